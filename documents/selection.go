@@ -1,0 +1,31 @@
+package documents
+
+import (
+	"lectern/contenttypes"
+	"lectern/store"
+)
+
+// A Selection says what of a document or component an answer prints: a plain value, checked against an Access before it is
+// made.
+type Selection struct {
+	Fields   []*contenttypes.Attribute // scalars, system attributes included, in the order of the schema
+	Populate []Populate
+}
+
+// A Populate says how a relation, media, component, zone or localizations attribute is printed.
+type Populate struct {
+	Attr  *contenttypes.Attribute
+	Count bool       // print {"count":N}; false for media
+	Of    *Selection // what of each target, file or component; nil for zones and morph relations
+	On    []Variant  // zones and morph relations: what of each component or type; those not named are dropped
+	// Query filters, orders and cuts the targets of a relation (its Filter, Sort, Offset, Limit); nil shows all in order.
+	Query *store.Query
+	// Related prints the key `related` of a file: the entries that use it.
+	Related bool
+}
+
+// A Variant is what is printed of one component of a zone, or of one type of a morph relation.
+type Variant struct {
+	Schema *contenttypes.Schema
+	Of     *Selection
+}
