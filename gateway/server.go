@@ -1,0 +1,152 @@
+// Package gateway is the server: it listens, keeps every request within its bounds, finds the route that answers it, asks
+// who is asking, and turns errors into what a client may see of them.
+//
+// A Server carries requests; what it answers with is its Runtime: the API generated from one Model and what belongs to it.
+// When the definitions of a project change, the Runtime is replaced as a whole (Server.Swap); requests under way finish
+// with the one they began with.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+)
+
+// Config is what a Server is built from. Zero values mean the defaults of DefaultLimits, any origin and slog.Default.
+type Config struct {
+	Limits   Limits
+	CORS     CORS
+	Compress bool // gzip or zstd answers, for clients that accept them
+	Log      *slog.Logger
+}
+
+// Limits bound what a request may cost.
+type Limits struct {
+	ReadHeader  time.Duration // to send the head of a request
+	Read        time.Duration // to send all of a request
+	Write       time.Duration // to take the answer, from the end of the request's head
+	Idle        time.Duration // a connection may wait for its next request
+	Handle      time.Duration // the work on a request: its context ends then
+	Shutdown    time.Duration // requests may go on after Serve was told to stop
+	HeaderBytes int           // head of a request
+	JSONBytes   int64         // JSON body, inflated
+	FormBytes   int64         // form or text body, inflated
+	Concurrent  int           // requests at one time; others are answered 503
+}
+
+// DefaultLimits are the limits where nothing is said.
+var DefaultLimits = Limits{
+	ReadHeader:  10 * time.Second,
+	Read:        60 * time.Second,
+	Write:       120 * time.Second,
+	Idle:        120 * time.Second,
+	Handle:      30 * time.Second,
+	Shutdown:    20 * time.Second,
+	HeaderBytes: 64 << 10,
+	JSONBytes:   1 << 20,
+	FormBytes:   56 << 10,
+	Concurrent:  1024,
+}
+
+// orDefaults fills in what is zero.
+func (l Limits) orDefaults() Limits {
+	fill(&l.ReadHeader, DefaultLimits.ReadHeader)
+	fill(&l.Read, DefaultLimits.Read)
+	fill(&l.Write, DefaultLimits.Write)
+	fill(&l.Idle, DefaultLimits.Idle)
+	fill(&l.Handle, DefaultLimits.Handle)
+	fill(&l.Shutdown, DefaultLimits.Shutdown)
+	fill(&l.HeaderBytes, DefaultLimits.HeaderBytes)
+	fill(&l.JSONBytes, DefaultLimits.JSONBytes)
+	fill(&l.FormBytes, DefaultLimits.FormBytes)
+	fill(&l.Concurrent, DefaultLimits.Concurrent)
+	return l
+}
+
+func fill[T comparable](value *T, otherwise T) {
+	var zero T
+	if *value == zero {
+		*value = otherwise
+	}
+}
+
+// A Server serves a Runtime over HTTP. Any number of goroutines may use it.
+type Server struct {
+	limits  Limits
+	log     *slog.Logger
+	headers *headers
+	ids     requestIDs
+	busy    atomic.Int64 // requests at work
+	serving atomic.Pointer[handlers]
+	handler http.Handler
+}
+
+// NewServer returns a server that answers with rt.
+func NewServer(c Config, rt Runtime) (*Server, error) {
+	s := &Server{limits: c.Limits.orDefaults(), log: c.Log, headers: newHeaders(c.CORS), ids: newRequestIDs()}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	if err := s.Swap(rt); err != nil {
+		return nil, err
+	}
+	s.handler = http.HandlerFunc(s.serve)
+	if c.Compress {
+		wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(1024))
+		if err != nil {
+			return nil, fmt.Errorf("compression of answers: %w", err)
+		}
+		s.handler = wrap(s.handler)
+	}
+	return s, nil
+}
+
+// Swap replaces what the server answers with, at once and without dropping a request.
+func (s *Server) Swap(rt Runtime) error {
+	h, err := s.newHandlers(rt)
+	if err != nil {
+		return err
+	}
+	s.serving.Store(h)
+	return nil
+}
+
+// Handler answers requests. It does not bound connections: Serve does.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Serve answers the requests that come in over ln until ctx ends. Then it takes no more, lets those under way finish for as
+// long as Limits.Shutdown says, and returns nil when all of them did.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	srv := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: s.limits.ReadHeader,
+		ReadTimeout:       s.limits.Read,
+		WriteTimeout:      s.limits.Write,
+		IdleTimeout:       s.limits.Idle,
+		MaxHeaderBytes:    s.limits.HeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(envelopeListener{ln}) }()
+
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.Shutdown)
+	defer cancel()
+	err := srv.Shutdown(drain)
+	if errors.Is(err, context.DeadlineExceeded) {
+		srv.Close()
+		return fmt.Errorf("requests were cut off: not done %s after the server was told to stop", s.limits.Shutdown)
+	}
+	return err
+}
