@@ -1,0 +1,161 @@
+package auth
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lectern/contenttypes"
+)
+
+// Actions are all that can be granted in a model: a name per thing that a route or a field of the APIs does.
+type Actions struct {
+	names map[string][]string // uid → action names, in the order of documentation
+	uids  []string            // sorted
+}
+
+// Actions of generated routes, by kind of type.
+var (
+	collectionActions  = []string{"find", "findOne", "create", "update", "delete"}
+	singleActions      = []string{"find", "update", "delete"}
+	publicationActions = []string{"publish", "unpublish", "discardDraft"}
+)
+
+// pluginActions are those of routes that are not generated, by the built-in type without which they do not exist.
+var pluginActions = []struct {
+	needs, uid string
+	names      []string
+}{
+	{"plugin::i18n.locale", "plugin::i18n.locales", []string{"listLocales"}},
+	{"plugin::upload.file", "plugin::upload.content-api", []string{"find", "findOne", "upload", "destroy"}},
+	{"plugin::users-permissions.user", "plugin::users-permissions.auth", []string{"callback", "connect", "register", "forgotPassword",
+		"resetPassword", "changePassword", "emailConfirmation", "sendEmailConfirmation", "refresh", "logout"}},
+	{"plugin::users-permissions.user", "plugin::users-permissions.user", []string{"find", "findOne", "count", "me", "create", "update", "destroy"}},
+	{"plugin::users-permissions.user", "plugin::users-permissions.role", []string{"find", "findOne", "createRole", "updateRole", "deleteRole"}},
+	{"plugin::users-permissions.user", "plugin::users-permissions.permissions", []string{"getPermissions"}},
+}
+
+// ActionsOf lists what can be granted in a model.
+func ActionsOf(model *contenttypes.Model) *Actions {
+	a := &Actions{names: map[string][]string{}}
+	for _, t := range model.Types {
+		if t.BuiltIn || t.Internal {
+			continue
+		}
+		names := collectionActions
+		if t.Kind == contenttypes.SingleType {
+			names = singleActions
+		}
+		if t.DraftAndPublish {
+			names = slices.Concat(names, publicationActions)
+		}
+		a.names[t.UID] = names
+	}
+	for _, p := range pluginActions {
+		if model.Type(p.needs) != nil {
+			a.names[p.uid] = p.names
+		}
+	}
+	for uid := range a.names {
+		a.uids = append(a.uids, uid)
+	}
+	slices.Sort(a.uids)
+	return a
+}
+
+// CheckUID returns an error that says what would be right when nothing of that uid can be granted.
+func (a *Actions) CheckUID(uid string) error {
+	if a.names[uid] != nil {
+		return nil
+	}
+	if near := nearest(uid, a.uids); near != "" {
+		return fmt.Errorf("nothing is called %q; did you mean %q?", uid, near)
+	}
+	return fmt.Errorf("nothing is called %q; there are %s", uid, strings.Join(a.uids, ", "))
+}
+
+// Check returns an error that says what would be right when action is none of those of uid.
+func (a *Actions) Check(uid, action string) error {
+	if err := a.CheckUID(uid); err != nil {
+		return err
+	}
+	if !slices.Contains(a.names[uid], action) {
+		return fmt.Errorf("%s has no action %q; its actions are %s", uid, action, strings.Join(a.names[uid], ", "))
+	}
+	return nil
+}
+
+// CheckPermission is Check for "uid.action" in one word.
+func (a *Actions) CheckPermission(permission string) error {
+	uid, action, ok := SplitPermission(permission)
+	if !ok {
+		return fmt.Errorf("%q is no permission; write it as <uid>.<action>, for example %s", permission, a.example())
+	}
+	return a.Check(uid, action)
+}
+
+// SplitPermission cuts "uid.action" at its last dot.
+func SplitPermission(permission string) (uid, action string, ok bool) {
+	i := strings.LastIndexByte(permission, '.')
+	if i <= 0 || i == len(permission)-1 || !strings.Contains(permission, "::") {
+		return "", "", false
+	}
+	return permission[:i], permission[i+1:], true
+}
+
+// named returns every permission whose action has one of these names.
+func (a *Actions) named(names ...string) []string {
+	var out []string
+	for _, uid := range a.uids {
+		for _, n := range a.names[uid] {
+			if slices.Contains(names, n) {
+				out = append(out, uid+"."+n)
+			}
+		}
+	}
+	return out
+}
+
+func (a *Actions) example() string {
+	for _, uid := range a.uids {
+		if strings.HasPrefix(uid, "api::") {
+			return uid + ".find"
+		}
+	}
+	return "api::article.article.find"
+}
+
+// nearest returns the candidate that differs from s in the fewest letters, "" when none comes close.
+func nearest(s string, candidates []string) string {
+	best, least := "", len(s)/3+1
+	for _, c := range candidates {
+		if d := distance(s, c, least); d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to add, drop or change to make b of a; it gives up at limit.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return min(row[len(b)], limit)
+}

@@ -1,0 +1,275 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/store"
+)
+
+// TokenType is the uid of the type whose documents are the API tokens.
+const TokenType = "lectern::api-token"
+
+// A Kind says what an API token may do.
+type Kind string
+
+const (
+	FullAccess Kind = "full-access" // everything
+	ReadOnly   Kind = "read-only"   // the actions find and findOne of everything
+	Custom     Kind = "custom"      // what its permissions list
+)
+
+// Kinds are all there are.
+var Kinds = []Kind{FullAccess, ReadOnly, Custom}
+
+// A Declaration describes a token before it is made: permissions.yaml lists them, and `lectern token create` takes one.
+type Declaration struct {
+	Name        string        `json:"name"`
+	Description string        `json:"description,omitempty"`
+	Kind        Kind          `json:"type"`
+	Permissions []string      `json:"permissions,omitempty"` // "uid.action", for Custom
+	Lifespan    time.Duration `json:"lifespan,omitempty"`    // 0: it does not expire
+}
+
+// Check returns an error that says what would be right when no token can be made of d.
+func (d *Declaration) Check(actions *Actions) error {
+	switch {
+	case strings.TrimSpace(d.Name) == "":
+		return errors.New("a token needs a name")
+	case len(d.Name) > 100:
+		return errors.New("a token's name has at most 100 characters")
+	case !slices.Contains(Kinds, d.Kind):
+		return fmt.Errorf("a token's type is full-access, read-only or custom, not %q", d.Kind)
+	case d.Kind == Custom && len(d.Permissions) == 0:
+		return fmt.Errorf("a custom token needs permissions, for example %s", actions.example())
+	case d.Kind != Custom && len(d.Permissions) > 0:
+		return fmt.Errorf("a %s token has no permissions of its own; its type would have to be custom", d.Kind)
+	case d.Lifespan < 0:
+		return errors.New("a token's lifespan cannot be negative")
+	}
+	for _, p := range d.Permissions {
+		if err := actions.CheckPermission(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A Token is an API token as it is kept: without its key.
+type Token struct {
+	Declaration
+	ID         string    `json:"id"` // documentId
+	Declared   bool      `json:"declared"`
+	CreatedAt  time.Time `json:"createdAt"`
+	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`
+	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
+
+	hash digest
+}
+
+// TokenOptions say what OpenTokens needs.
+type TokenOptions struct {
+	Store     *store.Store
+	Documents *documents.Service
+	Model     *contenttypes.Model
+
+	// Declared are the tokens of permissions.yaml. A token that was made under a declared name has the type and permissions
+	// that are declared now: what is taken out of the file is revoked at the next start.
+	Declared []Declaration
+
+	// Now is the clock, time.Now where it is nil. Failed is told when the last use of a token could not be written down;
+	// it may be nil.
+	Now    func() time.Time
+	Failed func(error)
+}
+
+// Tokens are the API tokens of a project. Access, which every request passes, only reads an immutable table in memory;
+// the table is made anew when a token is made or revoked.
+type Tokens struct {
+	o        TokenOptions
+	typ      *contenttypes.ContentType
+	actions  *Actions
+	readOnly *documents.Access
+
+	table atomic.Pointer[table]
+	edit  sync.Mutex // held while tokens are made and revoked
+
+	used chan *entry // tokens whose last use is to be written down
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// A table finds a token by its digest.
+type table struct {
+	entries map[[8]byte][]*entry
+	tokens  []Token // in order of creation
+}
+
+type entry struct {
+	id       string
+	hash     digest
+	access   *documents.Access
+	expires  int64        // unix seconds, 0: never
+	lastUsed atomic.Int64 // unix seconds
+}
+
+// OpenTokens reads the tokens of a store. Close ends it.
+func OpenTokens(o TokenOptions) (*Tokens, error) {
+	t := &Tokens{o: o, typ: o.Model.Type(TokenType), actions: ActionsOf(o.Model)}
+	if t.typ == nil {
+		return nil, fmt.Errorf("open API tokens: the model has no type %s", TokenType)
+	}
+	if t.o.Now == nil {
+		t.o.Now = time.Now
+	}
+	if t.o.Failed == nil {
+		t.o.Failed = func(error) {}
+	}
+	t.readOnly = documents.NewAccess(t.actions.named("find", "findOne"))
+	if err := t.reload(); err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	t.used, t.stop, t.done = make(chan *entry, 64), stop, make(chan struct{})
+	go t.writeLastUses(ctx)
+	return t, nil
+}
+
+// Close writes down the last uses that are still to be written and ends t. It must be called before the store is closed.
+func (t *Tokens) Close() {
+	t.stop()
+	<-t.done
+}
+
+// Access returns what the bearer of a key may do; ok is false for a key that is unknown, revoked or expired.
+func (t *Tokens) Access(key string) (access *documents.Access, ok bool) {
+	d, ok := digestOf(key)
+	if !ok {
+		return nil, false
+	}
+	for _, e := range t.table.Load().entries[d.slot()] {
+		if !e.hash.equal(d) {
+			continue
+		}
+		now := t.o.Now().Unix()
+		if e.expires != 0 && now >= e.expires {
+			return nil, false
+		}
+		t.noteUse(e, now)
+		return e.access, true
+	}
+	return nil, false
+}
+
+// List returns the tokens in the order in which they were made.
+func (t *Tokens) List() []Token { return slices.Clone(t.table.Load().tokens) }
+
+// Errors of Create and Revoke.
+var (
+	ErrTokenExists = errors.New("there is a token of that name already; revoke it first or take another name")
+	ErrNoToken     = errors.New("there is no token of that name or id; `lectern token list` shows them")
+)
+
+// Create makes a token. The key is returned here and never again: only its digest is kept.
+func (t *Tokens) Create(ctx context.Context, d Declaration) (tok Token, key string, err error) {
+	if err := d.Check(t.actions); err != nil {
+		return Token{}, "", err
+	}
+	t.edit.Lock()
+	defer t.edit.Unlock()
+	if t.find(d.Name) != nil {
+		return Token{}, "", ErrTokenExists
+	}
+	key = newKey()
+	hash, _ := digestOf(key)
+	if err := t.o.Documents.Create(ctx, documents.Write{
+		Type: t.typ, Access: documents.FullAccess, Data: tokenData(d, hash, t.o.Now()),
+	}); err != nil {
+		return Token{}, "", fmt.Errorf("create token %s: %w", d.Name, err)
+	}
+	if err := t.reload(); err != nil {
+		return Token{}, "", err
+	}
+	made := t.find(d.Name)
+	if made == nil {
+		return Token{}, "", fmt.Errorf("create token %s: it was written and cannot be found", d.Name)
+	}
+	return *made, key, nil
+}
+
+// Revoke removes the token of that name or id; its key is refused from then on.
+func (t *Tokens) Revoke(ctx context.Context, nameOrID string) (Token, error) {
+	t.edit.Lock()
+	defer t.edit.Unlock()
+	found := t.find(nameOrID)
+	if found == nil {
+		return Token{}, ErrNoToken
+	}
+	gone := *found
+	if err := t.o.Documents.Delete(ctx, documents.Write{Type: t.typ, DocumentID: gone.ID, Access: documents.FullAccess}); err != nil {
+		return Token{}, fmt.Errorf("revoke token %s: %w", gone.Name, err)
+	}
+	return gone, t.reload()
+}
+
+func (t *Tokens) find(nameOrID string) *Token {
+	tokens := t.table.Load().tokens
+	for _, by := range []func(Token) string{func(x Token) string { return x.Name }, func(x Token) string { return x.ID }} {
+		if i := slices.IndexFunc(tokens, func(x Token) bool { return by(x) == nameOrID }); i >= 0 {
+			return &tokens[i]
+		}
+	}
+	return nil
+}
+
+// reload makes the lookup table anew from the store.
+func (t *Tokens) reload() error {
+	tokens, err := readTokens(t.o.Store, t.typ)
+	if err != nil {
+		return fmt.Errorf("read API tokens: %w", err)
+	}
+	next := &table{entries: make(map[[8]byte][]*entry, len(tokens)), tokens: tokens}
+	for i := range tokens {
+		tok := &tokens[i]
+		if d := t.declared(tok.Name); d != nil {
+			tok.Declared, tok.Kind, tok.Permissions = true, d.Kind, d.Permissions
+		}
+		e := &entry{id: tok.ID, hash: tok.hash, access: t.compile(tok.Declaration)}
+		if !tok.ExpiresAt.IsZero() {
+			e.expires = tok.ExpiresAt.Unix()
+		}
+		if !tok.LastUsedAt.IsZero() {
+			e.lastUsed.Store(tok.LastUsedAt.Unix())
+		}
+		next.entries[e.hash.slot()] = append(next.entries[e.hash.slot()], e)
+	}
+	t.table.Store(next)
+	return nil
+}
+
+func (t *Tokens) declared(name string) *Declaration {
+	for i := range t.o.Declared {
+		if t.o.Declared[i].Name == name {
+			return &t.o.Declared[i]
+		}
+	}
+	return nil
+}
+
+func (t *Tokens) compile(d Declaration) *documents.Access {
+	switch d.Kind {
+	case FullAccess:
+		return documents.FullAccess
+	case ReadOnly:
+		return t.readOnly
+	}
+	return documents.NewAccess(d.Permissions)
+}

@@ -1,0 +1,79 @@
+package auth
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// timeLayout is how a datetime is written in a document.
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// tokenData is the document of a token.
+func tokenData(d Declaration, hash digest, now time.Time) *jsontree.Object {
+	data := jsontree.NewObject()
+	data.Set("name", d.Name)
+	data.Set("description", d.Description)
+	data.Set("type", string(d.Kind))
+	data.Set("hash", hash.String())
+	permissions := make([]any, len(d.Permissions))
+	for i, p := range d.Permissions {
+		permissions[i] = p
+	}
+	data.Set("permissions", permissions)
+	if d.Lifespan > 0 {
+		data.Set("lifespan", strconv.FormatInt(d.Lifespan.Milliseconds(), 10))
+		data.Set("expiresAt", now.Add(d.Lifespan).UTC().Format(timeLayout))
+	}
+	return data
+}
+
+// readTokens reads all tokens in the order in which they were made.
+func readTokens(st *store.Store, typ *contenttypes.ContentType) ([]Token, error) {
+	var tokens []Token
+	err := st.View(func(s *store.Snapshot) error {
+		tokens = nil
+		page, err := s.Find(&store.Query{Type: typ, Status: store.Published, Limit: -1})
+		if err != nil {
+			return err
+		}
+		for _, r := range page.Rows {
+			if tok, ok := readToken(typ, r); ok {
+				tokens = append(tokens, tok)
+			}
+		}
+		return nil
+	})
+	return tokens, err
+}
+
+// readToken reads a token; ok is false when its hash cannot be one, so that it opens nothing.
+func readToken(typ *contenttypes.ContentType, r store.Record) (tok Token, ok bool) {
+	read := func(name string, into any) {
+		if a := typ.Attribute(name); a != nil {
+			if text := r.JSON(a); text != nil {
+				json.Unmarshal(text, into) // a value of another form counts as absent
+			}
+		}
+	}
+	var hash, lifespan string
+	read("documentId", &tok.ID)
+	read("name", &tok.Name)
+	read("description", &tok.Description)
+	read("type", &tok.Kind)
+	read("permissions", &tok.Permissions)
+	read("lifespan", &lifespan)
+	read("createdAt", &tok.CreatedAt)
+	read("lastUsedAt", &tok.LastUsedAt)
+	read("expiresAt", &tok.ExpiresAt)
+	read("hash", &hash)
+	if ms, err := strconv.ParseInt(lifespan, 10, 64); err == nil {
+		tok.Lifespan = time.Duration(ms) * time.Millisecond
+	}
+	tok.hash, ok = parseDigest(hash)
+	return tok, ok
+}
