@@ -1,7 +1,13 @@
 // Package jsontree holds JSON values with the order of their keys, as JavaScript keeps and prints them.
 //
-// A value is nil, bool, Number, string, []any or *Object.
+// A value is nil, bool, Number, string, []any or *Object. Parse makes one from text and complains in the words clients know
+// from JSON.parse; Append prints one as JSON.stringify does. Unlike JavaScript, a Number keeps every digit it was written
+// with, and keys that look like integers stay where they were written.
 package jsontree
+
+// MaxDepth is a bound for Parse that no sensible document comes near and that every part of the program can walk
+// recursively.
+const MaxDepth = 500
 
 // A Number is a JSON number as it was written, so that no digit is lost.
 type Number string
@@ -26,22 +32,44 @@ func (o *Object) Set(key string, v any) {
 	o.Values[key] = v
 }
 
-// Parse reads one JSON value; err is a *SyntaxError in the words of V8's JSON.parse. maxDepth bounds nesting.
-func Parse(data []byte, maxDepth int) (any, error) { panic("stub") }
-
-// A SyntaxError says where JSON text is wrong.
-type SyntaxError struct{ Message string }
-
-func (e *SyntaxError) Error() string { return e.Message }
-
-// Append appends the JSON text of v as JSON.stringify prints it (numbers as JavaScript prints them, no HTML escaping).
-func Append(dst []byte, v any) []byte { panic("stub") }
-
-// AppendString appends s as a JSON string as JSON.stringify prints it.
-func AppendString(dst []byte, s string) []byte { panic("stub") }
-
-// FormatNumber prints a float as JavaScript does (1e21, 0.1, 100, NaN).
-func FormatNumber(f float64) string { panic("stub") }
-
-// ParseNumber reads a string as JavaScript's Number() does; ok is false for NaN.
-func ParseNumber(s string) (f float64, ok bool) { panic("stub") }
+// Equal reports whether two values are the same JSON: numbers when they print the same, objects when they have equal values
+// under the same keys in whatever order.
+func Equal(a, b any) bool {
+	switch a := a.(type) {
+	case nil:
+		return b == nil
+	case bool:
+		b, ok := b.(bool)
+		return ok && a == b
+	case string:
+		b, ok := b.(string)
+		return ok && a == b
+	case Number:
+		b, ok := b.(Number)
+		return ok && (a == b || string(appendNumber(nil, a)) == string(appendNumber(nil, b)))
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !Equal(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	case *Object:
+		b, ok := b.(*Object)
+		if !ok || len(a.Keys) != len(b.Keys) {
+			return false
+		}
+		for k, v := range a.Values {
+			w, ok := b.Values[k]
+			if !ok || !Equal(v, w) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

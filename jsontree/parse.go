@@ -1,0 +1,361 @@
+package jsontree
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// ErrPrototype is returned, together with the value, by Parse for JSON in which some object has the key "__proto__". Servers
+// in JavaScript refuse such bodies, since the key would change what the object is; where it does no harm the error may be
+// passed over and the value used.
+var ErrPrototype = &SyntaxError{"Object contains forbidden prototype property"}
+
+// Parse reads one JSON value; err is a *SyntaxError in the words of V8's JSON.parse. Arrays and objects nested deeper than
+// maxDepth are refused.
+//
+// Each byte that is not UTF-8 and each unpaired surrogate becomes U+FFFD. Positions in messages count UTF-16 units. A byte
+// order mark is no JSON: the caller takes it away.
+func Parse(data []byte, maxDepth int) (any, error) {
+	p := parser{data: data, left: maxDepth}
+	p.blanks()
+	v, err := p.value()
+	if err != nil {
+		return nil, err
+	}
+	p.blanks()
+	if p.pos < len(data) {
+		return nil, p.fail("Unexpected non-whitespace character after JSON")
+	}
+	if p.prototype {
+		return v, ErrPrototype
+	}
+	return v, nil
+}
+
+// A parser stands at pos in data.
+type parser struct {
+	data      []byte
+	pos       int
+	left      int // levels that may still be opened
+	prototype bool
+}
+
+// peek returns the byte at hand; 0, which no rule accepts, at the end.
+func (p *parser) peek() byte {
+	if p.pos < len(p.data) {
+		return p.data[p.pos]
+	}
+	return 0
+}
+
+func (p *parser) blanks() {
+	for p.pos < len(p.data) {
+		switch p.data[p.pos] {
+		case ' ', '\t', '\n', '\r':
+			p.pos++
+		default:
+			return
+		}
+	}
+}
+
+// value reads a value; blanks before it have been passed.
+func (p *parser) value() (any, error) {
+	switch c := p.peek(); c {
+	case '{':
+		return p.object()
+	case '[':
+		return p.array()
+	case '"':
+		return p.string()
+	case 't':
+		return true, p.literal("true")
+	case 'f':
+		return false, p.literal("false")
+	case 'n':
+		return nil, p.literal("null")
+	default:
+		if c == '-' || isDigit(c) {
+			return p.number()
+		}
+		return nil, p.unexpected()
+	}
+}
+
+func (p *parser) object() (any, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	o := NewObject()
+	if p.blanks(); p.peek() == '}' {
+		p.leave()
+		return o, nil
+	}
+	for first := true; ; first = false {
+		if p.peek() != '"' {
+			if first {
+				return nil, p.fail("Expected property name or '}' in JSON")
+			}
+			return nil, p.fail("Expected double-quoted property name in JSON")
+		}
+		key, err := p.string()
+		if err != nil {
+			return nil, err
+		}
+		if p.blanks(); p.peek() != ':' {
+			if first {
+				return nil, p.fail("Expected ':' after property name in JSON")
+			}
+			return nil, p.unexpected()
+		}
+		p.pos++
+		p.blanks()
+		v, err := p.value()
+		if err != nil {
+			return nil, err
+		}
+		o.Set(key, v)
+		p.prototype = p.prototype || key == "__proto__"
+		p.blanks()
+		switch p.peek() {
+		case ',':
+			p.pos++
+			p.blanks()
+		case '}':
+			p.leave()
+			return o, nil
+		default:
+			return nil, p.fail("Expected ',' or '}' after property value in JSON")
+		}
+	}
+}
+
+func (p *parser) array() (any, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	list := []any{}
+	if p.blanks(); p.peek() == ']' {
+		p.leave()
+		return list, nil
+	}
+	for {
+		v, err := p.value()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+		p.blanks()
+		switch p.peek() {
+		case ',':
+			p.pos++
+			p.blanks()
+		case ']':
+			p.leave()
+			return list, nil
+		default:
+			return nil, p.fail("Expected ',' or ']' after array element in JSON")
+		}
+	}
+}
+
+// enter passes an opening bracket, leave a closing one.
+func (p *parser) enter() error {
+	if p.left <= 0 {
+		return p.fail("Too deeply nested value in JSON")
+	}
+	p.left--
+	p.pos++
+	return nil
+}
+
+func (p *parser) leave() {
+	p.left++
+	p.pos++
+}
+
+func (p *parser) literal(word string) error {
+	for i := range len(word) {
+		if p.pos >= len(p.data) || p.data[p.pos] != word[i] {
+			return p.unexpected()
+		}
+		p.pos++
+	}
+	return nil
+}
+
+func (p *parser) number() (any, error) {
+	start := p.pos
+	if p.peek() == '-' {
+		p.pos++
+		if !isDigit(p.peek()) {
+			return nil, p.fail("No number after minus sign in JSON")
+		}
+	}
+	if p.peek() == '0' {
+		p.pos++
+		if isDigit(p.peek()) {
+			return nil, p.unexpected()
+		}
+	}
+	p.digits()
+	if p.peek() == '.' {
+		p.pos++
+		if !p.digits() {
+			return nil, p.fail("Unterminated fractional number in JSON")
+		}
+	}
+	if c := p.peek(); c == 'e' || c == 'E' {
+		p.pos++
+		if c := p.peek(); c == '+' || c == '-' {
+			p.pos++
+		}
+		if !p.digits() {
+			return nil, p.fail("Exponent part is missing a number in JSON")
+		}
+	}
+	return Number(p.data[start:p.pos]), nil
+}
+
+// digits passes digits and reports whether there were any.
+func (p *parser) digits() bool {
+	start := p.pos
+	for isDigit(p.peek()) {
+		p.pos++
+	}
+	return p.pos > start
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// string reads a string at its opening quote. One without escapes and of sound UTF-8 is copied as it stands.
+func (p *parser) string() (string, error) {
+	p.pos++
+	start := p.pos
+	ascii := true
+	for p.pos < len(p.data) {
+		switch c := p.data[p.pos]; {
+		case c == '"':
+			s := p.data[start:p.pos]
+			if !ascii && !utf8.Valid(s) {
+				return p.escaped(start)
+			}
+			p.pos++
+			return string(s), nil
+		case c == '\\':
+			return p.escaped(start)
+		case c < ' ':
+			return "", p.fail("Bad control character in string literal in JSON")
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+		p.pos++
+	}
+	return "", p.fail("Unterminated string in JSON")
+}
+
+// escaped reads a string, whose contents begin at start, rune by rune.
+func (p *parser) escaped(start int) (string, error) {
+	buf := make([]byte, 0, p.pos-start+32)
+	p.pos = start
+	for p.pos < len(p.data) {
+		switch c := p.data[p.pos]; {
+		case c == '"':
+			p.pos++
+			return string(buf), nil
+		case c == '\\':
+			p.pos++
+			r, err := p.escape()
+			if err != nil {
+				return "", err
+			}
+			buf = utf8.AppendRune(buf, r)
+		case c < ' ':
+			return "", p.fail("Bad control character in string literal in JSON")
+		case c < utf8.RuneSelf:
+			buf = append(buf, c)
+			p.pos++
+		default:
+			r, n := utf8.DecodeRune(p.data[p.pos:])
+			buf = utf8.AppendRune(buf, r)
+			p.pos += n
+		}
+	}
+	return "", p.fail("Unterminated string in JSON")
+}
+
+// escape reads what follows a backslash.
+func (p *parser) escape() (rune, error) {
+	var r rune
+	switch p.peek() {
+	case '"', '\\', '/':
+		r = rune(p.data[p.pos])
+	case 'b':
+		r = '\b'
+	case 'f':
+		r = '\f'
+	case 'n':
+		r = '\n'
+	case 'r':
+		r = '\r'
+	case 't':
+		r = '\t'
+	case 'u':
+		return p.unicodeEscape()
+	default:
+		if p.pos >= len(p.data) {
+			return 0, p.unexpected()
+		}
+		return 0, p.fail("Bad escaped character in JSON")
+	}
+	p.pos++
+	return r, nil
+}
+
+// unicodeEscape reads a \u escape at its u, and the one after it when both make a pair.
+func (p *parser) unicodeEscape() (rune, error) {
+	r, err := p.hex4()
+	if err != nil || !utf16.IsSurrogate(r) {
+		return r, err
+	}
+	if p.pos+1 < len(p.data) && p.data[p.pos] == '\\' && p.data[p.pos+1] == 'u' {
+		back := p.pos
+		p.pos++
+		low, err := p.hex4()
+		if err != nil {
+			return 0, err
+		}
+		if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+			return pair, nil
+		}
+		p.pos = back
+	}
+	return utf8.RuneError, nil
+}
+
+// hex4 passes the u and reads four hexadecimal digits.
+func (p *parser) hex4() (rune, error) {
+	p.pos++
+	var r rune
+	for range 4 {
+		d, ok := hexDigit(p.peek())
+		if !ok {
+			return 0, p.fail("Bad Unicode escape in JSON")
+		}
+		r = r<<4 | d
+		p.pos++
+	}
+	return r, nil
+}
+
+func hexDigit(c byte) (rune, bool) {
+	switch {
+	case isDigit(c):
+		return rune(c - '0'), true
+	case 'a' <= c && c <= 'f':
+		return rune(c-'a') + 10, true
+	case 'A' <= c && c <= 'F':
+		return rune(c-'A') + 10, true
+	}
+	return 0, false
+}

@@ -1,0 +1,73 @@
+package jsontree
+
+import (
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A SyntaxError says where JSON text is wrong.
+type SyntaxError struct{ Message string }
+
+func (e *SyntaxError) Error() string { return e.Message }
+
+// fail makes the error "message at position N" for the place at hand.
+func (p *parser) fail(message string) error {
+	return &SyntaxError{message + " at position " + strconv.Itoa(units(p.data[:p.pos]))}
+}
+
+// unexpected makes the error for a character, or the end of the text, that cannot stand at the place at hand. A character is
+// shown with up to ten UTF-16 units to either side.
+func (p *parser) unexpected() error {
+	if p.pos >= len(p.data) {
+		return &SyntaxError{"Unexpected end of JSON input"}
+	}
+	switch c := p.data[p.pos]; {
+	case c == '-' || isDigit(c):
+		return p.fail("Unexpected number in JSON")
+	case c == '"':
+		return p.fail("Unexpected string in JSON")
+	}
+	switch string(p.data) {
+	case "NaN", "Infinity", "undefined", "[object Object]":
+		return &SyntaxError{`"` + string(p.data) + `" is not valid JSON`}
+	}
+	const around = 10
+	at, length := units(p.data[:p.pos]), units(p.data)
+	from, to, before, after := 0, length, "", ""
+	if length > 2*around && at >= around {
+		from, before = at-around, "..."
+	}
+	if length > 2*around && at < length-around {
+		to, after = at+around, "..."
+	}
+	text := before + `"` + window(p.data, from, to) + `"` + after
+	return &SyntaxError{"Unexpected token '" + window(p.data, at, at+1) + "', " + text + " is not valid JSON"}
+}
+
+// units counts the UTF-16 units of UTF-8 text.
+func units(b []byte) int {
+	n := 0
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		n += utf16.RuneLen(r)
+		b = b[size:]
+	}
+	return n
+}
+
+// window returns the UTF-16 units [from, to) of UTF-8 text; half a surrogate pair becomes U+FFFD.
+func window(b []byte, from, to int) string {
+	var out []uint16
+	for n := 0; len(b) > 0 && n < to; {
+		r, size := utf8.DecodeRune(b)
+		b = b[size:]
+		for _, u := range utf16.AppendRune(nil, r) {
+			if from <= n && n < to {
+				out = append(out, u)
+			}
+			n++
+		}
+	}
+	return string(utf16.Decode(out))
+}
