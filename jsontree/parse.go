@@ -1,6 +1,7 @@
 package jsontree
 
 import (
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -303,8 +304,8 @@ func (p *parser) escape() (rune, error) {
 	case 'u':
 		return p.unicodeEscape()
 	default:
-		if p.pos >= len(p.data) {
-			return 0, p.unexpected()
+		if r, _ := utf8.DecodeRune(p.data[p.pos:]); p.pos >= len(p.data) || r > unicode.MaxLatin1 {
+			return 0, p.unexpected() // V8 knows bad escapes among the first 256 characters only
 		}
 		return 0, p.fail("Bad escaped character in JSON")
 	}

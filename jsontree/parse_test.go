@@ -71,6 +71,8 @@ func TestParseErrors(t *testing.T) {
 		{"[\"a\nb\"]", "Bad control character in string literal in JSON at position 3"},
 		{"\"\\t\n\"", "Bad control character in string literal in JSON at position 3"},
 		{`"\x"`, "Bad escaped character in JSON at position 2"},
+		{`"\é"`, "Bad escaped character in JSON at position 2"},
+		{`"\Ω"`, `Unexpected token 'Ω', ""\Ω"" is not valid JSON`},
 		{`"\u12g4"`, "Bad Unicode escape in JSON at position 5"},
 		{`"\ud83d\u12`, "Bad Unicode escape in JSON at position 11"},
 		{`[01]`, "Unexpected number in JSON at position 2"},
