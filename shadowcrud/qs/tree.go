@@ -1,0 +1,104 @@
+package qs
+
+import (
+	"slices"
+
+	"lectern/jsontree"
+)
+
+// tree makes the result out of the nodes.
+func (p *parser) tree() (*jsontree.Object, error) { return p.object(0) }
+
+// object makes the object of a node's children.
+func (p *parser) object(of int32) (*jsontree.Object, error) {
+	n := p.nodes[of].children
+	o := &jsontree.Object{Keys: make([]string, 0, n), Values: make(map[string]any, n)}
+	for at := p.nodes[of].first; at != 0; at = p.nodes[at].next {
+		v, err := p.result(at)
+		if err != nil {
+			return nil, err
+		}
+		o.Set(p.nodes[at].key, v)
+	}
+	return o, nil
+}
+
+// result makes what a node stands for: a value, an object, or an array of values and what is below the node.
+func (p *parser) result(at int32) (any, error) {
+	n := &p.nodes[at]
+	switch {
+	case n.children == 0 && n.values == 1:
+		return p.leaves[n.firstVal-1].result(), nil
+	case n.named && n.values == 0:
+		return p.object(at)
+	}
+	items := p.list(make([]any, 0, n.values+n.children), n)
+	if n.named {
+		o, err := p.object(at)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, o)
+	} else if n.children > 0 {
+		var err error
+		if items, err = p.elements(items, at); err != nil {
+			return nil, err
+		}
+	}
+	if len(items) > p.maxElements {
+		return nil, ErrTooManyElements
+	}
+	return items, nil
+}
+
+// elements appends the children of a node whose keys are indexes, in the order of these, and last what came with [].
+func (p *parser) elements(items []any, of int32) ([]any, error) {
+	var room [16]int32
+	order := room[:0]
+	sorted := true
+	for at := p.nodes[of].first; at != 0; at = p.nodes[at].next {
+		if len(order) > 0 && p.place(at) < p.place(order[len(order)-1]) {
+			sorted = false
+		}
+		order = append(order, at)
+	}
+	if !sorted {
+		slices.SortFunc(order, func(a, b int32) int { return int(p.place(a)) - int(p.place(b)) })
+	}
+	for _, at := range order {
+		n := &p.nodes[at]
+		if n.index == appended && n.children == 0 {
+			items = p.list(items, n)
+			continue
+		}
+		v, err := p.result(at)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, v)
+	}
+	return items, nil
+}
+
+// place is where an element stands in its array.
+func (p *parser) place(at int32) int32 {
+	if i := p.nodes[at].index; i != appended {
+		return i
+	}
+	return 1 << 30
+}
+
+// list appends the values of a node.
+func (p *parser) list(items []any, n *node) []any {
+	for l := n.firstVal; l != 0; l = p.leaves[l-1].next {
+		items = append(items, p.leaves[l-1].result())
+	}
+	return items
+}
+
+func (l *leaf) result() any {
+	if l.null {
+		return nil
+	}
+	return l.text
+}
