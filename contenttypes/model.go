@@ -59,6 +59,7 @@ type Schema struct {
 	Attributes []*Attribute
 
 	byName map[string]*Attribute
+	typ    *ContentType // set for content-types, nil for components
 }
 
 // Attribute returns the attribute of that name, system attributes included, or nil.
@@ -173,3 +174,6 @@ func (a *Attribute) ToMany() bool {
 	}
 	return false
 }
+
+// OwnerType is the content-type that a belongs to; ok is false for attributes of components.
+func (a *Attribute) OwnerType() (t *ContentType, ok bool) { return a.Owner.typ, a.Owner.typ != nil }

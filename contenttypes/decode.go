@@ -1,0 +1,294 @@
+package contenttypes
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// A NodeUnmarshaler reads itself from a Node, for values that Decode does not know.
+type NodeUnmarshaler interface {
+	UnmarshalNode(n *Node) Problems
+}
+
+var (
+	nodeUnmarshalerType = reflect.TypeFor[NodeUnmarshaler]()
+	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+	nodeType            = reflect.TypeFor[*Node]()
+	durationType        = reflect.TypeFor[time.Duration]()
+)
+
+// Decode fills the struct (or map, slice, …) that v points to and reports everything that does not fit.
+//
+// Fields are named by their yaml tag, else by their name in lower case; `yaml:"-"` leaves one out, `yaml:",inline"` takes
+// the keys of an embedded struct into the outer mapping and `yaml:"name,required"` makes a key compulsory. A key that no
+// field has is a problem. What the file does not say, or says is null, keeps the value it had: put defaults there first.
+//
+// Fields may be booleans, numbers, strings, time.Duration (as in 90s or 1h30m), structs, pointers, slices, maps with string
+// keys, any (nil, bool, int64, float64, string, []any, map[string]any), *Node (taken as it is), and types with UnmarshalNode
+// or UnmarshalText. Nothing is converted silently: a number is not a text, nor a text a number, save where it came from an
+// environment variable.
+func (n *Node) Decode(v any) Problems {
+	p := reflect.ValueOf(v)
+	if p.Kind() != reflect.Pointer || p.IsNil() {
+		panic(fmt.Sprintf("contenttypes: Decode into %T, which is no pointer", v))
+	}
+	d := &decoder{}
+	d.value(n, p.Elem(), "")
+	return d.problems.Sort()
+}
+
+type decoder struct{ problems Problems }
+
+// wrong reports a value that is not what is wanted.
+func (d *decoder) wrong(n *Node, name, want string) {
+	if name == "" {
+		name = "this"
+	}
+	d.problems = append(d.problems, n.Problem("%s must be %s, not %s", name, want, n.describe()))
+}
+
+// value sets v from n; name is the key, for messages.
+func (d *decoder) value(n *Node, v reflect.Value, name string) {
+	if v.Type() == nodeType {
+		v.Set(reflect.ValueOf(n))
+		return
+	}
+	if n.IsNull() {
+		return
+	}
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		d.value(n, v.Elem(), name)
+		return
+	}
+	if d.custom(n, v, name) {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		d.structure(n, v, name)
+	case reflect.Map:
+		d.dictionary(n, v, name)
+	case reflect.Slice:
+		d.slice(n, v, name)
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(n.Value()))
+	default:
+		d.scalar(n, v, name)
+	}
+}
+
+// custom serves the types that read themselves.
+func (d *decoder) custom(n *Node, v reflect.Value, name string) bool {
+	if !v.CanAddr() {
+		return false
+	}
+	p := v.Addr()
+	switch {
+	case p.Type().Implements(nodeUnmarshalerType):
+		d.problems = append(d.problems, p.Interface().(NodeUnmarshaler).UnmarshalNode(n)...)
+	case v.Type() == durationType:
+		d.duration(n, v, name)
+	case p.Type().Implements(textUnmarshalerType):
+		if n.Kind >= ListNode {
+			d.wrong(n, name, "a text")
+		} else if err := p.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Text)); err != nil {
+			d.problems = append(d.problems, n.Problem("%s: %v", name, err))
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func (d *decoder) duration(n *Node, v reflect.Value, name string) {
+	text, ok := n.string()
+	if ok {
+		if duration, err := time.ParseDuration(text); err == nil {
+			v.SetInt(int64(duration))
+			return
+		}
+	}
+	d.wrong(n, name, "a duration such as 90s, 15m or 1h30m")
+}
+
+func (d *decoder) scalar(n *Node, v reflect.Value, name string) {
+	bits := 0
+	if k := v.Kind(); k >= reflect.Int && k <= reflect.Float64 {
+		bits = v.Type().Bits()
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		if b, ok := n.bool(); ok {
+			v.SetBool(b)
+			return
+		}
+		d.wrong(n, name, "true or false")
+	case reflect.String:
+		if s, ok := n.string(); ok {
+			v.SetString(s)
+			return
+		}
+		if n.Kind < ListNode {
+			d.problems = append(d.problems, n.Problem("%s must be a text, not %s; put it in quotes: %q", name, n.describe(), n.Text))
+			return
+		}
+		d.wrong(n, name, "a text")
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		if i, ok := n.int(bits); ok {
+			v.SetInt(i)
+			return
+		}
+		d.wrong(n, name, fmt.Sprintf("a whole number from %d to %d", int64(-1)<<(bits-1), int64(1)<<(bits-1)-1))
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		if i, ok := n.uint(bits); ok {
+			v.SetUint(i)
+			return
+		}
+		d.wrong(n, name, fmt.Sprintf("a whole number from 0 to %d", ^uint64(0)>>(64-bits)))
+	case reflect.Float32, reflect.Float64:
+		if f, ok := n.float(); ok {
+			v.SetFloat(f)
+			return
+		}
+		d.wrong(n, name, "a number")
+	default:
+		panic("contenttypes: Decode does not know " + v.Type().String())
+	}
+}
+
+func (d *decoder) slice(n *Node, v reflect.Value, name string) {
+	if n.Kind != ListNode {
+		d.wrong(n, name, "a list")
+		return
+	}
+	items := reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items))
+	for i, item := range n.Items {
+		if item.IsNull() && v.Type().Elem() != nodeType {
+			d.wrong(item, fmt.Sprintf("item %d of %s", i+1, name), "a value")
+			continue
+		}
+		d.value(item, items.Index(i), fmt.Sprintf("item %d of %s", i+1, name))
+	}
+	v.Set(items)
+}
+
+func (d *decoder) dictionary(n *Node, v reflect.Value, name string) {
+	if n.Kind != MapNode {
+		d.wrong(n, name, "a mapping")
+		return
+	}
+	if v.IsNil() {
+		v.Set(reflect.MakeMap(v.Type()))
+	}
+	for _, e := range n.Entries {
+		value := reflect.New(v.Type().Elem()).Elem()
+		d.value(e.Value, value, e.Key)
+		v.SetMapIndex(reflect.ValueOf(e.Key).Convert(v.Type().Key()), value)
+	}
+}
+
+// structure sets the fields of a struct and reports keys that no field has.
+func (d *decoder) structure(n *Node, v reflect.Value, name string) {
+	if n.Kind != MapNode {
+		d.wrong(n, name, "a mapping")
+		return
+	}
+	fields, required := structFields(v, nil, nil)
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	seen := map[string]bool{}
+	for _, e := range n.Entries {
+		field, ok := fieldNamed(fields, e.Key)
+		if !ok {
+			d.problems = append(d.problems, n.entryProblem(e, "unknown key %q; %s", e.Key, suggest(e.Key, names)))
+			continue
+		}
+		seen[e.Key] = !e.Value.IsNull()
+		d.value(e.Value, field, e.Key)
+	}
+	for _, key := range required {
+		if !seen[key] {
+			d.problems = append(d.problems, n.Problem("key %q is missing", key))
+		}
+	}
+}
+
+type structField struct {
+	name  string
+	value reflect.Value
+}
+
+func structFields(v reflect.Value, fields []structField, required []string) ([]structField, []string) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if name == "-" || !f.IsExported() && !f.Anonymous {
+			continue
+		}
+		if options == "inline" {
+			fields, required = structFields(v.Field(i), fields, required)
+			continue
+		}
+		if name == "" {
+			name = strings.ToLower(f.Name)
+		}
+		if options == "required" {
+			required = append(required, name)
+		}
+		fields = append(fields, structField{name, v.Field(i)})
+	}
+	return fields, required
+}
+
+func fieldNamed(fields []structField, name string) (reflect.Value, bool) {
+	for _, f := range fields {
+		if f.name == name {
+			return f.value, true
+		}
+	}
+	return reflect.Value{}, false
+}
+
+// Value returns n as plain Go values: nil, bool, int64, float64, string, []any or map[string]any. Numbers that fit neither
+// type are texts.
+func (n *Node) Value() any {
+	if n == nil {
+		return nil
+	}
+	switch n.Kind {
+	case BoolNode:
+		b, _ := n.bool()
+		return b
+	case IntNode, FloatNode:
+		if i, ok := n.int(64); ok {
+			return i
+		}
+		if f, ok := n.float(); ok {
+			return f
+		}
+		return n.Text
+	case TextNode:
+		return n.Text
+	case ListNode:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = item.Value()
+		}
+		return list
+	case MapNode:
+		m := make(map[string]any, len(n.Entries))
+		for _, e := range n.Entries {
+			m[e.Key] = e.Value.Value()
+		}
+		return m
+	}
+	return nil
+}

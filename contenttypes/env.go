@@ -1,0 +1,73 @@
+package contenttypes
+
+import (
+	"strings"
+)
+
+// A Lookup finds an environment variable; os.LookupEnv is one.
+type Lookup func(name string) (value string, ok bool)
+
+// expand fills in ${NAME} and ${NAME:default}. A variable that is set but empty counts as set. $${ stands for ${ itself,
+// and ${ before anything but a name is left alone, so that regular expressions need no care. missing lists the variables
+// that are not set and have no default.
+func expand(text string, lookup Lookup) (out string, changed bool, missing []string) {
+	if lookup == nil || !strings.Contains(text, "${") {
+		return text, false, nil
+	}
+	var b strings.Builder
+	for {
+		i := strings.Index(text, "${")
+		if i < 0 {
+			break
+		}
+		if i > 0 && text[i-1] == '$' {
+			b.WriteString(text[:i])
+			b.WriteByte('{')
+			text, changed = text[i+2:], true
+			continue
+		}
+		name, fallback, hasFallback, rest, ok := reference(text[i:])
+		if !ok {
+			b.WriteString(text[:i+2])
+			text = text[i+2:]
+			continue
+		}
+		b.WriteString(text[:i])
+		value, set := lookup(name)
+		switch {
+		case set:
+			b.WriteString(value)
+		case hasFallback:
+			b.WriteString(fallback)
+		default:
+			missing = append(missing, name)
+		}
+		text, changed = rest, true
+	}
+	b.WriteString(text)
+	return b.String(), changed, missing
+}
+
+// reference reads the ${NAME} or ${NAME:default} that text begins with.
+func reference(text string) (name, fallback string, hasFallback bool, rest string, ok bool) {
+	end := strings.IndexByte(text, '}')
+	if end < 0 {
+		return "", "", false, "", false
+	}
+	name, fallback, hasFallback = strings.Cut(text[2:end], ":")
+	if !isVariable(name) {
+		return "", "", false, "", false
+	}
+	return name, fallback, hasFallback, text[end+1:], true
+}
+
+func isVariable(name string) bool {
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}

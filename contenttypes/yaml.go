@@ -1,0 +1,197 @@
+package contenttypes
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// yaml reads YAML; this file is all there is between the YAML library and the rest.
+func (r *reader) yaml(data []byte) *Node {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	doc, err := decodeYAML(decoder)
+	switch {
+	case errors.Is(err, io.EOF): // nothing but comments
+		return r.node(NullNode, 1)
+	case err != nil:
+		r.syntax(data, err)
+		return nil
+	}
+	root := r.fromYAML(doc.Content[0], 1, nil)
+	if more, err := decodeYAML(decoder); err == nil {
+		r.problem(more.Line, "a second YAML document begins here; a file holds one, so take the --- away")
+	} else if !errors.Is(err, io.EOF) {
+		r.syntax(data, err)
+	}
+	return root
+}
+
+// decodeYAML reads the next document. A panic of the library on odd input is an error as any other.
+func decodeYAML(d *yaml.Decoder) (doc *yaml.Node, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("the text cannot be read as YAML")
+		}
+	}()
+	doc = new(yaml.Node)
+	if err := d.Decode(doc); err != nil {
+		return nil, err
+	}
+	if len(doc.Content) == 0 {
+		return nil, io.EOF
+	}
+	return doc, nil
+}
+
+// syntax reports an error of the library at its line.
+func (r *reader) syntax(data []byte, err error) {
+	message, line := strings.TrimPrefix(err.Error(), "yaml: "), 1
+	if rest, ok := strings.CutPrefix(message, "line "); ok {
+		if number, text, ok := strings.Cut(rest, ": "); ok {
+			if n, err := strconv.Atoi(number); err == nil {
+				line, message = n, text
+			}
+		}
+		if strings.HasPrefix(message, "did not find expected ") {
+			line++ // the library counts these from 0
+		}
+	}
+	if name, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
+		name, _, _ = strings.Cut(name, "'")
+		if i := bytes.Index(data, []byte("*"+name)); i >= 0 {
+			line = 1 + bytes.Count(data[:i], []byte("\n"))
+		}
+		r.problem(line, fmt.Sprintf("alias *%s has no anchor &%s before it; a value that begins with * needs quotes", name, name))
+		return
+	}
+	r.problem(line, "not valid YAML: "+message+yamlHint(message))
+}
+
+// yamlHint says what mostly is behind an error of the YAML library.
+func yamlHint(message string) string {
+	switch {
+	case strings.HasPrefix(message, "found character that cannot start any token"):
+		return "; indent with blanks, not tabs, and put values that begin with @, ` or % in quotes"
+	case strings.HasPrefix(message, "mapping values are not allowed"):
+		return "; put a value with a colon in quotes, and check the indentation"
+	case strings.HasPrefix(message, "did not find expected"), strings.HasPrefix(message, "could not find expected"):
+		return "; check indentation, brackets and quotes"
+	}
+	return ""
+}
+
+// fromYAML makes a Node of a node of the library. open holds the anchors that are being expanded.
+func (r *reader) fromYAML(y *yaml.Node, depth int, open []*yaml.Node) *Node {
+	if !r.enter(y.Line, depth) {
+		return r.node(NullNode, y.Line)
+	}
+	if y.Style&yaml.TaggedStyle != 0 && !knownTag(y) {
+		r.problem(y.Line, fmt.Sprintf("tag %s is not supported; take it away", y.Tag))
+		return r.node(NullNode, y.Line)
+	}
+	switch y.Kind {
+	case yaml.AliasNode:
+		if slices.Contains(open, y.Alias) {
+			r.problem(y.Line, fmt.Sprintf("alias *%s stands inside its own anchor; an anchor cannot hold itself", y.Value))
+			return r.node(NullNode, y.Line)
+		}
+		return r.fromYAML(y.Alias, depth, open)
+	case yaml.SequenceNode:
+		n := r.node(ListNode, y.Line)
+		open = anchored(y, open)
+		for _, item := range y.Content {
+			n.Items = append(n.Items, r.fromYAML(item, depth+1, open))
+			if r.over {
+				break
+			}
+		}
+		return n
+	case yaml.MappingNode:
+		return r.mapping(y, depth, anchored(y, open))
+	}
+	plain := y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
+	if y.Style&yaml.TaggedStyle != 0 {
+		plain = y.ShortTag() != "!!str"
+	}
+	return r.scalar(y.Value, plain, y.Line)
+}
+
+func anchored(y *yaml.Node, open []*yaml.Node) []*yaml.Node {
+	if y.Anchor == "" {
+		return open
+	}
+	return append(slices.Clip(open), y)
+}
+
+// knownTag reports whether an explicit tag says what a node may be anyway.
+func knownTag(y *yaml.Node) bool {
+	switch y.ShortTag() {
+	case "!!str", "!!int", "!!float", "!!bool", "!!null":
+		return y.Kind == yaml.ScalarNode
+	case "!!seq":
+		return y.Kind == yaml.SequenceNode
+	case "!!map":
+		return y.Kind == yaml.MappingNode
+	}
+	return false
+}
+
+// mapping reads a mapping: its own keys first, then what merge keys (<<) add.
+func (r *reader) mapping(y *yaml.Node, depth int, open []*yaml.Node) *Node {
+	n := r.node(MapNode, y.Line)
+	lines := map[string]int{}
+	var merges []*Node
+	for i := 0; i+1 < len(y.Content) && !r.over; i += 2 {
+		key, value := y.Content[i], y.Content[i+1]
+		if key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		if key.Kind != yaml.ScalarNode {
+			r.problem(key.Line, "a list or mapping cannot be a key; write a word")
+			continue
+		}
+		child := r.fromYAML(value, depth+1, open)
+		if key.Tag == "!!merge" {
+			merges = append(merges, child)
+			continue
+		}
+		if first, twice := lines[key.Value]; twice {
+			r.problem(y.Content[i].Line, fmt.Sprintf("key %q is here a second time (first in line %d); keep one of them", key.Value, first))
+			continue
+		}
+		lines[key.Value] = y.Content[i].Line
+		n.Entries = append(n.Entries, Entry{Key: key.Value, Line: y.Content[i].Line, Value: child})
+	}
+	for _, m := range merges {
+		r.merge(n, m, lines)
+	}
+	return n
+}
+
+// merge adds the keys of a merged mapping, or of a list of them, that n does not have.
+func (r *reader) merge(n, from *Node, lines map[string]int) {
+	sources := []*Node{from}
+	if from.Kind == ListNode {
+		sources = from.Items
+	}
+	for _, source := range sources {
+		if source.Kind != MapNode {
+			if !r.over {
+				r.problem(source.Line, "<< takes a mapping or a list of mappings, such as *name of an anchor")
+			}
+			continue
+		}
+		for _, e := range source.Entries {
+			if _, has := lines[e.Key]; !has {
+				lines[e.Key] = e.Line
+				n.Entries = append(n.Entries, e)
+			}
+		}
+	}
+}
