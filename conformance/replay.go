@@ -1,0 +1,84 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Result says how one step went.
+type Result struct {
+	Suite   string
+	Key     string // see Suite.StepKey
+	Step    *Step
+	Counted bool
+	Diffs   []Diff
+}
+
+// Strict reports whether all of the answer matched.
+func (r *Result) Strict() bool { return len(r.Diffs) == 0 }
+
+// Core reports whether at most the wording of errors differed.
+func (r *Result) Core() bool {
+	for _, d := range r.Diffs {
+		if !d.Words() {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Result) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s: %s %s", r.Suite, r.Key, r.Step.Method(), r.Step.Request.Path)
+	for _, d := range r.Diffs {
+		fmt.Fprintf(&b, "\n\t%s", d)
+	}
+	return b.String()
+}
+
+// Replay sends the steps of a suite in order to a server with an empty store, and returns how each went.
+func Replay(t *Target, s *Suite, scope Scope) []Result {
+	m := NewMatcher()
+	results := make([]Result, len(s.Steps))
+	for i := range s.Steps {
+		step := &s.Steps[i]
+		results[i] = Result{Suite: s.Name, Key: s.StepKey(i), Step: step, Counted: scope.Counts(step), Diffs: m.exchange(t, step)}
+	}
+	return results
+}
+
+func (m *Matcher) exchange(t *Target, s *Step) []Diff {
+	a, err := t.Send(s, m.Vars)
+	if err != nil {
+		return []Diff{{At: "request", Why: err.Error()}}
+	}
+	if err := m.Save(s.Save, a.Body); err != nil {
+		return []Diff{{At: "request", Why: err.Error(), Got: a.Body}}
+	}
+	diffs, err := m.Match(&s.Expect, a)
+	if err != nil {
+		return []Diff{{At: "request", Why: err.Error()}}
+	}
+	return diffs
+}
+
+// A Score counts steps.
+type Score struct{ Total, Core, Strict int }
+
+// Add counts a result.
+func (s *Score) Add(r *Result) {
+	if !r.Counted {
+		return
+	}
+	s.Total++
+	if r.Core() {
+		s.Core++
+	}
+	if r.Strict() {
+		s.Strict++
+	}
+}
+
+func (s Score) String() string {
+	return fmt.Sprintf("core %d/%d  strict %d/%d", s.Core, s.Total, s.Strict, s.Total)
+}
