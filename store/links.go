@@ -1,9 +1,13 @@
 package store
 
-import "lectern/contenttypes"
+import (
+	"bytes"
+
+	"lectern/contenttypes"
+)
 
 // A Ref names one end of a link: a document in a localization (Locale "" where its type is not localized), or a component
-// instance. Doc numbers are unique in the store, over types and components.
+// instance. Doc is the document's number or the component's id.
 type Ref struct {
 	Type   string // uid of the content-type or component
 	Doc    uint64
@@ -30,27 +34,176 @@ type Link struct {
 const PosStep = 1 << 32
 
 // Planed reports whether the links of a relation differ between the draft and the published plane.
-func Planed(a *contenttypes.Attribute) bool { panic("stub") }
+func Planed(a *contenttypes.Attribute) bool {
+	if a.Mapped && a.Inverse != nil {
+		a = a.Inverse
+	}
+	if a.Target == nil || a.Target.DraftAndPublish {
+		return true
+	}
+	owner, ok := a.OwnerType()
+	return !ok || owner.DraftAndPublish
+}
 
-// LinksFrom calls yield with the links of ref under the owning attribute a, in the order of ref's side.
+// Each link stands in the file twice, once in the list of either end: under the key
+//
+//	schema u16 · field u16 of the owning attribute · side u8 · plane u8 · locale u16 · doc u64 · position u64
+//
+// with the other end as value: schema u16 · locale u16 · doc u64 · position u64.
+type side uint8
+
+const (
+	fromSide side = iota
+	toSide
+)
+
+// ref is a Ref in numbers.
+type ref struct {
+	schema uint16
+	locale uint16
+	doc    uint64
+}
+
+const linkListLen = 2 + 2 + 1 + 1 + 2 + 8
+
+// appendLinkList begins the keys of one end's list.
+func (s *Snapshot) appendLinkList(b []byte, a *contenttypes.Attribute, sd side, plane Status, r ref) []byte {
+	schema, field := s.bound.relation(a)
+	b = be.AppendUint16(b, schema)
+	b = be.AppendUint16(b, field)
+	b = append(b, byte(sd), byte(plane))
+	b = be.AppendUint16(b, r.locale)
+	return be.AppendUint64(b, r.doc)
+}
+
+func appendLinkEnd(b []byte, r ref, pos uint64) []byte {
+	b = be.AppendUint16(b, r.schema)
+	b = be.AppendUint16(b, r.locale)
+	b = be.AppendUint64(b, r.doc)
+	return be.AppendUint64(b, pos)
+}
+
+func parseLinkEnd(v []byte) (ref, uint64) {
+	return ref{be.Uint16(v), be.Uint16(v[2:]), be.Uint64(v[4:])}, be.Uint64(v[12:])
+}
+
+// eachLink calls yield with the other end and both positions of the links in one end's list, in order.
+func (s *Snapshot) eachLink(a *contenttypes.Attribute, sd side, plane Status, r ref, yield func(other ref, pos, otherPos uint64) bool) {
+	var buf [linkListLen]byte
+	list := s.appendLinkList(buf[:0], a, sd, plane, r)
+	c := s.take(links)
+	defer s.give(links, c)
+	s.stats.seeks++
+	for k, v := c.Seek(list); bytes.HasPrefix(k, list); k, v = c.Next() {
+		s.stats.links++
+		other, otherPos := parseLinkEnd(v)
+		if !yield(other, be.Uint64(k[linkListLen:]), otherPos) {
+			return
+		}
+	}
+}
+
+// LinksFrom calls yield with the links of from under the owning attribute a, in the order of from's side.
 func (s *Snapshot) LinksFrom(a *contenttypes.Attribute, plane Status, from Ref, yield func(Link) bool) {
-	panic("stub")
+	s.eachLink(a, fromSide, plane, s.number(from), func(other ref, pos, otherPos uint64) bool {
+		return yield(Link{Attr: a, Plane: plane, From: from, To: s.name(other), FromPos: pos, ToPos: otherPos})
+	})
 }
 
 // LinksTo is LinksFrom seen from the other side: the links that point at to.
 func (s *Snapshot) LinksTo(a *contenttypes.Attribute, plane Status, to Ref, yield func(Link) bool) {
-	panic("stub")
+	s.eachLink(a, toSide, plane, s.number(to), func(other ref, pos, otherPos uint64) bool {
+		return yield(Link{Attr: a, Plane: plane, From: s.name(other), To: to, FromPos: otherPos, ToPos: pos})
+	})
 }
 
-// LastFromPos returns the greatest FromPos of from, 0 when it has no links. LastToPos the same for the other side.
+// LastFromPos returns the greatest FromPos of from, 0 when it has no links.
 func (s *Snapshot) LastFromPos(a *contenttypes.Attribute, plane Status, from Ref) uint64 {
-	panic("stub")
+	return s.lastPos(a, fromSide, plane, s.number(from))
 }
-func (s *Snapshot) LastToPos(a *contenttypes.Attribute, plane Status, to Ref) uint64 { panic("stub") }
+
+// LastToPos returns the greatest ToPos of to, 0 when nothing points at it.
+func (s *Snapshot) LastToPos(a *contenttypes.Attribute, plane Status, to Ref) uint64 {
+	return s.lastPos(a, toSide, plane, s.number(to))
+}
+
+func (s *Snapshot) lastPos(a *contenttypes.Attribute, sd side, plane Status, r ref) uint64 {
+	list := s.appendLinkList(nil, a, sd, plane, r)
+	c := s.take(links)
+	defer s.give(links, c)
+	s.stats.seeks++
+	k, _ := floor(c, be.AppendUint64(bytes.Clone(list), 1<<64-1))
+	if !bytes.HasPrefix(k, list) {
+		return 0
+	}
+	return be.Uint64(k[linkListLen:])
+}
+
+// number turns a Ref into numbers. A locale that the store has never seen becomes one that nothing has.
+func (s *Snapshot) number(r Ref) ref {
+	n := ref{doc: r.Doc}
+	if b := s.bound.byUID[r.Type]; b != nil {
+		n.schema = b.number
+	}
+	locale, ok := s.store.locales.current.Load().numbers[r.Locale]
+	if !ok {
+		locale = 1<<15 - 1
+	}
+	n.locale = locale
+	return n
+}
+
+func (s *Snapshot) name(r ref) Ref {
+	n := Ref{Doc: r.doc, Locale: s.localeCode(r.locale)}
+	if b := s.bound.byNum[r.schema]; b != nil {
+		n.Type = b.schema.UID
+	}
+	return n
+}
 
 // Related calls yield with the versions that r shows under a relation, media or localizations attribute (of either side), in
 // order. status is the request's: it decides the plane and the version of what is shown. Links whose other end has no such
 // version are passed over.
 func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, yield func(Record) bool) {
-	panic("stub")
+	if !r.Exists() {
+		return
+	}
+	if a.System {
+		s.localizations(r, yield)
+		return
+	}
+	owning, sd := a, fromSide
+	if a.Mapped {
+		owning, sd = a.Inverse, toSide
+	}
+	plane := status
+	if !Planed(owning) {
+		plane = Published
+	}
+	s.eachLink(owning, sd, plane, r.ref(), func(other ref, _, _ uint64) bool {
+		target := s.shown(other, status)
+		return !target.Exists() || yield(target)
+	})
+}
+
+// shown returns the version of a linked document that a request for status sees.
+func (s *Snapshot) shown(r ref, status Status) Record {
+	b := s.bound.byNum[r.schema]
+	if b == nil || b.typ == nil {
+		return Record{}
+	}
+	if !b.typ.DraftAndPublish {
+		status = Published
+	}
+	return s.row(b, makeSlot(r.locale, status), r.doc)
+}
+
+// localizations are the other locales of a document, in the version of the row at hand.
+func (s *Snapshot) localizations(r Record, yield func(Record) bool) {
+	s.eachSlot(r.table.bound, r.doc, func(sl slot) bool {
+		if sl == r.slot || sl.status() != r.slot.status() {
+			return true
+		}
+		return yield(s.row(r.table.bound, sl, r.doc))
+	})
 }

@@ -1,44 +1,120 @@
 package store
 
-import "lectern/contenttypes"
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"lectern/contenttypes"
+)
+
+// A row, and each component inside one, is
+//
+//	layout u16 · fields u16 · id u64 · end of each field u32 … · the fields
+//
+// where a scalar field is its JSON text (nothing: null) and a component or zone is
+//
+//	end of each item u32 … · the items, each like a row · count u32
+//
+// so that one field is read without decoding the others, and copied out as it stands.
+const recordHeader = 2 + 2 + 8
 
 // A Record is a stored version of a document, or one component inside it, as it lies in the file. It is valid until its
-// Snapshot ends. The zero Record stands for "none".
+// Snapshot ends. The zero Record stands for "none"; its attributes are all null.
 type Record struct {
-	schema *contenttypes.Schema
-	typ    *contenttypes.ContentType // nil for components
-	comp   *contenttypes.Component   // nil for documents
-	status Status
-	locale uint16
-	doc    uint64
-	data   []byte
+	table *table
+	slot  slot // documents only
+	doc   uint64
+	snap  *Snapshot
+	data  []byte
 }
 
 // Exists reports whether r is a record.
 func (r Record) Exists() bool { return r.data != nil }
 
 // Type is the content-type of a document, nil for a component.
-func (r Record) Type() *contenttypes.ContentType { return r.typ }
+func (r Record) Type() *contenttypes.ContentType { return r.table.bound.typ }
 
 // Component is the component r is an instance of, nil for a document.
-func (r Record) Component() *contenttypes.Component { return r.comp }
+func (r Record) Component() *contenttypes.Component { return r.table.bound.comp }
+
+// Doc is the number of the document that r is a version of, 0 for a component.
+func (r Record) Doc() uint64 { return r.doc }
+
+// Status says which version of its document r is.
+func (r Record) Status() Status { return r.slot.status() }
+
+// Locale is the localization r is, "" where the type is not localized.
+func (r Record) Locale() string { return r.snap.localeCode(r.slot.locale()) }
+
+// ID is the row's or component's numeric id, as on the wire.
+func (r Record) ID() uint64 { return be.Uint64(r.data[4:]) }
 
 // JSON returns the JSON text of a scalar attribute as it stands in the file, nil when it is null. System attributes
 // count: id, documentId, createdAt, ….
-func (r Record) JSON(a *contenttypes.Attribute) []byte { panic("stub") }
+func (r Record) JSON(a *contenttypes.Attribute) []byte {
+	f := r.field(a)
+	if len(f) == 0 {
+		return nil
+	}
+	return f
+}
 
-// ID is the row's or component's numeric id, as on the wire.
-func (r Record) ID() uint64 { panic("stub") }
+func (r Record) field(a *contenttypes.Attribute) []byte {
+	if r.data == nil {
+		return nil
+	}
+	p := int(r.table.pos[a.Index])
+	if p < 0 {
+		return nil
+	}
+	payload := r.data[recordHeader+4*r.table.fields:]
+	start := uint32(0)
+	if p > 0 {
+		start = be.Uint32(r.data[recordHeader+4*(p-1):])
+	}
+	return payload[start:be.Uint32(r.data[recordHeader+4*p:])]
+}
 
 // Each calls yield with the items of a component or dynamic zone attribute in order (a single component is one item, or
 // none), until it returns false.
-func (r Record) Each(a *contenttypes.Attribute, yield func(Record) bool) { panic("stub") }
+func (r Record) Each(a *contenttypes.Attribute, yield func(Record) bool) {
+	f := r.field(a)
+	if len(f) < 4 {
+		return
+	}
+	n := int(be.Uint32(f[len(f)-4:]))
+	items := f[4*n : len(f)-4]
+	start := uint32(0)
+	for i := range n {
+		end := be.Uint32(f[4*i:])
+		item := items[start:end]
+		start = end
+		t := r.snap.bound.tables[be.Uint16(item)]
+		if t.bound == nil {
+			continue // a component whose definition is gone
+		}
+		if !yield(Record{table: t, slot: r.slot, snap: r.snap, data: item}) {
+			return
+		}
+	}
+}
 
 // Ref names the document (and localization) that r is a version of, or the component, as links name it.
-func (r Record) Ref() Ref { panic("stub") }
+func (r Record) Ref() Ref {
+	b := r.table.bound
+	if b.typ == nil {
+		return Ref{Type: b.schema.UID, Doc: r.ID()}
+	}
+	return Ref{Type: b.schema.UID, Doc: r.doc, Locale: r.Locale()}
+}
 
-// Status and Locale of the row.
-func (r Record) Status() Status { return r.status }
+func (r Record) ref() ref {
+	if r.table.bound.typ == nil {
+		return ref{schema: r.table.bound.number, doc: r.ID()}
+	}
+	return ref{schema: r.table.bound.number, locale: r.slot.locale(), doc: r.doc}
+}
 
 // A Value is what a row holds for one stored attribute, as written: JSON for scalars (nil is null), Items for components
 // and zones.
@@ -63,5 +139,79 @@ type Row struct {
 	Values []Value // by Attribute.Index, system attributes included; those of links are ignored
 }
 
-// Decode turns a record into what PutRow takes, to change and write it again.
-func (r Record) Decode() *Row { panic("stub") }
+// Decode turns a record into what PutRow takes, to change and write it again. Nothing of it is shared with the file.
+func (r Record) Decode() *Row {
+	return &Row{Type: r.Type(), Doc: r.doc, Status: r.Status(), Locale: r.Locale(), Values: r.decodeValues()}
+}
+
+func (r Record) decodeValues() []Value {
+	schema := r.table.bound.schema
+	values := make([]Value, len(schema.Attributes))
+	for i, a := range schema.Attributes {
+		switch {
+		case a.IsScalar():
+			values[i].JSON = bytes.Clone(r.JSON(a))
+		case a.IsStored():
+			r.Each(a, func(item Record) bool {
+				values[i].Items = append(values[i].Items, &Item{Component: item.Component(), ID: item.ID(), Values: item.decodeValues()})
+				return true
+			})
+		}
+	}
+	return values
+}
+
+// appendRecord encodes the values of a row or component in the current layout of its schema.
+func appendRecord(b []byte, bind *binding, schema *contenttypes.Schema, id uint64, values []Value) ([]byte, error) {
+	s := bind.of(schema)
+	if s == nil || len(values) != len(schema.Attributes) {
+		return nil, fmt.Errorf("encode %s: %d values for %d attributes", schema.UID, len(values), len(schema.Attributes))
+	}
+	t := s.current
+	b = be.AppendUint16(b, t.number)
+	b = be.AppendUint16(b, uint16(t.fields))
+	b = be.AppendUint64(b, id)
+	ends := len(b)
+	b = append(b, make([]byte, 4*t.fields)...)
+	start := len(b)
+	var err error
+	for i, a := range schema.Attributes {
+		p := t.pos[i]
+		if p < 0 {
+			continue
+		}
+		if a.IsScalar() {
+			b = append(b, values[i].JSON...)
+		} else if b, err = appendItems(b, bind, values[i].Items); err != nil {
+			return nil, err
+		}
+		be.PutUint32(b[ends+4*int(p):], uint32(len(b)-start))
+	}
+	return b, nil
+}
+
+func appendItems(b []byte, bind *binding, items []*Item) ([]byte, error) {
+	if len(items) == 0 {
+		return b, nil
+	}
+	ends := len(b)
+	b = append(b, make([]byte, 4*len(items))...)
+	start := len(b)
+	var err error
+	for i, item := range items {
+		if b, err = appendRecord(b, bind, &item.Component.Schema, item.ID, item.Values); err != nil {
+			return nil, err
+		}
+		be.PutUint32(b[ends+4*i:], uint32(len(b)-start))
+	}
+	return be.AppendUint32(b, uint32(len(items))), nil
+}
+
+// parseID reads the JSON of a row's id.
+func parseID(raw []byte) (uint64, error) {
+	n, err := strconv.ParseUint(string(raw), 10, 64)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("row id %q is not a positive integer", raw)
+	}
+	return n, nil
+}

@@ -1,120 +1,251 @@
-// Package store keeps documents in one bbolt file.
+// Package store keeps all documents of a project in one bbolt file: their versions, the links between them, the indexes
+// that make queries fast, and the log of what changed.
+//
+// Reads happen in a Snapshot (View), which sees one consistent state however long it lasts. Writes happen one after the other
+// in a Tx (Write); the writes of callers that come at the same time share one transaction and its fsyncs, and each returns
+// when its change is durable. What a write changes is first put down in a Batch; indexes, counts, revisions and the change
+// log follow from it.
 package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
 
 	"lectern/contenttypes"
 )
 
+// Errors that callers tell apart.
+var (
+	// ErrLocked: another process has the file open.
+	ErrLocked = errors.New("the store is in use by another process")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("the store is closed")
+	// ErrBroken: a write to the disk failed earlier. What was acknowledged is safe; nothing more is accepted until the
+	// process starts anew and has read back what the disk holds.
+	ErrBroken = errors.New("the store takes no more writes since one failed to reach the disk; restart to go on")
+	// ErrTooManyLocales: a write names a locale code beyond the 4,096 that a store can hold.
+	ErrTooManyLocales = errors.New("too many different locales")
+)
+
 // A Store is one bbolt file with all content of a project. It may be used by any number of goroutines.
-type Store struct{}
+type Store struct {
+	db      *bolt.DB
+	path    string
+	bound   *binding
+	catalog *catalog
+	locales localeTable
+
+	requests chan *writeRequest
+	closing  chan struct{}
+	closed   sync.Once
+	writer   sync.WaitGroup
+	senders  sync.RWMutex // held shared while a request is handed over, so that Close leaves none behind
+
+	broken atomic.Bool
+	stats  counters
+}
 
 // Options of Open.
 type Options struct {
-	// NoIndex …
+	// LockTimeout is how long Open waits for another process to let go of the file.
+	LockTimeout time.Duration
+	// Progress, when set, is told what a start that rebuilds something does, and how far it is.
+	Progress func(what string, done, total int)
 }
 
-// Open opens or makes the store file at path for a model.
-func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) { panic("stub") }
+// mapSize is how much address space is reserved for the file, so that a growing file seldom needs a new mapping, for which
+// all readers would have to end. It costs no memory.
+const mapSize = 1 << 30
 
-// Close waits for readers and the writer and closes the file.
-func (s *Store) Close() error { panic("stub") }
+// Open opens the store file at path for a model, and makes it when there is none.
+func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := create(path); err != nil {
+			return nil, fmt.Errorf("create store: %w", err)
+		}
+	}
+	db, err := openFile(path, opts.LockTimeout)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{db: db, path: path, requests: make(chan *writeRequest), closing: make(chan struct{})}
+	if err := s.load(model, opts); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	s.writer.Add(1)
+	go s.writeLoop()
+	return s, nil
+}
+
+func openFile(path string, timeout time.Duration) (*bolt.DB, error) {
+	if timeout <= 0 {
+		timeout = 50 * time.Millisecond
+	}
+	db, err := bolt.Open(path, 0o600, &bolt.Options{
+		Timeout:         timeout,
+		FreelistType:    bolt.FreelistMapType,
+		InitialMmapSize: mapSize,
+		NoStatistics:    true,
+	})
+	if errors.Is(err, bolt.ErrTimeout) {
+		return nil, fmt.Errorf("open %s: %w", path, ErrLocked)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// create makes an empty store beside path and renames it into place: bbolt's own first write is not safe against a loss of
+// power in its midst.
+func create(path string) error {
+	temp := path + ".new"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	db, err := openFile(temp, 0)
+	if err != nil {
+		return err
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		for _, name := range allBuckets {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return err
+			}
+		}
+		return putNumber(tx.Bucket(bucketMeta), keyFormat, formatNumber)
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes a rename in dir durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// load reads the catalog and brings it in step with the model.
+func (s *Store) load(model *contenttypes.Model, opts Options) error {
+	return s.db.Update(func(tx *bolt.Tx) error {
+		meta := tx.Bucket(bucketMeta)
+		if meta == nil {
+			return fmt.Errorf("open store %s: this is no Lectern store", s.path)
+		}
+		if f := getNumber(meta, keyFormat); f != formatNumber {
+			return fmt.Errorf("open store %s: format %d, this version of Lectern reads format %d", s.path, f, formatNumber)
+		}
+		cat, loc, err := loadCatalog(tx)
+		if err != nil {
+			return err
+		}
+		bound, err := bind(model, cat)
+		if err != nil {
+			return err
+		}
+		s.catalog, s.bound = cat, bound
+		s.locales.current.Store(loc)
+		s.locales.persisted = len(loc.codes) - 1
+		return saveCatalog(tx, cat)
+	})
+}
+
+// Close ends the writer after the writes that wait, waits for readers, and closes the file. Later calls return nil.
+func (s *Store) Close() error {
+	var err error
+	s.closed.Do(func() {
+		s.senders.Lock()
+		close(s.closing)
+		close(s.requests)
+		s.senders.Unlock()
+		s.writer.Wait()
+		err = s.db.Close()
+	})
+	if err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}
+
+// Path is where the file is.
+func (s *Store) Path() string { return s.path }
+
+// Model is the model that the store was opened for.
+func (s *Store) Model() *contenttypes.Model { return s.bound.model }
 
 // View calls f with a snapshot. Nothing that f takes out of the snapshot may be used after it returned.
-func (s *Store) View(f func(*Snapshot) error) error { panic("stub") }
+func (s *Store) View(f func(*Snapshot) error) error {
+	tx, err := s.db.Begin(false)
+	if err != nil {
+		if errors.Is(err, bolt.ErrDatabaseNotOpen) {
+			return ErrClosed
+		}
+		return fmt.Errorf("begin snapshot: %w", err)
+	}
+	snap := newSnapshot(s, tx)
+	defer func() {
+		snap.end()
+		_ = tx.Rollback() // of a read: it only lets go, and cannot fail
+	}()
+	return f(snap)
+}
 
 // Write calls f in the one write transaction there is at a time; the batches that f applied are durable when Write returns
-// nil. Several callers may share one transaction and its fsync. f may be called again when another caller's f failed after
+// nil. Several callers may share one transaction and its fsyncs. f may be called again when another caller's f failed after
 // it had applied something, so it must not have effects of its own beyond values that it sets anew each time.
-// When f returns an error nothing of it is kept.
-func (s *Store) Write(ctx context.Context, f func(*Tx) error) error { panic("stub") }
-
-// A Snapshot is a consistent view of the whole store.
-type Snapshot struct{}
-
-// A Page is the answer to a Query.
-type Page struct {
-	Rows  []Record
-	Total int // rows that match, when Query.Count; otherwise -1
+// When f returns an error nothing of it is kept. ctx is heeded until f's turn has come.
+func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
+	if s.broken.Load() {
+		return ErrBroken
+	}
+	req := &writeRequest{ctx: ctx, f: f, done: make(chan error, 1)}
+	if err := s.hand(req); err != nil {
+		return err
+	}
+	return <-req.done
 }
 
-// Find answers a query.
-func (s *Snapshot) Find(q *Query) (Page, error) { panic("stub") }
-
-// FindRelated filters, sorts and cuts what Related shows. q.Type, q.Status and q.Locales are not looked at.
-func (s *Snapshot) FindRelated(r Record, a *contenttypes.Attribute, status Status, q *Query) (Page, error) {
-	panic("stub")
+func (s *Store) hand(req *writeRequest) error {
+	s.senders.RLock()
+	defer s.senders.RUnlock()
+	select {
+	case <-s.closing:
+		return ErrClosed
+	default:
+	}
+	select {
+	case s.requests <- req:
+		return nil
+	case <-req.ctx.Done():
+		return req.ctx.Err()
+	}
 }
 
-// Matches reports whether a row meets a filter. status is the request's.
-func (s *Snapshot) Matches(r Record, f Filter, status Status) bool { panic("stub") }
-
-// Document returns the number of a document of that type by its documentId.
-func (s *Snapshot) Document(t *contenttypes.ContentType, documentID string) (doc uint64, ok bool) {
-	panic("stub")
+func getNumber(b *bolt.Bucket, key []byte) uint64 {
+	v := b.Get(key)
+	if len(v) != 8 {
+		return 0
+	}
+	return be.Uint64(v)
 }
 
-// DocumentByRow returns the document that the row with numeric id belongs to, and that row's status and locale.
-func (s *Snapshot) DocumentByRow(t *contenttypes.ContentType, id uint64) (doc uint64, status Status, locale string, ok bool) {
-	panic("stub")
+func putNumber(b *bolt.Bucket, key []byte, n uint64) error {
+	return b.Put(key, be.AppendUint64(nil, n))
 }
-
-// Version returns one version of a document; the zero Record when there is none.
-func (s *Snapshot) Version(t *contenttypes.ContentType, doc uint64, status Status, locale string) Record {
-	panic("stub")
-}
-
-// Versions calls yield with every version of a document, by locale and status.
-func (s *Snapshot) Versions(t *contenttypes.ContentType, doc uint64, yield func(Record) bool) {
-	panic("stub")
-}
-
-// Equal calls yield with the rows of (t, status, locale) whose scalar attribute a (which must be Indexed or system) has
-// exactly this value, in order of id: what unique checks need.
-func (s *Snapshot) Equal(t *contenttypes.ContentType, status Status, locale string, a *contenttypes.Attribute, value []byte, yield func(Record) bool) {
-	panic("stub")
-}
-
-// A Tx is the write transaction: a Snapshot that also sees what has been applied in it.
-type Tx struct{ Snapshot }
-
-// NewDoc returns the number of a new document; NewRowID the id of a new row of a type; NewComponentID that of a new component.
-func (tx *Tx) NewDoc() uint64                              { panic("stub") }
-func (tx *Tx) NewRowID(t *contenttypes.ContentType) uint64 { panic("stub") }
-func (tx *Tx) NewComponentID() uint64                      { panic("stub") }
-
-// Apply carries out a batch. The transaction sees its effect at once.
-func (tx *Tx) Apply(b *Batch) error { panic("stub") }
-
-// A Batch is a list of changes under one sequence number. Applying a batch is the only way the file changes; indexes,
-// counts, revisions and the change log follow from it.
-type Batch struct{}
-
-// PutRow adds a version or replaces it (same type, document, status, locale).
-func (b *Batch) PutRow(r *Row) { panic("stub") }
-
-// DeleteRow removes a version. Links are not touched: delete those that must go.
-func (b *Batch) DeleteRow(t *contenttypes.ContentType, doc uint64, status Status, locale string) {
-	panic("stub")
-}
-
-// PutLink adds a link. To move one, delete it as it stands and put it anew.
-func (b *Batch) PutLink(l Link) { panic("stub") }
-
-// DeleteLink removes a link; its positions must be those it is stored with.
-func (b *Batch) DeleteLink(l Link) { panic("stub") }
-
-// Log adds an entry to the change log.
-func (b *Batch) Log(t *contenttypes.ContentType, documentID string, action Action) { panic("stub") }
-
-// Action is what happened to a document.
-type Action uint8
-
-const (
-	Created Action = iota
-	Updated
-	Deleted
-	PublishedAction
-	Unpublished
-)

@@ -1,0 +1,265 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+
+	"lectern/contenttypes"
+)
+
+// A Batch is a list of changes that happen under one sequence number. Applying a batch is the only way the file changes;
+// indexes, counts, revisions and the change log follow from it.
+type Batch struct {
+	putRows    []*Row
+	deleteRows []rowName
+	putLinks   []Link
+	cutLinks   []Link
+	changes    []Change
+}
+
+type rowName struct {
+	typ    *contenttypes.ContentType
+	doc    uint64
+	status Status
+	locale string
+}
+
+// PutRow adds a version or replaces it (same type, document, status, locale).
+func (b *Batch) PutRow(r *Row) { b.putRows = append(b.putRows, r) }
+
+// DeleteRow removes a version. Links are not touched: delete those that must go. Nothing to remove is no error.
+func (b *Batch) DeleteRow(t *contenttypes.ContentType, doc uint64, status Status, locale string) {
+	b.deleteRows = append(b.deleteRows, rowName{t, doc, status, locale})
+}
+
+// PutLink adds a link. To move one, delete it as it stands and put it anew.
+func (b *Batch) PutLink(l Link) { b.putLinks = append(b.putLinks, l) }
+
+// DeleteLink removes a link; its positions must be those it is stored with.
+func (b *Batch) DeleteLink(l Link) { b.cutLinks = append(b.cutLinks, l) }
+
+// Log adds an entry to the change log.
+func (b *Batch) Log(t *contenttypes.ContentType, documentID string, action Action) {
+	b.changes = append(b.changes, Change{Type: t.UID, DocumentID: documentID, Action: action})
+}
+
+// Empty reports whether the batch changes nothing.
+func (b *Batch) Empty() bool {
+	return len(b.putRows)+len(b.deleteRows)+len(b.putLinks)+len(b.cutLinks) == 0
+}
+
+// Apply carries out a batch: first all deletions, then all additions. The transaction sees its effect at once.
+func (tx *Tx) Apply(b *Batch) error {
+	if b.Empty() {
+		return nil
+	}
+	tx.applied++
+	tx.sequence++
+	tx.lastRow = nil
+	for _, l := range b.cutLinks {
+		if err := tx.deleteLink(l); err != nil {
+			return fmt.Errorf("delete link %s.%s: %w", l.Attr.Owner.UID, l.Attr.Name, err)
+		}
+	}
+	for _, r := range b.deleteRows {
+		if err := tx.deleteRow(r); err != nil {
+			return fmt.Errorf("delete row of %s: %w", r.typ.UID, err)
+		}
+	}
+	for _, r := range b.putRows {
+		if err := tx.putRow(r); err != nil {
+			return fmt.Errorf("put row of %s: %w", r.Type.UID, err)
+		}
+	}
+	for _, l := range b.putLinks {
+		if err := tx.putLink(l); err != nil {
+			return fmt.Errorf("put link %s.%s: %w", l.Attr.Owner.UID, l.Attr.Name, err)
+		}
+	}
+	tx.lastRow = nil
+	return tx.log(b.changes)
+}
+
+// useLocale returns a locale's number and sees to it that it is on disk with this transaction.
+func (tx *Tx) useLocale(code string) (uint16, error) {
+	n, err := tx.store.locales.number(code)
+	tx.localesUsed = max(tx.localesUsed, int(n))
+	return n, err
+}
+
+func (tx *Tx) putRow(r *Row) error {
+	b := tx.bound.of(&r.Type.Schema)
+	locale, err := tx.useLocale(r.Locale)
+	if err != nil {
+		return err
+	}
+	id, err := parseID(r.Values[b.system.id.Index].JSON)
+	if err != nil {
+		return err
+	}
+	data, err := appendRecord(nil, tx.bound, &r.Type.Schema, id, r.Values)
+	if err != nil {
+		return err
+	}
+	sl := makeSlot(locale, r.Status)
+	old := tx.row(b, sl, r.Doc)
+	next := Record{table: b.current, slot: sl, doc: r.Doc, snap: tx.Snapshot, data: data}
+	if err := tx.reindex(b, old, next); err != nil {
+		return err
+	}
+	if !old.Exists() {
+		if err := tx.addVersion(b, unquote(r.Values[b.system.documentID.Index].JSON), r.Doc, sl); err != nil {
+			return err
+		}
+	}
+	tx.rowIDs[b.number] = max(tx.lastRowID(b.number), id)
+	tx.docs = max(tx.docs, r.Doc)
+	tx.items = max(tx.items, lastItem(r.Values))
+	tx.revisions[b.number] = tx.sequence
+	tx.lastRow = nil
+	return tx.bucket(rows).Put(appendRowKey(nil, b.number, sl, r.Doc), data)
+}
+
+// lastItem is the greatest component id within a row.
+func lastItem(values []Value) uint64 {
+	last := uint64(0)
+	for _, v := range values {
+		for _, item := range v.Items {
+			last = max(last, item.ID, lastItem(item.Values))
+		}
+	}
+	return last
+}
+
+func (tx *Tx) deleteRow(r rowName) error {
+	sl, ok := tx.slot(r.typ, r.status, r.locale)
+	if !ok {
+		return nil
+	}
+	b := tx.bound.of(&r.typ.Schema)
+	old := tx.row(b, sl, r.doc)
+	if !old.Exists() {
+		return nil
+	}
+	id := bytes.Clone(unquote(old.JSON(b.system.documentID)))
+	if err := tx.reindex(b, old, Record{}); err != nil {
+		return err
+	}
+	if err := tx.removeVersion(b, id, sl); err != nil {
+		return err
+	}
+	tx.revisions[b.number] = tx.sequence
+	tx.lastRow = nil
+	return tx.bucket(rows).Delete(appendRowKey(nil, b.number, sl, r.doc))
+}
+
+// reindex brings the index from what it says of old to what it must say of next; either may be none.
+func (tx *Tx) reindex(b *boundSchema, old, next Record) error {
+	for _, a := range b.indexed {
+		var was, is []byte
+		if old.Exists() {
+			was = indexKey(b, a, old)
+		}
+		if next.Exists() {
+			is = indexKey(b, a, next)
+		}
+		if bytes.Equal(was, is) {
+			continue
+		}
+		if was != nil {
+			if err := tx.bucket(index).Delete(was); err != nil {
+				return err
+			}
+			tx.counter.add(was, -1)
+		}
+		if is != nil {
+			if err := tx.bucket(index).Put(is, be.AppendUint64(nil, next.doc)); err != nil {
+				return err
+			}
+			tx.counter.add(is, +1)
+		}
+	}
+	return nil
+}
+
+// indexKey is the key of a row's entry in the index of an attribute. The index of the id is the order of the ids.
+func indexKey(b *boundSchema, a *contenttypes.Attribute, r Record) []byte {
+	key := appendSpace(make([]byte, 0, spaceLen+maxIndexed+16), b.number, b.fields[a.Index], r.slot)
+	if a.Type != contenttypes.ID {
+		key = appendOrdered(key, a.Type, r.JSON(a))
+	}
+	return be.AppendUint64(key, r.ID())
+}
+
+func (tx *Tx) addVersion(b *boundSchema, documentID []byte, doc uint64, sl slot) error {
+	key := appendDocKey(nil, b.number, string(documentID))
+	v := bytes.Clone(tx.bucket(docs).Get(key))
+	if v == nil {
+		v = be.AppendUint64(nil, doc)
+	} else if be.Uint64(v) != doc {
+		return fmt.Errorf("documentId %s belongs to another document", documentID)
+	}
+	return tx.bucket(docs).Put(key, be.AppendUint16(v, uint16(sl)))
+}
+
+func (tx *Tx) removeVersion(b *boundSchema, documentID []byte, sl slot) error {
+	key := appendDocKey(nil, b.number, string(documentID))
+	old := tx.bucket(docs).Get(key)
+	if len(old) < 8 {
+		return fmt.Errorf("document %s is not listed", documentID)
+	}
+	v := append([]byte(nil), old[:8]...)
+	for rest := old[8:]; len(rest) >= 2; rest = rest[2:] {
+		if slot(be.Uint16(rest)) != sl {
+			v = append(v, rest[:2]...)
+		}
+	}
+	if len(v) == 8 {
+		return tx.bucket(docs).Delete(key)
+	}
+	return tx.bucket(docs).Put(key, v)
+}
+
+func (tx *Tx) linkEnds(l Link) (from, to ref, err error) {
+	if _, err = tx.useLocale(l.From.Locale); err == nil {
+		_, err = tx.useLocale(l.To.Locale)
+	}
+	return tx.number(l.From), tx.number(l.To), err
+}
+
+func (tx *Tx) linkKeys(l Link) (from, to ref, fromKey, toKey []byte, err error) {
+	from, to, err = tx.linkEnds(l)
+	fromKey = be.AppendUint64(tx.appendLinkList(nil, l.Attr, fromSide, l.Plane, from), l.FromPos)
+	toKey = be.AppendUint64(tx.appendLinkList(nil, l.Attr, toSide, l.Plane, to), l.ToPos)
+	return from, to, fromKey, toKey, err
+}
+
+func (tx *Tx) putLink(l Link) error {
+	from, to, fromKey, toKey, err := tx.linkKeys(l)
+	if err != nil {
+		return err
+	}
+	b := tx.bucket(links)
+	if b.Get(fromKey) != nil || b.Get(toKey) != nil {
+		return fmt.Errorf("positions %d and %d: one is taken", l.FromPos, l.ToPos)
+	}
+	if err := b.Put(fromKey, appendLinkEnd(nil, to, l.ToPos)); err != nil {
+		return err
+	}
+	return b.Put(toKey, appendLinkEnd(nil, from, l.FromPos))
+}
+
+func (tx *Tx) deleteLink(l Link) error {
+	from, to, fromKey, toKey, err := tx.linkKeys(l)
+	if err != nil {
+		return err
+	}
+	b := tx.bucket(links)
+	if !bytes.Equal(b.Get(fromKey), appendLinkEnd(nil, to, l.ToPos)) || !bytes.Equal(b.Get(toKey), appendLinkEnd(nil, from, l.FromPos)) {
+		return fmt.Errorf("there is no such link at positions %d and %d", l.FromPos, l.ToPos)
+	}
+	if err := b.Delete(fromKey); err != nil {
+		return err
+	}
+	return b.Delete(toKey)
+}

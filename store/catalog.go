@@ -1,0 +1,218 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	bolt "go.etcd.io/bbolt"
+
+	"lectern/contenttypes"
+)
+
+// catalog is what the file remembers of the definitions: the numbers that stand for names in keys and rows. Numbers are never
+// given out twice, so a definition may come and go without touching the rows of others.
+type catalog struct {
+	Schemas    map[string]*schemaEntry `json:"schemas"` // by uid
+	Layouts    []layoutEntry           `json:"layouts"` // by number
+	NextSchema uint16                  `json:"nextSchema"`
+}
+
+type schemaEntry struct {
+	Number     uint16            `json:"number"`
+	Fields     map[string]uint16 `json:"fields"`
+	NextField  uint16            `json:"nextField"`
+	Layout     uint16            `json:"layout"` // what new rows are written in
+	Indexed    []uint16          `json:"indexed,omitempty"`
+	Definition json.RawMessage   `json:"definition,omitempty"`
+}
+
+// A layoutEntry says which field stands at which place of a row. Rows carry the number of theirs, so that a new attribute
+// needs no rewriting: it is null in older rows.
+type layoutEntry struct {
+	Schema uint16   `json:"schema"`
+	Fields []uint16 `json:"fields"`
+}
+
+// binding joins a Model with the catalog: everything a read needs to know, compiled. It is immutable.
+type binding struct {
+	model  *contenttypes.Model
+	byUID  map[string]*boundSchema
+	byNum  map[uint16]*boundSchema
+	tables []*table // by layout number
+}
+
+// boundSchema is a content-type or component with its numbers.
+type boundSchema struct {
+	number  uint16
+	schema  *contenttypes.Schema
+	typ     *contenttypes.ContentType // nil for components
+	comp    *contenttypes.Component
+	fields  []uint16                  // field numbers, by Attribute.Index
+	current *table                    // the layout of new rows
+	indexed []*contenttypes.Attribute // those with an index, id included
+	system  systemAttributes
+}
+
+type systemAttributes struct{ id, documentID, updatedAt *contenttypes.Attribute }
+
+// table says where in a row of one layout the attributes of today's schema stand.
+type table struct {
+	number uint16
+	bound  *boundSchema // nil when the schema is gone
+	pos    []int16      // by Attribute.Index; -1: not in this layout
+	fields int          // how many fields rows of this layout have
+}
+
+// locales numbers the locale codes in use from 1; 0 stands for "not localized".
+type locales struct {
+	codes   []string // codes[0] is ""
+	numbers map[string]uint16
+}
+
+// maxLocales bounds how many different locale codes a store may hold.
+const maxLocales = 4096
+
+func newLocales(codes []string) *locales {
+	l := &locales{codes: append([]string{""}, codes...), numbers: map[string]uint16{"": 0}}
+	for i, c := range codes {
+		l.numbers[c] = uint16(i + 1)
+	}
+	return l
+}
+
+// bind gives numbers to what the model has and the catalog does not know yet, and compiles both.
+func bind(model *contenttypes.Model, c *catalog) (*binding, error) {
+	b := &binding{model: model, byUID: map[string]*boundSchema{}, byNum: map[uint16]*boundSchema{}}
+	for _, t := range model.Types {
+		if err := b.add(c, &boundSchema{schema: &t.Schema, typ: t}); err != nil {
+			return nil, err
+		}
+	}
+	for _, comp := range model.Components {
+		if err := b.add(c, &boundSchema{schema: &comp.Schema, comp: comp}); err != nil {
+			return nil, err
+		}
+	}
+	for n, l := range c.Layouts {
+		b.tables = append(b.tables, b.compile(uint16(n), l))
+	}
+	for _, s := range b.byUID {
+		s.current = b.tables[c.Schemas[s.schema.UID].Layout]
+	}
+	return b, nil
+}
+
+func (b *binding) add(c *catalog, s *boundSchema) error {
+	e := c.Schemas[s.schema.UID]
+	if e == nil {
+		if c.NextSchema++; c.NextSchema == 0 {
+			return fmt.Errorf("number %s: all 65,535 numbers for types and components are used up", s.schema.UID)
+		}
+		e = &schemaEntry{Number: c.NextSchema, Fields: map[string]uint16{}, Layout: uint16(len(c.Layouts))}
+		c.Schemas[s.schema.UID] = e
+	}
+	s.number = e.Number
+	var layout []uint16
+	for _, a := range s.schema.Attributes {
+		f, ok := e.Fields[a.Name]
+		if !ok {
+			e.NextField++
+			f = e.NextField
+			e.Fields[a.Name] = f
+		}
+		s.fields = append(s.fields, f)
+		if a.IsStored() {
+			layout = append(layout, f)
+		}
+		if s.typ != nil && hasIndex(a) {
+			s.indexed = append(s.indexed, a)
+		}
+	}
+	s.system = systemAttributes{s.schema.Attribute("id"), s.schema.Attribute("documentId"), s.schema.Attribute("updatedAt")}
+	if int(e.Layout) >= len(c.Layouts) || !slices.Equal(c.Layouts[e.Layout].Fields, layout) {
+		e.Layout = uint16(len(c.Layouts))
+		c.Layouts = append(c.Layouts, layoutEntry{Schema: e.Number, Fields: layout})
+	}
+	b.byUID[s.schema.UID], b.byNum[s.number] = s, s
+	return nil
+}
+
+// hasIndex reports whether an attribute has an index space. Documents are found by documentId in the bucket docs.
+func hasIndex(a *contenttypes.Attribute) bool {
+	if a.Type == contenttypes.ID {
+		return true
+	}
+	return a.Indexed && a.IsScalar() && a.Type != contenttypes.DocumentID && a.Type != contenttypes.Locale
+}
+
+func (b *binding) compile(n uint16, l layoutEntry) *table {
+	t := &table{number: n, bound: b.byNum[l.Schema], fields: len(l.Fields)}
+	if t.bound == nil {
+		return t
+	}
+	for i, a := range t.bound.schema.Attributes {
+		pos := -1
+		if a.IsStored() {
+			pos = slices.Index(l.Fields, t.bound.fields[i])
+		}
+		t.pos = append(t.pos, int16(pos))
+	}
+	return t
+}
+
+func (b *binding) of(s *contenttypes.Schema) *boundSchema { return b.byUID[s.UID] }
+
+// relation returns the numbers that begin the link keys of an owning attribute.
+func (b *binding) relation(a *contenttypes.Attribute) (schema, field uint16) {
+	s := b.of(a.Owner)
+	return s.number, s.fields[a.Index]
+}
+
+// loadCatalog reads the catalog and the locale codes; a new file has empty ones.
+func loadCatalog(tx *bolt.Tx) (*catalog, *locales, error) {
+	meta := tx.Bucket(bucketMeta)
+	c := &catalog{Schemas: map[string]*schemaEntry{}}
+	if raw := meta.Get(keyCatalog); raw != nil {
+		if err := json.Unmarshal(raw, c); err != nil {
+			return nil, nil, fmt.Errorf("read catalog: %w", err)
+		}
+	}
+	var codes []string
+	if raw := meta.Get(keyLocales); raw != nil {
+		if err := json.Unmarshal(raw, &codes); err != nil {
+			return nil, nil, fmt.Errorf("read locales: %w", err)
+		}
+	}
+	return c, newLocales(codes), nil
+}
+
+func saveCatalog(tx *bolt.Tx, c *catalog) error {
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("print catalog: %w", err)
+	}
+	return tx.Bucket(bucketMeta).Put(keyCatalog, raw)
+}
+
+// localeTable hands out numbers to locale codes. Numbers given to writes that were rolled back stay given: they are written
+// with the next write that uses them.
+type localeTable struct {
+	current   atomic.Pointer[locales]
+	persisted int // how many codes the file knows; guarded by being the writer
+}
+
+// number returns the number of a code, giving out a new one when it has none. Only the writer may call it.
+func (t *localeTable) number(code string) (uint16, error) {
+	cur := t.current.Load()
+	if n, ok := cur.numbers[code]; ok {
+		return n, nil
+	}
+	if len(cur.codes) > maxLocales {
+		return 0, fmt.Errorf("locale %q: %w", code, ErrTooManyLocales)
+	}
+	next := newLocales(append(slices.Clone(cur.codes[1:]), code))
+	t.current.Store(next)
+	return next.numbers[code], nil
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"lectern/contenttypes"
+)
+
+// Action is what happened to a document.
+type Action uint8
+
+const (
+	Created Action = iota
+	Updated
+	Deleted
+	PublishedAction
+	Unpublished
+)
+
+// A Change is an entry of the change log: what happened to one document in one batch.
+type Change struct {
+	Sequence   uint64 `json:"-"`
+	Type       string `json:"type"`
+	DocumentID string `json:"documentId"`
+	Action     Action `json:"action"`
+}
+
+// keptChanges is how many batches the change log goes back.
+const keptChanges = 10_000
+
+func (tx *Tx) log(changes []Change) error {
+	raw, err := json.Marshal(changes)
+	if err != nil {
+		return fmt.Errorf("print changes: %w", err)
+	}
+	b := tx.tx.Bucket(bucketLog)
+	if tx.sequence > keptChanges {
+		if err := b.Delete(be.AppendUint64(nil, tx.sequence-keptChanges)); err != nil {
+			return err
+		}
+	}
+	return b.Put(be.AppendUint64(nil, tx.sequence), raw)
+}
+
+// Changes calls yield with the changes after a sequence number, oldest first. complete is false when the log does not go
+// back that far, so that some may be missing.
+func (s *Snapshot) Changes(after uint64, yield func(Change) bool) (complete bool, err error) {
+	complete = s.Sequence()-min(after, s.Sequence()) <= keptChanges
+	c := s.tx.Bucket(bucketLog).Cursor()
+	for k, v := c.Seek(be.AppendUint64(nil, after+1)); k != nil; k, v = c.Next() {
+		var changes []Change
+		if err := json.Unmarshal(v, &changes); err != nil {
+			return false, fmt.Errorf("read change log: %w", err)
+		}
+		for _, ch := range changes {
+			ch.Sequence = be.Uint64(k)
+			if !yield(ch) {
+				return complete, nil
+			}
+		}
+	}
+	return complete, nil
+}
+
+// Sequence is the number of the last batch.
+func (s *Snapshot) Sequence() uint64 { return getNumber(s.tx.Bucket(bucketMeta), keySequence) }
+
+// Revision is the sequence number of the last batch that changed a row of a type.
+func (s *Snapshot) Revision(t *contenttypes.ContentType) uint64 {
+	return getNumber(s.tx.Bucket(bucketMeta), schemaKey(prefixRev, s.bound.of(&t.Schema).number))
+}

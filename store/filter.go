@@ -1,0 +1,338 @@
+package store
+
+import (
+	"bytes"
+	"strings"
+
+	"lectern/contenttypes"
+)
+
+// A cond is a compiled Filter, with every Not pushed down to the leaves: it reports whether the filter is true (or, where a
+// Not stood above, false) of a record, unknown being neither. The zero Record, whose attributes are all null, may be asked too.
+type cond interface {
+	holds(s *Snapshot, r Record) bool
+}
+
+type (
+	allOf []cond
+	anyOf []cond
+	// someTarget follows an attribute: one target must meet the condition, or, where there is none, a record of nulls.
+	someTarget struct {
+		attr   *contenttypes.Attribute
+		status Status
+		cond   cond
+	}
+	// test looks at one scalar. Null is never a match.
+	test struct {
+		attr *contenttypes.Attribute
+		ok   func(raw []byte) bool
+	}
+	isNull struct {
+		attr *contenttypes.Attribute
+		want bool
+	}
+	inState struct {
+		state  PublicationState
+		negate bool
+	}
+	constant bool
+)
+
+func (c constant) holds(*Snapshot, Record) bool { return bool(c) }
+
+func (c allOf) holds(s *Snapshot, r Record) bool {
+	for _, x := range c {
+		if !x.holds(s, r) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c anyOf) holds(s *Snapshot, r Record) bool {
+	for _, x := range c {
+		if x.holds(s, r) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c test) holds(_ *Snapshot, r Record) bool {
+	raw := r.JSON(c.attr)
+	return raw != nil && c.ok(raw)
+}
+
+func (c isNull) holds(_ *Snapshot, r Record) bool { return (r.JSON(c.attr) == nil) == c.want }
+
+func (c someTarget) holds(s *Snapshot, r Record) bool {
+	found, met := false, false
+	visit := func(target Record) bool {
+		found = true
+		met = c.cond.holds(s, target)
+		return !met
+	}
+	if c.attr.IsRelation() {
+		s.Related(r, c.attr, c.status, visit)
+	} else {
+		r.Each(c.attr, visit)
+	}
+	return met || !found && c.cond.holds(s, Record{})
+}
+
+func (c inState) holds(s *Snapshot, r Record) bool {
+	if !r.Exists() || !r.Type().DraftAndPublish {
+		return !c.negate
+	}
+	return s.inState(r, c.state) != c.negate
+}
+
+func (s *Snapshot) inState(r Record, state PublicationState) bool {
+	b, draft := r.table.bound, r.slot.status() == Draft
+	other := func() Record { return s.row(b, r.slot^1, r.doc) }
+	switch state {
+	case NeverPublished:
+		return draft && !other().Exists()
+	case HasPublishedVersion:
+		return !draft || other().Exists()
+	case Modified, Unmodified:
+		o := other()
+		if !o.Exists() {
+			return false
+		}
+		d, p := r, o
+		if !draft {
+			d, p = o, r
+		}
+		newer := bytes.Compare(d.JSON(b.system.updatedAt), p.JSON(b.system.updatedAt)) > 0
+		return newer == (state == Modified)
+	case NeverPublishedDocument:
+		return draft && !s.isPublished(r)
+	case HasPublishedVersionDocument:
+		return !draft || s.isPublished(r)
+	case PublishedWithoutDraft:
+		return !draft && !other().Exists()
+	case PublishedWithDraft:
+		return !draft && other().Exists()
+	}
+	return false
+}
+
+// isPublished reports whether some localization of r's document is published.
+func (s *Snapshot) isPublished(r Record) bool {
+	for _, sl := range s.slots(r.table.bound, unquote(r.JSON(r.table.bound.system.documentID))) {
+		if sl.status() == Published {
+			return true
+		}
+	}
+	return false
+}
+
+// compile turns a filter into a cond. negate says that an odd number of Nots stand above.
+func compile(f Filter, status Status, negate bool) cond {
+	switch f := f.(type) {
+	case nil:
+		return constant(!negate)
+	case And:
+		return compileList(f, status, negate, !negate)
+	case Or:
+		return compileList(f, status, negate, negate)
+	case Not:
+		return compile(f.Filter, status, !negate)
+	case Through:
+		return someTarget{f.Attr, status, compile(f.Filter, status, negate)}
+	case Publication:
+		return inState{f.State, negate}
+	case Search:
+		return compileSearch(f, negate)
+	case Compare:
+		return compileCompare(f, negate)
+	}
+	return constant(false)
+}
+
+func compileList(list []Filter, status Status, negate, all bool) cond {
+	conds := make([]cond, len(list))
+	for i, f := range list {
+		conds[i] = compile(f, status, negate)
+	}
+	if len(conds) == 1 {
+		return conds[0]
+	}
+	if all {
+		return allOf(conds)
+	}
+	return anyOf(conds)
+}
+
+func compileSearch(f Search, negate bool) cond {
+	found := containsFold(f.Text)
+	var conds []cond
+	for _, a := range f.Attrs {
+		ok := func(raw []byte) bool { return found(unquote(raw)) != negate }
+		if negate {
+			conds = append(conds, anyOf{isNull{a, true}, test{a, ok}})
+		} else {
+			conds = append(conds, test{a, ok})
+		}
+	}
+	if negate {
+		return allOf(conds)
+	}
+	return anyOf(conds)
+}
+
+func compileCompare(f Compare, negate bool) cond {
+	switch {
+	case f.Op == Null || f.Op == Eq && len(f.Values) == 1 && f.Values[0] == nil:
+		return isNull{f.Attr, !negate}
+	case f.Op == NotNull || f.Op == Ne && len(f.Values) == 1 && f.Values[0] == nil:
+		return isNull{f.Attr, negate}
+	}
+	ok := predicate(f)
+	if ok == nil {
+		return constant(false) // a comparison with null is unknown
+	}
+	if negate {
+		return test{f.Attr, func(raw []byte) bool { return !ok(raw) }}
+	}
+	return test{f.Attr, ok}
+}
+
+// predicate compiles a comparison of a value that is not null; nil when the comparison is unknown for every value.
+func predicate(f Compare) func(raw []byte) bool {
+	values := make([]any, 0, len(f.Values))
+	for _, v := range f.Values {
+		if v != nil {
+			values = append(values, v)
+		}
+	}
+	hadNull := len(values) < len(f.Values)
+	switch f.Op {
+	case In:
+		return oneOf(f.Attr, values)
+	case NotIn:
+		if hadNull {
+			return nil
+		}
+		in := oneOf(f.Attr, values)
+		return func(raw []byte) bool { return !in(raw) }
+	case Between:
+		if hadNull || len(values) != 2 {
+			return nil
+		}
+		low, high := comparer(f.Attr, values[0]), comparer(f.Attr, values[1])
+		return func(raw []byte) bool { return low(raw) >= 0 && high(raw) <= 0 }
+	}
+	if hadNull || len(values) == 0 {
+		return nil
+	}
+	if text, ok := values[0].(string); ok && f.Op >= Contains {
+		return textPredicate(f.Op, text)
+	}
+	cmp := comparer(f.Attr, values[0])
+	switch f.Op {
+	case Eq:
+		return func(raw []byte) bool { return cmp(raw) == 0 }
+	case Ne:
+		return func(raw []byte) bool { return cmp(raw) != 0 }
+	case Lt:
+		return func(raw []byte) bool { return cmp(raw) < 0 }
+	case Lte:
+		return func(raw []byte) bool { return cmp(raw) <= 0 }
+	case Gt:
+		return func(raw []byte) bool { return cmp(raw) > 0 }
+	case Gte:
+		return func(raw []byte) bool { return cmp(raw) >= 0 }
+	case EqI, NeI:
+		want := f.Op == EqI
+		text, isText := values[0].(string)
+		if !isText {
+			return func(raw []byte) bool { return (cmp(raw) == 0) == want }
+		}
+		text = fold(text)
+		return func(raw []byte) bool { return equalFold(unquote(raw), text) == want }
+	}
+	return nil
+}
+
+func oneOf(a *contenttypes.Attribute, values []any) func(raw []byte) bool {
+	cmps := make([]func([]byte) int, len(values))
+	for i, v := range values {
+		cmps[i] = comparer(a, v)
+	}
+	return func(raw []byte) bool {
+		for _, cmp := range cmps {
+			if cmp(raw) == 0 {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// comparer compares stored JSON with a value: negative when the stored one is less.
+func comparer(a *contenttypes.Attribute, v any) func(raw []byte) int {
+	switch v := v.(type) {
+	case float64:
+		if a.Type == contenttypes.BigInteger {
+			return func(raw []byte) int { return compareOrdered(float64(parseBig(raw)), v) }
+		}
+		return func(raw []byte) int { return compareOrdered(parseFloat(raw), v) }
+	case int64:
+		if a.Type == contenttypes.BigInteger {
+			return func(raw []byte) int { return compareOrdered(parseBig(raw), v) }
+		}
+		return func(raw []byte) int { return compareOrdered(parseFloat(raw), float64(v)) }
+	case bool:
+		return func(raw []byte) int {
+			switch stored := raw[0] == 't'; {
+			case stored == v:
+				return 0
+			case v:
+				return -1
+			}
+			return 1
+		}
+	case string:
+		if a.Type == contenttypes.JSON || a.Type == contenttypes.Blocks {
+			return func(raw []byte) int { return strings.Compare(view(raw), v) }
+		}
+		return func(raw []byte) int { return strings.Compare(view(unquote(raw)), v) }
+	}
+	return func([]byte) int { return 1 }
+}
+
+func compareOrdered[T float64 | int64](a, b T) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// textPredicate is one of the LIKE-like operators, on the text form of a value.
+func textPredicate(op Op, text string) func(raw []byte) bool {
+	plain := []byte(text)
+	folded := fold(text)
+	switch op {
+	case Contains:
+		return func(raw []byte) bool { return bytes.Contains(unquote(raw), plain) }
+	case NotContains:
+		return func(raw []byte) bool { return !bytes.Contains(unquote(raw), plain) }
+	case ContainsI, NotContainsI:
+		found := containsFold(text)
+		return func(raw []byte) bool { return found(unquote(raw)) == (op == ContainsI) }
+	case StartsWith:
+		return func(raw []byte) bool { return bytes.HasPrefix(unquote(raw), plain) }
+	case EndsWith:
+		return func(raw []byte) bool { return bytes.HasSuffix(unquote(raw), plain) }
+	case StartsWithI:
+		return func(raw []byte) bool { return strings.HasPrefix(fold(string(unquote(raw))), folded) }
+	case EndsWithI:
+		return func(raw []byte) bool { return strings.HasSuffix(fold(string(unquote(raw))), folded) }
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package store
+
+import "encoding/binary"
+
+// The buckets of the file. Keys are big-endian throughout, so that bytes order as numbers do.
+//
+//	meta    names of counters and the catalog
+//	rows    schema u16 · slot u16 · doc u64                       → row (row.go)
+//	docs    schema u16 · documentId                               → doc u64 · slot u16 …: the versions there are
+//	index   schema u16 · field u16 · slot u16 · value · id u64    → doc u64
+//	runs    lower bound of a run of index keys                    → entries u32 (counted.go)
+//	groups  lower bound of a group of runs                        → entries u64 · runs u32
+//	links   schema u16 · field u16 · side u8 · plane u8 · ref · pos u64 → the other end (links.go)
+//	log     sequence u64                                          → changes
+//
+// A slot is a (locale, status) of a type: the locale's number shifted left by one, plus one for drafts.
+var (
+	bucketMeta   = []byte("meta")
+	bucketRows   = []byte("rows")
+	bucketDocs   = []byte("docs")
+	bucketIndex  = []byte("index")
+	bucketRuns   = []byte("runs")
+	bucketGroups = []byte("groups")
+	bucketLinks  = []byte("links")
+	bucketLog    = []byte("log")
+
+	allBuckets = [][]byte{bucketMeta, bucketRows, bucketDocs, bucketIndex, bucketRuns, bucketGroups, bucketLinks, bucketLog}
+)
+
+// Keys of the bucket meta.
+var (
+	keyCatalog   = []byte("catalog")
+	keyLocales   = []byte("locales")
+	keyFormat    = []byte("format")
+	keySequence  = []byte("sequence")
+	keyDocs      = []byte("docs")
+	keyItems     = []byte("items")
+	prefixRowID  = "id/"
+	prefixRev    = "revision/"
+	formatNumber = uint64(1)
+)
+
+var be = binary.BigEndian
+
+// slot numbers a (locale, status) pair.
+type slot uint16
+
+func makeSlot(locale uint16, st Status) slot { return slot(locale<<1) | slot(st) }
+func (s slot) locale() uint16                { return uint16(s >> 1) }
+func (s slot) status() Status                { return Status(s & 1) }
+
+func appendRowKey(b []byte, schema uint16, s slot, doc uint64) []byte {
+	b = be.AppendUint16(b, schema)
+	b = be.AppendUint16(b, uint16(s))
+	return be.AppendUint64(b, doc)
+}
+
+func appendDocKey(b []byte, schema uint16, documentID string) []byte {
+	return append(be.AppendUint16(b, schema), documentID...)
+}
+
+// spaceLen is the length of the prefix that all keys of one index space share.
+const spaceLen = 6
+
+// appendSpace begins the keys of one index space: the entries of one attribute in one slot.
+func appendSpace(b []byte, schema, field uint16, s slot) []byte {
+	b = be.AppendUint16(b, schema)
+	b = be.AppendUint16(b, field)
+	return be.AppendUint16(b, uint16(s))
+}
+
+// successor returns the least key that is greater than every key beginning with prefix; nil when there is none.
+func successor(prefix []byte) []byte {
+	s := append([]byte(nil), prefix...)
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i]++; s[i] != 0 {
+			return s[:i+1]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+package store
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+	"unsafe"
+
+	"lectern/contenttypes"
+)
+
+// Index values are encoded so that their bytes order as the values do: null first, numbers by value, text by bytes. Each
+// encoding ends itself (a fixed length, or a terminator), so that the row id can follow it.
+const (
+	ordNull  = 0x00
+	ordValue = 0x01
+
+	// maxIndexed is how many bytes of a text an index holds. Longer ones are cut, marked, and looked at again in the row.
+	maxIndexed = 64
+
+	endWhole = 0x00 // after 0x00: the text is whole
+	endCut   = 0x01 // after 0x00: the text goes on in the row
+	escaped  = 0xFF // after 0x00: a zero byte of the text
+)
+
+// appendOrdered encodes the stored JSON of a scalar (nil is null).
+func appendOrdered(b []byte, t contenttypes.Type, raw []byte) []byte {
+	if raw == nil {
+		return append(b, ordNull)
+	}
+	b = append(b, ordValue)
+	switch t {
+	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal, contenttypes.ID:
+		return appendFloat(b, parseFloat(raw))
+	case contenttypes.BigInteger:
+		return be.AppendUint64(b, uint64(parseBig(raw))^(1<<63))
+	case contenttypes.Boolean:
+		if raw[0] == 't' {
+			return append(b, 1)
+		}
+		return append(b, 0)
+	case contenttypes.DateTime:
+		if packed, ok := packTime(raw); ok {
+			return be.AppendUint64(b, packed)
+		}
+		return be.AppendUint64(b, 0)
+	}
+	return appendText(b, unquote(raw))
+}
+
+// appendOrderedValue encodes a value of a Compare in the same way; ok is false for values that the type cannot hold.
+func appendOrderedValue(b []byte, t contenttypes.Type, v any) (_ []byte, ok bool) {
+	if v == nil {
+		return append(b, ordNull), true
+	}
+	b = append(b, ordValue)
+	switch v := v.(type) {
+	case float64:
+		if t == contenttypes.BigInteger {
+			return b, false
+		}
+		return appendFloat(b, v), true
+	case int64:
+		if t == contenttypes.BigInteger {
+			return be.AppendUint64(b, uint64(v)^(1<<63)), true
+		}
+		return appendFloat(b, float64(v)), true
+	case bool:
+		if v {
+			return append(b, 1), true
+		}
+		return append(b, 0), true
+	case string:
+		if t == contenttypes.DateTime {
+			packed, ok := packTime([]byte(strconv.Quote(v)))
+			return be.AppendUint64(b, packed), ok
+		}
+		return appendText(b, []byte(v)), true
+	}
+	return b, false
+}
+
+func appendFloat(b []byte, f float64) []byte {
+	if f == 0 {
+		f = 0 // the two zeros are one
+	}
+	bits := math.Float64bits(f)
+	if bits>>63 == 1 {
+		bits = ^bits
+	} else {
+		bits |= 1 << 63
+	}
+	return be.AppendUint64(b, bits)
+}
+
+func appendText(b, text []byte) []byte {
+	end := byte(endWhole)
+	if len(text) > maxIndexed {
+		text, end = text[:maxIndexed], endCut
+	}
+	for _, c := range text {
+		if b = append(b, c); c == 0 {
+			b = append(b, escaped)
+		}
+	}
+	return append(b, 0, end)
+}
+
+// isCut reports whether an encoded text stands for longer ones.
+func isCut(ord []byte) bool {
+	return len(ord) >= maxIndexed+3 && ord[0] == ordValue && ord[len(ord)-2] == 0 && ord[len(ord)-1] == endCut
+}
+
+// orderedText gives back the text of an encoded whole text, which is a part of ord unless it holds zero bytes.
+func orderedText(ord []byte) []byte {
+	body := ord[1 : len(ord)-2]
+	for i := 0; i < len(body); i++ {
+		if body[i] == 0 {
+			return unescapeZeros(body)
+		}
+	}
+	return body
+}
+
+func unescapeZeros(body []byte) []byte {
+	out := make([]byte, 0, len(body))
+	for i := 0; i < len(body); i++ {
+		if out = append(out, body[i]); body[i] == 0 {
+			i++
+		}
+	}
+	return out
+}
+
+// packTime turns the JSON text of "yyyy-MM-ddTHH:mm:ss.SSSZ" into a number that orders as time does. Years beyond four
+// digits, which JavaScript writes with a sign, keep their order as well.
+func packTime(raw []byte) (uint64, bool) {
+	if len(raw) < 2 {
+		return 0, false
+	}
+	s := raw[1 : len(raw)-1]
+	year, sign := int64(0), int64(1)
+	switch {
+	case len(s) == 24:
+		year, s = digits(s[:4]), s[4:]
+	case len(s) == 27 && (s[0] == '+' || s[0] == '-'):
+		if s[0] == '-' {
+			sign = -1
+		}
+		year, s = digits(s[1:7]), s[7:]
+	default:
+		return 0, false
+	}
+	parts := [...]int64{digits(s[1:3]), digits(s[4:6]), digits(s[7:9]), digits(s[10:12]), digits(s[13:15]), digits(s[16:19])}
+	bases := [...]int64{13, 32, 24, 60, 61, 1000}
+	n := sign*year + 1_000_000
+	for i, p := range parts {
+		if p < 0 || p >= bases[i] {
+			return 0, false
+		}
+		n = n*bases[i] + p
+	}
+	return uint64(n), year >= 0
+}
+
+func digits(s []byte) int64 {
+	n := int64(0)
+	for _, c := range s {
+		if c < '0' || c > '9' {
+			return -1 << 40
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n
+}
+
+func parseFloat(raw []byte) float64 {
+	if len(raw) <= 15 {
+		n, neg, i := int64(0), false, 0
+		if len(raw) > 0 && raw[0] == '-' {
+			neg, i = true, 1
+		}
+		for ; i < len(raw) && raw[i] >= '0' && raw[i] <= '9'; i++ {
+			n = n*10 + int64(raw[i]-'0')
+		}
+		if i == len(raw) {
+			if neg {
+				n = -n
+			}
+			return float64(n)
+		}
+	}
+	f, _ := strconv.ParseFloat(view(raw), 64) // what is stored was printed by us; a range error still gives ±Inf, which orders
+	return f
+}
+
+// parseBig reads a biginteger, stored as a JSON string of digits.
+func parseBig(raw []byte) int64 {
+	if len(raw) >= 2 && raw[0] == '"' {
+		raw = raw[1 : len(raw)-1]
+	}
+	n, _ := strconv.ParseInt(view(raw), 10, 64) // validated on the way in
+	return n
+}
+
+// view is raw as a string without a copy, for calls that do not keep it.
+func view(raw []byte) string { return unsafe.String(unsafe.SliceData(raw), len(raw)) }
+
+// unquote gives the text of a JSON string (or the JSON text of anything else), copying only when there are escapes.
+func unquote(raw []byte) []byte {
+	if len(raw) < 2 || raw[0] != '"' {
+		return raw
+	}
+	body := raw[1 : len(raw)-1]
+	for _, c := range body {
+		if c == '\\' {
+			return unescape(body)
+		}
+	}
+	return body
+}
+
+func unescape(body []byte) []byte {
+	out := make([]byte, 0, len(body))
+	for i := 0; i < len(body); i++ {
+		c := body[i]
+		if c != '\\' || i+1 == len(body) {
+			out = append(out, c)
+			continue
+		}
+		i++
+		switch body[i] {
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
+		case 'n':
+			out = append(out, '\n')
+		case 'r':
+			out = append(out, '\r')
+		case 't':
+			out = append(out, '\t')
+		case 'u':
+			if i+4 < len(body) {
+				n, _ := strconv.ParseUint(view(body[i+1:i+5]), 16, 32) // our own printing
+				out = utf8.AppendRune(out, rune(n))
+				i += 4
+			}
+		default:
+			out = append(out, body[i])
+		}
+	}
+	return out
+}

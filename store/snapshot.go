@@ -1,0 +1,250 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"lectern/contenttypes"
+)
+
+// A Snapshot is a consistent view of the whole store, for one goroutine.
+type Snapshot struct {
+	store   *Store
+	tx      *bolt.Tx
+	bound   *binding
+	buckets [bucketCount]*bolt.Bucket
+	idle    [bucketCount][]*bolt.Cursor // cursors not in use
+	shared  [bucketCount]*bolt.Cursor   // for look-ups that end before anything else is looked up
+	lastRow []byte                      // the key at which the rows' shared cursor stands; nil: unknown
+	counter *counter                    // of a write transaction
+	failed  error                       // the first error of a read inside a write transaction
+	stats   snapshotStats
+}
+
+// The buckets that reads go to, by number.
+type bucket int
+
+const (
+	rows bucket = iota
+	docs
+	index
+	runs
+	groups
+	links
+	bucketCount
+)
+
+var bucketNames = [bucketCount][]byte{bucketRows, bucketDocs, bucketIndex, bucketRuns, bucketGroups, bucketLinks}
+
+func newSnapshot(s *Store, tx *bolt.Tx) *Snapshot {
+	return &Snapshot{store: s, tx: tx, bound: s.bound}
+}
+
+// end adds what the snapshot has done to the store's counters.
+func (s *Snapshot) end() { s.store.stats.add(&s.stats) }
+
+func (s *Snapshot) bucket(n bucket) *bolt.Bucket {
+	if s.buckets[n] == nil {
+		s.buckets[n] = s.tx.Bucket(bucketNames[n])
+	}
+	return s.buckets[n]
+}
+
+// cursor returns the cursor that short look-ups in a bucket share.
+func (s *Snapshot) cursor(n bucket) *bolt.Cursor {
+	if s.shared[n] == nil {
+		s.shared[n] = s.bucket(n).Cursor()
+	}
+	return s.shared[n]
+}
+
+// take returns a cursor for a walk during which others may begin; give hands it back.
+func (s *Snapshot) take(n bucket) *bolt.Cursor {
+	if l := len(s.idle[n]); l > 0 {
+		c := s.idle[n][l-1]
+		s.idle[n] = s.idle[n][:l-1]
+		return c
+	}
+	return s.bucket(n).Cursor()
+}
+
+func (s *Snapshot) give(n bucket, c *bolt.Cursor) { s.idle[n] = append(s.idle[n], c) }
+
+// get looks up one key.
+func (s *Snapshot) get(n bucket, key []byte) []byte {
+	s.stats.seeks++
+	k, v := s.cursor(n).Seek(key)
+	if !bytes.Equal(k, key) {
+		return nil
+	}
+	return v
+}
+
+const rowKeyLen = 2 + 2 + 8
+
+// row reads one version, the zero Record when there is none. Rows that follow one another in the file, as those of a list
+// mostly do, are reached by a step instead of a search.
+func (s *Snapshot) row(b *boundSchema, sl slot, doc uint64) Record {
+	var buf [rowKeyLen]byte
+	key := appendRowKey(buf[:0], b.number, sl, doc)
+	c := s.cursor(rows)
+	var k, v []byte
+	if s.lastRow != nil && bytes.Compare(key, s.lastRow) > 0 {
+		k, v = c.Next()
+	}
+	if !bytes.Equal(k, key) {
+		s.stats.seeks++
+		k, v = c.Seek(key)
+	}
+	s.lastRow = k
+	if !bytes.Equal(k, key) {
+		return Record{}
+	}
+	s.stats.rows++
+	return Record{table: s.bound.tables[be.Uint16(v)], slot: sl, doc: doc, snap: s, data: v}
+}
+
+func (s *Snapshot) localeCode(n uint16) string {
+	if n == 0 {
+		return ""
+	}
+	return s.store.locales.current.Load().codes[n]
+}
+
+// slot returns where rows of a version lie; ok is false when nothing was ever written in that locale.
+func (s *Snapshot) slot(t *contenttypes.ContentType, status Status, locale string) (sl slot, ok bool) {
+	if !t.DraftAndPublish {
+		status = Published
+	}
+	if !t.Localized {
+		return makeSlot(0, status), true
+	}
+	n, ok := s.store.locales.current.Load().numbers[locale]
+	return makeSlot(n, status), ok && n > 0
+}
+
+// Document returns the number of a document of that type by its documentId.
+func (s *Snapshot) Document(t *contenttypes.ContentType, documentID string) (doc uint64, ok bool) {
+	v := s.get(docs, appendDocKey(nil, s.bound.of(&t.Schema).number, documentID))
+	if v == nil {
+		return 0, false
+	}
+	return be.Uint64(v), true
+}
+
+// slots returns the versions that a document has, as the bucket docs lists them.
+func (s *Snapshot) slots(b *boundSchema, documentID []byte) []slot {
+	v := s.get(docs, appendDocKey(nil, b.number, string(documentID)))
+	if v == nil {
+		return nil
+	}
+	list := make([]slot, 0, (len(v)-8)/2)
+	for v = v[8:]; len(v) >= 2; v = v[2:] {
+		list = append(list, slot(be.Uint16(v)))
+	}
+	return list
+}
+
+// eachSlot calls yield with the slots in which a document has a version, by locale and status.
+func (s *Snapshot) eachSlot(b *boundSchema, doc uint64, yield func(slot) bool) {
+	n := uint16(len(s.store.locales.current.Load().codes))
+	if !b.typ.Localized {
+		n = 1
+	}
+	var id []byte
+	for l := uint16(0); l < n && id == nil; l++ {
+		for _, st := range [...]Status{Published, Draft} {
+			if r := s.row(b, makeSlot(l, st), doc); r.Exists() {
+				id = unquote(r.JSON(b.system.documentID))
+				break
+			}
+		}
+	}
+	if id == nil {
+		return
+	}
+	for _, sl := range s.slots(b, id) {
+		if !yield(sl) {
+			return
+		}
+	}
+}
+
+// DocumentByRow returns the document that the row with numeric id belongs to, and that row's status and locale.
+func (s *Snapshot) DocumentByRow(t *contenttypes.ContentType, id uint64) (doc uint64, status Status, locale string, ok bool) {
+	b := s.bound.of(&t.Schema)
+	for _, sl := range s.allSlots(t) {
+		key := be.AppendUint64(appendSpace(nil, b.number, b.fields[b.system.id.Index], sl), id)
+		if v := s.get(index, key); v != nil {
+			return be.Uint64(v), sl.status(), s.localeCode(sl.locale()), true
+		}
+	}
+	return 0, 0, "", false
+}
+
+// allSlots lists every slot that rows of a type can be in.
+func (s *Snapshot) allSlots(t *contenttypes.ContentType) []slot {
+	first, last := 0, 0
+	if t.Localized {
+		first, last = 1, len(s.store.locales.current.Load().codes)-1
+	}
+	var list []slot
+	for l := first; l <= last; l++ {
+		list = append(list, makeSlot(uint16(l), Published))
+		if t.DraftAndPublish {
+			list = append(list, makeSlot(uint16(l), Draft))
+		}
+	}
+	return list
+}
+
+// Version returns one version of a document; the zero Record when there is none.
+func (s *Snapshot) Version(t *contenttypes.ContentType, doc uint64, status Status, locale string) Record {
+	sl, ok := s.slot(t, status, locale)
+	if !ok {
+		return Record{}
+	}
+	return s.row(s.bound.of(&t.Schema), sl, doc)
+}
+
+// Versions calls yield with every version of a document, by locale and status.
+func (s *Snapshot) Versions(t *contenttypes.ContentType, doc uint64, yield func(Record) bool) {
+	b := s.bound.of(&t.Schema)
+	var found []slot
+	s.eachSlot(b, doc, func(sl slot) bool {
+		found = append(found, sl)
+		return true
+	})
+	slices.Sort(found)
+	for _, sl := range found {
+		if !yield(s.row(b, sl, doc)) {
+			return
+		}
+	}
+}
+
+// Equal calls yield with the rows of (t, status, locale) whose scalar attribute a (which must have an index) has exactly
+// this value, given as stored JSON, in order of id: what unique checks need.
+func (s *Snapshot) Equal(t *contenttypes.ContentType, status Status, locale string, a *contenttypes.Attribute, value []byte, yield func(Record) bool) {
+	sl, ok := s.slot(t, status, locale)
+	if !ok {
+		return
+	}
+	b := s.bound.of(&t.Schema)
+	prefix := appendOrdered(appendSpace(nil, b.number, b.fields[a.Index], sl), a.Type, value)
+	c := s.take(index)
+	defer s.give(index, c)
+	s.stats.seeks++
+	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		s.stats.entries++
+		r := s.row(b, sl, be.Uint64(v))
+		if isCut(prefix[spaceLen:]) && !bytes.Equal(r.JSON(a), value) {
+			continue
+		}
+		if !yield(r) {
+			return
+		}
+	}
+}

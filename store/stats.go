@@ -1,0 +1,42 @@
+package store
+
+import "sync/atomic"
+
+// snapshotStats counts the work of one snapshot.
+type snapshotStats struct {
+	seeks   uint64 // searches from the root of a tree
+	rows    uint64 // rows read
+	entries uint64 // index entries walked over
+	links   uint64 // links walked over
+}
+
+type counters struct {
+	commits, writes, seeks, rows, entries, links atomic.Uint64
+}
+
+func (c *counters) add(s *snapshotStats) {
+	c.seeks.Add(s.seeks)
+	c.rows.Add(s.rows)
+	c.entries.Add(s.entries)
+	c.links.Add(s.links)
+}
+
+// Stats counts what a store has done since it was opened.
+type Stats struct {
+	Writes  uint64 // calls of Write that changed something, each durable
+	Commits uint64 // transactions that carried them
+	Fsyncs  uint64 // two a transaction: the pages, then the page that makes them count
+	Seeks   uint64 // searches from the root of a tree
+	Rows    uint64 // rows read
+	Entries uint64 // index entries walked over
+	Links   uint64 // links walked over
+}
+
+// Stats returns the counters. Work in snapshots that have not ended is not in them yet.
+func (s *Store) Stats() Stats {
+	c := &s.stats
+	return Stats{
+		Writes: c.writes.Load(), Commits: c.commits.Load(), Fsyncs: 2 * c.commits.Load(),
+		Seeks: c.seeks.Load(), Rows: c.rows.Load(), Entries: c.entries.Load(), Links: c.links.Load(),
+	}
+}

@@ -1,0 +1,239 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"lectern/contenttypes"
+)
+
+// A writeRequest is one caller of Write.
+type writeRequest struct {
+	ctx  context.Context
+	f    func(*Tx) error
+	err  error
+	done chan error
+}
+
+// maxGrouped bounds how many writes share a transaction.
+const maxGrouped = 256
+
+// writeLoop is the writer: the one goroutine that changes the file.
+func (s *Store) writeLoop() {
+	defer s.writer.Done()
+	gather := gatherer{requests: s.requests}
+	for {
+		group := gather.next()
+		if group == nil {
+			return
+		}
+		began := time.Now()
+		s.commit(group)
+		gather.took(len(group), time.Since(began))
+		for _, r := range group {
+			r.done <- r.err
+		}
+	}
+}
+
+// gatherer collects the writes that are to share a transaction. Clients that wait for an answer before they write again come
+// back all at once, a moment after a commit; so when the last group was shared, the next one waits a fraction of a commit's time
+// for as many.
+type gatherer struct {
+	requests chan *writeRequest
+	before   int           // how many shared the last transaction
+	pause    time.Duration // how long to wait for as many again
+}
+
+func (g *gatherer) took(n int, d time.Duration) {
+	g.before = n
+	g.pause = min(d/2, 2*time.Millisecond)
+}
+
+// next returns nil when the store was closed and nothing waits.
+func (g *gatherer) next() []*writeRequest {
+	first, ok := <-g.requests
+	if !ok {
+		return nil
+	}
+	group := []*writeRequest{first}
+	deadline := time.Now().Add(g.pause)
+	for len(group) < maxGrouped {
+		select {
+		case r, ok := <-g.requests:
+			if !ok {
+				return group
+			}
+			group = append(group, r)
+			continue
+		default:
+		}
+		if len(group) >= g.before || !time.Now().Before(deadline) {
+			return group
+		}
+		runtime.Gosched()
+	}
+	return group
+}
+
+// commit carries out a group in one transaction and sets each one's err. A write that fails after it had applied something
+// is taken out, and the others are carried out again without it.
+func (s *Store) commit(group []*writeRequest) {
+	waiting := group
+	for len(waiting) > 0 {
+		failed, err := s.try(waiting)
+		if failed < 0 {
+			for _, r := range waiting {
+				if r.err == nil {
+					r.err = err
+				}
+			}
+			return
+		}
+		rest := make([]*writeRequest, 0, len(waiting)-1)
+		for i, r := range waiting {
+			if i != failed {
+				r.err = nil
+				rest = append(rest, r)
+			}
+		}
+		waiting = rest
+	}
+}
+
+// try runs a group once. failed is the one that made all be rolled back, or -1; err is what befell the whole transaction.
+func (s *Store) try(group []*writeRequest) (failed int, err error) {
+	if s.broken.Load() {
+		return -1, ErrBroken
+	}
+	btx, err := s.db.Begin(true)
+	if err != nil {
+		return -1, fmt.Errorf("begin write: %w", err)
+	}
+	defer func() { _ = btx.Rollback() }() // after a commit this does nothing and says so
+	tx := newTx(s, btx)
+	defer tx.end()
+	applied := 0
+	for i, r := range group {
+		if r.err = r.ctx.Err(); r.err != nil {
+			continue
+		}
+		tx.applied = 0
+		if r.err = tx.run(r.f); r.err != nil && tx.applied > 0 {
+			return i, nil
+		}
+		if tx.applied > 0 {
+			applied++
+		}
+	}
+	if applied == 0 {
+		return -1, nil
+	}
+	if err := tx.finish(); err != nil {
+		return -1, fmt.Errorf("finish write: %w", err)
+	}
+	if err := btx.Commit(); err != nil {
+		// What the disk holds now is unknown until it is read again: later writes could stand on pages that were lost.
+		s.broken.Store(true)
+		return -1, fmt.Errorf("commit: %w", err)
+	}
+	s.locales.persisted = tx.localesUsed
+	s.stats.commits.Add(1)
+	s.stats.writes.Add(uint64(applied))
+	return -1, nil
+}
+
+// A Tx is the write transaction: a Snapshot that also sees what has been applied in it.
+type Tx struct {
+	*Snapshot
+	sequence    uint64
+	docs, items uint64
+	rowIDs      map[uint16]uint64 // by schema number: the greatest id given out
+	revisions   map[uint16]uint64
+	localesUsed int // how many locale codes must be on disk with this transaction
+	applied     int // batches applied by the function that runs now
+}
+
+func newTx(s *Store, btx *bolt.Tx) *Tx {
+	snap := newSnapshot(s, btx)
+	snap.counter = &counter{index: snap.bucket(index), runs: snap.bucket(runs), groups: snap.bucket(groups)}
+	meta := btx.Bucket(bucketMeta)
+	return &Tx{
+		Snapshot:    snap,
+		sequence:    getNumber(meta, keySequence),
+		docs:        getNumber(meta, keyDocs),
+		items:       getNumber(meta, keyItems),
+		rowIDs:      map[uint16]uint64{},
+		revisions:   map[uint16]uint64{},
+		localesUsed: s.locales.persisted,
+	}
+}
+
+// run calls f and turns a panic in it into an error, since the writer must go on for the others.
+func (tx *Tx) run(f func(*Tx) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			stack := make([]byte, 4096)
+			err = fmt.Errorf("write panicked: %v\n%s", p, stack[:runtime.Stack(stack, false)])
+		}
+	}()
+	return f(tx)
+}
+
+// NewDoc returns the number of a new document.
+func (tx *Tx) NewDoc() uint64 { tx.docs++; return tx.docs }
+
+// NewComponentID returns the id of a new component.
+func (tx *Tx) NewComponentID() uint64 { tx.items++; return tx.items }
+
+// NewRowID returns the id of a new row of a type. Ids of a type begin at 1 and are never given twice.
+func (tx *Tx) NewRowID(t *contenttypes.ContentType) uint64 {
+	n := tx.bound.of(&t.Schema).number
+	tx.rowIDs[n] = tx.lastRowID(n) + 1
+	return tx.rowIDs[n]
+}
+
+func (tx *Tx) lastRowID(schema uint16) uint64 {
+	id, ok := tx.rowIDs[schema]
+	if !ok {
+		id = getNumber(tx.tx.Bucket(bucketMeta), schemaKey(prefixRowID, schema))
+	}
+	return id
+}
+
+func schemaKey(prefix string, schema uint16) []byte {
+	return be.AppendUint16([]byte(prefix), schema)
+}
+
+// finish writes the counters of the transaction.
+func (tx *Tx) finish() error {
+	if err := tx.counter.flush(); err != nil {
+		return err
+	}
+	meta := tx.tx.Bucket(bucketMeta)
+	numbers := map[string]uint64{string(keySequence): tx.sequence, string(keyDocs): tx.docs, string(keyItems): tx.items}
+	for n, id := range tx.rowIDs {
+		numbers[string(schemaKey(prefixRowID, n))] = id
+	}
+	for n, rev := range tx.revisions {
+		numbers[string(schemaKey(prefixRev, n))] = rev
+	}
+	for k, n := range numbers {
+		if err := putNumber(meta, []byte(k), n); err != nil {
+			return err
+		}
+	}
+	if tx.localesUsed == tx.store.locales.persisted {
+		return nil
+	}
+	raw, err := json.Marshal(tx.store.locales.current.Load().codes[1 : tx.localesUsed+1])
+	if err != nil {
+		return err
+	}
+	return meta.Put(keyLocales, raw)
+}
