@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"lectern/documents"
+	"lectern/jsontree"
+)
+
+// Errors of the transport.
+var (
+	errNotFound  = &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Not Found"}
+	errForbidden = &documents.Error{Status: http.StatusForbidden, Name: "ForbiddenError", Message: "Forbidden"}
+	errInternal  = &documents.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error", NoDetails: true}
+	errBusy      = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "too many requests are at work, try again", NoDetails: true}
+	errTooLong   = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the request took too long", NoDetails: true}
+	errDecode    = &documents.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "failed to decode", NoDetails: true}
+	errMalicious = &documents.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "Malicious Path", NoDetails: true}
+)
+
+// fail turns an error into the answer. What is no *documents.Error is for the log only: the client sees its request id.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var told *documents.Error
+	switch {
+	case errors.As(err, &told):
+	case errors.Is(err, context.DeadlineExceeded):
+		told = errTooLong
+	case errors.Is(err, context.Canceled):
+		told = errTooLong // the client is gone and reads nothing
+	default:
+		told = errInternal
+		s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", requestAttrs(w, r, slog.Any("error", err))...)
+	}
+	writeError(w, told)
+}
+
+// requestAttrs says which request a line of the log is about; never its query, body or credential.
+func requestAttrs(w http.ResponseWriter, r *http.Request, more ...slog.Attr) []slog.Attr {
+	return append([]slog.Attr{
+		slog.String("id", w.Header().Get(requestIDHeader)),
+		slog.String("method", r.Method),
+		slog.String("path", r.URL.EscapedPath()),
+	}, more...)
+}
+
+func writeError(w http.ResponseWriter, e *documents.Error) {
+	body := appendError(nil, e)
+	h := w.Header()
+	h["Content-Type"] = typeJSON
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(e.Status)
+	w.Write(body)
+}
+
+// appendError appends the envelope of an error.
+func appendError(dst []byte, e *documents.Error) []byte {
+	dst = append(dst, `{"data":null,"error":{"status":`...)
+	dst = strconv.AppendInt(dst, int64(e.Status), 10)
+	dst = append(dst, `,"name":`...)
+	dst = jsontree.AppendString(dst, e.Name)
+	dst = append(dst, `,"message":`...)
+	dst = jsontree.AppendString(dst, e.Message)
+	switch {
+	case e.NoDetails:
+	case e.Details == nil:
+		dst = append(dst, `,"details":{}`...)
+	default:
+		dst = append(dst, `,"details":`...)
+		dst = jsontree.Append(dst, e.Details)
+	}
+	return append(dst, "}}"...)
+}
+
+// notAllowed answers a method that a path does not have.
+func notAllowed(w http.ResponseWriter, allow []string) {
+	const text = "Method Not Allowed"
+	h := w.Header()
+	h["Allow"] = allow
+	h["Content-Type"] = typeText
+	h["Content-Length"] = []string{strconv.Itoa(len(text))}
+	w.WriteHeader(http.StatusMethodNotAllowed)
+	w.Write([]byte(text))
+}

@@ -1,0 +1,91 @@
+package gateway
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// CORS says which pages of other origins may read answers.
+type CORS struct {
+	Origins []string // "*" is any; none is any
+	Methods []string // of a preflight's answer; none is all
+	Headers []string // of a preflight's answer; none is the usual four
+	MaxAge  int      // seconds that a preflight holds; 0 is a year
+}
+
+// headers sets the headers that all answers have. The values are made once and shared by all answers: a handler may
+// replace a header but must never append to one of these slices.
+type headers struct {
+	always  []header
+	origins []string // nil: any
+
+	methods, allowed, maxAge []string
+}
+
+type header struct {
+	name  string // in canonical form
+	value []string
+}
+
+// protective are the headers that keep browsers from doing more with an answer than they should.
+var protective = []header{
+	{"X-Content-Type-Options", []string{"nosniff"}},
+	{"X-Frame-Options", []string{"SAMEORIGIN"}},
+	{"Referrer-Policy", []string{"no-referrer"}},
+	{"Strict-Transport-Security", []string{"max-age=31536000; includeSubDomains"}},
+	{"X-Dns-Prefetch-Control", []string{"off"}},
+	{"X-Download-Options", []string{"noopen"}},
+	{"X-Permitted-Cross-Domain-Policies", []string{"none"}},
+	{"Vary", []string{"Origin"}},
+	{"Access-Control-Allow-Credentials", []string{"true"}},
+}
+
+var (
+	typeText = []string{"text/plain; charset=utf-8"}
+	typeJSON = []string{"application/json; charset=utf-8"}
+)
+
+func newHeaders(c CORS) *headers {
+	h := &headers{always: protective, origins: c.Origins}
+	if len(c.Origins) == 0 || slices.Contains(c.Origins, "*") {
+		h.origins = nil
+	}
+	list := func(given []string, usual string) []string {
+		if len(given) == 0 {
+			return []string{usual}
+		}
+		return []string{strings.Join(given, ",")}
+	}
+	h.methods = list(c.Methods, "GET,POST,PUT,PATCH,DELETE,HEAD,OPTIONS")
+	h.allowed = list(c.Headers, "Content-Type,Authorization,Origin,Accept")
+	h.maxAge = []string{"31536000"}
+	if c.MaxAge > 0 {
+		h.maxAge = []string{strconv.Itoa(c.MaxAge)}
+	}
+	return h
+}
+
+// set gives an answer the headers that all have.
+func (h *headers) set(answer, request http.Header) {
+	for i := range h.always {
+		answer[h.always[i].name] = h.always[i].value
+	}
+	if origin := request["Origin"]; len(origin) == 1 && (h.origins == nil || slices.Contains(h.origins, origin[0])) {
+		answer["Access-Control-Allow-Origin"] = origin
+	}
+}
+
+// preflight answers the question of a browser whether a page may send a request, and reports whether r is one.
+func (h *headers) preflight(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodOptions || r.Header["Origin"] == nil || r.Header["Access-Control-Request-Method"] == nil {
+		return false
+	}
+	answer := w.Header()
+	answer["Access-Control-Allow-Methods"] = h.methods
+	answer["Access-Control-Allow-Headers"] = h.allowed
+	answer["Access-Control-Max-Age"] = h.maxAge
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}

@@ -1,0 +1,83 @@
+package gateway
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"strconv"
+
+	"lectern/documents"
+)
+
+// net/http itself answers what it cannot read as a request, in plain text and before any handler is asked. Clients of a
+// content API expect its envelope for this too, in particular for a path whose escapes cannot be decoded; so connections
+// replace these few bytes on their way out.
+type envelopeListener struct{ net.Listener }
+
+func (l envelopeListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &envelopeConn{Conn: c}, nil
+}
+
+type envelopeConn struct {
+	net.Conn
+	read []byte // what was read last: a part of the server's read buffer, looked at by the goroutine that filled it
+}
+
+// refusal is what net/http sends for a request that it cannot read.
+const refusal = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"
+
+func (c *envelopeConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 1 { // one byte is read ahead by another goroutine, while a handler is at work
+		c.read = p[:n]
+	}
+	return n, err
+}
+
+func (c *envelopeConn) Write(p []byte) (int, error) {
+	if string(p) != refusal {
+		return c.Conn.Write(p)
+	}
+	e := &documents.Error{Status: 400, Name: "BadRequestError", Message: "Bad Request", NoDetails: true}
+	if badEscape(c.read) {
+		e = errDecode
+	}
+	body := appendError(nil, e)
+	answer := []byte("HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\nContent-Length: ")
+	answer = append(strconv.AppendInt(answer, int64(len(body)), 10), "\r\n\r\n"...)
+	if _, err := c.Conn.Write(append(answer, body...)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// ReadFrom lets files go out as the connection itself can send them.
+func (c *envelopeConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
+
+// badEscape reports whether the path in a request's first line has a % without two hexadecimal digits.
+func badEscape(head []byte) bool {
+	line, _, _ := bytes.Cut(head, []byte("\r\n"))
+	fields := bytes.Fields(line)
+	if len(fields) < 2 {
+		return false
+	}
+	path, _, _ := bytes.Cut(fields[1], []byte("?"))
+	for i := 0; i < len(path); i++ {
+		if path[i] != '%' {
+			continue
+		}
+		if i+2 >= len(path) || !hex(path[i+1]) || !hex(path[i+2]) {
+			return true
+		}
+		i += 2
+	}
+	return false
+}
+
+func hex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}

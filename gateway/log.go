@@ -1,0 +1,40 @@
+package gateway
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// A loggedWriter remembers what the log tells about an answer.
+type loggedWriter struct {
+	http.ResponseWriter
+	status int
+	bytes  int
+}
+
+func (w *loggedWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *loggedWriter) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += n
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *loggedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// logRequest writes the line of one request, at level debug: servers that are asked thousands of times a second have no
+// use for it. Neither query nor body nor credential is part of it.
+func (s *Server) logRequest(w *loggedWriter, r *http.Request, began time.Time) {
+	s.log.LogAttrs(r.Context(), slog.LevelDebug, "request", requestAttrs(w, r,
+		slog.Int("status", w.status), slog.Int("bytes", w.bytes), slog.Duration("took", time.Since(began)))...)
+}

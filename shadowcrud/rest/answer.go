@@ -1,0 +1,42 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+
+	"lectern/documents"
+	"lectern/store"
+)
+
+// printer returns a printer for the answer to r.
+func (rt *Route) printer(r *http.Request, c Call, status store.Status) *printer {
+	p := printers.Get().(*printer)
+	p.api, p.access, p.status = rt.api, c.Access, status
+	if format := r.Header["Strapi-Response-Format"]; len(format) > 0 {
+		p.v4 = format[0] == "v4"
+	}
+	return p
+}
+
+// begin starts an answer on a snapshot, anew if one was begun before.
+func (p *printer) begin(s *store.Snapshot) {
+	p.snapshot, p.err = s, nil
+	p.buf = append(p.buf[:0], `{"data":`...)
+}
+
+// one prints the answer that holds one document.
+func (p *printer) one(row store.Record, s *documents.Selection) {
+	p.document(row, s, shape{})
+	p.buf = append(p.buf, `,"meta":{}}`...)
+}
+
+var typeJSON = []string{"application/json; charset=utf-8"}
+
+// send sends what was printed. The length is told, so that nothing is sent in chunks.
+func (p *printer) send(w http.ResponseWriter, status int) {
+	h := w.Header()
+	h["Content-Type"] = typeJSON
+	h["Content-Length"] = []string{strconv.Itoa(len(p.buf))}
+	w.WriteHeader(status)
+	w.Write(p.buf)
+}

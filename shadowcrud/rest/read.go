@@ -1,0 +1,148 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/shadowcrud/params"
+	"lectern/shadowcrud/qs"
+	"lectern/store"
+)
+
+// errNotFound is what is said of a document that is not there, or that a condition of the request leaves out.
+var errNotFound = &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Not Found"}
+
+// list answers GET /plural.
+func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
+	query, err := parseQuery(r)
+	if err != nil {
+		return err
+	}
+	list, err := rt.api.params.List(rt.Type, query, c.Access)
+	if err != nil {
+		return err
+	}
+	p := rt.printer(r, c, list.Query.Status)
+	defer p.release()
+	err = rt.api.store.View(func(s *store.Snapshot) error {
+		page, err := s.Find(&list.Query)
+		if err != nil {
+			return err
+		}
+		p.begin(s)
+		p.list(page.Rows, list.Selection)
+		p.pagination(&list.Paging, page.Total)
+		return p.err
+	})
+	if err != nil {
+		return err
+	}
+	p.send(w, http.StatusOK)
+	return nil
+}
+
+// one answers GET /plural/:documentId.
+func (rt *Route) one(w http.ResponseWriter, r *http.Request, c Call) error {
+	return rt.find(w, r, c, func(s *store.Snapshot, one *params.One) (store.Record, error) {
+		doc, ok := s.Document(rt.Type, c.DocumentID)
+		if !ok {
+			return store.Record{}, nil
+		}
+		row := s.Version(rt.Type, doc, one.Status, one.Locale)
+		if row.Exists() && one.Filter != nil && !s.Matches(row, one.Filter, one.Status) {
+			return store.Record{}, nil
+		}
+		return row, nil
+	})
+}
+
+// single answers GET /singular.
+func (rt *Route) single(w http.ResponseWriter, r *http.Request, c Call) error {
+	return rt.find(w, r, c, func(s *store.Snapshot, one *params.One) (store.Record, error) {
+		q := store.Query{Type: rt.Type, Status: one.Status, Filter: one.Filter, Limit: 1}
+		q.Locales.Codes = []string{one.Locale}
+		page, err := s.Find(&q)
+		if err != nil || len(page.Rows) == 0 {
+			return store.Record{}, err
+		}
+		return page.Rows[0], nil
+	})
+}
+
+// find answers with the one row that lookup finds, or says that there is none.
+func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup func(*store.Snapshot, *params.One) (store.Record, error)) error {
+	query, err := parseQuery(r)
+	if err != nil {
+		return err
+	}
+	one, err := rt.api.params.One(rt.Type, query, c.Access)
+	if err != nil {
+		return err
+	}
+	p := rt.printer(r, c, one.Status)
+	defer p.release()
+	err = rt.api.store.View(func(s *store.Snapshot) error {
+		row, err := lookup(s, one)
+		if err != nil {
+			return err
+		}
+		if !row.Exists() {
+			return errNotFound
+		}
+		p.begin(s)
+		p.one(row, one.Selection)
+		return p.err
+	})
+	if err != nil {
+		return err
+	}
+	p.send(w, http.StatusOK)
+	return nil
+}
+
+// noQuery is the query of a request without one. It is only read.
+var noQuery = jsontree.NewObject()
+
+func parseQuery(r *http.Request) (*jsontree.Object, error) {
+	if r.URL.RawQuery == "" {
+		return noQuery, nil
+	}
+	query, err := qs.Parse(r.URL.RawQuery)
+	if err != nil {
+		return nil, &documents.Error{Status: http.StatusBadRequest, Name: "ValidationError", Message: err.Error()}
+	}
+	return query, nil
+}
+
+// pagination prints which part of a list an answer holds, and ends the answer.
+func (p *printer) pagination(g *params.Paging, total int) {
+	p.buf = append(p.buf, `,"meta":{"pagination":{`...)
+	begin := len(p.buf)
+	member := func(name string, n int) {
+		p.key(begin, name)
+		p.buf = strconv.AppendInt(p.buf, int64(n), 10)
+	}
+	if g.ByOffset {
+		member("start", g.Start)
+		member("limit", g.Limit)
+	} else {
+		member("page", g.Page)
+		member("pageSize", g.PageSize)
+	}
+	if g.WithCount {
+		if !g.ByOffset {
+			member("pageCount", pages(total, g.PageSize))
+		}
+		member("total", total)
+	}
+	p.buf = append(p.buf, "}}}"...)
+}
+
+func pages(total, size int) int {
+	if size < 1 {
+		return min(total, 1)
+	}
+	return (total + size - 1) / size
+}
