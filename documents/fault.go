@@ -1,0 +1,255 @@
+package documents
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"lectern/jsontree"
+)
+
+// A fault is what is wrong with one value: an entry of details.errors.
+type fault struct {
+	path     []string // names, and positions in lists, from the document to the value
+	message  string
+	value    any // as it was after casting
+	hasValue bool
+}
+
+// maxFaults is how many faults details.errors tells of at most, so that a small body cannot make a huge answer. The message
+// counts them all.
+const maxFaults = 1000
+
+// faultsError makes the ValidationError that tells of faults, of which there must be at least one.
+func faultsError(faults []fault) *Error {
+	message := faults[0].message
+	if len(faults) > 1 {
+		message = strconv.Itoa(len(faults)) + " errors occurred"
+	}
+	list := make([]any, 0, min(len(faults), maxFaults))
+	for _, f := range faults[:min(len(faults), maxFaults)] {
+		list = append(list, f.details())
+	}
+	details := jsontree.NewObject()
+	details.Set("errors", list)
+	return validationError(message, details)
+}
+
+func (f fault) details() *jsontree.Object {
+	path := make([]any, len(f.path))
+	for i, p := range f.path {
+		path[i] = p
+	}
+	o := jsontree.NewObject()
+	o.Set("path", path)
+	o.Set("message", f.message)
+	o.Set("name", "ValidationError")
+	if f.hasValue {
+		o.Set("value", f.value)
+	}
+	return o
+}
+
+// validationError makes a ValidationError; details is a jsontree value, nil for {}.
+func validationError(message string, details any) *Error {
+	return &Error{Status: 400, Name: "ValidationError", Message: message, Details: details}
+}
+
+// ValidationError makes the error for a request whose parameters or body do not hold, with empty details.
+func ValidationError(message string) *Error { return validationError(message, nil) }
+
+// ApplicationError makes the error for a request that cannot be carried out on the content as it is.
+func ApplicationError(message string) *Error {
+	return &Error{Status: 400, Name: "ApplicationError", Message: message}
+}
+
+// NotFound makes the error for a document, or route, that is not there.
+func NotFound() *Error {
+	return &Error{Status: 404, Name: "NotFoundError", Message: "Not Found"}
+}
+
+// Forbidden makes the error for an action that the asker may not use.
+func Forbidden() *Error {
+	return &Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden"}
+}
+
+// noPath as the path of InvalidKey leaves it out of the details.
+type noPath struct{}
+
+// NoPath, given to InvalidKey as path, leaves the path out of the details.
+var NoPath any = noPath{}
+
+// InvalidKey makes the error for a key that a body or a parameter may not have. The message is "Invalid key K", or "Invalid
+// key K at AT" when at is not empty. The details are {key, path, source, param}: path is a dotted string, nil for null, or
+// NoPath; param is left out when it is empty. Most callers want UnknownKey or ForbiddenKey.
+func InvalidKey(key, at string, path any, source, param string) *Error {
+	message := "Invalid key " + key
+	if at != "" {
+		message += " at " + at
+	}
+	details := jsontree.NewObject()
+	details.Set("key", key)
+	if path != NoPath {
+		details.Set("path", path)
+	}
+	details.Set("source", source)
+	if param != "" {
+		details.Set("param", param)
+	}
+	return validationError(message, details)
+}
+
+// UnknownKey is InvalidKey for a key that does not exist: the path is that of its parent, null at the root.
+func UnknownKey(key, parent, source, param string) *Error {
+	if parent == "" {
+		return InvalidKey(key, "", nil, source, param)
+	}
+	return InvalidKey(key, parent, parent, source, param)
+}
+
+// ForbiddenKey is InvalidKey for a key that exists but may not be used: the path is that of the key itself, and the message
+// names it only when the key is not at the root.
+func ForbiddenKey(key, path, source, param string) *Error {
+	if path == key {
+		return InvalidKey(key, "", path, source, param)
+	}
+	return InvalidKey(key, path, path, source, param)
+}
+
+// pathName prints a path as messages name it: closingPeriods[0].label; the empty path is "this".
+func pathName(path []string) string {
+	if len(path) == 0 {
+		return "this"
+	}
+	var b strings.Builder
+	for i, p := range path {
+		switch {
+		case i > 0 && isIndex(p):
+			b.WriteString("[" + p + "]")
+		case i > 0:
+			b.WriteString("." + p)
+		default:
+			b.WriteString(p)
+		}
+	}
+	return b.String()
+}
+
+func isIndex(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// below returns the path of something inside path.
+func below(path []string, names ...string) []string {
+	return append(path[:len(path):len(path)], names...)
+}
+
+// faultAt makes a fault whose message begins with the name of its path: faultAt(path, "must be an integer", 1.5).
+func faultAt(path []string, says string, value any) fault {
+	return fault{path: path, message: pathName(path) + " " + says, value: value, hasValue: true}
+}
+
+// missing makes the fault of something that is absent.
+func missing(path []string, says string) fault {
+	return fault{path: path, message: pathName(path) + " " + says}
+}
+
+// wrongType makes the fault of a value that is no want ("string", "number", "array", "object", …) after it was cast from
+// original. wasCast says that casting changed it, whereupon the message tells both.
+func wrongType(path []string, want string, cast, original any, wasCast bool) fault {
+	says := "must be a `" + want + "` type, but the final value was: `" + printValue(cast) + "`"
+	if wasCast {
+		says += " (cast from the value `" + printValue(original) + "`)"
+	}
+	f := faultAt(path, says+".", cast)
+	if n, ok := cast.(float64); ok && math.IsNaN(n) {
+		f.value = nil
+	}
+	return f
+}
+
+// maxPrinted bounds what printValue prints: indentation can make a value many times larger than the body it came in.
+const maxPrinted = 16 << 10
+
+// printValue prints a value as messages show it: at the top strings in quotes and other scalars bare; arrays and objects as
+// JSON indented by two, in which every scalar is a string, and strings have quotes within their quotes.
+func printValue(v any) string {
+	switch v := v.(type) {
+	case []any, *jsontree.Object:
+		p := printer{}
+		p.print(v, 0)
+		if len(p.buf) > maxPrinted {
+			return strings.ToValidUTF8(string(p.buf[:maxPrinted]), "") + "…"
+		}
+		return string(p.buf)
+	case string:
+		if len(v) > maxPrinted {
+			return `"` + strings.ToValidUTF8(v[:maxPrinted], "") + `…"`
+		}
+		return printScalar(v)
+	}
+	return printScalar(v)
+}
+
+func printScalar(v any) string {
+	switch v := v.(type) {
+	case string:
+		return `"` + v + `"`
+	case float64:
+		return jsontree.FormatNumber(v)
+	case jsontree.Number:
+		if f := v.Float(); f == 0 && math.Signbit(f) {
+			return "-0"
+		}
+	}
+	return string(jsontree.Append(nil, v))
+}
+
+// A printer prints nested values for printValue and stops soon after maxPrinted bytes.
+type printer struct{ buf []byte }
+
+func (p *printer) print(v any, depth int) {
+	switch v := v.(type) {
+	case []any:
+		p.list('[', ']', len(v), depth, func(i int) any { return v[i] })
+	case *jsontree.Object:
+		p.list('{', '}', len(v.Keys), depth, func(i int) any {
+			p.buf = jsontree.AppendString(p.buf, v.Keys[i])
+			p.buf = append(p.buf, ": "...)
+			return v.Values[v.Keys[i]]
+		})
+	default:
+		p.buf = jsontree.AppendString(p.buf, printScalar(v))
+	}
+}
+
+// list prints n items, each after item has returned it.
+func (p *printer) list(begin, end byte, n, depth int, item func(int) any) {
+	p.buf = append(p.buf, begin)
+	for i := range n {
+		if len(p.buf) > maxPrinted {
+			return
+		}
+		if i > 0 {
+			p.buf = append(p.buf, ',')
+		}
+		p.line(depth + 1)
+		p.print(item(i), depth+1)
+	}
+	if n > 0 {
+		p.line(depth)
+	}
+	p.buf = append(p.buf, end)
+}
+
+func (p *printer) line(depth int) {
+	p.buf = append(p.buf, '\n')
+	for range depth {
+		p.buf = append(p.buf, "  "...)
+	}
+}
