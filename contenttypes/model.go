@@ -147,7 +147,12 @@ type Attribute struct {
 	Component  *Component   // ComponentType
 	Repeatable bool         // ComponentType
 	Components []*Component // DynamicZone: what an item may be
+
+	enumName string // see EnumName
 }
+
+// EnumName is the name an enumeration asks to have in GraphQL, empty when it leaves that to the server.
+func (a *Attribute) EnumName() string { return a.enumName }
 
 // IsRelation reports whether a holds links to documents rather than a value: relations and media.
 func (a *Attribute) IsRelation() bool { return a.Type == RelationType || a.Type == Media }

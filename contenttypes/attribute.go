@@ -1,0 +1,313 @@
+package contenttypes
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// attributeFile is an attribute as its file says it. Keys whose field is a *Node under "without effect" are accepted since
+// they only mean something to an admin panel or an SQL database.
+type attributeFile struct {
+	Type        string `yaml:"type"`
+	CustomField string `yaml:"customField"`
+
+	Required  bool   `yaml:"required"`
+	Unique    bool   `yaml:"unique"`
+	Private   bool   `yaml:"private"`
+	Index     *bool  `yaml:"index"`
+	Default   *Node  `yaml:"default"`
+	Min       *Node  `yaml:"min"`
+	Max       *Node  `yaml:"max"`
+	MinLength *int32 `yaml:"minLength"`
+	MaxLength *int32 `yaml:"maxLength"`
+	Regex     string `yaml:"regex"`
+
+	Enum         *Node    `yaml:"enum"`
+	EnumName     string   `yaml:"enumName"`
+	TargetField  string   `yaml:"targetField"`
+	Multiple     bool     `yaml:"multiple"`
+	AllowedTypes *Node    `yaml:"allowedTypes"`
+	Repeatable   bool     `yaml:"repeatable"`
+	Component    string   `yaml:"component"`
+	Components   []string `yaml:"components"`
+
+	Relation   string `yaml:"relation"`
+	Target     string `yaml:"target"`
+	InversedBy string `yaml:"inversedBy"`
+	MappedBy   string `yaml:"mappedBy"`
+	MorphBy    string `yaml:"morphBy"`
+
+	PluginOptions *Node `yaml:"pluginOptions"`
+
+	// Without effect.
+	Configurable *Node `yaml:"configurable"`
+	Searchable   *Node `yaml:"searchable"`
+	Writable     *Node `yaml:"writable"`
+	Visible      *Node `yaml:"visible"`
+	Editable     *Node `yaml:"editable"`
+	Column       *Node `yaml:"column"`
+	ColumnType   *Node `yaml:"columnType"`
+	Conditions   *Node `yaml:"conditions"`
+	Options      *Node `yaml:"options"`
+	Comment      *Node `yaml:"comment"`
+	Description  *Node `yaml:"description"`
+	DisplayName  *Node `yaml:"displayName"`
+	AutoPopulate *Node `yaml:"autoPopulate"`
+	UseJoinTable *Node `yaml:"useJoinTable"`
+	JoinTable    *Node `yaml:"joinTable"`
+	JoinColumn   *Node `yaml:"joinColumn"`
+	MorphColumn  *Node `yaml:"morphColumn"`
+	Ordered      *Node `yaml:"ordered"`
+}
+
+// keyTypes are the keys that not all types have, and which have them.
+var keyTypes = map[string]typeSet{
+	"default":      scalars &^ setOf(Password),
+	"min":          numbers | setOf(ComponentType, DynamicZone),
+	"max":          numbers | setOf(ComponentType, DynamicZone),
+	"minLength":    texts,
+	"maxLength":    texts,
+	"regex":        texts,
+	"enum":         setOf(Enumeration),
+	"enumName":     setOf(Enumeration),
+	"targetField":  setOf(UID),
+	"multiple":     setOf(Media),
+	"allowedTypes": setOf(Media),
+	"repeatable":   setOf(ComponentType),
+	"component":    setOf(ComponentType),
+	"components":   setOf(DynamicZone),
+	"relation":     setOf(RelationType),
+	"target":       setOf(RelationType),
+	"inversedBy":   setOf(RelationType),
+	"mappedBy":     setOf(RelationType),
+	"morphBy":      setOf(RelationType),
+}
+
+// An attributeDefinition is an Attribute with what its file says and where.
+type attributeDefinition struct {
+	attr *Attribute
+	of   *definition
+	node *Node
+	file attributeFile
+}
+
+// at is the place of a key, or of the attribute where the key is missing.
+func (a *attributeDefinition) at(key string) *Node { return a.node.At(key) }
+
+// attribute reads one attribute. What it says of other types is looked at when all are read. It returns nil when not even
+// its type is known.
+func (l *loader) attribute(d *definition, e Entry) *attributeDefinition {
+	node := e.Value
+	if node.Kind != MapNode {
+		l.report(node.Problem("attribute %s must be a mapping with a type, not %s", e.Key, node.describe()))
+		return nil
+	}
+	a := &attributeDefinition{of: d, node: &Node{Kind: MapNode, File: node.File, Line: e.Line, Entries: node.Entries}}
+	found := a.node.Decode(&a.file)
+	l.problems = append(l.problems, found...)
+	t, ok := typeNamed(a.file.Type)
+	if !ok {
+		l.unknownType(a, e.Key)
+		return nil
+	}
+	a.attr = &Attribute{
+		Name: e.Key, Type: t, Required: a.file.Required, Private: a.file.Private,
+		Unique: a.file.Unique || t == UID && d.typ != nil, // a uid is unique without saying so
+		Multiple: a.file.Multiple, Repeatable: a.file.Repeatable, TargetField: a.file.TargetField,
+	}
+	l.byAttr[a.attr] = a
+	for _, key := range a.node.Entries {
+		if types, limited := keyTypes[key.Key]; limited && !types.has(t) && !key.Value.IsNull() {
+			l.report(a.node.entryProblem(key, "%s means nothing on an attribute of type %s; it belongs to %s", key.Key, t, types))
+		}
+	}
+	if d.typ != nil && d.typ.Localized {
+		marked := l.localized(a.file.PluginOptions)
+		a.attr.Localized = marked || t == RelationType || t == UID
+	} else {
+		l.localized(a.file.PluginOptions)
+	}
+	l.index(a)
+	l.bounds(a)
+	l.regex(a)
+	l.enumeration(a)
+	l.media(a)
+	if len(found) == 0 {
+		l.defaultValue(a)
+	}
+	return a
+}
+
+func (l *loader) unknownType(a *attributeDefinition, name string) {
+	var names []string
+	for _, t := range typeNames {
+		names = append(names, t.name)
+	}
+	switch {
+	case a.node.Get("type").IsNull():
+		l.report(a.node.Problem("attribute %s has no type; types are %s", name, strings.Join(names, ", ")))
+	case a.at("type").Kind != TextNode: // reported already
+	case a.file.Type == "customField":
+		l.report(a.at("type").Problem("type customField does not say what is stored; write the type it is based on, such as string or json, beside customField"))
+	default:
+		l.report(a.at("type").Problem("unknown type %q; %s", a.file.Type, suggest(a.file.Type, names)))
+	}
+}
+
+// index decides whether the attribute has a secondary index.
+func (l *loader) index(a *attributeDefinition) {
+	attr, t := a.attr, a.attr.Type
+	can := indexable.has(t) && a.of.typ != nil
+	wants := a.file.Index
+	switch {
+	case attr.Unique && !indexable.has(t):
+		l.report(a.at("unique").Problem("an attribute of type %s cannot be unique; those that can are %s", t, indexable))
+		attr.Unique = false
+	case wants != nil && *wants && !indexable.has(t):
+		l.report(a.at("index").Problem("an attribute of type %s has no index; those that can are %s", t, indexable))
+	case wants != nil && *wants && !can:
+		l.report(a.at("index").Problem("attributes of components have no index; take index away"))
+	case wants != nil && !*wants && attr.Unique:
+		l.report(a.at("index").Problem("a unique attribute needs its index; take index: false away"))
+	}
+	switch {
+	case !can:
+	case attr.Unique:
+		attr.Indexed = true
+	case wants != nil:
+		attr.Indexed = *wants
+	default:
+		attr.Indexed = !unindexed.has(t)
+	}
+}
+
+// bounds reads min, max, minLength and maxLength.
+func (l *loader) bounds(a *attributeDefinition) {
+	attr := a.attr
+	attr.Min, attr.Max = l.bound(a, "min", a.file.Min), l.bound(a, "max", a.file.Max)
+	if attr.Min != nil && attr.Max != nil && *attr.Min > *attr.Max {
+		l.report(a.at("min").Problem("min %s is greater than max %s; swap them", a.at("min").Text, a.at("max").Text))
+	}
+	attr.MinLength, attr.MaxLength = l.length(a, "minLength", a.file.MinLength), l.length(a, "maxLength", a.file.MaxLength)
+	if attr.MinLength != nil && attr.MaxLength != nil && *attr.MinLength > *attr.MaxLength {
+		l.report(a.at("minLength").Problem("minLength %d is greater than maxLength %d; swap them", *attr.MinLength, *attr.MaxLength))
+	}
+}
+
+// bound reads min or max: a number, of items for components and zones. biginteger has it in quotes as well, as its values.
+func (l *loader) bound(a *attributeDefinition, key string, n *Node) *float64 {
+	t := a.attr.Type
+	if n.IsNull() || !keyTypes[key].has(t) {
+		return nil
+	}
+	if t == BigInteger && n.Kind == TextNode && n.Text != "" && isInt(n.Text) {
+		n = &Node{Kind: IntNode, Text: n.Text, File: n.File, Line: n.Line}
+	}
+	f, ok := n.float()
+	items := t == ComponentType || t == DynamicZone
+	whole := items || t == Integer || t == BigInteger
+	switch {
+	case !ok && whole:
+		l.report(n.Problem("%s must be a whole number, not %s", key, n.describe()))
+	case !ok:
+		l.report(n.Problem("%s must be a number, not %s", key, n.describe()))
+	case whole && f != float64(int64(f)):
+		l.report(n.Problem("%s must be a whole number on an attribute of type %s, not %s", key, t, n.Text))
+	case items && f < 0:
+		l.report(n.Problem("%s counts items and cannot be negative", key))
+	case t == ComponentType && !a.file.Repeatable:
+		l.report(n.Problem("%s counts items and needs repeatable: true", key))
+	default:
+		return &f
+	}
+	return nil
+}
+
+func (l *loader) length(a *attributeDefinition, key string, value *int32) *int {
+	if value == nil || !texts.has(a.attr.Type) {
+		return nil
+	}
+	if *value < 0 {
+		l.report(a.at(key).Problem("%s cannot be negative", key))
+		return nil
+	}
+	length := int(*value)
+	return &length
+}
+
+func (l *loader) regex(a *attributeDefinition) {
+	if a.file.Regex == "" || !texts.has(a.attr.Type) {
+		return
+	}
+	re, problem := compileRegex(a.file.Regex)
+	if problem != "" {
+		l.report(a.at("regex").Problem("regex %s", problem))
+		return
+	}
+	a.attr.Regex, a.attr.RegexSource = re, a.file.Regex
+}
+
+var graphQLName = regexp.MustCompile(`^[_A-Za-z][_0-9A-Za-z]*$`)
+
+// enumeration reads the values of an enumeration.
+func (l *loader) enumeration(a *attributeDefinition) {
+	if a.attr.Type != Enumeration {
+		return
+	}
+	if name := a.file.EnumName; name != "" && !graphQLName.MatchString(name) {
+		l.report(a.at("enumName").Problem("enumName %q is no GraphQL name; it takes letters, digits and _, and begins with no digit", name))
+	}
+	a.attr.enumName = a.file.EnumName
+	n := a.file.Enum
+	switch {
+	case n.IsNull():
+		l.report(a.node.Problem("an enumeration needs enum, the list of its values"))
+		return
+	case n.Kind != ListNode:
+		l.report(n.Problem("enum must be a list of texts, not %s", n.describe()))
+		return
+	case len(n.Items) == 0:
+		l.report(n.Problem("enum is empty; an enumeration needs at least one value"))
+	}
+	for _, item := range n.Items {
+		value, ok := item.string()
+		switch {
+		case !ok && item.Kind < ListNode && !item.IsNull():
+			l.report(item.Problem("enum holds %s; put it in quotes: %q", item.describe(), item.Text))
+		case !ok:
+			l.report(item.Problem("enum holds %s; its values are texts", item.describe()))
+		case strings.TrimSpace(value) == "":
+			l.report(item.Problem("enum holds an empty text; take it away"))
+		case slices.Contains(a.attr.Enum, value):
+			l.report(item.Problem("enum holds %q twice; take one away", value))
+		default:
+			a.attr.Enum = append(a.attr.Enum, value)
+		}
+	}
+}
+
+var fileTypes = []string{"images", "videos", "audios", "files"}
+
+// media reads what a media attribute takes; it is a list of relations to files.
+func (l *loader) media(a *attributeDefinition) {
+	if a.attr.Type != Media {
+		return
+	}
+	a.attr.Relation = ManyToMany
+	n := a.file.AllowedTypes
+	if n.IsNull() {
+		return
+	}
+	if n.Kind != ListNode {
+		l.report(n.Problem("allowedTypes must be a list of %s, not %s", strings.Join(fileTypes, ", "), n.describe()))
+		return
+	}
+	for _, item := range n.Items {
+		if !slices.Contains(fileTypes, item.Text) {
+			l.report(item.Problem("allowedTypes holds %s; %s", item.describe(), suggest(item.Text, fileTypes)))
+			continue
+		}
+		a.attr.AllowedTypes = append(a.attr.AllowedTypes, item.Text)
+	}
+}

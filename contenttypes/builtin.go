@@ -1,0 +1,57 @@
+package contenttypes
+
+import (
+	"embed"
+)
+
+//go:embed builtin/*.yaml
+var builtInFiles embed.FS
+
+const fileUID = "plugin::upload.file"
+
+// A builtIn is a content-type that comes with the server; it is defined as a project's are, in a file of builtin/.
+type builtIn struct {
+	uid      string
+	file     string
+	plugin   string // that must be on; empty for those that are always there
+	internal bool
+}
+
+var builtIns = []builtIn{
+	{uid: "plugin::users-permissions.user", file: "user", plugin: "users-permissions"},
+	{uid: "plugin::users-permissions.role", file: "role", plugin: "users-permissions"},
+	{uid: "plugin::users-permissions.permission", file: "permission", plugin: "users-permissions", internal: true},
+	{uid: fileUID, file: "file", plugin: "upload"},
+	{uid: "plugin::i18n.locale", file: "locale", plugin: "i18n"},
+	{uid: "lectern::api-token", file: "api-token", internal: true},
+}
+
+// builtIns reads the built-in types of the plugins that are on.
+func (l *loader) builtIns() {
+	off := map[string]bool{
+		"users-permissions": l.opts.WithoutUsersPermissions,
+		"upload":            l.opts.WithoutUpload,
+		"i18n":              l.opts.WithoutI18N,
+	}
+	for _, b := range builtIns {
+		if off[b.plugin] {
+			continue
+		}
+		root, problems := ReadFile(builtInFiles, "builtin/"+b.file+".yaml", nil)
+		if problems != nil {
+			l.problems = append(l.problems, problems...)
+			continue
+		}
+		l.contentType(root, b)
+	}
+}
+
+// builtInPlugin names the plugin that a built-in type belongs to, empty when the uid is none.
+func builtInPlugin(uid string) string {
+	for _, b := range builtIns {
+		if b.uid == uid {
+			return b.plugin
+		}
+	}
+	return ""
+}

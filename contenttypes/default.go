@@ -1,0 +1,190 @@
+package contenttypes
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"lectern/jsontree"
+)
+
+// defaultValue reads the default of an attribute: a value that the attribute itself would accept, in the form in which
+// answers show it.
+func (l *loader) defaultValue(a *attributeDefinition) {
+	n := a.file.Default
+	if n == nil || !keyTypes["default"].has(a.attr.Type) {
+		return
+	}
+	a.attr.HasDefault = !n.IsNull()
+	if n.IsNull() {
+		return
+	}
+	value, problem := castDefault(a.attr, n)
+	if problem != "" {
+		l.report(n.Problem("default %s", problem))
+		return
+	}
+	a.attr.Default = value
+}
+
+func castDefault(a *Attribute, n *Node) (value any, problem string) {
+	switch {
+	case texts.has(a.Type) || a.Type == Enumeration:
+		return textDefault(a, n)
+	case numbers.has(a.Type):
+		return numberDefault(a, n)
+	case a.Type == Boolean:
+		if b, ok := n.bool(); ok {
+			return b, ""
+		}
+		return nil, "must be true or false, not " + n.describe()
+	case a.Type == Date:
+		return timeDefault(n, "2006-01-02", "a day such as 2026-01-31", "2006-01-02")
+	case a.Type == Time:
+		return timeDefault(n, "15:04:05.000", "a time such as 09:30:00", "15:04:05")
+	case a.Type == DateTime:
+		return dateTimeDefault(n)
+	case a.Type == Blocks && n.Kind != ListNode:
+		return nil, "must be a list of blocks, not " + n.describe()
+	}
+	return jsonValue(n)
+}
+
+var (
+	uidValue   = regexp.MustCompile(`^[A-Za-z0-9-_.~]*$`)
+	emailValue = regexp.MustCompile(`^[^\s@.]+(\.[^\s@.]+)*@[^\s@.]+(\.[^\s@.]+)*\.\pL{2,}$`)
+)
+
+// maxString is how long a string may be that no maxLength bounds.
+const maxString = 255
+
+func textDefault(a *Attribute, n *Node) (any, string) {
+	s, ok := n.string()
+	if !ok {
+		if n.Kind < ListNode {
+			return nil, fmt.Sprintf("must be a text, not %s; put it in quotes: %q", n.describe(), n.Text)
+		}
+		return nil, "must be a text, not " + n.describe()
+	}
+	length := len(utf16.Encode([]rune(s)))
+	switch {
+	case a.Type == Enumeration && !slices.Contains(a.Enum, s):
+		return nil, fmt.Sprintf("%q is not in enum; %s", s, suggest(s, a.Enum))
+	case a.MinLength != nil && length < *a.MinLength:
+		return nil, fmt.Sprintf("has %d characters, but minLength is %d", length, *a.MinLength)
+	case a.MaxLength != nil && length > *a.MaxLength:
+		return nil, fmt.Sprintf("has %d characters, but maxLength is %d", length, *a.MaxLength)
+	case a.MaxLength == nil && a.Type == String && length > maxString:
+		return nil, fmt.Sprintf("has %d characters, but a string may have %d; use type text, or set maxLength", length, maxString)
+	case a.Regex != nil && s != "" && !a.Regex.MatchString(s):
+		return nil, fmt.Sprintf("%q does not match regex %s", s, a.RegexSource)
+	case a.Type == UID && !uidValue.MatchString(s):
+		return nil, fmt.Sprintf("%q may hold letters, digits and - _ . ~ alone", s)
+	case a.Type == Email && !emailValue.MatchString(s):
+		return nil, fmt.Sprintf("%q is no email address", s)
+	}
+	return s, ""
+}
+
+func numberDefault(a *Attribute, n *Node) (any, string) {
+	whole := a.Type == Integer || a.Type == BigInteger
+	if a.Type == BigInteger && n.Kind == TextNode && n.Text != "" && isInt(n.Text) {
+		n = &Node{Kind: IntNode, Text: n.Text}
+	}
+	f, ok := n.float()
+	switch {
+	case !ok && whole, ok && whole && f != float64(int64(f)):
+		return nil, "must be a whole number, not " + n.describe()
+	case !ok:
+		return nil, "must be a number, not " + n.describe()
+	case a.Min != nil && f < *a.Min:
+		return nil, fmt.Sprintf("%s is less than min %s", n.Text, formatFloat(*a.Min))
+	case a.Max != nil && f > *a.Max:
+		return nil, fmt.Sprintf("%s is greater than max %s", n.Text, formatFloat(*a.Max))
+	}
+	if a.Type == BigInteger {
+		i, ok := n.int(64)
+		if !ok {
+			return nil, n.Text + " does not fit into 64 bits"
+		}
+		return strconv.FormatInt(i, 10), ""
+	}
+	return numberText(n.Text), ""
+}
+
+func formatFloat(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// numberText is a number of YAML as JSON writes it.
+func numberText(s string) jsontree.Number {
+	s = strings.TrimPrefix(s, "+")
+	if json.Valid([]byte(s)) {
+		return jsontree.Number(s)
+	}
+	if i, ok := new(big.Int).SetString(s, 0); ok {
+		return jsontree.Number(i.String())
+	}
+	f, _ := strconv.ParseFloat(s, 64)
+	return jsontree.Number(strconv.FormatFloat(f, 'g', -1, 64))
+}
+
+// timeDefault reads a date or time in one of the layouts and prints it as answers do.
+func timeDefault(n *Node, answer, want string, layouts ...string) (any, string) {
+	if n.Kind == TextNode {
+		for _, layout := range layouts {
+			if t, err := time.Parse(layout, n.Text); err == nil {
+				return t.UTC().Format(answer), ""
+			}
+		}
+	}
+	return nil, "must be " + want + ", not " + n.describe()
+}
+
+func dateTimeDefault(n *Node) (any, string) {
+	const answer = "2006-01-02T15:04:05.000Z"
+	if ms, ok := n.int(64); ok && ms > -1<<53 && ms < 1<<53 {
+		return time.UnixMilli(ms).UTC().Format(answer), ""
+	}
+	return timeDefault(n, answer, "a time such as 2026-01-31T09:30:00.000Z",
+		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02")
+}
+
+// jsonValue turns a node into a jsontree value.
+func jsonValue(n *Node) (value any, problem string) {
+	switch n.Kind {
+	case NullNode:
+		return nil, ""
+	case BoolNode:
+		b, _ := n.bool()
+		return b, ""
+	case TextNode:
+		return n.Text, ""
+	case ListNode:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			if list[i], problem = jsonValue(item); problem != "" {
+				return nil, problem
+			}
+		}
+		return list, ""
+	case MapNode:
+		object := jsontree.NewObject()
+		for _, e := range n.Entries {
+			item, problem := jsonValue(e.Value)
+			if problem != "" {
+				return nil, problem
+			}
+			object.Set(e.Key, item)
+		}
+		return object, ""
+	}
+	if _, ok := n.float(); !ok {
+		return nil, "holds " + n.Text + ", which JSON has no number for"
+	}
+	return numberText(n.Text), ""
+}

@@ -1,0 +1,342 @@
+package contenttypes
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// typeFile is a content-type as its file says it. Keys whose field is a *Node are accepted without effect, since they only
+// mean something to an admin panel or an SQL database.
+type typeFile struct {
+	Kind           string `yaml:"kind"`
+	UID            string `yaml:"uid"`
+	CollectionName *Node  `yaml:"collectionName"`
+	Info           struct {
+		SingularName string `yaml:"singularName"`
+		PluralName   string `yaml:"pluralName"`
+		DisplayName  string `yaml:"displayName"`
+		Description  string `yaml:"description"`
+		Name         *Node  `yaml:"name"`
+		Icon         *Node  `yaml:"icon"`
+	} `yaml:"info"`
+	Options struct {
+		DraftAndPublish   bool     `yaml:"draftAndPublish"`
+		PrivateAttributes []string `yaml:"privateAttributes"`
+		PopulateCreator   *Node    `yaml:"populateCreatorFields"`
+		Comment           *Node    `yaml:"comment"`
+		Increments        *Node    `yaml:"increments"`
+		Timestamps        *Node    `yaml:"timestamps"`
+		ReviewWorkflows   *Node    `yaml:"reviewWorkflows"`
+		RequiredToPublish *Node    `yaml:"requiredToPublish"`
+		Visible           *Node    `yaml:"visible"`
+	} `yaml:"options"`
+	PluginOptions *Node `yaml:"pluginOptions"`
+	Config        *Node `yaml:"config"`
+	ModelType     *Node `yaml:"modelType"`
+	Attributes    *Node `yaml:"attributes"`
+}
+
+// contentType reads one content-type.
+func (l *loader) contentType(root *Node, built builtIn) {
+	var f typeFile
+	if root.IsNull() {
+		l.report(root.Problem("the file is empty; it takes kind, info and attributes"))
+		return
+	}
+	if root.Kind != MapNode {
+		l.report(root.Problem("a content-type is a mapping with kind, info and attributes, not %s", root.describe()))
+		return
+	}
+	l.problems = append(l.problems, root.Decode(&f)...)
+	t := &ContentType{
+		Singular: f.Info.SingularName, Plural: f.Info.PluralName,
+		DisplayName: cmp.Or(f.Info.DisplayName, f.Info.SingularName), Description: f.Info.Description,
+		DraftAndPublish: f.Options.DraftAndPublish, BuiltIn: built.file != "", Internal: built.internal,
+	}
+	d := &definition{schema: &t.Schema, typ: t, root: root, info: root.At("info")}
+	t.Localized = l.localized(f.PluginOptions) && !l.opts.WithoutI18N
+	t.Kind = l.kind(root, f.Kind)
+	l.names(d)
+	t.UID = l.uid(d, f.UID)
+	l.addType(d)
+	l.schemaAttributes(d, f.Attributes)
+	l.privateAttributes(root.At("options", "privateAttributes"), t, f.Options.PrivateAttributes)
+}
+
+func (l *loader) kind(root *Node, kind string) Kind {
+	switch {
+	case kind == "singleType":
+		return SingleType
+	case root.Get("kind").IsNull():
+		l.report(root.Problem(`key "kind" is missing; it is collectionType or singleType`))
+	case kind != "" && kind != "collectionType":
+		l.report(root.At("kind").Problem("kind %q is unknown; it is collectionType or singleType", kind))
+	}
+	return CollectionType
+}
+
+var kebab = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+
+// names checks singularName and pluralName of a type.
+func (l *loader) names(d *definition) {
+	for _, n := range []struct{ key, value string }{{"singularName", d.typ.Singular}, {"pluralName", d.typ.Plural}} {
+		at := d.root.At("info", n.key)
+		switch {
+		case d.root.Get("info").Get(n.key).IsNull():
+			l.report(at.Problem("key \"info.%s\" is missing; it is a word such as %q", n.key, map[string]string{"singularName": "article", "pluralName": "articles"}[n.key]))
+		case at.Kind == TextNode && !kebab.MatchString(n.value):
+			l.report(at.Problem("%s %q is not in kebab-case; write it as %q", n.key, n.value, toKebab(n.value)))
+		}
+	}
+	if d.typ.Singular != "" && d.typ.Singular == d.typ.Plural {
+		l.report(d.root.At("info", "pluralName").Problem("singularName and pluralName are both %q; they must differ", d.typ.Plural))
+	}
+}
+
+// toKebab makes a name of what somebody wrote instead.
+func toKebab(s string) string {
+	var b strings.Builder
+	for _, word := range words(s) {
+		if b.Len() > 0 {
+			b.WriteByte('-')
+		}
+		b.WriteString(strings.ToLower(word))
+	}
+	if name := strings.TrimLeft(b.String(), "0123456789-"); name != "" {
+		return name
+	}
+	return "a-name"
+}
+
+var (
+	uidForm      = regexp.MustCompile(`^api::[a-z][a-z0-9]*([-_][a-z0-9]+)*\.[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
+	uidFormWords = "api::<api>.<name>, both in kebab-case"
+)
+
+// uid is the type's own uid, or that which follows from its singular name.
+func (l *loader) uid(d *definition, uid string) string {
+	if uid == "" {
+		return fmt.Sprintf("api::%s.%s", d.typ.Singular, d.typ.Singular)
+	}
+	if !d.typ.BuiltIn && !uidForm.MatchString(uid) {
+		l.report(d.root.At("uid").Problem("uid %q does not have the form %s", uid, uidFormWords))
+	}
+	return uid
+}
+
+// addType adds a type to the model. One without a name stays out, since nothing can be said about it.
+func (l *loader) addType(d *definition) {
+	l.schemas = append(l.schemas, d)
+	if d.typ.Singular == "" {
+		return
+	}
+	if other := l.model.types[d.typ.UID]; other != nil {
+		at := d.root.At("uid")
+		if at == d.root {
+			at = d.root.At("info", "singularName")
+		}
+		l.report(at.Problem("uid %s is already that of %s; give this content-type another name", d.typ.UID, l.definitionOf(&other.Schema).root.File))
+		return
+	}
+	l.model.types[d.typ.UID] = d.typ
+	l.model.Types = append(l.model.Types, d.typ)
+}
+
+// definitionOf finds where a schema comes from.
+func (l *loader) definitionOf(s *Schema) *definition {
+	for _, d := range l.schemas {
+		if d.schema == s {
+			return d
+		}
+	}
+	return nil
+}
+
+// componentFile is a component as its file says it.
+type componentFile struct {
+	CollectionName *Node `yaml:"collectionName"`
+	Info           struct {
+		DisplayName string `yaml:"displayName"`
+		Description *Node  `yaml:"description"`
+		Name        *Node  `yaml:"name"`
+		Icon        *Node  `yaml:"icon"`
+	} `yaml:"info"`
+	Options       *Node `yaml:"options"`
+	PluginOptions *Node `yaml:"pluginOptions"`
+	Config        *Node `yaml:"config"`
+	ModelType     *Node `yaml:"modelType"`
+	Category      *Node `yaml:"category"`
+	Attributes    *Node `yaml:"attributes"`
+}
+
+var componentName = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
+
+// component reads one component.
+func (l *loader) component(root *Node, category, name string) {
+	for _, n := range []struct{ what, name string }{{"category", category}, {"file name", name}} {
+		if !componentName.MatchString(n.name) {
+			l.report(Problem{File: root.File, Message: fmt.Sprintf("%s %q of a component is not in kebab-case; call it %q", n.what, n.name, toKebab(n.name))})
+		}
+	}
+	if root.IsNull() {
+		l.report(root.Problem("the file is empty; it takes info and attributes"))
+		return
+	}
+	if root.Kind != MapNode {
+		l.report(root.Problem("a component is a mapping with info and attributes, not %s", root.describe()))
+		return
+	}
+	var f componentFile
+	l.problems = append(l.problems, root.Decode(&f)...)
+	c := &Component{Category: category, Name: name, DisplayName: cmp.Or(f.Info.DisplayName, name)}
+	c.UID = category + "." + name
+	d := &definition{schema: &c.Schema, comp: c, root: root, info: root.At("info")}
+	l.schemas = append(l.schemas, d)
+	if other := l.model.components[c.UID]; other != nil {
+		l.report(Problem{File: root.File, Message: fmt.Sprintf("component %s is already defined in %s; keep one of the two", c.UID, l.definitionOf(&other.Schema).root.File)})
+	} else {
+		l.model.components[c.UID] = c
+		l.model.Components = append(l.model.Components, c)
+	}
+	l.schemaAttributes(d, f.Attributes)
+}
+
+// schemaAttributes reads the attributes and puts the system attributes around them.
+func (l *loader) schemaAttributes(d *definition, attributes *Node) {
+	switch {
+	case attributes.IsNull():
+		l.report(d.root.Problem(`key "attributes" is missing; without any, write "attributes: {}"`))
+	case attributes.Kind != MapNode:
+		l.report(attributes.Problem("attributes must be a mapping of names to attributes, not %s", attributes.describe()))
+	}
+	s := d.schema
+	s.Attributes = leadingAttributes(d.typ)
+	if attributes != nil {
+		for _, e := range attributes.Entries {
+			l.attributeName(d, attributes, e)
+			if a := l.attribute(d, e); a != nil {
+				d.attributes = append(d.attributes, a)
+				s.Attributes = append(s.Attributes, a.attr)
+			}
+		}
+	}
+	s.Attributes = append(s.Attributes, trailingAttributes(d.typ)...)
+	s.byName = make(map[string]*Attribute, len(s.Attributes))
+	for i, a := range s.Attributes {
+		a.Index, a.Owner = i, s
+		s.byName[a.Name] = a
+	}
+}
+
+// leadingAttributes are the system attributes before those of the definition.
+func leadingAttributes(t *ContentType) []*Attribute {
+	id := &Attribute{Name: "id", Type: ID, System: true}
+	if t == nil {
+		return []*Attribute{id}
+	}
+	id.Indexed, id.Localized = true, t.Localized
+	return []*Attribute{id, {Name: "documentId", Type: DocumentID, System: true, Indexed: true}}
+}
+
+// trailingAttributes are the system attributes after those of the definition.
+func trailingAttributes(t *ContentType) (attributes []*Attribute) {
+	if t == nil {
+		return nil
+	}
+	for _, name := range []string{"createdAt", "updatedAt", "publishedAt"} {
+		attributes = append(attributes, &Attribute{Name: name, Type: DateTime, System: true, Indexed: true, Localized: t.Localized})
+	}
+	if t.Localized {
+		attributes = append(attributes,
+			&Attribute{Name: "locale", Type: Locale, System: true, Localized: true},
+			&Attribute{Name: "localizations", Type: RelationType, System: true, Localized: true, Relation: OneToMany, Target: t})
+	}
+	return attributes
+}
+
+// privateAttributes makes the attributes private that options.privateAttributes lists.
+func (l *loader) privateAttributes(at *Node, t *ContentType, names []string) {
+	for i, name := range names {
+		a := t.Attribute(name)
+		switch {
+		case a == nil:
+			l.report(at.Items[i].Problem("privateAttributes names %q, which is no attribute; %s", name, suggest(name, t.ownNames())))
+		case a.Type == ID || a.Type == DocumentID:
+			l.report(at.Items[i].Problem("%s cannot be private, since clients tell documents apart by it", name))
+		default:
+			a.Private = true
+		}
+	}
+}
+
+// ownNames are the names of the attributes that the definition has.
+func (s *Schema) ownNames() (names []string) {
+	for _, a := range s.Attributes {
+		if !a.System {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// localized reads pluginOptions.i18n.localized.
+func (l *loader) localized(options *Node) bool {
+	if options.IsNull() {
+		return false
+	}
+	if options.Kind != MapNode {
+		l.report(options.Problem("pluginOptions must be a mapping, not %s", options.describe()))
+		return false
+	}
+	var i18n struct {
+		Localized bool `yaml:"localized"`
+	}
+	l.problems = append(l.problems, options.Get("i18n").Decode(&i18n)...)
+	return i18n.Localized
+}
+
+// words splits a name at everything that is no letter or digit, and where lower case turns to upper.
+func words(s string) []string {
+	var out []string
+	start, last := -1, 0
+	kindOf := func(r rune) int {
+		switch {
+		case 'a' <= r && r <= 'z':
+			return 1
+		case 'A' <= r && r <= 'Z':
+			return 2
+		case '0' <= r && r <= '9':
+			return 3
+		}
+		return 0
+	}
+	for i, r := range s {
+		kind := kindOf(r)
+		if start >= 0 && kind != last && !(last == 2 && kind == 1) {
+			out = append(out, s[start:i])
+			start = -1
+		}
+		if kind != 0 && start < 0 {
+			start = i
+		}
+		last = kind
+	}
+	if start >= 0 {
+		out = append(out, s[start:])
+	}
+	return slices.Clip(out)
+}
+
+// pascal is the name that a type or component has in the generated APIs: meal-plan is MealPlan.
+func pascal(names ...string) string {
+	var b strings.Builder
+	for _, name := range names {
+		for _, word := range words(name) {
+			b.WriteString(strings.ToUpper(word[:1]) + strings.ToLower(word[1:]))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,79 @@
+package contenttypes
+
+import "encoding/json"
+
+// definitionJSON is what matters of a type or component for the content that is stored under it. Names and order of the
+// keys are part of what stores keep: add to them, but change none.
+type definitionJSON struct {
+	UID             string          `json:"uid"`
+	Kind            string          `json:"kind,omitempty"`
+	Singular        string          `json:"singular,omitempty"`
+	Plural          string          `json:"plural,omitempty"`
+	DraftAndPublish bool            `json:"draftAndPublish,omitempty"`
+	Localized       bool            `json:"localized,omitempty"`
+	Attributes      []attributeJSON `json:"attributes"`
+}
+
+type attributeJSON struct {
+	Name       string   `json:"name"`
+	Type       string   `json:"type"`
+	System     bool     `json:"system,omitempty"`
+	Relation   string   `json:"relation,omitempty"`
+	Target     string   `json:"target,omitempty"`
+	Inverse    string   `json:"inverse,omitempty"`
+	Mapped     bool     `json:"mapped,omitempty"`
+	Multiple   bool     `json:"multiple,omitempty"`
+	Component  string   `json:"component,omitempty"`
+	Repeatable bool     `json:"repeatable,omitempty"`
+	Components []string `json:"components,omitempty"`
+	Enum       []string `json:"enum,omitempty"`
+	Localized  bool     `json:"localized,omitempty"`
+	Indexed    bool     `json:"indexed,omitempty"`
+	Unique     bool     `json:"unique,omitempty"`
+}
+
+// Definition returns JSON that says all that matters for stored content, the same for the same definition: a store that
+// keeps it can tell at the next start what changed. Components are named, not included.
+func (t *ContentType) Definition() []byte {
+	return marshalDefinition(definitionJSON{
+		UID: t.UID, Kind: t.Kind.String(), Singular: t.Singular, Plural: t.Plural,
+		DraftAndPublish: t.DraftAndPublish, Localized: t.Localized, Attributes: t.Schema.definition(),
+	})
+}
+
+// Definition is as that of a ContentType.
+func (c *Component) Definition() []byte {
+	return marshalDefinition(definitionJSON{UID: c.UID, Attributes: c.Schema.definition()})
+}
+
+func (s *Schema) definition() []attributeJSON {
+	attributes := make([]attributeJSON, len(s.Attributes))
+	for i, a := range s.Attributes {
+		j := attributeJSON{
+			Name: a.Name, Type: a.Type.String(), System: a.System, Relation: a.Relation.String(), Mapped: a.Mapped,
+			Multiple: a.Multiple, Repeatable: a.Repeatable, Enum: a.Enum, Localized: a.Localized, Indexed: a.Indexed, Unique: a.Unique,
+		}
+		if a.Target != nil {
+			j.Target = a.Target.UID
+		}
+		if a.Inverse != nil {
+			j.Inverse = a.Inverse.Name
+		}
+		if a.Component != nil {
+			j.Component = a.Component.UID
+		}
+		for _, c := range a.Components {
+			j.Components = append(j.Components, c.UID)
+		}
+		attributes[i] = j
+	}
+	return attributes
+}
+
+func marshalDefinition(d definitionJSON) []byte {
+	b, err := json.Marshal(d)
+	if err != nil {
+		panic(err) // texts and booleans alone: cannot be
+	}
+	return b
+}

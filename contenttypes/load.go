@@ -1,0 +1,136 @@
+package contenttypes
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Options of Load.
+type Options struct {
+	Lookup Lookup // environment variables for ${NAME}; nil leaves values as they are
+
+	// Plugins that are switched off take their types away.
+	WithoutUsersPermissions bool
+	WithoutUpload           bool
+	WithoutI18N             bool // localized types then have one locale and no locale attribute
+}
+
+// Load reads content-types/ and components/ of a project directory, checks them and links them to a Model. When anything
+// is wrong it returns no Model but every problem there is.
+func Load(dir string, opts Options) (*Model, Problems) { return LoadFS(os.DirFS(dir), opts) }
+
+// LoadFS is Load on any file system.
+func LoadFS(fsys fs.FS, opts Options) (*Model, Problems) {
+	l := &loader{
+		fsys: fsys, opts: opts,
+		model:  &Model{types: map[string]*ContentType{}, components: map[string]*Component{}},
+		byAttr: map[*Attribute]*attributeDefinition{},
+	}
+	l.builtIns()
+	l.contentTypes()
+	l.componentFiles()
+	l.clashes()
+	l.link()
+	l.cycles()
+	if len(l.problems) > 0 {
+		return nil, l.problems.Sort()
+	}
+	slices.SortFunc(l.model.Types, func(a, b *ContentType) int { return cmp.Compare(a.UID, b.UID) })
+	slices.SortFunc(l.model.Components, func(a, b *Component) int { return cmp.Compare(a.UID, b.UID) })
+	return l.model, nil
+}
+
+// A loader gathers definitions, then checks what they say of one another.
+type loader struct {
+	fsys     fs.FS
+	opts     Options
+	model    *Model
+	schemas  []*definition // of types and components, in the order they were read
+	byAttr   map[*Attribute]*attributeDefinition
+	problems Problems
+}
+
+// A definition is a file that defines a content-type or a component.
+type definition struct {
+	schema     *Schema
+	typ        *ContentType // nil for a component
+	comp       *Component   // nil for a content-type
+	root       *Node
+	info       *Node
+	attributes []*attributeDefinition
+}
+
+func (l *loader) report(p Problem) { l.problems = append(l.problems, p) }
+
+// contentTypes reads content-types/.
+func (l *loader) contentTypes() {
+	files, ok := l.list("content-types")
+	if !ok {
+		l.report(Problem{File: "content-types", Message: "there is no such directory; a project keeps its content-types there, one a file"})
+		return
+	}
+	for _, f := range files {
+		name := path.Join("content-types", f.Name())
+		if f.IsDir() {
+			l.report(Problem{File: name, Message: "is a directory; content-types are files that lie directly in content-types/"})
+			continue
+		}
+		if root, problems := ReadFile(l.fsys, name, l.opts.Lookup); problems != nil {
+			l.problems = append(l.problems, problems...)
+		} else {
+			l.contentType(root, builtIn{})
+		}
+	}
+}
+
+// componentFiles reads components/, which may be missing.
+func (l *loader) componentFiles() {
+	categories, _ := l.list("components")
+	for _, category := range categories {
+		dir := path.Join("components", category.Name())
+		if !category.IsDir() {
+			l.report(Problem{File: dir, Message: "lies outside of a category; components are files components/<category>/<name>.yaml"})
+			continue
+		}
+		files, _ := l.list(dir)
+		for _, f := range files {
+			name := path.Join(dir, f.Name())
+			if f.IsDir() {
+				l.report(Problem{File: name, Message: "is a directory; components are files components/<category>/<name>.yaml"})
+				continue
+			}
+			if root, problems := ReadFile(l.fsys, name, l.opts.Lookup); problems != nil {
+				l.problems = append(l.problems, problems...)
+			} else {
+				l.component(root, category.Name(), strings.TrimSuffix(f.Name(), path.Ext(f.Name())))
+			}
+		}
+	}
+}
+
+// list returns the directories and the definition files in a directory, by name. Hidden files and those with another
+// extension (editors' copies, notes) are passed over.
+func (l *loader) list(dir string) (entries []fs.DirEntry, exists bool) {
+	all, err := fs.ReadDir(l.fsys, dir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			l.report(Problem{File: dir, Message: "cannot be read: " + reason(err)})
+			return nil, true
+		}
+		return nil, false
+	}
+	for _, e := range all {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if e.IsDir() || slices.Contains(extensions, path.Ext(e.Name())) {
+			entries = append(entries, e)
+		}
+	}
+	return entries, true
+}

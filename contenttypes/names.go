@@ -1,0 +1,153 @@
+package contenttypes
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var attributeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+
+// reservedAttributes are names that mean something else in every document.
+var reservedAttributes = []string{"id", "documentId", "createdAt", "updatedAt", "publishedAt", "createdBy", "updatedBy", "locale", "localizations"}
+
+// attributeName checks the name of an attribute against what has a meaning already, and against the other names.
+func (l *loader) attributeName(d *definition, attributes *Node, e Entry) {
+	name := e.Key
+	report := func(format string, args ...any) { l.report(attributes.entryProblem(e, format, args...)) }
+	switch {
+	case strings.HasPrefix(name, "$"):
+		report("attribute name %q begins with $, as operators do; take it away", name)
+	case strings.HasPrefix(name, "__"):
+		report("attribute name %q begins with __, which is reserved; take it away", name)
+	case !attributeForm.MatchString(name):
+		report("attribute name %q must be letters, digits and _, and begin with a letter; call it %q", name, toCamel(name))
+	case name == "and" || name == "or" || name == "not":
+		report("attribute name %q is that of an operator of filters; choose another", name)
+	}
+	for _, reserved := range reservedAttributes {
+		if strings.EqualFold(name, reserved) {
+			report("attribute name %q is reserved for the attribute %s that every document may have; choose another", name, reserved)
+			return
+		}
+	}
+	for _, other := range attributes.Entries {
+		if other.Key == name {
+			break
+		}
+		if strings.EqualFold(name, other.Key) {
+			report("attribute names %q and %q differ in case alone; choose another", name, other.Key)
+		}
+	}
+}
+
+// toCamel makes an attribute name of what somebody wrote instead.
+func toCamel(s string) string {
+	name := strings.TrimLeft(pascal(s), "0123456789")
+	if name == "" {
+		return "aName"
+	}
+	return strings.ToLower(name[:1]) + name[1:]
+}
+
+// A claim is a name that a definition makes use of.
+type claim struct {
+	name string // as it is written
+	at   *Node
+	of   string // the type or component
+}
+
+// clashes reports names of types and components that lead to one name in the generated APIs.
+func (l *loader) clashes() {
+	graphQL := map[string]claim{}
+	for _, name := range reservedGraphQLNames {
+		graphQL[name] = claim{of: "GraphQL itself"}
+	}
+	fields := map[string]claim{}
+	for _, d := range l.schemas {
+		if d.typ == nil {
+			l.claim(graphQL, pascal("component", d.comp.Category, d.comp.Name), claim{d.comp.UID, &Node{File: d.root.File}, d.comp.UID})
+			l.connections(d)
+			continue
+		}
+		if d.typ.BuiltIn {
+			graphQL[builtInGraphQLName(d.typ)] = claim{of: d.typ.UID}
+			continue
+		}
+		l.routes(d)
+		singular, plural := d.root.At("info", "singularName"), d.root.At("info", "pluralName")
+		if d.typ.Singular != "" {
+			l.claim(graphQL, pascal(d.typ.Singular), claim{d.typ.Singular, singular, d.typ.UID})
+			l.claim(fields, pascal(d.typ.Singular), claim{d.typ.Singular, singular, d.typ.UID})
+		}
+		if d.typ.Plural != "" && d.typ.Plural != d.typ.Singular {
+			l.claim(fields, pascal(d.typ.Plural), claim{d.typ.Plural, plural, d.typ.UID})
+		}
+		l.connections(d)
+	}
+}
+
+// claim notes who uses a name, or reports that somebody else does.
+func (l *loader) claim(taken map[string]claim, key string, c claim) {
+	first, clash := taken[key]
+	switch {
+	case !clash:
+		taken[key] = c
+	case first.of == c.of:
+		// Two files of one uid, or a singular that is its own plural: reported where those are looked at.
+	case first.name == c.name:
+		l.report(c.at.Problem("name %q is already used by %s; choose another", c.name, first.of))
+	case first.name == "":
+		l.report(c.at.Problem("name %q becomes %s in GraphQL, which belongs to %s; choose another", c.name, key, first.of))
+	default:
+		l.report(c.at.Problem("name %q and name %q of %s both become %s in GraphQL; choose another", c.name, first.name, first.of, key))
+	}
+}
+
+// routes reports a type whose REST path belongs to the server.
+func (l *loader) routes(d *definition) {
+	name, key := d.typ.Plural, "pluralName"
+	if d.typ.Kind == SingleType {
+		name, key = d.typ.Singular, "singularName"
+	}
+	for _, plugin := range []struct {
+		name  string
+		off   bool
+		paths []string
+	}{
+		{"users-permissions", l.opts.WithoutUsersPermissions, []string{"users", "auth", "connect", "users-permissions"}},
+		{"upload", l.opts.WithoutUpload, []string{"upload"}},
+		{"i18n", l.opts.WithoutI18N, []string{"i18n"}},
+	} {
+		if !plugin.off && slices.Contains(plugin.paths, name) {
+			l.report(d.root.At("info", key).Problem("%s %q is a path of the plugin %s; choose another", key, name, plugin.name))
+		}
+	}
+}
+
+// connections reports attributes whose name is what GraphQL calls the pages of a list.
+func (l *loader) connections(d *definition) {
+	for _, a := range d.attributes {
+		base, ok := strings.CutSuffix(a.attr.Name, "_connection")
+		if !ok {
+			continue
+		}
+		for _, other := range d.attributes {
+			if other.attr.Name == base && other.attr.IsRelation() {
+				l.report(a.node.Problem("attribute name %q is what GraphQL calls the pages of %s; choose another", a.attr.Name, base))
+			}
+		}
+	}
+}
+
+// builtInGraphQLName is the name of a built-in type in GraphQL: its plugin's name comes first.
+func builtInGraphQLName(t *ContentType) string {
+	plugin, name, _ := strings.Cut(strings.TrimPrefix(t.UID, "plugin::"), ".")
+	return pascal(plugin, name)
+}
+
+// reservedGraphQLNames are the types every GraphQL schema has.
+var reservedGraphQLNames = []string{"Query", "Mutation", "Subscription", "String", "Int", "Float", "Boolean", "Id", "Json",
+	"Date", "Time", "DateTime", "Long", "Error", "Pagination", "PaginationArg", "PublicationStatus", "PublicationFilter",
+	"GenericMorph", "DeleteMutationResponse", "FileInfoInput", "BooleanFilterInput", "DateTimeFilterInput", "DateFilterInput",
+	"TimeFilterInput", "FloatFilterInput", "IdFilterInput", "IntFilterInput", "LongFilterInput", "JsonFilterInput", "StringFilterInput"}
