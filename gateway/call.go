@@ -18,7 +18,7 @@ func (h *handlers) handleREST(route *rest.Route) handlerFunc {
 			return err
 		}
 		if !access.Allows(route.Type, route.Action) {
-			return errForbidden
+			return documents.Forbidden()
 		}
 		if route.Writes() {
 			ctx, cancel := context.WithTimeout(r.Context(), limit)

@@ -13,8 +13,6 @@ import (
 
 // Errors of the transport.
 var (
-	errNotFound  = &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Not Found"}
-	errForbidden = &documents.Error{Status: http.StatusForbidden, Name: "ForbiddenError", Message: "Forbidden"}
 	errInternal  = &documents.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error", NoDetails: true}
 	errBusy      = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "too many requests are at work, try again", NoDetails: true}
 	errTooLong   = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the request took too long", NoDetails: true}

@@ -16,7 +16,7 @@ type CORS struct {
 }
 
 // headers sets the headers that all answers have. The values are made once and shared by all answers: a handler may
-// replace a header but must never append to one of these slices.
+// replace or add to a header (which copies, since none has room to spare) but not write into one of these slices.
 type headers struct {
 	always  []header
 	origins []string // nil: any

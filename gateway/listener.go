@@ -58,6 +58,14 @@ func (c *envelopeConn) Write(p []byte) (int, error) {
 // ReadFrom lets files go out as the connection itself can send them.
 func (c *envelopeConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
 
+// CloseWrite lets the server end its side first, so that a client which still sends gets to read the answer.
+func (c *envelopeConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
 // badEscape reports whether the path in a request's first line has a % without two hexadecimal digits.
 func badEscape(head []byte) bool {
 	line, _, _ := bytes.Cut(head, []byte("\r\n"))

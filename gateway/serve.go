@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/gorilla/mux"
+
+	"lectern/documents"
 )
 
 const healthPath = "/_health" // in any case, with or without a slash at the end
@@ -133,7 +135,7 @@ var readOnly = []string{"HEAD, GET"}
 func noOperation(w http.ResponseWriter, r *http.Request, allow []string) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-		writeError(w, errNotFound)
+		writeError(w, documents.NotFound())
 	case http.MethodOptions:
 		w.Header()["Allow"] = allow
 		w.WriteHeader(http.StatusOK)

@@ -44,12 +44,12 @@ func (p *printer) users(file store.Record) {
 		if !p.access.Allows(use.typ, "find") {
 			continue
 		}
-		status := store.Published
-		if use.typ.DraftAndPublish {
-			status = p.status
+		plane := p.status
+		if !store.Planed(use.attr) {
+			plane = store.Published
 		}
-		p.snapshot.LinksTo(use.attr, status, file.Ref(), func(l store.Link) bool {
-			if r := p.snapshot.Version(use.typ, l.From.Doc, status, l.From.Locale); r.Exists() {
+		p.snapshot.LinksTo(use.attr, plane, file.Ref(), func(l store.Link) bool {
+			if r := p.snapshot.Version(use.typ, l.From.Doc, p.status, l.From.Locale); r.Exists() {
 				p.next(begin)
 				p.document(r, use.shown, shape{typed: true})
 			}

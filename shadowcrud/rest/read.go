@@ -11,9 +11,6 @@ import (
 	"lectern/store"
 )
 
-// errNotFound is what is said of a document that is not there, or that a condition of the request leaves out.
-var errNotFound = &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Not Found"}
-
 // list answers GET /plural.
 func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 	query, err := parseQuery(r)
@@ -89,7 +86,7 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 			return err
 		}
 		if !row.Exists() {
-			return errNotFound
+			return documents.NotFound()
 		}
 		p.begin(s)
 		p.one(row, one.Selection)
@@ -111,7 +108,7 @@ func parseQuery(r *http.Request) (*jsontree.Object, error) {
 	}
 	query, err := qs.Parse(r.URL.RawQuery)
 	if err != nil {
-		return nil, &documents.Error{Status: http.StatusBadRequest, Name: "ValidationError", Message: err.Error()}
+		return nil, documents.ValidationError(err.Error())
 	}
 	return query, nil
 }
