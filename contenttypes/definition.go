@@ -213,6 +213,7 @@ func (l *loader) schemaAttributes(d *definition, attributes *Node) {
 		l.report(attributes.Problem("attributes must be a mapping of names to attributes, not %s", attributes.describe()))
 	}
 	s := d.schema
+	s.typ = d.typ
 	s.Attributes = leadingAttributes(d.typ)
 	if attributes != nil {
 		for _, e := range attributes.Entries {

@@ -79,6 +79,7 @@ func (c *counter) settleRun(changes []countChange) (int, error) {
 		g = groupCount{bytes.Clone(group), int(be.Uint64(value)), int(be.Uint32(value[8:]))}
 	}
 	g.entries += delta
+	entries += delta
 	if count == nil {
 		g.runs++
 	}

@@ -227,8 +227,10 @@ func predicate(f Compare) func(raw []byte) bool {
 	if hadNull || len(values) == 0 {
 		return nil
 	}
-	if text, ok := values[0].(string); ok && f.Op >= Contains {
-		return textPredicate(f.Op, text)
+	if text, ok := values[0].(string); ok {
+		if ok := textTest(f.Op, text); ok != nil {
+			return func(raw []byte) bool { return ok(unquote(raw)) }
+		}
 	}
 	cmp := comparer(f.Attr, values[0])
 	switch f.Op {
@@ -244,14 +246,10 @@ func predicate(f Compare) func(raw []byte) bool {
 		return func(raw []byte) bool { return cmp(raw) > 0 }
 	case Gte:
 		return func(raw []byte) bool { return cmp(raw) >= 0 }
-	case EqI, NeI:
-		want := f.Op == EqI
-		text, isText := values[0].(string)
-		if !isText {
-			return func(raw []byte) bool { return (cmp(raw) == 0) == want }
-		}
-		text = fold(text)
-		return func(raw []byte) bool { return equalFold(unquote(raw), text) == want }
+	case EqI:
+		return func(raw []byte) bool { return cmp(raw) == 0 }
+	case NeI:
+		return func(raw []byte) bool { return cmp(raw) != 0 }
 	}
 	return nil
 }
@@ -313,26 +311,27 @@ func compareOrdered[T float64 | int64](a, b T) int {
 	return 0
 }
 
-// textPredicate is one of the LIKE-like operators, on the text form of a value.
-func textPredicate(op Op, text string) func(raw []byte) bool {
-	plain := []byte(text)
-	folded := fold(text)
+// textTest compiles an operator that looks at the text form of a value; nil for other operators.
+func textTest(op Op, text string) func(stored []byte) bool {
+	plain, folded := []byte(text), fold(text)
 	switch op {
 	case Contains:
-		return func(raw []byte) bool { return bytes.Contains(unquote(raw), plain) }
+		return func(stored []byte) bool { return bytes.Contains(stored, plain) }
 	case NotContains:
-		return func(raw []byte) bool { return !bytes.Contains(unquote(raw), plain) }
+		return func(stored []byte) bool { return !bytes.Contains(stored, plain) }
 	case ContainsI, NotContainsI:
 		found := containsFold(text)
-		return func(raw []byte) bool { return found(unquote(raw)) == (op == ContainsI) }
+		return func(stored []byte) bool { return found(stored) == (op == ContainsI) }
 	case StartsWith:
-		return func(raw []byte) bool { return bytes.HasPrefix(unquote(raw), plain) }
+		return func(stored []byte) bool { return bytes.HasPrefix(stored, plain) }
 	case EndsWith:
-		return func(raw []byte) bool { return bytes.HasSuffix(unquote(raw), plain) }
+		return func(stored []byte) bool { return bytes.HasSuffix(stored, plain) }
 	case StartsWithI:
-		return func(raw []byte) bool { return strings.HasPrefix(fold(string(unquote(raw))), folded) }
+		return func(stored []byte) bool { return strings.HasPrefix(fold(string(stored)), folded) }
 	case EndsWithI:
-		return func(raw []byte) bool { return strings.HasSuffix(fold(string(unquote(raw))), folded) }
+		return func(stored []byte) bool { return strings.HasSuffix(fold(string(stored)), folded) }
+	case EqI, NeI:
+		return func(stored []byte) bool { return equalFold(stored, folded) == (op == EqI) }
 	}
 	return nil
 }

@@ -1,0 +1,225 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// maxFaults bounds how many faults Check lists.
+const maxFaults = 20
+
+// Check reads the whole file and reports where rows, indexes, counts, lists of versions and links do not agree; nil when all
+// is well. It takes as long as reading everything does.
+func (s *Store) Check() error {
+	return s.View(func(snap *Snapshot) error {
+		c := checker{snap: snap, index: map[string]uint64{}, versions: map[string][]slot{}}
+		for err := range snap.tx.Check() {
+			c.fault("file: %w", err)
+		}
+		c.rows()
+		c.indexes()
+		c.counts()
+		c.documents()
+		c.links()
+		return errors.Join(c.faults...)
+	})
+}
+
+type checker struct {
+	snap     *Snapshot
+	index    map[string]uint64 // what the index must hold
+	versions map[string][]slot // what docs must hold, by key and document
+	faults   []error
+}
+
+func (c *checker) fault(format string, args ...any) {
+	if len(c.faults) < maxFaults {
+		c.faults = append(c.faults, fmt.Errorf(format, args...))
+	}
+}
+
+// each walks over a bucket.
+func (c *checker) each(n bucket, f func(k, v []byte)) {
+	cur := c.snap.bucket(n).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		f(k, v)
+	}
+}
+
+func (c *checker) rows() {
+	ids := map[string]bool{}
+	c.each(rows, func(k, v []byte) {
+		if len(k) != rowKeyLen || len(v) < recordHeader || int(be.Uint16(v)) >= len(c.snap.bound.tables) {
+			c.fault("row %x: malformed", k)
+			return
+		}
+		t := c.snap.bound.tables[be.Uint16(v)]
+		if t.bound == nil || t.bound.typ == nil {
+			return // the rows of a type that is no longer defined are kept as they are
+		}
+		r := Record{table: t, slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: c.snap, data: v}
+		if err := r.check(); err != nil {
+			c.fault("row %x: %w", k, err)
+			return
+		}
+		b := t.bound
+		if id, err := parseID(r.JSON(b.system.id)); err != nil || id != r.ID() {
+			c.fault("row %x: id %d in its head, %s in its field", k, r.ID(), r.JSON(b.system.id))
+		}
+		for _, a := range b.indexed {
+			c.index[string(indexKey(b, a, r))] = r.doc
+		}
+		unique := fmt.Sprintf("%d/%d", b.number, r.ID())
+		if ids[unique] {
+			c.fault("row %x: id %d is given twice", k, r.ID())
+		}
+		ids[unique] = true
+		key := string(appendDocKey(nil, b.number, string(unquote(r.JSON(b.system.documentID))))) + string(be.AppendUint64(nil, r.doc))
+		c.versions[key] = append(c.versions[key], r.slot)
+	})
+}
+
+// check reports what is malformed in a record.
+func (r Record) check() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("malformed: %v", p)
+		}
+	}()
+	if int(be.Uint16(r.data[2:])) != r.table.fields {
+		return fmt.Errorf("%d fields where its layout has %d", be.Uint16(r.data[2:]), r.table.fields)
+	}
+	for _, a := range r.table.bound.schema.Attributes {
+		if a.IsScalar() {
+			r.JSON(a)
+			continue
+		}
+		if a.IsStored() {
+			r.Each(a, func(item Record) bool {
+				err = item.check()
+				return err == nil
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *checker) indexes() {
+	c.each(index, func(k, v []byte) {
+		doc, ok := c.index[string(k)]
+		switch {
+		case !ok && c.known(k):
+			c.fault("index %x: no row has this value", k)
+		case ok && doc != be.Uint64(v):
+			c.fault("index %x: names document %d, the row is of %d", k, be.Uint64(v), doc)
+		}
+		delete(c.index, string(k))
+	})
+	for k := range c.index {
+		c.fault("index %x: missing", k)
+	}
+}
+
+// known reports whether an index key belongs to an attribute that is still indexed.
+func (c *checker) known(k []byte) bool {
+	b := c.snap.bound.byNum[be.Uint16(k)]
+	if b == nil {
+		return false
+	}
+	for _, a := range b.indexed {
+		if b.fields[a.Index] == be.Uint16(k[2:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// counts compares runs and groups with the entries they stand for.
+func (c *checker) counts() {
+	c.levels(runs, index, func(v []byte) int { return int(be.Uint32(v)) }, func([]byte) int { return 1 })
+	c.levels(groups, runs, func(v []byte) int { return int(be.Uint64(v)) }, func(v []byte) int { return int(be.Uint32(v)) })
+	c.levels(groups, runs, func(v []byte) int { return int(be.Uint32(v[8:])) }, func([]byte) int { return 1 })
+}
+
+func (c *checker) levels(upper, lower bucket, said, counts func([]byte) int) {
+	want, got := map[string]int{}, map[string]int{}
+	cur := c.snap.bucket(upper).Cursor()
+	c.each(upper, func(k, v []byte) { want[string(k)] = said(v) })
+	c.each(lower, func(k, v []byte) {
+		low, _ := floor(cur, k)
+		if !bytes.HasPrefix(low, k[:spaceLen]) {
+			low = k[:spaceLen]
+		}
+		got[string(low)] += counts(v)
+	})
+	for _, k := range slices.Sorted(maps.Keys(want)) {
+		if want[k] != got[k] {
+			c.fault("%s %x: says %d, there are %d", bucketNames[upper], k, want[k], got[k])
+		}
+		delete(got, k)
+	}
+	for k, n := range got {
+		c.fault("%s %x: missing for %d", bucketNames[upper], k, n)
+	}
+}
+
+func (c *checker) documents() {
+	c.each(docs, func(k, v []byte) {
+		if c.snap.bound.byNum[be.Uint16(k)] == nil {
+			return
+		}
+		key := string(k) + string(v[:8])
+		var listed []slot
+		for rest := v[8:]; len(rest) >= 2; rest = rest[2:] {
+			listed = append(listed, slot(be.Uint16(rest)))
+		}
+		slices.Sort(listed)
+		there := c.versions[key]
+		slices.Sort(there)
+		if !slices.Equal(listed, there) {
+			c.fault("document %q: lists versions %v, has %v", k, listed, there)
+		}
+		delete(c.versions, key)
+	})
+	for k := range c.versions {
+		c.fault("document %q: not listed", k)
+	}
+}
+
+// links sees to it that each link stands in the list of either end, and that both ends are there in some version.
+func (c *checker) links() {
+	b := c.snap.bucket(links)
+	c.each(links, func(k, v []byte) {
+		if len(k) != linkListLen+8 || len(v) != 20 {
+			c.fault("link %x: malformed", k)
+			return
+		}
+		other, otherPos := parseLinkEnd(v)
+		twin := slices.Clone(k[:4])
+		twin = append(twin, 1-k[4], k[5])
+		twin = be.AppendUint16(twin, other.locale)
+		twin = be.AppendUint64(be.AppendUint64(twin, other.doc), otherPos)
+		back := b.Get(twin)
+		if back == nil {
+			c.fault("link %x: missing at its other end", k)
+			return
+		}
+		self, pos := parseLinkEnd(back)
+		if self.doc != be.Uint64(k[8:]) || self.locale != be.Uint16(k[6:]) || pos != be.Uint64(k[linkListLen:]) {
+			c.fault("link %x: its other end names another", k)
+		}
+		if bound := c.snap.bound.byNum[other.schema]; bound != nil && bound.typ != nil && !c.snap.hasVersion(bound, other) {
+			c.fault("link %x: its other end is a document that is not there", k)
+		}
+	})
+}
+
+func (s *Snapshot) hasVersion(b *boundSchema, r ref) bool {
+	return s.row(b, makeSlot(r.locale, Published), r.doc).Exists() || s.row(b, makeSlot(r.locale, Draft), r.doc).Exists()
+}

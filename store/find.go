@@ -1,0 +1,337 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+
+	"lectern/contenttypes"
+)
+
+// A Page is the answer to a Query.
+type Page struct {
+	Rows  []Record
+	Total int // rows that match, when Query.Count; otherwise -1
+}
+
+// Find answers a query. How it goes about it is decided by what it would cost: see plan.
+func (s *Snapshot) Find(q *Query) (Page, error) {
+	slots := s.querySlots(q)
+	var page Page
+	if len(slots) == 1 {
+		page = s.finder(q, slots[0]).page()
+	} else {
+		page = s.findAcross(q, slots)
+	}
+	if !q.Count {
+		page.Total = -1
+	}
+	return page, s.failed
+}
+
+// querySlots lists where the rows lie that a query looks at.
+func (s *Snapshot) querySlots(q *Query) []slot {
+	if !q.Type.Localized || !q.Locales.All && len(q.Locales.Codes) == 1 {
+		code := ""
+		if q.Type.Localized {
+			code = q.Locales.Codes[0]
+		}
+		if sl, ok := s.slot(q.Type, q.Status, code); ok {
+			return []slot{sl}
+		}
+		return nil
+	}
+	codes := q.Locales.Codes
+	if q.Locales.All {
+		codes = s.store.locales.current.Load().codes[1:]
+	}
+	var list []slot
+	for _, code := range codes {
+		if sl, ok := s.slot(q.Type, q.Status, code); ok && !slices.Contains(list, sl) {
+			list = append(list, sl)
+		}
+	}
+	return list
+}
+
+// findAcross answers a query over several localizations: each is searched by itself, and what is found put in order together.
+func (s *Snapshot) findAcross(q *Query, slots []slot) Page {
+	var hits []hit
+	for _, sl := range slots {
+		hits = append(hits, s.finder(q, sl).gather()...)
+	}
+	b := s.bound.of(&q.Type.Schema)
+	s.sortHits(b, hits, q)
+	return Page{Rows: s.fetch(b, cut(hits, q.Offset, q.Limit)), Total: len(hits)}
+}
+
+// cut is the part of a list that a page shows.
+func cut[T any](list []T, offset, limit int) []T {
+	if offset >= len(list) {
+		return nil
+	}
+	list = list[max(0, offset):]
+	if limit >= 0 && limit < len(list) {
+		list = list[:limit]
+	}
+	return list
+}
+
+func (s *Snapshot) fetch(b *boundSchema, hits []hit) []Record {
+	list := make([]Record, len(hits))
+	for i, h := range hits {
+		list[i] = s.row(b, h.slot, h.doc)
+	}
+	return list
+}
+
+// A finder answers a query within one slot.
+type finder struct {
+	snap    *Snapshot
+	query   *Query
+	bound   *boundSchema
+	slot    slot
+	conds   []cond // by conjunct
+	sources []*source
+	planned bool
+}
+
+func (s *Snapshot) finder(q *Query, sl slot) *finder {
+	return &finder{snap: s, query: q, bound: s.bound.of(&q.Type.Schema), slot: sl}
+}
+
+func (f *finder) space(a *contenttypes.Attribute) []byte {
+	return appendSpace(make([]byte, 0, spaceLen+maxIndexed+16), f.bound.number, f.bound.fields[a.Index], f.slot)
+}
+
+// size is how many rows the slot has.
+func (f *finder) size() int { return f.snap.size(f.space(f.bound.system.id)) }
+
+// plan compiles the filter and finds the sources of its conjuncts.
+func (f *finder) plan() {
+	if f.planned {
+		return
+	}
+	f.planned = true
+	list := conjuncts(f.query.Filter)
+	f.conds = make([]cond, len(list))
+	for i, c := range list {
+		f.conds[i] = compile(c, f.query.Status, false)
+		if src := f.source(i, c); src != nil {
+			f.sources = append(f.sources, src)
+		}
+	}
+	slices.SortStableFunc(f.sources, func(x, y *source) int { return x.cost - y.cost })
+}
+
+// best is the cheapest source, nil when there is none.
+func (f *finder) best() *source {
+	f.plan()
+	if len(f.sources) == 0 {
+		return nil
+	}
+	return f.sources[0]
+}
+
+// Costs, in index entries walked over: measured on rows of about a kilobyte.
+const rowCost = 8
+
+// page answers the query.
+func (f *finder) page() Page {
+	f.plan()
+	q := f.query
+	order, inOrder := f.order()
+	if len(f.conds) == 0 && inOrder {
+		return Page{Rows: f.walk(order, q.Offset, q.Limit, nil), Total: f.size()}
+	}
+	if inOrder {
+		if p, ok := f.fromOneSource(order); ok {
+			return p
+		}
+		if f.stopsEarly() {
+			return Page{Rows: f.walkMatching(order), Total: -1}
+		}
+	}
+	hits := f.gather()
+	total := len(hits)
+	if inOrder && order.attr.Type != contenttypes.ID && f.walkIsCheaper(total) {
+		return Page{Rows: f.walk(order, q.Offset, q.Limit, newDocSet(hits)), Total: total}
+	}
+	f.snap.sortHits(f.bound, hits, q)
+	return Page{Rows: f.snap.fetch(f.bound, cut(hits, q.Offset, q.Limit)), Total: total}
+}
+
+// order is the index that has the rows in the order asked for, if one has.
+func (f *finder) order() (indexOrder, bool) {
+	o := indexOrder{attr: f.bound.system.id}
+	switch keys := f.query.Sort; {
+	case len(keys) == 0:
+	case len(keys) == 1 && len(keys[0].Path) == 1 && hasIndex(keys[0].Path[0]):
+		o.attr, o.desc = keys[0].Path[0], keys[0].Desc
+	default:
+		return o, false
+	}
+	o.space = f.space(o.attr)
+	b := rangeBuilder{space: o.space}
+	o.keyRange = keyRange{o.space, b.end()}
+	return o, true
+}
+
+// fromOneSource answers when the whole filter is one range of an index that has the rows in the order asked for.
+func (f *finder) fromOneSource(order indexOrder) (Page, bool) {
+	src := f.best()
+	if src == nil || len(f.conds) != 1 || !src.exact || src.test != nil || len(src.ranges) != 1 {
+		return Page{}, false
+	}
+	sameIndex := bytes.HasPrefix(src.ranges[0].low, order.space)
+	byID := order.attr.Type == contenttypes.ID && !order.desc && src.sorted
+	switch {
+	case sameIndex:
+		order.keyRange = src.ranges[0]
+	case byID:
+		order = indexOrder{attr: order.attr, space: src.ranges[0].low[:spaceLen], keyRange: src.ranges[0]}
+	default:
+		return Page{}, false
+	}
+	return Page{Rows: f.walk(order, f.query.Offset, f.query.Limit, nil), Total: src.cost}, true
+}
+
+// stopsEarly reports whether to read rows in the order asked for until the page is full, rather than to find all that match.
+func (f *finder) stopsEarly() bool {
+	q := f.query
+	if q.Count || q.Limit < 0 {
+		return false
+	}
+	size := f.size()
+	if size == 0 {
+		return true
+	}
+	share := 1.0
+	for _, src := range f.sources {
+		share *= float64(min(src.cost, size)) / float64(size)
+	}
+	steps := float64(size)
+	if share > 0 {
+		steps = min(steps, float64(q.Offset+q.Limit)/share)
+	}
+	gather := float64(size) * rowCost
+	if best := f.best(); best != nil {
+		gather = float64(best.cost)
+		if len(f.conds) > 1 || !best.exact {
+			gather *= rowCost
+		}
+	}
+	return steps*rowCost < gather
+}
+
+// walkIsCheaper compares walking the sort's index, looking for known rows, with reading the rows to sort them.
+func (f *finder) walkIsCheaper(matches int) bool {
+	q := f.query
+	if matches == 0 || q.Limit < 0 {
+		return false
+	}
+	size := f.size()
+	steps := min(size, (q.Offset+q.Limit)*size/matches)
+	return steps < matches*rowCost
+}
+
+// gather returns every row of the slot that matches, in no order.
+func (f *finder) gather() []hit {
+	f.plan()
+	src := f.best()
+	if src == nil || src.cost > f.size() {
+		return f.scan()
+	}
+	hits := f.list(src)
+	decided := map[int]bool{}
+	if src.exact && !slices.ContainsFunc(hits, func(h hit) bool { return h.unsure }) {
+		decided[src.conjunct] = true
+	}
+	for _, other := range f.sources[1:] {
+		if other.load != nil || !other.exact || other.cost > len(hits)*rowCost {
+			continue
+		}
+		listed := f.list(other)
+		if slices.ContainsFunc(listed, func(h hit) bool { return h.unsure }) {
+			continue
+		}
+		set := newDocSet(listed)
+		hits = slices.DeleteFunc(hits, func(h hit) bool { return !set.has(h.doc) })
+		decided[other.conjunct] = true
+	}
+	var rest allOf
+	for i, c := range f.conds {
+		if !decided[i] {
+			rest = append(rest, c)
+		}
+	}
+	if len(rest) == 0 {
+		return hits
+	}
+	return slices.DeleteFunc(hits, func(h hit) bool {
+		return !rest.holds(f.snap, f.snap.row(f.bound, h.slot, h.doc))
+	})
+}
+
+// list walks over a source.
+func (f *finder) list(src *source) []hit {
+	if src.load != nil {
+		return src.load()
+	}
+	hits := make([]hit, 0, min(src.cost, 1<<16))
+	c := f.snap.take(index)
+	defer f.snap.give(index, c)
+	for _, r := range src.ranges {
+		f.snap.stats.seeks++
+		for k, v := c.Seek(r.low); k != nil && bytes.Compare(k, r.high) < 0; k, v = c.Next() {
+			f.snap.stats.entries++
+			ord := k[spaceLen : len(k)-8]
+			unsure := isCut(ord)
+			if src.test != nil && !unsure && !src.test(orderedText(ord)) {
+				continue
+			}
+			unsure = unsure && (src.test != nil || !src.exact)
+			hits = append(hits, hit{id: be.Uint64(k[len(k)-8:]), doc: be.Uint64(v), slot: f.slot, unsure: unsure})
+		}
+	}
+	return hits
+}
+
+// scan reads all rows of the slot.
+func (f *finder) scan() []hit {
+	var hits []hit
+	all := allOf(f.conds)
+	prefix := be.AppendUint16(be.AppendUint16(nil, f.bound.number), uint16(f.slot))
+	c := f.snap.take(rows)
+	defer f.snap.give(rows, c)
+	f.snap.stats.seeks++
+	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		f.snap.stats.rows++
+		r := Record{table: f.snap.bound.tables[be.Uint16(v)], slot: f.slot, doc: be.Uint64(k[len(k)-8:]), snap: f.snap, data: v}
+		if all.holds(f.snap, r) {
+			hits = append(hits, hit{id: r.ID(), doc: r.doc, slot: f.slot})
+		}
+	}
+	return hits
+}
+
+// Matches reports whether a row meets a filter. status is the request's.
+func (s *Snapshot) Matches(r Record, f Filter, status Status) bool {
+	return compile(f, status, false).holds(s, r)
+}
+
+// FindRelated filters, sorts and cuts what Related shows. q.Type, q.Status and q.Locales are not looked at.
+func (s *Snapshot) FindRelated(r Record, a *contenttypes.Attribute, status Status, q *Query) (Page, error) {
+	match := compile(q.Filter, status, false)
+	var list []Record
+	s.Related(r, a, status, func(target Record) bool {
+		if match.holds(s, target) {
+			list = append(list, target)
+		}
+		return true
+	})
+	total := len(list)
+	if len(q.Sort) > 0 {
+		s.sortRecords(list, q.Sort, status)
+	}
+	return Page{Rows: cut(list, q.Offset, q.Limit), Total: total}, s.failed
+}

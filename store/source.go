@@ -1,0 +1,334 @@
+package store
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"lectern/contenttypes"
+)
+
+// A source lists the rows of one slot that meet one conjunct of a filter (or may meet it) without reading them all.
+type source struct {
+	conjunct int
+	ranges   []keyRange             // of the index
+	cost     int                    // how many entries must be walked over
+	test     func(text []byte) bool // of the indexed text, where the range alone does not decide
+	exact    bool                   // what it lists needs no look at the row, but for cut texts
+	sorted   bool                   // one range whose entries stand in order of id
+	load     func() []hit           // for sources that are not in the index: documentIds, links
+}
+
+// keyRange is low ≤ key < high.
+type keyRange struct{ low, high []byte }
+
+// A hit is a row found and not read.
+type hit struct {
+	id, doc uint64
+	slot    slot
+	unsure  bool // the source could not decide; the row must be asked
+}
+
+// conjuncts splits a filter into conditions that must all hold.
+func conjuncts(f Filter) []Filter {
+	and, ok := f.(And)
+	if !ok {
+		if f == nil {
+			return nil
+		}
+		return []Filter{f}
+	}
+	var list []Filter
+	for _, x := range and {
+		list = append(list, conjuncts(x)...)
+	}
+	return list
+}
+
+// source returns the source of a conjunct, nil when it has none.
+func (f *finder) source(i int, c Filter) *source {
+	var src *source
+	switch c := c.(type) {
+	case Compare:
+		src = f.compareSource(c)
+	case Through:
+		src = f.throughSource(c)
+	}
+	if src == nil {
+		return nil
+	}
+	src.conjunct = i
+	for _, r := range src.ranges {
+		src.cost += f.snap.countRange(r)
+	}
+	return src
+}
+
+func (s *Snapshot) countRange(r keyRange) int { return max(0, s.rank(r.high)-s.rank(r.low)) }
+
+func (f *finder) compareSource(c Compare) *source {
+	switch {
+	case c.Attr.Type == contenttypes.DocumentID:
+		return f.documentSource(c)
+	case c.Attr.Type == contenttypes.ID:
+		return f.idSource(c)
+	case !hasIndex(c.Attr):
+		return nil
+	}
+	b := rangeBuilder{space: f.space(c.Attr), typ: c.Attr.Type, exact: true}
+	if !b.add(c) {
+		return nil
+	}
+	return &source{ranges: b.ranges, exact: b.exact, test: b.test, sorted: b.sorted}
+}
+
+// rangeBuilder turns a comparison into ranges of an index.
+type rangeBuilder struct {
+	space  []byte
+	typ    contenttypes.Type
+	ranges []keyRange
+	exact  bool
+	sorted bool
+	test   func([]byte) bool
+}
+
+// end is the key after all entries of the space. It stays within the space, so that it can be counted.
+func (b *rangeBuilder) end() []byte {
+	return append(slices.Clone(b.space), bytes.Repeat([]byte{0xFF}, 12)...)
+}
+
+func (b *rangeBuilder) values() keyRange {
+	return keyRange{append(slices.Clone(b.space), ordValue), b.end()}
+}
+
+// bounds returns the range of the entries that equal v. cut says that it holds others too.
+func (b *rangeBuilder) bounds(v any) (r keyRange, cut, ok bool) {
+	key, ok := appendOrderedValue(slices.Clone(b.space), b.typ, v)
+	return keyRange{key, successor(key)}, isCut(key[spaceLen:]), ok
+}
+
+// add reports whether the comparison can be put as ranges.
+func (b *rangeBuilder) add(c Compare) bool {
+	if c.Op == Null || c.Op == Eq && len(c.Values) == 1 && c.Values[0] == nil {
+		null := append(slices.Clone(b.space), ordNull)
+		b.ranges, b.sorted = []keyRange{{null, successor(null)}}, true
+		return true
+	}
+	if c.Op == NotNull {
+		b.ranges = []keyRange{b.values()}
+		return true
+	}
+	if slices.Contains(c.Values, nil) && c.Op != In {
+		return false
+	}
+	if test := b.textTest(c); test != nil {
+		b.ranges, b.test = []keyRange{b.values()}, test
+		return c.Op != StartsWith || b.prefix(c.Values[0].(string))
+	}
+	switch c.Op {
+	case Eq, In:
+		return b.equal(c.Values)
+	case Lt, Lte, Gt, Gte:
+		return b.from(c.Op, c.Values[0])
+	case Between:
+		return len(c.Values) == 2 && b.between(c.Values[0], c.Values[1])
+	}
+	return false
+}
+
+func (b *rangeBuilder) textTest(c Compare) func([]byte) bool {
+	switch b.typ {
+	case contenttypes.String, contenttypes.Text, contenttypes.RichText, contenttypes.Email, contenttypes.UID, contenttypes.Enumeration, contenttypes.Date, contenttypes.Time:
+		if len(c.Values) == 1 {
+			if text, ok := c.Values[0].(string); ok {
+				return textTest(c.Op, text)
+			}
+		}
+	}
+	return nil
+}
+
+// prefix narrows a text test to the entries that begin with a text.
+func (b *rangeBuilder) prefix(text string) bool {
+	if len(text) > maxIndexed {
+		text = text[:maxIndexed]
+	}
+	key := appendText(append(slices.Clone(b.space), ordValue), []byte(text))
+	key = key[:len(key)-2]
+	b.ranges = []keyRange{{key, successor(key)}}
+	return true
+}
+
+func (b *rangeBuilder) equal(values []any) bool {
+	for _, v := range values {
+		if v == nil {
+			continue // in a list null matches nothing
+		}
+		r, cut, ok := b.bounds(v)
+		if !ok {
+			return false
+		}
+		b.exact = b.exact && !cut
+		b.ranges = append(b.ranges, r)
+	}
+	slices.SortFunc(b.ranges, func(x, y keyRange) int { return bytes.Compare(x.low, y.low) })
+	b.ranges = slices.CompactFunc(b.ranges, func(x, y keyRange) bool { return bytes.Equal(x.low, y.low) })
+	b.sorted = len(b.ranges) == 1
+	return true
+}
+
+func (b *rangeBuilder) from(op Op, v any) bool {
+	r, cut, ok := b.bounds(v)
+	if !ok {
+		return false
+	}
+	all := b.values()
+	b.exact = !cut
+	switch op {
+	case Lt:
+		all.high = r.low
+	case Lte:
+		all.high = r.high
+	case Gt:
+		all.low = r.high
+	case Gte:
+		all.low = r.low
+	}
+	if cut { // the entries that are alike as far as the index goes are all looked at
+		if op == Lt || op == Lte {
+			all.high = r.high
+		} else {
+			all.low = r.low
+		}
+	}
+	b.ranges = []keyRange{all}
+	return true
+}
+
+func (b *rangeBuilder) between(low, high any) bool {
+	l, cutLow, ok := b.bounds(low)
+	h, cutHigh, ok2 := b.bounds(high)
+	b.exact = !cutLow && !cutHigh
+	b.ranges = []keyRange{{l.low, h.high}}
+	return ok && ok2
+}
+
+// idSource turns comparisons of the row id into ranges of the index of ids.
+func (f *finder) idSource(c Compare) *source {
+	space := f.space(c.Attr)
+	key := func(id float64) []byte {
+		return be.AppendUint64(slices.Clone(space), uint64(max(0, min(id, 1<<53))))
+	}
+	src := &source{exact: true, sorted: true}
+	for _, v := range c.Values {
+		id, ok := v.(float64)
+		if !ok {
+			return nil
+		}
+		r := keyRange{key(0), key(math.Inf(1))}
+		switch c.Op {
+		case Eq, In:
+			if id != math.Trunc(id) {
+				continue
+			}
+			r = keyRange{key(id), key(id + 1)}
+		case Lt:
+			r.high = key(math.Ceil(id))
+		case Lte:
+			r.high = key(math.Floor(id) + 1)
+		case Gt:
+			r.low = key(math.Floor(id) + 1)
+		case Gte:
+			r.low = key(math.Ceil(id))
+		default:
+			return nil
+		}
+		src.ranges = append(src.ranges, r)
+	}
+	slices.SortFunc(src.ranges, func(x, y keyRange) int { return bytes.Compare(x.low, y.low) })
+	src.ranges = slices.CompactFunc(src.ranges, func(x, y keyRange) bool { return bytes.Equal(x.low, y.low) })
+	return src
+}
+
+// documentSource looks documents up by documentId.
+func (f *finder) documentSource(c Compare) *source {
+	if c.Op != Eq && c.Op != In {
+		return nil
+	}
+	return &source{cost: len(c.Values), exact: true, load: func() []hit {
+		var hits []hit
+		for _, v := range c.Values {
+			id, ok := v.(string)
+			if !ok {
+				continue
+			}
+			if doc, ok := f.snap.Document(f.query.Type, id); ok {
+				hits = f.appendDoc(hits, doc)
+			}
+		}
+		return hits
+	}}
+}
+
+func (f *finder) appendDoc(hits []hit, doc uint64) []hit {
+	r := f.snap.row(f.bound, f.slot, doc)
+	if !r.Exists() {
+		return hits
+	}
+	return append(hits, hit{id: r.ID(), doc: doc, slot: f.slot})
+}
+
+// maxDriven is how many targets a relation may lead back from; beyond, it is tested row by row.
+const maxDriven = 4096
+
+// throughSource goes the other way round: it finds the targets first, by an index of theirs, and follows their links back.
+func (f *finder) throughSource(c Through) *source {
+	a := c.Attr
+	if a.System || !a.IsRelation() || a.Target == nil || a.IsMorph() || !f.query.Type.Localized && a.Target.Localized {
+		return nil
+	}
+	inner := compile(c.Filter, f.query.Status, false)
+	if inner.holds(f.snap, Record{}) {
+		return nil // rows without a target match as well
+	}
+	status := f.query.Status
+	if !a.Target.DraftAndPublish {
+		status = Published
+	}
+	locale := uint16(0)
+	if a.Target.Localized {
+		locale = f.slot.locale()
+	}
+	target := f.snap.finder(&Query{Type: a.Target, Status: f.query.Status, Filter: c.Filter, Limit: -1}, makeSlot(locale, status))
+	best := target.best()
+	if best == nil || best.cost > maxDriven {
+		return nil
+	}
+	return &source{cost: 4 * best.cost, exact: true, load: func() []hit { return f.back(a, target.gather()) }}
+}
+
+// back follows links from targets to the rows of f's slot that point at them.
+func (f *finder) back(a *contenttypes.Attribute, targets []hit) []hit {
+	owning, sd := a, toSide
+	if a.Mapped {
+		owning, sd = a.Inverse, fromSide
+	}
+	plane := f.query.Status
+	if !Planed(owning) {
+		plane = Published
+	}
+	var hits []hit
+	seen := map[uint64]bool{}
+	targetSchema := f.snap.bound.of(&a.Target.Schema).number
+	for _, t := range targets {
+		r := ref{schema: targetSchema, locale: t.slot.locale(), doc: t.doc}
+		f.snap.eachLink(owning, sd, plane, r, func(other ref, _, _ uint64) bool {
+			if other.schema == f.bound.number && other.locale == f.slot.locale() && !seen[other.doc] {
+				seen[other.doc] = true
+				hits = f.appendDoc(hits, other.doc)
+			}
+			return true
+		})
+	}
+	return hits
+}

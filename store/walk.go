@@ -1,0 +1,160 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"lectern/contenttypes"
+)
+
+// indexWalk goes through a range of an index in order of value and, among equal values, of id. Texts that the index holds only
+// the beginning of are put in order by their rows, a group of like beginnings at a time.
+type indexWalk struct {
+	indexOrder
+	f      *finder
+	cursor *bolt.Cursor
+	yield  func(doc uint64) bool
+}
+
+// value is the part of an index key that is the encoded value.
+func value(key []byte) []byte { return key[spaceLen : len(key)-8] }
+
+func (w *indexWalk) within(key []byte) bool {
+	return key != nil && bytes.Compare(key, w.high) < 0 && bytes.Compare(key, w.low) >= 0
+}
+
+// group is the key prefix of all entries with the value of key. Each id is a value of its own.
+func (w *indexWalk) group(key []byte) []byte {
+	if w.attr.Type == contenttypes.ID {
+		return key
+	}
+	return key[:len(key)-8]
+}
+
+func (w *indexWalk) ascend(skip int) {
+	s := w.f.snap
+	s.stats.seeks++
+	k, v := w.cursor.Seek(w.low)
+	if skip > 0 {
+		first := s.rank(w.low)
+		if k, v = s.kth(w.cursor, w.space, first+skip); !w.within(k) {
+			return
+		}
+		skip = 0
+		if isCut(value(k)) {
+			begin := slices.Clone(w.group(k))
+			skip = s.rank(k) - s.rank(begin)
+			k, v = w.cursor.Seek(begin)
+		}
+	}
+	for w.within(k) {
+		if isCut(value(k)) {
+			g := slices.Clone(w.group(k))
+			if !w.sorted(g, skip) {
+				return
+			}
+			skip = 0
+			k, v = w.cursor.Seek(successor(g))
+			continue
+		}
+		s.stats.entries++
+		if !w.yield(be.Uint64(v)) {
+			return
+		}
+		k, v = w.cursor.Next()
+	}
+}
+
+func (w *indexWalk) descend(skip int) {
+	s := w.f.snap
+	end := s.rank(w.high)
+	last := end - 1 - skip
+	if last < s.rank(w.low) {
+		return
+	}
+	k, v := s.kth(w.cursor, w.space, last)
+	// The values come from the greatest down, the ids of one value from the least up: find the place in the value's group.
+	begin := slices.Clone(w.group(k))
+	first, after := s.rank(begin), s.rank(successor(begin))
+	skip -= end - min(after, end)
+	if !w.forward(begin, max(0, skip), first) {
+		return
+	}
+	k, v = w.before(begin)
+	for w.within(k) {
+		one, ownDoc := slices.Clone(k), be.Uint64(v)
+		g := w.group(one)
+		k, v = w.cursor.Prev()
+		s.stats.entries++
+		if !isCut(value(one)) && (k == nil || !bytes.HasPrefix(k, g)) {
+			if !w.yield(ownDoc) {
+				return
+			}
+			continue
+		}
+		if !w.forward(g, 0, -1) {
+			return
+		}
+		k, v = w.before(g)
+	}
+}
+
+// before moves to the last entry before a group.
+func (w *indexWalk) before(g []byte) (k, v []byte) {
+	w.f.snap.stats.seeks++
+	if k, _ := w.cursor.Seek(g); k == nil {
+		return w.cursor.Last()
+	}
+	return w.cursor.Prev()
+}
+
+// forward yields a group in order of id, but for the first skip. first is the group's rank where it is known.
+func (w *indexWalk) forward(g []byte, skip, first int) bool {
+	s := w.f.snap
+	s.stats.seeks++
+	k, v := w.cursor.Seek(g)
+	if k != nil && isCut(value(k)) {
+		return w.sorted(g, skip)
+	}
+	if skip > 0 {
+		k, v = s.kth(w.cursor, w.space, first+skip)
+	}
+	for ; bytes.HasPrefix(k, g); k, v = w.cursor.Next() {
+		s.stats.entries++
+		if !w.yield(be.Uint64(v)) {
+			return false
+		}
+	}
+	return true
+}
+
+// sorted yields a group of cut texts in the order of the whole texts.
+func (w *indexWalk) sorted(g []byte, skip int) bool {
+	type member struct {
+		doc, id uint64
+		text    []byte
+	}
+	var members []member
+	k, v := w.cursor.Seek(g)
+	for ; bytes.HasPrefix(k, g); k, v = w.cursor.Next() {
+		doc := be.Uint64(v)
+		r := w.f.snap.row(w.f.bound, w.f.slot, doc)
+		members = append(members, member{doc, r.ID(), unquote(r.JSON(w.attr))})
+	}
+	slices.SortFunc(members, func(x, y member) int {
+		c := bytes.Compare(x.text, y.text)
+		if w.desc {
+			c = -c
+		}
+		return cmp.Or(c, cmp.Compare(x.id, y.id))
+	})
+	for _, m := range cut(members, skip, -1) {
+		if !w.yield(m.doc) {
+			return false
+		}
+	}
+	return true
+}
