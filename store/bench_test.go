@@ -1,0 +1,116 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"lectern/contenttypes"
+	"lectern/store"
+)
+
+// benchScale is how many documents the benchmarks run on: LECTERN_BENCH_DOCUMENTS, 10,000 by default. To see how little the
+// number matters, run them with 1000000 as well and compare.
+func benchScale(b *testing.B) int {
+	text := os.Getenv("LECTERN_BENCH_DOCUMENTS")
+	if text == "" {
+		return 10_000
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// fill writes n articles with different titles and random numbers.
+func fill(b *testing.B, s *store.Store, n int) {
+	ct := s.Model().Type("api::article.article")
+	rnd := rand.New(rand.NewPCG(1, 2))
+	levels := []string{`"low"`, `"middle"`, `"high"`}
+	for done := 0; done < n; {
+		write(b, s, func(tx *store.Tx) error {
+			var batch store.Batch
+			for range min(2000, n-done) {
+				batch.PutRow(newRow(tx, ct, tx.NewDoc(), store.Published, "en", map[string]string{
+					"title": strconv.Quote(fmt.Sprintf("title %08d", rnd.IntN(1<<30))),
+					"body":  `"some text of a body that is longer than the title, so that rows have a size like those of real content"`,
+					"rank":  strconv.Itoa(rnd.IntN(1_000_000)),
+					"level": levels[rnd.IntN(3)],
+					"on":    strconv.FormatBool(rnd.IntN(2) == 0),
+					"price": strconv.FormatFloat(float64(rnd.IntN(100000))/100, 'f', -1, 64),
+				}))
+			}
+			done += min(2000, n-done)
+			return tx.Apply(&batch)
+		})
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	n := benchScale(b)
+	s, err := store.Open(b.TempDir()+"/content.db", loadModel(b), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	fill(b, s, n)
+	ct := s.Model().Type("api::article.article")
+	attr := func(name string) *contenttypes.Attribute { return ct.Attribute(name) }
+	sortBy := func(name string, desc bool) []store.SortKey {
+		return []store.SortKey{{Path: []*contenttypes.Attribute{attr(name)}, Desc: desc}}
+	}
+	title := ""
+	if err := s.View(func(snap *store.Snapshot) error {
+		page, err := snap.Find(&store.Query{Type: ct, Locales: store.LocaleSet{Codes: []string{"en"}}, Offset: n / 2, Limit: 1})
+		title = string(page.Rows[0].JSON(attr("title")))
+		return err
+	}); err != nil {
+		b.Fatal(err)
+	}
+	deep := min(20_000, n/25-1) * 25
+	compare := func(name string, op store.Op, values ...any) store.Compare {
+		return store.Compare{Attr: attr(name), Op: op, Values: values}
+	}
+	for _, c := range []struct {
+		name  string
+		query store.Query
+	}{
+		{"first page", store.Query{Count: true}},
+		{"deep page", store.Query{Count: true, Offset: deep}},
+		{"unique equality", store.Query{Count: true, Filter: compare("title", store.Eq, title[1:len(title)-1])}},
+		{"one of three values", store.Query{Count: true, Filter: compare("level", store.Eq, "middle")}},
+		{"sorted, first page", store.Query{Count: true, Sort: sortBy("rank", false)}},
+		{"sorted, deep page", store.Query{Count: true, Sort: sortBy("rank", false), Offset: deep}},
+		{"sorted down, deep page", store.Query{Count: true, Sort: sortBy("title", true), Offset: deep}},
+		{"range", store.Query{Filter: compare("rank", store.Gte, 500_000.0)}},
+		{"two conditions", store.Query{Filter: store.And{compare("rank", store.Gte, 300_000.0), compare("level", store.Eq, "high")}}},
+		{"two conditions, counted, sorted", store.Query{Count: true, Sort: sortBy("title", true), Filter: store.And{compare("rank", store.Gte, 300_000.0), compare("level", store.Eq, "high")}}},
+		{"contains", store.Query{Count: true, Filter: compare("title", store.ContainsI, "e 0001")}},
+	} {
+		q := c.query
+		q.Type, q.Limit, q.Locales = ct, 25, store.LocaleSet{Codes: []string{"en"}}
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			before := s.Stats()
+			for b.Loop() {
+				if err := s.View(func(snap *store.Snapshot) error {
+					_, err := snap.Find(&q)
+					return err
+				}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			after := s.Stats()
+			b.ReportMetric(float64(after.Entries-before.Entries)/float64(b.N), "entries/op")
+			b.ReportMetric(float64(after.Rows-before.Rows)/float64(b.N), "rows/op")
+			b.ReportMetric(float64(after.Seeks-before.Seeks)/float64(b.N), "seeks/op")
+		})
+	}
+}
