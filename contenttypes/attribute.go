@@ -1,13 +1,13 @@
 package contenttypes
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// attributeFile is an attribute as its file says it. Keys whose field is a *Node under "without effect" are accepted since
-// they only mean something to an admin panel or an SQL database.
+// attributeFile is an attribute as its file says it. Ignored keys only mean something to an admin panel or an SQL database.
 type attributeFile struct {
 	Type        string `yaml:"type"`
 	CustomField string `yaml:"customField"`
@@ -40,25 +40,24 @@ type attributeFile struct {
 
 	PluginOptions *Node `yaml:"pluginOptions"`
 
-	// Without effect.
-	Configurable *Node `yaml:"configurable"`
-	Searchable   *Node `yaml:"searchable"`
-	Writable     *Node `yaml:"writable"`
-	Visible      *Node `yaml:"visible"`
-	Editable     *Node `yaml:"editable"`
-	Column       *Node `yaml:"column"`
-	ColumnType   *Node `yaml:"columnType"`
-	Conditions   *Node `yaml:"conditions"`
-	Options      *Node `yaml:"options"`
-	Comment      *Node `yaml:"comment"`
-	Description  *Node `yaml:"description"`
-	DisplayName  *Node `yaml:"displayName"`
-	AutoPopulate *Node `yaml:"autoPopulate"`
-	UseJoinTable *Node `yaml:"useJoinTable"`
-	JoinTable    *Node `yaml:"joinTable"`
-	JoinColumn   *Node `yaml:"joinColumn"`
-	MorphColumn  *Node `yaml:"morphColumn"`
-	Ordered      *Node `yaml:"ordered"`
+	Configurable *Node `yaml:"configurable,ignored"`
+	Searchable   *Node `yaml:"searchable,ignored"`
+	Writable     *Node `yaml:"writable,ignored"`
+	Visible      *Node `yaml:"visible,ignored"`
+	Editable     *Node `yaml:"editable,ignored"`
+	Column       *Node `yaml:"column,ignored"`
+	ColumnType   *Node `yaml:"columnType,ignored"`
+	Conditions   *Node `yaml:"conditions,ignored"`
+	Options      *Node `yaml:"options,ignored"`
+	Comment      *Node `yaml:"comment,ignored"`
+	Description  *Node `yaml:"description,ignored"`
+	DisplayName  *Node `yaml:"displayName,ignored"`
+	AutoPopulate *Node `yaml:"autoPopulate,ignored"`
+	UseJoinTable *Node `yaml:"useJoinTable,ignored"`
+	JoinTable    *Node `yaml:"joinTable,ignored"`
+	JoinColumn   *Node `yaml:"joinColumn,ignored"`
+	MorphColumn  *Node `yaml:"morphColumn,ignored"`
+	Ordered      *Node `yaml:"ordered,ignored"`
 }
 
 // keyTypes are the keys that not all types have, and which have them.
@@ -113,7 +112,7 @@ func (l *loader) attribute(d *definition, e Entry) *attributeDefinition {
 	}
 	a.attr = &Attribute{
 		Name: e.Key, Type: t, Required: a.file.Required, Private: a.file.Private,
-		Unique: a.file.Unique || t == UID && d.typ != nil, // a uid is unique without saying so
+		Unique:   a.file.Unique || t == UID && d.typ != nil, // a uid is unique without saying so
 		Multiple: a.file.Multiple, Repeatable: a.file.Repeatable, TargetField: a.file.TargetField,
 	}
 	l.byAttr[a.attr] = a
@@ -147,7 +146,7 @@ func (l *loader) unknownType(a *attributeDefinition, name string) {
 	switch {
 	case a.node.Get("type").IsNull():
 		l.report(a.node.Problem("attribute %s has no type; types are %s", name, strings.Join(names, ", ")))
-	case a.at("type").Kind != TextNode: // reported already
+	case !a.at("type").isText(): // reported already
 	case a.file.Type == "customField":
 		l.report(a.at("type").Problem("type customField does not say what is stored; write the type it is based on, such as string or json, beside customField"))
 	default:
@@ -212,7 +211,7 @@ func (l *loader) bound(a *attributeDefinition, key string, n *Node) *float64 {
 		l.report(n.Problem("%s must be a whole number, not %s", key, n.describe()))
 	case !ok:
 		l.report(n.Problem("%s must be a number, not %s", key, n.describe()))
-	case whole && f != float64(int64(f)):
+	case whole && f != math.Trunc(f):
 		l.report(n.Problem("%s must be a whole number on an attribute of type %s, not %s", key, t, n.Text))
 	case items && f < 0:
 		l.report(n.Problem("%s counts items and cannot be negative", key))
@@ -270,6 +269,7 @@ func (l *loader) enumeration(a *attributeDefinition) {
 	case len(n.Items) == 0:
 		l.report(n.Problem("enum is empty; an enumeration needs at least one value"))
 	}
+	seen := map[string]bool{}
 	for _, item := range n.Items {
 		value, ok := item.string()
 		switch {
@@ -279,9 +279,10 @@ func (l *loader) enumeration(a *attributeDefinition) {
 			l.report(item.Problem("enum holds %s; its values are texts", item.describe()))
 		case strings.TrimSpace(value) == "":
 			l.report(item.Problem("enum holds an empty text; take it away"))
-		case slices.Contains(a.attr.Enum, value):
+		case seen[value]:
 			l.report(item.Problem("enum holds %q twice; take one away", value))
 		default:
+			seen[value] = true
 			a.attr.Enum = append(a.attr.Enum, value)
 		}
 	}
@@ -304,7 +305,7 @@ func (l *loader) media(a *attributeDefinition) {
 		return
 	}
 	for _, item := range n.Items {
-		if !slices.Contains(fileTypes, item.Text) {
+		if !item.isText() || !slices.Contains(fileTypes, item.Text) {
 			l.report(item.Problem("allowedTypes holds %s; %s", item.describe(), suggest(item.Text, fileTypes)))
 			continue
 		}

@@ -23,8 +23,8 @@ var (
 // Decode fills the struct (or map, slice, …) that v points to and reports everything that does not fit.
 //
 // Fields are named by their yaml tag, else by their name in lower case; `yaml:"-"` leaves one out, `yaml:",inline"` takes
-// the keys of an embedded struct into the outer mapping and `yaml:"name,required"` makes a key compulsory. A key that no
-// field has is a problem. What the file does not say, or says is null, keeps the value it had: put defaults there first.
+// the keys of an embedded struct into the outer mapping, `yaml:"name,required"` makes a key compulsory and
+// `yaml:"name,ignored"` accepts one that messages do not speak of. A key that no field has is a problem. What the file does not say, or says is null, keeps the value it had: put defaults there first.
 //
 // Fields may be booleans, numbers, strings, time.Duration (as in 90s or 1h30m), structs, pointers, slices, maps with string
 // keys, any (nil, bool, int64, float64, string, []any, map[string]any), *Node (taken as it is), and types with UnmarshalNode
@@ -202,7 +202,9 @@ func (d *decoder) structure(n *Node, v reflect.Value, name string) {
 	fields, required := structFields(v, nil, nil)
 	var names []string
 	for _, f := range fields {
-		names = append(names, f.name)
+		if !f.ignored {
+			names = append(names, f.name)
+		}
 	}
 	seen := map[string]bool{}
 	for _, e := range n.Entries {
@@ -222,8 +224,9 @@ func (d *decoder) structure(n *Node, v reflect.Value, name string) {
 }
 
 type structField struct {
-	name  string
-	value reflect.Value
+	name    string
+	value   reflect.Value
+	ignored bool
 }
 
 func structFields(v reflect.Value, fields []structField, required []string) ([]structField, []string) {
@@ -243,7 +246,7 @@ func structFields(v reflect.Value, fields []structField, required []string) ([]s
 		if options == "required" {
 			required = append(required, name)
 		}
-		fields = append(fields, structField{name, v.Field(i)})
+		fields = append(fields, structField{name, v.Field(i), options == "ignored"})
 	}
 	return fields, required
 }

@@ -3,6 +3,7 @@ package contenttypes
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"regexp"
 	"slices"
@@ -99,7 +100,7 @@ func numberDefault(a *Attribute, n *Node) (any, string) {
 	}
 	f, ok := n.float()
 	switch {
-	case !ok && whole, ok && whole && f != float64(int64(f)):
+	case whole && (!ok || f != math.Trunc(f)):
 		return nil, "must be a whole number, not " + n.describe()
 	case !ok:
 		return nil, "must be a number, not " + n.describe()
@@ -107,6 +108,9 @@ func numberDefault(a *Attribute, n *Node) (any, string) {
 		return nil, fmt.Sprintf("%s is less than min %s", n.Text, formatFloat(*a.Min))
 	case a.Max != nil && f > *a.Max:
 		return nil, fmt.Sprintf("%s is greater than max %s", n.Text, formatFloat(*a.Max))
+	}
+	if a.Type == Integer && math.Abs(f) > jsontree.MaxSafeInteger {
+		return nil, n.Text + " is beyond what an integer holds exactly; use type biginteger"
 	}
 	if a.Type == BigInteger {
 		i, ok := n.int(64)

@@ -8,34 +8,33 @@ import (
 	"strings"
 )
 
-// typeFile is a content-type as its file says it. Keys whose field is a *Node are accepted without effect, since they only
-// mean something to an admin panel or an SQL database.
+// typeFile is a content-type as its file says it. Ignored keys only mean something to an admin panel or an SQL database.
 type typeFile struct {
 	Kind           string `yaml:"kind"`
 	UID            string `yaml:"uid"`
-	CollectionName *Node  `yaml:"collectionName"`
+	CollectionName *Node  `yaml:"collectionName,ignored"`
 	Info           struct {
 		SingularName string `yaml:"singularName"`
 		PluralName   string `yaml:"pluralName"`
 		DisplayName  string `yaml:"displayName"`
 		Description  string `yaml:"description"`
-		Name         *Node  `yaml:"name"`
-		Icon         *Node  `yaml:"icon"`
+		Name         *Node  `yaml:"name,ignored"`
+		Icon         *Node  `yaml:"icon,ignored"`
 	} `yaml:"info"`
 	Options struct {
 		DraftAndPublish   bool     `yaml:"draftAndPublish"`
 		PrivateAttributes []string `yaml:"privateAttributes"`
-		PopulateCreator   *Node    `yaml:"populateCreatorFields"`
-		Comment           *Node    `yaml:"comment"`
-		Increments        *Node    `yaml:"increments"`
-		Timestamps        *Node    `yaml:"timestamps"`
-		ReviewWorkflows   *Node    `yaml:"reviewWorkflows"`
-		RequiredToPublish *Node    `yaml:"requiredToPublish"`
-		Visible           *Node    `yaml:"visible"`
+		PopulateCreator   *Node    `yaml:"populateCreatorFields,ignored"`
+		Comment           *Node    `yaml:"comment,ignored"`
+		Increments        *Node    `yaml:"increments,ignored"`
+		Timestamps        *Node    `yaml:"timestamps,ignored"`
+		ReviewWorkflows   *Node    `yaml:"reviewWorkflows,ignored"`
+		RequiredToPublish *Node    `yaml:"requiredToPublish,ignored"`
+		Visible           *Node    `yaml:"visible,ignored"`
 	} `yaml:"options"`
 	PluginOptions *Node `yaml:"pluginOptions"`
-	Config        *Node `yaml:"config"`
-	ModelType     *Node `yaml:"modelType"`
+	Config        *Node `yaml:"config,ignored"`
+	ModelType     *Node `yaml:"modelType,ignored"`
 	Attributes    *Node `yaml:"attributes"`
 }
 
@@ -87,7 +86,7 @@ func (l *loader) names(d *definition) {
 		switch {
 		case d.root.Get("info").Get(n.key).IsNull():
 			l.report(at.Problem("key \"info.%s\" is missing; it is a word such as %q", n.key, map[string]string{"singularName": "article", "pluralName": "articles"}[n.key]))
-		case at.Kind == TextNode && !kebab.MatchString(n.value):
+		case at.isText() && !kebab.MatchString(n.value):
 			l.report(at.Problem("%s %q is not in kebab-case; write it as %q", n.key, n.value, toKebab(n.value)))
 		}
 	}
@@ -157,18 +156,18 @@ func (l *loader) definitionOf(s *Schema) *definition {
 
 // componentFile is a component as its file says it.
 type componentFile struct {
-	CollectionName *Node `yaml:"collectionName"`
+	CollectionName *Node `yaml:"collectionName,ignored"`
 	Info           struct {
 		DisplayName string `yaml:"displayName"`
-		Description *Node  `yaml:"description"`
-		Name        *Node  `yaml:"name"`
-		Icon        *Node  `yaml:"icon"`
+		Description *Node  `yaml:"description,ignored"`
+		Name        *Node  `yaml:"name,ignored"`
+		Icon        *Node  `yaml:"icon,ignored"`
 	} `yaml:"info"`
 	Options       *Node `yaml:"options"`
 	PluginOptions *Node `yaml:"pluginOptions"`
-	Config        *Node `yaml:"config"`
-	ModelType     *Node `yaml:"modelType"`
-	Category      *Node `yaml:"category"`
+	Config        *Node `yaml:"config,ignored"`
+	ModelType     *Node `yaml:"modelType,ignored"`
+	Category      *Node `yaml:"category,ignored"`
 	Attributes    *Node `yaml:"attributes"`
 }
 
@@ -204,6 +203,9 @@ func (l *loader) component(root *Node, category, name string) {
 	l.schemaAttributes(d, f.Attributes)
 }
 
+// maxAttributes is how many attributes a type or component may have.
+const maxAttributes = 1000
+
 // schemaAttributes reads the attributes and puts the system attributes around them.
 func (l *loader) schemaAttributes(d *definition, attributes *Node) {
 	switch {
@@ -216,8 +218,13 @@ func (l *loader) schemaAttributes(d *definition, attributes *Node) {
 	s.typ = d.typ
 	s.Attributes = leadingAttributes(d.typ)
 	if attributes != nil {
-		for _, e := range attributes.Entries {
-			l.attributeName(d, attributes, e)
+		names := map[string]string{} // by lower case
+		for i, e := range attributes.Entries {
+			if i == maxAttributes {
+				l.report(attributes.entryProblem(e, "more than %d attributes; group some of them in components", maxAttributes))
+				break
+			}
+			l.attributeName(attributes, e, names)
 			if a := l.attribute(d, e); a != nil {
 				d.attributes = append(d.attributes, a)
 				s.Attributes = append(s.Attributes, a.attr)

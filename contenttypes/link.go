@@ -44,7 +44,7 @@ func (l *loader) relation(a *attributeDefinition) {
 	if !ok {
 		if a.node.Get("relation").IsNull() {
 			l.report(a.node.Problem("a relation needs the key relation: %s", strings.Join(relationKinds[1:], ", ")))
-		} else if a.at("relation").Kind == TextNode {
+		} else if a.at("relation").isText() {
 			l.report(a.at("relation").Problem("unknown relation %q; %s", a.file.Relation, suggest(a.file.Relation, relationKinds[1:])))
 		}
 		return
@@ -70,7 +70,7 @@ func (l *loader) target(a *attributeDefinition) *ContentType {
 	}
 	t := l.model.types[uid]
 	switch {
-	case at.Kind != TextNode: // reported already
+	case !at.isText(): // reported already
 	case t == nil && builtInPlugin(uid) != "":
 		l.report(at.Problem("target %s belongs to the plugin %s, which is off; enable it in config/plugins.yaml, or take the relation away", uid, builtInPlugin(uid)))
 	case t == nil:
@@ -199,7 +199,7 @@ func (l *loader) componentOf(a *attributeDefinition) {
 		l.report(a.node.Problem("a component attribute needs the key component, such as shared.address"))
 		return
 	}
-	if at := a.at("component"); at.Kind == TextNode {
+	if at := a.at("component"); at.isText() {
 		a.attr.Component = l.componentNamed(at, a.file.Component)
 	}
 }
@@ -233,7 +233,7 @@ func (l *loader) zone(a *attributeDefinition) {
 	case list.Kind == ListNode:
 		seen := map[string]bool{}
 		for _, item := range list.Items {
-			if item.Kind != TextNode {
+			if !item.isText() {
 				continue // reported already
 			}
 			if seen[item.Text] {

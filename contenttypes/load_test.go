@@ -99,4 +99,3 @@ func TestConformanceProjects(t *testing.T) {
 		})
 	}
 }
-

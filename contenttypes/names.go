@@ -12,7 +12,8 @@ var attributeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 var reservedAttributes = []string{"id", "documentId", "createdAt", "updatedAt", "publishedAt", "createdBy", "updatedBy", "locale", "localizations"}
 
 // attributeName checks the name of an attribute against what has a meaning already, and against the other names.
-func (l *loader) attributeName(d *definition, attributes *Node, e Entry) {
+// seen, which it adds to, holds those by their lower case.
+func (l *loader) attributeName(attributes *Node, e Entry, seen map[string]string) {
 	name := e.Key
 	report := func(format string, args ...any) { l.report(attributes.entryProblem(e, format, args...)) }
 	switch {
@@ -31,14 +32,10 @@ func (l *loader) attributeName(d *definition, attributes *Node, e Entry) {
 			return
 		}
 	}
-	for _, other := range attributes.Entries {
-		if other.Key == name {
-			break
-		}
-		if strings.EqualFold(name, other.Key) {
-			report("attribute names %q and %q differ in case alone; choose another", name, other.Key)
-		}
+	if other, twice := seen[strings.ToLower(name)]; twice {
+		report("attribute names %q and %q differ in case alone; choose another", name, other)
 	}
+	seen[strings.ToLower(name)] = name
 }
 
 // toCamel makes an attribute name of what somebody wrote instead.
@@ -132,10 +129,8 @@ func (l *loader) connections(d *definition) {
 		if !ok {
 			continue
 		}
-		for _, other := range d.attributes {
-			if other.attr.Name == base && other.attr.IsRelation() {
-				l.report(a.node.Problem("attribute name %q is what GraphQL calls the pages of %s; choose another", a.attr.Name, base))
-			}
+		if other := d.schema.Attribute(base); other != nil && other.IsRelation() {
+			l.report(a.node.Problem("attribute name %q is what GraphQL calls the pages of %s; choose another", a.attr.Name, base))
 		}
 	}
 }

@@ -150,6 +150,8 @@ func (n *Node) float() (float64, bool) {
 }
 
 // string reads a text. A number or boolean is one only when an environment variable gave it.
-func (n *Node) string() (string, bool) {
-	return n.Text, n.Kind == TextNode || (n.fromEnv && n.Kind < ListNode)
+func (n *Node) string() (string, bool) { return n.Text, n.isText() }
+
+func (n *Node) isText() bool {
+	return n != nil && (n.Kind == TextNode || (n.fromEnv && n.Kind > NullNode && n.Kind < ListNode))
 }

@@ -17,6 +17,10 @@ const (
 	MaxDepth     = 100
 )
 
+// maxFaults is how many faults of a file are listed, so that a file which is something else altogether does not fill the
+// screen.
+const maxFaults = 100
+
 // extensions a file may have, in the order in which they are looked for.
 var extensions = []string{".yaml", ".yml", ".json"}
 
@@ -142,6 +146,9 @@ type reader struct {
 
 func (r *reader) problem(line int, message string) {
 	r.problems = append(r.problems, Problem{File: r.file, Line: line, Message: message})
+	if len(r.problems) >= maxFaults {
+		r.over = true
+	}
 }
 
 // enter counts a node and checks the bounds.

@@ -2,38 +2,56 @@ package contenttypes
 
 import "strings"
 
+// listed is how many known words a message lists.
+const listed = 40
+
 // suggest says what may have been meant by a word that is not among those known.
 func suggest(word string, known []string) string {
+	best, nearest := "", 3
+	if len(word) < 8 {
+		nearest = 2
+	}
 	for _, k := range known {
-		if strings.EqualFold(word, k) || oneOff(word, k) {
-			return "did you mean \"" + k + "\"?"
+		if d := distance(word, k, nearest); d < nearest && d < len(k)/2+1 {
+			best, nearest = k, d
 		}
 	}
-	if len(known) == 0 {
+	switch {
+	case best != "":
+		return "did you mean \"" + best + "\"?"
+	case len(known) == 0:
 		return "none is known here"
+	case len(known) > listed:
+		return "known are " + strings.Join(known[:listed], ", ") + ", …"
 	}
 	return "known are " + strings.Join(known, ", ")
 }
 
-// oneOff reports whether a and b differ by one letter that was added, left out, changed, or swapped with its neighbour.
-func oneOff(a, b string) bool {
-	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
-	if len(x) > len(y) {
-		x, y = y, x
+// distance is how many letters must be added, left out, changed or swapped with their neighbour to make b of a, case aside.
+// It may stop counting at limit.
+func distance(a, b string, limit int) int {
+	if diff := len(a) - len(b); diff >= limit || -diff >= limit || len(a) > 64 || len(b) > 64 {
+		return limit
 	}
-	if len(y)-len(x) > 1 || len(y) < 3 {
-		return false
+	x, y := strings.ToLower(a), strings.ToLower(b)
+	var rows [3][130]int // of the letters of x: the one before last, the last, this one; lower case may be longer
+	last, row, spare := rows[0][:len(y)+1], rows[1][:len(y)+1], rows[2][:len(y)+1]
+	for j := range row {
+		row[j] = j
 	}
-	i := 0
-	for i < len(x) && x[i] == y[i] {
-		i++
+	for i := 1; i <= len(x); i++ {
+		last, row, spare = row, spare, last
+		row[0] = i
+		for j := 1; j <= len(y); j++ {
+			cost := 1
+			if x[i-1] == y[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				row[j] = min(row[j], spare[j-2]+1)
+			}
+		}
 	}
-	rest := func(s []rune, skip int) string { return string(s[min(i+skip, len(s)):]) }
-	if len(x) < len(y) {
-		return rest(x, 0) == rest(y, 1)
-	}
-	if rest(x, 1) == rest(y, 1) {
-		return true
-	}
-	return i+1 < len(x) && x[i] == y[i+1] && x[i+1] == y[i] && rest(x, 2) == rest(y, 2)
+	return row[len(y)]
 }
