@@ -1,9 +1,19 @@
 // Package documents is the document service: what a write means (validation, drafts, locales, components, relations) and
 // what a read may see.
+//
+// A document is a documentId with up to one row per locale and version (draft, published). A write of a type with draft &
+// publish changes the draft and, unless only the draft is meant, publishes it: the published row becomes a copy. A write is
+// computed as a whole, from one state of the store into one batch, and only then applied, so a refused one leaves nothing
+// behind.
+//
+// Reading the source: service.go lists the verbs, writing.go what they share, save.go creates and updates, publish.go
+// publishes. input.go reads a body, relationinput.go the relations in it; links.go and order.go edit the lists of links.
 package documents
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"lectern/contenttypes"
 	"lectern/jsontree"
@@ -12,20 +22,30 @@ import (
 
 // A Service writes documents. Reads go to the store's snapshots directly.
 type Service struct {
+	// Now is the clock; tests may set it.
+	Now func() time.Time
+
 	store         *store.Store
 	model         *contenttypes.Model
 	defaultLocale string
+	owning        map[string][]*contenttypes.Attribute // by uid of a type: the attributes whose links may point at it
 }
 
 // NewService returns the service of a store that was opened for model.
 func NewService(st *store.Store, model *contenttypes.Model, defaultLocale string) *Service {
-	return &Service{st, model, defaultLocale}
+	return &Service{
+		Now:           time.Now,
+		store:         st,
+		model:         model,
+		defaultLocale: defaultLocale,
+		owning:        owningAttributes(model),
+	}
 }
 
 // A Write is a create, update, delete or publication.
 type Write struct {
 	Type       *contenttypes.ContentType
-	DocumentID string           // "" for Create
+	DocumentID string           // for Create: the documentId to use, "" to have one made
 	Data       *jsontree.Object // the body's data
 	Status     store.Status     // Published: write the draft and publish it; without effect on types without drafts
 	Locale     string           // "" is the default locale; "*" only for Delete; without effect on types that are not localized
@@ -37,19 +57,159 @@ type Write struct {
 }
 
 // Create makes a document.
-func (s *Service) Create(ctx context.Context, w Write) error { panic("stub") }
+func (s *Service) Create(ctx context.Context, w Write) error {
+	if w.DocumentID == "" {
+		w.DocumentID = newDocumentID()
+	}
+	return s.write(ctx, w, true, func(wr *writing) error {
+		if _, taken := wr.tx.Document(wr.t, wr.w.DocumentID); taken {
+			return validationError("This attribute must be unique", nil)
+		}
+		wr.begin(wr.tx.NewDoc(), wr.w.DocumentID)
+		return wr.save()
+	})
+}
 
 // Update changes a document partially, or adds the localization w.Locale to it. A missing document is an Error 404.
-func (s *Service) Update(ctx context.Context, w Write) error { panic("stub") }
-
-// Delete removes a localization, or with Locale "*" all of them, draft and published. Removing nothing is no error.
-func (s *Service) Delete(ctx context.Context, w Write) error { panic("stub") }
+func (s *Service) Update(ctx context.Context, w Write) error {
+	return s.write(ctx, w, true, func(wr *writing) error {
+		if err := wr.find(); err != nil {
+			return err
+		}
+		return wr.save()
+	})
+}
 
 // SaveSingle updates the document of a single type, and makes it (or the localization) when there is none.
-func (s *Service) SaveSingle(ctx context.Context, w Write) error { panic("stub") }
+func (s *Service) SaveSingle(ctx context.Context, w Write) error {
+	fresh := newDocumentID()
+	return s.write(ctx, w, true, func(wr *writing) error {
+		doc, id, err := wr.single()
+		if err != nil {
+			return err
+		}
+		if doc == 0 {
+			doc, id = wr.tx.NewDoc(), fresh
+		}
+		wr.begin(doc, id)
+		return wr.save()
+	})
+}
 
-// Publish publishes the draft as it is; Unpublish removes the published version; DiscardDraft makes the draft a copy of the
-// published version. A missing version is an Error 404.
-func (s *Service) Publish(ctx context.Context, w Write) error      { panic("stub") }
-func (s *Service) Unpublish(ctx context.Context, w Write) error    { panic("stub") }
-func (s *Service) DiscardDraft(ctx context.Context, w Write) error { panic("stub") }
+// Delete removes a localization, or with Locale "*" all of them, draft and published. Removing nothing is no error. The
+// document of a single type is found without w.DocumentID.
+func (s *Service) Delete(ctx context.Context, w Write) error {
+	return s.write(ctx, w, false, func(wr *writing) error {
+		var doc uint64
+		id := w.DocumentID
+		if id == "" && w.Type.Kind == contenttypes.SingleType {
+			var err error
+			if doc, id, err = wr.single(); err != nil {
+				return err
+			}
+		} else {
+			doc, _ = wr.tx.Document(wr.t, id)
+		}
+		if doc == 0 {
+			return nil
+		}
+		wr.begin(doc, id)
+		return wr.remove()
+	})
+}
+
+// Publish publishes the draft as it is. A missing draft is an Error 404, and so is a type without drafts.
+func (s *Service) Publish(ctx context.Context, w Write) error {
+	w.Status = store.Published
+	return s.transition(ctx, w, (*writing).publishDraft)
+}
+
+// Unpublish removes the published version. A missing one is an Error 404.
+func (s *Service) Unpublish(ctx context.Context, w Write) error {
+	w.Status = store.Draft
+	return s.transition(ctx, w, (*writing).unpublish)
+}
+
+// DiscardDraft makes the draft a copy of the published version. A missing published version is an Error 404.
+func (s *Service) DiscardDraft(ctx context.Context, w Write) error {
+	w.Status = store.Draft
+	return s.transition(ctx, w, (*writing).discardDraft)
+}
+
+func (s *Service) transition(ctx context.Context, w Write, f func(*writing) error) error {
+	return s.write(ctx, w, false, func(wr *writing) error {
+		if !w.Type.DraftAndPublish {
+			return NotFound()
+		}
+		if wr.locale == "*" {
+			return localeError(wr.locale)
+		}
+		if w.DocumentID == "" && w.Type.Kind == contenttypes.SingleType {
+			doc, id, err := wr.single()
+			if err != nil {
+				return err
+			}
+			if doc == 0 {
+				return NotFound()
+			}
+			wr.begin(doc, id)
+			return f(wr)
+		}
+		if err := wr.find(); err != nil {
+			return err
+		}
+		return f(wr)
+	})
+}
+
+// write checks what can be checked without the store and computes, applies and shows a write in one transaction.
+func (s *Service) write(ctx context.Context, w Write, body bool, compute func(*writing) error) error {
+	var hashes map[string]string
+	if body {
+		if w.Data == nil {
+			w.Data = jsontree.NewObject()
+		}
+		if err := checkKeys(w.Type, w.Data, w.Access); err != nil {
+			return err
+		}
+		var err error
+		if hashes, err = hashPasswords(ctx, &w.Type.Schema, w.Data); err != nil {
+			return err
+		}
+	}
+	locale, err := s.locale(&w, !body)
+	if err != nil {
+		return err
+	}
+	err = s.store.Write(ctx, func(tx *store.Tx) error {
+		wr := &writing{s: s, tx: tx, w: &w, t: w.Type, locale: locale, hashes: hashes}
+		if err := compute(wr); err != nil {
+			return err
+		}
+		return wr.apply()
+	})
+	if errors.Is(err, store.ErrTooManyLocales) {
+		return localeError(w.Locale)
+	}
+	return err
+}
+
+// locale is the localization that a write means, "" for a type that has none.
+func (s *Service) locale(w *Write, all bool) (string, error) {
+	switch {
+	case !w.Type.Localized:
+		return "", nil
+	case w.Locale == "":
+		return s.defaultLocale, nil
+	case !all && (w.Locale == "*" || len(w.Locale) > maxLocale):
+		return "", localeError(w.Locale)
+	}
+	return w.Locale, nil
+}
+
+// maxLocale bounds the length of a locale code.
+const maxLocale = 64
+
+func localeError(code string) *Error {
+	return validationError("Invalid locale param "+code+" provided. Document locales must be strings.", nil)
+}

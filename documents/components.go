@@ -1,0 +1,182 @@
+package documents
+
+import (
+	"strconv"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// items makes the components of an attribute from what a body gives: one with the id of a present one changes that, any other
+// is new. Present ones that are not named are removed.
+func (wr *writing) items(a *contenttypes.Attribute, given []*input, present []*store.Item, st store.Status, created bool) ([]*store.Item, error) {
+	known := make(map[uint64]*store.Item, len(present))
+	if !created {
+		for _, item := range present {
+			known[item.ID] = item
+		}
+	}
+	next := make([]*store.Item, 0, len(given))
+	for _, in := range given {
+		var item *store.Item
+		fresh := created || !in.hasID
+		if fresh {
+			c := component(a, in)
+			item = &store.Item{Component: c, ID: wr.tx.NewComponentID(), Values: make([]store.Value, len(c.Attributes))}
+		} else if item = known[componentID(in.id)]; item == nil || &item.Component.Schema != in.schema {
+			return nil, foreignComponent(a)
+		}
+		delete(known, item.ID)
+		if err := wr.fill(in, item.Values, itemRef(item), st, fresh); err != nil {
+			return nil, err
+		}
+		next = append(next, item)
+	}
+	for _, item := range present {
+		if known[item.ID] != nil {
+			wr.forget(item)
+		}
+	}
+	return next, nil
+}
+
+// component is the definition that an input of a component or zone attribute follows.
+func component(a *contenttypes.Attribute, in *input) *contenttypes.Component {
+	if a.Type == contenttypes.ComponentType {
+		return a.Component
+	}
+	for _, c := range a.Components {
+		if &c.Schema == in.schema {
+			return c
+		}
+	}
+	return nil
+}
+
+// componentID reads the id that a body gives for a component; 0 is none's.
+func componentID(v any) uint64 {
+	s := ""
+	switch v := v.(type) {
+	case jsontree.Number:
+		s = string(jsontree.Append(nil, v))
+	case string:
+		s = v
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func foreignComponent(a *contenttypes.Attribute) *Error {
+	message := "Some of the provided components in " + a.Name + " are not related to the entity"
+	if a.Type == contenttypes.DynamicZone {
+		return &Error{Status: 400, Name: "Error", Message: message, NoDetails: true}
+	}
+	return ApplicationError(message)
+}
+
+func itemRef(item *store.Item) store.Ref {
+	return store.Ref{Type: item.Component.UID, Doc: item.ID}
+}
+
+// forgetItems removes the links of all components among values.
+func (wr *writing) forgetItems(values []store.Value) {
+	for _, v := range values {
+		for _, item := range v.Items {
+			wr.forget(item)
+		}
+	}
+}
+
+// forget removes the links of a component and of those inside it.
+func (wr *writing) forget(item *store.Item) {
+	for _, a := range item.Component.Attributes {
+		if a.IsRelation() && !a.Mapped {
+			wr.links.clear(end{a, false, store.Published, itemRef(item)})
+			wr.links.clear(end{a, false, store.Draft, itemRef(item)})
+		}
+	}
+	wr.forgetItems(item.Values)
+}
+
+// A cloning copies components with new ids, and their links from planes to planes.
+type cloning struct {
+	wr    *writing
+	from  []store.Status
+	to    []store.Status
+	carry func(store.Ref) (store.Ref, bool)
+}
+
+// values copies the values of a row or component.
+func (c *cloning) values(values []store.Value) []store.Value {
+	clone := make([]store.Value, len(values))
+	for i, v := range values {
+		clone[i] = c.value(v)
+	}
+	return clone
+}
+
+func (c *cloning) value(v store.Value) store.Value {
+	if len(v.Items) == 0 {
+		return store.Value{JSON: v.JSON}
+	}
+	items := make([]*store.Item, len(v.Items))
+	for i, item := range v.Items {
+		items[i] = &store.Item{Component: item.Component, ID: c.wr.tx.NewComponentID(), Values: c.values(item.Values)}
+		for _, a := range item.Component.Attributes {
+			if !a.IsRelation() || a.Mapped {
+				continue
+			}
+			for k := range c.from {
+				c.wr.links.copy(end{a, false, c.from[k], itemRef(item)}, end{a, false, c.to[k], itemRef(items[i])}, c.carry)
+			}
+		}
+	}
+	return store.Value{Items: items}
+}
+
+// sameItems reports whether two lists of components say the same, ids apart, each with its links in a plane.
+func (wr *writing) sameItems(a, b []*store.Item, planeA, planeB store.Status) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Component != b[i].Component {
+			return false
+		}
+		for _, at := range a[i].Component.Attributes {
+			va, vb := a[i].Values[at.Index], b[i].Values[at.Index]
+			switch {
+			case at.Type == contenttypes.ID:
+			case at.IsRelation():
+				if !at.Mapped && !wr.sameLinks(end{at, false, planeA, itemRef(a[i])}, end{at, false, planeB, itemRef(b[i])}) {
+					return false
+				}
+			case at.IsScalar():
+				if !sameJSON(va, vb) {
+					return false
+				}
+			case !wr.sameItems(va.Items, vb.Items, planeA, planeB):
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sameLinks reports whether two ends are linked to the same documents, in whatever locale, in the same order.
+func (wr *writing) sameLinks(a, b end) bool {
+	ra, rb := wr.links.refs(a), wr.links.refs(b)
+	if len(ra) != len(rb) {
+		return false
+	}
+	for i := range ra {
+		if ra[i].Type != rb[i].Type || ra[i].Doc != rb[i].Doc {
+			return false
+		}
+	}
+	return true
+}

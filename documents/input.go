@@ -1,0 +1,324 @@
+package documents
+
+import (
+	"strconv"
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+)
+
+// An input is what a body says of a document or component, its values cast and its relations looked up.
+type input struct {
+	schema *contenttypes.Schema
+	id     any // components: the id that was given, when hasID
+	hasID  bool
+	given  []given // by Attribute.Index
+}
+
+// A given is the value of one attribute. One of its kinds is used, by the attribute's type.
+type given struct {
+	set   bool
+	value any // scalars as cast, components as sent
+	items []*input
+	link  *linkInput
+}
+
+// A bodyReader casts and checks a body in one stage and collects what is wrong with it.
+type bodyReader struct {
+	wr      *writing
+	stage   stage
+	locales []string // in which unique values must be free
+	faults  []fault
+	links   linkReader
+	zone    string // what is wrong with a zone whose items cannot be told
+	unique  map[*contenttypes.Attribute][]uniqueValue
+}
+
+// uniqueValue is the value of a unique attribute of a component.
+type uniqueValue struct {
+	path  []string
+	value any
+	json  string
+}
+
+func newBodyReader(wr *writing, st stage, locales []string) *bodyReader {
+	return &bodyReader{wr: wr, stage: st, locales: locales, links: linkReader{wr: wr}, unique: map[*contenttypes.Attribute][]uniqueValue{}}
+}
+
+// document reads the data of a body. fresh says of an attribute that is left out whether it gets its default, and is missing
+// when it is required; other attributes are left as they are.
+func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.Attribute) bool) (*input, *Error) {
+	in := br.object(&br.wr.t.Schema, data, nil, fresh)
+	if br.links.missing != nil {
+		return nil, br.links.missing
+	}
+	message := br.zone
+	if message == "" || br.links.invalid != "" {
+		message = br.links.message()
+	}
+	if message != "" {
+		br.faults = append(br.faults, fault{message: message, value: br.normalised(in), hasValue: true})
+	}
+	if len(br.faults) > 0 {
+		return nil, faultsError(br.faults)
+	}
+	return in, castDates(in)
+}
+
+func (br *bodyReader) object(s *contenttypes.Schema, data *jsontree.Object, path []string, fresh func(*contenttypes.Attribute) bool) *input {
+	in := &input{schema: s, given: make([]given, len(s.Attributes))}
+	for _, a := range s.Attributes {
+		if a.System {
+			continue
+		}
+		v, ok := data.Get(a.Name)
+		if !ok && !fresh(a) {
+			continue
+		}
+		g := &in.given[a.Index]
+		at := below(path, a.Name)
+		switch {
+		case a.IsRelation():
+			if ok {
+				g.set, g.link = true, br.links.relation(a, v)
+			}
+		case a.IsScalar():
+			br.scalar(g, a, at, v, ok)
+		case a.Type == contenttypes.DynamicZone || a.Repeatable:
+			br.list(g, a, at, v, ok)
+		default:
+			br.single(g, a, at, v, ok)
+		}
+	}
+	return in
+}
+
+func always(*contenttypes.Attribute) bool { return true }
+func never(*contenttypes.Attribute) bool  { return false }
+
+func (br *bodyReader) scalar(g *given, a *contenttypes.Attribute, path []string, v any, ok bool) {
+	if !ok {
+		v, ok = defaultValue(a)
+	}
+	cast, faults := castScalar(a, path, v, ok, br.stage)
+	if ok {
+		g.set, g.value = true, cast
+	}
+	if len(faults) == 0 && ok && br.stage == fullStage {
+		faults = br.free(a, path, cast)
+	}
+	br.faults = append(br.faults, faults...)
+}
+
+func (br *bodyReader) single(g *given, a *contenttypes.Attribute, path []string, v any, ok bool) {
+	g.value = v
+	o, isObject := v.(*jsontree.Object)
+	switch {
+	case !ok:
+		if a.Required && br.stage == fullStage {
+			br.faults = append(br.faults, missing(path, "must be defined."))
+		}
+	case v == nil && (!a.Required || br.stage == draftStage):
+		g.set = true
+	case !isObject:
+		br.faults = append(br.faults, wrongType(path, "object", v, v, false))
+	default:
+		g.set, g.items = true, []*input{br.component(a.Component, o, path)}
+		br.checkUnique(path)
+	}
+}
+
+// list reads a repeatable component or a zone. An item that cannot be read is a fault, and nil among g.items.
+func (br *bodyReader) list(g *given, a *contenttypes.Attribute, path []string, v any, ok bool) {
+	g.set, g.value = true, v
+	if !ok {
+		if a.Required {
+			br.faults = append(br.faults, missing(path, "must be defined."))
+		}
+		g.value = []any{}
+		return
+	}
+	zone := a.Type == contenttypes.DynamicZone
+	list, isList := v.([]any)
+	if !isList {
+		br.faults = append(br.faults, wrongType(path, "array", v, v, false))
+		if o, isObject := v.(*jsontree.Object); zone && v != nil && !(isObject && o.Values["__component"] != nil) {
+			br.unknown(errNoComponent)
+		}
+		return
+	}
+	g.items = make([]*input, len(list))
+	for i, v := range list {
+		at := below(path, strconv.Itoa(i))
+		c := a.Component
+		o, isObject := v.(*jsontree.Object)
+		if !isObject {
+			br.faults = append(br.faults, wrongType(at, "object", nil, v, v != nil))
+			if zone {
+				br.unknown(errNoComponent)
+			}
+			continue
+		}
+		if zone {
+			c = br.zoneComponent(a, o, at)
+		}
+		if c != nil {
+			g.items[i] = br.component(c, o, at)
+		}
+	}
+	if br.stage == fullStage {
+		br.faults = append(br.faults, listFaults(a, path, len(list), func() any { return shownItems(a, g) })...)
+	}
+	br.checkUnique(path)
+}
+
+const errNoComponent = "Cannot build relations store from dynamiczone, component identifier is undefined"
+
+func (br *bodyReader) unknown(message string) {
+	if br.zone == "" {
+		br.zone = message
+	}
+}
+
+// zoneComponent is the component that an item of a zone says it is, nil with a fault when it may not be that.
+func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Object, path []string) *contenttypes.Component {
+	path = below(path, "__component")
+	v, ok := o.Get("__component")
+	if !ok || v == nil || v == "" {
+		br.faults = append(br.faults, missing(path, "is a required field"))
+		br.unknown(errNoComponent)
+		return nil
+	}
+	var names []string
+	for _, c := range a.Components {
+		if v == c.UID {
+			return c
+		}
+		names = append(names, c.UID)
+	}
+	br.faults = append(br.faults, faultAt(path, "must be one of the following values: "+strings.Join(names, ", "), v))
+	br.unknown("Invalid relations")
+	return nil
+}
+
+// component reads one item. One that has an id is changed where it is; any other is new.
+func (br *bodyReader) component(c *contenttypes.Component, o *jsontree.Object, path []string) *input {
+	id, hasID := o.Get("id")
+	fresh := always
+	if hasID {
+		fresh = never
+	}
+	in := br.object(&c.Schema, o, path, fresh)
+	in.id, in.hasID = id, hasID
+	return in
+}
+
+// listFaults checks the length of a list of components.
+func listFaults(a *contenttypes.Attribute, path []string, n int, value func() any) []fault {
+	var faults []fault
+	if a.Min != nil && (a.Required || n > 0) && float64(n) < *a.Min {
+		faults = append(faults, faultAt(path, "field must have at least "+jsontree.FormatNumber(*a.Min)+" items", value()))
+	}
+	if a.Max != nil && float64(n) > *a.Max {
+		faults = append(faults, faultAt(path, "field must have less than or equal to "+jsontree.FormatNumber(*a.Max)+" items", value()))
+	}
+	return faults
+}
+
+// castDates casts dates and times, and tells of the first that cannot be read.
+func castDates(in *input) *Error {
+	for _, a := range in.schema.Attributes {
+		g := &in.given[a.Index]
+		if !g.set {
+			continue
+		}
+		switch a.Type {
+		case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
+			v, err := castTemporal(a, g.value)
+			if err != nil {
+				return err
+			}
+			g.value = v
+		}
+		for _, item := range g.items {
+			if err := castDates(item); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// normalised is the body as faults show it: with defaults, relations as {set: …}, and what a row has besides.
+func (br *bodyReader) normalised(in *input) any {
+	shown := shownInput(in)
+	if br.wr.t.DraftAndPublish {
+		shown.Set("publishedAt", nil)
+	} else {
+		shown.Set("publishedAt", br.wr.now)
+	}
+	if br.wr.t.Localized {
+		shown.Set("locale", br.wr.locale)
+	}
+	return shown
+}
+
+func shownInput(in *input) *jsontree.Object {
+	o := jsontree.NewObject()
+	for _, a := range in.schema.Attributes {
+		switch g := &in.given[a.Index]; {
+		case !g.set:
+		case a.IsRelation():
+			o.Set(a.Name, g.link.raw)
+		case a.IsScalar():
+			o.Set(a.Name, g.value)
+		default:
+			o.Set(a.Name, shownItems(a, g))
+		}
+	}
+	return o
+}
+
+// shownItems shows components; what could not be read is shown as it was sent.
+func shownItems(a *contenttypes.Attribute, g *given) any {
+	list, isList := g.value.([]any)
+	if !isList {
+		if len(g.items) == 1 {
+			return shownItem(a, g.items[0])
+		}
+		return g.value
+	}
+	shown := make([]any, len(list))
+	for i, item := range g.items {
+		if item != nil {
+			shown[i] = shownItem(a, item)
+		} else if o, isObject := list[i].(*jsontree.Object); isObject {
+			shown[i] = o
+		}
+	}
+	return shown
+}
+
+func shownItem(a *contenttypes.Attribute, in *input) any {
+	o := jsontree.NewObject()
+	if a.Type == contenttypes.DynamicZone {
+		o.Set("__component", in.schema.UID)
+	}
+	if in.hasID {
+		o.Set("id", in.id)
+	}
+	inner := shownInput(in)
+	for _, k := range inner.Keys {
+		o.Set(k, inner.Values[k])
+	}
+	return o
+}
+
+// bodyStage is the stage in which bodies of a type are read.
+func bodyStage(t *contenttypes.ContentType) stage {
+	if t.DraftAndPublish {
+		return draftStage
+	}
+	return fullStage
+}

@@ -1,0 +1,348 @@
+package documents
+
+import (
+	"cmp"
+	"slices"
+
+	"lectern/contenttypes"
+	"lectern/store"
+)
+
+// An end is the list of links that a document or component has under a relation attribute in one plane: the links from it,
+// or with to those that point at it.
+type end struct {
+	attr  *contenttypes.Attribute // the owning attribute
+	to    bool
+	plane store.Status
+	ref   store.Ref
+}
+
+// endOf is the end that an attribute of either side shows.
+func endOf(a *contenttypes.Attribute, plane store.Status, ref store.Ref) end {
+	if a.Mapped {
+		return end{a.Inverse, true, plane, ref}
+	}
+	return end{a, false, plane, ref}
+}
+
+// other is the opposite end of e's link to ref.
+func (e end) other(ref store.Ref) end { return end{e.attr, !e.to, e.plane, ref} }
+
+// far returns the other document of a link in e's list.
+func (e end) far(l store.Link) store.Ref {
+	if e.to {
+		return l.From
+	}
+	return l.To
+}
+
+func (e end) pos(l store.Link) uint64 {
+	if e.to {
+		return l.ToPos
+	}
+	return l.FromPos
+}
+
+// link joins e to ref: pos orders e's list, farPos that of the other end.
+func (e end) link(ref store.Ref, pos, farPos uint64) store.Link {
+	l := store.Link{Attr: e.attr, Plane: e.plane, From: e.ref, To: ref, FromPos: pos, ToPos: farPos}
+	if e.to {
+		l.From, l.To, l.FromPos, l.ToPos = ref, e.ref, farPos, pos
+	}
+	return l
+}
+
+// linkEdits is the store's links with the changes of one write on top of them.
+type linkEdits struct {
+	model   *contenttypes.Model
+	snap    *store.Snapshot
+	edits   map[linkName]*linkEdit
+	order   []*linkEdit
+	touched map[end][]*linkEdit
+	last    map[end]uint64 // the greatest position in a list, where it had to be known
+}
+
+type linkName struct {
+	attr     *contenttypes.Attribute
+	plane    store.Status
+	from, to store.Ref
+}
+
+// A linkEdit is a link as it was and as it will be; the zero Link stands for none.
+type linkEdit struct{ was, is store.Link }
+
+func newLinkEdits(model *contenttypes.Model, snap *store.Snapshot) *linkEdits {
+	return &linkEdits{model: model, snap: snap, edits: map[linkName]*linkEdit{}, touched: map[end][]*linkEdit{}, last: map[end]uint64{}}
+}
+
+func nameOf(l store.Link) linkName { return linkName{l.Attr, l.Plane, l.From, l.To} }
+
+// list returns the links of an end, in order.
+func (le *linkEdits) list(e end) []store.Link {
+	var list []store.Link
+	add := func(l store.Link) bool {
+		if le.edits[nameOf(l)] == nil {
+			list = append(list, l)
+		}
+		return true
+	}
+	if e.to {
+		le.snap.LinksTo(e.attr, e.plane, e.ref, add)
+	} else {
+		le.snap.LinksFrom(e.attr, e.plane, e.ref, add)
+	}
+	edits := le.touched[e]
+	if len(edits) == 0 {
+		return list
+	}
+	for _, ed := range edits {
+		if ed.is.Attr != nil {
+			list = append(list, ed.is)
+		}
+	}
+	slices.SortFunc(list, func(a, b store.Link) int { return cmp.Compare(e.pos(a), e.pos(b)) })
+	return list
+}
+
+// refs returns what an end is linked to, in order.
+func (le *linkEdits) refs(e end) []store.Ref {
+	list := le.list(e)
+	refs := make([]store.Ref, len(list))
+	for i, l := range list {
+		refs[i] = e.far(l)
+	}
+	return refs
+}
+
+// edit returns the edit of a link; was is what the store has of it when there is none yet.
+func (le *linkEdits) edit(l, was store.Link) *linkEdit {
+	ed := le.edits[nameOf(l)]
+	if ed == nil {
+		ed = &linkEdit{was: was, is: was}
+		le.edits[nameOf(l)] = ed
+		le.order = append(le.order, ed)
+		from, to := end{l.Attr, false, l.Plane, l.From}, end{l.Attr, true, l.Plane, l.To}
+		le.touched[from] = append(le.touched[from], ed)
+		le.touched[to] = append(le.touched[to], ed)
+	}
+	return ed
+}
+
+// cut removes a link, given as list returned it.
+func (le *linkEdits) cut(l store.Link) { le.edit(l, l).is = store.Link{} }
+
+// join adds a link that is not there.
+func (le *linkEdits) join(l store.Link) {
+	le.edit(l, store.Link{}).is = l
+	le.reach(end{l.Attr, false, l.Plane, l.From}, l.FromPos)
+	le.reach(end{l.Attr, true, l.Plane, l.To}, l.ToPos)
+}
+
+// move changes the position of a link in e's list.
+func (le *linkEdits) move(e end, l store.Link, pos uint64) {
+	ed := le.edit(l, l)
+	if e.to {
+		ed.is.ToPos = pos
+	} else {
+		ed.is.FromPos = pos
+	}
+	le.reach(e, pos)
+}
+
+// reach notes a position that was given out.
+func (le *linkEdits) reach(e end, pos uint64) {
+	if last, known := le.last[e]; known && pos > last {
+		le.last[e] = pos
+	}
+}
+
+// lastPos is at least the greatest position in a list.
+func (le *linkEdits) lastPos(e end) uint64 {
+	last, known := le.last[e]
+	if known {
+		return last
+	}
+	if e.to {
+		last = le.snap.LastToPos(e.attr, e.plane, e.ref)
+	} else {
+		last = le.snap.LastFromPos(e.attr, e.plane, e.ref)
+	}
+	for _, ed := range le.touched[e] {
+		if ed.is.Attr != nil {
+			last = max(last, e.pos(ed.is))
+		}
+	}
+	le.last[e] = last
+	return last
+}
+
+// next gives out the position after the last.
+func (le *linkEdits) next(e end) uint64 {
+	pos := le.lastPos(e) + store.PosStep
+	le.last[e] = pos
+	return pos
+}
+
+// free gives out pos if nothing in the list has it, else the next one.
+func (le *linkEdits) free(e end, pos uint64) uint64 {
+	if pos > le.lastPos(e) {
+		le.reach(e, pos)
+		return pos
+	}
+	for _, l := range le.list(e) {
+		if p := e.pos(l); p >= pos {
+			if p == pos {
+				return le.next(e)
+			}
+			break
+		}
+	}
+	return pos
+}
+
+// set makes an end's list exactly these, in this order.
+func (le *linkEdits) set(e end, order []store.Ref) {
+	wanted := make(map[store.Ref]bool, len(order))
+	for _, ref := range order {
+		wanted[ref] = true
+	}
+	present := map[store.Ref]store.Link{}
+	for _, l := range le.list(e) {
+		if wanted[e.far(l)] {
+			present[e.far(l)] = l
+		} else {
+			le.cut(l)
+		}
+	}
+	old := make([]uint64, len(order))
+	for i, ref := range order {
+		if l, ok := present[ref]; ok {
+			old[i] = e.pos(l)
+		}
+	}
+	for i, pos := range positions(old) {
+		ref := order[i]
+		if l, ok := present[ref]; !ok {
+			le.release(e, ref)
+			le.join(e.link(ref, pos, le.next(e.other(ref))))
+		} else if pos != old[i] {
+			le.move(e, l, pos)
+		}
+	}
+}
+
+// copy makes the list of one end that of another: of the other plane, or of what was cloned. carry, when set, says what a
+// target becomes; it may leave it out. What is there already keeps its place in the list of the other end.
+func (le *linkEdits) copy(from, to end, carry func(store.Ref) (store.Ref, bool)) {
+	source := le.list(from)
+	refs := make([]store.Ref, len(source))
+	wanted := make(map[store.Ref]bool, len(source))
+	for i, l := range source {
+		ref, ok := from.far(l), true
+		if carry != nil {
+			ref, ok = carry(ref)
+		}
+		if ok && !wanted[ref] {
+			refs[i], wanted[ref] = ref, true
+		}
+	}
+	present := map[store.Ref]store.Link{}
+	for _, l := range le.list(to) {
+		if wanted[to.far(l)] {
+			present[to.far(l)] = l
+		} else {
+			le.cut(l)
+		}
+	}
+	for i, l := range source {
+		ref, pos := refs[i], from.pos(l)
+		if ref == (store.Ref{}) {
+			continue
+		}
+		if have, ok := present[ref]; !ok {
+			le.release(to, ref)
+			le.join(to.link(ref, pos, le.free(to.other(ref), from.other(ref).pos(l))))
+		} else if to.pos(have) != pos {
+			le.move(to, have, pos)
+		}
+	}
+}
+
+// clear removes all links of an end.
+func (le *linkEdits) clear(e end) {
+	for _, l := range le.list(e) {
+		le.cut(l)
+	}
+}
+
+// release frees ref for e where ref may be linked to one document only.
+func (le *linkEdits) release(e end, ref store.Ref) {
+	if le.holdsOne(e, ref) {
+		le.clear(e.other(ref))
+	}
+}
+
+// holdsOne reports whether the list of ref, at the other end of e, holds one link at most.
+func (le *linkEdits) holdsOne(e end, ref store.Ref) bool {
+	if e.to {
+		return !e.attr.ToMany()
+	}
+	shown := e.attr.Inverse
+	if shown == nil && e.attr.IsMorph() {
+		shown = mappedBy(le.model.Type(ref.Type), e.attr)
+	}
+	return shown != nil && !shown.ToMany()
+}
+
+// mappedBy returns the attribute of t that shows the links of a polymorphic attribute from the other side.
+func mappedBy(t *contenttypes.ContentType, owning *contenttypes.Attribute) *contenttypes.Attribute {
+	if t == nil {
+		return nil
+	}
+	for _, a := range t.Attributes {
+		if a.Mapped && a.Inverse == owning {
+			return a
+		}
+	}
+	return nil
+}
+
+// emit puts the changes into a batch.
+func (le *linkEdits) emit(b *store.Batch) {
+	for _, ed := range le.order {
+		if ed.was == ed.is {
+			continue
+		}
+		if ed.was.Attr != nil {
+			b.DeleteLink(ed.was)
+		}
+		if ed.is.Attr != nil {
+			b.PutLink(ed.is)
+		}
+	}
+}
+
+// owningAttributes lists, for each type, the attributes whose links may point at its documents.
+func owningAttributes(model *contenttypes.Model) map[string][]*contenttypes.Attribute {
+	owning := map[string][]*contenttypes.Attribute{}
+	collect := func(s *contenttypes.Schema) {
+		for _, a := range s.Attributes {
+			switch {
+			case !a.IsRelation() || a.System || a.Mapped:
+			case a.Target != nil:
+				owning[a.Target.UID] = append(owning[a.Target.UID], a)
+			default:
+				for _, t := range model.Types {
+					owning[t.UID] = append(owning[t.UID], a)
+				}
+			}
+		}
+	}
+	for _, t := range model.Types {
+		collect(&t.Schema)
+	}
+	for _, c := range model.Components {
+		collect(&c.Schema)
+	}
+	return owning
+}

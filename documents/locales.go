@@ -1,0 +1,115 @@
+package documents
+
+import (
+	"slices"
+
+	"lectern/contenttypes"
+	"lectern/store"
+)
+
+// perLocale reports whether each localization of a document has its own value of a: localized attributes, and relations and
+// uids whether they say so or not.
+func perLocale(a *contenttypes.Attribute) bool {
+	return a.System || a.Localized || a.Type == contenttypes.UID || a.Type == contenttypes.RelationType
+}
+
+// sibling is the localization from which a new one in the same version takes what all share: nil when there is none.
+func (wr *writing) sibling(v version) *store.Row {
+	if !wr.t.Localized {
+		return nil
+	}
+	locales := wr.locales(v.status)[1:]
+	if len(locales) == 0 {
+		return nil
+	}
+	if slices.Contains(locales, wr.s.defaultLocale) {
+		return wr.row(version{v.status, wr.s.defaultLocale})
+	}
+	return wr.row(version{v.status, locales[0]})
+}
+
+// takeOver copies from another localization what all share and the body does not give.
+func (wr *writing) takeOver(row, source *store.Row, in *input) {
+	for _, a := range wr.t.Attributes {
+		if !perLocale(a) && !in.given[a.Index].set {
+			wr.copyShared(a, source, row)
+		}
+	}
+}
+
+// share writes the values that all localizations have in common from one version to those of the same status. only, when set,
+// says which attributes were written.
+func (wr *writing) share(v version, only func(*contenttypes.Attribute) bool) []version {
+	if !wr.t.Localized {
+		return nil
+	}
+	var changed []version
+	source := wr.rows[v]
+	for _, locale := range wr.locales(v.status)[1:] {
+		other := version{v.status, locale}
+		row := wr.row(other)
+		if row == nil {
+			continue
+		}
+		differs := false
+		for _, a := range wr.t.Attributes {
+			if perLocale(a) || only != nil && !only(a) || wr.sameShared(a, source, row) {
+				continue
+			}
+			wr.copyShared(a, source, row)
+			differs = true
+		}
+		if !differs {
+			continue
+		}
+		if v.status == store.Draft || !wr.t.DraftAndPublish {
+			wr.setTime(row, "updatedAt")
+		}
+		wr.put(other, row)
+		changed = append(changed, other)
+	}
+	return changed
+}
+
+func (wr *writing) sameShared(a *contenttypes.Attribute, x, y *store.Row) bool {
+	switch {
+	case a.IsScalar():
+		return sameJSON(x.Values[a.Index], y.Values[a.Index])
+	case a.IsStored():
+		return wr.sameItems(x.Values[a.Index].Items, y.Values[a.Index].Items, x.Status, y.Status)
+	}
+	for _, plane := range wr.planes(a, x.Status) {
+		if !wr.sameLinks(endOf(a, plane, wr.ref(x.Locale)), endOf(a, plane, wr.ref(y.Locale))) {
+			return false
+		}
+	}
+	return true
+}
+
+// copyShared copies an attribute from one localization to another of the same status. Links inside components that lead to
+// localized documents lead to their localization.
+func (wr *writing) copyShared(a *contenttypes.Attribute, from, to *store.Row) {
+	switch {
+	case a.IsScalar():
+		to.Values[a.Index] = from.Values[a.Index]
+	case a.IsStored():
+		for _, item := range to.Values[a.Index].Items {
+			wr.forget(item)
+		}
+		planes := []store.Status{store.Published, store.Draft}
+		if wr.t.DraftAndPublish {
+			planes = []store.Status{from.Status}
+		}
+		c := cloning{wr: wr, from: planes, to: planes, carry: func(r store.Ref) (store.Ref, bool) {
+			if r.Locale != "" {
+				r.Locale = to.Locale
+			}
+			return r, true
+		}}
+		to.Values[a.Index] = c.value(from.Values[a.Index])
+	default:
+		for _, plane := range wr.planes(a, from.Status) {
+			wr.links.copy(endOf(a, plane, wr.ref(from.Locale)), endOf(a, plane, wr.ref(to.Locale)), nil)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package documents
+
+import (
+	"encoding/json"
+	"slices"
+	"sort"
+	"strconv"
+
+	"lectern/store"
+)
+
+// placeKind says where a connected target goes in the list.
+type placeKind uint8
+
+const (
+	atEnd placeKind = iota
+	atStart
+	before
+	after
+)
+
+// A place is where a connected target goes; next is the neighbour of before and after.
+type place struct {
+	kind placeKind
+	next store.Ref
+}
+
+// A connection is one item of connect.
+type connection struct {
+	ref    store.Ref
+	place  place
+	id     uint64 // of the target's row and of the neighbour's, for messages
+	nextID uint64
+	label  string // the locale looked in, for messages
+}
+
+// edited returns a list of links after disconnect and connect. Places are found in the list as it was, so that a neighbour
+// may be one that is disconnected in the same call. lenient puts what has no neighbour at the end.
+func edited(list []store.Ref, connect []connection, disconnect []store.Ref, lenient bool) ([]store.Ref, *Error) {
+	connect, err := sequence(list, connect, lenient)
+	if err != nil {
+		return nil, err
+	}
+	next := slices.Clone(list)
+	gone := make(map[store.Ref]bool, len(disconnect))
+	for _, r := range disconnect {
+		gone[r] = true
+	}
+	for _, c := range connect {
+		delete(gone, c.ref)
+		if i := slices.Index(next, c.ref); i >= 0 {
+			next = slices.Delete(next, i, i+1)
+		}
+		at := len(next)
+		switch c.place.kind {
+		case atStart:
+			at = 0
+		case before, after:
+			if i := slices.Index(next, c.place.next); i >= 0 && c.place.kind == before {
+				at = i
+			} else if i >= 0 {
+				at = i + 1
+			}
+		}
+		next = slices.Insert(next, at, c.ref)
+	}
+	return slices.DeleteFunc(next, func(r store.Ref) bool { return gone[r] }), nil
+}
+
+// sequence puts the items of a call in an order in which each finds its neighbour: what is placed beside another item of the
+// call comes after that.
+func sequence(list []store.Ref, connect []connection, lenient bool) ([]connection, *Error) {
+	connect, err := distinct(connect)
+	if err != nil || !slices.ContainsFunc(connect, connection.relative) {
+		return connect, err
+	}
+	there := make(map[store.Ref]bool, len(list))
+	for _, r := range list {
+		there[r] = true
+	}
+	index := make(map[store.Ref]int, len(connect))
+	for i, c := range connect {
+		index[c.ref] = i
+	}
+	ordered := make([]connection, 0, len(connect))
+	state := make([]uint8, len(connect)) // 1: on the way, 2: done
+	for i := range connect {
+		// The chain of items that have to come before this one, which may be as long as the call.
+		var chain []int
+		for j, more := i, true; more && state[j] != 2; {
+			if state[j] == 1 {
+				return nil, validationError("A circular reference was found in the connect array. "+
+					"One relation is trying to connect before/after another one that is trying to connect before/after it", nil)
+			}
+			state[j] = 1
+			chain = append(chain, j)
+			c := connect[j]
+			if more = c.relative() && (c.place.next == c.ref || !there[c.place.next]); !more {
+				break
+			}
+			k, called := index[c.place.next]
+			if !called && !lenient {
+				return nil, c.unplaced()
+			}
+			if more = called; more {
+				j = k
+			}
+		}
+		for _, j := range slices.Backward(chain) {
+			state[j] = 2
+			ordered = append(ordered, connect[j])
+		}
+	}
+	return ordered, nil
+}
+
+// distinct leaves out repeated items. The same target at two places is an error.
+func distinct(connect []connection) ([]connection, *Error) {
+	seen := make(map[store.Ref]place, len(connect))
+	list := make([]connection, 0, len(connect))
+	for _, c := range connect {
+		p, again := seen[c.ref]
+		if !again {
+			seen[c.ref] = c.place
+			list = append(list, c)
+		} else if p != c.place {
+			return nil, validationError("The relation with id "+strconv.FormatUint(c.id, 10)+
+				" is already connected. You cannot connect the same relation twice.", nil)
+		}
+	}
+	return list, nil
+}
+
+func (c connection) relative() bool { return c.place.kind == before || c.place.kind == after }
+
+func (c connection) unplaced() *Error {
+	side := map[placeKind]string{before: "before", after: "after"}[c.place.kind]
+	next := strconv.FormatUint(c.nextID, 10)
+	locale, _ := json.Marshal(c.label)
+	return validationError("There was a problem connecting relation with id "+strconv.FormatUint(c.id, 10)+
+		` at position {"`+side+`":`+next+`,"locale":`+string(locale)+`}. The relation with id `+next+" needs to be connected first.", nil)
+}
+
+// positions numbers a list in the order it is to have. old holds each entry's present position, 0 for a new one. As many as
+// can keep theirs do; the others are put between their neighbours where there is room, otherwise all are numbered anew.
+func positions(old []uint64) []uint64 {
+	pos := make([]uint64, len(old))
+	for _, i := range longestRise(old) {
+		pos[i] = old[i]
+	}
+	for i := 0; i < len(pos); {
+		if pos[i] != 0 {
+			i++
+			continue
+		}
+		end := i
+		for end < len(pos) && pos[end] == 0 {
+			end++
+		}
+		left, n := uint64(0), uint64(end-i)
+		if i > 0 {
+			left = pos[i-1]
+		}
+		step := uint64(store.PosStep)
+		if end < len(pos) {
+			step = min(step, (pos[end]-left)/(n+1))
+		}
+		if step == 0 || left+n*store.PosStep < left {
+			for k := range pos {
+				pos[k] = uint64(k+1) * store.PosStep
+			}
+			return pos
+		}
+		for ; i < end; i++ {
+			left += step
+			pos[i] = left
+		}
+	}
+	return pos
+}
+
+// longestRise returns the indexes of a longest rising run among the entries of list that are not 0, neighbours or not.
+func longestRise(list []uint64) []int {
+	var tails []int // tails[k]: the index at which a run of k+1 ends lowest
+	prev := make([]int, len(list))
+	for i, v := range list {
+		if v == 0 {
+			continue
+		}
+		k := sort.Search(len(tails), func(k int) bool { return list[tails[k]] >= v })
+		prev[i] = -1
+		if k > 0 {
+			prev[i] = tails[k-1]
+		}
+		if k == len(tails) {
+			tails = append(tails, i)
+		} else {
+			tails[k] = i
+		}
+	}
+	if len(tails) == 0 {
+		return nil
+	}
+	run := make([]int, len(tails))
+	for k, i := len(tails)-1, tails[len(tails)-1]; k >= 0; k, i = k-1, prev[i] {
+		run[k] = i
+	}
+	return run
+}

@@ -1,0 +1,235 @@
+package documents
+
+import (
+	"bytes"
+	"strconv"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// publishDraft publishes the draft as it stands.
+func (wr *writing) publishDraft() error {
+	if wr.row(version{store.Draft, wr.locale}) == nil {
+		return NotFound()
+	}
+	return wr.publish()
+}
+
+// publish checks the draft as a whole and makes the published version a copy of it: a new row, with components of its own,
+// and the links of the draft plane.
+func (wr *writing) publish() error {
+	draft := wr.row(version{store.Draft, wr.locale})
+	br := newBodyReader(wr, publishStage, wr.locales(store.Published))
+	br.row(&wr.t.Schema, draft.Values, nil)
+	if len(br.faults) > 0 {
+		return faultsError(br.faults)
+	}
+	v := wr.published()
+	if old := wr.row(v); old != nil {
+		wr.forgetItems(old.Values)
+	}
+	row := wr.newRow(v)
+	wr.copyVersion(draft, row)
+	wr.setTime(row, "publishedAt")
+	wr.put(v, row)
+	wr.copyLinks(store.Draft, store.Published)
+	wr.written = v
+	for _, other := range wr.share(v, nil) {
+		wr.settle(other)
+	}
+	wr.batch.Log(wr.t, wr.id, store.PublishedAction)
+	return nil
+}
+
+// settle sets when a published row was updated that has got shared values from another localization's publication: such that
+// its draft still counts as modified if it differs.
+func (wr *writing) settle(v version) {
+	row, draft := wr.rows[v], wr.row(version{store.Draft, v.locale})
+	if draft != nil && bytes.Compare(wr.system(draft, "updatedAt"), wr.system(row, "updatedAt")) > 0 && !wr.sameContent(draft, row) {
+		return
+	}
+	wr.setTime(row, "updatedAt")
+}
+
+// sameContent reports whether a draft and a published row hold the same.
+func (wr *writing) sameContent(draft, published *store.Row) bool {
+	for _, a := range wr.t.Attributes {
+		x, y := draft.Values[a.Index], published.Values[a.Index]
+		switch {
+		case a.System:
+		case a.IsRelation():
+			if store.Planed(a) && !wr.sameLinks(endOf(a, store.Draft, wr.ref(draft.Locale)), endOf(a, store.Published, wr.ref(draft.Locale))) {
+				return false
+			}
+		case a.IsScalar():
+			if !sameJSON(x, y) {
+				return false
+			}
+		case !wr.sameItems(x.Items, y.Items, store.Draft, store.Published):
+			return false
+		}
+	}
+	return true
+}
+
+// copyVersion copies the values of one version to another, which keeps what is its own: id and locale.
+func (wr *writing) copyVersion(from, to *store.Row) {
+	c := cloning{wr: wr, from: []store.Status{from.Status}, to: []store.Status{to.Status}}
+	for _, a := range wr.t.Attributes {
+		switch {
+		case a.System && a.Name != "createdAt" && a.Name != "updatedAt":
+		case a.IsStored():
+			to.Values[a.Index] = c.value(from.Values[a.Index])
+		}
+	}
+}
+
+// copyLinks makes the links of the document in one plane those of the other, under the attributes of both sides.
+func (wr *writing) copyLinks(from, to store.Status) {
+	for _, a := range wr.t.Attributes {
+		if a.IsRelation() && !a.System && store.Planed(a) {
+			wr.links.copy(endOf(a, from, wr.ref(wr.locale)), endOf(a, to, wr.ref(wr.locale)), nil)
+		}
+	}
+}
+
+// unpublish removes the published version.
+func (wr *writing) unpublish() error {
+	v := wr.published()
+	if wr.row(v) == nil {
+		return NotFound()
+	}
+	wr.drop(v)
+	wr.written = version{store.Draft, wr.locale}
+	wr.batch.Log(wr.t, wr.id, store.Unpublished)
+	return nil
+}
+
+// discardDraft makes the draft a copy of the published version.
+func (wr *writing) discardDraft() error {
+	published, v := wr.row(wr.published()), version{store.Draft, wr.locale}
+	if published == nil {
+		return NotFound()
+	}
+	row := wr.row(v)
+	if row == nil {
+		row = wr.newRow(v)
+	}
+	wr.forgetItems(row.Values)
+	wr.copyVersion(published, row)
+	wr.put(v, row)
+	wr.copyLinks(store.Published, store.Draft)
+	wr.written = v
+	wr.share(v, nil)
+	wr.batch.Log(wr.t, wr.id, store.Updated)
+	return nil
+}
+
+// row checks the values of a draft that is to be published.
+func (br *bodyReader) row(s *contenttypes.Schema, values []store.Value, path []string) {
+	for _, a := range s.Attributes {
+		if a.System || a.Type == contenttypes.ID || a.IsRelation() {
+			continue
+		}
+		at, v := below(path, a.Name), values[a.Index]
+		switch {
+		case a.IsScalar():
+			br.stored(a, at, v.JSON)
+		case a.Type == contenttypes.ComponentType && !a.Repeatable:
+			if len(v.Items) > 0 {
+				br.row(&v.Items[0].Component.Schema, v.Items[0].Values, at)
+			} else if a.Required {
+				br.faults = append(br.faults, wrongType(at, "object", nil, nil, false))
+			}
+			br.checkUnique(at)
+		default:
+			for i, item := range v.Items {
+				br.row(&item.Component.Schema, item.Values, below(at, strconv.Itoa(i)))
+			}
+			br.faults = append(br.faults, listFaults(a, at, len(v.Items), func() any { return br.shownStored(a, v.Items) })...)
+			br.checkUnique(at)
+		}
+	}
+}
+
+// stored checks one value of a draft.
+func (br *bodyReader) stored(a *contenttypes.Attribute, path []string, raw []byte) {
+	if a.Type == contenttypes.Password && raw != nil {
+		return // its hash says nothing about it
+	}
+	v := decode(raw)
+	cast, faults := castScalar(a, path, v, true, br.stage)
+	if len(faults) == 0 {
+		faults = br.free(a, path, cast)
+	}
+	br.faults = append(br.faults, faults...)
+}
+
+// maxStoredDepth bounds the nesting of stored JSON; bodies have a lower bound.
+const maxStoredDepth = 1 << 16
+
+// decode reads a stored value; nil is null.
+func decode(raw []byte) any {
+	if raw == nil {
+		return nil
+	}
+	v, err := jsontree.Parse(raw, maxStoredDepth)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// shownStored shows stored components as messages do: with their ids, and relations as {set: [{id}]}.
+func (br *bodyReader) shownStored(a *contenttypes.Attribute, items []*store.Item) any {
+	shown := make([]any, len(items))
+	for i, item := range items {
+		o := jsontree.NewObject()
+		if a.Type == contenttypes.DynamicZone {
+			o.Set("__component", item.Component.UID)
+		}
+		o.Set("id", jsontree.Number(strconv.FormatUint(item.ID, 10)))
+		for _, at := range item.Component.Attributes {
+			v := item.Values[at.Index]
+			switch {
+			case at.Type == contenttypes.ID || at.Type == contenttypes.Password:
+			case at.IsRelation():
+				o.Set(at.Name, br.shownLinks(at, itemRef(item)))
+			case at.IsScalar():
+				o.Set(at.Name, decode(v.JSON))
+			case at.Type == contenttypes.DynamicZone || at.Repeatable:
+				o.Set(at.Name, br.shownStored(at, v.Items))
+			case len(v.Items) == 0:
+				o.Set(at.Name, nil)
+			default:
+				o.Set(at.Name, br.shownStored(at, v.Items).([]any)[0])
+			}
+		}
+		shown[i] = o
+	}
+	return shown
+}
+
+func (br *bodyReader) shownLinks(a *contenttypes.Attribute, ref store.Ref) any {
+	refs := br.wr.links.refs(endOf(a, store.Draft, ref))
+	if len(refs) == 0 && !a.ToMany() {
+		return nil
+	}
+	ids := []any{}
+	for _, r := range refs {
+		t := br.wr.s.model.Type(r.Type)
+		if t == nil {
+			continue
+		}
+		status := store.Published
+		if t.DraftAndPublish {
+			status = store.Draft
+		}
+		if rec := br.wr.tx.Version(t, r.Doc, status, r.Locale); rec.Exists() {
+			ids = append(ids, idOnly(rec.ID()))
+		}
+	}
+	return setOf(ids)
+}

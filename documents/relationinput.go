@@ -1,0 +1,423 @@
+package documents
+
+import (
+	"strconv"
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// A linkInput is what a body says of a relation or media attribute.
+type linkInput struct {
+	attr       *contenttypes.Attribute
+	replace    bool // the list becomes connect
+	connect    []linkItem
+	disconnect []linkItem
+	lenient    bool // options.strict is false
+	raw        any  // the value as normalised, for messages
+}
+
+// A linkItem is one target.
+type linkItem struct {
+	connection
+	limited bool // only is meant
+	only    store.Status
+}
+
+func (i linkItem) in(plane store.Status) bool { return !i.limited || i.only == plane }
+
+// order returns the list that an attribute shows in a plane once the input was applied to what it shows now.
+func (in *linkInput) order(list []store.Ref, plane store.Status) ([]store.Ref, *Error) {
+	var connect []connection
+	for _, item := range in.connect {
+		if item.in(plane) {
+			connect = append(connect, item.connection)
+		}
+	}
+	one := !in.attr.ToMany()
+	switch {
+	case one && len(connect) > 0:
+		return []store.Ref{connect[len(connect)-1].ref}, nil
+	case one && len(in.connect) > 0, in.replace && len(connect) == 0:
+		return nil, nil
+	case in.replace:
+		next := make([]store.Ref, 0, len(connect))
+		seen := map[store.Ref]bool{}
+		for _, c := range connect {
+			if !seen[c.ref] {
+				seen[c.ref] = true
+				next = append(next, c.ref)
+			}
+		}
+		return next, nil
+	}
+	var disconnect []store.Ref
+	for _, item := range in.disconnect {
+		if item.in(plane) {
+			disconnect = append(disconnect, item.ref)
+		}
+	}
+	return edited(list, connect, disconnect, in.lenient)
+}
+
+// A linkReader reads the relations of one body and keeps what is wrong with them: a named document that does not exist is
+// answered before anything else, the rest after all faults of values, and only one of them.
+type linkReader struct {
+	wr      *writing
+	missing *Error // a documentId that is not there
+	invalid string // the message of the first value that is no relation
+	absent  []absentIDs
+}
+
+// absentIDs are the numeric ids that no row of a type has.
+type absentIDs struct {
+	uid string
+	ids map[string]bool
+}
+
+// relation reads the value of one attribute.
+func (lr *linkReader) relation(a *contenttypes.Attribute, v any) *linkInput {
+	in := &linkInput{attr: a, raw: v}
+	switch v := v.(type) {
+	case nil:
+		in.replace = true
+	case bool:
+		if !v {
+			lr.lacks(a.Target, "false")
+		}
+	case *jsontree.Object:
+		lr.object(in, v)
+	default:
+		in.replace = true
+		in.connect, in.raw = lr.items(a, v, true)
+		in.raw = setOf(in.raw)
+	}
+	return in
+}
+
+func setOf(items any) any {
+	o := jsontree.NewObject()
+	o.Set("set", items)
+	return o
+}
+
+// object reads {set}, {connect, disconnect}, {documentId} and {id}.
+func (lr *linkReader) object(in *linkInput, o *jsontree.Object) {
+	if len(o.Keys) == 0 {
+		return
+	}
+	set, hasSet := o.Get("set")
+	connect, hasConnect := o.Get("connect")
+	disconnect, hasDisconnect := o.Get("disconnect")
+	options, hasOptions := o.Get("options")
+	if !hasSet && !hasConnect && !hasDisconnect && !hasOptions {
+		in.replace = true
+		in.connect, in.raw = lr.items(in.attr, o, true)
+		in.raw = setOf(in.raw)
+		return
+	}
+	if opt, ok := options.(*jsontree.Object); ok {
+		strict, given := opt.Get("strict")
+		in.lenient = given && strict == false
+	}
+	if set != nil && set != false && set != "" {
+		in.replace = true
+		in.connect, in.raw = lr.items(in.attr, set, true)
+		in.raw = setOf(in.raw)
+		return
+	}
+	raw := jsontree.NewObject()
+	if hasConnect {
+		var items any
+		in.connect, items = lr.items(in.attr, connect, true)
+		raw.Set("connect", items)
+	}
+	if hasDisconnect {
+		var items any
+		in.disconnect, items = lr.items(in.attr, disconnect, false)
+		raw.Set("disconnect", items)
+	}
+	in.raw = raw
+}
+
+// items reads one target or a list of them. A numeric id that does not exist is an error only where must is true.
+func (lr *linkReader) items(a *contenttypes.Attribute, v any, must bool) (items []linkItem, raw any) {
+	list, many := v.([]any)
+	if !many {
+		list = []any{v}
+	}
+	shown := []any{}
+	for _, v := range list {
+		if v == nil || v == false {
+			continue
+		}
+		item, norm, ok := lr.item(a, v, must)
+		shown = append(shown, norm)
+		if ok {
+			items = append(items, item)
+		}
+	}
+	return items, shown
+}
+
+// item reads one target: a documentId, a numeric id, or an object with one of them.
+func (lr *linkReader) item(a *contenttypes.Attribute, v any, must bool) (item linkItem, raw any, ok bool) {
+	o, isObject := v.(*jsontree.Object)
+	if !isObject {
+		o = jsontree.NewObject()
+		switch v := v.(type) {
+		case jsontree.Number:
+			o.Set("id", v)
+		case string:
+			if startsNumeric(v) {
+				o.Set("id", v)
+			} else {
+				o.Set("documentId", v)
+			}
+		default:
+			lr.refuse("Invalid relations")
+			return item, v, false
+		}
+	}
+	target := lr.target(a, o)
+	documentID, byDocument := o.Get("documentId")
+	id, byID := o.Get("id")
+	switch {
+	case target == nil:
+	case byDocument && documentID != nil && documentID != "":
+		item, ok = lr.byDocument(target, documentID, o)
+	case byID:
+		item, ok = lr.byRow(target, id, must)
+		if !ok {
+			return item, o, false
+		}
+	}
+	if target == nil || !ok && lr.missing == nil {
+		lr.refuse("Invalid relations")
+		return item, o, false
+	}
+	if !ok || !lr.place(target, &item, o) {
+		return item, o, false
+	}
+	return item, idOnly(item.id), true
+}
+
+func idOnly(id uint64) any {
+	o := jsontree.NewObject()
+	o.Set("id", jsontree.Number(strconv.FormatUint(id, 10)))
+	return o
+}
+
+// target is the type that an item is of; the items of a polymorphic relation say it.
+func (lr *linkReader) target(a *contenttypes.Attribute, o *jsontree.Object) *contenttypes.ContentType {
+	if a.Target != nil {
+		return a.Target
+	}
+	uid, _ := o.Values["__type"].(string)
+	t := lr.wr.s.model.Type(uid)
+	if t == nil || t.Internal {
+		return nil
+	}
+	return t
+}
+
+// byDocument looks a target up by its documentId. Between localized types both ends of a link have the same locale; from a
+// type that is not localized the item may name one.
+func (lr *linkReader) byDocument(t *contenttypes.ContentType, documentID any, o *jsontree.Object) (item linkItem, ok bool) {
+	id, isText := plain(documentID)
+	if !isText {
+		return item, false
+	}
+	locale, shown := lr.locale(t, o)
+	item.ref, item.id, ok = lr.wr.existing(t, id, locale)
+	item.label = shown
+	if !ok {
+		lr.lost(id, shown)
+		return item, false
+	}
+	if lr.wr.t.DraftAndPublish || !t.DraftAndPublish {
+		return item, true
+	}
+	switch status := o.Values["status"]; status {
+	case nil:
+	case "published":
+		item.limited, item.only = true, store.Published
+	case "draft":
+		item.limited, item.only = true, store.Draft
+	default:
+		if lr.missing == nil {
+			lr.missing = validationError("Invalid status "+printValue(status)+` of a relation. Expected "draft" or "published".`, nil)
+		}
+		return item, false
+	}
+	return item, true
+}
+
+// locale is where a target is looked for, and how messages name it.
+func (lr *linkReader) locale(t *contenttypes.ContentType, o *jsontree.Object) (locale, shown string) {
+	if !t.Localized {
+		return "", "null"
+	}
+	locale = lr.wr.s.defaultLocale
+	if lr.wr.t.Localized {
+		locale = lr.wr.locale
+	} else if v, given := o.Get("locale"); given && v != nil {
+		locale, _ = plain(v)
+	}
+	return locale, locale
+}
+
+// byRow looks a target up by the numeric id of one of its rows.
+func (lr *linkReader) byRow(t *contenttypes.ContentType, v any, must bool) (item linkItem, ok bool) {
+	id, _ := plain(v)
+	n, err := strconv.ParseUint(strings.TrimSuffix(id, ".0"), 10, 64)
+	if err == nil {
+		var locale string
+		item.ref = store.Ref{Type: t.UID}
+		item.id = n
+		item.ref.Doc, _, locale, ok = lr.wr.tx.DocumentByRow(t, n)
+		if t.Localized {
+			item.ref.Locale, item.label = locale, locale
+		}
+	}
+	if !ok && must {
+		lr.lacks(t, id)
+	}
+	return item, ok
+}
+
+// place reads the position of an item of connect.
+func (lr *linkReader) place(t *contenttypes.ContentType, item *linkItem, o *jsontree.Object) bool {
+	at, isObject := o.Values["position"].(*jsontree.Object)
+	if !isObject {
+		return true
+	}
+	for _, key := range []string{"before", "after"} {
+		v := at.Values[key]
+		if v == nil || v == false || v == "" {
+			continue
+		}
+		id, isText := plain(v)
+		if !isText {
+			lr.refuse("Invalid relations")
+			return false
+		}
+		locale, shown := lr.locale(t, at)
+		if _, own := at.Get("locale"); !own && t.Localized && !lr.wr.t.Localized {
+			locale, shown = item.ref.Locale, item.ref.Locale
+		}
+		ref, row, ok := lr.wr.existing(t, id, locale)
+		if !ok {
+			lr.lost(id, shown)
+			return false
+		}
+		item.nextID = row
+		item.connection.place = place{kind: before, next: ref}
+		if key == "after" {
+			item.connection.place.kind = after
+		}
+		return true
+	}
+	if truthy(at.Values["start"]) {
+		item.connection.place.kind = atStart
+	}
+	return true
+}
+
+// existing looks up a document that has a version in a locale, and the id of that version's row.
+func (wr *writing) existing(t *contenttypes.ContentType, documentID, locale string) (ref store.Ref, row uint64, ok bool) {
+	ref = store.Ref{Type: t.UID, Locale: locale}
+	if t == wr.t && documentID == wr.id && (!t.Localized || locale == wr.locale) {
+		ref.Doc = wr.doc
+		if r := wr.versions[wr.draft()]; r.Exists() {
+			return ref, r.ID(), true
+		}
+		return ref, 0, wr.versions[version{store.Published, wr.locale}].Exists()
+	}
+	if ref.Doc, ok = wr.tx.Document(t, documentID); !ok {
+		return ref, 0, false
+	}
+	for _, st := range []store.Status{store.Draft, store.Published} {
+		if st == store.Draft && !t.DraftAndPublish {
+			continue
+		}
+		if r := wr.tx.Version(t, ref.Doc, st, locale); r.Exists() {
+			return ref, r.ID(), true
+		}
+	}
+	return ref, 0, false
+}
+
+func (lr *linkReader) lost(id, locale string) {
+	if lr.missing == nil {
+		lr.missing = validationError(`Document with id "`+id+`", locale "`+locale+`" not found`, nil)
+	}
+}
+
+func (lr *linkReader) refuse(message string) {
+	if lr.invalid == "" {
+		lr.invalid = message
+	}
+}
+
+func (lr *linkReader) lacks(t *contenttypes.ContentType, id string) {
+	uid := ""
+	if t != nil {
+		uid = t.UID
+	}
+	for _, l := range lr.absent {
+		if l.uid == uid {
+			l.ids[id] = true
+			return
+		}
+	}
+	lr.absent = append(lr.absent, absentIDs{uid, map[string]bool{id: true}})
+}
+
+// message says what is wrong with the relations of a body as a whole, "" when nothing is.
+func (lr *linkReader) message() string {
+	switch {
+	case lr.invalid != "":
+		return lr.invalid
+	case len(lr.absent) > 0:
+		l := lr.absent[0]
+		return strconv.Itoa(len(l.ids)) + " relation(s) of type " + l.uid + " associated with this entity do not exist"
+	}
+	return ""
+}
+
+// plain is the text of a string, number or boolean.
+func plain(v any) (s string, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case jsontree.Number:
+		return string(jsontree.Append(nil, v)), true
+	case bool:
+		return strconv.FormatBool(v), true
+	}
+	return "", false
+}
+
+func truthy(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case jsontree.Number:
+		return v.Float() != 0
+	}
+	return true
+}
+
+// startsNumeric reports whether a text is taken as a numeric id: a documentId begins with a letter.
+func startsNumeric(s string) bool {
+	s = strings.TrimLeft(s, " \t\n\r")
+	s = strings.TrimPrefix(s, "-")
+	return s != "" && s[0] >= '0' && s[0] <= '9'
+}

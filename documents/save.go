@@ -1,0 +1,108 @@
+package documents
+
+import (
+	"bytes"
+
+	"lectern/contenttypes"
+	"lectern/store"
+)
+
+// save creates or changes the draft (or the only version) from the body and, when the write says so, publishes it.
+func (wr *writing) save() error {
+	v := wr.draft()
+	row, source := wr.row(v), (*store.Row)(nil)
+	created := row == nil
+	if created {
+		source = wr.sibling(v)
+	}
+	br := newBodyReader(wr, bodyStage(wr.t), wr.locales(v.status))
+	in, err := br.document(wr.w.Data, func(a *contenttypes.Attribute) bool {
+		return created && (source == nil || perLocale(a))
+	})
+	if err != nil {
+		return err
+	}
+	if created {
+		row = wr.newRow(v)
+		if source != nil {
+			wr.takeOver(row, source, in)
+		}
+	}
+	wr.setTime(row, "updatedAt")
+	if !wr.t.DraftAndPublish {
+		wr.setTime(row, "publishedAt")
+	}
+	if err := wr.fill(in, row.Values, wr.ref(wr.locale), v.status, created); err != nil {
+		return err
+	}
+	wr.put(v, row)
+	wr.written = v
+	wr.share(v, func(a *contenttypes.Attribute) bool { return in.given[a.Index].set })
+	if len(wr.versions) == 0 {
+		wr.batch.Log(wr.t, wr.id, store.Created)
+	} else {
+		wr.batch.Log(wr.t, wr.id, store.Updated)
+	}
+	if wr.t.DraftAndPublish && wr.w.Status == store.Published {
+		return wr.publish()
+	}
+	return nil
+}
+
+// fill writes what a body gives into the values of a row or component. owner is what its links are from; st the version that
+// it is part of; created says that it is new, so that ids in it mean nothing.
+func (wr *writing) fill(in *input, values []store.Value, owner store.Ref, st store.Status, created bool) error {
+	for _, a := range in.schema.Attributes {
+		g := &in.given[a.Index]
+		if !g.set {
+			continue
+		}
+		switch {
+		case a.IsRelation():
+			if err := wr.relate(g.link, owner, st); err != nil {
+				return err
+			}
+		case a.Type == contenttypes.Password:
+			values[a.Index].JSON = wr.password(a, g.value)
+		case a.IsScalar():
+			values[a.Index].JSON = storedJSON(a, g.value)
+		default:
+			items, err := wr.items(a, g.items, values[a.Index].Items, st, created)
+			if err != nil {
+				return err
+			}
+			values[a.Index].Items = items
+		}
+	}
+	return nil
+}
+
+// relate brings the links of owner under one attribute to what a body says.
+func (wr *writing) relate(in *linkInput, owner store.Ref, st store.Status) error {
+	if !in.replace && len(in.connect) == 0 && len(in.disconnect) == 0 {
+		return nil
+	}
+	for _, plane := range wr.planes(in.attr, st) {
+		e := endOf(in.attr, plane, owner)
+		order, err := in.order(wr.links.refs(e), plane)
+		if err != nil {
+			return err
+		}
+		wr.links.set(e, order)
+	}
+	return nil
+}
+
+// locales lists the localizations that the document has in a version, the one that is written first.
+func (wr *writing) locales(st store.Status) []string {
+	list := []string{wr.locale}
+	for _, v := range wr.present {
+		if v.status == st && v.locale != wr.locale {
+			list = append(list, v.locale)
+		}
+	}
+	return list
+}
+
+// sameJSON reports whether two scalar values are equal.
+func sameJSON(a, b store.Value) bool { return bytes.Equal(a.JSON, b.JSON) }

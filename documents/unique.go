@@ -1,0 +1,78 @@
+package documents
+
+import (
+	"bytes"
+	"slices"
+
+	"lectern/contenttypes"
+	"lectern/store"
+)
+
+const notUnique = "This attribute must be unique"
+
+// isUnique reports whether no two documents may have the same value of a in one locale.
+func isUnique(a *contenttypes.Attribute) bool { return a.Unique || a.Type == contenttypes.UID }
+
+// free checks that no other document has the value of a unique attribute, in any locale it is written to. Null and the empty
+// string never clash. Among types with drafts only published versions count.
+func (br *bodyReader) free(a *contenttypes.Attribute, path []string, v any) []fault {
+	if !isUnique(a) || v == nil || v == "" {
+		return nil
+	}
+	cast := v
+	switch a.Type {
+	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
+		var err *Error
+		if cast, err = castTemporal(a, v); err != nil {
+			return nil // told later, alone
+		}
+	}
+	raw := storedJSON(a, cast)
+	if _, isDocument := a.OwnerType(); !isDocument {
+		br.unique[a] = append(br.unique[a], uniqueValue{slices.Clone(path), v, string(raw)})
+		return nil
+	}
+	locales := br.locales
+	if perLocale(a) {
+		locales = []string{br.wr.locale}
+	}
+	for _, locale := range locales {
+		if br.wr.taken(a, locale, raw) {
+			return []fault{{path: path, message: notUnique, value: v, hasValue: true}}
+		}
+	}
+	return nil
+}
+
+// taken reports whether another document has a value.
+func (wr *writing) taken(a *contenttypes.Attribute, locale string, raw []byte) (taken bool) {
+	wr.tx.Equal(wr.t, store.Published, locale, a, raw, func(r store.Record) bool {
+		taken = r.Ref().Doc != wr.doc && bytes.Equal(r.JSON(a), raw)
+		return !taken
+	})
+	return taken
+}
+
+// checkUnique tells of values of unique attributes that occur twice in one list of components. Those of other lists are not
+// compared. path is that of the list; only the outermost one is looked at.
+func (br *bodyReader) checkUnique(path []string) {
+	if len(path) > 1 || len(br.unique) == 0 {
+		return
+	}
+	var twice []fault
+	for _, values := range br.unique {
+		count := make(map[string]int, len(values))
+		for _, v := range values {
+			count[v.json]++
+		}
+		for _, v := range values {
+			if count[v.json] > 1 {
+				twice = append(twice, fault{path: v.path, message: notUnique, value: v.value, hasValue: true})
+			}
+		}
+	}
+	slices.SortStableFunc(twice, func(a, b fault) int { return slices.Compare(a.path, b.path) })
+	br.faults = append(br.faults, twice...)
+	clear(br.unique)
+}
+

@@ -1,0 +1,233 @@
+package documents
+
+import (
+	"crypto/rand"
+	"strconv"
+	"time"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// A writing is one write while it is computed: what is known of the document, the rows it will have, the links it will have,
+// and the batch that comes of them. Nothing reaches the store before apply.
+type writing struct {
+	s      *Service
+	tx     *store.Tx
+	w      *Write
+	t      *contenttypes.ContentType
+	locale string            // "" where the type is not localized
+	hashes map[string]string // of the passwords in the body
+
+	doc      uint64
+	id       string // documentId
+	now      string // the time of this write, later than any of the document's
+	versions map[version]store.Record
+	present  []version              // the keys of versions, by locale and status
+	rows     map[version]*store.Row // decoded or new
+	changed  []version              // of rows, in the order in which they came up
+	links    *linkEdits
+	batch    store.Batch
+	written  version // what After is shown
+}
+
+// A version names a row of a document.
+type version struct {
+	status store.Status
+	locale string
+}
+
+// find begins the write of the document that w names.
+func (wr *writing) find() error {
+	doc, ok := wr.tx.Document(wr.t, wr.w.DocumentID)
+	if !ok {
+		return NotFound()
+	}
+	wr.begin(doc, wr.w.DocumentID)
+	return nil
+}
+
+// single looks up the document of a single type; doc is 0 when there is none.
+func (wr *writing) single() (doc uint64, id string, err error) {
+	for _, st := range []store.Status{store.Draft, store.Published} {
+		if st == store.Draft && !wr.t.DraftAndPublish {
+			continue
+		}
+		page, err := wr.tx.Find(&store.Query{Type: wr.t, Status: st, Locales: store.LocaleSet{All: true}, Limit: 1})
+		if err != nil {
+			return 0, "", err
+		}
+		if len(page.Rows) > 0 {
+			r := page.Rows[0]
+			return r.Ref().Doc, text(r.JSON(wr.t.Attribute("documentId"))), nil
+		}
+	}
+	return 0, "", nil
+}
+
+// begin loads what there is of a document.
+func (wr *writing) begin(doc uint64, id string) {
+	wr.doc, wr.id = doc, id
+	wr.versions, wr.present = map[version]store.Record{}, nil
+	wr.rows = map[version]*store.Row{}
+	wr.links = newLinkEdits(wr.s.model, wr.tx.Snapshot)
+	now := wr.s.Now().UTC().Truncate(time.Millisecond)
+	updated, published := wr.t.Attribute("updatedAt"), wr.t.Attribute("publishedAt")
+	wr.tx.Versions(wr.t, doc, func(r store.Record) bool {
+		v := version{r.Status(), r.Locale()}
+		wr.versions[v] = r
+		wr.present = append(wr.present, v)
+		for _, a := range []*contenttypes.Attribute{updated, published} {
+			if t, err := time.Parse(time.RFC3339, text(r.JSON(a))); err == nil && !t.Before(now) {
+				now = t.Add(time.Millisecond)
+			}
+		}
+		return true
+	})
+	wr.now = now.Format("2006-01-02T15:04:05.000Z")
+}
+
+// row returns a version as it is or will be, nil when there is none. Who changes it calls put.
+func (wr *writing) row(v version) *store.Row {
+	if r, ok := wr.rows[v]; ok {
+		return r
+	}
+	rec, ok := wr.versions[v]
+	if !ok {
+		return nil
+	}
+	wr.rows[v] = rec.Decode()
+	return wr.rows[v]
+}
+
+// put takes a version into the batch.
+func (wr *writing) put(v version, r *store.Row) {
+	wr.rows[v] = r
+	for _, c := range wr.changed {
+		if c == v {
+			return
+		}
+	}
+	wr.changed = append(wr.changed, v)
+}
+
+// drop removes a version with its components' links.
+func (wr *writing) drop(v version) {
+	if r := wr.row(v); r != nil {
+		wr.forgetItems(r.Values)
+	}
+	wr.batch.DeleteRow(wr.t, wr.doc, v.status, v.locale)
+	wr.rows[v] = nil
+}
+
+// newRow makes a version that does not exist yet.
+func (wr *writing) newRow(v version) *store.Row {
+	r := &store.Row{Type: wr.t, Doc: wr.doc, Status: v.status, Locale: v.locale, Values: make([]store.Value, len(wr.t.Attributes))}
+	wr.setSystem(r, "id", strconv.AppendUint(nil, wr.tx.NewRowID(wr.t), 10))
+	wr.setSystem(r, "documentId", jsontree.AppendString(nil, wr.id))
+	wr.setTime(r, "createdAt")
+	wr.setTime(r, "updatedAt")
+	if wr.t.Localized {
+		wr.setSystem(r, "locale", jsontree.AppendString(nil, v.locale))
+	}
+	return r
+}
+
+func (wr *writing) setSystem(r *store.Row, name string, value []byte) {
+	if a := wr.t.Attribute(name); a != nil {
+		r.Values[a.Index].JSON = value
+	}
+}
+
+func (wr *writing) setTime(r *store.Row, name string) { wr.setSystem(r, name, []byte(`"`+wr.now+`"`)) }
+
+func (wr *writing) system(r *store.Row, name string) []byte {
+	if a := wr.t.Attribute(name); a != nil {
+		return r.Values[a.Index].JSON
+	}
+	return nil
+}
+
+// draft is the version that a body is written to: the draft, or the only one.
+func (wr *writing) draft() version {
+	if wr.t.DraftAndPublish {
+		return version{store.Draft, wr.locale}
+	}
+	return version{store.Published, wr.locale}
+}
+
+func (wr *writing) published() version { return version{store.Published, wr.locale} }
+
+// ref names the document in a locale, as links do.
+func (wr *writing) ref(locale string) store.Ref {
+	return store.Ref{Type: wr.t.UID, Doc: wr.doc, Locale: locale}
+}
+
+// planes are the planes in which a version of this document has links under an attribute.
+func (wr *writing) planes(a *contenttypes.Attribute, st store.Status) []store.Status {
+	switch {
+	case !store.Planed(a):
+		return []store.Status{store.Published}
+	case wr.t.DraftAndPublish:
+		return []store.Status{st}
+	}
+	return []store.Status{store.Published, store.Draft}
+}
+
+// apply carries out the batch and shows what was written.
+func (wr *writing) apply() error {
+	for _, v := range wr.changed {
+		if r := wr.rows[v]; r != nil {
+			wr.batch.PutRow(r)
+		}
+	}
+	if wr.links != nil {
+		wr.links.emit(&wr.batch)
+	}
+	if err := wr.tx.Apply(&wr.batch); err != nil {
+		return err
+	}
+	if wr.w.After == nil || wr.doc == 0 {
+		return nil
+	}
+	r := wr.tx.Version(wr.t, wr.doc, wr.written.status, wr.written.locale)
+	if !r.Exists() {
+		return nil
+	}
+	return wr.w.After(wr.tx.Snapshot, r)
+}
+
+// text reads a JSON string that needs no unescaping: a documentId, a time, a locale.
+func text(raw []byte) string {
+	if len(raw) < 2 {
+		return ""
+	}
+	return string(raw[1 : len(raw)-1])
+}
+
+const (
+	letters      = "abcdefghijklmnopqrstuvwxyz"
+	alphanumeric = letters + "0123456789"
+)
+
+// newDocumentID makes a documentId: 24 characters, a letter first.
+func newDocumentID() string {
+	id := make([]byte, 0, 24)
+	var random [32]byte
+	for {
+		_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the process instead
+		for _, b := range random {
+			set := alphanumeric
+			if len(id) == 0 {
+				set = letters
+			}
+			if int(b) >= 256-256%len(set) {
+				continue // so that all characters are equally likely
+			}
+			if id = append(id, set[int(b)%len(set)]); len(id) == cap(id) {
+				return string(id)
+			}
+		}
+	}
+}
