@@ -167,7 +167,7 @@ func wrongType(path []string, want string, cast, original any, wasCast bool) fau
 		says += " (cast from the value `" + printValue(original) + "`)"
 	}
 	f := faultAt(path, says+".", cast)
-	if n, ok := cast.(float64); ok && math.IsNaN(n) {
+	if _, ok := cast.(float64); ok { // NaN or infinite, for which JSON has no number
 		f.value = nil
 	}
 	return f

@@ -1,0 +1,353 @@
+package documents
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+)
+
+// What is said of dates and times that cannot be read. Such an error comes alone, with empty details.
+const (
+	badDate     = "Invalid format, expected yyyy-MM-dd"
+	noSuchDay   = "Invalid date"
+	badTime     = "Invalid time format, expected HH:mm:ss.SSS"
+	badDateTime = "Invalid format, expected a timestamp or an ISO date"
+)
+
+// castTemporal reads the value of a date, time or datetime attribute and returns the text that is stored: yyyy-MM-dd,
+// HH:mm:ss.SSS, or UTC with milliseconds and Z. nil stays nil.
+func castTemporal(a *contenttypes.Attribute, v any) (any, *Error) {
+	if v == nil {
+		return nil, nil
+	}
+	s, isString := v.(string)
+	var text, says string
+	switch a.Type {
+	case contenttypes.Date:
+		text, says = readDate(s)
+		if says == "" && !isTimeOfDay(s[len(text):]) {
+			says = badDate
+		}
+	case contenttypes.Time:
+		if !isString {
+			return nil, validationError("Expected a string, got a "+typeOf(v), nil)
+		}
+		text, says = readTime(s)
+	default:
+		t, ok := time.Time{}, false
+		switch v := v.(type) {
+		case string:
+			t, ok = parseDateTime(v)
+		case jsontree.Number:
+			t, ok = unixMilli(v.Float())
+		}
+		if text = formatDateTime(t); !ok {
+			says = badDateTime
+		}
+	}
+	if says != "" {
+		return nil, validationError(says, nil)
+	}
+	return text, nil
+}
+
+// ParseFilterTime reads the operand of a filter on a date, time or datetime attribute and returns it as castTemporal does.
+// After a date anything may follow.
+func ParseFilterTime(a *contenttypes.Attribute, s string) (string, *Error) {
+	var text, says string
+	switch a.Type {
+	case contenttypes.Date:
+		text, says = readDate(s)
+	case contenttypes.Time:
+		text, says = readTime(s)
+	default:
+		t, ok := parseDateTime(s)
+		if text = formatDateTime(t); !ok {
+			says = badDateTime
+		}
+	}
+	if says != "" {
+		return "", validationError(says, nil)
+	}
+	return text, nil
+}
+
+// typeOf names the type of a value that is not null as JavaScript's typeof does.
+func typeOf(v any) string {
+	switch v.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case jsontree.Number:
+		return "number"
+	}
+	return "object"
+}
+
+// readDate takes the yyyy-MM-dd that s begins with; says tells what is wrong.
+func readDate(s string) (date, says string) {
+	const form = "yyyy-MM-dd"
+	if len(s) < len(form) {
+		return "", badDate
+	}
+	date = s[:len(form)]
+	r := reader{date}
+	year := r.digits(4)
+	r.pass("-")
+	month := r.digits(2)
+	r.pass("-")
+	day := r.digits(2)
+	if r.failed() || month < 1 || month > 12 || day < 1 || day > 31 {
+		return "", badDate
+	}
+	if _, ok := dateOf(year, month, day); !ok {
+		return "", noSuchDay
+	}
+	return date, ""
+}
+
+// readTime reads HH:mm:ss with up to three decimals and gives it three.
+func readTime(s string) (text, says string) {
+	r := reader{s}
+	hour := r.digits(2)
+	r.pass(":")
+	minute := r.digits(2)
+	r.pass(":")
+	second := r.digits(2)
+	decimals := ""
+	if r.s != "" {
+		r.pass(".")
+		decimals = r.s
+	}
+	if r.failed() || hour > 23 || minute > 59 || second > 59 || len(decimals) > 3 ||
+		len(s) > len("HH:mm:ss") && !isIndex(decimals) {
+		return "", badTime
+	}
+	return s[:len("HH:mm:ss")] + "." + decimals + "000"[len(decimals):], ""
+}
+
+// isTimeOfDay reports whether s, which follows a date, is empty or a time with or without a zone.
+func isTimeOfDay(s string) bool {
+	_, ok := parseTimeOfDay(s)
+	return ok
+}
+
+// maxMillis is how far from 1970 a moment may be, as in JavaScript.
+const maxMillis = 8.64e15
+
+func unixMilli(f float64) (time.Time, bool) {
+	if f != math.Trunc(f) || math.Abs(f) > maxMillis {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(int64(f)).UTC(), true
+}
+
+// parseDateTime reads a moment: a date of ISO 8601, in the extended or the basic form, with a time or without, in UTC where no
+// zone is said; or milliseconds since 1970. Digits alone are taken for a date when they can be one of 4 (a year), 6, 7 or 8
+// digits.
+func parseDateTime(s string) (time.Time, bool) {
+	if t, ok := parseISO(s); ok {
+		return t, true
+	}
+	if !isIndex(strings.TrimPrefix(s, "-")) {
+		return time.Time{}, false
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return unixMilli(f)
+}
+
+// formatDateTime prints a moment in UTC with milliseconds; years beyond four digits get a sign and six.
+func formatDateTime(t time.Time) string {
+	t = t.UTC()
+	if year := t.Year(); year < 0 || year > 9999 {
+		return fmt.Sprintf("%+07d", year) + t.Format("-01-02T15:04:05.000Z")
+	}
+	return t.Format("2006-01-02T15:04:05.000Z")
+}
+
+func parseISO(s string) (time.Time, bool) {
+	end := strings.IndexAny(s, "T Z")
+	if end < 0 {
+		end = len(s)
+	}
+	day, ok := parseDay(s[:end])
+	if !ok {
+		return time.Time{}, false
+	}
+	since, ok := parseTimeOfDay(s[end:])
+	t := day.Add(since)
+	if millis := t.UnixMilli(); !ok || millis > maxMillis || millis < -maxMillis {
+		return time.Time{}, false
+	}
+	return t, true
+}
+
+// parseDay reads a year, a month, a day of a month, of a year or of a week; what is not said is the first.
+func parseDay(s string) (time.Time, bool) {
+	r := reader{s}
+	var year int
+	if strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") && !isIndex(s[1:]) { // -1000 is a number of milliseconds
+		negative := s[0] == '-'
+		r.s = s[1:]
+		if year = r.digits(6); negative {
+			year = -year
+		}
+	} else {
+		year = r.digits(4)
+	}
+	if r.failed() || r.s == "" {
+		return dateIf(!r.failed(), year, 1, 1)
+	}
+	r.skip("-")
+	switch {
+	case strings.HasPrefix(r.s, "W"):
+		r.pass("W")
+		week, weekday := r.digits(2), 1
+		if r.s != "" {
+			r.skip("-")
+			weekday = r.digits(1)
+		}
+		return weekDate(r.done(), year, week, weekday)
+	case len(r.s) == 3:
+		t, ok := dateIf(true, year, 1, 1)
+		t = t.AddDate(0, 0, r.digits(3)-1)
+		return t, ok && r.done() && t.Year() == year
+	}
+	month, day := r.digits(2), 1
+	if r.s != "" {
+		r.skip("-")
+		day = r.digits(2)
+	}
+	return dateIf(r.done(), year, month, day)
+}
+
+// dateOf returns the first moment of a day, if there is such a day.
+func dateOf(year, month, day int) (time.Time, bool) {
+	t := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+	return t, t.Month() == time.Month(month) && t.Day() == day
+}
+
+func dateIf(ok bool, year, month, day int) (time.Time, bool) {
+	t, exists := dateOf(year, month, day)
+	return t, ok && exists
+}
+
+// weekDate returns a day of a week of ISO 8601: the first week of a year is that of the fourth of January.
+func weekDate(ok bool, year, week, weekday int) (time.Time, bool) {
+	fourth := time.Date(year, time.January, 4, 0, 0, 0, 0, time.UTC)
+	monday := fourth.AddDate(0, 0, -(int(fourth.Weekday())+6)%7)
+	t := monday.AddDate(0, 0, (week-1)*7+weekday-1)
+	y, w := t.ISOWeek()
+	return t, ok && weekday >= 1 && weekday <= 7 && y == year && w == week
+}
+
+// parseTimeOfDay reads what follows a date: nothing, Z, or T or a blank and a time, which may be empty, and a zone. It returns
+// what is to be added to the date.
+func parseTimeOfDay(s string) (time.Duration, bool) {
+	if s == "" || s == "Z" {
+		return 0, true
+	}
+	if s[0] != 'T' && s[0] != ' ' {
+		return 0, false
+	}
+	clock, zone := s[1:], ""
+	if i := strings.IndexAny(clock, "Z+-"); i >= 0 {
+		clock, zone = clock[:i], clock[i:]
+	}
+	since, ok := parseClock(clock)
+	offset, zoneOK := parseZone(zone)
+	return since - offset, ok && zoneOK
+}
+
+// parseClock reads hours, minutes and seconds; the last of them may have decimals. 24:00:00 is the end of a day.
+func parseClock(s string) (time.Duration, bool) {
+	r := reader{s}
+	var since time.Duration
+	for i, unit := range []time.Duration{time.Hour, time.Minute, time.Second} {
+		if r.s == "" {
+			break
+		}
+		if i > 0 {
+			r.skip(":")
+		}
+		n := r.digits(2)
+		if i > 0 && n > 59 {
+			return 0, false
+		}
+		since += time.Duration(n) * unit
+		if strings.HasPrefix(r.s, ".") || strings.HasPrefix(r.s, ",") {
+			since += r.decimals(unit)
+			break
+		}
+	}
+	return since, r.done() && since <= 24*time.Hour
+}
+
+func parseZone(s string) (time.Duration, bool) {
+	if s == "" || s == "Z" {
+		return 0, true
+	}
+	r := reader{s[1:]}
+	hours, minutes := r.digits(2), 0
+	if r.s != "" {
+		r.skip(":")
+		minutes = r.digits(2)
+	}
+	offset := time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
+	if s[0] == '-' {
+		offset = -offset
+	}
+	return offset, r.done() && s[0] != 'Z' && hours < 24 && minutes < 60
+}
+
+// A reader takes fixed pieces off the front of a text. Once a piece is not there, it has failed.
+type reader struct{ s string }
+
+// failure is what a reader that has failed holds: a text that no piece matches.
+const failure = "\x00"
+
+func (r *reader) failed() bool { return r.s == failure }
+func (r *reader) done() bool   { return r.s == "" }
+
+// digits takes n digits.
+func (r *reader) digits(n int) int {
+	if len(r.s) < n || !isIndex(r.s[:n]) {
+		r.s = failure
+		return 0
+	}
+	i, _ := strconv.Atoi(r.s[:n])
+	r.s = r.s[n:]
+	return i
+}
+
+// pass takes a word, skip takes it when it is there.
+func (r *reader) pass(word string) {
+	rest, ok := strings.CutPrefix(r.s, word)
+	if !ok {
+		rest = failure
+	}
+	r.s = rest
+}
+
+func (r *reader) skip(word string) { r.s = strings.TrimPrefix(r.s, word) }
+
+// decimals takes a point or comma and all digits after it: parts of a unit, cut to milliseconds.
+func (r *reader) decimals(unit time.Duration) time.Duration {
+	s := r.s[1:]
+	r.s = strings.TrimLeft(s, "0123456789")
+	s = s[:len(s)-len(r.s)]
+	part, scale := int64(0), int64(1)
+	for i := 0; i < len(s) && i < 9; i++ {
+		part, scale = part*10+int64(s[i]-'0'), scale*10
+	}
+	return time.Duration(unit.Milliseconds()*part/scale) * time.Millisecond
+}

@@ -1,0 +1,82 @@
+package documents
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// isEmailAddress reports whether s has the form of an address: words of a local part joined by single dots, or a quoted one,
+// and a domain of at least two labels of which the last begins and ends with a letter. Letters beyond ASCII pass in both.
+func isEmailAddress(s string) bool {
+	local, domain, ok := cutQuoted(s)
+	if !ok {
+		local, domain, ok = strings.Cut(s, "@")
+		for _, word := range strings.Split(local, ".") {
+			ok = ok && word != "" && strings.IndexFunc(word, notAtom) < 0
+		}
+	}
+	return ok && isDomain(domain)
+}
+
+// cutQuoted splits an address whose local part is in quotes.
+func cutQuoted(s string) (local, domain string, ok bool) {
+	if !strings.HasPrefix(s, `"`) {
+		return "", "", false
+	}
+	escaped := false
+	for i, r := range s[1:] {
+		switch {
+		case r < ' ' && r != '\t' || r == 0x7F:
+			return "", "", false
+		case escaped:
+			escaped = false
+		case r == '\\':
+			escaped = true
+		case r == '"':
+			domain, ok = strings.CutPrefix(s[1+i+1:], "@")
+			return s[:1+i+1], domain, ok
+		}
+	}
+	return "", "", false
+}
+
+func notAtom(r rune) bool {
+	return !isLetterOrDigit(r) && (r > 0x7F || !strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", r))
+}
+
+func isDomain(s string) bool {
+	labels := strings.Split(s, ".")
+	for _, label := range labels {
+		if label == "" || !isLetterOrDigit(first(label)) || !isLetterOrDigit(last(label)) {
+			return false
+		}
+		for _, r := range label {
+			if !isLetterOrDigit(r) && r != '-' && r != '_' && r != '~' {
+				return false
+			}
+		}
+	}
+	top := labels[len(labels)-1]
+	return len(labels) > 1 && !isDigit(first(top)) && !isDigit(last(top))
+}
+
+func first(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+func last(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
+}
+
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }
+
+// isLetterOrDigit takes every visible character beyond ASCII for a letter, up to those that need two UTF-16 units.
+func isLetterOrDigit(r rune) bool {
+	if r < 0x80 {
+		return isDigit(r) || 'a' <= r|0x20 && r|0x20 <= 'z'
+	}
+	return r < 0xFFF0 && unicode.IsGraphic(r) && !unicode.IsSpace(r)
+}

@@ -1,0 +1,224 @@
+package documents
+
+import (
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+)
+
+// fromBody is what details of refused keys call the body of a request.
+const fromBody = "body"
+
+// ReadData returns the data of a parsed body; body is nil where none could be read.
+func ReadData(body any) (*jsontree.Object, *Error) {
+	var data any
+	if o, ok := body.(*jsontree.Object); ok {
+		data = o.Values["data"]
+	}
+	switch data := data.(type) {
+	case *jsontree.Object:
+		return data, nil
+	case []any:
+		return nil, faultsError([]fault{wrongType(nil, "object", nil, data, true)})
+	}
+	return nil, validationError(`Missing "data" payload in the request body`, nil)
+}
+
+// checkKeys refuses the keys of a body that t does not have or that may not be written, at every level: components, zones (by
+// the __component of an item), and the objects that stand for related documents. Of several it names id, then documentId, then
+// the first as written; and only then the first relation to a type that access does not follow.
+func checkKeys(t *contenttypes.ContentType, data *jsontree.Object, access *Access) *Error {
+	for _, key := range []string{"id", "documentId"} {
+		if _, ok := data.Get(key); ok {
+			return InvalidKey(key, "", NoPath, fromBody, "")
+		}
+	}
+	if err := checkRootKeys(t, data); err != nil {
+		return err
+	}
+	return followedKeys(&t.Schema, data, nil, access)
+}
+
+// checkRootKeys checks the keys of a document, once id and documentId are out.
+func checkRootKeys(t *contenttypes.ContentType, data *jsontree.Object) *Error {
+	for _, key := range data.Keys {
+		a := t.Attribute(key)
+		switch key {
+		case "publishedAt", "locale": // taken and passed over: publishing and the locale follow the query
+			if a == nil || a.System {
+				continue
+			}
+		case "createdAt", "updatedAt", "createdBy", "updatedBy", "localizations":
+			if a == nil || a.System {
+				return ForbiddenKey(key, key, fromBody, "")
+			}
+		}
+		if a == nil {
+			return UnknownKey(key, "", fromBody, "")
+		}
+		if err := valueKeys(a, data.Values[key], []string{key}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// valueKeys checks the keys within the value of an attribute; path leads to it, without positions in lists.
+func valueKeys(a *contenttypes.Attribute, v any, path []string) *Error {
+	switch {
+	case a.IsRelation():
+		return objectsKeys(v, path, func(o *jsontree.Object) *Error { return relationKeys(a, o, path) })
+	case a.Type == contenttypes.ComponentType:
+		return objectsKeys(v, path, func(o *jsontree.Object) *Error { return componentKeys(a.Component, o, path, false) })
+	case a.Type == contenttypes.DynamicZone:
+		return zoneItems(a, v, func(c *contenttypes.Component, o *jsontree.Object) *Error { return componentKeys(c, o, path, true) })
+	}
+	return nil
+}
+
+// objectsKeys calls check with a value that is an object, or with each object of a list. In a list within a list the keys are
+// 0, 1, …, which nothing has.
+func objectsKeys(v any, path []string, check func(*jsontree.Object) *Error) *Error {
+	switch v := v.(type) {
+	case *jsontree.Object:
+		return check(v)
+	case []any:
+		for _, item := range v {
+			var err *Error
+			switch item := item.(type) {
+			case *jsontree.Object:
+				err = check(item)
+			case []any:
+				if len(item) > 0 {
+					err = UnknownKey("0", strings.Join(path, "."), fromBody, "")
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// zoneItems calls check with the items of a zone that say which component they are. What is wrong with the others is told when
+// the values are checked.
+func zoneItems(a *contenttypes.Attribute, v any, check func(*contenttypes.Component, *jsontree.Object) *Error) *Error {
+	items, _ := v.([]any)
+	for _, item := range items {
+		o, ok := item.(*jsontree.Object)
+		if !ok {
+			continue
+		}
+		if c := zoneComponent(a, o); c != nil {
+			if err := check(c, o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// zoneComponent returns the component that an item of a zone says it is, nil when the zone has none of that name.
+func zoneComponent(a *contenttypes.Attribute, item *jsontree.Object) *contenttypes.Component {
+	uid, _ := item.Values["__component"].(string)
+	for _, c := range a.Components {
+		if c.UID == uid {
+			return c
+		}
+	}
+	return nil
+}
+
+func componentKeys(c *contenttypes.Component, o *jsontree.Object, path []string, inZone bool) *Error {
+	for _, key := range o.Keys {
+		if key == "id" || key == "documentId" || inZone && key == "__component" {
+			continue
+		}
+		a := c.Attribute(key)
+		if a == nil {
+			return UnknownKey(key, strings.Join(path, "."), fromBody, "")
+		}
+		if err := valueKeys(a, o.Values[key], below(path, key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// relationKeys checks the keys of an object that stands for a related document or says how to change a list of them. A
+// document that was read may be sent back as it is, so all keys that the target has may be there.
+func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) *Error {
+	for _, key := range o.Keys {
+		switch key {
+		case "id", "documentId", "connect", "disconnect", "set", "options",
+			"locale", "localizations", "createdAt", "updatedAt", "publishedAt", "createdBy", "updatedBy":
+			continue
+		case "__type":
+			if a.IsMorph() {
+				continue
+			}
+		}
+		if a.Target == nil { // of several types: what each has is not known here, and nothing is done with it
+			continue
+		}
+		target := a.Target.Attribute(key)
+		if target == nil {
+			return UnknownKey(key, strings.Join(path, "."), fromBody, "")
+		}
+		if err := valueKeys(target, o.Values[key], below(path, key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followedKeys refuses relations to documents that the asker may not find.
+func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, access *Access) *Error {
+	for _, key := range o.Keys {
+		a := s.Attribute(key)
+		if a == nil || a.IsScalar() {
+			continue
+		}
+		at := below(path, key)
+		inner := func(c *contenttypes.Component, o *jsontree.Object) *Error {
+			return followedKeys(&c.Schema, o, at, access)
+		}
+		var err *Error
+		switch {
+		case a.Type == contenttypes.RelationType && !access.mayLink(a, o.Values[key]):
+			err = ForbiddenKey(key, strings.Join(at, "."), fromBody, "")
+		case a.Type == contenttypes.ComponentType:
+			err = objectsKeys(o.Values[key], at, func(o *jsontree.Object) *Error { return inner(a.Component, o) })
+		case a.Type == contenttypes.DynamicZone:
+			err = zoneItems(a, o.Values[key], inner)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayLink reports whether a relation may be written: when documents of its target may be found, or, where the target may be of
+// several types, of all those that the value names. Private relations may be written, like all private attributes.
+func (a *Access) mayLink(attr *contenttypes.Attribute, v any) bool {
+	if attr.Target != nil {
+		return attr.System || a.Allows(attr.Target, "find")
+	}
+	switch v := v.(type) {
+	case *jsontree.Object:
+		if uid, ok := v.Values["__type"].(string); ok && !a.AllowsAction(uid+".find") {
+			return false
+		}
+		return a.mayLink(attr, v.Values["set"]) && a.mayLink(attr, v.Values["connect"]) && a.mayLink(attr, v.Values["disconnect"])
+	case []any:
+		for _, item := range v {
+			if !a.mayLink(attr, item) {
+				return false
+			}
+		}
+	}
+	return true
+}

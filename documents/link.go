@@ -1,0 +1,31 @@
+package documents
+
+import (
+	"net/url"
+	"strings"
+)
+
+// isLink reports whether s may be the target of a link in a text: a path or a host that begins with a slash, a mailbox, a
+// telephone number, or an absolute address of the web or of a file server. Scripts and data are no targets.
+func isLink(s string) bool {
+	if strings.HasPrefix(s, "/") {
+		return true
+	}
+	s = strings.TrimFunc(s, func(r rune) bool { return r <= ' ' }) // as browsers do
+	scheme, rest, ok := strings.Cut(s, ":")
+	if !ok {
+		return false
+	}
+	switch strings.ToLower(scheme) {
+	case "mailto", "tel":
+		return true
+	case "http", "https", "ftp":
+		host := strings.TrimLeft(rest, `/\`)
+		if end := strings.IndexAny(host, `/\?#`); end >= 0 {
+			host = host[:end]
+		}
+		u, err := url.Parse("http://" + host)
+		return err == nil && u.Hostname() != ""
+	}
+	return false
+}
