@@ -2,6 +2,7 @@ package contenttypes
 
 import (
 	"embed"
+	"sync"
 )
 
 //go:embed builtin/*.yaml
@@ -33,18 +34,23 @@ func (l *loader) builtIns() {
 		"upload":            l.opts.WithoutUpload,
 		"i18n":              l.opts.WithoutI18N,
 	}
-	for _, b := range builtIns {
-		if off[b.plugin] {
-			continue
+	roots, problems := readBuiltIns()
+	l.problems = append(l.problems, problems...)
+	for i, b := range builtIns {
+		if roots[i] != nil && !off[b.plugin] {
+			l.contentType(roots[i], b)
 		}
-		root, problems := ReadFile(builtInFiles, "builtin/"+b.file+".yaml", nil)
-		if problems != nil {
-			l.problems = append(l.problems, problems...)
-			continue
-		}
-		l.contentType(root, b)
 	}
 }
+
+// readBuiltIns reads the files once; in development the model is loaded at every change.
+var readBuiltIns = sync.OnceValues(func() (roots []*Node, problems Problems) {
+	for _, b := range builtIns {
+		root, found := ReadFile(builtInFiles, "builtin/"+b.file+".yaml", nil)
+		roots, problems = append(roots, root), append(problems, found...)
+	}
+	return roots, problems
+})
 
 // builtInPlugin names the plugin that a built-in type belongs to, empty when the uid is none.
 func builtInPlugin(uid string) string {

@@ -61,37 +61,52 @@ func (l *loader) clashes() {
 		graphQL[name] = claim{of: "GraphQL itself"}
 	}
 	fields := map[string]claim{}
+	if !l.opts.WithoutUsersPermissions {
+		fields["Me"] = claim{of: "the plugin users-permissions"}
+	}
 	for _, d := range l.schemas {
-		if d.typ == nil {
-			l.claim(graphQL, pascal("component", d.comp.Category, d.comp.Name), claim{d.comp.UID, &Node{File: d.root.File}, d.comp.UID})
+		switch t := d.typ; {
+		case t == nil:
+			l.claimTypes(graphQL, pascal("component", d.comp.Category, d.comp.Name), claim{d.comp.UID, &Node{File: d.root.File}, d.comp.UID})
 			l.connections(d)
-			continue
+		case t.BuiltIn:
+			plugin, _, _ := strings.Cut(strings.TrimPrefix(t.UID, "plugin::"), ".")
+			graphQL[pascal(plugin, t.Singular)] = claim{of: t.UID}
+			fields[pascal(plugin, t.Singular)] = claim{of: t.UID}
+			fields[pascal(plugin, t.Plural)] = claim{of: t.UID}
+		default:
+			l.routes(d)
+			singular, plural := d.root.At("info", "singularName"), d.root.At("info", "pluralName")
+			if t.Singular != "" && l.claimTypes(graphQL, pascal(t.Singular), claim{t.Singular, singular, t.UID}) {
+				l.claim(fields, pascal(t.Singular), claim{t.Singular, singular, t.UID})
+			}
+			if t.Plural != "" && t.Plural != t.Singular {
+				l.claim(fields, pascal(t.Plural), claim{t.Plural, plural, t.UID})
+			}
+			l.connections(d)
 		}
-		if d.typ.BuiltIn {
-			graphQL[builtInGraphQLName(d.typ)] = claim{of: d.typ.UID}
-			continue
-		}
-		l.routes(d)
-		singular, plural := d.root.At("info", "singularName"), d.root.At("info", "pluralName")
-		if d.typ.Singular != "" {
-			l.claim(graphQL, pascal(d.typ.Singular), claim{d.typ.Singular, singular, d.typ.UID})
-			l.claim(fields, pascal(d.typ.Singular), claim{d.typ.Singular, singular, d.typ.UID})
-		}
-		if d.typ.Plural != "" && d.typ.Plural != d.typ.Singular {
-			l.claim(fields, pascal(d.typ.Plural), claim{d.typ.Plural, plural, d.typ.UID})
-		}
-		l.connections(d)
 	}
 }
 
+// claimTypes claims a GraphQL type and those that are made to go with it. It reports whether it got them.
+func (l *loader) claimTypes(taken map[string]claim, name string, c claim) bool {
+	for _, suffix := range []string{"", "Input", "FiltersInput", "EntityResponse", "EntityResponseCollection", "RelationResponseCollection"} {
+		if !l.claim(taken, name+suffix, c) {
+			return false
+		}
+	}
+	return true
+}
+
 // claim notes who uses a name, or reports that somebody else does.
-func (l *loader) claim(taken map[string]claim, key string, c claim) {
+func (l *loader) claim(taken map[string]claim, key string, c claim) bool {
 	first, clash := taken[key]
 	switch {
 	case !clash:
 		taken[key] = c
+		return true
 	case first.of == c.of:
-		// Two files of one uid, or a singular that is its own plural: reported where those are looked at.
+		return true // two files of one uid, or a singular that is its own plural: reported where those are looked at
 	case first.name == c.name:
 		l.report(c.at.Problem("name %q is already used by %s; choose another", c.name, first.of))
 	case first.name == "":
@@ -99,6 +114,7 @@ func (l *loader) claim(taken map[string]claim, key string, c claim) {
 	default:
 		l.report(c.at.Problem("name %q and name %q of %s both become %s in GraphQL; choose another", c.name, first.name, first.of, key))
 	}
+	return false
 }
 
 // routes reports a type whose REST path belongs to the server.
@@ -133,12 +149,6 @@ func (l *loader) connections(d *definition) {
 			l.report(a.node.Problem("attribute name %q is what GraphQL calls the pages of %s; choose another", a.attr.Name, base))
 		}
 	}
-}
-
-// builtInGraphQLName is the name of a built-in type in GraphQL: its plugin's name comes first.
-func builtInGraphQLName(t *ContentType) string {
-	plugin, name, _ := strings.Cut(strings.TrimPrefix(t.UID, "plugin::"), ".")
-	return pascal(plugin, name)
 }
 
 // reservedGraphQLNames are the types every GraphQL schema has.
