@@ -15,6 +15,9 @@ const (
 	maxGroup = 128 // runs
 )
 
+// spaceEnd is what the key after all entries of a space ends with.
+var spaceEnd = bytes.Repeat([]byte{0xFF}, 12)
+
 // counter keeps runs and groups in step with changes of the index. Changes are gathered and worked off in order of key, so
 // that the entries one transaction adds beside each other cost one update.
 type counter struct {
@@ -197,6 +200,9 @@ func (s *Snapshot) settle() {
 func (s *Snapshot) rank(key []byte) int {
 	s.settle()
 	space := key[:spaceLen]
+	if bytes.Equal(key[spaceLen:], spaceEnd) {
+		return s.size(space)
+	}
 	total, last := 0, 0
 	group := space
 	c := s.cursor(groups)

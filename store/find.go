@@ -93,10 +93,11 @@ type finder struct {
 	conds   []cond // by conjunct
 	sources []*source
 	planned bool
+	rows    int // of the slot; negative: not counted yet
 }
 
 func (s *Snapshot) finder(q *Query, sl slot) *finder {
-	return &finder{snap: s, query: q, bound: s.bound.of(&q.Type.Schema), slot: sl}
+	return &finder{snap: s, query: q, bound: s.bound.of(&q.Type.Schema), slot: sl, rows: -1}
 }
 
 func (f *finder) space(a *contenttypes.Attribute) []byte {
@@ -104,7 +105,12 @@ func (f *finder) space(a *contenttypes.Attribute) []byte {
 }
 
 // size is how many rows the slot has.
-func (f *finder) size() int { return f.snap.size(f.space(f.bound.system.id)) }
+func (f *finder) size() int {
+	if f.rows < 0 {
+		f.rows = f.snap.size(f.space(f.bound.system.id))
+	}
+	return f.rows
+}
 
 // plan compiles the filter and finds the sources of its conjuncts.
 func (f *finder) plan() {

@@ -64,7 +64,22 @@ func (f *finder) source(i int, c Filter) *source {
 	return src
 }
 
-func (s *Snapshot) countRange(r keyRange) int { return max(0, s.rank(r.high)-s.rank(r.low)) }
+// fewEntries is up to how many entries a range is counted by walking over it.
+const fewEntries = 32
+
+// countRange counts the entries of a range.
+func (s *Snapshot) countRange(r keyRange) int {
+	c := s.cursor(index)
+	s.stats.seeks++
+	k, _ := c.Seek(r.low)
+	for n := range fewEntries {
+		if k == nil || bytes.Compare(k, r.high) >= 0 {
+			return n
+		}
+		k, _ = c.Next()
+	}
+	return s.rank(r.high) - s.rank(r.low)
+}
 
 func (f *finder) compareSource(c Compare) *source {
 	switch {
@@ -93,9 +108,7 @@ type rangeBuilder struct {
 }
 
 // end is the key after all entries of the space. It stays within the space, so that it can be counted.
-func (b *rangeBuilder) end() []byte {
-	return append(slices.Clone(b.space), bytes.Repeat([]byte{0xFF}, 12)...)
-}
+func (b *rangeBuilder) end() []byte { return append(slices.Clone(b.space), spaceEnd...) }
 
 func (b *rangeBuilder) values() keyRange {
 	return keyRange{append(slices.Clone(b.space), ordValue), b.end()}
