@@ -55,7 +55,7 @@ func (l *loader) contentType(root *Node, built builtIn) {
 		DisplayName: cmp.Or(f.Info.DisplayName, f.Info.SingularName), Description: f.Info.Description,
 		DraftAndPublish: f.Options.DraftAndPublish, BuiltIn: built.file != "", Internal: built.internal,
 	}
-	d := &definition{schema: &t.Schema, typ: t, root: root, info: root.At("info")}
+	d := &definition{schema: &t.Schema, typ: t, root: root}
 	t.Localized = l.localized(f.PluginOptions) && !l.opts.WithoutI18N
 	t.Kind = l.kind(root, f.Kind)
 	l.names(d)
@@ -192,7 +192,7 @@ func (l *loader) component(root *Node, category, name string) {
 	l.problems = append(l.problems, root.Decode(&f)...)
 	c := &Component{Category: category, Name: name, DisplayName: cmp.Or(f.Info.DisplayName, name)}
 	c.UID = category + "." + name
-	d := &definition{schema: &c.Schema, comp: c, root: root, info: root.At("info")}
+	d := &definition{schema: &c.Schema, comp: c, root: root}
 	l.schemas = append(l.schemas, d)
 	if other := l.model.components[c.UID]; other != nil {
 		l.report(Problem{File: root.File, Message: fmt.Sprintf("component %s is already defined in %s; keep one of the two", c.UID, l.definitionOf(&other.Schema).root.File)})

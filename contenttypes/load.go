@@ -61,7 +61,6 @@ type definition struct {
 	typ        *ContentType // nil for a component
 	comp       *Component   // nil for a content-type
 	root       *Node
-	info       *Node
 	attributes []*attributeDefinition
 }
 
