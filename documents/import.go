@@ -1,0 +1,452 @@
+package documents
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// Bounds of an import.
+const (
+	importChunk     = 200      // lines stored in one transaction
+	maxImportLine   = 64 << 20 // bytes of a line
+	maxLineProblems = 1000     // that are told; all are counted
+	progressEvery   = 1000     // lines
+)
+
+// ImportOptions say how Import goes about it.
+type ImportOptions struct {
+	// Partial stores the lines that are right when others are not.
+	Partial bool
+	// Progress, when set, is told how far the import is.
+	Progress func(ImportProgress)
+}
+
+// ImportProgress is how far an import is. Each line is gone over three times; while it is checked, Total is not known yet and 0.
+type ImportProgress struct {
+	Phase string `json:"phase"`
+	Done  int    `json:"done"`
+	Total int    `json:"total"`
+}
+
+// An ImportResult is what an import stored.
+type ImportResult struct {
+	Versions int `json:"versions"` // of documents
+	Skipped  int `json:"skipped"`  // lines that were wrong
+}
+
+// A LineProblem is what is wrong with a line of an import.
+type LineProblem struct {
+	Line    int    `json:"line"`
+	Message string `json:"message"`
+}
+
+func (p LineProblem) String() string { return fmt.Sprintf("%d: %s", p.Line, p.Message) }
+
+// LineProblems are the lines that are wrong, in order; as an error they say so one a line.
+type LineProblems []LineProblem
+
+func (ps LineProblems) Error() string {
+	lines := make([]string, len(ps))
+	for i, p := range ps {
+		lines[i] = "line " + p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Import reads what Export wrote. First the whole file is checked; unless o.Partial, nothing is stored when a line is wrong. Then
+// the versions are stored, and then the links between them, some lines in each transaction. A document that exists is
+// replaced as a whole, so an import that was interrupted can be repeated; documents that the file does not have stay as they are.
+//
+// The error is LineProblems when lines are wrong, also when the others were stored.
+func (s *Service) Import(ctx context.Context, file io.ReadSeeker, o ImportOptions) (ImportResult, error) {
+	if o.Progress == nil {
+		o.Progress = func(ImportProgress) {}
+	}
+	im := &importer{
+		ctx: ctx, s: s, o: o, file: file, now: formatDateTime(s.Now().UTC()), seed: maphash.MakeSeed(),
+		bad: map[int]bool{}, late: map[int]bool{}, versions: map[uint64]int{}, docs: map[uint64]bool{}, unique: map[uint64]int{},
+		singles: map[*contenttypes.ContentType]string{}, pending: map[uint64][]lateProblem{}, held: map[uint64]int{},
+	}
+	if err := im.check(); err != nil {
+		return ImportResult{}, err
+	}
+	result := ImportResult{Skipped: len(im.bad)}
+	if len(im.bad) > 0 && !o.Partial {
+		return result, im.problems
+	}
+	im.ranks.sort()
+	if err := im.storeRows(&result); err != nil {
+		return result, err
+	}
+	if err := im.storeLinks(); err != nil {
+		return result, err
+	}
+	if len(im.problems) > 0 {
+		return result, im.problems
+	}
+	return result, nil
+}
+
+// An importer is one import under way. What it remembers of a file is a few bytes a line: hashes instead of names.
+type importer struct {
+	ctx  context.Context
+	s    *Service
+	o    ImportOptions
+	file io.ReadSeeker
+	now  string
+	seed maphash.Seed
+
+	lines    int          // of the file
+	bad      map[int]bool // lines that are not stored
+	late     map[int]bool // those of them that are wrong only by what they point at
+	problems LineProblems
+
+	versions map[uint64]int                       // version → the line that has it
+	docs     map[uint64]bool                      // documents of the file
+	unique   map[uint64]int                       // unique value → the line that has it
+	singles  map[*contenttypes.ContentType]string // single type → its documentId
+	pending  map[uint64][]lateProblem             // document → who points at it, though neither store nor file have it so far
+	held     map[uint64]int                       // link end that holds one link → the line that has it
+	ranks    linkRanks
+}
+
+// A lateProblem is one that a later line may take away.
+type lateProblem struct {
+	line    int
+	message string
+}
+
+func (im *importer) wrong(line int, err error) {
+	im.bad[line] = true
+	if len(im.problems) < maxLineProblems {
+		im.problems = append(im.problems, LineProblem{line, err.Error()})
+	}
+}
+
+// hash names something by a number. Two names share one with a probability that does not matter for a file of any size.
+func (im *importer) hash(parts ...string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(im.seed)
+	for _, p := range parts {
+		h.WriteString(p)
+		h.WriteByte(0)
+	}
+	return h.Sum64()
+}
+
+// eachLine goes through the file from its beginning. The value is nil where a line is no JSON object; what is wrong with it
+// is err then.
+func (im *importer) eachLine(phase string, do func(number int, o *jsontree.Object, err error) error) error {
+	if _, err := im.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	r := bufio.NewReaderSize(im.file, 256<<10)
+	number := 0
+	for {
+		text, err := readLine(r)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil && !errors.Is(err, errLongLine) {
+			return err
+		}
+		number++
+		if number%progressEvery == 0 {
+			im.o.Progress(ImportProgress{phase, number, im.lines})
+		}
+		if ctxErr := im.ctx.Err(); ctxErr != nil {
+			return ctxErr
+		}
+		var o *jsontree.Object
+		if err == nil {
+			if len(bytes.TrimSpace(text)) == 0 {
+				continue
+			}
+			o, err = parseObject(text)
+		}
+		if err == nil && number == 1 {
+			var header bool
+			if header, err = isHeader(o); header && err == nil {
+				continue
+			}
+		}
+		if err := do(number, o, err); err != nil {
+			return err
+		}
+	}
+	im.lines = number
+	im.o.Progress(ImportProgress{phase, number, number})
+	return nil
+}
+
+func parseObject(text []byte) (*jsontree.Object, error) {
+	v, err := jsontree.Parse(text, jsontree.MaxDepth)
+	if err != nil {
+		return nil, fmt.Errorf("not valid JSON: %w", err)
+	}
+	o, ok := v.(*jsontree.Object)
+	if !ok {
+		return nil, errors.New("a line must be a JSON object")
+	}
+	return o, nil
+}
+
+var errLongLine = fmt.Errorf("a line has at most %d MiB", maxImportLine>>20)
+
+// readLine reads up to the next line break; a line that is too long is read over.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line) <= maxImportLine {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && len(line) > 0, err == nil:
+			if len(line) > maxImportLine {
+				return nil, errLongLine
+			}
+			return line, nil
+		}
+		return nil, err
+	}
+}
+
+// check goes through the whole file without storing anything.
+func (im *importer) check() error {
+	err := im.s.store.View(func(snap *store.Snapshot) error {
+		return im.eachLine("checking", func(number int, o *jsontree.Object, err error) error {
+			if err == nil {
+				err = im.checkLine(snap, number, o)
+			}
+			if err != nil {
+				im.wrong(number, err)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	for doc, late := range im.pending {
+		if im.docs[doc] {
+			continue
+		}
+		for _, p := range late {
+			im.late[p.line] = true
+			im.wrong(p.line, errors.New(p.message))
+		}
+	}
+	slices.SortStableFunc(im.problems, func(a, b LineProblem) int { return a.Line - b.Line })
+	return nil
+}
+
+func (im *importer) checkLine(snap *store.Snapshot, number int, o *jsontree.Object) error {
+	l, err := im.parseLine(o)
+	if err != nil {
+		return err
+	}
+	for _, st := range l.statuses {
+		if first, twice := im.versions[im.versionName(l, st)]; twice {
+			return fmt.Errorf("line %d is the same version of the same document", first)
+		}
+	}
+	if l.typ.Kind == contenttypes.SingleType {
+		if id, ok := im.singles[l.typ]; ok && id != l.documentID {
+			return fmt.Errorf("%s is a single type, and an earlier line has its document %s", l.typ.UID, id)
+		}
+	}
+	var edges []edge
+	var taken []uint64
+	for _, st := range l.statuses {
+		row, err := im.row(l, st, func() uint64 { return 1 })
+		if err != nil {
+			return err
+		}
+		values, err := im.checkUnique(snap, l, row)
+		if err != nil {
+			return err
+		}
+		taken = append(taken, values...)
+		if err := im.edges(l, st, store.Record{}, func(e edge) { edges = append(edges, e) }); err != nil {
+			return err
+		}
+	}
+	if err := im.checkEdges(snap, number, edges); err != nil {
+		return err
+	}
+	for _, value := range taken {
+		im.unique[value] = number
+	}
+	for _, st := range l.statuses {
+		im.versions[im.versionName(l, st)] = number
+	}
+	im.docs[im.hash(l.typ.UID, l.documentID)] = true
+	if l.typ.Kind == contenttypes.SingleType {
+		im.singles[l.typ] = l.documentID
+	}
+	return nil
+}
+
+func (im *importer) versionName(l *importLine, st store.Status) uint64 {
+	return im.hash(l.typ.UID, l.documentID, l.locale, statusName(st))
+}
+
+// checkUnique looks for the unique values of a published version in the file and in the store, and returns their names.
+func (im *importer) checkUnique(snap *store.Snapshot, l *importLine, row *store.Row) (names []uint64, err error) {
+	if row.Status == store.Draft {
+		return nil, nil
+	}
+	for _, a := range l.typ.Attributes {
+		value := row.Values[a.Index].JSON
+		if a.System || !isUnique(a) || !a.IsScalar() || value == nil || string(value) == `""` {
+			continue
+		}
+		name := im.hash(l.typ.UID, l.locale, a.Name, string(value))
+		if first, taken := im.unique[name]; taken {
+			return nil, fmt.Errorf("%s: must be unique, and line %d has %s as well", a.Name, first, value)
+		}
+		if other := holder(snap, l, a, value); other != "" {
+			return nil, fmt.Errorf("%s: must be unique, and document %s has %s as well", a.Name, other, value)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// holder returns the documentId of another document that has a unique value in the store.
+func holder(snap *store.Snapshot, l *importLine, a *contenttypes.Attribute, value []byte) (other string) {
+	snap.Equal(l.typ, store.Published, l.locale, a, value, func(r store.Record) bool {
+		if id := text(r.JSON(l.typ.Attribute("documentId"))); id != l.documentID && bytes.Equal(r.JSON(a), value) {
+			other = id
+		}
+		return other == ""
+	})
+	return other
+}
+
+// storeRows stores the versions.
+func (im *importer) storeRows(result *ImportResult) error {
+	seen := map[uint64]bool{} // documents of which a version was stored
+	var chunk []storedLine
+	flush := func() error {
+		versions := 0
+		err := im.s.store.Write(im.ctx, func(tx *store.Tx) error {
+			versions = 0
+			for _, l := range chunk {
+				if err := im.storeLine(tx, l); err != nil {
+					return err
+				}
+				versions += len(l.statuses)
+			}
+			return nil
+		})
+		result.Versions += versions
+		chunk = chunk[:0]
+		return err
+	}
+	err := im.eachLine("storing", func(number int, o *jsontree.Object, err error) error {
+		if err != nil || im.bad[number] {
+			return nil
+		}
+		l, err := im.parseLine(o)
+		if err != nil {
+			return err
+		}
+		doc := im.hash(l.typ.UID, l.documentID)
+		chunk = append(chunk, storedLine{l, !seen[doc]})
+		seen[doc] = true
+		if len(chunk) < importChunk {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}
+
+// A storedLine is a line to be stored; first is set on the first one of its document.
+type storedLine struct {
+	*importLine
+	first bool
+}
+
+func (im *importer) storeLine(tx *store.Tx, l storedLine) error {
+	doc, exists := tx.Document(l.typ, l.documentID)
+	action := store.Updated
+	if l.first {
+		if err := im.replace(tx, l.importLine, doc, exists); err != nil {
+			return err
+		}
+		if !exists {
+			action = store.Created
+		}
+	}
+	if !exists {
+		doc = tx.NewDoc()
+	}
+	var batch store.Batch
+	for _, st := range l.statuses {
+		row, err := im.row(l.importLine, st, tx.NewComponentID)
+		if err != nil {
+			return err
+		}
+		row.Doc = doc
+		row.Values[l.typ.Attribute("id").Index].JSON = strconv.AppendUint(nil, tx.NewRowID(l.typ), 10)
+		batch.PutRow(row)
+	}
+	batch.Log(l.typ, l.documentID, action)
+	return tx.Apply(&batch)
+}
+
+// replace takes away what the store has of a document, but for the links of other documents to it. The document that a single
+// type has under another documentId goes altogether.
+func (im *importer) replace(tx *store.Tx, l *importLine, doc uint64, exists bool) error {
+	wr := &writing{s: im.s, tx: tx, w: &Write{Type: l.typ, DocumentID: l.documentID, Locale: "*"}, t: l.typ, locale: "*"}
+	if l.typ.Kind == contenttypes.SingleType {
+		other, id, err := wr.single()
+		if err != nil {
+			return err
+		}
+		if other != 0 && other != doc {
+			wr.begin(other, id)
+			if err := wr.remove(); err != nil {
+				return err
+			}
+			if err := wr.apply(); err != nil {
+				return err
+			}
+			wr = &writing{s: im.s, tx: tx, w: wr.w, t: l.typ, locale: "*"}
+		}
+	}
+	if !exists {
+		return nil
+	}
+	wr.begin(doc, l.documentID)
+	for v := range wr.versions {
+		wr.drop(v)
+		for _, a := range l.typ.Attributes {
+			if a.IsRelation() && !a.System && !a.Mapped {
+				wr.links.clear(end{a, false, store.Published, wr.ref(v.locale)})
+				wr.links.clear(end{a, false, store.Draft, wr.ref(v.locale)})
+			}
+		}
+	}
+	return wr.apply()
+}

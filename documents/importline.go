@@ -1,0 +1,251 @@
+package documents
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// An importLine is a line of an import: one version of a document, or the draft and the published version with the same
+// values.
+type importLine struct {
+	typ        *contenttypes.ContentType
+	documentID string
+	locale     string // "" where the type is not localized
+	statuses   []store.Status
+	times      map[string]string // createdAt, updatedAt, publishedAt, as far as they are given
+	data       *jsontree.Object
+}
+
+// documentIDPattern is what a documentId of a file may be: more than Lectern itself makes.
+var documentIDPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// isHeader reports whether a value is the first line of a file, and whether its version can be read.
+func isHeader(o *jsontree.Object) (header bool, err error) {
+	format, ok := o.Get("format")
+	if !ok {
+		return false, nil
+	}
+	if format != exportFormat {
+		return true, fmt.Errorf("the format is %q, want one written by lectern export", fmt.Sprint(format))
+	}
+	if v, _ := o.Get("version"); v != jsontree.Number(strconv.Itoa(ExportVersion)) {
+		return true, fmt.Errorf("the file is of version %v and this program reads version %d", v, ExportVersion)
+	}
+	return true, nil
+}
+
+// parseLine reads what a line says beside its data.
+func (im *importer) parseLine(o *jsontree.Object) (*importLine, error) {
+	l := &importLine{times: map[string]string{}}
+	for _, key := range o.Keys {
+		v := o.Values[key]
+		s, isText := v.(string)
+		if !isText && v != nil && key != "data" {
+			return nil, fmt.Errorf("%s must be a text", key)
+		}
+		switch key {
+		case "type":
+			if l.typ = im.s.model.Type(s); l.typ == nil || !Exported(l.typ) {
+				return nil, fmt.Errorf("there is no content-type %q", s)
+			}
+		case "documentId":
+			l.documentID = s
+		case "locale":
+			l.locale = s
+		case "status":
+			switch s {
+			case "draft":
+				l.statuses = []store.Status{store.Draft}
+			case "published":
+				l.statuses = []store.Status{store.Published}
+			default:
+				return nil, fmt.Errorf("status must be draft or published, not %q", s)
+			}
+		case "createdAt", "updatedAt", "publishedAt":
+			if v == nil {
+				continue
+			}
+			t, ok := parseDateTime(s)
+			if !ok {
+				return nil, fmt.Errorf("%s must be a time such as 2026-01-31T12:00:00.000Z, not %q", key, s)
+			}
+			l.times[key] = formatDateTime(t)
+		case "data":
+			if l.data, _ = v.(*jsontree.Object); l.data == nil {
+				return nil, fmt.Errorf("data must be an object")
+			}
+		default:
+			return nil, fmt.Errorf("unknown key %q; a line has type, documentId, locale, status, createdAt, updatedAt, publishedAt and data", key)
+		}
+	}
+	return l, im.completeLine(l)
+}
+
+// completeLine checks the keys of a line against one another and fills in what may be left out.
+func (im *importer) completeLine(l *importLine) error {
+	switch {
+	case l.typ == nil:
+		return fmt.Errorf("type is missing")
+	case !documentIDPattern.MatchString(l.documentID):
+		return fmt.Errorf("documentId must be 1 to 64 letters, digits, - and _, not %q", l.documentID)
+	case !l.typ.Localized && l.locale != "":
+		return fmt.Errorf("%s has no locales", l.typ.UID)
+	case len(l.locale) > maxLocale || l.locale == "*":
+		return fmt.Errorf("%q is no locale", l.locale)
+	case !l.typ.DraftAndPublish && slices.Contains(l.statuses, store.Draft):
+		return fmt.Errorf("%s has no drafts", l.typ.UID)
+	}
+	if l.typ.Localized && l.locale == "" {
+		l.locale = im.s.defaultLocale
+	}
+	if l.data == nil {
+		l.data = jsontree.NewObject()
+	}
+	if l.statuses == nil {
+		l.statuses = []store.Status{store.Published}
+		if l.typ.DraftAndPublish {
+			l.statuses = []store.Status{store.Draft, store.Published}
+		}
+	}
+	return nil
+}
+
+// row makes a version of a line. ids gives out the numbers of components; fault is the first thing that is wrong.
+func (im *importer) row(l *importLine, status store.Status, ids func() uint64) (r *store.Row, err error) {
+	r = &store.Row{Type: l.typ, Status: status, Locale: l.locale}
+	if r.Values, err = im.values(&l.typ.Schema, l.data, nil, ids); err != nil {
+		return nil, err
+	}
+	set := func(name string, value string) {
+		if a := l.typ.Attribute(name); a != nil {
+			r.Values[a.Index].JSON = jsontree.AppendString(nil, value)
+		}
+	}
+	set("documentId", l.documentID)
+	for _, name := range exportedTimes {
+		if name == "publishedAt" && status == store.Draft {
+			continue
+		}
+		if t, ok := l.times[name]; ok {
+			set(name, t)
+		} else {
+			set(name, im.now)
+		}
+	}
+	if l.typ.Localized {
+		set("locale", l.locale)
+	}
+	return r, nil
+}
+
+// values reads the stored attributes of a document or component.
+func (im *importer) values(s *contenttypes.Schema, data *jsontree.Object, path []string, ids func() uint64) ([]store.Value, error) {
+	values := make([]store.Value, len(s.Attributes))
+	for _, key := range data.Keys {
+		a := s.Attribute(key)
+		at := below(path, key)
+		switch {
+		case a == nil && key == "__component" && len(path) > 0:
+			continue
+		case a == nil:
+			return nil, fmt.Errorf("%s: %s has no such attribute", pathName(at), s.UID)
+		case a.System:
+			return nil, fmt.Errorf("%s: is not part of data", pathName(at))
+		case a.Mapped:
+			return nil, fmt.Errorf("%s: shows the relation %s of %s; give it there", pathName(at), a.Inverse.Name, a.Inverse.Owner.UID)
+		case a.IsRelation():
+			continue
+		}
+		v := data.Values[key]
+		var err error
+		if a.IsScalar() {
+			values[a.Index].JSON, err = importScalar(a, at, v)
+		} else {
+			values[a.Index].Items, err = im.items(a, v, at, ids)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// passwordHash is the form of what is kept of a password.
+var passwordHash = regexp.MustCompile(`^\$2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}$`)
+
+// importScalar checks a value as one of a draft is checked, since what is stored need not meet rules that were made later.
+func importScalar(a *contenttypes.Attribute, path []string, v any) ([]byte, error) {
+	if a.Type == contenttypes.Password && v != nil {
+		if s, _ := v.(string); !passwordHash.MatchString(s) {
+			return nil, fmt.Errorf("%s: must be the bcrypt hash of a password, as lectern export writes it", pathName(path))
+		}
+		return storedJSON(a, v), nil
+	}
+	v, faults := castScalar(a, path, v, true, draftStage)
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("%s", faults[0].message)
+	}
+	switch a.Type {
+	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
+		var told *Error
+		if v, told = castTemporal(a, v); told != nil {
+			return nil, fmt.Errorf("%s: %s", pathName(path), told.Message)
+		}
+	}
+	return storedJSON(a, v), nil
+}
+
+// items reads the components of an attribute.
+func (im *importer) items(a *contenttypes.Attribute, v any, path []string, ids func() uint64) ([]*store.Item, error) {
+	if v == nil {
+		return nil, nil
+	}
+	list := []any{v}
+	if a.Type == contenttypes.DynamicZone || a.Repeatable {
+		var ok bool
+		if list, ok = v.([]any); !ok {
+			return nil, fmt.Errorf("%s: must be a list", pathName(path))
+		}
+	}
+	items := make([]*store.Item, len(list))
+	for i, v := range list {
+		at := path
+		if a.Type == contenttypes.DynamicZone || a.Repeatable {
+			at = below(path, strconv.Itoa(i))
+		}
+		o, ok := v.(*jsontree.Object)
+		if !ok {
+			return nil, fmt.Errorf("%s: must be an object", pathName(at))
+		}
+		c := a.Component
+		if a.Type == contenttypes.DynamicZone {
+			uid, _ := o.Get("__component")
+			n := slices.IndexFunc(a.Components, func(c *contenttypes.Component) bool { return c.UID == uid })
+			if n < 0 {
+				return nil, fmt.Errorf("%s: __component must be one of %s", pathName(at), componentNames(a.Components))
+			}
+			c = a.Components[n]
+		}
+		items[i] = &store.Item{Component: c, ID: ids()}
+		var err error
+		if items[i].Values, err = im.values(&c.Schema, o, at, ids); err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
+}
+
+func componentNames(components []*contenttypes.Component) string {
+	names := make([]string, len(components))
+	for i, c := range components {
+		names[i] = c.UID
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,376 @@
+package documents
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// An edge is a link as a line gives it: what it leaves in which plane, and the document it points at by its documentId.
+type edge struct {
+	attr   *contenttypes.Attribute
+	path   []string
+	plane  store.Status
+	from   store.Ref // unknown while the line is checked
+	target *contenttypes.ContentType
+	id     string
+	locale string
+	order  uint64 // on the target's side; MaxUint64 where none is given
+}
+
+// edges calls yield with the links of a version, in order. r is the version as it was stored, the zero Record before that:
+// it tells the numbers of document and components.
+func (im *importer) edges(l *importLine, status store.Status, r store.Record, yield func(edge)) error {
+	planes := []store.Status{status}
+	if !l.typ.DraftAndPublish {
+		planes = []store.Status{store.Published, store.Draft}
+	}
+	w := edgeWalk{im, l, planes, yield}
+	return w.schema(&l.typ.Schema, l.data, nil, r)
+}
+
+type edgeWalk struct {
+	im     *importer
+	line   *importLine
+	planes []store.Status
+	yield  func(edge)
+}
+
+func (w *edgeWalk) schema(s *contenttypes.Schema, data *jsontree.Object, path []string, r store.Record) error {
+	for _, a := range s.Attributes {
+		v, given := data.Get(a.Name)
+		if !given || v == nil || a.System || a.IsScalar() {
+			continue
+		}
+		at := below(path, a.Name)
+		if a.IsRelation() {
+			if err := w.relation(a, v, at, r); err != nil {
+				return err
+			}
+			continue
+		}
+		var stored []store.Record
+		if r.Exists() {
+			r.Each(a, func(item store.Record) bool { stored = append(stored, item); return true })
+		}
+		list, isList := v.([]any)
+		if !isList {
+			list = []any{v}
+		}
+		for i, item := range list {
+			o, _ := item.(*jsontree.Object)
+			c := a.Component
+			if a.Type == contenttypes.DynamicZone {
+				uid, _ := o.Get("__component")
+				name, _ := uid.(string)
+				c = w.im.s.model.Component(name)
+			}
+			inside := at
+			if isList {
+				inside = below(at, strconv.Itoa(i))
+			}
+			var itemRecord store.Record
+			if i < len(stored) {
+				itemRecord = stored[i]
+			}
+			if err := w.schema(&c.Schema, o, inside, itemRecord); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// relation reads the entries of a relation: a list of objects or documentIds, or one of them.
+func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, r store.Record) error {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	planes := w.planes
+	if !store.Planed(a) {
+		planes = []store.Status{store.Published}
+	}
+	var from store.Ref
+	if r.Exists() {
+		from = r.Ref()
+	}
+	seen := map[linkName]bool{}
+	for _, plane := range planes {
+		n := 0
+		for _, v := range list {
+			e, only, err := w.entry(a, v, path)
+			if err != nil {
+				return err
+			}
+			if only != "" && only != statusName(plane) {
+				continue
+			}
+			name := linkName{attr: a, plane: plane, to: store.Ref{Type: e.target.UID + " " + e.id, Locale: e.locale}}
+			if seen[name] {
+				return fmt.Errorf("%s: document %s is there twice", pathName(path), e.id)
+			}
+			seen[name] = true
+			if n++; n > 1 && !a.ToMany() {
+				return fmt.Errorf("%s: holds one document", pathName(path))
+			}
+			e.plane, e.from = plane, from
+			w.yield(e)
+		}
+	}
+	return nil
+}
+
+// entry reads one entry of a relation; only is the plane that it is limited to.
+func (w *edgeWalk) entry(a *contenttypes.Attribute, v any, path []string) (e edge, only string, err error) {
+	e = edge{attr: a, path: path, target: a.Target, order: math.MaxUint64}
+	wrong := func(format string, args ...any) (edge, string, error) {
+		return e, "", fmt.Errorf(pathName(path)+": "+format, args...)
+	}
+	o, isObject := v.(*jsontree.Object)
+	if id, ok := v.(string); ok {
+		o = jsontree.NewObject()
+		o.Set("documentId", id)
+	} else if !isObject {
+		return wrong("an entry of a relation is an object with the key documentId")
+	}
+	for _, key := range o.Keys {
+		s, isText := o.Values[key].(string)
+		n, isNumber := o.Values[key].(jsontree.Number)
+		switch {
+		case key == "order" && isNumber:
+			if e.order, err = strconv.ParseUint(string(n), 10, 64); err != nil {
+				return wrong("order must be a whole number, not %s", n)
+			}
+		case !isText:
+			return wrong("%s must be a text", key)
+		case key == "documentId":
+			e.id = s
+		case key == "locale":
+			e.locale = s
+		case key == "type" && a.Target == nil:
+			if e.target = w.im.s.model.Type(s); e.target == nil || !Exported(e.target) {
+				return wrong("there is no content-type %q", s)
+			}
+		case key == "plane" && (s == "draft" || s == "published"):
+			only = s
+		default:
+			return wrong("unknown key or value %s; an entry has documentId, locale, plane, order and, where it may be of several types, type", key)
+		}
+	}
+	switch {
+	case e.target == nil:
+		return wrong("type is missing")
+	case e.id == "":
+		return wrong("documentId is missing")
+	case !e.target.Localized:
+		e.locale = ""
+	case e.locale == "" && w.line.locale != "":
+		e.locale = w.line.locale
+	case e.locale == "":
+		e.locale = w.im.s.defaultLocale
+	}
+	return e, only, nil
+}
+
+// checkEdges takes note of the links of a line: the documents they need, and their order on the other side.
+func (im *importer) checkEdges(snap *store.Snapshot, number int, edges []edge) error {
+	var holds linkEdits // knows the model alone
+	holds.model = im.s.model
+	names := make([]uint64, len(edges))
+	for i, e := range edges {
+		names[i] = im.hash(e.attr.Owner.UID, e.attr.Name, statusName(e.plane), e.target.UID, e.id, e.locale)
+		if !holds.holdsOne(end{attr: e.attr, plane: e.plane}, store.Ref{Type: e.target.UID}) {
+			continue
+		}
+		if first, taken := im.held[names[i]]; taken {
+			return fmt.Errorf("%s: document %s may be linked once, and line %d does so", pathName(e.path), e.id, first)
+		}
+	}
+	for i, e := range edges {
+		im.held[names[i]] = number
+		if ordersTargets(e.attr) {
+			im.ranks.add(names[i], e.order)
+		}
+		doc := im.hash(e.target.UID, e.id)
+		if im.docs[doc] {
+			continue
+		}
+		if _, ok := snap.Document(e.target, e.id); !ok {
+			im.pending[doc] = append(im.pending[doc], lateProblem{number,
+				fmt.Sprintf("%s: there is no document %s of %s, neither in the file nor in the store", pathName(e.path), e.id, e.target.UID)})
+		}
+	}
+	return nil
+}
+
+// A linkedLine is a line whose links are to be stored.
+type linkedLine struct {
+	*importLine
+	number int
+	ranks  int // where its links begin in the ranks
+}
+
+// storeLinks stores the links, when all versions are there.
+func (im *importer) storeLinks() error {
+	var chunk []linkedLine
+	ranks := 0
+	err := im.eachLine("linking", func(number int, o *jsontree.Object, err error) error {
+		if err != nil || im.bad[number] && !im.late[number] {
+			return nil
+		}
+		l, err := im.parseLine(o)
+		if err != nil {
+			return err
+		}
+		line := linkedLine{l, number, ranks}
+		links := 0
+		for _, st := range l.statuses {
+			err := im.edges(l, st, store.Record{}, func(e edge) {
+				links++
+				if ordersTargets(e.attr) {
+					ranks++
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if links == 0 || im.late[number] {
+			return nil
+		}
+		if chunk = append(chunk, line); len(chunk) < importChunk {
+			return nil
+		}
+		err = im.linkChunk(chunk)
+		chunk = chunk[:0]
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return im.linkChunk(chunk)
+}
+
+// linkChunk stores the links of some lines in one transaction.
+func (im *importer) linkChunk(chunk []linkedLine) error {
+	if len(chunk) == 0 {
+		return nil
+	}
+	var lost LineProblems
+	bases := map[uint32]uint64{}
+	err := im.s.store.Write(im.ctx, func(tx *store.Tx) error {
+		lost = lost[:0]
+		clear(bases)
+		for _, l := range chunk {
+			found, err := im.linkLine(tx, l, bases)
+			if err != nil {
+				return fmt.Errorf("store the links of line %d: %w", l.number, err)
+			}
+			lost = append(lost, found...)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for group, base := range bases {
+		im.ranks.bases[group] = base + 1
+	}
+	im.problems = append(im.problems, lost...)
+	return nil
+}
+
+// linkLine stores the links of one line. bases gets the position after which the links to each target begin, where that was
+// not known. lost are links to documents that are not there, since their own lines were wrong.
+func (im *importer) linkLine(tx *store.Tx, l linkedLine, bases map[uint32]uint64) (lost LineProblems, err error) {
+	doc, _ := tx.Document(l.typ, l.documentID)
+	le := newLinkEdits(im.s.model, tx.Snapshot)
+	ranks := l.ranks
+	for _, st := range l.statuses {
+		r := tx.Version(l.typ, doc, st, l.locale)
+		if !r.Exists() {
+			return nil, errors.New("it was removed while the import went on; repeat the import")
+		}
+		err := im.edges(l.importLine, st, r, func(e edge) {
+			rank := -1
+			if ordersTargets(e.attr) {
+				rank = ranks
+				ranks++
+			}
+			target, ok := tx.Document(e.target, e.id)
+			if !ok {
+				lost = append(lost, LineProblem{l.number, fmt.Sprintf("%s: stored without the link to %s, which the import left out", pathName(e.path), e.id)})
+				return
+			}
+			to := store.Ref{Type: e.target.UID, Doc: target, Locale: e.locale}
+			from := end{e.attr, false, e.plane, e.from}
+			le.release(from, to)
+			far := from.other(to)
+			pos := uint64(0)
+			if rank >= 0 {
+				group := im.ranks.group[rank]
+				base, known := bases[group]
+				switch {
+				case im.ranks.bases[group] > 0:
+					base = im.ranks.bases[group] - 1
+				case !known:
+					base = tx.LastToPos(e.attr, e.plane, to)
+					bases[group] = base
+				}
+				pos = base + uint64(im.ranks.rank[rank])*store.PosStep
+			} else {
+				pos = le.next(far)
+			}
+			le.join(from.link(to, le.next(from), pos))
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	var batch store.Batch
+	le.emit(&batch)
+	return lost, tx.Apply(&batch)
+}
+
+// linkRanks orders the links of each target among those of the file.
+type linkRanks struct {
+	links []rankedLink // by sequence until sort
+	rank  []uint32     // by sequence, from 1
+	group []uint32     // by sequence: those with one target
+	bases []uint64     // by group: 1 + the last position that the target had before the import; 0 while that is not known
+}
+
+type rankedLink struct {
+	target, order uint64
+	sequence      uint32
+}
+
+func (lr *linkRanks) add(target, order uint64) {
+	lr.links = append(lr.links, rankedLink{target, order, uint32(len(lr.links))})
+}
+
+func (lr *linkRanks) sort() {
+	slices.SortFunc(lr.links, func(a, b rankedLink) int {
+		return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.order, b.order), cmp.Compare(a.sequence, b.sequence))
+	})
+	lr.rank, lr.group = make([]uint32, len(lr.links)), make([]uint32, len(lr.links))
+	for i, l := range lr.links {
+		switch {
+		case i == 0 || lr.links[i-1].target != l.target:
+			lr.bases = append(lr.bases, 0)
+			lr.rank[l.sequence] = 1
+		default:
+			lr.rank[l.sequence] = lr.rank[lr.links[i-1].sequence] + 1
+		}
+		lr.group[l.sequence] = uint32(len(lr.bases) - 1)
+	}
+	lr.links = nil
+}
