@@ -102,10 +102,12 @@ func (p *printer) component(r store.Record, s *documents.Selection, zoned bool) 
 	p.buf = append(p.buf, '}')
 }
 
-// scalar prints a stored value: its bytes as they stand.
+// scalar prints a stored value: its bytes as they stand. Ids are not among them: each record knows its own.
 func (p *printer) scalar(begin int, r store.Record, a *contenttypes.Attribute) {
 	p.key(begin, a.Name)
-	if value := r.JSON(a); value != nil {
+	if a.Type == contenttypes.ID {
+		p.buf = strconv.AppendUint(p.buf, r.ID(), 10)
+	} else if value := r.JSON(a); value != nil {
 		p.buf = append(p.buf, value...)
 	} else {
 		p.null()

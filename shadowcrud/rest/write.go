@@ -72,9 +72,9 @@ func (rt *Route) save(w http.ResponseWriter, r *http.Request, c Call, code int, 
 	if err != nil {
 		return err
 	}
-	data, err := documents.ReadData(body)
-	if err != nil {
-		return err
+	data, wrong := documents.ReadData(body)
+	if wrong != nil {
+		return wrong
 	}
 	return rt.do(w, r, c, code, written.Selection, do, documents.Write{
 		Type: rt.Type, DocumentID: c.DocumentID, Data: data, Status: written.Status, Locale: written.Locale, Access: c.Access,
