@@ -1,0 +1,156 @@
+package simulation
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sort"
+	"strings"
+)
+
+// Coverage counts what questions and operations touched. A cell is named "dimension: what".
+type Coverage struct {
+	Hits map[string]int
+}
+
+// NewCoverage returns a Coverage that has every cell a run has to reach, at 0.
+func NewCoverage(quirk Quirks) *Coverage {
+	c := &Coverage{Hits: map[string]int{}}
+	for _, typ := range append(scalarTypes, "id", "documentId", "locale") {
+		for _, op := range operatorsOf(typ, quirk) {
+			c.Hits[testCell(op, typ)] = 0
+		}
+	}
+	for _, s := range []string{"", published, draft, "junk"} {
+		for _, l := range []string{"none", "default", "other", "all", "unknown", "several"} {
+			c.Hits[versionCell(l, s)] = 0
+		}
+	}
+	for dimension, cells := range fixedCells {
+		for _, cell := range cells {
+			c.Hits[dimension+": "+cell] = 0
+		}
+	}
+	for _, kind := range relationKinds {
+		for _, use := range []string{"populate", "write", "filter"} {
+			c.Hits[use+" relation: "+kind] = 0
+		}
+	}
+	if !quirk.NoActions {
+		for _, kind := range []string{"publish", "unpublish", "discard-draft", "restart"} {
+			c.Hits["operation: "+kind] = 0
+		}
+	}
+	return c
+}
+
+var fixedCells = map[string][]string{
+	"populate": {"star", "list", "indexed", "dotted", "true", "1", "false", "count", "fields", "filters", "sort", "nested",
+		"on", "zone star", "localizations", "component", "repeatable", "dynamiczone", "media"},
+	"logic":     {"and", "or", "not", "keys", "not below field", "component", "relation", "null operand", "several operands"},
+	"sort":      {"indexed", "object", "array of objects", "list", "desc", "through relation", "through component"},
+	"fields":    {"list", "indexed", "repeated"},
+	"page":      {"none", "page", "offset", "odd", "without count"},
+	"read":      {"list", "one", "single type", "search", "publicationFilter", "hasPublishedVersion"},
+	"operation": {"create", "update", "delete"},
+	"edit":      {"bare", "list", "set", "connect", "disconnect", "null", "position", "by id"},
+	"write":     {"refused", "missing", "new localization", "draft", "published", "kept component", "new component", "zone"},
+	"publication": {"never-published", "has-published-version", "modified", "unmodified", "never-published-document",
+		"has-published-version-document", "published-without-draft", "published-with-draft"},
+}
+
+var relationKinds = []string{
+	"oneToOne one-way", "oneToMany one-way", "manyToOne one-way", "manyToMany one-way", "manyToMany one-way self",
+	"oneToOne two-way owning", "oneToOne two-way mapped", "manyToOne two-way owning", "oneToMany two-way mapped",
+	"manyToMany two-way owning", "manyToMany two-way mapped", "manyToOne two-way owning self", "oneToMany two-way mapped self",
+	"oneToOne in component", "oneToMany in component", "manyToOne in component", "manyToMany in component",
+}
+
+func testCell(op, typ string) string { return "test: " + op + " × " + typ }
+
+func versionCell(locale, status string) string {
+	if status == "" {
+		status = "no status"
+	}
+	return "version: locale " + locale + " × " + status
+}
+
+// Hit counts a cell.
+func (c *Coverage) Hit(dimension, cell string) { c.Hits[dimension+": "+cell]++ }
+
+// Least returns one of the options whose cells were hit least, so that rare ones come up.
+func (c *Coverage) Least(rng *rand.Rand, options []string, cell func(string) string) string {
+	best, least := "", 0
+	for _, i := range rng.Perm(len(options)) {
+		if n := c.Hits[cell(options[i])]; best == "" || n < least {
+			best, least = options[i], n
+		}
+	}
+	if rng.IntN(3) == 0 {
+		return pick(rng, options)
+	}
+	return best
+}
+
+// Add adds the hits of another run.
+func (c *Coverage) Add(other *Coverage) {
+	for cell, n := range other.Hits {
+		c.Hits[cell] += n
+	}
+}
+
+// Below returns the cells with fewer than n hits.
+func (c *Coverage) Below(n int) []string {
+	var cells []string
+	for cell, hits := range c.Hits {
+		if hits < n {
+			cells = append(cells, fmt.Sprintf("%s (%d)", cell, hits))
+		}
+	}
+	sort.Strings(cells)
+	return cells
+}
+
+// Print writes every cell, a dimension a paragraph.
+func (c *Coverage) Print(out io.Writer) {
+	by := map[string][]string{}
+	for cell, hits := range c.Hits {
+		dimension, name, _ := strings.Cut(cell, ": ")
+		by[dimension] = append(by[dimension], fmt.Sprintf("%s %d", name, hits))
+	}
+	var dimensions []string
+	for d := range by {
+		dimensions = append(dimensions, d)
+	}
+	sort.Strings(dimensions)
+	for _, d := range dimensions {
+		sort.Strings(by[d])
+		fmt.Fprintf(out, "%s (%d cells): %s\n", d, len(by[d]), strings.Join(by[d], ", "))
+	}
+}
+
+var (
+	orderOperators = []string{"", "$eq", "$ne", "$in", "$notIn", "$lt", "$lte", "$gt", "$gte", "$between", "$null", "$notNull"}
+	caseOperators  = []string{"$eqi", "$nei"}
+	likeOperators  = []string{
+		"$contains", "$containsi", "$notContains", "$notContainsi", "$startsWith", "$startsWithi", "$endsWith", "$endsWithi",
+	}
+)
+
+// operatorsOf returns what may be asked of a type.
+func operatorsOf(typ string, quirk Quirks) []string {
+	switch typ {
+	case "password":
+		return nil
+	case "blocks":
+		return []string{"$null", "$notNull"}
+	case "boolean", "datetime":
+		if quirk.NumbersAsSQL {
+			return orderOperators
+		}
+	case "id":
+		return orderOperators
+	}
+	all := append(append([]string{}, orderOperators...), caseOperators...)
+	return append(all, likeOperators...)
+}

@@ -1,0 +1,14 @@
+// Package simulation compares a running server with an evaluator that knows nothing of how servers are made.
+//
+// From a seed it makes a Model (content-types with every kind of attribute and relation, written as a project directory),
+// then random operations: creates, updates, deletes, publications, restarts, and questions in the REST query language.
+// Each goes over HTTP to the server, and to a World: lists of documents and links in memory, searched from end to end. What
+// the two answer must be equal; only what the server chooses (ids, documentIds, times) is taken over from its first answer.
+// A Coverage counts which operators, types, relations and versions were touched, and steers towards those that were not.
+//
+// A Difference names the seed and the request; Shrink drops operations that it does not need.
+//
+// The files, in the order in which they are best read: model.go and content.go (what there is), world.go, write.go and
+// relate.go (what writes do to it), question.go, evaluate.go and show.go (what reads answer), asker.go, populator.go and
+// operator.go (what is chosen at random), compare.go, coverage.go, run.go.
+package simulation

@@ -1,0 +1,531 @@
+package simulation
+
+import (
+	"bytes"
+	"math"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Evaluate returns the status and the body that answer q. Every question is answered by looking at all rows.
+func (w *World) Evaluate(q *Question) (int, any) {
+	if q.Number != 0 || q.Type.Single {
+		return w.one(q)
+	}
+	rows := w.list(q)
+	from, to := q.Page.bounds(len(rows))
+	data := []any{}
+	for _, r := range rows[from:to] {
+		data = append(data, w.show(r, q.view(), q.Fields, q.Populate))
+	}
+	return 200, map[string]any{"data": data, "meta": map[string]any{"pagination": q.Page.meta(len(rows))}}
+}
+
+func (w *World) one(q *Question) (int, any) {
+	if len(q.Locale) > 1 && q.Type.Localized {
+		return 400, nil
+	}
+	d := w.Document(q.Number)
+	if q.Type.Single {
+		d = w.Single(q.Type)
+	}
+	if d == nil || q.Type.Localized && len(q.Locale) == 1 && q.Locale[0] == "*" && !asksLocale(q.Filter) {
+		return 404, nil
+	}
+	for _, r := range w.list(q) {
+		if r.Doc == d {
+			return 200, map[string]any{"data": w.show(r, q.view(), q.Fields, q.Populate), "meta": map[string]any{}}
+		}
+	}
+	return 404, nil
+}
+
+// status is the version that is read.
+func (q *Question) status() string {
+	if q.Status == "" || q.Status == published {
+		return published
+	}
+	return draft
+}
+
+// A view is which versions an answer shows: those of the status, and of them those in a state of publication.
+type view struct{ status, publication string }
+
+func (q *Question) view() view { return view{q.status(), q.publication()} }
+
+// list returns all rows that q asks for, in order.
+func (w *World) list(q *Question) []*Row {
+	var rows []*Row
+	for _, r := range w.rows(q.Type) {
+		if (!q.Type.Drafts || r.Status == q.status()) && w.inLocale(q, r) && w.matches(q, r) {
+			rows = append(rows, r)
+		}
+	}
+	sort.SliceStable(rows, func(i, j int) bool { return rows[i].id() < rows[j].id() })
+	w.order(rows, q.Sort, q.status())
+	return rows
+}
+
+func (w *World) inLocale(q *Question, r *Row) bool {
+	if !q.Type.Localized || asksLocale(q.Filter) {
+		return true
+	}
+	if len(q.Locale) == 0 || len(q.Locale) == 1 && q.Locale[0] == "" {
+		return r.Locale == w.Model.Locales[0]
+	}
+	return indexOf(q.Locale, r.Locale) >= 0 || len(q.Locale) == 1 && q.Locale[0] == "*"
+}
+
+// asksLocale reports whether a filter has a condition on locale at its top.
+func asksLocale(f *Filter) bool {
+	if f == nil {
+		return false
+	}
+	if f.Op == "test" {
+		return f.Attr.Type == "locale"
+	}
+	if f.Op == "and" && f.Implicit {
+		for _, x := range f.Of {
+			if asksLocale(x) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w *World) matches(q *Question, r *Row) bool {
+	return (q.Filter == nil || w.holds(q.Filter, place{row: r, status: q.status()}, false)) &&
+		(!q.Type.Drafts || r.inPublication(q.publication())) && (q.Search == "" || w.found(r, q.Search))
+}
+
+func (q *Question) publication() string {
+	switch {
+	case q.Publication != "":
+		return q.Publication
+	case q.HasVersion == "true":
+		return "has-published-version-document"
+	case q.HasVersion == "false":
+		return "never-published-document"
+	}
+	return ""
+}
+
+// inPublication tells the states of publication apart.
+func (r *Row) inPublication(state string) bool {
+	d := r.Doc.Row(r.Locale, draft)
+	p := r.Doc.Row(r.Locale, published)
+	anywhere := false
+	for _, x := range r.Doc.Rows {
+		anywhere = anywhere || x.Status == published
+	}
+	switch state {
+	case "never-published":
+		return p == nil
+	case "has-published-version":
+		return p != nil
+	case "modified":
+		return d != nil && p != nil && d.Updated.text() > p.Updated.text()
+	case "unmodified":
+		return d != nil && p != nil && d.Updated.text() <= p.Updated.text()
+	case "never-published-document":
+		return !anywhere
+	case "has-published-version-document":
+		return anywhere
+	case "published-without-draft":
+		return r.Status == published && d == nil
+	case "published-with-draft":
+		return r.Status == published && d != nil
+	}
+	return true
+}
+
+func (g *Given) text() string {
+	s, _ := g.Value.(string)
+	return s
+}
+
+// found searches a row for a text.
+func (w *World) found(r *Row, text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	numeric := err == nil
+	for _, a := range r.Doc.Type.Attributes {
+		v := r.value(a.Name)
+		if v == nil || a.Private {
+			continue
+		}
+		switch a.Type {
+		case "id", "integer", "biginteger", "float", "decimal":
+			if !numeric {
+				continue
+			}
+		case "string", "text", "richtext", "uid", "email", "enumeration", "documentId":
+		default:
+			continue
+		}
+		if strings.Contains(textOf(v), text) || !w.Quirk.SearchLeaks && strings.Contains(fold(textOf(v)), fold(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// A place is what a filter looks at: a row, a component in one, or nothing, where the outer join found no target.
+type place struct {
+	row    *Row
+	item   *Item
+	status string
+}
+
+func (p place) value(name string) any {
+	switch {
+	case p.item != nil:
+		return p.item.value(name)
+	case p.row != nil:
+		return p.row.value(name)
+	}
+	return nil
+}
+
+// value returns a scalar of a row, system attributes included.
+func (r *Row) value(name string) any {
+	given := map[string]*Given{"id": r.ID, "documentId": r.Doc.ID, "createdAt": r.Created, "updatedAt": r.Updated, "publishedAt": r.Published}
+	if g, ok := given[name]; ok {
+		if g == nil {
+			return nil
+		}
+		return g.Value
+	}
+	if name == "locale" {
+		return r.Locale
+	}
+	return r.Fields[name]
+}
+
+func (r *Row) id() float64 {
+	f, _ := r.ID.Value.(float64)
+	return f
+}
+
+func (it *Item) value(name string) any {
+	if name == "id" {
+		return it.ID.Value
+	}
+	return it.Fields[name]
+}
+
+// targets returns where an attribute leads.
+func (w *World) targets(p place, a *Attribute) []place {
+	var list []place
+	switch {
+	case p.item == nil && p.row == nil:
+	case a.Type == "component" || a.Type == "dynamiczone":
+		items := map[string][]*Item{}
+		if p.item != nil {
+			items = p.item.Items
+		} else {
+			items = p.row.Items
+		}
+		for _, it := range items[a.Name] {
+			list = append(list, place{row: p.row, item: it, status: p.status})
+		}
+	case a.Type == "localizations":
+		for _, r := range p.row.Doc.Rows {
+			if r.Status == p.row.Status && r.Locale != p.row.Locale {
+				list = append(list, place{row: r, status: p.status})
+			}
+		}
+		sort.Slice(list, func(i, j int) bool { return list[i].row.id() < list[j].row.id() })
+	case a.Type == "relation":
+		for _, r := range w.related(p, a) {
+			list = append(list, place{row: r, status: p.status})
+		}
+	}
+	return list
+}
+
+// related returns the versions that are shown under a relation.
+func (w *World) related(p place, a *Attribute) []*Row {
+	var ends []End
+	if p.item != nil {
+		ends = p.item.Ends[a.Name]
+	} else {
+		ends = w.Ends(a, p.row.end(), plane(a, p.status))
+	}
+	var rows []*Row
+	for _, e := range ends {
+		if r := e.Doc.Row(e.Locale, p.status); r != nil {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// holds reports whether f, or with negated its negation, is true for some choice of targets. Unknown is never true.
+func (w *World) holds(f *Filter, p place, negated bool) bool {
+	switch f.Op {
+	case "not":
+		return w.holds(f.Of[0], p, !negated)
+	case "and", "or":
+		all := (f.Op == "and") != negated
+		for _, x := range f.Of {
+			if w.holds(x, p, negated) != all {
+				return !all
+			}
+		}
+		return all
+	case "into":
+		targets := w.targets(p, f.Attr)
+		if len(targets) == 0 {
+			targets = []place{{status: p.status}}
+		}
+		for _, t := range targets {
+			if w.holds(f.Of[0], t, negated) {
+				return true
+			}
+		}
+		return false
+	}
+	name := f.Attr.Name
+	if f.Attr.Type == "self" {
+		name = "id"
+	}
+	t := w.test(f, p.value(name))
+	if f.Not != negated {
+		return t == no
+	}
+	return t == yes
+}
+
+// truth is the three-valued logic of SQL.
+type truth int
+
+const (
+	no truth = iota
+	yes
+	unknown
+)
+
+func is(b bool) truth {
+	if b {
+		return yes
+	}
+	return no
+}
+
+func (t truth) not() truth {
+	switch t {
+	case yes:
+		return no
+	case no:
+		return yes
+	}
+	return unknown
+}
+
+func (w *World) test(f *Filter, v any) truth {
+	var operands []Operand
+	for _, o := range f.Operands {
+		operands = append(operands, w.resolve(o))
+	}
+	first := operands[0]
+	switch f.Operator {
+	case "$null", "$notNull":
+		return is((v == nil) == (first.Value.(bool) == (f.Operator == "$null")))
+	case "", "$eq", "$in":
+		if first.Null && f.Operator != "$in" {
+			return is(v == nil)
+		}
+		return oneOf(v, operands)
+	case "$notIn":
+		return oneOf(v, operands).not()
+	case "$ne":
+		if first.Null {
+			return is(v != nil)
+		}
+		return oneOf(v, operands).not()
+	}
+	for _, o := range operands {
+		if o.Null {
+			return unknown
+		}
+	}
+	if v == nil {
+		return unknown
+	}
+	switch f.Operator {
+	case "$eqi":
+		return is(fold(textOf(v)) == fold(textOf(first.Value)))
+	case "$nei":
+		return is(fold(textOf(v)) != fold(textOf(first.Value)))
+	case "$lt":
+		return is(compare(v, first.Value) < 0)
+	case "$lte":
+		return is(compare(v, first.Value) <= 0)
+	case "$gt":
+		return is(compare(v, first.Value) > 0)
+	case "$gte":
+		return is(compare(v, first.Value) >= 0)
+	case "$between":
+		return is(compare(v, first.Value) >= 0 && compare(v, operands[1].Value) <= 0)
+	}
+	return like(f.Operator, textOf(v), first.Text)
+}
+
+func oneOf(v any, operands []Operand) truth {
+	if v == nil {
+		return unknown
+	}
+	result := no
+	for _, o := range operands {
+		if o.Null {
+			result = unknown
+		} else if compare(v, o.Value) == 0 {
+			return yes
+		}
+	}
+	return result
+}
+
+func like(op, v, text string) truth {
+	if base, ok := strings.CutSuffix(op, "i"); ok {
+		op, v, text = base, fold(v), fold(text)
+	}
+	switch op {
+	case "$contains":
+		return is(strings.Contains(v, text))
+	case "$notContains":
+		return is(!strings.Contains(v, text))
+	case "$startsWith":
+		return is(strings.HasPrefix(v, text))
+	case "$endsWith":
+		return is(strings.HasSuffix(v, text))
+	}
+	panic("no operator " + op)
+}
+
+// fold removes the difference of upper and lower case.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, s)
+}
+
+// textOf is the text form that searches and $contains look at.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case JSONText:
+		return string(v)
+	case bool:
+		return strconv.FormatBool(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return ""
+}
+
+// compare orders two values of one type; texts by bytes.
+func compare(a, b any) int {
+	switch a := a.(type) {
+	case float64:
+		return sign(a - b.(float64))
+	case int64:
+		b := b.(int64)
+		return map[bool]int{true: 1}[a > b] - map[bool]int{true: 1}[a < b]
+	case bool:
+		n := map[bool]int{true: 1}
+		return n[a] - n[b.(bool)]
+	}
+	return bytes.Compare([]byte(textOf(a)), []byte(textOf(b)))
+}
+
+func sign(f float64) int {
+	switch {
+	case math.Signbit(f) && f != 0:
+		return -1
+	case f > 0:
+		return 1
+	}
+	return 0
+}
+
+// order sorts rows by keys, leaving ties as they are.
+func (w *World) order(rows []*Row, keys []SortKey, status string) {
+	sort.SliceStable(rows, func(i, j int) bool {
+		for _, k := range keys {
+			c := nullsFirst(w.sortValue(rows[i], k, status), w.sortValue(rows[j], k, status))
+			if k.Desc {
+				c = -c
+			}
+			if c != 0 {
+				return c < 0
+			}
+		}
+		return false
+	})
+}
+
+func nullsFirst(a, b any) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	}
+	return compare(a, b)
+}
+
+// sortValue is the least (descending: the greatest) value at the end of a path.
+func (w *World) sortValue(r *Row, k SortKey, status string) any {
+	at := []place{{row: r, status: status}}
+	for _, a := range k.Path[:len(k.Path)-1] {
+		var next []place
+		for _, p := range at {
+			targets := w.targets(p, a)
+			if len(targets) == 0 {
+				targets = []place{{status: status}}
+			}
+			next = append(next, targets...)
+		}
+		at = next
+	}
+	name := k.Path[len(k.Path)-1].Name
+	best := at[0].value(name)
+	for _, p := range at[1:] {
+		c := nullsFirst(p.value(name), best)
+		if k.Desc && c > 0 || !k.Desc && c < 0 {
+			best = p.value(name)
+		}
+	}
+	return best
+}
+
+// bounds returns which rows a page shows.
+func (p Page) bounds(total int) (from, to int) {
+	from = p.Start
+	if !p.ByOffset {
+		from = (p.Page - 1) * p.Size
+	}
+	from = min(from, total)
+	return from, min(from+p.Size, total)
+}
+
+func (p Page) meta(total int) map[string]any {
+	m := map[string]any{"page": float64(p.Page), "pageSize": float64(p.Size)}
+	if p.ByOffset {
+		m = map[string]any{"start": float64(p.Start), "limit": float64(p.Size)}
+	}
+	if p.WithCount {
+		m["total"] = float64(total)
+		if !p.ByOffset {
+			m["pageCount"] = float64((total + p.Size - 1) / p.Size)
+		}
+	}
+	return m
+}

@@ -1,0 +1,229 @@
+package simulation
+
+import "fmt"
+
+// An Operation is one thing done to the server and to the World alike. It names documents and components by number, so that
+// it keeps its meaning when operations before it are dropped.
+type Operation struct {
+	Kind   string // create, update, delete, publish, unpublish, discard-draft, restart, ask
+	Type   *Type
+	Number int    // the document
+	Locale string // as sent; "" is the default one
+	Status string // as sent; "" publishes
+	Data   []Field
+	Ask    *Question
+}
+
+// A Field is one key of a body. Value is nil (null), a Literal, []*NewItem, *NewItem or *Edit.
+type Field struct {
+	Attr  *Attribute
+	Value any
+}
+
+// A NewItem is a component in a body: a new one, or with Keep the change of the one of that number.
+type NewItem struct {
+	Number    int
+	Keep      int
+	Component *Component
+	Zone      bool
+	Fields    []Field
+}
+
+// An Edit is what a body says about a relation. Form is bare (one value), list, set, or change (connect and disconnect).
+type Edit struct {
+	Form       string
+	Set        []Target
+	Connect    []Target
+	Disconnect []Target
+}
+
+// A Target names a document in an Edit.
+type Target struct {
+	Number  int
+	Locale  string // written only where the source has no locales and the target has
+	ByID    bool   // by numeric id instead of documentId
+	Wrapped bool   // {documentId: …} instead of the bare word
+	Place   string // start, end, before, after or nothing
+	Next    int    // the document that before and after mean
+}
+
+// path returns the URL path of an operation.
+func (op *Operation) path(w *World) string {
+	p := "/api/" + op.Type.Plural
+	if op.Type.Single {
+		p = "/api/" + op.Type.Singular
+	} else if op.Kind != "create" {
+		p += "/" + w.documentID(op.Number)
+	}
+	switch op.Kind {
+	case "publish", "unpublish", "discard-draft":
+		p += "/actions/" + op.Kind
+	}
+	sep := "?"
+	for _, kv := range [][2]string{{"locale", op.Locale}, {"status", op.Status}} {
+		if kv[1] != "" {
+			p += sep + kv[0] + "=" + kv[1]
+			sep = "&"
+		}
+	}
+	return p
+}
+
+// method returns the HTTP method of an operation.
+func (op *Operation) method() string {
+	switch op.Kind {
+	case "update":
+		return "PUT"
+	case "delete":
+		return "DELETE"
+	case "ask":
+		return "GET"
+	}
+	if op.Kind == "create" && op.Type.Single {
+		return "PUT"
+	}
+	return "POST"
+}
+
+// body returns the data object as encoding/json takes it.
+func (op *Operation) body(w *World) map[string]any { return w.fields(op.Data) }
+
+func (w *World) fields(fields []Field) map[string]any {
+	out := map[string]any{}
+	for _, f := range fields {
+		switch v := f.Value.(type) {
+		case nil:
+			out[f.Attr.Name] = nil
+		case Literal:
+			out[f.Attr.Name] = v.Send
+		case *NewItem:
+			out[f.Attr.Name] = w.item(v)
+		case []*NewItem:
+			list := []any{}
+			for _, it := range v {
+				list = append(list, w.item(it))
+			}
+			out[f.Attr.Name] = list
+		case *Edit:
+			out[f.Attr.Name] = w.edit(f.Attr, v)
+		}
+	}
+	return out
+}
+
+func (w *World) item(it *NewItem) map[string]any {
+	out := w.fields(it.Fields)
+	if it.Keep != 0 {
+		if old := w.Item(it.Keep); old != nil {
+			out["id"] = old.ID.Value
+		}
+	}
+	if it.Zone {
+		out["__component"] = it.Component.UID
+	}
+	return out
+}
+
+func (w *World) edit(a *Attribute, e *Edit) any {
+	set := []any{}
+	for _, t := range e.Set {
+		set = append(set, w.target(a, t))
+	}
+	switch e.Form {
+	case "bare":
+		return set[0]
+	case "list":
+		return set
+	case "set":
+		return map[string]any{"set": set}
+	}
+	out := map[string]any{}
+	for word, targets := range map[string][]Target{"connect": e.Connect, "disconnect": e.Disconnect} {
+		var list []any
+		for _, t := range targets {
+			list = append(list, w.target(a, t))
+		}
+		if len(list) > 0 {
+			out[word] = list
+		}
+	}
+	return out
+}
+
+func (w *World) target(a *Attribute, t Target) any {
+	if d := w.Document(t.Number); t.ByID && d != nil {
+		id := d.Rows[0].ID.Value
+		if t.Wrapped {
+			return map[string]any{"id": id}
+		}
+		return id
+	}
+	id := w.documentID(t.Number)
+	if !t.Wrapped && t.Locale == "" && t.Place == "" {
+		return id
+	}
+	out := map[string]any{"documentId": id}
+	if t.Locale != "" {
+		out["locale"] = t.Locale
+	}
+	switch t.Place {
+	case "start", "end":
+		out["position"] = map[string]any{t.Place: true}
+	case "before", "after":
+		out["position"] = map[string]any{t.Place: w.documentID(t.Next)}
+	}
+	return out
+}
+
+// documentID returns the documentId of a document, deleted or not, and a word that is none when it was never made.
+func (w *World) documentID(number int) string {
+	for _, d := range w.Docs {
+		if d.Number == number {
+			if s, ok := d.ID.Value.(string); ok {
+				return s
+			}
+		}
+	}
+	return "nosuchdocumentnosuchdocu"
+}
+
+// Item returns the component with that number, in a draft or in a row of a type without drafts.
+func (w *World) Item(number int) *Item {
+	for _, d := range w.Docs {
+		for _, r := range d.Rows {
+			if it := findItem(r.Items, number); it != nil {
+				return it
+			}
+		}
+	}
+	return nil
+}
+
+func findItem(all map[string][]*Item, number int) *Item {
+	for _, items := range all {
+		for _, it := range items {
+			if it.Number == number {
+				return it
+			}
+			if in := findItem(it.Items, number); in != nil {
+				return in
+			}
+		}
+	}
+	return nil
+}
+
+// String describes an operation as a person would repeat it.
+func (op *Operation) describe(w *World) string {
+	switch op.Kind {
+	case "restart":
+		return "restart"
+	case "ask":
+		return "GET " + op.Ask.Path(w)
+	}
+	s := op.method() + " " + op.path(w)
+	if op.Kind == "create" || op.Kind == "update" {
+		s += " " + jsonOf(map[string]any{"data": op.body(w)})
+	}
+	return fmt.Sprintf("%s  (document %d)", s, op.Number)
+}

@@ -1,0 +1,55 @@
+package simulation
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+)
+
+var (
+	reference      = flag.String("reference", "", "command that serves PROJECT on PORT and prints {base, tokens}: compares it with the evaluator")
+	referencePort  = flag.String("reference-port", "18461", "port of the reference")
+	referenceSeeds = flag.Uint64("reference-seeds", 5, "models that the reference is asked about")
+	firstSeed      = flag.Uint64("seed", 1, "first seed")
+	printCoverage  = flag.Bool("coverage", false, "print what was covered")
+	operations     = flag.Int("operations", 400, "operations a seed")
+)
+
+// still is a host that does not restart.
+type still struct{ *Server }
+
+func (still) Restart() error { return nil }
+
+// TestReference compares the evaluator with a server that it was not written for, to show that it tells the truth.
+func TestReference(t *testing.T) {
+	if *reference == "" {
+		t.Skip("no -reference")
+	}
+	cover, asked := NewCoverage(ReferenceQuirks), 0
+	for seed := *firstSeed; seed < *firstSeed+*referenceSeeds; seed++ {
+		model := ModelOf(seed, ReferenceQuirks)
+		dir := t.TempDir()
+		if err := WriteProject(dir, model); err != nil {
+			t.Fatal(err)
+		}
+		server, err := StartServer(append(strings.Fields(*reference), dir, *referencePort)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := NewRun(seed, ReferenceQuirks, model, cover, still{server})
+		if err := run.Random(*operations); err != nil {
+			t.Errorf("%v", err)
+			if os.Getenv("STORY") != "" {
+				t.Log("\n" + Story(run.Done, run.world))
+			}
+			t.Log(server.log.String())
+		}
+		asked += run.Asked
+		server.Stop()
+	}
+	t.Logf("%d questions", asked)
+	if *printCoverage {
+		cover.Print(os.Stdout)
+	}
+}

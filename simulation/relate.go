@@ -1,0 +1,132 @@
+package simulation
+
+// linkable reports whether every target that data names exists in the localization that would be joined.
+func (w *World) linkable(data []Field, t *Type, locale string) bool {
+	for _, f := range data {
+		switch v := f.Value.(type) {
+		case *NewItem:
+			if !w.linkable(v.Fields, t, locale) {
+				return false
+			}
+		case []*NewItem:
+			for _, it := range v {
+				if !w.linkable(it.Fields, t, locale) {
+					return false
+				}
+			}
+		case *Edit:
+			for _, list := range [][]Target{v.Set, v.Connect, v.Disconnect} {
+				for _, target := range list {
+					if _, ok := w.end(f.Attr, target, t, locale); !ok {
+						return false
+					}
+					if target.Next != 0 && w.Document(target.Next) == nil {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+// end returns what a target of a means when it is written in a document of type t and locale.
+func (w *World) end(a *Attribute, target Target, t *Type, locale string) (End, bool) {
+	d := w.Document(target.Number)
+	if d == nil {
+		return End{}, false
+	}
+	e := End{Doc: d}
+	if d.Type.Localized {
+		e.Locale = locale
+		if !t.Localized {
+			e.Locale = w.locale(d.Type, target.Locale)
+		}
+		if d.Row(e.Locale, draft) == nil {
+			return End{}, false
+		}
+	}
+	return e, true
+}
+
+// relate carries out what data says about relations of row and of its components.
+func (w *World) relate(row *Row, data []Field) {
+	for _, f := range data {
+		if f.Attr.Type != "relation" {
+			continue
+		}
+		for _, p := range planes(f.Attr, row.Doc.Type, row.Status) {
+			before := w.Ends(f.Attr, row.end(), p)
+			w.SetEnds(f.Attr, row.end(), p, w.edited(f, before, row))
+		}
+	}
+	w.relateItems(row, row.Items, data)
+}
+
+func (w *World) relateItems(row *Row, all map[string][]*Item, data []Field) {
+	for _, f := range data {
+		var wanted []*NewItem
+		switch v := f.Value.(type) {
+		case *NewItem:
+			wanted = []*NewItem{v}
+		case []*NewItem:
+			wanted = v
+		}
+		for i, n := range wanted {
+			it := all[f.Attr.Name][i]
+			for _, g := range n.Fields {
+				if g.Attr.Type == "relation" {
+					list := w.edited(g, it.Ends[g.Attr.Name], row)
+					if !g.Attr.toMany() && len(list) > 1 {
+						list = list[len(list)-1:]
+					}
+					it.Ends[g.Attr.Name] = list
+				}
+			}
+			w.relateItems(row, it.Items, n.Fields)
+		}
+	}
+}
+
+// edited returns the targets after an edit.
+func (w *World) edited(f Field, before []End, row *Row) []End {
+	end := func(t Target) End {
+		e, _ := w.end(f.Attr, t, row.Doc.Type, row.Locale)
+		return e
+	}
+	edit, _ := f.Value.(*Edit)
+	if edit == nil { // null
+		return nil
+	}
+	if edit.Form != "change" {
+		var list []End
+		for _, t := range edit.Set {
+			if e := end(t); indexOf(list, e) < 0 {
+				list = append(list, e)
+			}
+		}
+		return list
+	}
+	list := append([]End(nil), before...)
+	for _, t := range edit.Disconnect {
+		list = without(list, end(t))
+	}
+	for _, t := range edit.Connect {
+		e := end(t)
+		list = without(list, e)
+		at := len(list)
+		switch t.Place {
+		case "start":
+			at = 0
+		case "before", "after":
+			next := end(Target{Number: t.Next, Locale: t.Locale})
+			if at = indexOf(list, next); at < 0 {
+				at = len(list)
+			} else if t.Place == "after" {
+				at++
+			}
+		}
+		list = append(list[:at:at], append([]End{e}, list[at:]...)...)
+	}
+	return list
+}

@@ -1,0 +1,238 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// A Run puts random operations to a server and to a World and compares what they answer.
+type Run struct {
+	Seed   uint64
+	Quirk  Quirks
+	Model  *Model
+	Cover  *Coverage
+	Done   []*Operation
+	Writes int
+	Asked  int
+
+	server Host
+	world  *World
+}
+
+// A Host is a server of a model's project that can be restarted.
+type Host interface {
+	Do(method, path string, body any) (int, any, error)
+	Restart() error
+}
+
+// A Difference is where server and evaluator part.
+type Difference struct {
+	Seed     uint64
+	Index    int // operations before it
+	Request  string
+	Where    string
+	Expected string
+	Got      string
+}
+
+func (d *Difference) Error() string {
+	return fmt.Sprintf("seed %d, after %d operations\n%s\n%s\nexpected %s\ngot      %s", d.Seed, d.Index, d.Request, d.Where, d.Expected, d.Got)
+}
+
+// ModelOf returns the model of a seed.
+func ModelOf(seed uint64, quirk Quirks) *Model {
+	return RandomModel(rand.New(rand.NewPCG(seed, 1)), quirk)
+}
+
+// NewRun returns the run of a seed against a fresh server of ModelOf(seed).
+func NewRun(seed uint64, quirk Quirks, model *Model, cover *Coverage, server Host) *Run {
+	return &Run{Seed: seed, Quirk: quirk, Model: model, Cover: cover, server: server, world: &World{Model: model, Quirk: quirk}}
+}
+
+// Random does n random operations. The error is a *Difference, or says that the server could not be reached.
+func (r *Run) Random(n int) error {
+	o := &operator{asker: asker{rng: rand.New(rand.NewPCG(r.Seed, 2)), world: r.world, quirk: r.Quirk, cover: r.Cover}}
+	for range n {
+		op := o.Operation()
+		r.Done = append(r.Done, op)
+		if err := r.do(op, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Replay does given operations.
+func (r *Run) Replay(ops []*Operation) error {
+	o := &operator{asker: asker{world: r.world, quirk: r.Quirk, cover: NewCoverage(r.Quirk)}}
+	for _, op := range ops {
+		r.Done = append(r.Done, op)
+		if err := r.do(op, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Run) do(op *Operation, o *operator) error {
+	switch op.Kind {
+	case "restart":
+		o.cover.Hit("operation", "restart")
+		return r.server.Restart()
+	case "ask":
+		r.Asked++
+		return r.ask(op.Ask)
+	}
+	r.Writes++
+	return r.write(op, o)
+}
+
+// ask puts one question.
+func (r *Run) ask(q *Question) error {
+	path := q.Path(r.world)
+	status, got, err := r.server.Do("GET", path, nil)
+	if err != nil {
+		return err
+	}
+	wantStatus, want := r.world.Evaluate(q)
+	return r.compare("GET "+path, wantStatus, want, status, got)
+}
+
+func (r *Run) compare(request string, wantStatus int, want any, status int, got any) error {
+	where := ""
+	switch {
+	case wantStatus != status:
+		where = fmt.Sprintf("status: wanted %d, got %d", wantStatus, status)
+	case want != nil:
+		where = difference("", want, got)
+	}
+	if where == "" {
+		return nil
+	}
+	return &Difference{r.Seed, len(r.Done) - 1, request, where, printed(want), printed(got)}
+}
+
+// write does one write and reads all versions of its document back.
+func (r *Run) write(op *Operation, o *operator) error {
+	var body any
+	if op.Kind == "create" || op.Kind == "update" {
+		body = map[string]any{"data": op.body(r.world)}
+	}
+	request := op.method() + " " + op.path(r.world)
+	status, got, err := r.server.Do(op.method(), op.path(r.world), body)
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		request += " " + jsonOf(body)
+	}
+	wasThere := r.there(op)
+	out := r.world.Apply(op)
+	o.countWrite(op, out, wasThere)
+	var want any
+	if out.Row != nil && body != nil {
+		want = map[string]any{"data": r.world.show(out.Row, view{status: out.Row.Status}, nil, nil), "meta": map[string]any{}}
+	}
+	if err := r.compare(request, out.Status, want, status, got); err != nil {
+		return err
+	}
+	err = r.readBack(op, body != nil && out.Row != nil && out.Row.Status == draft)
+	if d, ok := err.(*Difference); ok {
+		d.Request = request + "\nthen " + d.Request
+	}
+	return err
+}
+
+func (r *Run) there(op *Operation) bool {
+	d := r.world.Document(op.Number)
+	return d != nil && d.Row(r.world.locale(op.Type, op.Locale), draft) != nil
+}
+
+// readBack compares every version of the document of a write, with all that is in it.
+func (r *Run) readBack(op *Operation, saved bool) error {
+	doc := r.world.Document(op.Number)
+	if op.Type.Single {
+		doc = r.world.Single(op.Type)
+	}
+	if doc == nil {
+		return nil
+	}
+	for _, status := range []string{draft, published} {
+		for _, locale := range r.Model.Locales {
+			if !op.Type.Localized && locale != r.Model.Locales[0] {
+				continue
+			}
+			q := &Question{Type: op.Type, Number: doc.Number, Status: status, Locale: []string{locale}, Populate: everything(op.Type.Attributes)}
+			if doc.Row(locale, status) == nil {
+				q.Populate = nil
+			}
+			if err := r.ask(q); err != nil {
+				return err
+			}
+		}
+	}
+	if row := doc.Row(r.world.locale(op.Type, op.Locale), draft); saved && row != nil {
+		if pub := doc.Row(row.Locale, published); pub != nil && pub.Updated.text() >= row.Updated.text() {
+			return &Difference{r.Seed, len(r.Done) - 1, "", "a draft was saved and is not newer than the published row", pub.Updated.text(), row.Updated.text()}
+		}
+	}
+	return nil
+}
+
+// everything shows all relations by documentId and all components to their depth.
+func everything(attrs []*Attribute) *Populate {
+	p := &Populate{Form: "object"}
+	for _, a := range attrs {
+		it := &Populated{Attr: a, Form: "options"}
+		switch a.Type {
+		case "relation":
+			it.Fields = []string{"documentId"}
+		case "media":
+			it.Form = "true"
+		case "component":
+			if it.Populate = everything(a.Component.Attributes); it.Populate == nil {
+				it.Form = "true"
+			}
+		case "dynamiczone":
+			for _, c := range a.Components {
+				it.On = append(it.On, &Variant{Component: c, Populate: everything(c.Attributes)})
+			}
+		default:
+			continue
+		}
+		p.Items = append(p.Items, it)
+	}
+	if len(p.Items) == 0 {
+		return nil
+	}
+	return p
+}
+
+// Shrink drops operations as long as the difference stays. again starts a run on a fresh server. It tries at most tries times.
+func Shrink(ops []*Operation, tries int, again func(ops []*Operation) error) []*Operation {
+	for size := len(ops) / 2; size > 0 && tries > 0; {
+		smaller := false
+		for at := 0; at+size < len(ops) && tries > 0; tries-- {
+			fewer := append(append([]*Operation{}, ops[:at]...), ops[at+size:]...)
+			if _, differs := again(fewer).(*Difference); differs {
+				ops, smaller = fewer, true
+			} else {
+				at += size
+			}
+		}
+		if !smaller || size > len(ops)/2 {
+			size /= 2
+		}
+	}
+	return ops
+}
+
+// Story tells operations one a line, as a person would repeat them. w must be the world after them.
+func Story(ops []*Operation, w *World) string {
+	var lines []string
+	for _, op := range ops {
+		lines = append(lines, op.describe(w))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,405 @@
+package simulation
+
+import "unicode/utf16"
+
+// An Outcome is what the World expects of a write: the HTTP status and the row in the answer.
+type Outcome struct {
+	Status int
+	Row    *Row
+}
+
+var (
+	refused = Outcome{Status: 400}
+	missing = Outcome{Status: 404}
+)
+
+// Apply carries out a write and says what the server must answer. A write that is refused changes nothing.
+func (w *World) Apply(op *Operation) Outcome {
+	doc := w.Document(op.Number)
+	if op.Type.Single {
+		doc = w.Single(op.Type)
+	}
+	locale := w.locale(op.Type, op.Locale)
+	switch op.Kind {
+	case "create", "update":
+		return w.save(op, doc, locale)
+	case "delete":
+		return w.delete(doc, op)
+	}
+	if doc == nil || doc.Row(locale, draft) == nil {
+		return missing
+	}
+	switch op.Kind {
+	case "publish":
+		row := doc.Row(locale, draft)
+		if !w.valid(row) {
+			return refused
+		}
+		row.Updated = &Given{Kind: "time"}
+		return Outcome{200, w.publish(row)}
+	case "unpublish":
+		return w.unpublish(doc, locale)
+	}
+	return w.discard(doc, locale)
+}
+
+func (w *World) locale(t *Type, locale string) string {
+	switch {
+	case !t.Localized:
+		return ""
+	case locale == "":
+		return w.Model.Locales[0]
+	}
+	return locale
+}
+
+// save creates or updates a document in one localization.
+func (w *World) save(op *Operation, doc *Document, locale string) Outcome {
+	status := 200
+	isNew := doc == nil
+	if isNew {
+		if op.Kind == "update" {
+			return missing
+		}
+		if !op.Type.Single {
+			status = 201
+		}
+		doc = &Document{Number: op.Number, Type: op.Type, ID: &Given{Kind: "documentId"}}
+	}
+	if locale == "*" {
+		return refused
+	}
+	version := published
+	if op.Type.Drafts {
+		version = draft
+	}
+	old := doc.Row(locale, version)
+	var row *Row
+	if old == nil {
+		row = w.localization(doc, locale, version)
+	} else {
+		row = old.copy(true)
+	}
+	publishing := op.Status == "" || op.Status == published
+	if !w.assign(row.Fields, row.Items, op.Data, old == nil) || !w.linkable(op.Data, op.Type, locale) ||
+		(version == published || publishing) && !w.valid(row) {
+		return refused
+	}
+	row.Updated = &Given{Kind: "time"}
+	if version == published {
+		row.Published = &Given{Kind: "time"}
+	}
+	if isNew {
+		w.Docs = append(w.Docs, doc)
+	}
+	doc.put(row)
+	w.relate(row, op.Data)
+	w.share(row, !publishing || version == published || !w.Quirk.SyncsPublishedOnly)
+	if version == draft && publishing {
+		row = w.publish(row)
+	}
+	return Outcome{status, row}
+}
+
+// localization returns a new row with defaults, and what the document's other rows of the version share.
+func (w *World) localization(doc *Document, locale, version string) *Row {
+	row := &Row{Doc: doc, Locale: locale, Status: version, ID: &Given{Kind: "id"}, Created: &Given{Kind: "time"},
+		Fields: map[string]any{}, Items: map[string][]*Item{}}
+	from := doc.other(locale, published)
+	if from == nil {
+		from = doc.other(locale, draft)
+	}
+	for _, a := range doc.Type.Attributes {
+		switch {
+		case from != nil && doc.shares(a):
+			row.Fields[a.Name] = from.Fields[a.Name]
+			row.Items[a.Name] = copyItems(from.Items[a.Name], false)
+		case a.Default != nil:
+			row.Fields[a.Name] = a.Default.Keep
+		}
+	}
+	return row
+}
+
+func (d *Document) other(locale, status string) *Row {
+	for _, r := range d.Rows {
+		if r.Locale != locale && r.Status == status {
+			return r
+		}
+	}
+	return nil
+}
+
+// shares reports whether the localizations of a document have one value of a.
+func (d *Document) shares(a *Attribute) bool {
+	return d.Type.Localized && !a.System && !a.Localized && a.Type != "uid" && a.Type != "relation"
+}
+
+// put adds a row or replaces the one of its locale and status.
+func (d *Document) put(row *Row) {
+	for i, r := range d.Rows {
+		if r.Locale == row.Locale && r.Status == row.Status {
+			d.Rows[i] = row
+			return
+		}
+	}
+	d.Rows = append(d.Rows, row)
+}
+
+// share copies what localizations share from row to the others of its version.
+func (w *World) share(row *Row, really bool) {
+	for _, r := range row.Doc.Rows {
+		if !really || r == row || r.Status != row.Status {
+			continue
+		}
+		for _, a := range row.Doc.Type.Attributes {
+			if row.Doc.shares(a) {
+				r.Fields[a.Name] = row.Fields[a.Name]
+				r.Items[a.Name] = copyItems(row.Items[a.Name], false)
+			}
+		}
+		r.Updated = &Given{Kind: "time"}
+		if r.Published != nil {
+			r.Published = &Given{Kind: "time"}
+		}
+	}
+}
+
+// publish makes the published row a copy of the draft, links included.
+func (w *World) publish(row *Row) *Row {
+	pub := row.copy(false)
+	pub.Status, pub.ID, pub.Published = published, &Given{Kind: "id"}, &Given{Kind: "time"}
+	row.Doc.put(pub)
+	for _, a := range row.Doc.Type.Attributes {
+		if a.Type == "relation" && plane(a, draft) == draft {
+			w.SetEnds(a, row.end(), published, w.Ends(a, row.end(), draft))
+		}
+	}
+	w.share(pub, true)
+	return pub
+}
+
+func (w *World) unpublish(doc *Document, locale string) Outcome {
+	row := doc.Row(locale, published)
+	if row == nil {
+		return missing
+	}
+	doc.remove(row)
+	return Outcome{200, nil}
+}
+
+// discard makes the draft a copy of the published row again.
+func (w *World) discard(doc *Document, locale string) Outcome {
+	pub := doc.Row(locale, published)
+	if pub == nil {
+		return missing
+	}
+	row := pub.copy(false)
+	row.Status, row.ID, row.Published = draft, &Given{Kind: "id"}, nil
+	doc.put(row)
+	for _, a := range doc.Type.Attributes {
+		if a.Type == "relation" && plane(a, draft) == draft {
+			w.SetEnds(a, row.end(), draft, w.Ends(a, row.end(), published))
+		}
+	}
+	w.share(row, true)
+	return Outcome{200, nil}
+}
+
+func (d *Document) remove(row *Row) {
+	var kept []*Row
+	for _, r := range d.Rows {
+		if r != row {
+			kept = append(kept, r)
+		}
+	}
+	d.Rows = kept
+}
+
+// delete removes a localization, or all. Removing nothing is fine.
+func (w *World) delete(doc *Document, op *Operation) Outcome {
+	if doc == nil {
+		return Outcome{Status: 204}
+	}
+	locale := w.locale(op.Type, op.Locale)
+	for _, r := range doc.Rows {
+		if locale == "*" || r.Locale == locale {
+			doc.remove(r)
+			w.forget(r.end())
+		}
+	}
+	return Outcome{Status: 204}
+}
+
+// assign puts what a body says into fields and items; isNew gives components their defaults. It reports whether the values
+// pass the checks that hold for drafts too.
+func (w *World) assign(fields map[string]any, items map[string][]*Item, data []Field, isNew bool) bool {
+	for _, f := range data {
+		switch v := f.Value.(type) {
+		case nil:
+			if f.Attr.isNested() {
+				if f.Attr.Type == "dynamiczone" || f.Attr.Repeatable {
+					return false
+				}
+				items[f.Attr.Name] = nil
+			} else {
+				fields[f.Attr.Name] = nil
+			}
+		case Literal:
+			if !withinMost(f.Attr, v.Keep) {
+				return false
+			}
+			fields[f.Attr.Name] = v.Keep
+		case *NewItem:
+			list, ok := w.build([]*NewItem{v}, items[f.Attr.Name], isNew)
+			if !ok {
+				return false
+			}
+			items[f.Attr.Name] = list
+		case []*NewItem:
+			list, ok := w.build(v, items[f.Attr.Name], isNew)
+			if !ok {
+				return false
+			}
+			items[f.Attr.Name] = list
+		}
+	}
+	return true
+}
+
+// build makes the components of an attribute from a body and from those that are there.
+func (w *World) build(wanted []*NewItem, old []*Item, isNew bool) ([]*Item, bool) {
+	list := []*Item{}
+	for _, n := range wanted {
+		it := &Item{Number: n.Number, Component: n.Component, ID: &Given{Kind: "id"}, Fields: map[string]any{},
+			Items: map[string][]*Item{}, Ends: map[string][]End{}}
+		if n.Keep != 0 {
+			kept := itemOf(old, n.Keep)
+			if kept == nil {
+				return nil, false
+			}
+			it = kept
+		} else {
+			for _, a := range n.Component.Attributes {
+				if a.Default != nil {
+					it.Fields[a.Name] = a.Default.Keep
+				}
+			}
+		}
+		if !w.assign(it.Fields, it.Items, n.Fields, n.Keep == 0) {
+			return nil, false
+		}
+		list = append(list, it)
+	}
+	return list, true
+}
+
+func itemOf(items []*Item, number int) *Item {
+	for _, it := range items {
+		if it.Number == number {
+			return it
+		}
+	}
+	return nil
+}
+
+// withinMost are the limits that hold for drafts as well.
+func withinMost(a *Attribute, v any) bool {
+	switch v := v.(type) {
+	case float64:
+		return a.Max == nil || v <= *a.Max
+	case string:
+		most := 1 << 30
+		if a.MaxLength != nil {
+			most = *a.MaxLength
+		} else if a.Type == "string" {
+			most = 255
+		}
+		return units(v) <= most
+	}
+	return true
+}
+
+func units(s string) int { return len(utf16.Encode([]rune(s))) }
+
+// valid applies the rules for what is published.
+func (w *World) valid(row *Row) bool {
+	if !validValues(row.Doc.Type.Attributes, row.Fields, row.Items) {
+		return false
+	}
+	for _, a := range row.Doc.Type.Attributes {
+		v := row.Fields[a.Name]
+		if (!a.Unique && a.Type != "uid") || v == nil || v == "" {
+			continue
+		}
+		for _, r := range w.rows(row.Doc.Type) {
+			if r.Doc != row.Doc && r.Status == published && r.Locale == row.Locale && r.Fields[a.Name] == v {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func validValues(attrs []*Attribute, fields map[string]any, items map[string][]*Item) bool {
+	for _, a := range attrs {
+		v := fields[a.Name]
+		if a.Required && v == nil {
+			return false
+		}
+		switch v := v.(type) {
+		case float64:
+			if a.Min != nil && v < *a.Min {
+				return false
+			}
+		case string:
+			if a.MinLength != nil && units(v) < *a.MinLength {
+				return false
+			}
+		}
+		if a.isNested() && a.Max != nil && float64(len(items[a.Name])) > *a.Max {
+			return false
+		}
+		for _, it := range items[a.Name] {
+			if !validValues(it.Component.Attributes, it.Fields, it.Items) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// copy returns a row with the same values. With same the components keep their numbers and ids.
+func (r *Row) copy(same bool) *Row {
+	c := *r
+	c.Fields = map[string]any{}
+	for k, v := range r.Fields {
+		c.Fields[k] = v
+	}
+	c.Items = map[string][]*Item{}
+	for k, v := range r.Items {
+		c.Items[k] = copyItems(v, same)
+	}
+	return &c
+}
+
+func copyItems(items []*Item, same bool) []*Item {
+	var list []*Item
+	for _, it := range items {
+		c := &Item{Component: it.Component, ID: &Given{Kind: "id"}, Fields: map[string]any{}, Items: map[string][]*Item{}, Ends: map[string][]End{}}
+		if same {
+			c.Number, c.ID = it.Number, it.ID
+		}
+		for k, v := range it.Fields {
+			c.Fields[k] = v
+		}
+		for k, v := range it.Items {
+			c.Items[k] = copyItems(v, same)
+		}
+		for k, v := range it.Ends {
+			c.Ends[k] = append([]End(nil), v...)
+		}
+		list = append(list, c)
+	}
+	return list
+}
