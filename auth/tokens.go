@@ -273,3 +273,8 @@ func (t *Tokens) compile(d Declaration) *documents.Access {
 	}
 	return documents.NewAccess(d.Permissions)
 }
+
+// Has reports whether there is a token of that name.
+func (t *Tokens) Has(name string) bool {
+	return slices.ContainsFunc(t.table.Load().tokens, func(x Token) bool { return x.Name == name })
+}

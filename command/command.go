@@ -1,0 +1,173 @@
+// Package command is the command line of Lectern. A program that adds routes of its own to a server has the same one:
+//
+//	func main() {
+//		os.Exit(command.Main(context.Background(), os.Args[1:], command.Program{
+//			Routes: []gateway.Route{…},
+//		}))
+//	}
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/gateway"
+)
+
+// A Program is what a main function may add to the command line. The zero value is Lectern as it comes.
+type Program struct {
+	Routes []gateway.Route // served beside the generated ones
+	Stdin  io.Reader       // nil: the process's own, as those below
+	Stdout io.Writer
+	Stderr io.Writer
+}
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// A line is the command line as kong reads it: this struct is its documentation.
+type line struct {
+	Init    initCommand    `cmd:"" help:"Write a small example project with content, ready to serve."`
+	Serve   serveCommand   `cmd:"" help:"Serve a project."`
+	Check   checkCommand   `cmd:"" help:"Check definitions and configuration and print every problem."`
+	Token   tokenCommand   `cmd:"" help:"Make, list and revoke API tokens."`
+	Export  exportCommand  `cmd:"" help:"Write all content as JSON Lines."`
+	Import  importCommand  `cmd:"" help:"Read content that export wrote."`
+	Backup  backupCommand  `cmd:"" help:"Write one file with a consistent copy of store and uploads, also while serving."`
+	Restore restoreCommand `cmd:"" help:"Replace store and uploads by those of a backup. The server must be stopped."`
+	Version versionCommand `cmd:"" help:"Print version, commit and Go version."`
+}
+
+// A session is what the commands have in common while one of them runs.
+type session struct {
+	Program
+	ctx context.Context
+}
+
+// Main carries out a command line and returns the exit code: 0 when it is done, 1 when it failed, 2 when it is no command.
+// SIGINT and SIGTERM end it in good order; a second one ends the process.
+func Main(ctx context.Context, args []string, p Program) int {
+	if p.Stdin == nil {
+		p.Stdin = os.Stdin
+	}
+	if p.Stdout == nil {
+		p.Stdout = os.Stdout
+	}
+	if p.Stderr == nil {
+		p.Stderr = os.Stderr
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+
+	exited, code := false, 0
+	parser, err := kong.New(&line{}, kong.Name("lectern"), kong.UsageOnError(), kong.Writers(p.Stdout, p.Stderr),
+		kong.Description("A headless content API server: content-types in YAML, content in one file, served over the REST API of Strapi 5."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Exit(func(c int) { exited, code = true, c }))
+	if err != nil {
+		fmt.Fprintln(p.Stderr, "lectern:", err)
+		return exitFailed
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(args)
+	if exited { // --help has printed
+		return code
+	}
+	if err != nil {
+		return usage(p.Stderr, err)
+	}
+	if err := command.Run(&session{p, ctx}); err != nil {
+		return fail(p.Stderr, err)
+	}
+	return exitDone
+}
+
+// A usageError is a command line that parses and means nothing.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+func usage(w io.Writer, err error) int {
+	fmt.Fprintf(w, "lectern: %v\nRun \"lectern --help\" or \"lectern COMMAND --help\" for what there is.\n", err)
+	return exitUsage
+}
+
+func fail(w io.Writer, err error) int {
+	var problems contenttypes.Problems
+	var lines documents.LineProblems
+	var wrong usageError
+	switch {
+	case errors.As(err, &wrong):
+		return usage(w, err)
+	case errors.As(err, &problems), errors.As(err, &lines), errors.Is(err, errReported):
+		if !errors.Is(err, errReported) {
+			fmt.Fprintln(w, err)
+		}
+	default:
+		fmt.Fprintln(w, "lectern:", err)
+	}
+	return exitFailed
+}
+
+// errReported ends a command that has said what is wrong.
+var errReported = errors.New("reported")
+
+// Dir is the argument that names a project.
+type projectFlags struct {
+	Data string `help:"Data directory (default: data/ in the project)." type:"path" placeholder:"DIR"`
+	Env  string `help:"${enum}." enum:"development,production" default:"development"`
+}
+
+func (f projectFlags) options(s *session) gateway.Options {
+	return gateway.Options{
+		Data: f.Data, Production: f.Env == "production", Routes: s.Routes, LogTo: s.Stderr, Version: version(),
+	}
+}
+
+// splitDir takes the optional directory off arguments of which the last one must be there.
+func splitDir(args []string, what string) (dir, last string, err error) {
+	switch len(args) {
+	case 1:
+		return ".", args[0], nil
+	case 2:
+		return args[0], args[1], nil
+	}
+	return "", "", usageError(fmt.Sprintf("want [DIR] %s, got %d arguments", what, len(args)))
+}
+
+// administer opens the administration of a project for the time of f.
+func (f projectFlags) administer(s *session, dir string, do func(gateway.Administration) error) (err error) {
+	a, err := gateway.Administer(s.ctx, dir, f.options(s))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	return do(a)
+}
+
+// display is a path as the user would write it.
+func display(path string) string {
+	if wd, err := os.Getwd(); err == nil && filepath.IsAbs(path) {
+		if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return path
+}

@@ -1,0 +1,158 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"lectern/documents"
+	"lectern/gateway"
+)
+
+type exportCommand struct {
+	Args []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the file to write; - is the standard output."`
+	projectFlags
+}
+
+func (c *exportCommand) Run(s *session) error {
+	dir, file, err := splitDir(c.Args, "FILE")
+	if err != nil {
+		return err
+	}
+	return c.administer(s, dir, func(a gateway.Administration) error {
+		p := newProgress(s.Stderr)
+		export := func(w io.Writer) error { return a.Export(s.ctx, p.countLines(w)) }
+		if file == "-" {
+			err = export(s.Stdout)
+		} else {
+			err = gateway.WriteFile(file, export)
+		}
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		p.done("exported %s", count(max(0, p.lines-1), "version"))
+		return nil
+	})
+}
+
+type importCommand struct {
+	Args    []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the file to read; - is the standard input."`
+	Partial bool     `help:"Store the lines that are right even when others are not."`
+	projectFlags
+}
+
+func (c *importCommand) Run(s *session) error {
+	dir, name, err := splitDir(c.Args, "FILE")
+	if err != nil {
+		return err
+	}
+	file, err := openImport(s.Stdin, name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return c.administer(s, dir, func(a gateway.Administration) error {
+		p := newProgress(s.Stderr)
+		result, err := a.Import(s.ctx, file, c.Partial, func(at documents.ImportProgress) {
+			p.show("%s: %d of %d lines", at.Phase, at.Done, at.Total)
+		})
+		p.clear()
+		var wrong documents.LineProblems
+		if err != nil && !errors.As(err, &wrong) {
+			return fmt.Errorf("import %s: %w", name, err)
+		}
+		for _, l := range wrong {
+			fmt.Fprintf(s.Stderr, "%s:%s\n", display(name), l)
+		}
+		switch {
+		case err == nil:
+			p.done("imported %s", count(result.Versions, "version"))
+			return nil
+		case c.Partial:
+			p.done("imported %s; left out %s", count(result.Versions, "version"), count(result.Skipped, "line"))
+		default:
+			p.done("%s wrong; nothing was imported (--partial stores the others)", count(result.Skipped, "line"))
+		}
+		return errReported
+	})
+}
+
+// openImport opens the file to import; the standard input is copied first, since it is read several times.
+func openImport(stdin io.Reader, name string) (*os.File, error) {
+	if name != "-" {
+		return os.Open(name)
+	}
+	f, err := os.CreateTemp("", "lectern-import-")
+	if err != nil {
+		return nil, err
+	}
+	os.Remove(f.Name())
+	if _, err = io.Copy(f, stdin); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+type backupCommand struct {
+	Args []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the file to write; - is the standard output."`
+	projectFlags
+}
+
+func (c *backupCommand) Run(s *session) error {
+	dir, file, err := splitDir(c.Args, "FILE")
+	if err != nil {
+		return err
+	}
+	return c.administer(s, dir, func(a gateway.Administration) error {
+		p := newProgress(s.Stderr)
+		backup := func(w io.Writer) error { return a.Backup(s.ctx, p.countBytes(w)) }
+		if file == "-" {
+			err = backup(s.Stdout)
+		} else {
+			err = gateway.WriteFile(file, backup)
+		}
+		if err != nil {
+			return fmt.Errorf("backup: %w", err)
+		}
+		p.done("backed up %s", megabytes(p.bytes))
+		return nil
+	})
+}
+
+type restoreCommand struct {
+	Args []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the backup; - is the standard input."`
+	projectFlags
+}
+
+func (c *restoreCommand) Run(s *session) error {
+	dir, name, err := splitDir(c.Args, "FILE")
+	if err != nil {
+		return err
+	}
+	in := s.Stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in = file
+	}
+	p := newProgress(s.Stderr)
+	kept, err := gateway.Restore(dir, p.readBytes(in), c.options(s))
+	p.clear()
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	p.done("restored %s", megabytes(p.bytes))
+	if kept != "" {
+		p.done("what was there before is in %s; remove it when you are content", display(filepath.Clean(kept)))
+	}
+	return nil
+}

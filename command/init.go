@@ -1,0 +1,22 @@
+package command
+
+import (
+	"fmt"
+
+	"lectern/gateway"
+)
+
+type initCommand struct {
+	Dir string `arg:"" help:"Directory to make." type:"path"`
+}
+
+func (c *initCommand) Run(s *session) error {
+	result, err := gateway.Init(s.ctx, c.Dir, gateway.Options{LogTo: s.Stderr, Version: version()})
+	if err != nil {
+		return err
+	}
+	dir := display(c.Dir)
+	fmt.Fprintf(s.Stdout, "made a project in %s: %s, %s\n\nserve it:  lectern serve %s\nread it:   curl http://127.0.0.1:1337/api/articles?populate=*\n",
+		dir, count(result.Files, "file"), count(result.Versions, "version"), dir)
+	return nil
+}

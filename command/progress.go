@@ -1,0 +1,104 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// A progress tells on the standard error how far a command is: on a terminal in one line that changes, else a line now and
+// then.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	every    time.Duration
+	last     time.Time
+	open     bool // a changing line stands there
+	lines    int
+	bytes    int64
+}
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{w: w, every: 5 * time.Second, last: time.Now()}
+	if f, ok := w.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			p.terminal, p.every = true, 200*time.Millisecond
+		}
+	}
+	return p
+}
+
+// show says how far it is, unless it did so a moment ago.
+func (p *progress) show(format string, args ...any) {
+	if time.Since(p.last) < p.every {
+		return
+	}
+	p.last = time.Now()
+	if p.terminal {
+		p.open = true
+		fmt.Fprintf(p.w, "\r\x1b[K"+format, args...)
+		return
+	}
+	fmt.Fprintf(p.w, format+"\n", args...)
+}
+
+// clear takes the changing line away.
+func (p *progress) clear() {
+	if p.open {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.open = false
+	}
+}
+
+// done says what came out.
+func (p *progress) done(format string, args ...any) {
+	p.clear()
+	fmt.Fprintf(p.w, format+"\n", args...)
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+func (p *progress) countLines(w io.Writer) io.Writer {
+	return writerFunc(func(b []byte) (int, error) {
+		n, err := w.Write(b)
+		p.lines += bytes.Count(b[:n], []byte("\n"))
+		p.show("%d lines", p.lines)
+		return n, err
+	})
+}
+
+func (p *progress) countBytes(w io.Writer) io.Writer {
+	return writerFunc(func(b []byte) (int, error) {
+		n, err := w.Write(b)
+		p.addBytes(n)
+		return n, err
+	})
+}
+
+func (p *progress) readBytes(r io.Reader) io.Reader {
+	return readerFunc(func(b []byte) (int, error) {
+		n, err := r.Read(b)
+		p.addBytes(n)
+		return n, err
+	})
+}
+
+func (p *progress) addBytes(n int) {
+	p.bytes += int64(n)
+	p.show("%s", megabytes(p.bytes))
+}
+
+func megabytes(n int64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%d kB", (n+999)/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}

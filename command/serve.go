@@ -1,0 +1,63 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"lectern/contenttypes"
+	"lectern/gateway"
+)
+
+type serveCommand struct {
+	Dir       string `arg:"" optional:"" default:"." help:"Project directory." type:"path"`
+	Addr      string `help:"Address to listen at (default: as config/server.yaml says)." placeholder:"HOST:PORT"`
+	Ephemeral bool   `help:"Serve an empty store in a temporary directory and print one line of JSON with address and tokens. For tests."`
+	projectFlags
+}
+
+func (c *serveCommand) Run(s *session) (err error) {
+	if c.Ephemeral && c.Data != "" {
+		return usageError("--ephemeral makes a data directory of its own; leave out --data")
+	}
+	o := c.options(s)
+	o.Addr, o.Ephemeral = c.Addr, c.Ephemeral
+	if c.Ephemeral {
+		o.Ready = func(r gateway.Ready) { json.NewEncoder(s.Stdout).Encode(r) }
+	}
+	p, err := gateway.Open(c.Dir, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	return p.Run(s.ctx)
+}
+
+type checkCommand struct {
+	Dir string `arg:"" optional:"" default:"." help:"Project directory." type:"path"`
+}
+
+func (c *checkCommand) Run(s *session) error {
+	d, err := gateway.Load(c.Dir)
+	var problems contenttypes.Problems
+	switch {
+	case errors.As(err, &problems):
+		for _, p := range problems {
+			fmt.Fprintln(s.Stdout, p)
+		}
+		fmt.Fprintf(s.Stderr, "%s\n", count(len(problems), "problem"))
+		return errReported
+	case err != nil:
+		return err
+	}
+	types, components := d.Size()
+	fmt.Fprintf(s.Stdout, "%s and %s are fine\n", count(types, "content-type"), count(components, "component"))
+	return nil
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,114 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"lectern/auth"
+	"lectern/gateway"
+)
+
+type tokenCommand struct {
+	Create tokenCreateCommand `cmd:"" help:"Make a token and print its key: the only time that it can be seen."`
+	List   tokenListCommand   `cmd:"" help:"List the tokens."`
+	Revoke tokenRevokeCommand `cmd:"" help:"Take a token back. Its key is refused at once."`
+}
+
+type tokenCreateCommand struct {
+	Args        []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name of the token. What permissions.yaml declares under that name needs nothing else."`
+	Type        string   `help:"full-access, read-only or custom (default: custom with --permission, else read-only)." enum:"full-access,read-only,custom,''" default:"''"`
+	Permission  []string `help:"What a custom token may do, such as api::article.article.find. May be repeated." placeholder:"UID.ACTION"`
+	Lifespan    string   `help:"How long the token works, such as 30d or 12h (default: until it is revoked)." placeholder:"TIME"`
+	Description string   `help:"What it is for." placeholder:"TEXT"`
+	projectFlags
+}
+
+func (c *tokenCreateCommand) Run(s *session) error {
+	dir, name, err := splitDir(c.Args, "NAME")
+	if err != nil {
+		return err
+	}
+	d := auth.Declaration{Name: name, Description: c.Description, Kind: auth.Kind(c.Type), Permissions: c.Permission}
+	if c.Lifespan != "" {
+		var ok bool
+		if d.Lifespan, ok = gateway.ParseLifespan(c.Lifespan); !ok {
+			return usageError(fmt.Sprintf("--lifespan is a time such as 30d or 12h, not %q", c.Lifespan))
+		}
+	}
+	return c.administer(s, dir, func(a gateway.Administration) error {
+		tok, key, err := a.CreateToken(s.ctx, d)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.Stderr, "made the %s token %s; keep its key, it is not shown again:\n", tok.Kind, tok.Name)
+		_, err = fmt.Fprintln(s.Stdout, key)
+		return err
+	})
+}
+
+type tokenListCommand struct {
+	Dir  string `arg:"" optional:"" default:"." help:"Project directory." type:"path"`
+	JSON bool   `help:"Print JSON."`
+	projectFlags
+}
+
+func (c *tokenListCommand) Run(s *session) error {
+	return c.administer(s, c.Dir, func(a gateway.Administration) error {
+		tokens, err := a.Tokens(s.ctx)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			e := json.NewEncoder(s.Stdout)
+			e.SetIndent("", "  ")
+			return e.Encode(append([]auth.Token{}, tokens...))
+		}
+		if len(tokens) == 0 {
+			fmt.Fprintln(s.Stderr, "there are no tokens; `lectern token create NAME` makes one")
+			return nil
+		}
+		w := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "NAME\tTYPE\tMADE\tLAST USED\tEXPIRES\tPERMISSIONS")
+		for _, t := range tokens {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Kind, day(t.CreatedAt), moment(t.LastUsedAt, "never"), moment(t.ExpiresAt, "never"),
+				strings.Join(t.Permissions, " "))
+		}
+		return w.Flush()
+	})
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+func moment(t time.Time, none string) string {
+	if t.IsZero() {
+		return none
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}
+
+type tokenRevokeCommand struct {
+	Args []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name or id of the token."`
+	projectFlags
+}
+
+func (c *tokenRevokeCommand) Run(s *session) error {
+	dir, name, err := splitDir(c.Args, "NAME")
+	if err != nil {
+		return err
+	}
+	return c.administer(s, dir, func(a gateway.Administration) error {
+		tok, err := a.RevokeToken(s.ctx, name)
+		if errors.Is(err, auth.ErrNoToken) {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.Stderr, "revoked the %s token %s\n", tok.Kind, tok.Name)
+		return nil
+	})
+}

@@ -1,0 +1,43 @@
+package command
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// Version is set by a release build: -ldflags "-X lectern/command.Version=v1.2.3".
+var Version = ""
+
+type versionCommand struct{}
+
+func (versionCommand) Run(s *session) error {
+	fmt.Fprintf(s.Stdout, "lectern %s\ncommit  %s\n%s %s/%s\n", version(), commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return nil
+}
+
+func version() string {
+	if Version != "" {
+		return Version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == "lectern" && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+// commit is what the program was built from.
+func commit() string {
+	id, changed := "unknown", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				id = s.Value
+			case s.Key == "vcs.modified" && s.Value == "true":
+				changed = " with changes"
+			}
+		}
+	}
+	return id + changed
+}

@@ -1,0 +1,98 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"lectern/auth"
+	"lectern/documents"
+)
+
+// Administration is what is done with the data of a project beside serving it. A *Project does it itself; Administer
+// returns whoever can.
+type Administration interface {
+	// Tokens lists the API tokens in the order in which they were made.
+	Tokens(ctx context.Context) ([]auth.Token, error)
+	// CreateToken makes a token. Without Kind it is the one that permissions.yaml declares under that name, or a read-only
+	// one. The key is not kept: this is the only time it can be seen.
+	CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error)
+	// RevokeToken removes the token of that name or id.
+	RevokeToken(ctx context.Context, nameOrID string) (auth.Token, error)
+	// Backup writes one file with a consistent copy of the store and the uploads.
+	Backup(ctx context.Context, w io.Writer) error
+	// Export writes all content as JSON Lines.
+	Export(ctx context.Context, w io.Writer) error
+	// Import reads what Export wrote. Unless partial, nothing is stored when a line is wrong: the error is then
+	// documents.LineProblems. progress may be nil.
+	Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (documents.ImportResult, error)
+	Close() error
+}
+
+var (
+	_ Administration = (*Project)(nil)
+	_ Administration = (*remote)(nil)
+)
+
+// Administer returns the administration of the project in dir: through the control socket of the server that runs on its
+// data directory, or else by opening the project itself.
+func Administer(ctx context.Context, dir string, o Options) (Administration, error) {
+	control := controlPath(o.dataPath(dir))
+	if r, err := dialControl(ctx, control); err == nil {
+		return r, nil
+	}
+	p, err := Open(dir, o)
+	if !errors.Is(err, ErrBusy) {
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+	if r, dialErr := dialControl(ctx, control); dialErr == nil {
+		return r, nil // it has started in the meantime
+	}
+	return nil, err
+}
+
+// Tokens implements Administration.
+func (p *Project) Tokens(context.Context) ([]auth.Token, error) { return p.tokens.List(), nil }
+
+// CreateToken implements Administration.
+func (p *Project) CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error) {
+	i := slices.IndexFunc(p.Settings.Tokens, func(x auth.Declaration) bool { return x.Name == d.Name })
+	switch {
+	case i >= 0 && (d.Kind != "" || len(d.Permissions) > 0):
+		return auth.Token{}, "", fmt.Errorf("permissions.yaml says what token %s may do; leave out type and permissions, or take another name", d.Name)
+	case i >= 0:
+		declared := p.Settings.Tokens[i]
+		if d.Lifespan > 0 {
+			declared.Lifespan = d.Lifespan
+		}
+		if d.Description != "" {
+			declared.Description = d.Description
+		}
+		d = declared
+	case d.Kind == "" && len(d.Permissions) > 0:
+		d.Kind = auth.Custom
+	case d.Kind == "":
+		d.Kind = auth.ReadOnly
+	}
+	return p.tokens.Create(ctx, d)
+}
+
+// RevokeToken implements Administration.
+func (p *Project) RevokeToken(ctx context.Context, nameOrID string) (auth.Token, error) {
+	return p.tokens.Revoke(ctx, nameOrID)
+}
+
+// Export implements Administration.
+func (p *Project) Export(ctx context.Context, w io.Writer) error {
+	return documents.Export(ctx, p.store, p.Model, w, nil)
+}
+
+// Import implements Administration.
+func (p *Project) Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (documents.ImportResult, error) {
+	return p.docs.Import(ctx, file, documents.ImportOptions{Partial: partial, Progress: progress})
+}

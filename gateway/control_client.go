@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"lectern/auth"
+	"lectern/documents"
+)
+
+// A remote is the administration of a project by way of the control socket of the server that runs on it.
+type remote struct {
+	http   *http.Client
+	Server serverInfo
+}
+
+// dialControl finds the server that listens at a control socket. The error is that of the connection when there is none.
+func dialControl(ctx context.Context, path string) (*remote, error) {
+	r := &remote{http: &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			short, done, err := shortSocketPath(path)
+			if err != nil {
+				return nil, err
+			}
+			defer done()
+			return new(net.Dialer).DialContext(ctx, "unix", short)
+		},
+		DisableCompression: true,
+	}}}
+	if err := r.get(ctx, "/server", &r.Server); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *remote) Close() error {
+	r.http.CloseIdleConnections()
+	return nil
+}
+
+func (r *remote) Tokens(ctx context.Context) (tokens []auth.Token, err error) {
+	return tokens, r.get(ctx, "/tokens", &tokens)
+}
+
+func (r *remote) CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error) {
+	body, writer := io.Pipe()
+	go func() { writer.CloseWithError(json.NewEncoder(writer).Encode(d)) }()
+	var made createdToken
+	err := r.do(ctx, http.MethodPost, "/tokens", body, readJSON(&made))
+	return made.Token, made.Key, err
+}
+
+func (r *remote) RevokeToken(ctx context.Context, nameOrID string) (tok auth.Token, err error) {
+	return tok, r.do(ctx, http.MethodDelete, "/tokens/"+url.PathEscape(nameOrID), nil, readJSON(&tok))
+}
+
+func (r *remote) Backup(ctx context.Context, w io.Writer) error {
+	return r.do(ctx, http.MethodGet, "/backup", nil, copyTo(w))
+}
+
+func (r *remote) Export(ctx context.Context, w io.Writer) error {
+	return r.do(ctx, http.MethodGet, "/export", nil, copyTo(w))
+}
+
+func (r *remote) Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (result documents.ImportResult, err error) {
+	err = r.do(ctx, http.MethodPost, "/import?partial="+strconv.FormatBool(partial), io.NopCloser(file), func(body io.Reader) error {
+		lines := json.NewDecoder(bufio.NewReader(body))
+		for {
+			var e importEvent
+			if err := lines.Decode(&e); err != nil {
+				return fmt.Errorf("the server ended the import: %w", err)
+			}
+			switch {
+			case e.Progress != nil && progress != nil:
+				progress(*e.Progress)
+			case e.Result != nil:
+				result = *e.Result
+				if e.Error != "" {
+					return errors.New(e.Error)
+				}
+				if len(e.Problems) > 0 {
+					return e.Problems
+				}
+				return nil
+			}
+		}
+	})
+	return result, err
+}
+
+func (r *remote) get(ctx context.Context, path string, into any) error {
+	return r.do(ctx, http.MethodGet, path, nil, readJSON(into))
+}
+
+// do sends a request and gives the answer's body to read; an answer that is an error becomes one.
+func (r *remote) do(ctx context.Context, method, path string, body io.Reader, read func(io.Reader) error) error {
+	req, err := http.NewRequestWithContext(ctx, method, "http://control"+path, body)
+	if err != nil {
+		return err
+	}
+	res, err := r.http.Do(req)
+	if err != nil {
+		var op *url.Error
+		if errors.As(err, &op) {
+			err = op.Err
+		}
+		return fmt.Errorf("reach the running server: %w", err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusOK {
+		return read(res.Body)
+	}
+	var e controlError
+	if err := json.NewDecoder(res.Body).Decode(&e); err != nil || e.Error == "" {
+		return fmt.Errorf("the running server answered %s; it may be of another version", res.Status)
+	}
+	if known := controlCodes[e.Code]; known != nil {
+		return known
+	}
+	return errors.New(e.Error)
+}
+
+func readJSON(into any) func(io.Reader) error {
+	return func(body io.Reader) error { return json.NewDecoder(body).Decode(into) }
+}
+
+func copyTo(w io.Writer) func(io.Reader) error {
+	return func(body io.Reader) error {
+		_, err := io.Copy(w, body)
+		return err
+	}
+}

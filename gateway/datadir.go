@@ -1,0 +1,68 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Names of what lies in a data directory.
+const (
+	storeName   = "content.db"
+	uploadsName = "uploads"
+	controlName = "control.sock"
+)
+
+// A dataDir is a data directory that this process alone works with, from lockDataDir to release.
+type dataDir struct {
+	path      string
+	temporary bool // removed by release
+	unlock    func()
+}
+
+// ErrBusy says that another process works with the data directory.
+var ErrBusy = errors.New("in use by another process")
+
+// lockDataDir makes the directory where there is none and keeps other processes out of it. The lock is the kernel's and
+// goes with the process, however it ends.
+func lockDataDir(path string) (*dataDir, error) {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	unlock, err := lockDirectory(path)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	d := &dataDir{path: path, unlock: unlock}
+	if err := finishRestore(path); err != nil {
+		unlock()
+		return nil, err
+	}
+	return d, nil
+}
+
+// temporaryDataDir makes a data directory that goes away when it is released.
+func temporaryDataDir() (*dataDir, error) {
+	path, err := os.MkdirTemp("", "lectern-")
+	if err != nil {
+		return nil, fmt.Errorf("make a temporary data directory: %w", err)
+	}
+	d, err := lockDataDir(path)
+	if err != nil {
+		os.RemoveAll(path)
+		return nil, err
+	}
+	d.temporary = true
+	return d, nil
+}
+
+func (d *dataDir) join(name string) string { return filepath.Join(d.path, name) }
+
+func (d *dataDir) release() error {
+	d.unlock()
+	if d.temporary {
+		return os.RemoveAll(d.path)
+	}
+	return nil
+}

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package gateway
+
+// lockDirectory leaves it to the store, which locks its file.
+func lockDirectory(string) (unlock func(), err error) { return func() {}, nil }

@@ -1,0 +1,25 @@
+//go:build unix
+
+package gateway
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lockDirectory takes the lock on a directory, or fails with ErrBusy when another process holds it.
+func lockDirectory(path string) (unlock func(), err error) {
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		dir.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, ErrBusy
+		}
+		return nil, err
+	}
+	return func() { dir.Close() }, nil
+}

@@ -1,0 +1,124 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"lectern/contenttypes"
+)
+
+// environment returns the variables that ${NAME} takes in the files of the project in dir: those of the process and,
+// where it has none of that name, those of the file .env.
+func environment(dir string) (contenttypes.Lookup, contenttypes.Problems) {
+	text, err := os.ReadFile(filepath.Join(dir, ".env"))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return os.LookupEnv, nil
+		}
+		return os.LookupEnv, contenttypes.Problems{{File: ".env", Message: "cannot be read: " + reason(err)}}
+	}
+	file, problems := parseDotEnv(text)
+	return func(name string) (string, bool) {
+		if value, ok := os.LookupEnv(name); ok {
+			return value, true
+		}
+		value, ok := file[name]
+		return value, ok
+	}, problems
+}
+
+// parseDotEnv reads lines of NAME=value. A value in double quotes knows \n, \t, \" and \\, one in single quotes is taken
+// as it stands, any other ends before " #". A line may begin with "export".
+func parseDotEnv(text []byte) (map[string]string, contenttypes.Problems) {
+	values := map[string]string{}
+	var problems contenttypes.Problems
+	lines := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	lines.Buffer(nil, len(text)+64)
+	for number := 1; lines.Scan(); number++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, "export "); ok {
+			line = strings.TrimSpace(rest)
+		}
+		name, value, ok := strings.Cut(line, "=")
+		name = strings.TrimSpace(name)
+		if ok && isVariableName(name) {
+			value, ok = unquoteEnv(strings.TrimSpace(value))
+		} else {
+			ok = false
+		}
+		if !ok {
+			// The line is not shown: it may hold a secret.
+			problems = append(problems, contenttypes.Problem{File: ".env", Line: number,
+				Message: `this is no variable; write NAME=value, or NAME="value" with quotes around it`})
+			continue
+		}
+		values[name] = value
+	}
+	return values, problems
+}
+
+func unquoteEnv(s string) (value string, ok bool) {
+	if s == "" {
+		return "", true
+	}
+	switch quote := s[0]; quote {
+	case '\'', '"':
+		end := closingQuote(s, quote)
+		if end < 0 {
+			return "", false
+		}
+		if rest := strings.TrimSpace(s[end+1:]); rest != "" && rest[0] != '#' {
+			return "", false
+		}
+		value = s[1:end]
+		if quote == '"' {
+			value = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\t`, "\t").Replace(value)
+		}
+		return value, true
+	}
+	if i := strings.Index(s, " #"); i >= 0 {
+		s = s[:i]
+	}
+	return strings.TrimSpace(s), true
+}
+
+// closingQuote finds the quote that ends the one at the beginning of s.
+func closingQuote(s string, quote byte) int {
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && quote == '"':
+			i++
+		case s[i] == quote:
+			return i
+		}
+	}
+	return -1
+}
+
+func isVariableName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// reason is what an error of the file system says, without the path that a message names already.
+func reason(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}

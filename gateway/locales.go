@@ -1,0 +1,109 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// localeType is the uid of the type whose documents are the locales.
+const localeType = "plugin::i18n.locale"
+
+// listLocales is the permission to read them.
+const listLocales = "plugin::i18n.locales.listLocales"
+
+// makeLocales makes a document of each locale of the configuration that has none, in its order.
+func (p *Project) makeLocales() error {
+	t := p.Model.Type(localeType)
+	if t == nil {
+		return nil // i18n is switched off
+	}
+	have := map[string]bool{}
+	err := eachLocale(p.store, t, func(r store.Record) {
+		have[localeCode(t, r)] = true
+	})
+	if err != nil {
+		return err
+	}
+	for _, l := range p.Settings.I18n.Locales {
+		if have[l.Code] {
+			continue
+		}
+		data := jsontree.NewObject()
+		data.Set("name", l.Name)
+		data.Set("code", l.Code)
+		if err := p.docs.Create(context.Background(), documents.Write{Type: t, Data: data, Access: documents.FullAccess}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachLocale(st *store.Store, t *contenttypes.ContentType, yield func(store.Record)) error {
+	return st.View(func(s *store.Snapshot) error {
+		page, err := s.Find(&store.Query{Type: t, Status: store.Published, Limit: -1})
+		for _, r := range page.Rows {
+			yield(r)
+		}
+		return err
+	})
+}
+
+func localeCode(t *contenttypes.ContentType, r store.Record) string {
+	text := r.JSON(t.Attribute("code"))
+	code, _ := jsontree.Parse(text, 1)
+	s, _ := code.(string)
+	return s
+}
+
+// localeFields are what an answer prints of a locale, before isDefault.
+var localeFields = []string{"id", "documentId", "name", "code", "createdAt", "updatedAt", "publishedAt"}
+
+// localesRoute is GET /api/i18n/locales: a list without envelope, in order of creation.
+func (p *Project) localesRoute() []Route {
+	t := p.Model.Type(localeType)
+	if t == nil {
+		return nil
+	}
+	handle := func(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+		if !access.AllowsAction(listLocales) {
+			return documents.Forbidden()
+		}
+		body := []byte{'['}
+		err := eachLocale(p.store, t, func(r store.Record) {
+			if len(body) > 1 {
+				body = append(body, ',')
+			}
+			body = p.appendLocale(body, t, r)
+		})
+		if err != nil {
+			return err
+		}
+		w.Header()["Content-Type"] = typeJSON
+		_, err = w.Write(append(body, ']'))
+		return err
+	}
+	return []Route{{Method: http.MethodGet, Path: p.Settings.REST.Prefix + "/i18n/locales", Handle: handle}}
+}
+
+func (p *Project) appendLocale(body []byte, t *contenttypes.ContentType, r store.Record) []byte {
+	body = append(body, '{')
+	for _, name := range localeFields {
+		body = append(jsontree.AppendString(body, name), ':')
+		if text := r.JSON(t.Attribute(name)); text != nil {
+			body = append(body, text...)
+		} else {
+			body = append(body, "null"...)
+		}
+		body = append(body, ',')
+	}
+	body = append(body, `"isDefault":`...)
+	if localeCode(t, r) == p.Settings.I18n.DefaultLocale {
+		return append(body, "true}"...)
+	}
+	return append(body, "false}"...)
+}

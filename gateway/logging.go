@@ -1,0 +1,23 @@
+package gateway
+
+import (
+	"io"
+	"log/slog"
+)
+
+// newLogger returns the log of a server: text for people in development, JSON for machines in production, unless
+// log.format says otherwise.
+func newLogger(w io.Writer, s ServerSettings, production bool) *slog.Logger {
+	format := s.LogFormat
+	if format == "" {
+		format = "text"
+		if production {
+			format = "json"
+		}
+	}
+	options := &slog.HandlerOptions{Level: s.LogLevel}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}

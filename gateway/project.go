@@ -1,0 +1,189 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"lectern/auth"
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/store"
+)
+
+// Options say how a project is opened and served. The zero value serves it as its files say, for development.
+type Options struct {
+	Data       string // the data directory; "" is data/ in the project
+	Addr       string // host:port to listen at; "" is as config/server.yaml says
+	Production bool
+	// Ephemeral serves an empty store in a temporary directory that is removed at the end.
+	Ephemeral bool
+	// Routes are served beside the generated ones, and before them.
+	Routes []Route
+	// Log is where the server writes its log; nil is a log on LogTo as config/server.yaml has it.
+	Log   *slog.Logger
+	LogTo io.Writer // nil is the standard error
+	// Ready is called once the server answers.
+	Ready func(Ready)
+	// Version is what the control socket says of the program.
+	Version string
+}
+
+// dataPath is the data directory of a project.
+func (o Options) dataPath(dir string) string {
+	if o.Data != "" {
+		return o.Data
+	}
+	return filepath.Join(dir, "data")
+}
+
+// A Definition is all that the files of a project say: its Model and its Settings. It is immutable.
+type Definition struct {
+	Dir      string
+	Model    *contenttypes.Model
+	Settings Settings
+	Actions  *auth.Actions // what can be granted in Model
+}
+
+// Load reads and checks the definitions and the configuration of the project in dir. The error is contenttypes.Problems when
+// they cannot work: all of them, with file, line and what would be right.
+func Load(dir string) (*Definition, error) {
+	if info, err := os.Stat(dir); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no directory %s; `lectern init %s` makes an example project there", dir, dir)
+		}
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory; name the directory of a project", dir)
+	}
+	project := os.DirFS(dir)
+	if !isProject(project) {
+		return nil, fmt.Errorf("%s holds no project: there is neither content-types/ nor config/ in it; `lectern init %s` makes an example", dir, dir)
+	}
+	lookup, problems := environment(dir)
+	settings, found := readSettings(project, lookup)
+	problems = append(problems, found...)
+	d := &Definition{Dir: dir, Settings: settings}
+
+	model, found := loadModel(project, settings, lookup)
+	problems = append(problems, found...)
+	if len(found) == 0 {
+		d.Model, d.Actions = model, auth.ActionsOf(model)
+	}
+	permissions, found := readConfig(project, permissionsName, lookup)
+	problems = append(problems, found...)
+	if permissions != nil {
+		problems = append(problems, d.Settings.readPermissions(permissions, d.Actions)...)
+	}
+	if err := problems.Sort().Err(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func isProject(project fs.FS) bool {
+	for _, name := range []string{"content-types", "config"} {
+		if info, err := fs.Stat(project, name); err == nil && info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
+// A Project is a project directory with its data: the one process that works with them. It serves the content (Run), and
+// does what the command line offers beside that (the methods of Administration).
+type Project struct {
+	*Definition
+	options Options
+	log     *slog.Logger
+	data    *dataDir
+	store   *store.Store
+	docs    *documents.Service
+	tokens  *auth.Tokens
+	server  *Server
+}
+
+// Open loads the project in dir and opens its store, making what is not there yet. It fails with an error that wraps
+// ErrBusy when another process works with the data directory. Close ends it.
+func Open(dir string, o Options) (*Project, error) {
+	d, err := Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &Project{Definition: d, options: o, log: o.Log}
+	if p.log == nil {
+		to := o.LogTo
+		if to == nil {
+			to = os.Stderr
+		}
+		p.log = newLogger(to, d.Settings.Server, o.Production)
+	}
+	if err := p.open(); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Project) open() (err error) {
+	if p.options.Ephemeral {
+		p.data, err = temporaryDataDir()
+	} else {
+		p.data, err = lockDataDir(p.options.dataPath(p.Dir))
+	}
+	if err != nil {
+		return err
+	}
+	if p.store, err = store.Open(p.data.join(storeName), p.Model, store.Options{}); err != nil {
+		return fmt.Errorf("open the store: %w", err)
+	}
+	p.docs = documents.NewService(p.store, p.Model, p.Settings.I18n.DefaultLocale)
+	if err := p.makeLocales(); err != nil {
+		return fmt.Errorf("make the locales: %w", err)
+	}
+	p.tokens, err = auth.OpenTokens(auth.TokenOptions{
+		Store: p.store, Documents: p.docs, Model: p.Model, Declared: p.Settings.Tokens,
+		Failed: func(err error) { p.log.Error(err.Error()) },
+	})
+	return err
+}
+
+// Close ends what Open began. It must not be called while Run runs.
+func (p *Project) Close() error {
+	var errs []error
+	if p.tokens != nil {
+		p.tokens.Close()
+	}
+	if p.store != nil {
+		errs = append(errs, p.store.Close())
+	}
+	if p.data != nil {
+		errs = append(errs, p.data.release())
+	}
+	p.tokens, p.store, p.data = nil, nil, nil
+	return errors.Join(errs...)
+}
+
+// loadModel reads the definitions; parts that are switched off take their types away.
+func loadModel(project fs.FS, s Settings, lookup contenttypes.Lookup) (*contenttypes.Model, contenttypes.Problems) {
+	return contenttypes.LoadFS(project, contenttypes.Options{
+		Lookup:                  lookup,
+		WithoutUsersPermissions: !s.Users.Enabled,
+		WithoutUpload:           !s.Upload.Enabled,
+		WithoutI18N:             !s.I18n.Enabled,
+	})
+}
+
+// Size is how many content-types and components the project itself defines.
+func (d *Definition) Size() (types, components int) {
+	for _, t := range d.Model.Types {
+		if !t.BuiltIn {
+			types++
+		}
+	}
+	return types, len(d.Model.Components)
+}

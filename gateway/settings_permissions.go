@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"regexp"
+	"slices"
+
+	"lectern/auth"
+	"lectern/contenttypes"
+)
+
+// permissionsFile is config/permissions.yaml as it is written.
+type permissionsFile struct {
+	Roles  *contenttypes.Node // role → uid → actions
+	Tokens []tokenFile
+}
+
+type tokenFile struct {
+	Name        string `yaml:",required"`
+	Description string
+	Type        string `yaml:",required"`
+	Permissions []string
+	Lifespan    *contenttypes.Node
+}
+
+// readPermissions fills s with what config/permissions.yaml grants. actions is nil when the definitions have problems of their own:
+// then what can be granted is not known and not checked.
+func (s *Settings) readPermissions(n *contenttypes.Node, actions *auth.Actions) contenttypes.Problems {
+	var f permissionsFile
+	problems := n.Decode(&f)
+	if len(problems) > 0 {
+		return problems
+	}
+	problems = s.readRoles(f.Roles, actions)
+	for i, t := range f.Tokens {
+		at := n.At("tokens").Items[i]
+		d := auth.Declaration{Name: t.Name, Description: t.Description, Kind: auth.Kind(t.Type), Permissions: t.Permissions}
+		if !t.Lifespan.IsNull() {
+			var ok bool
+			if d.Lifespan, ok = ParseLifespan(t.Lifespan.Text); !ok {
+				problems = append(problems, t.Lifespan.Problem("lifespan must be a time such as 30d or 12h, not %q", t.Lifespan.Text))
+			}
+		}
+		if slices.ContainsFunc(s.Tokens, func(x auth.Declaration) bool { return x.Name == d.Name }) {
+			problems = append(problems, at.At("name").Problem("there is a token %s above; give each its own name", d.Name))
+		}
+		s.Tokens = append(s.Tokens, d)
+		if actions != nil {
+			problems = append(problems, checkToken(d, at, actions)...)
+		}
+	}
+	return problems.Sort()
+}
+
+// checkToken names the permission that cannot be granted where it stands, anything else that is wrong at the token.
+func checkToken(d auth.Declaration, at *contenttypes.Node, actions *auth.Actions) (problems contenttypes.Problems) {
+	for i, p := range d.Permissions {
+		if err := actions.CheckPermission(p); err != nil {
+			problems = append(problems, at.At("permissions").Items[i].Problem("%v", err))
+		}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	if err := d.Check(actions); err != nil {
+		problems = append(problems, at.Problem("%v", err))
+	}
+	return problems
+}
+
+var roleName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+
+func (s *Settings) readRoles(roles *contenttypes.Node, actions *auth.Actions) (problems contenttypes.Problems) {
+	if roles.IsNull() {
+		return nil
+	}
+	var file map[string]map[string][]string
+	if problems := roles.Decode(&file); len(problems) > 0 {
+		return problems
+	}
+	for _, role := range roles.Entries {
+		if !roleName.MatchString(role.Key) {
+			problems = append(problems, contenttypes.Problem{File: roles.File, Line: role.Line,
+				Message: "a role is called by letters, digits, - and _, such as public, authenticated or editor"})
+		}
+		granted := []string{}
+		for _, e := range role.Value.Entries {
+			if actions != nil {
+				if err := actions.CheckUID(e.Key); err != nil {
+					problems = append(problems, contenttypes.Problem{File: roles.File, Line: e.Line, Message: err.Error()})
+					continue
+				}
+			}
+			for _, action := range e.Value.Items {
+				if actions != nil {
+					if err := actions.Check(e.Key, action.Text); err != nil {
+						problems = append(problems, action.Problem("%v", err))
+					}
+				}
+				granted = append(granted, e.Key+"."+action.Text)
+			}
+		}
+		s.Roles[role.Key] = granted
+	}
+	return problems
+}

@@ -1,0 +1,229 @@
+package gateway
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"lectern/contenttypes"
+)
+
+// apiFile is config/api.yaml as it is written.
+type apiFile struct {
+	REST struct {
+		Prefix       string
+		DefaultLimit int  `yaml:"defaultLimit"`
+		MaxLimit     *int `yaml:"maxLimit"`
+		WithCount    bool `yaml:"withCount"`
+	}
+}
+
+// readREST fills r with what config/api.yaml says.
+func (r *RESTSettings) readREST(n *contenttypes.Node) contenttypes.Problems {
+	var f apiFile
+	f.REST.Prefix, f.REST.DefaultLimit, f.REST.MaxLimit, f.REST.WithCount = r.Prefix, r.DefaultLimit, &r.MaxLimit, r.WithCount
+	problems := n.Decode(&f)
+	if len(problems) > 0 {
+		return problems
+	}
+	r.Prefix, r.DefaultLimit, r.WithCount = strings.TrimRight(f.REST.Prefix, "/"), f.REST.DefaultLimit, f.REST.WithCount
+	if !isPath(r.Prefix) {
+		problems = append(problems, n.At("rest", "prefix").Problem("prefix must be a path, such as /api or /content/v1, not %q", f.REST.Prefix))
+	}
+	if r.DefaultLimit < 1 {
+		problems = append(problems, n.At("rest", "defaultLimit").Problem("defaultLimit must be 1 or more: it is the size of a page"))
+	}
+	if r.MaxLimit == 0 || r.MaxLimit < -1 {
+		problems = append(problems, n.At("rest", "maxLimit").Problem("maxLimit must be 1 or more, or -1 for no limit"))
+	}
+	return problems
+}
+
+// isPath reports whether s is a path of plain parts.
+func isPath(s string) bool { return pathPattern.MatchString(s) }
+
+var pathPattern = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
+
+// pluginsFile is config/plugins.yaml as it is written.
+type pluginsFile struct {
+	GraphQL plugin[graphqlFile]
+	I18n    plugin[i18nFile]
+	Users   plugin[usersFile] `yaml:"users-permissions"`
+	Upload  plugin[uploadFile]
+}
+
+// A plugin is a part of the server that can be switched off.
+type plugin[T any] struct {
+	Enabled bool
+	Config  T
+}
+
+type graphqlFile struct {
+	Endpoint     string
+	ShadowCRUD   bool `yaml:"shadowCRUD"`
+	DepthLimit   int  `yaml:"depthLimit"`
+	AmountLimit  int  `yaml:"amountLimit"`
+	DefaultLimit int  `yaml:"defaultLimit"`
+	MaxLimit     int  `yaml:"maxLimit"`
+
+	LandingPage       *bool              `yaml:"landingPage"`
+	PlaygroundAlways  *bool              `yaml:"playgroundAlways"`
+	ApolloServer      *contenttypes.Node `yaml:"apolloServer"`
+	Limits            *contenttypes.Node
+	DocumentActions   bool               `yaml:"documentActions"`
+	ShadowCRUDOptions *contenttypes.Node `yaml:"shadowCRUDOptions"`
+}
+
+type i18nFile struct {
+	DefaultLocale string `yaml:"defaultLocale"`
+	Locales       []localeFile
+}
+
+type usersFile struct {
+	JWTSecret string `yaml:"jwtSecret"`
+	JWT       struct {
+		ExpiresIn *contenttypes.Node `yaml:"expiresIn"`
+	}
+	RateLimit struct {
+		Enabled  *bool
+		Interval *contenttypes.Node
+		Max      *int
+	} `yaml:"ratelimit"`
+	Register struct {
+		AllowedFields []string `yaml:"allowedFields"`
+	}
+	AllowRegister     *bool              `yaml:"allowRegister"`
+	UniqueEmail       *bool              `yaml:"uniqueEmail"`
+	EmailConfirmation *bool              `yaml:"emailConfirmation"`
+	DefaultRole       string             `yaml:"defaultRole"`
+	Redirections      *contenttypes.Node `yaml:"redirections"`
+	Email             *contenttypes.Node
+}
+
+type uploadFile struct {
+	SizeLimit       byteSize `yaml:"sizeLimit"`
+	Provider        string
+	ProviderOptions *contenttypes.Node `yaml:"providerOptions"`
+	Breakpoints     map[string]int
+	Security        struct {
+		AllowedTypes []string `yaml:"allowedTypes"`
+		DeniedTypes  []string `yaml:"deniedTypes"`
+	}
+}
+
+// readPlugins fills s with what config/plugins.yaml says.
+func (s *Settings) readPlugins(n *contenttypes.Node) contenttypes.Problems {
+	g := &s.GraphQL
+	f := pluginsFile{
+		GraphQL: plugin[graphqlFile]{g.Enabled, graphqlFile{Endpoint: g.Endpoint, ShadowCRUD: g.ShadowCRUD, DepthLimit: g.DepthLimit,
+			AmountLimit: g.AmountLimit, DefaultLimit: g.DefaultLimit, MaxLimit: g.MaxLimit}},
+		I18n:   plugin[i18nFile]{s.I18n.Enabled, i18nFile{DefaultLocale: s.I18n.DefaultLocale}},
+		Users:  plugin[usersFile]{Enabled: s.Users.Enabled},
+		Upload: plugin[uploadFile]{s.Upload.Enabled, uploadFile{SizeLimit: byteSize(s.Upload.SizeLimit)}},
+	}
+	problems := n.Decode(&f)
+	if len(problems) > 0 {
+		return problems
+	}
+	c := f.GraphQL.Config
+	*g = GraphQLSettings{f.GraphQL.Enabled, c.Endpoint, c.ShadowCRUD, c.DepthLimit, c.AmountLimit, c.DefaultLimit, c.MaxLimit}
+	s.Upload = UploadSettings{f.Upload.Enabled, int64(f.Upload.Config.SizeLimit)}
+	s.Users.Enabled = f.Users.Enabled
+
+	problems = append(problems, g.check(n.At("graphql", "config"))...)
+	problems = append(problems, s.I18n.readI18n(f.I18n, n.At("i18n", "config"))...)
+	if d := f.Users.Config.JWT.ExpiresIn; !d.IsNull() && !isLifespan(d.Text) {
+		problems = append(problems, d.Problem("expiresIn must be a number of seconds or a time such as 12h or 30d, not %q", d.Text))
+	}
+	return problems.Sort()
+}
+
+func (g *GraphQLSettings) check(config *contenttypes.Node) (problems contenttypes.Problems) {
+	if !isPath(g.Endpoint) {
+		problems = append(problems, config.At("endpoint").Problem("endpoint must be a path, such as /graphql, not %q", g.Endpoint))
+	}
+	for key, limit := range map[string]int{"depthLimit": g.DepthLimit, "amountLimit": g.AmountLimit, "defaultLimit": g.DefaultLimit} {
+		if limit < 1 {
+			problems = append(problems, config.At(key).Problem("%s must be 1 or more", key))
+		}
+	}
+	if g.MaxLimit == 0 || g.MaxLimit < -1 {
+		problems = append(problems, config.At("maxLimit").Problem("maxLimit must be 1 or more, or -1 for no limit"))
+	}
+	return problems
+}
+
+// readI18n takes the locales; the default locale is one of them whether or not it is listed.
+func (s *I18nSettings) readI18n(f plugin[i18nFile], config *contenttypes.Node) (problems contenttypes.Problems) {
+	s.Enabled, s.DefaultLocale, s.Locales = f.Enabled, f.Config.DefaultLocale, nil
+	if !localePattern.MatchString(s.DefaultLocale) {
+		problems = append(problems, config.At("defaultLocale").Problem("defaultLocale must be a code such as en or pt-BR, not %q", s.DefaultLocale))
+	}
+	for i, l := range f.Config.Locales {
+		at := config.At("locales").Items[i]
+		switch {
+		case !localePattern.MatchString(l.Code):
+			problems = append(problems, at.Problem("a locale is a code such as en or pt-BR, not %q", l.Code))
+		case slices.ContainsFunc(s.Locales, func(x LocaleSetting) bool { return x.Code == l.Code }):
+			problems = append(problems, at.Problem("locale %s is listed twice; keep one", l.Code))
+		}
+		s.Locales = append(s.Locales, LocaleSetting(l))
+	}
+	if !slices.ContainsFunc(s.Locales, func(x LocaleSetting) bool { return x.Code == s.DefaultLocale }) {
+		s.Locales = slices.Insert(s.Locales, 0, LocaleSetting{s.DefaultLocale, localeName(s.DefaultLocale)})
+	}
+	return problems
+}
+
+var localePattern = regexp.MustCompile(`^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$`)
+
+// localeName is the name of a locale that was given none.
+func localeName(code string) string {
+	if code == "en" {
+		return "English (en)"
+	}
+	return code
+}
+
+// A localeFile is a locale as it is written: its code, or code and name.
+type localeFile LocaleSetting
+
+func (l *localeFile) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
+	var f struct {
+		Code string `yaml:",required"`
+		Name string
+	}
+	var problems contenttypes.Problems
+	if n.Kind == contenttypes.MapNode {
+		problems = n.Decode(&f)
+	} else {
+		problems = n.Decode(&f.Code)
+	}
+	if f.Name == "" {
+		f.Name = localeName(f.Code)
+	}
+	*l = localeFile(f)
+	return problems
+}
+
+// isLifespan reports whether s is a span of time as `30d`, `12h` or a number of seconds.
+func isLifespan(s string) bool {
+	_, ok := ParseLifespan(s)
+	return ok
+}
+
+var lifespanPattern = regexp.MustCompile(`^([0-9]{1,9})(d|)$`)
+
+// ParseLifespan reads a span of time longer than nothing: a number of seconds, days as in 30d, or 1h30m.
+func ParseLifespan(s string) (time.Duration, bool) {
+	if m := lifespanPattern.FindStringSubmatch(s); m != nil {
+		d, err := time.ParseDuration(m[1] + "s")
+		if m[2] == "d" {
+			d *= 24 * 60 * 60
+		}
+		return d, err == nil && d > 0
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil && d > 0
+}

@@ -1,0 +1,73 @@
+package gateway
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"lectern/contenttypes"
+)
+
+// settingsFiles are the files of config/ with what reads each, but for permissions: they are read once the model is known.
+var settingsFiles = []struct {
+	name string
+	read func(*Settings, *contenttypes.Node) contenttypes.Problems
+}{
+	{"server", func(s *Settings, n *contenttypes.Node) contenttypes.Problems { return s.Server.readServer(n) }},
+	{"api", func(s *Settings, n *contenttypes.Node) contenttypes.Problems { return s.REST.readREST(n) }},
+	{"plugins", (*Settings).readPlugins},
+}
+
+const permissionsName = "permissions"
+
+// readSettings reads config/ but for permissions. Every problem is found, in all files.
+func readSettings(project fs.FS, lookup contenttypes.Lookup) (Settings, contenttypes.Problems) {
+	s := DefaultSettings()
+	problems := unknownFiles(project)
+	for _, f := range settingsFiles {
+		n, found := readConfig(project, f.name, lookup)
+		problems = append(problems, found...)
+		if n != nil {
+			problems = append(problems, f.read(&s, n)...)
+		}
+	}
+	if s.GraphQL.Enabled && strings.EqualFold(s.GraphQL.Endpoint, s.REST.Prefix) {
+		problems = append(problems, contenttypes.Problem{File: "config/plugins.yaml",
+			Message: "the endpoint of graphql is the prefix of rest in config/api.yaml; change one of them"})
+	}
+	return s, problems
+}
+
+// readConfig reads one file of config/; the node is nil when it is empty, does not exist or has problems.
+func readConfig(project fs.FS, name string, lookup contenttypes.Lookup) (*contenttypes.Node, contenttypes.Problems) {
+	file, problems := contenttypes.FindFile(project, path.Join("config", name))
+	if file == "" {
+		return nil, problems
+	}
+	n, more := contenttypes.ReadFile(project, file, lookup)
+	if n.IsNull() {
+		n = nil
+	}
+	return n, append(problems, more...)
+}
+
+// unknownFiles names what lies in config/ and is read by nobody, since it is most likely a slip of the pen.
+func unknownFiles(project fs.FS) (problems contenttypes.Problems) {
+	entries, err := fs.ReadDir(project, "config")
+	if err != nil {
+		return nil // none is needed
+	}
+	known := []string{permissionsName}
+	for _, f := range settingsFiles {
+		known = append(known, f.name)
+	}
+	for _, e := range entries {
+		base, ext := strings.TrimSuffix(e.Name(), path.Ext(e.Name())), path.Ext(e.Name())
+		if slices.Contains([]string{".yaml", ".yml", ".json"}, ext) && !slices.Contains(known, base) {
+			problems = append(problems, contenttypes.Problem{File: path.Join("config", e.Name()),
+				Message: "is not a file of the configuration; there are server, api, plugins and permissions"})
+		}
+	}
+	return problems
+}

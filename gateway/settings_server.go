@@ -1,0 +1,172 @@
+package gateway
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lectern/contenttypes"
+)
+
+// serverFile is config/server.yaml as it is written.
+type serverFile struct {
+	Host           string
+	Port           int
+	URL            string
+	TrustedProxies []netPrefix `yaml:"trustedProxies"`
+	Compress       bool
+	CORS           struct {
+		Origin  wordList
+		Methods wordList
+		Headers wordList
+		MaxAge  time.Duration `yaml:"maxAge"`
+	}
+	Limits struct {
+		JSON       byteSize
+		Form       byteSize
+		Headers    byteSize
+		Concurrent int
+	}
+	Timeouts struct {
+		Header   time.Duration
+		Read     time.Duration
+		Write    time.Duration
+		Idle     time.Duration
+		Request  time.Duration
+		Shutdown time.Duration
+	}
+	Log struct {
+		Level  string
+		Format string
+	}
+}
+
+// readServer fills s with what config/server.yaml says.
+func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems {
+	f := serverFile{Host: s.Host, Port: s.Port, Compress: s.Compress}
+	f.Log.Level = "info"
+	l := &s.Limits
+	f.Limits.JSON, f.Limits.Form, f.Limits.Headers = byteSize(l.JSONBytes), byteSize(l.FormBytes), byteSize(l.HeaderBytes)
+	f.Limits.Concurrent = l.Concurrent
+	f.Timeouts.Header, f.Timeouts.Read, f.Timeouts.Write = l.ReadHeader, l.Read, l.Write
+	f.Timeouts.Idle, f.Timeouts.Request, f.Timeouts.Shutdown = l.Idle, l.Handle, l.Shutdown
+
+	problems := n.Decode(&f)
+	if len(problems) > 0 {
+		return problems
+	}
+	wrong := func(at *contenttypes.Node, format string, args ...any) {
+		problems = append(problems, at.Problem(format, args...))
+	}
+
+	s.Host, s.Port, s.Compress = f.Host, f.Port, f.Compress
+	if f.Port < 1 || f.Port > 65535 {
+		wrong(n.At("port"), "port must be from 1 to 65535, not %d", f.Port)
+	}
+	s.URL = strings.TrimRight(f.URL, "/")
+	if s.URL != "" && !isHTTP(s.URL) {
+		wrong(n.At("url"), "url must be the address that clients use, such as https://content.example.org, not %q", f.URL)
+	}
+	for _, p := range f.TrustedProxies {
+		s.TrustedProxies = append(s.TrustedProxies, netip.Prefix(p))
+	}
+
+	s.CORS = CORS{Origins: f.CORS.Origin, Methods: f.CORS.Methods, Headers: f.CORS.Headers, MaxAge: int(f.CORS.MaxAge / time.Second)}
+	for _, o := range s.CORS.Origins {
+		if o != "*" && (!isHTTP(o) || strings.Count(o, "/") > 2) {
+			wrong(n.At("cors", "origin"), "an origin is * or a scheme, host and port without a path, such as https://www.example.org, not %q", o)
+		}
+	}
+
+	l.JSONBytes, l.FormBytes, l.HeaderBytes = int64(f.Limits.JSON), int64(f.Limits.Form), int(f.Limits.Headers)
+	l.Concurrent = f.Limits.Concurrent
+	for key, size := range map[string]byteSize{"json": f.Limits.JSON, "form": f.Limits.Form, "headers": f.Limits.Headers} {
+		if size < 1<<10 || size > 1<<30 {
+			wrong(n.At("limits", key), "%s must be from 1kb to 1gb", key)
+		}
+	}
+	if l.Concurrent < 1 {
+		wrong(n.At("limits", "concurrent"), "concurrent must be 1 or more: it is how many requests are answered at a time")
+	}
+
+	l.ReadHeader, l.Read, l.Write = f.Timeouts.Header, f.Timeouts.Read, f.Timeouts.Write
+	l.Idle, l.Handle, l.Shutdown = f.Timeouts.Idle, f.Timeouts.Request, f.Timeouts.Shutdown
+	for key, d := range map[string]time.Duration{"header": l.ReadHeader, "read": l.Read, "write": l.Write, "idle": l.Idle,
+		"request": l.Handle, "shutdown": l.Shutdown} {
+		if d <= 0 {
+			wrong(n.At("timeouts", key), "%s must be more than nothing, such as 30s", key)
+		}
+	}
+
+	if err := s.LogLevel.UnmarshalText([]byte(f.Log.Level)); err != nil {
+		wrong(n.At("log", "level"), "level must be debug, info, warn or error, not %q", f.Log.Level)
+	}
+	s.LogFormat = f.Log.Format
+	if !slices.Contains([]string{"", "text", "json"}, f.Log.Format) {
+		wrong(n.At("log", "format"), "format must be text or json, not %q", f.Log.Format)
+	}
+	return problems.Sort()
+}
+
+// isHTTP reports whether s is the address of a website.
+func isHTTP(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// A wordList is a text or a list of them.
+type wordList []string
+
+func (w *wordList) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
+	if n.Kind != contenttypes.ListNode {
+		var one string
+		problems := n.Decode(&one)
+		*w = wordList{one}
+		return problems
+	}
+	var list []string
+	problems := n.Decode(&list)
+	*w = list
+	return problems
+}
+
+// A byteSize is a number of bytes, as 1048576, 56kb or 10mb.
+type byteSize int64
+
+var byteUnits = []struct {
+	suffix string
+	factor int64
+}{{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"b", 1}, {"", 1}}
+
+func (b *byteSize) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
+	text := strings.ToLower(strings.TrimSpace(n.Text))
+	for _, u := range byteUnits {
+		digits, ok := strings.CutSuffix(text, u.suffix)
+		if !ok || n.Kind >= contenttypes.ListNode {
+			continue
+		}
+		if i, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 32); err == nil && i >= 0 {
+			*b = byteSize(i * u.factor)
+			return nil
+		}
+	}
+	return contenttypes.Problems{n.Problem("a size is a number of bytes, such as 1048576, 56kb or 10mb")}
+}
+
+// A netPrefix is a range of addresses, or one.
+type netPrefix netip.Prefix
+
+func (p *netPrefix) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
+	if prefix, err := netip.ParsePrefix(n.Text); err == nil {
+		*p = netPrefix(prefix.Masked())
+		return nil
+	}
+	if addr, err := netip.ParseAddr(n.Text); err == nil {
+		*p = netPrefix(netip.PrefixFrom(addr, addr.BitLen()))
+		return nil
+	}
+	return contenttypes.Problems{n.Problem("a trusted proxy is an address or a range, such as 10.0.0.1 or 10.0.0.0/8, not %q", n.Text)}
+}
