@@ -28,6 +28,7 @@ type given struct {
 type bodyReader struct {
 	wr      *writing
 	stage   stage
+	created bool     // what is read is new: ids of components in it mean nothing
 	locales []string // in which unique values must be free
 	faults  []fault
 	links   linkReader
@@ -202,12 +203,15 @@ func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Objec
 	return nil
 }
 
-// component reads one item. One that has an id is changed where it is; any other is new.
+// component reads one item. One that has an id is changed where it is; any other is new, and so is all inside it.
 func (br *bodyReader) component(c *contenttypes.Component, o *jsontree.Object, path []string) *input {
 	id, hasID := o.Get("id")
 	fresh := always
-	if hasID {
+	if hasID && !br.created {
 		fresh = never
+	} else if !br.created {
+		br.created = true
+		defer func() { br.created = false }()
 	}
 	in := br.object(&c.Schema, o, path, fresh)
 	in.id, in.hasID = id, hasID

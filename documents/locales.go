@@ -29,12 +29,21 @@ func (wr *writing) sibling(v version) *store.Row {
 }
 
 // takeOver copies from another localization what all share and the body does not give.
-func (wr *writing) takeOver(row, source *store.Row, in *input) {
+func (wr *writing) takeOver(row, source *store.Row, in *input) error {
 	for _, a := range wr.t.Attributes {
-		if !perLocale(a) && !in.given[a.Index].set {
-			wr.copyShared(a, source, row)
+		if perLocale(a) || in.given[a.Index].set {
+			continue
+		}
+		wr.copyShared(a, source, row)
+		raw := row.Values[a.Index].JSON
+		if wr.t.DraftAndPublish || !isUnique(a) || raw == nil || string(raw) == `""` {
+			continue
+		}
+		if wr.taken(a, wr.locale, raw) {
+			return faultsError([]fault{{path: []string{a.Name}, message: notUnique, value: decode(raw), hasValue: true}})
 		}
 	}
+	return nil
 }
 
 // share writes the values that all localizations have in common from one version to those of the same status. only, when set,

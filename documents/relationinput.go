@@ -201,6 +201,9 @@ func (lr *linkReader) item(a *contenttypes.Attribute, v any, must bool) (item li
 	if !ok || !lr.place(target, &item, o) {
 		return item, o, false
 	}
+	if item.label = lr.wr.locale; item.label == "" {
+		item.label = lr.wr.s.defaultLocale
+	}
 	return item, idOnly(item.id), true
 }
 
@@ -232,7 +235,6 @@ func (lr *linkReader) byDocument(t *contenttypes.ContentType, documentID any, o 
 	}
 	locale, shown := lr.locale(t, o)
 	item.ref, item.id, ok = lr.wr.existing(t, id, locale)
-	item.label = shown
 	if !ok {
 		lr.lost(id, shown)
 		return item, false
@@ -279,7 +281,7 @@ func (lr *linkReader) byRow(t *contenttypes.ContentType, v any, must bool) (item
 		item.id = n
 		item.ref.Doc, _, locale, ok = lr.wr.tx.DocumentByRow(t, n)
 		if t.Localized {
-			item.ref.Locale, item.label = locale, locale
+			item.ref.Locale = locale
 		}
 	}
 	if !ok && must {

@@ -16,6 +16,7 @@ func (wr *writing) save() error {
 		source = wr.sibling(v)
 	}
 	br := newBodyReader(wr, bodyStage(wr.t), wr.locales(v.status))
+	br.created = created
 	in, err := br.document(wr.w.Data, func(a *contenttypes.Attribute) bool {
 		return created && (source == nil || perLocale(a))
 	})
@@ -25,7 +26,9 @@ func (wr *writing) save() error {
 	if created {
 		row = wr.newRow(v)
 		if source != nil {
-			wr.takeOver(row, source, in)
+			if err := wr.takeOver(row, source, in); err != nil {
+				return err
+			}
 		}
 	}
 	wr.setTime(row, "updatedAt")
