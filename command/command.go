@@ -84,7 +84,8 @@ func Main(ctx context.Context, args []string, p Program) int {
 		return exitFailed
 	}
 	if len(args) == 0 {
-		args = []string{"--help"}
+		parser.Parse([]string{"--help"})
+		return exitUsage
 	}
 	command, err := parser.Parse(args)
 	if exited { // --help has printed
@@ -129,10 +130,10 @@ func fail(w io.Writer, err error) int {
 // errReported ends a command that has said what is wrong.
 var errReported = errors.New("reported")
 
-// Dir is the argument that names a project.
+// projectFlags are those of each command that works with a project's data.
 type projectFlags struct {
 	Data string `help:"Data directory (default: data/ in the project)." type:"path" placeholder:"DIR"`
-	Env  string `help:"${enum}." enum:"development,production" default:"development"`
+	Env  string `help:"development or production: how the log is written." enum:"development,production" default:"development"`
 }
 
 func (f projectFlags) options(s *session) gateway.Options {

@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Names of what lies in a data directory.
@@ -23,6 +25,19 @@ type dataDir struct {
 
 // ErrBusy says that another process works with the data directory.
 var ErrBusy = errors.New("in use by another process")
+
+// busyError says who works with a data directory, and what to do about it. It wraps ErrBusy.
+func busyError(path string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	r, err := dialControl(ctx, controlPath(path))
+	if err != nil {
+		return fmt.Errorf("the data directory %s is %w, which starts or stops or is busy with it; try again when it is done, or name another one with --data", path, ErrBusy)
+	}
+	defer r.Close()
+	return fmt.Errorf("the data directory %s is %w: the server with process id %d, which serves %s; stop it first (kill %d), or name another one with --data",
+		path, ErrBusy, r.Server.PID, r.Server.Base, r.Server.PID)
+}
 
 // lockDataDir makes the directory where there is none and keeps other processes out of it. The lock is the kernel's and
 // goes with the process, however it ends.

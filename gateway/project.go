@@ -135,6 +135,9 @@ func (p *Project) open() (err error) {
 	} else {
 		p.data, err = lockDataDir(p.options.dataPath(p.Dir))
 	}
+	if errors.Is(err, ErrBusy) {
+		return busyError(p.options.dataPath(p.Dir))
+	}
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func Restore(dir string, backup io.Reader, o Options) (kept string, err error) {
 	}
 	data, err := lockDataDir(o.dataPath(dir))
 	if errors.Is(err, ErrBusy) {
-		return "", fmt.Errorf("a server runs on %s; stop it before its data is replaced", o.dataPath(dir))
+		return "", busyError(o.dataPath(dir))
 	}
 	if err != nil {
 		return "", err
