@@ -143,7 +143,9 @@ func (s *script) call(line string) string {
 	words := strings.Fields(head)
 	w := documents.Write{Access: documents.FullAccess}
 	verb, subject, rest := words[0], words[1], words[2:]
-	if w.Type = s.types[subject]; w.Type == nil {
+	if subject == "nobody" {
+		w.Type, w.DocumentID = s.typeOf("article"), subject
+	} else if w.Type = s.types[subject]; w.Type == nil {
 		w.Type = s.typeOf(subject)
 	} else {
 		w.DocumentID = s.vars[subject]

@@ -1,0 +1,247 @@
+package documents_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+func body(t testing.TB, text string) *jsontree.Object {
+	v, err := jsontree.Parse([]byte(text), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.(*jsontree.Object)
+}
+
+// On a clock that stands still each write of a document is later than the one before.
+func TestTimesRise(t *testing.T) {
+	model := testModel(t)
+	svc := documents.NewService(testStore(t, model), model, "en")
+	svc.Now = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 999_999_999, time.UTC) }
+	tag := model.Type("api::tag.tag")
+	var id string
+	var times []string
+	w := documents.Write{Type: tag, Data: body(t, `{"name":"x"}`), Access: documents.FullAccess}
+	w.After = func(_ *store.Snapshot, r store.Record) error {
+		id = string(r.JSON(tag.Attribute("documentId")))
+		times = append(times, string(r.JSON(tag.Attribute("updatedAt"))))
+		return nil
+	}
+	if err := svc.Create(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`^"[a-z][a-z0-9]{23}"$`).MatchString(id) {
+		t.Errorf("documentId %s", id)
+	}
+	w.DocumentID = id[1 : len(id)-1]
+	for i := range 6 {
+		w.Status = store.Status(i % 2)
+		if err := svc.Update(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if times[0] != `"2026-01-01T00:00:00.999Z"` || times[1] != `"2026-01-01T00:00:01.000Z"` {
+		t.Error(times)
+	}
+	if !slices.IsSorted(times) || len(slices.Compact(times)) != 7 {
+		t.Error(times)
+	}
+}
+
+// When showing what was written fails, nothing was written.
+func TestAfterFails(t *testing.T) {
+	model := testModel(t)
+	st := testStore(t, model)
+	svc := documents.NewService(st, model, "en")
+	failed := errors.New("cannot be shown")
+	w := documents.Write{Type: model.Type("api::tag.tag"), Data: body(t, `{"name":"x"}`), Access: documents.FullAccess}
+	w.After = func(*store.Snapshot, store.Record) error { return failed }
+	if err := svc.Create(t.Context(), w); !errors.Is(err, failed) {
+		t.Fatal(err)
+	}
+	if n := count(t, st, w.Type, store.Draft); n != 0 {
+		t.Errorf("%d drafts", n)
+	}
+}
+
+func count(t testing.TB, st *store.Store, typ *contenttypes.ContentType, status store.Status) (n int) {
+	err := st.View(func(s *store.Snapshot) error {
+		page, err := s.Find(&store.Query{Type: typ, Status: status, Locales: store.LocaleSet{All: true}, Limit: -1, Count: true})
+		n = page.Total
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Of many who want the same unique value at the same time one gets it.
+func TestUniqueAtTheSameTime(t *testing.T) {
+	model := testModel(t)
+	st := testStore(t, model)
+	svc := documents.NewService(st, model, "en")
+	writer := model.Type("api::writer.writer")
+	var done sync.WaitGroup
+	refused := make([]bool, 16)
+	for i := range refused {
+		done.Go(func() {
+			data := body(t, fmt.Sprintf(`{"name":"%d","email":"one@example.com"}`, i))
+			var e *documents.Error
+			err := svc.Create(context.Background(), documents.Write{Type: writer, Data: data, Access: documents.FullAccess})
+			refused[i] = errors.As(err, &e) && e.Status == 400
+		})
+	}
+	done.Wait()
+	if n := count(t, st, writer, store.Published); n != 1 {
+		t.Errorf("%d have it", n)
+	}
+	if slices.Index(refused, false) < 0 || len(slices.DeleteFunc(refused, func(b bool) bool { return b })) != 1 {
+		t.Error("not all others were refused")
+	}
+}
+
+// A twin of the links between two types with drafts, from both sides, kept as plain lists.
+type twin struct{ lists map[twinList][]string }
+
+type twinList struct {
+	plane store.Status
+	from  bool // the articles' lists
+	name  string
+}
+
+func (tw *twin) set(plane store.Status, from bool, name string, order []string) {
+	l := twinList{plane, from, name}
+	for _, other := range tw.lists[l] {
+		if !slices.Contains(order, other) {
+			o := twinList{plane, !from, other}
+			tw.lists[o] = slices.DeleteFunc(slices.Clone(tw.lists[o]), func(s string) bool { return s == name })
+		}
+	}
+	for _, other := range order {
+		if o := (twinList{plane, !from, other}); !slices.Contains(tw.lists[o], name) {
+			tw.lists[o] = append(slices.Clone(tw.lists[o]), name)
+		}
+	}
+	tw.lists[l] = order
+}
+
+// Whatever is connected, disconnected and published, from either side, both sides and both planes show what a plain twin says.
+// The lists of the other side are compared without their order after a publication: what is new there keeps the place it has
+// among drafts.
+func TestLinksAgainstTwin(t *testing.T) {
+	model := testModel(t)
+	article, tag := model.Type("api::article.article"), model.Type("api::tag.tag")
+	rapid.Check(t, func(rt *rapid.T) {
+		st := testStore(t, model)
+		svc := documents.NewService(st, model, "en")
+		tw := &twin{lists: map[twinList][]string{}}
+		names := map[bool][]string{}
+		ids := map[string]string{}
+		write := func(f func(context.Context, documents.Write) error, w documents.Write) {
+			w.Access = documents.FullAccess
+			if err := f(context.Background(), w); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		for _, from := range []bool{true, false} {
+			for i := range 4 {
+				typ, key, name := tag, "name", fmt.Sprintf("t%d", i)
+				if from {
+					typ, key, name = article, "title", fmt.Sprintf("a%d", i)
+				}
+				names[from] = append(names[from], name)
+				write(svc.Create, documents.Write{Type: typ, Data: body(t, fmt.Sprintf(`{%q:%q}`, key, name)), After: func(_ *store.Snapshot, r store.Record) error {
+					id := string(r.JSON(typ.Attribute("documentId")))
+					ids[name] = id[1 : len(id)-1]
+					return nil
+				}})
+			}
+		}
+		loose := map[twinList]bool{} // order not compared
+		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
+			from := rapid.Bool().Draw(rt, "from articles")
+			typ, attr := tag, "articles"
+			if from {
+				typ, attr = article, "tags"
+			}
+			name := rapid.SampledFrom(names[from]).Draw(rt, "document")
+			w := documents.Write{Type: typ, DocumentID: ids[name], Status: store.Draft}
+			present := tw.lists[twinList{store.Draft, from, name}]
+			some := rapid.SliceOfNDistinct(rapid.SampledFrom(names[!from]), 0, 4, rapid.ID[string]).Draw(rt, "targets")
+			list := ""
+			for i, s := range some {
+				if i > 0 {
+					list += ","
+				}
+				list += fmt.Sprintf("%q", ids[s])
+			}
+			rest := slices.DeleteFunc(slices.Clone(present), func(s string) bool { return slices.Contains(some, s) })
+			switch rapid.SampledFrom([]string{"set", "connect", "disconnect", "publish"}).Draw(rt, "call") {
+			case "set":
+				w.Data = body(t, fmt.Sprintf(`{%q:[%s]}`, attr, list))
+				tw.set(store.Draft, from, name, some)
+			case "connect":
+				w.Data = body(t, fmt.Sprintf(`{%q:{"connect":[%s]}}`, attr, list))
+				tw.set(store.Draft, from, name, append(rest, some...))
+			case "disconnect":
+				w.Data = body(t, fmt.Sprintf(`{%q:{"disconnect":[%s]}}`, attr, list))
+				tw.set(store.Draft, from, name, rest)
+			case "publish":
+				w.Data, w.Status = body(t, `{}`), store.Published
+				for _, other := range present {
+					loose[twinList{store.Published, !from, other}] = true
+				}
+				delete(loose, twinList{store.Published, from, name})
+				tw.set(store.Published, from, name, present)
+			}
+			write(svc.Update, w)
+		}
+		err := st.View(func(s *store.Snapshot) error {
+			for _, from := range []bool{true, false} {
+				typ, attr, locale := tag, "articles", ""
+				if from {
+					typ, attr, locale = article, "tags", "en"
+				}
+				for _, name := range names[from] {
+					for _, plane := range []store.Status{store.Draft, store.Published} {
+						doc, _ := s.Document(typ, ids[name])
+						got := []string{}
+						s.Related(s.Version(typ, doc, plane, locale), typ.Attribute(attr), plane, func(r store.Record) bool {
+							first := r.Type().Attributes[2]
+							text := string(r.JSON(first))
+							got = append(got, text[1:len(text)-1])
+							return true
+						})
+						key := twinList{plane, from, name}
+						want := slices.Clone(tw.lists[key])
+						if loose[key] {
+							slices.Sort(got)
+							slices.Sort(want)
+						}
+						if !slices.Equal(got, want) {
+							rt.Errorf("%s.%s, plane %d: %v, want %v", name, attr, plane, got, want)
+						}
+					}
+				}
+			}
+			return st.Check()
+		})
+		if err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
