@@ -255,8 +255,13 @@ func (c *blockCaster) each(at *blockPlace, nodes []any, child castFunc) ([]any, 
 
 // parseCast reads an array or object out of a string that is the JSON of one, as forms send it.
 func parseCast(v any) any {
-	if s, ok := v.(string); ok {
-		v, _ = jsontree.Parse([]byte(s), jsontree.MaxDepth) // nil unless it is JSON
+	s, ok := v.(string)
+	if !ok {
+		return v
+	}
+	v, err := jsontree.Parse([]byte(s), jsontree.MaxDepth)
+	if err != nil {
+		return nil
 	}
 	return v
 }

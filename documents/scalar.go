@@ -334,15 +334,15 @@ func (c *caster) bigInteger(v any) any {
 	return digits
 }
 
-// json parses a string that is itself JSON, as forms send it, unless that gives another string or nothing.
+// json parses a string that is itself JSON, as forms send it, unless that gives another string or nothing, or has a key
+// __proto__, which no body may have.
 func (c *caster) json(v any) any {
 	s, ok := v.(string)
 	if !ok || c.stage == publishStage { // it was parsed when the draft was written
 		return v
 	}
-	parsed, _ := jsontree.Parse([]byte(s), jsontree.MaxDepth) // nil unless it is JSON
-	switch parsed.(type) {
-	case nil, string:
+	parsed, err := jsontree.Parse([]byte(s), jsontree.MaxDepth)
+	if _, again := parsed.(string); err != nil || again || parsed == nil {
 		return s
 	}
 	return parsed
@@ -354,15 +354,6 @@ func storedJSON(_ *contenttypes.Attribute, v any) []byte {
 		return nil
 	}
 	return jsontree.Append(nil, v)
-}
-
-// storedValue turns the JSON text of a row into the value that castScalar takes in publishStage: the inverse of storedJSON.
-func storedValue(raw []byte) any {
-	if raw == nil {
-		return nil
-	}
-	v, _ := jsontree.Parse(raw, jsontree.MaxDepth) // it was printed by storedJSON
-	return v
 }
 
 // defaultValue returns the value that an absent attribute gets on create, as it is stored, and whether it has one.
