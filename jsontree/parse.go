@@ -15,9 +15,10 @@ var ErrPrototype = &SyntaxError{"Object contains forbidden prototype property"}
 // maxDepth are refused.
 //
 // Each byte that is not UTF-8 and each unpaired surrogate becomes U+FFFD. Positions in messages count UTF-16 units. A byte
-// order mark is no JSON: the caller takes it away.
+// order mark is no JSON: the caller takes it away. Strings and numbers of the value share one copy of data, which lives as long
+// as any of them.
 func Parse(data []byte, maxDepth int) (any, error) {
-	p := parser{data: data, left: maxDepth}
+	p := parser{data: string(data), left: maxDepth}
 	p.blanks()
 	v, err := p.value()
 	if err != nil {
@@ -35,7 +36,7 @@ func Parse(data []byte, maxDepth int) (any, error) {
 
 // A parser stands at pos in data.
 type parser struct {
-	data      []byte
+	data      string
 	pos       int
 	left      int // levels that may still be opened
 	prototype bool
@@ -238,11 +239,11 @@ func (p *parser) string() (string, error) {
 		switch c := p.data[p.pos]; {
 		case c == '"':
 			s := p.data[start:p.pos]
-			if !ascii && !utf8.Valid(s) {
+			if !ascii && !utf8.ValidString(s) {
 				return p.escaped(start)
 			}
 			p.pos++
-			return string(s), nil
+			return s, nil
 		case c == '\\':
 			return p.escaped(start)
 		case c < ' ':
@@ -277,7 +278,7 @@ func (p *parser) escaped(start int) (string, error) {
 			buf = append(buf, c)
 			p.pos++
 		default:
-			r, n := utf8.DecodeRune(p.data[p.pos:])
+			r, n := utf8.DecodeRuneInString(p.data[p.pos:])
 			buf = utf8.AppendRune(buf, r)
 			p.pos += n
 		}
@@ -304,7 +305,7 @@ func (p *parser) escape() (rune, error) {
 	case 'u':
 		return p.unicodeEscape()
 	default:
-		if r, _ := utf8.DecodeRune(p.data[p.pos:]); p.pos >= len(p.data) || r > unicode.MaxLatin1 {
+		if r, _ := utf8.DecodeRuneInString(p.data[p.pos:]); p.pos >= len(p.data) || r > unicode.MaxLatin1 {
 			return 0, p.unexpected() // V8 knows bad escapes among the first 256 characters only
 		}
 		return 0, p.fail("Bad escaped character in JSON")

@@ -3,7 +3,6 @@ package jsontree
 import (
 	"strconv"
 	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // A SyntaxError says where JSON text is wrong.
@@ -28,9 +27,9 @@ func (p *parser) unexpected() error {
 	case c == '"':
 		return p.fail("Unexpected string in JSON")
 	}
-	switch string(p.data) {
+	switch p.data {
 	case "NaN", "Infinity", "undefined", "[object Object]":
-		return &SyntaxError{`"` + string(p.data) + `" is not valid JSON`}
+		return &SyntaxError{`"` + p.data + `" is not valid JSON`}
 	}
 	const around = 10
 	at, length := units(p.data[:p.pos]), units(p.data)
@@ -46,22 +45,22 @@ func (p *parser) unexpected() error {
 }
 
 // units counts the UTF-16 units of UTF-8 text.
-func units(b []byte) int {
+func units(s string) int {
 	n := 0
-	for len(b) > 0 {
-		r, size := utf8.DecodeRune(b)
+	for _, r := range s {
 		n += utf16.RuneLen(r)
-		b = b[size:]
 	}
 	return n
 }
 
 // window returns the UTF-16 units [from, to) of UTF-8 text; half a surrogate pair becomes U+FFFD.
-func window(b []byte, from, to int) string {
+func window(s string, from, to int) string {
 	var out []uint16
-	for n := 0; len(b) > 0 && n < to; {
-		r, size := utf8.DecodeRune(b)
-		b = b[size:]
+	n := 0
+	for _, r := range s {
+		if n >= to {
+			break
+		}
 		for _, u := range utf16.AppendRune(nil, r) {
 			if from <= n && n < to {
 				out = append(out, u)
