@@ -40,13 +40,19 @@ type blockPlace struct {
 }
 
 func (p *blockPlace) path() []string {
-	if p.up == nil {
-		return p.base
+	depth := 0
+	outermost := p
+	for ; outermost.up != nil; outermost = outermost.up {
+		depth++
 	}
-	if p.name != "" {
-		return below(p.up.path(), p.name)
+	path := make([]string, len(outermost.base)+depth)
+	copy(path, outermost.base)
+	for i := len(path) - 1; p.up != nil; p, i = p.up, i-1 {
+		if path[i] = p.name; p.name == "" {
+			path[i] = strconv.Itoa(p.index)
+		}
 	}
-	return below(p.up.path(), strconv.Itoa(p.index))
+	return path
 }
 
 // A castFunc casts what lies at a place and says whether casting changed it.
