@@ -25,7 +25,7 @@ func (h *handlers) handleREST(route *rest.Route) handlerFunc {
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
-		return route.Serve(w, r, rest.Call{Access: access, DocumentID: m.params[0], ReadBody: readBody})
+		return route.Serve(w, r, rest.Call{Access: access, DocumentID: m.params[0], ReadBody: readBody, Limit: limit})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 func (rt *Route) printer(r *http.Request, c Call, status store.Status) *printer {
 	p := printers.Get().(*printer)
 	p.api, p.access, p.status = rt.api, c.Access, status
+	p.bound = bound{ctx: r.Context(), limit: c.Limit}
 	if format := r.Header["Strapi-Response-Format"]; len(format) > 0 {
 		p.v4 = format[0] == "v4"
 	}
@@ -21,6 +22,7 @@ func (rt *Route) printer(r *http.Request, c Call, status store.Status) *printer 
 // begin starts an answer on a snapshot, anew if one was begun before.
 func (p *printer) begin(s *store.Snapshot) {
 	p.snapshot, p.err = s, nil
+	p.bound.printed = 0
 	p.buf = append(p.buf[:0], `{"data":`...)
 }
 

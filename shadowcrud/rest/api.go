@@ -18,6 +18,7 @@ package rest
 
 import (
 	"net/http"
+	"time"
 
 	"lectern/contenttypes"
 	"lectern/documents"
@@ -71,6 +72,7 @@ type Call struct {
 	DocumentID string // as it stood in the path, decoded
 	// ReadBody reads the request's body as a jsontree value; nil where there is none.
 	ReadBody func(http.ResponseWriter, *http.Request) (any, error)
+	Limit    time.Duration // of the work on an answer; 0 is none
 }
 
 // Writes reports whether the route changes content.

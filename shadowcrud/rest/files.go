@@ -53,7 +53,7 @@ func (p *printer) users(file store.Record) {
 				p.next(begin)
 				p.document(r, use.shown, shape{typed: true})
 			}
-			return true
+			return p.err == nil
 		})
 	}
 	p.close(begin, true)

@@ -18,7 +18,8 @@ type printer struct {
 	v4       bool         // wrap documents as the previous major version of the API did
 	access   *documents.Access
 	api      *API
-	err      error // the first that a query inside the answer met
+	bound    bound
+	err      error // why the answer cannot be finished; nothing more is printed then
 }
 
 // A shape says what a document is printed as, beside its selection.
@@ -44,6 +45,9 @@ func (p *printer) release() {
 func (p *printer) list(rows []store.Record, s *documents.Selection) {
 	p.buf = append(p.buf, '[')
 	for i := range rows {
+		if p.err != nil {
+			return
+		}
 		if i > 0 {
 			p.buf = append(p.buf, ',')
 		}
@@ -54,6 +58,12 @@ func (p *printer) list(rows []store.Record, s *documents.Selection) {
 
 // document prints a version of a document: scalars in the order of the schema, then what is populated.
 func (p *printer) document(r store.Record, s *documents.Selection, as shape) {
+	if p.err == nil {
+		p.err = p.bound.check(len(p.buf))
+	}
+	if p.err != nil {
+		return
+	}
 	p.buf = append(p.buf, '{')
 	begin, wrapped := len(p.buf), false
 	for _, a := range s.Fields {
@@ -137,6 +147,9 @@ func (p *printer) null() { p.buf = append(p.buf, "null"...) }
 // populate prints the relations, media, components and zones of r that are asked for.
 func (p *printer) populate(begin int, r store.Record, s *documents.Selection) {
 	for i := range s.Populate {
+		if p.err != nil {
+			return
+		}
 		shown := &s.Populate[i]
 		p.key(begin, shown.Attr.Name)
 		switch {
@@ -164,7 +177,7 @@ func (p *printer) components(r store.Record, shown *documents.Populate) {
 		}
 		p.next(begin)
 		p.component(item, s, zone)
-		return many
+		return many && p.err == nil
 	})
 	p.close(begin, many)
 }
@@ -186,7 +199,7 @@ func (p *printer) relation(r store.Record, shown *documents.Populate) {
 		}
 		p.next(begin)
 		p.document(target, s, shape{typed: morph, used: shown.Related})
-		return many
+		return many && p.err == nil
 	})
 	p.close(begin, many)
 	if p.v4 {
