@@ -81,7 +81,7 @@ func nameOf(l store.Link) linkName { return linkName{l.Attr, l.Plane, l.From, l.
 func (le *linkEdits) list(e end) []store.Link {
 	var list []store.Link
 	add := func(l store.Link) bool {
-		if le.edits[nameOf(l)] == nil {
+		if len(le.edits) == 0 || le.edits[nameOf(l)] == nil {
 			list = append(list, l)
 		}
 		return true
@@ -234,7 +234,12 @@ func (le *linkEdits) set(e end, order []store.Ref) {
 // copy makes the list of one end that of another: of the other plane, or of what was cloned. carry, when set, says what a
 // target becomes; it may leave it out. What is there already keeps its place in the list of the other end.
 func (le *linkEdits) copy(from, to end, carry func(store.Ref) (store.Ref, bool)) {
-	source := le.list(from)
+	source, dest := le.list(from), le.list(to)
+	if carry == nil && slices.EqualFunc(source, dest, func(a, b store.Link) bool {
+		return from.far(a) == to.far(b) && from.pos(a) == to.pos(b)
+	}) {
+		return
+	}
 	refs := make([]store.Ref, len(source))
 	wanted := make(map[store.Ref]bool, len(source))
 	for i, l := range source {
@@ -247,7 +252,7 @@ func (le *linkEdits) copy(from, to end, carry func(store.Ref) (store.Ref, bool))
 		}
 	}
 	present := map[store.Ref]store.Link{}
-	for _, l := range le.list(to) {
+	for _, l := range dest {
 		if wanted[to.far(l)] {
 			present[to.far(l)] = l
 		} else {

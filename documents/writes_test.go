@@ -94,17 +94,25 @@ func testModel(t testing.TB) *contenttypes.Model {
 	return model
 }
 
+// tester is what testing.T and rapid.T have in common.
+type tester interface {
+	Error(...any)
+	Fatal(...any)
+	Cleanup(func())
+}
+
 // testStore opens an empty store, which is checked at the end.
-func testStore(t testing.TB, model *contenttypes.Model) *store.Store {
-	st, err := store.Open(filepath.Join(t.TempDir(), "content.db"), model, store.Options{})
+func testStore(t tester, model *contenttypes.Model) *store.Store {
+	dir, err := os.MkdirTemp("", "documents")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(filepath.Join(dir, "content.db"), model, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := st.Check(); err != nil {
-			t.Error(err)
-		}
-		if err := st.Close(); err != nil {
+		if err := errors.Join(st.Check(), st.Close(), os.RemoveAll(dir)); err != nil {
 			t.Error(err)
 		}
 	})
