@@ -1,0 +1,154 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+)
+
+// What the section beyond of differences.yaml says of Lectern, and TestBadInput does not show.
+
+// wants asks for a path and holds the part of the answer at a dotted path against JSON.
+func (b *bench) wants(path, at, want string) {
+	b.t.Helper()
+	got, err := json.Marshal(dig(b.do("GET", path, ""), at))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if string(got) != want {
+		b.t.Errorf("GET %s: %s is %s, want %s", path, at, got, want)
+	}
+}
+
+// names asks for a list and holds the names in it against JSON.
+func (b *bench) names(path, want string) {
+	b.t.Helper()
+	rows, _ := dig(b.do("GET", path, ""), "data").([]any)
+	names := []any{}
+	for _, row := range rows {
+		names = append(names, dig(row, "name"))
+	}
+	if got, _ := json.Marshal(names); string(got) != want {
+		b.t.Errorf("GET %s: %s, want %s", path, got, want)
+	}
+}
+
+func (b *bench) statusOf(method, path string) int {
+	b.t.Helper()
+	status, _ := b.send(b.t, badRequest{method: method, path: path})
+	return status
+}
+
+func TestBeyondRequests(t *testing.T) {
+	b := newBench(t)
+	res, err := http.Get(b.target.Base + "/api/restaurants")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if origin, there := res.Header["Access-Control-Allow-Origin"]; there {
+		t.Errorf("without an Origin, access-control-allow-origin is %q", origin)
+	}
+	for _, query := range []string{"?status=draft", "?hasPublishedVersion=false"} {
+		b.create("x", "/api/restaurants", `{"name":"Gone"}`)
+		if status := b.statusOf("DELETE", "/api/restaurants/{x}"+query); status != http.StatusNoContent {
+			t.Errorf("DELETE %s answers %d", query, status)
+		}
+		for _, version := range []string{"draft", "published"} {
+			if status := b.statusOf("GET", "/api/restaurants/{x}?status="+version); status != http.StatusNotFound {
+				t.Errorf("after DELETE %s, the %s version answers %d", query, version, status)
+			}
+		}
+	}
+}
+
+func TestBeyondValues(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct{ attribute, given, kept string }{
+		{"visits", `"9223372036854775807"`, `"9223372036854775807"`},
+		{"visits", `9007199254740993`, `"9007199254740993"`},
+		{"extra", `true`, `true`},
+		{"extra", `false`, `false`},
+		{"extra", `"true"`, `true`},
+		{"extra", `[true,1]`, `[true,1]`},
+		{"openedOn", `"2024-01-02T23:00:00-05:00"`, `"2024-01-02"`},
+		{"summary", `"a\ud800b"`, `"a` + "\ufffd" + `b"`},
+	} {
+		b.create("x", "/api/restaurants", fmt.Sprintf(`{"name":"Values",%q:%s}`, c.attribute, c.given))
+		b.wants("/api/restaurants/{x}", "data."+c.attribute, c.kept)
+	}
+	b.names("/api/restaurants?filters[visits]=9007199254740993", `["Values"]`)
+	b.names("/api/restaurants?filters[visits]=9007199254740992", `[]`)
+}
+
+func TestBeyondQueries(t *testing.T) {
+	b := newBench(t)
+	b.create("p", "/api/people", `{"firstName":"Zoe"}`)
+	b.create("a", "/api/restaurants", fmt.Sprintf(`{"name":"a_b","summary":"Élan","hidden":"treasure","rating":3,"owner":%q}`, b.ids["p"]))
+	b.create("x", "/api/restaurants", `{"name":"axb","rating":4.5}`)
+	b.create("d", "/api/restaurants?status=draft", `{"name":"Secret draft"}`)
+	b.create("m", "/api/meal-plans", fmt.Sprintf(`{"title":"Week","places":[%q]}`, b.ids["d"]))
+
+	b.names("/api/restaurants?_q=treasure", `[]`)
+	b.names("/api/restaurants?_q=a_b", `["a_b"]`)
+	b.names("/api/restaurants?filters[summary][$eqi]=élan", `["a_b"]`)
+	b.names("/api/restaurants?filters[summary][$containsi]=ÉLAN", `["a_b"]`)
+	b.names("/api/restaurants?filters[rating][$eqi]=3", `["a_b"]`)
+	b.names("/api/restaurants?filters[rating][$endsWith]=5", `["axb"]`)
+	b.names("/api/restaurants?filters[createdAt][$contains]=T", `["a_b","axb"]`)
+	b.names("/api/restaurants?sort[0][name]=desc&sort[1]=id", `["axb","a_b"]`)
+	b.names("/api/restaurants?pagination[page]=1e300", `[]`)
+	b.names("/api/restaurants?pagination[page]=9007199254740993", `[]`)
+	b.wants("/api/meal-plans?filters[places][name]=Secret draft", "data", `[]`)
+	b.wants("/api/meal-plans?filters[places][name]=Secret draft&status=draft", "data.0.title", `"Week"`)
+	b.wants("/api/restaurants?fields=id&sort=name&filters[owner][firstName]=Zoe", "data.0.name", `null`)
+}
+
+func TestBeyondRelations(t *testing.T) {
+	b := newBench(t)
+	b.create("a", "/api/restaurants", `{"name":"Aa"}`)
+	b.create("x", "/api/restaurants", fmt.Sprintf(`{"name":"Xx","related":[%q]}`, b.ids["a"]))
+	b.do("PUT", "/api/restaurants/{a}", `{"data":{"seats":5}}`)
+	b.wants("/api/restaurants/{x}?populate=related", "data.related.0.seats", `5`)
+
+	b.do("PUT", "/api/restaurants/{a}", fmt.Sprintf(`{"data":{"related":[%q]}}`, b.ids["a"]))
+	b.wants("/api/restaurants/{a}?populate=related", "data.related.0.name", `"Aa"`)
+	b.create("c", "/api/categories", `{"name":"Loop"}`)
+	b.do("PUT", "/api/categories/{c}", fmt.Sprintf(`{"data":{"parent":%q}}`, b.ids["c"]))
+	b.wants("/api/categories/{c}?populate=parent", "data.parent.name", `"Loop"`)
+}
+
+func TestBeyondVersions(t *testing.T) {
+	b := newBench(t)
+	b.create("r", "/api/restaurants", `{"name":"English","seats":1}`)
+	b.do("PUT", "/api/restaurants/{r}?locale=fr", `{"data":{"name":"French"}}`)
+
+	b.wants("/api/restaurants?locale=*&sort=name&populate=localizations", "data.0.localizations.0.name", `"French"`)
+	b.wants("/api/restaurants?locale=*&sort=name&populate=localizations", "data.1.localizations.0.name", `"English"`)
+	b.wants("/api/restaurants/{r}?populate[localizations][count]=true", "data.localizations", `{"count":1}`)
+	b.names("/api/restaurants?locale=*&filters[localizations][name]=French", `["English"]`)
+	b.do("PUT", "/api/restaurants/{r}?locale=de&status=draft", `{"data":{"name":"German"}}`)
+	b.names("/api/restaurants?filters[localizations][name]=German", `[]`)
+	b.names("/api/restaurants?status=draft&filters[localizations][name]=German", `["English"]`)
+
+	// Publishing one locale brings its values that are not localized to the drafts of the others.
+	b.do("PUT", "/api/restaurants/{r}", `{"data":{"seats":2}}`)
+	b.wants("/api/restaurants/{r}?locale=fr&status=draft", "data.seats", `2`)
+	b.do("PUT", "/api/restaurants/{r}?locale=fr", `{"data":{"name":"French again"}}`)
+	b.wants("/api/restaurants/{r}", "data.seats", `2`)
+
+	// What is published late is shown at once.
+	b.create("d", "/api/restaurants?status=draft", `{"name":"Late"}`)
+	b.do("PUT", "/api/homepage", fmt.Sprintf(`{"data":{"featured":[%q]}}`, b.ids["d"]))
+	b.wants("/api/homepage?populate=featured", "data.featured", `[]`)
+	b.do("PUT", "/api/restaurants/{d}", `{"data":{}}`)
+	b.wants("/api/homepage?populate=featured", "data.featured.0.name", `"Late"`)
+
+	// A draft takes nothing away from what is published.
+	b.create("m", "/api/menus", `{"title":"Menu","dishes":[{"name":"soup"}]}`)
+	b.do("PUT", "/api/restaurants/{r}", fmt.Sprintf(`{"data":{"menu":%q}}`, b.ids["m"]))
+	b.do("PUT", "/api/restaurants/{d}?status=draft", fmt.Sprintf(`{"data":{"menu":%q}}`, b.ids["m"]))
+	b.wants("/api/restaurants/{r}?populate=menu", "data.menu.title", `"Menu"`)
+	b.wants("/api/restaurants/{d}?populate=menu&status=draft", "data.menu.title", `"Menu"`)
+}
