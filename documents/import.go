@@ -3,6 +3,7 @@ package documents
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func (s *Service) Import(ctx context.Context, file io.ReadSeeker, o ImportOption
 	}
 	im := &importer{
 		ctx: ctx, s: s, o: o, file: file, now: formatDateTime(s.Now().UTC()), seed: maphash.MakeSeed(),
-		bad: map[int]bool{}, late: map[int]bool{}, versions: map[uint64]int{}, docs: map[uint64]bool{}, unique: map[uint64]int{},
+		bad: map[int]bool{}, late: map[int]bool{}, versions: map[uint64]int{}, present: map[uint64]bool{}, unique: map[uint64]int{},
 		singles: map[*contenttypes.ContentType]string{}, pending: map[uint64][]lateProblem{}, held: map[uint64]int{},
 	}
 	if err := im.check(); err != nil {
@@ -114,10 +115,10 @@ type importer struct {
 	problems LineProblems
 
 	versions map[uint64]int                       // version → the line that has it
-	docs     map[uint64]bool                      // documents of the file
+	present  map[uint64]bool                      // localizations of the documents of the file
 	unique   map[uint64]int                       // unique value → the line that has it
 	singles  map[*contenttypes.ContentType]string // single type → its documentId
-	pending  map[uint64][]lateProblem             // document → who points at it, though neither store nor file have it so far
+	pending  map[uint64][]lateProblem             // localization → who points at it, though neither store nor file have it so far
 	held     map[uint64]int                       // link end that holds one link → the line that has it
 	ranks    linkRanks
 }
@@ -242,8 +243,8 @@ func (im *importer) check() error {
 	if err != nil {
 		return err
 	}
-	for doc, late := range im.pending {
-		if im.docs[doc] {
+	for name, late := range im.pending {
+		if im.present[name] {
 			continue
 		}
 		for _, p := range late {
@@ -251,7 +252,10 @@ func (im *importer) check() error {
 			im.wrong(p.line, errors.New(p.message))
 		}
 	}
-	slices.SortStableFunc(im.problems, func(a, b LineProblem) int { return a.Line - b.Line })
+	slices.SortStableFunc(im.problems, func(a, b LineProblem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message))
+	})
+	im.problems = slices.Compact(im.problems) // draft and published version may say the same
 	return nil
 }
 
@@ -295,7 +299,7 @@ func (im *importer) checkLine(snap *store.Snapshot, number int, o *jsontree.Obje
 	for _, st := range l.statuses {
 		im.versions[im.versionName(l, st)] = number
 	}
-	im.docs[im.hash(l.typ.UID, l.documentID)] = true
+	im.present[im.hash(l.typ.UID, l.documentID, l.locale)] = true
 	if l.typ.Kind == contenttypes.SingleType {
 		im.singles[l.typ] = l.documentID
 	}
@@ -415,8 +419,8 @@ func (im *importer) storeLine(tx *store.Tx, l storedLine) error {
 	return tx.Apply(&batch)
 }
 
-// replace takes away what the store has of a document, but for the links of other documents to it. The document that a single
-// type has under another documentId goes altogether.
+// replace takes away what the store has of a document, but for the links of other documents to localizations that the file
+// has as well. The document that a single type has under another documentId goes altogether.
 func (im *importer) replace(tx *store.Tx, l *importLine, doc uint64, exists bool) error {
 	wr := &writing{s: im.s, tx: tx, w: &Write{Type: l.typ, DocumentID: l.documentID, Locale: "*"}, t: l.typ, locale: "*"}
 	if l.typ.Kind == contenttypes.SingleType {
@@ -446,6 +450,13 @@ func (im *importer) replace(tx *store.Tx, l *importLine, doc uint64, exists bool
 				wr.links.clear(end{a, false, store.Published, wr.ref(v.locale)})
 				wr.links.clear(end{a, false, store.Draft, wr.ref(v.locale)})
 			}
+		}
+		if im.present[im.hash(l.typ.UID, l.documentID, v.locale)] {
+			continue
+		}
+		for _, a := range im.s.owning[l.typ.UID] {
+			wr.links.clear(end{a, true, store.Published, wr.ref(v.locale)})
+			wr.links.clear(end{a, true, store.Draft, wr.ref(v.locale)})
 		}
 	}
 	return wr.apply()

@@ -23,6 +23,8 @@ type importLine struct {
 	data       *jsontree.Object
 }
 
+var lineKeys = []string{"type", "documentId", "locale", "status", "createdAt", "updatedAt", "publishedAt", "data"}
+
 // documentIDPattern is what a documentId of a file may be: more than Lectern itself makes.
 var documentIDPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
@@ -47,6 +49,9 @@ func (im *importer) parseLine(o *jsontree.Object) (*importLine, error) {
 	for _, key := range o.Keys {
 		v := o.Values[key]
 		s, isText := v.(string)
+		if known := slices.Contains(lineKeys, key); !known {
+			return nil, fmt.Errorf("unknown key %q; a line has %s", key, strings.Join(lineKeys, ", "))
+		}
 		if !isText && v != nil && key != "data" {
 			return nil, fmt.Errorf("%s must be a text", key)
 		}
@@ -81,8 +86,6 @@ func (im *importer) parseLine(o *jsontree.Object) (*importLine, error) {
 			if l.data, _ = v.(*jsontree.Object); l.data == nil {
 				return nil, fmt.Errorf("data must be an object")
 			}
-		default:
-			return nil, fmt.Errorf("unknown key %q; a line has type, documentId, locale, status, createdAt, updatedAt, publishedAt and data", key)
 		}
 	}
 	return l, im.completeLine(l)

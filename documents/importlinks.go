@@ -199,16 +199,24 @@ func (im *importer) checkEdges(snap *store.Snapshot, number int, edges []edge) e
 		if ordersTargets(e.attr) {
 			im.ranks.add(names[i], e.order)
 		}
-		doc := im.hash(e.target.UID, e.id)
-		if im.docs[doc] {
+		name := im.hash(e.target.UID, e.id, e.locale)
+		if im.present[name] || hasLocalization(snap, e.target, e.id, e.locale) {
 			continue
 		}
-		if _, ok := snap.Document(e.target, e.id); !ok {
-			im.pending[doc] = append(im.pending[doc], lateProblem{number,
-				fmt.Sprintf("%s: there is no document %s of %s, neither in the file nor in the store", pathName(e.path), e.id, e.target.UID)})
+		in := ""
+		if e.target.Localized {
+			in = " in " + e.locale
 		}
+		im.pending[name] = append(im.pending[name], lateProblem{number,
+			fmt.Sprintf("%s: there is no document %s of %s%s, neither in the file nor in the store", pathName(e.path), e.id, e.target.UID, in)})
 	}
 	return nil
+}
+
+// hasLocalization reports whether a document has a version in a locale.
+func hasLocalization(snap *store.Snapshot, t *contenttypes.ContentType, id, locale string) bool {
+	doc, ok := snap.Document(t, id)
+	return ok && (snap.Version(t, doc, store.Published, locale).Exists() || t.DraftAndPublish && snap.Version(t, doc, store.Draft, locale).Exists())
 }
 
 // A linkedLine is a line whose links are to be stored.
@@ -305,8 +313,8 @@ func (im *importer) linkLine(tx *store.Tx, l linkedLine, bases map[uint32]uint64
 				rank = ranks
 				ranks++
 			}
-			target, ok := tx.Document(e.target, e.id)
-			if !ok {
+			target, _ := tx.Document(e.target, e.id)
+			if !hasLocalization(tx.Snapshot, e.target, e.id, e.locale) {
 				lost = append(lost, LineProblem{l.number, fmt.Sprintf("%s: stored without the link to %s, which the import left out", pathName(e.path), e.id)})
 				return
 			}

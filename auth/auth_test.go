@@ -1,0 +1,322 @@
+package auth_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"lectern/auth"
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/store"
+)
+
+var project = fstest.MapFS{
+	"content-types/article.yaml": {Data: []byte(`
+kind: collectionType
+info: {singularName: article, pluralName: articles, displayName: Article}
+options: {draftAndPublish: true}
+attributes: {title: {type: string}}`)},
+	"content-types/home.yaml": {Data: []byte(`
+kind: singleType
+info: {singularName: home, pluralName: homes, displayName: Home}
+attributes: {title: {type: string}}`)},
+}
+
+// A fixture is a store with its tokens and a clock.
+type fixture struct {
+	t      *testing.T
+	model  *contenttypes.Model
+	store  *store.Store
+	docs   *documents.Service
+	tokens *auth.Tokens
+	clock  atomic.Int64 // unix seconds
+}
+
+func newFixture(t *testing.T, declared ...auth.Declaration) *fixture {
+	model, problems := contenttypes.LoadFS(project, contenttypes.Options{})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	st, err := store.Open(filepath.Join(t.TempDir(), "content.db"), model, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{t: t, model: model, store: st, docs: documents.NewService(st, model, "en")}
+	f.clock.Store(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC).Unix())
+	f.open(declared...)
+	t.Cleanup(func() {
+		f.tokens.Close()
+		if err := errors.Join(st.Check(), st.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// open opens the tokens, as a start does.
+func (f *fixture) open(declared ...auth.Declaration) {
+	f.t.Helper()
+	if f.tokens != nil {
+		f.tokens.Close()
+	}
+	var err error
+	f.tokens, err = auth.OpenTokens(auth.TokenOptions{
+		Store: f.store, Documents: f.docs, Model: f.model, Declared: declared,
+		Now:    func() time.Time { return time.Unix(f.clock.Load(), 0) },
+		Failed: func(err error) { f.t.Error(err) },
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) create(d auth.Declaration) (auth.Token, string) {
+	f.t.Helper()
+	tok, key, err := f.tokens.Create(context.Background(), d)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return tok, key
+}
+
+func TestAuthenticate(t *testing.T) {
+	f := newFixture(t)
+	_, full := f.create(auth.Declaration{Name: "full", Kind: auth.FullAccess})
+	_, gone := f.create(auth.Declaration{Name: "gone", Kind: auth.FullAccess})
+	_, short := f.create(auth.Declaration{Name: "short", Kind: auth.FullAccess, Lifespan: time.Hour})
+	if _, err := f.tokens.Revoke(context.Background(), "gone"); err != nil {
+		t.Fatal(err)
+	}
+	f.clock.Add(3600)
+	a := &auth.Authenticator{Roles: auth.CompileRoles(map[string][]string{"public": {"api::article.article.find"}}), Tokens: f.tokens}
+
+	const public, token, refused = "public", "token", "refused"
+	cases := []struct{ header, want string }{
+		{"", public},
+		{"Bearer " + full, token},
+		{"bearer " + full, token},
+		{"BEARER \t " + full + " ", token},
+		{"Bearer", public},
+		{"Bearer  ", public},
+		{"Basic dXNlcjpwYXNz", public},
+		{"Bearer " + full + " more", public},
+		{full, public},
+		{"BearerX " + full, public},
+		{"Bearer x", refused},
+		{"Bearer " + gone, refused},
+		{"Bearer " + short, refused},
+		{"Bearer " + full[:255], refused},
+		{"Bearer " + full + "0", refused},
+		{"Bearer " + strings.ToUpper(full), refused},
+		{"Bearer " + strings.Repeat("0", 256), refused},
+		{"Bearer " + strings.Repeat("\x00", 256), refused},
+		{"Bearer null", refused},
+		{"Bearer eyJhbGciOiJub25lIn0.eyJpZCI6MX0.", refused},
+	}
+	for _, c := range cases {
+		r := &http.Request{Header: http.Header{"Authorization": {c.header}}}
+		access, err := a.Authenticate(r)
+		got := token
+		var told *documents.Error
+		switch {
+		case errors.As(err, &told) && told.Status == 401 && told.Name == "UnauthorizedError" && told.Message == "Missing or invalid credentials":
+			got = refused
+		case err != nil:
+			got = err.Error()
+		case access != documents.FullAccess:
+			got = public
+		}
+		if got != c.want {
+			t.Errorf("%.40q: %s, want %s", c.header, got, c.want)
+		}
+	}
+}
+
+func TestKinds(t *testing.T) {
+	f := newFixture(t)
+	_, full := f.create(auth.Declaration{Name: "full", Kind: auth.FullAccess})
+	_, readOnly := f.create(auth.Declaration{Name: "readonly", Kind: auth.ReadOnly})
+	_, custom := f.create(auth.Declaration{Name: "custom", Kind: auth.Custom, Permissions: []string{"api::article.article.update", "plugin::i18n.locales.listLocales"}})
+	cases := []struct {
+		permission             string
+		full, readOnly, custom bool
+	}{
+		{"api::article.article.find", true, true, false},
+		{"api::article.article.findOne", true, true, false},
+		{"api::article.article.update", true, false, true},
+		{"api::article.article.publish", true, false, false},
+		{"api::home.home.find", true, true, false},
+		{"api::home.home.update", true, false, false},
+		{"plugin::i18n.locales.listLocales", true, false, true},
+		{"plugin::upload.content-api.find", true, true, false},
+		{"plugin::upload.content-api.upload", true, false, false},
+		{"plugin::users-permissions.user.find", true, true, false},
+		{"plugin::users-permissions.user.count", true, false, false},
+		{"plugin::users-permissions.permissions.getPermissions", true, false, false},
+		{"lectern::api-token.find", true, false, false}, // there is no route to it
+	}
+	for _, c := range cases {
+		for key, want := range map[string]bool{full: c.full, readOnly: c.readOnly, custom: c.custom} {
+			access, ok := f.tokens.Access(key)
+			if !ok {
+				t.Fatal("refused")
+			}
+			if got := access.AllowsAction(c.permission); got != want {
+				t.Errorf("%s: %v, want %v", c.permission, got, want)
+			}
+		}
+	}
+}
+
+func TestDeclarationCheck(t *testing.T) {
+	f := newFixture(t)
+	actions := auth.ActionsOf(f.model)
+	cases := []struct {
+		d    auth.Declaration
+		want string
+	}{
+		{auth.Declaration{Name: "x", Kind: auth.FullAccess}, ""},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"api::article.article.find"}}, ""},
+		{auth.Declaration{Name: " ", Kind: auth.FullAccess}, "needs a name"},
+		{auth.Declaration{Name: strings.Repeat("x", 101), Kind: auth.FullAccess}, "at most 100"},
+		{auth.Declaration{Name: "x", Kind: "admin"}, `full-access, read-only or custom, not "admin"`},
+		{auth.Declaration{Name: "x", Kind: auth.Custom}, "needs permissions, for example api::article.article.find"},
+		{auth.Declaration{Name: "x", Kind: auth.ReadOnly, Permissions: []string{"api::article.article.find"}}, "would have to be custom"},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"articles"}}, "write it as <uid>.<action>"},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"api::artcle.article.find"}}, `did you mean "api::article.article"?`},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"api::article.article.remove"}}, "its actions are find, findOne, create, update, delete, publish"},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"api::home.home.create"}}, "its actions are find, update, delete"},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"lectern::api-token.find"}}, "nothing is called"},
+		{auth.Declaration{Name: "x", Kind: auth.FullAccess, Lifespan: -1}, "cannot be negative"},
+	}
+	for _, c := range cases {
+		err := c.d.Check(actions)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want …%s…", c.d, err, c.want)
+		}
+	}
+}
+
+// TestKeyIsNotKept looks for the key in all that is stored of a token.
+func TestKeyIsNotKept(t *testing.T) {
+	f := newFixture(t)
+	tok, key := f.create(auth.Declaration{Name: "full", Kind: auth.FullAccess})
+	if len(key) != 256 {
+		t.Errorf("a key of %d characters", len(key))
+	}
+	if _, other := f.create(auth.Declaration{Name: "other", Kind: auth.FullAccess}); other == key {
+		t.Error("two tokens have one key")
+	}
+	shown, err := json.Marshal(tok)
+	if err != nil || strings.Contains(string(shown), key) {
+		t.Errorf("shown: %s %v", shown, err)
+	}
+	typ := f.model.Type(auth.TokenType)
+	err = f.store.View(func(s *store.Snapshot) error {
+		page, err := s.Find(&store.Query{Type: typ, Limit: -1})
+		for _, r := range page.Rows {
+			for _, a := range typ.Attributes {
+				if text := string(r.JSON(a)); a.IsScalar() && strings.Contains(text, key[:32]) {
+					t.Errorf("%s holds the key: %s", a.Name, text)
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTokensLast(t *testing.T) {
+	f := newFixture(t)
+	tok, key := f.create(auth.Declaration{Name: "news", Description: "for letters", Kind: auth.Custom, Permissions: []string{"api::article.article.find"}, Lifespan: 48 * time.Hour})
+	if _, _, err := f.tokens.Create(context.Background(), auth.Declaration{Name: "news", Kind: auth.FullAccess}); !errors.Is(err, auth.ErrTokenExists) {
+		t.Errorf("a second token of that name: %v", err)
+	}
+	f.open()
+	list := f.tokens.List()
+	if len(list) != 1 || list[0].Name != "news" || list[0].Description != "for letters" || list[0].ID != tok.ID || list[0].Declared ||
+		!list[0].ExpiresAt.Equal(time.Unix(f.clock.Load(), 0).Add(48*time.Hour)) {
+		t.Errorf("after a restart: %+v", list)
+	}
+	if a, ok := f.tokens.Access(key); !ok || !a.AllowsAction("api::article.article.find") || a.AllowsAction("api::article.article.findOne") {
+		t.Error("the token does something else after a restart")
+	}
+
+	// A declaration of its name decides what it may do.
+	f.open(auth.Declaration{Name: "news", Kind: auth.Custom, Permissions: []string{"api::article.article.findOne"}})
+	if a, ok := f.tokens.Access(key); !ok || a.AllowsAction("api::article.article.find") || !a.AllowsAction("api::article.article.findOne") {
+		t.Error("the declaration does not decide")
+	}
+	if _, err := f.tokens.Revoke(context.Background(), tok.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := f.tokens.Access(key); ok {
+		t.Error("a revoked token works")
+	}
+	if _, err := f.tokens.Revoke(context.Background(), "news"); !errors.Is(err, auth.ErrNoToken) {
+		t.Errorf("revoke again: %v", err)
+	}
+	f.open()
+	if _, ok := f.tokens.Access(key); ok {
+		t.Error("a revoked token works after a restart")
+	}
+}
+
+func TestLastUse(t *testing.T) {
+	f := newFixture(t)
+	_, key := f.create(auth.Declaration{Name: "x", Kind: auth.FullAccess})
+	use := func() time.Time {
+		f.tokens.Access(key)
+		f.open() // writes down what was noted
+		return f.tokens.List()[0].LastUsedAt
+	}
+	first := use()
+	if first.Unix() != f.clock.Load() {
+		t.Fatalf("first use at %v is noted as %v", time.Unix(f.clock.Load(), 0), first)
+	}
+	f.clock.Add(3599)
+	if again := use(); !again.Equal(first) {
+		t.Errorf("noted within the hour: %v", again)
+	}
+	f.clock.Add(1)
+	if again := use(); again.Unix() != f.clock.Load() {
+		t.Errorf("not noted after an hour: %v", again)
+	}
+}
+
+// TestAccessAllocates holds the check that each request passes to its budget.
+func TestAccessAllocates(t *testing.T) {
+	f := newFixture(t)
+	_, key := f.create(auth.Declaration{Name: "x", Kind: auth.FullAccess})
+	a := &auth.Authenticator{Roles: auth.CompileRoles(nil), Tokens: f.tokens}
+	r := &http.Request{Header: http.Header{"Authorization": {"Bearer " + key}}}
+	a.Authenticate(r)
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := a.Authenticate(r); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestRoles(t *testing.T) {
+	roles := auth.CompileRoles(map[string][]string{"public": {"api::article.article.find"}, "editor": {"api::article.article.update"}})
+	for role, want := range map[string]string{"public": "true false", "editor": "false true", "nobody": "false false"} {
+		a := roles.Access(role)
+		if got := fmt.Sprint(a.AllowsAction("api::article.article.find"), " ", a.AllowsAction("api::article.article.update")); got != want {
+			t.Errorf("%s: %s, want %s", role, got, want)
+		}
+	}
+}

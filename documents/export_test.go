@@ -1,0 +1,240 @@
+package documents_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/store"
+)
+
+// TestExportRoundTrip exports what each script of writes/ leaves behind, imports it into an empty store, and exports that.
+func TestExportRoundTrip(t *testing.T) {
+	files, err := filepath.Glob("testdata/writes/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := newScript(t)
+			s.run(string(raw))
+			first := export(t, s.store, s.model)
+			if bytes.Count(first, []byte("\n")) < 2 {
+				t.Fatal("nothing was exported")
+			}
+
+			st := testStore(t, s.model)
+			svc := documents.NewService(st, s.model, "en")
+			for _, into := range []string{"an empty store", "the same store again"} {
+				result, err := svc.Import(context.Background(), bytes.NewReader(first), documents.ImportOptions{})
+				if err != nil {
+					t.Fatalf("import into %s: %v\n%s", into, err, first)
+				}
+				if lines := bytes.Count(first, []byte("\n")) - 1; result.Versions != lines {
+					t.Errorf("import into %s: %d versions of %d", into, result.Versions, lines)
+				}
+				second := export(t, st, s.model)
+				if got, want := comparable(t, second), comparable(t, first); got != want {
+					t.Errorf("import into %s: %s", into, difference(want, got))
+				}
+			}
+		})
+	}
+}
+
+func export(t *testing.T, st *store.Store, model *contenttypes.Model) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := documents.Export(context.Background(), st, model, &out, nil); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// comparable puts ranks in place of the positions that lines give the links on their other side: an import numbers them anew.
+func comparable(t *testing.T, exported []byte) string {
+	t.Helper()
+	entries := map[string][]map[string]any{}
+	var collect func(at string, v any)
+	collect = func(at string, v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, x := range v {
+				collect(at, x)
+			}
+		case map[string]any:
+			if _, ok := v["order"]; ok {
+				key, err := json.Marshal([]any{at, v["documentId"], v["type"], v["locale"], v["plane"]})
+				if err != nil {
+					t.Fatal(err)
+				}
+				entries[string(key)] = append(entries[string(key)], v)
+			}
+			for name, x := range v {
+				collect(at+"."+name, x)
+			}
+		}
+	}
+	var lines []map[string]any
+	for line := range strings.SplitSeq(strings.TrimSpace(string(exported)), "\n") {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		lines = append(lines, v)
+		typ, _ := v["type"].(string)
+		status, _ := v["status"].(string)
+		collect(typ+" "+status, v["data"])
+	}
+	for _, list := range entries {
+		slices.SortStableFunc(list, func(a, b map[string]any) int { return int(a["order"].(float64) - b["order"].(float64)) })
+		for i := range list {
+			list[i]["order"] = i
+		}
+	}
+	var out strings.Builder
+	for _, l := range lines {
+		text, err := json.Marshal(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(append(text, '\n'))
+	}
+	return out.String()
+}
+
+// TestImportRefuses gives lines that are wrong, each after two that are right.
+func TestImportRefuses(t *testing.T) {
+	model := testModel(t)
+	const fine = `{"type":"api::tag.tag","documentId":"t1","data":{"name":"One"}}
+{"type":"api::article.article","documentId":"a1","locale":"en","data":{"title":"First","slug":"first","tags":["t1"],"page":"p1"}}
+{"type":"api::page.page","documentId":"p1","data":{"name":"P","box":{"title":"b"},"boxes":[{"title":"c"}]}}
+`
+	cases := []struct{ name, line, want string }{
+		{"no JSON", `{"type":`, "not valid JSON"},
+		{"no object", `[1]`, "a line must be a JSON object"},
+		{"no type", `{"documentId":"x"}`, "type is missing"},
+		{"a type that is not there", `{"type":"api::x.x","documentId":"x"}`, `there is no content-type "api::x.x"`},
+		{"an internal type", `{"type":"lectern::api-token","documentId":"x","data":{"name":"evil","type":"full-access"}}`, "there is no content-type"},
+		{"an unknown key", `{"type":"api::tag.tag","documentId":"x","Data":{}}`, `unknown key "Data"`},
+		{"no documentId", `{"type":"api::tag.tag"}`, "documentId must be"},
+		{"an odd documentId", `{"type":"api::tag.tag","documentId":"a/b"}`, "documentId must be"},
+		{"a locale where there are none", `{"type":"api::tag.tag","documentId":"x","locale":"en"}`, "api::tag.tag has no locales"},
+		{"all locales", `{"type":"api::article.article","documentId":"x","locale":"*"}`, "no locale"},
+		{"an odd status", `{"type":"api::tag.tag","documentId":"x","status":"gone"}`, "draft or published"},
+		{"a draft where there are none", `{"type":"api::writer.writer","documentId":"x","status":"draft"}`, "has no drafts"},
+		{"an odd time", `{"type":"api::tag.tag","documentId":"x","createdAt":"soon"}`, "createdAt must be a time"},
+		{"the same version twice", `{"type":"api::tag.tag","documentId":"t1","status":"draft","data":{"name":"Two"}}`, "line 1 is the same version"},
+		{"an unknown attribute", `{"type":"api::tag.tag","documentId":"x","data":{"nam":"x"}}`, "nam: api::tag.tag has no such attribute"},
+		{"a system attribute", `{"type":"api::tag.tag","documentId":"x","data":{"id":1}}`, "id: is not part of data"},
+		{"the mapped side", `{"type":"api::tag.tag","documentId":"x","data":{"articles":["a1"]}}`, "articles: shows the relation tags of api::article.article; give it there"},
+		{"a wrong type", `{"type":"api::article.article","documentId":"x","data":{"rank":"high"}}`, "rank must be a `number` type"},
+		{"a choice that is none", `{"type":"api::article.article","documentId":"x","data":{"mood":"odd"}}`, "mood must be one of"},
+		{"an odd date", `{"type":"api::article.article","documentId":"x","data":{"day":"tomorrow"}}`, "day: Invalid format"},
+		{"a password as it is", `{"type":"api::article.article","documentId":"x","data":{"secret":"secret"}}`, "secret: must be the bcrypt hash"},
+		{"a taken value of the file", `{"type":"api::tag.tag","documentId":"x","data":{"name":"One"}}`, `name: must be unique, and line 1 has "One" as well`},
+		{"a value within a component", `{"type":"api::article.article","documentId":"x","data":{"boxes":[{"title":"b"},{"leaf":{"size":"x"}}]}}`, "boxes[1].leaf.size must be a `number`"},
+		{"no list", `{"type":"api::article.article","documentId":"x","data":{"boxes":{}}}`, "boxes: must be a list"},
+		{"an odd component", `{"type":"api::article.article","documentId":"x","data":{"zone":[{"__component":"part.none"}]}}`, "zone[0]: __component must be one of part.box, part.leaf"},
+		{"a document that is not there", `{"type":"api::article.article","documentId":"x","data":{"tags":["t9"]}}`, "tags: there is no document t9 of api::tag.tag"},
+		{"a localization that is not there", `{"type":"api::plan.plan","documentId":"x","locale":"fr","data":{"places":["a1"]}}`, "no document a1 of api::article.article in fr"},
+		{"within a component, too", `{"type":"api::article.article","documentId":"x","data":{"box":{"title":"b","tags":["t9"]}}}`, "box.tags: there is no document t9"},
+		{"two where one may be", `{"type":"api::article.article","documentId":"x","data":{"writer":["w1","w2"]}}`, "writer: holds one document"},
+		{"the same document twice", `{"type":"api::article.article","documentId":"x","data":{"tags":["t1","t1"]}}`, "tags: document t1 is there twice"},
+		{"a document that another line holds", `{"type":"api::article.article","documentId":"x","data":{"page":"p1"}}`, "page: document p1 may be linked once, and line 2 does so"},
+		{"an entry without type", `{"type":"api::any.any","documentId":"x","data":{"one":{"documentId":"t1"}}}`, "one: type is missing"},
+		{"an odd entry", `{"type":"api::article.article","documentId":"x","data":{"tags":[{"id":1}]}}`, "id must be a text"},
+		{"an odd key of an entry", `{"type":"api::article.article","documentId":"x","data":{"tags":[{"documentId":"t1","plane":"both"}]}}`, "unknown key or value plane"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			st := testStore(t, model)
+			svc := documents.NewService(st, model, "en")
+			file := strings.NewReader(fine + c.line + "\n")
+			_, err := svc.Import(context.Background(), file, documents.ImportOptions{})
+			var wrong documents.LineProblems
+			if !errors.As(err, &wrong) || len(wrong) != 1 || wrong[0].Line != 4 || !strings.Contains(wrong[0].Message, c.want) {
+				t.Fatalf("got %v, want line 4: …%s…", err, c.want)
+			}
+			if n := bytes.Count(export(t, st, model), []byte("\n")); n != 1 {
+				t.Errorf("%d versions were stored", n-1)
+			}
+			result, err := svc.Import(context.Background(), file, documents.ImportOptions{Partial: true})
+			if !errors.As(err, &wrong) || result.Versions != 5 || result.Skipped != 1 {
+				t.Errorf("partial: %+v, %v", result, err)
+			}
+		})
+	}
+}
+
+// TestImportKeepsOthers replaces a document that others point at.
+func TestImportKeepsOthers(t *testing.T) {
+	model := testModel(t)
+	st := testStore(t, model)
+	svc := documents.NewService(st, model, "en")
+	for _, file := range []string{
+		`{"type":"api::tag.tag","documentId":"t1","data":{"name":"One"}}
+{"type":"api::tag.tag","documentId":"t2","data":{"name":"Two"}}
+{"type":"api::article.article","documentId":"a1","locale":"en","data":{"title":"First","tags":["t2","t1"]}}
+{"type":"api::article.article","documentId":"a1","locale":"fr","data":{"title":"Premier","tags":["t1"]}}
+{"type":"api::plan.plan","documentId":"p","locale":"fr","data":{"name":"Plan","places":["a1"]}}
+{"type":"api::front.front","documentId":"f","data":{"title":"Front"}}`,
+		`{"format":"lectern-content","version":1}
+
+{"type":"api::tag.tag","documentId":"t1","status":"published","data":{"name":"Uno"}}
+{"type":"api::article.article","documentId":"a1","data":{"title":"Once more","tags":[{"documentId":"t1","order":7}]}}
+{"type":"api::article.article","documentId":"a2","data":{"title":"Another","tags":[{"documentId":"t1","order":3}]}}
+{"type":"api::front.front","documentId":"g","data":{"title":"Other","featured":["a2"]}}`,
+	} {
+		if _, err := svc.Import(context.Background(), strings.NewReader(file), documents.ImportOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	err := st.View(func(s *store.Snapshot) error {
+		for _, x := range []struct {
+			uid, id, locale, relation string
+			status                    store.Status
+		}{
+			{"api::tag.tag", "t1", "", "articles", store.Published},
+			{"api::tag.tag", "t1", "", "articles", store.Draft},
+			{"api::tag.tag", "t2", "", "articles", store.Published},
+			{"api::plan.plan", "p", "fr", "places", store.Published},
+			{"api::front.front", "f", "en", "featured", store.Published},
+			{"api::front.front", "g", "en", "featured", store.Published},
+		} {
+			typ := model.Type(x.uid)
+			doc, _ := s.Document(typ, x.id)
+			r := s.Version(typ, doc, x.status, x.locale)
+			line := x.id + " gone"
+			if r.Exists() {
+				line = x.id
+				s.Related(r, typ.Attribute(x.relation), x.status, func(r store.Record) bool {
+					line += " " + label(r)
+					return true
+				})
+			}
+			got = append(got, line)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"t1 Another@en Once more@en", "t1 gone", "t2", "p", "f gone", "g Another@en"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
