@@ -2,6 +2,7 @@ package documents
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"lectern/contenttypes"
@@ -120,11 +121,35 @@ func (wr *writing) discardDraft() error {
 	wr.forgetItems(row.Values)
 	wr.copyVersion(published, row)
 	wr.put(v, row)
+	unpublished := wr.linksOfDrafts()
 	wr.copyLinks(store.Published, store.Draft)
+	for e, refs := range unpublished {
+		wr.links.set(e, append(wr.links.refs(e), refs...))
+	}
 	wr.written = v
 	wr.share(v, nil)
 	wr.batch.Log(wr.t, wr.id, store.Updated)
 	return nil
+}
+
+// linksOfDrafts lists what only drafts that were never published link to this one, by their own attributes: discarding this
+// draft is not to change those.
+func (wr *writing) linksOfDrafts() map[end][]store.Ref {
+	found := map[end][]store.Ref{}
+	for _, a := range wr.t.Attributes {
+		if !a.IsRelation() || a.System || !a.Mapped || !a.ToMany() || !store.Planed(a) {
+			continue
+		}
+		shown := wr.links.refs(endOf(a, store.Published, wr.ref(wr.locale)))
+		e := endOf(a, store.Draft, wr.ref(wr.locale))
+		for _, r := range wr.links.refs(e) {
+			t := wr.s.model.Type(r.Type)
+			if t != nil && t.DraftAndPublish && !slices.Contains(shown, r) && !wr.tx.Version(t, r.Doc, store.Published, r.Locale).Exists() {
+				found[e] = append(found[e], r)
+			}
+		}
+	}
+	return found
 }
 
 // row checks the values of a draft that is to be published.

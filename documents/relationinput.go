@@ -28,8 +28,9 @@ type linkItem struct {
 
 func (i linkItem) in(plane store.Status) bool { return !i.limited || i.only == plane }
 
-// order returns the list that an attribute shows in a plane once the input was applied to what it shows now.
-func (in *linkInput) order(list []store.Ref, plane store.Status) ([]store.Ref, *Error) {
+// order returns the list that an attribute shows in a plane once the input was applied to what it shows now. lenient puts at
+// the end what is to stand beside something that is not there.
+func (in *linkInput) order(list []store.Ref, plane store.Status, lenient bool) ([]store.Ref, *Error) {
 	var connect []connection
 	for _, item := range in.connect {
 		if item.in(plane) {
@@ -59,7 +60,7 @@ func (in *linkInput) order(list []store.Ref, plane store.Status) ([]store.Ref, *
 			disconnect = append(disconnect, item.ref)
 		}
 	}
-	return edited(list, connect, disconnect, in.lenient)
+	return edited(list, connect, disconnect, lenient)
 }
 
 // A linkReader reads the relations of one body and keeps what is wrong with them: a named document that does not exist is

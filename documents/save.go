@@ -80,18 +80,35 @@ func (wr *writing) fill(in *input, values []store.Value, owner store.Ref, st sto
 	return nil
 }
 
-// relate brings the links of owner under one attribute to what a body says.
+// relate brings the links of owner under one attribute to what a body says. A place beside what only one plane shows is the
+// end in the other.
 func (wr *writing) relate(in *linkInput, owner store.Ref, st store.Status) error {
 	if !in.replace && len(in.connect) == 0 && len(in.disconnect) == 0 {
 		return nil
 	}
-	for _, plane := range wr.planes(in.attr, st) {
-		e := endOf(in.attr, plane, owner)
-		order, err := in.order(wr.links.refs(e), plane)
-		if err != nil {
-			return err
+	planes := wr.planes(in.attr, st)
+	orders := make([][]store.Ref, len(planes))
+	var failed *Error
+	failures := 0
+	for i, plane := range planes {
+		var err *Error
+		if orders[i], err = in.order(wr.links.refs(endOf(in.attr, plane, owner)), plane, in.lenient); err != nil {
+			failed = err
+			failures++
 		}
-		wr.links.set(e, order)
+	}
+	if failures == len(planes) {
+		return failed
+	}
+	for i, plane := range planes {
+		e := endOf(in.attr, plane, owner)
+		if failed != nil {
+			var err *Error
+			if orders[i], err = in.order(wr.links.refs(e), plane, true); err != nil {
+				return err
+			}
+		}
+		wr.links.set(e, orders[i])
 	}
 	return nil
 }

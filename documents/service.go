@@ -65,7 +65,7 @@ func (s *Service) Create(ctx context.Context, w Write) error {
 		if _, taken := wr.tx.Document(wr.t, wr.w.DocumentID); taken {
 			return validationError("This attribute must be unique", nil)
 		}
-		wr.begin(wr.tx.NewDoc(), wr.w.DocumentID)
+		wr.create(wr.tx.NewDoc(), wr.w.DocumentID)
 		return wr.save()
 	})
 }
@@ -89,9 +89,10 @@ func (s *Service) SaveSingle(ctx context.Context, w Write) error {
 			return err
 		}
 		if doc == 0 {
-			doc, id = wr.tx.NewDoc(), fresh
+			wr.create(wr.tx.NewDoc(), fresh)
+		} else {
+			wr.begin(doc, id)
 		}
-		wr.begin(doc, id)
 		return wr.save()
 	})
 }

@@ -75,4 +75,3 @@ func (br *bodyReader) checkUnique(path []string) {
 	br.faults = append(br.faults, twice...)
 	clear(br.unique)
 }
-

@@ -66,13 +66,9 @@ func (wr *writing) single() (doc uint64, id string, err error) {
 	return 0, "", nil
 }
 
-// begin loads what there is of a document.
+// begin begins the write of a document and loads what there is of it.
 func (wr *writing) begin(doc uint64, id string) {
-	wr.doc, wr.id = doc, id
-	wr.versions, wr.present = map[version]store.Record{}, nil
-	wr.rows = map[version]*store.Row{}
-	wr.links = newLinkEdits(wr.s.model, wr.tx.Snapshot)
-	now := wr.s.Now().UTC().Truncate(time.Millisecond)
+	now := wr.create(doc, id)
 	updated, published := wr.t.Attribute("updatedAt"), wr.t.Attribute("publishedAt")
 	wr.tx.Versions(wr.t, doc, func(r store.Record) bool {
 		v := version{r.Status(), r.Locale()}
@@ -85,7 +81,21 @@ func (wr *writing) begin(doc uint64, id string) {
 		}
 		return true
 	})
-	wr.now = now.Format("2006-01-02T15:04:05.000Z")
+	wr.now = now.Format(timeFormat)
+}
+
+// timeFormat is how times are stored and shown: UTC, with milliseconds.
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+// create begins the write of a document that is new.
+func (wr *writing) create(doc uint64, id string) (now time.Time) {
+	wr.doc, wr.id = doc, id
+	wr.versions, wr.present = map[version]store.Record{}, nil
+	wr.rows = map[version]*store.Row{}
+	wr.links = newLinkEdits(wr.s.model, wr.tx.Snapshot)
+	now = wr.s.Now().UTC().Truncate(time.Millisecond)
+	wr.now = now.Format(timeFormat)
+	return now
 }
 
 // row returns a version as it is or will be, nil when there is none. Who changes it calls put.
