@@ -104,9 +104,7 @@ func (tx *Tx) putRow(r *Row) error {
 	sl := makeSlot(locale, r.Status)
 	old := tx.row(b, sl, r.Doc)
 	next := Record{table: b.current, slot: sl, doc: r.Doc, snap: tx.Snapshot, data: data}
-	if err := tx.reindex(b, old, next); err != nil {
-		return err
-	}
+	tx.reindex(b, old, next)
 	if !old.Exists() {
 		if err := tx.addVersion(b, unquote(r.Values[b.system.documentID.Index].JSON), r.Doc, sl); err != nil {
 			return err
@@ -142,9 +140,7 @@ func (tx *Tx) deleteRow(r rowName) error {
 		return nil
 	}
 	id := bytes.Clone(unquote(old.JSON(b.system.documentID)))
-	if err := tx.reindex(b, old, Record{}); err != nil {
-		return err
-	}
+	tx.reindex(b, old, Record{})
 	if err := tx.removeVersion(b, id, sl); err != nil {
 		return err
 	}
@@ -154,7 +150,7 @@ func (tx *Tx) deleteRow(r rowName) error {
 }
 
 // reindex brings the index from what it says of old to what it must say of next; either may be none.
-func (tx *Tx) reindex(b *boundSchema, old, next Record) error {
+func (tx *Tx) reindex(b *boundSchema, old, next Record) {
 	for _, a := range b.indexed {
 		var was, is []byte
 		if old.Exists() {
@@ -167,19 +163,12 @@ func (tx *Tx) reindex(b *boundSchema, old, next Record) error {
 			continue
 		}
 		if was != nil {
-			if err := tx.bucket(index).Delete(was); err != nil {
-				return err
-			}
-			tx.counter.add(was, -1)
+			tx.indexer.remove(was)
 		}
 		if is != nil {
-			if err := tx.bucket(index).Put(is, be.AppendUint64(nil, next.doc)); err != nil {
-				return err
-			}
-			tx.counter.add(is, +1)
+			tx.indexer.add(is, next.doc)
 		}
 	}
-	return nil
 }
 
 // indexKey is the key of a row's entry in the index of an attribute. The index of the id is the order of the ids.
@@ -192,19 +181,18 @@ func indexKey(b *boundSchema, a *contenttypes.Attribute, r Record) []byte {
 }
 
 func (tx *Tx) addVersion(b *boundSchema, documentID []byte, doc uint64, sl slot) error {
-	key := appendDocKey(nil, b.number, string(documentID))
-	v := bytes.Clone(tx.bucket(docs).Get(key))
+	v := bytes.Clone(tx.document(b, string(documentID)))
 	if v == nil {
 		v = be.AppendUint64(nil, doc)
 	} else if be.Uint64(v) != doc {
 		return fmt.Errorf("documentId %s belongs to another document", documentID)
 	}
-	return tx.bucket(docs).Put(key, be.AppendUint16(v, uint16(sl)))
+	tx.pending[string(appendDocKey(nil, b.number, string(documentID)))] = be.AppendUint16(v, uint16(sl))
+	return nil
 }
 
 func (tx *Tx) removeVersion(b *boundSchema, documentID []byte, sl slot) error {
-	key := appendDocKey(nil, b.number, string(documentID))
-	old := tx.bucket(docs).Get(key)
+	old := tx.document(b, string(documentID))
 	if len(old) < 8 {
 		return fmt.Errorf("document %s is not listed", documentID)
 	}
@@ -215,9 +203,10 @@ func (tx *Tx) removeVersion(b *boundSchema, documentID []byte, sl slot) error {
 		}
 	}
 	if len(v) == 8 {
-		return tx.bucket(docs).Delete(key)
+		v = nil
 	}
-	return tx.bucket(docs).Put(key, v)
+	tx.pending[string(appendDocKey(nil, b.number, string(documentID)))] = v
+	return nil
 }
 
 func (tx *Tx) linkEnds(l Link) (from, to ref, err error) {

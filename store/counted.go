@@ -18,43 +18,68 @@ const (
 // spaceEnd is what the key after all entries of a space ends with.
 var spaceEnd = bytes.Repeat([]byte{0xFF}, 12)
 
-// counter keeps runs and groups in step with changes of the index. Changes are gathered and worked off in order of key, so
-// that the entries one transaction adds beside each other cost one update.
-type counter struct {
+// An indexer keeps the index and its counts in step with the rows of one write transaction. Changes are gathered and worked off
+// in order of key when something reads the index, or before the commit: what a transaction adds beside each other then costs
+// one update of its run, and a large transaction does not insert at random into pages that bbolt splits only when it commits.
+type indexer struct {
 	index, runs, groups *bolt.Bucket
-	pending             []countChange
+	pending             []indexChange
 }
 
-type countChange struct {
+// An indexChange adds an entry (delta 1) or removes one (delta -1).
+type indexChange struct {
 	key   []byte
+	doc   uint64
 	delta int
 }
 
-func (c *counter) add(key []byte, delta int) {
-	c.pending = append(c.pending, countChange{key, delta})
+func (x *indexer) add(key []byte, doc uint64) {
+	x.pending = append(x.pending, indexChange{key, doc, +1})
 }
+func (x *indexer) remove(key []byte) { x.pending = append(x.pending, indexChange{key: key, delta: -1}) }
 
-// flush works off the pending changes. It must run before anything is counted, and before the commit.
-func (c *counter) flush() error {
-	if len(c.pending) == 0 {
+func (x *indexer) flush() error {
+	if len(x.pending) == 0 {
 		return nil
 	}
-	slices.SortFunc(c.pending, func(x, y countChange) int { return bytes.Compare(x.key, y.key) })
-	for i := 0; i < len(c.pending); {
-		n, err := c.settleRun(c.pending[i:])
+	slices.SortStableFunc(x.pending, func(a, b indexChange) int { return bytes.Compare(a.key, b.key) })
+	if err := x.putEntries(); err != nil {
+		return err
+	}
+	for i := 0; i < len(x.pending); {
+		n, err := x.settleRun(x.pending[i:])
 		if err != nil {
 			return err
 		}
 		i += n
 	}
-	c.pending = c.pending[:0]
+	x.pending = x.pending[:0]
+	return nil
+}
+
+// putEntries changes the index itself. Of several changes of one key the last counts.
+func (x *indexer) putEntries() error {
+	for i, ch := range x.pending {
+		if i+1 < len(x.pending) && bytes.Equal(x.pending[i+1].key, ch.key) {
+			continue
+		}
+		var err error
+		if ch.delta > 0 {
+			err = x.index.Put(ch.key, be.AppendUint64(nil, ch.doc))
+		} else {
+			err = x.index.Delete(ch.key)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 // settleRun applies the changes that fall into the first one's run and returns how many these were.
-func (c *counter) settleRun(changes []countChange) (int, error) {
+func (x *indexer) settleRun(changes []indexChange) (int, error) {
 	space := changes[0].key[:spaceLen]
-	cur := c.runs.Cursor()
+	cur := x.runs.Cursor()
 	low, count := floor(cur, changes[0].key)
 	if !bytes.HasPrefix(low, space) {
 		low, count = space, nil
@@ -76,7 +101,7 @@ func (c *counter) settleRun(changes []countChange) (int, error) {
 		}
 		delta += changes[n].delta
 	}
-	group, value := floor(c.groups.Cursor(), low)
+	group, value := floor(x.groups.Cursor(), low)
 	g := groupCount{key: space}
 	if bytes.HasPrefix(group, space) {
 		g = groupCount{bytes.Clone(group), int(be.Uint64(value)), int(be.Uint32(value[8:]))}
@@ -91,28 +116,28 @@ func (c *counter) settleRun(changes []countChange) (int, error) {
 	anchor := bytes.Equal(low, g.key)
 	switch {
 	case entries == 0 && (!anchor || g.runs == 1 && len(low) > spaceLen):
-		if err := c.runs.Delete(low); err != nil {
+		if err := x.runs.Delete(low); err != nil {
 			return 0, err
 		}
 		g.runs--
 	case entries > maxRun:
-		added, err := c.splitRun(low, entries)
+		added, err := x.splitRun(low, entries)
 		if err != nil {
 			return 0, err
 		}
 		g.runs += added
 	default:
-		if err := c.runs.Put(low, be.AppendUint32(nil, uint32(entries))); err != nil {
+		if err := x.runs.Put(low, be.AppendUint32(nil, uint32(entries))); err != nil {
 			return 0, err
 		}
 	}
-	return n, c.saveGroup(g)
+	return n, x.saveGroup(g)
 }
 
 // splitRun writes a run that has become too full as several half full ones and returns how many were added.
-func (c *counter) splitRun(low []byte, entries int) (added int, err error) {
+func (x *indexer) splitRun(low []byte, entries int) (added int, err error) {
 	const half = maxRun / 2
-	cur := c.index.Cursor()
+	cur := x.index.Cursor()
 	k, _ := cur.Seek(low)
 	bound, left := low, entries
 	for left > 0 {
@@ -120,7 +145,7 @@ func (c *counter) splitRun(low []byte, entries int) (added int, err error) {
 		if left <= maxRun {
 			n = left
 		}
-		if err := c.runs.Put(bound, be.AppendUint32(nil, uint32(n))); err != nil {
+		if err := x.runs.Put(bound, be.AppendUint32(nil, uint32(n))); err != nil {
 			return 0, err
 		}
 		if left -= n; left == 0 {
@@ -141,18 +166,18 @@ type groupCount struct {
 	entries, runs int
 }
 
-func (c *counter) saveGroup(g groupCount) error {
+func (x *indexer) saveGroup(g groupCount) error {
 	switch {
 	case g.runs == 0:
-		return c.groups.Delete(g.key)
+		return x.groups.Delete(g.key)
 	case g.runs > maxGroup:
-		return c.splitGroup(g)
+		return x.splitGroup(g)
 	}
-	return c.groups.Put(g.key, groupValue(g.entries, g.runs))
+	return x.groups.Put(g.key, groupValue(g.entries, g.runs))
 }
 
-func (c *counter) splitGroup(g groupCount) error {
-	cur := c.runs.Cursor()
+func (x *indexer) splitGroup(g groupCount) error {
+	cur := x.runs.Cursor()
 	k, v := cur.Seek(g.key)
 	bound := g.key
 	for left := g.runs; left > 0; {
@@ -164,7 +189,7 @@ func (c *counter) splitGroup(g groupCount) error {
 			entries += int(be.Uint32(v))
 			k, v = cur.Next()
 		}
-		if err := c.groups.Put(bound, groupValue(entries, n)); err != nil {
+		if err := x.groups.Put(bound, groupValue(entries, n)); err != nil {
 			return err
 		}
 		left -= n
@@ -188,17 +213,16 @@ func floor(c *bolt.Cursor, key []byte) (k, v []byte) {
 	return c.Prev()
 }
 
-// settle makes what a write transaction has applied count. A failure shows in the answer of Find.
+// settle makes what a write transaction has applied show in the index. A failure fails the transaction.
 func (s *Snapshot) settle() {
-	if s.counter == nil || s.failed != nil {
+	if s.indexer == nil || s.failed != nil {
 		return
 	}
-	s.failed = s.counter.flush()
+	s.failed = s.indexer.flush()
 }
 
 // rank returns how many entries of key's space lie before key.
 func (s *Snapshot) rank(key []byte) int {
-	s.settle()
 	space := key[:spaceLen]
 	if bytes.Equal(key[spaceLen:], spaceEnd) {
 		return s.size(space)
@@ -229,7 +253,6 @@ func (s *Snapshot) rank(key []byte) int {
 
 // size returns how many entries a space has.
 func (s *Snapshot) size(space []byte) int {
-	s.settle()
 	total := 0
 	c := s.cursor(groups)
 	for k, v := c.Seek(space); bytes.HasPrefix(k, space); k, v = c.Next() {
@@ -240,7 +263,6 @@ func (s *Snapshot) size(space []byte) int {
 
 // kth moves a cursor of the index to the k-th entry (from 0) of a space and returns its key and value, nil beyond the end.
 func (s *Snapshot) kth(c *bolt.Cursor, space []byte, k int) (key, value []byte) {
-	s.settle()
 	group, k := skip(s.cursor(groups), space, space, k, func(v []byte) int { return int(be.Uint64(v)) })
 	if group == nil {
 		return nil, nil

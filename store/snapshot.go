@@ -18,7 +18,8 @@ type Snapshot struct {
 	idle    [bucketCount][]*bolt.Cursor // cursors not in use
 	shared  [bucketCount]*bolt.Cursor   // for look-ups that end before anything else is looked up
 	lastRow []byte                      // the key at which the rows' shared cursor stands; nil: unknown
-	counter *counter                    // of a write transaction
+	indexer *indexer                    // of a write transaction
+	pending map[string][]byte           // what a write transaction will put into the bucket docs
 	failed  error                       // the first error of a read inside a write transaction
 	stats   snapshotStats
 }
@@ -54,6 +55,9 @@ func (s *Snapshot) bucket(n bucket) *bolt.Bucket {
 
 // cursor returns the cursor that short look-ups in a bucket share.
 func (s *Snapshot) cursor(n bucket) *bolt.Cursor {
+	if n == index || n == runs || n == groups {
+		s.settle()
+	}
 	if s.shared[n] == nil {
 		s.shared[n] = s.bucket(n).Cursor()
 	}
@@ -62,6 +66,9 @@ func (s *Snapshot) cursor(n bucket) *bolt.Cursor {
 
 // take returns a cursor for a walk during which others may begin; give hands it back.
 func (s *Snapshot) take(n bucket) *bolt.Cursor {
+	if n == index || n == runs || n == groups {
+		s.settle()
+	}
 	if l := len(s.idle[n]); l > 0 {
 		c := s.idle[n][l-1]
 		s.idle[n] = s.idle[n][:l-1]
@@ -127,16 +134,25 @@ func (s *Snapshot) slot(t *contenttypes.ContentType, status Status, locale strin
 
 // Document returns the number of a document of that type by its documentId.
 func (s *Snapshot) Document(t *contenttypes.ContentType, documentID string) (doc uint64, ok bool) {
-	v := s.get(docs, appendDocKey(nil, s.bound.of(&t.Schema).number, documentID))
+	v := s.document(s.bound.of(&t.Schema), documentID)
 	if v == nil {
 		return 0, false
 	}
 	return be.Uint64(v), true
 }
 
+// document returns what the bucket docs says, or will say, of a document.
+func (s *Snapshot) document(b *boundSchema, documentID string) []byte {
+	key := appendDocKey(nil, b.number, documentID)
+	if v, ok := s.pending[string(key)]; ok {
+		return v
+	}
+	return s.get(docs, key)
+}
+
 // slots returns the versions that a document has, as the bucket docs lists them.
 func (s *Snapshot) slots(b *boundSchema, documentID []byte) []slot {
-	v := s.get(docs, appendDocKey(nil, b.number, string(documentID)))
+	v := s.document(b, string(documentID))
 	if v == nil {
 		return nil
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -161,7 +163,8 @@ type Tx struct {
 
 func newTx(s *Store, btx *bolt.Tx) *Tx {
 	snap := newSnapshot(s, btx)
-	snap.counter = &counter{index: snap.bucket(index), runs: snap.bucket(runs), groups: snap.bucket(groups)}
+	snap.indexer = &indexer{index: snap.bucket(index), runs: snap.bucket(runs), groups: snap.bucket(groups)}
+	snap.pending = map[string][]byte{}
 	meta := btx.Bucket(bucketMeta)
 	return &Tx{
 		Snapshot:    snap,
@@ -210,9 +213,30 @@ func schemaKey(prefix string, schema uint16) []byte {
 	return be.AppendUint16([]byte(prefix), schema)
 }
 
+// putDocuments writes what is pending for the bucket docs, in order of key for the sake of large transactions.
+func (tx *Tx) putDocuments() error {
+	b := tx.bucket(docs)
+	for _, k := range slices.Sorted(maps.Keys(tx.pending)) {
+		var err error
+		if v := tx.pending[k]; v != nil {
+			err = b.Put([]byte(k), v)
+		} else {
+			err = b.Delete([]byte(k))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	clear(tx.pending)
+	return nil
+}
+
 // finish writes the counters of the transaction.
 func (tx *Tx) finish() error {
-	if err := tx.counter.flush(); err != nil {
+	if tx.settle(); tx.failed != nil {
+		return tx.failed
+	}
+	if err := tx.putDocuments(); err != nil {
 		return err
 	}
 	meta := tx.tx.Bucket(bucketMeta)
