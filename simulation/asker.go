@@ -375,6 +375,9 @@ func (a *asker) test(s *Schema) *Filter {
 	for range n {
 		f.Operands = append(f.Operands, a.operand(f, owner))
 	}
+	if a.chance(.05) && indexOf(nullable, f.Operator) >= 0 && !f.Not {
+		f.Operands = []Operand{{Null: true}}
+	}
 	return f
 }
 
@@ -394,9 +397,6 @@ var nullable = []string{"", "$eq", "$ne", "$in", "$gt"}
 func (a *asker) operand(f *Filter, owner *Type) Operand {
 	if f.Operator == "$null" || f.Operator == "$notNull" {
 		return a.flag()
-	}
-	if a.chance(.04) && indexOf(nullable, f.Operator) >= 0 && !f.Not {
-		return Operand{Null: true}
 	}
 	isLike := indexOf(likeOperators, f.Operator) >= 0
 	switch {

@@ -173,7 +173,7 @@ func (m *modeller) types() {
 			t.Attributes = append(t.Attributes, &Attribute{Name: m.name("media"), Type: "media", Multiple: m.chance(.5)})
 		}
 		for _, a := range t.Attributes {
-			a.Localized = t.Localized && m.chance(.6)
+			a.Localized = t.Localized && (m.chance(.6) || t.Drafts && m.quirk.SyncsPublishedOnly)
 		}
 		m.model.Types = append(m.model.Types, t)
 	}
@@ -255,6 +255,9 @@ func (m *modeller) relations() {
 		target := m.collection()
 		if target.Localized { // a component that is shared by locales would not know which one it points at
 			target = m.model.Types[m.rng.IntN(2)]
+		}
+		if m.quirk.OneWayLosesDrafts {
+			target = m.model.Types[0]
 		}
 		a := &Attribute{Name: m.name("rel"), Type: "relation", Relation: kind, Target: target}
 		linked.Attributes = append(linked.Attributes, a)

@@ -284,6 +284,9 @@ func (o *operator) relation(a *Attribute, at spot, ends []End) (Field, bool) {
 		if o.chance(.1) {
 			e.Set = nil
 		}
+		if !a.toMany() {
+			e.Set = o.linkable(a, at, e.Set)
+		}
 	case "change":
 		if o.chance(.7) {
 			e.Connect = some()
@@ -298,6 +301,17 @@ func (o *operator) relation(a *Attribute, at spot, ends []End) (Field, bool) {
 		}
 	}
 	return f, true
+}
+
+// linkable leaves out targets that are not there: of several for a to-one only the last is certain to be looked at.
+func (o *operator) linkable(a *Attribute, at spot, targets []Target) []Target {
+	var list []Target
+	for _, t := range targets {
+		if _, ok := o.world.end(a, t, at.op.Type, at.locale); ok {
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // present returns a target that is linked now, if one is.

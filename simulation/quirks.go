@@ -12,7 +12,7 @@ type Quirks struct {
 	NumbersAsSQL             bool // text forms of numbers, booleans and times are SQLite's
 	NotInRelation            bool // $not inside a relation fails, and so do keys beside $and and $or there
 	LocalizationsFilter      bool // filters[localizations] sees the row itself and drafts; populate of it fails with locale=*
-	SyncsPublishedOnly       bool // publishing syncs shared values to published rows alone
+	SyncsPublishedOnly       bool // publishing syncs shared values to published rows alone, and not always
 	SmallBigIntegers         bool // digits above 2^53 are lost
 	OddJSON                  bool // json numbers and booleans change
 	NoActions                bool // no routes for publish, unpublish, discard-draft

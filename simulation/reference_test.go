@@ -12,6 +12,7 @@ var (
 	referencePort  = flag.String("reference-port", "18461", "port of the reference")
 	referenceSeeds = flag.Uint64("reference-seeds", 5, "models that the reference is asked about")
 	firstSeed      = flag.Uint64("seed", 1, "first seed")
+	tolerate       = flag.Int("tolerate", 0, "answers that may differ before a run ends")
 	printCoverage  = flag.Bool("coverage", false, "print what was covered")
 	operations     = flag.Int("operations", 400, "operations a seed")
 )
@@ -38,12 +39,18 @@ func TestReference(t *testing.T) {
 			t.Fatal(err)
 		}
 		run := NewRun(seed, ReferenceQuirks, model, cover, still{server})
+		run.Tolerate = *tolerate
 		if err := run.Random(*operations); err != nil {
 			t.Errorf("%v", err)
 			if os.Getenv("STORY") != "" {
 				t.Log("\n" + Story(run.Done, run.world))
 			}
-			t.Log(server.log.String())
+			if _, differs := err.(*Difference); !differs {
+				t.Log(server.log.String())
+			}
+		}
+		for _, d := range run.Different {
+			t.Error(d)
 		}
 		asked += run.Asked
 		server.Stop()

@@ -1,33 +1,30 @@
 package simulation
 
-// linkable reports whether every target that data names exists in the localization that would be joined.
-func (w *World) linkable(data []Field, t *Type, locale string) bool {
+import "fmt"
+
+// unlinkable returns which target that data names does not exist in the localization that would be joined, or "".
+func (w *World) unlinkable(data []Field, t *Type, locale string) string {
 	for _, f := range data {
 		switch v := f.Value.(type) {
 		case *NewItem:
-			if !w.linkable(v.Fields, t, locale) {
-				return false
+			if fault := w.unlinkable(v.Fields, t, locale); fault != "" {
+				return fault
 			}
 		case []*NewItem:
 			for _, it := range v {
-				if !w.linkable(it.Fields, t, locale) {
-					return false
+				if fault := w.unlinkable(it.Fields, t, locale); fault != "" {
+					return fault
 				}
 			}
 		case *Edit:
-			for _, list := range [][]Target{v.Set, v.Connect, v.Disconnect} {
-				for _, target := range list {
-					if _, ok := w.end(f.Attr, target, t, locale); !ok {
-						return false
-					}
-					if target.Next != 0 && w.Document(target.Next) == nil {
-						return false
-					}
+			for _, target := range append(append(append([]Target{}, v.Set...), v.Connect...), v.Disconnect...) {
+				if _, ok := w.end(f.Attr, target, t, locale); !ok || target.Next != 0 && w.Document(target.Next) == nil {
+					return fmt.Sprintf("document %d, a target of %s, is not there", target.Number, f.Attr.Name)
 				}
 			}
 		}
 	}
-	return true
+	return ""
 }
 
 // end returns what a target of a means when it is written in a document of type t and locale.
@@ -76,11 +73,7 @@ func (w *World) relateItems(row *Row, all map[string][]*Item, data []Field) {
 			it := all[f.Attr.Name][i]
 			for _, g := range n.Fields {
 				if g.Attr.Type == "relation" {
-					list := w.edited(g, it.Ends[g.Attr.Name], row)
-					if !g.Attr.toMany() && len(list) > 1 {
-						list = list[len(list)-1:]
-					}
-					it.Ends[g.Attr.Name] = list
+					it.Ends[g.Attr.Name] = w.edited(g, it.Ends[g.Attr.Name], row)
 				}
 			}
 			w.relateItems(row, it.Items, n.Fields)
@@ -88,8 +81,19 @@ func (w *World) relateItems(row *Row, all map[string][]*Item, data []Field) {
 	}
 }
 
-// edited returns the targets after an edit.
+// edited returns the targets after an edit. Of several for a to-one the last counts.
 func (w *World) edited(f Field, before []End, row *Row) []End {
+	list := w.editedList(f, before, row)
+	if !f.Attr.toMany() && len(list) > 1 && f.Value.(*Edit).Connect == nil && f.Value.(*Edit).Form == "change" {
+		return list
+	}
+	if !f.Attr.toMany() && len(list) > 1 {
+		return list[len(list)-1:]
+	}
+	return list
+}
+
+func (w *World) editedList(f Field, before []End, row *Row) []End {
 	end := func(t Target) End {
 		e, _ := w.end(f.Attr, t, row.Doc.Type, row.Locale)
 		return e

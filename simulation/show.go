@@ -1,5 +1,7 @@
 package simulation
 
+import "sort"
+
 // show returns a row as an answer prints it. What the server chooses stands in it as *Given.
 func (w *World) show(r *Row, v view, fields []string, p *Populate) map[string]any {
 	out := map[string]any{"id": r.ID, "documentId": r.Doc.ID}
@@ -68,12 +70,15 @@ func (w *World) populate(out map[string]any, at place, v view, attrs []*Attribut
 func (w *World) below(at place, v view, it *Populated) any {
 	var targets []place
 	for _, t := range w.targets(at, it.Attr) {
-		if it.Attr.Type == "relation" && t.row.Doc.Type.Drafts && !t.row.inPublication(v.publication) {
+		if it.Attr.isLink() && t.row.Doc.Type.Drafts && !t.row.inPublication(v.publication) {
 			continue
 		}
 		if it.Filter == nil || w.holds(it.Filter, t, false) {
 			targets = append(targets, t)
 		}
+	}
+	if it.Sort != nil && it.Attr.isLink() {
+		sort.Slice(targets, func(i, j int) bool { return targets[i].row.id() < targets[j].row.id() })
 	}
 	w.orderPlaces(targets, it.Sort)
 	if it.Form == "count" && it.Attr.Type != "media" && it.Attr.Type != "dynamiczone" {

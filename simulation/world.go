@@ -196,11 +196,8 @@ func (l *Link) farPos(a *Attribute) *int {
 }
 
 // SetEnds makes list what e is linked to under a. Links that stay keep their place on the other side; new ones come last
-// there; whoever must give a target up loses it.
+// there; whoever must give a target up loses it. A to-one may be linked to several localizations of one document.
 func (w *World) SetEnds(a *Attribute, e End, plane string, list []End) {
-	if !a.toMany() && len(list) > 1 {
-		list = list[len(list)-1:]
-	}
 	for _, l := range w.linksOf(a, e, plane) {
 		if indexOf(list, l.far(a)) < 0 {
 			w.unlink(func(x *Link) bool { return x == l })
@@ -209,7 +206,7 @@ func (w *World) SetEnds(a *Attribute, e End, plane string, list []End) {
 	for i, far := range list {
 		l := w.find(a, e, far, plane)
 		if l == nil {
-			w.release(a, far, plane)
+			w.release(a, e, far, plane)
 			l = w.link(a, e, far, plane)
 		}
 		*l.pos(a) = i
@@ -225,10 +222,12 @@ func (w *World) find(a *Attribute, e, far End, plane string) *Link {
 	return nil
 }
 
-// release removes the links of a target that can belong to one only.
-func (w *World) release(a *Attribute, far End, plane string) {
+// release removes the links of a target that can belong to one document only. Other localizations of that one may keep it.
+func (w *World) release(a *Attribute, e, far End, plane string) {
 	if a.Inverse != nil && !a.Inverse.toMany() {
-		w.unlink(func(l *Link) bool { return l.Attr == owning(a) && l.Plane == plane && l.far(a) == far })
+		w.unlink(func(l *Link) bool {
+			return l.Attr == owning(a) && l.Plane == plane && l.far(a) == far && l.near(a).Doc != e.Doc
+		})
 	}
 }
 

@@ -6,12 +6,12 @@ import "unicode/utf16"
 type Outcome struct {
 	Status int
 	Row    *Row
+	Reason string // of a refusal
 }
 
-var (
-	refused = Outcome{Status: 400}
-	missing = Outcome{Status: 404}
-)
+func refused(reason string) Outcome { return Outcome{Status: 400, Reason: reason} }
+
+var missing = Outcome{Status: 404}
 
 // Apply carries out a write and says what the server must answer. A write that is refused changes nothing.
 func (w *World) Apply(op *Operation) Outcome {
@@ -32,11 +32,11 @@ func (w *World) Apply(op *Operation) Outcome {
 	switch op.Kind {
 	case "publish":
 		row := doc.Row(locale, draft)
-		if !w.valid(row) {
-			return refused
+		if fault := w.fault(row); fault != "" {
+			return refused(fault)
 		}
 		row.Updated = &Given{Kind: "time"}
-		return Outcome{200, w.publish(row)}
+		return Outcome{Status: 200, Row: w.publish(row)}
 	case "unpublish":
 		return w.unpublish(doc, locale)
 	}
@@ -67,7 +67,7 @@ func (w *World) save(op *Operation, doc *Document, locale string) Outcome {
 		doc = &Document{Number: op.Number, Type: op.Type, ID: &Given{Kind: "documentId"}}
 	}
 	if locale == "*" {
-		return refused
+		return refused("locale *")
 	}
 	version := published
 	if op.Type.Drafts {
@@ -81,9 +81,19 @@ func (w *World) save(op *Operation, doc *Document, locale string) Outcome {
 		row = old.copy(true)
 	}
 	publishing := op.Status == "" || op.Status == published
-	if !w.assign(row.Fields, row.Items, op.Data, old == nil) || !w.linkable(op.Data, op.Type, locale) ||
-		(version == published || publishing) && !w.valid(row) {
-		return refused
+	given := op.Data
+	if old == nil && !isNew {
+		given = sharedNullsOut(doc, given)
+	}
+	fault := w.assign(row.Fields, row.Items, given)
+	if fault == "" {
+		fault = w.unlinkable(op.Data, op.Type, locale)
+	}
+	if fault == "" && (version == published || publishing) {
+		fault = w.fault(row)
+	}
+	if fault != "" {
+		return refused(fault)
 	}
 	row.Updated = &Given{Kind: "time"}
 	if version == published {
@@ -94,11 +104,22 @@ func (w *World) save(op *Operation, doc *Document, locale string) Outcome {
 	}
 	doc.put(row)
 	w.relate(row, op.Data)
-	w.share(row, !publishing || version == published || !w.Quirk.SyncsPublishedOnly)
+	w.share(row)
 	if version == draft && publishing {
 		row = w.publish(row)
 	}
-	return Outcome{status, row}
+	return Outcome{Status: status, Row: row}
+}
+
+// sharedNullsOut leaves out what is null and shared: in a new localization it takes over what there is all the same.
+func sharedNullsOut(doc *Document, data []Field) []Field {
+	var kept []Field
+	for _, f := range data {
+		if f.Value != nil || !doc.shares(f.Attr) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
 }
 
 // localization returns a new row with defaults, and what the document's other rows of the version share.
@@ -147,9 +168,9 @@ func (d *Document) put(row *Row) {
 }
 
 // share copies what localizations share from row to the others of its version.
-func (w *World) share(row *Row, really bool) {
+func (w *World) share(row *Row) {
 	for _, r := range row.Doc.Rows {
-		if !really || r == row || r.Status != row.Status {
+		if r == row || r.Status != row.Status {
 			continue
 		}
 		for _, a := range row.Doc.Type.Attributes {
@@ -175,7 +196,7 @@ func (w *World) publish(row *Row) *Row {
 			w.SetEnds(a, row.end(), published, w.Ends(a, row.end(), draft))
 		}
 	}
-	w.share(pub, true)
+	w.share(pub)
 	return pub
 }
 
@@ -185,7 +206,7 @@ func (w *World) unpublish(doc *Document, locale string) Outcome {
 		return missing
 	}
 	doc.remove(row)
-	return Outcome{200, nil}
+	return Outcome{Status: 200}
 }
 
 // discard makes the draft a copy of the published row again.
@@ -202,8 +223,8 @@ func (w *World) discard(doc *Document, locale string) Outcome {
 			w.SetEnds(a, row.end(), draft, w.Ends(a, row.end(), published))
 		}
 	}
-	w.share(row, true)
-	return Outcome{200, nil}
+	w.share(row)
+	return Outcome{Status: 200}
 }
 
 func (d *Document) remove(row *Row) {
@@ -231,54 +252,47 @@ func (w *World) delete(doc *Document, op *Operation) Outcome {
 	return Outcome{Status: 204}
 }
 
-// assign puts what a body says into fields and items; isNew gives components their defaults. It reports whether the values
-// pass the checks that hold for drafts too.
-func (w *World) assign(fields map[string]any, items map[string][]*Item, data []Field, isNew bool) bool {
+// assign puts what a body says into fields and items. It returns what is wrong with the values even in a draft, or "".
+func (w *World) assign(fields map[string]any, items map[string][]*Item, data []Field) string {
 	for _, f := range data {
+		fault := ""
 		switch v := f.Value.(type) {
 		case nil:
-			if f.Attr.isNested() {
-				if f.Attr.Type == "dynamiczone" || f.Attr.Repeatable {
-					return false
-				}
+			switch {
+			case f.Attr.Type == "dynamiczone" || f.Attr.Repeatable:
+				fault = f.Attr.Name + " is null"
+			case f.Attr.isNested():
 				items[f.Attr.Name] = nil
-			} else {
+			default:
 				fields[f.Attr.Name] = nil
 			}
 		case Literal:
-			if !withinMost(f.Attr, v.Keep) {
-				return false
-			}
 			fields[f.Attr.Name] = v.Keep
+			if !withinMost(f.Attr, v.Keep) {
+				fault = f.Attr.Name + " is too great or too long"
+			}
 		case *NewItem:
-			list, ok := w.build([]*NewItem{v}, items[f.Attr.Name], isNew)
-			if !ok {
-				return false
-			}
-			items[f.Attr.Name] = list
+			items[f.Attr.Name], fault = w.build([]*NewItem{v}, items[f.Attr.Name])
 		case []*NewItem:
-			list, ok := w.build(v, items[f.Attr.Name], isNew)
-			if !ok {
-				return false
-			}
-			items[f.Attr.Name] = list
+			items[f.Attr.Name], fault = w.build(v, items[f.Attr.Name])
+		}
+		if fault != "" {
+			return fault
 		}
 	}
-	return true
+	return ""
 }
 
 // build makes the components of an attribute from a body and from those that are there.
-func (w *World) build(wanted []*NewItem, old []*Item, isNew bool) ([]*Item, bool) {
+func (w *World) build(wanted []*NewItem, old []*Item) ([]*Item, string) {
 	list := []*Item{}
 	for _, n := range wanted {
 		it := &Item{Number: n.Number, Component: n.Component, ID: &Given{Kind: "id"}, Fields: map[string]any{},
 			Items: map[string][]*Item{}, Ends: map[string][]End{}}
 		if n.Keep != 0 {
-			kept := itemOf(old, n.Keep)
-			if kept == nil {
-				return nil, false
+			if it = itemOf(old, n.Keep); it == nil {
+				return nil, "a component of elsewhere"
 			}
-			it = kept
 		} else {
 			for _, a := range n.Component.Attributes {
 				if a.Default != nil {
@@ -286,12 +300,12 @@ func (w *World) build(wanted []*NewItem, old []*Item, isNew bool) ([]*Item, bool
 				}
 			}
 		}
-		if !w.assign(it.Fields, it.Items, n.Fields, n.Keep == 0) {
-			return nil, false
+		if fault := w.assign(it.Fields, it.Items, n.Fields); fault != "" {
+			return nil, fault
 		}
 		list = append(list, it)
 	}
-	return list, true
+	return list, ""
 }
 
 func itemOf(items []*Item, number int) *Item {
@@ -322,11 +336,8 @@ func withinMost(a *Attribute, v any) bool {
 
 func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
-// valid applies the rules for what is published.
-func (w *World) valid(row *Row) bool {
-	if !validValues(row.Doc.Type.Attributes, row.Fields, row.Items) {
-		return false
-	}
+// fault returns what keeps a row from being published, or "".
+func (w *World) fault(row *Row) string {
 	for _, a := range row.Doc.Type.Attributes {
 		v := row.Fields[a.Name]
 		if (!a.Unique && a.Type != "uid") || v == nil || v == "" {
@@ -334,39 +345,39 @@ func (w *World) valid(row *Row) bool {
 		}
 		for _, r := range w.rows(row.Doc.Type) {
 			if r.Doc != row.Doc && r.Status == published && r.Locale == row.Locale && r.Fields[a.Name] == v {
-				return false
+				return a.Name + " is taken"
 			}
 		}
 	}
-	return true
+	return faultOf(row.Doc.Type.Attributes, row.Fields, row.Items)
 }
 
-func validValues(attrs []*Attribute, fields map[string]any, items map[string][]*Item) bool {
+func faultOf(attrs []*Attribute, fields map[string]any, items map[string][]*Item) string {
 	for _, a := range attrs {
 		v := fields[a.Name]
 		if a.Required && v == nil {
-			return false
+			return a.Name + " is missing"
 		}
 		switch v := v.(type) {
 		case float64:
 			if a.Min != nil && v < *a.Min {
-				return false
+				return a.Name + " is too small"
 			}
 		case string:
 			if a.MinLength != nil && units(v) < *a.MinLength {
-				return false
+				return a.Name + " is too short"
 			}
 		}
 		if a.isNested() && a.Max != nil && float64(len(items[a.Name])) > *a.Max {
-			return false
+			return a.Name + " has too many"
 		}
 		for _, it := range items[a.Name] {
-			if !validValues(it.Component.Attributes, it.Fields, it.Items) {
-				return false
+			if fault := faultOf(it.Component.Attributes, it.Fields, it.Items); fault != "" {
+				return fault
 			}
 		}
 	}
-	return true
+	return ""
 }
 
 // copy returns a row with the same values. With same the components keep their numbers and ids.
