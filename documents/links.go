@@ -200,34 +200,56 @@ func (le *linkEdits) free(e end, pos uint64) uint64 {
 	return pos
 }
 
-// set makes an end's list exactly these, in this order.
+// set makes an end's list exactly these, in this order. Lists can be long and most changes are small, so what stays where it
+// is, at the beginning and at the end, is not looked up.
 func (le *linkEdits) set(e end, order []store.Ref) {
-	wanted := make(map[store.Ref]bool, len(order))
-	for _, ref := range order {
+	current := le.list(e)
+	first := 0
+	for first < min(len(current), len(order)) && e.far(current[first]) == order[first] {
+		first++
+	}
+	last := 0
+	for last < min(len(current), len(order))-first && e.far(current[len(current)-1-last]) == order[len(order)-1-last] {
+		last++
+	}
+	wanted := make(map[store.Ref]bool, len(order)-last-first)
+	for _, ref := range order[first : len(order)-last] {
 		wanted[ref] = true
 	}
 	present := map[store.Ref]store.Link{}
-	for _, l := range le.list(e) {
+	for _, l := range current[first : len(current)-last] {
 		if wanted[e.far(l)] {
 			present[e.far(l)] = l
 		} else {
 			le.cut(l)
 		}
 	}
+	find := func(i int) (store.Link, bool) {
+		switch {
+		case i < first:
+			return current[i], true
+		case i >= len(order)-last:
+			return current[i-len(order)+len(current)], true
+		}
+		l, ok := present[order[i]]
+		return l, ok
+	}
 	old := make([]uint64, len(order))
-	for i, ref := range order {
-		if l, ok := present[ref]; ok {
+	for i := range order {
+		if l, ok := find(i); ok {
 			old[i] = e.pos(l)
 		}
 	}
 	for i, pos := range positions(old) {
-		ref := order[i]
-		if l, ok := present[ref]; !ok {
-			le.release(e, ref)
-			le.join(e.link(ref, pos, le.next(e.other(ref))))
-		} else if pos != old[i] {
-			le.move(e, l, pos)
+		if pos == old[i] {
+			continue
 		}
+		if l, ok := find(i); ok {
+			le.move(e, l, pos)
+			continue
+		}
+		le.release(e, order[i])
+		le.join(e.link(order[i], pos, le.next(e.other(order[i]))))
 	}
 }
 

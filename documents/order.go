@@ -64,6 +64,9 @@ func edited(list []store.Ref, connect []connection, disconnect []store.Ref, leni
 		}
 		next = slices.Insert(next, at, c.ref)
 	}
+	if len(gone) == 0 {
+		return next, nil
+	}
 	return slices.DeleteFunc(next, func(r store.Ref) bool { return gone[r] }), nil
 }
 
