@@ -1,0 +1,320 @@
+package params
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// An arity says what operand an operator takes.
+type arity uint8
+
+const (
+	equality arity = iota // a value, null, or a list: any of it
+	folding               // the same for texts, ignoring case
+	list                  // a list or a single value
+	order                 // a value
+	between               // two values
+	like                  // a text, or a list of them: any
+	null                  // a boolean
+)
+
+// operators are those that compare; $and, $or and $not join.
+var operators = map[string]struct {
+	arity
+	op store.Op
+}{
+	"$eq":           {equality, store.Eq},
+	"$ne":           {equality, store.Ne},
+	"$eqi":          {folding, store.EqI},
+	"$nei":          {folding, store.NeI},
+	"$in":           {list, store.In},
+	"$notIn":        {list, store.NotIn},
+	"$lt":           {order, store.Lt},
+	"$lte":          {order, store.Lte},
+	"$gt":           {order, store.Gt},
+	"$gte":          {order, store.Gte},
+	"$between":      {between, store.Between},
+	"$contains":     {like, store.Contains},
+	"$containsi":    {like, store.ContainsI},
+	"$notContains":  {like, store.NotContains},
+	"$notContainsi": {like, store.NotContainsI},
+	"$startsWith":   {like, store.StartsWith},
+	"$startsWithi":  {like, store.StartsWithI},
+	"$endsWith":     {like, store.EndsWith},
+	"$endsWithi":    {like, store.EndsWithI},
+	"$null":         {null, store.Null},
+	"$notNull":      {null, store.NotNull},
+}
+
+func isOperator(key string) bool { _, ok := operators[key]; return ok }
+
+// never is the operand that no stored value equals or is ordered with: a text where an id is compared.
+type never struct{}
+
+// operator reads one comparison of an attribute.
+func (f *filterReader) operator(a *contenttypes.Attribute, name string, v any) store.Filter {
+	if o := objectIn(v); o != nil && len(o.Keys) > 0 {
+		f.unknownKey(o.Keys[0])
+		return nil
+	}
+	o := operators[name]
+	switch o.arity {
+	case equality:
+		return f.equality(a, o.op, v)
+	case folding:
+		return f.folding(a, o.op, v)
+	case list:
+		return f.anyOf(a, o.op, v)
+	case order:
+		return f.ordered(a, o.op, v, name)
+	case between:
+		return f.between(a, v)
+	case like:
+		return f.each(v, o.op == store.NotContains || o.op == store.NotContainsI, name, func(text any) store.Filter {
+			return compare(a, o.op, text)
+		})
+	}
+	return f.null(a, o.op, v, name)
+}
+
+// objectIn finds an object where values are expected.
+func objectIn(v any) *jsontree.Object {
+	switch v := v.(type) {
+	case *jsontree.Object:
+		return v
+	case []any:
+		for _, item := range v {
+			if o, ok := item.(*jsontree.Object); ok {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+func compare(a *contenttypes.Attribute, op store.Op, values ...any) store.Filter {
+	return store.Compare{Attr: a, Op: op, Values: values}
+}
+
+// nothing is the comparison that is false of every value and, like any other, unknown of null.
+func nothing(a *contenttypes.Attribute) store.Filter { return compare(a, store.In) }
+
+// equality reads $eq and $ne.
+func (f *filterReader) equality(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
+	equal := op == store.Eq
+	if _, many := v.([]any); many {
+		if equal {
+			return f.anyOf(a, store.In, v)
+		}
+		return f.anyOf(a, store.NotIn, v)
+	}
+	x, ok := f.operand(a, v)
+	switch {
+	case !ok:
+		return nil
+	case x == nil:
+		return isNull(a, equal)
+	case x == never{}:
+		if equal {
+			return nothing(a)
+		}
+		return isNull(a, false)
+	}
+	return compare(a, op, x)
+}
+
+func isNull(a *contenttypes.Attribute, want bool) store.Filter {
+	if want {
+		return store.Compare{Attr: a, Op: store.Null}
+	}
+	return store.Compare{Attr: a, Op: store.NotNull}
+}
+
+// folding reads $eqi and $nei. What is no text has no case.
+func (f *filterReader) folding(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
+	plain := store.Eq
+	if op == store.NeI {
+		plain = store.Ne
+	}
+	switch a.Type {
+	case contenttypes.ID, contenttypes.Integer, contenttypes.BigInteger, contenttypes.Float, contenttypes.Decimal, contenttypes.Boolean:
+		return f.equality(a, plain, v)
+	}
+	return f.each(v, op == store.NeI, "$eqi", func(text any) store.Filter {
+		if text == nil {
+			return isNull(a, op == store.EqI)
+		}
+		return compare(a, op, text)
+	})
+}
+
+// anyOf reads $in and $notIn, and lists where one value is expected.
+func (f *filterReader) anyOf(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
+	items, many := v.([]any)
+	if !many {
+		items = []any{v}
+	}
+	values := make([]any, 0, len(items))
+	for _, item := range items {
+		x, ok := f.operand(a, item)
+		if !ok {
+			return nil
+		}
+		if x != (never{}) {
+			values = append(values, x)
+		}
+	}
+	return store.Compare{Attr: a, Op: op, Values: values}
+}
+
+// ordered reads $lt, $lte, $gt and $gte.
+func (f *filterReader) ordered(a *contenttypes.Attribute, op store.Op, v any, name string) store.Filter {
+	x, ok := f.operand(a, v)
+	switch {
+	case !ok:
+		return nil
+	case x == never{}:
+		return nothing(a)
+	}
+	return compare(a, op, x)
+}
+
+func (f *filterReader) between(a *contenttypes.Attribute, v any) store.Filter {
+	items, _ := v.([]any)
+	if len(items) != 2 {
+		f.invalid(f.param.value, "Invalid $between parameter. Expected an array of two values")
+		return nil
+	}
+	low, ok := f.operand(a, items[0])
+	if !ok {
+		return nil
+	}
+	high, ok := f.operand(a, items[1])
+	switch {
+	case !ok:
+		return nil
+	case low == never{} || high == never{}:
+		return nothing(a)
+	}
+	return compare(a, store.Between, low, high)
+}
+
+// each makes a condition of a text, null, or every element of a list, joined by and, or else by or.
+func (f *filterReader) each(v any, all bool, name string, make func(any) store.Filter) store.Filter {
+	items, many := v.([]any)
+	if !many {
+		return make(v)
+	}
+	var list []store.Filter
+	for _, item := range items {
+		if _, many := item.([]any); many {
+			f.invalid(f.param.value, "Invalid "+name+" parameter. Expected a string or an array of strings")
+			return nil
+		}
+		list = append(list, make(item))
+	}
+	if all {
+		return store.And(list)
+	}
+	return store.Or(list)
+}
+
+// null reads $null and $notNull, which false turns around.
+func (f *filterReader) null(a *contenttypes.Attribute, op store.Op, v any, name string) store.Filter {
+	want := op == store.Null
+	switch v := v.(type) {
+	case nil:
+		want = !want
+	case string:
+		want = want == boolean(v)
+	default:
+		f.invalid(f.param.value, "Invalid "+name+" parameter. Expected a boolean")
+		return nil
+	}
+	return isNull(a, want)
+}
+
+// operand turns a value into what the store compares the attribute with: nil, never, or what store.Compare takes. It is not
+// ok when the attribute can have no such value.
+func (f *filterReader) operand(a *contenttypes.Attribute, v any) (any, bool) {
+	if v == nil {
+		return nil, true
+	}
+	s, ok := v.(string)
+	if !ok {
+		f.badOperand(a, "a single value")
+		return nil, false
+	}
+	switch a.Type {
+	case contenttypes.ID:
+		if n, ok := readNumber(s); ok {
+			return n, true
+		}
+		return never{}, true
+	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal:
+		n, ok := readNumber(s)
+		if !ok {
+			f.badOperand(a, "a number")
+		}
+		return n, ok
+	case contenttypes.BigInteger:
+		n, ok := readInteger(s)
+		if !ok {
+			f.badOperand(a, "an integer of 64 bits")
+		}
+		return n, ok
+	case contenttypes.Boolean:
+		return boolean(s), true
+	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
+		text, err := documents.ParseFilterTime(a, s)
+		if err != nil {
+			f.faults.add(f.param.value, err)
+		}
+		return text, err == nil
+	}
+	return s, true
+}
+
+func (f *filterReader) badOperand(a *contenttypes.Attribute, expected string) {
+	path := f.parent()
+	if len(f.path) == 0 || f.path[len(f.path)-1] != a.Name {
+		path = join(path, a.Name)
+	}
+	f.invalid(f.param.value, "Invalid value at "+path+". Expected "+expected)
+}
+
+// readNumber reads a finite number as JavaScript would; blanks alone are none.
+func readNumber(s string) (float64, bool) {
+	if strings.TrimSpace(s) == "" {
+		return 0, false
+	}
+	n, ok := jsontree.ParseNumber(s)
+	return n, ok && isFinite(n)
+}
+
+// readInteger reads an integer of 64 bits: digits, or another form of number as far as it is exact.
+func readInteger(s string) (int64, bool) {
+	if n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64); err == nil {
+		return n, true
+	}
+	n, ok := readNumber(s)
+	if !ok || n != math.Trunc(n) || math.Abs(n) > jsontree.MaxSafeInteger {
+		return 0, false
+	}
+	return int64(n), true
+}
+
+// boolean reads a boolean: whatever is not false in some word is true.
+func boolean(s string) bool {
+	switch strings.ToLower(s) {
+	case "", "0", "f", "false", "n", "no", "off":
+		return false
+	}
+	return true
+}

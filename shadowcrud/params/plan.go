@@ -1,0 +1,127 @@
+package params
+
+import (
+	"lectern/contenttypes"
+	"lectern/documents"
+)
+
+const fileUID = "plugin::upload.file"
+
+// A plan is what is known of a schema before anybody asks.
+type plan struct {
+	// all is the selection of whoever asks for nothing in particular: every scalar that may be seen. It is shared; nobody
+	// changes it.
+	all *documents.Selection
+	// everything is what populate=* shows to someone who may find all types.
+	everything []documents.Populate
+	related    bool // populate=* shows the entries that use the file
+	// texts are the attributes that a search looks at, numbers those that it looks at as well when a number is searched for.
+	texts, numbers []*contenttypes.Attribute
+}
+
+func newPlans(m *contenttypes.Model) map[*contenttypes.Schema]*plan {
+	plans := make(map[*contenttypes.Schema]*plan, len(m.Types)+len(m.Components))
+	for _, s := range schemas(m) {
+		plans[s] = newPlan(s)
+	}
+	for s, p := range plans {
+		for _, a := range s.Attributes {
+			switch {
+			case a.IsScalar() || a.Private:
+			case isUse(a):
+				p.related = true
+			default:
+				p.everything = append(p.everything, defaultPopulate(m, plans, a))
+			}
+		}
+	}
+	return plans
+}
+
+func schemas(m *contenttypes.Model) []*contenttypes.Schema {
+	list := make([]*contenttypes.Schema, 0, len(m.Types)+len(m.Components))
+	for _, t := range m.Types {
+		list = append(list, &t.Schema)
+	}
+	for _, c := range m.Components {
+		list = append(list, &c.Schema)
+	}
+	return list
+}
+
+func newPlan(s *contenttypes.Schema) *plan {
+	p := &plan{all: &documents.Selection{}}
+	for _, a := range s.Attributes {
+		if !a.IsScalar() || !documents.FullAccess.Sees(a) {
+			continue
+		}
+		p.all.Fields = append(p.all.Fields, a)
+		switch a.Type {
+		case contenttypes.String, contenttypes.Text, contenttypes.RichText, contenttypes.UID, contenttypes.Email,
+			contenttypes.Enumeration, contenttypes.DocumentID:
+			p.texts = append(p.texts, a)
+		case contenttypes.Integer, contenttypes.BigInteger, contenttypes.Float, contenttypes.Decimal:
+			p.numbers = append(p.numbers, a)
+		}
+	}
+	p.numbers = append(p.texts[:len(p.texts):len(p.texts)], p.numbers...)
+	return p
+}
+
+// defaultPopulate shows the scalars of what an attribute leads to.
+func defaultPopulate(m *contenttypes.Model, plans map[*contenttypes.Schema]*plan, a *contenttypes.Attribute) documents.Populate {
+	shown := documents.Populate{Attr: a}
+	if s := target(a); s != nil {
+		shown.Of = plans[s].all
+		return shown
+	}
+	for _, s := range variants(m, a) {
+		shown.On = append(shown.On, documents.Variant{Schema: s, Of: plans[s].all})
+	}
+	return shown
+}
+
+// target is the schema that a relation, media or component leads to; nil for zones and morph relations.
+func target(a *contenttypes.Attribute) *contenttypes.Schema {
+	switch {
+	case a.Target != nil:
+		return &a.Target.Schema
+	case a.Component != nil:
+		return &a.Component.Schema
+	}
+	return nil
+}
+
+// variants are the schemas that the items of a zone, or the targets of a morph relation, may have.
+func variants(m *contenttypes.Model, a *contenttypes.Attribute) []*contenttypes.Schema {
+	var list []*contenttypes.Schema
+	for _, c := range a.Components {
+		list = append(list, &c.Schema)
+	}
+	if a.IsRelation() && a.Target == nil {
+		for _, t := range m.Types {
+			if !t.Internal {
+				list = append(list, &t.Schema)
+			}
+		}
+	}
+	return list
+}
+
+// isUse reports whether an attribute is `related` of files: the entries that use one.
+func isUse(a *contenttypes.Attribute) bool { return a.Name == "related" && a.Owner.UID == fileUID }
+
+// isReserved reports whether a name, though no attribute of s, is one that the API knows and does not give away: who wrote a
+// document, the folder of a file, and the locale of what has none.
+func (p *Parser) isReserved(s *contenttypes.Schema, name string) bool {
+	switch name {
+	case "createdBy", "updatedBy", "locale", "localizations":
+		return p.model.Component(s.UID) == nil
+	case "folder", "folderPath":
+		return s.UID == fileUID
+	}
+	return false
+}
+
+// typeOf is the content-type of a schema, nil for a component.
+func (p *Parser) typeOf(s *contenttypes.Schema) *contenttypes.ContentType { return p.model.Type(s.UID) }

@@ -1,0 +1,194 @@
+package params
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+const (
+	maxSortKeys  = 100
+	maxSortDepth = 20 // relations and components on the way to a value
+)
+
+// A sortReader turns a sort into keys for the store.
+type sortReader struct {
+	*request
+	param *parameter
+	root  *contenttypes.Schema
+	keys  []store.SortKey
+}
+
+// sort reads a sort by attributes of s.
+func (r *request) sort(s *contenttypes.Schema, v any, param *parameter) []store.SortKey {
+	if v == nil {
+		return nil
+	}
+	c := sortReader{request: r, param: param, root: s}
+	switch v := v.(type) {
+	case string:
+		c.text(v)
+	case []any:
+		for _, item := range v {
+			switch item := item.(type) {
+			case string:
+				c.text(item)
+			case *jsontree.Object:
+				c.object(nil, item)
+			case []any:
+				r.invalid(param.shape, "Invalid sort query")
+			}
+		}
+	case *jsontree.Object:
+		c.object(nil, v)
+	}
+	return c.keys
+}
+
+// text reads items such as owner.firstName:desc between commas.
+func (c *sortReader) text(s string) {
+	for item := range strings.SplitSeq(s, ",") {
+		item = strings.TrimSpace(item)
+		if item == "" {
+			continue
+		}
+		path, direction, given := strings.Cut(item, ":")
+		if given {
+			direction, _, _ = strings.Cut(direction, ":")
+		}
+		var names []string
+		for name := range strings.SplitSeq(path, ".") {
+			if name != "" {
+				names = append(names, name)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		desc, ok := readDirection(direction)
+		if !ok || given && strings.TrimSpace(direction) == "" {
+			c.badDirection()
+		}
+		c.add(names, desc)
+	}
+}
+
+// object reads {name: direction} and, below relations and components, objects of the same form.
+func (c *sortReader) object(above []string, o *jsontree.Object) {
+	for _, key := range o.Keys {
+		names := append(above[:len(above):len(above)], key)
+		switch v := o.Values[key].(type) {
+		case nil:
+			c.add(names, false)
+		case string:
+			desc, ok := readDirection(v)
+			if !ok {
+				c.badDirection()
+			}
+			if c.leadsOn(names) && ok && v != "" {
+				c.unknown(c.param.key, v, strings.Join(names, "."), c.param.name)
+				continue
+			}
+			c.add(names, desc)
+		case *jsontree.Object:
+			if c.resolve(names) != nil && !c.leadsOn(names) {
+				c.badDirection()
+				continue
+			}
+			c.object(names, v)
+		default:
+			c.add(names, false)
+			c.badDirection()
+		}
+	}
+}
+
+// add adds a key. What was sorted by already makes no difference any more.
+func (c *sortReader) add(names []string, desc bool) {
+	path := c.resolve(names)
+	if path == nil {
+		return
+	}
+	if last := path[len(path)-1]; !last.IsScalar() {
+		c.forbidden(c.param.leaf, last.Name, strings.Join(names, "."), c.param.name)
+		return
+	}
+	if slices.ContainsFunc(c.keys, func(k store.SortKey) bool { return slices.Equal(k.Path, path) }) {
+		return
+	}
+	if len(c.keys) == maxSortKeys {
+		c.invalid(c.param.shape, fmt.Sprintf("Too many sort keys: at most %d are allowed", maxSortKeys))
+		return
+	}
+	c.keys = append(c.keys, store.SortKey{Path: path, Desc: desc})
+}
+
+// leadsOn reports whether a path ends at a relation, media or component.
+func (c *sortReader) leadsOn(names []string) bool {
+	path := c.resolve(names)
+	return path != nil && !path[len(path)-1].IsScalar()
+}
+
+// resolve finds the attributes of a path; nil, and a fault, when it is none that may be sorted by.
+func (c *sortReader) resolve(names []string) []*contenttypes.Attribute {
+	if len(names) > maxSortDepth+1 {
+		c.invalid(c.param.shape, fmt.Sprintf("Too deep a sort: at most %d levels are allowed", maxSortDepth))
+		return nil
+	}
+	path := make([]*contenttypes.Attribute, 0, len(names))
+	s, hidden := c.root, false
+	for i, name := range names {
+		var a *contenttypes.Attribute
+		if s != nil {
+			a = s.Attribute(name)
+		}
+		so := func() string { return strings.Join(names[:i+1], ".") }
+		switch {
+		case a == nil && s != nil && c.isReserved(s, name):
+			c.forbidden(c.param.hidden, name, so(), c.param.name)
+			return nil
+		case a == nil:
+			c.unknown(c.param.key, name, strings.Join(names[:i], "."), c.param.name)
+			return nil
+		case a.Type == contenttypes.DynamicZone:
+			c.forbidden(c.param.zone, name, so(), c.param.name)
+			return nil
+		case a.Type == contenttypes.Password:
+			c.forbidden(c.param.password, name, so(), c.param.name)
+			hidden = true
+		case a.IsScalar():
+			if !c.access.Sees(a) {
+				c.forbidden(c.param.hidden, name, so(), c.param.name)
+				hidden = true
+			}
+		case target(a) == nil, (a.Private || i+1 < len(names)) && !c.access.Follows(a):
+			c.forbidden(c.param.hidden, name, so(), c.param.name)
+			hidden = true
+		}
+		s = target(a)
+		path = append(path, a)
+	}
+	if hidden {
+		return nil
+	}
+	return path
+}
+
+// readDirection reads asc or desc in any case; nothing is asc.
+func readDirection(s string) (desc, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "", "asc":
+		return false, true
+	case "desc":
+		return true, true
+	}
+	return false, false
+}
+
+func (c *sortReader) badDirection() {
+	c.invalid(c.param.shape, "Invalid order. order can only be one of asc|desc|ASC|DESC")
+}
