@@ -30,15 +30,17 @@ func (rt *Route) delete(w http.ResponseWriter, r *http.Request, c Call) error {
 	if err != nil {
 		return err
 	}
-	locale, err := rt.api.params.Delete(rt.Type, query)
+	locales, err := rt.api.params.DeleteEach(rt.Type, query)
 	if err != nil {
 		return err
 	}
-	err = rt.api.documents.Delete(r.Context(), documents.Write{
-		Type: rt.Type, DocumentID: c.DocumentID, Locale: locale, Access: c.Access,
-	})
-	if err != nil {
-		return err
+	for _, locale := range locales {
+		err := rt.api.documents.Delete(r.Context(), documents.Write{
+			Type: rt.Type, DocumentID: c.DocumentID, Locale: locale, Access: c.Access,
+		})
+		if err != nil {
+			return err
+		}
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
