@@ -58,15 +58,15 @@ func (p *Project) Run(ctx context.Context) error {
 }
 
 func (p *Project) announce(ready Ready) {
+	if p.options.Ready != nil {
+		p.options.Ready(ready)
+	}
 	types, _ := p.Size()
 	p.log.Info("serving", "base", ready.Base, "types", types, "data", p.data.path)
 	for _, d := range p.Settings.Tokens {
 		if !p.options.Ephemeral && !p.tokens.Has(d.Name) {
 			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", "lectern token create "+d.Name)
 		}
-	}
-	if p.options.Ready != nil {
-		p.options.Ready(ready)
 	}
 }
 

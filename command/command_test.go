@@ -1,0 +1,131 @@
+package command_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"lectern/command"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"lectern": func() { os.Exit(command.Main(context.Background(), os.Args[1:], command.Program{})) },
+	})
+}
+
+// TestScripts runs testdata/script. Beside the commands of testscript there are
+//
+//	exits CODE ARGS…         lectern with ARGS exits with CODE
+//	start ARGS…              starts lectern serve with ARGS at a free port and waits until it serves; sets $BASE
+//	stop                     ends it by SIGTERM; it must exit with 0
+//	get PATH [STATUS [KEY]]  reads from it; KEY is the file that holds the key of a token
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "start": start, "stop": stop, "get": get,
+		},
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, "TMPDIR="+e.WorkDir+"/tmp")
+			return os.Mkdir(e.WorkDir+"/tmp", 0o755)
+		},
+	})
+}
+
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec("lectern", args[1:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// A server is a lectern serve under test.
+type server struct{ cmd *exec.Cmd }
+
+func start(ts *testscript.TestScript, _ bool, args []string) {
+	path, err := exec.LookPath("lectern")
+	ts.Check(err)
+	cmd := exec.Command(path, append([]string{"serve", "--env", "production", "--addr", "127.0.0.1:0"}, args...)...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "TMPDIR="+ts.Getenv("TMPDIR"))
+	log, err := cmd.StderrPipe()
+	ts.Check(err)
+	out, err := os.Create(ts.MkAbs("served"))
+	ts.Check(err)
+	defer out.Close()
+	cmd.Stdout = out
+	ts.Check(cmd.Start())
+	servers[ts] = &server{cmd}
+	ts.Defer(func() {
+		if servers[ts] != nil {
+			cmd.Process.Kill()
+			cmd.Wait()
+		}
+	})
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		var l struct{ Msg, Base string }
+		if json.Unmarshal(lines.Bytes(), &l) == nil && l.Msg == "serving" {
+			ts.Setenv("BASE", l.Base)
+			go io.Copy(io.Discard, log)
+			return
+		}
+		ts.Logf("%s", lines.Text())
+	}
+	delete(servers, ts)
+	ts.Fatalf("it did not serve: %v", cmd.Wait())
+}
+
+// servers are those of the scripts that run.
+var servers = map[*testscript.TestScript]*server{}
+
+func stop(ts *testscript.TestScript, _ bool, _ []string) {
+	s := servers[ts]
+	delete(servers, ts)
+	ts.Check(s.cmd.Process.Signal(syscall.SIGTERM))
+	ts.Check(s.cmd.Wait())
+}
+
+func get(ts *testscript.TestScript, _ bool, args []string) {
+	req, err := http.NewRequest(http.MethodGet, ts.Getenv("BASE")+args[0], nil)
+	ts.Check(err)
+	status := "200"
+	if len(args) > 1 {
+		status = args[1]
+	}
+	if len(args) > 2 {
+		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(ts.ReadFile(args[2])))
+	}
+	client := http.Client{Timeout: 10 * time.Second}
+	res, err := client.Do(req)
+	ts.Check(err)
+	defer res.Body.Close()
+	_, err = io.Copy(ts.Stdout(), res.Body)
+	ts.Check(err)
+	if fmt.Sprint(res.StatusCode) != status {
+		ts.Fatalf("%s is answered %d, want %s", args[0], res.StatusCode, status)
+	}
+}
