@@ -26,11 +26,8 @@ type tokenFile struct {
 // then what can be granted is not known and not checked.
 func (s *Settings) readPermissions(n *contenttypes.Node, actions *auth.Actions) contenttypes.Problems {
 	var f permissionsFile
-	problems := n.Decode(&f)
-	if len(problems) > 0 {
-		return problems
-	}
-	problems = s.readRoles(f.Roles, actions)
+	unfit := n.Decode(&f)
+	problems := s.readRoles(f.Roles, actions)
 	for i, t := range f.Tokens {
 		at := n.At("tokens").Items[i]
 		d := auth.Declaration{Name: t.Name, Description: t.Description, Kind: auth.Kind(t.Type), Permissions: t.Permissions}
@@ -48,7 +45,7 @@ func (s *Settings) readPermissions(n *contenttypes.Node, actions *auth.Actions) 
 			problems = append(problems, checkToken(d, at, actions)...)
 		}
 	}
-	return problems.Sort()
+	return together(unfit, problems)
 }
 
 // checkToken names the permission that cannot be granted where it stands, anything else that is wrong at the token.
@@ -74,9 +71,7 @@ func (s *Settings) readRoles(roles *contenttypes.Node, actions *auth.Actions) (p
 		return nil
 	}
 	var file map[string]map[string][]string
-	if problems := roles.Decode(&file); len(problems) > 0 {
-		return problems
-	}
+	unfit := roles.Decode(&file)
 	for _, role := range roles.Entries {
 		if !roleName.MatchString(role.Key) {
 			problems = append(problems, contenttypes.Problem{File: roles.File, Line: role.Line,
@@ -101,5 +96,5 @@ func (s *Settings) readRoles(roles *contenttypes.Node, actions *auth.Actions) (p
 		}
 		s.Roles[role.Key] = granted
 	}
-	return problems
+	return together(unfit, problems)
 }

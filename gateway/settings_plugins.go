@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"lectern/contenttypes"
 )
@@ -23,10 +24,8 @@ type apiFile struct {
 func (r *RESTSettings) readREST(n *contenttypes.Node) contenttypes.Problems {
 	var f apiFile
 	f.REST.Prefix, f.REST.DefaultLimit, f.REST.MaxLimit, f.REST.WithCount = r.Prefix, r.DefaultLimit, &r.MaxLimit, r.WithCount
-	problems := n.Decode(&f)
-	if len(problems) > 0 {
-		return problems
-	}
+	unfit := n.Decode(&f)
+	var problems contenttypes.Problems
 	r.Prefix, r.DefaultLimit, r.WithCount = strings.TrimRight(f.REST.Prefix, "/"), f.REST.DefaultLimit, f.REST.WithCount
 	if !isPath(r.Prefix) {
 		problems = append(problems, n.At("rest", "prefix").Problem("prefix must be a path, such as /api or /content/v1, not %q", f.REST.Prefix))
@@ -37,7 +36,7 @@ func (r *RESTSettings) readREST(n *contenttypes.Node) contenttypes.Problems {
 	if r.MaxLimit == 0 || r.MaxLimit < -1 {
 		problems = append(problems, n.At("rest", "maxLimit").Problem("maxLimit must be 1 or more, or -1 for no limit"))
 	}
-	return problems
+	return together(unfit, problems)
 }
 
 // isPath reports whether s is a path of plain parts.
@@ -122,10 +121,8 @@ func (s *Settings) readPlugins(n *contenttypes.Node) contenttypes.Problems {
 		Users:  plugin[usersFile]{Enabled: s.Users.Enabled},
 		Upload: plugin[uploadFile]{s.Upload.Enabled, uploadFile{SizeLimit: byteSize(s.Upload.SizeLimit)}},
 	}
-	problems := n.Decode(&f)
-	if len(problems) > 0 {
-		return problems
-	}
+	unfit := n.Decode(&f)
+	var problems contenttypes.Problems
 	c := f.GraphQL.Config
 	*g = GraphQLSettings{f.GraphQL.Enabled, c.Endpoint, c.ShadowCRUD, c.DepthLimit, c.AmountLimit, c.DefaultLimit, c.MaxLimit}
 	s.Upload = UploadSettings{f.Upload.Enabled, int64(f.Upload.Config.SizeLimit)}
@@ -136,7 +133,7 @@ func (s *Settings) readPlugins(n *contenttypes.Node) contenttypes.Problems {
 	if d := f.Users.Config.JWT.ExpiresIn; !d.IsNull() && !isLifespan(d.Text) {
 		problems = append(problems, d.Problem("expiresIn must be a number of seconds or a time such as 12h or 30d, not %q", d.Text))
 	}
-	return problems.Sort()
+	return together(unfit, problems)
 }
 
 func (g *GraphQLSettings) check(config *contenttypes.Node) (problems contenttypes.Problems) {
@@ -167,6 +164,8 @@ func (s *I18nSettings) readI18n(f plugin[i18nFile], config *contenttypes.Node) (
 			problems = append(problems, at.Problem("a locale is a code such as en or pt-BR, not %q", l.Code))
 		case slices.ContainsFunc(s.Locales, func(x LocaleSetting) bool { return x.Code == l.Code }):
 			problems = append(problems, at.Problem("locale %s is listed twice; keep one", l.Code))
+		case utf8.RuneCountInString(l.Name) > 50:
+			problems = append(problems, at.Problem("a locale's name has at most 50 characters"))
 		}
 		s.Locales = append(s.Locales, LocaleSetting(l))
 	}
@@ -195,10 +194,13 @@ func (l *localeFile) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
 		Name string
 	}
 	var problems contenttypes.Problems
-	if n.Kind == contenttypes.MapNode {
+	switch n.Kind {
+	case contenttypes.MapNode:
 		problems = n.Decode(&f)
-	} else {
-		problems = n.Decode(&f.Code)
+	case contenttypes.TextNode:
+		f.Code = n.Text
+	default:
+		return contenttypes.Problems{n.Problem("a locale is a code such as en or pt-BR, or {code: pt-BR, name: Português}")}
 	}
 	if f.Name == "" {
 		f.Name = localeName(f.Code)

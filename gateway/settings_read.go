@@ -71,3 +71,15 @@ func unknownFiles(project fs.FS) (problems contenttypes.Problems) {
 	}
 	return problems
 }
+
+// together joins what does not fit a file's form with what is wrong with its values. Of the latter those are left out that
+// stand on a line of the former: they follow from it.
+func together(unfit, wrong contenttypes.Problems) contenttypes.Problems {
+	all := slices.Clone(unfit)
+	for _, p := range wrong {
+		if !slices.ContainsFunc(unfit, func(u contenttypes.Problem) bool { return u.File == p.File && u.Line == p.Line }) {
+			all = append(all, p)
+		}
+	}
+	return all.Sort()
+}

@@ -54,10 +54,8 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 	f.Timeouts.Header, f.Timeouts.Read, f.Timeouts.Write = l.ReadHeader, l.Read, l.Write
 	f.Timeouts.Idle, f.Timeouts.Request, f.Timeouts.Shutdown = l.Idle, l.Handle, l.Shutdown
 
-	problems := n.Decode(&f)
-	if len(problems) > 0 {
-		return problems
-	}
+	unfit := n.Decode(&f)
+	var problems contenttypes.Problems
 	wrong := func(at *contenttypes.Node, format string, args ...any) {
 		problems = append(problems, at.Problem(format, args...))
 	}
@@ -71,7 +69,9 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 		wrong(n.At("url"), "url must be the address that clients use, such as https://content.example.org, not %q", f.URL)
 	}
 	for _, p := range f.TrustedProxies {
-		s.TrustedProxies = append(s.TrustedProxies, netip.Prefix(p))
+		if p := netip.Prefix(p); p.IsValid() {
+			s.TrustedProxies = append(s.TrustedProxies, p)
+		}
 	}
 
 	s.CORS = CORS{Origins: f.CORS.Origin, Methods: f.CORS.Methods, Headers: f.CORS.Headers, MaxAge: int(f.CORS.MaxAge / time.Second)}
@@ -108,7 +108,7 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 	if !slices.Contains([]string{"", "text", "json"}, f.Log.Format) {
 		wrong(n.At("log", "format"), "format must be text or json, not %q", f.Log.Format)
 	}
-	return problems.Sort()
+	return together(unfit, problems)
 }
 
 // isHTTP reports whether s is the address of a website.
@@ -121,11 +121,12 @@ func isHTTP(s string) bool {
 type wordList []string
 
 func (w *wordList) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
+	if n.Kind == contenttypes.TextNode {
+		*w = wordList{n.Text}
+		return nil
+	}
 	if n.Kind != contenttypes.ListNode {
-		var one string
-		problems := n.Decode(&one)
-		*w = wordList{one}
-		return problems
+		return contenttypes.Problems{n.Problem("this must be a text or a list of texts")}
 	}
 	var list []string
 	problems := n.Decode(&list)
