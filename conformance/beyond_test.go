@@ -71,6 +71,7 @@ func TestBeyondValues(t *testing.T) {
 		{"extra", `true`, `true`},
 		{"extra", `false`, `false`},
 		{"extra", `"true"`, `true`},
+		{"extra", `"null"`, `"null"`},
 		{"extra", `[true,1]`, `[true,1]`},
 		{"openedOn", `"2024-01-02T23:00:00-05:00"`, `"2024-01-02"`},
 		{"summary", `"a\ud800b"`, `"a` + "\ufffd" + `b"`},
@@ -98,6 +99,8 @@ func TestBeyondQueries(t *testing.T) {
 	b.names("/api/restaurants?filters[rating][$endsWith]=5", `["axb"]`)
 	b.names("/api/restaurants?filters[createdAt][$contains]=T", `["a_b","axb"]`)
 	b.names("/api/restaurants?sort[0][name]=desc&sort[1]=id", `["axb","a_b"]`)
+	b.names("/api/restaurants?sort=.name", `["a_b","axb"]`)
+	b.names("/api/restaurants?filters[name][$or][0]=axb", `["axb"]`)
 	b.names("/api/restaurants?pagination[page]=1e300", `[]`)
 	b.names("/api/restaurants?pagination[page]=9007199254740993", `[]`)
 	b.wants("/api/meal-plans?filters[places][name]=Secret draft", "data", `[]`)

@@ -38,11 +38,11 @@ func (r *Result) String() string {
 
 // Replay sends the steps of a suite in order to a server with an empty store, and returns how each went.
 func Replay(t *Target, s *Suite, scope Scope) []Result {
-	m := NewMatcher()
+	m, counts := NewMatcher(), scope.Counts(s)
 	results := make([]Result, len(s.Steps))
 	for i := range s.Steps {
 		step := &s.Steps[i]
-		results[i] = Result{Suite: s.Name, Key: s.StepKey(i), Step: step, Counted: scope.Counts(step), Diffs: m.exchange(t, step)}
+		results[i] = Result{Suite: s.Name, Key: s.StepKey(i), Step: step, Counted: counts[i], Diffs: m.exchange(t, step)}
 	}
 	return results
 }

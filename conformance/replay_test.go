@@ -1,14 +1,36 @@
 package conformance
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// counted are the steps that are held to the recorded answers: REST, but for uploads and for what deals with users, which
-// are not served yet. GraphQL steps are sent as well, and not counted. This widens as Lectern does.
-var counted = Scope{REST: true, Without: []string{"upload", "users"}}
+// counted are the steps that are held to the recorded answers: REST, but for what stands on uploads, on users and on
+// GraphQL, which are not served yet. This widens as Lectern does: a step of Besides that is answered as recorded fails the
+// test until it is taken out.
+var counted = Scope{
+	REST:    true,
+	Without: []string{"upload", "users"},
+	Besides: map[string][]string{
+		"auth-access": {
+			"of a user of none, on a public route", // reads a JWT
+			"readonly: find", "reviewer: find",     // list what a user made
+		},
+		"auth-relations": {
+			"readonly: populate a user", "full: populate a user and his role", "full: filter by a user",
+		},
+		"auth-roles": { // after changes of the public role
+			"public may find people", "and no more restaurants: what is not named is taken away",
+		},
+		"graphql-mutation-scalars": {"REST shows the real value of the enum"},
+		"graphql-query-closed": { // the GraphQL endpoint of its project lies below /api
+			"introspection by GET", "the landing page is there in production without settings",
+		},
+		"rest-content-dynamiczones": {"read back", "the single type without it"}, // a zone with files
+	},
+}
 
 const (
 	strictPercent = 98 // of the counted steps must match in all, wording of errors included
@@ -25,7 +47,7 @@ func TestSuites(t *testing.T) {
 	var results []Result
 	t.Run("suite", func(t *testing.T) {
 		for _, s := range suites {
-			if !counted.CountsAny(s) {
+			if !slices.Contains(counted.Counts(s), true) {
 				continue
 			}
 			t.Run(s.Name, func(t *testing.T) {
@@ -38,6 +60,11 @@ func TestSuites(t *testing.T) {
 		}
 	})
 	judge(t, results, loadDifferences(t))
+	for i := range results {
+		if r := &results[i]; r.Strict() && slices.Contains(counted.Besides[r.Suite], r.Key) {
+			t.Errorf("not counted, and answered as recorded: %s", r)
+		}
+	}
 }
 
 // judge holds the results of all suites against what is promised of them. When only some suites were run (go test -run),

@@ -1,12 +1,13 @@
 package conformance
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"sort"
+	"slices"
 )
 
 // A Suite is a list of exchanges with a server that starts from an empty store.
@@ -27,6 +28,18 @@ type Step struct {
 	Headers []string          `json:"headers"` // response headers that are compared too
 	Save    map[string]string `json:"save"`    // name to dotted path in the answer
 	Expect  Expect            `json:"expect"`
+
+	text []byte // all of it, as it stands in the suite
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Step) UnmarshalJSON(data []byte) error {
+	type plain Step
+	if err := json.Unmarshal(data, (*plain)(s)); err != nil {
+		return err
+	}
+	s.text = bytes.Clone(data)
+	return nil
 }
 
 // A Request says what is sent. At most one of JSON, GraphQL, Raw and Multipart is there.
@@ -95,7 +108,7 @@ func LoadSuites(dir string) ([]*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	sort.Strings(files)
+	slices.Sort(files)
 	var suites []*Suite
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -116,15 +129,30 @@ type Scope struct {
 	REST    bool
 	GraphQL bool
 	Without []string // steps that need one of these do not count: upload, users
+	// Besides names steps, by suite, that show the effect of one that does not count without naming what it saved.
+	Besides map[string][]string
 }
 
-// Counts reports whether a step is within the scope.
-func (sc Scope) Counts(s *Step) bool {
-	for _, need := range s.Needs {
-		for _, w := range sc.Without {
-			if need == w {
-				return false
+// Counts says of each step of a suite whether it counts: it is within the scope, and so is every step whose saved values
+// it names in what it sends or expects.
+func (sc Scope) Counts(s *Suite) []bool {
+	counts, beyond := make([]bool, len(s.Steps)), map[string]bool{}
+	for i := range s.Steps {
+		step := &s.Steps[i]
+		counts[i] = sc.within(step) && !step.names(beyond) && !slices.Contains(sc.Besides[s.Name], s.StepKey(i))
+		if !counts[i] {
+			for name := range step.Save {
+				beyond[name] = true
 			}
+		}
+	}
+	return counts
+}
+
+func (sc Scope) within(s *Step) bool {
+	for _, need := range s.Needs {
+		if slices.Contains(sc.Without, need) {
+			return false
 		}
 	}
 	if s.REST() {
@@ -133,10 +161,10 @@ func (sc Scope) Counts(s *Step) bool {
 	return sc.GraphQL
 }
 
-// CountsAny reports whether a step of the suite is within the scope.
-func (sc Scope) CountsAny(s *Suite) bool {
-	for i := range s.Steps {
-		if sc.Counts(&s.Steps[i]) {
+// names reports whether a step uses one of these variables.
+func (s *Step) names(vars map[string]bool) bool {
+	for _, g := range anyVar.FindAllSubmatch(s.text, -1) {
+		if vars[string(g[1])] {
 			return true
 		}
 	}
