@@ -2,9 +2,10 @@ package gateway
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
-	"strconv"
+	"net/http"
 
 	"lectern/documents"
 )
@@ -27,8 +28,17 @@ type envelopeConn struct {
 	read []byte // what was read last: a part of the server's read buffer, looked at by the goroutine that filled it
 }
 
-// refusal is what net/http sends for a request that it cannot read.
-const refusal = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"
+// What net/http sends for a request that it cannot read, and for one whose head is too large.
+const (
+	refused      = "HTTP/1.1 400 Bad Request" + refusedHead + "400 Bad Request"
+	headTooLarge = "HTTP/1.1 431 Request Header Fields Too Large" + refusedHead + "431 Request Header Fields Too Large"
+	refusedHead  = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+)
+
+var (
+	errBadRequest  = &documents.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "Bad Request", NoDetails: true}
+	errHeadTooLong = &documents.Error{Status: http.StatusRequestHeaderFieldsTooLarge, Name: "RequestHeaderFieldsTooLargeError", Message: "Request Header Fields Too Large", NoDetails: true}
+)
 
 func (c *envelopeConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
@@ -39,17 +49,24 @@ func (c *envelopeConn) Read(p []byte) (int, error) {
 }
 
 func (c *envelopeConn) Write(p []byte) (int, error) {
-	if string(p) != refusal {
+	switch {
+	case string(p) == headTooLarge:
+		return c.refuse(p, errHeadTooLong)
+	case string(p) != refused:
 		return c.Conn.Write(p)
+	case badEscape(c.read):
+		return c.refuse(p, errDecode)
+	default:
+		return c.refuse(p, errBadRequest)
 	}
-	e := &documents.Error{Status: 400, Name: "BadRequestError", Message: "Bad Request", NoDetails: true}
-	if badEscape(c.read) {
-		e = errDecode
-	}
+}
+
+// refuse sends e in place of p.
+func (c *envelopeConn) refuse(p []byte, e *documents.Error) (int, error) {
 	body := appendError(nil, e)
-	answer := []byte("HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\nContent-Length: ")
-	answer = append(strconv.AppendInt(answer, int64(len(body)), 10), "\r\n\r\n"...)
-	if _, err := c.Conn.Write(append(answer, body...)); err != nil {
+	_, err := fmt.Fprintf(c.Conn, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+		e.Status, http.StatusText(e.Status), typeJSON[0], len(body), body)
+	if err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -27,19 +27,24 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	if s.log.Enabled(r.Context(), slog.LevelDebug) {
-		logged := &loggedWriter{ResponseWriter: w}
-		defer func(began time.Time) { s.logRequest(logged, r, began) }(time.Now())
-		w = logged
+	if !s.log.Enabled(r.Context(), slog.LevelDebug) {
+		s.work(w, r)
+		return
 	}
+	began, logged := time.Now(), &loggedWriter{ResponseWriter: w}
+	s.work(logged, r)
+	s.logRequest(logged, r, began)
+}
+
+// work answers r if there is a place for it, whatever happens on the way.
+func (s *Server) work(w http.ResponseWriter, r *http.Request) {
+	defer s.busy.Add(-1)
 	defer s.recover(w, r)
 	if s.busy.Add(1) > int64(s.limits.Concurrent) {
-		s.busy.Add(-1)
-		h["Retry-After"] = []string{"1"}
+		w.Header()["Retry-After"] = []string{"1"}
 		writeError(w, errBusy)
 		return
 	}
-	defer s.busy.Add(-1)
 	s.route(w, r)
 }
 

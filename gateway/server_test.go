@@ -390,7 +390,8 @@ func TestServe(t *testing.T) {
 		"GET /api/a%E0%A4%A HTTP/1.1\r\nHost: x\r\n\r\n": `{"data":null,"error":{"status":400,"name":"BadRequestError","message":"failed to decode"}}`,
 		"GET /%zz?a=%zz HTTP/1.1\r\nHost: x\r\n\r\n":     `{"data":null,"error":{"status":400,"name":"BadRequestError","message":"failed to decode"}}`,
 		"rubbish\r\n\r\n": `{"data":null,"error":{"status":400,"name":"BadRequestError","message":"Bad Request"}}`,
-		"GET /nope?a=%zz HTTP/1.1\r\nHost: x\r\n\r\n": notFound,
+		"GET /nope?a=%zz HTTP/1.1\r\nHost: x\r\n\r\n":                                 notFound,
+		"GET / HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("x", 80<<10) + "\r\n\r\n": `{"data":null,"error":{"status":431,"name":"RequestHeaderFieldsTooLargeError","message":"Request Header Fields Too Large"}}`,
 	} {
 		c, err := net.Dial("tcp", ln.Addr().String())
 		if err != nil {
