@@ -2,7 +2,10 @@
 //
 //	func main() {
 //		os.Exit(command.Main(context.Background(), os.Args[1:], command.Program{
-//			Routes: []gateway.Route{…},
+//			Setup: func(p *gateway.Project) error {
+//				p.Handle(gateway.Route{Method: "GET", Path: "/hello", Handle: hello})
+//				return nil
+//			},
 //		}))
 //	}
 package command
@@ -26,8 +29,10 @@ import (
 
 // A Program is what a main function may add to the command line. The zero value is Lectern as it comes.
 type Program struct {
-	Routes []gateway.Route // served beside the generated ones
-	Stdin  io.Reader       // nil: the process's own, as those below
+	// Setup is called with the project that lectern serve has opened, before it is served.
+	Setup func(*gateway.Project) error
+
+	Stdin  io.Reader // nil: the process's own, as those below
 	Stdout io.Writer
 	Stderr io.Writer
 }
@@ -138,7 +143,7 @@ type projectFlags struct {
 
 func (f projectFlags) options(s *session) gateway.Options {
 	return gateway.Options{
-		Data: f.Data, Production: f.Env == "production", Routes: s.Routes, LogTo: s.Stderr, Version: version(),
+		Data: f.Data, Production: f.Env == "production", LogTo: s.Stderr, Version: version(),
 	}
 }
 

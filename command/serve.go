@@ -30,6 +30,11 @@ func (c *serveCommand) Run(s *session) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
+	if s.Setup != nil {
+		if err := s.Setup(p); err != nil {
+			return err
+		}
+	}
 	return p.Run(s.ctx)
 }
 

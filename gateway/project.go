@@ -22,8 +22,6 @@ type Options struct {
 	Production bool
 	// Ephemeral serves an empty store in a temporary directory that is removed at the end.
 	Ephemeral bool
-	// Routes are served beside the generated ones, and before them.
-	Routes []Route
 	// Log is where the server writes its log; nil is a log on LogTo as config/server.yaml has it.
 	Log   *slog.Logger
 	LogTo io.Writer // nil is the standard error
@@ -95,7 +93,13 @@ func isProject(project fs.FS) bool {
 }
 
 // A Project is a project directory with its data: the one process that works with them. It serves the content (Run), and
-// does what the command line offers beside that (the methods of Administration).
+// does what the command line offers beside that (the methods of Administration). A program with routes of its own:
+//
+//	p, err := gateway.Open("blog", gateway.Options{})
+//	…
+//	defer p.Close()
+//	p.Handle(gateway.Route{Method: "GET", Path: "/hello", Handle: hello})
+//	err = p.Run(ctx)
 type Project struct {
 	*Definition
 	options Options
@@ -104,7 +108,7 @@ type Project struct {
 	store   *store.Store
 	docs    *documents.Service
 	tokens  *auth.Tokens
-	server  *Server
+	routes  []Route // of Handle
 }
 
 // Open loads the project in dir and opens its store, making what is not there yet. It fails with an error that wraps
@@ -154,6 +158,19 @@ func (p *Project) open() (err error) {
 	})
 	return err
 }
+
+// Handle adds routes that are served beside the generated ones, and before them where both match. It must be called before
+// Run.
+func (p *Project) Handle(routes ...Route) { p.routes = append(p.routes, routes...) }
+
+// Store is the project's store, to read from.
+func (p *Project) Store() *store.Store { return p.store }
+
+// Documents is the service that writes the project's documents.
+func (p *Project) Documents() *documents.Service { return p.docs }
+
+// Log is the server's log.
+func (p *Project) Log() *slog.Logger { return p.log }
 
 // Close ends what Open began. It must not be called while Run runs.
 func (p *Project) Close() error {

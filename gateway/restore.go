@@ -91,7 +91,7 @@ func finishRestore(data string) error {
 		return fmt.Errorf("finish the restore that was begun: %w", err)
 	}
 	for _, name := range []string{uploadsName, storeName} {
-		if err := moveIn(filepath.Join(restored, name), filepath.Join(data, name), filepath.Join(data, filepath.Base(string(aside)))); err != nil {
+		if err := moveIn(filepath.Join(restored, name), filepath.Join(data, name), filepath.Join(data, filepath.Base(strings.TrimSpace(string(aside))))); err != nil {
 			return fmt.Errorf("finish the restore that was begun: %w", err)
 		}
 	}

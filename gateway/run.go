@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -74,7 +75,7 @@ func (p *Project) announce(ready Ready) {
 func (p *Project) runtime() Runtime {
 	s := p.Settings.REST
 	authenticator := &auth.Authenticator{Roles: auth.CompileRoles(p.Settings.Roles), Tokens: p.tokens}
-	routes := append(append([]Route(nil), p.options.Routes...), p.localesRoute()...)
+	routes := slices.Concat(p.routes, p.localesRoute())
 	return Runtime{
 		Prefix: s.Prefix,
 		REST: rest.New(p.Model, p.store, p.docs, params.New(p.Model, p.Settings.I18n.DefaultLocale, params.Limits{

@@ -1,0 +1,220 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"lectern/auth"
+	"lectern/documents"
+	"lectern/gateway"
+	"lectern/store"
+)
+
+// openProject opens a project, which is closed by the function it returns, or at the end of the test. Its store is checked
+// then.
+func openProject(t *testing.T, dir string, o gateway.Options) (p *gateway.Project, closeProject func()) {
+	t.Helper()
+	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	p, err := gateway.Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeProject = sync.OnceFunc(func() {
+		path := p.Store().Path()
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if o.Ephemeral {
+			if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s is still there", filepath.Dir(path))
+			}
+			return
+		}
+		st, err := store.Open(path, p.Model, store.Options{})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := errors.Join(st.Check(), st.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(closeProject)
+	return p, closeProject
+}
+
+// run serves a project until the function it returns is called, or the test ends.
+func run(t *testing.T, dir string, o gateway.Options, setup func(*gateway.Project)) (r gateway.Ready, stop func()) {
+	t.Helper()
+	ready := make(chan gateway.Ready, 1)
+	o.Addr, o.Ready = "127.0.0.1:0", func(r gateway.Ready) { ready <- r }
+	p, closeProject := openProject(t, dir, o)
+	if setup != nil {
+		setup(p)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- p.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		closeProject()
+	})
+	t.Cleanup(stop)
+	select {
+	case r = <-ready:
+	case err := <-done:
+		done <- nil
+		t.Fatal(err)
+	}
+	return r, stop
+}
+
+func get(t *testing.T, url, key string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+// TestHandle adds a route of one's own, which is held to the same credentials as others.
+func TestHandle(t *testing.T) {
+	ready, _ := run(t, writeProject(t, nil), gateway.Options{Ephemeral: true}, func(p *gateway.Project) {
+		p.Handle(gateway.Route{Method: "GET", Path: "/api/articles/count", Handle: func(w http.ResponseWriter, _ *http.Request, a *documents.Access) error {
+			if !a.Allows(p.Model.Type("api::article.article"), "find") {
+				return documents.Forbidden()
+			}
+			_, err := io.WriteString(w, "none")
+			return err
+		}})
+	})
+	for key, want := range map[string]int{ready.Tokens["readonly"]: 200, "": 403, "x": 401} {
+		status, body := get(t, ready.Base+"/api/articles/count", key)
+		if status != want || status == 200 && body != "none" {
+			t.Errorf("%.5q: %d %s, want %d", key, status, body, want)
+		}
+	}
+}
+
+// TestLocales reads the locales, which are made where they are missing and left alone where they are not.
+func TestLocales(t *testing.T) {
+	dir := writeProject(t, map[string]string{"config/plugins.yaml": "i18n: {config: {defaultLocale: de, locales: [fr, de]}}"})
+	list := func() (codes string) {
+		ready, stop := run(t, dir, gateway.Options{}, nil)
+		defer stop()
+		a, err := gateway.Administer(t.Context(), dir, gateway.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		name := "t" + codes
+		_, key, err := a.CreateToken(t.Context(), auth.Declaration{Name: name, Kind: auth.FullAccess})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.RevokeToken(t.Context(), name)
+		_, body := get(t, ready.Base+"/api/i18n/locales", key)
+		var locales []struct {
+			ID         int
+			DocumentID string
+			Code       string
+			IsDefault  bool
+		}
+		if err := json.Unmarshal([]byte(body), &locales); err != nil {
+			t.Fatal(err, body)
+		}
+		for i, l := range locales {
+			if l.ID != i+1 || len(l.DocumentID) != 24 || l.IsDefault != (l.Code == "de") {
+				t.Errorf("%+v", l)
+			}
+			codes += l.Code + " "
+		}
+		return codes
+	}
+	if got := list(); got != "fr de " {
+		t.Errorf("locales %s", got)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config/plugins.yaml"), []byte("i18n: {config: {defaultLocale: de, locales: [en, de]}}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(); got != "fr de en " {
+		t.Errorf("locales after a change of the configuration: %s", got)
+	}
+}
+
+// TestDataDirectoryIsLocked opens a data directory twice.
+func TestDataDirectoryIsLocked(t *testing.T) {
+	dir := writeProject(t, nil)
+	p, _ := openProject(t, dir, gateway.Options{})
+	if _, err := gateway.Open(dir, gateway.Options{}); !errors.Is(err, gateway.ErrBusy) || !strings.Contains(err.Error(), "--data") {
+		t.Errorf("a second project: %v", err)
+	}
+	if _, err := gateway.Administer(t.Context(), dir, gateway.Options{}); !errors.Is(err, gateway.ErrBusy) {
+		t.Errorf("administration: %v", err)
+	}
+	if _, err := gateway.Restore(dir, strings.NewReader(""), gateway.Options{}); !errors.Is(err, gateway.ErrBusy) {
+		t.Errorf("restore: %v", err)
+	}
+	if tokens, err := p.Tokens(t.Context()); err != nil || len(tokens) > 0 {
+		t.Errorf("%v %v", tokens, err)
+	}
+}
+
+// TestControlSocket looks at who may open the socket, and serves where its path is longer than the kernel takes.
+func TestControlSocket(t *testing.T) {
+	dir := writeProject(t, nil)
+	data := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
+	run(t, dir, gateway.Options{Data: data}, nil)
+	for name, want := range map[string]os.FileMode{"control.sock": 0o600, "content.db": 0o600, "": 0o700} {
+		info, err := os.Stat(filepath.Join(data, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%q has mode %o, want %o", name, got, want)
+		}
+	}
+	a, err := gateway.Administer(t.Context(), dir, gateway.Options{Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if _, isProject := a.(*gateway.Project); isProject {
+		t.Error("the data directory was opened beside the server")
+	}
+	if _, _, err := a.CreateToken(t.Context(), auth.Declaration{Name: "a/b ?", Kind: auth.ReadOnly}); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.RevokeToken(t.Context(), "a/b ?"); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.RevokeToken(t.Context(), "a/b ?"); !errors.Is(err, auth.ErrNoToken) {
+		t.Error(err)
+	}
+}
