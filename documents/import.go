@@ -66,18 +66,27 @@ func (ps LineProblems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// sorted orders the problems by line and drops repetitions: a draft and a published version may say the same.
+func (ps LineProblems) sorted() LineProblems {
+	slices.SortFunc(ps, func(a, b LineProblem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.Compact(ps)
+}
+
 // Import reads what Export wrote. First the whole file is checked; unless o.Partial, nothing is stored when a line is wrong. Then
 // the versions are stored, and then the links between them, some lines in each transaction. A document that exists is
 // replaced as a whole, so an import that was interrupted can be repeated; documents that the file does not have stay as they are.
 //
-// The error is LineProblems when lines are wrong, also when the others were stored.
+// With o.Partial a document of which any line is wrong is left out as a whole. The error is LineProblems when lines are wrong,
+// also when the others were stored.
 func (s *Service) Import(ctx context.Context, file io.ReadSeeker, o ImportOptions) (ImportResult, error) {
 	if o.Progress == nil {
 		o.Progress = func(ImportProgress) {}
 	}
 	im := &importer{
 		ctx: ctx, s: s, o: o, file: file, now: formatDateTime(s.Now().UTC()), seed: maphash.MakeSeed(),
-		bad: map[int]bool{}, late: map[int]bool{}, versions: map[uint64]int{}, present: map[uint64]bool{}, unique: map[uint64]int{},
+		bad: map[int]bool{}, late: map[int]bool{}, damaged: map[uint64]int{}, versions: map[uint64]int{}, present: map[uint64]bool{}, unique: map[uint64]int{},
 		singles: map[*contenttypes.ContentType]string{}, pending: map[uint64][]lateProblem{}, held: map[uint64]int{},
 	}
 	if err := im.check(); err != nil {
@@ -95,7 +104,7 @@ func (s *Service) Import(ctx context.Context, file io.ReadSeeker, o ImportOption
 		return result, err
 	}
 	if len(im.problems) > 0 {
-		return result, im.problems
+		return result, im.problems.sorted()
 	}
 	return result, nil
 }
@@ -113,6 +122,7 @@ type importer struct {
 	bad      map[int]bool // lines that are not stored
 	late     map[int]bool // those of them that are wrong only by what they point at
 	problems LineProblems
+	damaged  map[uint64]int // documents of which a line is wrong → that line
 
 	versions map[uint64]int                       // version → the line that has it
 	present  map[uint64]bool                      // localizations of the documents of the file
@@ -126,6 +136,7 @@ type importer struct {
 // A lateProblem is one that a later line may take away.
 type lateProblem struct {
 	line    int
+	doc     uint64
 	message string
 }
 
@@ -249,13 +260,11 @@ func (im *importer) check() error {
 		}
 		for _, p := range late {
 			im.late[p.line] = true
+			im.damaged[p.doc] = p.line
 			im.wrong(p.line, errors.New(p.message))
 		}
 	}
-	slices.SortStableFunc(im.problems, func(a, b LineProblem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message))
-	})
-	im.problems = slices.Compact(im.problems) // draft and published version may say the same
+	im.problems = im.problems.sorted()
 	return nil
 }
 
@@ -264,6 +273,15 @@ func (im *importer) checkLine(snap *store.Snapshot, number int, o *jsontree.Obje
 	if err != nil {
 		return err
 	}
+	if err := im.checkVersion(snap, number, l); err != nil {
+		im.damaged[im.docName(l)] = number
+		return err
+	}
+	return nil
+}
+
+// checkVersion checks what a line says and, when that is right, takes note of it.
+func (im *importer) checkVersion(snap *store.Snapshot, number int, l *importLine) error {
 	for _, st := range l.statuses {
 		if first, twice := im.versions[im.versionName(l, st)]; twice {
 			return fmt.Errorf("line %d is the same version of the same document", first)
@@ -290,7 +308,7 @@ func (im *importer) checkLine(snap *store.Snapshot, number int, o *jsontree.Obje
 			return err
 		}
 	}
-	if err := im.checkEdges(snap, number, edges); err != nil {
+	if err := im.checkEdges(snap, number, im.docName(l), edges); err != nil {
 		return err
 	}
 	for _, value := range taken {
@@ -305,6 +323,8 @@ func (im *importer) checkLine(snap *store.Snapshot, number int, o *jsontree.Obje
 	}
 	return nil
 }
+
+func (im *importer) docName(l *importLine) uint64 { return im.hash(l.typ.UID, l.documentID) }
 
 func (im *importer) versionName(l *importLine, st store.Status) uint64 {
 	return im.hash(l.typ.UID, l.documentID, l.locale, statusName(st))
@@ -371,7 +391,13 @@ func (im *importer) storeRows(result *ImportResult) error {
 		if err != nil {
 			return err
 		}
-		doc := im.hash(l.typ.UID, l.documentID)
+		doc := im.docName(l)
+		if wrong, damaged := im.damaged[doc]; damaged {
+			im.late[number] = true
+			im.wrong(number, fmt.Errorf("left out, since line %d of the same document is wrong", wrong))
+			result.Skipped++
+			return nil
+		}
 		chunk = append(chunk, storedLine{l, !seen[doc]})
 		seen[doc] = true
 		if len(chunk) < importChunk {

@@ -181,7 +181,7 @@ func (w *edgeWalk) entry(a *contenttypes.Attribute, v any, path []string) (e edg
 }
 
 // checkEdges takes note of the links of a line: the documents they need, and their order on the other side.
-func (im *importer) checkEdges(snap *store.Snapshot, number int, edges []edge) error {
+func (im *importer) checkEdges(snap *store.Snapshot, number int, doc uint64, edges []edge) error {
 	var holds linkEdits // knows the model alone
 	holds.model = im.s.model
 	names := make([]uint64, len(edges))
@@ -207,7 +207,7 @@ func (im *importer) checkEdges(snap *store.Snapshot, number int, edges []edge) e
 		if e.target.Localized {
 			in = " in " + e.locale
 		}
-		im.pending[name] = append(im.pending[name], lateProblem{number,
+		im.pending[name] = append(im.pending[name], lateProblem{number, doc,
 			fmt.Sprintf("%s: there is no document %s of %s%s, neither in the file nor in the store", pathName(e.path), e.id, e.target.UID, in)})
 	}
 	return nil
