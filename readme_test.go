@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What README.md shows is what happens: its commands are run, in order, on the example project, and print what it says.
+func TestREADME(t *testing.T) {
+	for _, tool := range []string{"bash", "curl", "sed"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	run(t, exec.Command("go", "build", "-o", filepath.Join(dir, "lectern"), "."))
+	addr := serveExample(t, dir)
+
+	script, outputs := transcript(string(text))
+	c := exec.Command("bash", "-c", strings.ReplaceAll(script, "127.0.0.1:1337", addr))
+	c.Dir = dir
+	got := strings.Split(run(t, c), separator)
+	for i, want := range outputs {
+		if plain(got[i]) != plain(want) {
+			t.Errorf("command %d prints\n%s\nand README.md says\n%s", i+1, got[i], want)
+		}
+	}
+}
+
+// serveExample makes the example project in dir/blog and serves it until the test ends.
+func serveExample(t *testing.T, dir string) (addr string) {
+	t.Helper()
+	lectern := filepath.Join(dir, "lectern")
+	init := exec.Command(lectern, "init", "blog")
+	init.Dir = dir
+	run(t, init)
+
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr = ln.Addr().String()
+	ln.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	serve := exec.CommandContext(ctx, lectern, "serve", "blog", "--addr", addr)
+	serve.Dir = dir
+	serve.Cancel = func() error { return serve.Process.Signal(os.Interrupt) }
+	log, err := serve.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitLine(t, log, "msg=serving")
+	t.Cleanup(func() {
+		cancel()
+		if err := serve.Wait(); serve.ProcessState.ExitCode() != 0 {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return addr
+}
+
+// awaitLine reads until a text comes, and goes on reading what follows.
+func awaitLine(t *testing.T, r io.Reader, text string) {
+	t.Helper()
+	var seen bytes.Buffer
+	buf := make([]byte, 4096)
+	for !strings.Contains(seen.String(), text) {
+		n, err := r.Read(buf)
+		seen.Write(buf[:n])
+		if err != nil {
+			t.Fatalf("the server has ended: %s", seen.String())
+		}
+	}
+	go io.Copy(io.Discard, r)
+}
+
+const separator = "\x1e"
+
+var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
+
+// transcript returns the commands of all console blocks as one script that prints a separator after each, and what README.md
+// says that each prints.
+func transcript(text string) (script string, outputs []string) {
+	var b strings.Builder
+	for _, block := range consoleBlock.FindAllStringSubmatch(text, -1) {
+		for _, part := range strings.Split("\n"+block[1], "\n$ ")[1:] {
+			command, output, _ := strings.Cut(part, "\n")
+			for strings.HasSuffix(command, `\`) {
+				var more string
+				more, output, _ = strings.Cut(output, "\n")
+				command += "\n" + more
+			}
+			b.WriteString(command + "\nprintf '\\x1e'\n")
+			outputs = append(outputs, output)
+		}
+	}
+	return b.String(), outputs
+}
+
+var (
+	space      = regexp.MustCompile(`\s+`)
+	documentID = regexp.MustCompile(`"documentId":"[a-z0-9]{24}"`)
+)
+
+// plain takes away what may differ: blanks, and the ids of documents.
+func plain(s string) string {
+	return documentID.ReplaceAllString(space.ReplaceAllString(s, ""), "")
+}
+
+func run(t *testing.T, c *exec.Cmd) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v: %v\n%s", c.Args, err, stderr.String())
+	}
+	return stdout.String()
+}
