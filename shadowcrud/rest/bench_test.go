@@ -21,26 +21,44 @@ func (d *discard) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BenchmarkRead measures reads through the whole handler, without the network.
-func BenchmarkRead(b *testing.B) {
-	h := newHandler(b)
-	send := func(method, path, body string) string {
-		r := httptest.NewRequest(method, path, strings.NewReader(body))
+// newLibrary serves fifty articles and returns the documentId of one.
+func newLibrary(t testing.TB) (http.Handler, string) {
+	t.Helper()
+	h := newHandler(t)
+	send := func(path, body string) string {
+		r := httptest.NewRequest("POST", path, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer full")
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code >= 300 {
-			b.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+		if w.Code != 201 {
+			t.Fatalf("POST %s: %d %s", path, w.Code, w.Body)
 		}
 		return docs.FindStringSubmatch(w.Body.String())[1]
 	}
-	tag, other := send("POST", "/api/tags", `{"data":{"name":"go"}}`), send("POST", "/api/tags", `{"data":{"name":"db"}}`)
+	tag, other := send("/api/tags", `{"data":{"name":"go"}}`), send("/api/tags", `{"data":{"name":"db"}}`)
 	var one string
 	for i := range 50 {
-		one = send("POST", "/api/articles", fmt.Sprintf(`{"data":{"title":"Article %d","words":%d,"tags":[%q,%q],"writer":%q,"place":{"city":"Rome"},
+		one = send("/api/articles", fmt.Sprintf(`{"data":{"title":"Article %d","words":%d,"tags":[%q,%q],"writer":%q,"place":{"city":"Rome"},
 			"places":[{"city":"Oslo"},{"city":"Bern"}],"zone":[{"__component":"parts.quote","text":"To be or not to be"}]}}`, i, i, tag, other, tag))
 	}
+	return h, one
+}
+
+// reader returns a function that sends the same request again and again.
+func reader(h http.Handler, path string) (read func(), w *discard) {
+	r := httptest.NewRequest("GET", path, nil)
+	r.Header.Set("Authorization", "Bearer full")
+	w = &discard{}
+	return func() {
+		w.h = make(http.Header)
+		h.ServeHTTP(w, r)
+	}, w
+}
+
+// BenchmarkRead measures reads through the whole handler, without the network.
+func BenchmarkRead(b *testing.B) {
+	h, one := newLibrary(b)
 	for _, bench := range []struct{ name, path string }{
 		{"one", "/api/articles/" + one},
 		{"list of 25", "/api/articles"},
@@ -48,15 +66,26 @@ func BenchmarkRead(b *testing.B) {
 		{"populate=*, 25", "/api/articles?populate=*"},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			r := httptest.NewRequest("GET", bench.path, nil)
-			r.Header.Set("Authorization", "Bearer full")
-			w := &discard{}
+			read, w := reader(h, bench.path)
 			b.ReportAllocs()
 			for b.Loop() {
-				w.h = make(http.Header)
-				h.ServeHTTP(w, r)
+				read()
 			}
 			b.ReportMetric(float64(w.bytes), "bytes")
 		})
+	}
+}
+
+// TestAllocations sees that what a read allocates does not grow with the values it prints: there are hundreds of them more
+// in the long list than in the short one.
+func TestAllocations(t *testing.T) {
+	h, _ := newLibrary(t)
+	for _, query := range []string{"", "&populate=*", "&populate[tags][populate]=articles&status=draft"} {
+		few, _ := reader(h, "/api/articles?pagination[pageSize]=5"+query)
+		many, _ := reader(h, "/api/articles?pagination[pageSize]=50"+query)
+		a, b := testing.AllocsPerRun(100, few), testing.AllocsPerRun(100, many)
+		if b > a+60 {
+			t.Errorf("%q: 5 documents take %v allocations, 50 take %v", query, a, b)
+		}
 	}
 }
