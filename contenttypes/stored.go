@@ -1,0 +1,100 @@
+package contenttypes
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// FromDefinitions makes a Model of what Definition printed: one that says how content is stored under it and nothing of how
+// it is checked. A store reads with it what was written under definitions that its files do not show any more. What a
+// definition names and is not among them (a target, a component) is nil.
+func FromDefinitions(definitions [][]byte) (*Model, error) {
+	m := &Model{types: map[string]*ContentType{}, components: map[string]*Component{}}
+	parsed := make([]definitionJSON, len(definitions))
+	schemas := make([]*Schema, len(definitions))
+	for i, raw := range definitions {
+		d := &parsed[i]
+		if err := json.Unmarshal(raw, d); err != nil {
+			return nil, fmt.Errorf("read a stored definition: %w", err)
+		}
+		schemas[i] = m.addStored(d)
+		if err := schemas[i].addStored(d.Attributes); err != nil {
+			return nil, fmt.Errorf("read the stored definition of %s: %w", d.UID, err)
+		}
+	}
+	for i, s := range schemas {
+		for k, j := range parsed[i].Attributes {
+			m.linkStored(s.Attributes[k], j)
+		}
+	}
+	slices.SortFunc(m.Types, func(a, b *ContentType) int { return cmp.Compare(a.UID, b.UID) })
+	slices.SortFunc(m.Components, func(a, b *Component) int { return cmp.Compare(a.UID, b.UID) })
+	return m, nil
+}
+
+// addStored adds a type, or a component, which has no kind.
+func (m *Model) addStored(d *definitionJSON) *Schema {
+	if d.Kind == "" {
+		category, name, _ := strings.Cut(d.UID, ".")
+		c := &Component{Schema: Schema{UID: d.UID}, Category: category, Name: name, DisplayName: name}
+		m.components[d.UID] = c
+		m.Components = append(m.Components, c)
+		return &c.Schema
+	}
+	t := &ContentType{
+		Schema: Schema{UID: d.UID}, Singular: d.Singular, Plural: d.Plural, DisplayName: d.Singular,
+		DraftAndPublish: d.DraftAndPublish, Localized: d.Localized, BuiltIn: !strings.HasPrefix(d.UID, "api::"),
+	}
+	if d.Kind == SingleType.String() {
+		t.Kind = SingleType
+	}
+	t.typ = t
+	m.types[d.UID] = t
+	m.Types = append(m.Types, t)
+	return &t.Schema
+}
+
+func (s *Schema) addStored(attributes []attributeJSON) error {
+	s.byName = make(map[string]*Attribute, len(attributes))
+	for i, j := range attributes {
+		a := &Attribute{
+			Name: j.Name, Index: i, System: j.System, Owner: s, Mapped: j.Mapped, Multiple: j.Multiple, Repeatable: j.Repeatable,
+			Enum: j.Enum, Localized: j.Localized, Indexed: j.Indexed, Unique: j.Unique,
+		}
+		var ok bool
+		if a.Type, ok = storedType(j.Type); !ok {
+			return fmt.Errorf("attribute %s is of the unknown type %q", j.Name, j.Type)
+		}
+		if a.Relation, ok = relationNamed(j.Relation); !ok && j.Relation != "" {
+			return fmt.Errorf("attribute %s is an unknown relation %q", j.Name, j.Relation)
+		}
+		s.Attributes = append(s.Attributes, a)
+		s.byName[a.Name] = a
+	}
+	return nil
+}
+
+// storedType finds a type by what String says of it.
+func storedType(name string) (Type, bool) {
+	for _, t := range []Type{DocumentID, ID, Locale} {
+		if t.String() == name {
+			return t, true
+		}
+	}
+	return typeNamed(name)
+}
+
+func (m *Model) linkStored(a *Attribute, j attributeJSON) {
+	a.Target, a.Component = m.types[j.Target], m.components[j.Component]
+	if a.Target != nil && j.Inverse != "" {
+		a.Inverse = a.Target.Attribute(j.Inverse)
+	}
+	for _, uid := range j.Components {
+		if c := m.components[uid]; c != nil {
+			a.Components = append(a.Components, c)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package contenttypes_test
+
+import (
+	"bytes"
+	"testing"
+
+	"lectern/contenttypes"
+)
+
+// TestFromDefinitions: a model made of definitions has the same definitions.
+func TestFromDefinitions(t *testing.T) {
+	m, problems := contenttypes.Load("../store/testdata/project", contenttypes.Options{})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	var definitions [][]byte
+	for _, ct := range m.Types {
+		definitions = append(definitions, ct.Definition())
+	}
+	for _, c := range m.Components {
+		definitions = append(definitions, c.Definition())
+	}
+	stored, err := contenttypes.FromDefinitions(definitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(stored.Types) != len(m.Types) || len(stored.Components) != len(m.Components) {
+		t.Fatalf("%d types and %d components, want %d and %d", len(stored.Types), len(stored.Components), len(m.Types), len(m.Components))
+	}
+	for _, ct := range m.Types {
+		got := stored.Type(ct.UID)
+		if !bytes.Equal(got.Definition(), ct.Definition()) {
+			t.Errorf("%s:\ngot  %s\nwant %s", ct.UID, got.Definition(), ct.Definition())
+		}
+		for _, a := range got.Attributes {
+			if owner, ok := a.OwnerType(); !ok || owner != got {
+				t.Errorf("%s.%s does not know its type", ct.UID, a.Name)
+			}
+		}
+	}
+	for _, c := range m.Components {
+		if got := stored.Component(c.UID); !bytes.Equal(got.Definition(), c.Definition()) {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.UID, got.Definition(), c.Definition())
+		}
+	}
+	if _, err := contenttypes.FromDefinitions([][]byte{[]byte(`{"uid":"api::a.a","kind":"collectionType","attributes":[{"name":"x","type":"colour"}]}`)}); err == nil {
+		t.Error("an unknown type is read")
+	}
+}
