@@ -114,7 +114,7 @@ func randomText(rng *rand.Rand, a *Attribute, quirk Quirks) Literal {
 	if rng.IntN(3) == 0 {
 		s += " " + pick(rng, list)
 	}
-	if a.Type != "string" && rng.IntN(12) == 0 {
+	if a.Type != "string" && a.Type != "password" && rng.IntN(12) == 0 {
 		s += strings.Repeat(" long", 80)
 	}
 	if a.MaxLength != nil && len(s) > *a.MaxLength {

@@ -214,13 +214,12 @@ func (m *modeller) scalar(typ string) *Attribute {
 	case "string", "integer", "date", "boolean":
 		a.Required = m.chance(.2)
 		if m.chance(.25) {
-			a.Default = ptr(randomLiteral(m.rng, a, m.quirk))
+			v := randomLiteral(m.rng, a, m.quirk).Keep
+			a.Default = &Literal{v, v}
 		}
 	}
 	return a
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // nested adds a single component, a repeatable one and a zone.
 func (m *modeller) nested(t *Type) {

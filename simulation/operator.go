@@ -129,7 +129,7 @@ func (o *operator) fill(op *Operation, d *Document) {
 	}
 	at := spot{op: op, row: row, locale: locale}
 	for _, a := range op.Type.Attributes {
-		if a.System || a.Type == "media" || !o.chance(share) && !(row == nil && a.Required && o.chance(.93)) {
+		if a.System || a.Type == "media" || o.rarely(a) || !o.chance(share) && !(row == nil && a.Required && o.chance(.93)) {
 			continue
 		}
 		var items []*Item
@@ -145,6 +145,9 @@ func (o *operator) fill(op *Operation, d *Document) {
 		}
 	}
 }
+
+// rarely leaves out most passwords, which servers take their time for.
+func (o *operator) rarely(a *Attribute) bool { return a.Type == "password" && o.chance(.95) }
 
 // A spot is where in which write a value is made.
 type spot struct {
@@ -242,7 +245,7 @@ func (o *operator) newItem(c *Component, at spot, items []*Item, zone bool) *New
 		n.Keep, share = old.Number, .4
 	}
 	for _, a := range c.Attributes {
-		if a.System || !o.chance(share) && !(old == nil && a.Required) {
+		if a.System || o.rarely(a) || !o.chance(share) && !(old == nil && a.Required) {
 			continue
 		}
 		var inner []*Item

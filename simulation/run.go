@@ -87,6 +87,13 @@ func (r *Run) do(op *Operation, o *operator) error {
 	case "ask":
 		r.Asked++
 		err := r.ask(op.Ask)
+		if _, differs := err.(*Difference); differs {
+			op.Ask = op.Ask.Simplify(func(q *Question) bool {
+				_, differs := r.ask(q).(*Difference)
+				return differs
+			})
+			err = r.ask(op.Ask)
+		}
 		if d, ok := err.(*Difference); ok && r.Tolerate > 0 {
 			r.Tolerate--
 			r.Different = append(r.Different, d)
@@ -255,25 +262,6 @@ func everything(attrs []*Attribute) *Populate {
 		return nil
 	}
 	return p
-}
-
-// Shrink drops operations as long as the difference stays. again starts a run on a fresh server. It tries at most tries times.
-func Shrink(ops []*Operation, tries int, again func(ops []*Operation) error) []*Operation {
-	for size := len(ops) / 2; size > 0 && tries > 0; {
-		smaller := false
-		for at := 0; at+size < len(ops) && tries > 0; tries-- {
-			fewer := append(append([]*Operation{}, ops[:at]...), ops[at+size:]...)
-			if _, differs := again(fewer).(*Difference); differs {
-				ops, smaller = fewer, true
-			} else {
-				at += size
-			}
-		}
-		if !smaller || size > len(ops)/2 {
-			size /= 2
-		}
-	}
-	return ops
 }
 
 // Story tells operations one a line, as a person would repeat them. w must be the world after them.

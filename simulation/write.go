@@ -58,7 +58,7 @@ func (w *World) save(op *Operation, doc *Document, locale string) Outcome {
 	status := 200
 	isNew := doc == nil
 	if isNew {
-		if op.Kind == "update" {
+		if op.Kind == "update" && !op.Type.Single {
 			return missing
 		}
 		if !op.Type.Single {

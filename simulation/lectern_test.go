@@ -1,0 +1,148 @@
+package simulation
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"lectern/auth"
+	"lectern/gateway"
+	"lectern/store"
+)
+
+// lectern serves a project within the test, on a data directory that outlives its restarts.
+type lectern struct {
+	Server
+	t         *testing.T
+	dir, data string
+	project   *gateway.Project
+	stop      context.CancelFunc
+	ended     chan error
+}
+
+// serveLectern writes the project of a model and serves it. The store is checked at every stop.
+func serveLectern(t *testing.T, model *Model) *lectern {
+	dir := t.TempDir()
+	if err := WriteProject(dir, model); err != nil {
+		t.Fatal(err)
+	}
+	l := &lectern{t: t, dir: dir, data: filepath.Join(dir, "data")}
+	if err := l.start(); err != nil {
+		t.Fatal(err)
+	}
+	_, key, err := l.project.CreateToken(context.Background(), auth.Declaration{Name: "full", Kind: auth.FullAccess})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Token = key
+	return l
+}
+
+func (l *lectern) start() error {
+	ready := make(chan gateway.Ready, 1)
+	project, err := gateway.Open(l.dir, gateway.Options{
+		Data: l.data, Addr: "127.0.0.1:0", Production: true,
+		Log:   slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Ready: func(r gateway.Ready) { ready <- r },
+	})
+	if err != nil {
+		return err
+	}
+	var ctx context.Context
+	ctx, l.stop = context.WithCancel(context.Background())
+	l.project, l.ended = project, make(chan error, 1)
+	go func() { l.ended <- project.Run(ctx) }()
+	select {
+	case r := <-ready:
+		l.Base = r.Base
+		return nil
+	case err := <-l.ended:
+		return err
+	}
+}
+
+// end stops the server and checks what it leaves on the disk.
+func (l *lectern) end() error {
+	l.stop()
+	if err := <-l.ended; err != nil {
+		return err
+	}
+	if err := l.project.Close(); err != nil {
+		return err
+	}
+	return checkStore(l.dir, l.data)
+}
+
+// Restart implements Host.
+func (l *lectern) Restart() error {
+	if err := l.end(); err != nil {
+		return err
+	}
+	return l.start()
+}
+
+// checkStore opens the store of a data directory and verifies rows, indexes, counts and links.
+func checkStore(dir, data string) error {
+	d, err := gateway.Load(dir)
+	if err != nil {
+		return err
+	}
+	s, err := store.Open(filepath.Join(data, "content.db"), d.Model, store.Options{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Check()
+}
+
+// simulate runs one seed and reports the first difference, with the operations it takes.
+func simulate(t *testing.T, seed uint64, n int, cover *Coverage) {
+	model := ModelOf(seed, Quirks{})
+	server := serveLectern(t, model)
+	run := NewRun(seed, Quirks{}, model, cover, server)
+	run.Tolerate = *tolerate
+	err := run.Random(n)
+	if ended := server.end(); ended != nil {
+		t.Errorf("seed %d: %v", seed, ended)
+	}
+	for _, d := range run.Different {
+		t.Error(d)
+	}
+	if err == nil {
+		return
+	}
+	t.Error(err)
+	if d, ok := err.(*Difference); ok {
+		t.Logf("what it takes:\n%s", shrunk(t, run, d))
+	}
+}
+
+// shrunk tells the operations that a difference takes.
+func shrunk(t *testing.T, run *Run, d *Difference) string {
+	replay := func(ops []*Operation) (*Run, error) {
+		server := serveLectern(t, run.Model)
+		defer server.end()
+		again := NewRun(run.Seed, run.Quirk, run.Model, NewCoverage(run.Quirk), server)
+		return again, again.Replay(ops)
+	}
+	ops := Shrink(run.Done, d, *shrink, func(ops []*Operation) error {
+		_, err := replay(ops)
+		return err
+	})
+	again, _ := replay(ops)
+	return Story(ops, again.world)
+}
+
+// TestLectern compares the server with the evaluator: a short form by default, the long one with -operations and -seeds.
+func TestLectern(t *testing.T) {
+	cover := NewCoverage(Quirks{})
+	for seed := *firstSeed; seed < *firstSeed+*seeds && !t.Failed(); seed++ {
+		simulate(t, seed, *operations, cover)
+	}
+	if *printCoverage {
+		cover.Print(os.Stdout)
+	}
+}

@@ -1,0 +1,180 @@
+package simulation
+
+import "strings"
+
+// Shrink drops operations as long as a difference of the same kind stays. again does operations on a fresh server; it is
+// called at most tries times.
+func Shrink(ops []*Operation, d *Difference, tries int, again func(ops []*Operation) error) []*Operation {
+	if writes := withoutQuestions(ops); len(writes) < len(ops) {
+		tries--
+		if got, differs := again(writes).(*Difference); differs && got.kind() == d.kind() {
+			ops = writes
+		}
+	}
+	for size := len(ops) / 2; size > 0 && tries > 0; size /= 2 {
+		for at := 0; at+size < len(ops) && tries > 0; tries-- {
+			fewer := append(append([]*Operation{}, ops[:at]...), ops[at+size:]...)
+			if got, differs := again(fewer).(*Difference); differs && got.kind() == d.kind() {
+				ops = fewer
+			} else {
+				at += size
+			}
+		}
+	}
+	return ops
+}
+
+// withoutQuestions leaves out all questions but one at the end.
+func withoutQuestions(ops []*Operation) []*Operation {
+	var kept []*Operation
+	for i, op := range ops {
+		if op.Kind != "ask" || i == len(ops)-1 {
+			kept = append(kept, op)
+		}
+	}
+	return kept
+}
+
+// kind is where answers part, without the numbers in it.
+func (d *Difference) kind() string {
+	line, _, _ := strings.Cut(d.Where, ":")
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, line)
+}
+
+// Simplify leaves out parts of a question as long as it is still answered differently.
+func (q *Question) Simplify(differs func(*Question) bool) *Question {
+	for smaller := true; smaller; {
+		smaller = false
+		for _, s := range q.simpler() {
+			if differs(s) {
+				q, smaller = s, true
+				break
+			}
+		}
+	}
+	return q
+}
+
+// simpler returns the questions that lack one part of q.
+func (q *Question) simpler() []*Question {
+	var all []*Question
+	add := func(change func(*Question)) {
+		c := *q
+		change(&c)
+		all = append(all, &c)
+	}
+	if q.Page.Query != "" {
+		add(func(c *Question) { c.Page = Page{Page: 1, Size: 25, WithCount: true} })
+	}
+	if q.Search != "" {
+		add(func(c *Question) { c.Search = "" })
+	}
+	if q.Publication != "" || q.HasVersion != "" {
+		add(func(c *Question) { c.Publication, c.HasVersion = "", "" })
+	}
+	if len(q.Fields) > 1 {
+		add(func(c *Question) { c.Fields = []string{"id"} })
+	}
+	for i := range q.Sort {
+		add(func(c *Question) { c.Sort = dropped(q.Sort, i) })
+	}
+	for _, p := range q.Populate.simpler() {
+		add(func(c *Question) { c.Populate = p })
+	}
+	if q.Filter != nil {
+		add(func(c *Question) { c.Filter = nil })
+		for _, f := range q.Filter.simpler() {
+			add(func(c *Question) { c.Filter = f })
+		}
+	}
+	return all
+}
+
+func dropped[T any](list []T, i int) []T { return append(append([]T(nil), list[:i]...), list[i+1:]...) }
+
+func (f *Filter) simpler() []*Filter {
+	var all []*Filter
+	for i, x := range f.Of {
+		switch f.Op {
+		case "and", "or":
+			all = append(all, x)
+			if len(f.Of) > 1 {
+				all = append(all, &Filter{Op: f.Op, Implicit: f.Implicit, Of: dropped(f.Of, i)})
+			}
+		case "not":
+			all = append(all, x)
+		}
+		for _, s := range x.simpler() {
+			c := *f
+			c.Of = append([]*Filter(nil), f.Of...)
+			c.Of[i] = s
+			if !f.Implicit || s.Attr == x.Attr {
+				all = append(all, &c)
+			}
+		}
+	}
+	if f.Op == "test" && len(f.Operands) > 1 && f.Operator != "$between" {
+		for i := range f.Operands {
+			c := *f
+			c.Operands = dropped(f.Operands, i)
+			all = append(all, &c)
+		}
+	}
+	return all
+}
+
+func (p *Populate) simpler() []*Populate {
+	if p == nil {
+		return nil
+	}
+	all := []*Populate{nil}
+	for i, it := range p.Items {
+		if len(p.Items) > 1 {
+			all = append(all, &Populate{Form: p.Form, Items: dropped(p.Items, i)})
+		}
+		for _, s := range it.simpler() {
+			c := &Populate{Form: p.Form, Items: append([]*Populated(nil), p.Items...)}
+			c.Items[i] = s
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func (it *Populated) simpler() []*Populated {
+	if it.Form != "options" {
+		return nil
+	}
+	var all []*Populated
+	add := func(change func(*Populated)) {
+		c := *it
+		change(&c)
+		if c.Fields == nil && c.Filter == nil && c.Sort == nil && c.Populate == nil && c.On == nil {
+			c.Form = "true"
+		}
+		all = append(all, &c)
+	}
+	if len(it.Fields) > 1 {
+		add(func(c *Populated) { c.Fields = []string{"id"} })
+	}
+	if it.Filter != nil {
+		add(func(c *Populated) { c.Filter = nil })
+	}
+	if it.Sort != nil {
+		add(func(c *Populated) { c.Sort = nil })
+	}
+	for _, p := range it.Populate.simpler() {
+		add(func(c *Populated) { c.Populate = p })
+	}
+	for i := range it.On {
+		if len(it.On) > 1 {
+			add(func(c *Populated) { c.On = dropped(it.On, i) })
+		}
+	}
+	return all
+}
