@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"lectern/auth"
 	"lectern/contenttypes"
@@ -145,7 +146,7 @@ func (p *Project) open() (err error) {
 	if err != nil {
 		return err
 	}
-	if p.store, err = store.Open(p.data.join(storeName), p.Model, store.Options{}); err != nil {
+	if p.store, err = store.Open(p.data.join(storeName), p.Model, store.Options{Progress: logProgress(p.log)}); err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	p.docs = documents.NewService(p.store, p.Model, p.Settings.I18n.DefaultLocale)
@@ -157,6 +158,17 @@ func (p *Project) open() (err error) {
 		Failed: func(err error) { p.log.Error(err.Error()) },
 	})
 	return err
+}
+
+// logProgress tells the log how far a start is that rebuilds something, every other second.
+func logProgress(log *slog.Logger) func(what string, done, total int) {
+	var last time.Time
+	return func(what string, done, total int) {
+		if now := time.Now(); now.Sub(last) >= 2*time.Second || done == total {
+			last = now
+			log.Info("the definitions have changed: "+what, "done", done, "total", total)
+		}
+	}
 }
 
 // Handle adds routes that are served beside the generated ones, and before them where both match. It must be called before

@@ -207,13 +207,13 @@ func compareSums(r io.Reader, got map[string]string) error {
 	return nil
 }
 
-// checkStore opens a store for a model, as a server would, and closes it again.
+// checkStore opens a store for a model, as a server would, reads all of it and closes it again.
 func checkStore(path string, model *contenttypes.Model) error {
 	st, err := store.Open(path, model, store.Options{})
 	if err != nil {
 		return err
 	}
-	return st.Close()
+	return errors.Join(st.Check(), st.Close())
 }
 
 // syncTree makes the names of the files below dir durable; the files are.
