@@ -39,6 +39,9 @@ func scalars(s *contenttypes.Schema) *documents.Selection {
 
 // users prints the documents that use a file, as far as the asker may find them.
 func (p *printer) users(file store.Record) {
+	if p.v4 {
+		p.buf = append(p.buf, `{"data":`...)
+	}
 	begin := p.open(true)
 	for _, use := range p.api.files {
 		if !p.access.Allows(use.typ, "find") {
@@ -57,4 +60,7 @@ func (p *printer) users(file store.Record) {
 		})
 	}
 	p.close(begin, true)
+	if p.v4 {
+		p.buf = append(p.buf, '}')
+	}
 }

@@ -155,6 +155,8 @@ func (p *printer) populate(begin int, r store.Record, s *documents.Selection) {
 		switch {
 		case shown.Count && shown.Attr.Type != contenttypes.Media:
 			p.total(p.count(r, shown), shown.Attr.IsRelation())
+		case shown.Related && shown.Attr.Type != contenttypes.Media:
+			p.users(r)
 		case shown.Attr.IsRelation():
 			p.relation(r, shown)
 		default:

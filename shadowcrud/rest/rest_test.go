@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -12,6 +13,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/gateway"
+	"lectern/jsontree"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
@@ -63,8 +65,14 @@ attributes:
 `,
 }
 
-// newHandler serves an empty store. Whoever says "Bearer X" is X: full, tags (may read tags) or, without credential, public.
+// newHandler serves an empty store. Whoever says "Bearer X" is X: full, tags (may read tags), arts (may list articles) or,
+// without credential, public.
 func newHandler(t testing.TB) http.Handler {
+	h, _, _ := newProject(t)
+	return h
+}
+
+func newProject(t testing.TB) (http.Handler, *contenttypes.Model, *documents.Service) {
 	t.Helper()
 	files := fstest.MapFS{}
 	for name, text := range definitions {
@@ -92,8 +100,9 @@ func newHandler(t testing.TB) http.Handler {
 		"Bearer tags": documents.NewAccess([]string{"api::tag.tag.find", "api::tag.tag.findOne"}),
 		"Bearer arts": documents.NewAccess([]string{"api::article.article.find"}),
 	}
+	service := documents.NewService(st, m, "en")
 	s, err := gateway.NewServer(gateway.Config{}, gateway.Runtime{
-		REST: rest.New(m, st, documents.NewService(st, m, "en"), params.New(m, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true})),
+		REST: rest.New(m, st, service, params.New(m, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true})),
 		Authenticate: func(r *http.Request) (*documents.Access, error) {
 			return access[r.Header.Get("Authorization")], nil
 		},
@@ -101,7 +110,7 @@ func newHandler(t testing.TB) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Handler()
+	return s.Handler(), m, service
 }
 
 // An exchange is a request and what must come back. In want, which is compared after plain has made them alike, D is any
@@ -132,8 +141,11 @@ func plain(answer string) string {
 
 func run(t *testing.T, exchanges []exchange) {
 	t.Helper()
-	h := newHandler(t)
-	known := map[string]string{}
+	exchangeAll(t, newHandler(t), map[string]string{}, exchanges)
+}
+
+func exchangeAll(t *testing.T, h http.Handler, known map[string]string, exchanges []exchange) {
+	t.Helper()
 	fill := func(s string) string {
 		return saved.ReplaceAllStringFunc(s, func(name string) string { return known[name[1:len(name)-1]] })
 	}
@@ -269,6 +281,8 @@ func TestShapes(t *testing.T) {
 			want: entry4(`,"place":{"id":0,"city":"Rome","tag":{"data":{"id":0,"documentId":"D","attributes":{"name":"db"}}}}`)},
 		{name: "a zone", method: "GET", path: list + "populate[zone]=true", status: 200,
 			want: entry(`,"zone":[{"__component":"parts.quote","id":0,"text":"q"},{"__component":"parts.place","id":0,"city":"Bern"}]`)},
+		{name: "a morph relation", method: "PUT", path: "/api/articles/<a>?fields=title&populate[about][on][api::tag.tag][fields]=name", body: `{"data":{"about":[{"__type":"api::tag.tag","documentId":"<db>"}]}}`, status: 200,
+			want: `{"data":{"id":0,"documentId":"D","title":"A","about":[{"id":0,"documentId":"D","name":"db","__type":"api::tag.tag"}]},"meta":{}}`},
 		{name: "one component of a zone", method: "GET", path: list + "populate[zone][on][parts.quote]=true", status: 200,
 			want: entry(`,"zone":[{"__component":"parts.quote","id":0,"text":"q"}]`)},
 		{name: "localizations", method: "GET", path: list + "populate=localizations", status: 200, want: entry(`,"localizations":[]`)},
@@ -276,5 +290,38 @@ func TestShapes(t *testing.T) {
 		{name: "localizations, one", method: "GET", path: list + "populate[localizations][fields]=title", status: 200, want: entry(`,"localizations":[{"id":0,"documentId":"D","title":"F"}]`)},
 		{name: "what may not be found is left out", method: "GET", path: list + "populate=*", as: "arts", status: 200,
 			want: entry(`,"cover":null,"about":[],"place":{"id":0,"city":"Rome"},"places":[{"id":0,"city":"Oslo"}],"zone":[{"__component":"parts.quote","id":0,"text":"q"},{"__component":"parts.place","id":0,"city":"Bern"}],"localizations":[{"id":0,"documentId":"D","title":"F","words":3,"createdAt":"T","updatedAt":"T","publishedAt":"T","locale":"fr"}]`)},
+	})
+}
+
+// TestFiles shows files and, where it is asked for, the documents that use them, as far as the asker may find them.
+func TestFiles(t *testing.T) {
+	h, m, service := newProject(t)
+	data, err := jsontree.Parse([]byte(`{"name":"a.png","hash":"a","mime":"image/png","size":1,"url":"/uploads/a.png","provider":"local"}`), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]string{}
+	err = service.Create(t.Context(), documents.Write{
+		Type: m.Type("plugin::upload.file"), Data: data.(*jsontree.Object), Access: documents.FullAccess,
+		After: func(_ *store.Snapshot, file store.Record) error {
+			known["file"] = strconv.FormatUint(file.ID(), 10)
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const article = `{"id":0,"documentId":"D","title":"A","words":null,"createdAt":"T","updatedAt":"T","publishedAt":"T","locale":"en","__type":"api::article.article"}`
+	const article4 = `{"id":0,"documentId":"D","attributes":{"title":"A","words":null,"createdAt":"T","updatedAt":"T","publishedAt":"T","locale":"en","__type":"api::article.article"}}`
+	const cover = "/api/articles/<a>?fields=title&populate[cover][fields]=name"
+	exchangeAll(t, h, known, []exchange{
+		{name: "link", method: "POST", path: "/api/articles?fields=title&populate[cover][fields]=name", body: `{"data":{"title":"A","cover":<file>}}`, status: 201, save: "a",
+			want: `{"data":{"id":0,"documentId":"D","title":"A","cover":{"id":0,"documentId":"D","name":"a.png"}},"meta":{}}`},
+		{name: "not counted", method: "GET", path: cover + "&populate[cover][count]=true", status: 200,
+			want: `{"data":{"id":0,"documentId":"D","title":"A","cover":{"id":0,"documentId":"D","name":"a.png"}},"meta":{}}`},
+		{name: "who uses it", method: "GET", path: cover + "&populate[cover][populate]=related", status: 200,
+			want: `{"data":{"id":0,"documentId":"D","title":"A","cover":{"id":0,"documentId":"D","name":"a.png","related":[` + article + `]}},"meta":{}}`},
+		{name: "who uses it, v4", method: "GET", path: cover + "&populate[cover][populate]=related", format: "v4", status: 200,
+			want: `{"data":{"id":0,"documentId":"D","attributes":{"title":"A","cover":{"data":{"id":0,"documentId":"D","attributes":{"name":"a.png","related":{"data":[` + article4 + `]}}}}}},"meta":{}}`},
 	})
 }
