@@ -41,6 +41,7 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "TMPDIR="+e.WorkDir+"/tmp")
+			e.Values["server"] = new(server)
 			return os.Mkdir(e.WorkDir+"/tmp", 0o755)
 		},
 	})
@@ -62,8 +63,10 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// A server is a lectern serve under test.
-type server struct{ cmd *exec.Cmd }
+// A server is the lectern serve that a script has started.
+type server struct{ cmd *exec.Cmd } // nil: none
+
+func serverOf(ts *testscript.TestScript) *server { return ts.Value("server").(*server) }
 
 func start(ts *testscript.TestScript, _ bool, args []string) {
 	path, err := exec.LookPath("lectern")
@@ -78,9 +81,10 @@ func start(ts *testscript.TestScript, _ bool, args []string) {
 	defer out.Close()
 	cmd.Stdout = out
 	ts.Check(cmd.Start())
-	servers[ts] = &server{cmd}
+	s := serverOf(ts)
+	s.cmd = cmd
 	ts.Defer(func() {
-		if servers[ts] != nil {
+		if s.cmd == cmd {
 			cmd.Process.Kill()
 			cmd.Wait()
 		}
@@ -95,18 +99,16 @@ func start(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		ts.Logf("%s", lines.Text())
 	}
-	delete(servers, ts)
+	s.cmd = nil
 	ts.Fatalf("it did not serve: %v", cmd.Wait())
 }
 
-// servers are those of the scripts that run.
-var servers = map[*testscript.TestScript]*server{}
-
 func stop(ts *testscript.TestScript, _ bool, _ []string) {
-	s := servers[ts]
-	delete(servers, ts)
-	ts.Check(s.cmd.Process.Signal(syscall.SIGTERM))
-	ts.Check(s.cmd.Wait())
+	s := serverOf(ts)
+	cmd := s.cmd
+	s.cmd = nil
+	ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+	ts.Check(cmd.Wait())
 }
 
 func get(ts *testscript.TestScript, _ bool, args []string) {
