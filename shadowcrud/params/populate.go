@@ -50,7 +50,7 @@ func (r *request) populated(chosen *documents.Selection, s *contenttypes.Schema)
 // read reads a populate in whatever form it comes.
 func (c *populateReader) read(at place, v any) {
 	if at.level > maxPopulateDepth {
-		c.invalid(rankPopulateShape, fmt.Sprintf("Too deep a populate: at most %d levels are allowed", maxPopulateDepth))
+		c.tooDeep()
 		return
 	}
 	switch v := v.(type) {
@@ -77,6 +77,10 @@ func (c *populateReader) read(at place, v any) {
 			c.named(at, key, v.Values[key])
 		}
 	}
+}
+
+func (c *populateReader) tooDeep() {
+	c.invalid(rankPopulateShape, fmt.Sprintf("Too deep a populate: at most %d levels are allowed", maxPopulateDepth))
 }
 
 // everything adds all that can be populated and that the asker may find.
@@ -138,11 +142,11 @@ func (c *populateReader) names(at place, list string) {
 
 // dotted populates names[from] at a place, and below it the names that follow. Errors name the path from where it was written.
 func (c *populateReader) dotted(at place, names []string, from int) {
-	if from == len(names) {
+	switch {
+	case from == len(names), c.populated > maxPopulated:
 		return
-	}
-	if at.level > maxPopulateDepth {
-		c.read(at, nil)
+	case at.level > maxPopulateDepth:
+		c.tooDeep()
 		return
 	}
 	name, path := names[from], strings.Join(names[:from+1], ".")
