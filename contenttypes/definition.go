@@ -234,7 +234,7 @@ func (l *loader) schemaAttributes(d *definition, attributes *Node) {
 	s.Attributes = append(s.Attributes, trailingAttributes(d.typ)...)
 	s.byName = make(map[string]*Attribute, len(s.Attributes))
 	for i, a := range s.Attributes {
-		a.Index, a.Owner = i, s
+		a.Index, a.Owner, a.jsonKey = i, s, `,"`+a.Name+`":`
 		s.byName[a.Name] = a
 	}
 }

@@ -118,6 +118,8 @@ type Attribute struct {
 	System bool // id, documentId, createdAt, updatedAt, publishedAt, locale, localizations
 	Owner  *Schema
 
+	jsonKey string
+
 	Required   bool
 	Unique     bool
 	Private    bool
@@ -182,3 +184,7 @@ func (a *Attribute) ToMany() bool {
 
 // OwnerType is the content-type that a belongs to; ok is false for attributes of components.
 func (a *Attribute) OwnerType() (t *ContentType, ok bool) { return a.Owner.typ, a.Owner.typ != nil }
+
+// JSONKey is what stands before a's value when it is a member of a JSON object, but not its first: ,"name":
+// Names of attributes need no escaping.
+func (a *Attribute) JSONKey() string { return a.jsonKey }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,9 +13,11 @@ import (
 const maxFaults = 20
 
 // Check reads the whole file and reports where rows, indexes, counts, lists of versions and links do not agree; nil when all
-// is well. It takes as long as reading everything does.
+// is well. It takes as long as reading everything does, and keeps writes waiting: bbolt's own check needs the pages that are
+// free to stay so.
 func (s *Store) Check() error {
-	return s.View(func(snap *Snapshot) error {
+	return s.Write(context.Background(), func(tx *Tx) error {
+		snap := tx.Snapshot
 		c := checker{snap: snap, index: map[string]uint64{}, versions: map[string][]slot{}}
 		for err := range snap.tx.Check() {
 			c.fault("file: %w", err)

@@ -60,6 +60,33 @@ func (r Record) JSON(a *contenttypes.Attribute) []byte {
 	return f
 }
 
+// AppendFields appends scalar attributes as members of a JSON object: key and value, as they stand in the file, separated by
+// commas. At least one member of the object must stand before them, or first must be true.
+func (r Record) AppendFields(b []byte, attrs []*contenttypes.Attribute, first bool) []byte {
+	head := r.data[recordHeader:]
+	payload := head[4*r.table.fields:]
+	for _, a := range attrs {
+		key := a.JSONKey()
+		if first {
+			key, first = key[1:], false
+		}
+		b = append(b, key...)
+		start, end, p := uint32(0), uint32(0), int(r.table.pos[a.Index])
+		if p > 0 {
+			start = be.Uint32(head[4*p-4:])
+		}
+		if p >= 0 {
+			end = be.Uint32(head[4*p:])
+		}
+		if start == end {
+			b = append(b, "null"...)
+			continue
+		}
+		b = append(b, payload[start:end]...)
+	}
+	return b
+}
+
 func (r Record) field(a *contenttypes.Attribute) []byte {
 	if r.data == nil {
 		return nil
@@ -180,7 +207,9 @@ func appendRecord(b []byte, bind *binding, schema *contenttypes.Schema, id uint6
 		if p < 0 {
 			continue
 		}
-		if a.IsScalar() {
+		if a.Type == contenttypes.ID {
+			b = strconv.AppendUint(b, id, 10)
+		} else if a.IsScalar() {
 			b = append(b, values[i].JSON...)
 		} else if b, err = appendItems(b, bind, values[i].Items); err != nil {
 			return nil, err

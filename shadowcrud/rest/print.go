@@ -65,15 +65,14 @@ func (p *printer) document(r store.Record, s *documents.Selection, as shape) {
 		return
 	}
 	p.buf = append(p.buf, '{')
-	begin, wrapped := len(p.buf), false
-	for _, a := range s.Fields {
-		if p.v4 && !wrapped && a.Type != contenttypes.ID && a.Type != contenttypes.DocumentID {
-			begin, wrapped = p.wrap(begin), true
-		}
-		p.scalar(begin, r, a)
-	}
-	if p.v4 && !wrapped {
+	begin := len(p.buf)
+	if p.v4 {
+		ids := countIDs(s.Fields)
+		p.buf = r.AppendFields(p.buf, s.Fields[:ids], true)
 		begin = p.wrap(begin)
+		p.buf = r.AppendFields(p.buf, s.Fields[ids:], true)
+	} else {
+		p.buf = r.AppendFields(p.buf, s.Fields, true)
 	}
 	if as.typed {
 		p.key(begin, "__type")
@@ -105,23 +104,18 @@ func (p *printer) component(r store.Record, s *documents.Selection, zoned bool) 
 		p.key(begin, "__component")
 		p.text(r.Component().UID)
 	}
-	for _, a := range s.Fields {
-		p.scalar(begin, r, a)
-	}
+	p.buf = r.AppendFields(p.buf, s.Fields, !zoned)
 	p.populate(begin, r, s)
 	p.buf = append(p.buf, '}')
 }
 
-// scalar prints a stored value: its bytes as they stand. Ids are not among them: each record knows its own.
-func (p *printer) scalar(begin int, r store.Record, a *contenttypes.Attribute) {
-	p.key(begin, a.Name)
-	if a.Type == contenttypes.ID {
-		p.buf = strconv.AppendUint(p.buf, r.ID(), 10)
-	} else if value := r.JSON(a); value != nil {
-		p.buf = append(p.buf, value...)
-	} else {
-		p.null()
+// countIDs returns how many of a selection's fields, which begin with them, are id and documentId.
+func countIDs(fields []*contenttypes.Attribute) int {
+	n := 0
+	for n < len(fields) && (fields[n].Type == contenttypes.ID || fields[n].Type == contenttypes.DocumentID) {
+		n++
 	}
+	return n
 }
 
 // key prints the key of a member of the object whose first one stands, or will stand, at begin. Names of attributes are
