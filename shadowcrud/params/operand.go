@@ -1,6 +1,7 @@
 package params
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -54,8 +55,9 @@ var operators = map[string]struct {
 
 func isOperator(key string) bool { _, ok := operators[key]; return ok }
 
-// never is the operand that no stored value equals or is ordered with: a text where an id is compared.
-type never struct{}
+// never is an operand that no stored value equals: 1 is greater than all of them, -1 less, and 0 is not ordered with them, a
+// text where an id is compared.
+type never int
 
 // operator reads one comparison of an attribute.
 func (f *filterReader) operator(a *contenttypes.Attribute, name string, v any) store.Filter {
@@ -72,7 +74,7 @@ func (f *filterReader) operator(a *contenttypes.Attribute, name string, v any) s
 	case list:
 		return f.anyOf(a, o.op, v)
 	case order:
-		return f.ordered(a, o.op, v, name)
+		return f.ordered(a, o.op, v)
 	case between:
 		return f.between(a, v)
 	case like:
@@ -115,12 +117,13 @@ func (f *filterReader) equality(a *contenttypes.Attribute, op store.Op, v any) s
 		return f.anyOf(a, store.NotIn, v)
 	}
 	x, ok := f.operand(a, v)
-	switch {
-	case !ok:
+	if !ok {
 		return nil
-	case x == nil:
+	}
+	switch x.(type) {
+	case nil:
 		return isNull(a, equal)
-	case x == never{}:
+	case never:
 		if equal {
 			return nothing(a)
 		}
@@ -166,7 +169,7 @@ func (f *filterReader) anyOf(a *contenttypes.Attribute, op store.Op, v any) stor
 		if !ok {
 			return nil
 		}
-		if x != (never{}) {
+		if _, skip := x.(never); !skip {
 			values = append(values, x)
 		}
 	}
@@ -174,13 +177,17 @@ func (f *filterReader) anyOf(a *contenttypes.Attribute, op store.Op, v any) stor
 }
 
 // ordered reads $lt, $lte, $gt and $gte.
-func (f *filterReader) ordered(a *contenttypes.Attribute, op store.Op, v any, name string) store.Filter {
+func (f *filterReader) ordered(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
 	x, ok := f.operand(a, v)
-	switch {
-	case !ok:
+	if !ok {
 		return nil
-	case x == never{}:
-		return nothing(a)
+	}
+	if x, ok := x.(never); ok {
+		less := op == store.Lt || op == store.Lte
+		if x == 0 || less != (x > 0) {
+			return nothing(a)
+		}
+		return isNull(a, false)
 	}
 	return compare(a, op, x)
 }
@@ -196,13 +203,15 @@ func (f *filterReader) between(a *contenttypes.Attribute, v any) store.Filter {
 		return nil
 	}
 	high, ok := f.operand(a, items[1])
-	switch {
-	case !ok:
+	if !ok {
 		return nil
-	case low == never{} || high == never{}:
-		return nothing(a)
 	}
-	return compare(a, store.Between, low, high)
+	_, farLow := low.(never)
+	_, farHigh := high.(never)
+	if !farLow && !farHigh {
+		return compare(a, store.Between, low, high)
+	}
+	return and(f.ordered(a, store.Gte, items[0]), f.ordered(a, store.Lte, items[1]))
 }
 
 // each makes a condition of a text, null, or every element of a list, joined by and, or else by or.
@@ -256,7 +265,7 @@ func (f *filterReader) operand(a *contenttypes.Attribute, v any) (any, bool) {
 		if n, ok := readNumber(s); ok {
 			return n, true
 		}
-		return never{}, true
+		return never(0), true
 	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal:
 		n, ok := readNumber(s)
 		if !ok {
@@ -266,7 +275,7 @@ func (f *filterReader) operand(a *contenttypes.Attribute, v any) (any, bool) {
 	case contenttypes.BigInteger:
 		n, ok := readInteger(s)
 		if !ok {
-			f.badOperand(a, "an integer of 64 bits")
+			f.badOperand(a, "an integer")
 		}
 		return n, ok
 	case contenttypes.Boolean:
@@ -298,14 +307,23 @@ func readNumber(s string) (float64, bool) {
 	return n, ok && isFinite(n)
 }
 
-// readInteger reads an integer of 64 bits: digits, or another form of number as far as it is exact.
-func readInteger(s string) (int64, bool) {
-	if n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64); err == nil {
-		return n, true
+// readInteger reads an integer, as an int64 or, where it is beyond these, as never: digits, or another form of number as far
+// as it is exact.
+func readInteger(s string) (any, bool) {
+	s = strings.TrimSpace(s)
+	i, err := strconv.ParseInt(s, 10, 64)
+	if err == nil {
+		return i, true
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		if i < 0 {
+			return never(-1), true
+		}
+		return never(1), true
 	}
 	n, ok := readNumber(s)
 	if !ok || n != math.Trunc(n) || math.Abs(n) > jsontree.MaxSafeInteger {
-		return 0, false
+		return nil, false
 	}
 	return int64(n), true
 }
