@@ -417,6 +417,9 @@ func textOf(v any) string {
 	case string:
 		return v
 	case JSONText:
+		if text, ok := decode([]byte(v)).(string); ok {
+			return text
+		}
 		return string(v)
 	case bool:
 		return strconv.FormatBool(v)

@@ -185,6 +185,9 @@ func (r *Run) write(op *Operation, o *operator) error {
 	if err := r.compare(request, out.Status, want, status, got); err != nil {
 		return err
 	}
+	if err := r.settle(); err != nil {
+		return err
+	}
 	err = r.readBack(op, body != nil && out.Row != nil && out.Row.Status == draft)
 	if d, ok := err.(*Difference); ok {
 		d.Request = request + "\nthen " + d.Request
@@ -195,6 +198,41 @@ func (r *Run) write(op *Operation, o *operator) error {
 func (r *Run) there(op *Operation) bool {
 	d := r.world.Document(op.Number)
 	return d != nil && d.Row(r.world.locale(op.Type, op.Locale), draft) != nil
+}
+
+// settle takes the places that are the server's choice over from it.
+func (r *Run) settle() error {
+	unsure := r.world.Unsure
+	r.world.Unsure = nil
+	for _, u := range unsure {
+		if u.List.Doc.Row(u.List.Locale, u.Plane) == nil {
+			continue
+		}
+		q := &Question{Type: u.List.Doc.Type, Number: u.List.Doc.Number, Status: u.Plane, Locale: []string{u.List.Locale}, Fields: []string{"id"},
+			Populate: &Populate{Form: "object", Items: []*Populated{{Attr: u.Attr, Form: "options", Fields: []string{"id"}}}}}
+		_, got, err := r.server.Do("GET", q.Path(r.world), nil)
+		if err != nil {
+			return err
+		}
+		r.world.Settle(u, idsIn(got, u.Attr.Name))
+	}
+	return nil
+}
+
+// idsIn returns the ids in a list of an answer.
+func idsIn(answer any, name string) []float64 {
+	var ids []float64
+	body, _ := answer.(map[string]any)
+	data, _ := body["data"].(map[string]any)
+	list, _ := data[name].([]any)
+	for _, x := range list {
+		entry, _ := x.(map[string]any)
+		id := &Given{Kind: "id"}
+		if id.meet("", entry["id"]) == "" {
+			ids = append(ids, id.Value.(float64))
+		}
+	}
+	return ids
 }
 
 // made returns the document of a write, also when nothing is left of it.

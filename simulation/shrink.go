@@ -2,7 +2,7 @@ package simulation
 
 import "strings"
 
-// Shrink drops operations as long as a difference of the same kind stays. again does operations on a fresh server; it is
+// Shrink drops operations, and then keys of bodies, as long as a difference of the same kind stays. again does operations on a fresh server; it is
 // called at most tries times.
 func Shrink(ops []*Operation, d *Difference, tries int, again func(ops []*Operation) error) []*Operation {
 	if writes := withoutQuestions(ops); len(writes) < len(ops) {
@@ -18,6 +18,19 @@ func Shrink(ops []*Operation, d *Difference, tries int, again func(ops []*Operat
 				ops = fewer
 			} else {
 				at += size
+			}
+		}
+	}
+	for i, op := range ops {
+		for at := 0; at < len(op.Data) && tries > 0; tries-- {
+			less := *op
+			less.Data = dropped(op.Data, at)
+			fewer := append([]*Operation{}, ops...)
+			fewer[i] = &less
+			if got, differs := again(fewer).(*Difference); differs && got.kind() == d.kind() {
+				op, ops = &less, fewer
+			} else {
+				at++
 			}
 		}
 	}

@@ -21,6 +21,16 @@ type World struct {
 	Quirk Quirks
 	Docs  []*Document
 	Links []*Link
+
+	Unsure []Unsure // since the last write
+}
+
+// An Unsure is a document whose place in a list is the server's choice: publishing a link adds it to the other side's list.
+type Unsure struct {
+	Attr  *Attribute // of the list
+	List  End
+	Who   End
+	Plane string
 }
 
 // A Document has versions. Number is its place in the order of creation over the whole simulation: operations name
@@ -211,6 +221,45 @@ func (w *World) SetEnds(a *Attribute, e End, plane string, list []End) {
 		}
 		*l.pos(a) = i
 	}
+}
+
+// copyEnds is SetEnds for links that are taken over from the other plane. Where e comes to stand in the lists of the other
+// side is not certain for new links, or for all when e appears in the plane only now.
+func (w *World) copyEnds(a *Attribute, e End, plane string, list []End, appears bool) {
+	before := w.Ends(a, e, plane)
+	w.SetEnds(a, e, plane, list)
+	for _, far := range list {
+		if a.Inverse != nil && a.Inverse.toMany() && far != e && (appears || indexOf(before, far) < 0) {
+			w.Unsure = append(w.Unsure, Unsure{a.Inverse, far, e, plane})
+		}
+	}
+}
+
+// Settle puts u.Who where the server shows it: order holds the ids of the rows in the list.
+func (w *World) Settle(u Unsure, order []float64) {
+	var ends []End
+	who := -1
+	for i, id := range order {
+		for _, e := range w.Ends(u.Attr, u.List, u.Plane) {
+			if r := e.Doc.Row(e.Locale, u.Plane); r != nil && r.id() == id {
+				if e == u.Who {
+					who = i
+				}
+				ends = append(ends, e)
+			}
+		}
+	}
+	if who < 0 {
+		return
+	}
+	list := without(w.Ends(u.Attr, u.List, u.Plane), u.Who)
+	at := 0
+	if who > 0 {
+		at = indexOf(list, ends[who-1]) + 1
+	} else if len(ends) > 1 {
+		at = indexOf(list, ends[1])
+	}
+	w.SetEnds(u.Attr, u.List, u.Plane, append(list[:at:at], append([]End{u.Who}, list[at:]...)...))
 }
 
 func (w *World) find(a *Attribute, e, far End, plane string) *Link {

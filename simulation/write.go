@@ -190,10 +190,11 @@ func (w *World) share(row *Row) {
 func (w *World) publish(row *Row) *Row {
 	pub := row.copy(false)
 	pub.Status, pub.ID, pub.Published = published, &Given{Kind: "id"}, &Given{Kind: "time"}
+	appears := row.Doc.Row(row.Locale, published) == nil
 	row.Doc.put(pub)
 	for _, a := range row.Doc.Type.Attributes {
 		if a.Type == "relation" && plane(a, draft) == draft {
-			w.SetEnds(a, row.end(), published, w.Ends(a, row.end(), draft))
+			w.copyEnds(a, row.end(), published, w.Ends(a, row.end(), draft), appears)
 		}
 	}
 	w.share(pub)
@@ -220,11 +221,24 @@ func (w *World) discard(doc *Document, locale string) Outcome {
 	doc.put(row)
 	for _, a := range doc.Type.Attributes {
 		if a.Type == "relation" && plane(a, draft) == draft {
-			w.SetEnds(a, row.end(), draft, w.Ends(a, row.end(), published))
+			w.copyEnds(a, row.end(), draft, append(w.Ends(a, row.end(), published), w.unpublished(a, row)...), false)
 		}
 	}
 	w.share(row)
 	return Outcome{Status: 200}
+}
+
+// unpublished returns the drafts that were never published and link to row by their own attribute: discarding the draft of
+// row does not change them.
+func (w *World) unpublished(a *Attribute, row *Row) []End {
+	var ends []End
+	shown := w.Ends(a, row.end(), published)
+	for _, e := range w.Ends(a, row.end(), draft) {
+		if a.Mapped && a.toMany() && e.Doc.Row(e.Locale, published) == nil && indexOf(shown, e) < 0 {
+			ends = append(ends, e)
+		}
+	}
+	return ends
 }
 
 func (d *Document) remove(row *Row) {
