@@ -27,8 +27,8 @@ type twinRow struct {
 
 // TestQueriesAgreeWithANaiveTwin writes, rewrites and deletes rows at random, and puts questions to the store and to the twin.
 func TestQueriesAgreeWithANaiveTwin(t *testing.T) {
-	for seed := range uint64(4) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { compareWithTwin(t, rand.New(rand.NewPCG(seed, 1)), 900, 250) })
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { compareWithTwin(t, rand.New(rand.NewPCG(seed, 1)), 500, 150) })
 	}
 }
 
@@ -155,9 +155,12 @@ func randomFilter(rnd *rand.Rand, ct *contenttypes.ContentType, depth int) store
 		}
 		return store.And(list)
 	}
-	names := []string{"title", "title", "body", "rank", "price", "big", "level", "on", "day", "at"}
+	names := []string{"title", "title", "body", "rank", "price", "big", "level", "on", "day", "at", "id"}
 	name := names[rnd.IntN(len(names))]
 	c := store.Compare{Attr: ct.Attribute(name), Op: store.Op(rnd.IntN(int(store.NotNull) + 1))}
+	if name == "id" && c.Op >= store.Contains && c.Op <= store.EndsWithI {
+		c.Op = store.Eq
+	}
 	n := 1
 	switch c.Op {
 	case store.In, store.NotIn:
@@ -176,6 +179,9 @@ func randomFilter(rnd *rand.Rand, ct *contenttypes.ContentType, depth int) store
 func randomValue(rnd *rand.Rand, name string, op store.Op) any {
 	if rnd.IntN(12) == 0 {
 		return nil
+	}
+	if name == "id" {
+		return float64(rnd.IntN(900))
 	}
 	text := ""
 	for text == "" {
@@ -244,7 +250,7 @@ func order(x, y *twinRow, a *contenttypes.Attribute) int {
 
 func compareTexts(name, x, y string) int {
 	switch name {
-	case "rank", "price":
+	case "rank", "price", "id":
 		fx, _ := strconv.ParseFloat(x, 64) // made by randomAttrs
 		fy, _ := strconv.ParseFloat(y, 64) // made by randomAttrs
 		return cmp.Compare(fx, fy)
@@ -284,6 +290,9 @@ func truth(f store.Filter, r *twinRow) int {
 
 func compareTruth(c store.Compare, r *twinRow) int {
 	raw, ok := r.attrs[c.Attr.Name]
+	if c.Attr.Name == "id" {
+		raw, ok = strconv.FormatUint(r.id, 10), true
+	}
 	isNil := len(c.Values) == 1 && c.Values[0] == nil
 	switch {
 	case c.Op == store.Null || c.Op == store.Eq && isNil:

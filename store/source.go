@@ -233,6 +233,13 @@ func (f *finder) idSource(c Compare) *source {
 		return be.AppendUint64(slices.Clone(space), uint64(max(0, min(id, 1<<53))))
 	}
 	src := &source{exact: true, sorted: true}
+	switch c.Op {
+	case Null:
+		return src
+	case NotNull:
+		src.ranges = []keyRange{{key(0), key(math.Inf(1))}}
+		return src
+	}
 	for _, v := range c.Values {
 		id, ok := v.(float64)
 		if !ok {

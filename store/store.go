@@ -19,6 +19,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"lectern/contenttypes"
 )
@@ -96,7 +97,7 @@ func openFile(path string, timeout time.Duration) (*bolt.DB, error) {
 		InitialMmapSize: mapSize,
 		NoStatistics:    true,
 	})
-	if errors.Is(err, bolt.ErrTimeout) {
+	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, fmt.Errorf("open %s: %w", path, ErrLocked)
 	}
 	if err != nil {
@@ -194,7 +195,7 @@ func (s *Store) Model() *contenttypes.Model { return s.bound.model }
 func (s *Store) View(f func(*Snapshot) error) error {
 	tx, err := s.db.Begin(false)
 	if err != nil {
-		if errors.Is(err, bolt.ErrDatabaseNotOpen) {
+		if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
 			return ErrClosed
 		}
 		return fmt.Errorf("begin snapshot: %w", err)

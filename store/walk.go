@@ -75,7 +75,7 @@ func (w *indexWalk) descend(skip int) {
 	if last < s.rank(w.low) {
 		return
 	}
-	k, v := s.kth(w.cursor, w.space, last)
+	k, _ := s.kth(w.cursor, w.space, last)
 	// The values come from the greatest down, the ids of one value from the least up: find the place in the value's group.
 	begin := slices.Clone(w.group(k))
 	first, after := s.rank(begin), s.rank(successor(begin))
@@ -83,7 +83,7 @@ func (w *indexWalk) descend(skip int) {
 	if !w.forward(begin, max(0, skip), first) {
 		return
 	}
-	k, v = w.before(begin)
+	k, v := w.before(begin)
 	for w.within(k) {
 		one, ownDoc := slices.Clone(k), be.Uint64(v)
 		g := w.group(one)
