@@ -1,0 +1,83 @@
+package documents
+
+import (
+	"context"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// An Attachment is where documents are linked from as they are made: an attribute of the version whose row has that id.
+type Attachment struct {
+	Attr *contenttypes.Attribute // of Type, a relation or media
+	Type *contenttypes.ContentType
+	Row  uint64
+}
+
+// CreateAll makes documents in one transaction: all of them, or none. Where at is not nil they are linked from there, in
+// their order: after what a list holds, or in place of the one that is there. A row that does not exist links to nothing,
+// which is no error.
+func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment) error {
+	locales := make([]string, len(writes))
+	for i := range writes {
+		w := &writes[i]
+		if w.Data == nil {
+			w.Data = jsontree.NewObject()
+		}
+		if w.DocumentID == "" {
+			w.DocumentID = newDocumentID()
+		}
+		if err := checkKeys(w.Type, w.Data, w.Access); err != nil {
+			return err
+		}
+		var err error
+		if locales[i], err = s.locale(w, false); err != nil {
+			return err
+		}
+	}
+	return s.store.Write(ctx, func(tx *store.Tx) error {
+		refs := make([]store.Ref, len(writes))
+		for i := range writes {
+			wr := &writing{s: s, tx: tx, w: &writes[i], t: writes[i].Type, locale: locales[i]}
+			wr.create(tx.NewDoc(), writes[i].DocumentID)
+			if err := wr.save(); err != nil {
+				return err
+			}
+			refs[i] = wr.ref(wr.locale)
+			if err := wr.apply(); err != nil {
+				return err
+			}
+		}
+		if at == nil {
+			return nil
+		}
+		return s.attach(tx, at, refs)
+	})
+}
+
+// attach links to refs from a version that exists already.
+func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
+	doc, status, locale, ok := tx.DocumentByRow(at.Type, at.Row)
+	if !ok {
+		return nil
+	}
+	wr := &writing{s: s, tx: tx, w: &Write{Type: at.Type}, t: at.Type, locale: locale}
+	row := tx.Version(at.Type, doc, status, locale)
+	wr.begin(doc, text(row.JSON(at.Type.Attribute("documentId"))))
+	in := &linkInput{attr: at.Attr}
+	for _, ref := range refs {
+		in.connect = append(in.connect, linkItem{connection: connection{ref: ref}})
+	}
+	if err := wr.relate(in, wr.ref(locale), status); err != nil {
+		return err
+	}
+	wr.batch.Log(at.Type, wr.id, store.Updated)
+	return wr.apply()
+}
+
+// WrongType makes the error for a part of a body, at path, that is no want ("string", "object", "array", …). Where cast is
+// not what was sent but what it was cast to, wasCast says so, and the message tells both.
+func WrongType(path []string, want string, cast, sent any, wasCast bool) *Error {
+	return faultsError([]fault{wrongType(path, want, cast, sent, wasCast)})
+}

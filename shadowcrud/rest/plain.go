@@ -1,0 +1,67 @@
+package rest
+
+import (
+	"context"
+	"time"
+
+	"lectern/documents"
+	"lectern/store"
+)
+
+// A Plain prints documents as routes do that have no envelope: those of files and of users.
+type Plain struct {
+	API    *API
+	Access *documents.Access
+	Limit  time.Duration // of the work on an answer; 0 is none
+	// Last is what each document ends with, as members of an object: `"isUrlSigned":false`.
+	Last string
+}
+
+// Append appends a document of a snapshot as an object.
+func (f *Plain) Append(ctx context.Context, dst []byte, s *store.Snapshot, row store.Record, shown *documents.Selection) ([]byte, error) {
+	p := f.printer(ctx, dst, s)
+	f.print(&p, row, shown)
+	return p.buf, p.err
+}
+
+// AppendList appends documents as an array.
+func (f *Plain) AppendList(ctx context.Context, dst []byte, s *store.Snapshot, rows []store.Record, shown *documents.Selection) ([]byte, error) {
+	p := f.printer(ctx, dst, s)
+	begin := p.open(true)
+	for _, row := range rows {
+		if p.err != nil {
+			break
+		}
+		p.next(begin)
+		f.print(&p, row, shown)
+	}
+	p.close(begin, true)
+	return p.buf, p.err
+}
+
+func (f *Plain) printer(ctx context.Context, dst []byte, s *store.Snapshot) printer {
+	return printer{api: f.API, access: f.Access, status: store.Published, buf: dst, snapshot: s, bound: bound{ctx: ctx, limit: f.Limit}}
+}
+
+// print prints a document. What uses a file is no relation that the store has: the document prints it itself.
+func (f *Plain) print(p *printer, row store.Record, shown *documents.Selection) {
+	var as shape
+	for i, x := range shown.Populate {
+		if x.Related {
+			as.used = true
+			rest := append(shown.Populate[:i:i], shown.Populate[i+1:]...)
+			shown = &documents.Selection{Fields: shown.Fields, Populate: rest}
+			break
+		}
+	}
+	p.document(row, shown, as)
+	if f.Last == "" || p.err != nil {
+		return
+	}
+	p.buf = p.buf[:len(p.buf)-1]
+	if p.buf[len(p.buf)-1] != '{' {
+		p.buf = append(p.buf, ',')
+	}
+	p.buf = append(p.buf, f.Last...)
+	p.buf = append(p.buf, '}')
+}
