@@ -1,0 +1,396 @@
+package schema
+
+import (
+	"github.com/graphql-go/graphql"
+
+	"lectern/contenttypes"
+	"lectern/store"
+)
+
+// A Schema is the GraphQL schema of a Model together with what each part of it means, looked up once so that nobody has
+// to derive anything from a name again. It is immutable: any number of goroutines may use it.
+type Schema struct {
+	Model   *contenttypes.Model
+	GraphQL graphql.Schema
+	// SDL is the schema as text: every type in the order of TypeNames but the five scalars of GraphQL itself, with the
+	// descriptions, defaults and deprecations that introspection shows.
+	SDL string
+	// TypeNames are all types in the order in which introspection lists them, those of introspection itself left out.
+	TypeNames []string
+
+	Query    *Object
+	Mutation *Object // nil when nothing can be written
+
+	objects map[string]*Object
+	unions  map[string]*Union
+	enums   map[string]*Enum
+	scalars map[string]*Scalar
+	filters map[string]*Filters
+	ops     map[string]*Operators
+	inputs  map[string]*Input
+	byUID   map[string]*Object
+}
+
+// Object returns the object type of that name, or nil.
+func (s *Schema) Object(name string) *Object { return s.objects[name] }
+
+// ObjectOf returns the object type of a content-type or component, nil when the schema does not show it.
+func (s *Schema) ObjectOf(uid string) *Object { return s.byUID[uid] }
+
+// Meaning returns what a field of an object type means, or nil.
+func (s *Schema) Meaning(typ, field string) *Meaning {
+	if o := s.objects[typ]; o != nil {
+		return o.Field(field)
+	}
+	return nil
+}
+
+// Union returns the union of that name, or nil.
+func (s *Schema) Union(name string) *Union { return s.unions[name] }
+
+// Enum returns the enum of that name, or nil.
+func (s *Schema) Enum(name string) *Enum { return s.enums[name] }
+
+// Scalar returns the scalar of that name, or nil.
+func (s *Schema) Scalar(name string) *Scalar { return s.scalars[name] }
+
+// Filters returns the filters input (ArticleFiltersInput) of that name, or nil.
+func (s *Schema) Filters(name string) *Filters { return s.filters[name] }
+
+// Operators returns the input of a scalar's filter (StringFilterInput) of that name, or nil.
+func (s *Schema) Operators(name string) *Operators { return s.ops[name] }
+
+// Input returns the input (ArticleInput, UsersPermissionsLoginInput) of that name, or nil.
+func (s *Schema) Input(name string) *Input { return s.inputs[name] }
+
+// Kind says what a field does, and by that which parts of its Meaning are set.
+type Kind uint8
+
+const (
+	// Custom is a field that an extension brought: only a resolver of it knows what it is.
+	Custom Kind = iota
+
+	// Fields of Query. Type is what is asked for.
+	RootOne        // article(documentId, …)
+	RootList       // articles(filters, pagination, sort, …)
+	RootConnection // articles_connection(the same)
+	RootSingle     // homepage(…)
+	Me             // me: Type is the type of users
+
+	// Fields of Mutation. Type is what is written; Input that of the argument data, where there is one.
+	Create // createArticle(status, data, [locale])
+	Update // updateArticle(documentId, status, data, [locale]); without documentId on a single type
+	Delete // deleteArticle(documentId, [locale]); without documentId on a single type
+	Publish
+	Unpublish
+	DiscardDraft
+	UpdateFile // updateUploadFile(id, info)
+	DeleteFile // deleteUploadFile(id)
+	CreateRole
+	UpdateRole
+	DeleteRole
+	CreateUser
+	UpdateUser
+	DeleteUser
+	Login
+	Register
+	ForgotPassword
+	ResetPassword
+	ChangePassword
+	EmailConfirmation
+
+	// Fields of documents and components. Attr is the attribute.
+	Value              // a scalar, or an enumeration (Enum is set); the id of a component is one
+	Relation           // to one document; Type is its type
+	RelationList       // to many; localizations too
+	RelationConnection // to many, as {nodes}
+	ComponentOne       // Component
+	ComponentList
+	Zone         // Union
+	File         // media of one file; Type is the type of files
+	FileList     // media of several
+	FileConnection
+	MorphOne  // a relation to one document of any type; Union
+	MorphList // to many
+	Related   // UploadFile.related: who uses the file; Union. Its Attr is that of files
+
+	// Fields of pages.
+	Nodes    // of connections; Type is that of the documents
+	PageInfo // of connections
+	PageTotal
+	PageNumber
+	PageSize
+	PageCount
+
+	// Fields of payloads.
+	DeletedID // DeleteMutationResponse.documentId
+	OK        // {ok: true} of roles and passwords
+	JWT
+	LoginUser // UsersPermissionsLoginPayload.user; Object is UsersPermissionsMe
+	UserData  // UsersPermissionsUserEntityResponse.data
+	MeRole    // UsersPermissionsMe.role; Attr is that of users. The other fields of UsersPermissionsMe and of its role are Values
+	ErrorCode // Error.code, of a zone
+	ErrorMessage
+)
+
+// A Meaning says what a field of an object type is.
+type Meaning struct {
+	Kind Kind
+	Name string
+	Of   *Object // the object type that the field belongs to
+
+	Type      *contenttypes.ContentType
+	Attr      *contenttypes.Attribute
+	Component *contenttypes.Component
+
+	// What the field's value is, beneath lists: one of these is set.
+	Object *Object
+	Union  *Union
+	Enum   *Enum
+	Scalar *Scalar
+
+	List     bool // a list; no generated field is a list of lists, see Wrapped
+	NonNull  bool // the field itself is never null
+	NonNulls bool // the items of the list are never null
+	// Wrapped is set on fields of extensions whose type is a list of lists; List, NonNull and NonNulls speak of its outermost.
+	Wrapped bool
+
+	Filters *Filters // of the argument filters, nil where there is none
+	Input   *Input   // of the argument data, input or info
+	Paged   bool     // takes pagination and sort
+	// Localized says that the field takes the argument locale.
+	Localized bool
+	// Scope is the permission that the field itself needs, as "api::article.article.find"; empty where it needs none. Relations
+	// are judged by documents.Access.Follows.
+	Scope string
+	// Password says that the value is never shown: null.
+	Password bool
+}
+
+// An Object is an object type.
+type Object struct {
+	Name   string
+	Fields []*Meaning // in the order of the schema
+	// Schema is that of the content-type or component which the object shows; nil for all others.
+	Schema    *contenttypes.Schema
+	Type      *contenttypes.ContentType // nil for components
+	Component *contenttypes.Component   // nil for content-types
+
+	byName map[string]*Meaning
+}
+
+// Field returns the field of that name, or nil. __typename is none.
+func (o *Object) Field(name string) *Meaning { return o.byName[name] }
+
+// A Union is a dynamic zone (its components and Error) or GenericMorph (any type and component).
+type Union struct {
+	Name    string
+	Members []*Object
+	Attr    *contenttypes.Attribute // the zone; nil for GenericMorph
+	// Input is the scalar of an item of the zone in an input.
+	Input *Scalar
+
+	byUID  map[string]*Object
+	byName map[string]*Object
+}
+
+// ByUID returns the member that shows a content-type or component, or nil.
+func (u *Union) ByUID(uid string) *Object { return u.byUID[uid] }
+
+// ByName returns the member of that name, or nil.
+func (u *Union) ByName(name string) *Object { return u.byName[name] }
+
+// An Enum has the values of an enumeration attribute under names that GraphQL allows, or is one of those that arguments
+// take, whose values are their names.
+type Enum struct {
+	Name   string
+	Values []EnumValue
+
+	byName  map[string]string
+	byValue map[string]string
+}
+
+// An EnumValue is the name in GraphQL of a stored value.
+type EnumValue struct{ Name, Value string }
+
+// Value returns the stored value of a name; ok is false when there is none.
+func (e *Enum) Value(name string) (value string, ok bool) {
+	value, ok = e.byName[name]
+	return value, ok
+}
+
+// NameOf returns the name of a stored value; ok is false for values that the enumeration does not have any more.
+func (e *Enum) NameOf(value string) (name string, ok bool) {
+	name, ok = e.byValue[value]
+	return name, ok
+}
+
+// ScalarKind says how the values of a scalar are read and written.
+type ScalarKind uint8
+
+const (
+	CustomScalar ScalarKind = iota // of an extension: any JSON value
+	StringScalar
+	IntScalar
+	FloatScalar
+	BooleanScalar
+	IDScalar
+	JSONScalar
+	LongScalar
+	DateScalar
+	TimeScalar
+	DateTimeScalar
+	LocaleScalar // I18NLocaleCode
+	ZoneScalar   // <Type><Attribute>DynamicZoneInput
+)
+
+// A Scalar is a scalar type.
+type Scalar struct {
+	Name string
+	Kind ScalarKind
+	Zone *Union // of a ZoneScalar
+
+	// GraphQL is the scalar of an extension, with its ParseValue, ParseLiteral and Serialize; nil for all others.
+	GraphQL *graphql.Scalar
+}
+
+// FilterKind says what a field of a filters input does.
+type FilterKind uint8
+
+const (
+	FilterAnd     FilterKind = iota // a list of Filters
+	FilterOr                        // a list of Filters
+	FilterNot                       // a Filters
+	FilterValue                     // Operators on the scalar Attr
+	FilterThrough                   // Filters on the targets of the relation or component Attr
+	FilterCustom                    // of an extension
+)
+
+// Filters is the input that filters documents of a type, or components.
+type Filters struct {
+	Name   string
+	Schema *contenttypes.Schema
+	Fields []*FilterField
+
+	byName map[string]*FilterField
+}
+
+// Field returns the field of that name, or nil.
+func (f *Filters) Field(name string) *FilterField { return f.byName[name] }
+
+// A FilterField is a field of Filters.
+type FilterField struct {
+	Kind      FilterKind
+	Name      string
+	Attr      *contenttypes.Attribute
+	Operators *Operators
+	Filters   *Filters // of FilterThrough, and those that the field belongs to for FilterAnd, FilterOr, FilterNot
+}
+
+// OperatorKind says what a field of a scalar's filter does.
+type OperatorKind uint8
+
+const (
+	OperatorCompare OperatorKind = iota // Op with one value
+	OperatorList                        // Op with a list of values
+	OperatorNull                        // Op (Null or NotNull) with a boolean: false asks for the opposite
+	OperatorAnd                         // equal to all of a list of values
+	OperatorOr                          // equal to one of a list of values
+	OperatorNot                         // Operators, negated
+)
+
+// Operators is the input that filters by a scalar.
+type Operators struct {
+	Name   string
+	Scalar *Scalar
+	Fields []*Operator
+
+	byName map[string]*Operator
+}
+
+// Field returns the operator of that name, or nil.
+func (o *Operators) Field(name string) *Operator { return o.byName[name] }
+
+// An Operator is a field of Operators.
+type Operator struct {
+	Kind OperatorKind
+	Name string
+	Op   store.Op
+}
+
+// InputKind says what a field of an input is.
+type InputKind uint8
+
+const (
+	InputValue         InputKind = iota // a scalar or enumeration (Enum is set)
+	InputID                             // the id of a component that is there already
+	InputRelation                       // a documentId
+	InputRelationList                   // a list of them
+	InputFile                           // an id
+	InputFileList                       // a list of them
+	InputComponent                      // Input
+	InputComponentList                  // a list of Input
+	InputZone                           // a list of the scalar Zone.Input
+	InputIgnored                        // publishedAt and locale: accepted without effect
+	InputArgument                       // of an input that shows no Schema: login, registration, file information
+	InputCustom                         // of an extension
+)
+
+// An Input is an input with the data of a document or component, or of an operation on users and files.
+type Input struct {
+	Name   string
+	Schema *contenttypes.Schema // nil for those that show none
+	Fields []*InputField
+
+	byName map[string]*InputField
+}
+
+// Field returns the field of that name, or nil.
+func (i *Input) Field(name string) *InputField { return i.byName[name] }
+
+// An InputField is a field of an Input.
+type InputField struct {
+	Kind   InputKind
+	Name   string
+	Attr   *contenttypes.Attribute
+	Input  *Input
+	Enum   *Enum
+	Zone   *Union
+	Scalar *Scalar
+}
+
+// StatusOf returns the version that a name of the enum PublicationStatus means.
+func StatusOf(name string) (s store.Status, ok bool) {
+	switch name {
+	case "DRAFT":
+		return store.Draft, true
+	case "PUBLISHED":
+		return store.Published, true
+	}
+	return 0, false
+}
+
+// publicationStates are the names of the enum PublicationFilter.
+var publicationStates = []struct {
+	name  string
+	state store.PublicationState
+}{
+	{"NEVER_PUBLISHED", store.NeverPublished},
+	{"HAS_PUBLISHED_VERSION", store.HasPublishedVersion},
+	{"MODIFIED", store.Modified},
+	{"UNMODIFIED", store.Unmodified},
+	{"NEVER_PUBLISHED_DOCUMENT", store.NeverPublishedDocument},
+	{"HAS_PUBLISHED_VERSION_DOCUMENT", store.HasPublishedVersionDocument},
+	{"PUBLISHED_WITHOUT_DRAFT", store.PublishedWithoutDraft},
+	{"PUBLISHED_WITH_DRAFT", store.PublishedWithDraft},
+}
+
+// PublicationStateOf returns the state that a name of the enum PublicationFilter means.
+func PublicationStateOf(name string) (s store.PublicationState, ok bool) {
+	for _, p := range publicationStates {
+		if p.name == name {
+			return p.state, true
+		}
+	}
+	return 0, false
+}
