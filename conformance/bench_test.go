@@ -9,12 +9,12 @@ import (
 
 // A bench is a server with some documents of every kind.
 type bench struct {
-	t      *testing.T
+	t      testing.TB
 	target *Target
 	ids    map[string]string // documentIds by a letter
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	return &bench{t: t, target: serve(t, projectDir), ids: map[string]string{}}
 }
 
@@ -54,7 +54,7 @@ func (b *bench) do(method, path, body string) any {
 }
 
 // send sends a request; {r} in its path stands for a documentId.
-func (b *bench) send(t *testing.T, c badRequest) (status int, body any) {
+func (b *bench) send(t testing.TB, c badRequest) (status int, body any) {
 	t.Helper()
 	for letter, id := range b.ids {
 		c.path = strings.ReplaceAll(c.path, "{"+letter+"}", id)

@@ -10,7 +10,7 @@ import (
 )
 
 // serve serves a project on an empty store until the test ends.
-func serve(t *testing.T, dir string) *Target {
+func serve(t testing.TB, dir string) *Target {
 	t.Helper()
 	ready := make(chan gateway.Ready, 1)
 	p, err := gateway.Open(dir, gateway.Options{
@@ -44,7 +44,7 @@ func serve(t *testing.T, dir string) *Target {
 }
 
 // A faultlessLog is the log of a server that must have no reason to log an error, whatever it is sent.
-type faultlessLog struct{ t *testing.T }
+type faultlessLog struct{ t testing.TB }
 
 func (faultlessLog) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= slog.LevelError
