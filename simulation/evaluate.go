@@ -222,11 +222,9 @@ func (w *World) targets(p place, a *Attribute) []place {
 	switch {
 	case p.item == nil && p.row == nil:
 	case a.Type == "component" || a.Type == "dynamiczone":
-		items := map[string][]*Item{}
+		items := p.row.Items
 		if p.item != nil {
 			items = p.item.Items
-		} else {
-			items = p.row.Items
 		}
 		for _, it := range items[a.Name] {
 			list = append(list, place{row: p.row, item: it, status: p.status})

@@ -1,0 +1,203 @@
+package simulation
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// The program as users run it, and one in which the store's syncs can be counted, delayed and made to fail. Each is built once,
+// in buildDir.
+var (
+	plainBinary   = sync.OnceValues(func() (string, error) { return buildBinary(false) })
+	watchedBinary = sync.OnceValues(func() (string, error) { return buildBinary(true) })
+	buildDir      string
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	var err error
+	if buildDir, err = os.MkdirTemp("", "lectern-simulation-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(buildDir)
+	os.Exit(code)
+}
+
+func buildBinary(watched bool) (string, error) {
+	binary, args := filepath.Join(buildDir, "lectern"), []string{"build"}
+	if watched {
+		module, err := watchedModule(buildDir)
+		if err != nil {
+			return "", err
+		}
+		binary += "-watched"
+		args = append(args, "-modfile", module)
+	}
+	if out, err := exec.Command("go", append(args, "-o", binary, "lectern")...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return binary, nil
+}
+
+// watchedModule returns a go.mod by which bbolt is a copy of it whose syncs are watched.
+func watchedModule(dir string) (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "go.etcd.io/bbolt").Output()
+	if err != nil {
+		return "", err
+	}
+	bolt, module := filepath.Join(dir, "bbolt"), filepath.Join(dir, "watched.mod")
+	err = os.CopyFS(bolt, os.DirFS(strings.TrimSpace(string(out))))
+	for to, from := range map[string]string{
+		filepath.Join(bolt, "bolt_linux.go"): "testdata/sync_linux.go.txt",
+		module:                               "../go.mod",
+		filepath.Join(dir, "watched.sum"):    "../go.sum",
+	} {
+		var text []byte
+		if err == nil {
+			text, err = os.ReadFile(from)
+		}
+		if to == module {
+			text = append(text, "\nreplace go.etcd.io/bbolt => "+bolt+"\n"...)
+		}
+		if err == nil {
+			os.Remove(to) // files of the module cache are read-only
+			err = os.WriteFile(to, text, 0o600)
+		}
+	}
+	return module, err
+}
+
+// A shelf is a project on disk with a binary that serves it: notes that lie on boards, drafts and published.
+type shelf struct {
+	binary, dir string
+	token       string
+	env         []string
+}
+
+// shelfModel has writes touch rows in two versions, an index, and links on both sides.
+func shelfModel() *Model {
+	board := &Type{Schema: Schema{UID: "api::board.board"}, Singular: "board", Plural: "boards"}
+	note := &Type{Schema: Schema{UID: "api::note.note"}, Singular: "note", Plural: "notes", Drafts: true}
+	on := &Attribute{Name: "board", Type: "relation", Relation: "manyToOne", Target: board, Owner: note}
+	notes := &Attribute{Name: "notes", Type: "relation", Relation: "oneToMany", Target: note, Owner: board, Mapped: true, Inverse: on}
+	on.Inverse = notes
+	board.Attributes = []*Attribute{{Name: "name", Type: "string"}, notes}
+	note.Attributes = []*Attribute{{Name: "key", Type: "string", Unique: true}, {Name: "number", Type: "integer"}, on}
+	return &Model{Types: []*Type{board, note}, Locales: []string{"en"}}
+}
+
+// newShelf writes the project and makes a token.
+func newShelf(t *testing.T, build func() (string, error)) *shelf {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	binary, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shelf{binary: binary, dir: t.TempDir()}
+	if err := WriteProject(s.dir, shelfModel()); err != nil {
+		t.Fatal(err)
+	}
+	s.newData(t)
+	return s
+}
+
+// newData begins with an empty store.
+func (s *shelf) newData(t *testing.T) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(s.dir, "data")); err != nil {
+		t.Fatal(err)
+	}
+	key, err := exec.Command(s.binary, "token", "create", "--type", "full-access", s.dir, "full").Output()
+	if err != nil {
+		t.Fatalf("token create: %v", err)
+	}
+	s.token = strings.TrimSpace(string(key))
+}
+
+var baseInLog = regexp.MustCompile(`base["=:]+(http://[0-9.:]+)`)
+
+// serve starts the binary and waits until it says where it serves.
+func (s *shelf) serve(t *testing.T) *Server {
+	t.Helper()
+	server := &Server{Token: s.token, cmd: exec.Command(s.binary, "serve", s.dir, "--addr", "127.0.0.1:0", "--env", "production"), done: make(chan error, 1)}
+	server.cmd.Env = append(os.Environ(), s.env...)
+	out, err := server.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.cmd.Process.Kill() })
+	log := bufio.NewReader(out)
+	var seen bytes.Buffer
+	for server.Base == "" {
+		line, err := log.ReadString('\n')
+		seen.WriteString(line)
+		if m := baseInLog.FindStringSubmatch(line); m != nil {
+			server.Base = m[1]
+		} else if err != nil {
+			t.Fatalf("serve: %v\n%s", err, seen.String())
+		}
+	}
+	go func() {
+		io.Copy(io.Discard, log)
+		server.done <- server.cmd.Wait()
+	}()
+	return server
+}
+
+// check verifies the store that a process left behind.
+func (s *shelf) check(t *testing.T) {
+	t.Helper()
+	if err := checkStore(s.dir, filepath.Join(s.dir, "data")); err != nil {
+		t.Errorf("the store after a crash: %v", err)
+	}
+}
+
+// stored reads all notes of a status back: number and documentId of each row, by key.
+func stored(t *testing.T, server *Server, status string) map[string][]note {
+	t.Helper()
+	found := map[string][]note{}
+	for page := 1; ; page++ {
+		path := fmt.Sprintf("/api/notes?status=%s&sort=id&pagination[pageSize]=100&pagination[page]=%d&populate[board][fields]=name", status, page)
+		code, answer, err := server.Do("GET", path, nil)
+		if err != nil || code != 200 {
+			t.Fatalf("GET %s: %d %v %v", path, code, answer, err)
+		}
+		rows := answer.(map[string]any)["data"].([]any)
+		for _, x := range rows {
+			row := x.(map[string]any)
+			key := row["key"].(string)
+			board, _ := row["board"].(map[string]any)
+			n := note{documentID: row["documentId"].(string), onBoard: board != nil}
+			fmt.Sscan(fmt.Sprint(row["number"]), &n.number)
+			found[key] = append(found[key], n)
+		}
+		if len(rows) < 100 {
+			return found
+		}
+	}
+}
+
+// A note is one as it is read back.
+type note struct {
+	documentID string
+	number     int
+	onBoard    bool
+}

@@ -1,0 +1,120 @@
+package simulation
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// A syncLog is what a watched binary notes of its syncs.
+type syncLog struct{ path string }
+
+type span struct{ began, ended time.Time }
+
+func (l syncLog) spans(t *testing.T) []span {
+	t.Helper()
+	f, err := os.Open(l.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []span
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var began, ended int64
+		if _, err := fmt.Sscan(lines.Text(), &began, &ended); err == nil {
+			all = append(all, span{time.Unix(0, began), time.Unix(0, ended)})
+		}
+	}
+	return all
+}
+
+// watchedShelf returns a shelf whose syncs take a while, and its log.
+func watchedShelf(t *testing.T, delay time.Duration) (*shelf, syncLog) {
+	s := newShelf(t, watchedBinary)
+	log := syncLog{filepath.Join(t.TempDir(), "syncs")}
+	s.env = []string{"SYNC_LOG=" + log.path, "SYNC_DELAY=" + delay.String()}
+	return s, log
+}
+
+// TestSharedSyncs counts the syncs of concurrent writers, and holds that no answer leaves before its write is on the disk.
+func TestSharedSyncs(t *testing.T) {
+	s, log := watchedShelf(t, 4*time.Millisecond)
+	server := s.serve(t)
+	board := newBoard(t, server)
+	before := len(log.spans(t))
+	l := &load{server: server, board: board, prefix: "shared", limit: 20}
+	l.run()
+	syncs := log.spans(t)[before:]
+	if len(l.acks) != writers*20 {
+		t.Fatalf("%d of %d writes were acknowledged", len(l.acks), writers*20)
+	}
+	t.Logf("%d writes, %d syncs", len(l.acks), len(syncs))
+	if 4*len(syncs) > len(l.acks) {
+		t.Errorf("%d syncs for %d writes; wanted a quarter at most", len(syncs), len(l.acks))
+	}
+	for _, a := range l.acks {
+		if !covered(a, syncs) {
+			t.Fatalf("a write sent at %v was acknowledged at %v without a sync between", a.sent, a.received)
+		}
+	}
+	l.verify(t, server)
+	if err := server.Stop(); err != nil {
+		t.Error(err)
+	}
+	s.check(t)
+}
+
+// covered reports whether a sync began and ended while a write waited.
+func covered(a ack, syncs []span) bool {
+	for _, s := range syncs {
+		if !s.began.Before(a.sent) && !s.ended.After(a.received) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestFailingSync lets syncs fail in the midst of a load: from then on nothing is acknowledged, and what was before is there
+// after the next start.
+func TestFailingSync(t *testing.T) {
+	s, _ := watchedShelf(t, time.Millisecond)
+	fail := filepath.Join(t.TempDir(), "fail")
+	s.env = append(s.env, "SYNC_FAIL="+fail)
+	server := s.serve(t)
+	l := &load{server: server, board: newBoard(t, server), prefix: "failing"}
+	var failing time.Time
+	time.AfterFunc(80*time.Millisecond, func() {
+		if err := os.WriteFile(fail, nil, 0o600); err != nil {
+			t.Error(err)
+		}
+		l.mu.Lock()
+		failing = time.Now()
+		l.mu.Unlock()
+	})
+	l.run()
+	if len(l.acks) == 0 || len(l.refusals) == 0 {
+		t.Fatalf("%d writes acknowledged, %d refused; wanted some of each", len(l.acks), len(l.refusals))
+	}
+	for _, a := range l.acks {
+		if a.sent.After(failing) {
+			t.Errorf("a write sent %v after syncs began to fail was acknowledged", a.sent.Sub(failing))
+		}
+	}
+	if status, _, err := server.Do("POST", "/api/boards", map[string]any{"data": map[string]any{"name": "late"}}); err != nil || status < 500 {
+		t.Errorf("a write after a failed sync: %d %v; wanted a server error", status, err)
+	}
+	server.Kill()
+	if err := os.Remove(fail); err != nil {
+		t.Fatal(err)
+	}
+	server = s.serve(t)
+	l.verify(t, server)
+	if err := server.Stop(); err != nil {
+		t.Error(err)
+	}
+	s.check(t)
+	t.Logf("%d writes acknowledged before, none after; %d refused", len(l.acks), len(l.refusals))
+}
