@@ -21,25 +21,19 @@ func hashPasswords(ctx context.Context, s *contenttypes.Schema, data *jsontree.O
 	var hashes map[string]string
 	for _, plain := range passwords(nil, s, data) {
 		if len(plain) > maxPassword {
-			return nil, validationError("Password must be less than 73 bytes", nil)
+			return nil, validationError(tooLong, nil)
 		}
 		if hashes[plain] != "" {
 			continue
 		}
-		select {
-		case hashing <- struct{}{}:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		hash, err := bcrypt.GenerateFromPassword([]byte(plain), bcrypt.DefaultCost)
-		<-hashing
+		hash, err := HashPassword(ctx, plain)
 		if err != nil {
 			return nil, err
 		}
 		if hashes == nil {
 			hashes = map[string]string{}
 		}
-		hashes[plain] = string(hash)
+		hashes[plain] = hash
 	}
 	return hashes, nil
 }

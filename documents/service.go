@@ -165,30 +165,11 @@ func (s *Service) transition(ctx context.Context, w Write, f func(*writing) erro
 
 // write checks what can be checked without the store and computes, applies and shows a write in one transaction.
 func (s *Service) write(ctx context.Context, w Write, body bool, compute func(*writing) error) error {
-	var hashes map[string]string
-	if body {
-		if w.Data == nil {
-			w.Data = jsontree.NewObject()
-		}
-		if err := checkKeys(w.Type, w.Data, w.Access); err != nil {
-			return err
-		}
-		var err error
-		if hashes, err = hashPasswords(ctx, &w.Type.Schema, w.Data); err != nil {
-			return err
-		}
-	}
-	locale, err := s.locale(&w, !body)
+	p, err := s.prepare(ctx, w, body)
 	if err != nil {
 		return err
 	}
-	err = s.store.Write(ctx, func(tx *store.Tx) error {
-		wr := &writing{s: s, tx: tx, w: &w, t: w.Type, locale: locale, hashes: hashes}
-		if err := compute(wr); err != nil {
-			return err
-		}
-		return wr.apply()
-	})
+	err = s.store.Write(ctx, func(tx *store.Tx) error { return s.run(tx, p, compute) })
 	if errors.Is(err, store.ErrTooManyLocales) {
 		return localeError(w.Locale)
 	}

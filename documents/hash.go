@@ -1,0 +1,54 @@
+package documents
+
+import (
+	"context"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+// tooLong is what is told of a password that bcrypt would cut.
+const tooLong = "Password must be less than 73 bytes"
+
+// HashPassword hashes a password when its turn has come: few are hashed at a time.
+func HashPassword(ctx context.Context, plain string) (hash string, err error) {
+	err = hashingTurn(ctx, func() error {
+		h, err := bcrypt.GenerateFromPassword([]byte(plain), bcrypt.DefaultCost)
+		hash = string(h)
+		return err
+	})
+	return hash, err
+}
+
+// nobodysHash is compared with where there is nothing to compare with, so that the answer takes as long.
+var nobodysHash = []byte("$2a$10$z39LUjMA.G5OwZ48Uw.c5ekMZfbA0ZGZxGsHoUtD/1ThteVt0myNO")
+
+// SamePassword reports whether hash is that of a password. It does the same work where hash is none, or the password is too
+// long to be anybody's, and takes its turn as HashPassword does.
+func SamePassword(ctx context.Context, hash, plain string) (same bool, err error) {
+	fit := len(plain) <= maxPassword
+	if !fit {
+		plain = plain[:maxPassword]
+	}
+	against := []byte(hash)
+	if cost, err := bcrypt.Cost(against); err != nil || cost > maxCost {
+		against, fit = nobodysHash, false
+	}
+	err = hashingTurn(ctx, func() error {
+		same = bcrypt.CompareHashAndPassword(against, []byte(plain)) == nil && fit
+		return nil
+	})
+	return same, err
+}
+
+// maxCost bounds the work that an imported hash may ask for.
+const maxCost = 14
+
+func hashingTurn(ctx context.Context, f func() error) error {
+	select {
+	case hashing <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-hashing }()
+	return f()
+}
