@@ -14,16 +14,26 @@ func newDocSet(hits []hit) *docSet {
 	for _, h := range hits {
 		low, high = min(low, h.doc), max(high, h.doc)
 	}
-	s := &docSet{base: low, bits: make([]uint64, (high-low)/64+1)}
+	s := emptyDocSet(low, high)
 	for _, h := range hits {
-		s.bits[(h.doc-low)/64] |= 1 << ((h.doc - low) % 64)
+		s.add(h.doc)
 	}
 	return s
 }
 
-func (s *docSet) has(doc uint64) bool {
-	if doc < s.base || (doc-s.base)/64 >= uint64(len(s.bits)) {
-		return false
+// emptyDocSet returns a set that can hold the numbers from low to high.
+func emptyDocSet(low, high uint64) *docSet {
+	return &docSet{base: low, bits: make([]uint64, (high-low)/64+1)}
+}
+
+// add adds a document; a number outside the set's bounds is passed over.
+func (s *docSet) add(doc uint64) {
+	if i := (doc - s.base) / 64; i < uint64(len(s.bits)) {
+		s.bits[i] |= 1 << ((doc - s.base) % 64)
 	}
-	return s.bits[(doc-s.base)/64]&(1<<((doc-s.base)%64)) != 0
+}
+
+func (s *docSet) has(doc uint64) bool {
+	i := (doc - s.base) / 64 // numbers below the base wrap around to beyond the end
+	return i < uint64(len(s.bits)) && s.bits[i]&(1<<((doc-s.base)%64)) != 0
 }

@@ -55,13 +55,16 @@ func (s *Snapshot) querySlots(q *Query) []slot {
 
 // findAcross answers a query over several localizations: each is searched by itself, and what is found put in order together.
 func (s *Snapshot) findAcross(q *Query, slots []slot) Page {
+	all := s.finder(q, 0)
 	var hits []hit
 	for _, sl := range slots {
-		hits = append(hits, s.finder(q, sl).gather()...)
+		for _, h := range s.finder(q, sl).gather() {
+			h.loaded = 0 // in another finder
+			hits = append(hits, h)
+		}
 	}
-	b := s.bound.of(&q.Type.Schema)
-	s.sortHits(b, hits, q)
-	return Page{Rows: s.fetch(b, cut(hits, q.Offset, q.Limit)), Total: len(hits)}
+	all.sortHits(hits)
+	return Page{Rows: all.fetch(cut(hits, q.Offset, q.Limit)), Total: len(hits)}
 }
 
 // cut is the part of a list that a page shows.
@@ -76,10 +79,10 @@ func cut[T any](list []T, offset, limit int) []T {
 	return list
 }
 
-func (s *Snapshot) fetch(b *boundSchema, hits []hit) []Record {
+func (f *finder) fetch(hits []hit) []Record {
 	list := make([]Record, len(hits))
 	for i, h := range hits {
-		list[i] = s.row(b, h.slot, h.doc)
+		list[i] = f.record(h)
 	}
 	return list
 }
@@ -92,6 +95,7 @@ type finder struct {
 	slot    slot
 	conds   []cond // by conjunct
 	sources []*source
+	records []Record // those of hits that were read
 	planned bool
 	rows    int // of the slot; negative: not counted yet
 }
@@ -162,8 +166,8 @@ func (f *finder) page() Page {
 	if inOrder && order.attr.Type != contenttypes.ID && f.walkIsCheaper(total) {
 		return Page{Rows: f.walk(order, q.Offset, q.Limit, newDocSet(hits)), Total: total}
 	}
-	f.snap.sortHits(f.bound, hits, q)
-	return Page{Rows: f.snap.fetch(f.bound, cut(hits, q.Offset, q.Limit)), Total: total}
+	f.sortHits(hits)
+	return Page{Rows: f.fetch(cut(hits, q.Offset, q.Limit)), Total: total}
 }
 
 // order is the index that has the rows in the order asked for, if one has.
@@ -178,7 +182,7 @@ func (f *finder) order() (indexOrder, bool) {
 	}
 	o.space = f.space(o.attr)
 	b := rangeBuilder{space: o.space}
-	o.keyRange = keyRange{o.space, b.end()}
+	o.keyRange = keyRange{low: o.space, high: b.end()}
 	return o, true
 }
 
@@ -248,21 +252,11 @@ func (f *finder) gather() []hit {
 		return f.scan()
 	}
 	hits := f.list(src)
-	decided := map[int]bool{}
-	if src.exact && !slices.ContainsFunc(hits, func(h hit) bool { return h.unsure }) {
-		decided[src.conjunct] = true
-	}
+	decided := map[int]bool{src.conjunct: src.exact && !slices.ContainsFunc(hits, func(h hit) bool { return h.unsure })}
 	for _, other := range f.sources[1:] {
-		if other.load != nil || !other.exact || other.cost > len(hits)*rowCost {
-			continue
+		if len(hits) > 0 && other.cost <= len(hits)*rowCost {
+			hits = f.intersect(hits, other, decided)
 		}
-		listed := f.list(other)
-		if slices.ContainsFunc(listed, func(h hit) bool { return h.unsure }) {
-			continue
-		}
-		set := newDocSet(listed)
-		hits = slices.DeleteFunc(hits, func(h hit) bool { return !set.has(h.doc) })
-		decided[other.conjunct] = true
 	}
 	var rest allOf
 	for i, c := range f.conds {
@@ -273,9 +267,57 @@ func (f *finder) gather() []hit {
 	if len(rest) == 0 {
 		return hits
 	}
-	return slices.DeleteFunc(hits, func(h hit) bool {
-		return !rest.holds(f.snap, f.snap.row(f.bound, h.slot, h.doc))
-	})
+	return f.keep(hits, rest)
+}
+
+// intersect leaves out the hits that another source does not list, where that source lists exactly what meets its conjunct.
+func (f *finder) intersect(hits []hit, other *source, decided map[int]bool) []hit {
+	if other.load != nil || !other.exact {
+		return hits
+	}
+	low, high := hits[0].doc, hits[0].doc
+	for _, h := range hits {
+		low, high = min(low, h.doc), max(high, h.doc)
+	}
+	set, sure := emptyDocSet(low, high), true
+	f.eachEntry(other, func(h hit) { set.add(h.doc); sure = sure && !h.unsure })
+	if !sure {
+		return hits
+	}
+	decided[other.conjunct] = true
+	return slices.DeleteFunc(hits, func(h hit) bool { return !set.has(h.doc) })
+}
+
+// keep reads the rows of hits and leaves those that meet all conditions.
+func (f *finder) keep(hits []hit, conds allOf) []hit {
+	kept := hits[:0]
+	for _, h := range hits {
+		r := f.record(h)
+		if conds.holds(f.snap, r) {
+			kept = append(kept, f.load(h, r))
+		}
+	}
+	return kept
+}
+
+// maxLoaded bounds how many rows a finder keeps at hand.
+const maxLoaded = 4096
+
+// load remembers the row of a hit.
+func (f *finder) load(h hit, r Record) hit {
+	if h.loaded == 0 && len(f.records) < maxLoaded {
+		f.records = append(f.records, r)
+		h.loaded = int32(len(f.records))
+	}
+	return h
+}
+
+// record returns the row of a hit.
+func (f *finder) record(h hit) Record {
+	if h.loaded > 0 {
+		return f.records[h.loaded-1]
+	}
+	return f.snap.row(f.bound, h.slot, h.doc)
 }
 
 // list walks over a source.
@@ -283,23 +325,32 @@ func (f *finder) list(src *source) []hit {
 	if src.load != nil {
 		return src.load()
 	}
-	hits := make([]hit, 0, min(src.cost, 1<<16))
+	var hits []hit
+	if src.test == nil { // otherwise few of the entries may pass
+		hits = make([]hit, 0, min(src.cost, 1<<16))
+	}
+	f.eachEntry(src, func(h hit) { hits = append(hits, h) })
+	return hits
+}
+
+// eachEntry calls yield with the entries of a source that is in the index.
+func (f *finder) eachEntry(src *source, yield func(hit)) {
 	c := f.snap.take(index)
 	defer f.snap.give(index, c)
 	for _, r := range src.ranges {
 		f.snap.stats.seeks++
-		for k, v := c.Seek(r.low); k != nil && bytes.Compare(k, r.high) < 0; k, v = c.Next() {
-			f.snap.stats.entries++
+		f.snap.stats.entries += uint64(r.entries)
+		k, v := c.Seek(r.low)
+		for range r.entries {
 			ord := k[spaceLen : len(k)-8]
 			unsure := isCut(ord)
-			if src.test != nil && !unsure && !src.test(orderedText(ord)) {
-				continue
+			if src.test == nil || unsure || src.test(orderedText(ord)) {
+				unsure = unsure && (src.test != nil || !src.exact)
+				yield(hit{id: be.Uint64(k[len(k)-8:]), doc: be.Uint64(v), slot: f.slot, unsure: unsure})
 			}
-			unsure = unsure && (src.test != nil || !src.exact)
-			hits = append(hits, hit{id: be.Uint64(k[len(k)-8:]), doc: be.Uint64(v), slot: f.slot, unsure: unsure})
+			k, v = c.Next()
 		}
 	}
-	return hits
 }
 
 // scan reads all rows of the slot.
@@ -325,16 +376,22 @@ func (s *Snapshot) Matches(r Record, f Filter, status Status) bool {
 	return compile(f, status, false).holds(s, r)
 }
 
-// FindRelated filters, sorts and cuts what Related shows. q.Type, q.Status and q.Locales are not looked at.
+// FindRelated filters, sorts and cuts what Related shows, or the items of a component. q.Type, q.Status and q.Locales are not
+// looked at.
 func (s *Snapshot) FindRelated(r Record, a *contenttypes.Attribute, status Status, q *Query) (Page, error) {
 	match := compile(q.Filter, status, false)
 	var list []Record
-	s.Related(r, a, status, func(target Record) bool {
+	visit := func(target Record) bool {
 		if match.holds(s, target) {
 			list = append(list, target)
 		}
 		return true
-	})
+	}
+	if a.IsRelation() {
+		s.Related(r, a, status, visit)
+	} else {
+		r.Each(a, visit)
+	}
 	total := len(list)
 	if len(q.Sort) > 0 {
 		s.sortRecords(list, q.Sort, status)

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,6 +16,11 @@ func equalFold(text []byte, folded string) bool {
 }
 
 func isASCII(b []byte) bool {
+	for ; len(b) >= 8; b = b[8:] {
+		if be.Uint64(b)&0x8080808080808080 != 0 {
+			return false
+		}
+	}
 	for _, c := range b {
 		if c >= utf8.RuneSelf {
 			return false
@@ -34,52 +38,33 @@ func containsFold(needle string) func(text []byte) bool {
 	if !isASCII([]byte(folded)) {
 		return func(text []byte) bool { return strings.Contains(fold(string(text)), folded) }
 	}
-	lower, upper := folded[0], upperASCII(folded[0])
+	first := folded[0]
 	return func(text []byte) bool {
-		if !isASCII(text) {
-			return strings.Contains(fold(string(text)), folded)
-		}
-		for len(text) >= len(folded) {
-			i := indexEither(text[:len(text)-len(folded)+1], lower, upper)
-			if i < 0 {
-				return false
-			}
-			if matchesFold(text[i:], folded) {
+		for i := 0; i+len(folded) <= len(text); i++ {
+			if lowerASCII[text[i]] == first && matchesFold(text[i:], folded) {
 				return true
 			}
-			text = text[i+1:]
 		}
-		return false
+		// Letters beyond ASCII can have one of its letters as their lower case (the Kelvin sign).
+		return !isASCII(text) && strings.Contains(fold(string(text)), folded)
 	}
 }
 
-func indexEither(text []byte, a, b byte) int {
-	if a == b {
-		return bytes.IndexByte(text, a)
-	}
-	for i, c := range text {
-		if c == a || c == b {
-			return i
+// lowerASCII is the lower case of each byte that is an ASCII letter, and every other byte itself.
+var lowerASCII = func() (t [256]byte) {
+	for i := range t {
+		t[i] = byte(i)
+		if 'A' <= i && i <= 'Z' {
+			t[i] += 'a' - 'A'
 		}
 	}
-	return -1
-}
-
-func upperASCII(c byte) byte {
-	if 'a' <= c && c <= 'z' {
-		return c - 'a' + 'A'
-	}
-	return c
-}
+	return t
+}()
 
 // matchesFold reports whether text begins with an ASCII text in lower case, ignoring case.
 func matchesFold(text []byte, folded string) bool {
 	for i := range len(folded) {
-		c := text[i]
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		if c != folded[i] {
+		if lowerASCII[text[i]] != folded[i] {
 			return false
 		}
 	}

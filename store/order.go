@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"unicode/utf8"
@@ -114,10 +115,8 @@ func isCut(ord []byte) bool {
 // orderedText gives back the text of an encoded whole text, which is a part of ord unless it holds zero bytes.
 func orderedText(ord []byte) []byte {
 	body := ord[1 : len(ord)-2]
-	for i := 0; i < len(body); i++ {
-		if body[i] == 0 {
-			return unescapeZeros(body)
-		}
+	if bytes.IndexByte(body, 0) >= 0 {
+		return unescapeZeros(body)
 	}
 	return body
 }
@@ -212,10 +211,8 @@ func unquote(raw []byte) []byte {
 		return raw
 	}
 	body := raw[1 : len(raw)-1]
-	for _, c := range body {
-		if c == '\\' {
-			return unescape(body)
-		}
+	if bytes.IndexByte(body, '\\') >= 0 {
+		return unescape(body)
 	}
 	return body
 }

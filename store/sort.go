@@ -9,14 +9,15 @@ import (
 )
 
 // sortHits puts rows into the order of a query, ties by id. It reads them only where a key is needed for it.
-func (s *Snapshot) sortHits(b *boundSchema, hits []hit, q *Query) {
+func (f *finder) sortHits(hits []hit) {
+	q := f.query
 	if len(q.Sort) == 0 {
 		slices.SortFunc(hits, func(x, y hit) int { return cmp.Compare(x.id, y.id) })
 		return
 	}
 	keyed := make([]keyedHit, len(hits))
 	for i, h := range hits {
-		keyed[i] = keyedHit{h, s.sortKeys(s.row(b, h.slot, h.doc), q.Sort, q.Status)}
+		keyed[i] = keyedHit{h, f.snap.sortKeys(f.record(h), q.Sort, q.Status)}
 	}
 	slices.SortFunc(keyed, func(x, y keyedHit) int {
 		if c := compareKeys(x.keys, y.keys, q.Sort); c != 0 {
@@ -34,7 +35,7 @@ type keyedHit struct {
 	keys [][]byte
 }
 
-// sortRecords is sortHits for rows at hand; ties keep their order.
+// sortRecords is sortHits for records at hand; ties keep their order.
 func (s *Snapshot) sortRecords(list []Record, keys []SortKey, status Status) {
 	type keyed struct {
 		Record

@@ -20,11 +20,15 @@ type source struct {
 }
 
 // keyRange is low ≤ key < high.
-type keyRange struct{ low, high []byte }
+type keyRange struct {
+	low, high []byte
+	entries   int // how many there are, once counted
+}
 
-// A hit is a row found and not read.
+// A hit is a row found, and read where loaded says so.
 type hit struct {
 	id, doc uint64
+	loaded  int32 // one more than its place among the finder's records, 0 when it was not read
 	slot    slot
 	unsure  bool // the source could not decide; the row must be asked
 }
@@ -58,8 +62,9 @@ func (f *finder) source(i int, c Filter) *source {
 		return nil
 	}
 	src.conjunct = i
-	for _, r := range src.ranges {
-		src.cost += f.snap.countRange(r)
+	for i := range src.ranges {
+		src.ranges[i].entries = f.snap.countRange(src.ranges[i])
+		src.cost += src.ranges[i].entries
 	}
 	return src
 }
@@ -111,20 +116,20 @@ type rangeBuilder struct {
 func (b *rangeBuilder) end() []byte { return append(slices.Clone(b.space), spaceEnd...) }
 
 func (b *rangeBuilder) values() keyRange {
-	return keyRange{append(slices.Clone(b.space), ordValue), b.end()}
+	return keyRange{low: append(slices.Clone(b.space), ordValue), high: b.end()}
 }
 
 // bounds returns the range of the entries that equal v. cut says that it holds others too.
 func (b *rangeBuilder) bounds(v any) (r keyRange, cut, ok bool) {
 	key, ok := appendOrderedValue(slices.Clone(b.space), b.typ, v)
-	return keyRange{key, successor(key)}, isCut(key[spaceLen:]), ok
+	return keyRange{low: key, high: successor(key)}, isCut(key[spaceLen:]), ok
 }
 
 // add reports whether the comparison can be put as ranges.
 func (b *rangeBuilder) add(c Compare) bool {
 	if c.Op == Null || c.Op == Eq && len(c.Values) == 1 && c.Values[0] == nil {
 		null := append(slices.Clone(b.space), ordNull)
-		b.ranges, b.sorted = []keyRange{{null, successor(null)}}, true
+		b.ranges, b.sorted = []keyRange{{low: null, high: successor(null)}}, true
 		return true
 	}
 	if c.Op == NotNull {
@@ -168,7 +173,7 @@ func (b *rangeBuilder) prefix(text string) bool {
 	}
 	key := appendText(append(slices.Clone(b.space), ordValue), []byte(text))
 	key = key[:len(key)-2]
-	b.ranges = []keyRange{{key, successor(key)}}
+	b.ranges = []keyRange{{low: key, high: successor(key)}}
 	return true
 }
 
@@ -222,7 +227,7 @@ func (b *rangeBuilder) between(low, high any) bool {
 	l, cutLow, ok := b.bounds(low)
 	h, cutHigh, ok2 := b.bounds(high)
 	b.exact = !cutLow && !cutHigh
-	b.ranges = []keyRange{{l.low, h.high}}
+	b.ranges = []keyRange{{low: l.low, high: h.high}}
 	return ok && ok2
 }
 
@@ -237,7 +242,7 @@ func (f *finder) idSource(c Compare) *source {
 	case Null:
 		return src
 	case NotNull:
-		src.ranges = []keyRange{{key(0), key(math.Inf(1))}}
+		src.ranges = []keyRange{{low: key(0), high: key(math.Inf(1))}}
 		return src
 	}
 	for _, v := range c.Values {
@@ -245,13 +250,13 @@ func (f *finder) idSource(c Compare) *source {
 		if !ok {
 			return nil
 		}
-		r := keyRange{key(0), key(math.Inf(1))}
+		r := keyRange{low: key(0), high: key(math.Inf(1))}
 		switch c.Op {
 		case Eq, In:
 			if id != math.Trunc(id) {
 				continue
 			}
-			r = keyRange{key(id), key(id + 1)}
+			r = keyRange{low: key(id), high: key(id + 1)}
 		case Lt:
 			r.high = key(math.Ceil(id))
 		case Lte:
@@ -295,7 +300,7 @@ func (f *finder) appendDoc(hits []hit, doc uint64) []hit {
 	if !r.Exists() {
 		return hits
 	}
-	return append(hits, hit{id: r.ID(), doc: doc, slot: f.slot})
+	return append(hits, f.load(hit{id: r.ID(), doc: doc, slot: f.slot}, r))
 }
 
 // maxDriven is how many targets a relation may lead back from; beyond, it is tested row by row.

@@ -22,9 +22,9 @@ type indexWalk struct {
 // value is the part of an index key that is the encoded value.
 func value(key []byte) []byte { return key[spaceLen : len(key)-8] }
 
-func (w *indexWalk) within(key []byte) bool {
-	return key != nil && bytes.Compare(key, w.high) < 0 && bytes.Compare(key, w.low) >= 0
-}
+// below and above say whether a key that came up or down is still in the range.
+func (w *indexWalk) below(key []byte) bool { return key != nil && bytes.Compare(key, w.high) < 0 }
+func (w *indexWalk) above(key []byte) bool { return key != nil && bytes.Compare(key, w.low) >= 0 }
 
 // group is the key prefix of all entries with the value of key. Each id is a value of its own.
 func (w *indexWalk) group(key []byte) []byte {
@@ -40,7 +40,7 @@ func (w *indexWalk) ascend(skip int) {
 	k, v := w.cursor.Seek(w.low)
 	if skip > 0 {
 		first := s.rank(w.low)
-		if k, v = s.kth(w.cursor, w.space, first+skip); !w.within(k) {
+		if k, v = s.kth(w.cursor, w.space, first+skip); !w.below(k) {
 			return
 		}
 		skip = 0
@@ -50,7 +50,7 @@ func (w *indexWalk) ascend(skip int) {
 			k, v = w.cursor.Seek(begin)
 		}
 	}
-	for w.within(k) {
+	for w.below(k) {
 		if isCut(value(k)) {
 			g := slices.Clone(w.group(k))
 			if !w.sorted(g, skip) {
@@ -84,9 +84,10 @@ func (w *indexWalk) descend(skip int) {
 		return
 	}
 	k, v := w.before(begin)
-	for w.within(k) {
-		one, ownDoc := slices.Clone(k), be.Uint64(v)
-		g := w.group(one)
+	var one []byte
+	for w.above(k) {
+		one = append(one[:0], k...)
+		ownDoc, g := be.Uint64(v), w.group(one)
 		k, v = w.cursor.Prev()
 		s.stats.entries++
 		if !isCut(value(one)) && (k == nil || !bytes.HasPrefix(k, g)) {
