@@ -244,6 +244,9 @@ func (f *finder) idSource(c Compare) *source {
 	case NotNull:
 		src.ranges = []keyRange{{low: key(0), high: key(math.Inf(1))}}
 		return src
+	case Eq, In, Lt, Lte, Gt, Gte:
+	default:
+		return nil
 	}
 	for _, v := range c.Values {
 		id, ok := v.(float64)
@@ -265,8 +268,6 @@ func (f *finder) idSource(c Compare) *source {
 			r.low = key(math.Floor(id) + 1)
 		case Gte:
 			r.low = key(math.Ceil(id))
-		default:
-			return nil
 		}
 		src.ranges = append(src.ranges, r)
 	}
