@@ -32,6 +32,7 @@ var (
 	keyCatalog   = []byte("catalog")
 	keyLocales   = []byte("locales")
 	keyFormat    = []byte("format")
+	keyPending   = []byte("pending")
 	keySequence  = []byte("sequence")
 	keyDocs      = []byte("docs")
 	keyItems     = []byte("items")

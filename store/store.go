@@ -59,15 +59,20 @@ type Store struct {
 type Options struct {
 	// LockTimeout is how long Open waits for another process to let go of the file.
 	LockTimeout time.Duration
-	// Progress, when set, is told what a start that rebuilds something does, and how far it is.
+	// Progress, when set, is told what a start that converts content does, and how far it is.
 	Progress func(what string, done, total int)
+	// DefaultLocale is what content becomes when its type becomes localized; "" is en.
+	DefaultLocale string
+
+	hooks *conversionHooks
 }
 
 // mapSize is how much address space is reserved for the file, so that a growing file seldom needs a new mapping, for which
 // all readers would have to end. It costs no memory.
 const mapSize = 1 << 30
 
-// Open opens the store file at path for a model, and makes it when there is none.
+// Open opens the store file at path for a model, and makes it when there is none. Content that was written under other
+// definitions is converted first; where that would lose any of it, Open changes nothing and returns a *DefinitionError.
 func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := create(path); err != nil {
@@ -141,31 +146,6 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
-}
-
-// load reads the catalog and brings it in step with the model.
-func (s *Store) load(model *contenttypes.Model, opts Options) error {
-	return s.db.Update(func(tx *bolt.Tx) error {
-		meta := tx.Bucket(bucketMeta)
-		if meta == nil {
-			return fmt.Errorf("open store %s: this is no Lectern store", s.path)
-		}
-		if f := getNumber(meta, keyFormat); f != formatNumber {
-			return fmt.Errorf("open store %s: format %d, this version of Lectern reads format %d", s.path, f, formatNumber)
-		}
-		cat, loc, err := loadCatalog(tx)
-		if err != nil {
-			return err
-		}
-		bound, err := bind(model, cat)
-		if err != nil {
-			return err
-		}
-		s.catalog, s.bound = cat, bound
-		s.locales.current.Store(loc)
-		s.locales.persisted = len(loc.codes) - 1
-		return saveCatalog(tx, cat)
-	})
 }
 
 // Close ends the writer after the writes that wait, waits for readers, and closes the file. Later calls return nil.

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"slices"
+
+	"lectern/contenttypes"
+)
+
+// dropIndexStep removes the entries of one attribute in all slots, with their counts.
+type dropIndexStep struct {
+	Schema uint16 `json:"schema"`
+	Field  uint16 `json:"field"`
+	Name   string `json:"name"` // for progress
+}
+
+func (d *dropIndexStep) kind() string { return "dropIndex" }
+func (d *dropIndexStep) what() string { return "removing the index of " + d.Name }
+
+func (d *dropIndexStep) run(c *chunk) (bool, error) {
+	prefix := be.AppendUint16(be.AppendUint16(nil, d.Schema), d.Field)
+	for _, n := range []bucket{index, runs, groups} {
+		removed, last, err := c.deletePrefix(n, prefix)
+		if n == index {
+			c.at.Done += removed
+		}
+		if err != nil || !last {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// deletePrefix removes keys that begin with prefix, so many as a transaction should, and reports whether these were all.
+func (c *chunk) deletePrefix(n bucket, prefix []byte) (removed int, last bool, err error) {
+	at := c.at.After
+	c.at.After = nil // from the beginning: those before are gone
+	keys, last := c.keys(n, prefix, 4*c.limit())
+	c.at.After = at
+	for _, k := range keys {
+		if err := c.bucket(n).Delete(k); err != nil {
+			return 0, false, err
+		}
+	}
+	return len(keys), last, nil
+}
+
+// buildIndexStep makes the indexes of a type that are not complete: an entry for each row, null ones included, since queries
+// rely on finding every row in each index.
+type buildIndexStep struct {
+	Type string `json:"type"`
+}
+
+func (s *buildIndexStep) kind() string { return "buildIndex" }
+func (s *buildIndexStep) what() string { return "indexing " + s.Type }
+
+func (s *buildIndexStep) run(c *chunk) (bool, error) {
+	t, err := c.typ(s.Type)
+	if err != nil {
+		return false, err
+	}
+	b, e := c.bound.of(&t.Schema), c.conversion.catalog.Schemas[s.Type]
+	missing := slices.DeleteFunc(slices.Clone(t.Attributes), func(a *contenttypes.Attribute) bool {
+		return !hasIndex(a) || slices.Contains(e.Indexed, b.fields[a.Index])
+	})
+	done, err := c.eachRow(t, func(r Record) error {
+		for _, a := range missing {
+			c.indexer.add(indexKey(b, a, r), r.doc)
+		}
+		return nil
+	})
+	if done {
+		for _, a := range missing {
+			e.Indexed = append(e.Indexed, b.fields[a.Index])
+		}
+		slices.Sort(e.Indexed)
+		c.conversion.dirty = true
+	}
+	return done, err
+}

@@ -1,0 +1,317 @@
+package store
+
+import (
+	"bytes"
+	"strconv"
+
+	"lectern/contenttypes"
+)
+
+// setSystem sets a system attribute of a row that is to be written, if its type has it.
+func setSystem(r *Row, name string, value []byte) {
+	if a := r.Type.Attribute(name); a != nil && a.System && a.IsStored() {
+		r.Values[a.Index].JSON = value
+	}
+}
+
+// forgetItems removes the links of components, and of those inside them.
+func (tx *Tx) forgetItems(items []*Item) error {
+	for _, item := range items {
+		ref := Ref{Type: item.Component.UID, Doc: item.ID}
+		for i, a := range item.Component.Attributes {
+			if a.IsRelation() && !a.Mapped {
+				if err := tx.cutLinks(tx.linksOf(a, fromSide, ref)); err != nil {
+					return err
+				}
+			}
+			if err := tx.forgetItems(item.Values[i].Items); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forgetValues removes the links of all components in a row.
+func (tx *Tx) forgetValues(values []Value) error {
+	for _, v := range values {
+		if err := tx.forgetItems(v.Items); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveLocaleStep moves the rows of a type from one locale to another; "" is that of types without locales.
+type moveLocaleStep struct {
+	Type string `json:"type"`
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+func (s *moveLocaleStep) kind() string { return "moveLocale" }
+func (s *moveLocaleStep) what() string {
+	if s.To == "" {
+		return "taking the locale from " + s.Type
+	}
+	return "moving " + s.Type + " to locale " + s.To
+}
+
+func (s *moveLocaleStep) run(c *chunk) (bool, error) {
+	t, err := c.typ(s.Type)
+	if err != nil {
+		return false, err
+	}
+	from, err := c.useLocale(s.From)
+	if err != nil {
+		return false, err
+	}
+	return c.eachRow(t, func(r Record) error {
+		if r.slot.locale() != from {
+			return nil
+		}
+		row := r.Decode()
+		row.Locale = s.To
+		if s.To != "" {
+			setSystem(row, "locale", quote(s.To))
+		}
+		if err := c.removeRow(r); err != nil {
+			return err
+		}
+		return c.putRow(row)
+	})
+}
+
+// addDraftsStep gives each published version of a type that has drafts now a draft like it. What a component of the published
+// version is linked to in the draft plane becomes that of its likeness.
+type addDraftsStep struct {
+	Type string `json:"type"`
+}
+
+func (s *addDraftsStep) kind() string { return "addDrafts" }
+func (s *addDraftsStep) what() string { return "making drafts of " + s.Type }
+
+func (s *addDraftsStep) run(c *chunk) (bool, error) {
+	t, err := c.typ(s.Type)
+	if err != nil {
+		return false, err
+	}
+	b := c.bound.of(&t.Schema)
+	return c.eachRow(t, func(r Record) error {
+		if r.Status() == Draft || c.row(b, makeSlot(r.slot.locale(), Draft), r.doc).Exists() {
+			return nil
+		}
+		row := r.Decode()
+		row.Status = Draft
+		setSystem(row, "id", strconv.AppendUint(nil, c.NewRowID(t), 10))
+		setSystem(row, "publishedAt", nil)
+		err := c.renumber(row.Values, func(a *contenttypes.Attribute, from, to Ref) error {
+			for _, l := range c.linksFrom(a, Draft, from) {
+				moved := l
+				moved.From = to
+				if err := c.deleteLink(l); err != nil {
+					return err
+				}
+				if err := c.putLink(moved); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return c.putRow(row)
+	})
+}
+
+// renumber gives all components among values new ids. links is called for what each of them may be linked by.
+func (tx *Tx) renumber(values []Value, links func(a *contenttypes.Attribute, from, to Ref) error) error {
+	for _, v := range values {
+		for _, item := range v.Items {
+			from := Ref{Type: item.Component.UID, Doc: item.ID}
+			item.ID = tx.NewComponentID()
+			to := Ref{Type: item.Component.UID, Doc: item.ID}
+			for _, a := range item.Component.Attributes {
+				if a.IsRelation() && !a.Mapped {
+					if err := links(a, from, to); err != nil {
+						return err
+					}
+				}
+			}
+			if err := tx.renumber(item.Values, links); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dropDraftsStep removes the drafts of a type that still has them: what is published stays, and is what requests for drafts
+// see from then on. It runs when no draft holds anything else, or after those were given up.
+type dropDraftsStep struct {
+	Type string `json:"type"`
+}
+
+func (s *dropDraftsStep) kind() string { return "dropDrafts" }
+func (s *dropDraftsStep) what() string { return "removing the drafts of " + s.Type }
+
+func (s *dropDraftsStep) run(c *chunk) (bool, error) {
+	t, err := c.typ(s.Type)
+	if err != nil {
+		return false, err
+	}
+	return c.eachRow(t, func(r Record) error {
+		row := r.Decode()
+		if r.Status() == Published {
+			return c.unplaneValues(row.Values)
+		}
+		if err := c.forgetValues(row.Values); err != nil {
+			return err
+		}
+		return c.removeRow(r)
+	})
+}
+
+// unplaneValues copies the links of all components among values from the published plane to the draft plane: a row of a type
+// without drafts is seen in both.
+func (tx *Tx) unplaneValues(values []Value) error {
+	for _, v := range values {
+		for _, item := range v.Items {
+			ref := Ref{Type: item.Component.UID, Doc: item.ID}
+			for _, a := range item.Component.Attributes {
+				if a.IsRelation() && !a.Mapped {
+					if err := tx.copyLinks(a, Published, ref, Draft, ref, nil); err != nil {
+						return err
+					}
+				}
+			}
+			if err := tx.unplaneValues(item.Values); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pruneStep removes versions of a type, with the links of what is left without any.
+type pruneStep struct {
+	Type string    `json:"type"`
+	Rule pruneRule `json:"rule"`
+	// Locale or document that the rule is about.
+	Locale   string `json:"locale,omitempty"`
+	Document uint64 `json:"document,omitempty"`
+}
+
+type pruneRule string
+
+const (
+	pruneAll            pruneRule = "all"
+	pruneNeverPublished pruneRule = "neverPublished" // drafts without a published version in their locale
+	pruneLocale         pruneRule = "locale"         // those in Locale
+	pruneOtherLocales   pruneRule = "otherLocales"   // those not in Locale
+	pruneOtherDocuments pruneRule = "otherDocuments" // those not of Document
+)
+
+func (s *pruneStep) kind() string { return "prune" }
+func (s *pruneStep) what() string { return "removing versions of " + s.Type }
+
+func (s *pruneStep) run(c *chunk) (bool, error) {
+	t, err := c.typ(s.Type)
+	if err != nil {
+		return false, err
+	}
+	b := c.bound.of(&t.Schema)
+	owning := owningAttributes(c.bound.model, t)
+	return c.eachRow(t, func(r Record) error {
+		if !s.goes(c, b, r) {
+			return nil
+		}
+		ref, other := r.Ref(), makeSlot(r.slot.locale(), 1-r.Status())
+		documentID := bytes.Clone(unquote(r.JSON(b.system.documentID)))
+		if err := c.forgetValues(r.Decode().Values); err != nil {
+			return err
+		}
+		if err := c.removeRow(r); err != nil {
+			return err
+		}
+		removed := &c.conversion.pending.Removed
+		removed.Versions++
+		if c.document(b, string(documentID)) == nil {
+			removed.Documents++
+		}
+		if c.row(b, other, ref.Doc).Exists() {
+			return nil
+		}
+		return c.forgetDocument(t, owning, ref)
+	})
+}
+
+// goes reports whether a version is one that the rule removes.
+func (s *pruneStep) goes(c *chunk, b *boundSchema, r Record) bool {
+	switch s.Rule {
+	case pruneAll:
+		return true
+	case pruneNeverPublished:
+		return r.Status() == Draft && !c.row(b, makeSlot(r.slot.locale(), Published), r.doc).Exists()
+	case pruneLocale:
+		return r.Locale() == s.Locale
+	case pruneOtherLocales:
+		return r.Locale() != s.Locale
+	case pruneOtherDocuments:
+		return r.doc != s.Document
+	}
+	return false
+}
+
+// forgetDocument removes the links of a document in a localization, at whichever end it is.
+func (tx *Tx) forgetDocument(t *contenttypes.ContentType, owning []*contenttypes.Attribute, ref Ref) error {
+	for _, a := range t.Attributes {
+		if a.IsRelation() && !a.System && !a.Mapped {
+			if err := tx.cutLinks(tx.linksOf(a, fromSide, ref)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, a := range owning {
+		if err := tx.cutLinks(tx.linksOf(a, toSide, ref)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owningAttributes lists the attributes whose links may point at documents of a type.
+func owningAttributes(m *contenttypes.Model, t *contenttypes.ContentType) (list []*contenttypes.Attribute) {
+	eachSchema(m, func(s *contenttypes.Schema) {
+		for _, a := range s.Attributes {
+			if a.IsRelation() && !a.System && !a.Mapped && (a.Target == nil || a.Target == t) {
+				list = append(list, a)
+			}
+		}
+	})
+	return list
+}
+
+// eachSchema calls f with all types and components of a model.
+func eachSchema(m *contenttypes.Model, f func(*contenttypes.Schema)) {
+	for _, t := range m.Types {
+		f(&t.Schema)
+	}
+	for _, c := range m.Components {
+		f(&c.Schema)
+	}
+}
+
+// removeRow removes a version from rows, indexes and the list of its document's versions.
+func (tx *Tx) removeRow(r Record) error {
+	b := r.table.bound
+	id := bytes.Clone(unquote(r.JSON(b.system.documentID)))
+	tx.reindex(b, r, Record{})
+	if err := tx.removeVersion(b, id, r.slot); err != nil {
+		return err
+	}
+	tx.revisions[b.number] = tx.sequence
+	tx.lastRow = nil
+	return tx.bucket(rows).Delete(appendRowKey(nil, b.number, r.slot, r.doc))
+}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+
+	"lectern/contenttypes"
+)
+
+// shareStep gives all localizations of a document the value that one of them has.
+type shareStep struct {
+	Type   string `json:"type"`
+	Attr   string `json:"attr"`
+	Locale string `json:"locale"` // whose value; documents that have none in it go by their first locale
+}
+
+func (s *shareStep) kind() string { return "share" }
+func (s *shareStep) what() string { return "sharing " + s.Type + "." + s.Attr }
+
+func (s *shareStep) run(c *chunk) (bool, error) {
+	t, err := c.typ(s.Type)
+	if err != nil {
+		return false, err
+	}
+	a, err := c.attribute(s.Type, s.Attr)
+	if err != nil {
+		return false, err
+	}
+	first := c.numberOf(s.Locale)
+	return c.eachRow(t, func(r Record) error {
+		source := c.sharing(r, first)
+		if c.same(a, source, r) {
+			return nil
+		}
+		c.conversion.pending.Removed.Values++
+		return c.share(a, source, r)
+	})
+}
+
+// numberOf is the number of a locale code, 0 for one that nothing has.
+func (s *Snapshot) numberOf(locale string) uint16 {
+	return s.store.locales.current.Load().numbers[locale]
+}
+
+// sharing is the localization whose value goes for all of a document: the one in the first locale or, without, that with the
+// least number.
+func (s *Snapshot) sharing(r Record, first uint16) Record {
+	b := r.table.bound
+	if source := s.row(b, makeSlot(first, r.Status()), r.doc); first > 0 && source.Exists() {
+		return source
+	}
+	for l := uint16(1); l < r.slot.locale(); l++ {
+		if source := s.row(b, makeSlot(l, r.Status()), r.doc); source.Exists() {
+			return source
+		}
+	}
+	return r
+}
+
+// share copies the value of an attribute from one localization to another.
+func (c *chunk) share(a *contenttypes.Attribute, from, to Record) error {
+	planes := planesOf(a, to)
+	if a.IsRelation() {
+		for _, plane := range planes {
+			if err := c.copyLinks(a, plane, from.Ref(), plane, to.Ref(), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	row, value := to.Decode(), from.Decode().Values[a.Index]
+	if err := c.forgetItems(row.Values[a.Index].Items); err != nil {
+		return err
+	}
+	row.Values[a.Index] = value
+	err := c.renumber([]Value{value}, func(a *contenttypes.Attribute, old, new Ref) error {
+		for _, plane := range planes {
+			err := c.copyLinks(a, plane, old, plane, new, func(target Ref) Ref {
+				if target.Locale != "" {
+					target.Locale = row.Locale
+				}
+				return target
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.putRow(row)
+}
+
+// planesOf are the planes in which a version has links: those of an attribute of its own, or of its components.
+func planesOf(a *contenttypes.Attribute, r Record) []Status {
+	switch {
+	case a.IsRelation() && !Planed(a):
+		return []Status{Published}
+	case r.Type().DraftAndPublish:
+		return []Status{r.Status()}
+	}
+	return []Status{Published, Draft}
+}
+
+// same reports whether two versions of a document hold the same under an attribute, the ids of components apart, each with its
+// links in its own plane.
+func (s *Snapshot) same(a *contenttypes.Attribute, x, y Record) bool {
+	if x.slot == y.slot {
+		return true
+	}
+	if !a.IsRelation() {
+		px, py := planesOf(a, x), planesOf(a, y)
+		return s.sameStored(a, x, y, px[0], py[0])
+	}
+	return s.sameLinks(a, x, y, planesOf(a, x)[0], planesOf(a, y)[0])
+}
+
+func (s *Snapshot) sameStored(a *contenttypes.Attribute, x, y Record, planeX, planeY Status) bool {
+	if a.IsScalar() {
+		return bytes.Equal(x.JSON(a), y.JSON(a))
+	}
+	var items []Record
+	y.Each(a, func(item Record) bool { items = append(items, item); return true })
+	same := true
+	x.Each(a, func(item Record) bool {
+		same = len(items) > 0 && s.sameItem(item, items[0], planeX, planeY)
+		if same {
+			items = items[1:]
+		}
+		return same
+	})
+	return same && len(items) == 0
+}
+
+func (s *Snapshot) sameItem(x, y Record, planeX, planeY Status) bool {
+	if x.Component() != y.Component() {
+		return false
+	}
+	return !slices.ContainsFunc(x.Component().Attributes, func(a *contenttypes.Attribute) bool {
+		switch {
+		case a.Type == contenttypes.ID || a.Mapped:
+			return false
+		case a.IsRelation():
+			return !s.sameLinks(a, x, y, planeX, planeY)
+		}
+		return !s.sameStored(a, x, y, planeX, planeY)
+	})
+}
+
+// sameLinks reports whether two versions are linked to the same documents, in whatever locale, in the same order.
+func (s *Snapshot) sameLinks(a *contenttypes.Attribute, x, y Record, planeX, planeY Status) bool {
+	owning, sd := a, fromSide
+	if a.Mapped {
+		owning, sd = a.Inverse, toSide
+	}
+	list := func(r Record, plane Status) (refs []ref) {
+		s.eachLink(owning, sd, plane, r.ref(), func(other ref, _, _ uint64) bool {
+			other.locale = 0
+			refs = append(refs, other)
+			return true
+		})
+		return refs
+	}
+	return slices.Equal(list(x, planeX), list(y, planeY))
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+
+	"lectern/contenttypes"
+)
+
+// A DefinitionError says that definitions changed in a way that content written under the former ones would not survive. The
+// store was not opened and nothing in it was changed.
+type DefinitionError struct {
+	Refusals []Refusal
+	// Command is how the calls begin; empty stands for "lectern migrate DIR". The store does not know the project.
+	Command string
+}
+
+// A Refusal is one such change.
+type Refusal struct {
+	Problem string      // what changed, and how much content it concerns
+	Calls   []Migration // each of them settles it, on purpose; none: only taking the change back does
+}
+
+// Error lists all refusals, each in a line, and below it the calls that settle it.
+func (e *DefinitionError) Error() string {
+	command := e.Command
+	if command == "" {
+		command = "lectern migrate DIR"
+	}
+	var b strings.Builder
+	b.WriteString("the definitions changed in a way that would lose content; take the changes back, or say for each what is to become of it:")
+	for _, r := range e.Refusals {
+		b.WriteString("\n" + r.Problem)
+		for _, call := range r.Calls {
+			b.WriteString("\n    " + command + " " + call.String())
+		}
+	}
+	return b.String()
+}
+
+// load reads the catalog and brings the content in step with the model. Where no definition has changed it reads nothing else
+// and writes nothing.
+func (s *Store) load(model *contenttypes.Model, opts Options) error {
+	c, err := s.loadConversion(opts)
+	if err != nil {
+		return err
+	}
+	if err := c.run(); err != nil {
+		return fmt.Errorf("go on converting %s: %w", s.path, err)
+	}
+	if changed(model, c.catalog) {
+		c.pending = pending{}
+		if c.pending.Steps, err = s.plan(model, c.catalog, opts); err != nil {
+			return err
+		}
+		if err := c.run(); err != nil {
+			return fmt.Errorf("convert %s: %w", s.path, err)
+		}
+	}
+	bound, err := bind(model, c.catalog)
+	if err != nil {
+		return err
+	}
+	s.catalog, s.bound = c.catalog, bound
+	return nil
+}
+
+// loadConversion reads what the file says of definitions, and what is left of a conversion that was interrupted.
+func (s *Store) loadConversion(opts Options) (*conversion, error) {
+	c := &conversion{store: s, progress: opts.Progress, hooks: opts.hooks}
+	err := s.db.View(func(tx *bolt.Tx) error {
+		meta := tx.Bucket(bucketMeta)
+		if meta == nil {
+			return fmt.Errorf("open store %s: this is no Lectern store", s.path)
+		}
+		if f := getNumber(meta, keyFormat); f != formatNumber {
+			return fmt.Errorf("open store %s: format %d, this version of Lectern reads format %d", s.path, f, formatNumber)
+		}
+		cat, loc, err := loadCatalog(tx)
+		if err != nil {
+			return err
+		}
+		c.catalog = cat
+		s.locales.current.Store(loc)
+		s.locales.persisted = len(loc.codes) - 1
+		c.pending, err = loadPending(tx)
+		return err
+	})
+	return c, err
+}
+
+// changed reports whether a model has other definitions than a catalog. Built-in types that are switched off are no change.
+func changed(model *contenttypes.Model, cat *catalog) bool {
+	same := 0
+	differs := func(uid string, definition []byte) bool {
+		e := cat.Schemas[uid]
+		same++
+		return e == nil || !bytes.Equal(e.Definition, definition)
+	}
+	for _, t := range model.Types {
+		if differs(t.UID, t.Definition()) {
+			return true
+		}
+	}
+	for _, c := range model.Components {
+		if differs(c.UID, c.Definition()) {
+			return true
+		}
+	}
+	for uid, e := range cat.Schemas {
+		if e.Definition != nil && !isDormant(model, uid) {
+			same--
+		}
+	}
+	return same != 0
+}
+
+// isDormant reports whether a schema is a built-in type that a model goes without, since its plugin is switched off. Its
+// content stays for when it is switched on again.
+func isDormant(model *contenttypes.Model, uid string) bool {
+	return strings.Contains(uid, "::") && !strings.HasPrefix(uid, "api::") && model.Type(uid) == nil
+}
+
+// plan compares a model with what content was written under, and returns the steps that convert it, or a DefinitionError.
+func (s *Store) plan(model *contenttypes.Model, cat *catalog, opts Options) ([]*step, error) {
+	bound, err := bindStored(cat)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := s.db.Begin(false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }() // of a read: it only lets go, and cannot fail
+	snap := newSnapshot(s, tx)
+	snap.bound = bound
+	defer snap.end()
+	c := newComparison(snap, cat, model, opts.DefaultLocale)
+	c.compare()
+	if len(c.refusals) > 0 {
+		return nil, &DefinitionError{Refusals: c.refusals}
+	}
+	return c.steps(), nil
+}
+
+// eachKey calls yield with the keys and values of a bucket that begin with prefix.
+func (s *Snapshot) eachKey(n bucket, prefix []byte, yield func(k, v []byte) bool) {
+	cur := s.bucket(n).Cursor()
+	for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
+		if !yield(k, v) {
+			return
+		}
+	}
+}
+
+// eachRowOf calls yield with all rows of a type.
+func (s *Snapshot) eachRowOf(b *boundSchema, yield func(Record)) {
+	s.eachKey(rows, be.AppendUint16(nil, b.number), func(k, v []byte) bool {
+		s.stats.rows++
+		yield(Record{table: s.bound.tables[be.Uint16(v)], slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: s, data: v})
+		return true
+	})
+}
+
+// documentCount is how many documents a type has.
+func (s *Snapshot) documentCount(b *boundSchema) int {
+	n := 0
+	s.eachKey(docs, be.AppendUint16(nil, b.number), func(_, _ []byte) bool { n++; return true })
+	return n
+}
+
+// isEmpty reports whether a type has no row.
+func (s *Snapshot) isEmpty(b *boundSchema) bool {
+	empty := true
+	s.eachKey(rows, be.AppendUint16(nil, b.number), func(_, _ []byte) bool { empty = false; return false })
+	return empty
+}

@@ -1,0 +1,286 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lectern/contenttypes"
+)
+
+// name is how messages and calls call an attribute.
+func attributeName(a *contenttypes.Attribute) string { return a.Owner.UID + "." + a.Name }
+
+// attributes compares the attributes of a type or component.
+func (c *comparison) attributes(was, is *contenttypes.Schema) {
+	for _, a := range was.Attributes {
+		if a.System || a.Type == contenttypes.ID {
+			continue
+		}
+		c.attribute(a, is.Attribute(a.Name))
+	}
+	for _, n := range is.Attributes {
+		if n.IsRelation() && !n.System && !n.Mapped {
+			c.planes(n)
+		}
+	}
+}
+
+// attribute compares one attribute; is is nil where it is gone.
+func (c *comparison) attribute(was, is *contenttypes.Attribute) {
+	switch {
+	case was.IsRelation():
+		c.relation(was, is)
+	case is == nil:
+		c.refuseValues(was, c.renames(was), "attribute %s of %s is gone", was.Name, was.Owner.UID)
+	case was.IsScalar() && is.IsScalar():
+		c.scalar(was, is)
+	case is.IsStored() && !was.IsScalar() && !is.IsScalar():
+		c.items(was, is)
+	default:
+		c.refuseValues(was, nil, "attribute %s of %s was %s and is %s", was.Name, was.Owner.UID, describe(was), describe(is))
+		c.renew(was)
+	}
+	if is != nil && was.Localized && !is.Localized {
+		c.unshared(was, is)
+	}
+}
+
+// renew makes an attribute one that shares nothing but its name with the one of before.
+func (c *comparison) renew(a *contenttypes.Attribute) {
+	c.define.Renewed[a.Owner.UID] = append(c.define.Renewed[a.Owner.UID], a.Name)
+}
+
+// describe says what an attribute is.
+func describe(a *contenttypes.Attribute) string {
+	switch {
+	case a.Type == contenttypes.RelationType && a.Target != nil && a.Inverse != nil:
+		return fmt.Sprintf("a relation %s with %s of %s", a.Relation, a.Inverse.Name, a.Target.UID)
+	case a.Type == contenttypes.RelationType && a.Target != nil:
+		return fmt.Sprintf("a relation %s to %s", a.Relation, a.Target.UID)
+	case a.Type == contenttypes.RelationType:
+		return fmt.Sprintf("a relation %s", a.Relation)
+	case a.Type == contenttypes.Media && a.Multiple:
+		return "media with several files"
+	case a.Type == contenttypes.ComponentType && a.Component != nil && a.Repeatable:
+		return "a list of components " + a.Component.UID
+	case a.Type == contenttypes.ComponentType && a.Component != nil:
+		return "a component " + a.Component.UID
+	}
+	return a.Type.String()
+}
+
+// refuseValues refuses a change if any version has a value.
+func (c *comparison) refuseValues(a *contenttypes.Attribute, calls []Migration, format string, args ...any) {
+	c.survey.ask(a.Owner, func(r Record) bool { return len(r.field(a)) > 0 }, func(n int) {
+		if n > 0 {
+			c.refuse(append(calls, migration(dropAttribute, attributeName(a))), format+"; %s", append(args, have(n, "a value for it"))...)
+		}
+	})
+}
+
+// have says that versions have something.
+func have(n int, what string) string {
+	if n == 1 {
+		return "1 version has " + what
+	}
+	return fmt.Sprintf("%d versions have %s", n, what)
+}
+
+// renames are the calls that give a gone attribute the name of one that came.
+func (c *comparison) renames(was *contenttypes.Attribute) (calls []Migration) {
+	for _, is := range schemaOf(c.is, was.Owner.UID).Attributes {
+		if is.System || was.Owner.Attribute(is.Name) != nil || !alike(was, is) || len(calls) == 3 {
+			continue
+		}
+		calls = append(calls, migration(renameAttribute, attributeName(was), is.Name))
+	}
+	return calls
+}
+
+// alike reports whether an attribute may be another one under a new name.
+func alike(was, is *contenttypes.Attribute) bool {
+	switch {
+	case was.IsRelation():
+		return is.IsRelation() && was.Mapped == is.Mapped && (was.Target == nil) == (is.Target == nil) && (was.Target == nil || was.Target.UID == is.Target.UID)
+	case was.IsScalar():
+		return is.IsScalar() && (was.Type == is.Type || isText(was.Type) && isText(is.Type) || isNumber(was.Type) && isNumber(is.Type))
+	}
+	return is.IsStored() && was.Type == is.Type
+}
+
+// scalar compares scalars: a change of type, and values of an enumeration that are gone.
+func (c *comparison) scalar(was, is *contenttypes.Attribute) {
+	if is.Type == contenttypes.Enumeration && (was.Type == contenttypes.Enumeration || isText(was.Type)) {
+		c.enumeration(was, is)
+		return
+	}
+	if was.Type == is.Type {
+		return
+	}
+	c.survey.ask(was.Owner, func(r Record) bool {
+		raw := r.JSON(was)
+		if raw == nil {
+			return false
+		}
+		_, ok := retype(was.Type, is.Type, raw)
+		return !ok
+	}, func(n int) {
+		if n > 0 {
+			c.refuse([]Migration{migration(dropAttribute, attributeName(was))}, "attribute %s of %s was %s and is %s; %s",
+				was.Name, was.Owner.UID, was.Type, is.Type, have(n, "a value that cannot become one"))
+		}
+	})
+	if !rewrites(was.Type, is.Type) {
+		return
+	}
+	for _, t := range c.is.Types {
+		if c.was.Type(t.UID) != nil && holds(&t.Schema, is.Owner) {
+			c.edits[t.UID] = append(c.edits[t.UID], valueEdit{Schema: is.Owner.UID, Attr: is.Name, Retype: &retyping{was.Type, is.Type}})
+		}
+	}
+}
+
+// maxValues is how many values of an enumeration a refusal lists.
+const maxValues = 10
+
+func (c *comparison) enumeration(was, is *contenttypes.Attribute) {
+	if !slices.ContainsFunc(was.Enum, func(v string) bool { return !slices.Contains(is.Enum, v) }) && was.Type == contenttypes.Enumeration {
+		return
+	}
+	allowed := map[string]bool{}
+	for _, v := range is.Enum {
+		allowed[v] = true
+	}
+	found := map[string]int{}
+	c.survey.ask(was.Owner, func(r Record) bool {
+		raw := r.JSON(was)
+		if raw == nil || allowed[string(unquote(raw))] {
+			return false
+		}
+		found[string(unquote(raw))]++
+		return true
+	}, func(n int) {
+		if n == 0 {
+			return
+		}
+		var came []string
+		for _, v := range is.Enum {
+			if !slices.Contains(was.Enum, v) && was.Type == contenttypes.Enumeration {
+				came = append(came, v)
+			}
+		}
+		gone := sortedKeys(found)
+		var calls []Migration
+		for _, v := range gone[:min(len(gone), maxValues)] {
+			for _, to := range came[:min(len(came), 3)] {
+				calls = append(calls, migration(renameValue, attributeName(was), v, to))
+			}
+			calls = append(calls, migration(dropValue, attributeName(was), v))
+		}
+		what := strings.Join(quoted(gone[:min(len(gone), maxValues)]), ", ")
+		if len(gone) > maxValues {
+			what += fmt.Sprintf(" and %d more", len(gone)-maxValues)
+		}
+		c.refuse(calls, "the enumeration %s of %s has no %s; %s", is.Name, is.Owner.UID, what, have(n, "it"))
+	})
+}
+
+func quoted(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = fmt.Sprintf("%q", s)
+	}
+	return out
+}
+
+func sortedKeys(m map[string]int) []string {
+	list := make([]string, 0, len(m))
+	for k := range m {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// items compares components and zones.
+func (c *comparison) items(was, is *contenttypes.Attribute) {
+	allowed := map[string]bool{}
+	for _, comp := range componentsOf(is) {
+		allowed[comp.UID] = true
+	}
+	for _, comp := range componentsOf(was) {
+		if !allowed[comp.UID] {
+			c.componentGone(was, comp)
+		}
+	}
+	if isList(was) && !isList(is) {
+		c.survey.ask(was.Owner, func(r Record) bool {
+			n := 0
+			r.Each(was, func(Record) bool { n++; return n < 2 })
+			return n > 1
+		}, func(n int) {
+			if n > 0 {
+				c.refuse([]Migration{migration(keepFirst, attributeName(was))}, "attribute %s of %s holds one component now; %s", was.Name, was.Owner.UID, have(n, "more"))
+			}
+		})
+	}
+}
+
+func componentsOf(a *contenttypes.Attribute) []*contenttypes.Component {
+	if a.Component != nil {
+		return []*contenttypes.Component{a.Component}
+	}
+	return a.Components
+}
+
+func isList(a *contenttypes.Attribute) bool {
+	return a.Type == contenttypes.DynamicZone || a.Repeatable
+}
+
+// componentGone asks for the items of a component that an attribute takes no more.
+func (c *comparison) componentGone(a *contenttypes.Attribute, comp *contenttypes.Component) {
+	c.survey.ask(a.Owner, func(r Record) bool {
+		found := false
+		r.Each(a, func(item Record) bool { found = item.Component() == comp; return !found })
+		return found
+	}, func(n int) {
+		if n == 0 {
+			return
+		}
+		var calls []Migration
+		if c.is.Component(comp.UID) == nil {
+			for _, uid := range c.successors(&comp.Schema) {
+				calls = append(calls, migration(renameType, comp.UID, uid))
+			}
+		}
+		c.refuse(append(calls, migration(dropItems, attributeName(a), comp.UID)), "attribute %s of %s does not take component %s; %s",
+			a.Name, a.Owner.UID, comp.UID, have(n, "it"))
+	})
+}
+
+// unshared asks whether localizations differ in an attribute that has one value for all of them now.
+func (c *comparison) unshared(was, is *contenttypes.Attribute) {
+	t, ok := was.OwnerType()
+	if n := c.is.Type(was.Owner.UID); !ok || n == nil || !n.Localized || was.IsRelation() != is.IsRelation() || was.IsRelation() && (was.Mapped || is.Mapped) {
+		return
+	}
+	first := c.snap.numberOf(c.locale)
+	differ := map[string]bool{}
+	c.survey.ask(&t.Schema, func(r Record) bool {
+		if c.snap.same(was, c.snap.sharing(r, first), r) {
+			return false
+		}
+		differ[r.Locale()] = true
+		return true
+	}, func(n int) {
+		if n == 0 {
+			return
+		}
+		var calls []Migration
+		c.eachLocale(c.snap.bound.of(&t.Schema), func(code string, _ int) {
+			calls = append(calls, migration(shareValue, attributeName(was), code))
+		})
+		c.refuse(calls, "attribute %s of %s has one value for all locales now; %s", was.Name, t.UID, have(n, "another than that of their document's first locale"))
+	})
+}

@@ -1,0 +1,303 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lectern/contenttypes"
+)
+
+// A comparison finds out what has to be done for content that was written under the definitions of before (was) to be found
+// under others (is), and what of it would be lost. It reads content only to answer what a difference asks.
+type comparison struct {
+	snap    *Snapshot // under the definitions of before
+	catalog *catalog
+	was, is *contenttypes.Model
+	locale  string // that content gets when its type becomes localized
+	survey  survey
+
+	refusals []Refusal
+	define   defineStep
+	before   []*step // under the definitions of before
+	edits    map[string][]valueEdit
+	flips    []*step
+	after    []*step
+	drafts   []*step // at last, since they copy rows
+}
+
+func newComparison(snap *Snapshot, cat *catalog, is *contenttypes.Model, locale string) *comparison {
+	c := &comparison{
+		snap: snap, catalog: cat, was: snap.bound.model, is: is, locale: cmp.Or(locale, "en"), edits: map[string][]valueEdit{},
+		define: defineStep{Definitions: definitionsOf(is), Renewed: map[string][]string{}, Reordered: map[string][]string{}},
+	}
+	c.survey.snap = snap
+	return c
+}
+
+func (c *comparison) refuse(calls []Migration, format string, args ...any) {
+	c.refusals = append(c.refusals, Refusal{Problem: fmt.Sprintf(format, args...), Calls: calls})
+}
+
+func (c *comparison) compare() {
+	for _, t := range c.was.Types {
+		switch is := c.is.Type(t.UID); {
+		case is != nil:
+			c.contentType(t, is)
+			c.attributes(&t.Schema, &is.Schema)
+		case isDormant(c.is, t.UID):
+			c.define.Definitions[t.UID] = t.Definition()
+		default:
+			c.typeGone(t)
+		}
+	}
+	for _, comp := range c.was.Components {
+		// Items of a component that is gone are a matter of the attributes that hold them.
+		if is := c.is.Component(comp.UID); is != nil {
+			c.attributes(&comp.Schema, &is.Schema)
+		}
+	}
+	c.survey.run(c.was)
+}
+
+// steps are what there is to do, in order.
+func (c *comparison) steps() []*step {
+	list := append(c.before, &step{work: &c.define})
+	list = append(list, c.surplusIndexes()...)
+	for _, t := range c.is.Types {
+		if e := c.edits[t.UID]; len(e) > 0 {
+			list = append(list, &step{work: &valuesStep{Type: t.UID, Edits: e}})
+		}
+	}
+	return slices.Concat(list, c.flips, c.after, c.drafts, c.missingIndexes())
+}
+
+func (c *comparison) typeGone(t *contenttypes.ContentType) {
+	n := c.snap.documentCount(c.snap.bound.of(&t.Schema))
+	if n == 0 {
+		return
+	}
+	var calls []Migration
+	for _, uid := range c.successors(&t.Schema) {
+		calls = append(calls, migration(renameType, t.UID, uid))
+	}
+	c.refuse(append(calls, migration(dropType, t.UID)), "content-type %s is gone; it has %s", t.UID, plural(n, "document"))
+}
+
+// successors are the types or components that may be a gone one under another name: those without content that have most of
+// its attributes.
+func (c *comparison) successors(gone *contenttypes.Schema) []string {
+	type candidate struct {
+		uid    string
+		shared int
+	}
+	var list []candidate
+	isComponent := c.was.Component(gone.UID) != nil
+	eachSchema(c.is, func(s *contenttypes.Schema) {
+		if (c.is.Component(s.UID) != nil) != isComponent || !isComponent && !strings.HasPrefix(s.UID, "api::") {
+			return
+		}
+		if b := c.snap.bound.byUID[s.UID]; b != nil && (isComponent || !c.snap.isEmpty(b)) {
+			return
+		}
+		shared, own := 0, 0
+		for _, a := range gone.Attributes {
+			if a.System || a.Type == contenttypes.ID {
+				continue
+			}
+			own++
+			if other := s.Attribute(a.Name); other != nil && other.Type == a.Type {
+				shared++
+			}
+		}
+		if 2*shared >= own {
+			list = append(list, candidate{s.UID, shared})
+		}
+	})
+	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(y.shared, x.shared) })
+	var uids []string
+	for _, l := range list[:min(3, len(list))] {
+		uids = append(uids, l.uid)
+	}
+	return uids
+}
+
+// contentType compares what a type says beside its attributes.
+func (c *comparison) contentType(was, is *contenttypes.ContentType) {
+	b := c.snap.bound.of(&was.Schema)
+	if !was.BuiltIn {
+		c.names(b, was, is)
+	}
+	if was.Kind == contenttypes.CollectionType && is.Kind == contenttypes.SingleType {
+		if n := c.snap.documentCount(b); n > 1 {
+			c.refuse([]Migration{migration(keepDocument, was.UID, c.firstDocument(b))},
+				"%s is a single type now, which has one document; it has %d", was.UID, n)
+		}
+	}
+	if c.snap.isEmpty(b) {
+		return
+	}
+	switch {
+	case is.DraftAndPublish && !was.DraftAndPublish:
+		c.drafts = append(c.drafts, steps(&addDraftsStep{Type: is.UID})...)
+	case was.DraftAndPublish && !is.DraftAndPublish:
+		c.draftsOff(b, is)
+	}
+	switch {
+	case is.Localized && !was.Localized:
+		c.after = append(c.after, steps(&moveLocaleStep{is.UID, "", c.locale}, &moveRefsStep{is.UID, "", c.locale})...)
+	case was.Localized && !is.Localized:
+		c.localesOff(b)
+	}
+}
+
+// names refuses that documents move to another path unseen.
+func (c *comparison) names(b *boundSchema, was, is *contenttypes.ContentType) {
+	var changes []string
+	for _, n := range []struct{ key, was, is string }{{"singularName", was.Singular, is.Singular}, {"pluralName", was.Plural, is.Plural}} {
+		if n.was != n.is && n.was != "" { // empty: a change was accepted
+			changes = append(changes, fmt.Sprintf("%s was %s and is %s", n.key, n.was, n.is))
+		}
+	}
+	if n := c.snap.documentCount(b); len(changes) > 0 && n > 0 {
+		c.refuse([]Migration{migration(acceptNames, was.UID)}, "the %s in %s; %s would be found at another path",
+			strings.Join(changes, ", the "), was.UID, plural(n, "document"))
+	}
+}
+
+// firstDocument is the documentId of the oldest document of a type.
+func (c *comparison) firstDocument(b *boundSchema) (documentID string) {
+	first := ^uint64(0)
+	c.snap.eachKey(docs, be.AppendUint16(nil, b.number), func(k, v []byte) bool {
+		if doc := be.Uint64(v); doc < first {
+			first, documentID = doc, string(k[2:])
+		}
+		return true
+	})
+	return documentID
+}
+
+func (c *comparison) draftsOff(b *boundSchema, is *contenttypes.ContentType) {
+	uid := b.typ.UID
+	never, differ := 0, 0
+	c.snap.eachRowOf(b, func(draft Record) {
+		if draft.Status() != Draft {
+			return
+		}
+		published := c.snap.row(b, makeSlot(draft.slot.locale(), Published), draft.doc)
+		if !published.Exists() {
+			never++
+		} else if !c.sameVersion(is, draft, published) {
+			differ++
+		}
+	})
+	if never+differ > 0 {
+		var what []string
+		if never > 0 {
+			what = append(what, fmt.Sprintf("%s never published", plural(never, "draft")))
+		}
+		if differ > 0 {
+			what = append(what, fmt.Sprintf("%s not as published", plural(differ, "draft")))
+		}
+		c.refuse([]Migration{migration(dropDrafts, uid)}, "drafts are switched off in %s; it has %s", uid, strings.Join(what, " and "))
+		return
+	}
+	c.before = append(c.before, steps(&dropDraftsStep{Type: uid})...)
+}
+
+// sameVersion reports whether a draft holds what is published. Of a relation that is shown from the other side too the links
+// that belong to drafts there are not lost.
+func (c *comparison) sameVersion(is *contenttypes.ContentType, draft, published Record) bool {
+	return !slices.ContainsFunc(draft.Type().Attributes, func(a *contenttypes.Attribute) bool {
+		if a.System {
+			return false
+		}
+		if a.IsRelation() {
+			if n := is.Attribute(a.Name); a.Mapped && (n == nil || !n.IsRelation() || Planed(n)) || !Planed(a) {
+				return false
+			}
+		}
+		return !c.snap.same(a, draft, published)
+	})
+}
+
+func (c *comparison) localesOff(b *boundSchema) {
+	uid := b.typ.UID
+	var list []string
+	var codes []string
+	c.eachLocale(b, func(code string, n int) {
+		codes = append(codes, code)
+		list = append(list, fmt.Sprintf("%s in %s", plural(n, "version"), code))
+	})
+	if len(codes) == 1 && codes[0] == c.locale {
+		c.after = append(c.after, steps(&moveLocaleStep{uid, codes[0], ""}, &moveRefsStep{uid, codes[0], ""})...)
+		return
+	}
+	var calls []Migration
+	for _, code := range codes {
+		calls = append(calls, migration(keepLocale, uid, code))
+	}
+	c.refuse(calls, "locales are switched off in %s; it has %s", uid, strings.Join(list, ", "))
+}
+
+// eachLocale calls f with the locales in which a type has versions.
+func (c *comparison) eachLocale(b *boundSchema, f func(code string, versions int)) {
+	for n, code := range c.snap.store.locales.current.Load().codes {
+		versions := 0
+		for _, st := range []Status{Published, Draft} {
+			versions += c.snap.size(appendSpace(nil, b.number, b.fields[b.system.id.Index], makeSlot(uint16(n), st)))
+		}
+		if versions > 0 {
+			f(code, versions)
+		}
+	}
+}
+
+// surplusIndexes are those that are not wanted any more, or stand in an order that is not that of today's values.
+func (c *comparison) surplusIndexes() (list []*step) {
+	for _, t := range c.was.Types {
+		is := c.is.Type(t.UID)
+		if is == nil {
+			continue // without rows, or kept as it is
+		}
+		e, b := c.catalog.Schemas[t.UID], c.snap.bound.of(&t.Schema)
+		for _, a := range t.Attributes {
+			if slices.Contains(e.Indexed, b.fields[a.Index]) && !c.keepsIndex(a, is.Attribute(a.Name)) {
+				list = append(list, &step{work: &dropIndexStep{e.Number, b.fields[a.Index], t.UID + "." + a.Name}})
+				c.define.Reordered[t.UID] = append(c.define.Reordered[t.UID], a.Name)
+			}
+		}
+	}
+	return list
+}
+
+func (c *comparison) keepsIndex(was, is *contenttypes.Attribute) bool {
+	return is != nil && hasIndex(is) && ordering(was.Type) == ordering(is.Type) && !slices.Contains(c.define.Renewed[was.Owner.UID], was.Name)
+}
+
+// missingIndexes are those of types that have rows already.
+func (c *comparison) missingIndexes() (list []*step) {
+	for _, t := range c.is.Types {
+		was := c.was.Type(t.UID)
+		if was == nil {
+			continue // new: see defineStep
+		}
+		e, b := c.catalog.Schemas[t.UID], c.snap.bound.of(&was.Schema)
+		missing := slices.ContainsFunc(t.Attributes, func(is *contenttypes.Attribute) bool {
+			a := was.Attribute(is.Name)
+			return hasIndex(is) && (a == nil || !slices.Contains(e.Indexed, b.fields[a.Index]) || !c.keepsIndex(a, is))
+		})
+		if missing {
+			list = append(list, &step{work: &buildIndexStep{Type: t.UID}})
+		}
+	}
+	return list
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

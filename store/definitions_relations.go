@@ -1,0 +1,141 @@
+package store
+
+import (
+	"fmt"
+
+	"lectern/contenttypes"
+)
+
+// relation compares a relation, or a media attribute, with what it is now; is may be nil, or hold no links at all.
+func (c *comparison) relation(was, is *contenttypes.Attribute) {
+	if was.Mapped {
+		if is != nil && is.IsStored() {
+			c.renew(was)
+		}
+		return // its links are those of the other side
+	}
+	owning, flipped := c.owner(was, is)
+	if owning == nil {
+		c.linksGone(was, is)
+		return
+	}
+	if flipped {
+		schema, field := c.snap.bound.relation(was)
+		c.flips = append(c.flips, steps(&flipLinksStep{schema, field, owning.Owner.UID, owning.Name})...)
+	} else if sameRelation(was, owning) {
+		return
+	}
+	c.relationFits(was, owning, flipped)
+}
+
+// owner is the attribute that has the links of a relation from now on. That is the other side (flipped) when it says inversedBy now.
+func (c *comparison) owner(was, is *contenttypes.Attribute) (owning *contenttypes.Attribute, flipped bool) {
+	if is != nil && is.IsRelation() && !is.Mapped {
+		return is, false
+	}
+	if was.Inverse == nil {
+		return nil, false
+	}
+	s := schemaOf(c.is, was.Inverse.Owner.UID)
+	if s == nil {
+		return nil, false
+	}
+	n := s.Attribute(was.Inverse.Name)
+	if n == nil || !n.IsRelation() || n.Mapped || n.Target == nil || n.Target.UID != was.Owner.UID {
+		return nil, false
+	}
+	return n, true
+}
+
+// sameRelation reports whether nothing of a relation changed that its links must fit.
+func sameRelation(was, is *contenttypes.Attribute) bool {
+	return was.ToMany() == is.ToMany() && targetUID(was) == targetUID(is) && onePerTarget(was) == onePerTarget(is)
+}
+
+func targetUID(a *contenttypes.Attribute) string {
+	if a.Target == nil {
+		return ""
+	}
+	return a.Target.UID
+}
+
+// onePerTarget reports whether the other side shows one link at most.
+func onePerTarget(owning *contenttypes.Attribute) bool {
+	return owning.Inverse != nil && !owning.Inverse.ToMany()
+}
+
+func (c *comparison) linksGone(was, is *contenttypes.Attribute) {
+	schema, field := c.snap.bound.relation(was)
+	if is != nil {
+		c.renew(was)
+	}
+	n := c.snap.countLinks(schema, field, 0, false, false).links
+	if n == 0 {
+		return
+	}
+	drop := migration(dropAttribute, attributeName(was))
+	switch {
+	case is == nil:
+		c.refuse(append(c.renames(was), drop), "attribute %s of %s is gone; it has %s", was.Name, was.Owner.UID, plural(n, "link"))
+	default:
+		c.refuse([]Migration{drop}, "attribute %s of %s was %s and is %s; it has %s", was.Name, was.Owner.UID, describe(was), describe(is), plural(n, "link"))
+	}
+}
+
+// relationFits refuses that links lead to another type than their relation, or are more than it may have.
+func (c *comparison) relationFits(was, is *contenttypes.Attribute, flipped bool) {
+	schema, field := c.snap.bound.relation(was)
+	target := uint16(0)
+	if !flipped && is.Target != nil {
+		target = ^uint16(0) // of a type that nothing leads to yet
+		if b := c.snap.bound.byUID[is.Target.UID]; b != nil {
+			target = b.number
+		}
+	}
+	one, oneBack := !is.ToMany(), onePerTarget(is)
+	if flipped {
+		one, oneBack = oneBack, one
+	}
+	n := c.snap.countLinks(schema, field, target, one, oneBack)
+	changed := fmt.Sprintf("attribute %s of %s was %s and is %s", was.Name, was.Owner.UID, describe(was), describe(is))
+	if flipped {
+		changed = fmt.Sprintf("attribute %s of %s is %s now", is.Name, is.Owner.UID, describe(is))
+	}
+	drop := migration(dropLinks, attributeName(was))
+	switch {
+	case n.foreign > 0:
+		c.refuse([]Migration{drop}, "%s; it has %s to another type", changed, plural(n.foreign, "link"))
+	case n.from > 0:
+		c.refuse([]Migration{migration(keepFirst, attributeName(was)), drop}, "%s; %s more than one link", changed, haveLists(n.from))
+	case n.to > 0:
+		calls := []Migration{drop}
+		if was.Inverse != nil {
+			calls = []Migration{migration(keepFirst, attributeName(was.Inverse)), drop}
+		}
+		c.refuse(calls, "%s, whose targets have one link each; %s more", changed, haveLists(n.to))
+	}
+}
+
+func haveLists(n int) string {
+	if n == 1 {
+		return "1 list has"
+	}
+	return fmt.Sprintf("%d lists have", n)
+}
+
+// planes sees to it that the links of a relation are in the planes that it uses, when either side gets drafts or loses them.
+func (c *comparison) planes(is *contenttypes.Attribute) {
+	was := schemaOf(c.was, is.Owner.UID).Attribute(is.Name)
+	if was == nil || !was.IsRelation() || was.Mapped && was.Inverse == nil {
+		return // without links
+	}
+	if was.Mapped { // flipped, or without links
+		was = was.Inverse
+	}
+	switch before, now := Planed(was), Planed(is); {
+	case !before && now:
+		c.after = append(c.after, steps(&copyPlaneStep{is.Owner.UID, is.Name})...)
+	case before && !now:
+		c.after = append(c.after, steps(&dropPlaneStep{is.Owner.UID, is.Name})...)
+	}
+}
