@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"runtime/debug"
 
 	"lectern/contenttypes"
 	"lectern/gateway"
@@ -35,7 +37,17 @@ func (c *serveCommand) Run(s *session) (err error) {
 			return err
 		}
 	}
+	tuneMemory()
 	return p.Run(s.ctx)
+}
+
+// tuneMemory lets the heap grow to five times what is in use before it is collected. A server keeps a few megabytes in use, its
+// content being mapped from the file; at the usual two times it would collect dozens of times a second under load, a seventh
+// of its time. GOGC, when set, is heeded.
+func tuneMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 }
 
 type checkCommand struct {
