@@ -18,7 +18,8 @@ type Populate struct {
 	Count bool       // print {"count":N}; false for media
 	Of    *Selection // what of each target, file or component; nil for zones and morph relations
 	On    []Variant  // zones and morph relations: what of each component or type; those not named are dropped
-	// Query filters, orders and cuts the targets of a relation (its Filter, Sort, Offset, Limit); nil shows all in order.
+	// Query filters, orders and cuts the targets of a relation or the items of a component (its Filter, Sort, Offset,
+	// Limit); nil shows all in order.
 	Query *store.Query
 	// Related prints the key `related` of a file: the entries that use it.
 	Related bool
@@ -28,4 +29,5 @@ type Populate struct {
 type Variant struct {
 	Schema *contenttypes.Schema
 	Of     *Selection
+	Filter store.Filter // which of them; nil shows all
 }

@@ -45,7 +45,7 @@ func FuzzParams(f *testing.F) {
 				}
 			}
 			if o, err := p.One(typ, q, access); check(t, query, err) {
-				checkFilter(t, query, o.Filter)
+				checkFilter(t, query, o.Query.Filter)
 			}
 			_, err = p.Write(typ, q, access)
 			check(t, query, err)

@@ -170,7 +170,11 @@ func selectionText(s *documents.Selection) string {
 		if p.Attr.Type == contenttypes.DynamicZone {
 			var on []string
 			for _, v := range p.On {
-				on = append(on, v.Schema.UID+"{"+selectionText(v.Of)+"}")
+				filter := ""
+				if v.Filter != nil {
+					filter = "<" + filterText(v.Filter) + ">"
+				}
+				on = append(on, v.Schema.UID+filter+"{"+selectionText(v.Of)+"}")
 			}
 			out += "[" + strings.Join(on, " ") + "]"
 		}

@@ -26,6 +26,8 @@ type List struct {
 	Query     store.Query
 	Selection *documents.Selection
 	Paging    Paging
+	// Publication is the state that related documents must be in to be shown, as those listed must: nil for any.
+	Publication *store.PublicationState
 }
 
 // A Paging is what meta.pagination prints.
@@ -38,13 +40,12 @@ type Paging struct {
 	WithCount bool
 }
 
-// A One is what a request for a single document asks for: the row of that status and locale, when it meets the filter.
+// A One is what a request for a single document asks for: the first of its rows that the query finds. That is one locale's
+// unless there is a condition on the locale; "*" names none and finds nothing.
 type One struct {
-	Selection *documents.Selection
-	Filter    store.Filter // nil: no condition
-	Status    store.Status
-	// Locale is empty for types that are not localized. It is taken as it is, so "*", which names no locale, finds nothing.
-	Locale string
+	Query       store.Query // but for the document
+	Selection   *documents.Selection
+	Publication *store.PublicationState // as that of a List
 }
 
 // A Written is what the query of a write says: which version to write and what the answer prints.
@@ -154,12 +155,9 @@ func (p *Parser) PlainList(t *contenttypes.ContentType, q *jsontree.Object, a *d
 
 // list fills l, whose Paging is known.
 func (r *request) list(l *List) (*List, error) {
-	filter, locales := r.conditions()
-	l.Query = store.Query{
-		Type: r.typ, Status: r.status(), Locales: locales, Filter: filter,
-		Sort:   r.sort(&r.typ.Schema, r.given.sort, sortParameter),
-		Offset: l.Paging.Start, Limit: l.Paging.Limit, Count: l.Paging.WithCount,
-	}
+	l.Publication = r.publication()
+	l.Query = r.query((*request).locales, l.Publication)
+	l.Query.Offset, l.Query.Limit, l.Query.Count = l.Paging.Start, l.Paging.Limit, l.Paging.WithCount
 	l.Selection = r.selection()
 	if err := r.faults.err; err != nil {
 		return nil, err
@@ -170,13 +168,9 @@ func (r *request) list(l *List) (*List, error) {
 // One reads the parameters of a request for a single document. Those of lists are checked as far as they are not about pages.
 func (p *Parser) One(t *contenttypes.ContentType, q *jsontree.Object, a *documents.Access) (*One, error) {
 	r := p.request(t, q, a, everyRank)
-	one := &One{Status: r.status()}
-	var locales store.LocaleSet
-	one.Filter, locales = r.conditions()
-	if t.Localized {
-		one.Locale = r.oneLocale(locales)
-	}
-	r.sort(&t.Schema, r.given.sort, sortParameter)
+	one := &One{Publication: r.publication()}
+	one.Query = r.query((*request).oneLocale, one.Publication)
+	one.Query.Limit = 1
 	one.Selection = r.selection()
 	if err := r.faults.err; err != nil {
 		return nil, err
@@ -192,8 +186,7 @@ func (p *Parser) Write(t *contenttypes.ContentType, q *jsontree.Object, a *docum
 	if t.Localized {
 		w.Locale = r.writtenLocale()
 	}
-	r.conditions()
-	r.sort(&t.Schema, r.given.sort, sortParameter)
+	r.query((*request).locales, r.publication())
 	w.Selection = r.selection()
 	if err := r.faults.err; err != nil {
 		return nil, err

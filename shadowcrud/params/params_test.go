@@ -92,7 +92,7 @@ func TestFilters(t *testing.T) {
 
 		// what goes with filters
 		"filters[name]=x&_q=y&hasPublishedVersion=true": `and(name =["x"], search "y" in documentId,name,slug,summary,body,contact,tier, publication 5)`,
-		"_q=4.5": `search "4.5" in documentId,name,slug,summary,body,contact,tier,seats,visits,rating,price`,
+		"_q=4.5": `search "4.5" in documentId,name,slug,summary,body,contact,tier,id,seats,visits,rating,price`,
 		"publicationFilter=modified&hasPublishedVersion=false": `publication 2`,
 	} {
 		l, err := newParser().List(typeOf(t, "restaurant"), parse(t, query), documents.FullAccess)
@@ -292,7 +292,7 @@ func TestVersions(t *testing.T) {
 		if err != nil {
 			return said(err)
 		}
-		return o.Locale + " " + filterText(o.Filter)
+		return list(o.Query)[len("published "):]
 	}
 	for query, want := range map[string]string{
 		"":                          "en ",
@@ -301,6 +301,10 @@ func TestVersions(t *testing.T) {
 		"locale[]=fr":               "Invalid locale param fr provided. Document locales must be strings.",
 		"filters[name]=x&_q=":       `en name =["x"]`,
 		"pagination[page]=x&page=1": "en ",
+
+		"locale=de&filters[locale][$in][]=fr&filters[locale][$in][]=it": "fr,it ",
+		"locale=*&filters[locale][$containsi]=e":                        `all locale containsi["e"]`,
+		"locale[]=fr&filters[locale]=fr":                                "Invalid locale param fr provided. Document locales must be strings.",
 	} {
 		if got := one("restaurant", query); got != want {
 			t.Errorf("one %s: got %q, want %q", query, got, want)

@@ -60,7 +60,7 @@ func newPlan(s *contenttypes.Schema) *plan {
 		case contenttypes.String, contenttypes.Text, contenttypes.RichText, contenttypes.UID, contenttypes.Email,
 			contenttypes.Enumeration, contenttypes.DocumentID:
 			p.texts = append(p.texts, a)
-		case contenttypes.Integer, contenttypes.BigInteger, contenttypes.Float, contenttypes.Decimal:
+		case contenttypes.ID, contenttypes.Integer, contenttypes.BigInteger, contenttypes.Float, contenttypes.Decimal:
 			p.numbers = append(p.numbers, a)
 		}
 	}

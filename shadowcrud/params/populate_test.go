@@ -48,6 +48,7 @@ func TestPopulate(t *testing.T) {
 		{"full", "populate=cover.related", "- cover+related{-}"},
 		{"full", "populate[cover][populate][related]=false", "- cover{-}"},
 		{"full", "populate[dz][on][blocks.slider][populate][files][populate]=*", "- dz[blocks.slider{- files+related{-}}]"},
+		{"full", "populate[dz][on][blocks.slider][filters][caption]=x&populate[dz][on][blocks.slider][sort]=caption", `- dz[blocks.slider<caption =["x"]>{-}]`},
 
 		// what may not be found
 		{"public", "populate=owner", "-"},
@@ -129,7 +130,6 @@ func TestPopulateRefused(t *testing.T) {
 		{"full", "populate[dz][on][blocks.slider]", "Invalid nested populate. Expected '*' or an object"},
 		{"full", "populate[dz][sort]=body", `Invalid nested populate for restaurant.dz (api::restaurant.restaurant). Expected a fragment ("on") or "count" but found {"sort":"body"}`},
 		{"full", "populate[dz]=x", `Invalid nested populate for restaurant.dz (api::restaurant.restaurant). Expected a fragment ("on") or "count" but found "x"`},
-		{"full", "populate[dz][on][blocks.slider][filters][caption]=x", "Filters and sort are not permitted in a fragment of dz"},
 		{"full", "populate=" + strings.Repeat("related.", 21), "Too deep a populate: at most 20 levels are allowed"},
 		{"full", "populate=" + tooMany(), "Too many attributes to populate: at most 1000 are allowed"},
 	} {

@@ -89,7 +89,8 @@ func (c *populateReader) on(shown *documents.Populate, below place, v any) {
 	}
 }
 
-// variant reads what is shown of one component or type; it is not ok when it is switched off.
+// variant reads what is shown of one component or type; it is not ok when it is switched off. A sort is checked and has no
+// effect: the list has an order of its own, in which the variants stand among each other.
 func (c *populateReader) variant(a *contenttypes.Attribute, below place, uid string, v any) (documents.Variant, bool) {
 	if m := c.model.Component(uid); m != nil {
 		below.schema = &m.Schema
@@ -110,13 +111,14 @@ func (c *populateReader) variant(a *contenttypes.Attribute, below place, uid str
 		for _, key := range v.Keys {
 			c.setting(&shown, below, key, v.Values[key])
 		}
-		if shown.Query != nil {
-			c.invalid(rankPopulateShape, "Filters and sort are not permitted in a fragment of "+below.path)
-		}
 	default:
 		c.invalid(rankPopulateShape, "Invalid nested populate. Expected '*' or an object")
 	}
-	return documents.Variant{Schema: below.schema, Of: shown.Of}, true
+	one := documents.Variant{Schema: below.schema, Of: shown.Of}
+	if shown.Query != nil {
+		one.Filter = shown.Query.Filter
+	}
+	return one, true
 }
 
 func offers(list []documents.Variant, s *contenttypes.Schema) bool {

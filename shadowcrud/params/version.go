@@ -27,21 +27,27 @@ func (r *request) status() store.Status {
 	return store.Draft
 }
 
-// conditions are all that choose rows: filters, search, and the state of publication; and the locales looked at.
-func (r *request) conditions() (store.Filter, store.LocaleSet) {
+// query is all that chooses rows and orders them: filters, search, the state of publication and the locales, which locales
+// reads and a condition on the locale takes the place of.
+func (r *request) query(locales func(*request) store.LocaleSet, state *store.PublicationState) store.Query {
+	q := store.Query{Type: r.typ, Status: r.status()}
 	filter, byLocale := r.filters()
-	var locales store.LocaleSet
 	if r.typ.Localized {
-		if byLocale == nil {
-			locales = r.locales()
-		} else if codes, ok := codes(byLocale); ok {
-			locales.Codes = codes
-		} else {
-			locales.All = true
+		q.Locales = locales(r)
+		if codes, ok := codes(byLocale); ok {
+			q.Locales = store.LocaleSet{Codes: codes}
+		} else if byLocale != nil {
+			q.Locales = store.LocaleSet{All: true}
 			filter = and(filter, byLocale)
 		}
 	}
-	return and(and(filter, r.searched()), r.publication()), locales
+	filter = and(filter, r.searched())
+	if state != nil && r.typ.DraftAndPublish {
+		filter = and(filter, store.Publication{State: *state})
+	}
+	q.Filter = filter
+	q.Sort = r.sort(&r.typ.Schema, r.given.sort, sortParameter)
+	return q
 }
 
 // locales reads the parameter locale of a request for rows.
@@ -66,19 +72,17 @@ func (r *request) locales() store.LocaleSet {
 	return store.LocaleSet{Codes: r.inDefault}
 }
 
-// oneLocale is the locale of a single document; locales are those of a list with the same parameters.
-func (r *request) oneLocale(locales store.LocaleSet) string {
-	switch r.given.locale.(type) {
-	case []any, *jsontree.Object:
-		r.faults.add(rankLocale, invalidLocale(r.given.locale))
-	}
-	if locales.All {
-		if s, ok := r.given.locale.(string); ok && s != "" {
-			return s
+// oneLocale reads the parameter locale of a request for a single document: one locale, taken as it is.
+func (r *request) oneLocale() store.LocaleSet {
+	switch v := r.given.locale.(type) {
+	case string:
+		if v != "" && v != r.defaultLocale {
+			return store.LocaleSet{Codes: []string{v}}
 		}
-		return r.defaultLocale
+	case []any, *jsontree.Object:
+		r.faults.add(rankLocale, invalidLocale(v))
 	}
-	return locales.Codes[0]
+	return store.LocaleSet{Codes: r.inDefault}
 }
 
 // writtenLocale is the locale that a write is about: one, whichever.
@@ -107,8 +111,8 @@ func codes(f store.Filter) ([]string, bool) {
 	return texts(c.Values)
 }
 
-// publication is the condition of publicationFilter, or of hasPublishedVersion where that is not given.
-func (r *request) publication() store.Filter {
+// publication is the state asked for by publicationFilter, or by hasPublishedVersion where that is not given; nil for any.
+func (r *request) publication() *store.PublicationState {
 	var state store.PublicationState
 	asked := false
 	switch r.given.hasPublished {
@@ -126,10 +130,11 @@ func (r *request) publication() store.Filter {
 			r.faults.add(rankPublicationFilter, invalidPublicationFilter())
 		}
 	}
-	if !asked || !r.typ.DraftAndPublish {
+	if !asked {
 		return nil
 	}
-	return store.Publication{State: state}
+	s := state
+	return &s
 }
 
 func invalidPublicationFilter() *documents.Error {

@@ -8,10 +8,11 @@ import (
 	"lectern/store"
 )
 
-// printer returns a printer for the answer to r.
-func (rt *Route) printer(r *http.Request, c Call, status store.Status) *printer {
+// printer returns a printer for the answer to r. Related documents are shown in one version and, unless state is nil, as far
+// as they are in that state.
+func (rt *Route) printer(r *http.Request, c Call, status store.Status, state *store.PublicationState) *printer {
 	p := printers.Get().(*printer)
-	p.api, p.access, p.status = rt.api, c.Access, status
+	p.api, p.access, p.status, p.state = rt.api, c.Access, status, state
 	p.bound = bound{ctx: r.Context(), limit: c.Limit}
 	if format := r.Header["Strapi-Response-Format"]; len(format) > 0 {
 		p.v4 = format[0] == "v4"

@@ -52,7 +52,8 @@ func (p *printer) users(file store.Record) {
 			plane = store.Published
 		}
 		p.snapshot.LinksTo(use.attr, plane, file.Ref(), func(l store.Link) bool {
-			if r := p.snapshot.Version(use.typ, l.From.Doc, p.status, l.From.Locale); r.Exists() {
+			r := p.snapshot.Version(use.typ, l.From.Doc, p.status, l.From.Locale)
+			if r.Exists() && (p.state == nil || p.snapshot.InState(r, *p.state)) {
 				p.next(begin)
 				p.document(r, use.shown, shape{typed: true})
 			}

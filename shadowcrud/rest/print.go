@@ -14,8 +14,9 @@ import (
 type printer struct {
 	buf      []byte
 	snapshot *store.Snapshot
-	status   store.Status // the request's: which versions of related documents are shown
-	v4       bool         // wrap documents as the previous major version of the API did
+	status   store.Status            // the request's: which versions of related documents are shown
+	state    *store.PublicationState // that related documents must be in; nil: any
+	v4       bool                    // wrap documents as the previous major version of the API did
 	access   *documents.Access
 	api      *API
 	bound    bound
@@ -164,10 +165,10 @@ func (p *printer) components(r store.Record, shown *documents.Populate) {
 	zone := shown.Attr.Type == contenttypes.DynamicZone
 	many := zone || shown.Attr.Repeatable
 	begin := p.open(many)
-	r.Each(shown.Attr, func(item store.Record) bool {
+	p.targets(r, shown, func(item store.Record) bool {
 		s := shown.Of
 		if zone {
-			if s = variant(shown.On, item.Component().UID); s == nil {
+			if s = p.variant(shown.On, item.Component().UID, item); s == nil {
 				return true
 			}
 		}
@@ -186,10 +187,10 @@ func (p *printer) relation(r store.Record, shown *documents.Populate) {
 	morph := shown.Attr.Type == contenttypes.RelationType && shown.Attr.Target == nil
 	many := shown.Attr.ToMany()
 	begin := p.open(many)
-	p.related(r, shown, func(target store.Record) bool {
+	p.targets(r, shown, func(target store.Record) bool {
 		s := shown.Of
 		if morph {
-			if s = variant(shown.On, target.Type().UID); s == nil {
+			if s = p.variant(shown.On, target.Type().UID, target); s == nil {
 				return true
 			}
 		}
@@ -203,13 +204,25 @@ func (p *printer) relation(r store.Record, shown *documents.Populate) {
 	}
 }
 
-// related calls yield with the targets of a relation, as its populate filters, orders and cuts them.
-func (p *printer) related(r store.Record, shown *documents.Populate, yield func(store.Record) bool) {
-	if shown.Query == nil {
-		p.snapshot.Related(r, shown.Attr, p.status, yield)
-		return
+// targets calls yield with the targets of a relation or the items of a component, as its populate filters, orders and cuts
+// them.
+func (p *printer) targets(r store.Record, shown *documents.Populate, yield func(store.Record) bool) {
+	q, isRelation := shown.Query, shown.Attr.IsRelation()
+	if isRelation && p.state != nil {
+		q = p.inState(q)
 	}
-	page, err := p.snapshot.FindRelated(r, shown.Attr, p.status, shown.Query)
+	switch {
+	case q != nil:
+		p.found(r, shown.Attr, q, yield)
+	case isRelation:
+		p.snapshot.Related(r, shown.Attr, p.status, yield)
+	default:
+		r.Each(shown.Attr, yield)
+	}
+}
+
+func (p *printer) found(r store.Record, a *contenttypes.Attribute, q *store.Query, yield func(store.Record) bool) {
+	page, err := p.snapshot.FindRelated(r, a, p.status, q)
 	if err != nil {
 		if p.err == nil {
 			p.err = err
@@ -223,15 +236,21 @@ func (p *printer) related(r store.Record, shown *documents.Populate, yield func(
 	}
 }
 
+// inState is a query for those of q that are in the state of publication that is asked for.
+func (p *printer) inState(q *store.Query) *store.Query {
+	state := store.Publication{State: *p.state}
+	if q == nil {
+		return &store.Query{Filter: state, Limit: -1}
+	}
+	narrowed := *q
+	narrowed.Filter = store.And{q.Filter, state}
+	return &narrowed
+}
+
 // count returns how many targets or components populate would show.
 func (p *printer) count(r store.Record, shown *documents.Populate) int {
 	n := 0
-	add := func(store.Record) bool { n++; return true }
-	if shown.Attr.IsRelation() {
-		p.related(r, shown, add)
-	} else {
-		r.Each(shown.Attr, add)
-	}
+	p.targets(r, shown, func(store.Record) bool { n++; return true })
 	return n
 }
 
@@ -270,12 +289,16 @@ func (p *printer) close(begin int, many bool) {
 	}
 }
 
-// variant returns what is printed of a component or type where several are possible, nil when it is left out.
-func variant(of []documents.Variant, uid string) *documents.Selection {
+// variant returns what is printed of a component or document where several types are possible, nil when it is left out.
+func (p *printer) variant(of []documents.Variant, uid string, r store.Record) *documents.Selection {
 	for i := range of {
-		if of[i].Schema.UID == uid {
-			return of[i].Of
+		if of[i].Schema.UID != uid {
+			continue
 		}
+		if of[i].Filter != nil && !p.snapshot.Matches(r, of[i].Filter, p.status) {
+			return nil
+		}
+		return of[i].Of
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 	if err != nil {
 		return err
 	}
-	p := rt.printer(r, c, list.Query.Status)
+	p := rt.printer(r, c, list.Query.Status, list.Publication)
 	defer p.release()
 	err = rt.api.store.View(func(s *store.Snapshot) error {
 		page, err := s.Find(&list.Query)
@@ -42,25 +42,41 @@ func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 
 // one answers GET /plural/:documentId.
 func (rt *Route) one(w http.ResponseWriter, r *http.Request, c Call) error {
-	return rt.find(w, r, c, func(s *store.Snapshot, one *params.One) (store.Record, error) {
-		doc, ok := s.Document(rt.Type, c.DocumentID)
-		if !ok {
-			return store.Record{}, nil
+	return rt.find(w, r, c, func(s *store.Snapshot, q *store.Query) (store.Record, error) {
+		if doc, ok := s.Document(rt.Type, c.DocumentID); ok {
+			return versionOf(s, doc, q), nil
 		}
-		row := s.Version(rt.Type, doc, one.Status, one.Locale)
-		if row.Exists() && one.Filter != nil && !s.Matches(row, one.Filter, one.Status) {
-			return store.Record{}, nil
-		}
-		return row, nil
+		return store.Record{}, nil
 	})
+}
+
+var withoutLocale = []string{""}
+
+// versionOf returns the version of a document that a query finds: of several localizations the one with the least id.
+func versionOf(s *store.Snapshot, doc uint64, q *store.Query) (first store.Record) {
+	locales := q.Locales.Codes
+	switch {
+	case !q.Type.Localized:
+		locales = withoutLocale
+	case q.Locales.All:
+		s.Versions(q.Type, doc, func(r store.Record) bool {
+			locales = append(locales, r.Locale())
+			return true
+		})
+	}
+	for _, locale := range locales {
+		r := s.Version(q.Type, doc, q.Status, locale)
+		if r.Exists() && (!first.Exists() || r.ID() < first.ID()) && (q.Filter == nil || s.Matches(r, q.Filter, q.Status)) {
+			first = r
+		}
+	}
+	return first
 }
 
 // single answers GET /singular.
 func (rt *Route) single(w http.ResponseWriter, r *http.Request, c Call) error {
-	return rt.find(w, r, c, func(s *store.Snapshot, one *params.One) (store.Record, error) {
-		q := store.Query{Type: rt.Type, Status: one.Status, Filter: one.Filter, Limit: 1}
-		q.Locales.Codes = []string{one.Locale}
-		page, err := s.Find(&q)
+	return rt.find(w, r, c, func(s *store.Snapshot, q *store.Query) (store.Record, error) {
+		page, err := s.Find(q)
 		if err != nil || len(page.Rows) == 0 {
 			return store.Record{}, err
 		}
@@ -69,7 +85,7 @@ func (rt *Route) single(w http.ResponseWriter, r *http.Request, c Call) error {
 }
 
 // find answers with the one row that lookup finds, or says that there is none.
-func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup func(*store.Snapshot, *params.One) (store.Record, error)) error {
+func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup func(*store.Snapshot, *store.Query) (store.Record, error)) error {
 	query, err := parseQuery(r)
 	if err != nil {
 		return err
@@ -78,10 +94,10 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 	if err != nil {
 		return err
 	}
-	p := rt.printer(r, c, one.Status)
+	p := rt.printer(r, c, one.Query.Status, one.Publication)
 	defer p.release()
 	err = rt.api.store.View(func(s *store.Snapshot) error {
-		row, err := lookup(s, one)
+		row, err := lookup(s, &one.Query)
 		if err != nil {
 			return err
 		}

@@ -105,7 +105,7 @@ func (rt *Route) written(r *http.Request, c Call) (*params.Written, error) {
 
 // do carries out a write and answers with what it wrote, as it stood in the transaction.
 func (rt *Route) do(w http.ResponseWriter, r *http.Request, c Call, code int, shown *documents.Selection, do operation, write documents.Write) error {
-	p := rt.printer(r, c, write.Status)
+	p := rt.printer(r, c, write.Status, nil)
 	write.After = func(s *store.Snapshot, row store.Record) error {
 		p.begin(s)
 		p.one(row, shown)
