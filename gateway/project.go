@@ -146,8 +146,8 @@ func (p *Project) open() (err error) {
 	if err != nil {
 		return err
 	}
-	if p.store, err = store.Open(p.data.join(storeName), p.Model, store.Options{Progress: logProgress(p.log)}); err != nil {
-		return fmt.Errorf("open the store: %w", err)
+	if p.store, err = p.openStore(p.data.join(storeName), p.options, logProgress(p.log)); err != nil {
+		return err
 	}
 	p.docs = documents.NewService(p.store, p.Model, p.Settings.I18n.DefaultLocale)
 	if err := p.makeLocales(); err != nil {

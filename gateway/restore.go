@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"lectern/contenttypes"
 	"lectern/store"
 )
 
@@ -51,7 +50,7 @@ func Restore(dir string, backup io.Reader, o Options) (kept string, err error) {
 	if err := unpack(backup, restoring); err != nil {
 		return "", fmt.Errorf("read the backup: %w", err)
 	}
-	if err := checkStore(filepath.Join(restoring, storeName), d.Model); err != nil {
+	if err := d.checkStore(filepath.Join(restoring, storeName), o); err != nil {
 		return "", fmt.Errorf("check the backup: %w", err)
 	}
 	aside := "before-restore-" + time.Now().UTC().Format("20060102T150405Z")
@@ -207,10 +206,14 @@ func compareSums(r io.Reader, got map[string]string) error {
 	return nil
 }
 
-// checkStore opens a store for a model, as a server would, reads all of it and closes it again.
-func checkStore(path string, model *contenttypes.Model) error {
-	st, err := store.Open(path, model, store.Options{})
+// checkStore opens a store that is to be restored, as a server would, reads all of it and closes it again.
+func (d *Definition) checkStore(path string, o Options) error {
+	st, err := d.openStore(path, o, nil)
 	if err != nil {
+		var refused *store.DefinitionError
+		if errors.As(err, &refused) {
+			return fmt.Errorf("it was taken under other definitions; restore it with those, then migrate: %w", err)
+		}
 		return err
 	}
 	return errors.Join(st.Check(), st.Close())

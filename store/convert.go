@@ -156,7 +156,7 @@ func (c *conversion) run() error {
 		if err := c.transaction(s); err != nil {
 			return fmt.Errorf("%s: %w", s.work.what(), err)
 		}
-		if c.progress != nil {
+		if c.progress != nil && s.at.Done+s.at.Total > 0 {
 			c.progress(s.work.what(), s.at.Done, max(s.at.Total, s.at.Done))
 		}
 		if c.hooks != nil && len(c.pending.Steps) > 0 {

@@ -20,6 +20,9 @@ func (m Migration) String() string {
 	words := []string{m.Op}
 	for _, arg := range m.Args {
 		words = append(words, shellWord(arg))
+		if strings.HasPrefix(arg, "-") && words[0] != "--" {
+			words = append([]string{"--"}, words...) // it is no option
+		}
 	}
 	return strings.Join(words, " ")
 }
@@ -29,7 +32,7 @@ func shellWord(s string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-.:/@%+=,", r)
 	}
-	if s != "" && strings.TrimFunc(s, plain) == "" && !strings.HasPrefix(s, "-") {
+	if s != "" && strings.TrimFunc(s, plain) == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

@@ -1,0 +1,73 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"lectern/gateway"
+	"lectern/store"
+)
+
+type migrateCommand struct {
+	Args []string `arg:"" name:"[dir] operation" help:"Project directory (default: here), the operation and what it is about."`
+	projectFlags
+}
+
+// Help lists the operations.
+func (*migrateCommand) Help() string {
+	var b strings.Builder
+	b.WriteString("Definitions that changed in a way that would lose content are refused at start, with the calls that say what is to become of it. " +
+		"The operations are:\n\n")
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	for _, op := range store.Operations {
+		fmt.Fprintf(w, "    %s %s\t%s\n", op.Name, strings.Join(op.Args, " "), op.Help)
+	}
+	w.Flush()
+	b.WriteString("\nUID is that of a content-type (api::article.article) or component (shared.address), ATTRIBUTE such a uid, a dot and a name.")
+	return b.String()
+}
+
+func (c *migrateCommand) Run(s *session) error {
+	dir, words := c.split()
+	m, err := store.ParseMigration(words)
+	if err != nil {
+		return usageError(fmt.Sprintf("%v; \"lectern migrate --help\" lists the operations", err))
+	}
+	p := newProgress(s.Stderr)
+	removed, err := gateway.Migrate(dir, m, c.options(s), func(what string, done, total int) {
+		p.show("%s: %d of %d", what, done, total)
+	})
+	p.clear()
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	p.done("%s: %s", m.Op, describeRemoved(removed))
+	return nil
+}
+
+// split takes the optional directory off the words of the operation.
+func (c *migrateCommand) split() (dir string, words []string) {
+	for _, op := range store.Operations {
+		if c.Args[0] == op.Name {
+			return ".", c.Args
+		}
+	}
+	return c.Args[0], c.Args[1:]
+}
+
+func describeRemoved(r store.Removed) string {
+	var list []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{r.Documents, "document"}, {r.Versions, "version"}, {r.Values, "value"}, {r.Links, "link"}} {
+		if part.n > 0 {
+			list = append(list, count(part.n, part.what))
+		}
+	}
+	if len(list) == 0 {
+		return "done, nothing was removed"
+	}
+	return "done, removed " + strings.Join(list, ", ")
+}

@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"lectern/store"
+)
+
+// Migrate carries out a migration on the store of the project in dir, while no server runs, and returns what it removed. The
+// definitions of the project are not looked at: the next start compares them with what the store holds then.
+func Migrate(dir string, m store.Migration, o Options, progress func(what string, done, total int)) (store.Removed, error) {
+	path := o.dataPath(dir)
+	if _, err := os.Stat(filepath.Join(path, storeName)); errors.Is(err, fs.ErrNotExist) {
+		return store.Removed{}, fmt.Errorf("there is no store in %s, so there is nothing to migrate", path)
+	}
+	data, err := lockDataDir(path)
+	if errors.Is(err, ErrBusy) {
+		return store.Removed{}, busyError(path)
+	}
+	if err != nil {
+		return store.Removed{}, err
+	}
+	defer data.release()
+	return store.Migrate(data.join(storeName), m, store.Options{Progress: progress})
+}
+
+// openStore opens a store file for the definitions of the project. When it refuses them, the error names the calls for this
+// very project.
+func (d *Definition) openStore(path string, o Options, progress func(what string, done, total int)) (*store.Store, error) {
+	st, err := store.Open(path, d.Model, store.Options{Progress: progress, DefaultLocale: d.Settings.I18n.DefaultLocale})
+	var refused *store.DefinitionError
+	if errors.As(err, &refused) {
+		refused.Command = "lectern migrate " + shellPath(d.Dir)
+		if o.Data != "" {
+			refused.Command += " --data " + shellPath(o.Data)
+		}
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	return st, nil
+}
+
+// shellPath is a path as a shell takes it.
+func shellPath(path string) string {
+	path = filepath.Clean(path)
+	if strings.ContainsAny(path, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
