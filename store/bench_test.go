@@ -25,8 +25,8 @@ func benchScale(b *testing.B) int {
 	return n
 }
 
-// fill writes n articles with different titles and random numbers.
-func fill(b *testing.B, s *store.Store, n int) {
+// fillArticles writes n articles with different titles and random numbers.
+func fillArticles(b *testing.B, s *store.Store, n int) {
 	ct := s.Model().Type("api::article.article")
 	rnd := rand.New(rand.NewPCG(1, 2))
 	levels := []string{`"low"`, `"middle"`, `"high"`}
@@ -60,7 +60,7 @@ func BenchmarkFind(b *testing.B) {
 			b.Error(err)
 		}
 	})
-	fill(b, s, n)
+	fillArticles(b, s, n)
 	ct := s.Model().Type("api::article.article")
 	attr := func(name string) *contenttypes.Attribute { return ct.Attribute(name) }
 	sortBy := func(name string, desc bool) []store.SortKey {

@@ -292,6 +292,9 @@ func (f *finder) intersect(hits []hit, other *source, decided map[int]bool) []hi
 func (f *finder) keep(hits []hit, conds allOf) []hit {
 	kept := hits[:0]
 	for _, h := range hits {
+		if !f.snap.step() {
+			break
+		}
 		r := f.record(h)
 		if conds.holds(f.snap, r) {
 			kept = append(kept, f.load(h, r))
@@ -342,6 +345,9 @@ func (f *finder) eachEntry(src *source, yield func(hit)) {
 		f.snap.stats.entries += uint64(r.entries)
 		k, v := c.Seek(r.low)
 		for range r.entries {
+			if !f.snap.step() {
+				return
+			}
 			ord := k[spaceLen : len(k)-8]
 			unsure := isCut(ord)
 			if src.test == nil || unsure || src.test(orderedText(ord)) {
@@ -361,7 +367,7 @@ func (f *finder) scan() []hit {
 	c := f.snap.take(rows)
 	defer f.snap.give(rows, c)
 	f.snap.stats.seeks++
-	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
+	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix) && f.snap.step(); k, v = c.Next() {
 		f.snap.stats.rows++
 		r := Record{table: f.snap.bound.tables[be.Uint16(v)], slot: f.slot, doc: be.Uint64(k[len(k)-8:]), snap: f.snap, data: v}
 		if all.holds(f.snap, r) {

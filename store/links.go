@@ -94,7 +94,7 @@ func (s *Snapshot) eachLink(a *contenttypes.Attribute, sd side, plane Status, r 
 	c := s.take(links)
 	defer s.give(links, c)
 	s.stats.seeks++
-	for k, v := c.Seek(list); bytes.HasPrefix(k, list); k, v = c.Next() {
+	for k, v := c.Seek(list); bytes.HasPrefix(k, list) && s.step(); k, v = c.Next() {
 		s.stats.links++
 		other, otherPos := parseLinkEnd(v)
 		if !yield(other, be.Uint64(k[linkListLen:]), otherPos) {

@@ -20,7 +20,8 @@ type Snapshot struct {
 	lastRow []byte                      // the key at which the rows' shared cursor stands; nil: unknown
 	indexer *indexer                    // of a write transaction
 	pending map[string][]byte           // what a write transaction will put into the bucket docs
-	failed  error                       // the first error of a read inside a write transaction
+	failed  error                       // why it finds nothing more
+	work    workBound
 	stats   snapshotStats
 }
 

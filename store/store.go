@@ -185,7 +185,10 @@ func (s *Store) View(f func(*Snapshot) error) error {
 		snap.end()
 		_ = tx.Rollback() // of a read: it only lets go, and cannot fail
 	}()
-	return f(snap)
+	if err := f(snap); err != nil {
+		return err
+	}
+	return snap.failed
 }
 
 // Write calls f in the one write transaction there is at a time; the batches that f applied are durable when Write returns

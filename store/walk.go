@@ -50,7 +50,7 @@ func (w *indexWalk) ascend(skip int) {
 			k, v = w.cursor.Seek(begin)
 		}
 	}
-	for w.below(k) {
+	for w.below(k) && s.step() {
 		if isCut(value(k)) {
 			g := slices.Clone(w.group(k))
 			if !w.sorted(g, skip) {
@@ -85,7 +85,7 @@ func (w *indexWalk) descend(skip int) {
 	}
 	k, v := w.before(begin)
 	var one []byte
-	for w.above(k) {
+	for w.above(k) && s.step() {
 		one = append(one[:0], k...)
 		ownDoc, g := be.Uint64(v), w.group(one)
 		k, v = w.cursor.Prev()
@@ -123,7 +123,7 @@ func (w *indexWalk) forward(g []byte, skip, first int) bool {
 	if skip > 0 {
 		k, v = s.kth(w.cursor, w.space, first+skip)
 	}
-	for ; bytes.HasPrefix(k, g); k, v = w.cursor.Next() {
+	for ; bytes.HasPrefix(k, g) && s.step(); k, v = w.cursor.Next() {
 		s.stats.entries++
 		if !w.yield(be.Uint64(v)) {
 			return false

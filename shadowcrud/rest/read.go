@@ -24,6 +24,7 @@ func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 	p := rt.printer(r, c, list.Query.Status, list.Publication)
 	defer p.release()
 	err = rt.api.store.View(func(s *store.Snapshot) error {
+		s.Within(r.Context(), c.Limit)
 		page, err := s.Find(&list.Query)
 		if err != nil {
 			return err
@@ -97,6 +98,7 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 	p := rt.printer(r, c, one.Query.Status, one.Publication)
 	defer p.release()
 	err = rt.api.store.View(func(s *store.Snapshot) error {
+		s.Within(r.Context(), c.Limit)
 		row, err := lookup(s, &one.Query)
 		if err != nil {
 			return err
