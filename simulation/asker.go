@@ -35,7 +35,11 @@ func (a *asker) Question() *Question {
 	single := reading != "list"
 	if a.chance(.75) && (!single || a.chance(.2)) {
 		q.Filter = a.filter(&q.Type.Schema, q.Type.Drafts, 3)
-		a.countFilter(q.Filter)
+		if reading == "one" && a.quirk.OneLosesFilters && q.Filter.names("documentId") {
+			q.Filter = nil
+		} else {
+			a.countFilter(q.Filter)
+		}
 	}
 	if a.chance(.12) && (!single || a.chance(.2)) {
 		q.Search = a.search()
@@ -280,14 +284,27 @@ func (a *asker) group(s *Schema, drafts bool, depth int, op string) *Filter {
 	for range 2 + a.rng.IntN(2) {
 		x := a.filter(s, drafts, depth-1)
 		if f.Implicit {
-			if x.Implicit || seen[x.key()] || x.Attr == nil && depth < 3 && a.quirk.NotInRelation {
+			if x.Implicit || seen[x.key()] || x.Attr == nil && a.quirk.NotInRelation {
 				continue
 			}
 			seen[x.key()] = true
 		}
 		f.Of = append(f.Of, x)
 	}
+	if len(f.Of) == 0 {
+		return a.test(s)
+	}
 	return f
+}
+
+// names reports whether a filter tests an attribute of that name.
+func (f *Filter) names(name string) bool {
+	for _, x := range f.Of {
+		if x.names(name) {
+			return true
+		}
+	}
+	return f.Op == "test" && f.Attr.Name == name
 }
 
 // key is what a filter would be written under.
@@ -371,6 +388,9 @@ func (a *asker) test(s *Schema) *Filter {
 		n = 2
 	case "", "$eq", "$in", "$notIn":
 		n = 1 + a.rng.IntN(3)
+	}
+	if f.Not && f.Operator == "" { // what $not of a list is, nobody says
+		n = 1
 	}
 	for range n {
 		f.Operands = append(f.Operands, a.operand(f, owner))

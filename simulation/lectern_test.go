@@ -102,9 +102,10 @@ func checkStore(dir, data string) error {
 func simulate(t *testing.T, seed uint64, n int, cover *Coverage) {
 	model := ModelOf(seed, Quirks{})
 	server := serveLectern(t, model)
-	run := NewRun(seed, Quirks{}, model, cover, server)
+	run := NewRun(seed, Quirks{}, model, server)
 	run.Tolerate = *tolerate
 	err := run.Random(n)
+	cover.Add(run.Cover)
 	if ended := server.end(); ended != nil {
 		t.Errorf("seed %d: %v", seed, ended)
 	}
@@ -125,7 +126,7 @@ func shrunk(t *testing.T, run *Run, d *Difference) string {
 	replay := func(ops []*Operation) (*Run, error) {
 		server := serveLectern(t, run.Model)
 		defer server.end()
-		again := NewRun(run.Seed, run.Quirk, run.Model, NewCoverage(run.Quirk), server)
+		again := NewRun(run.Seed, run.Quirk, run.Model, server)
 		return again, again.Replay(ops)
 	}
 	ops := Shrink(run.Done, d, *shrink, func(ops []*Operation) error {

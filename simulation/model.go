@@ -275,7 +275,7 @@ func (m *modeller) oneWay(from, to *Type, kind string) {
 }
 
 func (m *modeller) twoWay(from, to *Type, kind, back string) {
-	if m.quirk.TakeoverReachesPublished && kind == "oneToOne" && from.Drafts != to.Drafts {
+	if m.quirk.TakeoverReachesPublished && kind != "manyToMany" && from.Drafts != to.Drafts {
 		to = from
 	}
 	if from == to && kind == back { // one that is its own inverse says little; take two types

@@ -267,6 +267,9 @@ func (o *operator) relation(a *Attribute, at spot, ends []End) (Field, bool) {
 		return f, true
 	}
 	targets := o.targetsFor(a, at)
+	if o.quirk.OrderMixesVersions && !a.toMany() && len(ends) > 0 {
+		targets = otherThan(targets, ends)
+	}
 	if len(targets) == 0 {
 		return f, false
 	}
@@ -291,19 +294,38 @@ func (o *operator) relation(a *Attribute, at spot, ends []End) (Field, bool) {
 			e.Set = o.linkable(a, at, e.Set)
 		}
 	case "change":
+		if o.quirk.OrderMixesVersions && !at.op.Type.Localized && a.Target.Localized && !a.toMany() {
+			e.Form, e.Set = "set", some()[:1]
+			break
+		}
 		if o.chance(.7) {
 			e.Connect = some()
 		}
 		if e.Connect == nil || o.chance(.4) {
 			e.Disconnect = o.present(targets, ends)
 		}
-		if a.toMany() {
+		if a.toMany() && !(o.quirk.OrderMixesVersions && !at.op.Type.Drafts && a.Target.Drafts) {
 			o.positions(e, at, ends)
-		} else if len(e.Connect) > 1 {
+		} else if !a.toMany() && len(e.Connect) > 1 {
 			e.Connect = e.Connect[:1]
 		}
 	}
 	return f, true
+}
+
+// otherThan leaves out the documents that are linked now.
+func otherThan(targets []Target, ends []End) []Target {
+	var list []Target
+	for _, t := range targets {
+		linked := false
+		for _, e := range ends {
+			linked = linked || e.Doc.Number == t.Number
+		}
+		if !linked {
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // linkable leaves out targets that are not there: of several for a to-one only the last is certain to be looked at.

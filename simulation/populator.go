@@ -4,14 +4,18 @@ package simulation
 func (a *asker) populate(s *Schema, drafts bool, depth int) *Populate {
 	var attrs []*Attribute
 	for _, x := range s.Attributes {
-		if !x.isScalar() && !x.Private {
+		if !x.isScalar() && !x.Private && !(x.Type == "localizations" && a.quirk.LocalizationsFilter && depth < 2) {
 			attrs = append(attrs, x)
 		}
 	}
 	if len(attrs) == 0 {
 		return nil
 	}
-	p := &Populate{Form: pick(a.rng, []string{"star", "list", "indexed", "dotted", "object", "object", "object"})}
+	forms := []string{"star", "list", "indexed", "dotted", "object", "object", "object"}
+	if a.quirk.LocalizationsFilter && depth < 2 {
+		forms = forms[1:]
+	}
+	p := &Populate{Form: pick(a.rng, forms)}
 	if p.Form == "star" {
 		return p
 	}

@@ -6,15 +6,17 @@ type Quirks struct {
 	SearchLeaks              bool // _q looks into private strings, minds case, and _ is a wildcard in it
 	NoNestedLists            bool // populate[a][populate]=b,c is refused
 	OneWayLosesDrafts        bool // a one-way link to a draft is not shown when that is published
-	TakeoverReachesPublished bool // a draft that takes over a one-to-one target also takes it from a published row
+	TakeoverReachesPublished bool // a draft that takes a target over also takes it from a published row
 	JoinsAllVersions         bool // filters from types without drafts see drafts under published
 	ASCIICase                bool // only ASCII letters are folded
 	NumbersAsSQL             bool // text forms of numbers, booleans and times are SQLite's
-	NotInRelation            bool // $not inside a relation fails, and so do keys beside $and and $or there
+	NotInRelation            bool // $not inside a relation fails, and keys beside $and and $or do, or hide them
 	LocalizationsFilter      bool // filters[localizations] sees the row itself and drafts; populate of it fails with locale=*
 	SyncsPublishedOnly       bool // publishing syncs shared values to published rows alone, and not always
 	SmallBigIntegers         bool // digits above 2^53 are lost
 	OddJSON                  bool // json numbers and booleans change
+	OrderMixesVersions       bool // positions are taken among drafts and published rows; a to-one connected to another locale keeps the old one
+	OneLosesFilters          bool // a condition on documentId in a single read is lost
 	NoActions                bool // no routes for publish, unpublish, discard-draft
 	SelfLinksLost            bool // links of a document to itself are lost in the published version
 }
@@ -23,5 +25,5 @@ type Quirks struct {
 var ReferenceQuirks = Quirks{
 	SearchLeaks: true, OneWayLosesDrafts: true, TakeoverReachesPublished: true, JoinsAllVersions: true, ASCIICase: true,
 	NumbersAsSQL: true, NotInRelation: true, LocalizationsFilter: true, SyncsPublishedOnly: true, SmallBigIntegers: true,
-	OddJSON: true, NoActions: true, SelfLinksLost: true, NoNestedLists: true,
+	OddJSON: true, NoActions: true, SelfLinksLost: true, NoNestedLists: true, OrderMixesVersions: true, OneLosesFilters: true,
 }

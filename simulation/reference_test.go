@@ -40,7 +40,7 @@ func TestReference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run := NewRun(seed, ReferenceQuirks, model, cover, still{server})
+		run := NewRun(seed, ReferenceQuirks, model, still{server})
 		run.Tolerate = *tolerate
 		if err := run.Random(*operations); err != nil {
 			t.Errorf("%v", err)
@@ -55,6 +55,7 @@ func TestReference(t *testing.T) {
 			t.Error(d)
 		}
 		asked += run.Asked
+		cover.Add(run.Cover)
 		server.Stop()
 	}
 	t.Logf("%d questions", asked)

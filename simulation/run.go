@@ -50,8 +50,8 @@ func ModelOf(seed uint64, quirk Quirks) *Model {
 }
 
 // NewRun returns the run of a seed against a fresh server of ModelOf(seed).
-func NewRun(seed uint64, quirk Quirks, model *Model, cover *Coverage, server Host) *Run {
-	return &Run{Seed: seed, Quirk: quirk, Model: model, Cover: cover, server: server, world: &World{Model: model, Quirk: quirk}}
+func NewRun(seed uint64, quirk Quirks, model *Model, server Host) *Run {
+	return &Run{Seed: seed, Quirk: quirk, Model: model, Cover: NewCoverage(quirk), server: server, world: &World{Model: model, Quirk: quirk}}
 }
 
 // Random does n random operations. The error is a *Difference, or says that the server could not be reached.
@@ -69,7 +69,7 @@ func (r *Run) Random(n int) error {
 
 // Replay does given operations.
 func (r *Run) Replay(ops []*Operation) error {
-	o := &operator{asker: asker{world: r.world, quirk: r.Quirk, cover: NewCoverage(r.Quirk)}}
+	o := &operator{asker: asker{world: r.world, quirk: r.Quirk, cover: r.Cover}}
 	for _, op := range ops {
 		r.Done = append(r.Done, op)
 		if err := r.do(op, o); err != nil {

@@ -229,7 +229,7 @@ func (w *World) copyEnds(a *Attribute, e End, plane string, list []End, appears 
 	before := w.Ends(a, e, plane)
 	w.SetEnds(a, e, plane, list)
 	for _, far := range list {
-		if a.Inverse != nil && a.Inverse.toMany() && far != e && (appears || indexOf(before, far) < 0) {
+		if a.Inverse != nil && a.Inverse.toMany() && far != e && (appears || w.Quirk.OrderMixesVersions || indexOf(before, far) < 0) {
 			w.Unsure = append(w.Unsure, Unsure{a.Inverse, far, e, plane})
 		}
 	}
