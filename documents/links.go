@@ -302,10 +302,16 @@ func (le *linkEdits) clear(e end) {
 	}
 }
 
-// release frees ref for e where ref may be linked to one document only.
+// release frees ref for e where ref may be linked to one document only: all its localizations may be linked to it.
 func (le *linkEdits) release(e end, ref store.Ref) {
-	if le.holdsOne(e, ref) {
-		le.clear(e.other(ref))
+	if !le.holdsOne(e, ref) {
+		return
+	}
+	other := e.other(ref)
+	for _, l := range le.list(other) {
+		if far := other.far(l); far.Type != e.ref.Type || far.Doc != e.ref.Doc || far.Locale == e.ref.Locale {
+			le.cut(l)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/jsontree"
 	"lectern/store"
 )
 
@@ -26,6 +27,18 @@ func (wr *writing) sibling(v version) *store.Row {
 		return wr.row(version{v.status, wr.s.defaultLocale})
 	}
 	return wr.row(version{v.status, locales[0]})
+}
+
+// withoutSharedNulls leaves out of the body of a new localization what it says null for and all localizations share: that is no
+// value to write in all of them, but none, and is taken over.
+func withoutSharedNulls(t *contenttypes.ContentType, data *jsontree.Object) *jsontree.Object {
+	given := jsontree.NewObject()
+	for _, key := range data.Keys {
+		if a := t.Attribute(key); data.Values[key] != nil || a == nil || perLocale(a) {
+			given.Set(key, data.Values[key])
+		}
+	}
+	return given
 }
 
 // takeOver copies from another localization what all share and the body does not give.

@@ -10,14 +10,17 @@ import (
 // save creates or changes the draft (or the only version) from the body and, when the write says so, publishes it.
 func (wr *writing) save() error {
 	v := wr.draft()
-	row, source := wr.row(v), (*store.Row)(nil)
+	row, source, data := wr.row(v), (*store.Row)(nil), wr.w.Data
 	created := row == nil
 	if created {
 		source = wr.sibling(v)
 	}
+	if source != nil {
+		data = withoutSharedNulls(wr.t, data)
+	}
 	br := newBodyReader(wr, bodyStage(wr.t), wr.locales(v.status))
 	br.created = created
-	in, err := br.document(wr.w.Data, func(a *contenttypes.Attribute) bool {
+	in, err := br.document(data, func(a *contenttypes.Attribute) bool {
 		return created && (source == nil || perLocale(a))
 	})
 	if err != nil {

@@ -275,13 +275,15 @@ func (s *script) value(snap *store.Snapshot, r store.Record, a *contenttypes.Att
 	list := []any{}
 	switch {
 	case a.IsRelation():
+		targets := map[uint64]bool{}
 		snap.Related(r, a, st, func(target store.Record) bool {
 			list = append(list, label(target))
+			targets[target.Doc()] = true
 			return true
 		})
 		if !a.ToMany() && a.Name != "localizations" {
-			if len(list) > 1 {
-				s.t.Errorf("%s has %d targets", a.Name, len(list))
+			if len(targets) > 1 {
+				s.t.Errorf("%s has %d targets", a.Name, len(targets))
 			}
 			return append(list, nil)[0]
 		}
