@@ -1,15 +1,17 @@
 // Package auth says who asks and what they may do.
 //
-// A request carries no credential (the public role), or a bearer: an API token. An Authenticator turns the request into
-// the documents.Access that everything else is held to:
+// A request carries no credential (the public role), or a bearer: an API token, or the JWT of a user. An Authenticator turns
+// the request into the documents.Access that everything else is held to:
 //
-//	actions := auth.ActionsOf(model)
-//	roles := auth.CompileRoles(granted)
 //	tokens, err := auth.OpenTokens(auth.TokenOptions{Store: st, Documents: docs, Model: model})
-//	authenticate := (&auth.Authenticator{Roles: roles, Tokens: tokens}).Authenticate
+//	users, err := auth.OpenUsers(ctx, auth.UserOptions{Store: st, Documents: docs, Model: model, Secret: secret})
+//	authenticate := (&auth.Authenticator{Users: users, Tokens: tokens}).Authenticate
 //
-// Authenticate touches neither disk nor lock: what an Access allows is compiled when roles are read and when a token is
-// made, not when a request comes in.
+// What an Access allows is compiled when roles change and when a token is made, not when a request comes in. Without a
+// credential, or with an API token, Authenticate touches neither disk nor lock; with a JWT it looks up one user.
+//
+// Users is also all that users do: they register, log in, change and reset their passwords, confirm their addresses; and all
+// that is done with them and their roles. Each of its methods takes a body as it was sent and says what is wrong with it.
 package auth
 
 import (
@@ -17,31 +19,93 @@ import (
 	"strings"
 
 	"lectern/documents"
+	"lectern/store"
 )
 
 // An Authenticator finds out who sent a request.
 type Authenticator struct {
-	Roles  Roles
+	Users  *Users // nil where there are none
+	Roles  Roles  // of who is no user, where there are no users
 	Tokens *Tokens
 }
 
-// errCredentials is the answer to a bearer that is not known or no longer valid, on public routes too: a client that
-// sends a credential wants to be told that it does not work. What is wrong with it is not told.
-var errCredentials = &documents.Error{
-	Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Missing or invalid credentials",
+// A Principal is who sent a request.
+type Principal struct {
+	Access *documents.Access
+	User   uint64 // the id of a user's row; 0 for the public and for API tokens
 }
+
+var (
+	// errCredentials is the answer to a bearer that is not known or no longer valid, on public routes too: a client that
+	// sends a credential wants to be told that it does not work. What is wrong with it is not told.
+	errCredentials = &documents.Error{
+		Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Missing or invalid credentials",
+	}
+	// errGone is the answer to a JWT that is valid, but whose user is gone, blocked, or has another password by now.
+	errGone = &documents.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Invalid credentials"}
+)
 
 // Authenticate returns what the sender of r may do: what the public role may for a request without credential. An unknown,
 // expired or revoked bearer is a *documents.Error 401.
 func (a *Authenticator) Authenticate(r *http.Request) (*documents.Access, error) {
+	p, err := a.Identify(r)
+	return p.Access, err
+}
+
+// Identify is Authenticate that also says which user it is.
+func (a *Authenticator) Identify(r *http.Request) (Principal, error) {
 	key, ok := Bearer(r.Header.Get("Authorization"))
 	if !ok {
-		return a.Roles.Access(PublicRole), nil
+		access, err := a.public()
+		return Principal{Access: access}, err
 	}
 	if access, ok := a.Tokens.Access(key); ok {
-		return access, nil
+		return Principal{Access: access}, nil
 	}
-	return nil, errCredentials
+	if a.Users == nil {
+		return Principal{}, errCredentials
+	}
+	return a.Users.identify(key)
+}
+
+func (a *Authenticator) public() (*documents.Access, error) {
+	if a.Users == nil {
+		return a.Roles.Access(PublicRole), nil
+	}
+	table, err := a.Users.roles.current()
+	if err != nil {
+		return nil, err
+	}
+	return table.public(), nil
+}
+
+// identify finds the user of a JWT.
+func (u *Users) identify(token string) (p Principal, err error) {
+	c, ok := u.signer.verify(token)
+	if !ok {
+		return p, errCredentials
+	}
+	var role uint64
+	err = u.o.Store.View(func(s *store.Snapshot) error {
+		r := u.Row(s, c.user)
+		if !r.Exists() || isTrue(r, u.blocked) || u.o.Settings.EmailConfirmation && !isTrue(r, u.confirmed) ||
+			!u.signer.isOf(c, r.JSON(u.password)) {
+			return errGone
+		}
+		s.LinksFrom(u.role, store.Published, r.Ref(), func(l store.Link) bool {
+			role = l.To.Doc
+			return false
+		})
+		return nil
+	})
+	if err != nil {
+		return p, err
+	}
+	table, err := u.roles.current()
+	if err != nil {
+		return p, err
+	}
+	return Principal{Access: table.of(role), User: c.user}, nil
 }
 
 // Bearer takes the credential out of an Authorization header. Another scheme, none, or more than two words count as no

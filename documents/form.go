@@ -155,3 +155,11 @@ func (f *Form) Values(t *contenttypes.ContentType) *jsontree.Object {
 	}
 	return data
 }
+
+// Repeated reads a text that must be there and equal to that of another key.
+func (f *Form) Repeated(key, of string) {
+	f.text(key)
+	if v := f.body.Values[key]; v != nil && v != "" && !jsontree.Equal(v, f.body.Values[of]) {
+		f.Fault([]string{key}, "Passwords do not match", v)
+	}
+}

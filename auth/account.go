@@ -1,0 +1,175 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+var (
+	errNoUser     = &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "User not found"}
+	errEmailTaken = documents.ApplicationError("Email already taken")
+	errNameTaken  = documents.ApplicationError("Username already taken")
+)
+
+// Create makes a user as who administers users wants him. Keys that users do not have are passed over.
+func (u *Users) Create(ctx context.Context, body any, show Show) error {
+	form := documents.NewForm(body)
+	email := lower(form.Email("email"))
+	form.Text("username")
+	form.Password("password")
+	role := readRole(form, true)
+	if err := form.Err(); err != nil {
+		return err
+	}
+	data := form.Values(u.typ)
+	data.Set("email", email)
+	data.Set("provider", localProvider)
+	data.Set("role", role)
+	p, err := u.prepare(ctx, data, show, nil)
+	if err == nil {
+		err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+			if u.o.Settings.UniqueEmail && u.with(tx.Snapshot, u.email, email).Exists() {
+				return errEmailTaken
+			}
+			return tx.Create(p)
+		})
+	}
+	var told *documents.Error
+	if errors.As(err, &told) && told.Status == http.StatusBadRequest {
+		return documents.ApplicationError(told.Message)
+	}
+	return err
+}
+
+// Update changes the user with that id.
+func (u *Users) Update(ctx context.Context, id uint64, body any, show Show) error {
+	documentID, err := u.documentID(id)
+	if err != nil {
+		return err
+	}
+	form := documents.NewForm(body)
+	email, hasEmail := form.Filled("email")
+	if hasEmail && email != "" {
+		form.Email("email")
+	}
+	username, hasName := form.Filled("username")
+	if password, _ := form.Filled("password"); password != "" {
+		form.Password("password")
+	}
+	hasRole := form.Has("role")
+	var role any
+	if hasRole {
+		role = readRole(form, false)
+	}
+	if err := form.Err(); err != nil {
+		return err
+	}
+	data := form.Values(u.typ)
+	if hasEmail {
+		email = lower(email)
+		data.Set("email", email)
+	}
+	if hasRole {
+		data.Set("role", role)
+	}
+	p, err := u.prepare(ctx, data, show, nil)
+	if err != nil {
+		return err
+	}
+	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+		another := func(r store.Record) bool { return r.Exists() && r.ID() != id }
+		if hasName && another(u.with(tx.Snapshot, u.username, username)) {
+			return errNameTaken
+		}
+		if hasEmail && u.o.Settings.UniqueEmail {
+			taken := false
+			u.each(tx.Snapshot, u.email, email, func(r store.Record) bool { taken = taken || another(r); return !taken })
+			if taken {
+				return errEmailTaken
+			}
+		}
+		return tx.Update(documentID, p)
+	})
+}
+
+// Delete removes the user with that id; there is none where show was not called.
+func (u *Users) Delete(ctx context.Context, id uint64, show Show) error {
+	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+		r := u.Row(tx.Snapshot, id)
+		if !r.Exists() {
+			return nil
+		}
+		if err := show(tx.Snapshot, r); err != nil {
+			return err
+		}
+		return tx.Delete(u.typ, u.account(r).documentID)
+	})
+}
+
+func (u *Users) documentID(id uint64) (documentID string, err error) {
+	err = u.o.Store.View(func(s *store.Snapshot) error {
+		r := u.Row(s, id)
+		if !r.Exists() {
+			return errNoUser
+		}
+		documentID = u.account(r).documentID
+		return nil
+	})
+	return documentID, err
+}
+
+// readRole reads the role of a user: an id, or an object as relations have them. Nobody can be left without one.
+func readRole(form *documents.Form, create bool) any {
+	path := []string{"role"}
+	v := form.Value("role")
+	switch v := v.(type) {
+	case *jsontree.Object:
+		readRoleLinks(form, v, create)
+	case jsontree.Number:
+		if _, ok := ParseID(string(v)); !ok && v != "0" {
+			form.WrongType(path, "strapiID", v)
+		}
+	case string:
+		if _, err := strconv.ParseUint(v, 10, 64); err != nil {
+			form.WrongType(path, "strapiID", v)
+		}
+		return jsontree.Number(v)
+	case nil, []any:
+		if create && !form.Has("role") {
+			form.Missing(path)
+		} else {
+			form.WrongType(path, "object", v)
+		}
+	default:
+		form.WrongType(path, "strapiID", v)
+	}
+	return v
+}
+
+func readRoleLinks(form *documents.Form, role *jsontree.Object, create bool) {
+	path := []string{"role", "connect"}
+	v, given := role.Get("connect")
+	connect, isList := v.([]any)
+	switch {
+	case given && !isList:
+		form.WrongType(path, "array", v)
+	case create && !given:
+		form.Missing(path)
+	case create && len(connect) == 0:
+		form.Fault(path, "Users must have a role", v)
+	}
+	if list, isList := role.Values["disconnect"].([]any); isList && len(list) > 0 {
+		form.Fault([]string{"role", "disconnect"}, "Cannot remove role", list)
+	}
+	if set, given := role.Get("set"); given {
+		if list, isList := set.([]any); !isList || len(list) == 0 {
+			form.Fault([]string{"role", "set"}, "Cannot remove role", set)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package auth
+
+import (
+	"context"
+
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// ConfirmEmail answers {confirmation}, the code that was sent to an address, with a JWT. The code works once.
+func (u *Users) ConfirmEmail(ctx context.Context, query any, show Show) (jwt string, err error) {
+	form := documents.NewForm(query)
+	code := form.Text("confirmation")
+	if err := form.Err(); err != nil {
+		return "", err
+	}
+	data := jsontree.NewObject()
+	data.Set("confirmed", true)
+	data.Set("confirmationToken", nil)
+	var made account
+	p, err := u.prepare(ctx, data, show, &made)
+	if err != nil {
+		return "", err
+	}
+	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+		r := u.withCode(tx.Snapshot, u.confirmCode, code)
+		if !r.Exists() {
+			return documents.ValidationError("Invalid token")
+		}
+		return tx.Update(u.account(r).documentID, p)
+	})
+	if err != nil {
+		return "", err
+	}
+	return u.signer.sign(made.id, made.hash)
+}
+
+// ConfirmedURL is where who confirmed his address is sent. It is a setting: nothing of a request decides it.
+func (u *Users) ConfirmedURL() string { return u.o.Settings.ConfirmedURL }
+
+// SendConfirmation answers {email} and sends a new code there, if a user has that address and has not confirmed it.
+func (u *Users) SendConfirmation(body any) (email string, err error) {
+	form := documents.NewForm(body)
+	email = form.Email("email")
+	if err := form.Err(); err != nil {
+		return "", err
+	}
+	err = u.o.Store.View(func(s *store.Snapshot) error {
+		r := u.with(s, u.email, lower(email))
+		switch {
+		case !r.Exists():
+			return nil
+		case isTrue(r, u.confirmed):
+			return documents.ApplicationError("Already confirmed")
+		case isTrue(r, u.blocked):
+			return documents.ApplicationError("User blocked")
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	u.post.later(func(ctx context.Context) error {
+		code := newCode(u.o.Now())
+		who, err := u.setCode(ctx, lower(email), u.confirmCode, code, func(a *account) bool { return !a.confirmed && !a.blocked })
+		if err != nil || who.id == 0 {
+			return err
+		}
+		return u.sendConfirmation(ctx, who, code)
+	})
+	return email, nil
+}
+
+// mailConfirmation sends a new user the code that is stored already.
+func (u *Users) mailConfirmation(who account, code string) {
+	u.post.later(func(ctx context.Context) error { return u.sendConfirmation(ctx, who, code) })
+}
+
+func (u *Users) sendConfirmation(ctx context.Context, who account, code string) error {
+	return u.post.send(ctx, u.o.Settings.Mail.Confirm.write(who.email, u.values(who, u.o.Settings.ConfirmURL, code)))
+}

@@ -1,0 +1,197 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// AuthenticatedRole is the role of who registers, unless it is said otherwise.
+const AuthenticatedRole = "authenticated"
+
+// A givenRole is one that every project has from its first start, with what it may do then.
+type givenRole struct {
+	kind, name  string
+	description any // a text or nil
+	permissions []string
+}
+
+var givenRoles = []givenRole{
+	{AuthenticatedRole, "Authenticated", "Default role given to authenticated user.", []string{
+		UserType + ".me", authActions + ".changePassword",
+	}},
+	{PublicRole, "Public", "Default role given to unauthenticated user.", []string{
+		authActions + ".callback", authActions + ".connect", authActions + ".register", authActions + ".forgotPassword",
+		authActions + ".resetPassword", authActions + ".emailConfirmation", authActions + ".sendEmailConfirmation",
+	}},
+}
+
+const authActions = "plugin::users-permissions.auth"
+
+// grant makes the roles that are missing, and brings what permissions.yaml granted before in step with what it grants now.
+// What was granted while serving is left alone.
+func (u *Users) grant(ctx context.Context) error {
+	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+		roles, err := u.rolesByType(tx.Snapshot)
+		if err != nil {
+			return err
+		}
+		for _, g := range u.wanted() {
+			role, there := roles[g.kind]
+			if !there {
+				if role, err = u.makeRole(tx, g.kind, g.name, g.description); err != nil {
+					return fmt.Errorf("role %s: %w", g.kind, err)
+				}
+			}
+			delete(roles, g.kind)
+			declared := u.o.Granted[g.kind]
+			if err := u.regrant(tx, role, declared); err != nil {
+				return fmt.Errorf("role %s: %w", g.kind, err)
+			}
+			if there {
+				continue
+			}
+			for _, p := range g.permissions {
+				if slices.Contains(declared, p) {
+					continue
+				}
+				if err := u.permit(tx, role, p, false); err != nil {
+					return fmt.Errorf("role %s: %w", g.kind, err)
+				}
+			}
+		}
+		for kind, role := range roles { // the file says nothing of them, or no longer does
+			if err := u.regrant(tx, role, nil); err != nil {
+				return fmt.Errorf("role %s: %w", kind, err)
+			}
+		}
+		return nil
+	})
+}
+
+// wanted lists the roles that there must be: the given ones, and those of permissions.yaml by name.
+func (u *Users) wanted() []givenRole {
+	list := slices.Clone(givenRoles)
+	for _, kind := range slices.Sorted(maps.Keys(u.o.Granted)) {
+		if kind != AuthenticatedRole && kind != PublicRole {
+			list = append(list, givenRole{kind: kind, name: capital(kind)})
+		}
+	}
+	return list
+}
+
+func capital(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:]
+}
+
+// A roleRef names a role: by the id of its row, which permissions are written with, and by its documentId.
+type roleRef struct {
+	id         uint64
+	documentID string
+}
+
+func (u *Users) roleRef(r store.Record) roleRef {
+	return roleRef{r.ID(), textOf(r, u.roles.role.Attribute("documentId"))}
+}
+
+func (u *Users) rolesByType(s *store.Snapshot) (map[string]roleRef, error) {
+	page, err := s.Find(&store.Query{Type: u.roles.role, Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	roles := map[string]roleRef{}
+	for _, r := range page.Rows {
+		roles[textOf(r, u.roles.roleType)] = u.roleRef(r)
+	}
+	return roles, nil
+}
+
+func (u *Users) makeRole(tx *documents.Transaction, kind, name string, description any) (made roleRef, err error) {
+	data := jsontree.NewObject()
+	data.Set("name", name)
+	data.Set("description", description)
+	data.Set("type", kind)
+	p, err := u.o.Documents.Prepare(context.Background(), documents.Write{
+		Type: u.roles.role, Data: data, Access: documents.FullAccess,
+		After: func(_ *store.Snapshot, r store.Record) error { made = u.roleRef(r); return nil },
+	})
+	if err != nil {
+		return made, err
+	}
+	err = tx.Create(p)
+	return made, err
+}
+
+// permit gives a role a permission.
+func (u *Users) permit(tx *documents.Transaction, role roleRef, permission string, declared bool) error {
+	data := jsontree.NewObject()
+	data.Set("action", permission)
+	data.Set("declared", declared)
+	data.Set("role", number(role.id))
+	p, err := u.o.Documents.Prepare(context.Background(), documents.Write{Type: u.roles.permission, Data: data, Access: documents.FullAccess})
+	if err != nil {
+		return err
+	}
+	return tx.Create(p)
+}
+
+// A grant is a permission that a role has.
+type grant struct {
+	documentID string
+	declared   bool
+}
+
+func (u *Users) grants(tx *documents.Transaction, role roleRef) map[string]grant {
+	granted := map[string]grant{}
+	doc, _ := tx.Document(u.roles.role, role.documentID)
+	row := tx.Version(u.roles.role, doc, store.Published, "")
+	declared, id := u.roles.permission.Attribute("declared"), u.roles.permission.Attribute("documentId")
+	tx.Related(row, u.roles.permissions, store.Published, func(r store.Record) bool {
+		granted[textOf(r, u.roles.action)] = grant{textOf(r, id), isTrue(r, declared)}
+		return true
+	})
+	return granted
+}
+
+// regrant takes back what was declared and no longer is, and grants what is declared now.
+func (u *Users) regrant(tx *documents.Transaction, role roleRef, declared []string) error {
+	granted := u.grants(tx, role)
+	for _, permission := range slices.Sorted(maps.Keys(granted)) {
+		if g := granted[permission]; g.declared && !slices.Contains(declared, permission) {
+			if err := tx.Delete(u.roles.permission, g.documentID); err != nil {
+				return err
+			}
+		}
+	}
+	for _, permission := range declared {
+		if _, has := granted[permission]; has {
+			continue
+		}
+		granted[permission] = grant{}
+		if err := u.permit(tx, role, permission, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkDefaultRole tells at start that the role of who registers does not exist, rather than when somebody does.
+func (u *Users) checkDefaultRole() error {
+	table, err := u.roles.current()
+	if err != nil {
+		return err
+	}
+	if table.byType[u.o.Settings.DefaultRole] != nil {
+		return nil
+	}
+	kinds := slices.Sorted(maps.Keys(table.byType))
+	return fmt.Errorf("there is no role %q to be the default_role of config/plugins.yaml; there are %q", u.o.Settings.DefaultRole, kinds)
+}

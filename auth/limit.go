@@ -1,0 +1,87 @@
+package auth
+
+import (
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"lectern/documents"
+)
+
+// A RateLimit bounds how often an address may use each of the routes that guess or send something: Max times at once, and as
+// often again in each Interval.
+type RateLimit struct {
+	Enabled  bool
+	Interval time.Duration
+	Max      int
+}
+
+// ErrRate is the answer to who asks too often.
+var ErrRate = &documents.Error{Status: http.StatusTooManyRequests, Name: "RateLimitError", Message: "Too many requests, please try again later."}
+
+// A Limiter counts by address and route, never by what a request says of itself, which its sender can vary as he likes.
+type Limiter struct {
+	limit RateLimit
+	now   func() time.Time
+
+	mutex      sync.Mutex
+	young, old map[visitor]*rate.Limiter
+}
+
+// A visitor is what is counted by. Who has an IPv6 address has the other 2^64 of its network too, so that they count as one.
+type visitor struct {
+	from  netip.Prefix
+	route string
+}
+
+// maxVisitors bounds the memory of a Limiter: it holds twice as many at most.
+const maxVisitors = 1 << 15
+
+// NewLimiter returns a Limiter that has counted nothing yet. now may be nil.
+func NewLimiter(l RateLimit, now func() time.Time) *Limiter {
+	if now == nil {
+		now = time.Now
+	}
+	return &Limiter{limit: l, now: now}
+}
+
+// Allow counts a use of a route and reports whether it is one too many; if so, retry is how long to wait.
+func (l *Limiter) Allow(from netip.Addr, route string) (ok bool, retry time.Duration) {
+	if !l.limit.Enabled {
+		return true, 0
+	}
+	now := l.now()
+	r := l.of(from, route).ReserveN(now, 1)
+	if delay := r.DelayFrom(now); delay > 0 {
+		r.CancelAt(now)
+		return false, delay
+	}
+	return true, 0
+}
+
+func (l *Limiter) of(from netip.Addr, route string) *rate.Limiter {
+	from = from.Unmap()
+	bits := from.BitLen()
+	if from.Is6() {
+		bits = 64
+	}
+	network, _ := from.WithZone("").Prefix(bits) // an address that could not be read is one of its own
+	v := visitor{network, route}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if known := l.young[v]; known != nil {
+		return known
+	}
+	if l.young == nil || len(l.young) >= maxVisitors {
+		l.young, l.old = make(map[visitor]*rate.Limiter), l.young
+	}
+	known := l.old[v]
+	if known == nil {
+		known = rate.NewLimiter(rate.Every(l.limit.Interval/time.Duration(l.limit.Max)), l.limit.Max)
+	}
+	l.young[v] = known
+	return known
+}

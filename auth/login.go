@@ -1,0 +1,152 @@
+package auth
+
+import (
+	"context"
+	"strings"
+
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// What somebody is told who does not get in. Whether there is such a user is not told.
+var (
+	errLogin       = documents.ValidationError("Invalid identifier or password")
+	errUnconfirmed = documents.ApplicationError("Your account email is not confirmed")
+	errBlocked     = documents.ApplicationError("Your account has been blocked by an administrator")
+	// ErrProvider is the answer to a login by another service: there is none yet.
+	ErrProvider = documents.ApplicationError("This provider is disabled")
+)
+
+// Login answers {identifier, password} with a JWT. The password is compared even where there is no user, or none who has one,
+// so that the answer takes as long.
+func (u *Users) Login(ctx context.Context, body any, show Show) (jwt string, err error) {
+	form := documents.NewForm(body)
+	identifier, password := form.Text("identifier"), form.Text("password")
+	if err := form.Err(); err != nil {
+		return "", err
+	}
+	var who account
+	err = u.o.Store.View(func(s *store.Snapshot) error {
+		if r := u.identified(s, identifier); r.Exists() {
+			who = u.account(r)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if !who.local {
+		who.hash = nil
+	}
+	switch same, err := who.same(ctx, password); {
+	case err != nil:
+		return "", err
+	case !same:
+		return "", errLogin
+	case !who.confirmed && u.o.Settings.EmailConfirmation:
+		return "", errUnconfirmed
+	case who.blocked:
+		return "", errBlocked
+	}
+	err = u.o.Store.View(func(s *store.Snapshot) error {
+		r := u.Row(s, who.id)
+		if !r.Exists() {
+			return errLogin // deleted just now
+		}
+		return show(s, r)
+	})
+	if err != nil {
+		return "", err
+	}
+	return u.signer.sign(who.id, who.hash)
+}
+
+// identified returns the user whom a text names: by his address, in whichever case, or by his name. The address goes first, so
+// that nobody can take another's place by a name.
+func (u *Users) identified(s *store.Snapshot, identifier string) store.Record {
+	if r := u.with(s, u.email, lower(identifier)); r.Exists() {
+		return r
+	}
+	return u.with(s, u.username, identifier)
+}
+
+// Register answers {username, email, password} with a JWT, or with none where the address is to be confirmed first.
+func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, err error) {
+	if !u.o.Settings.AllowRegister {
+		return "", documents.ApplicationError("Register action is currently disabled")
+	}
+	form := documents.NewForm(body)
+	if others := form.Others("username", "email", "password"); len(others) > 0 {
+		return "", documents.ValidationError("Invalid parameters: " + strings.Join(others, ", "))
+	}
+	email, username := lower(form.Email("email")), form.Text("username")
+	form.Password("password")
+	if err := form.Err(); err != nil {
+		return "", err
+	}
+	role, err := u.defaultRole()
+	if err != nil {
+		return "", err
+	}
+	code := newCode(u.o.Now())
+	data := form.Values(u.typ)
+	data.Set("email", email)
+	data.Set("provider", localProvider)
+	data.Set("confirmed", !u.o.Settings.EmailConfirmation)
+	data.Set("role", role)
+	if u.o.Settings.EmailConfirmation {
+		data.Set("confirmationToken", digestOfCode(code))
+	}
+	var made account
+	p, err := u.prepare(ctx, data, show, &made)
+	if err != nil {
+		return "", err
+	}
+	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+		if u.isTaken(tx.Snapshot, email, username) {
+			return documents.ApplicationError("Email or Username are already taken")
+		}
+		return tx.Create(p)
+	})
+	if err != nil {
+		return "", err
+	}
+	if u.o.Settings.EmailConfirmation {
+		u.mailConfirmation(made, code)
+		return "", nil
+	}
+	return u.signer.sign(made.id, made.hash)
+}
+
+// isTaken reports whether somebody is known by one of two names already: each of them as either, since both let in.
+func (u *Users) isTaken(s *store.Snapshot, email, username string) (taken bool) {
+	look := func(r store.Record) bool {
+		taken = taken || u.o.Settings.UniqueEmail || textOf(r, u.provider) == localProvider
+		return !taken
+	}
+	u.each(s, u.email, email, look)
+	u.each(s, u.email, lower(username), look)
+	u.each(s, u.username, email, look)
+	u.each(s, u.username, username, look)
+	return taken
+}
+
+func (u *Users) defaultRole() (id jsontree.Number, err error) {
+	err = u.o.Store.View(func(s *store.Snapshot) error {
+		var found store.Record
+		page, err := s.Find(&store.Query{Type: u.roles.role, Limit: 1, Filter: store.Compare{
+			Attr: u.roles.roleType, Op: store.Eq, Values: []any{u.o.Settings.DefaultRole},
+		}})
+		if err != nil {
+			return err
+		}
+		if len(page.Rows) == 0 {
+			return documents.ApplicationError("Impossible to find the default role")
+		}
+		found = page.Rows[0]
+		id = number(found.ID())
+		return nil
+	})
+	return id, err
+}

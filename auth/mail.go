@@ -1,0 +1,207 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"log/slog"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	gomail "github.com/wneessen/go-mail"
+)
+
+// MailSettings say how mail is sent and what it says.
+type MailSettings struct {
+	From, ReplyTo  string // addresses, as `Lectern <no-reply@example.org>`
+	SMTP           *SMTP  // nil: no mail is sent
+	Reset, Confirm MailTemplate
+}
+
+// SMTP is a server that takes mail.
+type SMTP struct {
+	Host               string
+	Port               int
+	Username, Password string
+	Security           string // starttls, tls, or none
+}
+
+// A MailTemplate is what a mail says. A message that begins with a tag is HTML, any other plain text.
+type MailTemplate struct{ Subject, Message string }
+
+// The templates where nothing is said.
+var (
+	DefaultResetMail = MailTemplate{
+		Subject: "Reset your password",
+		Message: "Somebody, hopefully you, wants to set a new password for your account <%= USER.username %>.\n\n" +
+			"Go on at <%= URL %>?code=<%= TOKEN %>\n\nIf it was not you, there is nothing to do: your password stays as it is.\n",
+	}
+	DefaultConfirmMail = MailTemplate{
+		Subject: "Confirm your address",
+		Message: "Welcome, <%= USER.username %>.\n\nConfirm that this address is yours at <%= URL %>?confirmation=<%= CODE %>\n",
+	}
+)
+
+// placeholders are what a template may name. They are replaced and nothing else is: there is nothing to evaluate, and what
+// they stand for is not looked at again.
+var placeholders = []string{"URL", "TOKEN", "CODE", "USER.username", "USER.email", "SERVER_URL"}
+
+var placeholder = regexp.MustCompile(`<%(=?)\s*([^%]*?)\s*%>`)
+
+// Check returns an error that says what would be right when a template names something else.
+func (t MailTemplate) Check() error {
+	for _, text := range []string{t.Subject, t.Message} {
+		if strings.Count(text, "<%") != len(placeholder.FindAllString(text, -1)) {
+			return fmt.Errorf("a placeholder is not closed; write it as <%%= URL %%>")
+		}
+		for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+			if m[1] != "=" || !isPlaceholder(m[2]) {
+				return fmt.Errorf("there is no placeholder %s; there are <%%= %s %%>", m[0], strings.Join(placeholders, " %>, <%= "))
+			}
+		}
+	}
+	return nil
+}
+
+func isPlaceholder(name string) bool {
+	for _, p := range placeholders {
+		if p == name {
+			return true
+		}
+	}
+	return false
+}
+
+// fill replaces the placeholders of a text, each value passed through escape.
+func fill(text string, values map[string]string, escape func(string) string) string {
+	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
+		return escape(values[placeholder.FindStringSubmatch(found)[2]])
+	})
+}
+
+// A letter is a mail ready to be sent.
+type letter struct {
+	to, subject, message string
+	html                 bool
+}
+
+// write fills in a template. Values cannot become headers or tags.
+func (t MailTemplate) write(to string, values map[string]string) letter {
+	l := letter{to: to, html: isHTML(t.Message)}
+	l.subject = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, fill(t.Subject, values, func(s string) string { return s }))
+	escape := func(s string) string { return s }
+	if l.html {
+		escape = html.EscapeString
+	}
+	l.message = fill(t.Message, values, escape)
+	return l
+}
+
+func isHTML(message string) bool {
+	message = strings.TrimSpace(message)
+	return strings.HasPrefix(message, "<") && !strings.HasPrefix(message, "<%")
+}
+
+// A postman sends letters: by SMTP, or else into a directory, or else not at all.
+type postman struct {
+	settings MailSettings
+	dir      string // "" where letters are not kept
+	log      *slog.Logger
+}
+
+func (p *postman) send(ctx context.Context, l letter) error {
+	m, err := p.message(l)
+	if err != nil {
+		return err
+	}
+	switch s := p.settings.SMTP; {
+	case s != nil:
+		client, err := s.client()
+		if err != nil {
+			return err
+		}
+		return client.DialAndSendWithContext(ctx, m)
+	case p.dir != "":
+		return p.keep(m)
+	}
+	return fmt.Errorf("no mail can be sent: config/plugins.yaml names no server at users-permissions.config.email.smtp")
+}
+
+func (p *postman) message(l letter) (*gomail.Msg, error) {
+	to, err := mail.ParseAddress(l.to)
+	if err != nil {
+		return nil, fmt.Errorf("write a mail: the address of the user cannot be written to")
+	}
+	m := gomail.NewMsg()
+	if err := m.From(p.settings.From); err != nil {
+		return nil, fmt.Errorf("write a mail: from: %w", err)
+	}
+	if p.settings.ReplyTo != "" {
+		if err := m.ReplyTo(p.settings.ReplyTo); err != nil {
+			return nil, fmt.Errorf("write a mail: replyTo: %w", err)
+		}
+	}
+	m.ToMailAddress(&mail.Address{Address: to.Address})
+	m.Subject(l.subject)
+	kind := gomail.TypeTextPlain
+	if l.html {
+		kind = gomail.TypeTextHTML
+	}
+	m.SetBodyString(kind, l.message)
+	m.SetDate()
+	m.SetMessageID()
+	return m, nil
+}
+
+// keep writes a mail into the directory, for whoever develops to look at. The log says only that there is one: what opens an
+// account has no place in it.
+func (p *postman) keep(m *gomail.Msg) error {
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return fmt.Errorf("keep a mail: %w", err)
+	}
+	file, err := os.CreateTemp(p.dir, time.Now().UTC().Format("20060102-150405-")+"*.part")
+	if err != nil {
+		return fmt.Errorf("keep a mail: %w", err)
+	}
+	_, err = m.WriteTo(file)
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	name := strings.TrimSuffix(file.Name(), ".part") + ".eml"
+	if err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name()) // the error that matters is told
+		return fmt.Errorf("keep a mail: %w", err)
+	}
+	p.log.Info("a mail was written to a file instead of sent", "file", filepath.Base(name))
+	return nil
+}
+
+// client returns what speaks to the server.
+func (s *SMTP) client() (*gomail.Client, error) {
+	options := []gomail.Option{gomail.WithPort(s.Port), gomail.WithTimeout(20 * time.Second)}
+	switch s.Security {
+	case "tls":
+		options = append(options, gomail.WithSSL())
+	case "none":
+		options = append(options, gomail.WithTLSPolicy(gomail.NoTLS))
+	default:
+		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
+	}
+	if s.Username != "" {
+		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(s.Username), gomail.WithPassword(s.Password))
+	}
+	return gomail.NewClient(s.Host, options...)
+}

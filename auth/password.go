@@ -1,0 +1,195 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+var (
+	errAnonymous = documents.ApplicationError("You must be authenticated to reset your password")
+	errCode      = documents.ValidationError("Incorrect code provided")
+)
+
+// ChangePassword answers {currentPassword, password, passwordConfirmation} of the user with that id, 0 for who is none, with a
+// new JWT: those from before end.
+func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show Show) (jwt string, err error) {
+	if user == 0 {
+		return "", errAnonymous
+	}
+	form := documents.NewForm(body)
+	form.Repeated("passwordConfirmation", "password")
+	password, current := form.Password("password"), form.Text("currentPassword")
+	form.Only("currentPassword", "password", "passwordConfirmation")
+	if err := form.Err(); err != nil {
+		return "", err
+	}
+	var who account
+	err = u.o.Store.View(func(s *store.Snapshot) error {
+		r := u.Row(s, user)
+		if !r.Exists() {
+			return errGone
+		}
+		who = u.account(r)
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	switch same, err := who.same(ctx, current); {
+	case err != nil:
+		return "", err
+	case !same:
+		return "", documents.ValidationError("The provided current password is invalid")
+	case current == password:
+		return "", documents.ValidationError("Your new password must be different than your current password")
+	}
+	data := jsontree.NewObject()
+	data.Set("password", password)
+	var made account
+	p, err := u.prepare(ctx, data, show, &made)
+	if err != nil {
+		return "", err
+	}
+	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+		if now := u.Row(tx.Snapshot, who.id); string(now.JSON(u.password)) != string(who.hash) {
+			return errGone // somebody else was quicker
+		}
+		return tx.Update(who.documentID, p)
+	})
+	if err != nil {
+		return "", err
+	}
+	return u.signer.sign(made.id, made.hash)
+}
+
+// ForgotPassword answers {email}. If there is such a user he is sent a code; the answer does not tell, and nothing of that is
+// done before it has left.
+func (u *Users) ForgotPassword(body any) error {
+	form := documents.NewForm(body)
+	email := lower(form.Email("email"))
+	form.Only("email")
+	if err := form.Err(); err != nil {
+		return err
+	}
+	u.post.later(func(ctx context.Context) error { return u.sendReset(ctx, email) })
+	return nil
+}
+
+func (u *Users) sendReset(ctx context.Context, email string) error {
+	code := newCode(u.o.Now())
+	who, err := u.setCode(ctx, email, u.resetCode, code, func(a *account) bool { return !a.blocked })
+	if err != nil || who.id == 0 {
+		return err
+	}
+	return u.post.send(ctx, u.o.Settings.Mail.Reset.write(who.email, u.values(who, u.o.Settings.ResetURL, code)))
+}
+
+// setCode stores a code of the user with that address, if there is one and he may have it. who.id is 0 where he may not.
+func (u *Users) setCode(ctx context.Context, email string, a *contenttypes.Attribute, code string, may func(*account) bool) (who account, err error) {
+	data := jsontree.NewObject()
+	data.Set(a.Name, digestOfCode(code))
+	p, err := u.prepare(ctx, data, nil, nil)
+	if err != nil {
+		return who, err
+	}
+	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+		who = account{}
+		r := u.with(tx.Snapshot, u.email, email)
+		if !r.Exists() {
+			return nil
+		}
+		found := u.account(r)
+		if !may(&found) {
+			return nil
+		}
+		who = found
+		return tx.Update(found.documentID, p)
+	})
+	if err != nil {
+		return account{}, fmt.Errorf("store a code to be sent: %w", err)
+	}
+	return who, nil
+}
+
+// values are what the placeholders of a mail stand for.
+func (u *Users) values(who account, url, code string) map[string]string {
+	return map[string]string{
+		"URL": url, "TOKEN": code, "CODE": code, "USER.username": who.username, "USER.email": who.email, "SERVER_URL": u.o.ServerURL,
+	}
+}
+
+// ResetPassword answers {code, password, passwordConfirmation} with a JWT. The code works once. The password is hashed before
+// the code is looked for, so that a wrong code takes as long as a right one.
+func (u *Users) ResetPassword(ctx context.Context, body any, show Show) (jwt string, err error) {
+	form := documents.NewForm(body)
+	form.Repeated("passwordConfirmation", "password")
+	password, code := form.Password("password"), form.Text("code")
+	form.Only("code", "password", "passwordConfirmation")
+	if err := form.Err(); err != nil {
+		return "", err
+	}
+	data := jsontree.NewObject()
+	data.Set("password", password)
+	data.Set("resetPasswordToken", nil)
+	var made account
+	p, err := u.prepare(ctx, data, show, &made)
+	if err != nil {
+		return "", err
+	}
+	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+		r := u.withCode(tx.Snapshot, u.resetCode, code)
+		if !r.Exists() || isTrue(r, u.blocked) || u.isLate(code) {
+			return errCode
+		}
+		return tx.Update(u.account(r).documentID, p)
+	})
+	if err != nil {
+		return "", err
+	}
+	return u.signer.sign(made.id, made.hash)
+}
+
+// codeLife is how long a code lets its reader set a new password.
+const codeLife = time.Hour
+
+// newCode makes a code to be sent by mail: the time it was made at, and 256 random bits.
+func newCode(now time.Time) string {
+	var b [32]byte
+	rand.Read(b[:]) // never fails: it ends the process rather than give out a code that can be guessed
+	return strconv.FormatInt(now.Unix(), 36) + "_" + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// isLate reports whether a code is too old. One that was not made here, but set by who administers users, says nothing of
+// its age.
+func (u *Users) isLate(code string) bool {
+	made, random, ok := strings.Cut(code, "_")
+	seconds, err := strconv.ParseInt(made, 36, 64)
+	return ok && err == nil && len(random) == 43 && u.o.Now().Sub(time.Unix(seconds, 0)) > codeLife
+}
+
+const digestMark = "sha256:"
+
+// digestOfCode is what is stored of a code: who reads the store, or a copy of it, cannot use it.
+func digestOfCode(code string) string {
+	sum := sha256.Sum256([]byte(code))
+	return digestMark + base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// withCode returns the user who has that code: one that was sent to him, or one that was set by who administers users.
+func (u *Users) withCode(s *store.Snapshot, a *contenttypes.Attribute, code string) store.Record {
+	if r := u.with(s, a, digestOfCode(code)); r.Exists() || strings.HasPrefix(code, digestMark) {
+		return r
+	}
+	return u.with(s, a, code)
+}

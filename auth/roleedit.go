@@ -1,0 +1,337 @@
+package auth
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+var (
+	errNoRole    = &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Role not found"}
+	errRoleTaken = documents.ApplicationError("There is a role of that name already")
+)
+
+// A Role is a role as it is listed.
+type Role struct {
+	store.Record
+	Users int // who have it
+}
+
+// Roles lists the roles in the order in which they were made.
+func (u *Users) Roles(s *store.Snapshot) ([]Role, error) {
+	page, err := s.Find(&store.Query{Type: u.roles.role, Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	users := u.roles.role.Attribute("users")
+	roles := make([]Role, len(page.Rows))
+	for i, r := range page.Rows {
+		roles[i].Record = r
+		s.Related(r, users, store.Published, func(store.Record) bool { roles[i].Users++; return true })
+	}
+	return roles, nil
+}
+
+// Role returns the role with that id, and which of all permissions it has.
+func (u *Users) Role(s *store.Snapshot, id uint64) (store.Record, *jsontree.Object, error) {
+	r := u.roleRow(s, id)
+	if !r.Exists() {
+		return r, nil, errNoRole
+	}
+	granted := map[string]bool{}
+	for _, p := range u.roles.granted(s, r) {
+		granted[p] = true
+	}
+	return r, u.actions.tree(granted), nil
+}
+
+// RoleType is the content-type of roles.
+func (u *Users) RoleType() *contenttypes.ContentType { return u.roles.role }
+
+// Permissions lists all permissions there are, as none had them.
+func (u *Users) Permissions() *jsontree.Object { return u.actions.tree(nil) }
+
+func (u *Users) roleRow(s *store.Snapshot, id uint64) store.Record {
+	doc, status, locale, ok := s.DocumentByRow(u.roles.role, id)
+	if !ok {
+		return store.Record{}
+	}
+	return s.Version(u.roles.role, doc, status, locale)
+}
+
+// tree shows permissions as clients know them: by the part of the uid before its last dot, and the one behind it.
+func (a *Actions) tree(granted map[string]bool) *jsontree.Object {
+	tree := jsontree.NewObject()
+	for _, uid := range a.uids {
+		owner, controller := cutUID(uid)
+		actions := jsontree.NewObject()
+		for _, name := range a.names[uid] {
+			one := jsontree.NewObject()
+			one.Set("enabled", granted[uid+"."+name])
+			one.Set("policy", "")
+			actions.Set(name, one)
+		}
+		child(child(tree, owner), "controllers").Set(controller, actions)
+	}
+	return tree
+}
+
+func child(o *jsontree.Object, key string) *jsontree.Object {
+	if c, ok := o.Values[key].(*jsontree.Object); ok {
+		return c
+	}
+	c := jsontree.NewObject()
+	o.Set(key, c)
+	return c
+}
+
+func cutUID(uid string) (owner, controller string) {
+	i := strings.LastIndexByte(uid, '.')
+	return uid[:i], uid[i+1:]
+}
+
+// readPermissions reads a tree as Role gives it and returns what is enabled in it.
+func (u *Users) readPermissions(form *documents.Form) (list []string) {
+	eachEntry(form, []string{"permissions"}, form.Value("permissions"), func(owner string, at []string, v any) {
+		at = append(at, "controllers")
+		eachEntry(form, at, member(v, "controllers"), func(controller string, at []string, v any) {
+			eachEntry(form, at, v, func(action string, at []string, v any) {
+				permission := owner + "." + controller + "." + action
+				switch enabled := member(v, "enabled").(type) {
+				case nil:
+				case bool:
+					if !enabled || slices.Contains(list, permission) {
+						return
+					}
+					if err := u.actions.CheckPermission(permission); err != nil {
+						form.Fault(at, err.Error(), v)
+						return
+					}
+					list = append(list, permission)
+				default:
+					form.WrongType(append(at, "enabled"), "boolean", enabled)
+				}
+			})
+		})
+	})
+	return list
+}
+
+// eachEntry calls f with the entries of what must be an object if it is anything, and with the path to each.
+func eachEntry(form *documents.Form, path []string, v any, f func(key string, at []string, v any)) {
+	switch v := v.(type) {
+	case nil:
+	case *jsontree.Object:
+		for _, key := range v.Keys {
+			f(key, append(slices.Clip(path), key), v.Values[key])
+		}
+	default:
+		form.WrongType(path, "object", v)
+	}
+}
+
+// member is a member of an object, and of anything else the thing itself, which is then found to be wrong.
+func member(v any, key string) any {
+	if o, isObject := v.(*jsontree.Object); isObject {
+		return o.Values[key]
+	}
+	return v
+}
+
+// CreateRole answers {name, description, permissions}.
+func (u *Users) CreateRole(ctx context.Context, body any) error {
+	form, err := roleForm(body)
+	if err != nil {
+		return err
+	}
+	name := form.Text("name")
+	description := readDescription(form)
+	permissions := u.readPermissions(form)
+	if err := form.Err(); err != nil {
+		return err
+	}
+	kind := snake(name)
+	if kind == "" {
+		return documents.ValidationError("name must contain a letter or a digit")
+	}
+	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+		roles, err := u.Roles(tx.Snapshot)
+		if err != nil {
+			return err
+		}
+		for _, r := range roles {
+			if textOf(r.Record, u.roles.roleType) == kind || u.roleName(r.Record) == name {
+				return errRoleTaken
+			}
+		}
+		role, err := u.makeRole(tx, kind, name, description)
+		if err != nil {
+			return err
+		}
+		for _, p := range permissions {
+			if err := u.permit(tx, role, p, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// UpdateRole answers {name, description, permissions} for the role with that id. It has exactly the permissions that are
+// enabled there afterwards: none where they are left out.
+func (u *Users) UpdateRole(ctx context.Context, id uint64, body any) error {
+	form, err := roleForm(body)
+	if err != nil {
+		return err
+	}
+	name, hasName := form.Filled("name")
+	data := jsontree.NewObject()
+	if hasName {
+		data.Set("name", name)
+	}
+	if form.Has("description") {
+		data.Set("description", readDescription(form))
+	}
+	permissions := u.readPermissions(form)
+	if err := form.Err(); err != nil {
+		return err
+	}
+	p, err := u.o.Documents.Prepare(ctx, documents.Write{Type: u.roles.role, Data: data, Access: documents.FullAccess})
+	if err != nil {
+		return err
+	}
+	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+		row := u.roleRow(tx.Snapshot, id)
+		if !row.Exists() {
+			return errNoRole
+		}
+		if hasName {
+			roles, err := u.Roles(tx.Snapshot)
+			if err != nil {
+				return err
+			}
+			for _, r := range roles {
+				if r.ID() != id && u.roleName(r.Record) == name {
+					return errRoleTaken
+				}
+			}
+		}
+		role := u.roleRef(row)
+		if err := tx.Update(role.documentID, p); err != nil {
+			return err
+		}
+		return u.permitOnly(tx, role, permissions)
+	})
+}
+
+// permitOnly takes from a role the permissions that are not listed and gives it those that it lacks.
+func (u *Users) permitOnly(tx *documents.Transaction, role roleRef, permissions []string) error {
+	granted := u.grants(tx, role)
+	for _, permission := range slices.Sorted(maps.Keys(granted)) {
+		if slices.Contains(permissions, permission) {
+			continue
+		}
+		if err := tx.Delete(u.roles.permission, granted[permission].documentID); err != nil {
+			return err
+		}
+	}
+	for _, permission := range permissions {
+		if _, has := granted[permission]; has {
+			continue
+		}
+		if err := u.permit(tx, role, permission, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// movedAtATime is how many users change their role in one transaction when theirs is deleted.
+const movedAtATime = 500
+
+// DeleteRole removes the role with that id; its users get the public one.
+func (u *Users) DeleteRole(ctx context.Context, id uint64) error {
+	for more := true; more; {
+		err := u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+			row := u.roleRow(tx.Snapshot, id)
+			if !row.Exists() {
+				return errNoRole
+			}
+			kind := textOf(row, u.roles.roleType)
+			if kind == PublicRole || kind == AuthenticatedRole || kind == u.o.Settings.DefaultRole {
+				return documents.ApplicationError("Cannot delete " + kind + " role")
+			}
+			roles, err := u.rolesByType(tx.Snapshot)
+			if err != nil {
+				return err
+			}
+			if more, err = u.move(ctx, tx, row, roles[PublicRole]); err != nil || more {
+				return err
+			}
+			role := u.roleRef(row)
+			if err := u.permitOnly(tx, role, nil); err != nil {
+				return err
+			}
+			return tx.Delete(u.roles.role, role.documentID)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move gives some of the users of a role another one, and reports whether there are more.
+func (u *Users) move(ctx context.Context, tx *documents.Transaction, from store.Record, to roleRef) (more bool, err error) {
+	data := jsontree.NewObject()
+	data.Set("role", number(to.id))
+	p, err := u.prepare(ctx, data, nil, nil)
+	if err != nil {
+		return false, err
+	}
+	var moved []string
+	id := u.typ.Attribute("documentId")
+	tx.Related(from, u.roles.role.Attribute("users"), store.Published, func(r store.Record) bool {
+		if more = len(moved) == movedAtATime; !more {
+			moved = append(moved, textOf(r, id))
+		}
+		return !more
+	})
+	for _, documentID := range moved {
+		if err := tx.Update(documentID, p); err != nil {
+			return false, err
+		}
+	}
+	return more, nil
+}
+
+func (u *Users) roleName(r store.Record) string { return textOf(r, u.roles.role.Attribute("name")) }
+
+func roleForm(body any) (*documents.Form, error) {
+	if o, ok := body.(*jsontree.Object); !ok || len(o.Keys) == 0 {
+		return nil, documents.ValidationError("Request body cannot be empty")
+	}
+	return documents.NewForm(body), nil
+}
+
+func readDescription(form *documents.Form) any {
+	v := form.Value("description")
+	if _, isText := v.(string); !isText && v != nil {
+		form.WrongType([]string{"description"}, "string", v)
+	}
+	return v
+}
+
+// snake is a name in lower case with its words joined by _: what a role is called in permissions.yaml.
+func snake(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.Join(words, "_")
+}

@@ -1,0 +1,110 @@
+package auth
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/store"
+)
+
+// A roleTable holds what each role in the store may do, compiled. It is immutable but for the note of how long it is known to
+// be right.
+type roleTable struct {
+	roles, permissions uint64 // revisions of the types it was read from
+	commits            atomic.Uint64
+	byDoc              map[uint64]*documents.Access // by number of the role's document
+	byType             map[string]*documents.Access
+}
+
+// public is what someone may do who has no role.
+func (t *roleTable) public() *documents.Access {
+	if a := t.byType[PublicRole]; a != nil {
+		return a
+	}
+	return nobody
+}
+
+// of is what someone may do who has the role that is the document of that number, or none.
+func (t *roleTable) of(role uint64) *documents.Access {
+	if a := t.byDoc[role]; a != nil {
+		return a
+	}
+	return t.public()
+}
+
+// storedRoles keeps the roleTable in step with the store, whoever writes there: a request looks at the store's count of
+// commits, in memory; only after a commit the revisions of the two types are looked up; and only when one of them changed
+// the roles are read again.
+type storedRoles struct {
+	store                         *store.Store
+	role, permission              *contenttypes.ContentType
+	roleType, permissions, action *contenttypes.Attribute
+
+	table   atomic.Pointer[roleTable]
+	reading sync.Mutex
+}
+
+func newStoredRoles(st *store.Store, model *contenttypes.Model) (*storedRoles, error) {
+	r := &storedRoles{store: st, role: model.Type(roleTypeUID), permission: model.Type(permissionTypeUID)}
+	if r.role == nil || r.permission == nil {
+		return nil, errors.New("read roles: the model has none")
+	}
+	r.roleType, r.permissions = r.role.Attribute("type"), r.role.Attribute("permissions")
+	r.action = r.permission.Attribute("action")
+	return r, nil
+}
+
+// current returns what the roles may do now.
+func (r *storedRoles) current() (*roleTable, error) {
+	if t := r.table.Load(); t != nil && t.commits.Load() == r.store.Stats().Commits {
+		return t, nil
+	}
+	return r.renewed()
+}
+
+func (r *storedRoles) renewed() (*roleTable, error) {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	t := r.table.Load()
+	commits := r.store.Stats().Commits // taken before the snapshot, which thus holds all of them
+	err := r.store.View(func(s *store.Snapshot) error {
+		roles, permissions := s.Revision(r.role), s.Revision(r.permission)
+		if t != nil && t.roles == roles && t.permissions == permissions {
+			return nil
+		}
+		t = &roleTable{roles: roles, permissions: permissions}
+		return r.read(s, t)
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.commits.Store(commits)
+	r.table.Store(t)
+	return t, nil
+}
+
+func (r *storedRoles) read(s *store.Snapshot, t *roleTable) error {
+	page, err := s.Find(&store.Query{Type: r.role, Limit: -1})
+	if err != nil {
+		return err
+	}
+	t.byDoc, t.byType = map[uint64]*documents.Access{}, map[string]*documents.Access{}
+	for _, role := range page.Rows {
+		access := documents.NewAccess(r.granted(s, role))
+		t.byDoc[role.Doc()] = access
+		t.byType[textOf(role, r.roleType)] = access
+	}
+	return nil
+}
+
+// granted lists the permissions of a role.
+func (r *storedRoles) granted(s *store.Snapshot, role store.Record) (list []string) {
+	s.Related(role, r.permissions, store.Published, func(p store.Record) bool {
+		list = append(list, textOf(p, r.action))
+		return true
+	})
+	return list
+}

@@ -1,0 +1,205 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// Uids of the types that users are made of.
+const (
+	UserType          = "plugin::users-permissions.user"
+	RoleType          = roleTypeUID
+	roleTypeUID       = "plugin::users-permissions.role"
+	permissionTypeUID = "plugin::users-permissions.permission"
+)
+
+// UserSettings say how users come and go.
+type UserSettings struct {
+	Lifespan          time.Duration // of a JWT
+	AllowRegister     bool
+	UniqueEmail       bool
+	EmailConfirmation bool   // nobody gets in before he has confirmed his address
+	DefaultRole       string // the type of the role of who registers
+	ResetURL          string // the page where a new password is set
+	ConfirmURL        string // the route that confirms an address
+	ConfirmedURL      string // where who confirmed his address is sent
+	Mail              MailSettings
+}
+
+// UserOptions say what OpenUsers needs.
+type UserOptions struct {
+	Store     *store.Store
+	Documents *documents.Service
+	Model     *contenttypes.Model
+	Settings  UserSettings
+	Granted   map[string][]string // what permissions.yaml grants: role → permissions
+	Secret    []byte              // signs JWTs
+	ServerURL string              // for mail
+	MailDir   string              // where mail is kept when there is no server for it; "" keeps none
+	Log       *slog.Logger
+	Now       func() time.Time // time.Now where it is nil
+}
+
+// Users are the users of a project, their roles, and how they get in. Whatever a method is given as a body is checked by it;
+// what is wrong with it is a *documents.Error.
+type Users struct {
+	o       UserOptions
+	typ     *contenttypes.ContentType
+	actions *Actions
+	roles   *storedRoles
+	signer  *signer
+	post    *post
+
+	username, email, password, provider, confirmed, blocked, role *contenttypes.Attribute
+	resetCode, confirmCode                                        *contenttypes.Attribute
+}
+
+// OpenUsers makes the roles that are missing, brings what permissions.yaml granted in step with the file, and begins to take
+// requests. Close ends it.
+func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	u := &Users{o: o, typ: o.Model.Type(UserType), actions: ActionsOf(o.Model)}
+	if u.typ == nil {
+		return nil, errors.New("open users: the model has none")
+	}
+	for name, a := range map[string]**contenttypes.Attribute{
+		"username": &u.username, "email": &u.email, "password": &u.password, "provider": &u.provider, "confirmed": &u.confirmed,
+		"blocked": &u.blocked, "role": &u.role, "resetPasswordToken": &u.resetCode, "confirmationToken": &u.confirmCode,
+	} {
+		*a = u.typ.Attribute(name)
+	}
+	var err error
+	if u.roles, err = newStoredRoles(o.Store, o.Model); err != nil {
+		return nil, err
+	}
+	if err := u.grant(ctx); err != nil {
+		return nil, fmt.Errorf("grant what permissions.yaml says: %w", err)
+	}
+	if u.o.Settings.DefaultRole != "" {
+		if err := u.checkDefaultRole(); err != nil {
+			return nil, err
+		}
+	}
+	u.signer = newSigner(o.Secret, o.Settings.Lifespan, o.Now)
+	u.post = newPost(&postman{settings: o.Settings.Mail, dir: o.MailDir, log: o.Log}, o.Log)
+	return u, nil
+}
+
+// Close waits a moment for mail that is on its way. It must be called before the store is closed.
+func (u *Users) Close() { u.post.close() }
+
+// Show is called with a user's row while it can be read: to print it. It may be called more than once and must begin anew
+// each time.
+type Show func(*store.Snapshot, store.Record) error
+
+// An account is what decides whether somebody gets in.
+type account struct {
+	id                 uint64
+	documentID         string
+	username, email    string
+	hash               []byte // of the password, as it is stored
+	local              bool
+	confirmed, blocked bool
+}
+
+func (u *Users) account(r store.Record) account {
+	return account{
+		id:         r.ID(),
+		documentID: textOf(r, u.typ.Attribute("documentId")),
+		username:   textOf(r, u.username), email: textOf(r, u.email),
+		hash:      append([]byte(nil), r.JSON(u.password)...),
+		local:     textOf(r, u.provider) == localProvider,
+		confirmed: isTrue(r, u.confirmed), blocked: isTrue(r, u.blocked),
+	}
+}
+
+// localProvider is the provider of users who log in by password.
+const localProvider = "local"
+
+// same reports whether a password is that of an account. Where there is no account, or none with a password, it takes as
+// long to say no.
+func (a *account) same(ctx context.Context, password string) (bool, error) {
+	return documents.SamePassword(ctx, string(jsonText(a.hash)), password)
+}
+
+// Type is the content-type of users.
+func (u *Users) Type() *contenttypes.ContentType { return u.typ }
+
+// Row returns the row of the user with that id, the zero Record when there is none.
+func (u *Users) Row(s *store.Snapshot, id uint64) store.Record {
+	doc, status, locale, ok := s.DocumentByRow(u.typ, id)
+	if !ok {
+		return store.Record{}
+	}
+	return s.Version(u.typ, doc, status, locale)
+}
+
+// with returns the first user whose attribute a has that value.
+func (u *Users) with(s *store.Snapshot, a *contenttypes.Attribute, value string) (found store.Record) {
+	u.each(s, a, value, func(r store.Record) bool {
+		found = r
+		return false
+	})
+	return found
+}
+
+func (u *Users) each(s *store.Snapshot, a *contenttypes.Attribute, value string, yield func(store.Record) bool) {
+	s.Equal(u.typ, store.Published, "", a, jsontree.AppendString(nil, value), yield)
+}
+
+// prepare makes the write of a user. The access is full: who may write users at all may write them as they are, and a user's
+// only relation is his role, without which he cannot be.
+func (u *Users) prepare(ctx context.Context, data *jsontree.Object, show Show, into *account) (*documents.Prepared, error) {
+	return u.o.Documents.Prepare(ctx, documents.Write{
+		Type: u.typ, Data: data, Access: documents.FullAccess,
+		After: func(s *store.Snapshot, r store.Record) error {
+			if into != nil {
+				*into = u.account(r)
+			}
+			if show == nil {
+				return nil
+			}
+			return show(s, r)
+		},
+	})
+}
+
+func textOf(r store.Record, a *contenttypes.Attribute) string { return jsonText(r.JSON(a)) }
+
+// jsonText reads a stored text; anything else is "".
+func jsonText(raw []byte) string {
+	v, err := jsontree.Parse(raw, 1)
+	s, _ := v.(string)
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+func isTrue(r store.Record, a *contenttypes.Attribute) bool { return string(r.JSON(a)) == "true" }
+
+func number(id uint64) jsontree.Number { return jsontree.Number(strconv.FormatUint(id, 10)) }
+
+// lower is how addresses are stored and looked for.
+func lower(email string) string { return strings.ToLower(email) }
+
+// ParseID reads the id of a row in a path: digits without a zero in front.
+func ParseID(s string) (id uint64, ok bool) {
+	if s == "" || s[0] < '1' || s[0] > '9' {
+		return 0, false
+	}
+	id, err := strconv.ParseUint(s, 10, 64)
+	return id, err == nil
+}
