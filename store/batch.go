@@ -134,19 +134,23 @@ func (tx *Tx) deleteRow(r rowName) error {
 	if !ok {
 		return nil
 	}
-	b := tx.bound.of(&r.typ.Schema)
-	old := tx.row(b, sl, r.doc)
-	if !old.Exists() {
-		return nil
+	if old := tx.row(tx.bound.of(&r.typ.Schema), sl, r.doc); old.Exists() {
+		return tx.removeRow(old)
 	}
-	id := bytes.Clone(unquote(old.JSON(b.system.documentID)))
-	tx.reindex(b, old, Record{})
-	if err := tx.removeVersion(b, id, sl); err != nil {
+	return nil
+}
+
+// removeRow removes a version from rows, indexes and the list of its document's versions.
+func (tx *Tx) removeRow(r Record) error {
+	b := r.table.bound
+	id := bytes.Clone(unquote(r.JSON(b.system.documentID)))
+	tx.reindex(b, r, Record{})
+	if err := tx.removeVersion(b, id, r.slot); err != nil {
 		return err
 	}
 	tx.revisions[b.number] = tx.sequence
 	tx.lastRow = nil
-	return tx.bucket(rows).Delete(appendRowKey(nil, b.number, sl, r.doc))
+	return tx.bucket(rows).Delete(appendRowKey(nil, b.number, r.slot, r.doc))
 }
 
 // reindex brings the index from what it says of old to what it must say of next; either may be none.

@@ -41,6 +41,8 @@ type binding struct {
 	byUID  map[string]*boundSchema
 	byNum  map[uint16]*boundSchema
 	tables []*table // by layout number
+	// absent are the numbers of what the catalog knows and the model goes without: links may still name it.
+	absent map[string]uint16
 }
 
 // boundSchema is a content-type or component with its numbers.
@@ -84,7 +86,7 @@ func newLocales(codes []string) *locales {
 
 // bind gives numbers to what the model has and the catalog does not know yet, and compiles both.
 func bind(model *contenttypes.Model, c *catalog) (*binding, error) {
-	b := &binding{model: model, byUID: map[string]*boundSchema{}, byNum: map[uint16]*boundSchema{}}
+	b := &binding{model: model, byUID: map[string]*boundSchema{}, byNum: map[uint16]*boundSchema{}, absent: map[string]uint16{}}
 	for _, t := range model.Types {
 		if err := b.add(c, &boundSchema{schema: &t.Schema, typ: t}); err != nil {
 			return nil, err
@@ -93,6 +95,11 @@ func bind(model *contenttypes.Model, c *catalog) (*binding, error) {
 	for _, comp := range model.Components {
 		if err := b.add(c, &boundSchema{schema: &comp.Schema, comp: comp}); err != nil {
 			return nil, err
+		}
+	}
+	for uid, e := range c.Schemas {
+		if b.byUID[uid] == nil {
+			b.absent[uid] = e.Number
 		}
 	}
 	for n, l := range c.Layouts {

@@ -302,16 +302,3 @@ func eachSchema(m *contenttypes.Model, f func(*contenttypes.Schema)) {
 		f(&c.Schema)
 	}
 }
-
-// removeRow removes a version from rows, indexes and the list of its document's versions.
-func (tx *Tx) removeRow(r Record) error {
-	b := r.table.bound
-	id := bytes.Clone(unquote(r.JSON(b.system.documentID)))
-	tx.reindex(b, r, Record{})
-	if err := tx.removeVersion(b, id, r.slot); err != nil {
-		return err
-	}
-	tx.revisions[b.number] = tx.sequence
-	tx.lastRow = nil
-	return tx.bucket(rows).Delete(appendRowKey(nil, b.number, r.slot, r.doc))
-}

@@ -52,7 +52,7 @@ func TestDefinitionsChange(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else if want, is := string(txtar.Format(archive)), string(txtar.Format(got)); want != is {
-				t.Errorf("want:\n%s\ngot:\n%s", outcome(archive), outcome(got))
+				t.Errorf("want:\n%s\ngot:\n%s", want, is)
 			}
 			killed := runChange(t, archive, true)
 			if outcome(killed) != outcome(got) {

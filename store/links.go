@@ -144,6 +144,8 @@ func (s *Snapshot) number(r Ref) ref {
 	n := ref{doc: r.Doc}
 	if b := s.bound.byUID[r.Type]; b != nil {
 		n.schema = b.number
+	} else {
+		n.schema = s.bound.absent[r.Type]
 	}
 	locale, ok := s.store.locales.current.Load().numbers[r.Locale]
 	if !ok {
@@ -157,6 +159,12 @@ func (s *Snapshot) name(r ref) Ref {
 	n := Ref{Doc: r.doc, Locale: s.localeCode(r.locale)}
 	if b := s.bound.byNum[r.schema]; b != nil {
 		n.Type = b.schema.UID
+		return n
+	}
+	for uid, number := range s.bound.absent {
+		if number == r.schema {
+			n.Type = uid
+		}
 	}
 	return n
 }
