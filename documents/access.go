@@ -1,12 +1,24 @@
 package documents
 
-import "lectern/contenttypes"
+import (
+	"strings"
+
+	"lectern/contenttypes"
+)
 
 // An Access says what an asker may do and see, compiled once per Model and set of permissions. Everything that leaves or
 // enters is held to it.
 type Access struct {
 	all     bool
-	actions map[string]bool // "uid.action"
+	actions map[permission]bool
+}
+
+// A permission is to do something with documents of a type, or with what else the part before the last dot names.
+type permission struct{ subject, action string }
+
+func parsePermission(s string) permission {
+	dot := strings.LastIndexByte(s, '.')
+	return permission{s[:max(dot, 0)], s[dot+1:]}
 }
 
 // FullAccess may do everything; private attributes and passwords stay hidden all the same.
@@ -14,20 +26,20 @@ var FullAccess = &Access{all: true}
 
 // NewAccess returns the Access of someone who has exactly these actions, each "uid.action".
 func NewAccess(actions []string) *Access {
-	a := &Access{actions: make(map[string]bool, len(actions))}
+	a := &Access{actions: make(map[permission]bool, len(actions))}
 	for _, x := range actions {
-		a.actions[x] = true
+		a.actions[parsePermission(x)] = true
 	}
 	return a
 }
 
 // Allows reports whether action (find, findOne, create, update, delete, publish, …) may be used on t.
 func (a *Access) Allows(t *contenttypes.ContentType, action string) bool {
-	return a.all || a.actions[t.UID+"."+action]
+	return a.all || a.actions[permission{t.UID, action}]
 }
 
 // AllowsAction is Allows for what is no content-type: "plugin::upload.content-api.upload".
-func (a *Access) AllowsAction(action string) bool { return a.all || a.actions[action] }
+func (a *Access) AllowsAction(action string) bool { return a.all || a.actions[parsePermission(action)] }
 
 // Follows reports whether links of attribute attr may be seen, filtered, sorted and written: components and files always,
 // documents when their type may be found. What is private is not followed by anybody.

@@ -1,0 +1,39 @@
+package documents_test
+
+import (
+	"testing"
+
+	"lectern/documents"
+)
+
+func TestAccess(t *testing.T) {
+	model := testModel(t)
+	tag, article := model.Type("api::tag.tag"), model.Type("api::article.article")
+	access := documents.NewAccess([]string{"api::tag.tag.find", "plugin::upload.content-api.upload", "nonsense", ""})
+	nobody := documents.NewAccess(nil)
+	for name, tt := range map[string]struct{ got, want bool }{
+		"granted":               {access.Allows(tag, "find"), true},
+		"another action":        {access.Allows(tag, "findOne"), false},
+		"another type":          {access.Allows(article, "find"), false},
+		"all":                   {documents.FullAccess.Allows(article, "delete"), true},
+		"nobody":                {nobody.Allows(tag, "find"), false},
+		"by name":               {access.AllowsAction("api::tag.tag.find"), true},
+		"what is no type":       {access.AllowsAction("plugin::upload.content-api.upload"), true},
+		"not granted":           {access.AllowsAction("plugin::upload.content-api.destroy"), false},
+		"a part of a name":      {access.AllowsAction("api::tag.tag"), false},
+		"the end of a name":     {access.AllowsAction("find"), false},
+		"links to what is seen": {access.Follows(article.Attribute("tags")), true},
+		"links to what is not":  {access.Follows(article.Attribute("writer")), false},
+		"its own localizations": {nobody.Follows(article.Attribute("localizations")), true},
+		"files":                 {nobody.Follows(article.Attribute("cover")), true},
+		"passwords":             {documents.FullAccess.Sees(article.Attribute("secret")), false},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s: %v", name, tt.got)
+		}
+	}
+	// Each request asks; it must cost nothing.
+	if n := testing.AllocsPerRun(100, func() { access.Allows(article, "discardDraft") }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
