@@ -9,8 +9,9 @@ import (
 // isEmailAddress reports whether s has the form of an address: words of a local part joined by single dots, or a quoted one,
 // and a domain of at least two labels of which the last begins and ends with a letter. Letters beyond ASCII pass in both.
 func isEmailAddress(s string) bool {
-	local, domain, ok := cutQuoted(s)
+	domain, ok := afterQuoted(s)
 	if !ok {
+		var local string
 		local, domain, ok = strings.Cut(s, "@")
 		for _, word := range strings.Split(local, ".") {
 			ok = ok && word != "" && strings.IndexFunc(word, notAtom) < 0
@@ -19,26 +20,25 @@ func isEmailAddress(s string) bool {
 	return ok && isDomain(domain)
 }
 
-// cutQuoted splits an address whose local part is in quotes.
-func cutQuoted(s string) (local, domain string, ok bool) {
+// afterQuoted is the domain of an address whose local part is in quotes.
+func afterQuoted(s string) (domain string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
-		return "", "", false
+		return "", false
 	}
 	escaped := false
 	for i, r := range s[1:] {
 		switch {
 		case r < ' ' && r != '\t' || r == 0x7F:
-			return "", "", false
+			return "", false
 		case escaped:
 			escaped = false
 		case r == '\\':
 			escaped = true
 		case r == '"':
-			domain, ok = strings.CutPrefix(s[1+i+1:], "@")
-			return s[:1+i+1], domain, ok
+			return strings.CutPrefix(s[1+i+1:], "@")
 		}
 	}
-	return "", "", false
+	return "", false
 }
 
 func notAtom(r rune) bool {

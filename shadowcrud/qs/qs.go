@@ -14,7 +14,6 @@
 package qs
 
 import (
-	"errors"
 	"iter"
 	"strings"
 	"sync"
@@ -30,11 +29,16 @@ const (
 	MaxLevels   = 20   // brackets after a parameter's own name; the rest of the name is one literal key
 )
 
-// Errors of Parse, ParseForm and Fields. Their texts may be shown to whoever sent the string.
-var (
-	ErrTooManyPairs    = errors.New("Too many parameters: at most 1000 are allowed")
-	ErrTooManyElements = errors.New("Too many elements in an array: at most 100 are allowed")
+// Errors of Parse, ParseForm and Fields.
+const (
+	ErrTooManyPairs    Error = "Too many parameters: at most 1000 are allowed"
+	ErrTooManyElements Error = "Too many elements in an array: at most 100 are allowed"
 )
+
+// An Error is a sentence for whoever sent the string.
+type Error string
+
+func (e Error) Error() string { return string(e) }
 
 // Parse reads a query string, without its question mark.
 func Parse(s string) (*jsontree.Object, error) {
