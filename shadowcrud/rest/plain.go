@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/store"
 )
@@ -47,7 +48,7 @@ func (f *Plain) printer(ctx context.Context, dst []byte, s *store.Snapshot) prin
 func (f *Plain) print(p *printer, row store.Record, shown *documents.Selection) {
 	var as shape
 	for i, x := range shown.Populate {
-		if x.Related {
+		if x.Related && x.Attr.Type != contenttypes.Media {
 			as.used = true
 			rest := append(shown.Populate[:i:i], shown.Populate[i+1:]...)
 			shown = &documents.Selection{Fields: shown.Fields, Populate: rest}

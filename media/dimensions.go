@@ -1,0 +1,170 @@
+package media
+
+import (
+	"encoding/binary"
+	"errors"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"os"
+
+	"golang.org/x/image/webp"
+
+	"lectern/documents"
+)
+
+// A picture is what is known of an image before it is decoded.
+type picture struct {
+	format      string // jpeg, png, gif, webp or svg
+	width       int    // as it is stored, before it is turned
+	height      int
+	orientation int // EXIF: 1 to 8
+	bytes       int // that a decoded pixel takes
+	animated    bool
+}
+
+var errImage = documents.ApplicationError("File is not a valid image")
+
+// pictureFormats are the images that are looked into, by what their content says.
+var pictureFormats = map[string]string{
+	"image/jpeg": "jpeg", "image/png": "png", "image/vnd.mozilla.apng": "png", "image/gif": "gif", "image/webp": "webp", "image/svg+xml": "svg",
+}
+
+// readPicture reads the head of an image: nil where the content is none that is looked into.
+func readPicture(f *os.File, k kind) (*picture, error) {
+	p := &picture{format: pictureFormats[k.content], orientation: 1}
+	head := func() io.Reader { return io.NewSectionReader(f, 0, 1<<62) }
+	var c image.Config
+	var err error
+	switch p.format {
+	case "":
+		return nil, nil
+	case "svg":
+		p.width, p.height = svgSize(head())
+		return p, nil
+	case "jpeg":
+		c, err = jpeg.DecodeConfig(head())
+		p.orientation = jpegOrientation(head())
+	case "png":
+		c, err = png.DecodeConfig(head())
+		p.orientation = pngOrientation(head())
+	case "gif":
+		c, err = gif.DecodeConfig(head())
+	case "webp":
+		return p, p.readWebP(f)
+	}
+	if err != nil {
+		return nil, unreadableImage(err)
+	}
+	p.width, p.height, p.bytes = c.Width, c.Height, bytesPerPixel(c)
+	return p, nil
+}
+
+// unreadableImage tells a damaged image from a disk that fails.
+func unreadableImage(err error) error {
+	var disk *os.PathError
+	if errors.As(err, &disk) {
+		return err
+	}
+	return errImage
+}
+
+// bytesPerPixel is about what a decoder needs.
+func bytesPerPixel(c image.Config) int {
+	switch c.ColorModel.Convert(color.White).(type) {
+	case color.Gray:
+		return 1
+	case color.RGBA64, color.NRGBA64:
+		return 8
+	}
+	return 4
+}
+
+// size is how large the image is shown: as it is stored, or turned on its side.
+func (p *picture) size() (width, height int) {
+	if p.orientation >= 5 {
+		return p.height, p.width
+	}
+	return p.width, p.height
+}
+
+// pixels is how many there are.
+func (p *picture) pixels() int64 { return int64(p.width) * int64(p.height) }
+
+// decode decodes an image whose head was read: of an animation, the first picture.
+func (p *picture) decode(r io.Reader) (image.Image, error) {
+	switch p.format {
+	case "jpeg":
+		return jpeg.Decode(r)
+	case "png":
+		return png.Decode(r)
+	case "gif":
+		return gif.Decode(r)
+	}
+	return webp.Decode(r)
+}
+
+// readWebP walks through the chunks of a WebP file. The picture inside an extended file has a size of its own, which must be
+// that of the file: otherwise a small file could hold a huge one.
+func (p *picture) readWebP(f *os.File) error {
+	var head [12]byte
+	if _, err := f.ReadAt(head[:], 0); err != nil {
+		return unreadableImage(err)
+	}
+	end := int64(binary.LittleEndian.Uint32(head[4:])) + 8
+	extended := false
+	p.bytes = 4
+	for at := int64(12); at+8 <= end; {
+		var chunk [8 + 10]byte
+		n, err := f.ReadAt(chunk[:], at)
+		if n < 8 {
+			return unreadableImage(err)
+		}
+		size := int64(binary.LittleEndian.Uint32(chunk[4:]))
+		data := chunk[8:n]
+		w, h := 0, 0
+		switch string(chunk[:4]) {
+		case "VP8X":
+			if len(data) < 10 || extended {
+				return errImage
+			}
+			extended, p.animated = true, data[0]&2 != 0
+			p.width, p.height = 1+uint24(data[4:]), 1+uint24(data[7:])
+			if p.animated {
+				return nil
+			}
+		case "VP8 ":
+			if len(data) < 10 {
+				return errImage
+			}
+			w, h = int(binary.LittleEndian.Uint16(data[6:]))&0x3fff, int(binary.LittleEndian.Uint16(data[8:]))&0x3fff
+		case "VP8L":
+			if len(data) < 5 {
+				return errImage
+			}
+			bits := binary.LittleEndian.Uint32(data[1:])
+			w, h = 1+int(bits&0x3fff), 1+int(bits>>14&0x3fff)
+		case "EXIF":
+			p.orientation = tiffOrientation(io.NewSectionReader(f, at+8, min(size, maxEXIF)))
+		}
+		if w > 0 {
+			if extended && (w != p.width || h != p.height) {
+				return errImage
+			}
+			p.width, p.height = w, h
+			if !extended {
+				return nil
+			}
+		}
+		at += 8 + size + size&1
+	}
+	if p.width == 0 {
+		return errImage
+	}
+	return nil
+}
+
+func uint24(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }

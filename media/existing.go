@@ -1,0 +1,106 @@
+package media
+
+import (
+	"path"
+	"slices"
+	"strconv"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// existing is what a document says of its files.
+type existing struct {
+	documentID, hash, ext, url, provider string
+	names                                []string // of the file and its formats
+}
+
+// look finds a file by its id.
+func (l *Library) look(id uint64) (old existing, err error) {
+	err = l.store.View(func(s *store.Snapshot) error {
+		old, _, err = l.find(s, id)
+		return err
+	})
+	return old, err
+}
+
+// find is look within a snapshot. The error is what a client is told who wants to change what is not there.
+func (l *Library) find(s *store.Snapshot, id uint64) (existing, store.Record, error) {
+	doc, status, locale, ok := s.DocumentByRow(l.typ, id)
+	if !ok {
+		return existing{}, store.Record{}, errNoEntity
+	}
+	row := s.Version(l.typ, doc, status, locale)
+	text := func(name string) string {
+		v, _ := value(row, l.typ, name).(string)
+		return v
+	}
+	old := existing{documentID: text("documentId"), hash: text("hash"), ext: text("ext"), url: text("url"), provider: text("provider")}
+	add := func(url string) {
+		if name := path.Base(url); isStoredName(name) {
+			old.names = append(old.names, name)
+		}
+	}
+	add(old.url)
+	if formats, ok := value(row, l.typ, "formats").(*jsontree.Object); ok {
+		for _, key := range formats.Keys {
+			if f, ok := formats.Values[key].(*jsontree.Object); ok {
+				url, _ := f.Values["url"].(string)
+				add(url)
+			}
+		}
+	}
+	return old, row, nil
+}
+
+func value(row store.Record, t *contenttypes.ContentType, name string) any {
+	v, err := jsontree.Parse(row.JSON(t.Attribute(name)), jsontree.MaxDepth)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// without lists the names of an existing file that are not among others.
+func (e existing) without(others []string) (rest []string) {
+	for _, name := range e.names {
+		if !slices.Contains(others, name) {
+			rest = append(rest, name)
+		}
+	}
+	return rest
+}
+
+// attachment reads where a form wants its files to be linked from: the field of the entry refId of the type ref. It takes who
+// may update entries of that type.
+func (l *Library) attachment(fields *jsontree.Object, access *documents.Access) (*documents.Attachment, error) {
+	text := func(key string) string {
+		s, _ := fields.Values[key].(string)
+		return s
+	}
+	ref, id, field := text("ref"), text("refId"), text("field")
+	if ref == "" {
+		return nil, nil
+	}
+	t := l.model.Type(ref)
+	if t == nil || t.Internal {
+		return nil, documents.ValidationError("ref names no content-type: " + ref)
+	}
+	if !access.Allows(t, "update") {
+		return nil, documents.Forbidden()
+	}
+	if id == "" || field == "" {
+		return nil, nil
+	}
+	attr := t.Attribute(field)
+	if attr == nil || attr.Type != contenttypes.Media || !access.Follows(attr) {
+		return nil, documents.ValidationError("field names no media attribute of " + ref + ": " + field)
+	}
+	row, err := strconv.ParseUint(id, 10, 64)
+	if err != nil {
+		return nil, documents.ValidationError("refId must be the numeric id of an entry, not " + id)
+	}
+	return &documents.Attachment{Type: t, Attr: attr, Row: row}, nil
+}

@@ -1,0 +1,194 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"os"
+	"strconv"
+
+	"lectern/documents"
+	"lectern/jsontree"
+)
+
+// Bounds of a form, beside that of each file.
+const (
+	maxFiles      = 100
+	maxFieldBytes = 1 << 20 // of all fields that are no files
+	maxFields     = 1000
+)
+
+// ErrMalformed says that a form could not be read to its end: it is not well-formed, or did not come.
+var ErrMalformed = errors.New("the multipart body cannot be read")
+
+// errEmpty is told when a form that must hold a file holds none.
+var errEmpty = documents.ValidationError("Files are empty")
+
+// A Form is what a client sends to upload: the files are in the spool until they are stored, or until Close.
+type Form struct {
+	files  []*received
+	fields [][2]string
+	parsed *jsontree.Object // of fields
+	spool  *spool
+}
+
+// A received file lies in the spool.
+type received struct {
+	name    string // as sent
+	mime    string // as declared
+	spooled string
+	size    int64
+	kind    kind
+}
+
+// ReadForm reads a form: its files go to the disk as they come, and no further than their limit. parse makes a tree of the
+// fields. Only files of the field files count.
+func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader, parse func([][2]string) (*jsontree.Object, error)) (form *Form, err error) {
+	form = &Form{spool: l.spool}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, form.Close())
+		}
+	}()
+	for room := int64(maxFieldBytes); ; {
+		part, err := r.NextPart()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return form, fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
+		name, file, isFile := disposition(part)
+		switch {
+		case isFile && name == "files":
+			err = l.receive(ctx, form, part, file)
+		case isFile:
+			_, err = io.Copy(io.Discard, io.LimitReader(part, l.settings.SizeLimit+1))
+		case name != "":
+			err = form.field(name, part, &room)
+		}
+		if err != nil {
+			return form, err
+		}
+	}
+	if len(form.files) == 1 && form.files[0].size == 0 { // as browsers send where no file was chosen
+		form.files = nil
+	}
+	form.parsed, err = parse(form.fields)
+	return form, err
+}
+
+// Close removes the files that were not stored.
+func (f *Form) Close() error {
+	var names []string
+	for _, r := range f.files {
+		names = append(names, r.spooled)
+	}
+	return f.spool.remove(names...)
+}
+
+// Files is how many files the form holds.
+func (f *Form) Files() int { return len(f.files) }
+
+// disposition reads the name of a part and that of its file. (multipart.Part cuts directories off, which are to be refused.)
+func disposition(part *multipart.Part) (name, file string, isFile bool) {
+	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	if err != nil {
+		return "", "", false
+	}
+	file, isFile = params["filename"]
+	return params["name"], file, isFile
+}
+
+func (f *Form) field(name string, r io.Reader, room *int64) error {
+	value, err := io.ReadAll(io.LimitReader(r, *room+1))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	if *room -= int64(len(value)); *room < 0 || len(f.fields) >= maxFields {
+		return tooLarge("the fields of the form are too many or too long")
+	}
+	f.fields = append(f.fields, [2]string{name, string(value)})
+	return nil
+}
+
+func tooLarge(message string) error {
+	return &documents.Error{Status: 413, Name: "PayloadTooLargeError", Message: message}
+}
+
+// receive writes a part into the spool.
+func (l *Library) receive(ctx context.Context, form *Form, part *multipart.Part, name string) error {
+	if len(form.files) >= maxFiles {
+		return documents.ValidationError("Too many files at once: at most " + strconv.Itoa(maxFiles))
+	}
+	name, err := sentName(name)
+	if err != nil {
+		return err
+	}
+	f, err := l.spool.create()
+	if err != nil {
+		return fmt.Errorf("receive a file: %w", err)
+	}
+	file := &received{name: name, mime: declaredType(part.Header.Get("Content-Type")), spooled: f.name}
+	err = l.copyWithin(ctx, f, part, name)
+	if err == nil {
+		file.kind, err = kindOfFile(f, extensionOf(name, file.mime))
+	}
+	if err == nil {
+		err = l.policy.check(name, file.kind)
+	}
+	if file.size, err = f.finish(err); err != nil {
+		return err
+	}
+	form.files = append(form.files, file)
+	return nil
+}
+
+// copyWithin copies what is not more than the limit, as its size is told: in kilobytes of two decimals.
+func (l *Library) copyWithin(ctx context.Context, f *spooled, r io.Reader, name string) error {
+	limit := l.settings.SizeLimit
+	n, err := io.Copy(f, &contextReader{ctx, io.LimitReader(r, limit+10)})
+	var disk *os.PathError
+	switch {
+	case errors.As(err, &disk):
+		return fmt.Errorf("receive a file: %w", err)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	case hundredths(n)*10 > limit:
+		return tooLarge(name + " exceeds size limit of " + readable(limit) + ".")
+	}
+	return nil
+}
+
+// hundredths is a size in kilobytes, rounded to two decimals, times a hundred.
+func hundredths(bytes int64) int64 { return (bytes + 5) / 10 }
+
+// kilobytes is a size as files have it.
+func kilobytes(bytes int64) jsontree.Number {
+	return jsontree.Number(strconv.FormatFloat(float64(hundredths(bytes))/100, 'f', -1, 64))
+}
+
+// readable is a size as messages tell it: 1 MB, 209.7 MB.
+func readable(bytes int64) string {
+	n, unit := float64(bytes), "B"
+	for _, next := range []string{"kB", "MB", "GB", "TB"} {
+		if n < 1000 {
+			break
+		}
+		n, unit = n/1000, next
+	}
+	return strconv.FormatFloat(float64(int64(n*10+0.5))/10, 'f', -1, 64) + " " + unit
+}
+
+// extensionOf is the extension that a file is stored with: that of its name, else one for its declared type.
+func extensionOf(name, mime string) string {
+	if ext := extension(name); ext != "" {
+		return ext
+	}
+	return extensionByType(mime)
+}

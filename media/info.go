@@ -1,0 +1,149 @@
+package media
+
+import (
+	"strconv"
+
+	"lectern/documents"
+	"lectern/jsontree"
+)
+
+// An Info is what a client says of a file, in the field fileInfo. Nil is what it says nothing of.
+type Info struct {
+	name, alternativeText, caption *string
+	focalPoint                     any // a jsontree value
+}
+
+const infoField = "fileInfo"
+
+// infos reads what is said of n files: an object for one, a list of objects for several.
+func infos(fields *jsontree.Object, n int) ([]Info, error) {
+	list := make([]Info, n)
+	given, ok := fields.Get(infoField)
+	if !ok {
+		return list, nil
+	}
+	value, err := decodedInfo(given)
+	if err != nil {
+		return nil, err
+	}
+	items, isList := value.([]any)
+	if n == 1 {
+		if isList && len(items) == 1 {
+			value = items[0]
+		}
+		list[0], err = ReadInfo(value)
+		return list, err
+	}
+	if !isList {
+		return nil, documents.WrongType([]string{infoField}, "array", nil, value, value != nil)
+	}
+	for i := range min(n, len(items)) {
+		if list[i], err = readInfo(items[i], []string{infoField, strconv.Itoa(i)}); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// InfoOf reads what a form says of the one file that it is about.
+func (f *Form) InfoOf() (Info, error) {
+	list, err := infos(f.parsed, 1)
+	if err != nil {
+		return Info{}, err
+	}
+	return list[0], nil
+}
+
+// decodedInfo parses the JSON that a field of a form holds, or each of several fields.
+func decodedInfo(v any) (any, error) {
+	switch v := v.(type) {
+	case string:
+		if v == "" {
+			return "", nil
+		}
+		tree, err := jsontree.Parse([]byte(v), 20)
+		if err != nil {
+			return nil, documents.ValidationError("fileInfo must be JSON")
+		}
+		return tree, nil
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			var err error
+			if list[i], err = decodedInfo(item); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}
+	return v, nil
+}
+
+// ReadInfo reads an object of a JSON body.
+func ReadInfo(v any) (Info, error) { return readInfo(v, []string{infoField}) }
+
+func readInfo(v any, path []string) (info Info, err error) {
+	o, ok := v.(*jsontree.Object)
+	if !ok {
+		return info, documents.WrongType(path, "object", nil, v, v != nil)
+	}
+	for _, field := range []struct {
+		key  string
+		into **string
+	}{{"name", &info.name}, {"alternativeText", &info.alternativeText}, {"caption", &info.caption}} {
+		switch v := o.Values[field.key].(type) {
+		case nil:
+		case string:
+			*field.into = &v
+		case bool, jsontree.Number:
+			s := string(jsontree.Append(nil, v))
+			*field.into = &s
+		default:
+			return info, documents.WrongType(append(path[:len(path):len(path)], field.key), "string", v, v, false)
+		}
+	}
+	if info.name != nil {
+		if err := checkName(*info.name); err != nil {
+			return info, err
+		}
+	}
+	info.focalPoint, err = focalPoint(o.Values["focalPoint"], path)
+	return info, err
+}
+
+// focalPoint is what matters most in an image: a place in percent of its size.
+func focalPoint(v any, path []string) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	o, ok := v.(*jsontree.Object)
+	if ok {
+		for _, key := range []string{"x", "y"} {
+			n, isNumber := o.Values[key].(jsontree.Number)
+			ok = ok && isNumber && n.Float() >= 0 && n.Float() <= 100
+		}
+	}
+	if !ok {
+		return nil, documents.WrongType(append(path[:len(path):len(path)], "focalPoint"), "object", v, v, false)
+	}
+	point := jsontree.NewObject()
+	point.Set("x", o.Values["x"])
+	point.Set("y", o.Values["y"])
+	return point, nil
+}
+
+// fill puts what is said into the data of a document.
+func (i Info) fill(data *jsontree.Object) {
+	if i.name != nil {
+		data.Set("name", *i.name)
+	}
+	if i.alternativeText != nil {
+		data.Set("alternativeText", *i.alternativeText)
+	}
+	if i.caption != nil {
+		data.Set("caption", *i.caption)
+	}
+	if i.focalPoint != nil {
+		data.Set("focalPoint", i.focalPoint)
+	}
+}

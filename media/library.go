@@ -1,0 +1,162 @@
+// Package media keeps uploaded files: their contents in a Storage, what is known of them as documents of plugin::upload.file.
+//
+//	library, err := media.Open(media.Options{Dir: "data/uploads", Store: st, Documents: docs, Model: model})
+//	form, err := library.ReadForm(ctx, multipartReader)   // streamed to disk, within limits
+//	err = library.Add(ctx, form, access, show)            // stored, then written as documents, then shown
+//	err = library.ServeFile(w, r, name)
+//
+// Contents and documents are two stores, and a crash may come between any two steps. What holds at all times: a document's
+// files are durable before the document is, and both before anybody is told; before a file is put where no document names it
+// yet, or a document is removed whose files are still there, a note of it is durable (see journal.go). What a crash left is
+// cleared away by the notes at the next start (Recover), and files that nobody noted are never touched.
+//
+// What a file is, is decided by its content (see kinds.go): what may be uploaded, what is looked into as an image, and how it
+// is served. The type that a client declared is stored and otherwise believed nowhere.
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/store"
+)
+
+// FileType is the uid of the content-type of files.
+const FileType = "plugin::upload.file"
+
+// Settings are what a project says about uploads.
+type Settings struct {
+	SizeLimit    int64    // bytes of one file
+	AllowedTypes []string // as image/png or image/*; none: all
+	DeniedTypes  []string
+	Breakpoints  []Breakpoint
+	PixelLimit   int64 // pixels of an image
+	Concurrency  int   // images at work at one time
+	S3           *S3Settings
+}
+
+// DefaultSettings are those where nothing is said.
+var DefaultSettings = Settings{SizeLimit: 200 << 20, Breakpoints: DefaultBreakpoints, PixelLimit: 100_000_000, Concurrency: 2}
+
+// roomForImages is how many pixels may be at work together; an image that has more goes alone.
+const roomForImages = 24_000_000
+
+// Options of Open.
+type Options struct {
+	Dir       string // of the files, or of what is on its way to another storage
+	Store     *store.Store
+	Documents *documents.Service
+	Model     *contenttypes.Model
+	Settings  Settings
+	Failed    func(error) // is told of what goes wrong in the background; nil: nobody is
+}
+
+// A Library is the files of a project. Any number of goroutines may use it.
+type Library struct {
+	root      *os.Root
+	spool     *spool
+	local     *Local
+	storage   Storage // of new files
+	settings  Settings
+	policy    policy
+	store     *store.Store
+	documents *documents.Service
+	model     *contenttypes.Model
+	typ       *contenttypes.ContentType
+	gate      *gate
+	failed    func(error)
+	left      []string // what lay in the spool when the library was opened
+
+	mu   sync.Mutex
+	busy map[uint64]chan struct{} // files that are being changed, by id
+	held held
+}
+
+// Open opens the library of a project, and makes its directory where there is none.
+func Open(o Options) (*Library, error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of uploads: %w", err)
+	}
+	root, err := os.OpenRoot(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the directory of uploads: %w", err)
+	}
+	s := o.Settings
+	l := &Library{
+		root: root, spool: &spool{root}, settings: s, policy: policy{s.AllowedTypes, s.DeniedTypes},
+		store: o.Store, documents: o.Documents, model: o.Model, typ: o.Model.Type(FileType),
+		gate: newGate(s.Concurrency, roomForImages), failed: o.Failed, busy: map[uint64]chan struct{}{},
+	}
+	if l.failed == nil {
+		l.failed = func(error) {}
+	}
+	if err := l.prepare(); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return l, nil
+}
+
+func (l *Library) prepare() (err error) {
+	if l.typ == nil {
+		return fmt.Errorf("the model has no type %s", FileType)
+	}
+	l.local = &Local{l.root}
+	l.storage = l.local
+	if l.settings.S3 != nil {
+		if l.storage, err = newS3(*l.settings.S3, l.root); err != nil {
+			return err
+		}
+	}
+	if err := l.root.MkdirAll(incoming, 0o700); err != nil {
+		return fmt.Errorf("make the directory of incoming files: %w", err)
+	}
+	l.left, err = l.spool.list()
+	return err
+}
+
+// Close lets go of the directory. Nothing of the library may be in use any more.
+func (l *Library) Close() error { return l.root.Close() }
+
+// Type is the content-type of files.
+func (l *Library) Type() *contenttypes.ContentType { return l.typ }
+
+// storageOf is the storage that keeps the files of a provider; those of an unknown one are nobody's.
+func (l *Library) storageOf(provider string) (Storage, error) {
+	switch provider {
+	case l.storage.Provider():
+		return l.storage, nil
+	case l.local.Provider():
+		return l.local, nil
+	}
+	return nil, fmt.Errorf("the file is kept by the provider %s, which is not configured", provider)
+}
+
+// lock waits until nobody else changes the file with that id, or ctx ends.
+func (l *Library) lock(ctx context.Context, id uint64) (unlock func(), err error) {
+	for {
+		l.mu.Lock()
+		other, taken := l.busy[id]
+		if !taken {
+			mine := make(chan struct{})
+			l.busy[id] = mine
+			l.mu.Unlock()
+			return func() {
+				l.mu.Lock()
+				delete(l.busy, id)
+				l.mu.Unlock()
+				close(mine)
+			}, nil
+		}
+		l.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

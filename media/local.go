@@ -1,0 +1,71 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// A Local keeps files in a directory.
+type Local struct{ root *os.Root }
+
+var _ Storage = (*Local)(nil)
+
+// Provider implements Storage.
+func (*Local) Provider() string { return "local" }
+
+// URL implements Storage.
+func (*Local) URL(name string) string { return "/uploads/" + name }
+
+// Put implements Storage: the spool lies in the same file system, so that to store is to rename.
+func (s *Local) Put(_ context.Context, files []Stored) error {
+	for _, f := range files {
+		if !isStoredName(f.Name) {
+			return fmt.Errorf("store %q: no name for a file", f.Name)
+		}
+		if err := s.root.Rename(f.Spooled, f.Name); err != nil {
+			return fmt.Errorf("store %s: %w", f.Name, err)
+		}
+	}
+	return syncDir(s.root, ".")
+}
+
+// Open implements Storage. What is no regular file, a symbolic link above all, is not there.
+func (s *Local) Open(_ context.Context, name string) (*Object, error) {
+	if !isStoredName(name) {
+		return nil, fs.ErrNotExist
+	}
+	named, err := s.root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !named.Mode().IsRegular() {
+		return nil, fs.ErrNotExist
+	}
+	f, err := s.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil || !os.SameFile(named, info) { // replaced in between, perhaps by a link
+		return nil, errors.Join(fs.ErrNotExist, err, f.Close())
+	}
+	return &Object{ReadSeekCloser: f, Size: info.Size(), Modified: info.ModTime(),
+		ETag: fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size())}, nil
+}
+
+// Delete implements Storage.
+func (s *Local) Delete(_ context.Context, names []string) error {
+	var errs []error
+	for _, name := range names {
+		if !isStoredName(name) {
+			continue
+		}
+		if err := s.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,169 @@
+package media
+
+import (
+	"context"
+	"strconv"
+
+	"lectern/documents"
+	"lectern/jsontree"
+)
+
+// fresh is a received file with the names that it gets.
+func (l *Library) fresh(r *received, info Info) *prepared {
+	f := &prepared{received: *r, info: info, ext: extensionOf(r.name, r.mime), storage: l.storage}
+	name := r.name
+	if info.name != nil && *info.name != "" {
+		name = *info.name
+	} else {
+		f.info.name = nil
+	}
+	f.hash = newHash(name)
+	f.url = f.storage.URL(f.hash + f.ext)
+	return f
+}
+
+// examine looks into an image: how large it is, and makes what is smaller than it.
+func (l *Library) examine(ctx context.Context, f *prepared) error {
+	file, err := l.root.Open(f.spooled)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	p, err := readPicture(file, f.kind)
+	if err != nil || p == nil {
+		return err
+	}
+	f.width, f.height = p.size()
+	if p.format == "svg" || p.animated {
+		return nil
+	}
+	if p.pixels() > l.settings.PixelLimit {
+		return documents.ApplicationError("File is not a valid image: it has more than " + strconv.FormatInt(l.settings.PixelLimit, 10) + " pixels")
+	}
+	f.formats = formatsOf(l.settings.Breakpoints, f.width, f.height)
+	return l.render(ctx, file, p, f.formats)
+}
+
+// tidy removes what was made of a file and not stored; f may be nil.
+func (l *Library) tidy(f *prepared) {
+	if f == nil {
+		return
+	}
+	for _, x := range f.formats {
+		if x.spooled != "" {
+			if err := l.spool.remove(x.spooled); err != nil {
+				l.failed(err)
+			}
+		}
+	}
+}
+
+// stored lists the files to be stored: the formats, and last the file itself.
+func (f *prepared) stored() []Stored {
+	var list []Stored
+	for _, x := range f.formats {
+		ext, mime := f.formatType(x)
+		k := f.kind
+		if mime != f.mime {
+			k.served = mime
+		}
+		list = append(list, Stored{Name: f.formatName(x) + ext, Spooled: x.spooled, Type: k.served})
+	}
+	return append(list, Stored{Name: f.hash + f.ext, Spooled: f.spooled, Type: f.kind.served, Active: f.kind.active})
+}
+
+func (f *prepared) formatName(x *format) string { return x.name + "_" + f.hash }
+
+// formatType is the extension and type of a format: those of the file, unless it had to be another.
+func (f *prepared) formatType(x *format) (ext, mime string) {
+	if x.ext != "" {
+		return x.ext, x.mime
+	}
+	return f.ext, f.mime
+}
+
+// newData is the data of the document of a new file.
+func (f *prepared) newData() *jsontree.Object {
+	data := jsontree.NewObject()
+	data.Set("name", f.name)
+	f.measure(data)
+	data.Set("formats", f.formatsValue(nil))
+	data.Set("hash", f.hash)
+	data.Set("ext", f.ext)
+	data.Set("url", f.url)
+	data.Set("provider", f.storage.Provider())
+	f.info.fill(data)
+	return data
+}
+
+// replacedData is what changes in a document whose file gets another content.
+func (f *prepared) replacedData() *jsontree.Object {
+	data := jsontree.NewObject()
+	data.Set("name", f.name)
+	f.measure(data)
+	data.Set("formats", f.formatsValue(jsontree.NewObject()))
+	f.info.fill(data)
+	return data
+}
+
+// measure sets what follows from the content.
+func (f *prepared) measure(data *jsontree.Object) {
+	data.Set("width", nil)
+	data.Set("height", nil)
+	if f.width > 0 {
+		data.Set("width", number(f.width))
+		data.Set("height", number(f.height))
+	}
+	data.Set("mime", f.mime)
+	data.Set("size", kilobytes(f.size))
+}
+
+func number(n int) jsontree.Number { return jsontree.Number(strconv.Itoa(n)) }
+
+// formats is the value of the attribute formats; none where there are none.
+func (f *prepared) formatsValue(none any) any {
+	if len(f.formats) == 0 {
+		return none
+	}
+	name := f.name
+	if f.info.name != nil {
+		name = *f.info.name
+	}
+	all := jsontree.NewObject()
+	for _, x := range f.formats {
+		ext, mime := f.formatType(x)
+		o := jsontree.NewObject()
+		o.Set("name", x.name+"_"+name)
+		o.Set("hash", f.formatName(x))
+		o.Set("ext", ext)
+		o.Set("mime", mime)
+		o.Set("path", nil)
+		o.Set("width", number(x.width))
+		o.Set("height", number(x.height))
+		o.Set("size", kilobytes(x.size))
+		o.Set("sizeInBytes", jsontree.Number(strconv.FormatInt(x.size, 10)))
+		o.Set("url", f.storage.URL(f.formatName(x)+ext))
+		all.Set(x.name, o)
+	}
+	return all
+}
+
+// sameKind refuses a content that is no longer what the extension says.
+func (l *Library) sameKind(f *prepared) error {
+	byName := typeByExtension(f.ext)
+	if byName == "" || byName == "application/octet-stream" {
+		return nil
+	}
+	file, err := l.root.Open(f.spooled)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if f.kind, err = kindOfFile(file, f.ext); err != nil {
+		return err
+	}
+	if !f.kind.named {
+		return errOtherType
+	}
+	return l.policy.check(f.name, f.kind)
+}

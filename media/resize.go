@@ -1,0 +1,133 @@
+package media
+
+import (
+	"context"
+	"image"
+	"math"
+
+	"golang.org/x/image/draw"
+)
+
+// resize scales an image, averaging with the Catmull-Rom kernel. It goes through the source row by row, so that beside source
+// and result it holds the few rows that one row of the result is made of.
+func resize(ctx context.Context, src image.Image, width, height int) (*image.RGBA, error) {
+	dst := image.NewRGBA(image.Rect(0, 0, width, height))
+	b := src.Bounds()
+	across, down := newTaps(b.Dx(), width), newTaps(b.Dy(), height)
+	rows := newRows(src, down.most)
+	sum := make([]float32, 4*b.Dx())
+	for y := range height {
+		if y%16 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		clear(sum)
+		first, weights := down.of(y)
+		for i, w := range weights {
+			addRow(sum, rows.row(first+i), w)
+		}
+		scaleRow(dst.Pix[y*dst.Stride:][:4*width], sum, across)
+	}
+	return dst, nil
+}
+
+// addRow adds a row of pixels, weighted.
+func addRow(sum []float32, row []uint8, weight float32) {
+	row = row[:len(sum)]
+	for i := range sum {
+		sum[i] += weight * float32(row[i])
+	}
+}
+
+// scaleRow makes a row of the result from one of the source's width.
+func scaleRow(dst []uint8, src []float32, across *taps) {
+	for x := range len(dst) / 4 {
+		first, weights := across.of(x)
+		var r, g, b, a float32
+		for i, w := range weights {
+			p := src[4*(first+i):][:4:4]
+			r += w * p[0]
+			g += w * p[1]
+			b += w * p[2]
+			a += w * p[3]
+		}
+		alpha := clamped(a, 255)
+		pixel := dst[4*x:][:4:4]
+		pixel[0], pixel[1], pixel[2], pixel[3] = clamped(r, alpha), clamped(g, alpha), clamped(b, alpha), alpha
+	}
+}
+
+// clamped rounds; the kernel has negative lobes, so that sums may leave the range.
+func clamped(f float32, most uint8) uint8 {
+	f += 0.5
+	if f < 0 {
+		return 0
+	}
+	if f > float32(most) {
+		return most
+	}
+	return uint8(f)
+}
+
+// taps are, for each position of the result, where in the source its sum begins and with which weights.
+type taps struct {
+	first   []int
+	start   []int // in weights; one more than there are positions
+	weights []float32
+	most    int // weights of one position
+}
+
+func newTaps(from, to int) *taps {
+	scale := float64(from) / float64(to)
+	wide := max(scale, 1)
+	t := &taps{start: []int{0}}
+	for i := range to {
+		center := (float64(i) + 0.5) * scale
+		lo := max(int(math.Floor(center-draw.CatmullRom.Support*wide)), 0)
+		hi := min(int(math.Ceil(center+draw.CatmullRom.Support*wide)), from)
+		begin, total := len(t.weights), 0.0
+		for j := lo; j < hi; j++ {
+			w := 0.0
+			if d := math.Abs(float64(j)+0.5-center) / wide; d < draw.CatmullRom.Support {
+				w = draw.CatmullRom.At(d)
+			}
+			total += w
+			t.weights = append(t.weights, float32(w))
+		}
+		for k := begin; k < len(t.weights); k++ {
+			t.weights[k] /= float32(total)
+		}
+		t.first = append(t.first, lo)
+		t.start = append(t.start, len(t.weights))
+		t.most = max(t.most, hi-lo)
+	}
+	return t
+}
+
+func (t *taps) of(i int) (first int, weights []float32) {
+	return t.first[i], t.weights[t.start[i]:t.start[i+1]]
+}
+
+// rows are the rows of an image as 8-bit RGBA, of which the last few are kept.
+type rows struct {
+	src  image.Image
+	kept []int // the number of each row in ring, or -1
+	ring *image.RGBA
+}
+
+func newRows(src image.Image, keep int) *rows {
+	r := &rows{src: src, kept: make([]int, keep), ring: image.NewRGBA(image.Rect(0, 0, src.Bounds().Dx(), keep))}
+	for i := range r.kept {
+		r.kept[i] = -1
+	}
+	return r
+}
+
+func (r *rows) row(y int) []uint8 {
+	slot, b := y%len(r.kept), r.src.Bounds()
+	if r.kept[slot] != y {
+		at := image.Rect(0, slot, b.Dx(), slot+1)
+		draw.Draw(r.ring, at, r.src, image.Pt(b.Min.X, b.Min.Y+y), draw.Src)
+		r.kept[slot] = y
+	}
+	return r.ring.Pix[slot*r.ring.Stride:][:4*b.Dx()]
+}

@@ -1,0 +1,76 @@
+package media
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// incoming is the directory, beside the stored files, that holds what is not theirs yet: files that are received or made, and
+// the notes of what is going on (see journal.go).
+const incoming = ".incoming"
+
+// A spool makes files that are to be stored once they are whole.
+type spool struct{ root *os.Root }
+
+// A spooled is a file in the spool.
+type spooled struct {
+	*os.File
+	name string // below the root
+	root *os.Root
+}
+
+func randomName() string {
+	var random [12]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return hex.EncodeToString(random[:])
+}
+
+// create makes an empty file.
+func (s *spool) create() (*spooled, error) {
+	name := path.Join(incoming, randomName())
+	f, err := s.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &spooled{File: f, name: name, root: s.root}, nil
+}
+
+// finish brings a file to disk and closes it, and returns its size; where writing it failed it is removed.
+func (f *spooled) finish(failed error) (size int64, err error) {
+	err = failed
+	if err == nil {
+		size, err = f.Seek(0, io.SeekEnd)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return 0, errors.Join(err, f.root.Remove(f.name))
+	}
+	return size, nil
+}
+
+// remove removes files from the spool; those that were stored meanwhile are not there any more.
+func (s *spool) remove(names ...string) error {
+	var errs []error
+	for _, name := range names {
+		if err := s.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sync makes the names in a directory below root durable.
+func syncDir(root *os.Root, dir string) error {
+	d, err := root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,177 @@
+package media
+
+import (
+	"encoding/binary"
+	"image"
+	"image/color"
+	"io"
+)
+
+// encodeWebP writes an image as lossless WebP: what a program without cgo can do well with what is small or flat. Two
+// transforms (green is subtracted from red and blue, then each pixel is predicted from its neighbours), runs, and prefix codes.
+func encodeWebP(w io.Writer, m *image.RGBA) error {
+	width, height := m.Rect.Dx(), m.Rect.Dy()
+	pixels, alpha := argb(m)
+	var b bitWriter
+	b.write(0x2f, 8)
+	b.write(uint32(width-1), 14)
+	b.write(uint32(height-1), 14)
+	b.flag(alpha)
+	b.write(0, 3) // version
+
+	subtractGreen(pixels)
+	b.write(1, 1) // a transform follows
+	b.write(2, 2) // subtract green
+	modes := predictorModes(pixels, width, height)
+	b.write(1, 1)
+	b.write(0, 2) // predict
+	b.write(tileBits-2, 3)
+	b.pixels(modes, false)
+	b.write(0, 1) // no more transforms
+	b.pixels(residuals(pixels, modes, width, height), true)
+	data := b.bytes()
+
+	head := make([]byte, 20, 21+len(data))
+	copy(head, "RIFF----WEBPVP8L")
+	binary.LittleEndian.PutUint32(head[4:], uint32(12+len(data)+len(data)&1))
+	binary.LittleEndian.PutUint32(head[16:], uint32(len(data)))
+	file := append(head, data...)
+	if len(data)&1 == 1 {
+		file = append(file, 0)
+	}
+	_, err := w.Write(file)
+	return err
+}
+
+// argb returns the pixels with their colours not multiplied by alpha, and whether any is not opaque.
+func argb(m *image.RGBA) (pixels []uint32, alpha bool) {
+	width, height := m.Rect.Dx(), m.Rect.Dy()
+	pixels = make([]uint32, 0, width*height)
+	for y := range height {
+		row := m.Pix[y*m.Stride:][:4*width]
+		for x := 0; x < len(row); x += 4 {
+			r, g, b, a := row[x], row[x+1], row[x+2], row[x+3]
+			if a != 255 {
+				alpha = true
+				c := color.NRGBAModel.Convert(color.RGBA{R: r, G: g, B: b, A: a}).(color.NRGBA)
+				r, g, b = c.R, c.G, c.B
+			}
+			pixels = append(pixels, uint32(a)<<24|uint32(r)<<16|uint32(g)<<8|uint32(b))
+		}
+	}
+	return pixels, alpha
+}
+
+func subtractGreen(pixels []uint32) {
+	for i, p := range pixels {
+		green := p >> 8 & 0xff
+		pixels[i] = p&0xff00ff00 | (p>>16-green)&0xff<<16 | (p-green)&0xff
+	}
+}
+
+const tileBits = 4 // pixels are predicted in one way in squares of 16
+
+func tiles(n int) int { return (n + 1<<tileBits - 1) >> tileBits }
+
+// predictors are the ways of the format that are tried, by their numbers in it.
+var predictors = []struct {
+	mode    uint32
+	predict func(left, top, topLeft uint32) uint32
+}{
+	{1, func(l, _, _ uint32) uint32 { return l }},
+	{2, func(_, t, _ uint32) uint32 { return t }},
+	{7, func(l, t, _ uint32) uint32 { return average(l, t) }},
+	{11, choose},
+	{12, gradient},
+}
+
+func average(a, b uint32) uint32 { return a&b + (a^b)&0xfefefefe>>1 }
+
+// choose is left or top, whichever is nearer to what both and the pixel between them suggest.
+func choose(l, t, tl uint32) uint32 {
+	toLeft, toTop := 0, 0
+	for s := 0; s < 32; s += 8 {
+		toLeft += abs(int(t>>s&0xff) - int(tl>>s&0xff))
+		toTop += abs(int(l>>s&0xff) - int(tl>>s&0xff))
+	}
+	if toLeft < toTop {
+		return l
+	}
+	return t
+}
+
+func gradient(l, t, tl uint32) (p uint32) {
+	for s := 0; s < 32; s += 8 {
+		v := int(l>>s&0xff) + int(t>>s&0xff) - int(tl>>s&0xff)
+		p |= uint32(min(max(v, 0), 255)) << s
+	}
+	return p
+}
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
+
+// residual is what is left of a pixel when its neighbours have said what they can.
+func residual(pixels []uint32, x, y, width int, predict func(l, t, tl uint32) uint32) uint32 {
+	at := y*width + x
+	var p uint32
+	switch {
+	case x == 0 && y == 0:
+		p = 0xff000000
+	case y == 0:
+		p = pixels[at-1]
+	case x == 0:
+		p = pixels[at-width]
+	default:
+		p = predict(pixels[at-1], pixels[at-width], pixels[at-width-1])
+	}
+	v := pixels[at]
+	alphaGreen := 0x00ff00ff + v&0xff00ff00 - p&0xff00ff00
+	redBlue := 0xff00ff00 + v&0x00ff00ff - p&0x00ff00ff
+	return alphaGreen&0xff00ff00 | redBlue&0x00ff00ff
+}
+
+// predictorModes picks for each tile the predictor that leaves least, and returns them as the image that the format keeps them in.
+func predictorModes(pixels []uint32, width, height int) []uint32 {
+	modes := make([]uint32, 0, tiles(width)*tiles(height))
+	for ty := range tiles(height) {
+		for tx := range tiles(width) {
+			best, least := uint32(0), -1
+			for _, p := range predictors {
+				cost := 0
+				for y := ty << tileBits; y < min((ty+1)<<tileBits, height); y++ {
+					for x := tx << tileBits; x < min((tx+1)<<tileBits, width); x++ {
+						r := residual(pixels, x, y, width, p.predict)
+						for s := 0; s < 32; s += 8 {
+							cost += abs(int(int8(r >> s)))
+						}
+					}
+				}
+				if least < 0 || cost < least {
+					best, least = p.mode, cost
+				}
+			}
+			modes = append(modes, 0xff000000|best<<8)
+		}
+	}
+	return modes
+}
+
+func residuals(pixels, modes []uint32, width, height int) []uint32 {
+	var predict [16]func(l, t, tl uint32) uint32
+	for _, p := range predictors {
+		predict[p.mode] = p.predict
+	}
+	out := make([]uint32, len(pixels))
+	for y := range height {
+		for x := range width {
+			mode := modes[(y>>tileBits)*tiles(width)+x>>tileBits] >> 8 & 0xf
+			out[y*width+x] = residual(pixels, x, y, width, predict[mode])
+		}
+	}
+	return out
+}
