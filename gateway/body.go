@@ -36,10 +36,10 @@ func badBody(name, message string) *documents.Error {
 // ReadBody reads the body of a request as a jsontree value, by its content type: JSON or a form. It is nil where there is
 // none, or none of a type that is read.
 func (s *Server) ReadBody(w http.ResponseWriter, r *http.Request) (any, error) {
-	return s.readBody(w, r)
+	return s.limits.readBody(w, r)
 }
 
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
+func (l *Limits) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
@@ -49,33 +49,33 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	switch kind {
 	case "application/json", "application/vnd.api+json", "application/csp-report":
-		text, err := s.readAll(w, r, s.limits.JSONBytes)
+		text, err := l.readAll(w, r, l.JSONBytes)
 		if err != nil {
 			return nil, err
 		}
 		return parseJSON(text)
 	case "application/x-www-form-urlencoded":
-		text, err := s.readAll(w, r, s.limits.FormBytes)
+		text, err := l.readAll(w, r, l.FormBytes)
 		if err != nil {
 			return nil, err
 		}
 		return parseForm(string(text))
 	case "multipart/form-data":
-		text, err := s.readAll(w, r, s.limits.FormBytes)
+		text, err := l.readAll(w, r, l.FormBytes)
 		if err != nil {
 			return nil, err
 		}
 		return parseMultipart(text, params["boundary"])
 	}
 	if strings.HasPrefix(kind, "text/") {
-		_, err := s.readAll(w, r, s.limits.FormBytes)
+		_, err := l.readAll(w, r, l.FormBytes)
 		return nil, err
 	}
 	return nil, nil
 }
 
 // readAll reads a body of at most limit bytes, inflated.
-func (s *Server) readAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+func (l *Limits) readAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	body, err := inflate(r.Body, r.Header.Get("Content-Encoding"))
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 // handleREST answers a generated route. Whether the asker may use it is decided before anything else of the request is
 // looked at, so that nobody learns from an answer what he may not ask.
 func (h *handlers) handleREST(route *rest.Route) handlerFunc {
-	readBody, limit := h.server.readBody, h.server.limits.Handle
+	readBody, limit := h.server.limits.readBody, h.server.limits.Handle
 	return func(w http.ResponseWriter, r *http.Request, m *found) error {
 		access, err := h.access(r)
 		if err != nil {

@@ -109,6 +109,7 @@ type Project struct {
 	store   *store.Store
 	docs    *documents.Service
 	tokens  *auth.Tokens
+	users   *auth.Users // nil where they are switched off
 	routes  []Route // of Handle
 }
 
@@ -157,7 +158,10 @@ func (p *Project) open() (err error) {
 		Store: p.store, Documents: p.docs, Model: p.Model, Declared: p.Settings.Tokens,
 		Failed: func(err error) { p.log.Error(err.Error()) },
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return p.openUsers()
 }
 
 // logProgress tells the log how far a start is that rebuilds something, every other second.
@@ -187,6 +191,9 @@ func (p *Project) Log() *slog.Logger { return p.log }
 // Close ends what Open began. It must not be called while Run runs.
 func (p *Project) Close() error {
 	var errs []error
+	if p.users != nil {
+		p.users.Close()
+	}
 	if p.tokens != nil {
 		p.tokens.Close()
 	}
@@ -196,7 +203,7 @@ func (p *Project) Close() error {
 	if p.data != nil {
 		errs = append(errs, p.data.release())
 	}
-	p.tokens, p.store, p.data = nil, nil, nil
+	p.users, p.tokens, p.store, p.data = nil, nil, nil, nil
 	return errors.Join(errs...)
 }
 

@@ -74,15 +74,16 @@ func (p *Project) announce(ready Ready) {
 // runtime builds what the server answers with.
 func (p *Project) runtime() Runtime {
 	s := p.Settings.REST
-	authenticator := &auth.Authenticator{Roles: auth.CompileRoles(p.Settings.Roles), Tokens: p.tokens}
-	routes := slices.Concat(p.routes, p.localesRoute())
+	authenticator := &auth.Authenticator{Users: p.users, Roles: auth.CompileRoles(p.Settings.Roles), Tokens: p.tokens}
+	parser := params.New(p.Model, p.Settings.I18n.DefaultLocale, params.Limits{
+		DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
+	})
+	api := rest.New(p.Model, p.store, p.docs, parser)
 	return Runtime{
-		Prefix: s.Prefix,
-		REST: rest.New(p.Model, p.store, p.docs, params.New(p.Model, p.Settings.I18n.DefaultLocale, params.Limits{
-			DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
-		})),
+		Prefix:       s.Prefix,
+		REST:         api,
 		Authenticate: authenticator.Authenticate,
-		Routes:       routes,
+		Routes:       slices.Concat(p.routes, p.localesRoute(), p.userRoutes(authenticator, api, parser)),
 	}
 }
 

@@ -68,11 +68,6 @@ type UploadSettings struct {
 	SizeLimit int64 // bytes of one file
 }
 
-// UsersSettings are the part users-permissions of config/plugins.yaml.
-type UsersSettings struct {
-	Enabled bool
-}
-
 // DefaultSettings are the settings of a project without config/.
 func DefaultSettings() Settings {
 	return Settings{
@@ -82,7 +77,7 @@ func DefaultSettings() Settings {
 		GraphQL: GraphQLSettings{Enabled: true, Endpoint: "/graphql", ShadowCRUD: true, DepthLimit: 10, AmountLimit: 100,
 			DefaultLimit: 10, MaxLimit: -1},
 		Upload: UploadSettings{Enabled: true, SizeLimit: 200 << 20},
-		Users:  UsersSettings{Enabled: true},
+		Users:  defaultUsers,
 		Roles:  map[string][]string{},
 	}
 }

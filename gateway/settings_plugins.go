@@ -79,27 +79,6 @@ type i18nFile struct {
 	Locales       []localeFile
 }
 
-type usersFile struct {
-	JWTSecret string `yaml:"jwtSecret"`
-	JWT       struct {
-		ExpiresIn *contenttypes.Node `yaml:"expiresIn"`
-	}
-	RateLimit struct {
-		Enabled  *bool
-		Interval *contenttypes.Node
-		Max      *int
-	} `yaml:"ratelimit"`
-	Register struct {
-		AllowedFields []string `yaml:"allowedFields"`
-	}
-	AllowRegister     *bool              `yaml:"allowRegister"`
-	UniqueEmail       *bool              `yaml:"uniqueEmail"`
-	EmailConfirmation *bool              `yaml:"emailConfirmation"`
-	DefaultRole       string             `yaml:"defaultRole"`
-	Redirections      *contenttypes.Node `yaml:"redirections"`
-	Email             *contenttypes.Node
-}
-
 type uploadFile struct {
 	SizeLimit       byteSize `yaml:"sizeLimit"`
 	Provider        string
@@ -118,7 +97,7 @@ func (s *Settings) readPlugins(n *contenttypes.Node) contenttypes.Problems {
 		GraphQL: plugin[graphqlFile]{g.Enabled, graphqlFile{Endpoint: g.Endpoint, ShadowCRUD: g.ShadowCRUD, DepthLimit: g.DepthLimit,
 			AmountLimit: g.AmountLimit, DefaultLimit: g.DefaultLimit, MaxLimit: g.MaxLimit}},
 		I18n:   plugin[i18nFile]{s.I18n.Enabled, i18nFile{DefaultLocale: s.I18n.DefaultLocale}},
-		Users:  plugin[usersFile]{Enabled: s.Users.Enabled},
+		Users:  plugin[usersFile]{s.Users.Enabled, s.Users.file()},
 		Upload: plugin[uploadFile]{s.Upload.Enabled, uploadFile{SizeLimit: byteSize(s.Upload.SizeLimit)}},
 	}
 	unfit := n.Decode(&f)
@@ -130,9 +109,7 @@ func (s *Settings) readPlugins(n *contenttypes.Node) contenttypes.Problems {
 
 	problems = append(problems, g.check(n.At("graphql", "config"))...)
 	problems = append(problems, s.I18n.readI18n(f.I18n, n.At("i18n", "config"))...)
-	if d := f.Users.Config.JWT.ExpiresIn; !d.IsNull() && !isLifespan(d.Text) {
-		problems = append(problems, d.Problem("expiresIn must be a number of seconds or a time such as 12h or 30d, not %q", d.Text))
-	}
+	problems = append(problems, s.Users.read(&f.Users.Config, n.At("users-permissions", "config"))...)
 	return together(unfit, problems)
 }
 
@@ -207,12 +184,6 @@ func (l *localeFile) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
 	}
 	*l = localeFile(f)
 	return problems
-}
-
-// isLifespan reports whether s is a span of time as `30d`, `12h` or a number of seconds.
-func isLifespan(s string) bool {
-	_, ok := ParseLifespan(s)
-	return ok
 }
 
 var lifespanPattern = regexp.MustCompile(`^([0-9]{1,9})(d|)$`)

@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// secretName is the file in the data directory that holds the secret which signs JWTs.
+const secretName = "jwt-secret"
+
+const (
+	leastSecret = 16 // bytes that a configured secret must have in production
+	madeSecret  = 32 // random bytes of one that is made
+)
+
+// jwtSecret is the secret of the configuration, or one that is made at the first start and kept.
+func (p *Project) jwtSecret() ([]byte, error) {
+	s := p.Settings.Users.Secret
+	if s == "" {
+		return p.keptSecret()
+	}
+	if !p.options.Production {
+		return []byte(s), nil
+	}
+	if len(s) < leastSecret {
+		return nil, fmt.Errorf("the jwtSecret of config/plugins.yaml has %d bytes, which is too easily guessed: production wants %d or more; "+
+			"leave it out to have one made and kept in the data directory", len(s), leastSecret)
+	}
+	shipped, err := isShipped(s)
+	if err == nil && shipped {
+		err = errors.New("the jwtSecret of config/plugins.yaml is one that everybody knows who has this program; " +
+			"leave it out to have one made and kept in the data directory")
+	}
+	return []byte(s), err
+}
+
+// isShipped reports whether a secret stands in a file of the example project.
+func isShipped(secret string) (shipped bool, err error) {
+	files, err := initFiles()
+	for _, name := range files {
+		text, err := initProject.ReadFile(path.Join(initRoot, name))
+		if err != nil {
+			return false, err
+		}
+		shipped = shipped || strings.Contains(string(text), secret)
+	}
+	return shipped, err
+}
+
+func (p *Project) keptSecret() ([]byte, error) {
+	name := p.data.join(secretName)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return makeSecret(name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the secret for JWTs: %w", err)
+	}
+	secret := strings.TrimSpace(string(text))
+	if len(secret) < 2*madeSecret {
+		return nil, fmt.Errorf("%s does not hold a secret; remove it to have a new one made, which logs everybody out", name)
+	}
+	return []byte(secret), nil
+}
+
+// makeSecret writes a new secret that only the owner of the process can read, all of it or nothing.
+func makeSecret(name string) ([]byte, error) {
+	var b [madeSecret]byte
+	rand.Read(b[:]) // never fails: it ends the process rather than make a secret that can be guessed
+	secret := fmt.Appendf(nil, "%x", b)
+	temp := name + ".new"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("make a secret for JWTs: %w", err)
+	}
+	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("make a secret for JWTs: %w", err)
+	}
+	_, err = file.Write(append(secret, '\n'))
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return nil, fmt.Errorf("make a secret for JWTs: %w", err)
+	}
+	if err := os.Rename(temp, name); err != nil {
+		return nil, fmt.Errorf("make a secret for JWTs: %w", err)
+	}
+	return secret, nil
+}

@@ -1,0 +1,157 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"lectern/auth"
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/shadowcrud/params"
+	"lectern/shadowcrud/qs"
+	"lectern/shadowcrud/rest"
+	"lectern/store"
+)
+
+// openUsers makes roles and takes users, where they are not switched off.
+func (p *Project) openUsers() error {
+	if !p.Settings.Users.Enabled {
+		return nil
+	}
+	secret, err := p.jwtSecret()
+	if err != nil {
+		return err
+	}
+	settings, s := p.Settings.Users.Accounts, p.Settings.Server
+	url := s.URL
+	if url == "" {
+		url = "http://" + net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
+	}
+	settings.ConfirmURL = url + p.Settings.REST.Prefix + "/auth/email-confirmation"
+	if settings.ResetURL == "" {
+		settings.ResetURL = url
+	}
+	mail := ""
+	if !p.options.Production {
+		mail = p.data.join("mail")
+	}
+	p.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
+		Store: p.store, Documents: p.docs, Model: p.Model, Settings: settings, Granted: p.Settings.Roles,
+		Secret: secret, ServerURL: url, MailDir: mail, Log: p.log,
+	})
+	if err != nil {
+		return fmt.Errorf("open the users: %w", err)
+	}
+	return nil
+}
+
+// userRoutes are the routes of users and of what belongs to them: their bodies and answers have no envelope.
+type userRoutes struct {
+	prefix  string
+	users   *auth.Users
+	auth    *auth.Authenticator
+	limiter *auth.Limiter
+	proxies []netip.Prefix
+	params  *params.Parser
+	rest    *rest.API
+	store   *store.Store
+	limits  Limits
+	user    *documents.Selection // all that is shown of a user
+	role    documents.Populate   // his role beside
+}
+
+func (p *Project) userRoutes(a *auth.Authenticator, api *rest.API, ps *params.Parser) []Route {
+	if p.users == nil {
+		return nil
+	}
+	s := p.Settings
+	u := &userRoutes{
+		prefix: s.REST.Prefix, users: p.users, auth: a, limiter: auth.NewLimiter(s.Users.RateLimit, nil),
+		proxies: s.Server.TrustedProxies, params: ps, rest: api, store: p.store,
+		limits: s.Server.Limits.orDefaults(),
+	}
+	u.user = visible(p.users.Type())
+	role := p.users.Type().Attribute("role")
+	u.role = documents.Populate{Attr: role, Of: visible(role.Target)}
+	return append(append(u.authRoutes(), u.accountRoutes()...), u.roleRoutes()...)
+}
+
+// visible selects all scalars of a type that anybody may see.
+func visible(t *contenttypes.ContentType) *documents.Selection {
+	s := &documents.Selection{}
+	for _, a := range t.Attributes {
+		if a.IsScalar() && documents.FullAccess.Sees(a) {
+			s.Fields = append(s.Fields, a)
+		}
+	}
+	return s
+}
+
+// A userHandler answers a request of somebody who may make it.
+type userHandler func(w http.ResponseWriter, r *http.Request, who auth.Principal) error
+
+// route is a route for those who have a permission. It finds out itself who asks, since some answers depend on it.
+func (u *userRoutes) route(method, path, permission string, handle userHandler) Route {
+	return Route{Method: method, Path: u.prefix + path, Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+		who, err := u.auth.Identify(r)
+		if err != nil {
+			return err
+		}
+		if !who.Access.AllowsAction(permission) {
+			return documents.Forbidden()
+		}
+		return handle(w, r, who)
+	}}
+}
+
+// limited lets each address use a handler only so often, however it writes the path.
+func (u *userRoutes) limited(name string, handle userHandler) userHandler {
+	return func(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+		if ok, retry := u.limiter.Allow(clientAddr(r, u.proxies), name); !ok {
+			w.Header()["Retry-After"] = []string{strconv.Itoa(int(retry/time.Second) + 1)}
+			return auth.ErrRate
+		}
+		return handle(w, r, who)
+	}
+}
+
+// shown returns a Show that prints a user into body: as fully as may be, with his role if the asker may read roles and with
+// says so.
+func (u *userRoutes) shown(r *http.Request, who auth.Principal, with bool, body *[]byte) auth.Show {
+	s := u.user
+	if with && who.Access.Follows(u.role.Attr) {
+		s = &documents.Selection{Fields: s.Fields, Populate: []documents.Populate{u.role}}
+	}
+	begin := len(*body)
+	return func(snap *store.Snapshot, row store.Record) (err error) {
+		*body, err = u.plain(who).Append(r.Context(), (*body)[:begin], snap, row, s)
+		return err
+	}
+}
+
+func (u *userRoutes) plain(who auth.Principal) *rest.Plain {
+	return &rest.Plain{API: u.rest, Access: who.Access, Limit: u.limits.Handle}
+}
+
+func readQuery(r *http.Request) (*jsontree.Object, error) {
+	query, err := qs.Parse(r.URL.RawQuery)
+	if err != nil {
+		return nil, documents.ValidationError(err.Error())
+	}
+	return query, nil
+}
+
+func sendBody(w http.ResponseWriter, status int, body []byte) error {
+	h := w.Header()
+	h["Content-Type"] = typeJSON
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(status)
+	_, err := w.Write(body)
+	return err
+}

@@ -1,0 +1,110 @@
+package gateway
+
+import (
+	"net/http"
+	"strconv"
+
+	"lectern/auth"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+const roleAction = auth.RoleType + "."
+
+func (u *userRoutes) roleRoutes() []Route {
+	const roles = "/users-permissions/roles"
+	return []Route{
+		u.route("GET", roles, roleAction+"find", u.listRoles),
+		u.route("GET", roles+"/:id", roleAction+"findOne", u.oneRole),
+		u.route("POST", roles, roleAction+"createRole", u.createRole),
+		u.route("PUT", roles+"/:id", roleAction+"updateRole", u.updateRole),
+		u.route("DELETE", roles+"/:id", roleAction+"deleteRole", u.deleteRole),
+		u.route("GET", "/users-permissions/permissions", "plugin::users-permissions.permissions.getPermissions", u.listPermissions),
+	}
+}
+
+// listRoles answers GET /users-permissions/roles, with how many users have each.
+func (u *userRoutes) listRoles(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	var body []byte
+	err := u.store.View(func(s *store.Snapshot) error {
+		roles, err := u.users.Roles(s)
+		if err != nil {
+			return err
+		}
+		body = append(body[:0], `{"roles":[`...)
+		for i, role := range roles {
+			if i > 0 {
+				body = append(body, ',')
+			}
+			plain := u.plain(who)
+			plain.Last = `"nb_users":` + strconv.Itoa(role.Users)
+			if body, err = plain.Append(r.Context(), body, s, role.Record, u.role.Of); err != nil {
+				return err
+			}
+		}
+		body = append(body, "]}"...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return sendBody(w, http.StatusOK, body)
+}
+
+// oneRole answers GET /users-permissions/roles/:id, with all permissions there are, each of them enabled or not.
+func (u *userRoutes) oneRole(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	id, _ := auth.ParseID(r.PathValue("id"))
+	var body []byte
+	err := u.store.View(func(s *store.Snapshot) error {
+		role, permissions, err := u.users.Role(s, id)
+		if err != nil {
+			return err
+		}
+		plain := u.plain(who)
+		plain.Last = string(jsontree.Append([]byte(`"permissions":`), permissions))
+		body, err = plain.Append(r.Context(), []byte(`{"role":`), s, role, u.role.Of)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return sendBody(w, http.StatusOK, append(body, '}'))
+}
+
+// createRole answers POST /users-permissions/roles.
+func (u *userRoutes) createRole(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+	sent, err := u.limits.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	return done(w, u.users.CreateRole(r.Context(), sent))
+}
+
+// updateRole answers PUT /users-permissions/roles/:id.
+func (u *userRoutes) updateRole(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+	sent, err := u.limits.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	id, _ := auth.ParseID(r.PathValue("id"))
+	return done(w, u.users.UpdateRole(r.Context(), id, sent))
+}
+
+// deleteRole answers DELETE /users-permissions/roles/:id.
+func (u *userRoutes) deleteRole(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+	id, _ := auth.ParseID(r.PathValue("id"))
+	return done(w, u.users.DeleteRole(r.Context(), id))
+}
+
+// listPermissions answers GET /users-permissions/permissions.
+func (u *userRoutes) listPermissions(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
+	body := jsontree.Append([]byte(`{"permissions":`), u.users.Permissions())
+	return sendBody(w, http.StatusOK, append(body, '}'))
+}
+
+func done(w http.ResponseWriter, err error) error {
+	if err != nil {
+		return err
+	}
+	return sendBody(w, http.StatusOK, []byte(`{"ok":true}`))
+}
