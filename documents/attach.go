@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"lectern/contenttypes"
-	"lectern/jsontree"
 	"lectern/store"
 )
 
@@ -19,33 +18,22 @@ type Attachment struct {
 // their order: after what a list holds, or in place of the one that is there. A row that does not exist links to nothing,
 // which is no error.
 func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment) error {
-	locales := make([]string, len(writes))
-	for i := range writes {
-		w := &writes[i]
-		if w.Data == nil {
-			w.Data = jsontree.NewObject()
-		}
-		if w.DocumentID == "" {
-			w.DocumentID = newDocumentID()
-		}
-		if err := checkKeys(w.Type, w.Data, w.Access); err != nil {
-			return err
-		}
+	list := make([]*Prepared, len(writes))
+	for i, w := range writes {
 		var err error
-		if locales[i], err = s.locale(w, false); err != nil {
+		if list[i], err = s.prepare(ctx, w, true); err != nil {
 			return err
 		}
 	}
 	return s.store.Write(ctx, func(tx *store.Tx) error {
 		refs := make([]store.Ref, len(writes))
-		for i := range writes {
-			wr := &writing{s: s, tx: tx, w: &writes[i], t: writes[i].Type, locale: locales[i]}
-			wr.create(tx.NewDoc(), writes[i].DocumentID)
-			if err := wr.save(); err != nil {
+		for i, p := range list {
+			err := s.run(tx, p, func(wr *writing) error {
+				err := wr.saveNew()
+				refs[i] = wr.ref(wr.locale)
 				return err
-			}
-			refs[i] = wr.ref(wr.locale)
-			if err := wr.apply(); err != nil {
+			})
+			if err != nil {
 				return err
 			}
 		}

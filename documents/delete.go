@@ -6,6 +6,16 @@ import (
 	"lectern/store"
 )
 
+// removeFound deletes of the document that w names what remove does, if there is such a document.
+func (wr *writing) removeFound() error {
+	doc, id, err := wr.named()
+	if doc == 0 {
+		return err
+	}
+	wr.begin(doc, id)
+	return wr.remove()
+}
+
 // remove deletes a localization of the document, or all of them, with its links in both planes.
 func (wr *writing) remove() error {
 	var locales []string

@@ -7,6 +7,26 @@ import (
 	"lectern/store"
 )
 
+// saveNew makes a document.
+func (wr *writing) saveNew() error {
+	id := wr.w.DocumentID
+	if id == "" {
+		id = newDocumentID()
+	} else if _, taken := wr.tx.Document(wr.t, id); taken {
+		return validationError(notUnique, nil)
+	}
+	wr.create(wr.tx.NewDoc(), id)
+	return wr.save()
+}
+
+// saveFound changes a document.
+func (wr *writing) saveFound() error {
+	if err := wr.find(); err != nil {
+		return err
+	}
+	return wr.save()
+}
+
 // save creates or changes the draft (or the only version) from the body and, when the write says so, publishes it.
 func (wr *writing) save() error {
 	v := wr.draft()

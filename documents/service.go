@@ -58,38 +58,23 @@ type Write struct {
 
 // Create makes a document.
 func (s *Service) Create(ctx context.Context, w Write) error {
-	if w.DocumentID == "" {
-		w.DocumentID = newDocumentID()
-	}
-	return s.write(ctx, w, true, func(wr *writing) error {
-		if _, taken := wr.tx.Document(wr.t, wr.w.DocumentID); taken {
-			return validationError("This attribute must be unique", nil)
-		}
-		wr.create(wr.tx.NewDoc(), wr.w.DocumentID)
-		return wr.save()
-	})
+	return s.write(ctx, w, true, (*writing).saveNew)
 }
 
 // Update changes a document partially, or adds the localization w.Locale to it. A missing document is an Error 404.
 func (s *Service) Update(ctx context.Context, w Write) error {
-	return s.write(ctx, w, true, func(wr *writing) error {
-		if err := wr.find(); err != nil {
-			return err
-		}
-		return wr.save()
-	})
+	return s.write(ctx, w, true, (*writing).saveFound)
 }
 
 // SaveSingle updates the document of a single type, and makes it (or the localization) when there is none.
 func (s *Service) SaveSingle(ctx context.Context, w Write) error {
-	fresh := newDocumentID()
 	return s.write(ctx, w, true, func(wr *writing) error {
 		doc, id, err := wr.single()
 		if err != nil {
 			return err
 		}
 		if doc == 0 {
-			wr.create(wr.tx.NewDoc(), fresh)
+			wr.create(wr.tx.NewDoc(), newDocumentID())
 		} else {
 			wr.begin(doc, id)
 		}
@@ -100,22 +85,26 @@ func (s *Service) SaveSingle(ctx context.Context, w Write) error {
 // Delete removes a localization, or with Locale "*" all of them, draft and published. Removing nothing is no error. The
 // document of a single type is found without w.DocumentID.
 func (s *Service) Delete(ctx context.Context, w Write) error {
-	return s.write(ctx, w, false, func(wr *writing) error {
-		var doc uint64
-		id := w.DocumentID
-		if id == "" && w.Type.Kind == contenttypes.SingleType {
-			var err error
-			if doc, id, err = wr.single(); err != nil {
+	return s.write(ctx, w, false, (*writing).removeFound)
+}
+
+// DeleteEach is Delete for several localizations at once; w.Locale is not looked at.
+func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) error {
+	list := make([]*Prepared, len(locales))
+	for i, locale := range locales {
+		w.Locale = locale
+		var err error
+		if list[i], err = s.prepare(ctx, w, false); err != nil {
+			return err
+		}
+	}
+	return s.store.Write(ctx, func(tx *store.Tx) error {
+		for _, p := range list {
+			if err := s.run(tx, p, (*writing).removeFound); err != nil {
 				return err
 			}
-		} else {
-			doc, _ = wr.tx.Document(wr.t, id)
 		}
-		if doc == 0 {
-			return nil
-		}
-		wr.begin(doc, id)
-		return wr.remove()
+		return nil
 	})
 }
 
@@ -144,17 +133,6 @@ func (s *Service) transition(ctx context.Context, w Write, f func(*writing) erro
 		}
 		if wr.locale == "*" {
 			return localeError(wr.locale)
-		}
-		if w.DocumentID == "" && w.Type.Kind == contenttypes.SingleType {
-			doc, id, err := wr.single()
-			if err != nil {
-				return err
-			}
-			if doc == 0 {
-				return NotFound()
-			}
-			wr.begin(doc, id)
-			return f(wr)
 		}
 		if err := wr.find(); err != nil {
 			return err

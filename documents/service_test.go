@@ -245,3 +245,32 @@ func TestLinksAgainstTwin(t *testing.T) {
 		}
 	})
 }
+
+// Several localizations are deleted at once, those that are not there and repeated ones too; the others stay.
+func TestDeleteEach(t *testing.T) {
+	model := testModel(t)
+	st := testStore(t, model)
+	svc := documents.NewService(st, model, "en")
+	w := documents.Write{Type: model.Type("api::plan.plan"), DocumentID: "plan", Access: documents.FullAccess}
+	for i, locale := range []string{"en", "fr", "de", "it"} {
+		w.Data, w.Locale = body(t, fmt.Sprintf(`{"name":"%d"}`, i)), locale
+		save := svc.Update
+		if i == 0 {
+			save = svc.Create
+		}
+		if err := save(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		locales []string
+		left    int
+	}{{nil, 4}, {[]string{"fr", "de", "xx", "fr"}, 2}, {[]string{""}, 1}, {[]string{"*", "it"}, 0}, {[]string{"en"}, 0}} {
+		if err := svc.DeleteEach(t.Context(), w, step.locales); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, st, w.Type, store.Published); n != step.left {
+			t.Errorf("after %q: %d are left, want %d", step.locales, n, step.left)
+		}
+	}
+}

@@ -66,43 +66,21 @@ func (s *Service) Transact(ctx context.Context, f func(*Transaction) error) erro
 
 // Create makes a document.
 func (t *Transaction) Create(p *Prepared) error {
-	id := p.write.DocumentID
-	if id == "" {
-		id = newDocumentID()
-	}
-	return t.service.run(t.tx, p, func(wr *writing) error {
-		if _, taken := wr.tx.Document(wr.t, id); taken {
-			return validationError(notUnique, nil)
-		}
-		wr.create(wr.tx.NewDoc(), id)
-		return wr.save()
-	})
+	return t.service.run(t.tx, p, (*writing).saveNew)
 }
 
 // Update changes the document with that documentId, whichever the prepared write names.
 func (t *Transaction) Update(documentID string, p *Prepared) error {
-	return t.service.run(t.tx, p, func(wr *writing) error {
-		doc, ok := wr.tx.Document(wr.t, documentID)
-		if !ok {
-			return NotFound()
-		}
-		wr.begin(doc, documentID)
-		return wr.save()
-	})
+	named := *p
+	named.write.DocumentID = documentID
+	return t.service.run(t.tx, &named, (*writing).saveFound)
 }
 
 // Delete removes all of a document. Removing what is not there is no error.
 func (t *Transaction) Delete(typ *contenttypes.ContentType, documentID string) error {
-	p := &Prepared{write: Write{Type: typ}}
+	p := &Prepared{write: Write{Type: typ, DocumentID: documentID}}
 	if typ.Localized {
 		p.locale = "*"
 	}
-	return t.service.run(t.tx, p, func(wr *writing) error {
-		doc, ok := wr.tx.Document(typ, documentID)
-		if !ok {
-			return nil
-		}
-		wr.begin(doc, documentID)
-		return wr.remove()
-	})
+	return t.service.run(t.tx, p, (*writing).removeFound)
 }

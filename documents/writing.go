@@ -40,12 +40,25 @@ type version struct {
 
 // find begins the write of the document that w names.
 func (wr *writing) find() error {
-	doc, ok := wr.tx.Document(wr.t, wr.w.DocumentID)
-	if !ok {
+	doc, id, err := wr.named()
+	switch {
+	case err != nil:
+		return err
+	case doc == 0:
 		return NotFound()
 	}
-	wr.begin(doc, wr.w.DocumentID)
+	wr.begin(doc, id)
 	return nil
+}
+
+// named looks up the document that w names, or that of a single type where it names none; doc is 0 when there is none.
+func (wr *writing) named() (doc uint64, id string, err error) {
+	id = wr.w.DocumentID
+	if id == "" && wr.t.Kind == contenttypes.SingleType {
+		return wr.single()
+	}
+	doc, _ = wr.tx.Document(wr.t, id)
+	return doc, id, nil
 }
 
 // single looks up the document of a single type; doc is 0 when there is none.

@@ -34,13 +34,9 @@ func (rt *Route) delete(w http.ResponseWriter, r *http.Request, c Call) error {
 	if err != nil {
 		return err
 	}
-	for _, locale := range locales {
-		err := rt.api.documents.Delete(r.Context(), documents.Write{
-			Type: rt.Type, DocumentID: c.DocumentID, Locale: locale, Access: c.Access,
-		})
-		if err != nil {
-			return err
-		}
+	gone := documents.Write{Type: rt.Type, DocumentID: c.DocumentID, Access: c.Access}
+	if err := rt.api.documents.DeleteEach(r.Context(), gone, locales); err != nil {
+		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
