@@ -41,8 +41,11 @@ type backupHead struct {
 }
 
 // Backup implements Administration. The store is copied out of one snapshot, and before the uploads: each file that a
-// document in it names was there when the snapshot was taken.
+// document in it names was there when the snapshot was taken, and is kept until it is copied.
 func (p *Project) Backup(ctx context.Context, w io.Writer) error {
+	if p.media != nil {
+		defer p.media.Hold()()
+	}
 	b := &backupWriter{ctx: ctx, tar: tar.NewWriter(w), sums: map[string]string{}, now: time.Now()}
 	head, err := json.Marshal(backupHead{backupFormat, backupVersion, b.now.UTC(), p.options.Version})
 	if err != nil {
@@ -102,6 +105,9 @@ func (b *backupWriter) addUploads(dir string) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if os.IsNotExist(err) {
 			return nil
+		}
+		if err == nil && e.IsDir() && name != "." && name[0] == '.' {
+			return fs.SkipDir // files on their way in
 		}
 		if err != nil || !e.Type().IsRegular() {
 			return err

@@ -40,9 +40,11 @@ func (h *handlers) handleRoute(route Route) handlerFunc {
 				return err
 			}
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), limit)
-		defer cancel()
-		r = r.WithContext(ctx)
+		if !route.Streams {
+			ctx, cancel := context.WithTimeout(r.Context(), limit)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
 		for i, name := range m.node.names {
 			r.SetPathValue(name, m.params[i])
 		}

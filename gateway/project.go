@@ -13,6 +13,7 @@ import (
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/media"
 	"lectern/store"
 )
 
@@ -110,6 +111,7 @@ type Project struct {
 	docs    *documents.Service
 	tokens  *auth.Tokens
 	users   *auth.Users // nil where they are switched off
+	media   *media.Library
 	routes  []Route // of Handle
 }
 
@@ -161,6 +163,9 @@ func (p *Project) open() (err error) {
 	if err != nil {
 		return err
 	}
+	if err := p.openMedia(); err != nil {
+		return err
+	}
 	return p.openUsers()
 }
 
@@ -197,13 +202,16 @@ func (p *Project) Close() error {
 	if p.tokens != nil {
 		p.tokens.Close()
 	}
+	if p.media != nil {
+		errs = append(errs, p.media.Close())
+	}
 	if p.store != nil {
 		errs = append(errs, p.store.Close())
 	}
 	if p.data != nil {
 		errs = append(errs, p.data.release())
 	}
-	p.users, p.tokens, p.store, p.data = nil, nil, nil, nil
+	p.users, p.tokens, p.media, p.store, p.data = nil, nil, nil, nil, nil
 	return errors.Join(errs...)
 }
 

@@ -51,6 +51,7 @@ func (p *Project) Run(ctx context.Context) error {
 	var failed [2]error
 	parts.Go(func() { defer stop(); failed[0] = server.Serve(ctx, ln) })
 	parts.Go(func() { defer stop(); failed[1] = control.serve(ctx) })
+	parts.Go(func() { p.recoverMedia(ctx) })
 	p.announce(ready)
 	<-ctx.Done()
 	p.log.Info("stopping")
@@ -83,7 +84,7 @@ func (p *Project) runtime() Runtime {
 		Prefix:       s.Prefix,
 		REST:         api,
 		Authenticate: authenticator.Authenticate,
-		Routes:       slices.Concat(p.routes, p.localesRoute(), p.userRoutes(authenticator, api, parser)),
+		Routes:       slices.Concat(p.routes, p.localesRoute(), p.uploadRoutes(api, parser), p.userRoutes(authenticator, api, parser)),
 	}
 }
 

@@ -31,4 +31,6 @@ type Route struct {
 	Handle func(w http.ResponseWriter, r *http.Request, access *documents.Access) error
 	// Open routes look at no credential: Authenticate is not called.
 	Open bool
+	// Streams are routes whose work lasts as long as bytes flow: they bound it themselves.
+	Streams bool
 }

@@ -62,12 +62,6 @@ type GraphQLSettings struct {
 	MaxLimit     int // negative: none
 }
 
-// UploadSettings are the part upload of config/plugins.yaml.
-type UploadSettings struct {
-	Enabled   bool
-	SizeLimit int64 // bytes of one file
-}
-
 // DefaultSettings are the settings of a project without config/.
 func DefaultSettings() Settings {
 	return Settings{
@@ -76,7 +70,7 @@ func DefaultSettings() Settings {
 		I18n:   I18nSettings{Enabled: true, DefaultLocale: "en", Locales: []LocaleSetting{{"en", localeName("en")}}},
 		GraphQL: GraphQLSettings{Enabled: true, Endpoint: "/graphql", ShadowCRUD: true, DepthLimit: 10, AmountLimit: 100,
 			DefaultLimit: 10, MaxLimit: -1},
-		Upload: UploadSettings{Enabled: true, SizeLimit: 200 << 20},
+		Upload: defaultUpload,
 		Users:  defaultUsers,
 		Roles:  map[string][]string{},
 	}

@@ -79,17 +79,6 @@ type i18nFile struct {
 	Locales       []localeFile
 }
 
-type uploadFile struct {
-	SizeLimit       byteSize `yaml:"sizeLimit"`
-	Provider        string
-	ProviderOptions *contenttypes.Node `yaml:"providerOptions"`
-	Breakpoints     map[string]int
-	Security        struct {
-		AllowedTypes []string `yaml:"allowedTypes"`
-		DeniedTypes  []string `yaml:"deniedTypes"`
-	}
-}
-
 // readPlugins fills s with what config/plugins.yaml says.
 func (s *Settings) readPlugins(n *contenttypes.Node) contenttypes.Problems {
 	g := &s.GraphQL
@@ -98,17 +87,18 @@ func (s *Settings) readPlugins(n *contenttypes.Node) contenttypes.Problems {
 			AmountLimit: g.AmountLimit, DefaultLimit: g.DefaultLimit, MaxLimit: g.MaxLimit}},
 		I18n:   plugin[i18nFile]{s.I18n.Enabled, i18nFile{DefaultLocale: s.I18n.DefaultLocale}},
 		Users:  plugin[usersFile]{s.Users.Enabled, s.Users.file()},
-		Upload: plugin[uploadFile]{s.Upload.Enabled, uploadFile{SizeLimit: byteSize(s.Upload.SizeLimit)}},
+		Upload: plugin[uploadFile]{s.Upload.Enabled, s.Upload.file()},
 	}
 	unfit := n.Decode(&f)
 	var problems contenttypes.Problems
 	c := f.GraphQL.Config
 	*g = GraphQLSettings{f.GraphQL.Enabled, c.Endpoint, c.ShadowCRUD, c.DepthLimit, c.AmountLimit, c.DefaultLimit, c.MaxLimit}
-	s.Upload = UploadSettings{f.Upload.Enabled, int64(f.Upload.Config.SizeLimit)}
+	s.Upload.Enabled = f.Upload.Enabled
 	s.Users.Enabled = f.Users.Enabled
 
 	problems = append(problems, g.check(n.At("graphql", "config"))...)
 	problems = append(problems, s.I18n.readI18n(f.I18n, n.At("i18n", "config"))...)
+	problems = append(problems, s.Upload.read(&f.Upload.Config, n.At("upload", "config"))...)
 	problems = append(problems, s.Users.read(&f.Users.Config, n.At("users-permissions", "config"))...)
 	return together(unfit, problems)
 }

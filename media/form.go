@@ -27,7 +27,8 @@ var ErrMalformed = errors.New("the multipart body cannot be read")
 // errEmpty is told when a form that must hold a file holds none.
 var errEmpty = documents.ValidationError("Files are empty")
 
-// A Form is what a client sends to upload: the files are in the spool until they are stored, or until Close.
+// A Form is what a client sends to upload: the files are in the spool until they are stored, or until Close. The zero Form
+// is an empty one.
 type Form struct {
 	files  []*received
 	fields [][2]string
@@ -84,6 +85,9 @@ func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader, parse func(
 // Close removes the files that were not stored.
 func (f *Form) Close() error {
 	var names []string
+	if f.spool == nil {
+		return nil
+	}
 	for _, r := range f.files {
 		names = append(names, r.spooled)
 	}

@@ -45,8 +45,11 @@ func infos(fields *jsontree.Object, n int) ([]Info, error) {
 	return list, nil
 }
 
-// InfoOf reads what a form says of the one file that it is about.
-func (f *Form) InfoOf() (Info, error) {
+// Info reads what a form says of the one file that it is about.
+func (f *Form) Info() (Info, error) {
+	if f.parsed == nil {
+		return Info{}, nil
+	}
 	list, err := infos(f.parsed, 1)
 	if err != nil {
 		return Info{}, err

@@ -121,7 +121,8 @@ var (
 	errSeveral   = documents.ValidationError("Cannot replace a file with multiple ones")
 	errOtherType = documents.ApplicationError("A file can be replaced only by one of the same type: its url, and so its extension, stays")
 	errNoEntity  = &documents.Error{Status: 404, Name: "NotFoundError", Message: "Entity not found"}
-	errNoFile    = &documents.Error{Status: 404, Name: "NotFoundError", Message: "file.notFound"}
+	// ErrNoFile is what a client is told who asks for a file that is not there.
+	ErrNoFile = &documents.Error{Status: 404, Name: "NotFoundError", Message: "file.notFound"}
 )
 
 // Replace gives a file the content of the one that the form holds. Its id, documentId, hash, extension and url stay.
@@ -187,7 +188,7 @@ func (l *Library) Delete(ctx context.Context, id uint64, show func(*store.Snapsh
 	err = l.store.View(func(s *store.Snapshot) error {
 		var row store.Record
 		if old, row, err = l.find(s, id); err != nil {
-			return errNoFile
+			return ErrNoFile
 		}
 		return show(s, row)
 	})

@@ -1,0 +1,149 @@
+package gateway
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/media"
+)
+
+// UploadSettings are the part upload of config/plugins.yaml.
+type UploadSettings struct {
+	Enabled bool
+	media.Settings
+}
+
+var defaultUpload = UploadSettings{Enabled: true, Settings: media.DefaultSettings}
+
+// uploadFile is that part as it is written.
+type uploadFile struct {
+	SizeLimit       byteSize `yaml:"sizeLimit"`
+	Provider        string
+	ProviderOptions s3File             `yaml:"providerOptions"`
+	Breakpoints     *contenttypes.Node // in its order
+	PixelLimit      int64              `yaml:"pixelLimit"`
+	Concurrency     int
+	Security        struct {
+		AllowedTypes []string `yaml:"allowedTypes"`
+		DeniedTypes  []string `yaml:"deniedTypes"`
+	}
+}
+
+// s3File is what a provider is told that is not the local directory.
+type s3File struct {
+	Endpoint  string
+	Bucket    string
+	Region    string
+	AccessKey string `yaml:"accessKey"`
+	SecretKey string `yaml:"secretKey"`
+	BaseURL   string `yaml:"baseUrl"`
+}
+
+// file is what a file says that says nothing.
+func (s *UploadSettings) file() uploadFile {
+	f := uploadFile{SizeLimit: byteSize(s.SizeLimit), Provider: "local", PixelLimit: s.PixelLimit, Concurrency: s.Concurrency}
+	f.Security.AllowedTypes, f.Security.DeniedTypes = s.AllowedTypes, s.DeniedTypes
+	return f
+}
+
+var (
+	typePattern       = regexp.MustCompile(`^(\*|[a-z0-9.+-]+)/(\*|[a-z0-9.+-]+)$`)
+	breakpointPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,30}$`)
+)
+
+// read takes what a file says; config is where it says it.
+func (s *UploadSettings) read(f *uploadFile, config *contenttypes.Node) (problems contenttypes.Problems) {
+	wrong := func(at *contenttypes.Node, format string, args ...any) {
+		problems = append(problems, at.Problem(format, args...))
+	}
+	s.SizeLimit, s.PixelLimit, s.Concurrency = int64(f.SizeLimit), f.PixelLimit, f.Concurrency
+	if s.SizeLimit < 1 {
+		wrong(config.At("sizeLimit"), "sizeLimit must be 1 or more: it is how many bytes a file may have")
+	}
+	if s.PixelLimit < 1 {
+		wrong(config.At("pixelLimit"), "pixelLimit must be 1 or more: it is how many pixels an image may have")
+	}
+	if s.Concurrency < 1 || s.Concurrency > 64 {
+		wrong(config.At("concurrency"), "concurrency must be from 1 to 64: it is how many images are worked on at a time")
+	}
+	for _, list := range []struct {
+		key   string
+		types []string
+		into  *[]string
+	}{{"allowedTypes", f.Security.AllowedTypes, &s.AllowedTypes}, {"deniedTypes", f.Security.DeniedTypes, &s.DeniedTypes}} {
+		*list.into = nil
+		for i, t := range list.types {
+			t = strings.ToLower(t)
+			if !typePattern.MatchString(t) {
+				at := config.At("security", list.key)
+				if i < len(at.Items) {
+					at = at.Items[i]
+				}
+				wrong(at, "a type is written as image/png or image/*, not %q", t)
+			}
+			*list.into = append(*list.into, t)
+		}
+	}
+	problems = append(problems, s.readBreakpoints(f.Breakpoints)...)
+	return append(problems, s.readProvider(f, config)...)
+}
+
+// readBreakpoints takes the sizes that images are made in, largest first: {large: 1000, …}.
+func (s *UploadSettings) readBreakpoints(n *contenttypes.Node) (problems contenttypes.Problems) {
+	if n.IsNull() {
+		return nil
+	}
+	var sides map[string]int
+	if problems = n.Decode(&sides); len(problems) > 0 {
+		return problems
+	}
+	s.Breakpoints = nil
+	for _, e := range n.Entries {
+		switch side := sides[e.Key]; {
+		case !breakpointPattern.MatchString(e.Key) || e.Key == "thumbnail":
+			problems = append(problems, e.Value.Problem("a breakpoint is named by letters and digits, such as large; thumbnail is there already"))
+		case side < 16 || side > 10000:
+			problems = append(problems, e.Value.Problem("a breakpoint is the length of a side in pixels, from 16 to 10000"))
+		default:
+			s.Breakpoints = append(s.Breakpoints, media.Breakpoint{Name: e.Key, Side: side})
+		}
+	}
+	if len(s.Breakpoints) > 10 {
+		problems = append(problems, n.Problem("at most 10 breakpoints: each is an image that is made of every image"))
+	}
+	slices.SortStableFunc(s.Breakpoints, func(a, b media.Breakpoint) int { return b.Side - a.Side })
+	return problems
+}
+
+// readProvider takes where files are kept.
+func (s *UploadSettings) readProvider(f *uploadFile, config *contenttypes.Node) (problems contenttypes.Problems) {
+	s.S3 = nil
+	o := f.ProviderOptions
+	at := func(key string) *contenttypes.Node { return config.At("providerOptions", key) }
+	switch f.Provider {
+	case "local":
+		if o != (s3File{}) {
+			problems = append(problems, config.At("providerOptions").Problem("the provider local has no options; for these the provider is s3"))
+		}
+		return problems
+	case "s3":
+	default:
+		return contenttypes.Problems{config.At("provider").Problem("provider must be local or s3, not %q", f.Provider)}
+	}
+	if !isHTTP(o.Endpoint) || strings.Count(strings.TrimRight(o.Endpoint, "/"), "/") > 2 {
+		problems = append(problems, at("endpoint").Problem("endpoint must be the address of the storage, such as https://s3.eu-central-1.amazonaws.com, not %q", o.Endpoint))
+	}
+	if o.BaseURL != "" && !isHTTP(o.BaseURL) {
+		problems = append(problems, at("baseUrl").Problem("baseUrl must be the address that clients fetch files from, such as https://files.example.org, not %q", o.BaseURL))
+	}
+	for key, value := range map[string]string{"bucket": o.Bucket, "accessKey": o.AccessKey, "secretKey": o.SecretKey} {
+		if value == "" {
+			problems = append(problems, at(key).Problem("the provider s3 needs %s in providerOptions; keep it out of the file with ${NAME}", key))
+		}
+	}
+	s.S3 = &media.S3Settings{Endpoint: strings.TrimRight(o.Endpoint, "/"), Bucket: o.Bucket, Region: o.Region,
+		AccessKey: o.AccessKey, SecretKey: o.SecretKey, BaseURL: o.BaseURL}
+	return problems
+}

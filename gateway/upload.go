@@ -1,0 +1,366 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/media"
+	"lectern/shadowcrud/params"
+	"lectern/shadowcrud/qs"
+	"lectern/shadowcrud/rest"
+	"lectern/store"
+)
+
+// Actions of the routes of files.
+const (
+	uploadAction = "plugin::upload.content-api.upload"
+	findFiles    = "plugin::upload.content-api.find"
+	findOneFile  = "plugin::upload.content-api.findOne"
+	destroyFile  = "plugin::upload.content-api.destroy"
+)
+
+var errOneID = documents.ValidationError("File id is required and must be a single value")
+
+// uploads answers the routes of files.
+type uploads struct {
+	library *media.Library
+	store   *store.Store
+	api     *rest.API
+	params  *params.Parser
+	limits  Limits
+}
+
+// uploadRoutes are the routes of files; none where upload is switched off.
+func (p *Project) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
+	if p.media == nil {
+		return nil
+	}
+	u := &uploads{library: p.media, store: p.store, api: api, params: parser, limits: p.Settings.Server.Limits.orDefaults()}
+	prefix := p.Settings.REST.Prefix + "/upload"
+	may := func(action string, handle func(http.ResponseWriter, *http.Request, *documents.Access) error) func(http.ResponseWriter, *http.Request, *documents.Access) error {
+		return func(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+			if !access.AllowsAction(action) {
+				return documents.Forbidden()
+			}
+			return handle(w, r, access)
+		}
+	}
+	return []Route{
+		{Method: http.MethodPost, Path: prefix, Handle: may(uploadAction, u.upload), Streams: true},
+		{Method: http.MethodGet, Path: prefix + "/files", Handle: may(findFiles, u.list)},
+		{Method: http.MethodGet, Path: prefix + "/files/:id", Handle: may(findOneFile, u.one)},
+		{Method: http.MethodDelete, Path: prefix + "/files/:id", Handle: may(destroyFile, u.destroy)},
+		{Method: http.MethodGet, Path: "/uploads/*", Handle: u.fetch, Open: true, Streams: true},
+	}
+}
+
+// openMedia opens the library of files, unless upload is switched off.
+func (p *Project) openMedia() (err error) {
+	if !p.Settings.Upload.Enabled {
+		return nil
+	}
+	p.media, err = media.Open(media.Options{
+		Dir: p.data.join(uploadsName), Store: p.store, Documents: p.docs, Model: p.Model, Settings: p.Settings.Upload.Settings,
+		Failed: func(err error) { p.log.Error(err.Error()) },
+	})
+	return err
+}
+
+// recoverMedia clears up what uploads left that were interrupted when the server ended.
+func (p *Project) recoverMedia(ctx context.Context) {
+	if p.media == nil {
+		return
+	}
+	if err := p.media.Recover(ctx); err != nil && ctx.Err() == nil {
+		p.log.Error(err.Error())
+	}
+}
+
+// plain prints files for someone who may see what access says.
+func (u *uploads) plain(access *documents.Access) *rest.Plain {
+	return &rest.Plain{API: u.api, Access: access, Limit: u.limits.Handle, Last: `"isUrlSigned":false`}
+}
+
+// all selects what everybody who may see a file sees of it.
+func (u *uploads) all() (*documents.Selection, error) {
+	list, err := u.params.PlainList(u.library.Type(), jsontree.NewObject(), documents.FullAccess)
+	if err != nil {
+		return nil, err
+	}
+	return list.Selection, nil
+}
+
+func query(r *http.Request) (*jsontree.Object, error) {
+	q, err := qs.Parse(r.URL.RawQuery)
+	if err != nil {
+		return nil, documents.ValidationError(err.Error())
+	}
+	return q, nil
+}
+
+// list answers GET /api/upload/files: a list without envelope.
+func (u *uploads) list(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+	q, err := query(r)
+	if err != nil {
+		return err
+	}
+	list, err := u.params.PlainList(u.library.Type(), q, access)
+	if err != nil {
+		return err
+	}
+	var body []byte
+	err = u.store.View(func(s *store.Snapshot) error {
+		page, err := s.Find(&list.Query)
+		if err != nil {
+			return err
+		}
+		body, err = u.plain(access).AppendList(r.Context(), nil, s, page.Rows, list.Selection)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return sendJSON(w, http.StatusOK, body)
+}
+
+// one answers GET /api/upload/files/:id. What it shows of the file itself cannot be chosen.
+func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+	q, err := query(r)
+	if err != nil {
+		return err
+	}
+	chosen := jsontree.NewObject()
+	if populate, ok := q.Get("populate"); ok {
+		chosen.Set("populate", populate)
+	}
+	one, err := u.params.One(u.library.Type(), chosen, access)
+	if err != nil {
+		return err
+	}
+	id, err := strconv.ParseUint(r.PathValue("id"), 10, 64)
+	if err != nil {
+		return media.ErrNoFile
+	}
+	var body []byte
+	err = u.store.View(func(s *store.Snapshot) error {
+		doc, status, locale, ok := s.DocumentByRow(u.library.Type(), id)
+		if !ok {
+			return media.ErrNoFile
+		}
+		row := s.Version(u.library.Type(), doc, status, locale)
+		body, err = u.plain(access).Append(r.Context(), nil, s, row, one.Selection)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return sendJSON(w, http.StatusOK, body)
+}
+
+// destroy answers DELETE /api/upload/files/:id with the file that is gone.
+func (u *uploads) destroy(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+	id, err := strconv.ParseUint(r.PathValue("id"), 10, 64)
+	if err != nil {
+		return media.ErrNoFile
+	}
+	body, show, err := u.shown(r.Context(), access)
+	if err != nil {
+		return err
+	}
+	if err := u.library.Delete(r.Context(), id, show); err != nil {
+		return err
+	}
+	return sendJSON(w, http.StatusOK, *body)
+}
+
+// shown returns what prints a file as it was written, and where it prints it.
+func (u *uploads) shown(ctx context.Context, access *documents.Access) (*[]byte, func(*store.Snapshot, store.Record) error, error) {
+	all, err := u.all()
+	if err != nil {
+		return nil, nil, err
+	}
+	body, plain := new([]byte), u.plain(access)
+	return body, func(s *store.Snapshot, row store.Record) (err error) {
+		*body, err = plain.Append(ctx, (*body)[:0], s, row, all)
+		return err
+	}, nil
+}
+
+// upload answers POST /api/upload: it takes files, or with ?id=N changes one.
+func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+	q, err := query(r)
+	if err != nil {
+		return err
+	}
+	if r.Body != nil {
+		r.Body = &patientBody{ReadCloser: r.Body, control: http.NewResponseController(w), limits: &u.limits}
+	}
+	switch id := q.Values["id"].(type) {
+	case nil:
+		return u.add(w, r, access)
+	case string:
+		if id == "" {
+			return u.add(w, r, access)
+		}
+		return u.change(w, r, access, id)
+	}
+	return errOneID
+}
+
+// add takes files.
+func (u *uploads) add(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+	form, err := u.form(w, r)
+	if err != nil {
+		return err
+	}
+	defer form.Close()
+	all, err := u.all()
+	if err != nil {
+		return err
+	}
+	var body []byte
+	plain := u.plain(access)
+	ctx, cancel := context.WithTimeout(r.Context(), u.limits.Write)
+	defer cancel()
+	err = u.library.Add(ctx, form, access, func(i int, s *store.Snapshot, row store.Record) (err error) {
+		if i == 0 {
+			body = append(body[:0], '[')
+		} else {
+			body = append(body, ',')
+		}
+		body, err = plain.Append(ctx, body, s, row, all)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return sendJSON(w, http.StatusCreated, append(body, ']'))
+}
+
+// change gives a file another content, or says something else of it.
+func (u *uploads) change(w http.ResponseWriter, r *http.Request, access *documents.Access, id string) error {
+	number, err := strconv.ParseUint(id, 10, 64)
+	if err != nil {
+		number = 0 // which no file has
+	}
+	body, show, err := u.shown(r.Context(), access)
+	if err != nil {
+		return err
+	}
+	if !isMultipart(r) {
+		info, err := u.infoOf(w, r)
+		if err != nil {
+			return err
+		}
+		if err := u.library.Edit(r.Context(), number, info, show); err != nil {
+			return err
+		}
+		return sendJSON(w, http.StatusOK, *body)
+	}
+	form, err := u.form(w, r)
+	if err != nil {
+		return err
+	}
+	defer form.Close()
+	if form.Files() > 0 {
+		ctx, cancel := context.WithTimeout(r.Context(), u.limits.Write)
+		defer cancel()
+		err = u.library.Replace(ctx, number, form, show)
+	} else {
+		var info media.Info
+		if info, err = form.Info(); err == nil {
+			err = u.library.Edit(r.Context(), number, info, show)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return sendJSON(w, http.StatusOK, *body)
+}
+
+// infoOf reads what a body that is no multipart form says of a file.
+func (u *uploads) infoOf(w http.ResponseWriter, r *http.Request) (info media.Info, err error) {
+	body, err := u.limits.readBody(w, r)
+	if err != nil {
+		return info, err
+	}
+	if o, ok := body.(*jsontree.Object); ok {
+		if said, ok := o.Get("fileInfo"); ok {
+			return media.ReadInfo(said)
+		}
+	}
+	return info, nil
+}
+
+func isMultipart(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && kind == "multipart/form-data"
+}
+
+// form reads a multipart form; a body of another kind is one without files.
+func (u *uploads) form(w http.ResponseWriter, r *http.Request) (*media.Form, error) {
+	if !isMultipart(r) {
+		if _, err := u.limits.readBody(w, r); err != nil {
+			return nil, err
+		}
+		return &media.Form{}, nil
+	}
+	_, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if params["boundary"] == "" {
+		return nil, badBody("BadRequestError", "the multipart body has no boundary")
+	}
+	body, err := inflate(r.Body, r.Header.Get("Content-Encoding"))
+	if err != nil {
+		return nil, err
+	}
+	form, err := u.library.ReadForm(r.Context(), multipart.NewReader(bufio.NewReader(body), params["boundary"]), formFields)
+	if err == nil {
+		return form, nil
+	}
+	if errors.Is(err, media.ErrMalformed) {
+		return nil, unreadable(err)
+	}
+	io.CopyN(io.Discard, r.Body, drained) // so that a client which sends before it listens gets to see the answer
+	return nil, err
+}
+
+func formFields(fields [][2]string) (*jsontree.Object, error) {
+	tree, err := qs.Fields(func(yield func(name, value string) bool) {
+		for _, f := range fields {
+			if !yield(f[0], f[1]) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return nil, badBody("BadRequestError", err.Error())
+	}
+	return tree, nil
+}
+
+// fetch answers GET /uploads/*.
+func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+	if path := r.URL.Path; path[len(path)-1] == '/' {
+		return documents.NotFound()
+	}
+	// Files are sent as they lie there, so that their parts and lengths are what is told of them.
+	w.Header()["No-Gzip-Compression"] = []string{"1"}
+	return u.library.ServeFile(&patientWriter{ResponseWriter: w, control: http.NewResponseController(w), idle: u.limits.Write}, r, r.PathValue("*"))
+}
+
+func sendJSON(w http.ResponseWriter, status int, body []byte) error {
+	h := w.Header()
+	h["Content-Type"] = typeJSON
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(status)
+	_, err := w.Write(body)
+	return err
+}
