@@ -21,14 +21,15 @@ type Schema struct {
 	Query    *Object
 	Mutation *Object // nil when nothing can be written
 
-	objects map[string]*Object
-	unions  map[string]*Union
-	enums   map[string]*Enum
-	scalars map[string]*Scalar
-	filters map[string]*Filters
-	ops     map[string]*Operators
-	inputs  map[string]*Input
-	byUID   map[string]*Object
+	objects    map[string]*Object
+	interfaces map[string]*Interface
+	unions     map[string]*Union
+	enums      map[string]*Enum
+	scalars    map[string]*Scalar
+	filters    map[string]*Filters
+	operators  map[string]*Operators
+	inputs     map[string]*Input
+	byUID      map[string]*Object
 }
 
 // Object returns the object type of that name, or nil.
@@ -45,6 +46,9 @@ func (s *Schema) Meaning(typ, field string) *Meaning {
 	return nil
 }
 
+// Interface returns the interface of that name, or nil. Only extensions have interfaces.
+func (s *Schema) Interface(name string) *Interface { return s.interfaces[name] }
+
 // Union returns the union of that name, or nil.
 func (s *Schema) Union(name string) *Union { return s.unions[name] }
 
@@ -58,7 +62,7 @@ func (s *Schema) Scalar(name string) *Scalar { return s.scalars[name] }
 func (s *Schema) Filters(name string) *Filters { return s.filters[name] }
 
 // Operators returns the input of a scalar's filter (StringFilterInput) of that name, or nil.
-func (s *Schema) Operators(name string) *Operators { return s.ops[name] }
+func (s *Schema) Operators(name string) *Operators { return s.operators[name] }
 
 // Input returns the input (ArticleInput, UsersPermissionsLoginInput) of that name, or nil.
 func (s *Schema) Input(name string) *Input { return s.inputs[name] }
@@ -76,6 +80,7 @@ const (
 	RootConnection // articles_connection(the same)
 	RootSingle     // homepage(…)
 	Me             // me: Type is the type of users
+	QueryOK        // ok: true, where there is nothing else to ask for
 
 	// Fields of Mutation. Type is what is written; Input that of the argument data, where there is one.
 	Create // createArticle(status, data, [locale])
@@ -106,9 +111,9 @@ const (
 	RelationConnection // to many, as {nodes}
 	ComponentOne       // Component
 	ComponentList
-	Zone         // Union
-	File         // media of one file; Type is the type of files
-	FileList     // media of several
+	Zone     // Union
+	File     // media of one file; Type is the type of files
+	FileList // media of several
 	FileConnection
 	MorphOne  // a relation to one document of any type; Union
 	MorphList // to many
@@ -144,10 +149,11 @@ type Meaning struct {
 	Component *contenttypes.Component
 
 	// What the field's value is, beneath lists: one of these is set.
-	Object *Object
-	Union  *Union
-	Enum   *Enum
-	Scalar *Scalar
+	Object    *Object
+	Interface *Interface
+	Union     *Union
+	Enum      *Enum
+	Scalar    *Scalar
 
 	List     bool // a list; no generated field is a list of lists, see Wrapped
 	NonNull  bool // the field itself is never null
@@ -165,6 +171,14 @@ type Meaning struct {
 	Scope string
 	// Password says that the value is never shown: null.
 	Password bool
+
+	// Resolve is what the field of a graphql-go type that an extension brought resolves with, or nil.
+	Resolve graphql.FieldResolveFn
+
+	out         graphql.Output
+	args        []*argument
+	description string
+	deprecated  string // the reason
 }
 
 // An Object is an object type.
@@ -176,11 +190,23 @@ type Object struct {
 	Type      *contenttypes.ContentType // nil for components
 	Component *contenttypes.Component   // nil for content-types
 
-	byName map[string]*Meaning
+	byName      map[string]*Meaning
+	graphql     *graphql.Object
+	interfaces  []*Interface
+	description string
 }
 
 // Field returns the field of that name, or nil. __typename is none.
 func (o *Object) Field(name string) *Meaning { return o.byName[name] }
+
+// An Interface is one that an extension brought.
+type Interface struct {
+	Name   string
+	Fields []*Meaning
+
+	graphql     *graphql.Interface
+	description string
+}
 
 // A Union is a dynamic zone (its components and Error) or GenericMorph (any type and component).
 type Union struct {
@@ -190,8 +216,10 @@ type Union struct {
 	// Input is the scalar of an item of the zone in an input.
 	Input *Scalar
 
-	byUID  map[string]*Object
-	byName map[string]*Object
+	byUID       map[string]*Object
+	byName      map[string]*Object
+	graphql     *graphql.Union
+	description string
 }
 
 // ByUID returns the member that shows a content-type or component, or nil.
@@ -206,12 +234,21 @@ type Enum struct {
 	Name   string
 	Values []EnumValue
 
-	byName  map[string]string
-	byValue map[string]string
+	// GraphQL is the enum in graphql-go. Only those that an extension made in Go have values other than texts in it.
+	GraphQL *graphql.Enum
+
+	byName      map[string]string
+	byValue     map[string]string
+	description string
 }
 
 // An EnumValue is the name in GraphQL of a stored value.
-type EnumValue struct{ Name, Value string }
+type EnumValue struct {
+	Name, Value string
+
+	description string
+	deprecated  string // the reason
+}
 
 // Value returns the stored value of a name; ok is false when there is none.
 func (e *Enum) Value(name string) (value string, ok bool) {
@@ -250,8 +287,10 @@ type Scalar struct {
 	Kind ScalarKind
 	Zone *Union // of a ZoneScalar
 
-	// GraphQL is the scalar of an extension, with its ParseValue, ParseLiteral and Serialize; nil for all others.
+	// GraphQL is the scalar in graphql-go. Its ParseValue, ParseLiteral and Serialize matter for a CustomScalar alone.
 	GraphQL *graphql.Scalar
+
+	specifiedBy string // a URL
 }
 
 // FilterKind says what a field of a filters input does.
@@ -273,6 +312,7 @@ type Filters struct {
 	Fields []*FilterField
 
 	byName map[string]*FilterField
+	in     *inputType
 }
 
 // Field returns the field of that name, or nil.
@@ -306,6 +346,7 @@ type Operators struct {
 	Fields []*Operator
 
 	byName map[string]*Operator
+	in     *inputType
 }
 
 // Field returns the operator of that name, or nil.
@@ -343,6 +384,7 @@ type Input struct {
 	Fields []*InputField
 
 	byName map[string]*InputField
+	in     *inputType
 }
 
 // Field returns the field of that name, or nil.

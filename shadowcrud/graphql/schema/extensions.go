@@ -1,0 +1,135 @@
+package schema
+
+import (
+	"github.com/graphql-go/graphql"
+)
+
+// Extensions are what a program changes about the schema: what is left out of what the Model asks for, and what is added.
+//
+//	var e schema.Extensions
+//	e.ShadowCRUD("api::article.article").DisableMutations().Field("notes").DisableOutput()
+//	e.Use(schema.Extension{TypeDefs: `extend type Query { hello: String }`})
+//
+// The zero value changes nothing. An Extensions may serve any number of Models, one after the other.
+type Extensions struct {
+	shadow  ShadowCRUD
+	sources []Source
+}
+
+// ShadowCRUD returns the options of a content-type or component.
+func (e *Extensions) ShadowCRUD(uid string) *TypeOptions { return e.shadow.Of(uid) }
+
+// Shadow returns all options, to read a configuration into.
+func (e *Extensions) Shadow() *ShadowCRUD { return &e.shadow }
+
+// Use adds extensions, or functions that make one.
+func (e *Extensions) Use(sources ...Source) { e.sources = append(e.sources, sources...) }
+
+// Clone returns a copy that can be changed without changing e. A nil e is one that changes nothing.
+func (e *Extensions) Clone() *Extensions {
+	if e == nil {
+		return &Extensions{}
+	}
+	return &Extensions{shadow: *e.shadow.clone(), sources: append([]Source(nil), e.sources...)}
+}
+
+func (e *Extensions) shadowCRUD() *ShadowCRUD {
+	if e == nil {
+		return nil
+	}
+	return &e.shadow
+}
+
+// A Source is an Extension, or an ExtensionFunc that makes one.
+type Source interface {
+	extension(*Builder) (Extension, error)
+}
+
+// An Extension adds to the schema.
+type Extension struct {
+	// Types are types of graphql-go. One that has the name of a type of the schema adds its fields, members or values to it.
+	Types []graphql.Type
+	// TypeDefs are definitions in the schema definition language: new types, and extensions of those of the schema (extend
+	// type Query, extend input ArticleInput). Defining a type that the schema has is the same as extending it. All kinds
+	// may name the generated types, and each other in any order.
+	TypeDefs string
+	// Plugins are called with the schema as it is when all Types and TypeDefs are in it, and may look at it and add more.
+	Plugins []func(*Builder) error
+}
+
+func (e Extension) extension(*Builder) (Extension, error) { return e, nil }
+
+// An ExtensionFunc makes an Extension for the schema that is being built. It is called for each Model that is served.
+type ExtensionFunc func(*Builder) (Extension, error)
+
+func (f ExtensionFunc) extension(b *Builder) (Extension, error) { return f(b) }
+
+var (
+	_ Source = Extension{}
+	_ Source = ExtensionFunc(nil)
+)
+
+// A Builder shows an extension the schema that is being built. It must not be kept.
+type Builder struct{ b *builder }
+
+// Schema is the schema so far. Its GraphQL, SDL and TypeNames are empty.
+func (b *Builder) Schema() *Schema { return b.b.Schema }
+
+// Type returns the type of that name as graphql-go knows it, for fields of Types to refer to; nil when there is none.
+func (b *Builder) Type(name string) graphql.Type {
+	if r := b.b.byName[name]; r != nil {
+		return r.graphql()
+	}
+	return nil
+}
+
+// AddTypes adds types as Extension.Types does.
+func (b *Builder) AddTypes(types ...graphql.Type) error {
+	return b.b.try(func() { b.b.addTypes(types) })
+}
+
+// AddTypeDefs adds definitions as Extension.TypeDefs does.
+func (b *Builder) AddTypeDefs(source string) error {
+	return b.b.try(func() { b.b.addTypeDefs(source) })
+}
+
+// extend adds what extensions bring: first all types, then all definitions, which may name them, then what plugins add.
+func (b *builder) extend(e *Extensions) {
+	if e == nil {
+		return
+	}
+	var added []Extension
+	for _, source := range e.sources {
+		x, err := source.extension(&Builder{b})
+		if err != nil {
+			b.errs = append(b.errs, err)
+			continue
+		}
+		added = append(added, x)
+	}
+	for _, x := range added {
+		b.addTypes(x.Types)
+	}
+	var sources []string
+	for _, x := range added {
+		sources = append(sources, x.TypeDefs)
+	}
+	b.addTypeDefs(sources...)
+	for _, x := range added {
+		for _, plugin := range x.Plugins {
+			if err := plugin(&Builder{b}); err != nil {
+				b.errs = append(b.errs, err)
+			}
+		}
+	}
+}
+
+// try runs f and returns the errors that it leads to, instead of keeping them.
+func (b *builder) try(f func()) error {
+	kept := b.errs
+	b.errs = nil
+	f()
+	err := b.err()
+	b.errs = kept
+	return err
+}

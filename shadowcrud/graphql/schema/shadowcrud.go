@@ -1,0 +1,299 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"lectern/contenttypes"
+)
+
+// ShadowCRUD says what the schema leaves out of what the Model asks for. The zero value leaves out nothing, and neither
+// does nil.
+type ShadowCRUD struct {
+	types map[string]*TypeOptions
+}
+
+// Of returns the options of a content-type or component, to be read and changed.
+func (s *ShadowCRUD) Of(uid string) *TypeOptions {
+	if s.types == nil {
+		s.types = map[string]*TypeOptions{}
+	}
+	if s.types[uid] == nil {
+		s.types[uid] = &TypeOptions{}
+	}
+	return s.types[uid]
+}
+
+// of returns the options of a content-type or component, nil when nothing was said of it.
+func (s *ShadowCRUD) of(uid string) *TypeOptions {
+	if s == nil {
+		return nil
+	}
+	return s.types[uid]
+}
+
+// clone copies s, so that one copy can be changed without the other.
+func (s *ShadowCRUD) clone() *ShadowCRUD {
+	c := &ShadowCRUD{types: map[string]*TypeOptions{}}
+	if s == nil {
+		return c
+	}
+	for uid, t := range s.types {
+		c.types[uid] = t.clone()
+	}
+	return c
+}
+
+// TypeOptions are what is left out of a content-type or component. Any but Disable and Field mean nothing on components. A
+// nil *TypeOptions answers its questions as one of which nothing was said.
+type TypeOptions struct {
+	disabled, noQueries, noMutations bool
+	actions                          map[string]bool // that are disabled
+	fields                           map[string]*FieldOptions
+}
+
+// Actions are what can be disabled one by one; publish, unpublish and discardDraft are only there where they were asked for.
+var actions = []string{"find", "findOne", "create", "update", "delete", "publish", "unpublish", "discardDraft"}
+
+// Disable takes the type away altogether: its operations, and each field and filter that leads to it.
+func (t *TypeOptions) Disable() *TypeOptions { t.disabled = true; return t }
+
+// DisableQueries takes away the fields of Query. The type can still be reached through others.
+func (t *TypeOptions) DisableQueries() *TypeOptions { t.noQueries = true; return t }
+
+// DisableMutations takes away the fields of Mutation.
+func (t *TypeOptions) DisableMutations() *TypeOptions { t.noMutations = true; return t }
+
+// DisableAction takes away the fields that carry out an action: find, findOne, create, update, delete, publish, unpublish or
+// discardDraft.
+func (t *TypeOptions) DisableAction(action string) *TypeOptions {
+	if t.actions == nil {
+		t.actions = map[string]bool{}
+	}
+	t.actions[action] = true
+	return t
+}
+
+// DisableActions is DisableAction for each of several.
+func (t *TypeOptions) DisableActions(actions []string) *TypeOptions {
+	for _, a := range actions {
+		t.DisableAction(a)
+	}
+	return t
+}
+
+// IsEnabled reports whether the schema shows the type.
+func (t *TypeOptions) IsEnabled() bool { return t == nil || !t.disabled }
+
+// IsDisabled is the opposite of IsEnabled.
+func (t *TypeOptions) IsDisabled() bool { return !t.IsEnabled() }
+
+// AreQueriesEnabled reports whether the type has fields of Query.
+func (t *TypeOptions) AreQueriesEnabled() bool { return t == nil || !t.noQueries }
+
+// AreQueriesDisabled is the opposite of AreQueriesEnabled.
+func (t *TypeOptions) AreQueriesDisabled() bool { return !t.AreQueriesEnabled() }
+
+// AreMutationsEnabled reports whether the type has fields of Mutation.
+func (t *TypeOptions) AreMutationsEnabled() bool { return t == nil || !t.noMutations }
+
+// AreMutationsDisabled is the opposite of AreMutationsEnabled.
+func (t *TypeOptions) AreMutationsDisabled() bool { return !t.AreMutationsEnabled() }
+
+// IsActionEnabled reports whether an action was left in.
+func (t *TypeOptions) IsActionEnabled(action string) bool { return t == nil || !t.actions[action] }
+
+// IsActionDisabled is the opposite of IsActionEnabled.
+func (t *TypeOptions) IsActionDisabled(action string) bool { return !t.IsActionEnabled(action) }
+
+// allows reports whether the type has the field of Mutation that carries out action.
+func (t *TypeOptions) allows(action string) bool {
+	return t.AreMutationsEnabled() && t.IsActionEnabled(action)
+}
+
+// Field returns the options of an attribute, to be read and changed.
+func (t *TypeOptions) Field(name string) *FieldOptions {
+	if t.fields == nil {
+		t.fields = map[string]*FieldOptions{}
+	}
+	if t.fields[name] == nil {
+		t.fields[name] = &FieldOptions{}
+	}
+	return t.fields[name]
+}
+
+func (t *TypeOptions) field(name string) *FieldOptions {
+	if t == nil {
+		return nil
+	}
+	return t.fields[name]
+}
+
+func (t *TypeOptions) clone() *TypeOptions {
+	c := *t
+	c.actions, c.fields = maps.Clone(t.actions), map[string]*FieldOptions{}
+	for name, f := range t.fields {
+		copied := *f
+		c.fields[name] = &copied
+	}
+	return &c
+}
+
+// FieldOptions are where an attribute is left out. A nil *FieldOptions answers its questions as one of which nothing was said.
+type FieldOptions struct{ noOutput, noInput, noFilters bool }
+
+// Disable leaves the attribute out everywhere.
+func (f *FieldOptions) Disable() *FieldOptions {
+	return f.DisableOutput().DisableInput().DisableFilters()
+}
+
+// DisableOutput leaves the attribute out of what can be selected.
+func (f *FieldOptions) DisableOutput() *FieldOptions { f.noOutput = true; return f }
+
+// DisableInput leaves the attribute out of what can be written.
+func (f *FieldOptions) DisableInput() *FieldOptions { f.noInput = true; return f }
+
+// DisableFilters leaves the attribute out of what can be filtered by.
+func (f *FieldOptions) DisableFilters() *FieldOptions { f.noFilters = true; return f }
+
+// IsEnabled reports whether the attribute is left in somewhere.
+func (f *FieldOptions) IsEnabled() bool {
+	return f.HasOutputEnabled() || f.HasInputEnabled() || f.HasFiltersEnabled()
+}
+
+// IsDisabled is the opposite of IsEnabled.
+func (f *FieldOptions) IsDisabled() bool { return !f.IsEnabled() }
+
+// HasOutputEnabled reports whether the attribute can be selected.
+func (f *FieldOptions) HasOutputEnabled() bool { return f == nil || !f.noOutput }
+
+// HasInputEnabled reports whether the attribute can be written.
+func (f *FieldOptions) HasInputEnabled() bool { return f == nil || !f.noInput }
+
+// HasFiltersEnabled reports whether the attribute can be filtered by.
+func (f *FieldOptions) HasFiltersEnabled() bool { return f == nil || !f.noFilters }
+
+// check reports what is said of types, attributes and actions that are not there.
+func (s *ShadowCRUD) check(m *contenttypes.Model) (errs []error) {
+	if s == nil {
+		return nil
+	}
+	for _, uid := range slices.Sorted(maps.Keys(s.types)) {
+		schema := schemaOf(m, uid)
+		if schema == nil {
+			errs = append(errs, fmt.Errorf("shadowCRUD of %q: there is no such content-type or component", uid))
+			continue
+		}
+		t := s.types[uid]
+		for _, action := range slices.Sorted(maps.Keys(t.actions)) {
+			if !slices.Contains(actions, action) {
+				errs = append(errs, fmt.Errorf("shadowCRUD of %s: there is no action %q; there are %s", uid, action, oneOf(actions)))
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(t.fields)) {
+			if schema.Attribute(name) == nil {
+				errs = append(errs, fmt.Errorf("shadowCRUD of %s: there is no attribute %q", uid, name))
+			}
+		}
+	}
+	return errs
+}
+
+// schemaOf finds a content-type or component that the schema may show, or nil.
+func schemaOf(m *contenttypes.Model, uid string) *contenttypes.Schema {
+	if t := m.Type(uid); t != nil && (!t.BuiltIn || slices.Contains(builtIns, uid)) {
+		return &t.Schema
+	}
+	if c := m.Component(uid); c != nil {
+		return &c.Schema
+	}
+	return nil
+}
+
+// shadowFile is what configuration says of one content-type or component.
+type shadowFile struct {
+	Disable          bool
+	DisableQueries   bool               `yaml:"disableQueries"`
+	DisableMutations bool               `yaml:"disableMutations"`
+	DisableAction    string             `yaml:"disableAction"`
+	DisableActions   []string           `yaml:"disableActions"`
+	Fields           *contenttypes.Node // by attribute: fieldFile
+}
+
+type fieldFile struct {
+	Disable        bool
+	DisableOutput  bool `yaml:"disableOutput"`
+	DisableInput   bool `yaml:"disableInput"`
+	DisableFilters bool `yaml:"disableFilters"`
+}
+
+// Read adds what a configuration says, a mapping by the uids of content-types and components of m:
+//
+//	api::article.article:
+//	  disableMutations: true
+//	  fields:
+//	    notes: {disableOutput: true}
+//
+// The keys are the names of the methods. What is not in m is reported with its place.
+func (s *ShadowCRUD) Read(n *contenttypes.Node, m *contenttypes.Model) contenttypes.Problems {
+	if n.IsNull() {
+		return nil
+	}
+	var all map[string]*contenttypes.Node
+	problems := n.Decode(&all)
+	for _, uid := range slices.Sorted(maps.Keys(all)) {
+		node := all[uid]
+		schema := schemaOf(m, uid)
+		if schema == nil {
+			problems = append(problems, n.At(uid).Problem("there is no content-type or component %q", uid))
+			continue
+		}
+		problems = append(problems, s.Of(uid).read(node, schema)...)
+	}
+	return problems
+}
+
+func (t *TypeOptions) read(n *contenttypes.Node, schema *contenttypes.Schema) contenttypes.Problems {
+	var f shadowFile
+	problems := n.Decode(&f)
+	t.disabled = t.disabled || f.Disable
+	t.noQueries = t.noQueries || f.DisableQueries
+	t.noMutations = t.noMutations || f.DisableMutations
+	for _, action := range f.DisableActions {
+		problems = append(problems, t.readAction(n.At("disableActions"), action)...)
+	}
+	if f.DisableAction != "" {
+		problems = append(problems, t.readAction(n.At("disableAction"), f.DisableAction)...)
+	}
+	if f.Fields.IsNull() {
+		return problems
+	}
+	var fields map[string]*contenttypes.Node
+	problems = append(problems, f.Fields.Decode(&fields)...)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if schema.Attribute(name) == nil {
+			problems = append(problems, f.Fields.At(name).Problem("%s has no attribute %q", schema.UID, name))
+			continue
+		}
+		problems = append(problems, t.Field(name).read(fields[name])...)
+	}
+	return problems
+}
+
+func (t *TypeOptions) readAction(n *contenttypes.Node, action string) contenttypes.Problems {
+	if !slices.Contains(actions, action) {
+		return contenttypes.Problems{n.Problem("there is no action %q; there are %s", action, oneOf(actions))}
+	}
+	t.DisableAction(action)
+	return nil
+}
+
+func (f *FieldOptions) read(n *contenttypes.Node) contenttypes.Problems {
+	var file fieldFile
+	problems := n.Decode(&file)
+	f.noOutput = f.noOutput || file.Disable || file.DisableOutput
+	f.noInput = f.noInput || file.Disable || file.DisableInput
+	f.noFilters = f.noFilters || file.Disable || file.DisableFilters
+	return problems
+}

@@ -1,0 +1,162 @@
+package schema
+
+import (
+	"slices"
+
+	"github.com/graphql-go/graphql"
+
+	"lectern/contenttypes"
+)
+
+const authUID = "plugin::users-permissions.auth"
+
+// dataArg is the argument that takes an input.
+func (b *builder) dataArg(name string, in *Input) *argument {
+	return &argument{name: name, typ: graphql.NewNonNull(in.in.graphql)}
+}
+
+// declareUsers declares what registration and login take and give.
+func (b *builder) declareUsers() {
+	user, role := b.Model.Type(userUID), b.Model.Type(roleUID)
+	if user == nil || role == nil {
+		return
+	}
+	me, meRole := b.object("UsersPermissionsMe", generated), b.object("UsersPermissionsMeRole", generated)
+	b.shows(me, &user.Schema, []string{"id", "documentId", "username"}, "email", "confirmed", "blocked")
+	b.field(me, &Meaning{Kind: MeRole, Name: "role", Attr: user.Attribute("role"), Type: role, Object: meRole})
+	b.shows(meRole, &role.Schema, []string{"id", "name"}, "description", "type")
+	me.Schema, meRole.Schema = &user.Schema, &role.Schema
+
+	b.textInput("UsersPermissionsRegisterInput", "username", "email", "password")
+	login := b.textInput("UsersPermissionsLoginInput", "identifier", "password", "provider")
+	login.value, login.literal = "local", `"local"`
+
+	ok := func() *Meaning { return &Meaning{Kind: OK, Name: "ok", Scalar: b.scalars["Boolean"], NonNull: true} }
+	b.plainObject("UsersPermissionsPasswordPayload", ok())
+	b.plainObject("UsersPermissionsLoginPayload",
+		&Meaning{Kind: JWT, Name: "jwt", Scalar: b.scalars["String"]},
+		&Meaning{Kind: LoginUser, Name: "user", Type: user, Object: me, NonNull: true})
+	for _, action := range []string{"Create", "Update", "Delete"} {
+		b.plainObject("UsersPermissions"+action+"RolePayload", ok())
+	}
+}
+
+// shows adds fields that show attributes; the required ones come first.
+func (b *builder) shows(o *Object, s *contenttypes.Schema, required []string, optional ...string) {
+	for i, name := range slices.Concat(required, optional) {
+		a := s.Attribute(name)
+		b.field(o, &Meaning{Kind: Value, Name: name, Attr: a, Scalar: b.scalars[scalarOf(a)], NonNull: i < len(required)})
+	}
+}
+
+// textInput declares an input of texts that must all be given, and returns the last one.
+func (b *builder) textInput(name string, fields ...string) (last *argument) {
+	in, text := b.newInput(name, generated), b.scalars["String"]
+	for _, field := range fields {
+		last = in.field(&InputField{Kind: InputArgument, Name: field, Scalar: text}, graphql.NewNonNull(text.GraphQL))
+	}
+	return last
+}
+
+// queryMe adds the field that shows the user who asks.
+func (b *builder) queryMe() {
+	if me := b.objects["UsersPermissionsMe"]; me != nil {
+		b.field(b.Query, &Meaning{Kind: Me, Name: "me", Type: b.Model.Type(userUID), Object: me, Scope: userUID + ".me"})
+	}
+}
+
+// mutateFiles adds the fields that change files.
+func (b *builder) mutateFiles() {
+	t := b.Model.Type(fileUID)
+	if t == nil || b.shapes[&t.Schema] == nil {
+		return
+	}
+	s, info := b.shapes[&t.Schema], b.inputs["FileInfoInput"]
+	if s.off.allows("update") {
+		b.field(b.Mutation, &Meaning{Kind: UpdateFile, Name: "updateUploadFile", Type: t, Object: s.object, NonNull: true, Input: info,
+			Scope: "plugin::upload.content-api.upload", args: []*argument{b.idArg("id"), {name: "info", typ: info.in.graphql}}})
+	}
+	if s.off.allows("delete") {
+		b.field(b.Mutation, &Meaning{Kind: DeleteFile, Name: "deleteUploadFile", Type: t, Object: s.object,
+			Scope: "plugin::upload.content-api.destroy", args: []*argument{b.idArg("id")}})
+	}
+}
+
+// mutateUsers adds the fields that change users and roles, and those by which a user comes in.
+func (b *builder) mutateUsers() {
+	if b.objects["UsersPermissionsMe"] == nil {
+		return
+	}
+	user, role := b.Model.Type(userUID), b.Model.Type(roleUID)
+	b.administer(role, []administered{
+		{CreateRole, "create", "createRole", "UsersPermissionsCreateRolePayload", "Make a role."},
+		{UpdateRole, "update", "updateRole", "UsersPermissionsUpdateRolePayload", "Change a role."},
+		{DeleteRole, "delete", "deleteRole", "UsersPermissionsDeleteRolePayload", "Delete a role; its users get the default one."},
+	})
+	const response = "UsersPermissionsUserEntityResponse"
+	b.administer(user, []administered{
+		{CreateUser, "create", "create", response, "Make a user."},
+		{UpdateUser, "update", "update", response, "Change a user."},
+		{DeleteUser, "delete", "destroy", response, "Delete a user."},
+	})
+	b.comeIn(user)
+}
+
+// An administered operation is one on users or roles.
+type administered struct {
+	kind               Kind
+	action, permission string
+	payload            string
+	description        string
+}
+
+// administer adds operations on users or roles.
+func (b *builder) administer(t *contenttypes.ContentType, operations []administered) {
+	s := b.shapes[&t.Schema]
+	if s == nil {
+		return
+	}
+	for _, op := range operations {
+		if !s.off.allows(op.action) {
+			continue
+		}
+		m := &Meaning{Kind: op.kind, Name: mutationName(op.action, s.name), Type: t, Object: b.objects[op.payload], NonNull: t.UID == userUID,
+			Scope: t.UID + "." + op.permission, description: op.description}
+		if op.action != "create" {
+			m.args = append(m.args, b.idArg("id"))
+		}
+		if op.action != "delete" {
+			m.Input = s.input
+			m.args = append(m.args, b.dataArg("data", s.input))
+		}
+		b.field(b.Mutation, m)
+	}
+}
+
+// comeIn adds the operations by which somebody becomes a user, or shows to be one.
+func (b *builder) comeIn(user *contenttypes.ContentType) {
+	texts := func(names ...string) (args []*argument) {
+		for _, name := range names {
+			args = append(args, &argument{name: name, typ: graphql.NewNonNull(graphql.String)})
+		}
+		return args
+	}
+	payload := b.objects["UsersPermissionsLoginPayload"]
+	login, register := b.inputs["UsersPermissionsLoginInput"], b.inputs["UsersPermissionsRegisterInput"]
+	for _, m := range []*Meaning{
+		{Kind: Login, Name: "login", Object: payload, NonNull: true, Input: login, args: []*argument{b.dataArg("input", login)}},
+		{Kind: Register, Name: "register", Object: payload, NonNull: true, Input: register, args: []*argument{b.dataArg("input", register)},
+			description: "Register a user with the default role."},
+		{Kind: ForgotPassword, Name: "forgotPassword", Object: b.objects["UsersPermissionsPasswordPayload"], args: texts("email"),
+			description: "Ask for a mail with the code that resets the password."},
+		{Kind: ResetPassword, Name: "resetPassword", Object: payload, args: texts("password", "passwordConfirmation", "code"),
+			description: "Set a new password with the code from the mail."},
+		{Kind: ChangePassword, Name: "changePassword", Object: payload, args: texts("currentPassword", "password", "passwordConfirmation"),
+			Scope: authUID + ".changePassword", description: "Change one's own password."},
+		{Kind: EmailConfirmation, Name: "emailConfirmation", Object: payload, args: texts("confirmation"),
+			description: "Confirm the address with the code from the mail."},
+	} {
+		m.Type = user
+		b.field(b.Mutation, m)
+	}
+}
