@@ -34,17 +34,20 @@ func (tx *Tx) cutLinks(list []Link) error {
 	return nil
 }
 
-// copyLinks makes the links of one end in a plane those of another end, in the same order. carry, when set, says what a target
-// becomes.
-func (tx *Tx) copyLinks(a *contenttypes.Attribute, plane Status, from Ref, toPlane Status, to Ref, carry func(Ref) Ref) error {
+// copyLinks makes the links of one end in a plane those of another end, in the same order. Those to localized documents lead to
+// their localization in locale, if that is not empty, and are left out where there is none.
+func (tx *Tx) copyLinks(a *contenttypes.Attribute, plane Status, from Ref, toPlane Status, to Ref, locale string) error {
 	if err := tx.cutLinks(tx.linksFrom(a, toPlane, to)); err != nil {
 		return err
 	}
 	seen := map[Ref]bool{}
 	for _, l := range tx.linksFrom(a, plane, from) {
 		l.Plane, l.From = toPlane, to
-		if carry != nil {
-			l.To = carry(l.To)
+		if locale != "" && l.To.Locale != "" && l.To.Locale != locale {
+			l.To.Locale = locale
+			if b := tx.bound.byUID[l.To.Type]; b == nil || !tx.hasVersion(b, tx.number(l.To)) {
+				continue
+			}
 		}
 		if seen[l.To] {
 			continue

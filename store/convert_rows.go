@@ -181,7 +181,7 @@ func (tx *Tx) unplaneValues(values []Value) error {
 			ref := Ref{Type: item.Component.UID, Doc: item.ID}
 			for _, a := range item.Component.Attributes {
 				if a.IsRelation() && !a.Mapped {
-					if err := tx.copyLinks(a, Published, ref, Draft, ref, nil); err != nil {
+					if err := tx.copyLinks(a, Published, ref, Draft, ref, ""); err != nil {
 						return err
 					}
 				}

@@ -62,7 +62,7 @@ func (c *chunk) share(a *contenttypes.Attribute, from, to Record) error {
 	planes := planesOf(a, to)
 	if a.IsRelation() {
 		for _, plane := range planes {
-			if err := c.copyLinks(a, plane, from.Ref(), plane, to.Ref(), nil); err != nil {
+			if err := c.copyLinks(a, plane, from.Ref(), plane, to.Ref(), ""); err != nil {
 				return err
 			}
 		}
@@ -75,13 +75,7 @@ func (c *chunk) share(a *contenttypes.Attribute, from, to Record) error {
 	row.Values[a.Index] = value
 	err := c.renumber([]Value{value}, func(a *contenttypes.Attribute, old, new Ref) error {
 		for _, plane := range planes {
-			err := c.copyLinks(a, plane, old, plane, new, func(target Ref) Ref {
-				if target.Locale != "" {
-					target.Locale = row.Locale
-				}
-				return target
-			})
-			if err != nil {
+			if err := c.copyLinks(a, plane, old, plane, new, row.Locale); err != nil {
 				return err
 			}
 		}

@@ -219,10 +219,7 @@ func (c *change) migrate(lines string) string {
 			fmt.Fprintf(&out, "# %v\n", err)
 			continue
 		}
-		removed, err := store.Migrate(c.path, m, c.options())
-		for errors.Is(err, errKilled) {
-			removed, err = store.Migrate(c.path, m, c.options())
-		}
+		removed, err := c.do(m)
 		if err != nil {
 			fmt.Fprintf(&out, "# %v\n", err)
 			continue
@@ -230,6 +227,15 @@ func (c *change) migrate(lines string) string {
 		fmt.Fprintf(&out, "# %+v\n", removed)
 	}
 	return out.String()
+}
+
+// do carries out a migration, as often as it is killed.
+func (c *change) do(m store.Migration) (store.Removed, error) {
+	removed, err := store.Migrate(c.path, m, c.options())
+	for errors.Is(err, errKilled) {
+		removed, err = store.Migrate(c.path, m, c.options())
+	}
+	return removed, err
 }
 
 // write carries out lines of the form

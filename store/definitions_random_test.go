@@ -1,0 +1,217 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+var changes = flag.Int("changes", 60, "how many changes TestRandomChanges makes")
+
+// A variant is one way in which an attribute may be defined, with content for it.
+type variant struct {
+	yaml  string
+	value func(*rand.Rand) string // JSON
+}
+
+func pick(values ...string) func(*rand.Rand) string {
+	return func(r *rand.Rand) string { return values[r.IntN(len(values))] }
+}
+
+// attributeVariants are what the attributes of random types may be; they may be missing too.
+var attributeVariants = map[string][]variant{
+	"text": {
+		{"{type: string}", pick(`"a"`, `"b"`, `"7"`, `null`)}, {"{type: text}", pick(`"a"`, `"long text"`)},
+		{"{type: enumeration, enum: [a, b, c]}", pick(`"a"`, `"b"`, `"c"`)}, {"{type: enumeration, enum: [b, d]}", pick(`"b"`, `"d"`)},
+		{"{type: json}", pick(`{"x":1}`, `"a"`)},
+	},
+	"number": {
+		{"{type: integer}", pick(`1`, `-2`, `null`)}, {"{type: biginteger}", pick(`"9007199254740993"`, `"5"`)}, {"{type: decimal}", pick(`1.5`, `2`)},
+		{"{type: string}", pick(`"1"`)}, {"{type: boolean}", pick(`true`, `false`)}, {"{type: integer, index: false}", pick(`3`)},
+	},
+	"day": {{"{type: date}", pick(`"2026-01-02"`)}, {"{type: datetime}", pick(`"2026-01-02T03:04:05.000Z"`)}},
+	"parts": {
+		{"{type: component, component: part.line}", pick(`{"word": "a", "see": ["b1"]}`)},
+		{"{type: component, repeatable: true, component: part.line}", pick(`[{"word": "a"}, {"word": "b", "see": ["b2", "b1"]}]`, `[{"word": "c"}]`)},
+		{"{type: dynamiczone, components: [part.line, part.other]}", pick(`[{"__component": "part.line", "word": "z"}, {"__component": "part.other", "n": 1}]`, `[]`)},
+	},
+}
+
+// relationVariants are the two sides of a relation between the random types a and b; either may be missing.
+var relationVariants = [][2]string{
+	{"{type: relation, relation: manyToMany, target: api::b.b, inversedBy: rel}", "{type: relation, relation: manyToMany, target: api::a.a, mappedBy: rel}"},
+	{"{type: relation, relation: manyToMany, target: api::b.b, mappedBy: rel}", "{type: relation, relation: manyToMany, target: api::a.a, inversedBy: rel}"},
+	{"{type: relation, relation: manyToOne, target: api::b.b, inversedBy: rel}", "{type: relation, relation: oneToMany, target: api::a.a, mappedBy: rel}"},
+	{"{type: relation, relation: oneToOne, target: api::b.b, inversedBy: rel}", "{type: relation, relation: oneToOne, target: api::a.a, mappedBy: rel}"},
+	{"{type: relation, relation: manyToMany, target: api::b.b}", ""},
+	{"", "{type: relation, relation: manyToMany, target: api::a.a}"},
+	{"{type: relation, relation: morphToMany}", ""},
+	{"", ""},
+}
+
+// A randomType is a content-type of a random model.
+type randomType struct {
+	drafts, localized bool
+	values            map[string]func(*rand.Rand) string
+	relation          string
+}
+
+type randomModel struct {
+	*contenttypes.Model
+	types map[string]*randomType
+	files map[string]string
+}
+
+func newRandomModel(t *testing.T, r *rand.Rand) *randomModel {
+	m := &randomModel{types: map[string]*randomType{}, files: map[string]string{
+		"components/part/line.yaml":  "info: {displayName: Line}\nattributes:\n  word: {type: string}\n  see: {type: relation, relation: oneToMany, target: api::b.b}\n",
+		"components/part/other.yaml": "info: {displayName: Other}\nattributes:\n  n: {type: integer}\n",
+	}}
+	sides := relationVariants[r.IntN(len(relationVariants))]
+	for i, name := range []string{"a", "b"} {
+		rt := &randomType{drafts: r.IntN(2) == 0, localized: r.IntN(3) == 0, values: map[string]func(*rand.Rand) string{}, relation: sides[i]}
+		var b strings.Builder
+		fmt.Fprintf(&b, "kind: collectionType\ninfo: {singularName: %s, pluralName: %ss, displayName: X}\noptions: {draftAndPublish: %v}\npluginOptions: {i18n: {localized: %v}}\nattributes:\n",
+			name, name, rt.drafts, rt.localized)
+		for _, attr := range []string{"text", "number", "day", "parts"} {
+			if r.IntN(5) == 0 {
+				continue
+			}
+			v := attributeVariants[attr][r.IntN(len(attributeVariants[attr]))]
+			rt.values[attr] = v.value
+			yaml := v.yaml
+			if rt.localized && r.IntN(2) == 0 {
+				yaml = strings.TrimSuffix(yaml, "}") + ", pluginOptions: {i18n: {localized: true}}}"
+			}
+			fmt.Fprintf(&b, "  %s: %s\n", attr, yaml)
+		}
+		if rt.relation != "" {
+			fmt.Fprintf(&b, "  rel: %s\n", rt.relation)
+		}
+		fmt.Fprintf(&b, "  always: {type: string}\n")
+		m.types[name] = rt
+		m.files["content-types/"+name+".yaml"] = b.String()
+	}
+	m.Model = modelOf(t, contenttypes.Options{}, m.files)
+	return m
+}
+
+// populate writes documents under whatever definitions m has.
+func (m *randomModel) populate(t *testing.T, s *store.Store, r *rand.Rand) {
+	svc := documents.NewService(s, m.Model, "en")
+	body := func(name string, links bool) *jsontree.Object {
+		o := jsontree.NewObject()
+		rt := m.types[name]
+		for attr, value := range rt.values {
+			text := value(r)
+			if rt.localized { // links in components lead to the localization of whoever holds them, if it is there
+				text = strings.NewReplacer(`, "see": ["b1"]`, "", `, "see": ["b2", "b1"]`, "").Replace(text)
+			}
+			v, err := jsontree.Parse([]byte(text), 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Set(attr, v)
+		}
+		if other := map[string]string{"a": "b", "b": "a"}[name]; links && rt.relation != "" && r.IntN(4) > 0 {
+			var list []any
+			for _, n := range r.Perm(3)[:1+r.IntN(3)] {
+				id := fmt.Sprint(other, n+1)
+				if strings.Contains(rt.relation, "morph") {
+					target := jsontree.NewObject()
+					target.Set("__type", "api::"+other+"."+other)
+					target.Set("documentId", id)
+					list = append(list, target)
+				} else {
+					list = append(list, id)
+				}
+			}
+			if strings.Contains(rt.relation, "ToOne") && !strings.Contains(rt.relation, "morph") {
+				list = list[:1]
+			}
+			o.Set("rel", list)
+		}
+		return o
+	}
+	// Who is linked to must be there in the locale that is written: a refusal by the service is a write less.
+	attempt := func(f func(context.Context, documents.Write) error, w documents.Write) {
+		w.Access = documents.FullAccess
+		var refused *documents.Error
+		if err := f(context.Background(), w); err != nil && !errors.As(err, &refused) {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"b", "a"} {
+		for n := range 3 {
+			o := jsontree.NewObject()
+			o.Set("always", name)
+			attempt(svc.Create, documents.Write{Type: m.Type("api::" + name + "." + name), DocumentID: fmt.Sprint(name, n+1), Data: o})
+		}
+	}
+	for range 12 {
+		name := []string{"a", "b"}[r.IntN(2)]
+		w := documents.Write{Type: m.Type("api::" + name + "." + name), DocumentID: fmt.Sprint(name, 1+r.IntN(4)), Data: body(name, true), Status: store.Status(r.IntN(2))}
+		if m.types[name].localized && r.IntN(3) == 0 {
+			w.Locale = "fr"
+		}
+		switch r.IntN(8) {
+		case 0:
+			w.Data = nil
+			attempt(svc.Unpublish, w)
+		case 1:
+			attempt(svc.Create, w)
+		default:
+			attempt(svc.Update, w)
+		}
+	}
+}
+
+// TestRandomChanges puts random definitions in the place of others under which random content was written. What is refused is
+// settled by the calls that the refusal names; in the end the store opens, and is in order at each point, kills included.
+func TestRandomChanges(t *testing.T) {
+	refused := 0
+	for seed := range *changes {
+		r := rand.New(rand.NewPCG(uint64(seed), 7))
+		before, after := newRandomModel(t, r), newRandomModel(t, r)
+		c := &change{T: t, path: filepath.Join(t.TempDir(), "content.db"), kill: seed%3 == 0, before: before.Model, after: after.Model}
+		c.open(before.Model)
+		before.populate(t, c.store, r)
+		c.close()
+		for round := 0; ; round++ {
+			s, err := c.tryOpen(after.Model)
+			var refusal *store.DefinitionError
+			if err == nil {
+				c.store = s
+				break
+			}
+			if !errors.As(err, &refusal) || round > 40 {
+				t.Fatalf("seed %d: %v\n%v\n%v", seed, err, before.files, after.files)
+			}
+			refused++
+			calls := refusal.Refusals[r.IntN(len(refusal.Refusals))].Calls
+			if _, err := c.do(calls[r.IntN(len(calls))]); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		c.dump()
+		if err := c.store.Check(); err != nil {
+			t.Errorf("check: %v", err)
+		}
+		after.populate(t, c.store, r)
+		c.close()
+		if t.Failed() {
+			t.Fatalf("seed %d:\n%v\n%v", seed, before.files, after.files)
+		}
+	}
+	t.Logf("%d changes, %d refusals", *changes, refused)
+}
