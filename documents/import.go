@@ -87,7 +87,7 @@ func (s *Service) Import(ctx context.Context, file io.ReadSeeker, o ImportOption
 	im := &importer{
 		ctx: ctx, s: s, o: o, file: file, now: formatDateTime(s.Now().UTC()), seed: maphash.MakeSeed(),
 		bad: map[int]bool{}, late: map[int]bool{}, damaged: map[uint64]int{}, versions: map[uint64]int{}, present: map[uint64]bool{}, unique: map[uint64]int{},
-		singles: map[*contenttypes.ContentType]string{}, pending: map[uint64][]lateProblem{}, held: map[uint64]int{},
+		singles: map[*contenttypes.ContentType]string{}, pending: map[uint64][]lateProblem{}, held: map[uint64]holder{},
 	}
 	if err := im.check(); err != nil {
 		return ImportResult{}, err
@@ -129,8 +129,14 @@ type importer struct {
 	unique   map[uint64]int                       // unique value → the line that has it
 	singles  map[*contenttypes.ContentType]string // single type → its documentId
 	pending  map[uint64][]lateProblem             // localization → who points at it, though neither store nor file have it so far
-	held     map[uint64]int                       // link end that holds one link → the line that has it
+	held     map[uint64]holder                    // link end that holds one link → what has it
 	ranks    linkRanks
+}
+
+// A holder is a line of the file and the document it is of: other lines of that document may hold the same.
+type holder struct {
+	line int
+	doc  uint64
 }
 
 // A lateProblem is one that a later line may take away.
@@ -344,7 +350,7 @@ func (im *importer) checkUnique(snap *store.Snapshot, l *importLine, row *store.
 		if first, taken := im.unique[name]; taken {
 			return nil, fmt.Errorf("%s: must be unique, and line %d has %s as well", a.Name, first, value)
 		}
-		if other := holder(snap, l, a, value); other != "" {
+		if other := ownerOf(snap, l, a, value); other != "" {
 			return nil, fmt.Errorf("%s: must be unique, and document %s has %s as well", a.Name, other, value)
 		}
 		names = append(names, name)
@@ -352,8 +358,8 @@ func (im *importer) checkUnique(snap *store.Snapshot, l *importLine, row *store.
 	return names, nil
 }
 
-// holder returns the documentId of another document that has a unique value in the store.
-func holder(snap *store.Snapshot, l *importLine, a *contenttypes.Attribute, value []byte) (other string) {
+// ownerOf returns the documentId of another document that has a unique value in the store.
+func ownerOf(snap *store.Snapshot, l *importLine, a *contenttypes.Attribute, value []byte) (other string) {
 	snap.Equal(l.typ, store.Published, l.locale, a, value, func(r store.Record) bool {
 		if id := text(r.JSON(l.typ.Attribute("documentId"))); id != l.documentID && bytes.Equal(r.JSON(a), value) {
 			other = id

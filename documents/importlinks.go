@@ -190,12 +190,12 @@ func (im *importer) checkEdges(snap *store.Snapshot, number int, doc uint64, edg
 		if !holds.holdsOne(end{attr: e.attr, plane: e.plane}, store.Ref{Type: e.target.UID}) {
 			continue
 		}
-		if first, taken := im.held[names[i]]; taken {
-			return fmt.Errorf("%s: document %s may be linked once, and line %d does so", pathName(e.path), e.id, first)
+		if first, taken := im.held[names[i]]; taken && first.doc != doc {
+			return fmt.Errorf("%s: document %s may be linked once, and line %d does so", pathName(e.path), e.id, first.line)
 		}
 	}
 	for i, e := range edges {
-		im.held[names[i]] = number
+		im.held[names[i]] = holder{number, doc}
 		if ordersTargets(e.attr) {
 			im.ranks.add(names[i], e.order)
 		}
