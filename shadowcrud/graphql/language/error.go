@@ -1,0 +1,77 @@
+package language
+
+import (
+	"strconv"
+
+	"lectern/jsontree"
+)
+
+// Codes of errors, as clients find them under extensions.code.
+const (
+	ParseFailed         = "GRAPHQL_PARSE_FAILED"
+	ValidationFailed    = "GRAPHQL_VALIDATION_FAILED"
+	BadUserInput        = "BAD_USER_INPUT"
+	OperationResolution = "OPERATION_RESOLUTION_FAILURE"
+	Internal            = "INTERNAL_SERVER_ERROR"
+)
+
+// An Error is an entry of the list `errors` of an answer.
+type Error struct {
+	Message   string
+	Locations []Location
+	Path      []any // of the answer's field: string keys and int positions; nil when the error is no field's
+	Code      string
+	// Reason says more than Code, under extensions.validationErrorCode.
+	Reason string
+	// Told is what extensions.error holds, a jsontree value; nil where there is nothing.
+	Told any
+}
+
+// A Location is a place in a document, counted from 1; columns in UTF-16 code units.
+type Location struct{ Line, Column int }
+
+func (e *Error) Error() string { return e.Message }
+
+// Append appends the error as JSON.
+func (e *Error) Append(b []byte) []byte {
+	b = append(b, `{"message":`...)
+	b = jsontree.AppendString(b, e.Message)
+	if len(e.Locations) > 0 {
+		b = append(b, `,"locations":[`...)
+		for i, l := range e.Locations {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendInt(append(b, `{"line":`...), int64(l.Line), 10)
+			b = strconv.AppendInt(append(b, `,"column":`...), int64(l.Column), 10)
+			b = append(b, '}')
+		}
+		b = append(b, ']')
+	}
+	if e.Path != nil {
+		b = append(b, `,"path":`...)
+		b = jsontree.Append(b, e.Path)
+	}
+	b = append(b, `,"extensions":{`...)
+	if e.Reason != "" {
+		b = jsontree.AppendString(append(b, `"validationErrorCode":`...), e.Reason)
+		b = append(b, ',')
+	}
+	b = jsontree.AppendString(append(b, `"code":`...), e.Code)
+	if e.Told != nil {
+		b = jsontree.Append(append(b, `,"error":`...), e.Told)
+	}
+	return append(b, "}}"...)
+}
+
+// AppendErrors appends the member "errors" of an answer, without a comma.
+func AppendErrors(b []byte, errs []*Error) []byte {
+	b = append(b, `"errors":[`...)
+	for i, e := range errs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = e.Append(b)
+	}
+	return append(b, ']')
+}

@@ -1,0 +1,168 @@
+// Package language reads GraphQL documents: it parses them, holds them to bounds, and validates them against a schema, and
+// it turns literals and variables into the values that a server works with. What is wrong with a document is told in the
+// words of graphql-js 16, which clients know, and in the order in which it tells them.
+//
+// gqlparser has the grammar. It knows neither these words nor all these positions, so its errors are told anew (syntax.go)
+// and the rules of validation are here (validate.go and the files beside it). Everything costs time in proportion to the
+// document with its fragments put in place, and how large that may be is checked before anything else is done (bounds.go).
+package language
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/shadowcrud/graphql/schema"
+)
+
+// A Schema is what documents are read against. It is immutable.
+type Schema struct {
+	meanings *schema.Schema
+	ast      *ast.Schema
+	types    map[string]*Type
+	names    []string // of types, in the order of introspection
+	Query    *Type
+	Mutation *Type // nil when there is none
+	Roots    map[ast.Operation]*Type
+}
+
+// A Type is a type of a Schema, its fields found by name.
+type Type struct {
+	*ast.Definition
+	fields map[string]*ast.FieldDefinition
+	values map[string]*ast.EnumValueDefinition
+	// possible are the object types that a value may have: of an object type it alone.
+	possible []*Type
+}
+
+// Field returns the field, or input field, of that name, or nil. __typename is none.
+func (t *Type) Field(name string) *ast.FieldDefinition {
+	if t == nil {
+		return nil
+	}
+	return t.fields[name]
+}
+
+// New makes ready what documents are read against.
+func New(s *schema.Schema) (*Schema, error) {
+	parsed, err := gqlparser.LoadSchema(&ast.Source{Name: "schema.graphql", Input: s.SDL})
+	if err != nil {
+		return nil, fmt.Errorf("read the GraphQL schema: %w", err)
+	}
+	delete(parsed.Directives, "defer") // gqlparser's own: nothing is sent in parts here
+	l := &Schema{meanings: s, ast: parsed, types: make(map[string]*Type, len(parsed.Types)), Roots: map[ast.Operation]*Type{}}
+	for name, def := range parsed.Types {
+		l.types[name] = newType(def)
+	}
+	for _, t := range l.types {
+		for _, p := range parsed.GetPossibleTypes(t.Definition) {
+			t.possible = append(t.possible, l.types[p.Name])
+		}
+		if t.Kind == ast.Object {
+			t.possible = []*Type{t}
+		}
+	}
+	l.names = typeNames(s, l.types)
+	root := func(op ast.Operation, def *ast.Definition) *Type {
+		if def == nil {
+			return nil
+		}
+		l.Roots[op] = l.types[def.Name]
+		return l.Roots[op]
+	}
+	l.Query = root(ast.Query, parsed.Query)
+	l.Mutation = root(ast.Mutation, parsed.Mutation)
+	root(ast.Subscription, parsed.Subscription)
+	return l, nil
+}
+
+func newType(def *ast.Definition) *Type {
+	t := &Type{Definition: def, fields: make(map[string]*ast.FieldDefinition, len(def.Fields))}
+	for _, f := range def.Fields {
+		t.fields[f.Name] = f
+	}
+	if def.Kind == ast.Enum {
+		t.values = make(map[string]*ast.EnumValueDefinition, len(def.EnumValues))
+		for _, v := range def.EnumValues {
+			t.values[v.Name] = v
+		}
+	}
+	return t
+}
+
+// introspectionTypes are the types that every schema has, in the order in which introspection lists them.
+var introspectionTypes = []string{"__Schema", "__Type", "__TypeKind", "__Field", "__InputValue", "__EnumValue", "__Directive", "__DirectiveLocation"}
+
+// typeNames lists all types in the order of introspection.
+func typeNames(s *schema.Schema, types map[string]*Type) []string {
+	var names []string
+	for _, name := range s.TypeNames {
+		if types[name] != nil && !strings.HasPrefix(name, "__") {
+			names = append(names, name)
+		}
+	}
+	return append(names, introspectionTypes...)
+}
+
+// Type returns the type of that name, or nil.
+func (s *Schema) Type(name string) *Type { return s.types[name] }
+
+// TypeNames lists all types in the order of introspection.
+func (s *Schema) TypeNames() []string { return s.names }
+
+// Directive returns the directive of that name, or nil.
+func (s *Schema) Directive(name string) *ast.DirectiveDefinition { return s.ast.Directives[name] }
+
+// Meanings says what the parts of the schema mean.
+func (s *Schema) Meanings() *schema.Schema { return s.meanings }
+
+// of returns the named type that a type reference ends in, nil when the schema has none of that name.
+func (s *Schema) of(t *ast.Type) *Type {
+	if t == nil {
+		return nil
+	}
+	return s.types[t.Name()]
+}
+
+// A Document is a GraphQL document that was parsed, and found to be valid.
+type Document struct {
+	Operations ast.OperationList
+	Fragments  map[string]*ast.FragmentDefinition
+
+	source    *source
+	fragments ast.FragmentDefinitionList
+	aliens    []alien // definitions that cannot be executed
+}
+
+// Parse parses a document and validates it. A document with errors is not to be executed.
+func (s *Schema) Parse(text string, l Limits) (*Document, []*Error) {
+	d, err := parse(text, l)
+	if err != nil {
+		return nil, []*Error{err}
+	}
+	if errs := s.validate(d, l); len(errs) > 0 {
+		return nil, errs
+	}
+	return d, nil
+}
+
+// Operation returns the operation of that name; name is nil where none was given.
+func (d *Document) Operation(name *string) (*ast.OperationDefinition, *Error) {
+	switch {
+	case name == nil && len(d.Operations) == 1:
+		return d.Operations[0], nil
+	case name == nil:
+		return nil, &Error{Message: "Must provide operation name if query contains multiple operations.", Code: OperationResolution}
+	}
+	for _, op := range d.Operations {
+		if op.Name == *name && op.Name != "" {
+			return op, nil
+		}
+	}
+	return nil, &Error{Message: `Unknown operation named "` + *name + `".`, Code: OperationResolution}
+}
+
+// Location is where a node of the document stands.
+func (d *Document) Location(p *ast.Position) Location { return d.source.at(p.Start) }

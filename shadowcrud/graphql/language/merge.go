@@ -1,0 +1,190 @@
+package language
+
+import (
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// Fields of one response name must be such that they can be merged. Whether they are is found in time that grows with the
+// operation alone: all selections that will be merged are looked at together, level by level, so that each field is compared
+// with one other. Only where there is a conflict is the slower search of overlap.go made, which says where.
+
+// A place is a selection set on a type.
+type place struct {
+	on  *Type
+	set ast.SelectionSet
+}
+
+// A merged is a field, on the type it was selected on.
+type merged struct {
+	on    *Type
+	field *ast.Field
+	def   *ast.FieldDefinition
+}
+
+// findConflict reports whether fields of some operation cannot be merged. Fragments must not be cyclic.
+func (v *validator) findConflict() bool {
+	for _, op := range v.doc.Operations {
+		root := []place{{v.schema.Roots[op.Operation], op.SelectionSet}}
+		if v.shapesConflict(root) || v.fieldsConflict(root) {
+			return true
+		}
+	}
+	return false
+}
+
+// byName gathers the fields of several places by response name, those of each fragment once for each type.
+func (v *validator) byName(places []place) map[string][]merged {
+	fields := map[string][]merged{}
+	type spread struct {
+		name string
+		on   *Type
+	}
+	seen := map[spread]bool{}
+	var gather func(p place)
+	gather = func(p place) {
+		for _, sel := range p.set {
+			switch sel := sel.(type) {
+			case *ast.Field:
+				fields[sel.Alias] = append(fields[sel.Alias], merged{p.on, sel, v.fieldOf(p.on, sel.Name)})
+			case *ast.InlineFragment:
+				on := p.on
+				if sel.TypeCondition != "" {
+					on = v.schema.types[sel.TypeCondition]
+				}
+				gather(place{on, sel.SelectionSet})
+			case *ast.FragmentSpread:
+				f := v.doc.Fragments[sel.Name]
+				if f == nil || seen[spread{sel.Name, p.on}] {
+					continue
+				}
+				seen[spread{sel.Name, p.on}] = true
+				gather(place{v.schema.types[f.TypeCondition], f.SelectionSet})
+			}
+		}
+	}
+	for _, p := range places {
+		gather(p)
+	}
+	return fields
+}
+
+// below are the selections of fields that are merged.
+func (v *validator) below(fields []merged) []place {
+	var places []place
+	for _, f := range fields {
+		if len(f.field.SelectionSet) > 0 {
+			var to *Type
+			if f.def != nil {
+				to = v.schema.of(f.def.Type)
+			}
+			places = append(places, place{to, f.field.SelectionSet})
+		}
+	}
+	return places
+}
+
+// shapesConflict reports whether fields of one response name have types that an answer cannot show alike, whatever types
+// they were selected on.
+func (v *validator) shapesConflict(places []place) bool {
+	for _, fields := range v.byName(places) {
+		var first *ast.Type
+		for _, f := range fields {
+			if f.def == nil {
+				continue
+			}
+			if first == nil {
+				first = f.def.Type
+			} else if v.typesConflict(first, f.def.Type) {
+				return true
+			}
+		}
+		if sub := v.below(fields); len(sub) > 0 && v.shapesConflict(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// fieldsConflict reports whether fields of one response name that may be selected from one object are different fields, or
+// have different arguments.
+func (v *validator) fieldsConflict(places []place) bool {
+	for _, fields := range v.byName(places) {
+		for _, group := range byObject(fields) {
+			for _, f := range group[1:] {
+				if f.field.Name != group[0].field.Name || !sameArguments(f.field.Arguments, group[0].field.Arguments) {
+					return true
+				}
+			}
+			if sub := v.below(group); len(sub) > 0 && v.fieldsConflict(sub) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// byObject puts fields together that may be selected from one object: those on one object type, and with each of them those
+// on types that are no objects'.
+func byObject(fields []merged) [][]merged {
+	if len(fields) == 1 {
+		return [][]merged{fields}
+	}
+	groups := map[*Type][]merged{}
+	var any []merged
+	for _, f := range fields {
+		if f.on != nil && f.on.Kind == ast.Object {
+			groups[f.on] = append(groups[f.on], f)
+		} else {
+			any = append(any, f)
+		}
+	}
+	if len(groups) == 0 {
+		return [][]merged{any}
+	}
+	list := make([][]merged, 0, len(groups))
+	for _, group := range groups {
+		list = append(list, append(group, any...))
+	}
+	return list
+}
+
+func (v *validator) typesConflict(a, b *ast.Type) bool {
+	switch {
+	case a.NonNull != b.NonNull, (a.Elem == nil) != (b.Elem == nil):
+		return true
+	case a.Elem != nil:
+		return v.typesConflict(a.Elem, b.Elem)
+	}
+	x, y := v.schema.types[a.NamedType], v.schema.types[b.NamedType]
+	return x != y && (x == nil || y == nil || x.IsLeafType() || y.IsLeafType())
+}
+
+func sameArguments(a, b ast.ArgumentList) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for _, x := range a {
+		y := b.ForName(x.Name)
+		if y == nil || !sameValue(x.Value, y.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameValue reports whether two literals are the same, whatever the order of the fields of objects.
+func sameValue(a, b *ast.Value) bool {
+	if a.Kind != b.Kind || a.Raw != b.Raw || len(a.Children) != len(b.Children) {
+		return false
+	}
+	for i, c := range a.Children {
+		other := b.Children[i].Value
+		if a.Kind == ast.ObjectValue {
+			other = b.Children.ForName(c.Name)
+		}
+		if other == nil || !sameValue(c.Value, other) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,124 @@
+package language
+
+import (
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/jsontree"
+)
+
+// printValue prints a literal as messages show it.
+func printValue(v *ast.Value) string {
+	var b strings.Builder
+	writeValue(&b, v)
+	return b.String()
+}
+
+func writeValue(b *strings.Builder, v *ast.Value) {
+	switch v.Kind {
+	case ast.Variable:
+		b.WriteByte('$')
+		b.WriteString(v.Raw)
+	case ast.StringValue:
+		b.Write(jsontree.AppendString(nil, v.Raw))
+	case ast.BlockValue:
+		writeBlock(b, v.Raw)
+	case ast.ListValue, ast.ObjectValue:
+		open, end := "[", "]"
+		if v.Kind == ast.ObjectValue {
+			open, end = "{", "}"
+		}
+		b.WriteString(open)
+		for i, c := range v.Children {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			if v.Kind == ast.ObjectValue {
+				b.WriteString(c.Name)
+				b.WriteString(": ")
+			}
+			writeValue(b, c.Value)
+		}
+		b.WriteString(end)
+	default:
+		b.WriteString(v.Raw)
+	}
+}
+
+func writeBlock(b *strings.Builder, s string) {
+	b.WriteString(`"""`)
+	lines := strings.ContainsRune(s, '\n')
+	if lines {
+		b.WriteByte('\n')
+	}
+	b.WriteString(strings.ReplaceAll(s, `"""`, `\"""`))
+	if lines || strings.HasSuffix(s, `"`) || strings.HasSuffix(s, `\`) {
+		b.WriteByte('\n')
+	}
+	b.WriteString(`"""`)
+}
+
+// How much of a value inspect shows.
+const (
+	maxInspectedItems = 10
+	maxInspectedDepth = 2
+)
+
+// inspect prints the value of a variable as messages show it.
+func inspect(v any) string {
+	var b strings.Builder
+	writeInspected(&b, v, 0)
+	return b.String()
+}
+
+func writeInspected(b *strings.Builder, v any, depth int) {
+	switch v := v.(type) {
+	case []any:
+		switch {
+		case len(v) == 0:
+			b.WriteString("[]")
+			return
+		case depth >= maxInspectedDepth:
+			b.WriteString("[Array]")
+			return
+		}
+		b.WriteByte('[')
+		for i, item := range v[:min(len(v), maxInspectedItems)] {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			writeInspected(b, item, depth+1)
+		}
+		switch more := len(v) - maxInspectedItems; {
+		case more == 1:
+			b.WriteString(", ... 1 more item")
+		case more > 1:
+			b.WriteString(", ... ")
+			b.WriteString(jsontree.FormatNumber(float64(more)))
+			b.WriteString(" more items")
+		}
+		b.WriteByte(']')
+	case *jsontree.Object:
+		switch {
+		case len(v.Keys) == 0:
+			b.WriteString("{}")
+			return
+		case depth >= maxInspectedDepth:
+			b.WriteString("[Object]")
+			return
+		}
+		b.WriteString("{ ")
+		for i, k := range v.Keys {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(k)
+			b.WriteString(": ")
+			writeInspected(b, v.Values[k], depth+1)
+		}
+		b.WriteString(" }")
+	default:
+		b.Write(jsontree.Append(nil, v))
+	}
+}

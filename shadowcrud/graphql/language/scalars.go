@@ -1,0 +1,372 @@
+package language
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"golang.org/x/text/language"
+
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/schema"
+)
+
+// Values as they leave this package are jsontree values: Int and Float are Numbers, Long a Number with all its digits, ID,
+// dates and enumerations (by their names in GraphQL) strings, a time always has three decimals, a date-time is in UTC with
+// three decimals.
+
+// A scalarError says why a value is none of a scalar or enumeration.
+type scalarError struct {
+	message string // "": there is nothing more to say
+	whole   bool   // the message says what was expected, too
+}
+
+func whole(message string) *scalarError  { return &scalarError{message, true} }
+func reason(message string) *scalarError { return &scalarError{message, false} }
+
+// ofLiteral is the message about a literal in a place of type t.
+func (e *scalarError) ofLiteral(t *ast.Type, v *ast.Value) string {
+	switch {
+	case e.whole:
+		return e.message
+	case e.message == "":
+		return `Expected value of type "` + t.String() + `", found ` + printValue(v) + "."
+	}
+	return `Expected value of type "` + t.String() + `", found ` + printValue(v) + "; " + e.message
+}
+
+// ofVariable is the message about the value of a variable.
+func (e *scalarError) ofVariable(t *Type) string {
+	switch {
+	case e.whole:
+		return e.message
+	case e.message == "":
+		return `Expected type "` + t.Name + `".`
+	}
+	return `Expected type "` + t.Name + `". ` + e.message
+}
+
+// literal reads the literal of a scalar or enumeration. Only literals of JSON may hold variables; they are left out where vars
+// is nil.
+func (s *Schema) literal(t *Type, v *ast.Value, vars Variables) (any, *scalarError) {
+	if t.Kind == ast.Enum {
+		return t.enumLiteral(v)
+	}
+	text := v.Kind == ast.StringValue || v.Kind == ast.BlockValue
+	switch s.scalarKind(t.Name) {
+	case schema.StringScalar:
+		if !text {
+			return nil, whole("String cannot represent a non string value: " + printValue(v))
+		}
+		return v.Raw, nil
+	case schema.IDScalar:
+		if !text && v.Kind != ast.IntValue {
+			return nil, whole("ID cannot represent a non-string and non-integer value: " + printValue(v))
+		}
+		return v.Raw, nil
+	case schema.IntScalar:
+		if v.Kind != ast.IntValue {
+			return nil, whole("Int cannot represent non-integer value: " + printValue(v))
+		}
+		if _, err := strconv.ParseInt(v.Raw, 10, 32); err != nil {
+			return nil, whole("Int cannot represent non 32-bit signed integer value: " + v.Raw)
+		}
+		return jsontree.Number(v.Raw), nil
+	case schema.FloatScalar:
+		if v.Kind != ast.IntValue && v.Kind != ast.FloatValue {
+			return nil, whole("Float cannot represent non numeric value: " + printValue(v))
+		}
+		if math.IsInf(jsontree.Number(v.Raw).Float(), 0) {
+			return nil, whole("Float cannot represent non numeric value: " + printValue(v))
+		}
+		return jsontree.Number(v.Raw), nil
+	case schema.BooleanScalar:
+		if v.Kind != ast.BooleanValue {
+			return nil, whole("Boolean cannot represent a non boolean value: " + printValue(v))
+		}
+		return v.Raw == "true", nil
+	case schema.LongScalar:
+		if v.Kind == ast.ObjectValue || v.Kind == ast.ListValue {
+			return nil, reason("Cannot convert undefined to a BigInt")
+		}
+		return readLong(v.Raw)
+	case schema.DateScalar:
+		if !text {
+			return nil, whole("Date cannot represent non string type " + raw(v))
+		}
+		return readDate(v.Raw)
+	case schema.TimeScalar:
+		if !text {
+			return nil, reason("Time cannot represent non string type")
+		}
+		return readTime(v.Raw)
+	case schema.DateTimeScalar:
+		if !text {
+			return nil, whole("DateTime cannot represent non string or Date type " + raw(v))
+		}
+		return readDateTime(v.Raw)
+	case schema.LocaleScalar:
+		if !text {
+			return nil, reason("Locale cannot represent non string type")
+		}
+		return readLocale(v.Raw)
+	case schema.ZoneScalar:
+		return s.zoneItem(t.Name, untyped(v, vars))
+	}
+	return untyped(v, vars), nil
+}
+
+// raw is a literal as messages name it that take its value as it was written.
+func raw(v *ast.Value) string {
+	if v.Kind == ast.ObjectValue || v.Kind == ast.ListValue {
+		return "undefined"
+	}
+	return v.Raw
+}
+
+func (s *Schema) scalarKind(name string) schema.ScalarKind {
+	if sc := s.meanings.Scalar(name); sc != nil {
+		return sc.Kind
+	}
+	switch name { // those that the definitions do not use
+	case "String":
+		return schema.StringScalar
+	case "Int":
+		return schema.IntScalar
+	case "Float":
+		return schema.FloatScalar
+	case "Boolean":
+		return schema.BooleanScalar
+	case "ID":
+		return schema.IDScalar
+	}
+	return schema.CustomScalar
+}
+
+func (t *Type) enumLiteral(v *ast.Value) (any, *scalarError) {
+	if v.Kind != ast.EnumValue {
+		text := printValue(v)
+		return nil, whole(`Enum "` + t.Name + `" cannot represent non-enum value: ` + text + "." + t.meant(text))
+	}
+	return t.enumName(v.Raw)
+}
+
+func (t *Type) enumName(name string) (any, *scalarError) {
+	if t.values[name] == nil {
+		return nil, whole(`Value "` + name + `" does not exist in "` + t.Name + `" enum.` + t.meant(name))
+	}
+	return name, nil
+}
+
+// meant suggests values of an enumeration.
+func (t *Type) meant(text string) string {
+	names := make([]string, len(t.EnumValues))
+	for i, v := range t.EnumValues {
+		names[i] = v.Name
+	}
+	return didYouMean("the enum value", suggestions(text, names))
+}
+
+// coerce reads the value of a scalar or enumeration from a variable. strict refuses locales that are not known, too.
+func (s *Schema) coerce(t *Type, v any, strict bool) (any, *scalarError) {
+	if t.Kind == ast.Enum {
+		name, ok := v.(string)
+		if !ok {
+			text := inspect(v)
+			return nil, whole(`Enum "` + t.Name + `" cannot represent non-string value: ` + text + "." + t.meant(text))
+		}
+		return t.enumName(name)
+	}
+	text, isText := v.(string)
+	number, isNumber := v.(jsontree.Number)
+	switch s.scalarKind(t.Name) {
+	case schema.StringScalar:
+		if !isText {
+			return nil, whole("String cannot represent a non string value: " + inspect(v))
+		}
+	case schema.IDScalar:
+		if isNumber && isWhole(number.Float()) {
+			return string(jsontree.Append(nil, number)), nil
+		}
+		if !isText {
+			return nil, whole("ID cannot represent value: " + inspect(v))
+		}
+	case schema.IntScalar:
+		f := number.Float()
+		if !isNumber || !isWhole(f) {
+			return nil, whole("Int cannot represent non-integer value: " + inspect(v))
+		}
+		if f > math.MaxInt32 || f < math.MinInt32 {
+			return nil, whole("Int cannot represent non 32-bit signed integer value: " + inspect(v))
+		}
+		return jsontree.Number(strconv.FormatInt(int64(f), 10)), nil
+	case schema.FloatScalar:
+		if !isNumber || math.IsInf(number.Float(), 0) {
+			return nil, whole("Float cannot represent non numeric value: " + inspect(v))
+		}
+	case schema.BooleanScalar:
+		if _, ok := v.(bool); !ok {
+			return nil, whole("Boolean cannot represent a non boolean value: " + inspect(v))
+		}
+	case schema.LongScalar:
+		switch {
+		case isText:
+			return readLong(text)
+		case isNumber:
+			return readLong(string(jsontree.Append(nil, number)))
+		}
+		return nil, reason("Cannot convert " + inspect(v) + " to a BigInt")
+	case schema.DateScalar:
+		if !isText {
+			return nil, whole("Date cannot represent non string type " + inspect(v))
+		}
+		return readDate(text)
+	case schema.TimeScalar:
+		if !isText {
+			return nil, reason("Expected a string, got a " + typeOf(v))
+		}
+		return readTime(text)
+	case schema.DateTimeScalar:
+		if !isText {
+			return nil, whole("DateTime cannot represent non string or Date type " + inspect(v))
+		}
+		return readDateTime(text)
+	case schema.LocaleScalar:
+		if !isText {
+			return nil, reason("Locale cannot represent non string type")
+		}
+		if strict {
+			return readLocale(text)
+		}
+	case schema.ZoneScalar:
+		return s.zoneItem(t.Name, v)
+	}
+	return v, nil
+}
+
+func isWhole(f float64) bool { return f == math.Trunc(f) && !math.IsInf(f, 0) }
+
+// typeOf names the type of a value as JavaScript does.
+func typeOf(v any) string {
+	switch v.(type) {
+	case bool:
+		return "boolean"
+	case jsontree.Number:
+		return "number"
+	}
+	return "object"
+}
+
+// maxLongDigits bounds integers that no attribute could hold anyway.
+const maxLongDigits = 400
+
+func readLong(s string) (any, *scalarError) {
+	t := strings.TrimFunc(s, jsontree.IsBlank)
+	digits := strings.TrimPrefix(strings.TrimPrefix(t, "-"), "+")
+	if digits == "" || len(t)-len(digits) > 1 || len(digits) > maxLongDigits || strings.Trim(digits, "0123456789") != "" {
+		return nil, reason("Cannot convert " + s + " to a BigInt")
+	}
+	digits = strings.TrimLeft(digits, "0")
+	if digits == "" {
+		return jsontree.Number("0"), nil
+	}
+	if t[0] == '-' {
+		digits = "-" + digits
+	}
+	return jsontree.Number(digits), nil
+}
+
+func readDate(s string) (any, *scalarError) {
+	if _, err := time.Parse("2006-01-02", s); err != nil || len(s) != len("2006-01-02") {
+		return nil, whole("Date cannot represent an invalid date-string " + s + ".")
+	}
+	return s, nil
+}
+
+func readTime(s string) (any, *scalarError) {
+	const form = "15:04:05"
+	clock, decimals, pointed := strings.Cut(s, ".")
+	_, err := time.Parse(form, clock)
+	if err != nil || len(clock) != len(form) || pointed && decimals == "" || len(decimals) > 3 || strings.Trim(decimals, "0123456789") != "" {
+		return nil, reason("Invalid time format, expected HH:mm:ss.SSS")
+	}
+	return clock + "." + decimals + "000"[len(decimals):], nil
+}
+
+func readDateTime(s string) (any, *scalarError) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil || len(s) < len("2006-01-02T15:04:05Z") || strings.Contains(s, ",") {
+		return nil, whole("DateTime cannot represent an invalid date-time-string " + s + ".")
+	}
+	t = t.UTC()
+	if y := t.Year(); y < 0 || y > 9999 {
+		return nil, whole("DateTime cannot represent an invalid date-time-string " + s + ".")
+	}
+	return t.Format("2006-01-02T15:04:05.000Z"), nil
+}
+
+func readLocale(s string) (any, *scalarError) {
+	if s != "*" && !isLocale(s) {
+		return nil, reason("Unknown locale supplied")
+	}
+	return s, nil
+}
+
+// isLocale reports whether a code is that of a known language, as far as they are said in a known script and region.
+func isLocale(code string) bool {
+	tag, err := language.Raw.Parse(code)
+	return err == nil && tag.String() == code && len(tag.Variants()) == 0 && len(tag.Extensions()) == 0
+}
+
+// zoneItem reads an item of a dynamic zone, which says by __typename what it is.
+func (s *Schema) zoneItem(scalar string, v any) (any, *scalarError) {
+	zone := s.meanings.Scalar(scalar).Zone
+	if o, ok := v.(*jsontree.Object); ok {
+		if name, ok := o.Values["__typename"].(string); ok {
+			if member := zone.ByName(name); member != nil && member.Component != nil {
+				return o, nil
+			}
+		}
+	}
+	var names []string
+	for _, m := range zone.Members {
+		if m.Component != nil {
+			names = append(names, m.Name)
+		}
+	}
+	return nil, reason("Component not found. expected one of: " + strings.Join(names, ", "))
+}
+
+// untyped reads a literal as JSON. A variable without a value is left out of an object and null elsewhere.
+func untyped(v *ast.Value, vars Variables) any {
+	switch v.Kind {
+	case ast.Variable:
+		return vars[v.Raw]
+	case ast.IntValue, ast.FloatValue:
+		return jsontree.Number(v.Raw)
+	case ast.BooleanValue:
+		return v.Raw == "true"
+	case ast.NullValue:
+		return nil
+	case ast.ListValue:
+		list := make([]any, len(v.Children))
+		for i, c := range v.Children {
+			list[i] = untyped(c.Value, vars)
+		}
+		return list
+	case ast.ObjectValue:
+		o := jsontree.NewObject()
+		for _, c := range v.Children {
+			if c.Value.Kind == ast.Variable {
+				if _, ok := vars[c.Value.Raw]; !ok {
+					continue
+				}
+			}
+			o.Set(c.Name, untyped(c.Value, vars))
+		}
+		return o
+	}
+	return v.Raw
+}

@@ -1,0 +1,151 @@
+package language
+
+import (
+	"sort"
+	"unicode/utf8"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/lexer"
+)
+
+// A source is the text of a document and its tokens.
+type source struct {
+	text   string
+	ascii  bool
+	tokens []token // without comments, with <EOF>, or with the one that is none at the end
+	fault  *Error  // why the last token is none
+}
+
+// A token is a token of a document; positions are counted in code points, as gqlparser does.
+type token struct {
+	kind       lexer.Type
+	value      string
+	start, end int
+	line       int // with column as gqlparser counts them, to find the token that it complains about
+	column     int
+}
+
+// scan splits a text into tokens.
+func scan(text string, l Limits) (*source, *Error) {
+	s := &source{text: text, ascii: isASCII(text), tokens: make([]token, 0, len(text)/5+8)}
+	lex := lexer.New(&ast.Source{Input: text})
+	nesting := 0
+	for {
+		t, err := lex.ReadToken()
+		if t.Kind == lexer.Comment {
+			continue
+		}
+		tok := token{kind: t.Kind, value: t.Value, start: t.Pos.Start, end: t.Pos.End, line: t.Pos.Line, column: t.Pos.Column}
+		s.tokens = append(s.tokens, tok)
+		switch t.Kind {
+		case lexer.BraceL, lexer.BracketL, lexer.ParenL:
+			nesting++
+		case lexer.BraceR, lexer.BracketR, lexer.ParenR:
+			nesting--
+		}
+		switch {
+		case len(s.tokens)-1 > l.Tokens:
+			return nil, s.tooMany("tokens", l.Tokens, tok.start)
+		case nesting > l.Nesting:
+			return nil, s.tooMany("levels of brackets", l.Nesting, tok.start)
+		case err != nil:
+			s.fault = s.lexicalError(tok, err.Error())
+			return s, nil
+		case t.Kind == lexer.EOF:
+			return s, nil
+		}
+		if n := len(s.tokens); n > 1 && s.tokens[n-2].isNumber() && s.tokens[n-2].end == tok.start && (tok.kind == lexer.Name || tok.isNumber()) {
+			s.fault = s.syntaxError("Invalid number, expected digit but got: "+printCodePoint(s.after(tok.start))+".", tok.start)
+			return s, nil
+		}
+	}
+}
+
+func (t token) isNumber() bool { return t.kind == lexer.Int || t.kind == lexer.Float }
+
+// index finds the token that begins at a position, or the last one before it.
+func (s *source) index(start int) int {
+	i := sort.Search(len(s.tokens), func(i int) bool { return s.tokens[i].start > start })
+	return max(i-1, 0)
+}
+
+// before is the position of the token before the one at start.
+func (s *source) before(start int) int { return s.tokens[max(s.index(start)-1, 0)].start }
+
+// next is the position of the n-th token after the one at start.
+func (s *source) next(start, n int) int {
+	return s.tokens[min(s.index(start)+n, len(s.tokens)-1)].start
+}
+
+// after is the text from a position on.
+func (s *source) after(start int) string {
+	if s.ascii {
+		return s.text[min(start, len(s.text)):]
+	}
+	rest := s.text
+	for ; start > 0 && rest != ""; start-- {
+		_, n := utf8.DecodeRuneInString(rest)
+		rest = rest[n:]
+	}
+	return rest
+}
+
+// at turns a position into line and column.
+func (s *source) at(start int) Location {
+	l := Location{Line: 1, Column: 1}
+	cr := false
+	for _, r := range s.text {
+		if start--; start < 0 {
+			break
+		}
+		switch {
+		case r == '\n' && cr:
+			cr = false
+			continue
+		case r == '\n', r == '\r':
+			l.Line, l.Column = l.Line+1, 1
+		case r > 0xFFFF:
+			l.Column += 2
+		default:
+			l.Column++
+		}
+		cr = r == '\r'
+	}
+	return l
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// Positions that gqlparser does not keep.
+
+// spread is where an inline fragment or a fragment spread begins: at its dots.
+func (s *source) spread(p *ast.Position) int { return s.before(p.Start) }
+
+// directive is where a directive begins: at its @.
+func (s *source) directive(d *ast.Directive) int { return s.before(d.Position.Start) }
+
+// selection is where a selection begins.
+func (s *source) selection(sel ast.Selection) int {
+	if f, ok := sel.(*ast.Field); ok {
+		return f.Position.Start
+	}
+	return s.spread(sel.GetPosition())
+}
+
+// brace is where a selection set begins.
+func (s *source) brace(set ast.SelectionSet) int { return s.before(s.selection(set[0])) }
+
+// typ is where a type reference begins.
+func (s *source) typ(t *ast.Type) int {
+	if t.Elem != nil {
+		return s.before(s.typ(t.Elem))
+	}
+	return t.Position.Start
+}

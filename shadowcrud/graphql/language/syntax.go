@@ -1,0 +1,279 @@
+package language
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/lexer"
+	"github.com/vektah/gqlparser/v2/parser"
+)
+
+// parse parses a document within the bounds that can be checked by its tokens.
+func parse(text string, l Limits) (*Document, *Error) {
+	src, err := scan(text, l)
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.ValidString(text) {
+		return nil, src.syntaxError("The document is not valid UTF-8.", 0)
+	}
+	d := &Document{source: src}
+	if src.fault == nil {
+		text, d.aliens = src.withoutAliens()
+	}
+	parsed, failed := parser.ParseQuery(&ast.Source{Input: text})
+	if failed != nil {
+		return nil, src.parseError(failed)
+	}
+	if src.fault != nil {
+		return nil, src.fault // two tokens that must not touch, which gqlparser lets pass
+	}
+	if len(parsed.Operations)+len(parsed.Fragments)+len(d.aliens) == 0 {
+		return nil, src.unexpected(src.tokens[len(src.tokens)-1])
+	}
+	d.Operations, d.fragments = parsed.Operations, parsed.Fragments
+	d.Fragments = make(map[string]*ast.FragmentDefinition, len(parsed.Fragments))
+	for _, f := range parsed.Fragments {
+		if f.VariableDefinition != nil {
+			tok := src.tokens[min(src.index(f.Position.Start)+2, len(src.tokens)-1)]
+			return nil, src.expected(`"on"`, tok)
+		}
+		if d.Fragments[f.Name] == nil {
+			d.Fragments[f.Name] = f
+		}
+	}
+	return d, nil
+}
+
+func (s *source) syntaxError(message string, start int) *Error {
+	return &Error{Message: "Syntax Error: " + message, Locations: []Location{s.at(start)}, Code: ParseFailed}
+}
+
+func (s *source) tooMany(what string, limit, start int) *Error {
+	return s.syntaxError(fmt.Sprintf("Document contains more than %d %s. Parsing aborted.", limit, what), start)
+}
+
+func (s *source) expected(what string, found token) *Error {
+	return s.syntaxError("Expected "+what+", found "+found.describe()+".", found.start)
+}
+
+func (s *source) unexpected(found token) *Error {
+	return s.syntaxError("Unexpected "+found.describe()+".", found.start)
+}
+
+// describe names a token as messages do.
+func (t token) describe() string {
+	switch t.kind {
+	case lexer.Name, lexer.Int, lexer.Float, lexer.String, lexer.BlockString:
+		return t.kind.String() + ` "` + t.value + `"`
+	}
+	return describeKind(t.kind.String())
+}
+
+// describeKind names a kind of tokens: punctuation stands in quotes.
+func describeKind(kind string) string {
+	switch kind {
+	case "Name", "Int", "Float", "String", "BlockString", "<EOF>":
+		return kind
+	}
+	if strings.HasPrefix(kind, `"`) {
+		return kind // a keyword
+	}
+	return `"` + kind + `"`
+}
+
+// parseError tells anew what gqlparser found wrong.
+func (s *source) parseError(failed error) *Error {
+	var e *gqlerror.Error
+	if !errors.As(failed, &e) || len(e.Locations) == 0 {
+		return s.syntaxError("The document cannot be read.", 0)
+	}
+	found, ok := s.tokenAt(e.Locations[0])
+	if !ok && s.fault != nil {
+		return s.fault
+	}
+	if found.kind == lexer.Invalid && s.fault != nil {
+		return s.fault
+	}
+	message := e.Message
+	switch {
+	case strings.HasPrefix(message, "Expected "):
+		what, _, _ := strings.Cut(strings.TrimPrefix(message, "Expected "), ", found")
+		return s.expected(describeKind(what), found)
+	case strings.HasPrefix(message, "Unexpected "):
+		return s.unexpected(found)
+	case strings.HasPrefix(message, "expected at least one"):
+		return s.expected(s.firstOf(found), found)
+	}
+	return s.syntaxError(message, found.start)
+}
+
+// tokenAt finds the token that gqlparser names by line and column.
+func (s *source) tokenAt(l gqlerror.Location) (token, bool) {
+	for _, t := range s.tokens {
+		if t.line == l.Line && t.column == l.Column {
+			return t, true
+		}
+	}
+	return s.tokens[len(s.tokens)-1], false
+}
+
+// firstOf says what must stand first within the brackets that are empty: a variable in the definitions of an operation's
+// variables, otherwise a name.
+func (s *source) firstOf(closing token) string {
+	i := s.index(closing.start) - 1
+	if i < 1 || s.tokens[i].kind != lexer.ParenL {
+		return "Name"
+	}
+	depth := 0
+	for _, t := range s.tokens[:i] {
+		switch t.kind {
+		case lexer.BraceL:
+			depth++
+		case lexer.BraceR:
+			depth--
+		}
+	}
+	if depth > 0 || s.tokens[i-1].kind != lexer.Name {
+		return "Name"
+	}
+	for _, t := range s.tokens[max(0, i-2):i] {
+		switch t.value {
+		case "query", "mutation", "subscription":
+			return `"$"`
+		}
+	}
+	return "Name"
+}
+
+// lexicalError tells anew why gqlparser's lexer found no token; t is what it found instead.
+func (s *source) lexicalError(t token, message string) *Error {
+	at := t.end
+	rest := s.after(t.end)
+	has := func(part string) bool { return strings.Contains(message, part) }
+	switch {
+	case has("Unterminated string"):
+		return s.syntaxError("Unterminated string.", at)
+	case has("within String"):
+		return s.syntaxError("Invalid character within String: "+printCodePoint(rest)+".", at)
+	case has("escape sequence"):
+		return s.escapeError(t)
+	case has("unexpected digit after 0"):
+		return s.syntaxError("Invalid number, unexpected digit after 0: "+printCodePoint(rest)+".", at)
+	case has("expected digit but got"):
+		return s.syntaxError("Invalid number, expected digit but got: "+printCodePoint(rest)+".", at)
+	case strings.HasPrefix(rest, "'"):
+		return s.syntaxError(`Unexpected single quote character ('), did you mean to use a double quote (")?`, at)
+	case has("Cannot contain the invalid character"):
+		return s.syntaxError("Invalid character: "+printCodePoint(rest)+".", at)
+	}
+	return s.syntaxError("Unexpected character: "+printCodePoint(rest)+".", at)
+}
+
+// escapeError tells of an escape in a string that is none. The lexer stands behind its backslash.
+func (s *source) escapeError(t token) *Error {
+	start := max(t.end-1, 0)
+	sequence := s.after(start)
+	kind, n := "character", 2
+	if strings.HasPrefix(sequence, `\u`) {
+		kind = "Unicode"
+		for n < len(sequence) && n < 12 && sequence[n] != '"' && sequence[n] != '\n' && sequence[n] != '\r' {
+			if n++; sequence[2] != '{' && n == 6 || sequence[n-1] == '}' {
+				break
+			}
+		}
+	} else if _, size := utf8.DecodeRuneInString(sequence[min(1, len(sequence)):]); size > 0 {
+		n = 1 + size
+	}
+	return s.syntaxError(`Invalid `+kind+` escape sequence: "`+sequence[:min(n, len(sequence))]+`".`, start)
+}
+
+// printCodePoint names the first character of a text.
+func printCodePoint(rest string) string {
+	if rest == "" {
+		return "<EOF>"
+	}
+	r, _ := utf8.DecodeRuneInString(rest)
+	switch {
+	case r == '"':
+		return `'"'`
+	case r >= ' ' && r <= '~':
+		return `"` + string(r) + `"`
+	}
+	return fmt.Sprintf("U+%04X", r)
+}
+
+// An alien is a definition of a schema, which has no place in a document that is to be executed.
+type alien struct {
+	start int
+	name  string // in quotes, or "schema"
+}
+
+// withoutAliens puts blanks in place of what gqlparser does not take in a document: definitions of types. They have errors of
+// their own, beside those of the other definitions.
+func (s *source) withoutAliens() (string, []alien) {
+	var aliens []alien
+	text := s.text
+	if !s.ascii {
+		return text, nil // rare enough to be told as a syntax error
+	}
+	for i := 0; i < len(s.tokens); {
+		end := s.definitionEnd(i)
+		if a, ok := s.alienAt(i); ok {
+			from, to := s.tokens[i].start, s.tokens[end-1].end
+			if _, err := parser.ParseSchema(&ast.Source{Input: s.text[from:to]}); err == nil {
+				aliens = append(aliens, a)
+				text = text[:from] + strings.Repeat(" ", to-from) + text[to:]
+			}
+		}
+		i = end
+	}
+	return text, aliens
+}
+
+// definitionEnd is the token behind the definition that begins at token i: behind the brace that closes its body.
+func (s *source) definitionEnd(i int) int {
+	depth := 0
+	for ; i < len(s.tokens); i++ {
+		switch s.tokens[i].kind {
+		case lexer.BraceL:
+			depth++
+		case lexer.BraceR:
+			if depth--; depth <= 0 {
+				return i + 1
+			}
+		}
+	}
+	return i
+}
+
+func (s *source) alienAt(i int) (alien, bool) {
+	t := s.tokens[i]
+	if t.kind != lexer.Name {
+		return alien{}, false
+	}
+	named := i + 1
+	switch t.value {
+	case "schema":
+		return alien{t.start, "schema"}, true
+	case "extend":
+		named++
+		if named-1 < len(s.tokens) && s.tokens[named-1].value == "schema" {
+			return alien{t.start, "schema"}, true
+		}
+	case "directive":
+		named++ // behind the @
+	case "type", "interface", "union", "enum", "input", "scalar":
+	default:
+		return alien{}, false
+	}
+	if named >= len(s.tokens) {
+		return alien{}, false
+	}
+	return alien{t.start, strconv.Quote(s.tokens[named].value)}, true
+}

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"lectern/contenttypes"
+)
+
+// A Related has what several rows show under one attribute: the answer of RelatedAll. Its memory can be used again.
+type Related struct {
+	// Rows are the targets. A document that several rows lead to is among them once.
+	Rows []Record
+	// Items are positions in Rows: those that one row shows after those of the row before. Those of row i begin at Starts[i] and
+	// end at Starts[i+1].
+	Items  []int32
+	Starts []int32
+
+	edges []edge
+	order []int32 // positions in edges, by target
+	short []int32 // rows of which not all links were read
+	keys  [][][]byte
+}
+
+// An edge leads from a row to a target.
+type edge struct {
+	from   int32
+	row    int32 // in Rows; negative: the target has no version to show
+	target ref
+}
+
+// Of returns the positions in Rows of what row i shows.
+func (l *Related) Of(i int) []int32 { return l.Items[l.Starts[i]:l.Starts[i+1]] }
+
+func (l *Related) reset() {
+	clear(l.Rows)
+	l.Rows, l.Items, l.Starts = l.Rows[:0], l.Items[:0], append(l.Starts[:0], 0)
+	l.edges, l.order, l.short = l.edges[:0], l.order[:0], l.short[:0]
+}
+
+// RelatedAll is Related, or where q is given FindRelated, for many rows at once: each target is looked up once, in the order
+// in which they lie in the file, and filters are compiled once. a may be a component, too.
+func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Status, q *Query, into *Related) error {
+	into.reset()
+	most := -1
+	if q != nil && q.Filter == nil && len(q.Sort) == 0 && q.Limit >= 0 {
+		most = q.Offset + q.Limit
+	}
+	if a.IsRelation() && !a.System {
+		s.gatherLinks(of, a, status, most, into)
+		s.readTargets(status, into)
+	} else {
+		s.gatherRows(of, a, status, most, into)
+	}
+	s.arrange(of, a, status, q, into)
+	return s.failed
+}
+
+// gatherLinks reads the links of all rows, at most so many of each when most is not negative.
+func (s *Snapshot) gatherLinks(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
+	owning, sd := a, fromSide
+	if a.Mapped {
+		owning, sd = a.Inverse, toSide
+	}
+	plane := status
+	if !Planed(owning) {
+		plane = Published
+	}
+	w := linkWalk{cursor: s.take(links), snap: s}
+	defer s.give(links, w.cursor)
+	var buf [linkListLen]byte
+	for i, r := range of {
+		if !r.Exists() {
+			continue
+		}
+		list := s.appendLinkList(buf[:0], owning, sd, plane, r.ref())
+		k, v := w.seek(list)
+		for n := 0; k != nil && bytes.HasPrefix(k, list) && s.step(); n++ {
+			if n == most {
+				into.short = append(into.short, int32(i))
+				break
+			}
+			s.stats.links++
+			target, _ := parseLinkEnd(v)
+			into.edges = append(into.edges, edge{from: int32(i), target: target})
+			k, v = w.next()
+		}
+	}
+}
+
+// A linkWalk looks up lists of links. Lists that follow one another are reached without a search.
+type linkWalk struct {
+	snap   *Snapshot
+	cursor *bolt.Cursor
+	key    []byte // at which the cursor stands, nil behind the last
+	value  []byte
+	sought []byte // nothing lies from here to key
+}
+
+func (w *linkWalk) seek(list []byte) (k, v []byte) {
+	if w.sought == nil || bytes.Compare(list, w.sought) <= 0 || w.key != nil && bytes.Compare(list, w.key) > 0 {
+		w.snap.stats.seeks++
+		w.key, w.value = w.cursor.Seek(list)
+	}
+	w.sought = append(w.sought[:0], list...)
+	return w.key, w.value
+}
+
+func (w *linkWalk) next() (k, v []byte) {
+	w.key, w.value = w.cursor.Next()
+	return w.key, w.value
+}
+
+// readTargets reads the target of each edge, once, in the order of the file.
+func (s *Snapshot) readTargets(status Status, into *Related) {
+	for i := range into.edges {
+		into.order = append(into.order, int32(i))
+	}
+	edges := into.edges
+	slices.SortFunc(into.order, func(i, j int32) int {
+		x, y := edges[i].target, edges[j].target
+		return cmp.Or(cmp.Compare(x.schema, y.schema), cmp.Compare(x.locale, y.locale), cmp.Compare(x.doc, y.doc))
+	})
+	row := int32(-1)
+	for n, i := range into.order {
+		if n == 0 || edges[i].target != edges[into.order[n-1]].target {
+			row = -1
+			if r := s.shown(edges[i].target, status); r.Exists() {
+				row = int32(len(into.Rows))
+				into.Rows = append(into.Rows, r)
+			}
+		}
+		edges[i].row = row
+	}
+}
+
+// gatherRows gathers what lies in the rows themselves, or is found by other ways than links.
+func (s *Snapshot) gatherRows(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
+	for i, r := range of {
+		n := 0
+		add := func(target Record) bool {
+			if n == most {
+				return false
+			}
+			n++
+			into.edges = append(into.edges, edge{from: int32(i), row: int32(len(into.Rows))})
+			into.Rows = append(into.Rows, target)
+			return true
+		}
+		switch {
+		case !r.Exists():
+		case a.IsRelation():
+			s.Related(r, a, status, add)
+		default:
+			r.Each(a, add)
+		}
+	}
+}
+
+// arrange filters, orders and cuts what each row shows.
+func (s *Snapshot) arrange(of []Record, a *contenttypes.Attribute, status Status, q *Query, into *Related) {
+	var keep []bool
+	if q != nil && q.Filter != nil {
+		match := compile(q.Filter, status, false)
+		keep = make([]bool, len(into.Rows))
+		for i, r := range into.Rows {
+			keep[i] = match.holds(s, r)
+		}
+	}
+	if q != nil && len(q.Sort) > 0 {
+		into.keys = into.keys[:0]
+		for _, r := range into.Rows {
+			into.keys = append(into.keys, s.sortKeys(r, q.Sort, status))
+		}
+	}
+	edges := into.edges
+	for i := range of {
+		begin := len(into.Items)
+		for ; len(edges) > 0 && edges[0].from == int32(i); edges = edges[1:] {
+			if row := edges[0].row; row >= 0 && (keep == nil || keep[row]) {
+				into.Items = append(into.Items, row)
+			}
+		}
+		if q != nil {
+			if len(into.short) > 0 && into.short[0] == int32(i) {
+				into.short = into.short[1:]
+				if len(into.Items)-begin < q.Offset+q.Limit {
+					s.again(of[i], a, status, q, begin, into)
+				}
+			}
+			own := into.Items[begin:]
+			if len(q.Sort) > 0 {
+				slices.SortStableFunc(own, func(x, y int32) int { return compareKeys(into.keys[x], into.keys[y], q.Sort) })
+			}
+			part := cut(own, q.Offset, q.Limit)
+			into.Items = into.Items[:begin+copy(own, part)]
+		}
+		into.Starts = append(into.Starts, int32(len(into.Items)))
+	}
+}
+
+// again reads the links of one row of which the first were not enough, since some lead to documents that are not shown.
+func (s *Snapshot) again(r Record, a *contenttypes.Attribute, status Status, q *Query, begin int, into *Related) {
+	into.Items = into.Items[:begin]
+	s.Related(r, a, status, func(target Record) bool {
+		into.Items = append(into.Items, int32(len(into.Rows)))
+		into.Rows = append(into.Rows, target)
+		return len(into.Items)-begin < q.Offset+q.Limit
+	})
+}
