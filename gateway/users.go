@@ -146,12 +146,3 @@ func readQuery(r *http.Request) (*jsontree.Object, error) {
 	}
 	return query, nil
 }
-
-func sendBody(w http.ResponseWriter, status int, body []byte) error {
-	h := w.Header()
-	h["Content-Type"] = typeJSON
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	w.WriteHeader(status)
-	_, err := w.Write(body)
-	return err
-}

@@ -42,7 +42,7 @@ func (u *userRoutes) listUsers(w http.ResponseWriter, r *http.Request, who auth.
 	if err != nil {
 		return err
 	}
-	return sendBody(w, http.StatusOK, body)
+	return sendJSON(w, http.StatusOK, body)
 }
 
 func (u *userRoutes) list(r *http.Request, who auth.Principal) (*params.List, error) {
@@ -70,7 +70,7 @@ func (u *userRoutes) countUsers(w http.ResponseWriter, r *http.Request, who auth
 	if err != nil {
 		return err
 	}
-	return sendBody(w, http.StatusOK, strconv.AppendInt(nil, int64(total), 10))
+	return sendJSON(w, http.StatusOK, strconv.AppendInt(nil, int64(total), 10))
 }
 
 // oneUser answers GET /users/:id; there is no content where there is no such user.
@@ -117,7 +117,7 @@ func sendUser(w http.ResponseWriter, status int, body []byte) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return sendBody(w, status, body)
+	return sendJSON(w, status, body)
 }
 
 // createUser answers POST /users.
@@ -130,7 +130,7 @@ func (u *userRoutes) createUser(w http.ResponseWriter, r *http.Request, who auth
 	if err := u.users.Create(r.Context(), sent, u.shown(r, who, true, &body)); err != nil {
 		return err
 	}
-	return sendBody(w, http.StatusCreated, body)
+	return sendJSON(w, http.StatusCreated, body)
 }
 
 // updateUser answers PUT /users/:id.
@@ -144,7 +144,7 @@ func (u *userRoutes) updateUser(w http.ResponseWriter, r *http.Request, who auth
 	if err := u.users.Update(r.Context(), id, sent, u.shown(r, who, true, &body)); err != nil {
 		return err
 	}
-	return sendBody(w, http.StatusOK, body)
+	return sendJSON(w, http.StatusOK, body)
 }
 
 // deleteUser answers DELETE /users/:id with the user as he was.

@@ -71,7 +71,7 @@ func (u *userRoutes) session(w http.ResponseWriter, r *http.Request, who auth.Pr
 	} else {
 		body = append(body, user...)
 	}
-	return sendBody(w, http.StatusOK, append(body, '}'))
+	return sendJSON(w, http.StatusOK, append(body, '}'))
 }
 
 // forgotPassword answers POST /auth/forgot-password.
@@ -83,7 +83,7 @@ func (u *userRoutes) forgotPassword(w http.ResponseWriter, r *http.Request, _ au
 	if err := u.users.ForgotPassword(sent); err != nil {
 		return err
 	}
-	return sendBody(w, http.StatusOK, []byte(`{"ok":true}`))
+	return sendJSON(w, http.StatusOK, []byte(`{"ok":true}`))
 }
 
 // confirmEmail answers GET /auth/email-confirmation?confirmation=, the link of a mail.
@@ -115,7 +115,7 @@ func (u *userRoutes) sendConfirmation(w http.ResponseWriter, r *http.Request, _ 
 		return err
 	}
 	body := jsontree.AppendString([]byte(`{"email":`), email)
-	return sendBody(w, http.StatusOK, append(body, `,"sent":true}`...))
+	return sendJSON(w, http.StatusOK, append(body, `,"sent":true}`...))
 }
 
 // callback answers GET /auth/:provider/callback. Nobody logs in by it: passwords have no place in a path, and other services

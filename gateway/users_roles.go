@@ -48,7 +48,7 @@ func (u *userRoutes) listRoles(w http.ResponseWriter, r *http.Request, who auth.
 	if err != nil {
 		return err
 	}
-	return sendBody(w, http.StatusOK, body)
+	return sendJSON(w, http.StatusOK, body)
 }
 
 // oneRole answers GET /users-permissions/roles/:id, with all permissions there are, each of them enabled or not.
@@ -68,7 +68,7 @@ func (u *userRoutes) oneRole(w http.ResponseWriter, r *http.Request, who auth.Pr
 	if err != nil {
 		return err
 	}
-	return sendBody(w, http.StatusOK, append(body, '}'))
+	return sendJSON(w, http.StatusOK, append(body, '}'))
 }
 
 // createRole answers POST /users-permissions/roles.
@@ -99,12 +99,12 @@ func (u *userRoutes) deleteRole(w http.ResponseWriter, r *http.Request, _ auth.P
 // listPermissions answers GET /users-permissions/permissions.
 func (u *userRoutes) listPermissions(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
 	body := jsontree.Append([]byte(`{"permissions":`), u.users.Permissions())
-	return sendBody(w, http.StatusOK, append(body, '}'))
+	return sendJSON(w, http.StatusOK, append(body, '}'))
 }
 
 func done(w http.ResponseWriter, err error) error {
 	if err != nil {
 		return err
 	}
-	return sendBody(w, http.StatusOK, []byte(`{"ok":true}`))
+	return sendJSON(w, http.StatusOK, []byte(`{"ok":true}`))
 }
