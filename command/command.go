@@ -49,6 +49,7 @@ type line struct {
 	Init    initCommand    `cmd:"" help:"Write a small example project with content, ready to serve."`
 	Serve   serveCommand   `cmd:"" help:"Serve a project."`
 	Check   checkCommand   `cmd:"" help:"Check definitions and configuration and print every problem."`
+	Schema  schemaCommand  `cmd:"" help:"Print the GraphQL schema."`
 	Token   tokenCommand   `cmd:"" help:"Make, list and revoke API tokens."`
 	Export  exportCommand  `cmd:"" help:"Write all content as JSON Lines."`
 	Import  importCommand  `cmd:"" help:"Read content that export wrote."`

@@ -73,6 +73,7 @@ func Load(dir string) (*Definition, error) {
 	problems = append(problems, found...)
 	if len(found) == 0 {
 		d.Model, d.Actions = model, auth.ActionsOf(model)
+		problems = append(problems, d.checkGraphQL()...)
 	}
 	permissions, found := readConfig(project, permissionsName, lookup)
 	problems = append(problems, found...)

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"lectern/auth"
+	"lectern/contenttypes"
 )
 
 // Settings are what config/*.yaml say, with defaults where they say nothing.
@@ -60,6 +61,10 @@ type GraphQLSettings struct {
 	AmountLimit  int
 	DefaultLimit int
 	MaxLimit     int // negative: none
+	// DocumentActions adds the mutations that publish, unpublish and discard drafts.
+	DocumentActions bool
+
+	shadowCRUDOptions *contenttypes.Node // what the schema leaves out; read by Definition.GraphQLSchema
 }
 
 // DefaultSettings are the settings of a project without config/.

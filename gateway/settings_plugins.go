@@ -92,7 +92,10 @@ func (s *Settings) readPlugins(n *contenttypes.Node) contenttypes.Problems {
 	unfit := n.Decode(&f)
 	var problems contenttypes.Problems
 	c := f.GraphQL.Config
-	*g = GraphQLSettings{f.GraphQL.Enabled, c.Endpoint, c.ShadowCRUD, c.DepthLimit, c.AmountLimit, c.DefaultLimit, c.MaxLimit}
+	*g = GraphQLSettings{
+		Enabled: f.GraphQL.Enabled, Endpoint: c.Endpoint, ShadowCRUD: c.ShadowCRUD, DepthLimit: c.DepthLimit, AmountLimit: c.AmountLimit,
+		DefaultLimit: c.DefaultLimit, MaxLimit: c.MaxLimit, DocumentActions: c.DocumentActions, shadowCRUDOptions: c.ShadowCRUDOptions,
+	}
 	s.Upload.Enabled = f.Upload.Enabled
 	s.Users.Enabled = f.Users.Enabled
 

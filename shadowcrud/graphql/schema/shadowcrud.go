@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"lectern/contenttypes"
 )
@@ -198,6 +199,14 @@ func (s *ShadowCRUD) check(m *contenttypes.Model) (errs []error) {
 		}
 	}
 	return errs
+}
+
+// oneOf lists words for a message.
+func oneOf(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
 // schemaOf finds a content-type or component that the schema may show, or nil.

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/graphql-go/graphql"
 
@@ -123,22 +122,10 @@ func (b *builder) zoneOf(s *shapes, a *contenttypes.Attribute) *Union {
 	name, owner := zoneName(s.name, a), a.Name+" of "+s.schema.UID
 	u := b.union(name, owner)
 	u.Attr = a
-	var members []string
-	for _, c := range a.Components {
-		members = append(members, componentName(c))
-	}
-	u.Input = newScalar(name+"Input", "An item of "+a.Name+": an object with __typename, which is "+oneOf(members)+", and the fields of that type.", ZoneScalar)
+	u.Input = newScalar(name+"Input", "", ZoneScalar)
 	u.Input.Zone = u
 	b.scalar(u.Input, owner)
 	return u
-}
-
-// oneOf lists words for a description.
-func oneOf(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
 // fillTypes gives the declared types their members.

@@ -91,7 +91,7 @@ func (b *builder) mutateUsers() {
 	b.administer(role, []administered{
 		{CreateRole, "create", "createRole", "UsersPermissionsCreateRolePayload", "Make a role."},
 		{UpdateRole, "update", "updateRole", "UsersPermissionsUpdateRolePayload", "Change a role."},
-		{DeleteRole, "delete", "deleteRole", "UsersPermissionsDeleteRolePayload", "Delete a role; its users get the default one."},
+		{DeleteRole, "delete", "deleteRole", "UsersPermissionsDeleteRolePayload", "Delete a role; its users get the public one."},
 	})
 	const response = "UsersPermissionsUserEntityResponse"
 	b.administer(user, []administered{

@@ -1,0 +1,28 @@
+package command
+
+import (
+	"errors"
+	"io"
+
+	"lectern/gateway"
+)
+
+type schemaCommand struct {
+	Dir string `arg:"" optional:"" default:"." help:"Project directory." type:"path"`
+}
+
+func (c *schemaCommand) Run(s *session) error {
+	d, err := gateway.Load(c.Dir)
+	if err != nil {
+		return err
+	}
+	if !d.Settings.GraphQL.Enabled {
+		return errors.New("graphql is switched off in config/plugins.yaml, so there is no schema")
+	}
+	schema, err := d.GraphQLSchema(nil)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(s.Stdout, schema.SDL)
+	return err
+}

@@ -1,0 +1,39 @@
+package gateway
+
+import (
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/shadowcrud/graphql/schema"
+)
+
+// GraphQLSchema makes the GraphQL schema of the project as graphql.config in config/plugins.yaml has it, with what a program
+// changes about it; nil changes nothing.
+func (d *Definition) GraphQLSchema(changes *schema.Extensions) (*schema.Schema, error) {
+	g := d.Settings.GraphQL
+	changes = changes.Clone()
+	if problems := changes.Shadow().Read(g.shadowCRUDOptions, d.Model); problems != nil {
+		return nil, problems
+	}
+	return schema.Build(d.Model, schema.Options{
+		WithoutShadowCRUD: !g.ShadowCRUD, DocumentActions: g.DocumentActions, Extensions: changes,
+	})
+}
+
+// checkGraphQL reports why the project has no GraphQL schema.
+func (d *Definition) checkGraphQL() (problems contenttypes.Problems) {
+	if !d.Settings.GraphQL.Enabled || d.Model == nil {
+		return nil
+	}
+	_, err := d.GraphQLSchema(nil)
+	if err == nil {
+		return nil
+	}
+	if places, ok := err.(contenttypes.Problems); ok {
+		return places
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		problems = append(problems, contenttypes.Problem{File: "content-types", Message: line})
+	}
+	return problems
+}
