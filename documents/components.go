@@ -93,12 +93,7 @@ func (wr *writing) forgetItems(values []store.Value) {
 
 // forget removes the links of a component and of those inside it.
 func (wr *writing) forget(item *store.Item) {
-	for _, a := range item.Component.Attributes {
-		if a.IsRelation() && !a.Mapped {
-			wr.links.clear(end{a, false, store.Published, itemRef(item)})
-			wr.links.clear(end{a, false, store.Draft, itemRef(item)})
-		}
-	}
+	wr.clearFrom(&item.Component.Schema, itemRef(item))
 	wr.forgetItems(item.Values)
 }
 

@@ -3,6 +3,7 @@ package documents
 import (
 	"slices"
 
+	"lectern/contenttypes"
 	"lectern/store"
 )
 
@@ -29,20 +30,32 @@ func (wr *writing) remove() error {
 		}
 	}
 	for _, locale := range locales {
-		ref := wr.ref(locale)
-		for _, plane := range []store.Status{store.Published, store.Draft} {
-			for _, a := range wr.t.Attributes {
-				if a.IsRelation() && !a.System && !a.Mapped {
-					wr.links.clear(end{a, false, plane, ref})
-				}
-			}
-			for _, a := range wr.s.owning[wr.t.UID] {
-				wr.links.clear(end{a, true, plane, ref})
-			}
-		}
+		wr.clearFrom(&wr.t.Schema, wr.ref(locale))
+		wr.clearTo(wr.ref(locale))
 	}
 	if len(locales) > 0 {
 		wr.batch.Log(wr.t, wr.id, store.Deleted)
 	}
 	return nil
+}
+
+// clearFrom removes the links that a document or component has under its own attributes, in both planes.
+func (wr *writing) clearFrom(s *contenttypes.Schema, ref store.Ref) {
+	for _, a := range s.Attributes {
+		if !a.IsRelation() || a.System || a.Mapped {
+			continue
+		}
+		for _, plane := range bothPlanes {
+			wr.links.clear(end{a, false, plane, ref})
+		}
+	}
+}
+
+// clearTo removes the links that point at a document, in both planes.
+func (wr *writing) clearTo(ref store.Ref) {
+	for _, a := range wr.s.owning[ref.Type] {
+		for _, plane := range bothPlanes {
+			wr.links.clear(end{a, true, plane, ref})
+		}
+	}
 }

@@ -112,16 +112,8 @@ func (e *exporter) appendRow(b []byte, t *contenttypes.ContentType, r store.Reco
 		}
 	}
 	b = append(b, `,"data":{`...)
-	b = e.appendValues(b, &t.Schema, r, e.planes(t, r.Status()))
+	b = e.appendValues(b, &t.Schema, r, planesOf(t, r.Status()))
 	return append(b, "}}"...)
-}
-
-// planes are those in which a version of a type has links.
-func (e *exporter) planes(t *contenttypes.ContentType, status store.Status) []store.Status {
-	if t.DraftAndPublish {
-		return []store.Status{status}
-	}
-	return []store.Status{store.Published, store.Draft}
 }
 
 // appendValues appends the attributes of a document or component that hold anything.
@@ -179,9 +171,7 @@ func (e *exporter) appendItems(b []byte, a *contenttypes.Attribute, r store.Reco
 // appendLinks appends what a relation points at, in order. Where a version has links in both planes that differ, each
 // entry says which one it is in.
 func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.Ref, planes []store.Status) []byte {
-	if !store.Planed(a) {
-		planes = []store.Status{store.Published}
-	}
+	planes = planesUnder(a, planes)
 	lists := make([][]store.Link, len(planes))
 	for i, plane := range planes {
 		e.s.LinksFrom(a, plane, from, func(l store.Link) bool {

@@ -477,18 +477,9 @@ func (im *importer) replace(tx *store.Tx, l *importLine, doc uint64, exists bool
 	wr.begin(doc, l.documentID)
 	for v := range wr.versions {
 		wr.drop(v)
-		for _, a := range l.typ.Attributes {
-			if a.IsRelation() && !a.System && !a.Mapped {
-				wr.links.clear(end{a, false, store.Published, wr.ref(v.locale)})
-				wr.links.clear(end{a, false, store.Draft, wr.ref(v.locale)})
-			}
-		}
-		if im.present[im.hash(l.typ.UID, l.documentID, v.locale)] {
-			continue
-		}
-		for _, a := range im.s.owning[l.typ.UID] {
-			wr.links.clear(end{a, true, store.Published, wr.ref(v.locale)})
-			wr.links.clear(end{a, true, store.Draft, wr.ref(v.locale)})
+		wr.clearFrom(&l.typ.Schema, wr.ref(v.locale))
+		if !im.present[im.hash(l.typ.UID, l.documentID, v.locale)] {
+			wr.clearTo(wr.ref(v.locale))
 		}
 	}
 	return wr.apply()

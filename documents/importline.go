@@ -112,10 +112,7 @@ func (im *importer) completeLine(l *importLine) error {
 		l.data = jsontree.NewObject()
 	}
 	if l.statuses == nil {
-		l.statuses = []store.Status{store.Published}
-		if l.typ.DraftAndPublish {
-			l.statuses = []store.Status{store.Draft, store.Published}
-		}
+		l.statuses = statusesOf(l.typ)
 	}
 	return nil
 }

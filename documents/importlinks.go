@@ -28,11 +28,7 @@ type edge struct {
 // edges calls yield with the links of a version, in order. r is the version as it was stored, the zero Record before that:
 // it tells the numbers of document and components.
 func (im *importer) edges(l *importLine, status store.Status, r store.Record, yield func(edge)) error {
-	planes := []store.Status{status}
-	if !l.typ.DraftAndPublish {
-		planes = []store.Status{store.Published, store.Draft}
-	}
-	w := edgeWalk{im, l, planes, yield}
+	w := edgeWalk{im, l, planesOf(l.typ, status), yield}
 	return w.schema(&l.typ.Schema, l.data, nil, r)
 }
 
@@ -94,16 +90,12 @@ func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, r s
 	if !ok {
 		list = []any{v}
 	}
-	planes := w.planes
-	if !store.Planed(a) {
-		planes = []store.Status{store.Published}
-	}
 	var from store.Ref
 	if r.Exists() {
 		from = r.Ref()
 	}
 	seen := map[linkName]bool{}
-	for _, plane := range planes {
+	for _, plane := range planesUnder(a, w.planes) {
 		n := 0
 		for _, v := range list {
 			e, only, err := w.entry(a, v, path)

@@ -118,10 +118,7 @@ func (wr *writing) copyShared(a *contenttypes.Attribute, from, to *store.Row) {
 		for _, item := range to.Values[a.Index].Items {
 			wr.forget(item)
 		}
-		planes := []store.Status{store.Published, store.Draft}
-		if wr.t.DraftAndPublish {
-			planes = []store.Status{from.Status}
-		}
+		planes := planesOf(wr.t, from.Status)
 		c := cloning{wr: wr, from: planes, to: planes, carry: func(r store.Ref) (store.Ref, bool) {
 			if r.Locale != "" {
 				r.Locale = to.Locale

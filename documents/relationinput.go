@@ -91,11 +91,16 @@ func (lr *linkReader) relation(a *contenttypes.Attribute, v any) *linkInput {
 	case *jsontree.Object:
 		lr.object(in, v)
 	default:
-		in.replace = true
-		in.connect, in.raw = lr.items(a, v, true)
-		in.raw = setOf(in.raw)
+		lr.set(in, v)
 	}
 	return in
+}
+
+// set reads what the list becomes.
+func (lr *linkReader) set(in *linkInput, v any) {
+	in.replace = true
+	items, shown := lr.items(in.attr, v, true)
+	in.connect, in.raw = items, setOf(shown)
 }
 
 func setOf(items any) any {
@@ -114,9 +119,7 @@ func (lr *linkReader) object(in *linkInput, o *jsontree.Object) {
 	disconnect, hasDisconnect := o.Get("disconnect")
 	options, hasOptions := o.Get("options")
 	if !hasSet && !hasConnect && !hasDisconnect && !hasOptions {
-		in.replace = true
-		in.connect, in.raw = lr.items(in.attr, o, true)
-		in.raw = setOf(in.raw)
+		lr.set(in, o)
 		return
 	}
 	if opt, ok := options.(*jsontree.Object); ok {
@@ -124,9 +127,7 @@ func (lr *linkReader) object(in *linkInput, o *jsontree.Object) {
 		in.lenient = given && strict == false
 	}
 	if set != nil && set != false && set != "" {
-		in.replace = true
-		in.connect, in.raw = lr.items(in.attr, set, true)
-		in.raw = setOf(in.raw)
+		lr.set(in, set)
 		return
 	}
 	raw := jsontree.NewObject()
@@ -342,10 +343,7 @@ func (wr *writing) existing(t *contenttypes.ContentType, documentID, locale stri
 	if ref.Doc, ok = wr.tx.Document(t, documentID); !ok {
 		return ref, 0, false
 	}
-	for _, st := range []store.Status{store.Draft, store.Published} {
-		if st == store.Draft && !t.DraftAndPublish {
-			continue
-		}
+	for _, st := range statusesOf(t) {
 		if r := wr.tx.Version(t, ref.Doc, st, locale); r.Exists() {
 			return ref, r.ID(), true
 		}

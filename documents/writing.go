@@ -63,10 +63,7 @@ func (wr *writing) named() (doc uint64, id string, err error) {
 
 // single looks up the document of a single type; doc is 0 when there is none.
 func (wr *writing) single() (doc uint64, id string, err error) {
-	for _, st := range []store.Status{store.Draft, store.Published} {
-		if st == store.Draft && !wr.t.DraftAndPublish {
-			continue
-		}
+	for _, st := range statusesOf(wr.t) {
 		page, err := wr.tx.Find(&store.Query{Type: wr.t, Status: st, Locales: store.LocaleSet{All: true}, Limit: 1})
 		if err != nil {
 			return 0, "", err
@@ -189,13 +186,7 @@ func (wr *writing) ref(locale string) store.Ref {
 
 // planes are the planes in which a version of this document has links under an attribute.
 func (wr *writing) planes(a *contenttypes.Attribute, st store.Status) []store.Status {
-	switch {
-	case !store.Planed(a):
-		return []store.Status{store.Published}
-	case wr.t.DraftAndPublish:
-		return []store.Status{st}
-	}
-	return []store.Status{store.Published, store.Draft}
+	return planesUnder(a, planesOf(wr.t, st))
 }
 
 // apply carries out the batch and shows what was written.
