@@ -12,7 +12,7 @@ import (
 func (d *Definition) GraphQLSchema(changes *schema.Extensions) (*schema.Schema, error) {
 	g := d.Settings.GraphQL
 	changes = changes.Clone()
-	if problems := changes.Shadow().Read(g.shadowCRUDOptions, d.Model); problems != nil {
+	if problems := changes.Shadow().Read(g.ShadowCRUDOptions, d.Model); problems != nil {
 		return nil, problems
 	}
 	return schema.Build(d.Model, schema.Options{

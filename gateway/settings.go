@@ -64,7 +64,7 @@ type GraphQLSettings struct {
 	// DocumentActions adds the mutations that publish, unpublish and discard drafts.
 	DocumentActions bool
 
-	shadowCRUDOptions *contenttypes.Node // what the schema leaves out; read by Definition.GraphQLSchema
+	ShadowCRUDOptions *contenttypes.Node // what the schema leaves out; read by Definition.GraphQLSchema
 }
 
 // DefaultSettings are the settings of a project without config/.

@@ -94,7 +94,7 @@ func (s *Settings) readPlugins(n *contenttypes.Node) contenttypes.Problems {
 	c := f.GraphQL.Config
 	*g = GraphQLSettings{
 		Enabled: f.GraphQL.Enabled, Endpoint: c.Endpoint, ShadowCRUD: c.ShadowCRUD, DepthLimit: c.DepthLimit, AmountLimit: c.AmountLimit,
-		DefaultLimit: c.DefaultLimit, MaxLimit: c.MaxLimit, DocumentActions: c.DocumentActions, shadowCRUDOptions: c.ShadowCRUDOptions,
+		DefaultLimit: c.DefaultLimit, MaxLimit: c.MaxLimit, DocumentActions: c.DocumentActions, ShadowCRUDOptions: c.ShadowCRUDOptions,
 	}
 	s.Upload.Enabled = f.Upload.Enabled
 	s.Users.Enabled = f.Users.Enabled
