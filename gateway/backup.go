@@ -44,6 +44,9 @@ type backupHead struct {
 // document in it names was there when the snapshot was taken, and is kept until it is copied.
 func (p *Project) Backup(ctx context.Context, w io.Writer) error {
 	if p.media != nil {
+		if err := p.media.Recover(ctx); err != nil {
+			return err
+		}
 		defer p.media.Hold()()
 	}
 	b := &backupWriter{ctx: ctx, tar: tar.NewWriter(w), sums: map[string]string{}, now: time.Now()}

@@ -76,6 +76,9 @@ func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader, parse func(
 		}
 	}
 	if len(form.files) == 1 && form.files[0].size == 0 { // as browsers send where no file was chosen
+		if err = form.Close(); err != nil {
+			return form, err
+		}
 		form.files = nil
 	}
 	form.parsed, err = parse(form.fields)

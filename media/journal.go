@@ -80,8 +80,10 @@ func (l *Library) note(n note) (name string, err error) {
 }
 
 // Recover finishes or clears away what was going on when the program ended without being able to. It may run while the
-// library is in use, and looks only at what lay there when it was opened.
+// library is in use, and looks only at what lay there when it was opened. Calls after the first have nothing to do.
 func (l *Library) Recover(ctx context.Context) error {
+	l.recovering.Lock()
+	defer l.recovering.Unlock()
 	var errs []error
 	keep := map[string]bool{}
 	for _, name := range l.left {

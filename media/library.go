@@ -70,7 +70,9 @@ type Library struct {
 	typ       *contenttypes.ContentType
 	gate      *gate
 	failed    func(error)
-	left      []string // what lay in the spool when the library was opened
+
+	recovering sync.Mutex
+	left       []string // what lay in the spool when the library was opened
 
 	mu   sync.Mutex
 	busy map[uint64]chan struct{} // files that are being changed, by id
