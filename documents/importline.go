@@ -186,7 +186,7 @@ func importScalar(a *contenttypes.Attribute, path []string, v any) ([]byte, erro
 		if s, _ := v.(string); !passwordHash.MatchString(s) {
 			return nil, fmt.Errorf("%s: must be the bcrypt hash of a password, as lectern export writes it", pathName(path))
 		}
-		return storedJSON(a, v), nil
+		return storedJSON(v), nil
 	}
 	v, faults := castScalar(a, path, v, true, draftStage)
 	if len(faults) > 0 {
@@ -199,7 +199,7 @@ func importScalar(a *contenttypes.Attribute, path []string, v any) ([]byte, erro
 			return nil, fmt.Errorf("%s: %s", pathName(path), told.Message)
 		}
 	}
-	return storedJSON(a, v), nil
+	return storedJSON(v), nil
 }
 
 // items reads the components of an attribute.

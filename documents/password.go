@@ -85,5 +85,5 @@ func (wr *writing) password(a *contenttypes.Attribute, v any) []byte {
 		}
 		hash = string(h)
 	}
-	return storedJSON(a, hash)
+	return storedJSON(hash)
 }

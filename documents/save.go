@@ -91,7 +91,7 @@ func (wr *writing) fill(in *input, values []store.Value, owner store.Ref, st sto
 		case a.Type == contenttypes.Password:
 			values[a.Index].JSON = wr.password(a, g.value)
 		case a.IsScalar():
-			values[a.Index].JSON = storedJSON(a, g.value)
+			values[a.Index].JSON = storedJSON(g.value)
 		default:
 			items, err := wr.items(a, g.items, values[a.Index].Items, st, created)
 			if err != nil {

@@ -349,7 +349,7 @@ func (c *caster) json(v any) any {
 }
 
 // storedJSON turns a cast value into the JSON text that the row keeps, nil for null.
-func storedJSON(_ *contenttypes.Attribute, v any) []byte {
+func storedJSON(v any) []byte {
 	if v == nil {
 		return nil
 	}

@@ -177,7 +177,7 @@ func TestCastScalarPublishing(t *testing.T) {
 		if faults != nil {
 			continue
 		}
-		stored := storedJSON(a, v)
+		stored := storedJSON(v)
 		if (stored == nil) != (v == nil) {
 			t.Errorf("%s of %s is stored as %q", c.in, c.attr, stored)
 		}

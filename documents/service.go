@@ -7,7 +7,8 @@
 // behind.
 //
 // Reading the source: service.go lists the verbs, writing.go what they share, save.go creates and updates, publish.go
-// publishes. input.go reads a body, relationinput.go the relations in it; links.go and order.go edit the lists of links.
+// publishes. input.go reads a body, relationinput.go the relations in it; scalar.go and its neighbours cast values; links.go and
+// order.go edit the lists of links. transaction.go makes several writes one.
 package documents
 
 import (

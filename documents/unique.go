@@ -27,7 +27,7 @@ func (br *bodyReader) free(a *contenttypes.Attribute, path []string, v any) []fa
 			return nil // told later, alone
 		}
 	}
-	raw := storedJSON(a, cast)
+	raw := storedJSON(cast)
 	if _, isDocument := a.OwnerType(); !isDocument {
 		br.unique[a] = append(br.unique[a], uniqueValue{slices.Clone(path), v, string(raw)})
 		return nil
