@@ -12,8 +12,8 @@ import (
 var counted = Scope{
 	REST: true,
 	Besides: map[string][]string{
-		"graphql-mutation-users-admin": {"its numeric id"}, // of a role made by GraphQL
 		"graphql-mutation-scalars":     {"REST shows the real value of the enum"},
+		"graphql-mutation-users-admin": {"its numeric id"}, // of a role that a mutation made
 		"graphql-query-closed": { // the GraphQL endpoint of its project lies below /api
 			"introspection by GET", "the landing page is there in production without settings",
 		},
@@ -55,14 +55,17 @@ func TestSuites(t *testing.T) {
 	}
 }
 
-// judge holds the results of all suites against what is promised of them. When only some suites were run (go test -run),
-// only their steps are looked at.
+// judge holds the results of all suites against what is promised of them: each counted step is answered as recorded, wording of
+// errors included, or it is listed. When only some suites were run (go test -run), only their steps are looked at.
 func judge(t *testing.T, results []Result, d *Differences) {
 	listed := map[string]bool{} // suite and step, to whether it was seen to differ
 	for _, x := range d.Suites {
 		listed[x.Suite+": "+x.Step] = false
 	}
-	var score Score
+	var score struct {
+		Score
+		Listed int
+	}
 	ran := map[string]bool{}
 	for i := range results {
 		r := &results[i]
@@ -76,20 +79,18 @@ func judge(t *testing.T, results []Result, d *Differences) {
 			continue
 		}
 		listed[r.Suite+": "+r.Key] = true
-		if !r.Core() {
-			score.Core++ // it differs in more than words, on purpose
-		}
+		score.Listed++
 	}
 	for key, differs := range listed {
 		if suite, _, _ := strings.Cut(key, ": "); ran[suite] && !differs {
 			t.Errorf("listed in differences.yaml, and answered as recorded: %s", key)
 		}
 	}
-	if score.Core != score.Total || score.Strict*100 < score.Total*strictPercent {
-		t.Errorf("want all core and %d %% strict", strictPercent)
+	if score.Strict*100 < score.Total*strictPercent {
+		t.Errorf("less than %d %% of the steps are answered as recorded", strictPercent)
 	}
-	if len(d.Suites)*listedPart > score.Total && len(ran) > 1 {
-		t.Errorf("%d steps are listed in differences.yaml: more than one in %d", len(d.Suites), listedPart)
+	if score.Listed*listedPart > score.Total && len(ran) > 1 {
+		t.Errorf("%d steps are listed in differences.yaml: more than one in %d", score.Listed, listedPart)
 	}
-	t.Logf("%d suites: %s", len(ran), score)
+	t.Logf("%d suites: %s, %d of them listed in differences.yaml", len(ran), score.Score, score.Listed)
 }
