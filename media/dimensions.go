@@ -36,6 +36,9 @@ var pictureFormats = map[string]string{
 // readPicture reads the head of an image: nil where the content is none that is looked into.
 func readPicture(f *os.File, k kind) (*picture, error) {
 	p := &picture{format: pictureFormats[k.content], orientation: 1}
+	if k.served == "image/svg+xml" { // also where the first bytes say no more than XML
+		p.format = "svg"
+	}
 	head := func() io.Reader { return io.NewSectionReader(f, 0, 1<<62) }
 	var c image.Config
 	var err error

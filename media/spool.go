@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"time"
 )
 
 // incoming is the directory, beside the stored files, that holds what is not theirs yet: files that are received or made, and
@@ -45,6 +46,9 @@ func (f *spooled) finish(failed error) (size int64, err error) {
 	err = failed
 	if err == nil {
 		size, err = f.Seek(0, io.SeekEnd)
+	}
+	if err == nil { // clocks of file systems are coarse, and the time is part of what tells two contents apart
+		err = f.root.Chtimes(f.name, time.Now(), time.Now())
 	}
 	if err == nil {
 		err = f.Sync()
