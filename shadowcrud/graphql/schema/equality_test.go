@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/graphql-go/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
 
@@ -18,37 +20,55 @@ import (
 
 const projects = "../../../testdata/conformance/projects"
 
-// TestRecorded compares what is built with what was recorded, for every project: types, fields, arguments, defaults,
-// nullability, members and values, and the order in which introspection lists all of them.
+// TestRecorded compares what is built with what was recorded: types, fields, arguments, defaults, nullability, members and
+// values, and the order in which introspection lists all of them.
 func TestRecorded(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(projects, "*", "schema.graphql"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("no recorded schemas", err)
 	}
 	for _, file := range files {
-		dir := filepath.Dir(file)
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			recorded, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			built := build(t, load(t, dir), schema.Options{})
-			want, got := members(t, string(recorded)), members(t, built.SDL)
-			for line := range want {
-				if _, ok := got[line]; !ok {
-					t.Errorf("missing: %s", line)
-				}
-			}
-			for line := range got {
-				if _, ok := want[line]; !ok {
-					t.Errorf("too much: %s", line)
-				}
-			}
-			if diff := cmp.Diff(order(t, string(recorded)), order(t, built.SDL)); diff != "" && !t.Failed() {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			built := build(t, load(t, filepath.Dir(file)), schema.Options{})
+			recorded := equal(t, file, built)
+			if diff := cmp.Diff(order(t, recorded), order(t, built.SDL)); diff != "" && !t.Failed() {
 				t.Errorf("the order differs (-recorded +built):\n%s", diff)
 			}
 		})
 	}
+	t.Run("odd", func(t *testing.T) { // has what the others lack
+		equal(t, "testdata/odd/schema.graphql", build(t, load(t, "testdata/odd"), schema.Options{}))
+	})
+	t.Run("left out", func(t *testing.T) {
+		m := load(t, filepath.Join(projects, "kitchen"))
+		node, problems := contenttypes.ReadFile(os.DirFS("testdata"), "leftout.yaml", nil)
+		var e schema.Extensions
+		if problems = append(problems, e.Shadow().Read(node, m)...); problems != nil {
+			t.Fatal(problems)
+		}
+		equal(t, "testdata/leftout.graphql", build(t, m, schema.Options{Extensions: &e}))
+	})
+}
+
+// equal compares a schema with a recorded one, in any order, and returns that.
+func equal(t *testing.T, file string, built *schema.Schema) string {
+	t.Helper()
+	recorded, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := members(t, string(recorded)), members(t, built.SDL)
+	for line := range want {
+		if !got[line] {
+			t.Errorf("missing: %s", line)
+		}
+	}
+	for line := range got {
+		if !want[line] {
+			t.Errorf("too much: %s", line)
+		}
+	}
+	return string(recorded)
 }
 
 func load(t testing.TB, dir string) *contenttypes.Model {
@@ -127,4 +147,143 @@ func defaultOf(v *ast.Value) string {
 		return ""
 	}
 	return " = " + v.String()
+}
+
+// TestIntrospected compares with what introspection was recorded to list: the order of all types, and where there are
+// descriptions.
+func TestIntrospected(t *testing.T) {
+	type described struct {
+		Name        string
+		Description *string
+	}
+	var suite struct {
+		Steps []struct {
+			Name   string
+			Expect struct {
+				Body struct {
+					Data struct {
+						Schema struct {
+							Types []struct {
+								described
+								Fields []struct {
+									described
+									Args []described
+								}
+								InputFields, EnumValues []described
+							}
+						} `json:"__schema"`
+					}
+				}
+			}
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(projects, "../suites/graphql-query-introspection.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &suite)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := build(t, load(t, filepath.Join(projects, "kitchen")), schema.Options{})
+	parsed := parse(t, built.SDL)
+	compare := func(what string, want described, got string) {
+		if (want.Description != nil) != (got != "") {
+			t.Errorf("%s has the description %q, recorded: %v", what, got, want.Description != nil)
+		}
+	}
+	for _, step := range suite.Steps {
+		if step.Name != "the usual full introspection query" {
+			continue
+		}
+		var names []string
+		for _, typ := range step.Expect.Body.Data.Schema.Types {
+			if strings.HasPrefix(typ.Name, "__") {
+				continue
+			}
+			names = append(names, typ.Name)
+			d := parsed.Types[typ.Name]
+			if d == nil {
+				t.Fatalf("no type %s", typ.Name)
+			}
+			compare(typ.Name, typ.described, d.Description)
+			for _, f := range typ.Fields {
+				field := d.Fields.ForName(f.Name)
+				compare(typ.Name+"."+f.Name, f.described, field.Description)
+				for _, a := range f.Args {
+					compare(typ.Name+"."+f.Name+"("+a.Name+")", a, field.Arguments.ForName(a.Name).Description)
+				}
+			}
+			for _, f := range typ.InputFields {
+				compare(typ.Name+"."+f.Name, f, d.Fields.ForName(f.Name).Description)
+			}
+			for _, v := range typ.EnumValues {
+				compare(typ.Name+"."+v.Name, v, d.EnumValues.ForName(v.Name).Description)
+			}
+		}
+		if diff := cmp.Diff(names, built.TypeNames); diff != "" || len(names) == 0 {
+			t.Errorf("the order of types differs (-recorded +built):\n%s", diff)
+		}
+	}
+}
+
+// TestTypeSystem compares the types of graphql-go with the text.
+func TestTypeSystem(t *testing.T) {
+	built := build(t, load(t, "testdata/odd"), schema.Options{DocumentActions: true})
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	for name, typ := range built.GraphQL.TypeMap() {
+		if strings.HasPrefix(name, "__") || slices.Contains([]string{"String", "Int", "Float", "Boolean", "ID"}, name) {
+			continue
+		}
+		switch typ := typ.(type) {
+		case *graphql.Object:
+			add("OBJECT %s", name)
+			for _, f := range typ.Fields() {
+				add("%s.%s: %s", name, f.Name, f.Type)
+				for _, a := range f.Args {
+					add("%s.%s(%s): %s%s", name, f.Name, a.Name(), a.Type, goDefault(a.DefaultValue))
+				}
+			}
+		case *graphql.InputObject:
+			add("INPUT_OBJECT %s", name)
+			for _, f := range typ.Fields() {
+				add("%s.%s: %s%s", name, f.Name(), f.Type, goDefault(f.DefaultValue))
+			}
+		case *graphql.Enum:
+			add("ENUM %s", name)
+			for _, v := range typ.Values() {
+				add("%s.%s", name, v.Name)
+			}
+		case *graphql.Union:
+			add("UNION %s", name)
+			for _, o := range typ.Types() {
+				add("%s | %s", name, o.Name())
+			}
+		case *graphql.Scalar:
+			add("SCALAR %s", name)
+		}
+	}
+	want := order(t, built.SDL)
+	slices.Sort(want)
+	slices.Sort(lines)
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("text and types differ (-text +types):\n%s", diff)
+	}
+}
+
+func goDefault(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case []any:
+		return " = []"
+	case map[string]any:
+		return " = {}"
+	case string:
+		if v == strings.ToUpper(v) {
+			return " = " + v // of an enum
+		}
+		return fmt.Sprintf(" = %q", v)
+	}
+	return fmt.Sprintf(" = %v", v)
 }
