@@ -160,3 +160,59 @@ func TestBeyondVersions(t *testing.T) {
 	b.wants("/api/restaurants/{r}?populate=menu", "data.menu.title", `"Menu"`)
 	b.wants("/api/restaurants/{d}?populate=menu&status=draft", "data.menu.title", `"Menu"`)
 }
+
+func TestBeyondUploads(t *testing.T) {
+	b := newBench(t)
+	b.create("r", "/api/restaurants", `{"name":"With files"}`)
+	id := text(dig(b.do("GET", "/api/restaurants/{r}", ""), "data.id"))
+	upload := func(fields ...Part) (status int, body any) {
+		t.Helper()
+		file := Part{Name: "files", File: "a.txt", Type: "text/plain", Base64: "aGVsbG8="} // hello
+		a, err := b.target.Send(&Step{Request: Request{Method: "POST", Path: "/api/upload", Multipart: append(fields, file)}}, Vars{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Status, a.Body
+	}
+	field := func(name, value string) Part {
+		quoted, _ := json.Marshal(value)
+		return Part{Name: name, Value: quoted}
+	}
+	for _, fields := range [][]Part{
+		{field("fileInfo", "{")},
+		{field("ref", "api::nothing.nothing"), field("refId", id), field("field", "cover")},
+		{field("ref", "api::restaurant.restaurant"), field("refId", id), field("field", "nothing")},
+		{field("ref", "api::restaurant.restaurant"), field("refId", id), field("field", "name")},
+	} {
+		if status, body := upload(fields...); status != http.StatusBadRequest {
+			t.Errorf("an upload with %s answers %d: %v", fields[0].Value, status, body)
+		}
+	}
+	if files := b.do("GET", "/api/upload/files", ""); brief(files) != "[]" {
+		t.Errorf("files were kept: %v", files)
+	}
+
+	status, body := upload()
+	if status != http.StatusCreated {
+		t.Fatalf("an upload answers %d: %v", status, body)
+	}
+	url := text(dig(body, "0.url"))
+	for _, c := range []struct {
+		header, value string
+		status        int
+		body          string
+	}{
+		{"Range", "bytes=1-100", http.StatusPartialContent, "ello"},
+		{"Range", "bytes=-2", http.StatusPartialContent, "lo"},
+		{"Range", "bytes=5-", http.StatusRequestedRangeNotSatisfiable, ""},
+		{"Range", "lines=1-2", http.StatusOK, "hello"},
+	} {
+		a, err := b.target.Send(&Step{As: "public", Request: Request{Path: url, Headers: map[string]string{c.header: c.value}}}, Vars{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Status != c.status || c.body != "" && a.Body != c.body {
+			t.Errorf("%s: %s answers %d %v, want %d %s", c.header, c.value, a.Status, a.Body, c.status, c.body)
+		}
+	}
+}
