@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"lectern/auth"
@@ -116,7 +117,7 @@ func simulate(t *testing.T, seed uint64, n int, cover *Coverage) {
 		return
 	}
 	t.Error(err)
-	if d, ok := err.(*Difference); ok {
+	if d, ok := err.(*Difference); ok && *shrink > 0 {
 		t.Logf("what it takes:\n%s", shrunk(t, run, d))
 	}
 }
@@ -145,5 +146,8 @@ func TestLectern(t *testing.T) {
 	}
 	if *printCoverage {
 		cover.Print(os.Stdout)
+	}
+	if below := cover.Below(*least); len(below) > 0 {
+		t.Errorf("covered less than %d times: %s", *least, strings.Join(below, ", "))
 	}
 }

@@ -185,14 +185,14 @@ func (r *Run) write(op *Operation, o *operator) error {
 	if err := r.compare(request, out.Status, want, status, got); err != nil {
 		return err
 	}
-	if err := r.settle(); err != nil {
-		return err
-	}
 	err = r.readBack(op, body != nil && out.Row != nil && out.Row.Status == draft)
 	if d, ok := err.(*Difference); ok {
 		d.Request = request + "\nthen " + d.Request
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return r.settle()
 }
 
 func (r *Run) there(op *Operation) bool {

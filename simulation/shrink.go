@@ -2,39 +2,69 @@ package simulation
 
 import "strings"
 
-// Shrink drops operations, and then keys of bodies, as long as a difference of the same kind stays. again does operations on a fresh server; it is
-// called at most tries times.
+// Shrink drops operations, and keys of bodies, as long as a difference of the same kind stays. again does operations on a
+// fresh server; it is called at most tries times.
 func Shrink(ops []*Operation, d *Difference, tries int, again func(ops []*Operation) error) []*Operation {
-	if writes := withoutQuestions(ops); len(writes) < len(ops) {
-		tries--
-		if got, differs := again(writes).(*Difference); differs && got.kind() == d.kind() {
-			ops = writes
-		}
+	s := &shrinking{ops: ops, kind: d.kind(), tries: tries, again: again}
+	s.accept(withoutQuestions(ops))
+	for before := -1; before != s.size(); {
+		before = s.size()
+		s.dropOperations()
+		s.dropKeys()
 	}
-	for size := len(ops) / 2; size > 0 && tries > 0; size /= 2 {
-		for at := 0; at+size < len(ops) && tries > 0; tries-- {
-			fewer := append(append([]*Operation{}, ops[:at]...), ops[at+size:]...)
-			if got, differs := again(fewer).(*Difference); differs && got.kind() == d.kind() {
-				ops = fewer
-			} else {
+	return s.ops
+}
+
+type shrinking struct {
+	ops   []*Operation
+	kind  string
+	tries int
+	again func([]*Operation) error
+}
+
+// accept tries fewer operations and keeps them when they still make the difference.
+func (s *shrinking) accept(fewer []*Operation) bool {
+	if s.tries--; s.tries < 0 {
+		return false
+	}
+	d, differs := s.again(fewer).(*Difference)
+	if differs = differs && d.kind() == s.kind; differs {
+		s.ops = fewer
+	}
+	return differs
+}
+
+// size counts operations and keys.
+func (s *shrinking) size() int {
+	n := len(s.ops)
+	for _, op := range s.ops {
+		n += len(op.Data)
+	}
+	return n
+}
+
+func (s *shrinking) dropOperations() {
+	for size := len(s.ops) / 2; size > 0 && s.tries > 0; size /= 2 {
+		for at := 0; at+size < len(s.ops) && s.tries > 0; {
+			if !s.accept(append(append([]*Operation{}, s.ops[:at]...), s.ops[at+size:]...)) {
 				at += size
 			}
 		}
 	}
-	for i, op := range ops {
-		for at := 0; at < len(op.Data) && tries > 0; tries-- {
-			less := *op
-			less.Data = dropped(op.Data, at)
-			fewer := append([]*Operation{}, ops...)
+}
+
+func (s *shrinking) dropKeys() {
+	for i := range s.ops {
+		for at := 0; at < len(s.ops[i].Data) && s.tries > 0; {
+			less := *s.ops[i]
+			less.Data = dropped(s.ops[i].Data, at)
+			fewer := append([]*Operation{}, s.ops...)
 			fewer[i] = &less
-			if got, differs := again(fewer).(*Difference); differs && got.kind() == d.kind() {
-				op, ops = &less, fewer
-			} else {
+			if !s.accept(fewer) {
 				at++
 			}
 		}
 	}
-	return ops
 }
 
 // withoutQuestions leaves out all questions but one at the end.
