@@ -196,6 +196,7 @@ func (b *builder) merge(r *record, t graphql.Type) {
 	case *graphql.Object:
 		if r.object != nil {
 			b.goFields(r.object, t.Fields())
+			b.linkFields(r.object.Fields) // so that definitions may name what they lead to
 			if err := t.Error(); err != nil {
 				b.errorf("type %s of an extension: %w", r.name, err)
 			}

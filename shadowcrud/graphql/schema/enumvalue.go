@@ -110,16 +110,20 @@ func legalEnumName(name string) string {
 func newEnum(name string, values []string) *Enum {
 	e := &Enum{Name: name, byName: map[string]string{}, byValue: map[string]string{}}
 	for _, value := range values {
-		legal := enumValueName(value)
-		for n := 2; ; n++ {
-			if _, taken := e.byName[legal]; !taken {
-				break
-			}
-			legal = enumValueName(value) + "_" + strconv.Itoa(n)
-		}
-		e.add(EnumValue{Name: legal, Value: value})
+		e.add(EnumValue{Name: e.free(enumValueName(value)), Value: value})
 	}
 	return e
+}
+
+// free is name, or the first of name_2, name_3, … that no other value has.
+func (e *Enum) free(name string) string {
+	candidate := name
+	for n := 2; ; n++ {
+		if _, taken := e.byName[candidate]; !taken {
+			return candidate
+		}
+		candidate = strings.TrimSuffix(name, "_") + "_" + strconv.Itoa(n) // two _ may not stand in front
+	}
 }
 
 func (e *Enum) add(v EnumValue) {
