@@ -254,8 +254,9 @@ func (le *linkEdits) set(e end, order []store.Ref) {
 }
 
 // copy makes the list of one end that of another: of the other plane, or of what was cloned. carry, when set, says what a
-// target becomes; it may leave it out. What is there already keeps its place in the list of the other end.
-func (le *linkEdits) copy(from, to end, carry func(store.Ref) (store.Ref, bool)) {
+// target becomes; it may leave it out. What is there already keeps its place in the list of the other end. So does what is to
+// be kept though the source does not have it; in the list itself it comes last.
+func (le *linkEdits) copy(from, to end, carry func(store.Ref) (store.Ref, bool), keep map[store.Ref]bool) {
 	source, dest := le.list(from), le.list(to)
 	if carry == nil && slices.EqualFunc(source, dest, func(a, b store.Link) bool {
 		return from.far(a) == to.far(b) && from.pos(a) == to.pos(b)
@@ -274,10 +275,14 @@ func (le *linkEdits) copy(from, to end, carry func(store.Ref) (store.Ref, bool))
 		}
 	}
 	present := map[store.Ref]store.Link{}
+	var kept []store.Link
 	for _, l := range dest {
-		if wanted[to.far(l)] {
-			present[to.far(l)] = l
-		} else {
+		switch ref := to.far(l); {
+		case wanted[ref]:
+			present[ref] = l
+		case keep[ref]:
+			kept = append(kept, l)
+		default:
 			le.cut(l)
 		}
 	}
@@ -292,6 +297,9 @@ func (le *linkEdits) copy(from, to end, carry func(store.Ref) (store.Ref, bool))
 		} else if to.pos(have) != pos {
 			le.move(to, have, pos)
 		}
+	}
+	for _, l := range kept {
+		le.move(to, l, le.next(to))
 	}
 }
 

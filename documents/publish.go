@@ -2,7 +2,6 @@ package documents
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 
 	"lectern/contenttypes"
@@ -35,7 +34,7 @@ func (wr *writing) publish() error {
 	wr.copyVersion(draft, row)
 	wr.setTime(row, "publishedAt")
 	wr.put(v, row)
-	wr.copyLinks(store.Draft, store.Published)
+	wr.copyLinks(store.Draft, store.Published, nil)
 	wr.written = v
 	for _, other := range wr.share(v, nil) {
 		wr.settle(other)
@@ -87,11 +86,13 @@ func (wr *writing) copyVersion(from, to *store.Row) {
 	}
 }
 
-// copyLinks makes the links of the document in one plane those of the other, under the attributes of both sides.
-func (wr *writing) copyLinks(from, to store.Status) {
+// copyLinks makes the links of the document in one plane those of the other, under the attributes of both sides, but for
+// those that are kept.
+func (wr *writing) copyLinks(from, to store.Status, keep map[end]map[store.Ref]bool) {
 	for _, a := range wr.t.Attributes {
 		if a.IsRelation() && !a.System && store.Planed(a) {
-			wr.links.copy(endOf(a, from, wr.ref(wr.locale)), endOf(a, to, wr.ref(wr.locale)), nil)
+			e := endOf(a, to, wr.ref(wr.locale))
+			wr.links.copy(endOf(a, from, wr.ref(wr.locale)), e, nil, keep[e])
 		}
 	}
 }
@@ -121,11 +122,7 @@ func (wr *writing) discardDraft() error {
 	wr.forgetItems(row.Values)
 	wr.copyVersion(published, row)
 	wr.put(v, row)
-	unpublished := wr.linksOfDrafts()
-	wr.copyLinks(store.Published, store.Draft)
-	for e, refs := range unpublished {
-		wr.links.set(e, append(wr.links.refs(e), refs...))
-	}
+	wr.copyLinks(store.Published, store.Draft, wr.linksOfDrafts())
 	wr.written = v
 	wr.share(v, nil)
 	wr.batch.Log(wr.t, wr.id, store.Updated)
@@ -134,18 +131,18 @@ func (wr *writing) discardDraft() error {
 
 // linksOfDrafts lists what only drafts that were never published link to this one, by their own attributes: discarding this
 // draft is not to change those.
-func (wr *writing) linksOfDrafts() map[end][]store.Ref {
-	found := map[end][]store.Ref{}
+func (wr *writing) linksOfDrafts() map[end]map[store.Ref]bool {
+	found := map[end]map[store.Ref]bool{}
 	for _, a := range wr.t.Attributes {
 		if !a.IsRelation() || a.System || !a.Mapped || !a.ToMany() || !store.Planed(a) {
 			continue
 		}
-		shown := wr.links.refs(endOf(a, store.Published, wr.ref(wr.locale)))
 		e := endOf(a, store.Draft, wr.ref(wr.locale))
+		found[e] = map[store.Ref]bool{}
 		for _, r := range wr.links.refs(e) {
 			t := wr.s.model.Type(r.Type)
-			if t != nil && t.DraftAndPublish && !slices.Contains(shown, r) && !wr.tx.Version(t, r.Doc, store.Published, r.Locale).Exists() {
-				found[e] = append(found[e], r)
+			if t != nil && t.DraftAndPublish && !wr.tx.Version(t, r.Doc, store.Published, r.Locale).Exists() {
+				found[e][r] = true
 			}
 		}
 	}
