@@ -1,0 +1,112 @@
+package media_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lectern/store"
+)
+
+// TestRecover starts with what a crash may leave at any step: files that were noted go unless a document has them, replacements
+// that were decided are finished, and what nobody noted stays.
+func TestRecover(t *testing.T) {
+	s := serve(t, "")
+	kept := s.upload(file("kept.png", "image/png", pngOf(picture(600, 400))))[0]
+	replaced := s.upload(file("old.png", "image/png", pngOf(picture(600, 400))))[0]
+	half := s.upload(file("half.png", "image/png", pngOf(picture(300, 300))))[0]
+	s.stop()
+	uploads := filepath.Join(s.dir, "data/uploads")
+	next := pngOf(picture(30, 20))
+	put := func(name, text string) { writeFile(t, filepath.Join(uploads, name), text) }
+	note := func(name string, v any) {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(".incoming/"+name+".note", string(text))
+	}
+	type o = map[string]any
+	// A file was stored, and its document not written; of another the document was.
+	put("lost_0123456789.txt", "lost")
+	put("thumbnail_lost_0123456789.txt", "lost")
+	note("1", o{"provider": "local", "files": []o{
+		{"hash": "lost_0123456789", "names": []string{"lost_0123456789.txt", "thumbnail_lost_0123456789.txt"}},
+		{"hash": kept.Hash, "names": []string{kept.Hash + ".png", "thumbnail_" + kept.Hash + ".png", "medium_" + kept.Hash + ".png"}},
+	}})
+	put("medium_"+kept.Hash+".png", "no format of it")
+	// A replacement was decided; and of another the first step was done.
+	put(".incoming/next", next)
+	put(half.Hash+".png", next)
+	data := o{"name": "new.png", "width": 30, "height": 20, "formats": o{}, "mime": "image/png", "size": 0.1}
+	for i, f := range []fileAnswer{replaced, half} {
+		note(string('2'+rune(i)), o{"provider": "local",
+			"files": []o{{"hash": f.Hash, "names": []string{f.Hash + ".png", "thumbnail_" + f.Hash + ".png", "small_" + f.Hash + ".png"}}},
+			"replace": o{"id": f.ID, "data": data, "drop": []string{"thumbnail_" + f.Hash + ".png", "small_" + f.Hash + ".png"},
+				"put": []o{{"Name": f.Hash + ".png", "Spooled": ".incoming/" + []string{"next", "gone"}[i], "Type": "image/png"}}},
+		})
+	}
+	// Nothing was decided, and nothing noted.
+	put(".incoming/4.note", `{"files":[{"hash":"`)
+	put(".incoming/0123456789abcdef", "half a fi")
+	put("by-hand.txt", "somebody put this here")
+
+	st, l := openLibrary(t, s.dir)
+	if err := l.Recover(t.Context()); err != nil {
+		t.Error(err)
+	}
+	files, spooled := listUploads(t, s.dir)
+	want := []string{"by-hand.txt", half.Hash + ".png", kept.Hash + ".png", replaced.Hash + ".png", "small_" + kept.Hash + ".png", "thumbnail_" + kept.Hash + ".png"}
+	if diff := cmp.Diff(want, files); diff != "" || len(spooled) > 0 {
+		t.Errorf("%s %v", diff, spooled)
+	}
+	for _, f := range documentsOf(t, st) {
+		if f.Hash != kept.Hash && (f.Size != 0.1 || len(f.Formats) != 0) {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, f := range []fileAnswer{replaced, half} {
+		if got, err := os.ReadFile(filepath.Join(uploads, strings.TrimPrefix(f.URL, "/uploads/"))); string(got) != next {
+			t.Errorf("%s: %v", f.URL, err)
+		}
+	}
+	if err := st.Check(); err != nil {
+		t.Error(err)
+	}
+	l.Close()
+	st.Close()
+}
+
+func ignore(*store.Snapshot, store.Record) error { return nil }
+
+// TestHold deletes a file while somebody copies them.
+func TestHold(t *testing.T) {
+	dir := writeProject(t, "")
+	s := &server{T: t, dir: dir}
+	s.start()
+	f := s.upload(file("a.txt", "text/plain", "hello"))[0]
+	s.stop()
+	st, l := openLibrary(t, dir)
+	defer st.Close()
+	defer l.Close()
+	release := l.Hold()
+	release2 := l.Hold()
+	if err := l.Delete(t.Context(), uint64(f.ID), ignore); err != nil {
+		t.Fatal(err)
+	}
+	if len(documentsOf(t, st)) > 0 {
+		t.Error("the document is still there")
+	}
+	release()
+	if files, spooled := listUploads(t, dir); len(files) != 1 || len(spooled) != 1 {
+		t.Errorf("while it is held: %v %v", files, spooled)
+	}
+	release2()
+	if files, spooled := listUploads(t, dir); len(files) > 0 || len(spooled) > 0 {
+		t.Errorf("after that: %v %v", files, spooled)
+	}
+}
