@@ -114,19 +114,32 @@ func (r Record) check() (err error) {
 }
 
 func (c *checker) indexes() {
-	c.each(index, func(k, v []byte) {
-		doc, ok := c.index[string(k)]
-		switch {
-		case !ok && c.known(k):
-			c.fault("index %x: no row has this value", k)
-		case ok && doc != be.Uint64(v):
-			c.fault("index %x: names document %d, the row is of %d", k, be.Uint64(v), doc)
+	var before []byte
+	c.each(index, func(bound, v []byte) {
+		b := block(v)
+		for i := range b.len() {
+			k, doc := b.entry(i)
+			if bytes.Compare(k, bound) < 0 || bytes.Compare(k, before) <= 0 || !bytes.HasPrefix(k, bound[:spaceLen]) {
+				c.fault("index %x: out of place in the block of %x", k, bound)
+			}
+			before = append(before[:0], k...)
+			c.indexEntry(k, be.Uint64(doc))
 		}
-		delete(c.index, string(k))
 	})
 	for k := range c.index {
 		c.fault("index %x: missing", k)
 	}
+}
+
+func (c *checker) indexEntry(k []byte, named uint64) {
+	doc, ok := c.index[string(k)]
+	switch {
+	case !ok && c.known(k):
+		c.fault("index %x: no row has this value", k)
+	case ok && doc != named:
+		c.fault("index %x: names document %d, the row is of %d", k, named, doc)
+	}
+	delete(c.index, string(k))
 }
 
 // known reports whether an index key belongs to an attribute that is still indexed.
@@ -143,11 +156,10 @@ func (c *checker) known(k []byte) bool {
 	return false
 }
 
-// counts compares runs and groups with the entries they stand for.
+// counts compares groups with the blocks and entries they stand for.
 func (c *checker) counts() {
-	c.levels(runs, index, func(v []byte) int { return int(be.Uint32(v)) }, func([]byte) int { return 1 })
-	c.levels(groups, runs, func(v []byte) int { return int(be.Uint64(v)) }, func(v []byte) int { return int(be.Uint32(v)) })
-	c.levels(groups, runs, func(v []byte) int { return int(be.Uint32(v[8:])) }, func([]byte) int { return 1 })
+	c.levels(groups, index, func(v []byte) int { return int(be.Uint64(v)) }, func(v []byte) int { return block(v).len() })
+	c.levels(groups, index, func(v []byte) int { return int(be.Uint32(v[8:])) }, func([]byte) int { return 1 })
 }
 
 func (c *checker) levels(upper, lower bucket, said, counts func([]byte) int) {

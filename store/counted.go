@@ -7,23 +7,22 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The index is counted: how many entries lie below a key, and which is the k-th, is found without walking over them. Above
-// the entries of each space (see appendSpace) stand runs of neighbouring entries with their number, and above the runs groups
-// of runs. A run's key is the lower bound of what it holds; the first run and group of a space have the bare space as key.
-const (
-	maxRun   = 128 // entries; a fuller run is split in halves
-	maxGroup = 128 // runs
-)
+// The index is counted: how many entries lie below a key, and which is the k-th, is found without walking over them. The
+// entries of each space (see appendSpace) stand in blocks, and above the blocks stand groups of blocks with their numbers. A
+// block's key is the lower bound of what it holds; the first block and group of a space have the bare space as key.
+
+// maxGroup is how many blocks a group may have; a larger one is split in halves.
+const maxGroup = 128
 
 // spaceEnd is what the key after all entries of a space ends with.
 var spaceEnd = bytes.Repeat([]byte{0xFF}, 12)
 
 // An indexer keeps the index and its counts in step with the rows of one write transaction. Changes are gathered and worked off
 // in order of key when something reads the index, or before the commit: what a transaction adds beside each other then costs
-// one update of its run, and a large transaction does not insert at random into pages that bbolt splits only when it commits.
+// one update of its block, and a large transaction does not insert at random into pages that bbolt splits only when it commits.
 type indexer struct {
-	index, runs, groups *bolt.Bucket
-	pending             []indexChange
+	blocks, groups *bolt.Bucket
+	pending        []indexChange
 }
 
 // An indexChange adds an entry (delta 1) or removes one (delta -1).
@@ -43,11 +42,8 @@ func (x *indexer) flush() error {
 		return nil
 	}
 	slices.SortStableFunc(x.pending, func(a, b indexChange) int { return bytes.Compare(a.key, b.key) })
-	if err := x.putEntries(); err != nil {
-		return err
-	}
 	for i := 0; i < len(x.pending); {
-		n, err := x.settleRun(x.pending[i:])
+		n, err := x.settleBlock(x.pending[i:])
 		if err != nil {
 			return err
 		}
@@ -57,136 +53,109 @@ func (x *indexer) flush() error {
 	return nil
 }
 
-// putEntries changes the index itself. Of several changes of one key the last counts.
-func (x *indexer) putEntries() error {
-	for i, ch := range x.pending {
-		if i+1 < len(x.pending) && bytes.Equal(x.pending[i+1].key, ch.key) {
-			continue
-		}
-		var err error
-		if ch.delta > 0 {
-			err = x.index.Put(ch.key, be.AppendUint64(nil, ch.doc))
-		} else {
-			err = x.index.Delete(ch.key)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// settleRun applies the changes that fall into the first one's run and returns how many these were.
-func (x *indexer) settleRun(changes []indexChange) (int, error) {
+// settleBlock applies the changes that fall into the first one's block and returns how many these were.
+func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 	space := changes[0].key[:spaceLen]
-	cur := x.runs.Cursor()
-	low, count := floor(cur, changes[0].key)
-	if !bytes.HasPrefix(low, space) {
-		low, count = space, nil
+	cur := x.blocks.Cursor()
+	low, old := floor(cur, changes[0].key)
+	isNew := !bytes.HasPrefix(low, space)
+	if isNew {
+		low, old = space, nil
 	}
 	low = bytes.Clone(low)
-	entries := 0
-	if count != nil {
-		entries = int(be.Uint32(count))
-	}
-	var next []byte // the lower bound of the run after this one
+	var next []byte // the lower bound of the block after this one
 	if k, _ := cur.Seek(append(bytes.Clone(low), 0)); bytes.HasPrefix(k, space) {
 		next = bytes.Clone(k)
 	}
-	delta, n := 0, 0
-	for ; n < len(changes); n++ {
-		k := changes[n].key
-		if !bytes.HasPrefix(k, space) || next != nil && bytes.Compare(k, next) >= 0 {
-			break
-		}
-		delta += changes[n].delta
+	n := 0
+	for n < len(changes) && bytes.HasPrefix(changes[n].key, space) && (next == nil || bytes.Compare(changes[n].key, next) < 0) {
+		n++
 	}
-	group, value := floor(x.groups.Cursor(), low)
-	g := groupCount{key: space}
-	if bytes.HasPrefix(group, space) {
-		g = groupCount{bytes.Clone(group), int(be.Uint64(value)), int(be.Uint32(value[8:]))}
+	entries := merge(block(old).entries(), changes[:n])
+
+	g := x.groupOf(space, low)
+	g.entries += len(entries) - block(old).len()
+	if isNew {
+		g.blocks++
 	}
-	g.entries += delta
-	entries += delta
-	if count == nil {
-		g.runs++
-	}
-	// The run that a group begins with stays, though empty, as long as the group does: so no key of a group is ever held by
-	// a run of the one before.
+	// The block that a group begins with stays, though empty, as long as the group does: so no key of a group is ever held by
+	// a block of the one before.
 	anchor := bytes.Equal(low, g.key)
-	switch {
-	case entries == 0 && (!anchor || g.runs == 1 && len(low) > spaceLen):
-		if err := x.runs.Delete(low); err != nil {
+	if len(entries) == 0 && (!anchor || g.blocks == 1 && len(low) > spaceLen) {
+		g.blocks--
+		if err := x.blocks.Delete(low); err != nil {
 			return 0, err
 		}
-		g.runs--
-	case entries > maxRun:
-		added, err := x.splitRun(low, entries)
-		if err != nil {
-			return 0, err
+		return n, x.saveGroup(g)
+	}
+	for i, list := range splitEntries(entries) {
+		if i > 0 {
+			low = list[0].key
+			g.blocks++
 		}
-		g.runs += added
-	default:
-		if err := x.runs.Put(low, be.AppendUint32(nil, uint32(entries))); err != nil {
+		if err := x.blocks.Put(low, newBlock(list)); err != nil {
 			return 0, err
 		}
 	}
 	return n, x.saveGroup(g)
 }
 
-// splitRun writes a run that has become too full as several half full ones and returns how many were added.
-func (x *indexer) splitRun(low []byte, entries int) (added int, err error) {
-	const half = maxRun / 2
-	cur := x.index.Cursor()
-	k, _ := cur.Seek(low)
-	bound, left := low, entries
-	for left > 0 {
-		n := half
-		if left <= maxRun {
-			n = left
+// merge returns entries with changes made to them; both are in order of key. Of several changes of one key the last counts.
+func merge(entries []indexEntry, changes []indexChange) []indexEntry {
+	merged := make([]indexEntry, 0, len(entries)+len(changes))
+	for i, ch := range changes {
+		if i+1 < len(changes) && bytes.Equal(changes[i+1].key, ch.key) {
+			continue
 		}
-		if err := x.runs.Put(bound, be.AppendUint32(nil, uint32(n))); err != nil {
-			return 0, err
+		for len(entries) > 0 && bytes.Compare(entries[0].key, ch.key) < 0 {
+			merged, entries = append(merged, entries[0]), entries[1:]
 		}
-		if left -= n; left == 0 {
-			break
+		if len(entries) > 0 && bytes.Equal(entries[0].key, ch.key) {
+			entries = entries[1:]
 		}
-		for range n {
-			k, _ = cur.Next()
+		if ch.delta > 0 {
+			merged = append(merged, indexEntry{ch.key, ch.doc})
 		}
-		bound = bytes.Clone(k)
-		added++
 	}
-	return added, nil
+	return append(merged, entries...)
 }
 
-// groupCount is what the file says of a group of runs.
+// groupCount is what the file says of a group of blocks.
 type groupCount struct {
-	key           []byte
-	entries, runs int
+	key             []byte
+	entries, blocks int
+}
+
+// groupOf returns the group that the block at low belongs to, or will.
+func (x *indexer) groupOf(space, low []byte) groupCount {
+	key, v := floor(x.groups.Cursor(), low)
+	if !bytes.HasPrefix(key, space) {
+		return groupCount{key: space}
+	}
+	return groupCount{bytes.Clone(key), int(be.Uint64(v)), int(be.Uint32(v[8:]))}
 }
 
 func (x *indexer) saveGroup(g groupCount) error {
 	switch {
-	case g.runs == 0:
+	case g.blocks == 0:
 		return x.groups.Delete(g.key)
-	case g.runs > maxGroup:
+	case g.blocks > maxGroup:
 		return x.splitGroup(g)
 	}
-	return x.groups.Put(g.key, groupValue(g.entries, g.runs))
+	return x.groups.Put(g.key, groupValue(g.entries, g.blocks))
 }
 
 func (x *indexer) splitGroup(g groupCount) error {
-	cur := x.runs.Cursor()
+	cur := x.blocks.Cursor()
 	k, v := cur.Seek(g.key)
 	bound := g.key
-	for left := g.runs; left > 0; {
+	for left := g.blocks; left > 0; {
 		n, entries := maxGroup/2, 0
 		if left <= maxGroup {
 			n = left
 		}
 		for range n {
-			entries += int(be.Uint32(v))
+			entries += block(v).len()
 			k, v = cur.Next()
 		}
 		if err := x.groups.Put(bound, groupValue(entries, n)); err != nil {
@@ -198,8 +167,8 @@ func (x *indexer) splitGroup(g groupCount) error {
 	return nil
 }
 
-func groupValue(entries, runs int) []byte {
-	return be.AppendUint32(be.AppendUint64(make([]byte, 0, 12), uint64(entries)), uint32(runs))
+func groupValue(entries, blocks int) []byte {
+	return be.AppendUint32(be.AppendUint64(make([]byte, 0, 12), uint64(entries)), uint32(blocks))
 }
 
 // floor moves a cursor to the greatest key that is not greater than key.
@@ -236,19 +205,14 @@ func (s *Snapshot) rank(key []byte) int {
 		total += last
 	}
 	total, last = total-last, 0 // all but the group that holds key
-	run := group
-	c = s.cursor(runs)
+	var holds block
+	c = s.cursor(index)
 	for k, v := c.Seek(group); bytes.HasPrefix(k, space) && bytes.Compare(k, key) <= 0; k, v = c.Next() {
-		run = k
-		last = int(be.Uint32(v))
+		holds = v
+		last = holds.len()
 		total += last
 	}
-	total -= last
-	c = s.cursor(index)
-	for k, _ := c.Seek(run); bytes.HasPrefix(k, space) && bytes.Compare(k, key) < 0; k, _ = c.Next() {
-		total++
-	}
-	return total
+	return total - last + holds.search(key)
 }
 
 // size returns how many entries a space has.
@@ -262,22 +226,19 @@ func (s *Snapshot) size(space []byte) int {
 }
 
 // kth moves a cursor of the index to the k-th entry (from 0) of a space and returns its key and value, nil beyond the end.
-func (s *Snapshot) kth(c *bolt.Cursor, space []byte, k int) (key, value []byte) {
+func (s *Snapshot) kth(c *indexCursor, space []byte, k int) (key, value []byte) {
 	group, k := skip(s.cursor(groups), space, space, k, func(v []byte) int { return int(be.Uint64(v)) })
 	if group == nil {
 		return nil, nil
 	}
-	run, k := skip(s.cursor(runs), space, group, k, func(v []byte) int { return int(be.Uint32(v)) })
-	if run == nil {
+	bound, k := skip(s.cursor(index), space, group, k, func(v []byte) int { return block(v).len() })
+	if bound == nil {
 		return nil, nil
 	}
-	for key, value = c.Seek(run); k > 0; k-- {
-		key, value = c.Next()
-	}
-	return key, value
+	return c.move(bound, k)
 }
 
-// skip walks from low over runs or groups that hold k entries or fewer and returns the one that holds the k-th, and which
+// skip walks from low over blocks or groups that hold k entries or fewer and returns the one that holds the k-th, and which
 // of its entries that is.
 func skip(c *bolt.Cursor, space, low []byte, k int, count func([]byte) int) (key []byte, rest int) {
 	for key, v := c.Seek(low); bytes.HasPrefix(key, space); key, v = c.Next() {

@@ -338,24 +338,20 @@ func (f *finder) list(src *source) []hit {
 
 // eachEntry calls yield with the entries of a source that is in the index.
 func (f *finder) eachEntry(src *source, yield func(hit)) {
-	c := f.snap.take(index)
-	defer f.snap.give(index, c)
+	c := f.snap.takeIndex()
+	defer f.snap.give(index, c.c)
 	for _, r := range src.ranges {
 		f.snap.stats.seeks++
 		f.snap.stats.entries += uint64(r.entries)
-		k, v := c.Seek(r.low)
-		for range r.entries {
-			if !f.snap.step() {
-				return
-			}
+		c.Each(r.low, r.entries, func(k, doc []byte) bool {
 			ord := k[spaceLen : len(k)-8]
 			unsure := isCut(ord)
 			if src.test == nil || unsure || src.test(orderedText(ord)) {
 				unsure = unsure && (src.test != nil || !src.exact)
-				yield(hit{id: be.Uint64(k[len(k)-8:]), doc: be.Uint64(v), slot: f.slot, unsure: unsure})
+				yield(hit{id: be.Uint64(k[len(k)-8:]), doc: be.Uint64(doc), slot: f.slot, unsure: unsure})
 			}
-			k, v = c.Next()
-		}
+			return f.snap.step()
+		})
 	}
 }
 

@@ -7,11 +7,12 @@ import "encoding/binary"
 //	meta    names of counters and the catalog
 //	rows    schema u16 · slot u16 · doc u64                       → row (row.go)
 //	docs    schema u16 · documentId                               → doc u64 · slot u16 …: the versions there are
-//	index   schema u16 · field u16 · slot u16 · value · id u64    → doc u64
-//	runs    lower bound of a run of index keys                    → entries u32 (counted.go)
-//	groups  lower bound of a group of runs                        → entries u64 · runs u32
+//	index   lower bound of a block of index keys                  → the block (block.go)
+//	groups  lower bound of a group of blocks                      → entries u64 · blocks u32 (counted.go)
 //	links   schema u16 · field u16 · side u8 · plane u8 · ref · pos u64 → the other end (links.go)
 //	log     sequence u64                                          → changes
+//
+// An index key is schema u16 · field u16 · slot u16 · value · id u64.
 //
 // A slot is a (locale, status) of a type: the locale's number shifted left by one, plus one for drafts.
 var (
@@ -19,12 +20,11 @@ var (
 	bucketRows   = []byte("rows")
 	bucketDocs   = []byte("docs")
 	bucketIndex  = []byte("index")
-	bucketRuns   = []byte("runs")
 	bucketGroups = []byte("groups")
 	bucketLinks  = []byte("links")
 	bucketLog    = []byte("log")
 
-	allBuckets = [][]byte{bucketMeta, bucketRows, bucketDocs, bucketIndex, bucketRuns, bucketGroups, bucketLinks, bucketLog}
+	allBuckets = [][]byte{bucketMeta, bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketLinks, bucketLog}
 )
 
 // Keys of the bucket meta.

@@ -211,3 +211,35 @@ func (s *Snapshot) again(r Record, a *contenttypes.Attribute, status Status, q *
 		return len(into.Items)-begin < q.Offset+q.Limit
 	})
 }
+
+// Set makes rows the answer, as if there were one row that shows all of them.
+func (l *Related) Set(rows []Record) {
+	l.reset()
+	l.Rows = append(l.Rows, rows...)
+	for i := range rows {
+		l.Items = append(l.Items, int32(i))
+	}
+	l.Starts = append(l.Starts, int32(len(rows)))
+}
+
+// Clear lets go of all records.
+func (l *Related) Clear() {
+	l.reset()
+	clear(l.Rows[:cap(l.Rows)])
+	l.keys = nil
+}
+
+// Keep leaves out what rows for which keep is false.
+func (l *Related) Keep(keep func(row int32) bool) {
+	kept := l.Items[:0]
+	begin := int32(0)
+	for i := 1; i < len(l.Starts); i++ {
+		for _, row := range l.Items[begin:l.Starts[i]] {
+			if keep(row) {
+				kept = append(kept, row)
+			}
+		}
+		begin, l.Starts[i] = l.Starts[i], int32(len(kept))
+	}
+	l.Items = kept
+}

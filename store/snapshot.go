@@ -32,13 +32,12 @@ const (
 	rows bucket = iota
 	docs
 	index
-	runs
 	groups
 	links
 	bucketCount
 )
 
-var bucketNames = [bucketCount][]byte{bucketRows, bucketDocs, bucketIndex, bucketRuns, bucketGroups, bucketLinks}
+var bucketNames = [bucketCount][]byte{bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketLinks}
 
 func newSnapshot(s *Store, tx *bolt.Tx) *Snapshot {
 	return &Snapshot{store: s, tx: tx, bound: s.bound}
@@ -56,7 +55,7 @@ func (s *Snapshot) bucket(n bucket) *bolt.Bucket {
 
 // cursor returns the cursor that short look-ups in a bucket share.
 func (s *Snapshot) cursor(n bucket) *bolt.Cursor {
-	if n == index || n == runs || n == groups {
+	if n == index || n == groups {
 		s.settle()
 	}
 	if s.shared[n] == nil {
@@ -67,7 +66,7 @@ func (s *Snapshot) cursor(n bucket) *bolt.Cursor {
 
 // take returns a cursor for a walk during which others may begin; give hands it back.
 func (s *Snapshot) take(n bucket) *bolt.Cursor {
-	if n == index || n == runs || n == groups {
+	if n == index || n == groups {
 		s.settle()
 	}
 	if l := len(s.idle[n]); l > 0 {
@@ -79,6 +78,9 @@ func (s *Snapshot) take(n bucket) *bolt.Cursor {
 }
 
 func (s *Snapshot) give(n bucket, c *bolt.Cursor) { s.idle[n] = append(s.idle[n], c) }
+
+// takeIndex is take for the entries of the index; give hands back the cursor's own.
+func (s *Snapshot) takeIndex() *indexCursor { return &indexCursor{c: s.take(index)} }
 
 // get looks up one key.
 func (s *Snapshot) get(n bucket, key []byte) []byte {
@@ -192,9 +194,12 @@ func (s *Snapshot) eachSlot(b *boundSchema, doc uint64, yield func(slot) bool) {
 // DocumentByRow returns the document that the row with numeric id belongs to, and that row's status and locale.
 func (s *Snapshot) DocumentByRow(t *contenttypes.ContentType, id uint64) (doc uint64, status Status, locale string, ok bool) {
 	b := s.bound.of(&t.Schema)
+	c := s.takeIndex()
+	defer s.give(index, c.c)
 	for _, sl := range s.allSlots(t) {
 		key := be.AppendUint64(appendSpace(nil, b.number, b.fields[b.system.id.Index], sl), id)
-		if v := s.get(index, key); v != nil {
+		s.stats.seeks++
+		if k, v := c.Seek(key); bytes.Equal(k, key) {
 			return be.Uint64(v), sl.status(), s.localeCode(sl.locale()), true
 		}
 	}
@@ -251,8 +256,8 @@ func (s *Snapshot) Equal(t *contenttypes.ContentType, status Status, locale stri
 	}
 	b := s.bound.of(&t.Schema)
 	prefix := appendOrdered(appendSpace(nil, b.number, b.fields[a.Index], sl), a.Type, value)
-	c := s.take(index)
-	defer s.give(index, c)
+	c := s.takeIndex()
+	defer s.give(index, c.c)
 	s.stats.seeks++
 	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		s.stats.entries++

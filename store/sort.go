@@ -167,8 +167,8 @@ func (f *finder) walkMatching(o indexOrder) []Record {
 // eachInOrder calls yield with the documents in the order of an index, but for the first skip.
 func (f *finder) eachInOrder(o indexOrder, skip int, yield func(doc uint64) bool) {
 	w := indexWalk{f: f, indexOrder: o, yield: yield}
-	w.cursor = f.snap.take(index)
-	defer f.snap.give(index, w.cursor)
+	w.cursor = f.snap.takeIndex()
+	defer f.snap.give(index, w.cursor.c)
 	if o.desc {
 		w.descend(skip)
 	} else {

@@ -74,7 +74,7 @@ const fewEntries = 32
 
 // countRange counts the entries of a range.
 func (s *Snapshot) countRange(r keyRange) int {
-	c := s.cursor(index)
+	c := indexCursor{c: s.cursor(index)}
 	s.stats.seeks++
 	k, _ := c.Seek(r.low)
 	for n := range fewEntries {

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"lectern/contenttypes"
 )
 
@@ -15,7 +13,7 @@ import (
 type indexWalk struct {
 	indexOrder
 	f      *finder
-	cursor *bolt.Cursor
+	cursor *indexCursor
 	yield  func(doc uint64) bool
 }
 

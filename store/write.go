@@ -163,7 +163,7 @@ type Tx struct {
 
 func newTx(s *Store, btx *bolt.Tx) *Tx {
 	snap := newSnapshot(s, btx)
-	snap.indexer = &indexer{index: snap.bucket(index), runs: snap.bucket(runs), groups: snap.bucket(groups)}
+	snap.indexer = &indexer{blocks: snap.bucket(index), groups: snap.bucket(groups)}
 	snap.pending = map[string][]byte{}
 	meta := btx.Bucket(bucketMeta)
 	return &Tx{

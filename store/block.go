@@ -1,0 +1,209 @@
+package store
+
+import (
+	"bytes"
+	"sort"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// A block holds neighbouring entries of one index space, in order of key:
+//
+//	count u16 · end of each entry u16 … · the entries, each its whole key and doc u64
+//
+// so that the k-th is at hand, a key is found by halving, and walking over entries is walking over memory. What a write adds
+// to an index is mostly one block written anew.
+type block []byte
+
+const (
+	maxBlockEntries = 64   // a fuller block is split
+	maxBlockBytes   = 2000 // of entries; two blocks then fill a page of the file
+)
+
+func (b block) len() int {
+	if len(b) < 2 {
+		return 0
+	}
+	return int(be.Uint16(b))
+}
+
+// entry returns the key and the document of the i-th entry.
+func (b block) entry(i int) (key, doc []byte) {
+	first := 2 + 2*b.len()
+	start, end := first, first+int(be.Uint16(b[2+2*i:]))
+	if i > 0 {
+		start += int(be.Uint16(b[2*i:]))
+	}
+	return b[start : end-8 : end-8], b[end-8 : end : end]
+}
+
+// search returns which is the first entry that is not before key, the length when there is none.
+func (b block) search(key []byte) int {
+	return sort.Search(b.len(), func(i int) bool {
+		k, _ := b.entry(i)
+		return bytes.Compare(k, key) >= 0
+	})
+}
+
+// each calls yield with the entries from the i-th on, at most n, until it returns false; it returns how many that were.
+func (b block) each(i, n int, yield func(key, doc []byte) bool) int {
+	n = min(n, b.len()-i)
+	ends, payload := b[2:2+2*b.len()], b[2+2*b.len():]
+	start := 0
+	if i > 0 {
+		start = int(be.Uint16(ends[2*i-2:]))
+	}
+	for j := range n {
+		end := int(be.Uint16(ends[2*(i+j):]))
+		if !yield(payload[start:end-8], payload[end-8:end]) {
+			return j + 1
+		}
+		start = end
+	}
+	return n
+}
+
+// An indexEntry is one entry on its way into a block.
+type indexEntry struct {
+	key []byte
+	doc uint64
+}
+
+func (e indexEntry) size() int { return len(e.key) + 8 }
+
+func (b block) entries() []indexEntry {
+	list := make([]indexEntry, b.len(), b.len()+4)
+	for i := range list {
+		k, doc := b.entry(i)
+		list[i] = indexEntry{k, be.Uint64(doc)}
+	}
+	return list
+}
+
+func newBlock(entries []indexEntry) block {
+	size := 2 + 2*len(entries)
+	for _, e := range entries {
+		size += e.size()
+	}
+	b := be.AppendUint16(make(block, 0, size), uint16(len(entries)))
+	end := 0
+	for _, e := range entries {
+		end += e.size()
+		b = be.AppendUint16(b, uint16(end))
+	}
+	for _, e := range entries {
+		b = be.AppendUint64(append(b, e.key...), e.doc)
+	}
+	return b
+}
+
+// splitEntries cuts entries into as many lists as blocks are needed for them: one, or several that have room for more.
+func splitEntries(entries []indexEntry) [][]indexEntry {
+	if fits(entries, maxBlockEntries, maxBlockBytes) {
+		return [][]indexEntry{entries}
+	}
+	var lists [][]indexEntry
+	for len(entries) > 0 {
+		n, size := 0, 0
+		for n < len(entries) && n < maxBlockEntries*2/3 && (n == 0 || size+entries[n].size() <= maxBlockBytes*2/3) {
+			size += entries[n].size()
+			n++
+		}
+		lists, entries = append(lists, entries[:n]), entries[n:]
+	}
+	return lists
+}
+
+func fits(entries []indexEntry, most, bytes int) bool {
+	size := 0
+	for _, e := range entries {
+		size += e.size()
+	}
+	return len(entries) <= most && size <= bytes
+}
+
+// An indexCursor goes through the entries of the index as a bolt.Cursor goes through keys: across blocks, and from one space
+// into the next.
+type indexCursor struct {
+	c     *bolt.Cursor
+	block block
+	i     int
+}
+
+func (x *indexCursor) at() (key, doc []byte) { return x.block.entry(x.i) }
+
+// Seek moves to the first entry that is not before key.
+func (x *indexCursor) Seek(key []byte) (k, doc []byte) {
+	bound, v := floor(x.c, key)
+	if bound == nil {
+		bound, v = x.c.First()
+	}
+	if bound == nil {
+		return nil, nil
+	}
+	x.block = v
+	if x.i = x.block.search(key); x.i < x.block.len() {
+		return x.at()
+	}
+	return x.nextBlock()
+}
+
+// Next moves to the entry after the present one.
+func (x *indexCursor) Next() (k, doc []byte) {
+	if x.i++; x.i < x.block.len() {
+		return x.at()
+	}
+	return x.nextBlock()
+}
+
+func (x *indexCursor) nextBlock() (k, doc []byte) {
+	for bound, v := x.c.Next(); bound != nil; bound, v = x.c.Next() {
+		if x.block, x.i = v, 0; x.block.len() > 0 {
+			return x.at()
+		}
+	}
+	return nil, nil
+}
+
+// Prev moves to the entry before the present one.
+func (x *indexCursor) Prev() (k, doc []byte) {
+	if x.i--; x.i >= 0 {
+		return x.at()
+	}
+	bound, v := x.c.Prev()
+	return x.lastOf(bound, v)
+}
+
+// Last moves to the last entry of all.
+func (x *indexCursor) Last() (k, doc []byte) {
+	bound, v := x.c.Last()
+	return x.lastOf(bound, v)
+}
+
+// lastOf moves to the last entry of a block, or of the nearest one before it that has any.
+func (x *indexCursor) lastOf(bound, v []byte) (k, doc []byte) {
+	for ; bound != nil; bound, v = x.c.Prev() {
+		if x.block, x.i = v, block(v).len()-1; x.i >= 0 {
+			return x.at()
+		}
+	}
+	return nil, nil
+}
+
+// Each calls yield with n entries from key on, a block at a time, until it returns false.
+func (x *indexCursor) Each(key []byte, n int, yield func(key, doc []byte) bool) {
+	for k, _ := x.Seek(key); k != nil && n > 0; k, _ = x.nextBlock() {
+		more := true
+		n -= x.block.each(x.i, n, func(k, doc []byte) bool { more = yield(k, doc); return more })
+		if !more {
+			return
+		}
+	}
+}
+
+// move puts the cursor on the i-th entry of the block at bound.
+func (x *indexCursor) move(bound []byte, i int) (k, doc []byte) {
+	_, v := x.c.Seek(bound)
+	x.block, x.i = v, i
+	return x.at()
+}
