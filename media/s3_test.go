@@ -1,0 +1,178 @@
+package media_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+)
+
+// A bucket is a storage that speaks as Amazon S3 does, in memory.
+type bucket struct {
+	backend *s3mem.Backend
+	url     string
+	refuse  atomic.Bool // everything that is written
+}
+
+func newBucket(t *testing.T) *bucket {
+	t.Helper()
+	log.SetOutput(io.Discard) // the server's own log of what it refuses
+	t.Cleanup(func() { log.SetOutput(os.Stderr) })
+	b := &bucket{backend: s3mem.New()}
+	if err := b.backend.CreateBucket("files"); err != nil {
+		t.Fatal(err)
+	}
+	handler := gofakes3.New(b.backend).Server()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b.refuse.Load() && (r.Method == "PUT" || r.Method == "POST") {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	b.url = s.URL
+	return b
+}
+
+// names lists what the bucket holds.
+func (b *bucket) names(t *testing.T) (names []string) {
+	t.Helper()
+	list, err := b.backend.ListBucket("files", nil, gofakes3.ListBucketPage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range list.Contents {
+		names = append(names, o.Key)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (b *bucket) config(baseURL string) string {
+	return fmt.Sprintf("upload: {config: {provider: s3, providerOptions: {endpoint: %q, bucket: files, region: eu-central-1, accessKey: key, secretKey: secret, baseUrl: %q}}}", b.url, baseURL)
+}
+
+// TestS3 keeps files in a bucket: they are stored, served, replaced and deleted as in a directory, of which nothing remains.
+func TestS3(t *testing.T) {
+	b := newBucket(t)
+	s := serve(t, b.config(""))
+	f := s.upload(file("photo.png", "image/png", pngOf(picture(600, 400))), file("page.html", "text/html", "<html><script>"))
+	photo, page := f[0], f[1]
+	if photo.Provider != "s3" || !strings.HasPrefix(photo.URL, "/uploads/photo_") {
+		t.Errorf("%+v", photo)
+	}
+	want := []string{page.Hash + ".html", photo.Hash + ".png", "small_" + photo.Hash + ".png", "thumbnail_" + photo.Hash + ".png"}
+	if got := b.names(t); !slices.Equal(got, want) {
+		t.Errorf("in the bucket: %v", got)
+	}
+	for name, x := range photo.Formats {
+		s.checkFormat(photo, name, x)
+	}
+	a := s.get(photo.URL)
+	if string(a.body) != pngOf(picture(600, 400)) || a.header.Get("Content-Type") != "image/png" || a.header.Get("ETag") == "" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	if a := s.get(photo.URL, "If-None-Match", a.header.Get("ETag")); a.status != 304 {
+		t.Errorf("again: %d", a.status)
+	}
+	if a := s.get(photo.URL, "Range", "bytes=1-3"); a.status != 206 || string(a.body) != "PNG" {
+		t.Errorf("a range: %d %q", a.status, a.body)
+	}
+	if a := s.get(page.URL); a.header.Get("Content-Disposition") != "attachment" {
+		t.Errorf("a page: %v", a.header)
+	}
+	object, err := b.backend.HeadObject("files", page.Hash+".html")
+	if err != nil || object.Metadata["Content-Disposition"] != "attachment" || !strings.HasPrefix(object.Metadata["Content-Type"], "text/html") {
+		t.Errorf("in the bucket: %v %v", object, err)
+	}
+	if a := s.get("/uploads/none.txt"); a.status != 404 {
+		t.Errorf("what is not there: %d %s", a.status, a.body)
+	}
+	next := s.changed(photo.ID, file("next.png", "image/png", pngOf(picture(300, 200))))
+	if got := b.names(t); len(got) != 3 || next.URL != photo.URL {
+		t.Errorf("replaced: %v", got)
+	}
+	if a := s.get(photo.URL); string(a.body) != pngOf(picture(300, 200)) {
+		t.Error("it has the old content")
+	}
+	for _, f := range []fileAnswer{photo, page} {
+		if a := s.do("DELETE", fmt.Sprint("/api/upload/files/", f.ID), "", nil); a.status != 200 {
+			t.Errorf("delete: %d %s", a.status, a.body)
+		}
+	}
+	if got := b.names(t); len(got) > 0 {
+		t.Errorf("after that: %v", got)
+	}
+	s.empty()
+}
+
+// TestS3BaseURL gives files the address of whoever serves the bucket.
+func TestS3BaseURL(t *testing.T) {
+	b := newBucket(t)
+	s := serve(t, b.config("https://files.example.org/x/"))
+	f := s.upload(file("a.png", "image/png", pngOf(picture(300, 200))))[0]
+	if f.URL != "https://files.example.org/x/"+f.Hash+".png" || f.Formats["thumbnail"].URL != "https://files.example.org/x/thumbnail_"+f.Hash+".png" {
+		t.Errorf("%+v", f)
+	}
+	if a := s.do("DELETE", fmt.Sprint("/api/upload/files/", f.ID), "", nil); a.status != 200 || len(b.names(t)) > 0 {
+		t.Errorf("%d %v", a.status, b.names(t))
+	}
+}
+
+// TestS3Refuses uploads to a storage that takes nothing: there is no document, nothing in the spool, and nothing of the storage in
+// the answer.
+func TestS3Refuses(t *testing.T) {
+	b := newBucket(t)
+	s := serve(t, b.config(""))
+	f := s.upload(file("a.txt", "text/plain", "old"))[0]
+	b.refuse.Store(true)
+	s.expectErrors.Store(true)
+	for _, query := range []string{"", fmt.Sprint("?id=", f.ID)} {
+		if a := s.post(query, file("a.txt", "text/plain", "new")); a.status != 500 || strings.Contains(string(a.body), "127.0.0.1") {
+			t.Errorf("%s: %d %s", query, a.status, a.body)
+		}
+	}
+	b.refuse.Store(false)
+	if a := s.get(f.URL); string(a.body) != "old" {
+		t.Errorf("%s", a.body)
+	}
+	if _, spooled := s.stored(); len(s.allFiles()) != 1 || len(spooled) > 0 || len(b.names(t)) != 1 {
+		t.Errorf("kept: %v %v %v", s.allFiles(), spooled, b.names(t))
+	}
+}
+
+// TestChangeOfProvider moves on to a bucket: the files that lie in the directory go on being served, and can be deleted.
+func TestChangeOfProvider(t *testing.T) {
+	s := serve(t, "")
+	old := s.upload(file("a.txt", "text/plain", "old"))[0]
+	s.stop()
+	b := newBucket(t)
+	writeFile(t, s.dir+"/config/plugins.yaml", b.config(""))
+	s.start()
+	s.upload(file("b.txt", "text/plain", "new"))
+	if a := s.get(old.URL); string(a.body) != "old" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if got := s.changed(old.ID, file("c.txt", "text/plain", "changed")); got.URL != old.URL {
+		t.Errorf("%+v", got)
+	}
+	if a := s.get(old.URL); string(a.body) != "changed" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if a := s.do("DELETE", fmt.Sprint("/api/upload/files/", old.ID), "", nil); a.status != 200 {
+		t.Errorf("delete: %d %s", a.status, a.body)
+	}
+	if files, _ := s.stored(); len(files) > 0 || len(b.names(t)) != 1 {
+		t.Errorf("%v %v", files, b.names(t))
+	}
+}
