@@ -7,8 +7,8 @@
 //	users, err := auth.OpenUsers(ctx, auth.UserOptions{Store: st, Documents: docs, Model: model, Secret: secret})
 //	authenticate := (&auth.Authenticator{Users: users, Tokens: tokens}).Authenticate
 //
-// What an Access allows is compiled when roles change and when a token is made, not when a request comes in. Without a
-// credential, or with an API token, Authenticate touches neither disk nor lock; with a JWT it looks up one user.
+// What an Access allows is compiled when roles change and when a token is made, not when a request comes in. Authenticate
+// touches no disk, but for the user of a JWT, who is looked up again whenever something was written since the last time.
 //
 // Users is also all that users do: they register, log in, change and reset their passwords, confirm their addresses; and all
 // that is done with them and their roles. Each of its methods takes a body as it was sent and says what is wrong with it.
@@ -81,31 +81,40 @@ func (a *Authenticator) public() (*documents.Access, error) {
 
 // identify finds the user of a JWT.
 func (u *Users) identify(token string) (p Principal, err error) {
-	c, ok := u.signer.verify(token)
+	k, ok := u.signer.verify(token)
 	if !ok {
 		return p, errCredentials
 	}
-	var role uint64
-	err = u.o.Store.View(func(s *store.Snapshot) error {
+	b := k.bearer.Load()
+	if b == nil || b.commits != u.o.Store.Stats().Commits {
+		if b, err = u.bearer(k.claims); err != nil {
+			return p, err
+		}
+		k.bearer.Store(b)
+	}
+	table, err := u.roles.current()
+	if err != nil {
+		return p, err
+	}
+	return Principal{Access: table.of(b.role), User: k.user}, nil
+}
+
+// bearer looks up whether the user of a token may use it.
+func (u *Users) bearer(c claims) (*bearer, error) {
+	b := &bearer{commits: u.o.Store.Stats().Commits} // taken before the snapshot, which thus holds all of them
+	err := u.o.Store.View(func(s *store.Snapshot) error {
 		r := u.Row(s, c.user)
 		if !r.Exists() || isTrue(r, u.blocked) || u.o.Settings.EmailConfirmation && !isTrue(r, u.confirmed) ||
 			!u.signer.isOf(c, r.JSON(u.password)) {
 			return errGone
 		}
 		s.LinksFrom(u.role, store.Published, r.Ref(), func(l store.Link) bool {
-			role = l.To.Doc
+			b.role = l.To.Doc
 			return false
 		})
 		return nil
 	})
-	if err != nil {
-		return p, err
-	}
-	table, err := u.roles.current()
-	if err != nil {
-		return p, err
-	}
-	return Principal{Access: table.of(role), User: c.user}, nil
+	return b, err
 }
 
 // Bearer takes the credential out of an Authorization header. Another scheme, none, or more than two words count as no

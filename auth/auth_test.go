@@ -33,7 +33,7 @@ attributes: {title: {type: string}}`)},
 
 // A fixture is a store with its tokens and a clock.
 type fixture struct {
-	t      *testing.T
+	t      testing.TB
 	model  *contenttypes.Model
 	store  *store.Store
 	docs   *documents.Service
@@ -41,7 +41,7 @@ type fixture struct {
 	clock  atomic.Int64 // unix seconds
 }
 
-func newFixture(t *testing.T, declared ...auth.Declaration) *fixture {
+func newFixture(t testing.TB, declared ...auth.Declaration) *fixture {
 	model, problems := contenttypes.LoadFS(project, contenttypes.Options{})
 	if len(problems) > 0 {
 		t.Fatal(problems)

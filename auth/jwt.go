@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lestrrat-go/jwx/v2/jwa"
@@ -66,14 +67,15 @@ func (s *signer) isOf(c claims, hash []byte) bool {
 }
 
 // verify returns what a token says; ok is false unless it is signed with the secret and its time is now.
-func (s *signer) verify(token string) (c claims, ok bool) {
-	if c, ok = s.seen.get(token); !ok {
-		if c, ok = s.parse(token); !ok {
-			return c, false
+func (s *signer) verify(token string) (k *known, ok bool) {
+	if k = s.seen.get(token); k == nil {
+		c, ok := s.parse(token)
+		if !ok {
+			return nil, false
 		}
-		s.seen.put(token, c)
+		k = s.seen.put(token, &known{claims: c})
 	}
-	return c, s.now().Unix() < c.expires
+	return k, s.now().Unix() < k.expires
 }
 
 func (s *signer) parse(token string) (c claims, ok bool) {
@@ -105,37 +107,47 @@ func isHS256(token string) bool {
 	return err == nil && len(message.Signatures()) == 1 && message.Signatures()[0].ProtectedHeaders().Algorithm() == jwa.HS256
 }
 
+// known is a token whose signature was found right, and what was found of its user when it was last looked at.
+type known struct {
+	claims
+	bearer atomic.Pointer[bearer]
+}
+
+// bearer says that the user of a token may use it, and his role, as of a commit: until the next one nothing can change that.
+type bearer struct {
+	commits uint64
+	role    uint64 // number of the role's document, 0 for none
+}
+
 // verified remembers tokens whose signature was found right, since to find that takes longer than all else that is done to
-// learn who asks. It says nothing of whether their user may still use them. Of the tokens that were not used lately it
-// forgets the older half whenever there are too many.
+// learn who asks. Of those that were not used lately it forgets the older half whenever there are too many.
 type verified struct {
 	mutex      sync.RWMutex
-	young, old map[string]claims
+	young, old map[string]*known
 }
 
 // maxVerified is how many tokens each generation holds.
 const maxVerified = 2048
 
-func (v *verified) get(token string) (claims, bool) {
+func (v *verified) get(token string) *known {
 	v.mutex.RLock()
-	c, ok := v.young[token]
-	if ok {
-		v.mutex.RUnlock()
-		return c, true
-	}
-	c, ok = v.old[token]
+	k, old := v.young[token], v.old[token]
 	v.mutex.RUnlock()
-	if ok {
-		v.put(token, c)
+	if k == nil && old != nil {
+		k = v.put(token, old)
 	}
-	return c, ok
+	return k
 }
 
-func (v *verified) put(token string, c claims) {
+func (v *verified) put(token string, k *known) *known {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
-	if v.young == nil || len(v.young) >= maxVerified {
-		v.young, v.old = make(map[string]claims), v.young
+	if first := v.young[token]; first != nil {
+		return first
 	}
-	v.young[strings.Clone(token)] = c
+	if v.young == nil || len(v.young) >= maxVerified {
+		v.young, v.old = make(map[string]*known), v.young
+	}
+	v.young[strings.Clone(token)] = k
+	return k
 }

@@ -1,0 +1,155 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"lectern/auth"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// users opens the users of a fixture; they are closed with it.
+func (f *fixture) users(granted map[string][]string) *auth.Users {
+	f.t.Helper()
+	u, err := auth.OpenUsers(context.Background(), auth.UserOptions{
+		Store: f.store, Documents: f.docs, Model: f.model, Granted: granted, Secret: []byte("a secret of the tests"), Log: slog.New(slog.DiscardHandler),
+		Settings: auth.UserSettings{Lifespan: time.Hour, AllowRegister: true, UniqueEmail: true, DefaultRole: auth.AuthenticatedRole},
+		Now:      func() time.Time { return time.Unix(f.clock.Load(), 0) },
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(u.Close)
+	return u
+}
+
+func object(pairs ...any) *jsontree.Object {
+	o := jsontree.NewObject()
+	for i := 0; i < len(pairs); i += 2 {
+		o.Set(pairs[i].(string), pairs[i+1])
+	}
+	return o
+}
+
+// register makes a user and returns a request of his.
+func register(t testing.TB, u *auth.Users, name string) (*http.Request, uint64) {
+	t.Helper()
+	var id uint64
+	jwt, err := u.Register(context.Background(), object("username", name, "email", name+"@people.test", "password", "secret"),
+		func(_ *store.Snapshot, r store.Record) error { id = r.ID(); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Request{Header: http.Header{"Authorization": {"Bearer " + jwt}}}, id
+}
+
+// TestRolesAreNoticed changes permissions behind the back of Users: what a role may do is known at the next request.
+func TestRolesAreNoticed(t *testing.T) {
+	f := newFixture(t)
+	u := f.users(map[string][]string{"authenticated": {"api::article.article.find"}})
+	a := &auth.Authenticator{Users: u, Tokens: f.tokens}
+	r, _ := register(t, u, "ann")
+	may := func(permission string) bool {
+		t.Helper()
+		access, err := a.Authenticate(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return access.AllowsAction(permission)
+	}
+	if !may("api::article.article.find") || may("api::article.article.create") || !may("plugin::users-permissions.user.me") {
+		t.Error("not what was granted")
+	}
+	permission := f.model.Type("plugin::users-permissions.permission")
+	w := documents.Write{Type: permission, Access: documents.FullAccess, DocumentID: "aaaaaaaaaaaaaaaaaaaaaaaa",
+		Data: object("action", "api::article.article.create", "role", jsontree.Number("1"))}
+	if err := f.docs.Create(context.Background(), w); err != nil {
+		t.Fatal(err)
+	}
+	if !may("api::article.article.create") {
+		t.Error("a new permission was not noticed")
+	}
+	if err := f.docs.Delete(context.Background(), w); err != nil {
+		t.Fatal(err)
+	}
+	if may("api::article.article.create") {
+		t.Error("a permission that was taken away was not noticed")
+	}
+	f.clock.Add(3600)
+	if _, err := a.Authenticate(r); err == nil {
+		t.Error("a JWT is taken at the moment it expires")
+	}
+}
+
+// TestRegisterAtOnce registers the same name and the same address many times at once: one of them gets it.
+func TestRegisterAtOnce(t *testing.T) {
+	f := newFixture(t)
+	u := f.users(nil)
+	var wg sync.WaitGroup
+	var mutex sync.Mutex
+	made := 0
+	for i := range 8 {
+		wg.Go(func() {
+			body := object("username", "ann", "email", fmt.Sprintf("ann%d@people.test", i), "password", "secret")
+			if i%2 == 1 {
+				body = object("username", fmt.Sprint("ann", i), "email", "ann0@people.test", "password", "secret")
+			}
+			_, err := u.Register(context.Background(), body, func(*store.Snapshot, store.Record) error { return nil })
+			var told *documents.Error
+			switch {
+			case err == nil:
+				mutex.Lock()
+				defer mutex.Unlock()
+				made++
+			case !errors.As(err, &told) || told.Message != "Email or Username are already taken":
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	// Either one user took both, or one the name and another the address.
+	if made < 1 || made > 2 {
+		t.Errorf("%d users were made", made)
+	}
+}
+
+// TestAuthenticateAllocates holds what each request passes to its budget.
+func TestAuthenticateAllocates(t *testing.T) {
+	f := newFixture(t)
+	u := f.users(nil)
+	a := &auth.Authenticator{Users: u, Tokens: f.tokens}
+	user, _ := register(t, u, "ann")
+	for name, c := range map[string]struct {
+		r    *http.Request
+		most float64
+	}{"public": {&http.Request{}, 0}, "user": {user, 0}} {
+		if n := testing.AllocsPerRun(100, func() {
+			if _, err := a.Authenticate(c.r); err != nil {
+				t.Fatal(err)
+			}
+		}); n > c.most {
+			t.Errorf("%s: %v allocations, want at most %v", name, n, c.most)
+		}
+	}
+}
+
+func BenchmarkAuthenticateUser(b *testing.B) {
+	f := newFixture(b)
+	u := f.users(nil)
+	a := &auth.Authenticator{Users: u, Tokens: f.tokens}
+	r, _ := register(b, u, "ann")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := a.Authenticate(r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package gateway_test
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// An oracle answers questions about what it does not show. TestOracle asks two servers whose contents differ in hidden values
+// alone, by every parameter at any nesting: their answers are equal.
+
+// hiddenValues are what is hidden in each of the two: of the same length and case, in the other order.
+var hiddenValues = [2][2]string{{"alpha-one", "beta-two!"}, {"omega-two", "beta-one?"}}
+
+// secretive makes a server with two users and two articles, whose hidden values are those of hiddenValues[i].
+func secretive(t *testing.T, i int) *api {
+	a := serve(t, nil)
+	for n, name := range []string{"ann", "bob"} {
+		value := hiddenValues[i][n]
+		_, id := a.register(name)
+		a.want(200, "PUT", userPath(id), "full", object{"password": value, "resetPasswordToken": value, "confirmationToken": value})
+		a.want(201, "POST", "/api/articles", "full", object{"data": object{
+			"title": "by " + name, "hidden": value, "code": value, "author": id,
+			"parts": []any{object{"label": name, "hidden": value, "reader": id}},
+			"zone":  []any{object{"__component": "page.part", "label": name, "hidden": value, "reader": id}},
+		}})
+	}
+	list := a.want(200, "GET", "/api/articles?fields=title", "full", nil).at("data").([]any)
+	first, second := list[0].(object)["documentId"], list[1].(object)["documentId"]
+	a.want(200, "PUT", fmt.Sprint("/api/articles/", first), "full", object{"data": object{"related": []any{second}}})
+	// Whoever keeps users may find them, and yet not their roles; whoever reads may find neither.
+	for _, who := range []struct{ name, role string }{{"keeper", "keeper"}, {"reader", "authenticated"}} {
+		jwt, id := a.register(who.name)
+		a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID(who.role)})
+		a.Tokens[who.name] = jwt
+	}
+	return a
+}
+
+// Where the values are hidden: the attributes, and what leads from each kind of document to others.
+var (
+	hiddenIn = map[string][]string{
+		"article": {"hidden", "code"}, "user": {"password", "resetPasswordToken", "confirmationToken"}, "part": {"hidden"},
+		"role": {}, "permission": {"declared"},
+	}
+	shownIn = map[string][]string{
+		"article": {"title", "id"}, "user": {"username", "email", "blocked"}, "part": {"label"}, "role": {"name", "type"}, "permission": {"action"},
+	}
+	leadsTo = map[string]map[string]string{
+		"article":    {"author": "user", "parts": "part", "zone": "part", "related": "article", "relating": "article"},
+		"user":       {"role": "role"},
+		"part":       {"reader": "user"},
+		"role":       {"users": "user", "permissions": "permission"},
+		"permission": {"role": "role"},
+	}
+	comparisons = []string{"$eq", "$eqi", "$ne", "$nei", "$lt", "$lte", "$gt", "$gte", "$in", "$notIn", "$contains", "$notContains", "$containsi", "$notContainsi",
+		"$startsWith", "$startsWithi", "$endsWith", "$endsWithi", "$null", "$notNull", "$between", ""}
+	searches = []string{"alpha-one", "omega-two", "$2a$", "-", "o-!", "sha256:", "e?", "by a", "ann@"} // nothing that a documentId could hold by chance
+	guesses  = []string{"alpha-one", "omega-two", "alpha", "a", "o", "two", "ONE", "beta", "true", "0", "$2a$", "$2", "", "sha256:", "m"}
+)
+
+// A question is drawn at random: an entry point, and parameters that lead to something hidden.
+func drawQuestion(t *rapid.T) (path, as string) {
+	kind := rapid.SampledFrom([]string{"article", "user"}).Draw(t, "kind")
+	as = rapid.SampledFrom([]string{"", "full", "readonly", "keeper", "reader"}).Draw(t, "as")
+	path = map[string][]string{"article": {"/api/articles"}, "user": {"/api/users", "/api/users/count", "/api/users/me", "/api/users/1", "/api/users/2"}}[kind][0]
+	if kind == "user" {
+		path = rapid.SampledFrom([]string{"/api/users", "/api/users/count", "/api/users/me", "/api/users/1", "/api/users/2"}).Draw(t, "path")
+	}
+	pairs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return drawParameter(t, kind, "", 3) }), 1, 3).Draw(t, "pairs")
+	return path + "?" + strings.Join(pairs, "&"), as
+}
+
+// drawParameter draws one pair of a query about a kind of document. Inside a populate its key begins with within.
+func drawParameter(t *rapid.T, kind, within string, depth int) string {
+	key := func(parts ...string) string {
+		if within == "" {
+			return parts[0] + brackets(parts[1:])
+		}
+		return within + brackets(parts)
+	}
+	way, last := drawWay(t, kind, depth)
+	names := hiddenIn[last]
+	if len(names) == 0 || rapid.IntRange(0, 4).Draw(t, "shown") == 0 {
+		names = append(append([]string(nil), names...), shownIn[last]...)
+	}
+	leaf := rapid.SampledFrom(names).Draw(t, "leaf")
+	value := url.QueryEscape(rapid.SampledFrom(guesses).Draw(t, "value"))
+	search := key("_q") + "=" + url.QueryEscape(rapid.SampledFrom(searches).Draw(t, "search"))
+	switch rapid.SampledFrom([]string{"filters", "filters", "filters", "sort", "fields", "populate", "search", "inner"}).Draw(t, "parameter") {
+	case "filters":
+		parts := append([]string{"filters"}, drawLogic(t)...)
+		for _, step := range way {
+			parts = append(append(parts, step), drawLogic(t)...)
+		}
+		parts = append(parts, leaf)
+		if op := rapid.SampledFrom(comparisons).Draw(t, "op"); op != "" {
+			parts = append(parts, op)
+		}
+		return key(parts...) + "=" + value
+	case "sort":
+		dotted := strings.Join(append(way, leaf), ".")
+		return rapid.SampledFrom([]string{
+			key("sort") + "=" + dotted, key("sort") + "=" + dotted + ":desc", key("sort", "0") + "=" + dotted + ":DESC",
+			key(append(append([]string{"sort"}, way...), leaf)...) + "=asc", key("sort") + "=id," + dotted,
+		}).Draw(t, "sort")
+	case "fields":
+		return rapid.SampledFrom([]string{key("fields") + "=" + leaf, key("fields", "0") + "=" + leaf, key("fields") + "=id," + leaf, key("fields", "1") + "=" + leaf}).Draw(t, "fields")
+	case "populate":
+		dotted := strings.Join(append(way, leaf), ".")
+		return rapid.SampledFrom([]string{key("populate") + "=" + dotted, key("populate", "0") + "=" + dotted, key("populate") + "=*", key("populate", leaf) + "=true",
+			key("populate") + "=" + strings.Join(way, ".")}).Draw(t, "populate")
+	case "search":
+		return search
+	}
+	if len(leadsTo[kind]) == 0 || depth == 0 {
+		return search
+	}
+	step := rapid.SampledFrom(sortedKeys(leadsTo[kind])).Draw(t, "step")
+	inner := key("populate", step)
+	if step == "zone" {
+		inner = key("populate", step, "on", "page.part")
+	}
+	return drawParameter(t, leadsTo[kind][step], inner, depth-1)
+}
+
+// drawWay draws relations that lead from a kind of document to another.
+func drawWay(t *rapid.T, kind string, most int) (way []string, last string) {
+	for range rapid.IntRange(0, most).Draw(t, "steps") {
+		if len(leadsTo[kind]) == 0 {
+			break
+		}
+		step := rapid.SampledFrom(sortedKeys(leadsTo[kind])).Draw(t, "relation")
+		way, kind = append(way, step), leadsTo[kind][step]
+	}
+	return way, kind
+}
+
+func drawLogic(t *rapid.T) []string {
+	return rapid.SampledFrom([][]string{nil, nil, nil, {"$and", "0"}, {"$or", "0"}, {"$or", "1"}, {"$not"}, {"$not", "$or", "0"}}).Draw(t, "logic")
+}
+
+func brackets(parts []string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString("[" + url.QueryEscape(p) + "]")
+	}
+	return b.String()
+}
+
+// differing are the parts of an answer that differ from one server to the other whatever is in it.
+var differing = regexp.MustCompile(`"documentId":"[a-z0-9]{24}"|"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
+
+func TestOracle(t *testing.T) {
+	a, b := secretive(t, 0), secretive(t, 1)
+	answers := map[int]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		for range 20 {
+			path, as := drawQuestion(t)
+			answers[sameAnswer(t, a, b, path, as)]++
+		}
+	})
+	if answers[200] == 0 || answers[400] == 0 || answers[403] == 0 {
+		t.Errorf("the questions were all answered alike: %v", answers)
+	}
+}
+
+// sameAnswer asks both servers and returns the status they agree on.
+func sameAnswer(t *rapid.T, a, b *api, path, as string) int {
+	x, y := a.do("GET", path, as, nil), b.do("GET", path, as, nil)
+	left, right := differing.ReplaceAllString(x.text, ""), differing.ReplaceAllString(y.text, "")
+	if x.status != y.status || left != right {
+		t.Fatalf("GET %s as %q answers\n%d %s\nand, where the hidden values are others,\n%d %s", path, as, x.status, left, y.status, right)
+	}
+	if x.status >= 500 {
+		t.Fatalf("GET %s as %q: %d", path, as, x.status)
+	}
+	for _, values := range hiddenValues {
+		for _, v := range values {
+			if strings.Contains(x.text, v) && !strings.Contains(path, v) {
+				t.Fatalf("GET %s as %q shows %q: %s", path, as, v, x.text)
+			}
+		}
+	}
+	return x.status
+}
+
+// TestHiddenFields asks for each hidden field by each parameter once, so that none is left to chance.
+func TestHiddenFields(t *testing.T) {
+	a := secretive(t, 0)
+	for _, as := range []string{"full", "readonly", "keeper"} {
+		for path, hidden := range map[string][]string{
+			"/api/users":    {"password", "resetPasswordToken", "confirmationToken"},
+			"/api/articles": {"hidden", "code", "author.password", "author.resetPasswordToken", "author.confirmationToken", "parts.hidden", "parts.reader.password", "related.author.password", "related.related.hidden"},
+		} {
+			for _, field := range hidden {
+				bracketed := brackets(strings.Split(field, "."))
+				for _, query := range []string{
+					"filters" + bracketed + "=x", "filters" + bracketed + "[$contains]=x", "filters" + bracketed + "[$notNull]=true",
+					"filters[$or][0]" + bracketed + "[$startsWith]=x", "filters[$not]" + bracketed + "[$gt]=x", "sort=" + field, "sort" + bracketed + "=asc", "sort=id," + field,
+				} {
+					if r := a.do("GET", path+"?"+query, as, nil); r.status != 400 {
+						t.Errorf("GET %s?%s as %s: %d %s", path, query, as, r.status, r.text)
+					}
+				}
+				if !strings.Contains(field, ".") {
+					a.want(400, "GET", path+"?fields="+field, as, nil)
+					a.want(400, "GET", path+"?populate="+field, as, nil)
+				}
+			}
+			for _, v := range append(hiddenValues[0][:], "$2a$", "sha256:") {
+				list := a.want(200, "GET", path+"?_q="+url.QueryEscape(v), as, nil)
+				rows, _ := list.body.([]any)
+				if data, isObject := list.body.(object); isObject {
+					rows, _ = data["data"].([]any)
+				}
+				if len(rows) > 0 {
+					t.Errorf("GET %s?_q=%s as %s finds %s", path, v, as, list.text)
+				}
+			}
+		}
+	}
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,340 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lectern/auth"
+	"lectern/gateway"
+)
+
+// plugins is config/plugins.yaml with settings of users.
+func plugins(settings string) map[string]string {
+	return map[string]string{"config/plugins.yaml": "users-permissions:\n  config:\n    jwtSecret: " + testSecret + "\n" + settings}
+}
+
+const noRateLimit = "    ratelimit: {enabled: false}\n"
+
+// TestResetByMail goes the way of somebody who forgot his password.
+func TestResetByMail(t *testing.T) {
+	box := newMailbox(t)
+	a := serve(t, plugins(noRateLimit+"    email_reset_password: https://www.people.test/reset\n    email:\n      "+box.config()+"\n"))
+	old, id := a.register("ann")
+
+	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ANN@people.test"})
+	mail := box.next()
+	if mail.to != "<ann@people.test>" || mail.header.Get("From") != `"Tests" <tests@people.test>` || mail.header.Get("Subject") != "Reset your password" {
+		t.Errorf("to %s: %v", mail.to, mail.header)
+	}
+	first := mail.after("https://www.people.test/reset?code=")
+	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"})
+	code := box.next().after("?code=")
+
+	reset := func(code string) reply {
+		return a.do("POST", "/api/auth/reset-password", "", object{"code": code, "password": "another", "passwordConfirmation": "another"})
+	}
+	for name, wrong := range map[string]string{"an earlier": first, "a shorter": code[1:], "an unknown": "x"} {
+		if r := reset(wrong); r.status != 400 || r.message() != "Incorrect code provided" {
+			t.Errorf("%s code: %d %s", name, r.status, r.text)
+		}
+	}
+	r := reset(code)
+	jwt, _ := r.at("jwt").(string)
+	if r.status != 200 || r.at("user.username") != "ann" {
+		t.Fatalf("reset: %d %s", r.status, r.text)
+	}
+	a.want(200, "GET", "/api/users/me", jwt, nil)
+	a.want(401, "GET", "/api/users/me", old, nil)
+	a.want(400, "POST", "/api/auth/local", "", object{"identifier": "ann", "password": "secret-ann"})
+	a.login("ann", "another")
+	if r := reset(code); r.status != 400 {
+		t.Errorf("the code works again: %s", r.text)
+	}
+
+	// One who is blocked gets no mail, and his code opens nothing.
+	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"})
+	code = box.next().after("?code=")
+	a.want(200, "PUT", userPath(id), "full", object{"blocked": true})
+	if r := reset(code); r.message() != "Incorrect code provided" {
+		t.Errorf("of a blocked user: %s", r.text)
+	}
+}
+
+// TestConfirmByMail goes the way of somebody who registers where addresses are confirmed.
+func TestConfirmByMail(t *testing.T) {
+	box := newMailbox(t)
+	a := serve(t, plugins(noRateLimit+"    email_confirmation: true\n    email_confirmation_redirection: https://www.people.test/welcome\n    email:\n      "+box.config()+`
+      templates:
+        email_confirmation:
+          object: Hello <%= USER.username %>
+          message: <p>Dear <%= USER.username %>, <a href="<%= URL %>?confirmation=<%= CODE %>">confirm</a>!</p>
+`))
+	r := a.want(200, "POST", "/api/auth/local/register", "", object{"username": "<b>ann", "email": "ann@people.test", "password": "secret"})
+	if _, has := r.body.(object)["jwt"]; has || r.at("user.confirmed") != false {
+		t.Errorf("registered: %s", r.text)
+	}
+	login := object{"identifier": "ann@people.test", "password": "secret"}
+	if r := a.do("POST", "/api/auth/local", "", login); r.status != 400 || r.message() != "Your account email is not confirmed" {
+		t.Errorf("login: %d %s", r.status, r.text)
+	}
+	mail := box.next()
+	if mail.header.Get("Subject") != "Hello <b>ann" || !strings.HasPrefix(mail.body, "<p>Dear &lt;b&gt;ann, <a href=\"http://127.0.0.1:1337/api/auth/email-confirmation?confirmation=") {
+		t.Errorf("%v\n%s", mail.header, mail.body)
+	}
+	first, _, _ := strings.Cut(mail.after("?confirmation="), `"`)
+
+	a.want(200, "POST", "/api/auth/send-email-confirmation", "", object{"email": "ann@people.test"})
+	code, _, _ := strings.Cut(box.next().after("?confirmation="), `"`)
+	if r := a.do("GET", "/api/auth/email-confirmation?confirmation="+first, "", nil); r.message() != "Invalid token" {
+		t.Errorf("an earlier code: %d %s", r.status, r.text)
+	}
+	r = a.do("GET", "/api/auth/email-confirmation?confirmation="+code, "", nil)
+	if r.status != 302 || r.header.Get("Location") != "https://www.people.test/welcome" {
+		t.Errorf("confirmed: %d %v", r.status, r.header)
+	}
+	jwt, _ := a.want(200, "POST", "/api/auth/local", "", login).at("jwt").(string)
+	if r := a.do("POST", "/api/auth/send-email-confirmation", "", object{"email": "ann@people.test"}); r.message() != "Already confirmed" {
+		t.Errorf("again: %d %s", r.status, r.text)
+	}
+	id := int(a.want(200, "GET", "/api/users?fields=username", "full", nil).body.([]any)[0].(object)["id"].(float64))
+	a.want(200, "PUT", userPath(id), "full", object{"confirmed": false})
+	a.want(401, "GET", "/api/articles", jwt, nil)
+}
+
+// TestMailFiles finds mail in the data directory where there is no server for it, and no code in the log.
+func TestMailFiles(t *testing.T) {
+	dir := writeProject(t, with(nil))
+	ready, stop := run(t, dir, gateway.Options{}, nil)
+	a := newAPI(t, ready)
+	a.register("ann")
+	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"})
+	stop()
+	files, err := filepath.Glob(filepath.Join(dir, "data", "mail", "*"))
+	if err != nil || len(files) != 1 || !strings.HasSuffix(files[0], ".eml") {
+		t.Fatal(files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil || !strings.Contains(string(text), "?code=") && !strings.Contains(string(text), "?code=3D") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+}
+
+// TestUserSettings tries each setting of who may come in.
+func TestUserSettings(t *testing.T) {
+	ann := object{"username": "ann", "email": "ann@people.test", "password": "secret"}
+	for _, c := range []struct {
+		settings string
+		body     object
+		status   int
+		message  string
+	}{
+		{"", ann, 200, ""},
+		{"    allow_register: false\n", ann, 400, "Register action is currently disabled"},
+		{"    default_role: keeper\n", ann, 200, ""},
+		{"    unique_email: false\n", ann, 200, ""},
+	} {
+		a := serve(t, plugins(noRateLimit+c.settings))
+		r := a.do("POST", "/api/auth/local/register", "full", c.body)
+		if r.status != c.status || r.message() != c.message {
+			t.Errorf("%q: %d %s", c.settings, r.status, r.text)
+		}
+		if strings.Contains(c.settings, "keeper") && r.at("user.role.type") != "keeper" {
+			t.Errorf("the role is %v", r.at("user.role"))
+		}
+		twin := a.do("POST", "/api/users", "full", object{"username": "twin", "email": "ann@people.test", "password": "secret", "role": a.roleID("public")})
+		if c.status == 200 && (twin.status == 201) != strings.Contains(c.settings, "unique_email: false") {
+			t.Errorf("%q: a second user of the address: %d %s", c.settings, twin.status, twin.text)
+		}
+	}
+	dir := writeProject(t, with(plugins("    default_role: nobody\n")))
+	if _, err := gateway.Open(dir, gateway.Options{}); err == nil || !strings.Contains(err.Error(), `there is no role "nobody"`) {
+		t.Errorf("a default role of none: %v", err)
+	}
+}
+
+// serveKept serves a project that keeps its data, with a full-access token, for as long as f takes.
+func serveKept(t *testing.T, dir string, o gateway.Options, f func(*api)) {
+	t.Helper()
+	var key string
+	ready, stop := run(t, dir, o, func(p *gateway.Project) {
+		list, err := p.Tokens(context.Background())
+		if err == nil {
+			_, key, err = p.CreateToken(context.Background(), auth.Declaration{Name: fmt.Sprint("full", len(list)), Kind: auth.FullAccess})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	ready.Tokens = map[string]string{"full": key}
+	f(newAPI(t, ready))
+	stop()
+}
+
+// grant is a body that enables actions of articles for a role.
+func grant(actions ...string) object {
+	enabled := object{}
+	for _, a := range actions {
+		enabled[a] = object{"enabled": true}
+	}
+	return object{"permissions": object{"api::article": object{"controllers": object{"article": enabled}}}}
+}
+
+// TestGrantsFollowTheFile changes permissions.yaml between starts, and grants while serving.
+func TestGrantsFollowTheFile(t *testing.T) {
+	dir := writeProject(t, with(nil))
+	file := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "config", "permissions.yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	public := func(a *api, want ...int) {
+		t.Helper()
+		got := []int{
+			a.do("GET", "/api/articles", "", nil).status,
+			a.do("POST", "/api/articles", "", object{"data": object{}}).status,
+			a.do("DELETE", "/api/articles/none", "", nil).status,
+			a.do("POST", "/api/auth/local", "", object{"identifier": "x", "password": "y"}).status,
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("the public gets %v, want %v", got, want)
+		}
+	}
+	serveKept(t, dir, gateway.Options{}, func(a *api) {
+		public(a, 200, 403, 403, 400)
+		// Granted while serving, which also takes what is not named.
+		a.want(200, "PUT", fmt.Sprint("/api/users-permissions/roles/", a.roleID("public")), "full", grant("create"))
+		public(a, 403, 201, 403, 403)
+	})
+	serveKept(t, dir, gateway.Options{}, func(a *api) { public(a, 200, 201, 403, 403) }) // the file holds again, and the rest stays
+	file("roles: {public: {api::article.article: [delete], plugin::users-permissions.auth: [callback]}}")
+	serveKept(t, dir, gateway.Options{}, func(a *api) { public(a, 403, 201, 204, 400) })
+	file("")
+	serveKept(t, dir, gateway.Options{}, func(a *api) {
+		public(a, 403, 201, 403, 403)
+		a.roleID("keeper") // roles stay when nothing is granted to them any more
+	})
+}
+
+// TestSecret keeps a secret that nobody configured, and refuses those that can be guessed.
+func TestSecret(t *testing.T) {
+	unset := map[string]string{"config/plugins.yaml": ""}
+	dir := writeProject(t, with(unset))
+	var jwt string
+	serveKept(t, dir, gateway.Options{Production: true}, func(a *api) { jwt, _ = a.register("ann") })
+	secret := filepath.Join(dir, "data", "jwt-secret")
+	if info, err := os.Stat(secret); err != nil || info.Mode().Perm() != 0o600 || info.Size() < 64 {
+		t.Errorf("%v %v", info, err)
+	}
+	serveKept(t, dir, gateway.Options{Production: true}, func(a *api) { a.want(200, "GET", "/api/users/me", jwt, nil) })
+	if err := os.Remove(secret); err != nil {
+		t.Fatal(err)
+	}
+	serveKept(t, dir, gateway.Options{Production: true}, func(a *api) { a.want(401, "GET", "/api/users/me", jwt, nil) })
+
+	for secret, want := range map[string]string{
+		"fifteen bytes..":        "has 15 bytes, which is too easily guessed",
+		"sixteen bytes...":       "",
+		"find, findOne, create,": "one that everybody knows", // it stands in a file that init writes
+	} {
+		dir := writeProject(t, with(map[string]string{"config/plugins.yaml": "users-permissions: {config: {jwtSecret: '" + secret + "'}}"}))
+		for _, production := range []bool{true, false} {
+			p, err := gateway.Open(dir, gateway.Options{Ephemeral: true, Production: production})
+			if err == nil {
+				err = p.Close()
+			}
+			if production && want != "" {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%q in production: %v, want …%s…", secret, err, want)
+				}
+			} else if err != nil {
+				t.Errorf("%q: %v", secret, err)
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "data", "jwt-secret"), []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gateway.Open(dir, gateway.Options{}); err == nil || !strings.Contains(err.Error(), "does not hold a secret") {
+		t.Errorf("an empty file: %v", err)
+	}
+}
+
+// TestWithoutUsers switches them off: their routes and types are gone, and a JWT is no credential.
+func TestWithoutUsers(t *testing.T) {
+	ready, _ := run(t, writeProject(t, map[string]string{
+		"config/plugins.yaml":     "users-permissions: {enabled: false, config: {jwtSecret: '" + testSecret + "'}}",
+		"config/permissions.yaml": "roles: {public: {api::article.article: [find]}}",
+	}), gateway.Options{Ephemeral: true}, nil)
+	a := newAPI(t, ready)
+	for _, path := range []string{"/api/users", "/api/users/me", "/api/users-permissions/roles", "/api/auth/email-confirmation", "/api/connect/github"} {
+		a.want(404, "GET", path, "full", nil)
+	}
+	a.want(405, "POST", "/api/auth/local", "", object{"identifier": "x", "password": "y"})
+	a.want(200, "GET", "/api/articles", "", nil)
+	a.want(401, "GET", "/api/articles", "eyJhbGciOiJIUzI1NiJ9.e30.x", nil)
+}
+
+// TestRoles makes, changes and deletes roles.
+func TestRoles(t *testing.T) {
+	a := serve(t, nil)
+	const roles = "/api/users-permissions/roles"
+	for _, c := range []struct {
+		body    any
+		message string
+	}{
+		{object{"name": "Editor"}, ""},
+		{object{"name": "editor"}, "There is a role of that name already"},
+		{object{"name": "Public"}, "There is a role of that name already"},
+		{object{"name": ""}, "name is a required field"},
+		{object{"description": "no name"}, "name is a required field"},
+		{object{"name": 5}, "name must be a `string` type, but the final value was: `5`."},
+		{object{"name": "!?"}, "name must contain a letter or a digit"},
+		{object{"name": "Other", "description": 5}, "description must be a `string` type, but the final value was: `5`."},
+		{object{"name": "Other", "permissions": 5}, "permissions must be a `object` type, but the final value was: `5`."},
+		{object{"name": "Other", "permissions": object{"api::article": object{"controllers": object{"article": object{"find": object{"enabled": 1}}}}}},
+			"permissions.api::article.controllers.article.find.enabled must be a `boolean` type, but the final value was: `1`."},
+		{object{"name": "Other", "permissions": object{"api::article": object{"controllers": object{"article": object{"fnd": object{"enabled": true}}}}}},
+			`api::article.article has no action "fnd"; its actions are find, findOne, create, update, delete`},
+		{[]int{1}, "Request body cannot be empty"},
+		{object{}, "Request body cannot be empty"},
+	} {
+		if r := a.do("POST", roles, "full", c.body); (r.status == 200) != (c.message == "") || r.message() != c.message {
+			t.Errorf("%v: %d %s", c.body, r.status, r.text)
+		}
+	}
+	editor := fmt.Sprint(roles, "/", a.roleID("editor"))
+	if r := a.do("PUT", editor, "full", object{"name": "Public"}); r.status != 400 {
+		t.Errorf("the name of another: %d %s", r.status, r.text)
+	}
+	jwt, id := a.register("ann")
+	a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID("editor")})
+	a.want(403, "GET", "/api/articles", jwt, nil)
+	a.want(200, "PUT", editor, "full", grant("find"))
+	a.want(200, "GET", "/api/articles", jwt, nil)
+	tree := a.want(200, "GET", editor, "full", nil).at("role.permissions.api::article.controllers.article").(object)
+	if tree["find"].(object)["enabled"] != true || tree["create"].(object)["enabled"] != false {
+		t.Errorf("%v", tree)
+	}
+	for kind, message := range map[string]string{"public": "Cannot delete public role", "authenticated": "Cannot delete authenticated role"} {
+		if r := a.do("DELETE", fmt.Sprint(roles, "/", a.roleID(kind)), "full", nil); r.status != 400 || r.message() != message {
+			t.Errorf("%s: %d %s", kind, r.status, r.text)
+		}
+	}
+	a.want(200, "DELETE", editor, "full", nil)
+	if r := a.want(200, "GET", userPath(id)+"?populate=role", "full", nil); r.at("role.type") != "public" {
+		t.Errorf("%s", r.text)
+	}
+	for _, id := range []string{"0", "01", "-1", "abc", "1.0", "99999999999999999999", "%20", "1%00"} {
+		if r := a.do("DELETE", roles+"/"+id, "full", nil); r.status != 404 && id != "1%00" || r.status >= 500 {
+			t.Errorf("%s: %d %s", id, r.status, r.text)
+		}
+	}
+}
