@@ -24,7 +24,11 @@ type Ready struct {
 // Run serves the project until ctx ends. Then it lets requests under way finish, as long as timeouts.shutdown says, and
 // returns; the caller closes the project.
 func (p *Project) Run(ctx context.Context) error {
-	server, err := NewServer(p.serverConfig(), p.runtime())
+	runtime, err := p.runtime()
+	if err != nil {
+		return err
+	}
+	server, err := NewServer(p.serverConfig(), runtime)
 	if err != nil {
 		return err
 	}
@@ -73,19 +77,23 @@ func (p *Project) announce(ready Ready) {
 }
 
 // runtime builds what the server answers with.
-func (p *Project) runtime() Runtime {
+func (p *Project) runtime() (Runtime, error) {
 	s := p.Settings.REST
 	authenticator := &auth.Authenticator{Users: p.users, Roles: auth.CompileRoles(p.Settings.Roles), Tokens: p.tokens}
 	parser := params.New(p.Model, p.Settings.I18n.DefaultLocale, params.Limits{
 		DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
 	})
 	api := rest.New(p.Model, p.store, p.docs, parser)
+	graphql, err := p.graphqlRoutes(parser)
+	if err != nil {
+		return Runtime{}, err
+	}
 	return Runtime{
 		Prefix:       s.Prefix,
 		REST:         api,
 		Authenticate: authenticator.Authenticate,
-		Routes:       slices.Concat(p.routes, p.localesRoute(), p.uploadRoutes(api, parser), p.userRoutes(authenticator, api, parser)),
-	}
+		Routes:       slices.Concat(p.routes, p.localesRoute(), p.uploadRoutes(api, parser), p.userRoutes(authenticator, api, parser), graphql),
+	}, nil
 }
 
 func (p *Project) serverConfig() Config {

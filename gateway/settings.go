@@ -65,6 +65,11 @@ type GraphQLSettings struct {
 	DocumentActions bool
 
 	ShadowCRUDOptions *contenttypes.Node // what the schema leaves out; read by Definition.GraphQLSchema
+
+	// Introspection says whether clients may ask for the schema; nil: in development alone.
+	Introspection *bool
+	LandingPage   *bool // nil: a page to work with in development, a plain one in production
+	Limits        GraphQLLimits
 }
 
 // DefaultSettings are the settings of a project without config/.

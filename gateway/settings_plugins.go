@@ -95,7 +95,9 @@ func (s *Settings) readPlugins(n *contenttypes.Node) contenttypes.Problems {
 	*g = GraphQLSettings{
 		Enabled: f.GraphQL.Enabled, Endpoint: c.Endpoint, ShadowCRUD: c.ShadowCRUD, DepthLimit: c.DepthLimit, AmountLimit: c.AmountLimit,
 		DefaultLimit: c.DefaultLimit, MaxLimit: c.MaxLimit, DocumentActions: c.DocumentActions, ShadowCRUDOptions: c.ShadowCRUDOptions,
+		LandingPage: c.LandingPage,
 	}
+	problems = append(problems, g.readMore(&c)...)
 	s.Upload.Enabled = f.Upload.Enabled
 	s.Users.Enabled = f.Users.Enabled
 

@@ -9,6 +9,7 @@ package language
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2"
@@ -166,3 +167,40 @@ func (d *Document) Operation(name *string) (*ast.OperationDefinition, *Error) {
 
 // Location is where a node of the document stands.
 func (d *Document) Location(p *ast.Position) Location { return d.source.at(p.Start) }
+
+// Includes reports whether a value of the object type o is one of t: o itself, or an interface or union that it belongs to.
+func (t *Type) Includes(o *Type) bool {
+	if t == nil || o == nil {
+		return false
+	}
+	for _, p := range t.possible {
+		if p == o {
+			return true
+		}
+	}
+	return false
+}
+
+// Possible are the object types that a value may have.
+func (t *Type) Possible() []*Type { return t.possible }
+
+// standardDirectives are those that every schema has, in the order of introspection.
+var standardDirectives = []string{"include", "skip", "deprecated", "specifiedBy", "oneOf"}
+
+// Directives lists all directives in the order of introspection.
+func (s *Schema) Directives() []*ast.DirectiveDefinition {
+	list := make([]*ast.DirectiveDefinition, 0, len(s.ast.Directives))
+	for _, name := range standardDirectives {
+		if d := s.ast.Directives[name]; d != nil {
+			list = append(list, d)
+		}
+	}
+	own := len(list)
+	for name, d := range s.ast.Directives {
+		if !slices.Contains(standardDirectives, name) {
+			list = append(list, d)
+		}
+	}
+	slices.SortFunc(list[own:], func(a, b *ast.DirectiveDefinition) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}

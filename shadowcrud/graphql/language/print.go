@@ -122,3 +122,6 @@ func writeInspected(b *strings.Builder, v any, depth int) {
 		b.Write(jsontree.Append(nil, v))
 	}
 }
+
+// Print prints a literal as GraphQL has it.
+func Print(v *ast.Value) string { return printValue(v) }

@@ -1,0 +1,384 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	hexadecimal "encoding/hex"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/params"
+)
+
+// graphqlMethods are all methods: those that GraphQL does not know are answered in its own words.
+var graphqlMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+
+// graphqlRoutes are the routes of the GraphQL endpoint; none where GraphQL is switched off.
+func (p *Project) graphqlRoutes(parser *params.Parser) ([]Route, error) {
+	g := p.Settings.GraphQL
+	if !g.Enabled {
+		return nil, nil
+	}
+	built, err := p.GraphQLSchema(nil)
+	if err != nil {
+		return nil, err
+	}
+	limits := g.limits()
+	limits.Document.Introspection = !p.options.Production
+	if g.Introspection != nil {
+		limits.Document.Introspection = *g.Introspection
+	}
+	engine, err := execution.New(execution.Options{
+		Schema: built, Store: p.store, Documents: p.docs, Params: parser, Limits: limits, Log: p.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	h := &graphqlHandler{engine: engine, limits: p.Settings.Server.Limits.orDefaults(), persisted: newPersisted(g.Limits.Persisted)}
+	var routes []Route
+	for _, method := range graphqlMethods {
+		routes = append(routes, Route{Method: method, Path: g.Endpoint, Handle: h.serve})
+	}
+	return routes, nil
+}
+
+// limits are those of an engine.
+func (g *GraphQLSettings) limits() execution.Limits {
+	l := g.Limits
+	return execution.Limits{
+		Document: language.Limits{
+			Tokens: l.Tokens, Nesting: l.Nesting, Depth: g.DepthLimit, Selections: l.Selections, RootFields: l.RootFields,
+			Aliases: l.Aliases, Directives: l.Directives,
+		},
+		DefaultLimit: g.DefaultLimit, MaxLimit: g.MaxLimit, AmountLimit: g.AmountLimit,
+		Cost: l.Cost, Rows: l.Rows, Bytes: l.Bytes, Plans: l.Plans,
+	}
+}
+
+// A graphqlHandler carries GraphQL requests over HTTP.
+type graphqlHandler struct {
+	engine    *execution.Engine
+	limits    Limits
+	persisted *persisted
+}
+
+// A graphqlError is the answer to a request that asks for no operation that could be run.
+type graphqlError struct {
+	status  int
+	message string
+	code    string
+	allow   string // header Allow
+	cache   string // header Cache-Control
+}
+
+func badRequest(message string) *graphqlError {
+	return &graphqlError{status: http.StatusBadRequest, message: message, code: "BAD_REQUEST"}
+}
+
+// noStore is the answer to a request that was looked at as an operation.
+func noStore(e *graphqlError) *graphqlError {
+	e.cache = "no-store"
+	return e
+}
+
+const (
+	csrfMessage = "This operation was blocked as a possible cross-site request forgery. Send a content-type that browsers ask " +
+		"leave for, such as application/json, or a value in one of the headers apollo-require-preflight and x-apollo-operation-name.\n"
+	acceptMessage = "The header accept allows neither application/json nor application/graphql-response+json."
+	emptyMessage  = "GraphQL operations must contain a non-empty `query` or a `persistedQuery` extension."
+	noBodyMessage = "POST body missing, invalid Content-Type, or JSON object has no keys."
+)
+
+// serve answers a request to the GraphQL endpoint.
+func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+	header := w.Header()
+	header["Access-Control-Allow-Origin"] = anyOrigin
+	if prefersHTML(r) {
+		serveLanding(w)
+		return nil
+	}
+	var body any
+	if r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch {
+		var err error
+		if body, err = h.readBody(w, r); err != nil {
+			return err
+		}
+	}
+	answers := mediaType(r.Header["Accept"])
+	op, wrong := h.operation(r, body)
+	if wrong == nil && answers == "" {
+		wrong = &graphqlError{status: http.StatusNotAcceptable, message: acceptMessage, code: "BAD_REQUEST"}
+	}
+	if wrong == nil {
+		wrong = h.persisted.resolve(op)
+	}
+	if wrong != nil {
+		h.refuse(w, answers, wrong)
+		return nil
+	}
+	return h.execute(w, r, answers, op, access)
+}
+
+var anyOrigin = []string{"*"}
+
+func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, access *documents.Access) error {
+	answer, err := h.engine.Execute(r.Context(), &execution.Request{
+		Query: op.query, Operation: op.name, Variables: op.variables, Access: access,
+		QueriesOnly: r.Method == http.MethodGet, Time: h.limits.Handle,
+	})
+	if err != nil {
+		return err
+	}
+	defer answer.Release()
+	header := w.Header()
+	header["Cache-Control"] = noStoreValue
+	if answer.NotByGet {
+		header["Allow"] = postAlone
+	}
+	if op.persist && answer.Status != http.StatusBadRequest {
+		h.persisted.keep(op.hash, op.query)
+	}
+	send(w, answers, answer.Status, answer.Body)
+	return nil
+}
+
+var (
+	noStoreValue = []string{"no-store"}
+	postAlone    = []string{"POST"}
+)
+
+// refuse answers with an error of the transport.
+func (h *graphqlHandler) refuse(w http.ResponseWriter, answers string, e *graphqlError) {
+	header := w.Header()
+	if e.allow != "" {
+		header["Allow"] = []string{e.allow}
+	}
+	if e.cache != "" {
+		header["Cache-Control"] = []string{e.cache}
+	}
+	body := language.AppendErrors([]byte("{"), []*language.Error{{Message: e.message, Code: e.code}})
+	send(w, answers, e.status, append(body, '}', '\n'))
+}
+
+func send(w http.ResponseWriter, answers string, status int, body []byte) {
+	header := w.Header()
+	header["Content-Type"] = typeJSON
+	if answers == graphqlType {
+		header["Content-Type"] = typeGraphQL
+	}
+	header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(status)
+	w.Write(body)
+}
+
+const (
+	jsonType    = "application/json"
+	graphqlType = "application/graphql-response+json"
+)
+
+var typeGraphQL = []string{graphqlType + "; charset=utf-8"}
+
+// readBody reads the body of a request: JSON of any type, or a form. It is nil where there is none of these.
+func (h *graphqlHandler) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err == nil && strings.HasSuffix(kind, "+json") && r.Body != nil && r.Body != http.NoBody {
+		text, err := h.limits.readAll(w, r, h.limits.JSONBytes)
+		if err != nil {
+			return nil, err
+		}
+		return parseJSON(text)
+	}
+	if kind == "multipart/form-data" {
+		return nil, nil // files are for REST
+	}
+	return h.limits.readBody(w, r)
+}
+
+// An operationRequest is what a request asks to run.
+type operationRequest struct {
+	query      string
+	hasQuery   bool
+	name       *string
+	variables  *jsontree.Object
+	extensions *jsontree.Object
+
+	hash    string // by which the query is, or is to be, known
+	persist bool   // it is to be
+}
+
+// operation reads what a request asks to run.
+func (h *graphqlHandler) operation(r *http.Request, body any) (*operationRequest, *graphqlError) {
+	if !preflighted(r.Header) {
+		return nil, badRequest(csrfMessage)
+	}
+	switch r.Method {
+	case http.MethodPost:
+		return fromBody(body)
+	case http.MethodGet:
+		return fromQuery(r.URL)
+	}
+	return nil, &graphqlError{status: http.StatusMethodNotAllowed, message: "Apollo Server supports only GET/POST requests.", code: "BAD_REQUEST", allow: "GET, POST"}
+}
+
+// preflighted reports whether a browser would have asked leave to send such a request from a page of another origin.
+func preflighted(h http.Header) bool {
+	for _, name := range []string{"X-Apollo-Operation-Name", "Apollo-Require-Preflight"} {
+		if h.Get(name) != "" {
+			return true
+		}
+	}
+	given := h.Get("Content-Type")
+	if given == "" {
+		return false
+	}
+	kind, _, err := mime.ParseMediaType(given)
+	if err != nil && kind == "" {
+		return true // what is none of the types that need no leave
+	}
+	switch kind {
+	case "text/plain", "application/x-www-form-urlencoded", "multipart/form-data":
+		return false
+	}
+	return true
+}
+
+func fromBody(body any) (*operationRequest, *graphqlError) {
+	if _, batch := body.([]any); batch {
+		return nil, badRequest("Operation batching disabled.")
+	}
+	o, ok := body.(*jsontree.Object)
+	if !ok || len(o.Keys) == 0 {
+		return nil, badRequest(noBodyMessage)
+	}
+	op := &operationRequest{}
+	switch query := o.Values["query"].(type) {
+	case nil:
+	case string:
+		op.query, op.hasQuery = query, query != ""
+	case *jsontree.Object:
+		return nil, noStore(badRequest("GraphQL queries must be strings. It looks like you're sending the internal graphql-js representation of a parsed query in your request instead of a request in the GraphQL query language."))
+	default:
+		return nil, noStore(badRequest("GraphQL queries must be strings."))
+	}
+	var wrong *graphqlError
+	if op.variables, wrong = objectIn(o, "variables"); wrong != nil {
+		return nil, wrong
+	}
+	if op.extensions, wrong = objectIn(o, "extensions"); wrong != nil {
+		return nil, wrong
+	}
+	switch name := o.Values["operationName"].(type) {
+	case nil:
+	case string:
+		op.name = &name
+	default:
+		return nil, noStore(badRequest("`operationName` in a POST body must be a string if provided."))
+	}
+	return op, nil
+}
+
+func objectIn(o *jsontree.Object, key string) (*jsontree.Object, *graphqlError) {
+	switch v := o.Values[key].(type) {
+	case nil:
+		return nil, nil
+	case *jsontree.Object:
+		return v, nil
+	case string:
+		return nil, noStore(badRequest("`" + key + "` in a POST body should be provided as an object, not a recursively JSON-encoded string."))
+	}
+	return nil, noStore(badRequest("`" + key + "` in a POST body must be an object if provided."))
+}
+
+// fromQuery reads an operation from a query string.
+func fromQuery(u *url.URL) (*operationRequest, *graphqlError) {
+	given, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, noStore(badRequest("The query string cannot be decoded."))
+	}
+	op := &operationRequest{}
+	query, wrong := once(given, "query")
+	if wrong != nil {
+		return nil, wrong
+	}
+	if query != nil {
+		op.query, op.hasQuery = *query, *query != ""
+	}
+	if op.name, wrong = once(given, "operationName"); wrong != nil {
+		return nil, wrong
+	}
+	if op.variables, wrong = objectOnce(given, "variables"); wrong != nil {
+		return nil, wrong
+	}
+	op.extensions, wrong = objectOnce(given, "extensions")
+	return op, wrong
+}
+
+func once(given url.Values, key string) (*string, *graphqlError) {
+	switch values := given[key]; len(values) {
+	case 0:
+		return nil, nil
+	case 1:
+		return &values[0], nil
+	}
+	return nil, noStore(badRequest("The '" + key + "' search parameter may only be specified once."))
+}
+
+func objectOnce(given url.Values, key string) (*jsontree.Object, *graphqlError) {
+	text, wrong := once(given, key)
+	if text == nil {
+		return nil, wrong
+	}
+	v, err := jsontree.Parse([]byte(*text), maxJSONDepth)
+	if err != nil {
+		return nil, noStore(badRequest("The " + key + " search parameter contains invalid JSON."))
+	}
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case *jsontree.Object:
+		return v, nil
+	}
+	return nil, noStore(badRequest("The " + key + " search parameter should contain a JSON-encoded object."))
+}
+
+// resolve finds the query of an operation that names it by its hash.
+func (p *persisted) resolve(op *operationRequest) *graphqlError {
+	var asked *jsontree.Object
+	if op.extensions != nil {
+		asked, _ = op.extensions.Values["persistedQuery"].(*jsontree.Object)
+	}
+	if asked == nil {
+		if !op.hasQuery {
+			return noStore(badRequest(emptyMessage))
+		}
+		return nil
+	}
+	failed := func(message string) *graphqlError {
+		return noStore(&graphqlError{status: http.StatusBadRequest, message: message, code: language.Internal})
+	}
+	if version, ok := asked.Values["version"].(jsontree.Number); !ok || version.Float() != 1 {
+		return failed("Unsupported persisted query version")
+	}
+	op.hash, _ = asked.Values["sha256Hash"].(string)
+	if op.hasQuery {
+		sum := sha256.Sum256([]byte(op.query))
+		if hexadecimal.EncodeToString(sum[:]) != op.hash {
+			return failed("provided sha does not match query")
+		}
+		op.persist = true
+		return nil
+	}
+	query, ok := p.find(op.hash)
+	if !ok {
+		return &graphqlError{status: http.StatusOK, message: "PersistedQueryNotFound", code: "PERSISTED_QUERY_NOT_FOUND",
+			cache: "private, no-cache, must-revalidate"}
+	}
+	op.query, op.hasQuery = query, true
+	return nil
+}

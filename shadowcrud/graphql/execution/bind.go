@@ -1,0 +1,315 @@
+package execution
+
+import (
+	"fmt"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/graphql/schema"
+	"lectern/store"
+)
+
+// A bound is what a field asks for once variables and asker are known.
+type bound struct {
+	err   *documents.Error // why the field has no value
+	query store.Query      // of a root field
+	state *store.PublicationState
+	page  paging
+	// related filters, orders and cuts what a row leads to; nil shows all.
+	related *store.Query
+	given   arguments // of fields that read them themselves
+}
+
+// boundFor are the bindings of a plan for one asker.
+type boundFor struct {
+	access *documents.Access
+	bounds []bound
+}
+
+// maxBoundFor is for how many askers a plan keeps bindings.
+const maxBoundFor = 8
+
+// bind finds out what each field asks for. It fails when the operation asks for too much.
+func (p *plan) bind(e *Engine, vars language.Variables, access *documents.Access) ([]bound, *language.Error) {
+	if p.slots == 0 {
+		return nil, nil
+	}
+	var known []boundFor
+	if p.static {
+		if list := p.bindings.Load(); list != nil {
+			known = *list
+		}
+		for _, k := range known {
+			if k.access == access {
+				return k.bounds, nil
+			}
+		}
+	}
+	b := binder{engine: e, vars: vars, access: access, bounds: make([]bound, p.slots)}
+	b.selection(p.root, scope{objects: 1})
+	if b.cost > e.limits.Cost {
+		return nil, &language.Error{
+			Message: fmt.Sprintf("The operation may answer with more than %d objects. Ask for shorter lists, or for fewer lists within lists.", e.limits.Cost),
+			Code:    language.ValidationFailed,
+		}
+	}
+	if p.static {
+		if len(known) >= maxBoundFor {
+			known = known[:maxBoundFor-1]
+		}
+		list := append([]boundFor{{access, b.bounds}}, known...)
+		p.bindings.Store(&list)
+	}
+	return b.bounds, nil
+}
+
+// A binder binds the fields of a plan.
+type binder struct {
+	engine *Engine
+	vars   language.Variables
+	access *documents.Access
+	bounds []bound
+	cost   int
+}
+
+// A scope is what a root field says for all that is below it.
+type scope struct {
+	state   *store.PublicationState
+	objects int // how many there may be here
+}
+
+func (b *binder) selection(s *selection, in scope) {
+	for _, f := range s.fields {
+		b.field(f, in)
+	}
+}
+
+func (b *binder) field(f *field, in scope) {
+	if f.slot < 0 {
+		return
+	}
+	to := &b.bounds[f.slot]
+	below := in
+	switch f.as {
+	case asRootOne, asRootSingle:
+		b.root(f, to)
+	case asRootList, asRootConnection:
+		b.root(f, to)
+		below.objects = b.times(in.objects, to.page.limit)
+	case asOne, asUnion:
+		b.target(f, to, in)
+	case asList, asConnection:
+		b.target(f, to, in)
+		below.objects = b.times(in.objects, to.page.limit)
+	case asUnionList:
+		b.target(f, to, in)
+		below.objects = b.times(in.objects, zoneItems)
+	case asMutation:
+		b.mutation(f, to)
+	default:
+		to.given, to.err = b.arguments(f)
+		return
+	}
+	if b.cost = min(b.cost+below.objects, maxCost); b.cost > b.engine.limits.Cost {
+		return
+	}
+	below.state = to.state
+	if f.slot >= 0 && f.load >= 0 {
+		below.state = in.state
+	}
+	for _, sub := range f.subs {
+		b.selection(sub, below)
+	}
+}
+
+// zoneItems is how many items a dynamic zone is taken to have.
+const zoneItems = 5
+
+// maxCost keeps costs from overflowing.
+const maxCost = 1 << 40
+
+func (b *binder) times(n, each int) int { return min(n*max(each, 1), maxCost) }
+
+// arguments are the values of a field's arguments by name. One that was not given and has no default is not there.
+type arguments map[string]any
+
+func (b *binder) arguments(f *field) (arguments, *documents.Error) {
+	if len(f.args) == 0 {
+		return nil, nil
+	}
+	args := make(arguments, len(f.args))
+	for _, a := range f.args {
+		v, ok, err := b.argument(a)
+		if err != "" {
+			return nil, documents.ValidationError(err)
+		}
+		if ok {
+			args[a.def.Name] = v
+		}
+	}
+	return args, nil
+}
+
+func (b *binder) argument(a argument) (value any, ok bool, wrong string) {
+	what := `Argument "` + a.def.Name + `"`
+	given := a.value
+	if given != nil && given.Kind == ast.Variable {
+		if v, has := b.vars[given.Raw]; has {
+			if v == nil && a.def.Type.NonNull {
+				return nil, false, what + ` of non-null type "` + a.def.Type.String() + `" must not be null.`
+			}
+			return v, true, ""
+		}
+		if a.def.DefaultValue == nil && a.def.Type.NonNull {
+			return nil, false, what + ` of required type "` + a.def.Type.String() + `" was provided the variable "$` + given.Raw +
+				`" which was not provided a runtime value.`
+		}
+		given = nil
+	}
+	if given == nil {
+		if a.def.DefaultValue == nil {
+			return nil, false, ""
+		}
+		v, ok := b.engine.language.Literal(a.def.Type, a.def.DefaultValue, nil)
+		return v, ok, ""
+	}
+	v, valid := b.engine.language.Literal(a.def.Type, given, b.vars)
+	if !valid {
+		return nil, false, what + " has invalid value " + given.String() + "."
+	}
+	return v, true, ""
+}
+
+// text returns the text of an argument, "" when it is null or absent.
+func (a arguments) text(name string) string { s, _ := a[name].(string); return s }
+
+func (a arguments) object(name string) *jsontree.Object { o, _ := a[name].(*jsontree.Object); return o }
+
+var errForbidden = &documents.Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden access"}
+
+// allowed reports whether the asker may use a root field.
+func (b *binder) allowed(m *schema.Meaning) bool {
+	return m.Scope == "" || b.access.AllowsAction(m.Scope)
+}
+
+// root binds a field of Query that asks for documents of a type.
+func (b *binder) root(f *field, to *bound) {
+	m := f.meaning
+	to.page.limit = 1
+	if !b.allowed(m) {
+		to.err = errForbidden
+		return
+	}
+	args, err := b.arguments(f)
+	if err != nil {
+		to.err = err
+		return
+	}
+	var locale any
+	if m.Localized {
+		locale = args["locale"]
+	}
+	to.state = publicationState(args)
+	filters := b.engine.filters(m.Filters, args.object("filters"))
+	query, wrong := b.engine.params.Rows(m.Type, filters, sortList(args["sort"]), locale, to.state, b.access)
+	if wrong != nil {
+		to.err, _ = told(wrong)
+		return
+	}
+	query.Status = status(args)
+	to.query = query
+	switch f.as {
+	case asRootList, asRootConnection:
+		if to.page, to.err = b.engine.limits.paging(args.object("pagination")); to.err != nil {
+			return
+		}
+		to.query.Offset, to.query.Limit = to.page.start, to.page.limit
+		to.query.Count = f.as == asRootConnection && f.counts()
+	default:
+		to.query.Limit = 1
+		to.given = args
+	}
+}
+
+// status is the version that a query asks for: published, unless it says otherwise.
+func status(args arguments) store.Status {
+	s, _ := schema.StatusOf(args.text("status")) // not there, or null: the zero Status, which is Published
+	return s
+}
+
+// publicationState is the state that documents must be in; nil is any.
+func publicationState(args arguments) *store.PublicationState {
+	if state, ok := schema.PublicationStateOf(args.text("publicationFilter")); ok {
+		return &state
+	}
+	has, ok := args["hasPublishedVersion"].(bool)
+	if !ok {
+		return nil
+	}
+	state := store.NeverPublishedDocument
+	if has {
+		state = store.HasPublishedVersionDocument
+	}
+	return &state
+}
+
+// target binds a field that leads from an object to others.
+func (b *binder) target(f *field, to *bound, in scope) {
+	m := f.meaning
+	to.page.limit = 1
+	if f.attr.Type == contenttypes.RelationType && !b.access.Follows(f.attr) {
+		to.err = errForbidden
+		return
+	}
+	q := &store.Query{Type: m.Type, Limit: 1}
+	switch f.as {
+	case asUnionList:
+		q.Limit = b.engine.limits.most()
+	case asList, asConnection:
+		args, err := b.arguments(f)
+		if err == nil {
+			to.page, err = b.engine.limits.paging(args.object("pagination"))
+		}
+		if err == nil && m.Paged {
+			filters := b.engine.filters(m.Filters, args.object("filters"))
+			var wrong error
+			q.Filter, q.Sort, wrong = b.engine.params.Items(targetSchema(f.attr), filters, sortList(args["sort"]), b.access)
+			if wrong != nil {
+				err, _ = told(wrong)
+			}
+		}
+		if err != nil {
+			to.err = err
+			return
+		}
+		q.Offset, q.Limit = to.page.start, to.page.limit
+	}
+	if in.state != nil && m.Type != nil && m.Type.DraftAndPublish {
+		state := store.Publication{State: *in.state}
+		if q.Filter == nil {
+			q.Filter = state
+		} else {
+			q.Filter = store.And{q.Filter, state}
+		}
+	}
+	to.related = q
+}
+
+// sortList is a sort without the nulls in it.
+func sortList(v any) any {
+	items, ok := v.([]any)
+	if !ok {
+		return nil
+	}
+	list := make([]any, 0, len(items))
+	for _, item := range items {
+		if item != nil {
+			list = append(list, item)
+		}
+	}
+	return list
+}

@@ -1,0 +1,298 @@
+package execution
+
+import (
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/contenttypes"
+	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/graphql/schema"
+)
+
+// A compiler makes the plan of an operation.
+type compiler struct {
+	engine *Engine
+	doc    *language.Document
+	vars   language.Variables // those of @include and @skip count
+	plan   *plan
+}
+
+// compile makes the plan of an operation for the values of its switches.
+func compile(e *Engine, p *prepared, vars language.Variables) *plan {
+	c := compiler{engine: e, doc: p.doc, vars: vars, plan: &plan{doc: p.doc, op: p.op, static: true}}
+	root := e.language.Roots[p.op.Operation]
+	object := e.schema.Query
+	if p.op.Operation == ast.Mutation {
+		object = e.schema.Mutation
+	}
+	c.plan.root = c.selection(root, object, []ast.SelectionSet{p.op.SelectionSet})
+	return c.plan
+}
+
+// A group is the selections of one field of an answer, which are merged.
+type group struct {
+	name  string
+	nodes []*ast.Field
+}
+
+// collect gathers the fields that are selected of objects of a type, in the order in which each stands first.
+func (c *compiler) collect(on *language.Type, sets []ast.SelectionSet) []*group {
+	var groups []*group
+	byName := map[string]*group{}
+	spread := map[string]bool{}
+	var visit func(set ast.SelectionSet)
+	visit = func(set ast.SelectionSet) {
+		for _, sel := range set {
+			switch sel := sel.(type) {
+			case *ast.Field:
+				if !c.included(sel.Directives) {
+					continue
+				}
+				g := byName[sel.Alias]
+				if g == nil {
+					g = &group{name: sel.Alias}
+					byName[sel.Alias] = g
+					groups = append(groups, g)
+				}
+				g.nodes = append(g.nodes, sel)
+			case *ast.InlineFragment:
+				if c.included(sel.Directives) && c.applies(sel.TypeCondition, on) {
+					visit(sel.SelectionSet)
+				}
+			case *ast.FragmentSpread:
+				f := c.doc.Fragments[sel.Name]
+				if f == nil || spread[sel.Name] || !c.included(sel.Directives) {
+					continue
+				}
+				spread[sel.Name] = true
+				if c.applies(f.TypeCondition, on) {
+					visit(f.SelectionSet)
+				}
+			}
+		}
+	}
+	for _, set := range sets {
+		visit(set)
+	}
+	return groups
+}
+
+// included reports whether @include and @skip leave a selection in.
+func (c *compiler) included(list ast.DirectiveList) bool {
+	for _, d := range list {
+		v := condition(d)
+		if v == nil {
+			continue
+		}
+		holds := v.Raw == "true"
+		if v.Kind == ast.Variable {
+			holds, _ = c.vars[v.Raw].(bool)
+		}
+		if holds != (d.Name == "include") {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *compiler) applies(condition string, to *language.Type) bool {
+	return condition == "" || condition == to.Name || c.engine.language.Type(condition).Includes(to)
+}
+
+// selection compiles what is selected of objects of a type; object is nil for types of introspection.
+func (c *compiler) selection(on *language.Type, object *schema.Object, sets []ast.SelectionSet) *selection {
+	s := &selection{typ: on, object: object}
+	for _, g := range c.collect(on, sets) {
+		s.fields = append(s.fields, c.field(s, g))
+	}
+	return s
+}
+
+// below are the selections of the nodes of a group.
+func (g *group) below() []ast.SelectionSet {
+	sets := make([]ast.SelectionSet, len(g.nodes))
+	for i, n := range g.nodes {
+		sets[i] = n.SelectionSet
+	}
+	return sets
+}
+
+func (c *compiler) field(s *selection, g *group) *field {
+	node := g.nodes[0]
+	f := &field{name: g.name, key: []byte(`"` + g.name + `":`), node: node, slot: -1, load: -1}
+	if node.Name == "__typename" {
+		f.as = asTypename
+		return f
+	}
+	f.def = s.typ.Field(node.Name)
+	f.nonNull = f.def.Type.NonNull
+	if strings.HasPrefix(s.typ.Name, "__") || strings.HasPrefix(node.Name, "__") {
+		c.introspection(f, g)
+		return f
+	}
+	f.items = f.def.Type.Elem != nil && f.def.Type.Elem.NonNull
+	f.meaning = s.object.Field(node.Name)
+	if f.meaning == nil {
+		return f
+	}
+	f.attr = f.meaning.Attr
+	c.arguments(f)
+	c.meaning(s, f, g)
+	return f
+}
+
+// arguments keeps the arguments of a field, those with a default and those that were given.
+func (c *compiler) arguments(f *field) {
+	for _, def := range f.def.Arguments {
+		a := argument{def: def}
+		if given := f.node.Arguments.ForName(def.Name); given != nil {
+			a.value = given.Value
+			if language.UsesVariables(given.Value) {
+				c.plan.static = false
+			}
+		}
+		f.args = append(f.args, a)
+	}
+}
+
+// bound gives a field a place among the bindings.
+func (c *compiler) bound(f *field) {
+	f.slot = c.plan.slots
+	c.plan.slots++
+}
+
+func (c *compiler) meaning(s *selection, f *field, g *group) {
+	m := f.meaning
+	switch m.Kind {
+	case schema.RootOne:
+		c.root(f, g, asRootOne)
+	case schema.RootSingle:
+		c.root(f, g, asRootSingle)
+	case schema.RootList:
+		c.root(f, g, asRootList)
+	case schema.RootConnection:
+		f.as = asRootConnection
+		c.bound(f)
+		c.connection(f, g)
+	case schema.Value:
+		f.as = valuePrinting(f)
+	case schema.Relation, schema.File, schema.ComponentOne:
+		c.leadsTo(s, f, asOne)
+		f.subs = []*selection{c.object(m.Object, g)}
+	case schema.RelationList, schema.FileList, schema.ComponentList:
+		c.leadsTo(s, f, asList)
+		f.subs = []*selection{c.object(m.Object, g)}
+	case schema.RelationConnection, schema.FileConnection:
+		c.leadsTo(s, f, asConnection)
+		c.connection(f, g)
+	case schema.Zone, schema.MorphList:
+		c.leadsTo(s, f, asUnionList)
+		c.union(f, g)
+	case schema.MorphOne:
+		c.leadsTo(s, f, asUnion)
+		c.union(f, g)
+	case schema.PageInfo:
+		f.as = asPageInfo
+		f.of = c.object(m.Object, g)
+	case schema.PageTotal:
+		f.as = asPageTotal
+	case schema.PageNumber:
+		f.as = asPageNumber
+	case schema.PageSize:
+		f.as = asPageSize
+	case schema.PageCount:
+		f.as = asPageCount
+	case schema.DeletedID:
+		f.as = asDeletedID
+	case schema.Create, schema.Update, schema.Delete, schema.Publish, schema.Unpublish, schema.DiscardDraft:
+		f.as = asMutation
+		c.bound(f)
+		f.subs = []*selection{c.object(m.Object, g)}
+	}
+}
+
+func (c *compiler) root(f *field, g *group, as printing) {
+	f.as = as
+	c.bound(f)
+	f.subs = []*selection{c.object(f.meaning.Object, g)}
+}
+
+// leadsTo makes f a field whose rows are loaded.
+func (c *compiler) leadsTo(s *selection, f *field, as printing) {
+	f.as = as
+	f.load = len(s.loads)
+	s.loads = append(s.loads, f)
+	c.bound(f)
+}
+
+func (c *compiler) object(o *schema.Object, g *group) *selection {
+	return c.selection(c.engine.language.Type(o.Name), o, g.below())
+}
+
+// connection compiles the fields of a connection. The rows of each field nodes are printed by a selection of its own.
+func (c *compiler) connection(f *field, g *group) {
+	object := f.meaning.Object
+	f.of = &selection{typ: c.engine.language.Type(object.Name), object: object}
+	for _, part := range c.collect(f.of.typ, g.below()) {
+		p := c.field(f.of, part)
+		if p.meaning != nil && p.meaning.Kind == schema.Nodes {
+			p.as, p.sub = asNodes, len(f.subs)
+			f.subs = append(f.subs, c.object(p.meaning.Object, part))
+		}
+		f.of.fields = append(f.of.fields, p)
+	}
+}
+
+// union compiles what is selected of each member.
+func (c *compiler) union(f *field, g *group) {
+	f.variants = map[*contenttypes.Schema]int{}
+	for _, member := range f.meaning.Union.Members {
+		if member.Schema == nil {
+			continue
+		}
+		f.variants[member.Schema] = len(f.subs)
+		f.subs = append(f.subs, c.object(member, g))
+	}
+}
+
+// valuePrinting says how the scalar of a row is printed.
+func valuePrinting(f *field) printing {
+	switch {
+	case f.meaning.Password || f.attr == nil:
+		return asHidden
+	case f.meaning.Enum != nil:
+		return asEnum
+	case f.attr.Type == contenttypes.ID:
+		return asID
+	}
+	if s := f.meaning.Scalar; s != nil {
+		switch s.Kind {
+		case schema.LongScalar:
+			return asLong
+		case schema.IntScalar:
+			return asInteger
+		}
+	}
+	return asStored
+}
+
+// introspection compiles __schema, __type, and the fields below them.
+func (c *compiler) introspection(f *field, g *group) {
+	switch f.node.Name {
+	case "__schema":
+		f.as = asSchema
+	case "__type":
+		f.as = asType
+	default:
+		f.as = asIntrospection
+	}
+	c.arguments(f)
+	if len(f.args) > 0 {
+		c.bound(f)
+	}
+	named := c.engine.language.Type(f.def.Type.Name())
+	if !named.IsLeafType() {
+		f.of = c.selection(named, nil, g.below())
+	}
+}

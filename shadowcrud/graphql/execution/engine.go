@@ -1,0 +1,193 @@
+// Package execution runs GraphQL operations on the store.
+//
+// The text of an operation is parsed, validated and compiled once, into a plan: which fields an answer prints in what order,
+// and what each of them means (prepare.go, compile.go). A plan is bound to the variables of a request and to what its asker
+// may see (bind.go), and run: a query against one snapshot, level by level, so that what all objects of a level lead to is
+// read together and each document once (load.go); a mutation field by field, each in a transaction of its own (mutation.go).
+// The answer is written straight from stored bytes into one buffer, in the order of the query (write.go).
+package execution
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/graphql/schema"
+	"lectern/shadowcrud/params"
+	"lectern/store"
+)
+
+// Options are what an Engine is made of.
+type Options struct {
+	Schema    *schema.Schema
+	Store     *store.Store
+	Documents *documents.Service
+	Params    *params.Parser
+	Limits    Limits
+	Log       *slog.Logger // nil: slog.Default
+}
+
+// Limits bound what an operation may ask for. Zero values mean DefaultLimits.
+type Limits struct {
+	Document language.Limits
+
+	DefaultLimit int // of a list that does not say how long it may be
+	MaxLimit     int // that a list may ask for; negative: as many as AmountLimit
+	AmountLimit  int // no list is longer
+
+	// Cost is how many objects an answer may hold by an estimate from the limits of lists, before anything is read; Rows is
+	// how many it may hold in fact, and Bytes how long it may be.
+	Cost  int
+	Rows  int
+	Bytes int
+
+	// Plans and PlanBytes bound the plans that are kept, and the texts that they were made from.
+	Plans     int
+	PlanBytes int
+}
+
+// DefaultLimits are the limits where nothing is said.
+var DefaultLimits = Limits{
+	Document: language.DefaultLimits, DefaultLimit: 10, MaxLimit: -1, AmountLimit: 100,
+	Cost: 200_000, Rows: 200_000, Bytes: 32 << 20, Plans: 1000, PlanBytes: 8 << 20,
+}
+
+func (l Limits) orDefaults() Limits {
+	d := DefaultLimits
+	for _, pair := range []struct {
+		value     *int
+		otherwise int
+	}{
+		{&l.Document.Tokens, d.Document.Tokens}, {&l.Document.Nesting, d.Document.Nesting}, {&l.Document.Depth, d.Document.Depth},
+		{&l.Document.Selections, d.Document.Selections}, {&l.Document.RootFields, d.Document.RootFields},
+		{&l.Document.Aliases, d.Document.Aliases}, {&l.Document.Directives, d.Document.Directives},
+		{&l.DefaultLimit, d.DefaultLimit}, {&l.MaxLimit, d.MaxLimit}, {&l.AmountLimit, d.AmountLimit},
+		{&l.Cost, d.Cost}, {&l.Rows, d.Rows}, {&l.Bytes, d.Bytes}, {&l.Plans, d.Plans}, {&l.PlanBytes, d.PlanBytes},
+	} {
+		if *pair.value == 0 {
+			*pair.value = pair.otherwise
+		}
+	}
+	return l
+}
+
+// An Engine runs operations. Any number of goroutines may use it.
+type Engine struct {
+	schema    *schema.Schema
+	language  *language.Schema
+	store     *store.Store
+	documents *documents.Service
+	params    *params.Parser
+	limits    Limits
+	log       *slog.Logger
+	prepared  cache
+}
+
+// New makes an engine.
+func New(o Options) (*Engine, error) {
+	l, err := language.New(o.Schema)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{schema: o.Schema, language: l, store: o.Store, documents: o.Documents, params: o.Params,
+		limits: o.Limits.orDefaults(), log: o.Log}
+	if e.log == nil {
+		e.log = slog.Default()
+	}
+	e.prepared = newCache(e.limits.Plans, e.limits.PlanBytes)
+	return e, nil
+}
+
+// A Request is an operation to run.
+type Request struct {
+	Query     string
+	Operation *string // its name; nil: there is but one
+	Variables *jsontree.Object
+	Access    *documents.Access
+	// QueriesOnly refuses other operations: the request came by a method that must not change anything.
+	QueriesOnly bool
+	Time        time.Duration // that reading may take; 0 is any
+}
+
+// A Response is the answer to a Request.
+type Response struct {
+	Status int
+	Body   []byte // JSON, with a line feed at its end
+	// NotByGet says that the operation is none for QueriesOnly; it was not run.
+	NotByGet bool
+
+	from *execution
+}
+
+// Release gives back the memory of Body. It is not to be used after that.
+func (r *Response) Release() {
+	if r.from != nil {
+		r.from.release()
+		r.from, r.Body = nil, nil
+	}
+}
+
+// Execute runs an operation. The error is for the log: the answer tells a client what it may know. It is nil in all other cases, those
+// in which the answer is nothing but errors included.
+func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
+	p, errs := e.prepare(r.Query, r.Operation)
+	if errs != nil {
+		return refuse(errs), nil
+	}
+	if r.QueriesOnly && p.op.Operation != ast.Query {
+		return &Response{Status: http.StatusMethodNotAllowed, NotByGet: true, Body: message(&language.Error{
+			Message: "GET requests only support query operations, not " + string(p.op.Operation) + " operations", Code: "BAD_REQUEST",
+		})}, nil
+	}
+	if e.language.Roots[p.op.Operation] == nil {
+		return &Response{Status: http.StatusOK, Body: append(language.AppendErrors([]byte("{"), []*language.Error{{
+			Message:   "Schema is not configured to execute " + string(p.op.Operation) + " operation.",
+			Locations: []language.Location{p.doc.Location(p.op.Position)}, Code: language.Internal,
+		}}), ",\"data\":null}\n"...)}, nil
+	}
+	vars, errs := e.language.Variables(p.doc, p.op, r.Variables)
+	if errs != nil {
+		return refuse(errs), nil
+	}
+	pl, wrong := p.plan(e, vars)
+	if wrong != nil {
+		return refuse([]*language.Error{wrong}), nil
+	}
+	bounds, wrong := pl.bind(e, vars, r.Access)
+	if wrong != nil {
+		return refuse([]*language.Error{wrong}), nil
+	}
+	x := newExecution(ctx, e, pl, bounds, r)
+	if err := x.run(); err != nil {
+		x.release()
+		return nil, err
+	}
+	return &Response{Status: x.code, Body: x.answer(), from: x}, nil
+}
+
+// refuse is the answer to what is not run at all.
+func refuse(errs []*language.Error) *Response {
+	return &Response{Status: http.StatusBadRequest, Body: message(errs...)}
+}
+
+func message(errs ...*language.Error) []byte {
+	return append(language.AppendErrors([]byte("{"), errs), '}', '\n')
+}
+
+// errInternal is what a client is told of an error that concerns the server alone.
+var errInternal = &documents.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error"}
+
+// told is what a client may know of an error; ok is false when there is something for the log besides.
+func told(err error) (e *documents.Error, ok bool) {
+	if errors.As(err, &e) {
+		return e, true
+	}
+	return errInternal, false
+}

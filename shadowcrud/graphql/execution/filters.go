@@ -1,0 +1,133 @@
+package execution
+
+import (
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/schema"
+)
+
+// filters turns filters into the form that REST has them in, from where both go the same way: names of attributes, $and, $or,
+// $not, and operators whose values are texts. What asks nothing is left out. The result is nil where nothing is asked.
+func (e *Engine) filters(f *schema.Filters, given *jsontree.Object) any {
+	if f == nil || given == nil {
+		return nil
+	}
+	if o := filterTree(f, given); len(o.Keys) > 0 {
+		return o
+	}
+	return nil
+}
+
+func filterTree(f *schema.Filters, given *jsontree.Object) *jsontree.Object {
+	o := jsontree.NewObject()
+	for _, key := range given.Keys {
+		ff, v := f.Field(key), given.Values[key]
+		if ff == nil {
+			continue
+		}
+		switch ff.Kind {
+		case schema.FilterAnd:
+			setList(o, "$and", filterTrees(f, v))
+		case schema.FilterOr:
+			setList(o, "$or", filterTrees(f, v))
+		case schema.FilterNot:
+			setTree(o, "$not", filterOf(f, v))
+		case schema.FilterThrough:
+			setTree(o, ff.Attr.Name, filterOf(ff.Filters, v))
+		case schema.FilterValue:
+			if v == nil {
+				o.Set(ff.Attr.Name, nil)
+			} else if operators, ok := v.(*jsontree.Object); ok {
+				setTree(o, ff.Attr.Name, operatorTree(ff.Operators, operators))
+			}
+		}
+	}
+	return o
+}
+
+func filterOf(f *schema.Filters, v any) *jsontree.Object {
+	if o, ok := v.(*jsontree.Object); ok {
+		return filterTree(f, o)
+	}
+	return nil
+}
+
+func filterTrees(f *schema.Filters, v any) []any {
+	items, _ := v.([]any)
+	var list []any
+	for _, item := range items {
+		if o := filterOf(f, item); o != nil {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+func setList(o *jsontree.Object, key string, list []any) {
+	if len(list) > 0 {
+		o.Set(key, list)
+	}
+}
+
+func setTree(o *jsontree.Object, key string, tree *jsontree.Object) {
+	if tree != nil && len(tree.Keys) > 0 {
+		o.Set(key, tree)
+	}
+}
+
+func operatorTree(ops *schema.Operators, given *jsontree.Object) *jsontree.Object {
+	o := jsontree.NewObject()
+	for _, key := range given.Keys {
+		op, v := ops.Field(key), given.Values[key]
+		if op == nil {
+			continue
+		}
+		switch op.Kind {
+		case schema.OperatorCompare:
+			o.Set("$"+key, operand(v))
+		case schema.OperatorNull:
+			if v != nil {
+				o.Set("$"+key, operand(v))
+			}
+		case schema.OperatorList:
+			if items, ok := v.([]any); ok {
+				list := make([]any, len(items))
+				for i, item := range items {
+					list[i] = operand(item)
+				}
+				o.Set("$"+key, list)
+			}
+		case schema.OperatorAnd:
+			setList(o, "$and", equalities(v))
+		case schema.OperatorOr:
+			setList(o, "$or", equalities(v))
+		case schema.OperatorNot:
+			if inner, ok := v.(*jsontree.Object); ok {
+				setTree(o, "$not", operatorTree(ops, inner))
+			}
+		}
+	}
+	return o
+}
+
+// equalities are conditions to equal each of a list of values.
+func equalities(v any) []any {
+	items, _ := v.([]any)
+	list := make([]any, len(items))
+	for i, item := range items {
+		o := jsontree.NewObject()
+		o.Set("$eq", operand(item))
+		list[i] = o
+	}
+	return list
+}
+
+// operand is a value as text, null as it is.
+func operand(v any) any {
+	switch v := v.(type) {
+	case nil, string:
+		return v
+	case jsontree.Number:
+		return string(v)
+	}
+	return string(jsontree.Append(nil, v))
+}

@@ -1,0 +1,142 @@
+package execution
+
+import (
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/schema"
+)
+
+// inputTree turns the argument data into the form that the bodies of REST have: stored values of enumerations in place of their
+// names, documents by documentId, the items of zones by their uid.
+func inputTree(in *schema.Input, given *jsontree.Object) *jsontree.Object {
+	o := jsontree.NewObject()
+	if in == nil || given == nil {
+		return o
+	}
+	for _, key := range given.Keys {
+		f, v := in.Field(key), given.Values[key]
+		if f == nil {
+			continue
+		}
+		switch f.Kind {
+		case schema.InputIgnored:
+		case schema.InputID:
+			o.Set("id", componentID(v))
+		default:
+			o.Set(f.Attr.Name, inputValue(f, v))
+		}
+	}
+	return o
+}
+
+func inputValue(f *schema.InputField, v any) any {
+	if v == nil {
+		return nil
+	}
+	switch f.Kind {
+	case schema.InputValue:
+		if f.Enum != nil {
+			if name, ok := v.(string); ok {
+				if value, ok := f.Enum.Value(name); ok {
+					return value
+				}
+			}
+		}
+	case schema.InputRelation:
+		return reference(v)
+	case schema.InputRelationList:
+		return each(v, reference)
+	case schema.InputComponent:
+		return componentTree(f.Input, v)
+	case schema.InputComponentList:
+		return each(v, func(item any) any { return componentTree(f.Input, item) })
+	case schema.InputZone:
+		return each(v, func(item any) any { return zoneTree(f.Zone, item) })
+	}
+	return v
+}
+
+// each changes the items of a list; nil stays nil.
+func each(v any, change func(any) any) any {
+	items, ok := v.([]any)
+	if !ok {
+		return v
+	}
+	list := make([]any, len(items))
+	for i, item := range items {
+		if item != nil {
+			list[i] = change(item)
+		}
+	}
+	return list
+}
+
+// reference names a document by its id, whatever that looks like: a text of digits is none of a row.
+func reference(v any) any {
+	o := jsontree.NewObject()
+	o.Set("documentId", v)
+	return o
+}
+
+func componentTree(in *schema.Input, v any) any {
+	if o, ok := v.(*jsontree.Object); ok {
+		return inputTree(in, o)
+	}
+	return v
+}
+
+// componentID is the id of a component as a number, where it is one.
+func componentID(v any) any {
+	if s, ok := v.(string); ok && s != "" && len(s) < 20 && strings.Trim(s, "0123456789") == "" {
+		return jsontree.Number(s)
+	}
+	return v
+}
+
+// zoneTree turns an item of a dynamic zone into the form of REST. Its values are those of REST already; keys that its
+// component does not have are left out.
+func zoneTree(zone *schema.Union, v any) any {
+	given, ok := v.(*jsontree.Object)
+	if !ok {
+		return v
+	}
+	name, _ := given.Values["__typename"].(string)
+	member := zone.ByName(name)
+	if member == nil || member.Component == nil {
+		return v
+	}
+	o := jsontree.NewObject()
+	o.Set("__component", member.Component.UID)
+	copyKnown(o, &member.Component.Schema, given)
+	return o
+}
+
+// copyKnown copies the attributes that a component has, those of components within it too.
+func copyKnown(to *jsontree.Object, s *contenttypes.Schema, given *jsontree.Object) {
+	for _, key := range given.Keys {
+		a, v := s.Attribute(key), given.Values[key]
+		switch {
+		case key == "id":
+			to.Set(key, componentID(v))
+		case a == nil || a.System:
+		case a.Type == contenttypes.ComponentType:
+			to.Set(key, known(&a.Component.Schema, v))
+		default:
+			to.Set(key, v)
+		}
+	}
+}
+
+func known(s *contenttypes.Schema, v any) any {
+	switch v := v.(type) {
+	case *jsontree.Object:
+		o := jsontree.NewObject()
+		copyKnown(o, s, v)
+		return o
+	case []any:
+		return each(v, func(item any) any { return known(s, item) })
+	}
+	return v
+}

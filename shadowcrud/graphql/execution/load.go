@@ -1,0 +1,127 @@
+package execution
+
+import (
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/store"
+)
+
+// A level holds the objects of one selection, and what they lead to. A document that several objects of the level above lead
+// to is on it once.
+type level struct {
+	sel  *selection
+	rows []store.Record
+	own  []store.Record // memory for rows that are no part of others
+	to   []loaded       // by field.load
+}
+
+// A loaded is what one field of all objects of a level leads to.
+type loaded struct {
+	related store.Related
+	kids    []*level // by the field's subs; for a union the rows are among them as at says
+	at      []member
+}
+
+// A member is the place of a row of a union: on which of the levels, and where.
+type member struct{ kid, row int32 }
+
+// level returns an empty level, used before or new.
+func (x *execution) level(s *selection) *level {
+	var l *level
+	if n := len(x.idle); n > 0 {
+		l, x.idle = x.idle[n-1], x.idle[:n-1]
+	} else {
+		l = &level{}
+	}
+	l.sel = s
+	if n := len(s.loads); n <= cap(l.to) {
+		l.to = l.to[:n]
+	} else {
+		l.to = append(l.to[:cap(l.to)], make([]loaded, n-cap(l.to))...)
+	}
+	x.used = append(x.used, l)
+	return l
+}
+
+// load reads all that the rows of a level lead to, breadth first.
+func (x *execution) load(top *level) {
+	x.queue = append(x.queue[:0], top)
+	for i := 0; i < len(x.queue) && x.failed == nil; i++ {
+		x.step(x.queue[i])
+	}
+}
+
+// step reads what the rows of one level lead to.
+func (x *execution) step(l *level) {
+	for _, f := range l.sel.loads {
+		to, b := &l.to[f.load], &x.bounds[f.slot]
+		to.kids, to.at = to.kids[:0], to.at[:0]
+		rows := l.rows
+		if b.err != nil {
+			rows = nil
+		}
+		if err := x.snap.RelatedAll(rows, f.attr, x.status, b.related, &to.related); err != nil {
+			x.fail(err)
+			return
+		}
+		if x.rows += len(to.related.Rows); x.rows > x.engine.limits.Rows {
+			x.fail(errTooManyRows)
+			return
+		}
+		for _, s := range f.subs {
+			kid := x.level(s)
+			kid.rows = to.related.Rows
+			to.kids = append(to.kids, kid)
+		}
+		if f.variants != nil {
+			to.divide(f)
+		}
+		for _, kid := range to.kids {
+			if len(kid.sel.loads) > 0 {
+				x.queue = append(x.queue, kid)
+			}
+		}
+	}
+}
+
+var errTooManyRows = documents.ValidationError("The answer is too large: ask for shorter lists, or for fewer lists within lists")
+
+// divide puts each row of a union on the level of its type or component.
+func (to *loaded) divide(f *field) {
+	for _, kid := range to.kids {
+		kid.rows = kid.own[:0]
+	}
+	for _, r := range to.related.Rows {
+		kid, ok := f.variants[schemaOf(r)]
+		if !ok {
+			to.at = append(to.at, member{kid: -1})
+			continue
+		}
+		l := to.kids[kid]
+		to.at = append(to.at, member{int32(kid), int32(len(l.rows))})
+		l.rows = append(l.rows, r)
+	}
+	known := true
+	for _, kid := range to.kids {
+		kid.own = kid.rows
+	}
+	for _, m := range to.at {
+		known = known && m.kid >= 0
+	}
+	if !known { // of a type or component that the union does not have
+		to.related.Keep(func(row int32) bool { return to.at[row].kid >= 0 })
+	}
+}
+
+func schemaOf(r store.Record) *contenttypes.Schema {
+	if c := r.Component(); c != nil {
+		return &c.Schema
+	}
+	return &r.Type().Schema
+}
+
+func (x *execution) fail(err error) {
+	if x.failed == nil {
+		x.failed = err
+	}
+}

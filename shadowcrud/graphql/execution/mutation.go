@@ -1,0 +1,215 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/schema"
+	"lectern/store"
+)
+
+// mutation binds a field of Mutation.
+func (b *binder) mutation(f *field, to *bound) {
+	if !b.allowed(f.meaning) {
+		to.err = errForbidden
+		return
+	}
+	to.given, to.err = b.arguments(f)
+}
+
+// mutations runs the fields of Mutation, one after the other.
+func (x *execution) mutations() error {
+	x.data(x.mutationField)
+	return x.failed
+}
+
+func (x *execution) mutationField(f *field) bool {
+	switch f.as {
+	case asTypename:
+		x.text(x.plan.root.typ.Name)
+		return true
+	case asUnsupported:
+		return x.unsupported(f)
+	}
+	begin := len(x.buf)
+	b := &x.bounds[f.slot]
+	if b.err != nil {
+		x.fault(f.name, b.err)
+		return x.orNull(f, begin)
+	}
+	m := &mutation{execution: x, field: f, given: b.given, begin: begin, errors: len(x.errors)}
+	if err := m.run(); err != nil {
+		m.again()
+		if wrong := x.ctx.Err(); wrong != nil && errors.Is(err, wrong) {
+			x.fail(err)
+			return false
+		}
+		x.fault(f.name, err)
+		return x.orNull(f, begin)
+	}
+	return m.printed || x.orNull(f, begin)
+}
+
+// A mutation is the running of one field of Mutation.
+type mutation struct {
+	*execution
+	field   *field
+	given   arguments
+	begin   int // of what is printed of it
+	errors  int // that there were before it
+	printed bool
+}
+
+// again takes back what was printed of a mutation.
+func (m *mutation) again() {
+	m.reset()
+	m.buf, m.execution.errors, m.path, m.rows = m.buf[:m.begin], m.execution.errors[:m.errors], m.path[:0], 0
+	m.printed = false
+}
+
+func (m *mutation) run() error {
+	docs := m.engine.documents
+	single := m.field.meaning.Type.Kind == contenttypes.SingleType
+	switch m.field.meaning.Kind {
+	case schema.Create:
+		return m.write(docs.Create)
+	case schema.Update:
+		do := docs.Update
+		if single {
+			do = docs.SaveSingle
+		}
+		err := m.write(do)
+		var missing *documents.Error
+		if errors.As(err, &missing) && missing.Status == http.StatusNotFound {
+			m.again()
+			return nil
+		}
+		return err
+	case schema.Delete:
+		return m.delete(single)
+	case schema.Publish:
+		return m.act(docs.Publish, store.Published)
+	case schema.Unpublish:
+		return m.act(docs.Unpublish, store.Draft)
+	case schema.DiscardDraft:
+		return m.act(docs.DiscardDraft, store.Draft)
+	}
+	return errOutput("This field cannot be answered yet")
+}
+
+// An operation is a method of documents.Service.
+type operation func(context.Context, documents.Write) error
+
+// write creates or updates, and prints what was written.
+func (m *mutation) write(do operation) error {
+	w := m.target(m.writtenStatus())
+	w.Data = inputTree(m.field.meaning.Input, m.given.object("data"))
+	return do(m.ctx, w)
+}
+
+// act publishes, or takes back, and prints the version that is left in a status.
+func (m *mutation) act(do operation, shows store.Status) error { return do(m.ctx, m.target(shows)) }
+
+// target is a write of the document that the arguments name; it prints what is written.
+func (m *mutation) target(status store.Status) documents.Write {
+	return documents.Write{
+		Type: m.field.meaning.Type, DocumentID: m.given.text("documentId"), Locale: m.given.text("locale"),
+		Status: status, Access: m.access,
+		After: func(s *store.Snapshot, row store.Record) error {
+			m.again()
+			m.snap, m.status = s, status
+			m.printed = m.row(row)
+			return m.failed
+		},
+	}
+}
+
+// writtenStatus is the status that is written: published unless another is given. An explicit null is one.
+func (m *mutation) writtenStatus() store.Status {
+	v, given := m.given["status"]
+	if given && v == nil {
+		return store.Draft
+	}
+	return status(m.given)
+}
+
+// row prints the document that a mutation wrote.
+func (m *mutation) row(row store.Record) bool {
+	to := m.top(m.field, []store.Record{row})
+	if m.failed != nil {
+		return false
+	}
+	m.push(m.field.name)
+	defer m.pop()
+	return m.object(to.kids[0], 0)
+}
+
+// delete removes a localization of a document, or all of them, and prints the id of the document.
+func (m *mutation) delete(single bool) error {
+	w := m.target(store.Published)
+	w.After = nil
+	if single {
+		id, err := m.single(w.Locale)
+		if err != nil {
+			return err
+		}
+		w.DocumentID = id
+	}
+	if err := m.engine.documents.Delete(m.ctx, w); err != nil {
+		return err
+	}
+	m.payload(m.field.subs[0], w.DocumentID)
+	return nil
+}
+
+// single returns the id of the document of a single type that has the localization.
+func (m *mutation) single(locale string) (id string, err error) {
+	t := m.field.meaning.Type
+	var at any
+	if locale != "" {
+		at = locale
+	}
+	q, err := m.engine.params.Rows(t, nil, nil, at, nil, documents.FullAccess)
+	if err != nil {
+		return "", err
+	}
+	if t.DraftAndPublish {
+		q.Status = store.Draft
+	}
+	q.Limit = 1
+	err = m.engine.store.View(func(s *store.Snapshot) error {
+		page, err := s.Find(&q)
+		if err != nil {
+			return err
+		}
+		if len(page.Rows) == 0 {
+			return &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Document not found"}
+		}
+		v, err := jsontree.Parse(page.Rows[0].JSON(t.Attribute("documentId")), 1)
+		id, _ = v.(string)
+		return err
+	})
+	return id, err
+}
+
+// payload prints what a deletion answers with.
+func (m *mutation) payload(s *selection, id string) {
+	m.buf = append(m.buf, '{')
+	for i, f := range s.fields {
+		if i > 0 {
+			m.buf = append(m.buf, ',')
+		}
+		m.buf = append(m.buf, f.key...)
+		if f.as == asDeletedID {
+			m.buf = jsontree.AppendString(m.buf, id)
+		} else {
+			m.text(s.typ.Name)
+		}
+	}
+	m.buf = append(m.buf, '}')
+	m.printed = true
+}

@@ -1,0 +1,101 @@
+package execution
+
+import (
+	"sync/atomic"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/contenttypes"
+	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/graphql/schema"
+)
+
+// A plan is an operation made ready to run: the fields of its answer in their order, fragments and conditions gone. It is
+// immutable.
+type plan struct {
+	doc    *language.Document
+	op     *ast.OperationDefinition
+	root   *selection
+	slots  int  // fields that are bound
+	static bool // no argument holds a variable: bindings depend on the asker alone
+
+	bindings atomic.Pointer[[]boundFor] // of the last askers, where static
+}
+
+// A selection is what is printed of objects of one type.
+type selection struct {
+	typ    *language.Type
+	object *schema.Object // nil for types of introspection
+	fields []*field
+	loads  []*field // those of fields that lead to rows, by field.load
+}
+
+// A field is a field of an answer.
+type field struct {
+	name    string // in the answer
+	key     []byte // "name":
+	as      printing
+	meaning *schema.Meaning // nil for those of introspection and __typename
+	attr    *contenttypes.Attribute
+	def     *ast.FieldDefinition
+	node    *ast.Field
+	nonNull bool
+	items   bool // of a list: they are never null
+
+	args []argument
+	slot int // of its binding; -1: it has none
+	load int // in selection.loads; -1: it leads to no rows
+
+	// subs are what is printed of that it leads to: one for an object or a list of them; for a connection one for each field
+	// nodes; for a union one for each member, nil for members of which nothing is known.
+	subs []*selection
+	// of are the fields of a connection, of its page, and of introspection.
+	of *selection
+	// variants says for a union which of subs prints which type or component.
+	variants map[*contenttypes.Schema]int
+	sub      int // of nodes: which of the connection's subs
+}
+
+// An argument of a field. Its value is read when the field is bound.
+type argument struct {
+	def   *ast.ArgumentDefinition
+	value *ast.Value // nil: not given
+}
+
+// printing says how a field is printed.
+type printing uint8
+
+const (
+	asUnsupported printing = iota // there is nothing here that could answer it
+	asTypename
+	// Scalars of a row.
+	asStored  // as they stand in the file
+	asID      // a number as a string
+	asLong    // a string as a number, while that is exact in JSON
+	asInteger // as stored, if 32 bits hold it
+	asEnum    // the name of a stored value
+	asHidden  // null
+	// What a row leads to.
+	asOne
+	asList
+	asConnection
+	asUnion     // one of several types
+	asUnionList // several
+	// Parts of connections.
+	asNodes
+	asPageInfo
+	asPageTotal
+	asPageNumber
+	asPageSize
+	asPageCount
+	// Root fields.
+	asRootOne
+	asRootSingle
+	asRootList
+	asRootConnection
+	asSchema
+	asType
+	asIntrospection // a field below these
+	asMutation
+	asDeletedID
+)

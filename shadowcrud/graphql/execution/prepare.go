@@ -1,0 +1,179 @@
+package execution
+
+import (
+	"container/list"
+	"sync"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/shadowcrud/graphql/language"
+)
+
+// A prepared is an operation that was found to be valid, with the plans made for it.
+type prepared struct {
+	doc *language.Document
+	op  *ast.OperationDefinition
+	// switches are the variables that @include and @skip look at: what they are decides which fields there are, so that
+	// each combination of their values has a plan of its own.
+	switches []string
+
+	mu    sync.Mutex
+	plans map[uint64]*plan
+}
+
+// maxSwitches is how many variables may decide about plans that are kept, maxPlans how many plans of one operation are.
+const (
+	maxSwitches = 16
+	maxPlans    = 16
+)
+
+// prepare parses and validates a document and finds the operation, or remembers to have done so.
+func (e *Engine) prepare(text string, name *string) (*prepared, []*language.Error) {
+	key := planKey{text: text}
+	if name != nil {
+		key.name, key.named = *name, true
+	}
+	if p := e.prepared.get(key); p != nil {
+		return p, nil
+	}
+	doc, errs := e.language.Parse(text, e.limits.Document)
+	if errs != nil {
+		return nil, errs
+	}
+	op, wrong := doc.Operation(name)
+	if wrong != nil {
+		return nil, []*language.Error{wrong}
+	}
+	p := &prepared{doc: doc, op: op, plans: map[uint64]*plan{}}
+	p.findSwitches()
+	e.prepared.put(key, p)
+	return p, nil
+}
+
+// findSwitches finds the variables of @include and @skip.
+func (p *prepared) findSwitches() {
+	seen := map[string]bool{}
+	var visit func(set ast.SelectionSet)
+	check := func(list ast.DirectiveList) {
+		for _, d := range list {
+			if v := condition(d); v != nil && v.Kind == ast.Variable && !seen[v.Raw] {
+				seen[v.Raw] = true
+				p.switches = append(p.switches, v.Raw)
+			}
+		}
+	}
+	visit = func(set ast.SelectionSet) {
+		for _, sel := range set {
+			switch sel := sel.(type) {
+			case *ast.Field:
+				check(sel.Directives)
+				visit(sel.SelectionSet)
+			case *ast.InlineFragment:
+				check(sel.Directives)
+				visit(sel.SelectionSet)
+			case *ast.FragmentSpread:
+				check(sel.Directives)
+			}
+		}
+	}
+	visit(p.op.SelectionSet)
+	for _, f := range p.doc.Fragments {
+		visit(f.SelectionSet)
+	}
+}
+
+// condition is the condition of @include or @skip, nil for other directives.
+func condition(d *ast.Directive) *ast.Value {
+	if d.Name != "include" && d.Name != "skip" {
+		return nil
+	}
+	if arg := d.Arguments.ForName("if"); arg != nil {
+		return arg.Value
+	}
+	return nil
+}
+
+// plan returns the plan for the values of the variables.
+func (p *prepared) plan(e *Engine, vars language.Variables) (*plan, *language.Error) {
+	var key uint64
+	for i, name := range p.switches {
+		on, ok := vars[name].(bool)
+		if _, declared := vars[name]; declared && !ok {
+			return nil, &language.Error{Message: `Argument "if" of non-null type "Boolean!" must not be null.`, Code: language.BadUserInput}
+		}
+		if on && i < 64 {
+			key |= 1 << i
+		}
+	}
+	if len(p.switches) > maxSwitches {
+		return compile(e, p, vars), nil
+	}
+	p.mu.Lock()
+	pl := p.plans[key]
+	p.mu.Unlock()
+	if pl != nil {
+		return pl, nil
+	}
+	pl = compile(e, p, vars)
+	p.mu.Lock()
+	if len(p.plans) < maxPlans {
+		p.plans[key] = pl
+	}
+	p.mu.Unlock()
+	return pl, nil
+}
+
+// A planKey is what an operation is remembered by.
+type planKey struct {
+	text, name string
+	named      bool
+}
+
+// A cache remembers the operations that were asked for last, as many as its bounds allow.
+type cache struct {
+	most, mostBytes int
+
+	mu    sync.Mutex
+	bytes int
+	byKey map[planKey]*list.Element
+	order *list.List // of *cached, the last used in front
+}
+
+type cached struct {
+	key planKey
+	*prepared
+}
+
+func newCache(most, mostBytes int) cache {
+	return cache{most: most, mostBytes: mostBytes, byKey: map[planKey]*list.Element{}, order: list.New()}
+}
+
+func (c *cache) get(key planKey) *prepared {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.byKey[key]
+	if e == nil {
+		return nil
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*cached).prepared
+}
+
+func (c *cache) put(key planKey, p *prepared) {
+	size := len(key.text)
+	if size > c.mostBytes/4 {
+		return // one of its kind would drive out all others
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byKey[key] != nil {
+		return
+	}
+	c.byKey[key] = c.order.PushFront(&cached{key, p})
+	c.bytes += size
+	for len(c.byKey) > c.most || c.bytes > c.mostBytes {
+		last := c.order.Remove(c.order.Back()).(*cached)
+		delete(c.byKey, last.key)
+		c.bytes -= len(last.key.text)
+	}
+}

@@ -1,0 +1,129 @@
+package execution
+
+import (
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/store"
+)
+
+// rootField prints a field of Query.
+func (x *execution) rootField(f *field) bool {
+	begin := len(x.buf)
+	switch f.as {
+	case asTypename:
+		x.text(x.plan.root.typ.Name)
+		return true
+	case asSchema, asType:
+		return x.introspect(f)
+	case asUnsupported:
+		return x.unsupported(f)
+	}
+	b := &x.bounds[f.slot]
+	if b.err != nil {
+		x.fault(f.name, b.err)
+		return x.orNull(f, begin)
+	}
+	page, err := x.find(f, b)
+	if err != nil {
+		x.fail(err)
+		return false
+	}
+	x.status = b.query.Status
+	to := x.top(f, page.Rows)
+	if x.failed != nil {
+		return false
+	}
+	x.push(f.name)
+	ok := false
+	switch f.as {
+	case asRootOne, asRootSingle:
+		ok = len(page.Rows) > 0 && x.object(to.kids[0], 0)
+	case asRootList:
+		ok = x.list(to, f, to.related.Items)
+	case asRootConnection:
+		ok = x.connection(to, f, to.related.Items, &b.page, page.Total)
+	}
+	x.pop()
+	return ok || x.failed == nil && x.orNull(f, begin)
+}
+
+// find reads the documents that a root field asks for.
+func (x *execution) find(f *field, b *bound) (store.Page, error) {
+	if f.as != asRootOne {
+		return x.snap.Find(&b.query)
+	}
+	doc, ok := x.snap.Document(b.query.Type, b.given.text("documentId"))
+	if !ok {
+		return store.Page{}, nil
+	}
+	if r := versionOf(x.snap, doc, &b.query); r.Exists() {
+		return store.Page{Rows: []store.Record{r}}, nil
+	}
+	return store.Page{}, nil
+}
+
+// versionOf returns the version of a document that a query finds: of several localizations the one with the least id.
+func versionOf(s *store.Snapshot, doc uint64, q *store.Query) (first store.Record) {
+	locales := q.Locales.Codes
+	switch {
+	case !q.Type.Localized:
+		locales = noLocale
+	case q.Locales.All:
+		locales = nil
+		s.Versions(q.Type, doc, func(r store.Record) bool {
+			locales = append(locales, r.Locale())
+			return true
+		})
+	}
+	for _, locale := range locales {
+		r := s.Version(q.Type, doc, q.Status, locale)
+		if r.Exists() && (!first.Exists() || r.ID() < first.ID()) && (q.Filter == nil || s.Matches(r, q.Filter, q.Status)) {
+			first = r
+		}
+	}
+	return first
+}
+
+var noLocale = []string{""}
+
+// top puts rows on the levels of a root field and reads what they lead to.
+func (x *execution) top(f *field, rows []store.Record) *loaded {
+	x.root.related.Set(rows)
+	x.root.kids = x.root.kids[:0]
+	x.rows += len(rows)
+	for _, s := range f.subs {
+		l := x.level(s)
+		l.rows = rows
+		x.root.kids = append(x.root.kids, l)
+		if len(s.loads) > 0 {
+			x.load(l)
+		}
+	}
+	return &x.root
+}
+
+// counts reports whether a root connection tells how many documents there are.
+func (f *field) counts() bool {
+	for _, part := range f.of.fields {
+		if part.as == asPageInfo {
+			return true
+		}
+	}
+	return false
+}
+
+// errOutput is an error of a value that the schema has no place for.
+func errOutput(message string) error {
+	return &documents.Error{Status: 500, Name: "InternalServerError", Message: message}
+}
+
+// targetSchema is the schema of what a relation, media or component leads to.
+func targetSchema(a *contenttypes.Attribute) *contenttypes.Schema {
+	if a.Target != nil {
+		return &a.Target.Schema
+	}
+	if a.Component != nil {
+		return &a.Component.Schema
+	}
+	return nil
+}

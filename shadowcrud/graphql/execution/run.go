@@ -1,0 +1,201 @@
+package execution
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/language"
+	"lectern/store"
+)
+
+// An execution runs a plan once. Its memory is used again.
+type execution struct {
+	engine *Engine
+	ctx    context.Context
+	plan   *plan
+	bounds []bound
+	access *documents.Access
+	limit  time.Duration
+
+	snap   *store.Snapshot
+	status store.Status // which version of related documents is shown
+	rows   int          // that were read
+	idle   []*level
+	used   []*level
+	queue  []*level
+	root   loaded
+
+	buf    []byte // the answer's data
+	full   []byte // the answer, where there are errors
+	path   []step
+	errors []*language.Error
+	failed error // why nothing more can be read or printed
+	code   int   // HTTP status
+	since  int   // objects printed since the clock was looked at
+}
+
+// A step is a part of the path to a field: its name, or a position in a list.
+type step struct {
+	name  string // "": index counts
+	index int
+}
+
+// maxPooled keeps the memory of a few very large answers from being kept.
+const maxPooled = 1 << 20
+
+var executions = sync.Pool{New: func() any { return &execution{buf: make([]byte, 0, 8<<10)} }}
+
+func newExecution(ctx context.Context, e *Engine, p *plan, bounds []bound, r *Request) *execution {
+	x := executions.Get().(*execution)
+	x.engine, x.ctx, x.plan, x.bounds, x.access, x.limit = e, ctx, p, bounds, r.Access, r.Time
+	x.code = http.StatusOK
+	return x
+}
+
+func (x *execution) release() {
+	if cap(x.buf)+cap(x.full) > maxPooled || len(x.used) > 256 {
+		return
+	}
+	x.reset()
+	*x = execution{idle: x.idle, used: x.used, queue: x.queue, buf: x.buf[:0], full: x.full[:0], path: x.path[:0]}
+	executions.Put(x)
+}
+
+// reset gives levels back, and lets go of what they point to.
+func (x *execution) reset() {
+	for _, l := range x.used {
+		for i := range l.to {
+			l.to[i].related.Clear()
+		}
+		clear(l.own)
+		l.rows, l.own = nil, l.own[:0]
+	}
+	x.idle = append(x.idle, x.used...)
+	x.used = x.used[:0]
+}
+
+// run makes the answer. The error is one that concerns the server.
+func (x *execution) run() error {
+	if x.plan.op.Operation == ast.Mutation {
+		return x.mutations()
+	}
+	return x.engine.store.View(func(s *store.Snapshot) error {
+		s.Within(x.ctx, x.limit)
+		x.snap = s
+		x.data(func(f *field) bool { return x.rootField(f) })
+		return x.failed
+	})
+}
+
+// data prints the object of root fields, or null when one that cannot be null has no value: then those after it are not run.
+func (x *execution) data(print func(*field) bool) {
+	x.buf = append(x.buf[:0], `{"data":`...)
+	begin := len(x.buf)
+	x.buf = append(x.buf, '{')
+	for i, f := range x.plan.root.fields {
+		if i > 0 {
+			x.buf = append(x.buf, ',')
+		}
+		x.buf = append(x.buf, f.key...)
+		if !print(f) {
+			x.buf = append(x.buf[:begin], "null}\n"...)
+			return
+		}
+		if x.failed != nil {
+			return
+		}
+	}
+	x.buf = append(x.buf, "}}\n"...)
+}
+
+// answer is what was printed, behind the errors where there are any.
+func (x *execution) answer() []byte {
+	if len(x.errors) == 0 {
+		return x.buf
+	}
+	x.full = language.AppendErrors(append(x.full[:0], '{'), x.errors)
+	x.full = append(x.full, ',')
+	x.full = append(x.full, x.buf[1:]...)
+	return x.full
+}
+
+// Errors of fields.
+
+// fault adds the error of the field named at the end of the path.
+func (x *execution) fault(name string, err error) {
+	e, known := told(err)
+	if !known {
+		x.engine.log.ErrorContext(x.ctx, "a GraphQL field failed", "field", name, "error", err)
+	}
+	x.errors = append(x.errors, &language.Error{Message: e.Message, Path: x.pathTo(name), Code: codeOf(e.Name), Told: toldTree(e)})
+}
+
+// isNull adds the error of a field that must not be null and is.
+func (x *execution) isNull(f *field, of string) {
+	x.errors = append(x.errors, &language.Error{
+		Message:   "Cannot return null for non-nullable field " + of + "." + f.node.Name + ".",
+		Locations: []language.Location{x.plan.doc.Location(f.node.Position)}, Path: x.pathTo(f.name), Code: language.Internal,
+	})
+}
+
+func (x *execution) pathTo(name string) []any {
+	path := make([]any, 0, len(x.path)+1)
+	for _, s := range x.path {
+		if s.name != "" {
+			path = append(path, s.name)
+		} else {
+			path = append(path, s.index)
+		}
+	}
+	if name != "" {
+		path = append(path, name)
+	}
+	return path
+}
+
+func (x *execution) push(name string) { x.path = append(x.path, step{name: name}) }
+func (x *execution) pushIndex(i int)  { x.path = append(x.path, step{index: i}) }
+func (x *execution) pop()             { x.path = x.path[:len(x.path)-1] }
+
+// codeOf is the code under which clients know an error of that name.
+func codeOf(name string) string {
+	switch name {
+	case "ValidationError":
+		return language.BadUserInput
+	case "ForbiddenError":
+		return "FORBIDDEN"
+	case "UnauthorizedError":
+		return "UNAUTHENTICATED"
+	case "InternalServerError":
+		return language.Internal
+	}
+	code := []byte("STRAPI")
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case 'A' <= c && c <= 'Z':
+			code = append(code, '_', c)
+		case 'a' <= c && c <= 'z':
+			code = append(code, c-'a'+'A')
+		}
+	}
+	return string(code)
+}
+
+func toldTree(e *documents.Error) any {
+	o := jsontree.NewObject()
+	o.Set("name", e.Name)
+	o.Set("message", e.Message)
+	if e.Details == nil {
+		o.Set("details", jsontree.NewObject())
+	} else {
+		o.Set("details", e.Details)
+	}
+	return o
+}

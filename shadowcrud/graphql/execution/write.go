@@ -1,0 +1,298 @@
+package execution
+
+import (
+	"math"
+	"strconv"
+
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// What prints a value returns false when there is none where there must be one. It has then added the error, and whoever can
+// be null takes back what was printed of it and prints null.
+
+// objectsAtATime are printed between two looks at the clock.
+const objectsAtATime = 256
+
+// goesOn reports whether printing may go on.
+func (x *execution) goesOn() bool {
+	if len(x.buf) > x.engine.limits.Bytes {
+		x.fail(errTooManyRows)
+	}
+	if x.since++; x.since%objectsAtATime == 0 {
+		if err := x.ctx.Err(); err != nil {
+			x.fail(err)
+		}
+	}
+	return x.failed == nil
+}
+
+// object prints row i of a level.
+func (x *execution) object(l *level, i int) bool {
+	if !x.goesOn() {
+		return false
+	}
+	r := l.rows[i]
+	x.buf = append(x.buf, '{')
+	for n, f := range l.sel.fields {
+		if n > 0 {
+			x.buf = append(x.buf, ',')
+		}
+		x.buf = append(x.buf, f.key...)
+		ok := true
+		switch {
+		case f.as == asTypename:
+			x.text(l.sel.typ.Name)
+		case f.as <= asHidden:
+			ok = x.value(f, r)
+		default:
+			ok = x.leadsTo(l, i, f)
+		}
+		if !ok {
+			return false
+		}
+	}
+	x.buf = append(x.buf, '}')
+	return true
+}
+
+func (x *execution) null() { x.buf = append(x.buf, "null"...) }
+
+// orNull prints null in place of what was printed from begin on, where f may be null.
+func (x *execution) orNull(f *field, begin int) bool {
+	if f.nonNull {
+		return false
+	}
+	x.buf = append(x.buf[:begin], "null"...)
+	return true
+}
+
+// value prints a scalar of a row.
+func (x *execution) value(f *field, r store.Record) bool {
+	switch f.as {
+	case asHidden:
+		return x.missing(f)
+	case asUnsupported:
+		return x.unsupported(f)
+	}
+	raw := r.JSON(f.attr)
+	if raw == nil {
+		return x.missing(f)
+	}
+	switch f.as {
+	case asStored:
+		x.buf = append(x.buf, raw...)
+	case asID:
+		x.buf = append(append(append(x.buf, '"'), raw...), '"')
+	case asLong:
+		x.long(raw)
+	case asInteger:
+		if len(raw) > 9 && !isInt32(raw) {
+			x.fault(f.name, errOutput("Int cannot represent non 32-bit signed integer value: "+string(raw)))
+			return x.orNull(f, len(x.buf))
+		}
+		x.buf = append(x.buf, raw...)
+	case asEnum:
+		return x.enum(f, raw)
+	}
+	return true
+}
+
+// missing prints a null, where f may be one.
+func (x *execution) missing(f *field) bool {
+	if f.nonNull {
+		x.isNull(f, f.meaning.Of.Name)
+		return false
+	}
+	x.null()
+	return true
+}
+
+func (x *execution) unsupported(f *field) bool {
+	x.fault(f.name, errOutput("This field cannot be answered yet"))
+	return x.orNull(f, len(x.buf))
+}
+
+func isInt32(raw []byte) bool {
+	f, err := strconv.ParseFloat(string(raw), 64)
+	return err == nil && f >= math.MinInt32 && f <= math.MaxInt32 && f == math.Trunc(f)
+}
+
+// maxSafeDigits is how many digits any integer may have that JSON holds exactly.
+const maxSafeDigits = 15
+
+// long prints an integer that is stored as a string: as a number where JSON holds it exactly.
+func (x *execution) long(raw []byte) {
+	digits := raw
+	if raw[0] == '"' {
+		digits = raw[1 : len(raw)-1]
+	}
+	if len(digits) > maxSafeDigits {
+		if n, err := strconv.ParseInt(string(digits), 10, 64); err != nil || n > jsontree.MaxSafeInteger || n < -jsontree.MaxSafeInteger {
+			x.buf = append(append(append(x.buf, '"'), digits...), '"')
+			return
+		}
+	}
+	x.buf = append(x.buf, digits...)
+}
+
+func (x *execution) enum(f *field, raw []byte) bool {
+	if len(raw) >= 2 && raw[0] == '"' {
+		if name, ok := f.meaning.Enum.NameOf(string(raw[1 : len(raw)-1])); ok {
+			x.buf = append(append(append(x.buf, '"'), name...), '"')
+			return true
+		}
+	}
+	if v, err := jsontree.Parse(raw, 1); err == nil {
+		if s, ok := v.(string); ok {
+			if name, ok := f.meaning.Enum.NameOf(s); ok {
+				x.buf = append(append(append(x.buf, '"'), name...), '"')
+				return true
+			}
+		}
+	}
+	x.fault(f.name, errOutput(`Enum "`+f.meaning.Enum.Name+`" cannot represent value: `+string(raw)))
+	return x.orNull(f, len(x.buf))
+}
+
+// text prints a string that needs no escaping.
+func (x *execution) text(s string) { x.buf = append(append(append(x.buf, '"'), s...), '"') }
+
+func (x *execution) number(n int) { x.buf = strconv.AppendInt(x.buf, int64(n), 10) }
+
+// leadsTo prints what row i of a level leads to under a field.
+func (x *execution) leadsTo(l *level, i int, f *field) bool {
+	begin := len(x.buf)
+	if err := x.bounds[f.slot].err; err != nil {
+		x.fault(f.name, err)
+		return x.orNull(f, begin)
+	}
+	to := &l.to[f.load]
+	items := to.related.Of(i)
+	x.push(f.name)
+	ok := false
+	switch f.as {
+	case asOne, asUnion:
+		if ok = len(items) > 0; !ok {
+			if f.nonNull {
+				x.pop()
+				x.isNull(f, l.sel.object.Name)
+				return false
+			}
+		} else {
+			ok = x.item(to, f, items[0])
+		}
+	case asList, asUnionList:
+		ok = x.list(to, f, items)
+	case asConnection:
+		ok = x.connection(to, f, items, nil, 0)
+	}
+	x.pop()
+	return ok || x.orNull(f, begin)
+}
+
+// item prints one of the rows that a field leads to.
+func (x *execution) item(to *loaded, f *field, row int32) bool {
+	if f.variants == nil {
+		return x.object(to.kids[0], int(row))
+	}
+	m := to.at[row]
+	return x.object(to.kids[m.kid], int(m.row))
+}
+
+// list prints rows that a field leads to. One that cannot be printed is null where the items of the list may be.
+func (x *execution) list(to *loaded, f *field, items []int32) bool {
+	x.buf = append(x.buf, '[')
+	for n, row := range items {
+		if n > 0 {
+			x.buf = append(x.buf, ',')
+		}
+		begin := len(x.buf)
+		x.pushIndex(n)
+		ok := x.item(to, f, row)
+		x.pop()
+		if !ok {
+			if f.items || x.failed != nil {
+				return false
+			}
+			x.buf = append(x.buf[:begin], "null"...)
+		}
+	}
+	x.buf = append(x.buf, ']')
+	return true
+}
+
+// connection prints {nodes, pageInfo}; page is nil where there is no pageInfo.
+func (x *execution) connection(to *loaded, f *field, items []int32, page *paging, total int) bool {
+	x.buf = append(x.buf, '{')
+	for n, part := range f.of.fields {
+		if n > 0 {
+			x.buf = append(x.buf, ',')
+		}
+		x.buf = append(x.buf, part.key...)
+		begin := len(x.buf)
+		ok := true
+		switch part.as {
+		case asTypename:
+			x.text(f.of.typ.Name)
+		case asNodes:
+			x.push(part.name)
+			ok = x.nodes(to.kids[part.sub], part, items)
+			x.pop()
+		case asPageInfo:
+			x.pageInfo(part, *page, total)
+		default:
+			ok = x.unsupported(part)
+		}
+		if !ok && !x.orNull(part, begin) {
+			return false
+		}
+	}
+	x.buf = append(x.buf, '}')
+	return true
+}
+
+// nodes prints rows of a level.
+func (x *execution) nodes(l *level, f *field, items []int32) bool {
+	x.buf = append(x.buf, '[')
+	for n, row := range items {
+		if n > 0 {
+			x.buf = append(x.buf, ',')
+		}
+		begin := len(x.buf)
+		x.pushIndex(n)
+		ok := x.object(l, int(row))
+		x.pop()
+		if !ok {
+			if f.items || x.failed != nil {
+				return false
+			}
+			x.buf = append(x.buf[:begin], "null"...)
+		}
+	}
+	x.buf = append(x.buf, ']')
+	return true
+}
+
+func (x *execution) pageInfo(f *field, p paging, total int) {
+	x.buf = append(x.buf, '{')
+	for n, part := range f.of.fields {
+		if n > 0 {
+			x.buf = append(x.buf, ',')
+		}
+		x.buf = append(x.buf, part.key...)
+		switch part.as {
+		case asPageTotal:
+			x.number(total)
+		case asPageNumber:
+			x.number(p.number(total))
+		case asPageSize:
+			x.number(p.size(total))
+		case asPageCount:
+			x.number(p.count(total))
+		default:
+			x.text(f.of.typ.Name)
+		}
+	}
+	x.buf = append(x.buf, '}')
+}
