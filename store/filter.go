@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"lectern/contenttypes"
@@ -190,7 +191,7 @@ func compileCompare(f Compare, negate bool) cond {
 		return isNull{f.Attr, negate}
 	}
 	ok := predicate(f)
-	if ok == nil {
+	if ok == nil || negate && f.Op == In && slices.Contains(f.Values, nil) {
 		return constant(false) // a comparison with null is unknown
 	}
 	if negate {
@@ -293,9 +294,6 @@ func comparer(a *contenttypes.Attribute, v any) func(raw []byte) int {
 			return 1
 		}
 	case string:
-		if a.Type == contenttypes.JSON || a.Type == contenttypes.Blocks {
-			return func(raw []byte) int { return strings.Compare(view(raw), v) }
-		}
 		return func(raw []byte) int { return strings.Compare(view(unquote(raw)), v) }
 	}
 	return func([]byte) int { return 1 }

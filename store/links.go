@@ -2,6 +2,8 @@ package store
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 
 	"lectern/contenttypes"
 )
@@ -206,12 +208,16 @@ func (s *Snapshot) shown(r ref, status Status) Record {
 	return s.row(b, makeSlot(r.locale, status), r.doc)
 }
 
-// localizations are the other locales of a document, in the version of the row at hand.
+// localizations are the other locales of a document, in the version of the row at hand, by locale code.
 func (s *Snapshot) localizations(r Record, yield func(Record) bool) {
-	s.eachSlot(r.table.bound, r.doc, func(sl slot) bool {
-		if sl == r.slot || sl.status() != r.slot.status() {
-			return true
-		}
-		return yield(s.row(r.table.bound, sl, r.doc))
+	b := r.table.bound
+	others := slices.DeleteFunc(s.slots(b, unquote(r.JSON(b.system.documentID))), func(sl slot) bool {
+		return sl == r.slot || sl.status() != r.slot.status()
 	})
+	slices.SortFunc(others, func(x, y slot) int { return cmp.Compare(s.localeCode(x.locale()), s.localeCode(y.locale())) })
+	for _, sl := range others {
+		if !yield(s.row(b, sl, r.doc)) {
+			return
+		}
+	}
 }

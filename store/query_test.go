@@ -313,6 +313,8 @@ func compareTruth(c store.Compare, r *twinRow) int {
 	in := func() bool { return slices.ContainsFunc(c.Values, func(v any) bool { return v != nil && one(v) == 0 }) }
 	hasNil := slices.Contains(c.Values, nil)
 	switch {
+	case c.Op == store.In && hasNil && !in():
+		return 0
 	case c.Op == store.In:
 		return is(in())
 	case hasNil:

@@ -193,7 +193,9 @@ func (s *Snapshot) arrange(of []Record, a *contenttypes.Attribute, status Status
 			}
 			own := into.Items[begin:]
 			if len(q.Sort) > 0 {
-				slices.SortStableFunc(own, func(x, y int32) int { return compareKeys(into.keys[x], into.keys[y], q.Sort) })
+				slices.SortStableFunc(own, func(x, y int32) int {
+					return cmp.Or(compareKeys(into.keys[x], into.keys[y], q.Sort), cmp.Compare(into.Rows[x].ID(), into.Rows[y].ID()))
+				})
 			}
 			part := cut(own, q.Offset, q.Limit)
 			into.Items = into.Items[:begin+copy(own, part)]

@@ -35,7 +35,7 @@ type keyedHit struct {
 	keys [][]byte
 }
 
-// sortRecords is sortHits for records at hand; ties keep their order.
+// sortRecords is sortHits for records at hand.
 func (s *Snapshot) sortRecords(list []Record, keys []SortKey, status Status) {
 	type keyed struct {
 		Record
@@ -45,7 +45,7 @@ func (s *Snapshot) sortRecords(list []Record, keys []SortKey, status Status) {
 	for i, r := range list {
 		all[i] = keyed{r, s.sortKeys(r, keys, status)}
 	}
-	slices.SortStableFunc(all, func(x, y keyed) int { return compareKeys(x.keys, y.keys, keys) })
+	slices.SortStableFunc(all, func(x, y keyed) int { return cmp.Or(compareKeys(x.keys, y.keys, keys), cmp.Compare(x.ID(), y.ID())) })
 	for i, k := range all {
 		list[i] = k.Record
 	}

@@ -283,12 +283,14 @@ func (f *finder) documentSource(c Compare) *source {
 	}
 	return &source{cost: len(c.Values), exact: true, load: func() []hit {
 		var hits []hit
+		seen := map[uint64]bool{}
 		for _, v := range c.Values {
 			id, ok := v.(string)
 			if !ok {
 				continue
 			}
-			if doc, ok := f.snap.Document(f.query.Type, id); ok {
+			if doc, ok := f.snap.Document(f.query.Type, id); ok && !seen[doc] {
+				seen[doc] = true
 				hits = f.appendDoc(hits, doc)
 			}
 		}
