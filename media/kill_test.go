@@ -94,6 +94,19 @@ func TestKilled(t *testing.T) {
 // startToKill starts a server of its own process.
 func startToKill(t *testing.T, dir string) (base string, kill func()) {
 	t.Helper()
+	base, _, kill = startProcess(t, dir)
+	return base, kill
+}
+
+// startWatched starts a server of its own process, which ends with the test.
+func startWatched(t *testing.T, dir string) (base string, pid int) {
+	t.Helper()
+	base, pid, _ = startProcess(t, dir)
+	return base, pid
+}
+
+func startProcess(t *testing.T, dir string) (base string, pid int, kill func()) {
+	t.Helper()
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), serveDir+"="+dir)
 	c.Stderr = os.Stderr
@@ -117,7 +130,7 @@ func startToKill(t *testing.T, dir string) (base string, kill func()) {
 	if _, err := fmt.Fscanln(stdout, &base); err != nil {
 		t.Fatal("the server does not start: ", err)
 	}
-	return base, kill
+	return base, c.Process.Pid, kill
 }
 
 // killLoad is what clients do until the server is gone, and what they were told.
