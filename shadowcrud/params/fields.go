@@ -27,6 +27,9 @@ func (r *request) fields(s *contenttypes.Schema, v any, param *parameter) *docum
 		}
 	case []any:
 		for _, item := range v {
+			if item == nil { // "fields[]", which is how clients write an empty list
+				continue
+			}
 			name, ok := item.(string)
 			if !ok || strings.Contains(name, ",") {
 				f.badFields()

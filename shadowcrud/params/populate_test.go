@@ -15,6 +15,8 @@ func TestPopulate(t *testing.T) {
 		{"full", "populate=,", "-"},
 		{"full", "populate=*", everything},
 		{"full", "fields=name,id,name&populate=owner", "id,documentId,name owner{-}"},
+		{"full", "fields[]", "id,documentId"},
+		{"full", "fields[0]&fields[1]=name&populate[owner][fields][]", "id,documentId,name owner{id,documentId}"},
 		{"full", "populate=owner, menu,owner.", "- owner{-} menu{-}"},
 		{"full", "populate[0]=owner&populate[5]=menu.dishes", "- owner{-} menu{- dishes{-}}"},
 		{"full", "populate=owner.avatar,menu.dishes.categories,owner.restaurants,menu", "- owner{- avatar{-} restaurants{-}} menu{- dishes{- categories{-}}}"},
