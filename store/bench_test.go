@@ -114,3 +114,29 @@ func BenchmarkFind(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkOpen measures a start on as many documents, up to the first answer.
+func BenchmarkOpen(b *testing.B) {
+	path := b.TempDir() + "/content.db"
+	model := loadModel(b)
+	open := func() *store.Store {
+		s, err := store.Open(path, model, store.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return s
+	}
+	shut := func(s *store.Store) {
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	s := open()
+	fillArticles(b, s, benchScale(b))
+	shut(s)
+	for b.Loop() {
+		s := open()
+		find(b, s, &store.Query{Type: model.Type("api::article.article"), Locales: store.LocaleSet{Codes: []string{"en"}}, Limit: 25, Count: true})
+		shut(s)
+	}
+}
