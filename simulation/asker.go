@@ -33,7 +33,7 @@ func (a *asker) Question() *Question {
 	a.cover.Hit("read", reading)
 	a.versions(q)
 	single := reading != "list"
-	if a.chance(.75) && (!single || a.chance(.2)) {
+	if a.chance(.85) && (!single || a.chance(.2)) {
 		q.Filter = a.filter(&q.Type.Schema, q.Type.Drafts, 3)
 		if reading == "one" && a.quirk.OneLosesFilters && q.Filter.names("documentId") {
 			q.Filter = nil
@@ -93,13 +93,13 @@ func (a *asker) document(t *Type) *Document {
 
 // versions chooses locale, status and state of publication.
 func (a *asker) versions(q *Question) {
-	q.Status = a.cover.Least(a.rng, []string{"", "", published, draft, draft, "junk"}, func(s string) string { return versionCell("none", s) })
+	q.Status = Least(a.cover, a.rng, []string{"", "", published, draft, draft, "junk"}, func(s string) string { return versionCell("none", s) })
 	if a.chance(.5) {
 		q.Status = pick(a.rng, []string{"", published, draft})
 	}
 	form := pick(a.rng, []string{"none", "none", "default", "other"})
 	if a.chance(.3) {
-		form = a.cover.Least(a.rng, []string{"none", "default", "other", "all", "unknown", "several"}, func(l string) string { return versionCell(l, q.Status) })
+		form = Least(a.cover, a.rng, []string{"none", "default", "other", "all", "unknown", "several"}, func(l string) string { return versionCell(l, q.Status) })
 	}
 	switch form {
 	case "default":
@@ -115,7 +115,7 @@ func (a *asker) versions(q *Question) {
 	}
 	a.cover.Hits[versionCell(form, q.Status)]++
 	if a.chance(.12) {
-		q.Publication = a.cover.Least(a.rng, fixedCells["publication"], func(s string) string { return "publication: " + s })
+		q.Publication = Least(a.cover, a.rng, fixedCells["publication"], func(s string) string { return "publication: " + s })
 		a.cover.Hit("read", "publicationFilter")
 		a.cover.Hit("publication", q.Publication)
 	}
@@ -263,11 +263,11 @@ func (a *asker) inside(x *Attribute, drafts bool) (*Schema, bool) {
 func (a *asker) filter(s *Schema, drafts bool, depth int) *Filter {
 	x := a.rng.Float64()
 	switch {
-	case depth > 0 && x < .22:
+	case depth > 0 && x < .30:
 		return a.group(s, drafts, depth, pick(a.rng, []string{"and", "or", "keys"}))
-	case depth > 0 && x < .30 && (depth == 3 || !a.quirk.NotInRelation):
+	case depth > 0 && x < .38 && (depth == 3 || !a.quirk.NotInRelation):
 		return &Filter{Op: "not", Of: []*Filter{a.filter(s, drafts, depth-1)}}
-	case depth > 0 && x < .58:
+	case depth > 0 && x < .64:
 		if f := a.into(s, drafts, depth); f != nil {
 			return f
 		}
@@ -281,7 +281,7 @@ func (a *asker) group(s *Schema, drafts bool, depth int, op string) *Filter {
 		f.Op, f.Implicit = "and", true
 	}
 	seen := map[string]bool{}
-	for range 2 + a.rng.IntN(2) {
+	for range 2 + a.rng.IntN(3) {
 		x := a.filter(s, drafts, depth-1)
 		if f.Implicit {
 			if x.Implicit || seen[x.key()] || x.Attr == nil && a.quirk.NotInRelation {
@@ -365,7 +365,13 @@ func (a *asker) given(t *Type, attr string) Operand {
 	return Operand{From: p}
 }
 
-// test compares one scalar of s, with the operator that was used least on such.
+// A choice is what a test may be.
+type choice struct {
+	attr *Attribute
+	op   string
+}
+
+// test compares one scalar of s, mostly in a way that was used least.
 func (a *asker) test(s *Schema) *Filter {
 	var attrs []*Attribute
 	for _, x := range s.Attributes {
@@ -373,14 +379,20 @@ func (a *asker) test(s *Schema) *Filter {
 			attrs = append(attrs, x)
 		}
 	}
-	x := pick(a.rng, attrs)
-	ops := operatorsOf(x.Type, a.quirk)
 	owner := a.typeOf(s)
-	if owner == nil && x.Type == "id" {
-		ops = []string{"$null", "$notNull"}
+	var choices []choice
+	for _, x := range attrs {
+		ops := operatorsOf(x.Type, a.quirk)
+		if owner == nil && x.Type == "id" {
+			ops = []string{"$null", "$notNull"}
+		}
+		for _, op := range ops {
+			choices = append(choices, choice{x, op})
+		}
 	}
-	f := &Filter{Op: "test", Attr: x}
-	f.Operator = a.cover.Least(a.rng, ops, func(op string) string { return testCell(op, x.Type) })
+	c := Least(a.cover, a.rng, choices, func(c choice) string { return testCell(c.op, c.attr.Type) })
+	x := c.attr
+	f := &Filter{Op: "test", Attr: x, Operator: c.op}
 	f.Not = a.chance(.08)
 	n := 1
 	switch f.Operator {

@@ -10,7 +10,8 @@ import (
 
 // Coverage counts what questions and operations touched. A cell is named "dimension: what".
 type Coverage struct {
-	Hits map[string]int
+	Hits     map[string]int
+	required []string
 }
 
 // NewCoverage returns a Coverage that has every cell a run has to reach, at 0.
@@ -40,6 +41,9 @@ func NewCoverage(quirk Quirks) *Coverage {
 		for _, kind := range []string{"publish", "unpublish", "discard-draft", "restart"} {
 			c.Hits["operation: "+kind] = 0
 		}
+	}
+	for cell := range c.Hits {
+		c.required = append(c.required, cell)
 	}
 	return c
 }
@@ -78,18 +82,19 @@ func versionCell(locale, status string) string {
 // Hit counts a cell.
 func (c *Coverage) Hit(dimension, cell string) { c.Hits[dimension+": "+cell]++ }
 
-// Least returns one of the options whose cells were hit least, so that rare ones come up.
-func (c *Coverage) Least(rng *rand.Rand, options []string, cell func(string) string) string {
-	best, least := "", 0
-	for _, i := range rng.Perm(len(options)) {
-		if n := c.Hits[cell(options[i])]; best == "" || n < least {
-			best, least = options[i], n
-		}
-	}
-	if rng.IntN(3) == 0 {
+// Least returns one of the options whose cells were hit least, so that rare ones come up, and now and then any.
+func Least[T any](c *Coverage, rng *rand.Rand, options []T, cell func(T) string) T {
+	if rng.IntN(4) == 0 {
 		return pick(rng, options)
 	}
-	return best
+	order := rng.Perm(len(options))
+	best := order[0]
+	for _, i := range order {
+		if c.Hits[cell(options[i])] < c.Hits[cell(options[best])] {
+			best = i
+		}
+	}
+	return options[best]
 }
 
 // Add adds the hits of another run.
@@ -99,11 +104,11 @@ func (c *Coverage) Add(other *Coverage) {
 	}
 }
 
-// Below returns the cells with fewer than n hits.
+// Below returns the cells that a run has to reach and that have fewer than n hits.
 func (c *Coverage) Below(n int) []string {
 	var cells []string
-	for cell, hits := range c.Hits {
-		if hits < n {
+	for _, cell := range c.required {
+		if hits := c.Hits[cell]; hits < n {
 			cells = append(cells, fmt.Sprintf("%s (%d)", cell, hits))
 		}
 	}

@@ -235,7 +235,7 @@ func (w *World) targets(p place, a *Attribute) []place {
 				list = append(list, place{row: r, status: p.status})
 			}
 		}
-		sort.Slice(list, func(i, j int) bool { return list[i].row.id() < list[j].row.id() })
+		sort.Slice(list, func(i, j int) bool { return list[i].row.Locale < list[j].row.Locale })
 	case a.Type == "relation":
 		for _, r := range w.related(p, a) {
 			list = append(list, place{row: r, status: p.status})

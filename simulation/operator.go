@@ -38,9 +38,9 @@ func (o *operator) write() *Operation {
 	case d == nil, !t.Single && x < .35 && o.count(t) < most:
 		o.documents++
 		op.Kind, op.Number = "create", o.documents
-	case x < .75:
+	case x < .70:
 		op.Kind, op.Number = "update", d.Number
-	case x < .85 || o.quirk.NoActions || !t.Drafts:
+	case x < .80 || o.quirk.NoActions || !t.Drafts:
 		op.Kind, op.Number = "delete", d.Number
 	default:
 		op.Kind, op.Number = pick(o.rng, []string{"publish", "unpublish", "discard-draft"}), d.Number
