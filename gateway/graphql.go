@@ -5,10 +5,13 @@ import (
 	hexadecimal "encoding/hex"
 	"mime"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
+	"lectern/auth"
 	"lectern/documents"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
@@ -20,7 +23,7 @@ import (
 var graphqlMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
 // graphqlRoutes are the routes of the GraphQL endpoint; none where GraphQL is switched off.
-func (p *Project) graphqlRoutes(parser *params.Parser) ([]Route, error) {
+func (p *Project) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]Route, error) {
 	g := p.Settings.GraphQL
 	if !g.Enabled {
 		return nil, nil
@@ -35,15 +38,19 @@ func (p *Project) graphqlRoutes(parser *params.Parser) ([]Route, error) {
 		limits.Document.Introspection = *g.Introspection
 	}
 	engine, err := execution.New(execution.Options{
-		Schema: built, Store: p.store, Documents: p.docs, Params: parser, Limits: limits, Log: p.log,
+		Schema: built, Store: p.store, Documents: p.docs, Params: parser, Users: p.users, Media: p.media,
+		Limits: limits, Log: p.log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	h := &graphqlHandler{engine: engine, limits: p.Settings.Server.Limits.orDefaults(), persisted: newPersisted(g.Limits.Persisted)}
+	h := &graphqlHandler{
+		engine: engine, auth: a, limiter: limiter, proxies: p.Settings.Server.TrustedProxies,
+		limits: p.Settings.Server.Limits.orDefaults(), persisted: newPersisted(g.Limits.Persisted),
+	}
 	var routes []Route
 	for _, method := range graphqlMethods {
-		routes = append(routes, Route{Method: method, Path: g.Endpoint, Handle: h.serve})
+		routes = append(routes, Route{Method: method, Path: g.Endpoint, Handle: h.serve, Open: true})
 	}
 	return routes, nil
 }
@@ -64,6 +71,9 @@ func (g *GraphQLSettings) limits() execution.Limits {
 // A graphqlHandler carries GraphQL requests over HTTP.
 type graphqlHandler struct {
 	engine    *execution.Engine
+	auth      *auth.Authenticator
+	limiter   *auth.Limiter // of those who come in
+	proxies   []netip.Prefix
 	limits    Limits
 	persisted *persisted
 }
@@ -95,17 +105,20 @@ const (
 	noBodyMessage = "POST body missing, invalid Content-Type, or JSON object has no keys."
 )
 
-// serve answers a request to the GraphQL endpoint.
-func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+// serve answers a request to the GraphQL endpoint. It finds out itself who asks, since some answers depend on it.
+func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
 	header := w.Header()
 	header["Access-Control-Allow-Origin"] = anyOrigin
+	who, err := h.auth.Identify(r)
+	if err != nil {
+		return err
+	}
 	if prefersHTML(r) {
 		serveLanding(w)
 		return nil
 	}
 	var body any
 	if r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch {
-		var err error
 		if body, err = h.readBody(w, r); err != nil {
 			return err
 		}
@@ -122,14 +135,15 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, access *d
 		h.refuse(w, answers, wrong)
 		return nil
 	}
-	return h.execute(w, r, answers, op, access)
+	return h.execute(w, r, answers, op, who)
 }
 
 var anyOrigin = []string{"*"}
 
-func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, access *documents.Access) error {
+func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal) error {
 	answer, err := h.engine.Execute(r.Context(), &execution.Request{
-		Query: op.query, Operation: op.name, Variables: op.variables, Access: access,
+		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User,
+		Limit:       func(name string) error { return h.allow(w, r, name) },
 		QueriesOnly: r.Method == http.MethodGet, Time: h.limits.Handle,
 	})
 	if err != nil {
@@ -145,6 +159,18 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 		h.persisted.keep(op.hash, op.query)
 	}
 	send(w, answers, answer.Status, answer.Body)
+	return nil
+}
+
+// allow counts what an address may not do often, together with what it does over REST.
+func (h *graphqlHandler) allow(w http.ResponseWriter, r *http.Request, name string) error {
+	if h.limiter == nil {
+		return nil
+	}
+	if ok, retry := h.limiter.Allow(clientAddr(r, h.proxies), name); !ok {
+		w.Header()["Retry-After"] = []string{strconv.Itoa(int(retry/time.Second) + 1)}
+		return auth.ErrRate
+	}
 	return nil
 }
 

@@ -84,7 +84,8 @@ func (p *Project) runtime() (Runtime, error) {
 		DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
 	})
 	api := rest.New(p.Model, p.store, p.docs, parser)
-	graphql, err := p.graphqlRoutes(parser)
+	limiter := auth.NewLimiter(p.Settings.Users.RateLimit, nil)
+	graphql, err := p.graphqlRoutes(authenticator, parser, limiter)
 	if err != nil {
 		return Runtime{}, err
 	}
@@ -92,7 +93,7 @@ func (p *Project) runtime() (Runtime, error) {
 		Prefix:       s.Prefix,
 		REST:         api,
 		Authenticate: authenticator.Authenticate,
-		Routes:       slices.Concat(p.routes, p.localesRoute(), p.uploadRoutes(api, parser), p.userRoutes(authenticator, api, parser), graphql),
+		Routes:       slices.Concat(p.routes, p.localesRoute(), p.uploadRoutes(api, parser), p.userRoutes(authenticator, api, parser, limiter), graphql),
 	}, nil
 }
 

@@ -66,13 +66,13 @@ type userRoutes struct {
 	role    documents.Populate   // his role beside
 }
 
-func (p *Project) userRoutes(a *auth.Authenticator, api *rest.API, ps *params.Parser) []Route {
+func (p *Project) userRoutes(a *auth.Authenticator, api *rest.API, ps *params.Parser, limiter *auth.Limiter) []Route {
 	if p.users == nil {
 		return nil
 	}
 	s := p.Settings
 	u := &userRoutes{
-		prefix: s.REST.Prefix, users: p.users, auth: a, limiter: auth.NewLimiter(s.Users.RateLimit, nil),
+		prefix: s.REST.Prefix, users: p.users, auth: a, limiter: limiter,
 		proxies: s.Server.TrustedProxies, params: ps, rest: api, store: p.store,
 		limits: s.Server.Limits.orDefaults(),
 	}

@@ -110,6 +110,10 @@ func (b *binder) field(f *field, in scope) {
 		below.objects = b.times(in.objects, zoneItems)
 	case asMutation:
 		b.mutation(f, to)
+	case asMe:
+		if to.page.limit = 1; !b.allowed(f.meaning) {
+			to.err = errForbidden
+		}
 	default:
 		to.given, to.err = b.arguments(f)
 		return
@@ -261,9 +265,13 @@ func publicationState(args arguments) *store.PublicationState {
 func (b *binder) target(f *field, to *bound, in scope) {
 	m := f.meaning
 	to.page.limit = 1
-	if f.attr.Type == contenttypes.RelationType && !b.access.Follows(f.attr) {
-		to.err = errForbidden
-		return
+	switch m.Kind {
+	case schema.MeRole, schema.Related: // anybody sees his own role; who uses a file is looked at one by one
+	default:
+		if f.attr.Type == contenttypes.RelationType && !b.access.Follows(f.attr) {
+			to.err = errForbidden
+			return
+		}
 	}
 	q := &store.Query{Type: m.Type, Limit: 1}
 	switch f.as {

@@ -205,10 +205,40 @@ func (c *compiler) meaning(s *selection, f *field, g *group) {
 		f.as = asPageCount
 	case schema.DeletedID:
 		f.as = asDeletedID
-	case schema.Create, schema.Update, schema.Delete, schema.Publish, schema.Unpublish, schema.DiscardDraft:
+	case schema.OK, schema.QueryOK:
+		f.as = asOK
+	case schema.JWT:
+		f.as = asJWT
+	case schema.Me:
+		c.root(f, g, asMe)
+	case schema.MeRole:
+		c.leadsTo(s, f, asOne)
+		f.subs = []*selection{c.object(m.Object, g)}
+	case schema.Related:
+		c.leadsTo(s, f, asUnionList)
+		c.union(f, g)
+	case schema.Create, schema.Update, schema.Publish, schema.Unpublish, schema.DiscardDraft, schema.UpdateFile, schema.DeleteFile:
+		c.root(f, g, asMutation)
+	case schema.Delete, schema.CreateRole, schema.UpdateRole, schema.DeleteRole, schema.CreateUser, schema.UpdateUser, schema.DeleteUser,
+		schema.Login, schema.Register, schema.ForgotPassword, schema.ResetPassword, schema.ChangePassword, schema.EmailConfirmation:
 		f.as = asMutation
 		c.bound(f)
-		f.subs = []*selection{c.object(m.Object, g)}
+		c.payload(f, g)
+	}
+}
+
+// payload compiles the fields of what a mutation answers with that is no document. The rows of users in it are printed by
+// selections of their own.
+func (c *compiler) payload(f *field, g *group) {
+	object := f.meaning.Object
+	f.of = &selection{typ: c.engine.language.Type(object.Name), object: object}
+	for _, part := range c.collect(f.of.typ, g.below()) {
+		p := c.field(f.of, part)
+		if p.meaning != nil && (p.meaning.Kind == schema.LoginUser || p.meaning.Kind == schema.UserData) {
+			p.as, p.sub = asPart, len(f.subs)
+			f.subs = append(f.subs, c.object(p.meaning.Object, part))
+		}
+		f.of.fields = append(f.of.fields, p)
 	}
 }
 

@@ -16,8 +16,11 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"lectern/auth"
+	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/jsontree"
+	"lectern/media"
 	"lectern/shadowcrud/graphql/language"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/params"
@@ -30,6 +33,8 @@ type Options struct {
 	Store     *store.Store
 	Documents *documents.Service
 	Params    *params.Parser
+	Users     *auth.Users    // nil where there are none
+	Media     *media.Library // nil where there are no files
 	Limits    Limits
 	Log       *slog.Logger // nil: slog.Default
 }
@@ -85,6 +90,9 @@ type Engine struct {
 	store     *store.Store
 	documents *documents.Service
 	params    *params.Parser
+	users     *auth.Users
+	media     *media.Library
+	uses      []*contenttypes.Attribute // the media attributes of content-types
 	limits    Limits
 	log       *slog.Logger
 	prepared  cache
@@ -97,7 +105,7 @@ func New(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{schema: o.Schema, language: l, store: o.Store, documents: o.Documents, params: o.Params,
-		limits: o.Limits.orDefaults(), log: o.Log}
+		users: o.Users, media: o.Media, uses: fileUses(o.Schema.Model), limits: o.Limits.orDefaults(), log: o.Log}
 	if e.log == nil {
 		e.log = slog.Default()
 	}
@@ -111,6 +119,9 @@ type Request struct {
 	Operation *string // its name; nil: there is but one
 	Variables *jsontree.Object
 	Access    *documents.Access
+	User      uint64 // the id of the asker's row among users; 0 when he is none
+	// Limit counts what an asker may not do often, by name; nil is no limit.
+	Limit func(name string) error
 	// QueriesOnly refuses other operations: the request came by a method that must not change anything.
 	QueriesOnly bool
 	Time        time.Duration // that reading may take; 0 is any

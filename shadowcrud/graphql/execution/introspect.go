@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -83,6 +84,9 @@ func (x *execution) schemaField(f *field) {
 		x.named(f, l.Roots[ast.Subscription])
 	case "directives":
 		list := l.Directives()
+		if !x.withDeprecated(f) {
+			list = slices.DeleteFunc(list, func(d *ast.DirectiveDefinition) bool { return d.Directives.ForName("deprecated") != nil })
+		}
 		x.introList(len(list), func(i int) { x.intro(f.of, func(p *field) { x.directiveField(p, list[i]) }) })
 	default:
 		x.null()
@@ -310,6 +314,6 @@ func (x *execution) directiveField(f *field, d *ast.DirectiveDefinition) {
 	case "args":
 		x.arguments(f, d.Arguments)
 	default:
-		x.null()
+		x.deprecation(f, d.Directives)
 	}
 }

@@ -3,6 +3,7 @@ package execution
 import (
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
 
@@ -60,7 +61,9 @@ func (x *execution) step(l *level) {
 		if b.err != nil {
 			rows = nil
 		}
-		if err := x.snap.RelatedAll(rows, f.attr, x.status, b.related, &to.related); err != nil {
+		if f.meaning.Kind == schema.Related {
+			x.usesOf(rows, &to.related)
+		} else if err := x.snap.RelatedAll(rows, f.attr, x.status, b.related, &to.related); err != nil {
 			x.fail(err)
 			return
 		}

@@ -97,6 +97,11 @@ func (m *mutation) run() error {
 		return m.act(docs.Unpublish, store.Draft)
 	case schema.DiscardDraft:
 		return m.act(docs.DiscardDraft, store.Draft)
+	case schema.UpdateFile, schema.DeleteFile:
+		return m.file()
+	}
+	if m.engine.users != nil {
+		return m.account()
 	}
 	return errOutput("This field cannot be answered yet")
 }
@@ -107,6 +112,7 @@ type operation func(context.Context, documents.Write) error
 // write creates or updates, and prints what was written.
 func (m *mutation) write(do operation) error {
 	w := m.target(m.writtenStatus())
+	w.Access = documents.FullAccess // whoever may write may link to what he may not find; the answer does not show it
 	w.Data = inputTree(m.field.meaning.Input, m.given.object("data"))
 	return do(m.ctx, w)
 }
@@ -162,7 +168,13 @@ func (m *mutation) delete(single bool) error {
 	if err := m.engine.documents.Delete(m.ctx, w); err != nil {
 		return err
 	}
-	m.payload(m.field.subs[0], w.DocumentID)
+	m.payload(func(f *field) bool {
+		if f.as == asDeletedID {
+			m.buf = jsontree.AppendString(m.buf, w.DocumentID)
+			return true
+		}
+		return m.unsupported(f)
+	})
 	return nil
 }
 
@@ -196,18 +208,26 @@ func (m *mutation) single(locale string) (id string, err error) {
 	return id, err
 }
 
-// payload prints what a deletion answers with.
-func (m *mutation) payload(s *selection, id string) {
+// payload prints what a mutation answers with that is no document; print prints a part of it, and returns false when that is
+// null though it must not be.
+func (m *mutation) payload(print func(*field) bool) {
 	m.buf = append(m.buf, '{')
-	for i, f := range s.fields {
+	for i, f := range m.field.of.fields {
 		if i > 0 {
 			m.buf = append(m.buf, ',')
 		}
 		m.buf = append(m.buf, f.key...)
-		if f.as == asDeletedID {
-			m.buf = jsontree.AppendString(m.buf, id)
-		} else {
-			m.text(s.typ.Name)
+		begin, ok := len(m.buf), true
+		switch f.as {
+		case asTypename:
+			m.text(m.field.of.typ.Name)
+		case asOK:
+			m.truth(true)
+		default:
+			ok = print(f)
+		}
+		if !ok && !m.orNull(f, begin) {
+			return
 		}
 	}
 	m.buf = append(m.buf, '}')

@@ -97,5 +97,10 @@ const (
 	asType
 	asIntrospection // a field below these
 	asMutation
+	asMe
+	// Parts of what mutations answer with.
 	asDeletedID
+	asOK
+	asJWT
+	asPart // a user; its sub is among the subs of the mutation
 )

@@ -17,11 +17,17 @@ func (x *execution) rootField(f *field) bool {
 		return x.introspect(f)
 	case asUnsupported:
 		return x.unsupported(f)
+	case asOK:
+		x.truth(true)
+		return true
 	}
 	b := &x.bounds[f.slot]
 	if b.err != nil {
 		x.fault(f.name, b.err)
 		return x.orNull(f, begin)
+	}
+	if f.as == asMe {
+		return x.me(f)
 	}
 	page, err := x.find(f, b)
 	if err != nil {

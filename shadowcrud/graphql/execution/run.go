@@ -21,6 +21,8 @@ type execution struct {
 	plan   *plan
 	bounds []bound
 	access *documents.Access
+	user   uint64
+	often  func(name string) error
 	limit  time.Duration
 
 	snap   *store.Snapshot
@@ -37,6 +39,7 @@ type execution struct {
 	errors []*language.Error
 	failed error // why nothing more can be read or printed
 	code   int   // HTTP status
+	own    bool  // the role of the user who asks is shown
 	since  int   // objects printed since the clock was looked at
 }
 
@@ -54,6 +57,7 @@ var executions = sync.Pool{New: func() any { return &execution{buf: make([]byte,
 func newExecution(ctx context.Context, e *Engine, p *plan, bounds []bound, r *Request) *execution {
 	x := executions.Get().(*execution)
 	x.engine, x.ctx, x.plan, x.bounds, x.access, x.limit = e, ctx, p, bounds, r.Access, r.Time
+	x.user, x.often = r.User, r.Limit
 	x.code = http.StatusOK
 	return x
 }

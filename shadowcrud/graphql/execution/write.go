@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
 
@@ -169,6 +170,9 @@ func (x *execution) leadsTo(l *level, i int, f *field) bool {
 	}
 	to := &l.to[f.load]
 	items := to.related.Of(i)
+	if f.meaning.Kind == schema.MeRole && !x.own {
+		items = nil
+	}
 	x.push(f.name)
 	ok := false
 	switch f.as {

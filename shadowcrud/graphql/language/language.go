@@ -53,6 +53,7 @@ func New(s *schema.Schema) (*Schema, error) {
 		return nil, fmt.Errorf("read the GraphQL schema: %w", err)
 	}
 	delete(parsed.Directives, "defer") // gqlparser's own: nothing is sent in parts here
+	addDeprecation(parsed)
 	l := &Schema{meanings: s, ast: parsed, types: make(map[string]*Type, len(parsed.Types)), Roots: map[ast.Operation]*Type{}}
 	for name, def := range parsed.Types {
 		l.types[name] = newType(def)
@@ -77,6 +78,18 @@ func New(s *schema.Schema) (*Schema, error) {
 	l.Mutation = root(ast.Mutation, parsed.Mutation)
 	root(ast.Subscription, parsed.Subscription)
 	return l, nil
+}
+
+// addDeprecation adds what introspection tells of the deprecation of directives, which gqlparser does not know yet.
+func addDeprecation(s *ast.Schema) {
+	if d := s.Types["__Schema"].Fields.ForName("directives"); d != nil && len(d.Arguments) == 0 {
+		d.Arguments = ast.ArgumentDefinitionList{{Name: "includeDeprecated", Type: ast.NonNullNamedType("Boolean", nil),
+			DefaultValue: &ast.Value{Kind: ast.BooleanValue, Raw: "false"}}}
+	}
+	if t := s.Types["__Directive"]; t.Fields.ForName("isDeprecated") == nil {
+		t.Fields = append(t.Fields, &ast.FieldDefinition{Name: "isDeprecated", Type: ast.NonNullNamedType("Boolean", nil)},
+			&ast.FieldDefinition{Name: "deprecationReason", Type: ast.NamedType("String", nil)})
+	}
 }
 
 func newType(def *ast.Definition) *Type {

@@ -1,0 +1,202 @@
+package execution
+
+import (
+	"context"
+	"net/http"
+
+	"lectern/auth"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/schema"
+	"lectern/store"
+)
+
+// me prints the user who asks.
+func (x *execution) me(f *field) bool {
+	begin := len(x.buf)
+	if x.user == 0 || x.engine.users == nil {
+		x.fault(f.name, errForbidden)
+		return x.orNull(f, begin)
+	}
+	row := x.engine.users.Row(x.snap, x.user)
+	if !row.Exists() {
+		x.null()
+		return true
+	}
+	x.own, x.status = true, store.Published
+	to := x.top(f, []store.Record{row})
+	if x.failed != nil {
+		return false
+	}
+	x.push(f.name)
+	ok := x.object(to.kids[0], 0)
+	x.pop()
+	x.own = false
+	return ok || x.failed == nil && x.orNull(f, begin)
+}
+
+// The names by which it is counted how often somebody comes in: those of REST, so that both count together.
+var counted = map[schema.Kind]string{
+	schema.Login: "/auth/local", schema.Register: "/auth/local/register", schema.ChangePassword: "/auth/change-password",
+	schema.ForgotPassword: "/auth/forgot-password", schema.ResetPassword: "/auth/reset-password",
+	schema.EmailConfirmation: "/auth/email-confirmation",
+}
+
+// account runs a mutation of users or roles, or one by which somebody becomes a user or shows to be one.
+func (m *mutation) account() error {
+	kind, users := m.field.meaning.Kind, m.engine.users
+	if name := counted[kind]; name != "" && m.often != nil {
+		if err := m.often(name); err != nil {
+			return err
+		}
+	}
+	switch kind {
+	case schema.CreateRole:
+		return m.ok(users.CreateRole(m.ctx, m.body("data")))
+	case schema.UpdateRole:
+		return m.ok(users.UpdateRole(m.ctx, m.id(), m.body("data")))
+	case schema.DeleteRole:
+		return m.ok(users.DeleteRole(m.ctx, m.id()))
+	case schema.CreateUser:
+		return m.user(func(show auth.Show) (string, error) { return "", users.Create(m.ctx, m.userBody(), show) })
+	case schema.UpdateUser:
+		return m.user(func(show auth.Show) (string, error) { return "", users.Update(m.ctx, m.id(), m.userBody(), show) })
+	case schema.DeleteUser:
+		return m.user(func(show auth.Show) (string, error) { return "", users.Delete(m.ctx, m.id(), show) })
+	case schema.Login:
+		body := m.body("input")
+		if provider, _ := body.Values["provider"].(string); provider != "local" {
+			return auth.ErrProvider
+		}
+		return m.session(users.Login, without(body, "provider"))
+	case schema.Register:
+		return m.session(users.Register, m.body("input"))
+	case schema.ResetPassword:
+		return m.session(users.ResetPassword, m.texts("password", "passwordConfirmation", "code"))
+	case schema.ChangePassword:
+		body := m.texts("currentPassword", "password", "passwordConfirmation")
+		return m.user(func(show auth.Show) (string, error) { return users.ChangePassword(m.ctx, m.execution.user, body, show) })
+	case schema.ForgotPassword:
+		return m.ok(users.ForgotPassword(m.texts("email")))
+	case schema.EmailConfirmation:
+		return m.session(users.ConfirmEmail, m.texts("confirmation"))
+	}
+	return errOutput("This field cannot be answered yet")
+}
+
+// id is the argument id as the number of a row, 0 where it is none.
+func (m *mutation) id() uint64 {
+	id, _ := auth.ParseID(m.given.text("id"))
+	return id
+}
+
+// body is an argument in the form of a body of REST, without what has no effect.
+func (m *mutation) body(argument string) *jsontree.Object {
+	o := jsontree.NewObject()
+	in, given := m.field.meaning.Input, m.given.object(argument)
+	if given == nil {
+		return o
+	}
+	for _, key := range given.Keys {
+		if f := in.Field(key); f != nil && f.Kind != schema.InputIgnored {
+			o.Set(key, given.Values[key])
+		}
+	}
+	return o
+}
+
+// userBody is the data of a user; his role is named by the number of its row.
+func (m *mutation) userBody() *jsontree.Object {
+	o := m.body("data")
+	if role, ok := o.Get("role"); ok {
+		o.Set("role", componentID(role))
+	}
+	return o
+}
+
+func without(o *jsontree.Object, key string) *jsontree.Object {
+	rest := jsontree.NewObject()
+	for _, k := range o.Keys {
+		if k != key {
+			rest.Set(k, o.Values[k])
+		}
+	}
+	return rest
+}
+
+// texts are arguments in the form of a body of REST.
+func (m *mutation) texts(names ...string) *jsontree.Object {
+	o := jsontree.NewObject()
+	for _, name := range names {
+		o.Set(name, m.given.text(name))
+	}
+	return o
+}
+
+// ok prints {ok: true}, unless there is an error.
+func (m *mutation) ok(err error) error {
+	if err != nil {
+		return err
+	}
+	m.again()
+	m.payload(func(f *field) bool { return m.unsupported(f) })
+	return nil
+}
+
+func (m *mutation) session(begin func(context.Context, any, auth.Show) (string, error), body *jsontree.Object) error {
+	return m.user(func(show auth.Show) (string, error) { return begin(m.ctx, body, show) })
+}
+
+var errNoUser = &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "User not found"}
+
+// user runs what shows a user, and prints {jwt, user} or {data}. The parts that show him are printed while his row can be read,
+// before it is known whether there is a JWT.
+func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
+	parts := make([][]byte, len(m.field.subs)) // nil: null
+	shown := false
+	jwt, err := do(func(s *store.Snapshot, row store.Record) error {
+		m.again()
+		m.snap, m.status, shown = s, store.Published, true
+		to := m.top(m.field, []store.Record{row})
+		m.push(m.field.name)
+		for _, f := range m.field.of.fields {
+			if f.as != asPart || m.failed != nil {
+				continue
+			}
+			begin := len(m.buf)
+			m.push(f.name)
+			if parts[f.sub] = nil; m.object(to.kids[f.sub], 0) {
+				parts[f.sub] = append([]byte{}, m.buf[begin:]...)
+			}
+			m.pop()
+			m.buf = m.buf[:begin]
+		}
+		m.pop()
+		return m.failed
+	})
+	if err != nil {
+		return err
+	}
+	if !shown {
+		return errNoUser
+	}
+	if m.field.meaning.Kind == schema.CreateUser {
+		m.code = http.StatusCreated
+	}
+	m.payload(func(f *field) bool {
+		switch {
+		case f.as == asJWT && jwt == "":
+			m.null()
+		case f.as == asJWT:
+			m.str(jwt)
+		case f.as == asPart && parts[f.sub] == nil:
+			return false
+		case f.as == asPart:
+			m.buf = append(m.buf, parts[f.sub]...)
+		default:
+			return m.unsupported(f)
+		}
+		return true
+	})
+	return nil
+}
