@@ -1,0 +1,156 @@
+// Package clients drives Lectern with clients that others made, over HTTP, in JavaScript under Node: what their authors
+// take for granted of a server shows only there. Each file *.test.js has a server of its own, which serves project/ on an
+// empty store. By hand, with what `lectern serve clients/project --ephemeral` prints,
+//
+//	cd clients && npm ci && LECTERN='{"base":…,"tokens":…}' node --test strapi/files.test.js
+package clients
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lectern/gateway"
+)
+
+// TestStrapiClient drives the server with @strapi/client.
+func TestStrapiClient(t *testing.T) { runFiles(t, "strapi/*.test.js") }
+
+// runFiles runs the test files of a pattern, each as a subtest.
+func runFiles(t *testing.T, pattern string) {
+	if err := install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: no test files, %v", pattern, err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".test.js")
+		t.Run(name, func(t *testing.T) { runFile(t, file) })
+	}
+}
+
+// runFile runs one test file against a server with an empty store.
+func runFile(t *testing.T, file string) {
+	ready, err := json.Marshal(serve(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	node := exec.CommandContext(ctx, "node", "--test", "--test-reporter=spec", file)
+	node.Env = append(os.Environ(), "LECTERN="+string(ready), "NO_COLOR=1")
+	output, err := node.CombinedOutput()
+	if err != nil {
+		t.Fatalf("node: %v\n%s", err, output)
+	}
+	t.Logf("%s", output)
+}
+
+// serve serves the project until the test ends, and fails the test where the server finds reason to log an error.
+func serve(t *testing.T) gateway.Ready {
+	t.Helper()
+	ready := make(chan gateway.Ready, 1)
+	p, err := gateway.Open("project", gateway.Options{
+		Addr: "127.0.0.1:0", Production: true, Ephemeral: true,
+		Log:   slog.New(slog.NewTextHandler(faults{t}, &slog.HandlerOptions{Level: slog.LevelError})),
+		Ready: func(r gateway.Ready) { ready <- r },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-ended, p.Close()); err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	select {
+	case r := <-ready:
+		return r
+	case err := <-ended:
+		ended <- err
+		t.Fatal("the server has ended")
+		return gateway.Ready{}
+	}
+}
+
+// faults are what a server logs that has no reason to.
+type faults struct{ t *testing.T }
+
+func (f faults) Write(line []byte) (int, error) {
+	f.t.Errorf("the server logs: %s", line)
+	return len(line), nil
+}
+
+const (
+	modules  = "node_modules"
+	lockFile = "package-lock.json"
+)
+
+// install installs what the lock file names, unless that is there. It is put in place whole, so that an install that broke
+// off is not taken for one.
+func install(ctx context.Context) error {
+	if installed() {
+		return nil
+	}
+	if err := os.MkdirAll("../.cache", 0o755); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("../.cache", "clients-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	for _, name := range []string{"package.json", lockFile} {
+		if err := copyFile(filepath.Join(dir, name), name); err != nil {
+			return err
+		}
+	}
+	npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	npm.Dir = dir
+	if output, err := npm.CombinedOutput(); err != nil {
+		return fmt.Errorf("npm ci: %w; these tests want Node with npm, and the network to install\n%s", err, output)
+	}
+	if err := copyFile(filepath.Join(dir, modules, lockFile), lockFile); err != nil {
+		return err
+	}
+	if installed() { // another run was faster
+		return nil
+	}
+	if err := os.RemoveAll(modules); err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(dir, modules), modules)
+}
+
+// installed reports whether the modules are those of the lock file: a copy of it lies beside them.
+func installed() bool {
+	wanted, err := os.ReadFile(lockFile)
+	if err != nil {
+		return false
+	}
+	got, err := os.ReadFile(filepath.Join(modules, lockFile))
+	return err == nil && bytes.Equal(got, wanted)
+}
+
+func copyFile(to, from string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, 0o644)
+}
