@@ -162,7 +162,7 @@ func (l *Library) copyWithin(ctx context.Context, f *spooled, r io.Reader, name 
 	switch {
 	case errors.As(err, &disk):
 		return fmt.Errorf("receive a file: %w", err)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !errors.Is(err, os.ErrDeadlineExceeded): // a body that is late ends the request, too
 		return ctx.Err()
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrMalformed, err)

@@ -66,9 +66,10 @@ roles:
 // A server is a project that is served.
 type server struct {
 	*testing.T
-	base string
-	dir  string
-	stop func()
+	base    string
+	dir     string
+	project *gateway.Project
+	stop    func()
 
 	expectErrors atomic.Bool // in the log
 }
@@ -113,6 +114,7 @@ func (s *server) start() {
 	if err != nil {
 		s.Fatal(err)
 	}
+	s.project = p
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- p.Run(ctx) }()
