@@ -129,7 +129,8 @@ type Scope struct {
 	REST    bool
 	GraphQL bool
 	Without []string // steps that need one of these do not count: upload, users
-	// Besides names steps, by suite, that show the effect of one that does not count without naming what it saved.
+	// Besides names steps, by suite, that do not count either, such as one that shows the effect of another that does not
+	// count without naming what it saved. "*" stands for all steps of a suite.
 	Besides map[string][]string
 }
 
@@ -139,7 +140,7 @@ func (sc Scope) Counts(s *Suite) []bool {
 	counts, beyond := make([]bool, len(s.Steps)), map[string]bool{}
 	for i := range s.Steps {
 		step := &s.Steps[i]
-		counts[i] = sc.within(step) && !step.names(beyond) && !slices.Contains(sc.Besides[s.Name], s.StepKey(i))
+		counts[i] = sc.within(step) && !step.names(beyond) && !sc.besides(s, i)
 		if !counts[i] {
 			for name := range step.Save {
 				beyond[name] = true
@@ -147,6 +148,11 @@ func (sc Scope) Counts(s *Suite) []bool {
 		}
 	}
 	return counts
+}
+
+func (sc Scope) besides(s *Suite, index int) bool {
+	list := sc.Besides[s.Name]
+	return len(list) > 0 && (list[0] == "*" || slices.Contains(list, s.StepKey(index)))
 }
 
 func (sc Scope) within(s *Step) bool {
