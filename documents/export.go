@@ -21,10 +21,34 @@ const exportFormat = "lectern-content"
 // exportPage is how many rows are taken at a time, so that memory does not grow with the content.
 const exportPage = 500
 
-// Exported reports whether documents of a type are content: what is written by Export and read by Import. Locales are not,
-// since the configuration makes them, nor are API tokens and the like.
+// Exported reports whether documents of a type are content: what is written by Export and read by Import. Locales and roles are
+// not, since the configuration makes them, nor are API tokens and the like.
 func Exported(t *contenttypes.ContentType) bool {
-	return !t.Internal && t.UID != "plugin::i18n.locale"
+	return !t.Internal && t.UID != "plugin::i18n.locale" && t.UID != roleUID
+}
+
+// roleUID is the type of roles. Each project has its own documents for what are the same roles, so a file calls a role by its
+// attribute type: public, authenticated, ….
+const roleUID = "plugin::users-permissions.role"
+
+// fileName returns the attribute by which a file calls documents of a type.
+func fileName(t *contenttypes.ContentType) *contenttypes.Attribute {
+	if t.UID == roleUID {
+		return t.Attribute("type")
+	}
+	return t.Attribute("documentId")
+}
+
+// lookUp finds a document by what a file calls it.
+func lookUp(snap *store.Snapshot, t *contenttypes.ContentType, name string) (doc uint64, ok bool) {
+	if t.UID != roleUID {
+		return snap.Document(t, name)
+	}
+	snap.Equal(t, store.Published, "", fileName(t), jsontree.AppendString(nil, name), func(r store.Record) bool {
+		doc, ok = r.Doc(), true
+		return false
+	})
+	return doc, ok
 }
 
 // Export writes all content to w as JSON Lines, out of one snapshot: every version of every document, type by type, drafts
@@ -225,7 +249,7 @@ func (e *exporter) appendLink(b []byte, a *contenttypes.Attribute, l store.Link,
 	if target == nil {
 		return nil
 	}
-	id := e.documentID(target, l.To.Doc)
+	id := e.name(target, l.To.Doc)
 	if id == nil {
 		return nil
 	}
@@ -248,13 +272,13 @@ func (e *exporter) appendLink(b []byte, a *contenttypes.Attribute, l store.Link,
 	return append(b, '}')
 }
 
-// documentID returns the documentId of a document as JSON, nil when it has no version.
-func (e *exporter) documentID(t *contenttypes.ContentType, doc uint64) (id []byte) {
+// name returns what a file calls a document as JSON, nil when it has no version.
+func (e *exporter) name(t *contenttypes.ContentType, doc uint64) (name []byte) {
 	e.s.Versions(t, doc, func(r store.Record) bool {
-		id = r.JSON(t.Attribute("documentId"))
+		name = r.JSON(fileName(t))
 		return false
 	})
-	return id
+	return name
 }
 
 // ordersTargets reports whether the other side of a relation shows it too, and so has an order of its own.

@@ -242,3 +242,44 @@ func TestImportKeepsOthers(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
+
+// TestRolesByType takes users from one project to another, which has the same roles under other documentIds.
+func TestRolesByType(t *testing.T) {
+	model := testModel(t)
+	role, user := model.Type("plugin::users-permissions.role"), model.Type("plugin::users-permissions.user")
+	project := func(id string) (*store.Store, *documents.Service) {
+		st := testStore(t, model)
+		svc := documents.NewService(st, model, "en")
+		for _, kind := range []string{"public", "authenticated"} {
+			w := documents.Write{Type: role, DocumentID: kind + id, Data: body(t, `{"name":"`+kind+`","type":"`+kind+`"}`), Access: documents.FullAccess}
+			if err := svc.Create(t.Context(), w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return st, svc
+	}
+	from, svc := project("1")
+	w := documents.Write{Type: user, DocumentID: "ann", Access: documents.FullAccess,
+		Data: body(t, `{"username":"ann","email":"ann@example.com","role":"authenticated1"}`)}
+	if err := svc.Create(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	file := export(t, from, model)
+	if bytes.Contains(file, []byte(role.UID)) || !bytes.Contains(file, []byte(`"role":{"documentId":"authenticated","order":`)) {
+		t.Fatalf("exported:\n%s", file)
+	}
+
+	to, svc := project("2")
+	for range 2 {
+		if _, err := svc.Import(t.Context(), bytes.NewReader(file), documents.ImportOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again := export(t, to, model); comparable(t, again) != comparable(t, file) {
+		t.Errorf("exported again:\n%s", again)
+	}
+	unknown := bytes.Replace(file, []byte(`"documentId":"authenticated"`), []byte(`"documentId":"authenticated1"`), 1)
+	if _, err := svc.Import(t.Context(), bytes.NewReader(unknown), documents.ImportOptions{}); err == nil {
+		t.Error("a role that does not exist was taken")
+	}
+}

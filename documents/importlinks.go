@@ -207,7 +207,7 @@ func (im *importer) checkEdges(snap *store.Snapshot, number int, doc uint64, edg
 
 // hasLocalization reports whether a document has a version in a locale.
 func hasLocalization(snap *store.Snapshot, t *contenttypes.ContentType, id, locale string) bool {
-	doc, ok := snap.Document(t, id)
+	doc, ok := lookUp(snap, t, id)
 	return ok && (snap.Version(t, doc, store.Published, locale).Exists() || t.DraftAndPublish && snap.Version(t, doc, store.Draft, locale).Exists())
 }
 
@@ -305,7 +305,7 @@ func (im *importer) linkLine(tx *store.Tx, l linkedLine, bases map[uint32]uint64
 				rank = ranks
 				ranks++
 			}
-			target, _ := tx.Document(e.target, e.id)
+			target, _ := lookUp(tx.Snapshot, e.target, e.id)
 			if !hasLocalization(tx.Snapshot, e.target, e.id, e.locale) {
 				lost = append(lost, LineProblem{l.number, fmt.Sprintf("%s: stored without the link to %s, which the import left out", pathName(e.path), e.id)})
 				return
