@@ -184,11 +184,12 @@ func (lr *linkReader) item(a *contenttypes.Attribute, v any, must bool) (item li
 		}
 	}
 	target := lr.target(a, o)
-	documentID, byDocument := o.Get("documentId")
+	documentID := o.Values["documentId"]
+	byDocument := documentID != nil && documentID != ""
 	id, byID := o.Get("id")
 	switch {
 	case target == nil:
-	case byDocument && documentID != nil && documentID != "":
+	case byDocument:
 		item, ok = lr.byDocument(target, documentID, o)
 	case byID:
 		item, ok = lr.byRow(target, id, must)
@@ -206,12 +207,18 @@ func (lr *linkReader) item(a *contenttypes.Attribute, v any, must bool) (item li
 	if item.label = lr.wr.locale; item.label == "" {
 		item.label = lr.wr.s.defaultLocale
 	}
-	return item, idOnly(item.id), true
+	if byDocument {
+		return item, idOnly(item.id), true
+	}
+	return item, idAs(id), true
 }
 
-func idOnly(id uint64) any {
+func idOnly(id uint64) any { return idAs(jsontree.Number(strconv.FormatUint(id, 10))) }
+
+// idAs is {id}, as it was sent: a number or a text.
+func idAs(id any) any {
 	o := jsontree.NewObject()
-	o.Set("id", jsontree.Number(strconv.FormatUint(id, 10)))
+	o.Set("id", id)
 	return o
 }
 
