@@ -253,11 +253,19 @@ func (w *World) Settle(u Unsure, order []float64) {
 		return
 	}
 	list := without(w.Ends(u.Attr, u.List, u.Plane), u.Who)
-	at := 0
+	from, to := 0, len(list) // between the neighbours that are shown
 	if who > 0 {
-		at = indexOf(list, ends[who-1]) + 1
-	} else if len(ends) > 1 {
-		at = indexOf(list, ends[1])
+		from = indexOf(list, ends[who-1]) + 1
+	}
+	if who+1 < len(ends) {
+		to = indexOf(list, ends[who+1])
+	}
+	at := from
+	drafts := w.Ends(u.Attr, u.List, draft)
+	for i := from; i < to; i++ { // what is not shown stands as among the drafts
+		if before := indexOf(drafts, list[i]); before >= 0 && before < indexOf(drafts, u.Who) {
+			at = i + 1
+		}
 	}
 	w.SetEnds(u.Attr, u.List, u.Plane, append(list[:at:at], append([]End{u.Who}, list[at:]...)...))
 }
