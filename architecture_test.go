@@ -20,9 +20,9 @@ var floors = [][]string{
 	{"shadowcrud/rest", "shadowcrud/graphql"},
 	{"gateway"},
 	{"command"},
-	{""},                                   // the program
-	{"conformance", "simulation"},          // tests of all of it
-	{"conformance/gendocs", "simulation/"}, // and what belongs to them
+	{""},                                     // the program
+	{"conformance", "simulation", "clients"}, // tests of all of it
+	{"conformance/gendocs", "simulation/"},   // and what belongs to them
 }
 
 // owners are the only packages that may import a module, so that it can be replaced in one place.
