@@ -33,6 +33,7 @@ func TestImageBombs(t *testing.T) {
 		"huge.gif":          "GIF89a\xff\xff\xff\xff\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\xff\xff\xff\xff\x00\x02\x02D\x01\x00;",
 		"huge.webp":         webpFlat(16383, 16383),
 		"hidden.webp":       riff("VP8X", vp8x(10, 10), "VP8L", webpFlat(16383, 16383)[20:]),
+		"twice.webp":        riff("VP8X", vp8x(10, 10), "VP8L", webpFlat(16383, 16383)[20:], "VP8L", webpFlat(10, 10)[20:]),
 		"hidden2.webp":      riff("VP8X", vp8x(10, 10), "VP8X", vp8x(10, 10), "VP8L", webpFlat(16383, 16383)[20:]),
 	} {
 		a := s.post("", file(name, "image/png", data))
@@ -260,6 +261,16 @@ func TestCaching(t *testing.T) {
 	}
 	if a := s.get(f.URL, "If-None-Match", tag); a.status != 200 || a.header.Get("ETag") == tag {
 		t.Errorf("after another content: %d %s", a.status, a.header.Get("ETag"))
+	}
+	text := s.upload(file("a.txt", "text/plain", "0000"))[0]
+	seen := map[string]bool{}
+	for i := range 20 { // faster than the clocks of file systems
+		s.changed(text.ID, file("a.txt", "text/plain", fmt.Sprintf("%04d", i)))
+		tag := s.get(text.URL).header.Get("ETag")
+		if seen[tag] {
+			t.Fatalf("another content has the same tag, %s", tag)
+		}
+		seen[tag] = true
 	}
 	if a := s.get(f.URL, "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" {
 		t.Errorf("compressed: %v", a.header)
