@@ -25,6 +25,9 @@ import (
 // TestStrapiClient drives the server with @strapi/client.
 func TestStrapiClient(t *testing.T) { runFiles(t, "strapi/*.test.js") }
 
+// TestApolloClient drives the server with @apollo/client.
+func TestApolloClient(t *testing.T) { runFiles(t, "apollo/*.test.js") }
+
 // runFiles runs the test files of a pattern, each as a subtest.
 func runFiles(t *testing.T, pattern string) {
 	if err := install(t.Context()); err != nil {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fetchJSON, holder, visitor } from '../connect.js';
+import { fetchJSON, holder, visitor } from './client.js';
 
 const full = holder('full');
 const articles = full.collection('articles');

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import {
   HTTPAuthorizationError, HTTPBadRequestError, HTTPError, HTTPForbiddenError, HTTPNotFoundError, strapi,
 } from '@strapi/client';
-import { ask, base, holder, user, visitor } from '../connect.js';
+import { base } from '../server.js';
+import { ask, holder, user, visitor } from './client.js';
 
 const articles = holder('full').collection('articles');
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { base, holder, visitor } from '../connect.js';
-import { png } from '../png.js';
+import { base } from '../server.js';
+import { holder, visitor } from './client.js';
+import { png } from './png.js';
 
 const full = holder('full');
 const { files } = full;

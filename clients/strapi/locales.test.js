@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { holder } from '../connect.js';
+import { holder } from './client.js';
 
 const full = holder('full');
 const articles = full.collection('articles');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { holder, visitor } from '../connect.js';
+import { holder, visitor } from './client.js';
 
 const full = holder('full');
 const homepage = full.single('homepage');

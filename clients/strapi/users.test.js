@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { fetchJSON, holder, user, visitor } from '../connect.js';
+import { fetchJSON, holder, user, visitor } from './client.js';
 
 const full = holder('full');
 const password = 'correct horse';

@@ -1,8 +1,6 @@
-// Ways to reach the server that clients_test.go has started.
+// Clients of several askers.
 import { strapi } from '@strapi/client';
-
-/** What `lectern serve --ephemeral` prints: the server's address and API tokens by name. */
-export const { base, tokens } = JSON.parse(process.env.LECTERN);
+import { base, tokens } from '../server.js';
 
 const baseURL = `${base}/api`;
 
