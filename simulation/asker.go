@@ -261,13 +261,16 @@ func (a *asker) inside(x *Attribute, drafts bool) (*Schema, bool) {
 
 // filter returns a condition on a row of s.
 func (a *asker) filter(s *Schema, drafts bool, depth int) *Filter {
-	x := a.rng.Float64()
+	x, deeper := a.rng.Float64(), .64
+	if a.typeOf(s) == nil { // relations in components are seldom come by
+		deeper = .8
+	}
 	switch {
 	case depth > 0 && x < .30:
 		return a.group(s, drafts, depth, pick(a.rng, []string{"and", "or", "keys"}))
 	case depth > 0 && x < .38 && (depth == 3 || !a.quirk.NotInRelation):
 		return &Filter{Op: "not", Of: []*Filter{a.filter(s, drafts, depth-1)}}
-	case depth > 0 && x < .64:
+	case depth > 0 && x < deeper:
 		if f := a.into(s, drafts, depth); f != nil {
 			return f
 		}

@@ -116,6 +116,29 @@ func (c *Coverage) Below(n int) []string {
 	return cells
 }
 
+// Untouched returns what a short run has missed: cells without a hit, operators that no type was asked with, and types that
+// were asked with no operator.
+func (c *Coverage) Untouched() []string {
+	tests := map[string]int{}
+	var cells []string
+	for _, cell := range c.required {
+		if name, ok := strings.CutPrefix(cell, "test: "); ok {
+			op, typ, _ := strings.Cut(name, " × ")
+			tests["operator "+op] += c.Hits[cell]
+			tests["type "+typ] += c.Hits[cell]
+		} else if c.Hits[cell] == 0 {
+			cells = append(cells, cell)
+		}
+	}
+	for name, hits := range tests {
+		if hits == 0 {
+			cells = append(cells, name)
+		}
+	}
+	sort.Strings(cells)
+	return cells
+}
+
 // Print writes every cell, a dimension a paragraph.
 func (c *Coverage) Print(out io.Writer) {
 	by := map[string][]string{}

@@ -138,7 +138,8 @@ func shrunk(t *testing.T, run *Run, d *Difference) string {
 	return Story(ops, again.world)
 }
 
-// TestLectern compares the server with the evaluator: a short form by default, the long one with -operations and -seeds.
+// TestLectern compares the server with the evaluator: a short form by default. The long one is
+// go test ./simulation -run TestLectern -seeds 10 -operations 1000 -least 20 -coverage.
 func TestLectern(t *testing.T) {
 	cover := NewCoverage(Quirks{})
 	for seed := *firstSeed; seed < *firstSeed+*seeds && (*tolerate > 0 || !t.Failed()); seed++ {
@@ -146,6 +147,9 @@ func TestLectern(t *testing.T) {
 	}
 	if *printCoverage {
 		cover.Print(os.Stdout)
+	}
+	if missed := cover.Untouched(); len(missed) > 0 {
+		t.Errorf("never touched: %s", strings.Join(missed, ", "))
 	}
 	if below := cover.Below(*least); len(below) > 0 {
 		t.Errorf("covered less than %d times: %s", *least, strings.Join(below, ", "))

@@ -10,14 +10,14 @@ import (
 var (
 	reference      = flag.String("reference", "", "command that serves PROJECT on PORT and prints {base, tokens}: compares it with the evaluator")
 	referencePort  = flag.String("reference-port", "18461", "port of the reference")
-	referenceSeeds = flag.Uint64("reference-seeds", 5, "models that the reference is asked about")
+	referenceSeeds = flag.Uint64("reference-seeds", 10, "models that the reference is asked about")
 	firstSeed      = flag.Uint64("seed", 1, "first seed")
 	tolerate       = flag.Int("tolerate", 0, "answers that may differ before a run ends")
 	least          = flag.Int("least", 0, "fail when something was covered less often")
-	seeds          = flag.Uint64("seeds", 1, "models that the server is asked about")
+	seeds          = flag.Uint64("seeds", 4, "models that the server is asked about")
 	shrink         = flag.Int("shrink", 40, "how often a run is repeated with fewer operations to find what a difference takes")
 	printCoverage  = flag.Bool("coverage", false, "print what was covered")
-	operations     = flag.Int("operations", 400, "operations a seed")
+	operations     = flag.Int("operations", 200, "operations a seed")
 )
 
 // still is a host that does not restart.
