@@ -82,8 +82,7 @@ func (s *signer) parse(token string) (c claims, ok bool) {
 	if len(token) > maxJWT || !isHS256(token) {
 		return c, false
 	}
-	t, err := jwt.ParseString(token, jwt.WithKey(jwa.HS256, s.secret), jwt.WithValidate(true), jwt.WithClock(jwt.ClockFunc(s.now)),
-		jwt.WithRequiredClaim(jwt.ExpirationKey))
+	t, err := jwt.ParseString(token, jwt.WithKey(jwa.HS256, s.secret), jwt.WithValidate(true), jwt.WithClock(jwt.ClockFunc(s.now)))
 	if err != nil {
 		return c, false
 	}
@@ -93,8 +92,8 @@ func (s *signer) parse(token string) (c claims, ok bool) {
 		return c, false
 	}
 	stamp, _ := t.Get("stamp")
-	c.user, c.expires = uint64(n), t.Expiration().Unix()
-	c.stamp, _ = stamp.(string) // without one it is of no password
+	c.user, c.expires = uint64(n), t.Expiration().Unix() // without that it ended long ago
+	c.stamp, _ = stamp.(string)                          // without one it is of no password
 	return c, true
 }
 

@@ -4,8 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"mime/quotedprintable"
 	"net/http"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,16 +25,20 @@ import (
 // users opens the users of a fixture; they are closed with it.
 func (f *fixture) users(granted map[string][]string) *auth.Users {
 	f.t.Helper()
-	u, err := auth.OpenUsers(context.Background(), auth.UserOptions{
-		Store: f.store, Documents: f.docs, Model: f.model, Granted: granted, Secret: []byte("a secret of the tests"), Log: slog.New(slog.DiscardHandler),
-		Settings: auth.UserSettings{Lifespan: time.Hour, AllowRegister: true, UniqueEmail: true, DefaultRole: auth.AuthenticatedRole},
-		Now:      func() time.Time { return time.Unix(f.clock.Load(), 0) },
-	})
+	u, err := auth.OpenUsers(context.Background(), f.userOptions(granted))
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(u.Close)
 	return u
+}
+
+func (f *fixture) userOptions(granted map[string][]string) auth.UserOptions {
+	return auth.UserOptions{
+		Store: f.store, Documents: f.docs, Model: f.model, Granted: granted, Secret: []byte("a secret of the tests"), Log: slog.New(slog.DiscardHandler),
+		Settings: auth.UserSettings{Lifespan: time.Hour, AllowRegister: true, UniqueEmail: true, DefaultRole: auth.AuthenticatedRole},
+		Now:      func() time.Time { return time.Unix(f.clock.Load(), 0) },
+	}
 }
 
 func object(pairs ...any) *jsontree.Object {
@@ -118,6 +128,73 @@ func TestRegisterAtOnce(t *testing.T) {
 	// Either one user took both, or one the name and another the address.
 	if made < 1 || made > 2 {
 		t.Errorf("%d users were made", made)
+	}
+}
+
+// TestCodesGetOld resets a password by a code that was sent: within the hour. What is stored of the code is not the code.
+func TestCodesGetOld(t *testing.T) {
+	f := newFixture(t)
+	dir := t.TempDir()
+	options := f.userOptions(nil)
+	options.MailDir = dir
+	options.Settings.Mail = auth.MailSettings{From: "tests@people.test", Reset: auth.MailTemplate{Subject: "x", Message: "=<%= TOKEN %>="}}
+	open := func() *auth.Users {
+		u, err := auth.OpenUsers(context.Background(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	u := open()
+	_, id := register(t, u, "ann")
+	if err := u.ForgotPassword(object("email", "ann@people.test")); err != nil {
+		t.Fatal(err)
+	}
+	u.Close() // which waits for the mail
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	message, err := os.Open(filepath.Join(dir, files[0].Name()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer message.Close()
+	parsed, err := mail.ReadMessage(message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(quotedprintable.NewReader(parsed.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := strings.Trim(strings.TrimSpace(string(text)), "=")
+
+	u = open()
+	defer u.Close()
+	var stored string
+	err = f.store.View(func(s *store.Snapshot) error {
+		stored = strings.Trim(string(u.Row(s, id).JSON(u.Type().Attribute("resetPasswordToken"))), `"`)
+		return nil
+	})
+	if err != nil || !strings.HasPrefix(stored, "sha256:") || strings.Contains(stored, code[10:]) {
+		t.Errorf("%s is stored of the code %s: %v", stored, code, err)
+	}
+	body := object("code", stored, "password", "another", "passwordConfirmation", "another")
+	if _, err := u.ResetPassword(context.Background(), body, nil); err == nil {
+		t.Error("what is stored of a code is taken for one")
+	}
+	reset := func() error {
+		_, err := u.ResetPassword(context.Background(), object("code", code, "password", "another", "passwordConfirmation", "another"), nil)
+		return err
+	}
+	f.clock.Add(3601)
+	if err := reset(); err == nil || !strings.Contains(err.Error(), "Incorrect code provided") {
+		t.Errorf("after more than an hour: %v", err)
+	}
+	f.clock.Add(-1)
+	if err := reset(); err != nil {
+		t.Errorf("within the hour: %v", err)
 	}
 }
 

@@ -248,7 +248,7 @@ func TestWrongShapes(t *testing.T) {
 					continue
 				}
 				body := changed(good, key, wrong)
-				if r := a.do(method, path, as, body); r.status != 400 {
+				if r := a.do(method, path, as, body); r.status != 400 || !strings.Contains(r.text, `"path":["`+key) {
 					t.Errorf("%s %s %v: %d %s", method, path, body, r.status, r.text)
 				}
 			}
@@ -399,6 +399,17 @@ func TestTrustedProxy(t *testing.T) {
 		if got := guess(c.forwarded...); got != c.want {
 			t.Errorf("%q: %d, want %d", c.forwarded, got, c.want)
 		}
+	}
+}
+
+// TestLongPassword adds to a password of the greatest length, of which bcrypt would not notice.
+func TestLongPassword(t *testing.T) {
+	a := serve(t, nil)
+	long := strings.Repeat("x", 72)
+	a.want(200, "POST", "/api/auth/local/register", "", object{"username": "ann", "email": "ann@people.test", "password": long})
+	a.login("ann", long)
+	for _, password := range []string{long + "x", long + "\x00", long[:71], long[:71] + "y"} {
+		a.want(400, "POST", "/api/auth/local", "", object{"identifier": "ann", "password": password})
 	}
 }
 

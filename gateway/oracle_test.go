@@ -18,17 +18,18 @@ import (
 // hiddenValues are what is hidden in each of the two: of the same length and case, in the other order.
 var hiddenValues = [2][2]string{{"alpha-one", "beta-two!"}, {"omega-two", "beta-one?"}}
 
-// secretive makes a server with two users and two articles, whose hidden values are those of hiddenValues[i].
-func secretive(t *testing.T, i int) *api {
+// secretive makes a server with two users of these names and an article of each, whose hidden values are those of
+// hiddenValues[i].
+func secretive(t *testing.T, i int, names ...string) *api {
 	a := serve(t, nil)
-	for n, name := range []string{"ann", "bob"} {
+	for n, name := range names {
 		value := hiddenValues[i][n]
 		_, id := a.register(name)
 		a.want(200, "PUT", userPath(id), "full", object{"password": value, "resetPasswordToken": value, "confirmationToken": value})
 		a.want(201, "POST", "/api/articles", "full", object{"data": object{
-			"title": "by " + name, "hidden": value, "code": value, "author": id,
-			"parts": []any{object{"label": name, "hidden": value, "reader": id}},
-			"zone":  []any{object{"__component": "page.part", "label": name, "hidden": value, "reader": id}},
+			"title": fmt.Sprint("by ", n), "hidden": value, "code": value, "author": id,
+			"parts": []any{object{"label": "part", "hidden": value, "reader": id}},
+			"zone":  []any{object{"__component": "page.part", "label": "part", "hidden": value, "reader": id}},
 		}})
 	}
 	list := a.want(200, "GET", "/api/articles?fields=title", "full", nil).at("data").([]any)
@@ -61,15 +62,15 @@ var (
 	}
 	comparisons = []string{"$eq", "$eqi", "$ne", "$nei", "$lt", "$lte", "$gt", "$gte", "$in", "$notIn", "$contains", "$notContains", "$containsi", "$notContainsi",
 		"$startsWith", "$startsWithi", "$endsWith", "$endsWithi", "$null", "$notNull", "$between", ""}
-	searches = []string{"alpha-one", "omega-two", "$2a$", "-", "o-!", "sha256:", "e?", "by a", "ann@"} // nothing that a documentId could hold by chance
-	guesses  = []string{"alpha-one", "omega-two", "alpha", "a", "o", "two", "ONE", "beta", "true", "0", "$2a$", "$2", "", "sha256:", "m"}
+	searches = []string{"alpha-one", "omega-two", "$2a$", "-", "o-!", "sha256:", "e?", "by 0", "ann@", "zoe@", "@people"} // nothing that a documentId could hold by chance
+	guesses  = []string{"alpha-one", "omega-two", "alpha", "a", "o", "two", "ONE", "beta", "true", "0", "$2a$", "$2", "", "sha256:", "m", "ann", "zoe", "bob", "1", "2"}
 )
 
 // A question is drawn at random: an entry point, and parameters that lead to something hidden.
 func drawQuestion(t *rapid.T) (path, as string) {
-	kind := rapid.SampledFrom([]string{"article", "user"}).Draw(t, "kind")
 	as = rapid.SampledFrom([]string{"", "full", "readonly", "keeper", "reader"}).Draw(t, "as")
-	path = map[string][]string{"article": {"/api/articles"}, "user": {"/api/users", "/api/users/count", "/api/users/me", "/api/users/1", "/api/users/2"}}[kind][0]
+	kind := rapid.SampledFrom([]string{"article", "user"}).Draw(t, "kind")
+	path = "/api/articles"
 	if kind == "user" {
 		path = rapid.SampledFrom([]string{"/api/users", "/api/users/count", "/api/users/me", "/api/users/1", "/api/users/2"}).Draw(t, "path")
 	}
@@ -158,7 +159,7 @@ func brackets(parts []string) string {
 var differing = regexp.MustCompile(`"documentId":"[a-z0-9]{24}"|"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
 
 func TestOracle(t *testing.T) {
-	a, b := secretive(t, 0), secretive(t, 1)
+	a, b := secretive(t, 0, "ann", "bob"), secretive(t, 1, "ann", "bob")
 	answers := map[int]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
@@ -168,6 +169,34 @@ func TestOracle(t *testing.T) {
 	})
 	if answers[200] == 0 || answers[400] == 0 || answers[403] == 0 {
 		t.Errorf("the questions were all answered alike: %v", answers)
+	}
+}
+
+// TestUnreadableRelations asks two servers on behalf of those who may not find users: whose users have other names, addresses
+// and roles, and are more.
+func TestUnreadableRelations(t *testing.T) {
+	a, b := secretive(t, 0, "ann", "bob"), secretive(t, 1, "zoe", "abe")
+	b.register("another")
+	b.want(200, "PUT", userPath(1), "full", object{"role": b.roleID("public"), "blocked": true, "confirmed": false})
+	answers := map[int]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		for range 20 {
+			as := rapid.SampledFrom([]string{"", "reader"}).Draw(t, "as")
+			pairs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return drawParameter(t, "article", "", 3) }), 1, 3).Draw(t, "pairs")
+			answers[sameAnswer(t, a, b, "/api/articles?"+strings.Join(pairs, "&"), as)]++
+		}
+	})
+	if answers[200] == 0 || answers[400] == 0 {
+		t.Errorf("the questions were all answered alike: %v", answers)
+	}
+	for _, as := range []string{"", "reader"} {
+		for _, query := range []string{"populate=author", "populate=*", "populate[parts][populate]=reader", "populate[parts][populate]=*",
+			"populate[zone][on][page.part][populate]=*", "populate[related][populate][author]=true", "populate[0]=related.author", "populate[author][count]=true"} {
+			r := a.want(200, "GET", "/api/articles?"+query, as, nil)
+			if strings.Contains(r.text, "author") || strings.Contains(r.text, "reader") || strings.Contains(r.text, "ann") {
+				t.Errorf("%s shows %s", query, r.text)
+			}
+		}
 	}
 }
 
@@ -193,7 +222,7 @@ func sameAnswer(t *rapid.T, a, b *api, path, as string) int {
 
 // TestHiddenFields asks for each hidden field by each parameter once, so that none is left to chance.
 func TestHiddenFields(t *testing.T) {
-	a := secretive(t, 0)
+	a := secretive(t, 0, "ann", "bob")
 	for _, as := range []string{"full", "readonly", "keeper"} {
 		for path, hidden := range map[string][]string{
 			"/api/users":    {"password", "resetPasswordToken", "confirmationToken"},
