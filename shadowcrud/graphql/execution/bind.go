@@ -89,6 +89,12 @@ func (b *binder) selection(s *selection, in scope) {
 }
 
 func (b *binder) field(f *field, in scope) {
+	switch f.as {
+	case asSchema:
+		b.cost += schemaCost
+	case asType:
+		b.cost += typeCost
+	}
 	if f.slot < 0 {
 		return
 	}
@@ -130,6 +136,12 @@ func (b *binder) field(f *field, in scope) {
 	}
 }
 
+// What introspection counts for, in objects.
+const (
+	schemaCost = 20000
+	typeCost   = 500
+)
+
 // zoneItems is how many items a dynamic zone is taken to have.
 const zoneItems = 5
 
@@ -138,12 +150,13 @@ const maxCost = 1 << 40
 
 func (b *binder) times(n, each int) int { return min(n*max(each, 1), maxCost) }
 
-// arguments are the values of a field's arguments by name. One that was not given and has no default is not there.
+// arguments are the values of a field's arguments by name. One that was not given and has no default is not there. They are not
+// changed: requests share those that are fixed.
 type arguments map[string]any
 
 func (b *binder) arguments(f *field) (arguments, *documents.Error) {
-	if len(f.args) == 0 {
-		return nil, nil
+	if len(f.args) == 0 || f.isFixed {
+		return f.fixed, nil
 	}
 	args := make(arguments, len(f.args))
 	for _, a := range f.args {
@@ -218,8 +231,12 @@ func (b *binder) root(f *field, to *bound) {
 		locale = args["locale"]
 	}
 	to.state = publicationState(args)
-	filters := b.engine.filters(m.Filters, args.object("filters"))
-	query, wrong := b.engine.params.Rows(m.Type, filters, sortList(args["sort"]), locale, to.state, b.access)
+	filters, sort, err := b.conditions(m, args)
+	if err != nil {
+		to.err = err
+		return
+	}
+	query, wrong := b.engine.params.Rows(m.Type, filters, sort, locale, to.state, b.access)
 	if wrong != nil {
 		to.err, _ = told(wrong)
 		return
@@ -283,12 +300,7 @@ func (b *binder) target(f *field, to *bound, in scope) {
 			to.page, err = b.engine.limits.paging(args.object("pagination"))
 		}
 		if err == nil && m.Paged {
-			filters := b.engine.filters(m.Filters, args.object("filters"))
-			var wrong error
-			q.Filter, q.Sort, wrong = b.engine.params.Items(targetSchema(f.attr), filters, sortList(args["sort"]), b.access)
-			if wrong != nil {
-				err, _ = told(wrong)
-			}
+			q.Filter, q.Sort, err = b.items(f, args)
 		}
 		if err != nil {
 			to.err = err
@@ -307,10 +319,41 @@ func (b *binder) target(f *field, to *bound, in scope) {
 	to.related = q
 }
 
+// items reads the filters and the sort of what a field leads to.
+func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey, *documents.Error) {
+	filters, sort, wrong := b.conditions(f.meaning, args)
+	if filters == nil && sort == nil {
+		return nil, nil, wrong
+	}
+	filter, keys, err := b.engine.params.Items(targetSchema(f.attr), filters, sort, b.access)
+	if err != nil {
+		wrong, _ := told(err)
+		return nil, nil, wrong
+	}
+	return filter, keys, nil
+}
+
+// conditions are the filters and the sort of a field in the form of REST, nil where nothing is asked.
+func (b *binder) conditions(m *schema.Meaning, args arguments) (filters, sort any, err *documents.Error) {
+	sort = sortList(args["sort"])
+	if list, ok := sort.([]any); ok && len(list) > maxSortKeys {
+		return nil, nil, documents.ValidationError(fmt.Sprintf("Too many sort keys: at most %d are allowed", maxSortKeys))
+	}
+	c := converter{}
+	filters = c.filters(m.Filters, args.object("filters"))
+	if c.conditions > b.engine.limits.Conditions {
+		return nil, nil, documents.ValidationError(fmt.Sprintf("Too many conditions: at most %d are allowed", b.engine.limits.Conditions))
+	}
+	return filters, sort, nil
+}
+
+// maxSortKeys is how many keys a sort may have.
+const maxSortKeys = 100
+
 // sortList is a sort without the nulls in it.
 func sortList(v any) any {
-	items, ok := v.([]any)
-	if !ok {
+	items, _ := v.([]any)
+	if len(items) == 0 {
 		return nil
 	}
 	list := make([]any, 0, len(items))

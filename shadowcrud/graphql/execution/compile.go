@@ -144,15 +144,22 @@ func (c *compiler) field(s *selection, g *group) *field {
 
 // arguments keeps the arguments of a field, those with a default and those that were given.
 func (c *compiler) arguments(f *field) {
+	fixed := true
 	for _, def := range f.def.Arguments {
 		a := argument{def: def}
 		if given := f.node.Arguments.ForName(def.Name); given != nil {
 			a.value = given.Value
-			if language.UsesVariables(given.Value) {
-				c.plan.static = false
-			}
+			fixed = fixed && !language.UsesVariables(given.Value)
 		}
 		f.args = append(f.args, a)
+	}
+	if !fixed {
+		c.plan.static = false
+		return
+	}
+	b := binder{engine: c.engine}
+	if args, err := b.arguments(f); err == nil {
+		f.fixed, f.isFixed = args, true
 	}
 }
 

@@ -52,8 +52,10 @@ type Limits struct {
 	Cost  int
 	Rows  int
 	Bytes int
+	// Conditions is how many comparisons filters may hold, each value of a list counted.
+	Conditions int
 
-	// Plans and PlanBytes bound the plans that are kept, and the texts that they were made from.
+	// Plans and PlanBytes bound how many plans are kept, and about how much memory they take.
 	Plans     int
 	PlanBytes int
 }
@@ -61,7 +63,7 @@ type Limits struct {
 // DefaultLimits are the limits where nothing is said.
 var DefaultLimits = Limits{
 	Document: language.DefaultLimits, DefaultLimit: 10, MaxLimit: -1, AmountLimit: 100,
-	Cost: 200_000, Rows: 200_000, Bytes: 32 << 20, Plans: 1000, PlanBytes: 8 << 20,
+	Cost: 200_000, Rows: 200_000, Bytes: 32 << 20, Conditions: 2000, Plans: 1000, PlanBytes: 32 << 20,
 }
 
 func (l Limits) orDefaults() Limits {
@@ -74,7 +76,7 @@ func (l Limits) orDefaults() Limits {
 		{&l.Document.Selections, d.Document.Selections}, {&l.Document.RootFields, d.Document.RootFields},
 		{&l.Document.Aliases, d.Document.Aliases}, {&l.Document.Directives, d.Document.Directives},
 		{&l.DefaultLimit, d.DefaultLimit}, {&l.MaxLimit, d.MaxLimit}, {&l.AmountLimit, d.AmountLimit},
-		{&l.Cost, d.Cost}, {&l.Rows, d.Rows}, {&l.Bytes, d.Bytes}, {&l.Plans, d.Plans}, {&l.PlanBytes, d.PlanBytes},
+		{&l.Cost, d.Cost}, {&l.Rows, d.Rows}, {&l.Bytes, d.Bytes}, {&l.Conditions, d.Conditions}, {&l.Plans, d.Plans}, {&l.PlanBytes, d.PlanBytes},
 	} {
 		if *pair.value == 0 {
 			*pair.value = pair.otherwise
@@ -178,6 +180,11 @@ func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 	x := newExecution(ctx, e, pl, bounds, r)
 	if err := x.run(); err != nil {
 		x.release()
+		if e, ok := told(err); ok {
+			return &Response{Status: http.StatusOK, Body: append(language.AppendErrors([]byte("{"), []*language.Error{{
+				Message: e.Message, Code: codeOf(e.Name), Told: toldTree(e),
+			}}), ",\"data\":null}\n"...)}, nil
+		}
 		return nil, err
 	}
 	return &Response{Status: x.code, Body: x.answer(), from: x}, nil

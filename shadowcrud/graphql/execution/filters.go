@@ -5,19 +5,23 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
+// A converter turns filters into the form of REST, and counts the conditions in them.
+type converter struct{ conditions int }
+
 // filters turns filters into the form that REST has them in, from where both go the same way: names of attributes, $and, $or,
 // $not, and operators whose values are texts. What asks nothing is left out. The result is nil where nothing is asked.
-func (e *Engine) filters(f *schema.Filters, given *jsontree.Object) any {
+func (c *converter) filters(f *schema.Filters, given *jsontree.Object) any {
 	if f == nil || given == nil {
 		return nil
 	}
-	if o := filterTree(f, given); len(o.Keys) > 0 {
+	if o := c.filterTree(f, given); len(o.Keys) > 0 {
 		return o
 	}
 	return nil
 }
 
-func filterTree(f *schema.Filters, given *jsontree.Object) *jsontree.Object {
+func (c *converter) filterTree(f *schema.Filters, given *jsontree.Object) *jsontree.Object {
+	c.conditions++
 	o := jsontree.NewObject()
 	for _, key := range given.Keys {
 		ff, v := f.Field(key), given.Values[key]
@@ -26,36 +30,37 @@ func filterTree(f *schema.Filters, given *jsontree.Object) *jsontree.Object {
 		}
 		switch ff.Kind {
 		case schema.FilterAnd:
-			setList(o, "$and", filterTrees(f, v))
+			setList(o, "$and", c.filterTrees(f, v))
 		case schema.FilterOr:
-			setList(o, "$or", filterTrees(f, v))
+			setList(o, "$or", c.filterTrees(f, v))
 		case schema.FilterNot:
-			setTree(o, "$not", filterOf(f, v))
+			setTree(o, "$not", c.filterOf(f, v))
 		case schema.FilterThrough:
-			setTree(o, ff.Attr.Name, filterOf(ff.Filters, v))
+			setTree(o, ff.Attr.Name, c.filterOf(ff.Filters, v))
 		case schema.FilterValue:
 			if v == nil {
+				c.conditions++
 				o.Set(ff.Attr.Name, nil)
 			} else if operators, ok := v.(*jsontree.Object); ok {
-				setTree(o, ff.Attr.Name, operatorTree(ff.Operators, operators))
+				setTree(o, ff.Attr.Name, c.operatorTree(ff.Operators, operators))
 			}
 		}
 	}
 	return o
 }
 
-func filterOf(f *schema.Filters, v any) *jsontree.Object {
+func (c *converter) filterOf(f *schema.Filters, v any) *jsontree.Object {
 	if o, ok := v.(*jsontree.Object); ok {
-		return filterTree(f, o)
+		return c.filterTree(f, o)
 	}
 	return nil
 }
 
-func filterTrees(f *schema.Filters, v any) []any {
+func (c *converter) filterTrees(f *schema.Filters, v any) []any {
 	items, _ := v.([]any)
 	var list []any
 	for _, item := range items {
-		if o := filterOf(f, item); o != nil {
+		if o := c.filterOf(f, item); o != nil {
 			list = append(list, o)
 		}
 	}
@@ -74,7 +79,7 @@ func setTree(o *jsontree.Object, key string, tree *jsontree.Object) {
 	}
 }
 
-func operatorTree(ops *schema.Operators, given *jsontree.Object) *jsontree.Object {
+func (c *converter) operatorTree(ops *schema.Operators, given *jsontree.Object) *jsontree.Object {
 	o := jsontree.NewObject()
 	for _, key := range given.Keys {
 		op, v := ops.Field(key), given.Values[key]
@@ -83,26 +88,26 @@ func operatorTree(ops *schema.Operators, given *jsontree.Object) *jsontree.Objec
 		}
 		switch op.Kind {
 		case schema.OperatorCompare:
-			o.Set("$"+key, operand(v))
+			o.Set("$"+key, c.operand(v))
 		case schema.OperatorNull:
 			if v != nil {
-				o.Set("$"+key, operand(v))
+				o.Set("$"+key, c.operand(v))
 			}
 		case schema.OperatorList:
 			if items, ok := v.([]any); ok {
 				list := make([]any, len(items))
 				for i, item := range items {
-					list[i] = operand(item)
+					list[i] = c.operand(item)
 				}
 				o.Set("$"+key, list)
 			}
 		case schema.OperatorAnd:
-			setList(o, "$and", equalities(v))
+			setList(o, "$and", c.equalities(v))
 		case schema.OperatorOr:
-			setList(o, "$or", equalities(v))
+			setList(o, "$or", c.equalities(v))
 		case schema.OperatorNot:
 			if inner, ok := v.(*jsontree.Object); ok {
-				setTree(o, "$not", operatorTree(ops, inner))
+				setTree(o, "$not", c.operatorTree(ops, inner))
 			}
 		}
 	}
@@ -110,19 +115,20 @@ func operatorTree(ops *schema.Operators, given *jsontree.Object) *jsontree.Objec
 }
 
 // equalities are conditions to equal each of a list of values.
-func equalities(v any) []any {
+func (c *converter) equalities(v any) []any {
 	items, _ := v.([]any)
 	list := make([]any, len(items))
 	for i, item := range items {
 		o := jsontree.NewObject()
-		o.Set("$eq", operand(item))
+		o.Set("$eq", c.operand(item))
 		list[i] = o
 	}
 	return list
 }
 
 // operand is a value as text, null as it is.
-func operand(v any) any {
+func (c *converter) operand(v any) any {
+	c.conditions++
 	switch v := v.(type) {
 	case nil, string:
 		return v

@@ -43,8 +43,11 @@ type field struct {
 	items   bool // of a list: they are never null
 
 	args []argument
-	slot int // of its binding; -1: it has none
-	load int // in selection.loads; -1: it leads to no rows
+	// fixed are the values of the arguments where none holds a variable.
+	fixed   arguments
+	isFixed bool
+	slot    int // of its binding; -1: it has none
+	load    int // in selection.loads; -1: it leads to no rows
 
 	// subs are what is printed of that it leads to: one for an object or a list of them; for a connection one for each field
 	// nodes; for a union one for each member, nil for members of which nothing is known.

@@ -123,6 +123,12 @@ func (p *prepared) plan(e *Engine, vars language.Variables) (*plan, *language.Er
 	return pl, nil
 }
 
+// tokenBytes is about how much memory the tree and the plan of an operation take for each of its tokens.
+const tokenBytes = 600
+
+// size is about how much memory the operation takes whose text is so long.
+func (p *prepared) size(text int) int { return text + tokenBytes*p.doc.Tokens }
+
 // A planKey is what an operation is remembered by.
 type planKey struct {
 	text, name string
@@ -160,7 +166,7 @@ func (c *cache) get(key planKey) *prepared {
 }
 
 func (c *cache) put(key planKey, p *prepared) {
-	size := len(key.text)
+	size := p.size(len(key.text))
 	if size > c.mostBytes/4 {
 		return // one of its kind would drive out all others
 	}
@@ -174,6 +180,6 @@ func (c *cache) put(key planKey, p *prepared) {
 	for len(c.byKey) > c.most || c.bytes > c.mostBytes {
 		last := c.order.Remove(c.order.Back()).(*cached)
 		delete(c.byKey, last.key)
-		c.bytes -= len(last.key.text)
+		c.bytes -= last.size(len(last.key.text))
 	}
 }

@@ -67,7 +67,8 @@ func (x *execution) release() {
 		return
 	}
 	x.reset()
-	*x = execution{idle: x.idle, used: x.used, queue: x.queue, buf: x.buf[:0], full: x.full[:0], path: x.path[:0]}
+	x.root.related.Clear()
+	*x = execution{root: loaded{related: x.root.related, kids: x.root.kids[:0]}, idle: x.idle, used: x.used, queue: x.queue, buf: x.buf[:0], full: x.full[:0], path: x.path[:0]}
 	executions.Put(x)
 }
 

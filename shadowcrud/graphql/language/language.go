@@ -144,6 +144,7 @@ func (s *Schema) of(t *ast.Type) *Type {
 type Document struct {
 	Operations ast.OperationList
 	Fragments  map[string]*ast.FragmentDefinition
+	Tokens     int // how many it has
 
 	source    *source
 	fragments ast.FragmentDefinitionList
@@ -159,6 +160,8 @@ func (s *Schema) Parse(text string, l Limits) (*Document, []*Error) {
 	if errs := s.validate(d, l); len(errs) > 0 {
 		return nil, errs
 	}
+	d.Tokens = len(d.source.tokens)
+	d.source.tokens = nil // they were for telling of errors
 	return d, nil
 }
 

@@ -29,10 +29,13 @@ type token struct {
 func scan(text string, l Limits) (*source, *Error) {
 	s := &source{text: text, ascii: isASCII(text), tokens: make([]token, 0, len(text)/5+8)}
 	lex := lexer.New(&ast.Source{Input: text})
-	nesting := 0
+	nesting, comments := 0, 0
 	for {
 		t, err := lex.ReadToken()
 		if t.Kind == lexer.Comment {
+			if comments++; comments > l.Tokens {
+				return nil, s.tooMany("comments", l.Tokens, t.Pos.Start)
+			}
 			continue
 		}
 		tok := token{kind: t.Kind, value: t.Value, start: t.Pos.Start, end: t.Pos.End, line: t.Pos.Line, column: t.Pos.Column}

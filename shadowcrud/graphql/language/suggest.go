@@ -4,6 +4,7 @@ import (
 	"math"
 	"sort"
 	"strings"
+	"unicode/utf8"
 )
 
 // didYouMean ends a message with the names that are close to one that was not found: ` Did you mean "a" or "b"?`. what stands
@@ -41,9 +42,13 @@ func suggestions(name string, options []string) []string {
 		distance int
 	}
 	var close []option
-	threshold := int(math.Floor(float64(len([]rune(name)))*0.4)) + 1
+	length := utf8.RuneCountInString(name)
+	threshold := int(math.Floor(float64(length)*0.4)) + 1
 	lower := strings.ToLower(name)
 	for _, o := range options {
+		if n := utf8.RuneCountInString(o); n-length > threshold || length-n > threshold {
+			continue
+		}
 		if d, ok := distance(name, lower, o, threshold); ok {
 			close = append(close, option{o, d})
 		}
@@ -74,9 +79,6 @@ func distance(a, lowerA, b string, threshold int) (int, bool) {
 	x, y := []rune(lowerA), []rune(lowerB)
 	if len(x) < len(y) {
 		x, y = y, x
-	}
-	if len(x)-len(y) > threshold {
-		return 0, false
 	}
 	var rows [3][]int
 	for i := range rows {

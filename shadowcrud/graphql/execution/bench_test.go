@@ -1,0 +1,56 @@
+package execution_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/execution"
+)
+
+const (
+	oneQuery    = `query($id:ID!){restaurant(documentId:$id){documentId name seats owner{firstName}}}`
+	listQuery   = `query($p:Int){restaurants(pagination:{page:$p,pageSize:25}){documentId name slug seats price tier createdAt}}`
+	nestedQuery = `query($p:Int){restaurants_connection(pagination:{page:$p,pageSize:10}){nodes{name owner{firstName restaurants(pagination:{limit:5}){name}} categories{name} reviews{stars comment} address{city geo{lat}} dz{__typename ... on ComponentBlocksRichText{body}}} pageInfo{total pageCount}}}`
+)
+
+// BenchmarkQuery measures queries without the transport: plans are known, variables are bound anew.
+func BenchmarkQuery(b *testing.B) {
+	s := newServer(b, execution.Limits{})
+	id := s.fill(50)
+	for _, bench := range []struct{ name, query, variables string }{
+		{"one", oneQuery, fmt.Sprintf(`{"id":%q}`, id)},
+		{"list of 25", listQuery, `{"p":2}`},
+		{"nested", nestedQuery, `{"p":2}`},
+		{"typename", `{__typename}`, `{}`},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			vars := object(b, bench.variables)
+			size := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				size = run(b, s, bench.query, vars)
+			}
+			b.ReportMetric(float64(size), "bytes")
+		})
+	}
+	b.Run("prepare nested", func(b *testing.B) {
+		cold := newServer(b, execution.Limits{Plans: 1})
+		b.ReportAllocs()
+		vars := object(b, `{"p":2}`)
+		for i := 0; b.Loop(); i++ {
+			run(b, cold, fmt.Sprintf("#%d\n%s", i%2, nestedQuery), vars)
+		}
+	})
+}
+
+func run(t testing.TB, s *server, query string, vars *jsontree.Object) int {
+	answer, err := s.engine.Execute(context.Background(), &execution.Request{Query: query, Variables: vars, Access: documents.FullAccess})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Release()
+	return len(answer.Body)
+}

@@ -1,0 +1,292 @@
+package execution_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"lectern/documents"
+	"lectern/shadowcrud/graphql/execution"
+	"lectern/store"
+)
+
+// Answers in the order of the query, byte by byte, whatever is selected twice, under aliases or in fragments.
+func TestAnswers(t *testing.T) {
+	s := newServer(t, execution.Limits{})
+	s.fill(2)
+	for _, tt := range []struct{ name, query, variables, want string }{
+		{"order of the query", `{restaurants(sort:"seats"){seats name}}`, "",
+			`{"data":{"restaurants":[{"seats":1,"name":"Restaurant 0"},{"seats":2,"name":"Restaurant 1"}]}}`},
+		{"where a field stands first", `{restaurants(sort:"seats"){...F name ...on Restaurant{seats slug}}} fragment F on Restaurant{seats}`, "",
+			`{"data":{"restaurants":[{"seats":1,"name":"Restaurant 0","slug":"r-0"},{"seats":2,"name":"Restaurant 1","slug":"r-1"}]}}`},
+		{"merged below", `{a:people(sort:"firstName",pagination:{limit:1}){restaurants{name}} a:people(sort:"firstName",pagination:{limit:1}){restaurants{seats} firstName}}`, "",
+			`{"data":{"a":[{"restaurants":[{"name":"Restaurant 0","seats":1}],"firstName":"P0"}]}}`},
+		{"one relation twice", `{restaurants(sort:"seats",pagination:{limit:1}){x:categories(sort:"name"){name} y:categories(sort:"name:desc",pagination:{limit:1}){name}}}`, "",
+			`{"data":{"restaurants":[{"x":[{"name":"C0"},{"name":"C1"}],"y":[{"name":"C1"}]}]}}`},
+		{"nodes twice", `{restaurants_connection(sort:"seats",pagination:{limit:1}){a:nodes{name} pageInfo{total} b:nodes{seats} __typename}}`, "",
+			`{"data":{"restaurants_connection":{"a":[{"name":"Restaurant 0"}],"pageInfo":{"total":2},"b":[{"seats":1}],"__typename":"RestaurantEntityResponseCollection"}}}`},
+		{"a zone", `{restaurants(sort:"seats",pagination:{limit:1}){dz{... on ComponentBlocksSlider{caption} __typename ... on ComponentBlocksRichText{body}}}}`, "",
+			`{"data":{"restaurants":[{"dz":[{"__typename":"ComponentBlocksRichText","body":"text"},{"caption":"c","__typename":"ComponentBlocksSlider"}]}]}}`},
+		{"left out by a variable", `query($on:Boolean!){restaurants(sort:"seats",pagination:{limit:1}){name @include(if:$on) seats}}`, `{"on":false}`,
+			`{"data":{"restaurants":[{"seats":1}]}}`},
+		{"left in by a variable", `query($on:Boolean!){restaurants(sort:"seats",pagination:{limit:1}){name @include(if:$on) seats}}`, `{"on":true}`,
+			`{"data":{"restaurants":[{"name":"Restaurant 0","seats":1}]}}`},
+		{"a switch that is null", `query($on:Boolean=true){restaurants{name @include(if:$on)}}`, `{"on":null}`,
+			`{"errors":[{"message":"Argument \"if\" of non-null type \"Boolean!\" must not be null.","extensions":{"code":"BAD_USER_INPUT"}}]}`},
+		{"a variable left out is no filter", `query($n:Int){restaurants(filters:{seats:{eq:$n}},sort:"seats"){seats}}`, `{}`,
+			`{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
+		{"a variable of null is one", `query($n:Int){restaurants(filters:{seats:{eq:$n}},sort:"seats"){seats}}`, `{"n":null}`,
+			`{"data":{"restaurants":[]}}`},
+		{"in an empty list", `{restaurants(filters:{seats:{in:[]}}){seats}}`, "", `{"data":{"restaurants":[]}}`},
+		{"any of values", `{restaurants(filters:{name:{or:["Restaurant 1","x"]}}){seats}}`, "", `{"data":{"restaurants":[{"seats":2}]}}`},
+		{"all of values", `{restaurants(filters:{name:{and:["Restaurant 1","x"]}}){seats}}`, "", `{"data":{"restaurants":[]}}`},
+		{"not, of many", `{restaurants(filters:{categories:{not:{name:{eq:"C0"}}}},sort:"seats"){seats}}`, "",
+			`{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
+		{"a sort with a null", `{restaurants(sort:["seats:desc",null]){seats}}`, "", `{"data":{"restaurants":[{"seats":2},{"seats":1}]}}`},
+		{"pagination of null", `{restaurants(pagination:null,sort:"seats"){seats}}`, "", `{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
+		{"a password", `{restaurants(pagination:{limit:1}){secret}}`, "", `{"data":{"restaurants":[{"secret":null}]}}`},
+		{"nobody", `{me{username}}`, "",
+			`{"errors":[{"message":"Forbidden access","path":["me"],"extensions":{"code":"FORBIDDEN","error":{"name":"ForbiddenError","message":"Forbidden access","details":{}}}}],"data":{"me":null}}`},
+		{"an argument that became null", `query($id:ID="x"){restaurant(documentId:$id){name}}`, `{"id":null}`,
+			`{"errors":[{"message":"Argument \"documentId\" of non-null type \"ID!\" must not be null.","path":["restaurant"],"extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"Argument \"documentId\" of non-null type \"ID!\" must not be null.","details":{}}}}],"data":{"restaurant":null}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var vars []string
+			if tt.variables != "" {
+				vars = append(vars, tt.variables)
+			}
+			for range 2 { // prepared, and known
+				if got := s.ask(tt.query, vars...); got != tt.want {
+					t.Errorf("got  %s\nwant %s", got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// What must not be null and is takes with it what it stands in, up to what may be null.
+func TestNullPropagation(t *testing.T) {
+	s := newServer(t, execution.Limits{})
+	s.create("api::restaurant.restaurant", `{"name":"Whole","seats":1}`)
+	// A draft may lack what is required.
+	err := s.docs.Create(context.Background(), documents.Write{
+		Type: s.model.Type("api::restaurant.restaurant"), Data: object(t, `{"seats":2,"address":{"street":"x"},"dz":[{"__component":"default.closingperiod"}]}`),
+		Status: store.Draft, Access: documents.FullAccess,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	null := func(field, at, path string) string {
+		return `{"errors":[{"message":"Cannot return null for non-nullable field ` + field + `.","locations":[{"line":1,"column":` + at +
+			`}],"path":` + path + `,"extensions":{"code":"INTERNAL_SERVER_ERROR"}}],"data":`
+	}
+	for _, tt := range []struct{ name, query, want string }{
+		{"of an item", `{restaurants(status:DRAFT,sort:"seats"){seats name}}`,
+			null("Restaurant.name", "47", `["restaurants",1,"name"]`) + `{"restaurants":[{"seats":1,"name":"Whole"},null]}}`},
+		{"of a node", `{restaurants_connection(status:DRAFT,sort:"seats"){nodes{name}}}`,
+			null("Restaurant.name", "58", `["restaurants_connection","nodes",1,"name"]`) + `{"restaurants_connection":null}}`},
+		{"of a component", `{restaurants(status:DRAFT,sort:"seats"){seats address{street city}}}`,
+			null("ComponentDefaultAddress.city", "62", `["restaurants",1,"address","city"]`) +
+				`{"restaurants":[{"seats":1,"address":null},{"seats":2,"address":null}]}}`},
+		{"of an item of a zone", `{restaurants(status:DRAFT,sort:"seats"){seats dz{...on ComponentDefaultClosingperiod{label}}}}`,
+			null("ComponentDefaultClosingperiod.label", "86", `["restaurants",1,"dz",0,"label"]`) +
+				`{"restaurants":[{"seats":1,"dz":[]},{"seats":2,"dz":[null]}]}}`},
+		{"under an alias", `{r:restaurants(status:DRAFT,filters:{seats:{eq:2}}){n:name}}`,
+			null("Restaurant.name", "53", `["r",0,"n"]`) + `{"r":[null]}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := s.ask(tt.query); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// Nobody sees through a relation, a component or the users of a file what he may not find.
+func TestHidden(t *testing.T) {
+	s := newServer(t, execution.Limits{})
+	s.fill(1)
+	s.create("api::menu.menu", `{"title":"M","dishes":[{"name":"Soup","categories":[`+categoryID(t, s)+`]}]}`)
+	access := documents.NewAccess([]string{"api::restaurant.restaurant.find", "api::menu.menu.find"})
+	for _, query := range []string{
+		`{restaurants{owner{firstName}}}`,
+		`{restaurants{categories{name}}}`,
+		`{restaurants{categories_connection{nodes{name}}}}`,
+		`{menus{dishes{categories{name}}}}`,
+		`{menus{dishes{categories_connection{nodes{name}}}}}`,
+		`{people{firstName}}`,
+		`{restaurants(filters:{owner:{firstName:{eq:"P0"}}}){name}}`,
+		`{restaurants(sort:"owner.firstName"){name}}`,
+		`{menus{dishes(filters:{categories:{name:{eq:"C0"}}}){name}}}`,
+		`{menus(filters:{dishes:{categories:{name:{eq:"C0"}}}}){title}}`,
+	} {
+		got := s.askAs(access, query)
+		if strings.Contains(got, "P0") || strings.Contains(got, "C0") || !strings.Contains(got, `"errors"`) {
+			t.Errorf("%s shows %s", query, got)
+		}
+		if full := s.ask(query); strings.Contains(full, `"errors"`) {
+			t.Errorf("%s with full access: %s", query, full)
+		}
+		if again := s.askAs(access, query); again != got {
+			t.Errorf("%s answers another time %s", query, again)
+		}
+	}
+}
+
+func categoryID(t *testing.T, s *server) string {
+	t.Helper()
+	answer := s.ask(`{categories(filters:{name:{eq:"C0"}}){documentId}}`)
+	_, rest, _ := strings.Cut(answer, `"documentId":`)
+	id, _, _ := strings.Cut(rest, "}")
+	return id
+}
+
+// What all objects of a level lead to is read together: the searches of an operation do not grow with what it shows beyond
+// the rows and links of the answer.
+func TestReads(t *testing.T) {
+	s := newServer(t, execution.Limits{})
+	const n = 40
+	s.fill(n)
+	const query = `{restaurants(pagination:{limit:40}){name owner{firstName restaurants(pagination:{limit:3}){name owner{firstName}}} categories{name} reviews{stars} menu{title}}}`
+	before := s.store.Stats()
+	if answer := s.ask(query); strings.Contains(answer, "errors") {
+		t.Fatal(answer)
+	}
+	after := s.store.Stats()
+	rows, links, seeks := after.Rows-before.Rows, after.Links-before.Links, after.Seeks-before.Seeks
+	// Restaurants, their 5 owners, 5×3 restaurants of these and their owners, 5 categories, a review of each, no menu.
+	if want := uint64(n + 5 + 15 + 5 + 5 + n); rows > want {
+		t.Errorf("%d rows were read, the answer shows %d", rows, want)
+	}
+	if want := uint64(n + 15 + 15 + 2*n + n); links > want {
+		t.Errorf("%d links were read, the answer shows %d", links, want)
+	}
+	if limit := rows + links + 20; seeks > limit {
+		t.Errorf("%d searches for %d rows and %d links", seeks, rows, links)
+	}
+}
+
+// Each mutation is done for itself, in order; what one prints is what it wrote.
+func TestMutations(t *testing.T) {
+	s := newServer(t, execution.Limits{})
+	got := s.ask(`mutation{a:createCategory(data:{name:"A"}){name} b:createCategory(data:{name:"A"}){name} c:createCategory(data:{name:"C"}){name parent{name}}}`)
+	want := `{"errors":[{"message":"This attribute must be unique","path":["b"],"extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"This attribute must be unique","details":{"errors":[{"path":["name"],"message":"This attribute must be unique","name":"ValidationError","value":"A"}]}}}}],` +
+		`"data":{"a":{"name":"A"},"b":null,"c":{"name":"C","parent":null}}}`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	before := s.store.Stats()
+	s.ask(`mutation{a:createCategory(data:{name:"D"}){name} b:createCategory(data:{name:"E"}){name}}`)
+	if after := s.store.Stats(); after.Commits-before.Commits != 2 {
+		t.Errorf("two mutations took %d transactions", after.Commits-before.Commits)
+	}
+}
+
+func TestDocumentActions(t *testing.T) {
+	s := newServer(t, execution.Limits{})
+	s.ask(`mutation{createCategory(status:DRAFT,data:{name:"A"}){name}}`)
+	id := categoryOf(t, s, `{categories(status:DRAFT){documentId}}`)
+	for _, step := range []struct{ query, want string }{
+		{`mutation{publishCategory(documentId:` + id + `){name}}`, `{"data":{"publishCategory":{"name":"A"}}}`},
+		{`{categories{name}}`, `{"data":{"categories":[{"name":"A"}]}}`},
+		{`mutation{updateCategory(status:DRAFT,documentId:` + id + `,data:{name:"B"}){name}}`, `{"data":{"updateCategory":{"name":"B"}}}`},
+		{`mutation{discardDraftCategory(documentId:` + id + `){name}}`, `{"data":{"discardDraftCategory":{"name":"A"}}}`},
+		{`mutation{unpublishCategory(documentId:` + id + `){name}}`, `{"data":{"unpublishCategory":{"name":"A"}}}`},
+		{`{categories{name}}`, `{"data":{"categories":[]}}`},
+	} {
+		if got := s.ask(step.query); got != step.want {
+			t.Errorf("%s answers %s", step.query, got)
+		}
+	}
+}
+
+func categoryOf(t *testing.T, s *server, query string) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(s.ask(query), `"documentId":`)
+	id, _, _ := strings.Cut(rest, "}")
+	return id
+}
+
+func TestLimits(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		limits execution.Limits
+		query  string
+		want   string
+	}{
+		{"no list is longer", execution.Limits{AmountLimit: 2}, `{restaurants(pagination:{limit:-1}){seats}}`, `{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
+		{"nor a zone", execution.Limits{AmountLimit: 1}, `{restaurants{dz{__typename}}}`, `{"data":{"restaurants":[{"dz":[{"__typename":"ComponentBlocksRichText"}]}]}}`},
+		{"pages of a cut list", execution.Limits{AmountLimit: 2}, `{restaurants_connection(pagination:{limit:-1}){pageInfo{total page pageSize pageCount}}}`,
+			`{"data":{"restaurants_connection":{"pageInfo":{"total":3,"page":1,"pageSize":2,"pageCount":2}}}}`},
+		{"cost", execution.Limits{Cost: 50}, `{restaurants(pagination:{limit:10}){categories{name}}}`,
+			`{"errors":[{"message":"The operation may answer with more than 50 objects. Ask for shorter lists, or for fewer lists within lists.","extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`},
+		{"conditions", execution.Limits{Conditions: 2}, `{restaurants_connection(filters:{seats:{gt:0,lt:5}}){nodes{name}}}`,
+			`{"errors":[{"message":"Too many conditions: at most 2 are allowed","path":["restaurants_connection"],"extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"Too many conditions: at most 2 are allowed","details":{}}}}],"data":{"restaurants_connection":null}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newServer(t, tt.limits)
+			s.fill(3)
+			if got := s.ask(tt.query); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// An answer that grows too large becomes an error.
+func TestTooLarge(t *testing.T) {
+	const want = `{"errors":[{"message":"The answer is too large: ask for shorter lists, or for fewer lists within lists","extensions":{"code":"BAD_USER_INPUT",` +
+		`"error":{"name":"ValidationError","message":"The answer is too large: ask for shorter lists, or for fewer lists within lists","details":{}}}}],"data":null}`
+	for name, limits := range map[string]execution.Limits{"rows": {Rows: 5}, "bytes": {Bytes: 50}} {
+		s := newServer(t, limits)
+		s.fill(5)
+		if got := s.ask(`{restaurants{name categories{name restaurants{name}}}}`); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	s := newServer(t, execution.Limits{})
+	s.fill(2)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	answer, err := s.engine.Execute(ctx, &execution.Request{Query: `mutation{createCategory(data:{name:"Z"}){name}}`, Access: documents.FullAccess})
+	if err == nil {
+		t.Errorf("a mutation nobody waits for answers %s", answer.Body)
+	}
+}
+
+// Requests at the same time share plans and memory, and see nothing of one another.
+func TestConcurrent(t *testing.T) {
+	s := newServer(t, execution.Limits{Plans: 2})
+	s.fill(6)
+	queries := []string{
+		`{restaurants(sort:"seats"){name categories(sort:"name"){name} owner{firstName}}}`,
+		`{people(sort:"firstName"){firstName restaurants(sort:"name"){name reviews{stars}}}}`,
+		`{restaurants_connection(sort:"name:desc"){nodes{dz{__typename} address{city}} pageInfo{total}}}`,
+		`{nope}`,
+	}
+	var want []string
+	for _, q := range queries {
+		want = append(want, s.ask(q))
+	}
+	some := documents.NewAccess([]string{"api::restaurant.restaurant.find"})
+	hidden := s.askAs(some, queries[0])
+	var wait sync.WaitGroup
+	for worker := range 4 {
+		wait.Go(func() {
+			for i := range 50 {
+				n := (i + worker) % len(queries)
+				if got := s.ask(queries[n]); got != want[n] {
+					t.Errorf("%s answers %s", queries[n], got)
+				}
+				if got := s.askAs(some, queries[0]); got != hidden {
+					t.Errorf("%s shows %s", queries[0], got)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}

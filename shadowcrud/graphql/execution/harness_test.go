@@ -1,0 +1,128 @@
+package execution_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/schema"
+	"lectern/shadowcrud/params"
+	"lectern/store"
+)
+
+const kitchen = "../../../testdata/conformance/projects/kitchen"
+
+// A server is an engine on a store of its own.
+type server struct {
+	t      testing.TB
+	engine *execution.Engine
+	store  *store.Store
+	docs   *documents.Service
+	model  *contenttypes.Model
+}
+
+func newServer(t testing.TB, limits execution.Limits) *server {
+	t.Helper()
+	model, problems := contenttypes.Load(kitchen, contenttypes.Options{})
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	st, err := store.Open(filepath.Join(t.TempDir(), "content.db"), model, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Check(); err != nil {
+			t.Error(err)
+		}
+		st.Close()
+	})
+	built, err := schema.Build(model, schema.Options{DocumentActions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t: t, store: st, docs: documents.NewService(st, model, "en"), model: model}
+	limits.Document.Introspection = true
+	s.engine, err = execution.New(execution.Options{
+		Schema: built, Store: st, Documents: s.docs, Params: params.New(model, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true}),
+		Limits: limits,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ask runs an operation with full access and returns the answer.
+func (s *server) ask(query string, variables ...string) string {
+	s.t.Helper()
+	return s.askAs(documents.FullAccess, query, variables...)
+}
+
+func (s *server) askAs(access *documents.Access, query string, variables ...string) string {
+	s.t.Helper()
+	r := &execution.Request{Query: query, Access: access}
+	if len(variables) > 0 {
+		r.Variables = object(s.t, variables[0])
+	}
+	answer, err := s.engine.Execute(context.Background(), r)
+	if err != nil {
+		s.t.Fatalf("%s: %v", query, err)
+	}
+	defer answer.Release()
+	text := strings.TrimSuffix(string(answer.Body), "\n")
+	if _, err := jsontree.Parse([]byte(text), 500); err != nil {
+		s.t.Fatalf("%s: the answer is no JSON: %v\n%s", query, err, text)
+	}
+	return text
+}
+
+func object(t testing.TB, text string) *jsontree.Object {
+	t.Helper()
+	v, err := jsontree.Parse([]byte(text), 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.(*jsontree.Object)
+}
+
+// create makes a document by its data as JSON and returns its documentId.
+func (s *server) create(uid, data string) (id string) {
+	s.t.Helper()
+	typ := s.model.Type(uid)
+	err := s.docs.Create(context.Background(), documents.Write{
+		Type: typ, Data: object(s.t, data), Access: documents.FullAccess,
+		After: func(_ *store.Snapshot, r store.Record) error {
+			id = strings.Trim(string(r.JSON(typ.Attribute("documentId"))), `"`)
+			return nil
+		},
+	})
+	if err != nil {
+		s.t.Fatalf("create %s %s: %v", uid, data, err)
+	}
+	return id
+}
+
+// fill makes restaurants with all that they lead to, and returns the documentId of one.
+func (s *server) fill(n int) (id string) {
+	s.t.Helper()
+	var people, categories []string
+	for i := range 5 {
+		people = append(people, s.create("api::person.person", fmt.Sprintf(`{"firstName":"P%d"}`, i)))
+		categories = append(categories, s.create("api::category.category", fmt.Sprintf(`{"name":"C%d","position":%d}`, i, i)))
+	}
+	for i := range n {
+		id = s.create("api::restaurant.restaurant", fmt.Sprintf(`{"name":"Restaurant %d","slug":"r-%d","seats":%d,"price":9.5,
+			"owner":%q,"categories":[%q,%q],"address":{"city":"Rome","geo":{"lat":41.9}},
+			"dz":[{"__component":"blocks.rich-text","body":"text"},{"__component":"blocks.slider","caption":"c"}]}`,
+			i, i, i%50+1, people[i%5], categories[i%5], categories[(i+1)%5]))
+		s.create("api::review.review", fmt.Sprintf(`{"stars":%d,"comment":"fine","restaurant":%q}`, i%5+1, id))
+	}
+	return id
+}
