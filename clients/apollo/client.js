@@ -1,6 +1,8 @@
 // Apollo clients as an application sets them up.
 import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, InMemoryCache } from '@apollo/client';
-import { base, tokens } from '../server.js';
+
+/** What `lectern serve --ephemeral` prints: the server's address and API tokens by name. */
+export const { base, tokens } = JSON.parse(process.env.LECTERN);
 
 export const uri = `${base}/graphql`;
 

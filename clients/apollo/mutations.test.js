@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gql } from '@apollo/client';
 import { strapi } from '@strapi/client';
-import { base, tokens } from '../server.js';
-import { apollo, errorsOf } from './client.js';
+import { apollo, base, errorsOf, tokens } from './client.js';
 
 const create = gql`mutation Create($data: ArticleInput!, $status: PublicationStatus, $locale: I18NLocaleCode) {
   article: createArticle(data: $data, status: $status, locale: $locale) { documentId title rating publishedAt locale }

@@ -1,6 +1,8 @@
 // Clients of several askers.
 import { strapi } from '@strapi/client';
-import { base, tokens } from '../server.js';
+
+/** What `lectern serve --ephemeral` prints: the server's address and API tokens by name. */
+export const { base, tokens } = JSON.parse(process.env.LECTERN);
 
 const baseURL = `${base}/api`;
 

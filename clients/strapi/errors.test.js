@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import {
   HTTPAuthorizationError, HTTPBadRequestError, HTTPError, HTTPForbiddenError, HTTPNotFoundError, strapi,
 } from '@strapi/client';
-import { base } from '../server.js';
-import { ask, holder, user, visitor } from './client.js';
+import { ask, base, holder, user, visitor } from './client.js';
 
 const articles = holder('full').collection('articles');
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { base } from '../server.js';
-import { holder, visitor } from './client.js';
+import { base, holder, visitor } from './client.js';
 import { png } from './png.js';
 
 const full = holder('full');
