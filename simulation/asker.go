@@ -287,7 +287,7 @@ func (a *asker) group(s *Schema, drafts bool, depth int, op string) *Filter {
 	for range 2 + a.rng.IntN(3) {
 		x := a.filter(s, drafts, depth-1)
 		if f.Implicit {
-			if x.Implicit || seen[x.key()] || x.Attr == nil && a.quirk.NotInRelation {
+			if x.Implicit || seen[x.key()] || x.grouped() && a.quirk.NotInRelation {
 				continue
 			}
 			seen[x.key()] = true
@@ -308,6 +308,16 @@ func (f *Filter) names(name string) bool {
 		}
 	}
 	return f.Op == "test" && f.Attr.Name == name
+}
+
+// grouped reports whether $and, $or or $not is written anywhere in a filter but below a field.
+func (f *Filter) grouped() bool {
+	for _, x := range f.Of {
+		if x.grouped() {
+			return true
+		}
+	}
+	return f.Attr == nil && !f.Implicit
 }
 
 // key is what a filter would be written under.

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 func buildBinary(watched bool) (string, error) {
-	binary, args := filepath.Join(buildDir, "lectern"), []string{"build"}
+	binary, args := filepath.Join(buildDir, "lectern"), []string{"build", "-trimpath"}
 	if watched {
 		module, err := watchedModule(buildDir)
 		if err != nil {

@@ -6,9 +6,14 @@
 // the two answer must be equal; only what the server chooses (ids, documentIds, times) is taken over from its first answer.
 // A Coverage counts which operators, types, relations and versions were touched, and steers towards those that were not.
 //
+// The evaluator itself is checked by putting the same to a server that it was not written for (command simulate -reference):
+// what it says of the language is what that server answers, save the faults that Quirks lists.
+//
 // A Difference names the seed and the request; Shrink drops operations that it does not need.
 //
 // The files, in the order in which they are best read: model.go and content.go (what there is), world.go, write.go and
 // relate.go (what writes do to it), question.go, evaluate.go and show.go (what reads answer), asker.go, populator.go and
-// operator.go (what is chosen at random), compare.go, coverage.go, run.go.
+// operator.go (what is chosen at random), compare.go, coverage.go, run.go, shrink.go.
+//
+// The tests beside it also kill the server while it writes, and watch, delay and break its syncs (kill_test.go, sync_test.go).
 package simulation

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"flag"
 	"io"
 	"log/slog"
 	"os"
@@ -12,6 +13,16 @@ import (
 	"lectern/auth"
 	"lectern/gateway"
 	"lectern/store"
+)
+
+var (
+	firstSeed     = flag.Uint64("seed", 1, "first seed")
+	seeds         = flag.Uint64("seeds", 4, "models that the server is asked about")
+	operations    = flag.Int("operations", 200, "operations a seed")
+	tolerate      = flag.Int("tolerate", 0, "answers that may differ before a run ends")
+	shrink        = flag.Int("shrink", 400, "how often a run is repeated with fewer operations to find what a difference takes")
+	printCoverage = flag.Bool("coverage", false, "print what was covered")
+	least         = flag.Int("least", 0, "fail when something was covered less often")
 )
 
 // lectern serves a project within the test, on a data directory that outlives its restarts.

@@ -8,7 +8,8 @@ import (
 // An operator makes random operations on a World.
 type operator struct {
 	asker
-	documents int // numbers given out so far
+	restarts  bool // whether the server can be restarted
+	documents int  // numbers given out so far
 	items     int
 }
 
@@ -16,7 +17,7 @@ type operator struct {
 func (o *operator) Operation() *Operation {
 	x := o.rng.Float64()
 	switch {
-	case x < .003 && !o.quirk.NoActions:
+	case x < .003 && o.restarts:
 		return &Operation{Kind: "restart"}
 	case x < .66 && len(o.world.Docs) > 5:
 		return &Operation{Kind: "ask", Ask: o.Question()}

@@ -24,9 +24,13 @@ type Run struct {
 	world  *World
 }
 
-// A Host is a server of a model's project that can be restarted.
+// A Host is a server of a model's project. One that is a Restarter too is restarted in between.
 type Host interface {
 	Do(method, path string, body any) (int, any, error)
+}
+
+// A Restarter ends and begins anew on the same data.
+type Restarter interface {
 	Restart() error
 }
 
@@ -57,6 +61,7 @@ func NewRun(seed uint64, quirk Quirks, model *Model, server Host) *Run {
 // Random does n random operations. The error is a *Difference, or says that the server could not be reached.
 func (r *Run) Random(n int) error {
 	o := &operator{asker: asker{rng: rand.New(rand.NewPCG(r.Seed, 2)), world: r.world, quirk: r.Quirk, cover: r.Cover}}
+	_, o.restarts = r.server.(Restarter)
 	for range n {
 		op := o.Operation()
 		r.Done = append(r.Done, op)
@@ -83,7 +88,7 @@ func (r *Run) do(op *Operation, o *operator) error {
 	switch op.Kind {
 	case "restart":
 		o.cover.Hit("operation", "restart")
-		return r.server.Restart()
+		return r.server.(Restarter).Restart()
 	case "ask":
 		r.Asked++
 		err := r.ask(op.Ask)
