@@ -35,9 +35,6 @@ const maxBoundFor = 8
 
 // bind finds out what each field asks for. It fails when the operation asks for too much.
 func (p *plan) bind(e *Engine, vars language.Variables, access *documents.Access) ([]bound, *language.Error) {
-	if p.slots == 0 {
-		return nil, nil
-	}
 	var known []boundFor
 	if p.static {
 		if list := p.bindings.Load(); list != nil {
@@ -49,7 +46,7 @@ func (p *plan) bind(e *Engine, vars language.Variables, access *documents.Access
 			}
 		}
 	}
-	b := binder{engine: e, vars: vars, access: access, bounds: make([]bound, p.slots)}
+	b := binder{engine: e, vars: vars, access: access, bounds: make([]bound, p.slots), cost: p.cost}
 	b.selection(p.root, scope{objects: 1})
 	if b.cost > e.limits.Cost {
 		return nil, &language.Error{
@@ -89,12 +86,6 @@ func (b *binder) selection(s *selection, in scope) {
 }
 
 func (b *binder) field(f *field, in scope) {
-	switch f.as {
-	case asSchema:
-		b.cost += schemaCost
-	case asType:
-		b.cost += typeCost
-	}
 	if f.slot < 0 {
 		return
 	}
@@ -135,12 +126,6 @@ func (b *binder) field(f *field, in scope) {
 		b.selection(sub, below)
 	}
 }
-
-// What introspection counts for, in objects.
-const (
-	schemaCost = 20000
-	typeCost   = 500
-)
 
 // zoneItems is how many items a dynamic zone is taken to have.
 const zoneItems = 5

@@ -314,13 +314,21 @@ func valuePrinting(f *field) printing {
 	return asStored
 }
 
+// What introspection counts for, in objects.
+const (
+	schemaCost = 20000
+	typeCost   = 500
+)
+
 // introspection compiles __schema, __type, and the fields below them.
 func (c *compiler) introspection(f *field, g *group) {
 	switch f.node.Name {
 	case "__schema":
 		f.as = asSchema
+		c.plan.cost += schemaCost
 	case "__type":
 		f.as = asType
+		c.plan.cost += typeCost
 	default:
 		f.as = asIntrospection
 	}

@@ -17,6 +17,7 @@ type plan struct {
 	op     *ast.OperationDefinition
 	root   *selection
 	slots  int  // fields that are bound
+	cost   int  // of introspection
 	static bool // no argument holds a variable: bindings depend on the asker alone
 
 	bindings atomic.Pointer[[]boundFor] // of the last askers, where static

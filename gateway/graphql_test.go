@@ -1,0 +1,106 @@
+package gateway_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// graphql asks an operation of a project of peopleFiles.
+func (a *api) graphql(as, query string, headers ...string) reply {
+	a.t.Helper()
+	return a.do("POST", "/graphql", as, object{"query": query}, headers...)
+}
+
+// Each alias of a login counts, and counts together with logins over REST.
+func TestGraphQLLoginsAreCounted(t *testing.T) {
+	a := serve(t, plugins("    ratelimit: {enabled: true, interval: 1h, max: 3}\n"))
+	var query strings.Builder
+	query.WriteString("mutation{")
+	for i := range 5 {
+		fmt.Fprintf(&query, `a%d:changePassword(currentPassword:"x",password:"secret",passwordConfirmation:"secret"){jwt} `, i)
+	}
+	query.WriteString("}")
+	r := a.graphql("full", query.String())
+	if n := strings.Count(r.text, `"code":"STRAPI_RATE_LIMIT_ERROR"`); n != 2 {
+		t.Errorf("%d of 5 aliases were refused: %s", n, r.text)
+	}
+	login := `mutation{login(input:{identifier:"nobody",password:"secret"}){jwt}}`
+	for range 2 {
+		a.graphql("", login)
+	}
+	if r := a.do("POST", "/api/auth/local", "", object{"identifier": "nobody", "password": "secret"}); r.status != 400 {
+		t.Errorf("the third login: %d %s", r.status, r.text)
+	}
+	if r := a.graphql("", login); !strings.Contains(r.text, "Too many requests") || r.header.Get("Retry-After") == "" {
+		t.Errorf("the fourth: %s", r.text)
+	}
+}
+
+// What would not be answered in a form that the client takes is not run.
+func TestGraphQLNotAcceptable(t *testing.T) {
+	a := serve(t, nil)
+	mutation := `mutation{createArticle(data:{title:"x"}){title}}`
+	if r := a.graphql("full", mutation, "Accept", "text/html"); r.status != http.StatusNotAcceptable {
+		t.Errorf("%d %s", r.status, r.text)
+	}
+	if r := a.graphql("full", `{articles{title}}`); r.text != "{\"data\":{\"articles\":[]}}\n" {
+		t.Error(r.text)
+	}
+}
+
+func TestGraphQLSettings(t *testing.T) {
+	with := func(graphql string) *api {
+		return serve(t, map[string]string{"config/plugins.yaml": "graphql:\n" + graphql + peopleFiles["config/plugins.yaml"]})
+	}
+	if r := with("  enabled: false\n").graphql("full", "{__typename}"); r.status != 404 && r.status != 405 {
+		t.Errorf("switched off: %d %s", r.status, r.text)
+	}
+	a := with("  config:\n    endpoint: /api/query\n    limits: {aliases: 2, tokens: 50, cost: 20}\n")
+	for query, want := range map[string]string{
+		"{__typename}":                                      `"__typename":"Query"`,
+		"{a:__typename b:__typename}":                       `"b":"Query"`,
+		"{a:__typename b:__typename c:__typename}":          "more than 2 aliases",
+		"{" + strings.Repeat("__typename ", 60) + "}":       "more than 50 tokens",
+		"{articles(pagination:{limit:10}){related{title}}}": "more than 20 objects",
+		"{__schema{queryType{name}}}":                       "objects",
+	} {
+		if r := a.do("POST", "/api/query", "full", object{"query": query}); !strings.Contains(r.text, want) {
+			t.Errorf("%s: %s", query, r.text)
+		}
+	}
+	if r := a.do("POST", "/graphql", "full", object{"query": "{__typename}"}); r.status == 200 {
+		t.Errorf("at the usual path: %s", r.text)
+	}
+}
+
+// Persisted queries are kept once they were found to be valid, and as many as the settings say.
+func TestGraphQLPersisted(t *testing.T) {
+	a := serve(t, map[string]string{"config/plugins.yaml": "graphql:\n  config:\n    limits: {persisted: 2}\n" + peopleFiles["config/plugins.yaml"]})
+	persisted := func(query string, send bool) reply {
+		sum := sha256.Sum256([]byte(query))
+		body := object{"extensions": object{"persistedQuery": object{"version": 1, "sha256Hash": hex.EncodeToString(sum[:])}}}
+		if send {
+			body["query"] = query
+		}
+		return a.do("POST", "/graphql", "full", body)
+	}
+	known := func(query string) bool {
+		return !strings.Contains(persisted(query, false).text, "PersistedQueryNotFound")
+	}
+	one, two, three, wrong := "{a:__typename}", "{b:__typename}", "{c:__typename}", "{nope}"
+	for _, q := range []string{one, two, wrong} {
+		persisted(q, true)
+	}
+	if !known(one) || !known(two) || known(wrong) {
+		t.Error("valid ones are kept, others not")
+	}
+	known(one)
+	persisted(three, true)
+	if !known(one) || known(two) || !known(three) {
+		t.Error("the one that was not used for the longest time goes")
+	}
+}

@@ -1,0 +1,84 @@
+package execution_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/execution"
+)
+
+// FuzzExecute sees that every query has an answer: JSON, within its bounds, the same once more, and with less in it for who may
+// find less.
+func FuzzExecute(f *testing.F) {
+	files, err := filepath.Glob("../../../testdata/conformance/suites/graphql-query-*.json")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no recorded suites", err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var s struct {
+			Steps []struct {
+				Request struct {
+					GraphQL *struct {
+						Query     string
+						Variables json.RawMessage
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal(raw, &s); err != nil {
+			f.Fatal(err)
+		}
+		for _, step := range s.Steps {
+			if g := step.Request.GraphQL; g != nil && !strings.HasPrefix(strings.TrimSpace(g.Query), "mutation") {
+				f.Add(g.Query, string(g.Variables))
+			}
+		}
+	}
+	f.Add(nestedQuery, `{"p":1}`)
+	f.Add(`{uploadFiles{related{__typename}} restaurants{localizations{name} gallery{related{...on Restaurant{name}}}}}`, "")
+	s := newServer(f, execution.Limits{})
+	s.fill(4)
+	some := documents.NewAccess([]string{"api::restaurant.restaurant.find", "api::category.category.find"})
+	f.Fuzz(func(t *testing.T, query, variables string) {
+		var vars *jsontree.Object
+		if v, err := jsontree.Parse([]byte(variables), 100); err == nil {
+			vars, _ = v.(*jsontree.Object)
+		}
+		answer := func(access *documents.Access) string {
+			a, err := s.engine.Execute(context.Background(), &execution.Request{
+				Query: query, Variables: vars, Access: access, QueriesOnly: true, Time: 5 * time.Second,
+			})
+			if err != nil {
+				t.Fatalf("%q with %s: %v", query, variables, err)
+			}
+			defer a.Release()
+			text := string(a.Body)
+			v, err := jsontree.Parse(a.Body, 500)
+			if err != nil {
+				t.Fatalf("%q with %s: %v in %s", query, variables, err, text)
+			}
+			if o, ok := v.(*jsontree.Object); !ok || len(o.Keys) == 0 {
+				t.Fatalf("%q with %s answers %s", query, variables, text)
+			}
+			return text
+		}
+		first := answer(documents.FullAccess)
+		if again := answer(documents.FullAccess); again != first {
+			t.Errorf("%q with %s answers %s and then %s", query, variables, first, again)
+		}
+		if hidden := answer(some); strings.Contains(hidden, `"P0"`) && !strings.Contains(query+variables, "P0") {
+			t.Errorf("%q with %s shows %s", query, variables, hidden)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package language_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
+	"github.com/vektah/gqlparser/v2/validator"
+
+	"lectern/contenttypes"
+	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/graphql/schema"
+)
+
+// FuzzParse sees that every document is read within its bounds, and that what is accepted is accepted by the rules of gqlparser
+// as well.
+func FuzzParse(f *testing.F) {
+	for _, s := range suites(f) {
+		for _, step := range s.Steps {
+			if g := step.Request.GraphQL; g != nil {
+				f.Add(g.Query)
+			}
+		}
+	}
+	for _, text := range []string{
+		"{a", "\"", `"""`, "{a(b:1a)}", "query($a:[[Int!]!]=[1]){__typename @skip(if:$a)}", "\ufeff{__typename}", "{\u00e9}", "{__typename}\r\n#x",
+		"fragment F($x:Int) on Query{__typename} {...F}", "type X{a:Int}", "extend type Query{a:Int} {__typename}", `{restaurant(documentId:"\ud83d\ude00"){name}}`,
+		"{...{...{...on Query{__typename}}}}", "{...F} fragment F on Query{...F}", "subscription{a}", "{__type(name:null){name}}",
+	} {
+		f.Add(text)
+	}
+	s, sdl := openWithSDL(f)
+	theirs, err := gqlparser.LoadSchema(&ast.Source{Input: sdl})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, errs := s.Parse(text, language.DefaultLimits)
+		for _, e := range errs {
+			if e.Message == "" || e.Code == "" {
+				t.Errorf("%q: an error without words: %+v", text, e)
+			}
+			for _, l := range e.Locations {
+				if l.Line < 1 || l.Column < 1 || l.Line > strings.Count(text, "\n")+strings.Count(text, "\r")+1 || l.Column > len(text)+1 {
+					t.Errorf("%q: %s is said to be at %d:%d", text, e.Message, l.Line, l.Column)
+				}
+			}
+		}
+		if errs != nil {
+			return
+		}
+		if len(d.Operations) == 0 {
+			t.Errorf("%q was accepted without an operation", text)
+		}
+		parsed, err := parser.ParseQuery(&ast.Source{Input: text})
+		if err != nil {
+			t.Fatalf("%q was accepted, gqlparser says %v", text, err)
+		}
+		for _, op := range parsed.Operations {
+			if op.Operation == ast.Subscription {
+				return // which the schema does not have
+			}
+		}
+		if wrong := validator.ValidateWithRules(theirs, parsed, nil); len(wrong) > 0 {
+			t.Errorf("%q was accepted, gqlparser says %v", text, wrong)
+		}
+	})
+}
+
+func openWithSDL(t testing.TB) (*language.Schema, string) {
+	t.Helper()
+	model, problems := contenttypes.Load(recorded+"projects/kitchen", contenttypes.Options{})
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	built, err := schema.Build(model, schema.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := language.New(built)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, built.SDL
+}
