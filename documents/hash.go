@@ -9,18 +9,33 @@ import (
 // tooLong is what is told of a password that bcrypt would cut.
 const tooLong = "Password must be less than 73 bytes"
 
+// hashCost is the work of a hash, as bcrypt counts it, and nobodysHash a hash of that cost: what is compared with where there is
+// nothing to compare with, so that the answer takes as long.
+var (
+	hashCost    = bcrypt.DefaultCost
+	nobodysHash = []byte("$2a$10$z39LUjMA.G5OwZ48Uw.c5ekMZfbA0ZGZxGsHoUtD/1ThteVt0myNO")
+)
+
+// SetHashCost changes the work of all hashes that are made from now on. It is for tests, which hash a lot and guard nothing, and
+// must be called while nothing else is done.
+func SetHashCost(cost int) error {
+	hash, err := bcrypt.GenerateFromPassword([]byte("nobody"), cost)
+	if err != nil {
+		return err
+	}
+	hashCost, nobodysHash = cost, hash
+	return nil
+}
+
 // HashPassword hashes a password when its turn has come: few are hashed at a time.
 func HashPassword(ctx context.Context, plain string) (hash string, err error) {
 	err = hashingTurn(ctx, func() error {
-		h, err := bcrypt.GenerateFromPassword([]byte(plain), bcrypt.DefaultCost)
+		h, err := bcrypt.GenerateFromPassword([]byte(plain), hashCost)
 		hash = string(h)
 		return err
 	})
 	return hash, err
 }
-
-// nobodysHash is compared with where there is nothing to compare with, so that the answer takes as long.
-var nobodysHash = []byte("$2a$10$z39LUjMA.G5OwZ48Uw.c5ekMZfbA0ZGZxGsHoUtD/1ThteVt0myNO")
 
 // SamePassword reports whether hash is that of a password. It does the same work where hash is none, or the password is too
 // long to be anybody's, and takes its turn as HashPassword does.

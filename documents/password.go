@@ -79,7 +79,7 @@ func (wr *writing) password(a *contenttypes.Attribute, v any) []byte {
 	}
 	hash, ok := wr.hashes[plain]
 	if !ok { // a default
-		h, err := bcrypt.GenerateFromPassword([]byte(plain), bcrypt.DefaultCost)
+		h, err := bcrypt.GenerateFromPassword([]byte(plain), hashCost)
 		if err != nil {
 			return nil
 		}

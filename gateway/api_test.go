@@ -6,11 +6,23 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
+	"golang.org/x/crypto/bcrypt"
+
+	"lectern/documents"
 	"lectern/gateway"
 )
+
+// TestMain makes hashes cheap: the tests make many users.
+func TestMain(m *testing.M) {
+	if err := documents.SetHashCost(bcrypt.MinCost); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // peopleFiles make a project in which users write articles.
 var peopleFiles = map[string]string{
