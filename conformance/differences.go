@@ -82,7 +82,7 @@ func (d *Differences) Markdown() string {
 	b.WriteString(preamble)
 	b.WriteString("\n## Seen by the suites\n\n")
 	if len(d.Suites) == 0 {
-		b.WriteString("None: every counted step of every suite matches.\n")
+		b.WriteString("None: every step of every suite matches.\n")
 	} else {
 		fmt.Fprintf(&b, "| suite | step | Lectern | because |\n|---|---|---|---|\n")
 		for _, x := range d.Suites {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// suiteRequests calls yield with every request of the suites that is in scope.
+// suiteRequests calls yield with every REST request of the suites.
 func suiteRequests(f *testing.F, yield func(*Step)) {
 	suites, err := LoadSuites("../testdata/conformance/suites")
 	if err != nil {

@@ -7,11 +7,10 @@ import (
 
 // A Result says how one step went.
 type Result struct {
-	Suite   string
-	Key     string // see Suite.StepKey
-	Step    *Step
-	Counted bool
-	Diffs   []Diff
+	Suite string
+	Key   string // see Suite.StepKey
+	Step  *Step
+	Diffs []Diff
 }
 
 // Strict reports whether all of the answer matched.
@@ -37,12 +36,12 @@ func (r *Result) String() string {
 }
 
 // Replay sends the steps of a suite in order to a server with an empty store, and returns how each went.
-func Replay(t *Target, s *Suite, scope Scope) []Result {
-	m, counts := NewMatcher(), scope.Counts(s)
+func Replay(t *Target, s *Suite) []Result {
+	m := NewMatcher()
 	results := make([]Result, len(s.Steps))
 	for i := range s.Steps {
 		step := &s.Steps[i]
-		results[i] = Result{Suite: s.Name, Key: s.StepKey(i), Step: step, Counted: counts[i], Diffs: m.exchange(t, step)}
+		results[i] = Result{Suite: s.Name, Key: s.StepKey(i), Step: step, Diffs: m.exchange(t, step)}
 	}
 	return results
 }
@@ -67,9 +66,6 @@ type Score struct{ Total, Core, Strict int }
 
 // Add counts a result.
 func (s *Score) Add(r *Result) {
-	if !r.Counted {
-		return
-	}
 	s.Total++
 	if r.Core() {
 		s.Core++

@@ -1,34 +1,17 @@
 package conformance
 
 import (
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// counted are the steps that are held to the recorded answers: all but what GraphQL does not answer yet, users above all. A step of
-// Besides that is answered as recorded, or a suite all of whose steps are, fails the test until it is taken out.
-var counted = Scope{
-	REST: true, GraphQL: true,
-	Besides: map[string][]string{
-		"graphql-mutation-permissions": {"*"},
-		"graphql-mutation-users":       {"*"},
-		"graphql-mutation-users-admin": {"*"},
-		"graphql-mutation-components":  {"unknown media id in a list"},
-		"graphql-mutation-relations":   {"a user as a relation: register", "author by documentId", "its places, by a query"},
-		"graphql-query-introspection":  {"introspection is deeper than the depth limit and passes", "the usual full introspection query"},
-		"graphql-query-limits":         {"introspection is not limited"},
-		"graphql-query-permissions":    {"public: me", "a user: me"},
-	},
-}
-
 const (
-	strictPercent = 98 // of the counted steps must match in all, wording of errors included
-	listedPart    = 50 // at most one counted step in so many may differ on purpose
+	strictPercent = 98 // of the steps must match in all, wording of errors included
+	listedPart    = 50 // at most one step in so many may differ on purpose
 )
 
-// Every counted step must be answered as recorded, but for those that differences.yaml lists.
+// Every step must be answered as recorded, but for those that differences.yaml lists.
 func TestSuites(t *testing.T) {
 	suites, err := LoadSuites("../testdata/conformance/suites")
 	if err != nil {
@@ -43,7 +26,7 @@ func TestSuites(t *testing.T) {
 					t.Skip("hashing takes minutes under the race detector")
 				}
 				t.Parallel()
-				r := Replay(serve(t, s.ProjectDir()), s, counted)
+				r := Replay(serve(t, s.ProjectDir()), s)
 				mu.Lock()
 				defer mu.Unlock()
 				results = append(results, r...)
@@ -51,26 +34,6 @@ func TestSuites(t *testing.T) {
 		}
 	})
 	judge(t, results, loadDifferences(t))
-	notStale(t, results, counted.Besides)
-}
-
-// notStale fails when a step that is not counted could be.
-func notStale(t *testing.T, results []Result, besides map[string][]string) {
-	whole := map[string]bool{} // suites that do not count at all, to whether a step of them differs
-	for i := range results {
-		r := &results[i]
-		switch list := besides[r.Suite]; {
-		case slices.Contains(list, "*"):
-			whole[r.Suite] = whole[r.Suite] || !r.Strict()
-		case r.Strict() && slices.Contains(list, r.Key):
-			t.Errorf("not counted, and answered as recorded: %s", r)
-		}
-	}
-	for suite, differs := range whole {
-		if !differs {
-			t.Errorf("not counted, and answered as recorded in all its steps: %s", suite)
-		}
-	}
 }
 
 // hashesPasswords reports whether a suite logs people in all the time.
@@ -78,7 +41,7 @@ func (s *Suite) hashesPasswords() bool {
 	return strings.HasPrefix(s.Name, "auth-") || strings.HasPrefix(s.Name, "graphql-mutation-users")
 }
 
-// judge holds the results of all suites against what is promised of them: each counted step is answered as recorded, wording of
+// judge holds the results of all suites against what is promised of them: each step is answered as recorded, wording of
 // errors included, or it is listed. When only some suites were run (go test -run), only their steps are looked at.
 func judge(t *testing.T, results []Result, d *Differences) {
 	listed := map[string]bool{} // suite and step, to whether it was seen to differ
@@ -94,7 +57,7 @@ func judge(t *testing.T, results []Result, d *Differences) {
 		r := &results[i]
 		score.Add(r)
 		ran[r.Suite] = true
-		if !r.Counted || r.Strict() {
+		if r.Strict() {
 			continue
 		}
 		if _, ok := listed[r.Suite+": "+r.Key]; !ok {

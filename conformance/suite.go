@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -28,18 +27,6 @@ type Step struct {
 	Headers []string          `json:"headers"` // response headers that are compared too
 	Save    map[string]string `json:"save"`    // name to dotted path in the answer
 	Expect  Expect            `json:"expect"`
-
-	text []byte // all of it, as it stands in the suite
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *Step) UnmarshalJSON(data []byte) error {
-	type plain Step
-	if err := json.Unmarshal(data, (*plain)(s)); err != nil {
-		return err
-	}
-	s.text = bytes.Clone(data)
-	return nil
 }
 
 // A Request says what is sent. At most one of JSON, GraphQL, Raw and Multipart is there.
@@ -122,57 +109,4 @@ func LoadSuites(dir string) ([]*Suite, error) {
 		suites = append(suites, s)
 	}
 	return suites, nil
-}
-
-// A Scope says which steps count. Steps outside it are sent all the same, since later ones may stand on them.
-type Scope struct {
-	REST    bool
-	GraphQL bool
-	Without []string // steps that need one of these do not count: upload, users
-	// Besides names steps, by suite, that do not count either, such as one that shows the effect of another that does not
-	// count without naming what it saved. "*" stands for all steps of a suite.
-	Besides map[string][]string
-}
-
-// Counts says of each step of a suite whether it counts: it is within the scope, and so is every step whose saved values
-// it names in what it sends or expects.
-func (sc Scope) Counts(s *Suite) []bool {
-	counts, beyond := make([]bool, len(s.Steps)), map[string]bool{}
-	for i := range s.Steps {
-		step := &s.Steps[i]
-		counts[i] = sc.within(step) && !step.names(beyond) && !sc.besides(s, i)
-		if !counts[i] {
-			for name := range step.Save {
-				beyond[name] = true
-			}
-		}
-	}
-	return counts
-}
-
-func (sc Scope) besides(s *Suite, index int) bool {
-	list := sc.Besides[s.Name]
-	return len(list) > 0 && (list[0] == "*" || slices.Contains(list, s.StepKey(index)))
-}
-
-func (sc Scope) within(s *Step) bool {
-	for _, need := range s.Needs {
-		if slices.Contains(sc.Without, need) {
-			return false
-		}
-	}
-	if s.REST() {
-		return sc.REST
-	}
-	return sc.GraphQL
-}
-
-// names reports whether a step uses one of these variables.
-func (s *Step) names(vars map[string]bool) bool {
-	for _, g := range anyVar.FindAllSubmatch(s.text, -1) {
-		if vars[string(g[1])] {
-			return true
-		}
-	}
-	return false
 }
