@@ -45,7 +45,9 @@ func buildBinary(watched bool) (string, error) {
 		binary += "-watched"
 		args = append(args, "-modfile", module)
 	}
-	if out, err := exec.Command("go", append(args, "-o", binary, "lectern")...).CombinedOutput(); err != nil {
+	build := exec.Command("go", append(args, "-o", binary, "lectern")...)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
+	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
 	return binary, nil
