@@ -28,6 +28,9 @@ func (p *Project) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, li
 	if !g.Enabled {
 		return nil, nil
 	}
+	for _, warning := range g.Warnings {
+		p.log.Warn(warning)
+	}
 	built, err := p.GraphQLSchema(nil)
 	if err != nil {
 		return nil, err
@@ -50,7 +53,7 @@ func (p *Project) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, li
 	}
 	var routes []Route
 	for _, method := range graphqlMethods {
-		routes = append(routes, Route{Method: method, Path: g.Endpoint, Handle: h.serve, Open: true})
+		routes = append(routes, Route{Method: method, Path: g.Endpoint, Handle: h.serve, Open: true, Streams: true})
 	}
 	return routes, nil
 }

@@ -70,6 +70,7 @@ type GraphQLSettings struct {
 	Introspection *bool
 	LandingPage   *bool // nil: a page to work with in development, a plain one in production
 	Limits        GraphQLLimits
+	Warnings      []string // about what is said that has no effect, or will have none
 }
 
 // DefaultSettings are the settings of a project without config/.

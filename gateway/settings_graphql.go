@@ -20,22 +20,26 @@ type GraphQLLimits struct {
 	Persisted  int // queries that clients persist by their hash
 }
 
-// apolloFile is the part apolloServer of graphql.config, as far as it means something here.
-type apolloFile struct {
-	Introspection *bool
-}
-
 // readMore fills g with what stands in parts of their own.
 func (g *GraphQLSettings) readMore(f *graphqlFile) (problems contenttypes.Problems) {
 	if !f.Limits.IsNull() {
 		problems = f.Limits.Decode(&g.Limits)
 	}
-	if !f.ApolloServer.IsNull() {
-		var a apolloFile
-		if n := f.ApolloServer.Get("introspection"); n != nil {
-			problems = append(problems, n.Decode(&a.Introspection)...)
+	if f.PlaygroundAlways != nil {
+		g.Warnings = append(g.Warnings, "graphql.config.playgroundAlways is deprecated: set landingPage")
+		if g.LandingPage == nil {
+			g.LandingPage = f.PlaygroundAlways
 		}
-		g.Introspection = a.Introspection
+	}
+	if f.ApolloServer.IsNull() {
+		return problems
+	}
+	for _, e := range f.ApolloServer.Entries {
+		if e.Key == "introspection" {
+			problems = append(problems, e.Value.Decode(&g.Introspection)...)
+			continue
+		}
+		g.Warnings = append(g.Warnings, "graphql.config.apolloServer."+e.Key+" has no effect: it is a setting of another server")
 	}
 	return problems
 }

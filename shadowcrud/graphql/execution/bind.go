@@ -46,11 +46,15 @@ func (p *plan) bind(e *Engine, vars language.Variables, access *documents.Access
 			}
 		}
 	}
-	b := binder{engine: e, vars: vars, access: access, bounds: make([]bound, p.slots), cost: p.cost}
+	most := e.limits.Cost
+	if p.op.Operation == ast.Mutation {
+		most /= 10
+	}
+	b := binder{engine: e, vars: vars, access: access, bounds: make([]bound, p.slots), cost: p.cost, most: most}
 	b.selection(p.root, scope{objects: 1})
-	if b.cost > e.limits.Cost {
+	if b.cost > most {
 		return nil, &language.Error{
-			Message: fmt.Sprintf("The operation may answer with more than %d objects. Ask for shorter lists, or for fewer lists within lists.", e.limits.Cost),
+			Message: fmt.Sprintf("The operation may answer with more than %d objects. Ask for shorter lists, or for fewer lists within lists.", most),
 			Code:    language.ValidationFailed,
 		}
 	}
@@ -71,6 +75,7 @@ type binder struct {
 	access *documents.Access
 	bounds []bound
 	cost   int
+	most   int // that it may become
 }
 
 // A scope is what a root field says for all that is below it.
@@ -115,7 +120,7 @@ func (b *binder) field(f *field, in scope) {
 		to.given, to.err = b.arguments(f)
 		return
 	}
-	if b.cost = min(b.cost+below.objects, maxCost); b.cost > b.engine.limits.Cost {
+	if b.cost = min(b.cost+below.objects, maxCost); b.cost > b.most {
 		return
 	}
 	below.state = to.state

@@ -47,8 +47,8 @@ type Limits struct {
 	MaxLimit     int // that a list may ask for; negative: as many as AmountLimit
 	AmountLimit  int // no list is longer
 
-	// Cost is how many objects an answer may hold by an estimate from the limits of lists, before anything is read; Rows is
-	// how many it may hold in fact, and Bytes how long it may be.
+	// Cost is how many objects an answer may hold by an estimate from the limits of lists, before anything is read; a tenth of
+	// them in the answer to mutations, which others wait for. Rows is how many it may hold in fact, and Bytes how long it may be.
 	Cost  int
 	Rows  int
 	Bytes int
@@ -126,7 +126,7 @@ type Request struct {
 	Limit func(name string) error
 	// QueriesOnly refuses other operations: the request came by a method that must not change anything.
 	QueriesOnly bool
-	Time        time.Duration // that reading may take; 0 is any
+	Time        time.Duration // that it may take; 0 is any
 }
 
 // A Response is the answer to a Request.

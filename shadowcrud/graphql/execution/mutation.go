@@ -23,6 +23,11 @@ func (b *binder) mutation(f *field, to *bound) {
 
 // mutations runs the fields of Mutation, one after the other.
 func (x *execution) mutations() error {
+	if x.limit > 0 {
+		ctx, cancel := context.WithTimeout(x.ctx, x.limit)
+		defer cancel()
+		x.ctx = ctx
+	}
 	x.data(x.mutationField)
 	return x.failed
 }

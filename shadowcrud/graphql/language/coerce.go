@@ -165,6 +165,13 @@ func (c *coercer) object(t *Type, v any) any {
 			c.invalid(v, `Field "`+key+`" is not defined by type "`+t.Name+`".`+didYouMean("", suggestions(key, fieldNames(t))))
 		}
 	}
+	if t.oneOf() {
+		if len(o.Keys) != 1 {
+			c.invalid(v, `Exactly one key must be specified for OneOf type "`+t.Name+`".`)
+		} else if o.Values[o.Keys[0]] == nil {
+			c.invalid(v, `Field "`+o.Keys[0]+`" must be non-null.`)
+		}
+	}
 	return o
 }
 

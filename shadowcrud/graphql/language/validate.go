@@ -35,6 +35,7 @@ type validator struct {
 // A definition is what is known of an operation or fragment: what it uses.
 type definition struct {
 	usages  []usage
+	certain []certain
 	spreads []*ast.FragmentSpread
 }
 
@@ -43,6 +44,12 @@ type usage struct {
 	node       *ast.Value
 	typ        *ast.Type // that is expected, nil when it is not known
 	hasDefault bool      // the place has a default that is not null
+}
+
+// A certain variable stands where exactly one value must be: it must not be null.
+type certain struct {
+	node *ast.Value
+	in   *Type
 }
 
 // validate returns what is wrong with a document.

@@ -59,6 +59,9 @@ func (v *validator) object(t *ast.Type, val *ast.Value) {
 			}
 		}
 	}
+	if to != nil && to.oneOf() {
+		v.oneOf(to, val)
+	}
 	first := map[string]int{}
 	for _, c := range val.Children {
 		var def *ast.FieldDefinition
@@ -73,6 +76,24 @@ func (v *validator) object(t *ast.Type, val *ast.Value) {
 			v.value(def.Type, def.DefaultValue != nil, c.Value)
 		} else {
 			v.value(nil, false, c.Value)
+		}
+	}
+}
+
+// oneOf reports whether exactly one field of an input must be given.
+func (t *Type) oneOf() bool { return t.Directives.ForName("oneOf") != nil }
+
+func (v *validator) oneOf(t *Type, val *ast.Value) {
+	if len(val.Children) != 1 {
+		v.report(`OneOf Input Object "`+t.Name+`" must specify exactly one key.`, val.Position.Start)
+		return
+	}
+	switch c := val.Children[0]; c.Value.Kind {
+	case ast.NullValue:
+		v.report(`Field "`+t.Name+"."+c.Name+`" must be non-null.`, val.Position.Start)
+	case ast.Variable:
+		if v.current != nil {
+			v.current.certain = append(v.current.certain, certain{c.Value, t})
 		}
 	}
 }
