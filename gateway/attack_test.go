@@ -371,6 +371,31 @@ func TestBruteForce(t *testing.T) {
 	}
 }
 
+// TestBruteForceGraphQL guesses many passwords in one request, and in one body, beside those that REST has counted.
+func TestBruteForceGraphQL(t *testing.T) {
+	a := serve(t, plugins("    ratelimit: {interval: 1h, max: 5}\n"))
+	a.register("ann")
+	for range 2 {
+		a.want(400, "POST", "/api/auth/local", "", object{"identifier": "ann", "password": "wrong"})
+	}
+	var query strings.Builder
+	query.WriteString("mutation {")
+	for i := range 20 {
+		fmt.Fprintf(&query, `a%d: login(input: {identifier: "ann", password: "guess%d"}) { jwt } `, i, i)
+	}
+	query.WriteString("}")
+	compared := 0
+	for _, body := range []any{object{"query": query.String()}, []any{object{"query": query.String()}, object{"query": query.String()}},
+		object{"query": `mutation {login(input: {identifier: "ann", password: "guess"}) {jwt}}`}} {
+		answer := a.do("POST", "/graphql", "", body).text
+		compared += strings.Count(answer, "Invalid identifier or password") / 2 // each error says it twice
+	}
+	compared += strings.Count(a.do("POST", "/api/auth/local", "", object{"identifier": "ann", "password": "secret-ann"}).text, `"jwt"`)
+	if compared > 3 {
+		t.Errorf("%d more passwords were compared, want 3", compared)
+	}
+}
+
 // TestTrustedProxy counts by the address that a trusted proxy tells, and by nothing that stands before it.
 func TestTrustedProxy(t *testing.T) {
 	limits := plugins("    ratelimit: {interval: {hour: 1}, max: 2}\n")

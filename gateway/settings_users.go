@@ -143,6 +143,9 @@ func readMail(m *auth.MailSettings, f *mailFile, at *contenttypes.Node) (problem
 	if f.SMTP == nil {
 		return problems
 	}
+	if f.From == defaultUsers.Accounts.Mail.From {
+		wrong(at.At("smtp"), "mail needs a sender: say whose address it comes from, as email.from: Lectern <no-reply@example.org>")
+	}
 	s := auth.SMTP(*f.SMTP)
 	at = at.At("smtp")
 	if s.Security == "" {

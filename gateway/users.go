@@ -48,6 +48,10 @@ func (p *Project) openUsers() error {
 	if err != nil {
 		return fmt.Errorf("open the users: %w", err)
 	}
+	if mail == "" && settings.Mail.SMTP == nil && settings.EmailConfirmation {
+		p.log.Warn("nobody who registers gets in: addresses are to be confirmed, and config/plugins.yaml names no server for mail " +
+			"at users-permissions.config.email.smtp")
+	}
 	return nil
 }
 
