@@ -245,3 +245,44 @@ func (l *Related) Keep(keep func(row int32) bool) {
 	}
 	l.Items = kept
 }
+
+// A Member is a scalar attribute as a member of a JSON object, under a key of its own.
+type Member struct {
+	Key  string // with quotes and colon
+	Attr *contenttypes.Attribute
+	// NonNull members have no null; Max is how many bytes of JSON a value may have, 0 for any number.
+	NonNull bool
+	Max     int
+}
+
+// AppendMembers appends members of a JSON object, a comma before each but the first when first is true, with their values as
+// they stand in the file. It stops before a member that must not be null and is, or is too long, and returns how many it
+// appended.
+func (r *Record) AppendMembers(b []byte, members []Member, first bool) ([]byte, int) {
+	head := r.data[recordHeader:]
+	payload := head[4*r.table.fields:]
+	for i := range members {
+		m := &members[i]
+		start, end, p := uint32(0), uint32(0), int(r.table.pos[m.Attr.Index])
+		if p > 0 {
+			start = be.Uint32(head[4*p-4:])
+		}
+		if p >= 0 {
+			end = be.Uint32(head[4*p:])
+		}
+		if start == end && m.NonNull || m.Max > 0 && int(end-start) > m.Max {
+			return b, i
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = append(b, m.Key...)
+		if start == end {
+			b = append(b, "null"...)
+		} else {
+			b = append(b, payload[start:end]...)
+		}
+	}
+	return b, len(members)
+}

@@ -142,20 +142,38 @@ func (b *binder) times(n, each int) int { return min(n*max(each, 1), maxCost) }
 
 // arguments are the values of a field's arguments by name. One that was not given and has no default is not there. They are not
 // changed: requests share those that are fixed.
-type arguments map[string]any
+type arguments []given
+
+type given struct {
+	name  string
+	value any
+}
+
+// get returns the value of an argument, and whether it has one.
+func (a arguments) get(name string) (any, bool) {
+	for i := range a {
+		if a[i].name == name {
+			return a[i].value, true
+		}
+	}
+	return nil, false
+}
+
+// value is that of an argument, nil where it has none.
+func (a arguments) value(name string) any { v, _ := a.get(name); return v }
 
 func (b *binder) arguments(f *field) (arguments, *documents.Error) {
 	if len(f.args) == 0 || f.isFixed {
 		return f.fixed, nil
 	}
-	args := make(arguments, len(f.args))
+	args := make(arguments, 0, len(f.args))
 	for _, a := range f.args {
 		v, ok, err := b.argument(a)
 		if err != "" {
 			return nil, documents.ValidationError(err)
 		}
 		if ok {
-			args[a.def.Name] = v
+			args = append(args, given{a.def.Name, v})
 		}
 	}
 	return args, nil
@@ -192,9 +210,12 @@ func (b *binder) argument(a argument) (value any, ok bool, wrong string) {
 }
 
 // text returns the text of an argument, "" when it is null or absent.
-func (a arguments) text(name string) string { s, _ := a[name].(string); return s }
+func (a arguments) text(name string) string { s, _ := a.value(name).(string); return s }
 
-func (a arguments) object(name string) *jsontree.Object { o, _ := a[name].(*jsontree.Object); return o }
+func (a arguments) object(name string) *jsontree.Object {
+	o, _ := a.value(name).(*jsontree.Object)
+	return o
+}
 
 var errForbidden = &documents.Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden access"}
 
@@ -218,7 +239,7 @@ func (b *binder) root(f *field, to *bound) {
 	}
 	var locale any
 	if m.Localized {
-		locale = args["locale"]
+		locale = args.value("locale")
 	}
 	to.state = publicationState(args)
 	filters, sort, err := b.conditions(m, args)
@@ -257,7 +278,7 @@ func publicationState(args arguments) *store.PublicationState {
 	if state, ok := schema.PublicationStateOf(args.text("publicationFilter")); ok {
 		return &state
 	}
-	has, ok := args["hasPublishedVersion"].(bool)
+	has, ok := args.value("hasPublishedVersion").(bool)
 	if !ok {
 		return nil
 	}
@@ -325,7 +346,7 @@ func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey,
 
 // conditions are the filters and the sort of a field in the form of REST, nil where nothing is asked.
 func (b *binder) conditions(m *schema.Meaning, args arguments) (filters, sort any, err *documents.Error) {
-	sort = sortList(args["sort"])
+	sort = sortList(args.value("sort"))
 	if list, ok := sort.([]any); ok && len(list) > maxSortKeys {
 		return nil, nil, documents.ValidationError(fmt.Sprintf("Too many sort keys: at most %d are allowed", maxSortKeys))
 	}

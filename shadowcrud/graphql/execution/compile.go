@@ -8,6 +8,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/shadowcrud/graphql/language"
 	"lectern/shadowcrud/graphql/schema"
+	"lectern/store"
 )
 
 // A compiler makes the plan of an operation.
@@ -106,7 +107,27 @@ func (c *compiler) selection(on *language.Type, object *schema.Object, sets []as
 	for _, g := range c.collect(on, sets) {
 		s.fields = append(s.fields, c.field(s, g))
 	}
+	s.findRuns()
 	return s
+}
+
+// maxShortInt is how many digits an integer may have that surely fits into 32 bits.
+const maxShortInt = 9
+
+// findRuns finds the fields whose values are printed as they are stored.
+func (s *selection) findRuns() {
+	s.plain, s.runs = make([]store.Member, len(s.fields)), make([]int, len(s.fields)+1)
+	for i := len(s.fields) - 1; i >= 0; i-- {
+		f := s.fields[i]
+		if f.as != asStored && f.as != asInteger {
+			continue
+		}
+		s.plain[i] = store.Member{Key: string(f.key), Attr: f.attr, NonNull: f.nonNull}
+		if f.as == asInteger {
+			s.plain[i].Max = maxShortInt
+		}
+		s.runs[i] = s.runs[i+1] + 1
+	}
 }
 
 // below are the selections of the nodes of a group.

@@ -194,7 +194,7 @@ func (x *execution) withDeprecated(f *field) bool {
 	if f.slot < 0 {
 		return false
 	}
-	all, _ := x.bounds[f.slot].given["includeDeprecated"].(bool)
+	all, _ := x.bounds[f.slot].given.value("includeDeprecated").(bool)
 	return all
 }
 

@@ -141,7 +141,7 @@ func (m *mutation) target(status store.Status) documents.Write {
 
 // writtenStatus is the status that is written: published unless another is given. An explicit null is one.
 func (m *mutation) writtenStatus() store.Status {
-	v, given := m.given["status"]
+	v, given := m.given.get("status")
 	if given && v == nil {
 		return store.Draft
 	}

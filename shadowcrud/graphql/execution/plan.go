@@ -8,6 +8,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/shadowcrud/graphql/language"
 	"lectern/shadowcrud/graphql/schema"
+	"lectern/store"
 )
 
 // A plan is an operation made ready to run: the fields of its answer in their order, fragments and conditions gone. It is
@@ -29,6 +30,10 @@ type selection struct {
 	object *schema.Object // nil for types of introspection
 	fields []*field
 	loads  []*field // those of fields that lead to rows, by field.load
+	// plain are the fields whose values are printed as they are stored, by their position in fields; runs says how many of them
+	// follow from a position on.
+	plain []store.Member
+	runs  []int
 }
 
 // A field is a field of an answer.

@@ -33,12 +33,20 @@ func (x *execution) object(l *level, i int) bool {
 	if !x.goesOn() {
 		return false
 	}
-	r := l.rows[i]
+	r := &l.rows[i]
 	x.buf = append(x.buf, '{')
-	for n, f := range l.sel.fields {
+	for n := 0; n < len(l.sel.fields); n++ {
+		if run := l.sel.runs[n]; run > 0 {
+			var printed int
+			x.buf, printed = r.AppendMembers(x.buf, l.sel.plain[n:n+run], n == 0)
+			if n += printed; n == len(l.sel.fields) {
+				break
+			}
+		}
 		if n > 0 {
 			x.buf = append(x.buf, ',')
 		}
+		f := l.sel.fields[n]
 		x.buf = append(x.buf, f.key...)
 		ok := true
 		switch {
@@ -69,7 +77,7 @@ func (x *execution) orNull(f *field, begin int) bool {
 }
 
 // value prints a scalar of a row.
-func (x *execution) value(f *field, r store.Record) bool {
+func (x *execution) value(f *field, r *store.Record) bool {
 	switch f.as {
 	case asHidden:
 		return x.missing(f)
