@@ -36,50 +36,69 @@ func (s *Store) writeLoop() {
 		}
 		began := time.Now()
 		s.commit(group)
-		gather.took(len(group), time.Since(began))
+		gather.committed(len(group), time.Since(began))
 		for _, r := range group {
 			r.done <- r.err
 		}
 	}
 }
 
-// gatherer collects the writes that are to share a transaction. Clients that wait for an answer before they write again come
-// back all at once, a moment after a commit; so when the last group was shared, the next one waits a fraction of a commit's time
-// for as many.
+// A gatherer collects the writes that are to share a transaction. Clients that wait for an answer before they write again come
+// back all at once, a moment after a commit; so the next transaction waits a fraction of a commit's time for as many as were
+// answered, beside those that came meanwhile. Otherwise two halves of the clients would take turns.
 type gatherer struct {
 	requests chan *writeRequest
-	before   int           // how many shared the last transaction
-	pause    time.Duration // how long to wait for as many again
+	closed   bool
+	queued   []*writeRequest // what came during the last commit
+	expected int             // how many may come, the queued included
+	pause    time.Duration   // how long to wait for them
 }
 
-func (g *gatherer) took(n int, d time.Duration) {
-	g.before = n
-	g.pause = min(d/2, 2*time.Millisecond)
+// committed is called when a group was carried out, before it is answered.
+func (g *gatherer) committed(n int, took time.Duration) {
+	g.drain()
+	g.expected = min(len(g.queued)+n, maxGrouped)
+	g.pause = min(took/2, 2*time.Millisecond)
 }
 
-// next returns nil when the store was closed and nothing waits.
-func (g *gatherer) next() []*writeRequest {
-	first, ok := <-g.requests
-	if !ok {
-		return nil
-	}
-	group := []*writeRequest{first}
-	deadline := time.Now().Add(g.pause)
-	for len(group) < maxGrouped {
+// drain takes what waits.
+func (g *gatherer) drain() {
+	for len(g.queued) < maxGrouped && !g.closed {
 		select {
 		case r, ok := <-g.requests:
-			if !ok {
-				return group
-			}
-			group = append(group, r)
-			continue
+			g.take(r, ok)
 		default:
+			return
 		}
-		if len(group) >= g.before || !time.Now().Before(deadline) {
-			return group
-		}
-		runtime.Gosched()
 	}
+}
+
+func (g *gatherer) take(r *writeRequest, ok bool) {
+	if g.closed = !ok; ok {
+		g.queued = append(g.queued, r)
+	}
+}
+
+// next returns the writes that share the next transaction, nil when the store was closed and nothing waits.
+func (g *gatherer) next() []*writeRequest {
+	if len(g.queued) == 0 && !g.closed {
+		r, ok := <-g.requests
+		g.take(r, ok)
+	}
+	if g.drain(); len(g.queued) < g.expected && !g.closed {
+		timer := time.NewTimer(g.pause)
+		defer timer.Stop()
+		for late := false; len(g.queued) < g.expected && !g.closed && !late; {
+			select {
+			case r, ok := <-g.requests:
+				g.take(r, ok)
+			case <-timer.C:
+				late = true
+			}
+		}
+	}
+	group := g.queued
+	g.queued = nil
 	return group
 }
 
