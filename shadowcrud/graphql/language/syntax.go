@@ -106,6 +106,9 @@ func (s *source) parseError(failed error) *Error {
 		what, _, _ := strings.Cut(strings.TrimPrefix(message, "Expected "), ", found")
 		return s.expected(describeKind(what), found)
 	case strings.HasPrefix(message, "Unexpected "):
+		if next := s.tokens[min(s.index(found.start)+1, len(s.tokens)-1)]; found.kind == lexer.Dollar && next.kind == lexer.Name && s.depth(found.start) > 0 {
+			return s.syntaxError(`Unexpected variable "$`+next.value+`" in constant value.`, found.start)
+		}
 		return s.unexpected(found)
 	case strings.HasPrefix(message, "expected at least one"):
 		return s.expected(s.firstOf(found), found)
@@ -130,16 +133,7 @@ func (s *source) firstOf(closing token) string {
 	if i < 1 || s.tokens[i].kind != lexer.ParenL {
 		return "Name"
 	}
-	depth := 0
-	for _, t := range s.tokens[:i] {
-		switch t.kind {
-		case lexer.BraceL:
-			depth++
-		case lexer.BraceR:
-			depth--
-		}
-	}
-	if depth > 0 || s.tokens[i-1].kind != lexer.Name {
+	if s.depth(s.tokens[i].start) > 0 || s.tokens[i-1].kind != lexer.Name {
 		return "Name"
 	}
 	for _, t := range s.tokens[max(0, i-2):i] {
@@ -149,6 +143,23 @@ func (s *source) firstOf(closing token) string {
 		}
 	}
 	return "Name"
+}
+
+// depth is how many brackets are open at a position.
+func (s *source) depth(start int) int {
+	depth := 0
+	for _, t := range s.tokens {
+		if t.start >= start {
+			break
+		}
+		switch t.kind {
+		case lexer.BraceL, lexer.BracketL, lexer.ParenL:
+			depth++
+		case lexer.BraceR, lexer.BracketR, lexer.ParenR:
+			depth--
+		}
+	}
+	return depth
 }
 
 // lexicalError tells anew why gqlparser's lexer found no token; t is what it found instead.
@@ -180,18 +191,24 @@ func (s *source) escapeError(t token) *Error {
 	start := max(t.end-1, 0)
 	sequence := s.after(start)
 	kind, n := "character", 2
-	if strings.HasPrefix(sequence, `\u`) {
-		kind = "Unicode"
-		for n < len(sequence) && n < 12 && sequence[n] != '"' && sequence[n] != '\n' && sequence[n] != '\r' {
-			if n++; sequence[2] != '{' && n == 6 || sequence[n-1] == '}' {
+	switch {
+	case strings.HasPrefix(sequence, `\u{`):
+		kind, n = "Unicode", 3
+		for n < len(sequence) && n < 12 {
+			if n++; !isHex(sequence[n-1]) {
 				break
 			}
 		}
-	} else if _, size := utf8.DecodeRuneInString(sequence[min(1, len(sequence)):]); size > 0 {
+	case strings.HasPrefix(sequence, `\u`):
+		kind, n = "Unicode", 6
+	default:
+		_, size := utf8.DecodeRuneInString(sequence[min(1, len(sequence)):])
 		n = 1 + size
 	}
 	return s.syntaxError(`Invalid `+kind+` escape sequence: "`+sequence[:min(n, len(sequence))]+`".`, start)
 }
+
+func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
 // printCodePoint names the first character of a text.
 func printCodePoint(rest string) string {

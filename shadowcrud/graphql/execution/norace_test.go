@@ -1,0 +1,5 @@
+//go:build !race
+
+package execution_test
+
+const raceDetector = false
