@@ -224,10 +224,16 @@ func (l *Related) Set(rows []Record) {
 	l.Starts = append(l.Starts, int32(len(rows)))
 }
 
-// Clear lets go of all records.
+// maxKept is how many rows a Related keeps memory for.
+const maxKept = 4096
+
+// Clear lets go of all records, and of the memory of very many.
 func (l *Related) Clear() {
+	if cap(l.Rows) > maxKept || cap(l.Items) > 4*maxKept || cap(l.edges) > 4*maxKept {
+		*l = Related{}
+		return
+	}
 	l.reset()
-	clear(l.Rows[:cap(l.Rows)])
 	l.keys = nil
 }
 

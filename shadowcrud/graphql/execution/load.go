@@ -79,6 +79,9 @@ func (x *execution) step(l *level) {
 		if f.variants != nil {
 			to.divide(f)
 		}
+		if f.meaning.Kind == schema.MorphOne || f.meaning.Kind == schema.MorphList {
+			to.related.Keep(func(row int32) bool { return x.access.Allows(to.related.Rows[row].Type(), "find") })
+		}
 		for _, kid := range to.kids {
 			if len(kid.sel.loads) > 0 {
 				x.queue = append(x.queue, kid)

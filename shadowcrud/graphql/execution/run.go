@@ -52,6 +52,9 @@ type step struct {
 // maxPooled keeps the memory of a few very large answers from being kept.
 const maxPooled = 1 << 20
 
+// maxOwn is for how many rows a level keeps memory of its own.
+const maxOwn = 4096
+
 var executions = sync.Pool{New: func() any { return &execution{buf: make([]byte, 0, 8<<10)} }}
 
 func newExecution(ctx context.Context, e *Engine, p *plan, bounds []bound, r *Request) *execution {
@@ -78,7 +81,9 @@ func (x *execution) reset() {
 		for i := range l.to {
 			l.to[i].related.Clear()
 		}
-		clear(l.own)
+		if clear(l.own); cap(l.own) > maxOwn {
+			l.own = nil
+		}
 		l.rows, l.own = nil, l.own[:0]
 	}
 	x.idle = append(x.idle, x.used...)
