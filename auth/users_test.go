@@ -11,6 +11,7 @@ import (
 	"net/mail"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -109,35 +110,86 @@ func TestRolesAreNoticed(t *testing.T) {
 	}
 }
 
-// TestRegisterAtOnce registers the same name and the same address many times at once: one of them gets it.
+// hold keeps all writers waiting until the function it returns is called, which may be called more than once.
+func (f *fixture) hold() (release func()) {
+	f.t.Helper()
+	held, let, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	began := sync.OnceFunc(func() { close(held) })
+	go func() {
+		done <- f.store.Write(context.Background(), func(*store.Tx) error {
+			began()
+			<-let
+			return nil
+		})
+	}()
+	<-held
+	return sync.OnceFunc(func() {
+		close(let)
+		if err := <-done; err != nil {
+			f.t.Error(err)
+		}
+	})
+}
+
+// TestRegisterAtOnce registers the same name and the same address many times at once: one of them gets it, though all of them
+// came before it was taken.
 func TestRegisterAtOnce(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(nil)
+	release := f.hold()
 	var wg sync.WaitGroup
 	var mutex sync.Mutex
-	made := 0
+	var taken []string
 	for i := range 8 {
 		wg.Go(func() {
-			body := object("username", "ann", "email", fmt.Sprintf("ann%d@people.test", i), "password", "secret")
+			name, email := "ann", fmt.Sprintf("ann%d@people.test", i)
 			if i%2 == 1 {
-				body = object("username", fmt.Sprint("ann", i), "email", "ann0@people.test", "password", "secret")
+				name, email = fmt.Sprint("bob", i), "bob@people.test"
 			}
-			_, err := u.Register(context.Background(), body, func(*store.Snapshot, store.Record) error { return nil })
+			_, err := u.Register(context.Background(), object("username", name, "email", email, "password", "secret"),
+				func(*store.Snapshot, store.Record) error { return nil })
 			var told *documents.Error
 			switch {
 			case err == nil:
 				mutex.Lock()
 				defer mutex.Unlock()
-				made++
+				taken = append(taken, name[:3])
 			case !errors.As(err, &told) || told.Message != "Email or Username are already taken":
 				t.Error(err)
 			}
 		})
 	}
+	for range 32 { // as long as all of them need to come as far as the store
+		if _, err := documents.HashPassword(context.Background(), "secret"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release()
 	wg.Wait()
-	// Either one user took both, or one the name and another the address.
-	if made < 1 || made > 2 {
-		t.Errorf("%d users were made", made)
+	if slices.Sort(taken); fmt.Sprint(taken) != "[ann bob]" {
+		t.Errorf("%v were made", taken)
+	}
+}
+
+// TestForgotDoesNotWait asks for a code while nothing can be written: the answer does not wait for what would tell a known
+// address from an unknown one.
+func TestForgotDoesNotWait(t *testing.T) {
+	f := newFixture(t)
+	u := f.users(nil)
+	register(t, u, "ann")
+	release := f.hold()
+	defer release()
+	answered := make(chan error, 1)
+	go func() { answered <- u.ForgotPassword(object("email", "ann@people.test")) }()
+	select {
+	case err := <-answered:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the answer waits for the store")
+		release()
+		<-answered
 	}
 }
 

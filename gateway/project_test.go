@@ -24,7 +24,9 @@ import (
 // then.
 func openProject(t *testing.T, dir string, o gateway.Options) (p *gateway.Project, closeProject func()) {
 	t.Helper()
-	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
 	p, err := gateway.Open(dir, o)
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,10 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -108,7 +110,8 @@ func TestConfirmByMail(t *testing.T) {
 // TestMailFiles finds mail in the data directory where there is no server for it, and no code in the log.
 func TestMailFiles(t *testing.T) {
 	dir := writeProject(t, with(nil))
-	ready, stop := run(t, dir, gateway.Options{}, nil)
+	var log bytes.Buffer
+	ready, stop := run(t, dir, gateway.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, nil)
 	a := newAPI(t, ready)
 	a.register("ann")
 	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"})
@@ -118,8 +121,17 @@ func TestMailFiles(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	text, err := os.ReadFile(files[0])
-	if err != nil || !strings.Contains(string(text), "?code=") && !strings.Contains(string(text), "?code=3D") {
-		t.Errorf("%v\n%s", err, text)
+	_, code, found := strings.Cut(strings.ReplaceAll(string(text), "=\r\n", ""), "?code=3D")
+	if err != nil || !found {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for _, secret := range []string{code[:20], "secret-ann", "ann@people.test"} {
+		if strings.Contains(log.String(), secret) {
+			t.Errorf("the log tells %s:\n%s", secret, log.String())
+		}
+	}
+	if !strings.Contains(log.String(), "a mail was written") {
+		t.Errorf("the log does not speak of the mail:\n%s", log.String())
 	}
 	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info.Mode(), err)

@@ -1,0 +1,64 @@
+package gateway_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestSecurityPage holds docs/security.md to the code: the tests that it names are there, and so are the guards.
+func TestSecurityPage(t *testing.T) {
+	page, err := os.ReadFile("../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests strings.Builder
+	err = filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		tests.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) != 4 || !strings.HasPrefix(line, "| ") || cells[0] == "| attack" {
+			continue
+		}
+		rows++
+		for _, name := range words.FindAllStringSubmatch(cells[2], -1) {
+			if !strings.Contains(tests.String(), "func "+name[1]+"(") {
+				t.Errorf("there is no test %s: %s", name[1], line)
+			}
+		}
+		for guard := range strings.SplitSeq(strings.TrimSuffix(cells[3], " |"), ";") {
+			names := words.FindAllStringSubmatch(guard, -1)
+			if len(names) == 0 {
+				t.Errorf("no guard: %s", line)
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(names[0][1])))
+			if err != nil {
+				t.Errorf("%v: %s", err, line)
+			}
+			for _, name := range names[1:] {
+				if !strings.Contains(string(text), name[1]) {
+					t.Errorf("%s has no %q: %s", names[0][1], name[1], line)
+				}
+			}
+		}
+	}
+	if rows < 30 {
+		t.Errorf("only %d rows were read", rows)
+	}
+}
+
+var words = regexp.MustCompile("`([^`]+)`")
