@@ -132,7 +132,7 @@ func readRole(form *documents.Form, create bool) any {
 	case *jsontree.Object:
 		readRoleLinks(form, v, create)
 	case jsontree.Number:
-		if _, ok := ParseID(string(v)); !ok && v != "0" {
+		if _, err := strconv.ParseUint(string(v), 10, 64); err != nil {
 			form.WrongType(path, "strapiID", v)
 		}
 	case string:

@@ -134,7 +134,6 @@ func (u *Users) isTaken(s *store.Snapshot, email, username string) (taken bool) 
 
 func (u *Users) defaultRole() (id jsontree.Number, err error) {
 	err = u.o.Store.View(func(s *store.Snapshot) error {
-		var found store.Record
 		page, err := s.Find(&store.Query{Type: u.roles.role, Limit: 1, Filter: store.Compare{
 			Attr: u.roles.roleType, Op: store.Eq, Values: []any{u.o.Settings.DefaultRole},
 		}})
@@ -144,8 +143,7 @@ func (u *Users) defaultRole() (id jsontree.Number, err error) {
 		if len(page.Rows) == 0 {
 			return documents.ApplicationError("Impossible to find the default role")
 		}
-		found = page.Rows[0]
-		id = number(found.ID())
+		id = number(page.Rows[0].ID())
 		return nil
 	})
 	return id, err

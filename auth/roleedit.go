@@ -31,11 +31,10 @@ func (u *Users) Roles(s *store.Snapshot) ([]Role, error) {
 	if err != nil {
 		return nil, err
 	}
-	users := u.roles.role.Attribute("users")
 	roles := make([]Role, len(page.Rows))
 	for i, r := range page.Rows {
 		roles[i].Record = r
-		s.Related(r, users, store.Published, func(store.Record) bool { roles[i].Users++; return true })
+		s.LinksTo(u.role, store.Published, r.Ref(), func(store.Link) bool { roles[i].Users++; return true })
 	}
 	return roles, nil
 }

@@ -415,6 +415,7 @@ func TestTrustedProxy(t *testing.T) {
 		{[]string{"198.51.100.7", "203.0.113.1", "10.1.2.3"}, 429}, // through two proxies
 		{[]string{"nonsense", "203.0.113.1", " 10.1.2.3 "}, 429},
 		{[]string{"::ffff:203.0.113.1"}, 429},
+		{[]string{"203.0.113.1:5678", "[::ffff:10.1.2.3]:80"}, 429},
 		{[]string{"203.0.113.2"}, 400}, // another client
 		{[]string{"2001:db8::1"}, 400},
 		{[]string{"2001:db8::2"}, 400},

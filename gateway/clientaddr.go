@@ -17,13 +17,22 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	addr := peer.Addr().Unmap()
 	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
 	for i := len(hops) - 1; i >= 0 && isTrusted(addr, trusted); i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
+		hop, ok := parseHop(strings.TrimSpace(hops[i]))
+		if !ok {
 			break
 		}
-		addr = hop.Unmap()
+		addr = hop
 	}
 	return addr
+}
+
+// parseHop reads an address as proxies write it: alone or, as some do, with the port.
+func parseHop(s string) (netip.Addr, bool) {
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return addr.Unmap(), true
+	}
+	both, err := netip.ParseAddrPort(s)
+	return both.Addr().Unmap(), err == nil
 }
 
 func isTrusted(addr netip.Addr, trusted []netip.Prefix) bool {

@@ -86,8 +86,13 @@ func (u *userRoutes) forgotPassword(w http.ResponseWriter, r *http.Request, _ au
 	return sendJSON(w, http.StatusOK, []byte(`{"ok":true}`))
 }
 
-// confirmEmail answers GET /auth/email-confirmation?confirmation=, the link of a mail.
+// confirmEmail answers GET /auth/email-confirmation?confirmation=, the link of a mail. A HEAD, by which programs look where
+// links of a mail lead, confirms nothing.
 func (u *userRoutes) confirmEmail(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
 	query, err := readQuery(r)
 	if err != nil {
 		return err

@@ -94,6 +94,7 @@ func TestConfirmByMail(t *testing.T) {
 	if r := a.do("GET", "/api/auth/email-confirmation?confirmation="+first, "", nil); r.message() != "Invalid token" {
 		t.Errorf("an earlier code: %d %s", r.status, r.text)
 	}
+	a.want(204, "HEAD", "/api/auth/email-confirmation?confirmation="+code, "", nil) // a scanner of mail looks where it leads
 	r = a.do("GET", "/api/auth/email-confirmation?confirmation="+code, "", nil)
 	if r.status != 302 || r.header.Get("Location") != "https://www.people.test/welcome" {
 		t.Errorf("confirmed: %d %v", r.status, r.header)
