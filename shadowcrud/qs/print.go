@@ -1,6 +1,7 @@
 package qs
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,7 +56,8 @@ func (p *printer) array(name string, level int, items []any) {
 	rest := items[values:]
 	repeated := len(rest) == 0 && values > 1
 	if len(rest) == 1 && values > 0 {
-		_, repeated = rest[0].(*jsontree.Object)
+		o, isObject := rest[0].(*jsontree.Object)
+		repeated = isObject && !(level == MaxLevels && hasRest(o))
 	}
 	for i, item := range items {
 		if repeated {
@@ -64,6 +66,12 @@ func (p *printer) array(name string, level int, items []any) {
 			p.print(name+"["+strconv.Itoa(i)+"]", level+1, item)
 		}
 	}
+}
+
+// hasRest reports whether an object has a key that is what was left of too deep a name: it must stay below an index, since a
+// level less would have it read as a name.
+func hasRest(o *jsontree.Object) bool {
+	return slices.ContainsFunc(o.Keys, func(key string) bool { return bracketed(key) == key })
 }
 
 func (p *printer) pair(name string) {
