@@ -12,7 +12,7 @@ import (
 // block's key is the lower bound of what it holds; the first block and group of a space have the bare space as key.
 
 // maxGroup is how many blocks a group may have; a larger one is split in halves.
-const maxGroup = 128
+const maxGroup = 256
 
 // spaceEnd is what the key after all entries of a space ends with.
 var spaceEnd = bytes.Repeat([]byte{0xFF}, 12)
