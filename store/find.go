@@ -378,6 +378,30 @@ func (s *Snapshot) Matches(r Record, f Filter, status Status) bool {
 	return compile(f, status, false).holds(s, r)
 }
 
+var withoutLocale = []string{""}
+
+// FindVersion returns the version of one document that a query finds: of several localizations the one with the least id.
+func (s *Snapshot) FindVersion(doc uint64, q *Query) (first Record) {
+	locales := q.Locales.Codes
+	switch {
+	case !q.Type.Localized:
+		locales = withoutLocale
+	case q.Locales.All:
+		locales = nil
+		s.Versions(q.Type, doc, func(r Record) bool {
+			locales = append(locales, r.Locale())
+			return true
+		})
+	}
+	for _, locale := range locales {
+		r := s.Version(q.Type, doc, q.Status, locale)
+		if r.Exists() && (!first.Exists() || r.ID() < first.ID()) && (q.Filter == nil || s.Matches(r, q.Filter, q.Status)) {
+			first = r
+		}
+	}
+	return first
+}
+
 // FindRelated filters, sorts and cuts what Related shows, or the items of a component. q.Type, q.Status and q.Locales are not
 // looked at.
 func (s *Snapshot) FindRelated(r Record, a *contenttypes.Attribute, status Status, q *Query) (Page, error) {

@@ -182,18 +182,23 @@ func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, y
 		s.localizations(r, yield)
 		return
 	}
-	owning, sd := a, fromSide
-	if a.Mapped {
-		owning, sd = a.Inverse, toSide
-	}
-	plane := status
-	if !Planed(owning) {
-		plane = Published
-	}
+	owning, sd, plane := linksOf(a, status)
 	s.eachLink(owning, sd, plane, r.ref(), func(other ref, _, _ uint64) bool {
 		target := s.shown(other, status)
 		return !target.Exists() || yield(target)
 	})
+}
+
+// linksOf says where the links lie that a relation attribute of either side shows to a request for status.
+func linksOf(a *contenttypes.Attribute, status Status) (owning *contenttypes.Attribute, sd side, plane Status) {
+	owning, sd, plane = a, fromSide, status
+	if a.Mapped {
+		owning, sd = a.Inverse, toSide
+	}
+	if !Planed(owning) {
+		plane = Published
+	}
+	return owning, sd, plane
 }
 
 // shown returns the version of a linked document that a request for status sees.

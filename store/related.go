@@ -61,14 +61,7 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 
 // gatherLinks reads the links of all rows, at most so many of each when most is not negative.
 func (s *Snapshot) gatherLinks(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
-	owning, sd := a, fromSide
-	if a.Mapped {
-		owning, sd = a.Inverse, toSide
-	}
-	plane := status
-	if !Planed(owning) {
-		plane = Published
-	}
+	owning, sd, plane := linksOf(a, status)
 	w := linkWalk{cursor: s.take(links), snap: s}
 	defer s.give(links, w.cursor)
 	var buf [linkListLen]byte

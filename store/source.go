@@ -337,14 +337,8 @@ func (f *finder) throughSource(c Through) *source {
 
 // back follows links from targets to the rows of f's slot that point at them.
 func (f *finder) back(a *contenttypes.Attribute, targets []hit) []hit {
-	owning, sd := a, toSide
-	if a.Mapped {
-		owning, sd = a.Inverse, fromSide
-	}
-	plane := f.query.Status
-	if !Planed(owning) {
-		plane = Published
-	}
+	owning, sd, plane := linksOf(a, f.query.Status)
+	sd = 1 - sd // from the other end
 	var hits []hit
 	seen := map[uint64]bool{}
 	targetSchema := f.snap.bound.of(&a.Target.Schema).number

@@ -45,33 +45,10 @@ func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 func (rt *Route) one(w http.ResponseWriter, r *http.Request, c Call) error {
 	return rt.find(w, r, c, func(s *store.Snapshot, q *store.Query) (store.Record, error) {
 		if doc, ok := s.Document(rt.Type, c.DocumentID); ok {
-			return versionOf(s, doc, q), nil
+			return s.FindVersion(doc, q), nil
 		}
 		return store.Record{}, nil
 	})
-}
-
-var withoutLocale = []string{""}
-
-// versionOf returns the version of a document that a query finds: of several localizations the one with the least id.
-func versionOf(s *store.Snapshot, doc uint64, q *store.Query) (first store.Record) {
-	locales := q.Locales.Codes
-	switch {
-	case !q.Type.Localized:
-		locales = withoutLocale
-	case q.Locales.All:
-		s.Versions(q.Type, doc, func(r store.Record) bool {
-			locales = append(locales, r.Locale())
-			return true
-		})
-	}
-	for _, locale := range locales {
-		r := s.Version(q.Type, doc, q.Status, locale)
-		if r.Exists() && (!first.Exists() || r.ID() < first.ID()) && (q.Filter == nil || s.Matches(r, q.Filter, q.Status)) {
-			first = r
-		}
-	}
-	return first
 }
 
 // single answers GET /singular.

@@ -62,35 +62,11 @@ func (x *execution) find(f *field, b *bound) (store.Page, error) {
 	if !ok {
 		return store.Page{}, nil
 	}
-	if r := versionOf(x.snap, doc, &b.query); r.Exists() {
+	if r := x.snap.FindVersion(doc, &b.query); r.Exists() {
 		return store.Page{Rows: []store.Record{r}}, nil
 	}
 	return store.Page{}, nil
 }
-
-// versionOf returns the version of a document that a query finds: of several localizations the one with the least id.
-func versionOf(s *store.Snapshot, doc uint64, q *store.Query) (first store.Record) {
-	locales := q.Locales.Codes
-	switch {
-	case !q.Type.Localized:
-		locales = noLocale
-	case q.Locales.All:
-		locales = nil
-		s.Versions(q.Type, doc, func(r store.Record) bool {
-			locales = append(locales, r.Locale())
-			return true
-		})
-	}
-	for _, locale := range locales {
-		r := s.Version(q.Type, doc, q.Status, locale)
-		if r.Exists() && (!first.Exists() || r.ID() < first.ID()) && (q.Filter == nil || s.Matches(r, q.Filter, q.Status)) {
-			first = r
-		}
-	}
-	return first
-}
-
-var noLocale = []string{""}
 
 // top puts rows on the levels of a root field and reads what they lead to.
 func (x *execution) top(f *field, rows []store.Record) *loaded {
