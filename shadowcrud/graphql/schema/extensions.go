@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"maps"
+
 	"github.com/graphql-go/graphql"
 )
 
@@ -12,8 +14,10 @@ import (
 //
 // The zero value changes nothing. An Extensions may serve any number of Models, one after the other.
 type Extensions struct {
-	shadow  ShadowCRUD
-	sources []Source
+	shadow      ShadowCRUD
+	sources     []Source
+	policies    map[string]Policy
+	middlewares map[string]MiddlewareMaker
 }
 
 // ShadowCRUD returns the options of a content-type or component.
@@ -30,7 +34,8 @@ func (e *Extensions) Clone() *Extensions {
 	if e == nil {
 		return &Extensions{}
 	}
-	return &Extensions{shadow: *e.shadow.clone(), sources: append([]Source(nil), e.sources...)}
+	return &Extensions{shadow: *e.shadow.clone(), sources: append([]Source(nil), e.sources...),
+		policies: maps.Clone(e.policies), middlewares: maps.Clone(e.middlewares)}
 }
 
 func (e *Extensions) shadowCRUD() *ShadowCRUD {
@@ -53,6 +58,10 @@ type Extension struct {
 	// type Query, extend input ArticleInput). Defining a type that the schema has is the same as extending it. All kinds
 	// may name the generated types, and each other in any order.
 	TypeDefs string
+	// Resolvers answer fields, those of Types and TypeDefs and generated ones.
+	Resolvers Resolvers
+	// ResolversConfig says who may ask for which field, and what runs around it, by "Type.field".
+	ResolversConfig map[string]FieldConfig
 	// Plugins are called with the schema as it is when all Types and TypeDefs are in it, and may look at it and add more.
 	Plugins []func(*Builder) error
 }

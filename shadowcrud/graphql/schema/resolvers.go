@@ -1,0 +1,129 @@
+package schema
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/graphql-go/graphql"
+
+	"lectern/documents"
+	"lectern/store"
+)
+
+// Resolvers are functions that answer fields, by type and field. Those of fields that are generated take the place of what would
+// be generated.
+//
+//	schema.Resolvers{"Query": {"hello": func(p graphql.ResolveParams) (any, error) { return "hello", nil }}}
+//
+// A resolver runs with the time limit of the request in its Context, and while no snapshot of the store is held. What it returns
+// may be plain values, maps and structs, from which fields are taken as graphql-go takes them; lists of these; and, where the
+// schema has a generated type, a Document or a *Row, or a list of them, from which the engine goes on.
+type Resolvers map[string]map[string]graphql.FieldResolveFn
+
+// A FieldConfig says who may ask for a field, and what runs around its resolution: first Auth, then Policies, then Middlewares,
+// then what answers the field. In ResolversConfig they are keyed by type and field: "Query.articles", "Article.title".
+type FieldConfig struct {
+	Auth        Auth
+	Policies    []PolicyUse
+	Middlewares []MiddlewareUse
+}
+
+// Auth says what an asker of a field must be allowed. The zero Auth is what the generated field needs; of a field of Query or
+// Mutation that an extension brought, that the asker is somebody: a user, or the bearer of an API token.
+type Auth struct {
+	off    bool
+	scopes []string
+}
+
+// NoAuth lets anybody ask.
+var NoAuth = Auth{off: true}
+
+// Scopes lets those ask who may use all of these actions, as "api::article.article.find".
+func Scopes(actions ...string) Auth { return Auth{scopes: actions} }
+
+// Off reports whether anybody may ask; Scopes are the actions that an asker must be allowed all.
+func (a Auth) Off() bool        { return a.off }
+func (a Auth) Scopes() []string { return a.scopes }
+
+// A Policy judges who asks for a field: true lets pass, false is answered with an error Forbidden, and an error is told as that
+// of a resolver is.
+type Policy func(c *PolicyContext, s Server) (bool, error)
+
+// A PolicyContext is what a Policy judges by.
+type PolicyContext struct {
+	Context context.Context // From tells who asks
+	Parent  any             // of a nested field: the *Row, or other value, that it belongs to
+	Args    map[string]any
+	Info    graphql.ResolveInfo
+	Config  any // of the PolicyUse
+}
+
+// A PolicyUse is a Policy of a field: by a registered name, with a config for it, or a function.
+type PolicyUse struct {
+	Name   string
+	Config any
+	Func   Policy
+}
+
+// A Middleware runs around the resolution of a field. It may call next, with other arguments if it likes, and return its value
+// or another, or an error. Source in p is what the field belongs to.
+type Middleware func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error)
+
+// A MiddlewareMaker makes the Middleware that is registered under a name from the options of one use of it. It is called when
+// the schema is built; an error keeps the schema from being.
+type MiddlewareMaker func(options any) (Middleware, error)
+
+// A MiddlewareUse is a Middleware of a field: by a registered name, with options for it, or a function.
+type MiddlewareUse struct {
+	Name    string
+	Options any
+	Func    Middleware
+}
+
+// A Server is what policies, middlewares and resolvers may use of the server that they run in.
+type Server interface {
+	Store() *store.Store
+	Documents() *documents.Service
+	Log() *slog.Logger
+}
+
+// An Asker is who asks, and by what request.
+type Asker struct {
+	Access *documents.Access
+	User   uint64 // the id of the user's row; 0 when the asker is none
+	Known  bool   // a user, or the bearer of an API token
+	HTTP   *http.Request
+	Server Server
+}
+
+type askerKey struct{}
+
+// WithAsker returns a context that knows who asks.
+func WithAsker(ctx context.Context, a *Asker) context.Context {
+	return context.WithValue(ctx, askerKey{}, a)
+}
+
+// From returns who asks, in the context of a resolver, policy or middleware. It is never nil.
+func From(ctx context.Context) *Asker {
+	if a, ok := ctx.Value(askerKey{}).(*Asker); ok {
+		return a
+	}
+	return &Asker{Access: documents.NewAccess(nil)}
+}
+
+// Policy registers a policy by a name, which PolicyUse.Name names.
+func (e *Extensions) Policy(name string, p Policy) {
+	if e.policies == nil {
+		e.policies = map[string]Policy{}
+	}
+	e.policies[name] = p
+}
+
+// Middleware registers a middleware by a name, which MiddlewareUse.Name names.
+func (e *Extensions) Middleware(name string, m MiddlewareMaker) {
+	if e.middlewares == nil {
+		e.middlewares = map[string]MiddlewareMaker{}
+	}
+	e.middlewares[name] = m
+}
