@@ -29,6 +29,8 @@ import (
 
 // A Program is what a main function may add to the command line. The zero value is Lectern as it comes.
 type Program struct {
+	// Extend adds to the server. It is called whatever the command, so that all of them know what is served.
+	Extend func(*gateway.Extensions) error
 	// Setup is called with the project that lectern serve has opened, before it is served.
 	Setup func(*gateway.Project) error
 
@@ -62,7 +64,8 @@ type line struct {
 // A session is what the commands have in common while one of them runs.
 type session struct {
 	Program
-	ctx context.Context
+	ctx        context.Context
+	extensions *gateway.Extensions
 }
 
 // Main carries out a command line and returns the exit code: 0 when it is done, 1 when it failed, 2 when it is no command.
@@ -101,7 +104,13 @@ func Main(ctx context.Context, args []string, p Program) int {
 	if err != nil {
 		return usage(p.Stderr, err)
 	}
-	if err := command.Run(&session{p, ctx}); err != nil {
+	s := &session{p, ctx, &gateway.Extensions{}}
+	if p.Extend != nil {
+		if err := p.Extend(s.extensions); err != nil {
+			return fail(p.Stderr, err)
+		}
+	}
+	if err := command.Run(s); err != nil {
 		return fail(p.Stderr, err)
 	}
 	return exitDone
@@ -145,7 +154,7 @@ type projectFlags struct {
 
 func (f projectFlags) options(s *session) gateway.Options {
 	return gateway.Options{
-		Data: f.Data, Production: f.Env == "production", LogTo: s.Stderr, Version: version(),
+		Data: f.Data, Production: f.Env == "production", LogTo: s.Stderr, Version: version(), Extensions: s.extensions,
 	}
 }
 

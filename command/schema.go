@@ -12,14 +12,14 @@ type schemaCommand struct {
 }
 
 func (c *schemaCommand) Run(s *session) error {
-	d, err := gateway.Load(c.Dir)
+	d, err := gateway.Load(c.Dir, s.extensions)
 	if err != nil {
 		return err
 	}
 	if !d.Settings.GraphQL.Enabled {
 		return errors.New("graphql is switched off in config/plugins.yaml, so there is no schema")
 	}
-	schema, err := d.GraphQLSchema(nil)
+	schema, err := d.GraphQLSchema()
 	if err != nil {
 		return err
 	}

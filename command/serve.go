@@ -55,7 +55,7 @@ type checkCommand struct {
 }
 
 func (c *checkCommand) Run(s *session) error {
-	d, err := gateway.Load(c.Dir)
+	d, err := gateway.Load(c.Dir, s.extensions)
 	var problems contenttypes.Problems
 	switch {
 	case errors.As(err, &problems):

@@ -53,11 +53,11 @@ func TestDocumentedDefaults(t *testing.T) {
 	if keys < 25 {
 		t.Errorf("only %d defaults were found in the page", keys)
 	}
-	want, err := gateway.Load(bare)
+	want, err := gateway.Load(bare, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := gateway.Load(said)
+	got, err := gateway.Load(said, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

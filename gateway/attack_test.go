@@ -549,7 +549,7 @@ func TestRedirects(t *testing.T) {
 				continue
 			}
 			dir := writeProject(t, with(plugins(fmt.Sprintf("    %s: %q\n", key, setting))))
-			if _, err := gateway.Load(dir); err == nil || !strings.Contains(err.Error(), "config/plugins.yaml:4: "+key+" must be") {
+			if _, err := gateway.Load(dir, nil); err == nil || !strings.Contains(err.Error(), "config/plugins.yaml:4: "+key+" must be") {
 				t.Errorf("%s: %q: %v", key, setting, err)
 			}
 		}

@@ -31,7 +31,7 @@ func (p *Project) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, li
 	for _, warning := range g.Warnings {
 		p.log.Warn(warning)
 	}
-	built, err := p.GraphQLSchema(nil)
+	built, err := p.GraphQLSchema()
 	if err != nil {
 		return nil, err
 	}

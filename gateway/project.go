@@ -31,6 +31,8 @@ type Options struct {
 	Ready func(Ready)
 	// Version is what the control socket says of the program.
 	Version string
+	// Extensions are what a program adds; nil adds nothing.
+	Extensions *Extensions
 }
 
 // dataPath is the data directory of a project.
@@ -47,11 +49,16 @@ type Definition struct {
 	Model    *contenttypes.Model
 	Settings Settings
 	Actions  *auth.Actions // what can be granted in Model
+
+	extensions *Extensions // never nil
 }
 
-// Load reads and checks the definitions and the configuration of the project in dir. The error is contenttypes.Problems when
-// they cannot work: all of them, with file, line and what would be right.
-func Load(dir string) (*Definition, error) {
+// Load reads and checks the definitions and the configuration of the project in dir, with what a program adds to them; nil adds
+// nothing. The error is contenttypes.Problems when they cannot work: all of them, with file, line and what would be right.
+func Load(dir string, x *Extensions) (*Definition, error) {
+	if x == nil {
+		x = &Extensions{}
+	}
 	if info, err := os.Stat(dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("there is no directory %s; `lectern init %s` makes an example project there", dir, dir)
@@ -67,12 +74,13 @@ func Load(dir string) (*Definition, error) {
 	lookup, problems := environment(dir)
 	settings, found := readSettings(project, lookup)
 	problems = append(problems, found...)
-	d := &Definition{Dir: dir, Settings: settings}
+	d := &Definition{Dir: dir, Settings: settings, extensions: x}
 
 	model, found := loadModel(project, settings, lookup)
 	problems = append(problems, found...)
 	if len(found) == 0 {
 		d.Model, d.Actions = model, auth.ActionsOf(model)
+		problems = append(problems, d.Settings.Users.checkFields(model)...)
 		problems = append(problems, d.checkGraphQL()...)
 	}
 	permissions, found := readConfig(project, permissionsName, lookup)
@@ -119,7 +127,7 @@ type Project struct {
 // Open loads the project in dir and opens its store, making what is not there yet. It fails with an error that wraps
 // ErrBusy when another process works with the data directory. Close ends it.
 func Open(dir string, o Options) (*Project, error) {
-	d, err := Load(dir)
+	d, err := Load(dir, o.Extensions)
 	if err != nil {
 		return nil, err
 	}

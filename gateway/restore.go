@@ -29,7 +29,7 @@ const (
 // directory beside them, whose path is returned ("" when there was nothing). It fails, and changes nothing, while a server runs, and when the backup
 // is not whole or does not fit the definitions.
 func Restore(dir string, backup io.Reader, o Options) (kept string, err error) {
-	d, err := Load(dir)
+	d, err := Load(dir, o.Extensions)
 	if err != nil {
 		return "", err
 	}

@@ -7,11 +7,11 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// GraphQLSchema makes the GraphQL schema of the project as graphql.config in config/plugins.yaml has it, with what a program
-// changes about it; nil changes nothing.
-func (d *Definition) GraphQLSchema(changes *schema.Extensions) (*schema.Schema, error) {
+// GraphQLSchema makes the GraphQL schema of the project as graphql.config in config/plugins.yaml has it, with what the
+// program's extensions change about it.
+func (d *Definition) GraphQLSchema() (*schema.Schema, error) {
 	g := d.Settings.GraphQL
-	changes = changes.Clone()
+	changes := d.extensions.graphql.Clone()
 	if problems := changes.Shadow().Read(g.ShadowCRUDOptions, d.Model); problems != nil {
 		return nil, problems
 	}
@@ -25,7 +25,7 @@ func (d *Definition) checkGraphQL() (problems contenttypes.Problems) {
 	if !d.Settings.GraphQL.Enabled || d.Model == nil {
 		return nil
 	}
-	_, err := d.GraphQLSchema(nil)
+	_, err := d.GraphQLSchema()
 	if err == nil {
 		return nil
 	}

@@ -73,7 +73,7 @@ func TestProblems(t *testing.T) {
 				files[f.Name] = string(f.Data)
 				kept = append(kept, f)
 			}
-			_, err = gateway.Load(writeProject(t, files))
+			_, err = gateway.Load(writeProject(t, files), nil)
 			var problems contenttypes.Problems
 			if !errors.As(err, &problems) {
 				t.Fatalf("got %v, want problems", err)
@@ -94,7 +94,7 @@ func TestProblems(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	d, err := gateway.Load(writeProject(t, nil))
+	d, err := gateway.Load(writeProject(t, nil), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ roles:
 tokens:
   - {name: news, type: custom, permissions: [api::article.article.find], lifespan: 30d}
 `,
-	}))
+	}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

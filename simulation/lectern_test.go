@@ -98,7 +98,7 @@ func (l *lectern) Restart() error {
 
 // checkStore opens the store of a data directory and verifies rows, indexes, counts and links.
 func checkStore(dir, data string) error {
-	d, err := gateway.Load(dir)
+	d, err := gateway.Load(dir, nil)
 	if err != nil {
 		return err
 	}

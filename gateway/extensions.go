@@ -1,0 +1,116 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+
+	"lectern/documents"
+	"lectern/shadowcrud/graphql/schema"
+)
+
+// Extensions are what a program adds to the server that its files describe: routes, policies and middlewares, hooks around
+// writes, and changes of the GraphQL schema. The zero value adds nothing.
+//
+//	x := &gateway.Extensions{}
+//	x.Handle(gateway.Route{Method: "GET", Path: "/api/articles/count", Action: "api::article.article.count", Handle: count})
+//	x.Policy("is-author", isAuthor)
+//	x.Route("api::article.article.update", gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: "is-author"}}})
+//	x.Hooks(documents.Hooks{BeforeCreate: slugify}, "api::article.article")
+//	x.GraphQL().Use(schema.Extension{TypeDefs: `extend type Query { hello: String }`})
+//	p, err := gateway.Open("blog", gateway.Options{Extensions: x})
+//
+// They are made before a project is opened and must not be changed after that. Definitions can change while they are served:
+// what extensions make is then made anew, so nothing of them may keep what belongs to a Model, such as a ContentType.
+type Extensions struct {
+	graphql     schema.Extensions
+	routes      []Route
+	configs     []namedConfig
+	policies    map[string]Policy
+	middlewares map[string]MiddlewareMaker
+	hooks       []hooksOf
+}
+
+type namedConfig struct {
+	name   string
+	config RouteConfig
+}
+
+type hooksOf struct {
+	uids  []string
+	hooks documents.Hooks
+}
+
+// GraphQL are the changes of the GraphQL schema.
+func (x *Extensions) GraphQL() *schema.Extensions { return &x.graphql }
+
+// Handle adds routes that are served beside the generated ones, and before them where both match.
+func (x *Extensions) Handle(routes ...Route) { x.routes = append(x.routes, routes...) }
+
+// Route configures a generated route: that of an action ("api::article.article.find"), or of a method and a path ("GET
+// /api/articles/:documentId"). What several calls say of one route adds up.
+func (x *Extensions) Route(name string, c RouteConfig) {
+	x.configs = append(x.configs, namedConfig{name, c})
+}
+
+// Hooks has functions called around the writes of documents of these types; without any uid, of all types that the project
+// defines. Functions are called in the order in which they were added.
+func (x *Extensions) Hooks(h documents.Hooks, uids ...string) {
+	x.hooks = append(x.hooks, hooksOf{uids, h})
+}
+
+// Policy registers a policy by name, for routes and for fields of GraphQL.
+func (x *Extensions) Policy(name string, p Policy) {
+	if x.policies == nil {
+		x.policies = map[string]Policy{}
+	}
+	x.policies[name] = p
+	x.graphql.Policy(name, p)
+}
+
+// Middleware registers a middleware of routes by name; GraphQL().Middleware registers those of fields.
+func (x *Extensions) Middleware(name string, m MiddlewareMaker) {
+	if x.middlewares == nil {
+		x.middlewares = map[string]MiddlewareMaker{}
+	}
+	x.middlewares[name] = m
+}
+
+// A RouteConfig says who may use a route and what is done before it answers. A request is first authenticated, then held to the
+// permissions, then to the policies in their order; the middlewares are around what answers, the first one outermost.
+type RouteConfig struct {
+	// Open routes look at no credential, and nothing needs to be granted for them.
+	Open bool
+	// Scopes are the permissions that the asker must all have, in place of the one that the route asks for otherwise.
+	Scopes      []string
+	Policies    []PolicyUse
+	Middlewares []MiddlewareUse
+}
+
+// Policies are the same for routes and for fields of GraphQL. AskerOf tells who asks, by which request; Parent, Args and Info are
+// those of a field, and empty for a route.
+type (
+	Policy        = schema.Policy
+	PolicyContext = schema.PolicyContext
+	PolicyUse     = schema.PolicyUse
+)
+
+// An Asker is who asks, and by what request.
+type Asker = schema.Asker
+
+// AskerOf tells who asks, in the context of a policy, a middleware, a hook, or what answers a route of an extension. It is never nil:
+// what a program does by itself is asked by nobody.
+func AskerOf(ctx context.Context) *Asker { return schema.From(ctx) }
+
+// A MiddlewareUse is a middleware of a route: by a registered name, with options for it, or a function.
+type MiddlewareUse struct {
+	Name    string
+	Options any
+	Func    Middleware
+}
+
+// A Middleware wraps what answers a request: it may answer itself, change the request, or look at the answer.
+type Middleware = func(next http.Handler) http.Handler
+
+// A MiddlewareMaker makes the middleware that is registered under a name from the options of one use of it. It is called when routes
+// are made; an error keeps the server from starting.
+type MiddlewareMaker func(options any) (Middleware, error)
