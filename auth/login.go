@@ -2,8 +2,10 @@ package auth
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/jsontree"
 	"lectern/store"
@@ -71,13 +73,27 @@ func (u *Users) identified(s *store.Snapshot, identifier string) store.Record {
 	return u.with(s, u.username, identifier)
 }
 
-// Register answers {username, email, password} with a JWT, or with none where the address is to be confirmed first.
+// registered are what everybody says of himself who registers.
+var registered = []string{"username", "email", "password"}
+
+// MayRegister reports whether who registers may be let set an attribute of users. What decides whether somebody gets in, and
+// what he may do, is never his to say.
+func MayRegister(a *contenttypes.Attribute) bool {
+	switch a.Name {
+	case "role", "provider", "confirmed", "blocked", "resetPasswordToken", "confirmationToken":
+		return false
+	}
+	return !a.System
+}
+
+// Register answers {username, email, password} with a JWT, or with none where the address is to be confirmed first. Of other
+// attributes the settings say which he may set.
 func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, err error) {
 	if !u.o.Settings.AllowRegister {
 		return "", documents.ApplicationError("Register action is currently disabled")
 	}
 	form := documents.NewForm(body)
-	if others := form.Others("username", "email", "password"); len(others) > 0 {
+	if others := form.Others(slices.Concat(registered, u.o.Settings.RegisterFields)...); len(others) > 0 {
 		return "", documents.ValidationError("Invalid parameters: " + strings.Join(others, ", "))
 	}
 	email, username := lower(form.Email("email")), form.Text("username")

@@ -28,11 +28,12 @@ type UserSettings struct {
 	Lifespan          time.Duration // of a JWT
 	AllowRegister     bool
 	UniqueEmail       bool
-	EmailConfirmation bool   // nobody gets in before he has confirmed his address
-	DefaultRole       string // the type of the role of who registers
-	ResetURL          string // the page where a new password is set
-	ConfirmURL        string // the route that confirms an address
-	ConfirmedURL      string // where who confirmed his address is sent
+	EmailConfirmation bool     // nobody gets in before he has confirmed his address
+	RegisterFields    []string // the attributes that who registers may set beside name, address and password: see MayRegister
+	DefaultRole       string   // the type of the role of who registers
+	ResetURL          string   // the page where a new password is set
+	ConfirmURL        string   // the route that confirms an address
+	ConfirmedURL      string   // where who confirmed his address is sent
 	Mail              MailSettings
 }
 
@@ -159,8 +160,25 @@ func (u *Users) each(s *store.Snapshot, a *contenttypes.Attribute, value string,
 	s.Equal(u.typ, store.Published, "", a, jsontree.AppendString(nil, value), yield)
 }
 
-// prepare makes the write of a user. The access is full: who may write users at all may write them as they are, and a user's
-// only relation is his role, without which he cannot be.
+// MayLink refuses a body that makes or changes a user when it links him to documents that the asker may not find. His role is
+// none of these: who may write users gives them roles.
+func (u *Users) MayLink(body any, access *documents.Access) error {
+	sent, ok := body.(*jsontree.Object)
+	if !ok {
+		return nil
+	}
+	data := documents.NewForm(sent).Values(u.typ)
+	links := jsontree.NewObject()
+	for _, key := range data.Keys {
+		if key != u.role.Name {
+			links.Set(key, data.Values[key])
+		}
+	}
+	return documents.CheckLinks(u.typ, links, access)
+}
+
+// prepare makes the write of a user. The access is full: what somebody may set is decided before, and a user must have a role,
+// whether or not who makes him may see roles.
 func (u *Users) prepare(ctx context.Context, data *jsontree.Object, show Show, into *account) (*documents.Prepared, error) {
 	return u.o.Documents.Prepare(ctx, documents.Write{
 		Type: u.typ, Data: data, Access: documents.FullAccess,

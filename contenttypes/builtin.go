@@ -19,7 +19,7 @@ type builtIn struct {
 }
 
 var builtIns = []builtIn{
-	{uid: "plugin::users-permissions.user", file: "user", plugin: "users-permissions"},
+	{uid: userUID, file: "user", plugin: "users-permissions"},
 	{uid: "plugin::users-permissions.role", file: "role", plugin: "users-permissions"},
 	{uid: "plugin::users-permissions.permission", file: "permission", plugin: "users-permissions", internal: true},
 	{uid: fileUID, file: "file", plugin: "upload"},
@@ -29,18 +29,26 @@ var builtIns = []builtIn{
 
 // builtIns reads the built-in types of the plugins that are on.
 func (l *loader) builtIns() {
-	off := map[string]bool{
-		"users-permissions": l.opts.WithoutUsersPermissions,
-		"upload":            l.opts.WithoutUpload,
-		"i18n":              l.opts.WithoutI18N,
-	}
 	roots, problems := readBuiltIns()
 	l.problems = append(l.problems, problems...)
 	for i, b := range builtIns {
-		if roots[i] != nil && !off[b.plugin] {
+		if roots[i] != nil && !l.isOff(b.plugin) {
 			l.contentType(roots[i], b)
 		}
 	}
+}
+
+// isOff reports whether a plugin is switched off.
+func (l *loader) isOff(plugin string) bool {
+	switch plugin {
+	case "users-permissions":
+		return l.opts.WithoutUsersPermissions
+	case "upload":
+		return l.opts.WithoutUpload
+	case "i18n":
+		return l.opts.WithoutI18N
+	}
+	return false
 }
 
 // readBuiltIns reads the files once; in development the model is loaded at every change.

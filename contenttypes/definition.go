@@ -55,12 +55,16 @@ func (l *loader) contentType(root *Node, built builtIn) {
 		DisplayName: cmp.Or(f.Info.DisplayName, f.Info.SingularName), Description: f.Info.Description,
 		DraftAndPublish: f.Options.DraftAndPublish, BuiltIn: built.file != "", Internal: built.internal,
 	}
-	d := &definition{schema: &t.Schema, typ: t, root: root}
+	d := &definition{schema: &t.Schema, typ: t, root: root, extension: l.extended[f.UID]}
 	t.Localized = l.localized(f.PluginOptions) && !l.opts.WithoutI18N
 	t.Kind = l.kind(root, f.Kind)
 	l.names(d)
 	t.UID = l.uid(d, f.UID)
 	l.addType(d)
+	if d.extension != nil {
+		f.Attributes = l.extend(f.Attributes, d.extension)
+		root, f.Options.PrivateAttributes = d.extension.root, d.extension.private
+	}
 	l.schemaAttributes(d, f.Attributes)
 	l.privateAttributes(root.At("options", "privateAttributes"), t, f.Options.PrivateAttributes)
 }

@@ -82,7 +82,7 @@ func (l *loader) target(a *attributeDefinition) *ContentType {
 		}
 		slices.Sort(known)
 		l.report(at.Problem("target %q is no content-type; %s", uid, suggest(uid, known)))
-	case t.Internal && (a.of.typ == nil || !a.of.typ.BuiltIn):
+	case t.Internal && (a.of.typ == nil || !a.of.typ.BuiltIn || a.of.extension != nil):
 		l.report(at.Problem("target %s is a type of the server's own that content cannot point to", uid))
 	default:
 		return t

@@ -31,8 +31,11 @@ func LoadFS(fsys fs.FS, opts Options) (*Model, Problems) {
 		model:  &Model{types: map[string]*ContentType{}, components: map[string]*Component{}},
 		byAttr: map[*Attribute]*attributeDefinition{},
 	}
+	own := l.extensions(l.contentTypeFiles())
 	l.builtIns()
-	l.contentTypes()
+	for _, root := range own {
+		l.contentType(root, builtIn{})
+	}
 	l.componentFiles()
 	l.clashes()
 	l.link()
@@ -52,6 +55,7 @@ type loader struct {
 	model    *Model
 	schemas  []*definition // of types and components, in the order they were read
 	byAttr   map[*Attribute]*attributeDefinition
+	extended map[string]*extension // by the uid of the built-in type
 	problems Problems
 }
 
@@ -61,17 +65,18 @@ type definition struct {
 	typ        *ContentType // nil for a component
 	comp       *Component   // nil for a content-type
 	root       *Node
+	extension  *extension // of a built-in type; nil for others, and where there is none
 	attributes []*attributeDefinition
 }
 
 func (l *loader) report(p Problem) { l.problems = append(l.problems, p) }
 
-// contentTypes reads content-types/.
-func (l *loader) contentTypes() {
+// contentTypeFiles reads content-types/.
+func (l *loader) contentTypeFiles() (roots []*Node) {
 	files, ok := l.list("content-types")
 	if !ok {
 		l.report(Problem{File: "content-types", Message: "there is no such directory; a project keeps its content-types there, one a file"})
-		return
+		return nil
 	}
 	for _, f := range files {
 		name := path.Join("content-types", f.Name())
@@ -82,9 +87,10 @@ func (l *loader) contentTypes() {
 		if root, problems := ReadFile(l.fsys, name, l.opts.Lookup); problems != nil {
 			l.problems = append(l.problems, problems...)
 		} else {
-			l.contentType(root, builtIn{})
+			roots = append(roots, root)
 		}
 	}
+	return roots
 }
 
 // componentFiles reads components/, which may be missing.

@@ -74,6 +74,7 @@ func (l *loader) clashes() {
 			graphQL[pascal(plugin, t.Singular)] = claim{of: t.UID}
 			fields[pascal(plugin, t.Singular)] = claim{of: t.UID}
 			fields[pascal(plugin, t.Plural)] = claim{of: t.UID}
+			l.connections(d)
 		default:
 			l.routes(d)
 			singular, plural := d.root.At("info", "singularName"), d.root.At("info", "pluralName")
@@ -133,7 +134,11 @@ func (l *loader) routes(d *definition) {
 		{"i18n", l.opts.WithoutI18N, []string{"i18n"}},
 	} {
 		if !plugin.off && slices.Contains(plugin.paths, name) {
-			l.report(d.root.At("info", key).Problem("%s %q is a path of the plugin %s; choose another", key, name, plugin.name))
+			instead := "choose another"
+			if name == "users" {
+				instead += ", or give the users that there are attributes of your own, with uid: " + userUID
+			}
+			l.report(d.root.At("info", key).Problem("%s %q is a path of the plugin %s; %s", key, name, plugin.name, instead))
 		}
 	}
 }

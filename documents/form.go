@@ -145,11 +145,11 @@ func (f *Form) Others(keys ...string) (others []string) {
 	return others
 }
 
-// Values returns what was sent for the scalar attributes of a type that a client may write, to be written as a document.
+// Values returns what was sent for the attributes of a type that a client may write, to be written as a document.
 func (f *Form) Values(t *contenttypes.ContentType) *jsontree.Object {
 	data := jsontree.NewObject()
 	for _, a := range t.Attributes {
-		if v, given := f.body.Get(a.Name); given && !a.System && a.IsScalar() {
+		if v, given := f.body.Get(a.Name); given && !a.System {
 			data.Set(a.Name, v)
 		}
 	}

@@ -174,6 +174,15 @@ func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) 
 	return nil
 }
 
+// CheckLinks refuses relations in data to documents that the asker may not find, at any depth: for writes that are made with
+// another Access than his.
+func CheckLinks(t *contenttypes.ContentType, data *jsontree.Object, access *Access) error {
+	if err := followedKeys(&t.Schema, data, nil, access); err != nil {
+		return err
+	}
+	return nil
+}
+
 // followedKeys refuses relations to documents that the asker may not find.
 func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, access *Access) *Error {
 	for _, key := range o.Keys {

@@ -17,6 +17,8 @@ type UsersSettings struct {
 	Secret    string // signs JWTs; "" has one made and kept
 	RateLimit auth.RateLimit
 	Accounts  auth.UserSettings
+
+	RegisterFields *contenttypes.Node // where Accounts.RegisterFields are said, nil where none are; checked by Load
 }
 
 var defaultUsers = UsersSettings{
@@ -106,9 +108,7 @@ func (s *UsersSettings) read(f *usersFile, config *contenttypes.Node) (problems 
 	if s.RateLimit.Interval <= 0 {
 		wrong(config.At("ratelimit", "interval"), "interval must be more than nothing, such as 5m")
 	}
-	for i, name := range f.Register.AllowedFields {
-		wrong(config.At("register", "allowedFields").Items[i], "users have no field %q that whoever registers may set; take it out", name)
-	}
+	a.RegisterFields, s.RegisterFields = f.Register.AllowedFields, config.Get("register").Get("allowedFields")
 	a.AllowRegister, a.UniqueEmail, a.EmailConfirmation = f.AllowRegister, f.UniqueEmail, f.EmailConfirmation
 	a.DefaultRole = f.DefaultRole
 	if a.ResetURL = f.ResetURL; a.ResetURL != "" && !isPage(a.ResetURL) {
@@ -120,6 +120,31 @@ func (s *UsersSettings) read(f *usersFile, config *contenttypes.Node) (problems 
 			"such as https://www.example.org/welcome or /, not %q", a.ConfirmedURL)
 	}
 	return append(problems, readMail(&a.Mail, &f.Email, config.At("email"))...)
+}
+
+// checkFields reports fields that nobody may set who registers: those that users do not have, and those that are not his to say.
+func (s *UsersSettings) checkFields(model *contenttypes.Model) (problems contenttypes.Problems) {
+	user := model.Type(auth.UserType)
+	if user == nil {
+		return nil // switched off
+	}
+	var may []string
+	for _, a := range user.Attributes {
+		if auth.MayRegister(a) {
+			may = append(may, a.Name)
+		}
+	}
+	for i, name := range s.Accounts.RegisterFields {
+		at := s.RegisterFields.Items[i]
+		switch a := user.Attribute(name); {
+		case name == "": // it is no text, which is said already
+		case a == nil:
+			problems = append(problems, at.Problem("users have no attribute %q; those that whoever registers may set are %s", name, strings.Join(may, ", ")))
+		case !auth.MayRegister(a):
+			problems = append(problems, at.Problem("%s is not for whoever registers to say; take it out", name))
+		}
+	}
+	return problems
 }
 
 func readMail(m *auth.MailSettings, f *mailFile, at *contenttypes.Node) (problems contenttypes.Problems) {

@@ -126,6 +126,9 @@ func (u *userRoutes) createUser(w http.ResponseWriter, r *http.Request, who auth
 	if err != nil {
 		return err
 	}
+	if err := u.users.MayLink(sent, who.Access); err != nil {
+		return err
+	}
 	var body []byte
 	if err := u.users.Create(r.Context(), sent, u.shown(r, who, true, &body)); err != nil {
 		return err
@@ -137,6 +140,9 @@ func (u *userRoutes) createUser(w http.ResponseWriter, r *http.Request, who auth
 func (u *userRoutes) updateUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	sent, err := u.limits.readBody(w, r)
 	if err != nil {
+		return err
+	}
+	if err := u.users.MayLink(sent, who.Access); err != nil {
 		return err
 	}
 	id, _ := auth.ParseID(r.PathValue("id"))

@@ -105,9 +105,16 @@ func (m *mutation) body(argument string) *jsontree.Object {
 	return o
 }
 
-// userBody is the data of a user; his role is named by the number of its row.
+// userBody is the data of a user. His role is named by the number of its row; other documents he is linked to may be, as in
+// bodies of REST.
 func (m *mutation) userBody() *jsontree.Object {
-	o := m.body("data")
+	in, given := m.field.meaning.Input, m.given.object("data")
+	o := inputTree(in, given)
+	for _, key := range o.Keys {
+		if f := in.Field(key); f.Kind == schema.InputRelation || f.Kind == schema.InputRelationList {
+			o.Set(key, given.Values[key])
+		}
+	}
 	if role, ok := o.Get("role"); ok {
 		o.Set("role", componentID(role))
 	}

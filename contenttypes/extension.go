@@ -1,0 +1,137 @@
+package contenttypes
+
+import (
+	"slices"
+	"strings"
+)
+
+// userUID is the one built-in type that a project may extend: all that the server reads and writes of the others is its own.
+const userUID = "plugin::users-permissions.user"
+
+// An extension is a file of content-types/ whose uid is that of a built-in type. The type keeps the attributes that it has and
+// gets those of the file after them.
+type extension struct {
+	root       *Node
+	attributes *Node
+	private    []string // options.privateAttributes
+}
+
+// extensions takes the files that extend built-in types out of those of content-types/, and returns the others.
+func (l *loader) extensions(roots []*Node) (own []*Node) {
+	l.extended = map[string]*extension{}
+	for _, root := range roots {
+		at := root.Get("uid")
+		if at == nil || !at.isText() || !strings.HasPrefix(at.Text, "plugin::") && !isBuiltIn(at.Text) {
+			own = append(own, root)
+			continue
+		}
+		switch other := l.extended[at.Text]; {
+		case !isBuiltIn(at.Text):
+			l.report(at.Problem("uid %q is no built-in type; the one that a project may extend is %s", at.Text, userUID))
+		case at.Text != userUID:
+			l.report(at.Problem("%s cannot be extended; the one built-in type that takes attributes of a project is %s", at.Text, userUID))
+		case l.isOff(builtInPlugin(at.Text)):
+			l.report(at.Problem("%s belongs to the plugin %s, which is off; enable it in config/plugins.yaml, or take the file away", at.Text, builtInPlugin(at.Text)))
+		case other != nil:
+			l.report(at.Problem("%s is already extended by %s; put all its attributes into one file", at.Text, other.root.File))
+		default:
+			l.extended[at.Text] = l.extension(root)
+		}
+	}
+	return own
+}
+
+// extension reads a file that extends a type. It may say the rest of a definition too, as a file made for the reference does, but
+// nothing else than the type is.
+func (l *loader) extension(root *Node) *extension {
+	var f typeFile
+	l.problems = append(l.problems, root.Decode(&f)...)
+	x := &extension{root: root, attributes: f.Attributes, private: f.Options.PrivateAttributes}
+	for _, fixed := range []struct {
+		at         *Node
+		key, value string
+	}{
+		{root.Get("kind"), "kind", CollectionType.String()},
+		{root.Get("info").Get("singularName"), "singularName", "user"},
+		{root.Get("info").Get("pluralName"), "pluralName", "users"},
+		{root.Get("options").Get("draftAndPublish"), "draftAndPublish", "false"},
+		{root.Get("pluginOptions").Get("i18n").Get("localized"), "localized", "false"},
+	} {
+		if !fixed.at.IsNull() && !strings.EqualFold(fixed.at.Text, fixed.value) {
+			l.report(fixed.at.Problem("%s of %s is %s and cannot be changed; take it away", fixed.key, f.UID, fixed.value))
+		}
+	}
+	switch {
+	case x.attributes.IsNull():
+		l.report(root.Problem(`key "attributes" is missing; it takes those that %s is to have beside its own`, f.UID))
+		x.attributes = &Node{Kind: MapNode, File: root.File, Line: root.Line}
+	case x.attributes.Kind != MapNode:
+		l.report(x.attributes.Problem("attributes must be a mapping of names to attributes, not %s", x.attributes.describe()))
+		x.attributes = &Node{Kind: MapNode, File: root.File, Line: root.Line}
+	}
+	return x
+}
+
+// extend joins the attributes of a built-in type and those of an extension. One that both have is the built-in one, with what
+// the extension says of it beside.
+func (l *loader) extend(attributes *Node, x *extension) *Node {
+	all := &Node{Kind: MapNode, File: x.attributes.File, Line: x.attributes.Line}
+	for _, e := range attributes.Entries {
+		if i := slices.IndexFunc(x.attributes.Entries, func(own Entry) bool { return own.Key == e.Key }); i >= 0 {
+			e = l.again(e, x.attributes.Entries[i])
+		}
+		all.Entries = append(all.Entries, e)
+	}
+	for _, e := range x.attributes.Entries {
+		if attributes.Get(e.Key) == nil {
+			all.Entries = append(all.Entries, e)
+		}
+	}
+	return all
+}
+
+// again is a built-in attribute as an extension has it: what the server relies on stays, and may be made stricter.
+func (l *loader) again(built, own Entry) Entry {
+	if own.Value.Kind != MapNode {
+		return own // said when it is read
+	}
+	joined := &Node{Kind: MapNode, File: own.Value.File, Line: own.Line}
+	for _, e := range own.Value.Entries {
+		was := built.Value.Get(e.Key)
+		if problem := l.unlike(built, e, was); problem != "" {
+			l.report(own.Value.entryProblem(e, "%s", problem))
+			continue
+		}
+		joined.Entries = append(joined.Entries, e)
+	}
+	for _, e := range built.Value.Entries {
+		if joined.Get(e.Key) == nil {
+			value := *e.Value
+			value.File, value.Line = joined.File, joined.Line
+			joined.Entries = append(joined.Entries, Entry{Key: e.Key, Line: joined.Line, Value: &value})
+		}
+	}
+	return Entry{Key: built.Key, Line: own.Line, Value: joined}
+}
+
+// unlike says why an extension cannot say what it does of a built-in attribute; "" when it can.
+func (l *loader) unlike(built, e Entry, was *Node) string {
+	switch e.Key {
+	case "type", "relation", "target", "inversedBy", "mappedBy", "morphBy":
+		switch {
+		case was == nil:
+			return e.Key + " means nothing on the built-in attribute " + built.Key + "; take it away"
+		case e.Value.Text != was.Text:
+			return e.Key + " of the built-in attribute " + built.Key + " is " + was.Text + " and cannot be changed; give the attribute another name"
+		}
+	case "required", "unique", "private":
+		if says, ok := e.Value.bool(); was != nil && ok && !says { // each built-in attribute that says so says true
+			return "the built-in attribute " + built.Key + " is always " + e.Key + "; take " + e.Key + " away"
+		}
+	}
+	return ""
+}
+
+func isBuiltIn(uid string) bool {
+	return slices.ContainsFunc(builtIns, func(b builtIn) bool { return b.uid == uid })
+}
