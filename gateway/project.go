@@ -80,6 +80,7 @@ func Load(dir string, x *Extensions) (*Definition, error) {
 	problems = append(problems, found...)
 	if len(found) == 0 {
 		d.Model, d.Actions = model, auth.ActionsOf(model)
+		problems = append(problems, d.Settings.Users.checkFields(model)...)
 		problems = append(problems, d.checkGraphQL()...)
 	}
 	permissions, found := readConfig(project, permissionsName, lookup)
