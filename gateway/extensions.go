@@ -28,6 +28,7 @@ type Extensions struct {
 	policies    map[string]Policy
 	middlewares map[string]MiddlewareMaker
 	hooks       []hooksOf
+	landingPage LandingPage
 }
 
 type namedConfig struct {

@@ -47,11 +47,12 @@ func (p *Project) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, li
 	if err != nil {
 		return nil, err
 	}
+	page, pageRoutes := p.landing(limits.Document.Introspection)
 	h := &graphqlHandler{
-		engine: engine, auth: a, limiter: limiter, proxies: p.Settings.Server.TrustedProxies,
+		engine: engine, page: page, auth: a, limiter: limiter, proxies: p.Settings.Server.TrustedProxies,
 		limits: p.Settings.Server.Limits.orDefaults(), persisted: newPersisted(g.Limits.Persisted),
 	}
-	var routes []Route
+	routes := pageRoutes
 	for _, method := range graphqlMethods {
 		routes = append(routes, Route{Method: method, Path: g.Endpoint, Handle: h.serve, Open: true, Streams: true})
 	}
@@ -74,6 +75,7 @@ func (g *GraphQLSettings) limits() execution.Limits {
 // A graphqlHandler carries GraphQL requests over HTTP.
 type graphqlHandler struct {
 	engine    *execution.Engine
+	page      http.Handler // for browsers
 	auth      *auth.Authenticator
 	limiter   *auth.Limiter // of those who come in
 	proxies   []netip.Prefix
@@ -117,7 +119,7 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *docume
 		return err
 	}
 	if prefersHTML(r) {
-		serveLanding(w)
+		h.page.ServeHTTP(w, r)
 		return nil
 	}
 	var body any

@@ -1,18 +1,52 @@
 package gateway
 
 import (
+	"crypto/rand"
 	"net/http"
+	"path"
 	"strconv"
+	"strings"
 )
 
-// landingPage is what browsers see at the GraphQL endpoint.
-const landingPage = `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>GraphQL</title>
-<style>
+// A LandingPage says what browsers see that open the GraphQL endpoint: an IDE, or a small page without one; or what page
+// renders, where it is not nil. It is asked whenever the routes of a project are made.
+type LandingPage func(p *Project) (ide bool, page http.Handler)
+
+// LandingPage has a function say what browsers see at the GraphQL endpoint, in place of the setting landingPage.
+func (x *Extensions) LandingPage(f LandingPage) { x.landingPage = f }
+
+// landing returns what browsers see at the GraphQL endpoint, and the routes of what that loads.
+func (p *Project) landing(introspection bool) (http.Handler, []Route) {
+	wanted, asked := !p.options.Production, false
+	if setting := p.Settings.GraphQL.LandingPage; setting != nil {
+		wanted, asked = *setting, true
+	}
+	if choose := p.extensions.landingPage; choose != nil {
+		var page http.Handler
+		if wanted, page = choose(p); page != nil {
+			return page, nil
+		}
+		asked = true
+	}
+	if !wanted {
+		return plainPage, nil
+	}
+	ide := builtIDE()
+	if ide == nil {
+		if asked {
+			p.log.Warn("the landing page of GraphQL should be an IDE, but this build holds none: run go generate ./gateway and build again")
+		}
+		return missingPage, nil
+	}
+	endpoint := p.Settings.GraphQL.Endpoint
+	return ide.page(endpoint, introspection), ide.routes(endpoint)
+}
+
+// A staticPage is a page that loads nothing and runs nothing.
+type staticPage string
+
+func newStaticPage(body string) staticPage {
+	return staticPage(pageHead + `<style>
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 4rem auto; padding: 0 1rem; color: #222; background: #fff; }
 pre { background: #f4f4f4; padding: 1rem; overflow-x: auto; }
 </style>
@@ -21,21 +55,76 @@ pre { background: #f4f4f4; padding: 1rem; overflow-x: auto; }
 <h1>GraphQL</h1>
 <p>This address answers GraphQL operations. Send one by POST:</p>
 <pre>curl --json '{"query": "{ __typename }"}' THIS-ADDRESS</pre>
-</body>
+` + body + `</body>
 </html>
+`)
+}
+
+const pageHead = `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>GraphQL</title>
+<link rel="icon" href="data:,">
 `
 
 var (
-	typeHTML      = []string{"text/html"}
-	landingPolicy = []string{"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
-	landingLength = []string{strconv.Itoa(len(landingPage))}
+	plainPage   = newStaticPage("")
+	missingPage = newStaticPage(`<p>A page to work with belongs here, but this build of the server was made without it. With Node and npm,
+in the source of the server:</p>
+<pre>go generate ./gateway
+go build</pre>
+<p>Releases hold it. <code>landingPage: false</code> under <code>graphql.config</code> in <code>config/plugins.yaml</code> takes
+this notice away.</p>
+`)
 )
 
-func serveLanding(w http.ResponseWriter) {
+var (
+	typeHTML     = []string{"text/html"}
+	staticPolicy = []string{"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
+)
+
+func (s staticPage) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	sendPage(w, staticPolicy, string(s))
+}
+
+func sendPage(w http.ResponseWriter, policy []string, page string) {
 	header := w.Header()
 	header["Content-Type"] = typeHTML
-	header["Content-Security-Policy"] = landingPolicy
-	header["Content-Length"] = landingLength
+	header["Content-Security-Policy"] = policy
+	header["Cache-Control"] = noStoreValue
+	header["Content-Length"] = []string{strconv.Itoa(len(page))}
 	w.WriteHeader(http.StatusOK)
-	w.Write([]byte(landingPage))
+	w.Write([]byte(page))
+}
+
+// page is the page that loads the IDE, at an endpoint. It names what it loads by where it stands itself, so that a proxy may
+// put the endpoint under a path of its own.
+func (i *ide) page(endpoint string, introspection bool) http.Handler {
+	allowed := "off"
+	if introspection {
+		allowed = "on"
+	}
+	below := path.Base(endpoint) + "/"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from := below + assetsPath
+		if strings.HasSuffix(r.URL.Path, "/") {
+			from = assetsPath
+		}
+		nonce := rand.Text()
+		policy := "default-src 'none'; script-src 'nonce-" + nonce + "'; style-src 'self' 'nonce-" + nonce + "'; img-src data:; " +
+			"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+		sendPage(w, []string{policy}, pageHead+
+			`<link rel="stylesheet" href="`+from+i.style.name+`">
+<link rel="license" href="`+from+i.licences.name+`">
+<script type="module" nonce="`+nonce+`" src="`+from+i.script.name+`"></script>
+</head>
+<body>
+<div id="ide" data-introspection="`+allowed+`"></div>
+<noscript>This page wants JavaScript. Operations are answered without it: send them by POST, as JSON.</noscript>
+</body>
+</html>
+`)
+	})
 }

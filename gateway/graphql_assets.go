@@ -1,0 +1,121 @@
+package gateway
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"lectern/documents"
+)
+
+//go:generate npm --prefix sandbox ci --ignore-scripts --no-audit --no-fund
+//go:generate npm --prefix sandbox run --silent build
+
+// sandbox is what go generate made of the folder of this name; where it was not run, nothing of use.
+//
+//go:embed all:sandbox/dist
+var sandbox embed.FS
+
+// assetsPath is where the files of the IDE lie below the GraphQL endpoint.
+const assetsPath = "assets/"
+
+// An ide is the GraphQL IDE that a build holds.
+type ide struct {
+	script, style, licences *asset
+}
+
+// An asset is a file that the IDE is made of. Its name changes with its content.
+type asset struct {
+	name   string
+	kind   []string // header Content-Type
+	packed []byte   // by gzip
+}
+
+// builtIDE is the IDE of this build; nil where it has none.
+var builtIDE = sync.OnceValue(func() *ide { return readIDE(sandbox, "sandbox/dist/assets") })
+
+func readIDE(files fs.FS, dir string) *ide {
+	i := &ide{}
+	for suffix, is := range map[string]struct {
+		asset **asset
+		kind  string
+	}{
+		".js":  {&i.script, "text/javascript; charset=utf-8"},
+		".css": {&i.style, "text/css; charset=utf-8"},
+		".txt": {&i.licences, "text/plain; charset=utf-8"},
+	} {
+		found, err := fs.Glob(files, dir+"/*"+suffix+".gz")
+		if err != nil || len(found) != 1 {
+			return nil
+		}
+		packed, err := fs.ReadFile(files, found[0])
+		if err != nil {
+			return nil
+		}
+		*is.asset = &asset{strings.TrimSuffix(path.Base(found[0]), ".gz"), []string{is.kind}, packed}
+	}
+	return i
+}
+
+// routes are those of the files, below the GraphQL endpoint.
+func (i *ide) routes(endpoint string) (routes []Route) {
+	for _, a := range []*asset{i.script, i.style, i.licences} {
+		routes = append(routes, Route{Method: http.MethodGet, Path: endpoint + "/" + assetsPath + a.name, Handle: a.serve, Open: true})
+	}
+	return routes
+}
+
+var (
+	forGood      = []string{"public, max-age=31536000, immutable"}
+	gzipEncoding = []string{"gzip"}
+	byEncoding   = []string{"Origin, Accept-Encoding"}
+)
+
+// serve answers with the file as it is kept, or unpacked for clients that do not take it so.
+func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+	header := w.Header()
+	etag := `W/"` + a.name + `"`
+	header["Cache-Control"] = forGood
+	header["Etag"] = []string{etag}
+	header["Vary"] = byEncoding
+	if slices.ContainsFunc(strings.Split(r.Header.Get("If-None-Match"), ","), func(s string) bool { return strings.TrimSpace(s) == etag }) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	header["Content-Type"] = a.kind
+	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		header["Content-Encoding"] = gzipEncoding
+		header["Content-Length"] = []string{strconv.Itoa(len(a.packed))}
+		w.Write(a.packed)
+		return nil
+	}
+	unpacked, err := gzip.NewReader(bytes.NewReader(a.packed))
+	if err != nil {
+		return err
+	}
+	io.Copy(w, unpacked)
+	return nil
+}
+
+// acceptsGzip reports whether a header Accept-Encoding names gzip, or all, and does not refuse it.
+func acceptsGzip(header string) bool {
+	accepted := false
+	for part := range strings.SplitSeq(header, ",") {
+		name, parameters, _ := strings.Cut(part, ";")
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "gzip":
+			return quality(parameters) > 0
+		case "*":
+			accepted = quality(parameters) > 0
+		}
+	}
+	return accepted
+}

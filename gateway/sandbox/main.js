@@ -1,0 +1,61 @@
+// The page that browsers find at the GraphQL endpoint, where it holds an IDE. All that it asks for is at its own address.
+import { createElement as h } from 'react';
+import { createRoot } from 'react-dom/client';
+import { setNonce } from 'get-nonce';
+import { GraphiQL } from 'graphiql';
+import 'graphiql/style.css';
+import './style.css';
+
+// Dialogs keep the page behind them from scrolling by a style of their own, which the policy of the page allows by this.
+setNonce(document.querySelector('script[nonce]').nonce);
+
+const root = document.getElementById('ide');
+const introspection = root.dataset.introspection === 'on';
+
+const welcome = `# Write an operation here and run it with Ctrl-Enter; Ctrl-Space completes what you type.
+# The schema is described behind the book at the left edge.
+#
+# The tab "Headers" below takes a token or a user's JWT: {"Authorization": "Bearer …"}
+
+{
+  __typename
+}
+`;
+
+const closed = `# Introspection is off here, so there are neither docs nor completion; operations run all the same.
+# graphql.config.apolloServer.introspection: true in config/plugins.yaml turns it on.
+#
+# The tab "Headers" below takes a token or a user's JWT: {"Authorization": "Bearer …"}
+
+{
+  __typename
+}
+`;
+
+// ask sends an operation to the address of the page. What is no JSON, such as the words of a proxy, is shown as it came.
+async function ask(operation, options) {
+  const headers = new Headers(options?.headers);
+  headers.set('content-type', 'application/json');
+  headers.set('accept', 'application/json');
+  const answer = await fetch(location.pathname, {
+    method: 'POST', credentials: 'omit', headers, body: JSON.stringify(operation),
+  });
+  const text = await answer.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { status: answer.status, text };
+  }
+}
+
+createRoot(root).render(h(
+  GraphiQL,
+  {
+    fetcher: ask,
+    schema: introspection ? undefined : null, // null: do not ask for it
+    defaultQuery: introspection ? welcome : closed,
+    defaultEditorToolsVisibility: true,
+    showPersistHeadersSettings: false, // tokens are not kept in the browser
+  },
+  h(GraphiQL.Logo, null, 'GraphQL'),
+));
