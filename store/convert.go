@@ -26,6 +26,7 @@ type conversion struct {
 	dirty    bool     // the catalog was changed in this transaction
 	progress func(what string, done, total int)
 	hooks    *conversionHooks
+	begins   func() // called when a transaction begins; may be nil
 }
 
 // conversionHooks let tests stop a conversion where a kill would.
@@ -176,6 +177,9 @@ func (c *conversion) transaction(s *step) error {
 	btx, err := c.store.db.Begin(true)
 	if err != nil {
 		return err
+	}
+	if c.begins != nil {
+		c.begins()
 	}
 	defer func() { _ = btx.Rollback() }() // after a commit this does nothing and says so
 	tx := newTx(c.store, btx)

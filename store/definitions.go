@@ -43,34 +43,33 @@ func (e *DefinitionError) Error() string {
 
 // load reads the catalog and brings the content in step with the model. Where no definition has changed it reads nothing else
 // and writes nothing.
-func (s *Store) load(model *contenttypes.Model, opts Options) error {
+func (s *file) load(model *contenttypes.Model, opts Options) (*Store, error) {
 	c, err := s.loadConversion(opts)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.run(); err != nil {
-		return fmt.Errorf("go on converting %s: %w", s.path, err)
+		return nil, fmt.Errorf("go on converting %s: %w", s.path, err)
 	}
 	if changed(model, c.catalog) {
 		c.pending = pending{}
 		if c.pending.Steps, err = s.plan(model, c.catalog, opts); err != nil {
-			return err
+			return nil, err
 		}
 		if err := c.run(); err != nil {
-			return fmt.Errorf("convert %s: %w", s.path, err)
+			return nil, fmt.Errorf("convert %s: %w", s.path, err)
 		}
 	}
 	bound, err := bind(model, c.catalog)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.catalog, s.bound = c.catalog, bound
-	return nil
+	return s.newStore(bound), nil
 }
 
 // loadConversion reads what the file says of definitions, and what is left of a conversion that was interrupted.
-func (s *Store) loadConversion(opts Options) (*conversion, error) {
-	c := &conversion{store: s, progress: opts.Progress, hooks: opts.hooks}
+func (s *file) loadConversion(opts Options) (*conversion, error) {
+	c := &conversion{store: &Store{file: s}, progress: opts.Progress, hooks: opts.hooks}
 	err := s.db.View(func(tx *bolt.Tx) error {
 		meta := tx.Bucket(bucketMeta)
 		if meta == nil {
@@ -125,7 +124,7 @@ func isDormant(model *contenttypes.Model, uid string) bool {
 }
 
 // plan compares a model with what content was written under, and returns the steps that convert it, or a DefinitionError.
-func (s *Store) plan(model *contenttypes.Model, cat *catalog, opts Options) ([]*step, error) {
+func (s *file) plan(model *contenttypes.Model, cat *catalog, opts Options) ([]*step, error) {
 	bound, err := bindStored(cat)
 	if err != nil {
 		return nil, err
@@ -135,8 +134,7 @@ func (s *Store) plan(model *contenttypes.Model, cat *catalog, opts Options) ([]*
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback() }() // of a read: it only lets go, and cannot fail
-	snap := newSnapshot(s, tx)
-	snap.bound = bound
+	snap := newSnapshot(&Store{file: s, bound: bound}, tx)
 	defer snap.end()
 	c := newComparison(snap, cat, model, opts.DefaultLocale)
 	c.compare()

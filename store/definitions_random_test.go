@@ -183,7 +183,7 @@ func TestRandomChanges(t *testing.T) {
 	for seed := range *changes {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
 		before, after := newRandomModel(t, r), newRandomModel(t, r)
-		c := &change{T: t, path: filepath.Join(t.TempDir(), "content.db"), kill: seed%3 == 0, before: before.Model, after: after.Model}
+		c := &change{T: t, path: filepath.Join(t.TempDir(), "content.db"), how: []how{killed, inUse, inOneGo}[seed%3], before: before.Model, after: after.Model}
 		c.open(before.Model)
 		before.populate(t, c.store, r)
 		c.close()

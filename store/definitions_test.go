@@ -34,7 +34,8 @@ var update = flag.Bool("update", false, "write what comes out into the cases")
 //	converts    what Open does
 //	content     what there is in the end
 //
-// Each is run once in one go and once with a kill after every transaction, with the same outcome.
+// Each is run once in one go, once with a kill after every transaction, and once while the store is in use (see
+// (*change).redefine), with the same outcome.
 func TestDefinitionsChange(t *testing.T) {
 	files, err := filepath.Glob("testdata/definitions/*.txt")
 	if err != nil || len(files) == 0 {
@@ -46,7 +47,7 @@ func TestDefinitionsChange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := runChange(t, archive, false)
+			got := runChange(t, archive, inOneGo)
 			if *update {
 				if err := os.WriteFile(file, txtar.Format(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -54,9 +55,10 @@ func TestDefinitionsChange(t *testing.T) {
 			} else if want, is := string(txtar.Format(archive)), string(txtar.Format(got)); want != is {
 				t.Errorf("want:\n%s\ngot:\n%s", want, is)
 			}
-			killed := runChange(t, archive, true)
-			if outcome(killed) != outcome(got) {
-				t.Errorf("with kills it comes out otherwise; want:\n%s\ngot:\n%s", outcome(got), outcome(killed))
+			for _, how := range []how{killed, inUse} {
+				if other := runChange(t, archive, how); outcome(other) != outcome(got) {
+					t.Errorf("%s it comes out otherwise; want:\n%s\ngot:\n%s", how, outcome(got), outcome(other))
+				}
 			}
 		})
 	}
@@ -73,11 +75,20 @@ func outcome(a *txtar.Archive) string {
 	return b.String()
 }
 
+// how a case is run.
+type how string
+
+const (
+	inOneGo how = "in one go"
+	killed  how = "with kills" // after each transaction
+	inUse   how = "while the store is in use"
+)
+
 // A change is a case while it runs.
 type change struct {
 	*testing.T
 	path          string
-	kill          bool // after each transaction
+	how           how
 	before, after *contenttypes.Model
 	store         *store.Store
 	steps         []string // what conversions said of their progress
@@ -85,8 +96,8 @@ type change struct {
 
 var errKilled = errors.New("killed")
 
-func runChange(t *testing.T, in *txtar.Archive, kill bool) *txtar.Archive {
-	c := &change{T: t, path: filepath.Join(t.TempDir(), "content.db"), kill: kill}
+func runChange(t *testing.T, in *txtar.Archive, how how) *txtar.Archive {
+	c := &change{T: t, path: filepath.Join(t.TempDir(), "content.db"), how: how}
 	before, after := fstest.MapFS{"content-types/.keep": {}}, fstest.MapFS{"content-types/.keep": {}}
 	for _, f := range in.Files {
 		if name, ok := strings.CutPrefix(f.Name, "before/"); ok {
@@ -147,7 +158,7 @@ func (c *change) options() store.Options {
 			c.steps = append(c.steps, what)
 		}
 	}}
-	if c.kill {
+	if c.how == killed {
 		return store.Interrupted(opts, 2, func() error { return errKilled })
 	}
 	return opts
@@ -155,6 +166,9 @@ func (c *change) options() store.Options {
 
 // tryOpen opens the store, as often as it is killed.
 func (c *change) tryOpen(m *contenttypes.Model) (*store.Store, error) {
+	if c.how == inUse {
+		return c.redefine(m)
+	}
 	for range 500 {
 		s, err := store.Open(c.path, m, c.options())
 		if !errors.Is(err, errKilled) {
@@ -281,9 +295,18 @@ func (c *change) write(lines string) {
 // dump prints all versions of all types that the project defines, with what a reader of their status sees of their links.
 func (c *change) dump() string {
 	c.Helper()
+	out, err := c.contentOf(c.store)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return out
+}
+
+func (c *change) contentOf(s *store.Store) (string, error) {
 	var out strings.Builder
-	err := c.store.View(func(snap *store.Snapshot) error {
-		for _, t := range c.store.Model().Types {
+	err := s.View(func(snap *store.Snapshot) error {
+		out.Reset()
+		for _, t := range s.Model().Types {
 			if t.BuiltIn && t.UID != "plugin::upload.file" {
 				continue
 			}
@@ -303,10 +326,7 @@ func (c *change) dump() string {
 		}
 		return nil
 	})
-	if err != nil {
-		c.Fatal(err)
-	}
-	return out.String()
+	return out.String(), err
 }
 
 func (c *change) version(snap *store.Snapshot, r store.Record, st store.Status) string {

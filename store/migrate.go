@@ -117,7 +117,7 @@ func Migrate(path string, m Migration, opts Options) (removed Removed, err error
 		return removed, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	s := &Store{db: db, path: path}
+	s := newFile(db, path)
 	c, err := s.loadConversion(opts)
 	if err != nil {
 		return removed, err

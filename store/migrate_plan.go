@@ -22,7 +22,7 @@ type migrating struct {
 }
 
 // planMigration returns the steps of a migration.
-func (s *Store) planMigration(cat *catalog, m Migration) ([]*step, error) {
+func (s *file) planMigration(cat *catalog, m Migration) ([]*step, error) {
 	bound, err := bindStored(cat)
 	if err != nil {
 		return nil, err
@@ -36,8 +36,7 @@ func (s *Store) planMigration(cat *catalog, m Migration) ([]*step, error) {
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback() }() // of a read: it only lets go, and cannot fail
-	snap := newSnapshot(s, tx)
-	snap.bound = bound
+	snap := newSnapshot(&Store{file: s, bound: bound}, tx)
 	mg := &migrating{snap: snap, catalog: cat, args: m.Args, was: bound.model, is: edited}
 	if err := migrations[m.Op](mg); err != nil {
 		return nil, fmt.Errorf("%s: %w", m, err)

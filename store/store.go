@@ -5,6 +5,10 @@
 // in a Tx (Write); the writes of callers that come at the same time share one transaction and its fsyncs, and each returns
 // when its change is durable. What a write changes is first put down in a Batch; indexes, counts, revisions and the change
 // log follow from it.
+//
+// A Store sees the file under the definitions of one Model. Redefine puts others in their place while it is in use and returns
+// the Store for them; the former one then answers ErrRedefined, so that nobody reads or writes under definitions that the
+// content no longer has.
 package store
 
 import (
@@ -12,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -35,15 +40,27 @@ var (
 	ErrBroken = errors.New("the store takes no more writes since one failed to reach the disk; restart to go on")
 	// ErrTooManyLocales: a write names a locale code beyond the 4,096 that a store can hold.
 	ErrTooManyLocales = errors.New("too many different locales")
+	// ErrRedefined: the definitions were changed by Redefine. Nothing was done; the Store that Redefine returned does it.
+	ErrRedefined = errors.New("the definitions have changed")
+	// ErrHeld: definitions cannot change now, since somebody holds them as they are.
+	ErrHeld = errors.New("the definitions are held as they are by work that takes several steps; try again")
 )
 
-// A Store is one bbolt file with all content of a project. It may be used by any number of goroutines.
+// A Store is one bbolt file with all content of a project, seen under one Model. It may be used by any number of goroutines.
 type Store struct {
+	*file
+	bound *binding
+	until atomic.Int64         // the last transaction whose state it describes
+	past  atomic.Pointer[past] // that state, once there may be later ones; nil before
+}
+
+// A file is what the Stores of one file have in common.
+type file struct {
 	db      *bolt.DB
 	path    string
-	bound   *binding
-	catalog *catalog
+	current atomic.Pointer[Store] // the one whose definitions the content has
 	locales localeTable
+	holds   holders
 
 	requests chan *writeRequest
 	closing  chan struct{}
@@ -83,13 +100,26 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, path: path, requests: make(chan *writeRequest), closing: make(chan struct{})}
-	if err := s.load(model, opts); err != nil {
+	f := newFile(db, path)
+	s, err := f.load(model, opts)
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	s.writer.Add(1)
-	go s.writeLoop()
+	f.writer.Add(1)
+	go f.writeLoop()
 	return s, nil
+}
+
+func newFile(db *bolt.DB, path string) *file {
+	return &file{db: db, path: path, requests: make(chan *writeRequest), closing: make(chan struct{})}
+}
+
+// newStore makes the Store of a file whose content has these definitions.
+func (f *file) newStore(bound *binding) *Store {
+	s := &Store{file: f, bound: bound}
+	s.until.Store(math.MaxInt64)
+	f.current.Store(s)
+	return s
 }
 
 func openFile(path string, timeout time.Duration) (*bolt.DB, error) {
@@ -148,7 +178,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Close ends the writer after the writes that wait, waits for readers, and closes the file. Later calls return nil.
+// Close ends the writer after the writes that wait, waits for readers, and closes the file, whichever of its Stores it is
+// called on. Later calls return nil.
 func (s *Store) Close() error {
 	var err error
 	s.closed.Do(func() {
@@ -157,6 +188,9 @@ func (s *Store) Close() error {
 		close(s.requests)
 		s.senders.Unlock()
 		s.writer.Wait()
+		if p := s.current.Load().past.Load(); p != nil {
+			p.retire() // of a redefinition that failed
+		}
 		err = s.db.Close()
 	})
 	if err != nil {
@@ -168,7 +202,7 @@ func (s *Store) Close() error {
 // Path is where the file is.
 func (s *Store) Path() string { return s.path }
 
-// Model is the model that the store was opened for.
+// Model is the model that the store was opened or redefined for.
 func (s *Store) Model() *contenttypes.Model { return s.bound.model }
 
 // View calls f with a snapshot. Nothing that f takes out of the snapshot may be used after it returned.
@@ -180,11 +214,17 @@ func (s *Store) View(f func(*Snapshot) error) error {
 		}
 		return fmt.Errorf("begin snapshot: %w", err)
 	}
+	if int64(tx.ID()) > s.until.Load() {
+		return s.viewPast(tx, f)
+	}
+	defer func() { _ = tx.Rollback() }() // of a read: it only lets go, and cannot fail
+	return s.view(tx, f)
+}
+
+// view calls f with a snapshot of tx.
+func (s *Store) view(tx *bolt.Tx, f func(*Snapshot) error) error {
 	snap := newSnapshot(s, tx)
-	defer func() {
-		snap.end()
-		_ = tx.Rollback() // of a read: it only lets go, and cannot fail
-	}()
+	defer snap.end()
 	if err := f(snap); err != nil {
 		return err
 	}
@@ -194,19 +234,20 @@ func (s *Store) View(f func(*Snapshot) error) error {
 // Write calls f in the one write transaction there is at a time; the batches that f applied are durable when Write returns
 // nil. Several callers may share one transaction and its fsyncs. f may be called again when another caller's f failed after
 // it had applied something, so it must not have effects of its own beyond values that it sets anew each time.
-// When f returns an error nothing of it is kept. ctx is heeded until f's turn has come.
+// When f returns an error nothing of it is kept. ctx is heeded until f's turn has come. f is not called, and ErrRedefined is
+// returned, when the definitions have changed by then.
 func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 	if s.broken.Load() {
 		return ErrBroken
 	}
-	req := &writeRequest{ctx: ctx, f: f, done: make(chan error, 1)}
+	req := &writeRequest{ctx: ctx, store: s, f: f, done: make(chan error, 1)}
 	if err := s.hand(req); err != nil {
 		return err
 	}
 	return <-req.done
 }
 
-func (s *Store) hand(req *writeRequest) error {
+func (s *file) hand(req *writeRequest) error {
 	s.senders.RLock()
 	defer s.senders.RUnlock()
 	select {

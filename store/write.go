@@ -16,22 +16,25 @@ import (
 
 // A writeRequest is one caller of Write.
 type writeRequest struct {
-	ctx  context.Context
-	f    func(*Tx) error
-	err  error
-	done chan error
+	ctx   context.Context
+	store *Store // that it was made on
+	f     func(*Tx) error
+	err   error
+	done  chan error
+
+	redefinition *redefinition // instead of f
 }
 
 // maxGrouped bounds how many writes share a transaction.
 const maxGrouped = 256
 
 // writeLoop is the writer: the one goroutine that changes the file.
-func (s *Store) writeLoop() {
+func (s *file) writeLoop() {
 	defer s.writer.Done()
 	gather := gatherer{requests: s.requests}
 	for {
-		group := gather.next()
-		if group == nil {
+		group, redefinitions := split(gather.next())
+		if group == nil && redefinitions == nil {
 			return
 		}
 		began := time.Now()
@@ -40,7 +43,25 @@ func (s *Store) writeLoop() {
 		for _, r := range group {
 			r.done <- r.err
 		}
+		for _, r := range redefinitions {
+			r.done <- r.redefinition.run(r.store)
+		}
 	}
+}
+
+// split takes the redefinitions out of a group: they come after the writes that came with them.
+func split(group []*writeRequest) (writes, redefinitions []*writeRequest) {
+	if !slices.ContainsFunc(group, func(r *writeRequest) bool { return r.redefinition != nil }) {
+		return group, nil
+	}
+	for _, r := range group {
+		if r.redefinition != nil {
+			redefinitions = append(redefinitions, r)
+		} else {
+			writes = append(writes, r)
+		}
+	}
+	return writes, redefinitions
 }
 
 // A gatherer collects the writes that are to share a transaction. Clients that wait for an answer before they write again come
@@ -104,7 +125,7 @@ func (g *gatherer) next() []*writeRequest {
 
 // commit carries out a group in one transaction and sets each one's err. A write that fails after it had applied something
 // is taken out, and the others are carried out again without it.
-func (s *Store) commit(group []*writeRequest) {
+func (s *file) commit(group []*writeRequest) {
 	waiting := group
 	for len(waiting) > 0 {
 		failed, err := s.try(waiting)
@@ -128,7 +149,7 @@ func (s *Store) commit(group []*writeRequest) {
 }
 
 // try runs a group once. failed is the one that made all be rolled back, or -1; err is what befell the whole transaction.
-func (s *Store) try(group []*writeRequest) (failed int, err error) {
+func (s *file) try(group []*writeRequest) (failed int, err error) {
 	if s.broken.Load() {
 		return -1, ErrBroken
 	}
@@ -137,11 +158,16 @@ func (s *Store) try(group []*writeRequest) (failed int, err error) {
 		return -1, fmt.Errorf("begin write: %w", err)
 	}
 	defer func() { _ = btx.Rollback() }() // after a commit this does nothing and says so
-	tx := newTx(s, btx)
+	current := s.current.Load()
+	tx := newTx(current, btx)
 	defer tx.end()
 	applied := 0
 	for i, r := range group {
 		if r.err = r.ctx.Err(); r.err != nil {
+			continue
+		}
+		if r.store != current {
+			r.err = ErrRedefined
 			continue
 		}
 		tx.applied = 0

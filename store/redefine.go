@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"lectern/contenttypes"
+)
+
+// Redefine puts other definitions in the place of those that the content has, while the store is in use, and returns the Store
+// for them. Content is converted as Open does it: what would be lost is refused with a *DefinitionError, and nothing has changed
+// then; what was begun and interrupted is finished by the next Open.
+//
+// It waits for who holds the definitions (Hold), a few seconds at most: then it is ErrHeld. While it converts, readers of this
+// Store go on and see the content as it was before, and writers wait. After it has returned, this Store answers ErrRedefined.
+func (s *Store) Redefine(ctx context.Context, model *contenttypes.Model, opts Options) (*Store, error) {
+	if s.broken.Load() {
+		return nil, ErrBroken
+	}
+	open, err := s.holds.bar(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer open()
+	r := &redefinition{model: model, opts: opts}
+	req := &writeRequest{ctx: ctx, store: s, redefinition: r, done: make(chan error, 1)}
+	if err := s.hand(req); err != nil {
+		return nil, err
+	}
+	if err := <-req.done; err != nil {
+		return nil, err
+	}
+	return r.made, nil
+}
+
+// A redefinition is one call of Redefine.
+type redefinition struct {
+	model *contenttypes.Model
+	opts  Options
+	made  *Store
+}
+
+// run is called by the writer, so that nothing is written meanwhile.
+func (r *redefinition) run(s *Store) error {
+	if s.current.Load() != s {
+		return ErrRedefined
+	}
+	c, err := s.conversionTo(r.model, r.opts)
+	if err != nil {
+		return err
+	}
+	readers := 0
+	if len(c.pending.Steps) > 0 {
+		readers = readersOfPast()
+	}
+	past, err := newPast(s.db, readers)
+	if err != nil {
+		return err
+	}
+	s.past.Store(past)
+	s.until.Store(int64(past.txid))
+	// A file that grows beyond its mapping is mapped anew once nobody reads it: then nobody may be given the kept state.
+	stuck := time.AfterFunc(stuckAfter, past.empty)
+	c.begins = func() { stuck.Reset(stuckAfter) }
+	err = c.run()
+	stuck.Stop()
+	var bound *binding
+	if err == nil {
+		bound, err = bind(r.model, c.catalog)
+	}
+	if err != nil {
+		// The content has the old definitions in part. Readers go on with what there was before; the next start goes on converting.
+		s.broken.Store(true)
+		return fmt.Errorf("convert %s: %w", s.path, err)
+	}
+	r.made = s.newStore(bound)
+	past.retire()
+	return nil
+}
+
+// conversionTo plans the conversion of the content to a model; without steps where nothing has changed.
+func (s *Store) conversionTo(model *contenttypes.Model, opts Options) (*conversion, error) {
+	c := &conversion{store: &Store{file: s.file}, progress: opts.Progress, hooks: opts.hooks}
+	err := s.db.View(func(tx *bolt.Tx) (err error) {
+		c.catalog, _, err = loadCatalog(tx)
+		return err
+	})
+	if err != nil || !changed(model, c.catalog) {
+		return c, err
+	}
+	c.pending.Steps, err = s.plan(model, c.catalog, opts)
+	return c, err
+}
+
+// A past is the state of a file that a Store describes while there are later ones which it does not: transactions that were
+// begun in time, each used by one reader at a time.
+type past struct {
+	txid    int
+	readers chan *bolt.Tx
+	retired chan struct{} // closed when nobody is to read it any more
+	emptied chan struct{} // closed when no more are to begin
+	retire  func()
+	empty   func()
+}
+
+// readersOfPast is how many may read at a time while content is converted; others wait for them.
+func readersOfPast() int { return max(16, 4*runtime.GOMAXPROCS(0)) }
+
+// newPast keeps the state of a file as it is now.
+func newPast(db *bolt.DB, readers int) (*past, error) {
+	p := &past{readers: make(chan *bolt.Tx, readers), retired: make(chan struct{}), emptied: make(chan struct{})}
+	p.empty = sync.OnceFunc(func() { close(p.emptied); p.drain() })
+	p.retire = sync.OnceFunc(func() { close(p.retired); p.empty() })
+	err := db.View(func(tx *bolt.Tx) error {
+		p.txid = tx.ID()
+		return nil
+	})
+	for range readers {
+		tx, failed := db.Begin(false)
+		if failed != nil {
+			err = failed
+			break
+		}
+		p.readers <- tx
+	}
+	if err != nil {
+		p.retire()
+		return nil, fmt.Errorf("keep the state before a conversion: %w", err)
+	}
+	return p, nil
+}
+
+// drain ends the transactions that nobody uses.
+func (p *past) drain() {
+	for {
+		select {
+		case tx := <-p.readers:
+			_ = tx.Rollback() // of a read: it only lets go, and cannot fail
+		default:
+			return
+		}
+	}
+}
+
+// giveBack takes back a transaction that a reader was given.
+func (p *past) giveBack(tx *bolt.Tx) {
+	p.readers <- tx // there is room for all
+	select {
+	case <-p.emptied:
+		p.drain()
+	default:
+	}
+}
+
+// stuckAfter is how long a transaction of a conversion may take before it is thought to wait for readers.
+const stuckAfter = time.Second
+
+// maxWait bounds how long a reader waits where the state before a conversion cannot be kept, or too many read it.
+const maxWait = 30 * time.Second
+
+// viewPast is View when tx shows a state that the Store does not describe.
+func (s *Store) viewPast(tx *bolt.Tx, f func(*Snapshot) error) error {
+	_ = tx.Rollback() // of a read: it only lets go, and cannot fail
+	p := s.past.Load()
+	select {
+	case <-p.retired:
+		return ErrRedefined
+	default:
+	}
+	late := time.NewTimer(maxWait)
+	defer late.Stop()
+	select {
+	case tx := <-p.readers:
+		defer p.giveBack(tx)
+		return s.view(tx, f)
+	case <-p.retired:
+		return ErrRedefined
+	case <-late.C:
+		return context.DeadlineExceeded
+	}
+}

@@ -1,0 +1,279 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"lectern/contenttypes"
+	"lectern/store"
+)
+
+// redefine takes over definitions while the store is in use under those that its content has. After each transaction of the
+// conversion a reader looks at everything, which must be as it was; and at the first one a writer comes, who must be told that
+// the definitions have changed. A store that is not there yet is opened.
+func (c *change) redefine(m *contenttypes.Model) (*store.Store, error) {
+	if _, err := os.Stat(c.path); errors.Is(err, fs.ErrNotExist) {
+		return store.Open(c.path, m, c.options())
+	}
+	was, err := store.OpenAsIs(c.path)
+	if err != nil {
+		c.Fatal(err)
+	}
+	before, err := c.contentOf(was)
+	if err != nil {
+		c.Fatal(err)
+	}
+	var writers sync.WaitGroup
+	transactions := 0
+	is, err := was.Redefine(c.Context(), m, store.Interrupted(c.options(), 2, func() error {
+		switch now, err := c.contentOf(was); {
+		case err != nil:
+			c.Errorf("read under the former definitions: %v", err)
+		case now != before:
+			c.Errorf("under the former definitions there was\n%sand is now\n%s", before, now)
+		}
+		if transactions++; transactions == 1 {
+			writers.Go(func() {
+				err := was.Write(context.Background(), func(*store.Tx) error { c.Error("written under the former definitions"); return nil })
+				if !errors.Is(err, store.ErrRedefined) {
+					c.Errorf("a write under the former definitions: %v", err)
+				}
+			})
+		}
+		return nil
+	}))
+	writers.Wait()
+	if err != nil {
+		if now, failed := c.contentOf(was); now != before || failed != nil {
+			c.Errorf("after a refusal there is %s, %v; want %s", now, failed, before)
+		}
+		closeChecked(c.T, was)
+		return nil, err
+	}
+	if is.Model() != m {
+		c.Error("another model")
+	}
+	if _, err := was.Redefine(c.Context(), m, c.options()); !errors.Is(err, store.ErrRedefined) {
+		c.Errorf("redefined twice: %v", err)
+	}
+	if _, _, err := was.Hold(c.Context()); !errors.Is(err, store.ErrRedefined) {
+		c.Errorf("held under the former definitions: %v", err)
+	}
+	if transactions > 0 {
+		if _, err := c.contentOf(was); !errors.Is(err, store.ErrRedefined) {
+			c.Errorf("a reader under the former definitions: %v", err)
+		}
+	}
+	return is, nil
+}
+
+// TestRedefineWithoutChanges is what an edit of the configuration alone leads to: nothing is written, and who reads under the
+// former Model may go on until something is.
+func TestRedefineWithoutChanges(t *testing.T) {
+	files := itemType("name: {type: string}, rank: {type: integer}")
+	was := openModel(t, filepath.Join(t.TempDir(), "content.db"), modelOf(t, contenttypes.Options{}, files), store.Options{})
+	fillItems(t, was, 10)
+	commits := was.Stats().Commits
+	is, err := was.Redefine(t.Context(), modelOf(t, contenttypes.Options{}, files), store.Options{Progress: func(what string, _, _ int) { t.Error(what) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeChecked(t, is)
+	if now := is.Stats().Commits; now != commits {
+		t.Errorf("%d commits", now-commits)
+	}
+	if err := was.View(func(*store.Snapshot) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	if err := was.Write(t.Context(), func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrRedefined) {
+		t.Error(err)
+	}
+	fillItems(t, is, 1)
+	if err := was.View(func(*store.Snapshot) error { return nil }); !errors.Is(err, store.ErrRedefined) {
+		t.Error(err)
+	}
+}
+
+// TestRedefineThatFails leaves readers with what there was, takes no more writes, and is finished by the next start.
+func TestRedefineThatFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "content.db")
+	was := openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}")), store.Options{})
+	fillItems(t, was, 100)
+	m := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: string}"))
+	for range 2 {
+		transactions := 0
+		_, err := was.Redefine(t.Context(), m, store.Interrupted(store.Options{}, 10, func() error {
+			if transactions++; transactions == 5 {
+				return errKilled
+			}
+			return nil
+		}))
+		if !errors.Is(err, errKilled) && !errors.Is(err, store.ErrBroken) {
+			t.Fatal(err)
+		}
+	}
+	item := was.Model().Type("api::item.item")
+	if page := find(t, was, &store.Query{Type: item, Limit: -1, Filter: store.Compare{Attr: item.Attribute("rank"), Op: store.Eq, Values: []any{3.0}}}); len(page.Docs) != 14 {
+		t.Errorf("%d of rank 3, want 14", len(page.Docs))
+	}
+	if err := was.Write(t.Context(), func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrBroken) {
+		t.Error(err)
+	}
+	if err := was.Close(); err != nil {
+		t.Fatal(err)
+	}
+	is := openModel(t, path, m, store.Options{})
+	defer closeChecked(t, is)
+	item = m.Type("api::item.item")
+	if page := find(t, is, &store.Query{Type: item, Limit: -1, Filter: store.Compare{Attr: item.Attribute("rank"), Op: store.Eq, Values: []any{"3"}}}); len(page.Docs) != 14 {
+		t.Errorf("%d of rank 3 after a start, want 14", len(page.Docs))
+	}
+}
+
+// TestHold: definitions do not change while somebody holds them, who may hold again and write; who wants to hold while they
+// change waits, and is told.
+func TestHold(t *testing.T) {
+	was := openModel(t, filepath.Join(t.TempDir(), "content.db"), loadModel(t), store.Options{})
+	held, release, err := was.Hold(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	patient, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := was.Redefine(patient, loadModel(t), store.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("redefined while they are held: %v", err)
+	}
+	if _, err := was.Redefine(t.Context(), loadModel(t), store.Options{}); !errors.Is(err, store.ErrHeld) {
+		t.Errorf("redefined while they are held for long: %v", err)
+	}
+	_, again, err := was.Hold(held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+	write(t, was, func(*store.Tx) error { return nil })
+	_, other, err := was.Hold(t.Context()) // after a change that was given up, others hold as before
+	if err != nil {
+		t.Fatal(err)
+	}
+	other()
+
+	redefined := make(chan *store.Store)
+	go func() {
+		is, err := was.Redefine(context.Background(), loadModel(t), store.Options{})
+		if err != nil {
+			t.Error(err)
+		}
+		redefined <- is
+	}()
+	release()
+	release() // once is enough
+	is := <-redefined
+	if is == nil {
+		t.FailNow()
+	}
+	if _, _, err := was.Hold(t.Context()); !errors.Is(err, store.ErrRedefined) {
+		t.Error(err)
+	}
+	closeChecked(t, is)
+}
+
+// TestRedefineUnderLoad changes definitions while several write and read: each write that was acknowledged is seen by whoever
+// reads after it, under whichever definitions, in the index too.
+func TestRedefineUnderLoad(t *testing.T) {
+	variants := []*contenttypes.Model{
+		modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}")),
+		modelOf(t, contenttypes.Options{}, itemType("rank: {type: biginteger}, extra: {type: boolean}, name: {type: string, index: false}")),
+		modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: decimal, index: false}")),
+	}
+	var current atomic.Pointer[store.Store]
+	current.Store(openModel(t, filepath.Join(t.TempDir(), "content.db"), variants[0], store.Options{}))
+	fillItems(t, current.Load(), 200)
+	var written atomic.Int64
+	written.Store(200)
+	done := make(chan struct{})
+	// again calls f with the store as it is now, until it is not told that the definitions have changed meanwhile.
+	again := func(f func(*store.Store) error) {
+		for {
+			s := current.Load()
+			err := f(s)
+			if err == nil {
+				return
+			}
+			if !errors.Is(err, store.ErrRedefined) {
+				t.Error(err)
+				return
+			}
+			for s == current.Load() {
+				runtime.Gosched()
+			}
+		}
+	}
+	running := func() bool {
+		select {
+		case <-done:
+			return false
+		default:
+			return true
+		}
+	}
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for running() {
+				again(func(s *store.Store) error {
+					item := s.Model().Type("api::item.item")
+					return s.Write(context.Background(), func(tx *store.Tx) error {
+						rank := "5"
+						if item.Attribute("rank").Type == contenttypes.BigInteger {
+							rank = `"5"`
+						}
+						var b store.Batch
+						b.PutRow(newRow(tx, item, tx.NewDoc(), store.Published, "", map[string]string{
+							"name": `"x"`, "rank": rank,
+						}))
+						return tx.Apply(&b)
+					})
+				})
+				written.Add(1)
+			}
+		})
+		all.Go(func() {
+			for running() {
+				again(func(s *store.Store) error {
+					item := s.Model().Type("api::item.item")
+					before := int(written.Load())
+					return s.View(func(snap *store.Snapshot) error {
+						page, err := snap.Find(&store.Query{Type: item, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{item.Attribute("rank")}}}, Limit: 1, Count: true})
+						if err == nil && page.Total < before {
+							t.Errorf("%d rows, after %d were written", page.Total, before)
+						}
+						return err
+					})
+				})
+			}
+		})
+	}
+	for i := range 30 {
+		next, err := current.Load().Redefine(t.Context(), variants[(i+1)%len(variants)], store.Interrupted(store.Options{}, 50, func() error { return nil }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		current.Store(next)
+	}
+	close(done)
+	all.Wait()
+	s := current.Load()
+	item := s.Model().Type("api::item.item")
+	if page := find(t, s, &store.Query{Type: item, Limit: 1, Count: true}); page.Total != int(written.Load()) {
+		t.Errorf("%d rows, %d were written", page.Total, written.Load())
+	}
+	closeChecked(t, s)
+}
