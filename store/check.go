@@ -156,10 +156,13 @@ func (c *checker) known(k []byte) bool {
 	return false
 }
 
-// counts compares groups with the blocks and entries they stand for.
+// counts compares groups and spans with what they stand for.
 func (c *checker) counts() {
-	c.levels(groups, index, func(v []byte) int { return int(be.Uint64(v)) }, func(v []byte) int { return block(v).len() })
-	c.levels(groups, index, func(v []byte) int { return int(be.Uint32(v[8:])) }, func([]byte) int { return 1 })
+	one := func([]byte) int { return 1 }
+	c.levels(groups, index, tallyEntries, func(v []byte) int { return block(v).len() })
+	c.levels(groups, index, tallyParts, one)
+	c.levels(spans, groups, tallyEntries, tallyEntries)
+	c.levels(spans, groups, tallyParts, one)
 }
 
 func (c *checker) levels(upper, lower bucket, said, counts func([]byte) int) {

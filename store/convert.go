@@ -318,9 +318,9 @@ func (c *chunk) eachRow(t *contenttypes.ContentType, f func(Record) error) (done
 func (s *Snapshot) rowCount(b *boundSchema) int {
 	prefix := be.AppendUint16(be.AppendUint16(nil, b.number), b.fields[b.system.id.Index])
 	n := 0
-	cur := s.bucket(groups).Cursor()
+	cur := s.bucket(spans).Cursor()
 	for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
-		n += int(be.Uint64(v))
+		n += tallyEntries(v)
 	}
 	return n
 }

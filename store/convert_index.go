@@ -18,7 +18,7 @@ func (d *dropIndexStep) what() string { return "removing the index of " + d.Name
 
 func (d *dropIndexStep) run(c *chunk) (bool, error) {
 	prefix := be.AppendUint16(be.AppendUint16(nil, d.Schema), d.Field)
-	for _, n := range []bucket{index, groups} {
+	for _, n := range []bucket{index, groups, spans} {
 		removed, last, err := c.deletePrefix(n, prefix)
 		if n == index {
 			c.at.Done += removed

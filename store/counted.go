@@ -8,11 +8,16 @@ import (
 )
 
 // The index is counted: how many entries lie below a key, and which is the k-th, is found without walking over them. The
-// entries of each space (see appendSpace) stand in blocks, and above the blocks stand groups of blocks with their numbers. A
-// block's key is the lower bound of what it holds; the first block and group of a space have the bare space as key.
+// entries of each space (see appendSpace) stand in blocks; above the blocks stand groups of blocks, and above these spans of
+// groups, with their numbers. The key of each is the lower bound of what it holds; the first ones of a space have the bare
+// space as key.
 
-// maxGroup is how many blocks a group may have; a larger one is split in halves.
-const maxGroup = 256
+// counts are the buckets of groups and spans.
+var counts = [...]bucket{groups, spans}
+
+// maxCounted is how many blocks a group may have, and how many groups a span; a larger one is split in halves. It is constant
+// but for tests.
+var maxCounted = 48
 
 // spaceEnd is what the key after all entries of a space ends with.
 var spaceEnd = bytes.Repeat([]byte{0xFF}, 12)
@@ -21,8 +26,17 @@ var spaceEnd = bytes.Repeat([]byte{0xFF}, 12)
 // in order of key when something reads the index, or before the commit: what a transaction adds beside each other then costs
 // one update of its block, and a large transaction does not insert at random into pages that bbolt splits only when it commits.
 type indexer struct {
-	blocks, groups *bolt.Bucket
-	pending        []indexChange
+	blocks  *bolt.Bucket
+	counts  [len(counts)]*bolt.Bucket
+	pending []indexChange
+}
+
+func newIndexer(s *Snapshot) *indexer {
+	x := &indexer{blocks: s.bucket(index)}
+	for i, n := range counts {
+		x.counts[i] = s.bucket(n)
+	}
+	return x
 }
 
 // An indexChange adds an entry (delta 1) or removes one (delta -1).
@@ -73,31 +87,27 @@ func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 	}
 	entries := merge(block(old).entries(), changes[:n])
 
-	g := x.groupOf(space, low)
-	g.entries += len(entries) - block(old).len()
+	grown, added := len(entries)-block(old).len(), 0
 	if isNew {
-		g.blocks++
+		added++
 	}
-	// The block that a group begins with stays, though empty, as long as the group does: so no key of a group is ever held by
-	// a block of the one before.
-	anchor := bytes.Equal(low, g.key)
-	if len(entries) == 0 && (!anchor || g.blocks == 1 && len(low) > spaceLen) {
-		g.blocks--
+	if len(entries) == 0 && !isNew && x.removable(0, low) {
 		if err := x.blocks.Delete(low); err != nil {
 			return 0, err
 		}
-		return n, x.saveGroup(g)
+		return n, x.count(0, low, grown, -1)
 	}
 	for i, list := range splitEntries(entries) {
+		bound := low
 		if i > 0 {
-			low = list[0].key
-			g.blocks++
+			bound = list[0].key
+			added++
 		}
-		if err := x.blocks.Put(low, newBlock(list)); err != nil {
+		if err := x.blocks.Put(bound, newBlock(list)); err != nil {
 			return 0, err
 		}
 	}
-	return n, x.saveGroup(g)
+	return n, x.count(0, low, grown, added)
 }
 
 // merge returns entries with changes made to them; both are in order of key. Of several changes of one key the last counts.
@@ -120,55 +130,92 @@ func merge(entries []indexEntry, changes []indexChange) []indexEntry {
 	return append(merged, entries...)
 }
 
-// groupCount is what the file says of a group of blocks.
-type groupCount struct {
-	key             []byte
-	entries, blocks int
+// A tally is what the file says of a group or a span: the entries in it, and how many blocks or groups these stand in.
+type tally struct {
+	key            []byte
+	entries, parts int
 }
 
-// groupOf returns the group that the block at low belongs to, or will.
-func (x *indexer) groupOf(space, low []byte) groupCount {
-	key, v := floor(x.groups.Cursor(), low)
-	if !bytes.HasPrefix(key, space) {
-		return groupCount{key: space}
+func (t tally) value() []byte {
+	return be.AppendUint32(be.AppendUint64(make([]byte, 0, 12), uint64(t.entries)), uint32(t.parts))
+}
+
+// tallyEntries and tallyParts read the value of a tally.
+func tallyEntries(v []byte) int { return int(be.Uint64(v)) }
+func tallyParts(v []byte) int   { return int(be.Uint32(v[8:])) }
+
+// tally returns the group (level 0) or span (level 1) that low belongs to, or will: without parts when there is none yet.
+func (x *indexer) tally(level int, low []byte) tally {
+	key, v := floor(x.counts[level].Cursor(), low)
+	if space := low[:spaceLen]; !bytes.HasPrefix(key, space) {
+		return tally{key: space}
 	}
-	return groupCount{bytes.Clone(key), int(be.Uint64(v)), int(be.Uint32(v[8:]))}
+	return tally{bytes.Clone(key), tallyEntries(v), tallyParts(v)}
 }
 
-func (x *indexer) saveGroup(g groupCount) error {
-	switch {
-	case g.blocks == 0:
-		return x.groups.Delete(g.key)
-	case g.blocks > maxGroup:
-		return x.splitGroup(g)
+// removable reports whether the block (level 0) or group (level 1) at low may go. That which a group or span begins with stays,
+// though empty, as long as that does: so nothing is ever held by the one before its own. The first of a space stays for good.
+func (x *indexer) removable(level int, low []byte) bool {
+	if len(low) == spaceLen {
+		return false
 	}
-	return x.groups.Put(g.key, groupValue(g.entries, g.blocks))
+	if level == len(x.counts) {
+		return true
+	}
+	t := x.tally(level, low)
+	return !bytes.Equal(low, t.key) || t.parts == 1 && x.removable(level+1, low)
 }
 
-func (x *indexer) splitGroup(g groupCount) error {
-	cur := x.blocks.Cursor()
-	k, v := cur.Seek(g.key)
-	bound := g.key
-	for left := g.blocks; left > 0; {
-		n, entries := maxGroup/2, 0
-		if left <= maxGroup {
-			n = left
-		}
-		for range n {
-			entries += block(v).len()
-			k, v = cur.Next()
-		}
-		if err := x.groups.Put(bound, groupValue(entries, n)); err != nil {
+// count adds to what the group at low holds, and to what is above it.
+func (x *indexer) count(level int, low []byte, entries, parts int) error {
+	if level == len(x.counts) {
+		return nil
+	}
+	t, above := x.tally(level, low), 0
+	if t.parts == 0 {
+		above++
+	}
+	t.entries += entries
+	t.parts += parts
+	if t.parts == 0 {
+		if err := x.counts[level].Delete(t.key); err != nil {
 			return err
 		}
-		left -= n
-		bound = bytes.Clone(k)
+		return x.count(level+1, t.key, entries, above-1)
 	}
-	return nil
+	split, err := x.save(level, t)
+	if err != nil {
+		return err
+	}
+	return x.count(level+1, t.key, entries, above+split)
 }
 
-func groupValue(entries, blocks int) []byte {
-	return be.AppendUint32(be.AppendUint64(make([]byte, 0, 12), uint64(entries)), uint32(blocks))
+// save writes a tally, as several when it has too many parts, and returns how many came into being by that.
+func (x *indexer) save(level int, t tally) (added int, err error) {
+	if t.parts <= maxCounted {
+		return 0, x.counts[level].Put(t.key, t.value())
+	}
+	below, entries := x.blocks, func(v []byte) int { return block(v).len() }
+	if level > 0 {
+		below, entries = x.counts[level-1], tallyEntries
+	}
+	cur := below.Cursor()
+	k, v := cur.Seek(t.key)
+	for left := t.parts; left > 0; added++ {
+		part := tally{key: bytes.Clone(k), parts: maxCounted / 2}
+		if left <= maxCounted {
+			part.parts = left
+		}
+		for range part.parts {
+			part.entries += entries(v)
+			k, v = cur.Next()
+		}
+		if err := x.counts[level].Put(part.key, part.value()); err != nil {
+			return 0, err
+		}
+		left -= part.parts
+	}
+	return added - 1, nil
 }
 
 // floor moves a cursor to the greatest key that is not greater than key.
@@ -196,18 +243,20 @@ func (s *Snapshot) rank(key []byte) int {
 	if bytes.Equal(key[spaceLen:], spaceEnd) {
 		return s.size(space)
 	}
-	total, last := 0, 0
-	group := space
-	c := s.cursor(groups)
-	for k, v := c.Seek(space); bytes.HasPrefix(k, space) && bytes.Compare(k, key) <= 0; k, v = c.Next() {
-		group = k
-		last = int(be.Uint64(v))
-		total += last
+	total, low := 0, space
+	for i := len(counts) - 1; i >= 0; i-- {
+		n, last := 0, 0
+		c := s.cursor(counts[i])
+		for k, v := c.Seek(low); bytes.HasPrefix(k, space) && bytes.Compare(k, key) <= 0; k, v = c.Next() {
+			low, last = k, tallyEntries(v)
+			n += last
+		}
+		total += n - last // all but the one that holds key
 	}
-	total, last = total-last, 0 // all but the group that holds key
 	var holds block
-	c = s.cursor(index)
-	for k, v := c.Seek(group); bytes.HasPrefix(k, space) && bytes.Compare(k, key) <= 0; k, v = c.Next() {
+	last := 0
+	c := s.cursor(index)
+	for k, v := c.Seek(low); bytes.HasPrefix(k, space) && bytes.Compare(k, key) <= 0; k, v = c.Next() {
 		holds = v
 		last = holds.len()
 		total += last
@@ -218,27 +267,28 @@ func (s *Snapshot) rank(key []byte) int {
 // size returns how many entries a space has.
 func (s *Snapshot) size(space []byte) int {
 	total := 0
-	c := s.cursor(groups)
+	c := s.cursor(spans)
 	for k, v := c.Seek(space); bytes.HasPrefix(k, space); k, v = c.Next() {
-		total += int(be.Uint64(v))
+		total += tallyEntries(v)
 	}
 	return total
 }
 
 // kth moves a cursor of the index to the k-th entry (from 0) of a space and returns its key and value, nil beyond the end.
 func (s *Snapshot) kth(c *indexCursor, space []byte, k int) (key, value []byte) {
-	group, k := skip(s.cursor(groups), space, space, k, func(v []byte) int { return int(be.Uint64(v)) })
-	if group == nil {
+	low := space
+	for i := len(counts) - 1; i >= 0; i-- {
+		if low, k = skip(s.cursor(counts[i]), space, low, k, tallyEntries); low == nil {
+			return nil, nil
+		}
+	}
+	if low, k = skip(s.cursor(index), space, low, k, func(v []byte) int { return block(v).len() }); low == nil {
 		return nil, nil
 	}
-	bound, k := skip(s.cursor(index), space, group, k, func(v []byte) int { return block(v).len() })
-	if bound == nil {
-		return nil, nil
-	}
-	return c.move(bound, k)
+	return c.move(low, k)
 }
 
-// skip walks from low over blocks or groups that hold k entries or fewer and returns the one that holds the k-th, and which
+// skip walks from low over blocks, groups or spans that hold k entries or fewer and returns the one that holds the k-th, and which
 // of its entries that is.
 func skip(c *bolt.Cursor, space, low []byte, k int, count func([]byte) int) (key []byte, rest int) {
 	for key, v := c.Seek(low); bytes.HasPrefix(key, space); key, v = c.Next() {

@@ -25,3 +25,10 @@ func Interrupted(opts Options, rows int, committed func() error) Options {
 	opts.hooks = &conversionHooks{rows: rows, committed: committed}
 	return opts
 }
+
+// CountedBy makes groups and spans of at most n parts, as a large store has many of, until restored.
+func CountedBy(n int) (restore func()) {
+	before := maxCounted
+	maxCounted = n
+	return func() { maxCounted = before }
+}

@@ -9,6 +9,7 @@ import "encoding/binary"
 //	docs    schema u16 · documentId                               → doc u64 · slot u16 …: the versions there are
 //	index   lower bound of a block of index keys                  → the block (block.go)
 //	groups  lower bound of a group of blocks                      → entries u64 · blocks u32 (counted.go)
+//	spans   lower bound of a span of groups                       → entries u64 · groups u32
 //	links   schema u16 · field u16 · side u8 · plane u8 · ref · pos u64 → the other end (links.go)
 //	log     sequence u64                                          → changes
 //
@@ -21,24 +22,24 @@ var (
 	bucketDocs   = []byte("docs")
 	bucketIndex  = []byte("index")
 	bucketGroups = []byte("groups")
+	bucketSpans  = []byte("spans")
 	bucketLinks  = []byte("links")
 	bucketLog    = []byte("log")
 
-	allBuckets = [][]byte{bucketMeta, bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketLinks, bucketLog}
+	allBuckets = [][]byte{bucketMeta, bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketSpans, bucketLinks, bucketLog}
 )
 
 // Keys of the bucket meta.
 var (
-	keyCatalog   = []byte("catalog")
-	keyLocales   = []byte("locales")
-	keyFormat    = []byte("format")
-	keyPending   = []byte("pending")
-	keySequence  = []byte("sequence")
-	keyDocs      = []byte("docs")
-	keyItems     = []byte("items")
-	prefixRowID  = "id/"
-	prefixRev    = "revision/"
-	formatNumber = uint64(1)
+	keyCatalog  = []byte("catalog")
+	keyLocales  = []byte("locales")
+	keyFormat   = []byte("format")
+	keyPending  = []byte("pending")
+	keySequence = []byte("sequence")
+	keyDocs     = []byte("docs")
+	keyItems    = []byte("items")
+	prefixRowID = "id/"
+	prefixRev   = "revision/"
 )
 
 var be = binary.BigEndian

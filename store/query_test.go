@@ -30,6 +30,10 @@ func TestQueriesAgreeWithANaiveTwin(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { compareWithTwin(t, rand.New(rand.NewPCG(seed, 1)), 500, 150) })
 	}
+	t.Run("small groups", func(t *testing.T) {
+		defer store.CountedBy(3)()
+		compareWithTwin(t, rand.New(rand.NewPCG(9, 1)), 900, 150)
+	})
 }
 
 func compareWithTwin(t *testing.T, rnd *rand.Rand, writes, questions int) {

@@ -33,11 +33,12 @@ const (
 	docs
 	index
 	groups
+	spans
 	links
 	bucketCount
 )
 
-var bucketNames = [bucketCount][]byte{bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketLinks}
+var bucketNames = [bucketCount][]byte{bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketSpans, bucketLinks}
 
 func newSnapshot(s *Store, tx *bolt.Tx) *Snapshot {
 	return &Snapshot{store: s, tx: tx, bound: s.bound}
@@ -55,7 +56,7 @@ func (s *Snapshot) bucket(n bucket) *bolt.Bucket {
 
 // cursor returns the cursor that short look-ups in a bucket share.
 func (s *Snapshot) cursor(n bucket) *bolt.Cursor {
-	if n == index || n == groups {
+	if n == index || n == groups || n == spans {
 		s.settle()
 	}
 	if s.shared[n] == nil {
@@ -66,7 +67,7 @@ func (s *Snapshot) cursor(n bucket) *bolt.Cursor {
 
 // take returns a cursor for a walk during which others may begin; give hands it back.
 func (s *Snapshot) take(n bucket) *bolt.Cursor {
-	if n == index || n == groups {
+	if n == index || n == groups || n == spans {
 		s.settle()
 	}
 	if l := len(s.idle[n]); l > 0 {

@@ -138,6 +138,9 @@ func openFile(path string, timeout time.Duration) (*bolt.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
+	if err := upgrade(db); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, errors.Join(err, db.Close()))
+	}
 	return db, nil
 }
 

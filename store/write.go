@@ -208,7 +208,7 @@ type Tx struct {
 
 func newTx(s *Store, btx *bolt.Tx) *Tx {
 	snap := newSnapshot(s, btx)
-	snap.indexer = &indexer{blocks: snap.bucket(index), groups: snap.bucket(groups)}
+	snap.indexer = newIndexer(snap)
 	snap.pending = map[string][]byte{}
 	meta := btx.Bucket(bucketMeta)
 	return &Tx{

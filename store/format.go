@@ -1,0 +1,65 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// formatNumber is the format that this version writes. Older ones are brought to it when a store is opened:
+//
+//	1 had no spans
+const formatNumber = uint64(2)
+
+// upgrade brings a file of an older format to the present one, in one transaction. It leaves files that it does not know alone.
+func upgrade(db *bolt.DB) error {
+	old := false
+	if err := db.View(func(tx *bolt.Tx) error {
+		meta := tx.Bucket(bucketMeta)
+		old = meta != nil && getNumber(meta, keyFormat) == 1
+		return nil
+	}); err != nil || !old {
+		return err
+	}
+	err := db.Update(func(tx *bolt.Tx) error {
+		if err := makeSpans(tx); err != nil {
+			return err
+		}
+		return putNumber(tx.Bucket(bucketMeta), keyFormat, formatNumber)
+	})
+	if err != nil {
+		return fmt.Errorf("upgrade from format 1: %w", err)
+	}
+	return nil
+}
+
+// makeSpans counts all groups of the index.
+func makeSpans(tx *bolt.Tx) error {
+	to, err := tx.CreateBucket(bucketSpans)
+	if err != nil {
+		return err
+	}
+	var t tally
+	put := func() error {
+		if t.parts == 0 {
+			return nil
+		}
+		return to.Put(t.key, t.value())
+	}
+	cur := tx.Bucket(bucketGroups).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		if t.parts == maxCounted/2 || t.parts > 0 && !bytes.Equal(k[:spaceLen], t.key[:spaceLen]) {
+			if err := put(); err != nil {
+				return err
+			}
+			t = tally{}
+		}
+		if t.parts == 0 {
+			t.key = bytes.Clone(k)
+		}
+		t.parts++
+		t.entries += tallyEntries(v)
+	}
+	return put()
+}
