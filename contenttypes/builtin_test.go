@@ -53,3 +53,43 @@ func TestBuiltInTypes(t *testing.T) {
 		t.Error("types are missing or not sorted")
 	}
 }
+
+// TestExtendedUsers reads attributes of users in the form in which Strapi keeps them: the whole type, with what it had before.
+func TestExtendedUsers(t *testing.T) {
+	const whole = `{"uid": "plugin::users-permissions.user", "kind": "collectionType", "collectionName": "up_users",
+	"info": {"name": "user", "description": "", "singularName": "user", "pluralName": "users", "displayName": "User"},
+	"options": {"draftAndPublish": false, "timestamps": true, "privateAttributes": ["email"]},
+	"attributes": {
+		"age": {"type": "integer"},
+		"password": {"type": "password", "minLength": 12, "configurable": false, "private": true, "searchable": false},
+		"username": {"type": "string", "unique": true, "configurable": false, "required": true},
+		"confirmed": {"type": "boolean", "default": true, "configurable": false},
+		"role": {"type": "relation", "relation": "manyToOne", "target": "plugin::users-permissions.role", "inversedBy": "users", "configurable": false},
+		"written": {"type": "relation", "relation": "oneToMany", "target": "api::article.article", "mappedBy": "author"}}}`
+	const article = `{"kind": "collectionType", "info": {"singularName": "article", "pluralName": "articles"}, "attributes": {
+		"author": {"type": "relation", "relation": "manyToOne", "target": "plugin::users-permissions.user", "inversedBy": "written"}}}`
+	model, problems := contenttypes.LoadFS(fstest.MapFS{
+		"content-types/user.json": {Data: []byte(whole)}, "content-types/article.json": {Data: []byte(article)},
+	}, contenttypes.Options{})
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	user := model.Type("plugin::users-permissions.user")
+	var all []string
+	for _, a := range user.Attributes {
+		if !a.System {
+			all = append(all, a.Name)
+		}
+	}
+	if got, want := strings.Join(all, " "), "username email provider password resetPasswordToken confirmationToken confirmed blocked role age written"; got != want {
+		t.Errorf("attributes %s, want %s", got, want)
+	}
+	username, password, email := user.Attribute("username"), user.Attribute("password"), user.Attribute("email")
+	if *username.MinLength != 3 || !username.Unique || !username.Required || *password.MinLength != 12 || !password.Private || !email.Private || *email.MinLength != 6 ||
+		user.Attribute("confirmed").Default != true || user.Attribute("blocked").Default != false {
+		t.Errorf("%+v %+v %+v", username, password, email)
+	}
+	if written := user.Attribute("written"); !user.BuiltIn || written.Inverse == nil || written.Inverse.Inverse != written || user.Attribute("role").Inverse == nil {
+		t.Errorf("%+v", written)
+	}
+}
