@@ -57,16 +57,19 @@ func Administer(ctx context.Context, dir string, o Options) (Administration, err
 }
 
 // Tokens implements Administration.
-func (p *Project) Tokens(context.Context) ([]auth.Token, error) { return p.tokens.List(), nil }
+func (p *Project) Tokens(context.Context) ([]auth.Token, error) {
+	return p.edition.Load().tokens.List(), nil
+}
 
 // CreateToken implements Administration.
 func (p *Project) CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error) {
-	i := slices.IndexFunc(p.Settings.Tokens, func(x auth.Declaration) bool { return x.Name == d.Name })
+	e := p.edition.Load()
+	i := slices.IndexFunc(e.Settings.Tokens, func(x auth.Declaration) bool { return x.Name == d.Name })
 	switch {
 	case i >= 0 && (d.Kind != "" || len(d.Permissions) > 0):
 		return auth.Token{}, "", fmt.Errorf("permissions.yaml says what token %s may do; leave out type and permissions, or take another name", d.Name)
 	case i >= 0:
-		declared := p.Settings.Tokens[i]
+		declared := e.Settings.Tokens[i]
 		if d.Lifespan > 0 {
 			declared.Lifespan = d.Lifespan
 		}
@@ -79,20 +82,21 @@ func (p *Project) CreateToken(ctx context.Context, d auth.Declaration) (auth.Tok
 	case d.Kind == "":
 		d.Kind = auth.ReadOnly
 	}
-	return p.tokens.Create(ctx, d)
+	return e.tokens.Create(ctx, d)
 }
 
 // RevokeToken implements Administration.
 func (p *Project) RevokeToken(ctx context.Context, nameOrID string) (auth.Token, error) {
-	return p.tokens.Revoke(ctx, nameOrID)
+	return p.edition.Load().tokens.Revoke(ctx, nameOrID)
 }
 
 // Export implements Administration.
 func (p *Project) Export(ctx context.Context, w io.Writer) error {
-	return documents.Export(ctx, p.store, p.Model, w, nil)
+	e := p.edition.Load()
+	return documents.Export(ctx, e.store, e.Model, w, nil)
 }
 
 // Import implements Administration.
 func (p *Project) Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (documents.ImportResult, error) {
-	return p.docs.Import(ctx, file, documents.ImportOptions{Partial: partial, Progress: progress})
+	return p.edition.Load().docs.Import(ctx, file, documents.ImportOptions{Partial: partial, Progress: progress})
 }

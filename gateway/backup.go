@@ -43,11 +43,12 @@ type backupHead struct {
 // Backup implements Administration. The store is copied out of one snapshot, and before the uploads: each file that a
 // document in it names was there when the snapshot was taken, and is kept until it is copied.
 func (p *Project) Backup(ctx context.Context, w io.Writer) error {
-	if p.media != nil {
-		if err := p.media.Recover(ctx); err != nil {
+	e := p.edition.Load()
+	if e.media != nil {
+		if err := e.media.Recover(ctx); err != nil {
 			return err
 		}
-		defer p.media.Hold()()
+		defer e.media.Hold()()
 	}
 	b := &backupWriter{ctx: ctx, tar: tar.NewWriter(w), sums: map[string]string{}, now: time.Now()}
 	head, err := json.Marshal(backupHead{backupFormat, backupVersion, b.now.UTC(), p.options.Version})
@@ -57,7 +58,7 @@ func (p *Project) Backup(ctx context.Context, w io.Writer) error {
 	if err := b.add(backupHeadAt, int64(len(head)), copyFrom(bytes.NewReader(head))); err != nil {
 		return err
 	}
-	err = p.store.View(func(s *store.Snapshot) error { return b.add(storeName, s.Size(), s.CopyTo) })
+	err = e.store.View(func(s *store.Snapshot) error { return b.add(storeName, s.Size(), s.CopyTo) })
 	if err != nil {
 		return fmt.Errorf("copy the store: %w", err)
 	}

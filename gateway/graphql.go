@@ -23,34 +23,34 @@ import (
 var graphqlMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
 // graphqlRoutes are the routes of the GraphQL endpoint; none where GraphQL is switched off.
-func (p *Project) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]Route, error) {
-	g := p.Settings.GraphQL
+func (e *edition) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]Route, error) {
+	g := e.Settings.GraphQL
 	if !g.Enabled {
 		return nil, nil
 	}
 	for _, warning := range g.Warnings {
-		p.log.Warn(warning)
+		e.project.log.Warn(warning)
 	}
-	built, err := p.GraphQLSchema()
+	built, err := e.GraphQLSchema()
 	if err != nil {
 		return nil, err
 	}
 	limits := g.limits()
-	limits.Document.Introspection = !p.options.Production
+	limits.Document.Introspection = !e.project.options.Production
 	if g.Introspection != nil {
 		limits.Document.Introspection = *g.Introspection
 	}
 	engine, err := execution.New(execution.Options{
-		Schema: built, Store: p.store, Documents: p.docs, Params: parser, Users: p.users, Media: p.media,
-		Limits: limits, Log: p.log,
+		Schema: built, Store: e.store, Documents: e.docs, Params: parser, Users: e.users, Media: e.media,
+		Limits: limits, Log: e.project.log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	page, pageRoutes := p.landing(limits.Document.Introspection)
+	page, pageRoutes := e.landing(limits.Document.Introspection)
 	h := &graphqlHandler{
-		engine: engine, page: page, auth: a, limiter: limiter, proxies: p.Settings.Server.TrustedProxies,
-		limits: p.Settings.Server.Limits.orDefaults(), persisted: newPersisted(g.Limits.Persisted),
+		engine: engine, page: page, auth: a, limiter: limiter, proxies: e.Settings.Server.TrustedProxies,
+		limits: e.Settings.Server.Limits.orDefaults(), persisted: e.project.lasting.persistedOf(g.Limits.Persisted),
 	}
 	routes := pageRoutes
 	for _, method := range graphqlMethods {

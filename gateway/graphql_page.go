@@ -16,14 +16,14 @@ type LandingPage func(p *Project) (ide bool, page http.Handler)
 func (x *Extensions) LandingPage(f LandingPage) { x.landingPage = f }
 
 // landing returns what browsers see at the GraphQL endpoint, and the routes of what that loads.
-func (p *Project) landing(introspection bool) (http.Handler, []Route) {
-	wanted, asked := !p.options.Production, false
-	if setting := p.Settings.GraphQL.LandingPage; setting != nil {
+func (e *edition) landing(introspection bool) (http.Handler, []Route) {
+	wanted, asked := !e.project.options.Production, false
+	if setting := e.Settings.GraphQL.LandingPage; setting != nil {
 		wanted, asked = *setting, true
 	}
-	if choose := p.extensions.landingPage; choose != nil {
+	if choose := e.extensions.landingPage; choose != nil {
 		var page http.Handler
-		if wanted, page = choose(p); page != nil {
+		if wanted, page = choose(e.project); page != nil {
 			return page, nil
 		}
 		asked = true
@@ -34,11 +34,11 @@ func (p *Project) landing(introspection bool) (http.Handler, []Route) {
 	ide := builtIDE()
 	if ide == nil {
 		if asked {
-			p.log.Warn("the landing page of GraphQL should be an IDE, but this build holds none: run go generate ./gateway and build again")
+			e.project.log.Warn("the landing page of GraphQL should be an IDE, but this build holds none: run go generate ./gateway and build again")
 		}
 		return missingPage, nil
 	}
-	endpoint := p.Settings.GraphQL.Endpoint
+	endpoint := e.Settings.GraphQL.Endpoint
 	return ide.page(endpoint, introspection), ide.routes(endpoint)
 }
 

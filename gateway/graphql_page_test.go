@@ -15,7 +15,7 @@ func TestLandingPage(t *testing.T) {
 	choose := func(ide bool, page http.Handler) *gateway.Extensions {
 		x := &gateway.Extensions{}
 		x.LandingPage(func(p *gateway.Project) (bool, http.Handler) {
-			if p.Settings.GraphQL.Endpoint == "" {
+			if p.Definition().Settings.GraphQL.Endpoint == "" {
 				t.Error("asked with half a project")
 			}
 			return ide, page

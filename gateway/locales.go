@@ -17,26 +17,26 @@ const localeType = "plugin::i18n.locale"
 const listLocales = "plugin::i18n.locales.listLocales"
 
 // makeLocales makes a document of each locale of the configuration that has none, in its order.
-func (p *Project) makeLocales() error {
-	t := p.Model.Type(localeType)
+func (e *edition) makeLocales() error {
+	t := e.Model.Type(localeType)
 	if t == nil {
 		return nil // i18n is switched off
 	}
 	have := map[string]bool{}
-	err := eachLocale(p.store, t, func(r store.Record) {
+	err := eachLocale(e.store, t, func(r store.Record) {
 		have[localeCode(t, r)] = true
 	})
 	if err != nil {
 		return err
 	}
-	for _, l := range p.Settings.I18n.Locales {
+	for _, l := range e.Settings.I18n.Locales {
 		if have[l.Code] {
 			continue
 		}
 		data := jsontree.NewObject()
 		data.Set("name", l.Name)
 		data.Set("code", l.Code)
-		if err := p.docs.Create(context.Background(), documents.Write{Type: t, Data: data, Access: documents.FullAccess}); err != nil {
+		if err := e.docs.Create(context.Background(), documents.Write{Type: t, Data: data, Access: documents.FullAccess}); err != nil {
 			return err
 		}
 	}
@@ -64,8 +64,8 @@ func localeCode(t *contenttypes.ContentType, r store.Record) string {
 var localeFields = []string{"id", "documentId", "name", "code", "createdAt", "updatedAt", "publishedAt"}
 
 // localesRoute is GET /api/i18n/locales: a list without envelope, in order of creation.
-func (p *Project) localesRoute() []Route {
-	t := p.Model.Type(localeType)
+func (e *edition) localesRoute() []Route {
+	t := e.Model.Type(localeType)
 	if t == nil {
 		return nil
 	}
@@ -74,11 +74,11 @@ func (p *Project) localesRoute() []Route {
 			return documents.Forbidden()
 		}
 		body := []byte{'['}
-		err := eachLocale(p.store, t, func(r store.Record) {
+		err := eachLocale(e.store, t, func(r store.Record) {
 			if len(body) > 1 {
 				body = append(body, ',')
 			}
-			body = p.appendLocale(body, t, r)
+			body = e.appendLocale(body, t, r)
 		})
 		if err != nil {
 			return err
@@ -87,10 +87,10 @@ func (p *Project) localesRoute() []Route {
 		_, err = w.Write(append(body, ']'))
 		return err
 	}
-	return []Route{{Method: http.MethodGet, Path: p.Settings.REST.Prefix + "/i18n/locales", Handle: handle}}
+	return []Route{{Method: http.MethodGet, Path: e.Settings.REST.Prefix + "/i18n/locales", Handle: handle}}
 }
 
-func (p *Project) appendLocale(body []byte, t *contenttypes.ContentType, r store.Record) []byte {
+func (e *edition) appendLocale(body []byte, t *contenttypes.ContentType, r store.Record) []byte {
 	body = append(body, '{')
 	for _, name := range localeFields {
 		body = append(jsontree.AppendString(body, name), ':')
@@ -102,7 +102,7 @@ func (p *Project) appendLocale(body []byte, t *contenttypes.ContentType, r store
 		body = append(body, ',')
 	}
 	body = append(body, `"isDefault":`...)
-	if localeCode(t, r) == p.Settings.I18n.DefaultLocale {
+	if localeCode(t, r) == e.Settings.I18n.DefaultLocale {
 		return append(body, "true}"...)
 	}
 	return append(body, "false}"...)

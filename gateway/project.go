@@ -8,12 +8,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
-	"lectern/media"
 	"lectern/store"
 )
 
@@ -111,17 +111,17 @@ func isProject(project fs.FS) bool {
 //	defer p.Close()
 //	p.Handle(gateway.Route{Method: "GET", Path: "/hello", Handle: hello})
 //	err = p.Run(ctx)
+//
+// While it is served in development, its files may change: what Definition, Store and Documents return is what they say now.
+// A ContentType of one Definition is not for the Store and Documents of another, which answer store.ErrRedefined.
 type Project struct {
-	*Definition
+	dir     string
 	options Options
 	log     *slog.Logger
 	data    *dataDir
-	store   *store.Store
-	docs    *documents.Service
-	tokens  *auth.Tokens
-	users   *auth.Users // nil where they are switched off
-	media   *media.Library
-	routes  []Route // of Handle
+	edition atomic.Pointer[edition] // what is served
+	routes  []Route                 // of Handle
+	lasting lasting
 }
 
 // Open loads the project in dir and opens its store, making what is not there yet. It fails with an error that wraps
@@ -131,7 +131,7 @@ func Open(dir string, o Options) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Project{Definition: d, options: o, log: o.Log}
+	p := &Project{dir: dir, options: o, log: o.Log}
 	if p.log == nil {
 		to := o.LogTo
 		if to == nil {
@@ -139,43 +139,31 @@ func Open(dir string, o Options) (*Project, error) {
 		}
 		p.log = newLogger(to, d.Settings.Server, o.Production)
 	}
-	if err := p.open(); err != nil {
+	if err := p.open(d); err != nil {
 		p.Close()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *Project) open() (err error) {
+func (p *Project) open(d *Definition) (err error) {
 	if p.options.Ephemeral {
 		p.data, err = temporaryDataDir()
 	} else {
-		p.data, err = lockDataDir(p.options.dataPath(p.Dir))
+		p.data, err = lockDataDir(p.options.dataPath(p.dir))
 	}
 	if errors.Is(err, ErrBusy) {
-		return busyError(p.options.dataPath(p.Dir))
+		return busyError(p.options.dataPath(p.dir))
 	}
 	if err != nil {
 		return err
 	}
-	if p.store, err = p.openStore(p.data.join(storeName), p.options, logProgress(p.log)); err != nil {
+	e := &edition{Definition: d, project: p}
+	p.edition.Store(e)
+	if e.store, err = d.openStore(p.data.join(storeName), p.options, logProgress(p.log)); err != nil {
 		return err
 	}
-	p.docs = documents.NewService(p.store, p.Model, p.Settings.I18n.DefaultLocale)
-	if err := p.makeLocales(); err != nil {
-		return fmt.Errorf("make the locales: %w", err)
-	}
-	p.tokens, err = auth.OpenTokens(auth.TokenOptions{
-		Store: p.store, Documents: p.docs, Model: p.Model, Declared: p.Settings.Tokens,
-		Failed: func(err error) { p.log.Error(err.Error()) },
-	})
-	if err != nil {
-		return err
-	}
-	if err := p.openMedia(); err != nil {
-		return err
-	}
-	return p.openUsers()
+	return e.open(nil)
 }
 
 // logProgress tells the log how far a start is that rebuilds something, every other second.
@@ -193,11 +181,14 @@ func logProgress(log *slog.Logger) func(what string, done, total int) {
 // Run.
 func (p *Project) Handle(routes ...Route) { p.routes = append(p.routes, routes...) }
 
+// Definition is what the project's files say, as it is served.
+func (p *Project) Definition() *Definition { return p.edition.Load().Definition }
+
 // Store is the project's store, to read from.
-func (p *Project) Store() *store.Store { return p.store }
+func (p *Project) Store() *store.Store { return p.edition.Load().store }
 
 // Documents is the service that writes the project's documents.
-func (p *Project) Documents() *documents.Service { return p.docs }
+func (p *Project) Documents() *documents.Service { return p.edition.Load().docs }
 
 // Log is the server's log.
 func (p *Project) Log() *slog.Logger { return p.log }
@@ -205,22 +196,13 @@ func (p *Project) Log() *slog.Logger { return p.log }
 // Close ends what Open began. It must not be called while Run runs.
 func (p *Project) Close() error {
 	var errs []error
-	if p.users != nil {
-		p.users.Close()
-	}
-	if p.tokens != nil {
-		p.tokens.Close()
-	}
-	if p.media != nil {
-		errs = append(errs, p.media.Close())
-	}
-	if p.store != nil {
-		errs = append(errs, p.store.Close())
+	if e := p.edition.Load(); e != nil {
+		errs = append(errs, e.close())
 	}
 	if p.data != nil {
 		errs = append(errs, p.data.release())
 	}
-	p.users, p.tokens, p.media, p.store, p.data = nil, nil, nil, nil, nil
+	p.data = nil
 	return errors.Join(errs...)
 }
 

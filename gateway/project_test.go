@@ -42,7 +42,7 @@ func openProject(t *testing.T, dir string, o gateway.Options) (p *gateway.Projec
 			}
 			return
 		}
-		st, err := store.Open(path, p.Model, store.Options{})
+		st, err := store.Open(path, p.Definition().Model, store.Options{})
 		if err != nil {
 			t.Error(err)
 			return
@@ -109,7 +109,7 @@ func get(t *testing.T, url, key string) (int, string) {
 func TestHandle(t *testing.T) {
 	ready, _ := run(t, writeProject(t, nil), gateway.Options{Ephemeral: true}, func(p *gateway.Project) {
 		p.Handle(gateway.Route{Method: "GET", Path: "/api/articles/count", Handle: func(w http.ResponseWriter, _ *http.Request, a *documents.Access) error {
-			if !a.Allows(p.Model.Type("api::article.article"), "find") {
+			if !a.Allows(p.Definition().Model.Type("api::article.article"), "find") {
 				return documents.Forbidden()
 			}
 			_, err := io.WriteString(w, "none")

@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"sync"
 
 	"lectern/auth"
-	"lectern/shadowcrud/params"
-	"lectern/shadowcrud/rest"
 )
 
 // Ready says where a server answers.
@@ -24,7 +21,7 @@ type Ready struct {
 // Run serves the project until ctx ends. Then it lets requests under way finish, as long as timeouts.shutdown says, and
 // returns; the caller closes the project.
 func (p *Project) Run(ctx context.Context) error {
-	runtime, err := p.runtime()
+	runtime, err := p.edition.Load().runtime()
 	if err != nil {
 		return err
 	}
@@ -67,38 +64,18 @@ func (p *Project) announce(ready Ready) {
 	if p.options.Ready != nil {
 		p.options.Ready(ready)
 	}
-	types, _ := p.Size()
+	e := p.edition.Load()
+	types, _ := e.Size()
 	p.log.Info("serving", "base", ready.Base, "types", types, "data", p.data.path)
-	for _, d := range p.Settings.Tokens {
-		if !p.options.Ephemeral && !p.tokens.Has(d.Name) {
+	for _, d := range e.Settings.Tokens {
+		if !p.options.Ephemeral && !e.tokens.Has(d.Name) {
 			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", "lectern token create "+d.Name)
 		}
 	}
 }
 
-// runtime builds what the server answers with.
-func (p *Project) runtime() (Runtime, error) {
-	s := p.Settings.REST
-	authenticator := &auth.Authenticator{Users: p.users, Roles: auth.CompileRoles(p.Settings.Roles), Tokens: p.tokens}
-	parser := params.New(p.Model, p.Settings.I18n.DefaultLocale, params.Limits{
-		DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
-	})
-	api := rest.New(p.Model, p.store, p.docs, parser)
-	limiter := auth.NewLimiter(p.Settings.Users.RateLimit, nil)
-	graphql, err := p.graphqlRoutes(authenticator, parser, limiter)
-	if err != nil {
-		return Runtime{}, err
-	}
-	return Runtime{
-		Prefix:       s.Prefix,
-		REST:         api,
-		Authenticate: authenticator.Authenticate,
-		Routes:       slices.Concat(p.routes, p.localesRoute(), p.uploadRoutes(api, parser), p.userRoutes(authenticator, api, parser, limiter), graphql),
-	}, nil
-}
-
 func (p *Project) serverConfig() Config {
-	s := p.Settings.Server
+	s := p.Definition().Settings.Server
 	return Config{Limits: s.Limits, CORS: s.CORS, Compress: s.Compress, Log: p.log}
 }
 
@@ -106,7 +83,8 @@ func (p *Project) address() string {
 	if p.options.Addr != "" {
 		return p.options.Addr
 	}
-	return net.JoinHostPort(p.Settings.Server.Host, strconv.Itoa(p.Settings.Server.Port))
+	s := p.Definition().Settings.Server
+	return net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
 }
 
 // clientAddress is where a client on this machine reaches a listener.
@@ -120,13 +98,13 @@ func clientAddress(a net.Addr) string {
 
 // ephemeralTokens makes the tokens of an ephemeral server and returns their keys.
 func (p *Project) ephemeralTokens(ctx context.Context) (map[string]string, error) {
-	keys := map[string]string{}
-	declared := append([]auth.Declaration{{Name: "full", Kind: auth.FullAccess}, {Name: "readonly", Kind: auth.ReadOnly}}, p.Settings.Tokens...)
+	e, keys := p.edition.Load(), map[string]string{}
+	declared := append([]auth.Declaration{{Name: "full", Kind: auth.FullAccess}, {Name: "readonly", Kind: auth.ReadOnly}}, e.Settings.Tokens...)
 	for _, d := range declared {
-		if p.tokens.Has(d.Name) {
+		if e.tokens.Has(d.Name) {
 			return nil, fmt.Errorf("permissions.yaml declares a token %s, which an ephemeral server makes itself; give it another name", d.Name)
 		}
-		_, key, err := p.tokens.Create(ctx, d)
+		_, key, err := e.tokens.Create(ctx, d)
 		if err != nil {
 			return nil, err
 		}

@@ -19,12 +19,12 @@ const (
 )
 
 // jwtSecret is the secret of the configuration, or one that is made at the first start and kept.
-func (p *Project) jwtSecret() ([]byte, error) {
-	s := p.Settings.Users.Secret
+func (e *edition) jwtSecret() ([]byte, error) {
+	s := e.Settings.Users.Secret
 	if s == "" {
-		return p.keptSecret()
+		return e.keptSecret()
 	}
-	if !p.options.Production {
+	if !e.project.options.Production {
 		return []byte(s), nil
 	}
 	if len(s) < leastSecret {
@@ -52,8 +52,8 @@ func isShipped(secret string) (shipped bool, err error) {
 	return shipped, err
 }
 
-func (p *Project) keptSecret() ([]byte, error) {
-	name := p.data.join(secretName)
+func (e *edition) keptSecret() ([]byte, error) {
+	name := e.project.data.join(secretName)
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return makeSecret(name)

@@ -39,12 +39,12 @@ type uploads struct {
 }
 
 // uploadRoutes are the routes of files; none where upload is switched off.
-func (p *Project) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
-	if p.media == nil {
+func (e *edition) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
+	if e.media == nil {
 		return nil
 	}
-	u := &uploads{library: p.media, store: p.store, api: api, params: parser, limits: p.Settings.Server.Limits.orDefaults()}
-	prefix := p.Settings.REST.Prefix + "/upload"
+	u := &uploads{library: e.media, store: e.store, api: api, params: parser, limits: e.Settings.Server.Limits.orDefaults()}
+	prefix := e.Settings.REST.Prefix + "/upload"
 	may := func(action string, handle func(http.ResponseWriter, *http.Request, *documents.Access) error) func(http.ResponseWriter, *http.Request, *documents.Access) error {
 		return func(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
 			if !access.AllowsAction(action) {
@@ -63,23 +63,24 @@ func (p *Project) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
 }
 
 // openMedia opens the library of files, unless upload is switched off.
-func (p *Project) openMedia() (err error) {
-	if !p.Settings.Upload.Enabled {
+func (e *edition) openMedia() (err error) {
+	if !e.Settings.Upload.Enabled {
 		return nil
 	}
-	p.media, err = media.Open(media.Options{
-		Dir: p.data.join(uploadsName), Store: p.store, Documents: p.docs, Model: p.Model, Settings: p.Settings.Upload.Settings,
-		Failed: func(err error) { p.log.Error(err.Error()) },
+	e.media, err = media.Open(media.Options{
+		Dir: e.project.data.join(uploadsName), Store: e.store, Documents: e.docs, Model: e.Model, Settings: e.Settings.Upload.Settings,
+		Failed: func(err error) { e.project.log.Error(err.Error()) },
 	})
 	return err
 }
 
 // recoverMedia clears up what uploads left that were interrupted when the server ended.
 func (p *Project) recoverMedia(ctx context.Context) {
-	if p.media == nil {
+	library := p.edition.Load().media
+	if library == nil {
 		return
 	}
-	if err := p.media.Recover(ctx); err != nil && ctx.Err() == nil {
+	if err := library.Recover(ctx); err != nil && ctx.Err() == nil {
 		p.log.Error(err.Error())
 	}
 }

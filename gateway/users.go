@@ -20,36 +20,36 @@ import (
 )
 
 // openUsers makes roles and takes users, where they are not switched off.
-func (p *Project) openUsers() error {
-	if !p.Settings.Users.Enabled {
+func (e *edition) openUsers() error {
+	if !e.Settings.Users.Enabled {
 		return nil
 	}
-	secret, err := p.jwtSecret()
+	secret, err := e.jwtSecret()
 	if err != nil {
 		return err
 	}
-	settings, s := p.Settings.Users.Accounts, p.Settings.Server
+	settings, s := e.Settings.Users.Accounts, e.Settings.Server
 	url := s.URL
 	if url == "" {
 		url = "http://" + net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
 	}
-	settings.ConfirmURL = url + p.Settings.REST.Prefix + "/auth/email-confirmation"
+	settings.ConfirmURL = url + e.Settings.REST.Prefix + "/auth/email-confirmation"
 	if settings.ResetURL == "" {
 		settings.ResetURL = url
 	}
 	mail := ""
-	if !p.options.Production {
-		mail = p.data.join("mail")
+	if !e.project.options.Production {
+		mail = e.project.data.join("mail")
 	}
-	p.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
-		Store: p.store, Documents: p.docs, Model: p.Model, Settings: settings, Granted: p.Settings.Roles,
-		Secret: secret, ServerURL: url, MailDir: mail, Log: p.log,
+	e.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
+		Store: e.store, Documents: e.docs, Model: e.Model, Settings: settings, Granted: e.Settings.Roles,
+		Secret: secret, ServerURL: url, MailDir: mail, Log: e.project.log,
 	})
 	if err != nil {
 		return fmt.Errorf("open the users: %w", err)
 	}
 	if mail == "" && settings.Mail.SMTP == nil && settings.EmailConfirmation {
-		p.log.Warn("nobody who registers gets in: addresses are to be confirmed, and config/plugins.yaml names no server for mail " +
+		e.project.log.Warn("nobody who registers gets in: addresses are to be confirmed, and config/plugins.yaml names no server for mail " +
 			"at users-permissions.config.email.smtp")
 	}
 	return nil
@@ -70,18 +70,18 @@ type userRoutes struct {
 	role    documents.Populate   // his role beside
 }
 
-func (p *Project) userRoutes(a *auth.Authenticator, api *rest.API, ps *params.Parser, limiter *auth.Limiter) []Route {
-	if p.users == nil {
+func (e *edition) userRoutes(a *auth.Authenticator, api *rest.API, ps *params.Parser, limiter *auth.Limiter) []Route {
+	if e.users == nil {
 		return nil
 	}
-	s := p.Settings
+	s := e.Settings
 	u := &userRoutes{
-		prefix: s.REST.Prefix, users: p.users, auth: a, limiter: limiter,
-		proxies: s.Server.TrustedProxies, params: ps, rest: api, store: p.store,
+		prefix: s.REST.Prefix, users: e.users, auth: a, limiter: limiter,
+		proxies: s.Server.TrustedProxies, params: ps, rest: api, store: e.store,
 		limits: s.Server.Limits.orDefaults(),
 	}
-	u.user = visible(p.users.Type())
-	role := p.users.Type().Attribute("role")
+	u.user = visible(e.users.Type())
+	role := e.users.Type().Attribute("role")
 	u.role = documents.Populate{Attr: role, Of: visible(role.Target)}
 	return append(append(u.authRoutes(), u.accountRoutes()...), u.roleRoutes()...)
 }

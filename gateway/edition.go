@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"lectern/auth"
+	"lectern/documents"
+	"lectern/media"
+	"lectern/shadowcrud/params"
+	"lectern/shadowcrud/rest"
+	"lectern/store"
+)
+
+// An edition is a project as its files said at one time: all that hangs on one Model. It is made as a whole, and replaced as
+// a whole when the files say something else. What it is made of must not meet what another is made of.
+type edition struct {
+	*Definition
+	project *Project
+	store   *store.Store
+	docs    *documents.Service
+	tokens  *auth.Tokens
+	users   *auth.Users    // nil where they are switched off
+	media   *media.Library // nil where upload is switched off
+}
+
+// lasting is what outlives editions, unless its settings change.
+type lasting struct {
+	limiter   *auth.Limiter // of those who come in
+	often     auth.RateLimit
+	persisted *persisted
+}
+
+func (l *lasting) limiterOf(often auth.RateLimit) *auth.Limiter {
+	if l.limiter == nil || l.often != often {
+		l.limiter, l.often = auth.NewLimiter(often, nil), often
+	}
+	return l.limiter
+}
+
+func (l *lasting) persistedOf(most int) *persisted {
+	if made := newPersisted(most); l.persisted == nil || l.persisted.most != made.most {
+		l.persisted = made
+	}
+	return l.persisted
+}
+
+// open makes what an edition with a store consists of. former is the edition that it replaces, nil at start.
+func (e *edition) open(former *edition) (err error) {
+	e.docs = documents.NewService(e.store, e.Model, e.Settings.I18n.DefaultLocale)
+	if err := e.makeLocales(); err != nil {
+		return fmt.Errorf("make the locales: %w", err)
+	}
+	e.tokens, err = auth.OpenTokens(auth.TokenOptions{
+		Store: e.store, Documents: e.docs, Model: e.Model, Declared: e.Settings.Tokens,
+		Failed: func(err error) { e.project.log.Error(err.Error()) },
+	})
+	if err != nil {
+		return err
+	}
+	if err := e.openMedia(); err != nil {
+		return err
+	}
+	return e.openUsers()
+}
+
+// close ends what open began, and closes the store.
+func (e *edition) close() error {
+	var errs []error
+	if e.users != nil {
+		e.users.Close()
+	}
+	if e.tokens != nil {
+		e.tokens.Close()
+	}
+	if e.media != nil {
+		errs = append(errs, e.media.Close())
+	}
+	if e.store != nil {
+		errs = append(errs, e.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// runtime builds what the server answers with.
+func (e *edition) runtime() (Runtime, error) {
+	s := e.Settings.REST
+	authenticator := &auth.Authenticator{Users: e.users, Roles: auth.CompileRoles(e.Settings.Roles), Tokens: e.tokens}
+	parser := params.New(e.Model, e.Settings.I18n.DefaultLocale, params.Limits{
+		DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
+	})
+	api := rest.New(e.Model, e.store, e.docs, parser)
+	limiter := e.project.lasting.limiterOf(e.Settings.Users.RateLimit)
+	graphql, err := e.graphqlRoutes(authenticator, parser, limiter)
+	if err != nil {
+		return Runtime{}, err
+	}
+	return Runtime{
+		Prefix:       s.Prefix,
+		REST:         api,
+		Authenticate: authenticator.Authenticate,
+		Routes:       slices.Concat(e.project.routes, e.localesRoute(), e.uploadRoutes(api, parser), e.userRoutes(authenticator, api, parser, limiter), graphql),
+	}, nil
+}
