@@ -28,6 +28,9 @@ func TestStrapiClient(t *testing.T) { runFiles(t, "strapi/*.test.js") }
 // TestApolloClient drives the server with @apollo/client.
 func TestApolloClient(t *testing.T) { runFiles(t, "apollo/*.test.js") }
 
+// TestAudits holds the server to the audits of graphql-http.
+func TestAudits(t *testing.T) { runFiles(t, "audits/*.test.js") }
+
 // runFiles runs the test files of a pattern, each as a subtest.
 func runFiles(t *testing.T, pattern string) {
 	if err := install(t.Context()); err != nil {
