@@ -127,6 +127,12 @@ func (r Record) Each(a *contenttypes.Attribute, yield func(Record) bool) {
 	}
 }
 
+// Detached returns a copy of r that may be read when its Snapshot has ended.
+func (r Record) Detached() Record {
+	r.data = bytes.Clone(r.data)
+	return r
+}
+
 // Ref names the document (and localization) that r is a version of, or the component, as links name it.
 func (r Record) Ref() Ref {
 	b := r.table.bound

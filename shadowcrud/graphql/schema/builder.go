@@ -19,6 +19,7 @@ type builder struct {
 	shapes   map[*contenttypes.Schema]*shapes
 	morph    *Union
 	listed   []graphql.Type // types of extensions, which stay though nothing leads to them
+	added    []Extension
 	errs     []error
 }
 

@@ -107,24 +107,23 @@ func (b *builder) extend(e *Extensions) {
 	if e == nil {
 		return
 	}
-	var added []Extension
 	for _, source := range e.sources {
 		x, err := source.extension(&Builder{b})
 		if err != nil {
 			b.errs = append(b.errs, err)
 			continue
 		}
-		added = append(added, x)
+		b.added = append(b.added, x)
 	}
-	for _, x := range added {
+	for _, x := range b.added {
 		b.addTypes(x.Types)
 	}
 	var sources []string
-	for _, x := range added {
+	for _, x := range b.added {
 		sources = append(sources, x.TypeDefs)
 	}
 	b.addTypeDefs(sources...)
-	for _, x := range added {
+	for _, x := range b.added {
 		for _, plugin := range x.Plugins {
 			if err := plugin(&Builder{b}); err != nil {
 				b.errs = append(b.errs, err)

@@ -172,13 +172,43 @@ type Meaning struct {
 	// Password says that the value is never shown: null.
 	Password bool
 
-	// Resolve is what the field of a graphql-go type that an extension brought resolves with, or nil.
+	// Resolve answers the field in place of all else: that of a graphql-go type which an extension brought, or one of its
+	// Resolvers; nil otherwise.
 	Resolve graphql.FieldResolveFn
+	// Auth, Policies and Middlewares are what extensions say of the field, in the order in which they were added.
+	Auth        Auth
+	Policies    []BoundPolicy
+	Middlewares []Middleware
 
 	out         graphql.Output
 	args        []*argument
 	description string
 	deprecated  string // the reason
+}
+
+// Runs reports whether something that a program brought runs when the field is answered.
+func (m *Meaning) Runs() bool {
+	return m.Kind == Custom || m.Resolve != nil || m.Policies != nil || m.Middlewares != nil
+}
+
+// Output is the type of the field in graphql-go.
+func (m *Meaning) Output() graphql.Output { return m.out }
+
+// Argument returns the type of an argument of the field, nil when it has none of that name.
+func (m *Meaning) Argument(name string) graphql.Input {
+	for _, a := range m.args {
+		if a.name == name {
+			return a.typ
+		}
+	}
+	return nil
+}
+
+// A BoundPolicy is a policy of a field, with the config of its use.
+type BoundPolicy struct {
+	Name   string // empty where it is a function
+	Config any
+	Policy Policy
 }
 
 // An Object is an object type.
@@ -195,6 +225,9 @@ type Object struct {
 	interfaces  []*Interface
 	description string
 }
+
+// GraphQL is the type in graphql-go.
+func (o *Object) GraphQL() *graphql.Object { return o.graphql }
 
 // Field returns the field of that name, or nil. __typename is none.
 func (o *Object) Field(name string) *Meaning { return o.byName[name] }

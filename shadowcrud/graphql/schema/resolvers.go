@@ -30,7 +30,7 @@ type FieldConfig struct {
 }
 
 // Auth says what an asker of a field must be allowed. The zero Auth is what the generated field needs; of a field of Query or
-// Mutation that an extension brought, that the asker is somebody: a user, or the bearer of an API token.
+// Mutation that an extension brought, that the asker is a user, or the bearer of an API token with full access.
 type Auth struct {
 	off    bool
 	scopes []string
@@ -40,11 +40,14 @@ type Auth struct {
 var NoAuth = Auth{off: true}
 
 // Scopes lets those ask who may use all of these actions, as "api::article.article.find".
-func Scopes(actions ...string) Auth { return Auth{scopes: actions} }
+func Scopes(actions ...string) Auth { return Auth{scopes: append([]string{}, actions...)} }
 
 // Off reports whether anybody may ask; Scopes are the actions that an asker must be allowed all.
 func (a Auth) Off() bool        { return a.off }
 func (a Auth) Scopes() []string { return a.scopes }
+
+// IsSet reports whether a is another than the zero Auth.
+func (a Auth) IsSet() bool { return a.off || a.scopes != nil }
 
 // A Policy judges who asks for a field: true lets pass, false is answered with an error Forbidden, and an error is told as that
 // of a resolver is.
@@ -91,9 +94,8 @@ type Server interface {
 // An Asker is who asks, and by what request.
 type Asker struct {
 	Access *documents.Access
-	User   uint64 // the id of the user's row; 0 when the asker is none
-	Known  bool   // a user, or the bearer of an API token
-	HTTP   *http.Request
+	User   uint64        // the id of the user's row; 0 when the asker is none
+	HTTP   *http.Request // nil where the operation came by other ways
 	Server Server
 }
 

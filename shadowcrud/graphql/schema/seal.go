@@ -15,6 +15,7 @@ func (b *builder) seal() error {
 		b.field(b.Query, &Meaning{Kind: QueryOK, Name: "ok", Scalar: b.scalars["Boolean"], NonNull: true})
 	}
 	b.link()
+	b.customise()
 	if err := b.err(); err != nil {
 		return err
 	}

@@ -1,0 +1,145 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/graphql-go/graphql"
+)
+
+// customise puts the resolvers and the config of extensions where they belong. All types are there, and all fields in them.
+func (b *builder) customise() {
+	if len(b.added) == 0 {
+		return
+	}
+	resolved := map[*Meaning]bool{}
+	for _, x := range b.added {
+		for _, typ := range sortedKeys(x.Resolvers) {
+			for _, field := range sortedKeys(x.Resolvers[typ]) {
+				b.resolve(typ, field, x.Resolvers[typ][field], resolved)
+			}
+		}
+	}
+	for _, x := range b.added {
+		for _, key := range sortedKeys(x.ResolversConfig) {
+			b.configure(key, x.ResolversConfig[key])
+		}
+	}
+	for _, e := range b.enums { // graphql-go finds their values by tables that it makes when they are first asked for
+		e.GraphQL.Serialize("")
+		e.GraphQL.ParseValue("")
+	}
+}
+
+// meant finds the field that a resolver or config is for, nil when there is none.
+func (b *builder) meant(what, typ, field string) *Meaning {
+	o := b.objects[typ]
+	if o == nil {
+		b.errorf("%s: there is no type %s with fields to resolve", what, typ)
+		return nil
+	}
+	m := o.byName[field]
+	if m == nil {
+		b.errorf("%s: %s has no field %s", what, typ, field)
+	}
+	return m
+}
+
+func (b *builder) resolve(typ, field string, resolve graphql.FieldResolveFn, resolved map[*Meaning]bool) {
+	what := "resolver of " + typ + "." + field
+	m := b.meant(what, typ, field)
+	switch {
+	case m == nil:
+	case resolve == nil:
+		b.errorf("%s: it is nil", what)
+	case resolved[m]:
+		b.errorf("%s: two extensions have one; let one of them be a middleware", what)
+	default:
+		m.Resolve, resolved[m] = resolve, true
+	}
+}
+
+// configure says of a field what an extension's ResolversConfig says of it. What several say of it runs in their order; the last
+// that says who may ask is right.
+func (b *builder) configure(key string, c FieldConfig) {
+	what := "resolversConfig of " + key
+	typ, field, ok := strings.Cut(key, ".")
+	if !ok {
+		b.errorf(`%s: the key must be a type and a field of it, as "Query.articles"`, what)
+		return
+	}
+	m := b.meant(what, typ, field)
+	if m == nil {
+		return
+	}
+	if c.Auth.IsSet() {
+		m.Auth = c.Auth
+		for _, scope := range c.Auth.scopes {
+			b.checkScope(what, scope)
+		}
+	}
+	for _, use := range c.Policies {
+		if p, err := b.policy(use); err != nil {
+			b.errorf("%s: %w", what, err)
+		} else {
+			m.Policies = append(m.Policies, p)
+		}
+	}
+	for _, use := range c.Middlewares {
+		if run, err := b.middleware(use); err != nil {
+			b.errorf("%s: %w", what, err)
+		} else {
+			m.Middlewares = append(m.Middlewares, run)
+		}
+	}
+}
+
+// checkScope reports actions of content-types that are not there. What the actions of others are is not for the schema to know.
+func (b *builder) checkScope(what, scope string) {
+	dot := strings.LastIndexByte(scope, '.')
+	if dot < 0 {
+		b.errorf(`%s: %q is no action; say for example "api::article.article.find"`, what, scope)
+		return
+	}
+	if uid := scope[:dot]; strings.HasPrefix(uid, "api::") && b.Model.Type(uid) == nil {
+		b.errorf("%s: there is no content-type %s", what, uid)
+	}
+}
+
+var errBothOrNone = errors.New("it must have either a name or a function")
+
+func (b *builder) policy(use PolicyUse) (BoundPolicy, error) {
+	if (use.Name == "") == (use.Func == nil) {
+		return BoundPolicy{}, fmt.Errorf("a policy: %w", errBothOrNone)
+	}
+	run := use.Func
+	if run == nil {
+		run = b.options.Extensions.policies[use.Name]
+	}
+	if run == nil {
+		return BoundPolicy{}, fmt.Errorf("there is no policy %q", use.Name)
+	}
+	return BoundPolicy{Name: use.Name, Config: use.Config, Policy: run}, nil
+}
+
+func (b *builder) middleware(use MiddlewareUse) (Middleware, error) {
+	if (use.Name == "") == (use.Func == nil) {
+		return nil, fmt.Errorf("a middleware: %w", errBothOrNone)
+	}
+	if use.Func != nil {
+		return use.Func, nil
+	}
+	newMiddleware := b.options.Extensions.middlewares[use.Name]
+	if newMiddleware == nil {
+		return nil, fmt.Errorf("there is no middleware %q", use.Name)
+	}
+	run, err := newMiddleware(use.Options)
+	if err == nil && run == nil {
+		err = errors.New("it is nil")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("middleware %q: %w", use.Name, err)
+	}
+	return run, nil
+}
