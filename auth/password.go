@@ -82,7 +82,7 @@ func (u *Users) ForgotPassword(body any) error {
 	if err := form.Err(); err != nil {
 		return err
 	}
-	u.post.later(func(ctx context.Context) error { return u.sendReset(ctx, email) })
+	u.post.later(func(ctx context.Context, u *Users) error { return u.sendReset(ctx, email) })
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (u *Users) sendReset(ctx context.Context, email string) error {
 	if err != nil || who.id == 0 {
 		return err
 	}
-	return u.post.send(ctx, u.o.Settings.Mail.Reset.write(who.email, u.values(who, u.o.Settings.ResetURL, code)))
+	return u.postman.send(ctx, u.o.Settings.Mail.Reset.write(who.email, u.values(who, u.o.Settings.ResetURL, code)))
 }
 
 // setCode stores a code of the user with that address, if there is one and he may have it. who.id is 0 where he may not.

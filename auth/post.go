@@ -2,22 +2,31 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
+
+	"lectern/store"
 )
 
 // A post does what ends in a mail after the answer has left, so that nobody learns from the answer, or from how long it takes,
-// whether there is anybody to write to.
+// whether there is anybody to write to. It outlives the Users that it was made for, when definitions change.
 type post struct {
-	*postman
 	log     *slog.Logger
-	work    chan func(context.Context) error
+	work    chan errand
+	mu      sync.Mutex
+	users   *Users        // as they are now
+	changed chan struct{} // closed when there are others
 	closing sync.RWMutex
 	closed  bool
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 }
+
+// An errand is a piece of such work, done with the Users that there are by then. It may be done again with others when it fails
+// since the definitions have changed.
+type errand func(context.Context, *Users) error
 
 const (
 	maxPost     = 256              // pieces of work that wait
@@ -26,9 +35,9 @@ const (
 	postGrace   = 5 * time.Second  // to finish when the server stops
 )
 
-func newPost(p *postman, log *slog.Logger) *post {
+func newPost(u *Users, log *slog.Logger) *post {
 	ctx, stop := context.WithCancel(context.Background())
-	q := &post{postman: p, log: log, work: make(chan func(context.Context) error, maxPost), stop: stop}
+	q := &post{log: log, users: u, changed: make(chan struct{}), work: make(chan errand, maxPost), stop: stop}
 	for range postWorkers {
 		q.done.Go(func() {
 			for f := range q.work {
@@ -39,16 +48,43 @@ func newPost(p *postman, log *slog.Logger) *post {
 	return q
 }
 
-func (q *post) do(ctx context.Context, f func(context.Context) error) {
+func (q *post) do(ctx context.Context, f errand) {
 	ctx, cancel := context.WithTimeout(ctx, postTime)
 	defer cancel()
-	if err := f(ctx); err != nil {
-		q.log.Error("a mail was not sent", "error", err)
+	for {
+		users, changed := q.now()
+		err := f(ctx, users)
+		if errors.Is(err, store.ErrRedefined) {
+			select {
+			case <-changed:
+				continue
+			case <-ctx.Done():
+			}
+		}
+		if err != nil {
+			q.log.Error("a mail was not sent", "error", err)
+		}
+		return
 	}
 }
 
+func (q *post) now() (users *Users, changed <-chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.users, q.changed
+}
+
+// handTo has the work that waits done with others.
+func (q *post) handTo(u *Users) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.users = u
+	close(q.changed)
+	q.changed = make(chan struct{})
+}
+
 // later has f done. When too much waits it is not, which the log tells: a flood of requests must not fill the memory.
-func (q *post) later(f func(context.Context) error) {
+func (q *post) later(f errand) {
 	q.closing.RLock()
 	defer q.closing.RUnlock()
 	if q.closed {

@@ -9,6 +9,7 @@ import (
 
 	"lectern/documents"
 	"lectern/jsontree"
+	"lectern/store"
 )
 
 // useInterval is how exactly the last use of a token is known: it is written down at most this often.
@@ -57,6 +58,9 @@ func (t *Tokens) writeLastUse(e *entry) {
 	var missing *documents.Error
 	if errors.As(err, &missing) && missing.Status == http.StatusNotFound {
 		return // revoked in the meantime
+	}
+	if errors.Is(err, store.ErrRedefined) {
+		return // its next use is noted under the new definitions
 	}
 	if err != nil {
 		t.o.Failed(fmt.Errorf("note the last use of an API token: %w", err))

@@ -49,6 +49,7 @@ type UserOptions struct {
 	MailDir   string              // where mail is kept when there is no server for it; "" keeps none
 	Log       *slog.Logger
 	Now       func() time.Time // time.Now where it is nil
+	Former    *Users           // whom these replace, whose mails they go on to send; nil at start
 }
 
 // Users are the users of a project, their roles, and how they get in. Whatever a method is given as a body is checked by it;
@@ -60,6 +61,7 @@ type Users struct {
 	roles   *storedRoles
 	signer  *signer
 	post    *post
+	postman *postman
 
 	username, email, password, provider, confirmed, blocked, role *contenttypes.Attribute
 	resetCode, confirmCode                                        *contenttypes.Attribute
@@ -94,7 +96,13 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 		}
 	}
 	u.signer = newSigner(o.Secret, o.Settings.Lifespan, o.Now)
-	u.post = newPost(&postman{settings: o.Settings.Mail, dir: o.MailDir, log: o.Log}, o.Log)
+	u.postman = &postman{settings: o.Settings.Mail, dir: o.MailDir, log: o.Log}
+	if o.Former == nil {
+		u.post = newPost(u, o.Log)
+	} else {
+		u.post, u.o.Former = o.Former.post, nil
+		u.post.handTo(u)
+	}
 	return u, nil
 }
 

@@ -97,6 +97,9 @@ func (l *Library) Recover(ctx context.Context) error {
 		if err == nil && n != nil {
 			err = l.settle(ctx, n)
 		}
+		if errors.Is(err, store.ErrRedefined) {
+			return err
+		}
 		if err != nil { // try again at the next start
 			errs = append(errs, fmt.Errorf("clear up after an interrupted upload: %w", err))
 			keep[name] = true
@@ -148,6 +151,11 @@ func (l *Library) settle(ctx context.Context, n *note) error {
 	if err != nil {
 		return err
 	}
+	ctx, release, err := l.store.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if n.Replace != nil {
 		unlock, err := l.lock(ctx, n.Replace.ID)
 		if err != nil {

@@ -56,20 +56,27 @@ type Options struct {
 	Failed    func(error) // is told of what goes wrong in the background; nil: nobody is
 }
 
-// A Library is the files of a project. Any number of goroutines may use it.
+// A Library is the files of a project, with the documents that tell of them under one Model. Any number of goroutines may use
+// it. When definitions change under it, what it is asked fails with store.ErrRedefined, having done nothing, and can be asked
+// of the Library that Under returns.
 type Library struct {
-	root      *os.Root
-	spool     *spool
-	local     *Local
-	storage   Storage // of new files
-	settings  Settings
-	policy    policy
+	*files
 	store     *store.Store
 	documents *documents.Service
 	model     *contenttypes.Model
 	typ       *contenttypes.ContentType
-	gate      *gate
-	failed    func(error)
+}
+
+// files are what does not change with definitions.
+type files struct {
+	root     *os.Root
+	spool    *spool
+	local    *Local
+	storage  Storage // of new files
+	settings Settings
+	policy   policy
+	gate     *gate
+	failed   func(error)
 
 	recovering sync.Mutex
 	left       []string // what lay in the spool when the library was opened
@@ -89,24 +96,33 @@ func Open(o Options) (*Library, error) {
 		return nil, fmt.Errorf("open the directory of uploads: %w", err)
 	}
 	s := o.Settings
-	l := &Library{
+	f := &files{
 		root: root, spool: &spool{root}, settings: s, policy: policy{s.AllowedTypes, s.DeniedTypes},
-		store: o.Store, documents: o.Documents, model: o.Model, typ: o.Model.Type(FileType),
 		gate: newGate(s.Concurrency, roomForImages), failed: o.Failed, busy: map[uint64]chan struct{}{},
 	}
-	if l.failed == nil {
-		l.failed = func(error) {}
+	if f.failed == nil {
+		f.failed = func(error) {}
 	}
-	if err := l.prepare(); err != nil {
+	l, err := (&Library{files: f}).Under(o.Store, o.Documents, o.Model)
+	if err == nil {
+		err = f.prepare()
+	}
+	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
 	return l, nil
 }
 
-func (l *Library) prepare() (err error) {
-	if l.typ == nil {
-		return fmt.Errorf("the model has no type %s", FileType)
+// Under is the library with documents under another Model.
+func (l *Library) Under(st *store.Store, docs *documents.Service, model *contenttypes.Model) (*Library, error) {
+	other := &Library{files: l.files, store: st, documents: docs, model: model, typ: model.Type(FileType)}
+	if other.typ == nil {
+		return nil, fmt.Errorf("the model has no type %s", FileType)
 	}
+	return other, nil
+}
+
+func (l *files) prepare() (err error) {
 	l.local = &Local{l.root}
 	l.storage = l.local
 	if l.settings.S3 != nil {
@@ -121,7 +137,7 @@ func (l *Library) prepare() (err error) {
 	return err
 }
 
-// Close lets go of the directory. Nothing of the library may be in use any more.
+// Close lets go of the directory. Nothing of the library may be in use any more, under whichever Model.
 func (l *Library) Close() error { return l.root.Close() }
 
 // Type is the content-type of files.

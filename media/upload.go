@@ -56,6 +56,11 @@ func (l *Library) Add(ctx context.Context, form *Form, access *documents.Access,
 
 // keep stores files and has their documents written. Where that fails, nothing of them stays.
 func (l *Library) keep(ctx context.Context, files []*prepared, write func() error) error {
+	ctx, release, err := l.store.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	n, put := note{Provider: l.storage.Provider()}, []Stored(nil)
 	for _, f := range files {
 		list := f.stored()
@@ -163,6 +168,11 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 		return err
 	}
 	defer done()
+	ctx, release, err := l.store.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	// From the note on the replacement is decided, and must be finished.
 	noted, err := l.note(note{Provider: old.provider, Replace: r, Files: []notedFile{{old.hash, append(namesOf(put), r.Drop...)}}})
 	if err != nil {
@@ -199,6 +209,11 @@ func (l *Library) Delete(ctx context.Context, id uint64, show func(*store.Snapsh
 	if err != nil {
 		return err
 	}
+	ctx, release, err := l.store.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	noted, err := l.note(note{Provider: old.provider, Files: []notedFile{{old.hash, old.names}}})
 	if err != nil {
 		return fmt.Errorf("note a removal: %w", err)
