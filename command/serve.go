@@ -9,6 +9,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/gateway"
+	"lectern/store"
 )
 
 type serveCommand struct {
@@ -52,6 +53,7 @@ func tuneMemory() {
 
 type checkCommand struct {
 	Dir string `arg:"" optional:"" default:"." help:"Project directory." type:"path"`
+	projectFlags
 }
 
 func (c *checkCommand) Run(s *session) error {
@@ -67,8 +69,24 @@ func (c *checkCommand) Run(s *session) error {
 	case err != nil:
 		return err
 	}
+	outlook, err := d.Foresee(s.ctx, c.options(s))
+	var refused *store.DefinitionError
+	if errors.As(err, &refused) {
+		fmt.Fprintln(s.Stdout, refused)
+		fmt.Fprintf(s.Stderr, "%s refused\n", count(len(refused.Refusals), "change"))
+		return errReported
+	}
+	if err != nil {
+		return err
+	}
 	types, components := d.Size()
 	fmt.Fprintf(s.Stdout, "%s and %s are fine\n", count(types, "content-type"), count(components, "component"))
+	switch {
+	case outlook.First != "":
+		fmt.Fprintf(s.Stdout, "whether the content fits them cannot be told yet: the next start %s\n", outlook.First)
+	case outlook.Converts:
+		fmt.Fprintln(s.Stdout, "the definitions have changed; the content is brought in step with them at the next start, and loses nothing")
+	}
 	return nil
 }
 

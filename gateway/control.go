@@ -28,6 +28,7 @@ import (
 //	GET    /backup          the file
 //	GET    /export          JSON Lines
 //	POST   /import?partial= JSON Lines → importEvents, one a line
+//	POST   /foresee         definitionsSent → foreseen
 //
 // What goes wrong is controlError with status 400 or above; a download that fails in the middle ends without its last chunk.
 type control struct {
@@ -106,6 +107,7 @@ func (c *control) serve(ctx context.Context) error {
 	mux.HandleFunc("GET /backup", c.getBackup)
 	mux.HandleFunc("GET /export", c.getExport)
 	mux.HandleFunc("POST /import", c.postImport)
+	mux.HandleFunc("POST /foresee", c.postForesee)
 	work, cut := context.WithCancel(context.Background())
 	defer cut()
 	srv := &http.Server{

@@ -35,11 +35,7 @@ func (d *Definition) openStore(path string, o Options, progress func(what string
 	st, err := store.Open(path, d.Model, store.Options{Progress: progress, DefaultLocale: d.Settings.I18n.DefaultLocale})
 	var refused *store.DefinitionError
 	if errors.As(err, &refused) {
-		refused.Command = "lectern migrate " + shellPath(d.Dir)
-		if o.Data != "" {
-			refused.Command += " --data " + shellPath(o.Data)
-		}
-		return nil, err
+		return nil, d.settledBy(o, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)

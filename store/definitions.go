@@ -124,16 +124,20 @@ func isDormant(model *contenttypes.Model, uid string) bool {
 }
 
 // plan compares a model with what content was written under, and returns the steps that convert it, or a DefinitionError.
-func (s *file) plan(model *contenttypes.Model, cat *catalog, opts Options) ([]*step, error) {
+func (s *file) plan(model *contenttypes.Model, cat *catalog, opts Options) (steps []*step, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		steps, err = s.planIn(tx, model, cat, opts)
+		return err
+	})
+	return steps, err
+}
+
+// planIn is plan in a transaction; the catalog is that of its state.
+func (s *file) planIn(tx *bolt.Tx, model *contenttypes.Model, cat *catalog, opts Options) ([]*step, error) {
 	bound, err := bindStored(cat)
 	if err != nil {
 		return nil, err
 	}
-	tx, err := s.db.Begin(false)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = tx.Rollback() }() // of a read: it only lets go, and cannot fail
 	snap := newSnapshot(&Store{file: s, bound: bound}, tx)
 	defer snap.end()
 	c := newComparison(snap, cat, model, opts.DefaultLocale)

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -170,13 +171,54 @@ func (c *change) tryOpen(m *contenttypes.Model) (*store.Store, error) {
 		return c.redefine(m)
 	}
 	for range 500 {
+		outlook, refusal := c.foresee(m)
 		s, err := store.Open(c.path, m, c.options())
+		c.cameTrue(outlook, refusal, s, m, err)
 		if !errors.Is(err, errKilled) {
 			return s, err
 		}
 	}
 	c.Fatal("a conversion does not come to an end")
 	return nil, nil
+}
+
+// foresee asks what Open would do, which changes nothing.
+func (c *change) foresee(m *contenttypes.Model) (store.Outlook, error) {
+	c.Helper()
+	before, missing := os.ReadFile(c.path)
+	outlook, err := store.Foresee(c.path, m, store.Options{DefaultLocale: "en"})
+	if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
+		c.Error("foreseeing what Open does changed the file")
+	}
+	if _, found := os.Stat(c.path); missing != nil && (found == nil || outlook != store.Outlook{} || err != nil) {
+		c.Errorf("of a store that is not there was foreseen %+v, %v", outlook, err)
+	}
+	return outlook, err
+}
+
+// cameTrue compares what was foreseen with what Open did.
+func (c *change) cameTrue(o store.Outlook, refusal error, s *store.Store, m *contenttypes.Model, err error) {
+	c.Helper()
+	var refused *store.DefinitionError
+	switch {
+	case errors.As(err, &refused):
+		if refusal == nil || refusal.Error() != err.Error() {
+			c.Errorf("foreseen was %v, Open says %v", refusal, err)
+		}
+	case refusal != nil:
+		c.Errorf("foreseen was %v, Open says %v", refusal, err)
+	case errors.Is(err, errKilled):
+		if left, err := c.foresee(m); left.First == "" || err != nil {
+			c.Errorf("of an interrupted conversion is foreseen %+v, %v", left, err)
+		}
+		if o == (store.Outlook{}) {
+			c.Error("a conversion was not foreseen")
+		}
+	case err == nil:
+		if left, err := s.Foresee(m, store.Options{}); left != (store.Outlook{}) || err != nil {
+			c.Errorf("under the definitions that it has is foreseen %+v, %v", left, err)
+		}
+	}
 }
 
 func (c *change) open(m *contenttypes.Model) {
