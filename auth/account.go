@@ -31,7 +31,7 @@ func (u *Users) Create(ctx context.Context, body any, show Show) error {
 	data.Set("email", email)
 	data.Set("provider", localProvider)
 	data.Set("role", role)
-	p, err := u.prepare(ctx, data, show, nil)
+	p, err := u.o.Documents.PrepareHooked(ctx, documents.CreateAction, u.written("", data, show, nil))
 	if err == nil {
 		err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
 			if u.o.Settings.UniqueEmail && u.with(tx.Snapshot, u.email, email).Exists() {
@@ -78,7 +78,7 @@ func (u *Users) Update(ctx context.Context, id uint64, body any, show Show) erro
 	if hasRole {
 		data.Set("role", role)
 	}
-	p, err := u.prepare(ctx, data, show, nil)
+	p, err := u.o.Documents.PrepareHooked(ctx, documents.UpdateAction, u.written(documentID, data, show, nil))
 	if err != nil {
 		return err
 	}
@@ -100,6 +100,17 @@ func (u *Users) Update(ctx context.Context, id uint64, body any, show Show) erro
 
 // Delete removes the user with that id; there is none where show was not called.
 func (u *Users) Delete(ctx context.Context, id uint64, show Show) error {
+	documentID, err := u.documentID(id)
+	if errors.Is(err, errNoUser) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p, err := u.o.Documents.PrepareHooked(ctx, documents.DeleteAction, documents.Write{Type: u.typ, DocumentID: documentID})
+	if err != nil {
+		return err
+	}
 	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
 		r := u.Row(tx.Snapshot, id)
 		if !r.Exists() {
@@ -108,7 +119,7 @@ func (u *Users) Delete(ctx context.Context, id uint64, show Show) error {
 		if err := show(tx.Snapshot, r); err != nil {
 			return err
 		}
-		return tx.Delete(u.typ, u.account(r).documentID)
+		return tx.Remove(p)
 	})
 }
 

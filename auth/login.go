@@ -115,7 +115,7 @@ func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, 
 		data.Set("confirmationToken", digestOfCode(code))
 	}
 	var made account
-	p, err := u.prepare(ctx, data, show, &made)
+	p, err := u.o.Documents.PrepareHooked(ctx, documents.CreateAction, u.written("", data, show, &made))
 	if err != nil {
 		return "", err
 	}

@@ -188,8 +188,13 @@ func (u *Users) MayLink(body any, access *documents.Access) error {
 // prepare makes the write of a user. The access is full: what somebody may set is decided before, and a user must have a role,
 // whether or not who makes him may see roles.
 func (u *Users) prepare(ctx context.Context, data *jsontree.Object, show Show, into *account) (*documents.Prepared, error) {
-	return u.o.Documents.Prepare(ctx, documents.Write{
-		Type: u.typ, Data: data, Access: documents.FullAccess,
+	return u.o.Documents.Prepare(ctx, u.written("", data, show, into))
+}
+
+// written is the write of a user, for those that hooks are called around.
+func (u *Users) written(documentID string, data *jsontree.Object, show Show, into *account) documents.Write {
+	return documents.Write{
+		Type: u.typ, DocumentID: documentID, Data: data, Access: documents.FullAccess,
 		After: func(s *store.Snapshot, r store.Record) error {
 			if into != nil {
 				*into = u.account(r)
@@ -199,7 +204,7 @@ func (u *Users) prepare(ctx context.Context, data *jsontree.Object, show Show, i
 			}
 			return show(s, r)
 		},
-	})
+	}
 }
 
 func textOf(r store.Record, a *contenttypes.Attribute) string { return jsonText(r.JSON(a)) }

@@ -21,11 +21,11 @@ func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment)
 	list := make([]*Prepared, len(writes))
 	for i, w := range writes {
 		var err error
-		if list[i], err = s.prepare(ctx, w, true); err != nil {
+		if list[i], err = s.PrepareHooked(ctx, CreateAction, w); err != nil {
 			return err
 		}
 	}
-	return s.store.Write(ctx, func(tx *store.Tx) error {
+	err := s.store.Write(ctx, func(tx *store.Tx) error {
 		refs := make([]store.Ref, len(writes))
 		for i, p := range list {
 			err := s.run(tx, p, func(wr *writing) error {
@@ -42,6 +42,7 @@ func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment)
 		}
 		return s.attach(tx, at, refs)
 	})
+	return s.afterAll(ctx, list, err)
 }
 
 // attach links to refs from a version that exists already.

@@ -33,7 +33,7 @@ func (wr *writing) remove() error {
 		wr.clearFrom(&wr.t.Schema, wr.ref(locale))
 		wr.clearTo(wr.ref(locale))
 	}
-	if len(locales) > 0 {
+	if wr.removed = len(locales) > 0; wr.removed {
 		wr.batch.Log(wr.t, wr.id, store.Deleted)
 	}
 	return nil

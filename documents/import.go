@@ -456,7 +456,7 @@ func (im *importer) storeLine(tx *store.Tx, l storedLine) error {
 func (im *importer) replace(tx *store.Tx, l *importLine, doc uint64, exists bool) error {
 	wr := &writing{s: im.s, tx: tx, w: &Write{Type: l.typ, DocumentID: l.documentID, Locale: "*"}, t: l.typ, locale: "*"}
 	if l.typ.Kind == contenttypes.SingleType {
-		other, id, err := wr.single()
+		other, id, err := single(tx.Snapshot, l.typ)
 		if err != nil {
 			return err
 		}

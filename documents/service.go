@@ -25,11 +25,14 @@ import (
 type Service struct {
 	// Now is the clock; tests may set it.
 	Now func() time.Time
+	// Failed is told of errors of hooks after a write; nil writes them to slog.Default.
+	Failed func(error)
 
 	store         *store.Store
 	model         *contenttypes.Model
 	defaultLocale string
 	owning        map[string][]*contenttypes.Attribute // by uid of a type: the attributes whose links may point at it
+	hooks         map[string]*hooksOf                  // by uid; nil where there are none at all
 }
 
 // NewService returns the service of a store that was opened for model.
@@ -59,18 +62,25 @@ type Write struct {
 
 // Create makes a document.
 func (s *Service) Create(ctx context.Context, w Write) error {
-	return s.write(ctx, w, true, (*writing).saveNew)
+	return s.write(ctx, w, CreateAction, (*writing).saveNew)
 }
 
 // Update changes a document partially, or adds the localization w.Locale to it. A missing document is an Error 404.
 func (s *Service) Update(ctx context.Context, w Write) error {
-	return s.write(ctx, w, true, (*writing).saveFound)
+	return s.write(ctx, w, UpdateAction, (*writing).saveFound)
 }
 
 // SaveSingle updates the document of a single type, and makes it (or the localization) when there is none.
 func (s *Service) SaveSingle(ctx context.Context, w Write) error {
-	return s.write(ctx, w, true, func(wr *writing) error {
-		doc, id, err := wr.single()
+	action := UpdateAction
+	if s.hooks[w.Type.UID] != nil {
+		var err error
+		if action, err = s.savesSingle(w.Type); err != nil {
+			return err
+		}
+	}
+	return s.write(ctx, w, action, func(wr *writing) error {
+		doc, id, err := single(wr.tx.Snapshot, wr.t)
 		if err != nil {
 			return err
 		}
@@ -86,7 +96,7 @@ func (s *Service) SaveSingle(ctx context.Context, w Write) error {
 // Delete removes a localization, or with Locale "*" all of them, draft and published. Removing nothing is no error. The
 // document of a single type is found without w.DocumentID.
 func (s *Service) Delete(ctx context.Context, w Write) error {
-	return s.write(ctx, w, false, (*writing).removeFound)
+	return s.write(ctx, w, DeleteAction, (*writing).removeFound)
 }
 
 // DeleteEach is Delete for several localizations at once; w.Locale is not looked at.
@@ -95,11 +105,11 @@ func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) err
 	for i, locale := range locales {
 		w.Locale = locale
 		var err error
-		if list[i], err = s.prepare(ctx, w, false); err != nil {
+		if list[i], err = s.PrepareHooked(ctx, DeleteAction, w); err != nil {
 			return err
 		}
 	}
-	return s.store.Write(ctx, func(tx *store.Tx) error {
+	err := s.store.Write(ctx, func(tx *store.Tx) error {
 		for _, p := range list {
 			if err := s.run(tx, p, (*writing).removeFound); err != nil {
 				return err
@@ -107,28 +117,29 @@ func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) err
 		}
 		return nil
 	})
+	return s.afterAll(ctx, list, err)
 }
 
 // Publish publishes the draft as it is. A missing draft is an Error 404, and so is a type without drafts.
 func (s *Service) Publish(ctx context.Context, w Write) error {
 	w.Status = store.Published
-	return s.transition(ctx, w, (*writing).publishDraft)
+	return s.transition(ctx, w, PublishAction, (*writing).publishDraft)
 }
 
 // Unpublish removes the published version. A missing one is an Error 404.
 func (s *Service) Unpublish(ctx context.Context, w Write) error {
 	w.Status = store.Draft
-	return s.transition(ctx, w, (*writing).unpublish)
+	return s.transition(ctx, w, UnpublishAction, (*writing).unpublish)
 }
 
 // DiscardDraft makes the draft a copy of the published version. A missing published version is an Error 404.
 func (s *Service) DiscardDraft(ctx context.Context, w Write) error {
 	w.Status = store.Draft
-	return s.transition(ctx, w, (*writing).discardDraft)
+	return s.transition(ctx, w, DiscardDraftAction, (*writing).discardDraft)
 }
 
-func (s *Service) transition(ctx context.Context, w Write, f func(*writing) error) error {
-	return s.write(ctx, w, false, func(wr *writing) error {
+func (s *Service) transition(ctx context.Context, w Write, action Action, f func(*writing) error) error {
+	return s.write(ctx, w, action, func(wr *writing) error {
 		if !w.Type.DraftAndPublish {
 			return NotFound()
 		}
@@ -143,17 +154,23 @@ func (s *Service) transition(ctx context.Context, w Write, f func(*writing) erro
 }
 
 // write checks what can be checked without the store and computes, applies and shows a write in one transaction.
-func (s *Service) write(ctx context.Context, w Write, body bool, compute func(*writing) error) error {
-	p, err := s.prepare(ctx, w, body)
+func (s *Service) write(ctx context.Context, w Write, action Action, compute func(*writing) error) error {
+	p, err := s.PrepareHooked(ctx, action, w)
 	if err != nil {
 		return err
 	}
 	err = s.store.Write(ctx, func(tx *store.Tx) error { return s.run(tx, p, compute) })
-	if errors.Is(err, store.ErrTooManyLocales) {
+	switch {
+	case errors.Is(err, store.ErrTooManyLocales):
 		return localeError(w.Locale)
+	case err == nil && p.event != nil:
+		s.after(ctx, p.event)
 	}
 	return err
 }
+
+// Model is what the service was made for.
+func (s *Service) Model() *contenttypes.Model { return s.model }
 
 // locale is the localization that a write means, "" for a type that has none.
 func (s *Service) locale(w *Write, all bool) (string, error) {

@@ -8,19 +8,34 @@ import (
 	"lectern/store"
 )
 
-// A Prepared is a write of which everything is done that needs no transaction: its keys are checked and its passwords hashed.
+// A Prepared is a write of which everything is done that needs no transaction: its keys are checked, the hooks before it called, and
+// its passwords hashed.
 type Prepared struct {
 	write  Write
 	locale string
 	hashes map[string]string
+	event  *Event // nil where there are no hooks for it
 }
 
-// Prepare checks the keys of a create or update and hashes its passwords, which takes long, for a Transaction to carry it out.
+// Prepare checks the keys of a create or update and hashes its passwords, which takes long, for a Transaction to carry it out. There
+// are no hooks around it.
 func (s *Service) Prepare(ctx context.Context, w Write) (*Prepared, error) {
-	return s.prepare(ctx, w, true)
+	return s.prepare(ctx, w, true, nil)
 }
 
-func (s *Service) prepare(ctx context.Context, w Write, body bool) (*Prepared, error) {
+// PrepareHooked is Prepare for a write with hooks around it: a create, update or delete. Those before it are called now, so this
+// must not be called within a Transaction.
+func (s *Service) PrepareHooked(ctx context.Context, action Action, w Write) (*Prepared, error) {
+	body := action == CreateAction || action == UpdateAction
+	h := s.hooks[w.Type.UID]
+	if h == nil {
+		return s.prepare(ctx, w, body, nil)
+	}
+	return s.prepare(ctx, w, body, func(w *Write) (*Event, error) { return s.before(ctx, h, w, action) })
+}
+
+// prepare prepares a write; before, when set, calls the hooks before it once it is known that its sender may write such keys.
+func (s *Service) prepare(ctx context.Context, w Write, body bool, before func(*Write) (*Event, error)) (*Prepared, error) {
 	p := &Prepared{write: w}
 	if body {
 		if w.Data == nil {
@@ -29,12 +44,18 @@ func (s *Service) prepare(ctx context.Context, w Write, body bool) (*Prepared, e
 		if err := checkKeys(w.Type, p.write.Data, w.Access); err != nil {
 			return nil, err
 		}
-		var err error
+	}
+	var err error
+	if before != nil {
+		if p.event, err = before(&p.write); err != nil {
+			return nil, err
+		}
+	}
+	if body {
 		if p.hashes, err = hashPasswords(ctx, &w.Type.Schema, p.write.Data); err != nil {
 			return nil, err
 		}
 	}
-	var err error
 	p.locale, err = s.locale(&w, !body)
 	return p, err
 }
@@ -42,8 +63,16 @@ func (s *Service) prepare(ctx context.Context, w Write, body bool) (*Prepared, e
 // run computes a prepared write in a transaction and applies it.
 func (s *Service) run(tx *store.Tx, p *Prepared, compute func(*writing) error) error {
 	wr := &writing{s: s, tx: tx, w: &p.write, t: p.write.Type, locale: p.locale, hashes: p.hashes}
+	if p.event != nil {
+		if err := p.event.met(tx.Snapshot); err != nil {
+			return err
+		}
+	}
 	if err := compute(wr); err != nil {
 		return err
+	}
+	if p.event != nil {
+		p.event.note(wr)
 	}
 	return wr.apply()
 }
@@ -54,33 +83,62 @@ type Transaction struct {
 	*store.Snapshot
 	service *Service
 	tx      *store.Tx
+	done    []*Prepared
 }
 
 // Transact calls f in the one write transaction there is at a time, and keeps what it wrote when it returns nil. f may be
 // called more than once: it must not have effects beyond values that it sets anew each time.
 func (s *Service) Transact(ctx context.Context, f func(*Transaction) error) error {
-	return s.store.Write(ctx, func(tx *store.Tx) error {
-		return f(&Transaction{Snapshot: tx.Snapshot, service: s, tx: tx})
+	var done []*Prepared
+	err := s.store.Write(ctx, func(tx *store.Tx) error {
+		t := &Transaction{Snapshot: tx.Snapshot, service: s, tx: tx}
+		err := f(t)
+		done = t.done
+		return err
 	})
+	return s.afterAll(ctx, done, err)
+}
+
+// afterAll calls the hooks that come after writes which were carried out together, unless there is an error, which it returns.
+func (s *Service) afterAll(ctx context.Context, list []*Prepared, err error) error {
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if p.event != nil {
+			s.after(ctx, p.event)
+		}
+	}
+	return nil
+}
+
+func (t *Transaction) run(p *Prepared, compute func(*writing) error) error {
+	if p.event != nil {
+		t.done = append(t.done, p)
+	}
+	return t.service.run(t.tx, p, compute)
 }
 
 // Create makes a document.
 func (t *Transaction) Create(p *Prepared) error {
-	return t.service.run(t.tx, p, (*writing).saveNew)
+	return t.run(p, (*writing).saveNew)
 }
 
 // Update changes the document with that documentId, whichever the prepared write names.
 func (t *Transaction) Update(documentID string, p *Prepared) error {
 	named := *p
 	named.write.DocumentID = documentID
-	return t.service.run(t.tx, &named, (*writing).saveFound)
+	return t.run(&named, (*writing).saveFound)
 }
 
-// Delete removes all of a document. Removing what is not there is no error.
+// Delete removes all of a document, without any hooks. Removing what is not there is no error.
 func (t *Transaction) Delete(typ *contenttypes.ContentType, documentID string) error {
 	p := &Prepared{write: Write{Type: typ, DocumentID: documentID}}
 	if typ.Localized {
 		p.locale = "*"
 	}
-	return t.service.run(t.tx, p, (*writing).removeFound)
+	return t.run(p, (*writing).removeFound)
 }
+
+// Remove carries out a prepared delete.
+func (t *Transaction) Remove(p *Prepared) error { return t.run(p, (*writing).removeFound) }

@@ -30,6 +30,7 @@ type writing struct {
 	links    *linkEdits
 	batch    store.Batch
 	written  version // what After is shown
+	removed  bool    // whether a delete found anything
 }
 
 // A version names a row of a document.
@@ -55,22 +56,22 @@ func (wr *writing) find() error {
 func (wr *writing) named() (doc uint64, id string, err error) {
 	id = wr.w.DocumentID
 	if id == "" && wr.t.Kind == contenttypes.SingleType {
-		return wr.single()
+		return single(wr.tx.Snapshot, wr.t)
 	}
 	doc, _ = wr.tx.Document(wr.t, id)
 	return doc, id, nil
 }
 
 // single looks up the document of a single type; doc is 0 when there is none.
-func (wr *writing) single() (doc uint64, id string, err error) {
-	for _, st := range statusesOf(wr.t) {
-		page, err := wr.tx.Find(&store.Query{Type: wr.t, Status: st, Locales: store.LocaleSet{All: true}, Limit: 1})
+func single(s *store.Snapshot, t *contenttypes.ContentType) (doc uint64, id string, err error) {
+	for _, st := range statusesOf(t) {
+		page, err := s.Find(&store.Query{Type: t, Status: st, Locales: store.LocaleSet{All: true}, Limit: 1})
 		if err != nil {
 			return 0, "", err
 		}
 		if len(page.Rows) > 0 {
 			r := page.Rows[0]
-			return r.Ref().Doc, text(r.JSON(wr.t.Attribute("documentId"))), nil
+			return r.Ref().Doc, text(r.JSON(t.Attribute("documentId"))), nil
 		}
 	}
 	return 0, "", nil

@@ -1,0 +1,147 @@
+package documents
+
+import (
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// An Event is what a Hook is told. Hooks before and after a write are given the same Event, of which Action tells what they are
+// called for.
+type Event struct {
+	Action Action
+	Type   *contenttypes.ContentType
+	// DocumentID is "" before a create that has one made, and before a change of a user who is only found in its transaction.
+	DocumentID string
+	Locale     string           // "" where the type is not localized; "*" where a delete means all
+	Status     store.Status     // of the version that is written; without meaning for a delete
+	Data       *jsontree.Object // of a create or update: what is written. A hook before it may change it, or replace it
+	// State is for hooks before a write to leave what those after it need.
+	State map[string]any
+
+	service  *Service
+	hooks    *hooksOf
+	actions  []Action
+	requires []func(*store.Snapshot) error
+	wrote    bool // by the last carrying out of the write
+}
+
+// Documents is the service that the write is done by, for hooks to write with in turn.
+func (e *Event) Documents() *Service { return e.service }
+
+// Require has a condition checked in the transaction of the write, in the very state that the write changes: an error refuses
+// the write. It is for hooks before a write. check may be called more than once, since a write that shares its transaction with
+// one that fails is carried out again: it must do nothing but look, and be quick, since all writers wait for it.
+func (e *Event) Require(check func(*store.Snapshot) error) { e.requires = append(e.requires, check) }
+
+// View calls f with the version of the document that the event is about, if there is one: before a write the version that it
+// will change (the draft, where there are drafts, and the published version where that is taken back), after it the one
+// that was written. The Record is only valid until f returns; Exists tells whether there is one.
+func (e *Event) View(f func(*store.Snapshot, store.Record) error) error {
+	return e.service.store.View(func(s *store.Snapshot) error {
+		return f(s, e.version(s))
+	})
+}
+
+func (e *Event) version(s *store.Snapshot) (found store.Record) {
+	doc, ok := s.Document(e.Type, e.DocumentID)
+	if !ok {
+		return found
+	}
+	status := e.Status
+	if !e.wrote && e.Type.DraftAndPublish {
+		if status = store.Draft; e.Action == UnpublishAction {
+			status = store.Published
+		}
+	}
+	if e.Locale != "*" {
+		return s.Version(e.Type, doc, status, e.Locale)
+	}
+	s.Versions(e.Type, doc, func(r store.Record) bool {
+		found = r
+		return r.Status() != status
+	})
+	return found
+}
+
+// Values are the scalar values of the version that View shows, by name: passwords are left out, and what is nil too. It is nil
+// where there is no version.
+func (e *Event) Values() (values *jsontree.Object, err error) {
+	err = e.View(func(_ *store.Snapshot, r store.Record) error {
+		if !r.Exists() {
+			return nil
+		}
+		values = jsontree.NewObject()
+		for _, a := range e.Type.Attributes {
+			if !a.IsScalar() || a.Type == contenttypes.Password {
+				continue
+			}
+			if raw := r.JSON(a); raw != nil {
+				values.Set(a.Name, decode(raw))
+			}
+		}
+		return nil
+	})
+	return values, err
+}
+
+// locate finds the document of a write that changes one, so that hooks are not called for what is not there: that is an error, but
+// for a delete, where nothing is left to do. What has no name yet is there.
+func (e *Event) locate() (there bool, err error) {
+	action := e.actions[0]
+	if action == CreateAction || e.DocumentID == "" && e.Type.Kind != contenttypes.SingleType {
+		return true, nil
+	}
+	err = e.service.store.View(func(s *store.Snapshot) (err error) {
+		if e.DocumentID != "" {
+			_, there = s.Document(e.Type, e.DocumentID)
+			return nil
+		}
+		var doc uint64
+		doc, e.DocumentID, err = single(s, e.Type)
+		there = doc != 0
+		return err
+	})
+	if err == nil && !there && action != DeleteAction {
+		err = NotFound()
+	}
+	return there, err
+}
+
+// savesSingle is what saving a document of a single type does: it creates it or updates it.
+func (s *Service) savesSingle(t *contenttypes.ContentType) (action Action, err error) {
+	err = s.store.View(func(snap *store.Snapshot) error {
+		doc, _, err := single(snap, t)
+		if doc != 0 {
+			action = UpdateAction
+		}
+		return err
+	})
+	return action, err
+}
+
+// note takes down what was written. It may be called more than once.
+func (e *Event) note(wr *writing) {
+	e.wrote = wr.doc != 0
+	if e.wrote {
+		e.DocumentID = wr.id
+	}
+	switch e.actions[0] {
+	case CreateAction, UpdateAction:
+		if e.actions[0] = UpdateAction; len(wr.versions) == 0 {
+			e.actions[0] = CreateAction
+		}
+	case DeleteAction:
+		e.wrote = wr.removed
+	}
+}
+
+// met checks what hooks required.
+func (e *Event) met(s *store.Snapshot) error {
+	for _, check := range e.requires {
+		if err := check(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
