@@ -47,15 +47,18 @@ func runFiles(t *testing.T, pattern string) {
 }
 
 // runFile runs one test file against a server with an empty store.
-func runFile(t *testing.T, file string) {
-	ready, err := json.Marshal(serve(t))
+func runFile(t *testing.T, file string) { runNode(t, file, serve(t)) }
+
+// runNode runs one test file and tells it what it is run against.
+func runNode(t *testing.T, file string, against any, env ...string) {
+	ready, err := json.Marshal(against)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	node := exec.CommandContext(ctx, "node", "--test", "--test-reporter=spec", file)
-	node.Env = append(os.Environ(), "LECTERN="+string(ready), "NO_COLOR=1")
+	node.Env = append(append(os.Environ(), "LECTERN="+string(ready), "NO_COLOR=1"), env...)
 	output, err := node.CombinedOutput()
 	if err != nil {
 		t.Fatalf("node: %v\n%s", err, output)

@@ -32,8 +32,10 @@ const closed = `# Introspection is off here, so there are neither docs nor compl
 }
 `;
 
-// ask sends an operation to the address of the page. What is no JSON, such as the words of a proxy, is shown as it came.
-async function ask(operation, options) {
+// ask sends an operation to the address of the page. GraphiQL reads the names of operations a moment after they were typed: one
+// that is gone by now is not sent. What is no JSON, such as the words of a proxy, is shown as it came.
+async function ask({ operationName, ...operation }, options) {
+  if (operationName && operation.query.includes(operationName)) operation.operationName = operationName;
   const headers = new Headers(options?.headers);
   headers.set('content-type', 'application/json');
   headers.set('accept', 'application/json');

@@ -1,0 +1,165 @@
+// The page at the GraphQL endpoint, in a headless Chromium that reaches nothing but the server: what else the page asks for is
+// refused and fails the test, as does every word in the console and every breach of the page's policy.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { chromium } from 'playwright-core';
+
+const { development, production, elsewhere } = JSON.parse(process.env.LECTERN);
+
+let browser;
+before(async () => {
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM,
+    args: ['--no-sandbox', '--disable-quic', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+      '--no-first-run', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
+  });
+});
+after(() => browser?.close());
+
+/** Opens a page, has it looked at, and sees that nothing was wrong with it. */
+const visit = async (base, path, look) => {
+  const context = await browser.newContext({ viewport: { width: 1300, height: 900 } });
+  const wrong = []; // what there should have been none of
+  const asked = []; // of the server
+  try {
+    context.setDefaultTimeout(15000);
+    await context.exposeFunction('breach', (what) => wrong.push(`policy: ${what}`));
+    await context.addInitScript(() => document.addEventListener('securitypolicyviolation',
+      (e) => window.breach(`${e.violatedDirective} ${e.blockedURI}`)));
+    const page = await context.newPage();
+    page.on('console', (m) => wrong.push(`console: ${m.text()}`));
+    page.on('pageerror', (e) => wrong.push(`error: ${e}`));
+    page.on('requestfailed', (r) => wrong.push(`failed: ${r.url()}`));
+    await context.route('**/*', (route) => {
+      const request = route.request();
+      const url = new URL(request.url());
+      if (url.protocol === 'data:') return route.continue();
+      if (url.origin !== base) {
+        wrong.push(`asked for ${url}`);
+        return route.abort();
+      }
+      asked.push(`${request.method()} ${url.pathname}`);
+      return route.continue();
+    });
+    const answer = await page.goto(base + path);
+    const failed = await look(page, answer, asked).then(() => undefined, (error) => error);
+    if (wrong.length > 0) throw new Error(wrong.join('\n'), { cause: failed });
+    if (failed) throw failed;
+  } finally {
+    await context.close();
+  }
+};
+
+/** The editor of the operation, and that of variables or headers, whichever is open. */
+const operation = (page) => page.locator('.graphiql-query-editor .CodeMirror');
+const tool = (page) => page.locator('.graphiql-editor-tool .graphiql-editor:not(.hidden) .CodeMirror');
+const result = (page) => page.locator('.result-window .CodeMirror-code');
+
+/** Types into an editor, in place of what is there. Brackets close themselves, and the ones that are typed take their place. */
+const type = async (editor, text) => {
+  const { keyboard } = editor.page();
+  await editor.click();
+  await keyboard.press('Control+A');
+  await keyboard.type(text);
+  await keyboard.press('Escape'); // what completion offers
+};
+
+const tab = (page, name) => page.getByRole('button', { name, exact: true }).click();
+
+const run = (page) => page.getByRole('button', { name: /^Execute query/ }).click();
+
+const shows = (locator, text) => locator.filter({ hasText: text }).first().waitFor();
+
+/** Makes a document as who has full access. */
+const create = async ({ base, tokens }, plural, data) => {
+  const answer = await fetch(`${base}/api/${plural}?status=published`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tokens.full}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ data }),
+  });
+  assert.equal(answer.status, 201, await answer.text());
+};
+
+describe('where it is an IDE', () => {
+  test('operations are typed and run, with variables and headers, and the docs are read', async () => {
+    await create(development, 'articles', { title: 'Ink and paper' });
+    await create(development, 'articles', { title: 'Another one' });
+    await create(development, 'categories', { name: 'Workshop' });
+    await visit(development.base, '/graphql', async (page, answer, asked) => {
+      const policy = answer.headers()['content-security-policy'];
+      assert.match(policy, /^default-src 'none'; script-src 'nonce-/);
+      assert.doesNotMatch(policy, /unsafe/);
+
+      await type(operation(page), 'query Find($title: String) { articles(filters: { title: { eq: $title } }) { documentId title } }');
+      await type(tool(page), '{ "title": "Ink and paper" }');
+      await run(page);
+      await shows(result(page), '"title": "Ink and paper"');
+      assert.doesNotMatch(await result(page).innerText(), /Another one|errors/);
+
+      await type(operation(page), '{ categories { name } }');
+      await run(page);
+      await shows(result(page), 'Forbidden access');
+      await tab(page, 'Headers');
+      await type(tool(page), `{ "Authorization": "Bearer ${development.tokens.readonly}" }`);
+      await run(page);
+      await shows(result(page), '"name": "Workshop"');
+
+      await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+      const docs = page.locator('.graphiql-doc-explorer');
+      await docs.getByText('Query', { exact: true }).click();
+      await shows(docs, 'articles_connection');
+      await docs.getByText('Article', { exact: true }).first().click();
+      await shows(docs, 'localizations_connection');
+
+      await page.getByRole('button', { name: 'Open settings dialog' }).click();
+      await page.getByRole('dialog').waitFor();
+
+      assert.deepEqual(new Set(asked.filter((a) => !a.includes('/assets/'))), new Set(['GET /graphql', 'POST /graphql']));
+      assert.equal(asked.filter((a) => a.startsWith('GET /graphql/assets/')).length, 2);
+    });
+  });
+
+  test('fields are completed and mistakes marked', async () => {
+    await visit(development.base, '/graphql', async (page) => {
+      await type(operation(page), '{ articles { titel } }');
+      await page.locator('.CodeMirror-lint-mark-error').first().waitFor();
+      await type(operation(page), '{ articles { tit');
+      await page.keyboard.press('Control+Space');
+      await shows(page.locator('.CodeMirror-hints'), 'title');
+    });
+  });
+
+  for (const path of ['/content/query', '/content/query/']) {
+    test(`at ${path}, without introspection`, async () => {
+      await visit(elsewhere.base, path, async (page, _, asked) => {
+        await shows(operation(page), 'Introspection is off');
+        assert.deepEqual(asked.filter((a) => a.startsWith('POST')), [], 'the schema is not asked for');
+        await type(operation(page), '{ __typename articles { title } }');
+        await run(page);
+        await shows(result(page), '"__typename": "Query"');
+      });
+    });
+  }
+
+  test('its licences are there', async () => {
+    const page = await (await fetch(`${development.base}/graphql`, { headers: { accept: 'text/html' } })).text();
+    const [, path] = page.match(/rel="license" href="([^"]+)"/);
+    const licences = await (await fetch(new URL(path, `${development.base}/graphql`))).text();
+    for (const name of ['graphiql', 'react', 'react-dom', 'graphql', 'codemirror']) {
+      assert.match(licences, new RegExp(`^${name} [0-9.]+ \\(MIT\\)$`, 'm'));
+    }
+  });
+});
+
+test('where it is none, the page loads nothing, and nothing is there', async () => {
+  await visit(production.base, '/graphql', async (page, answer, asked) => {
+    await shows(page.locator('pre'), '__typename');
+    assert.match(answer.headers()['content-security-policy'], /^default-src 'none'; style-src 'unsafe-inline'/);
+    assert.deepEqual(asked, ['GET /graphql']);
+  });
+  const page = await (await fetch(`${development.base}/graphql`, { headers: { accept: 'text/html' } })).text();
+  for (const [, path] of page.matchAll(/(?:src|href)="(graphql\/[^"]+)"/g)) {
+    assert.equal((await fetch(`${development.base}/${path}`)).status, 200, path);
+    assert.equal((await fetch(`${production.base}/${path}`)).status, 404, path);
+  }
+});

@@ -1,0 +1,120 @@
+package clients
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"lectern/gateway"
+)
+
+// TestSandbox opens the GraphQL IDE of a release build in a headless browser that reaches nothing but the server. It wants a
+// Chromium (in the path, or named by CHROMIUM) and the files that go generate makes; where the environment says CI, they must
+// be there.
+func TestSandbox(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a release build takes a while")
+	}
+	chromium := findChromium()
+	if chromium == "" {
+		lack(t, "no Chromium: install one (apt-get install chromium), or name it by CHROMIUM")
+	}
+	if files, _ := filepath.Glob("../gateway/sandbox/dist/assets/*.gz"); len(files) == 0 {
+		lack(t, "the build would hold no IDE: run go generate ./gateway")
+	}
+	if err := install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	lectern := buildRelease(t)
+	runNode(t, "browser/sandbox.test.js", map[string]gateway.Ready{
+		"development": startRelease(t, lectern, "development", ""),
+		"production":  startRelease(t, lectern, "production", ""),
+		"elsewhere": startRelease(t, lectern, "production", `
+graphql:
+  config:
+    endpoint: /content/query
+    landingPage: true
+    apolloServer: {introspection: false}
+`),
+	}, "CHROMIUM="+chromium)
+}
+
+// lack skips a test for want of something; in CI it fails.
+func lack(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal(what)
+	}
+	t.Skip("SKIPPED, NOT TESTED: " + what)
+}
+
+func findChromium() string {
+	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
+	if name := os.Getenv("CHROMIUM"); name != "" {
+		names = []string{name}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// buildRelease builds the program as README.md says that a release is built.
+func buildRelease(t *testing.T) string {
+	t.Helper()
+	lectern := filepath.Join(t.TempDir(), "lectern")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", lectern, "..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, output)
+	}
+	return lectern
+}
+
+// startRelease serves project/ on an empty store until the test ends; plugins, if any, takes the place of config/plugins.yaml.
+func startRelease(t *testing.T, lectern, environment, plugins string) (ready gateway.Ready) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("project")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "config", "server.yaml"), "log: {level: error}\n")
+	if plugins != "" {
+		write(t, filepath.Join(dir, "config", "plugins.yaml"), plugins)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+	serve := exec.CommandContext(ctx, lectern, "serve", dir, "--ephemeral", "--addr", "127.0.0.1:0", "--env", environment)
+	serve.Cancel = func() error { return serve.Process.Signal(os.Interrupt) }
+	serve.Stderr = faults{t}
+	out, err := serve.StdoutPipe()
+	if err == nil {
+		err = serve.Start()
+	}
+	if err != nil {
+		stop()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		if err := serve.Wait(); serve.ProcessState.ExitCode() != 0 {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	if err := json.NewDecoder(out).Decode(&ready); err != nil {
+		t.Fatal(err)
+	}
+	return ready
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
