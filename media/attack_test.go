@@ -20,11 +20,6 @@ func TestImageBombs(t *testing.T) {
 	jpeg := jpegOf(picture(8, 8), 0)
 	sof := strings.Index(jpeg, "\xff\xc0")
 	hugeJPEG := jpeg[:sof+5] + "\xff\xff\xff\xff" + jpeg[sof+9:]
-	vp8x := func(w, h int) string {
-		b := binary.LittleEndian.AppendUint32(nil, 0)
-		b = append(b, byte(w-1), byte((w-1)>>8), byte((w-1)>>16), byte(h-1), byte((h-1)>>8), byte((h-1)>>16))
-		return string(b)
-	}
 	for name, data := range map[string]string{
 		"huge.png":          pngHead(100000, 100000),
 		"overflow.png":      pngHead(0x7fffffff, 0x7fffffff),
@@ -45,6 +40,36 @@ func TestImageBombs(t *testing.T) {
 	if a := s.post("", file("ok.png", "image/png", pngOf(picture(1000, 1000)))); a.status != 201 {
 		t.Errorf("as many pixels as may be: %d %s", a.status, a.body)
 	}
+}
+
+// TestWebPWithin uploads WebP files whose picture has another size than they say: what is told of an image, and bounded by it,
+// is what is decoded.
+func TestWebPWithin(t *testing.T) {
+	s := serve(t, "upload: {config: {pixelLimit: 1000000}}")
+	flat := func(w, h int) string { return webpFlat(w, h)[20:] }
+	for name, data := range map[string]string{
+		"larger":       riff("VP8X", vp8x(10, 10), "VP8L", flat(300, 200)),
+		"smaller":      riff("VP8X", vp8x(300, 200), "VP8L", flat(10, 10)),
+		"turned":       riff("VP8X", vp8x(300, 200), "VP8L", flat(200, 300)),
+		"wider":        riff("VP8X", vp8x(300, 200), "VP8L", flat(301, 200)),
+		"higher":       riff("VP8X", vp8x(300, 200), "VP8L", flat(300, 201)),
+		"second, too":  riff("VP8X", vp8x(300, 200), "VP8L", flat(300, 200), "VP8L", flat(10, 10)),
+		"first, fewer": riff("VP8X", vp8x(300, 200), "VP8L", flat(10, 10), "VP8L", flat(300, 200)),
+	} {
+		if a := s.post("", file(name+".webp", "image/webp", data)); a.status != 400 || !strings.Contains(string(a.body), "File is not a valid image") {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	s.empty()
+	if f := s.upload(file("same.webp", "image/webp", riff("VP8X", vp8x(300, 200), "VP8L", flat(300, 200))))[0]; *f.Width != 300 || *f.Height != 200 {
+		t.Errorf("of the same size: %+v", f)
+	}
+}
+
+// vp8x is the head of an extended WebP file.
+func vp8x(w, h int) string {
+	b := binary.LittleEndian.AppendUint32(nil, 0)
+	return string(append(b, byte(w-1), byte((w-1)>>8), byte((w-1)>>16), byte(h-1), byte((h-1)>>8), byte((h-1)>>16)))
 }
 
 // zeroPNG is a whole PNG file of one colour: thousands of times smaller than what it is decoded to.

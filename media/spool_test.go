@@ -1,0 +1,54 @@
+package media
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+)
+
+// TestSpoolTimes finishes files, of which each is to have a time of its own: the tag by which a client knows a content is made of
+// it. What file systems write down by themselves is the same for all files of some milliseconds.
+func TestSpoolTimes(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := root.Mkdir(incoming, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := &spool{root: root}
+	for range 3 {
+		f, err := s.create()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString("content"); err != nil {
+			t.Fatal(err)
+		}
+		written := time.Now()
+		size, err := f.finish(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := root.Stat(f.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.ModTime().Before(written.Truncate(time.Microsecond)) || size != 7 || info.Size() != 7 {
+			t.Errorf("a file that was finished after %v is of %v, and has %d bytes", written, info.ModTime(), size)
+		}
+	}
+	f, err := s.create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := errors.New("the client has gone")
+	if _, err := f.finish(failed); !errors.Is(err, failed) {
+		t.Errorf("finished with %v", err)
+	}
+	if _, err := root.Stat(f.name); !os.IsNotExist(err) {
+		t.Errorf("what could not be written is left: %v", err)
+	}
+}
