@@ -20,8 +20,9 @@ type Related struct {
 	Starts []int32
 
 	edges []edge
-	order []int32 // positions in edges, by target
-	short []int32 // rows of which not all links were read
+	order []int32  // positions in edges, by target
+	same  []uint64 // targets with their positions, where one number holds both
+	short []int32  // rows of which not all links were read
 	keys  [][][]byte
 }
 
@@ -109,14 +110,8 @@ func (w *linkWalk) next() (k, v []byte) {
 
 // readTargets reads the target of each edge, once, in the order of the file.
 func (s *Snapshot) readTargets(status Status, into *Related) {
-	for i := range into.edges {
-		into.order = append(into.order, int32(i))
-	}
 	edges := into.edges
-	slices.SortFunc(into.order, func(i, j int32) int {
-		x, y := edges[i].target, edges[j].target
-		return cmp.Or(cmp.Compare(x.schema, y.schema), cmp.Compare(x.locale, y.locale), cmp.Compare(x.doc, y.doc))
-	})
+	into.orderEdges()
 	row := int32(-1)
 	for n, i := range into.order {
 		if n == 0 || edges[i].target != edges[into.order[n-1]].target {
@@ -128,6 +123,38 @@ func (s *Snapshot) readTargets(status Status, into *Related) {
 		}
 		edges[i].row = row
 	}
+}
+
+// orderEdges puts positions in edges in the order in which the targets lie in the file.
+func (l *Related) orderEdges() {
+	edges := l.edges
+	// Where all targets are of one type and locale, as they mostly are, each is one number with its position: that sorts several
+	// times as fast.
+	const positionBits = 24
+	packs := len(edges) < 1<<positionBits
+	l.same = l.same[:0]
+	for i := range edges {
+		t, first := &edges[i].target, &edges[0].target
+		if !packs || t.schema != first.schema || t.locale != first.locale || t.doc >= 1<<(64-positionBits) {
+			packs = false
+			break
+		}
+		l.same = append(l.same, t.doc<<positionBits|uint64(i))
+	}
+	if packs {
+		slices.Sort(l.same)
+		for _, packed := range l.same {
+			l.order = append(l.order, int32(packed&(1<<positionBits-1)))
+		}
+		return
+	}
+	for i := range edges {
+		l.order = append(l.order, int32(i))
+	}
+	slices.SortFunc(l.order, func(i, j int32) int {
+		x, y := edges[i].target, edges[j].target
+		return cmp.Or(cmp.Compare(x.schema, y.schema), cmp.Compare(x.locale, y.locale), cmp.Compare(x.doc, y.doc))
+	})
 }
 
 // gatherRows gathers what lies in the rows themselves, or is found by other ways than links.
