@@ -264,6 +264,9 @@ func (b *binder) root(f *field, to *bound) {
 	default:
 		to.query.Limit = 1
 		to.given = args
+		if to.query.Locales.All { // all locales are none that a document could be shown in
+			to.query.Locales = store.LocaleSet{Codes: []string{"*"}}
+		}
 	}
 }
 

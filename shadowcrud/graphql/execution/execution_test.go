@@ -183,10 +183,33 @@ func TestMutations(t *testing.T) {
 	}
 }
 
+// No document is shown in all locales at once, and a localization that a single type lacks is deleted without a complaint.
+func TestLocales(t *testing.T) {
+	s := newServer(t, execution.Limits{})
+	s.create("api::homepage.homepage", `{"title":"Home"}`)
+	s.fill(1)
+	id := idOf(t, s, `{restaurants{documentId}}`)
+	for _, step := range []struct{ query, want string }{
+		{`{homepage(locale:"en"){title}}`, `{"data":{"homepage":{"title":"Home"}}}`},
+		{`{homepage(locale:"*"){title}}`, `{"data":{"homepage":null}}`},
+		{`{restaurant(locale:"en",documentId:` + id + `){seats}}`, `{"data":{"restaurant":{"seats":1}}}`},
+		{`{restaurant(locale:"*",documentId:` + id + `){seats}}`, `{"data":{"restaurant":null}}`},
+		{`{restaurants(locale:"*"){seats}}`, `{"data":{"restaurants":[{"seats":1}]}}`},
+		{`mutation{deleteHomepage(locale:"fr"){__typename}}`, `{"data":{"deleteHomepage":{"__typename":"DeleteMutationResponse"}}}`},
+		{`{homepage{title}}`, `{"data":{"homepage":{"title":"Home"}}}`},
+		{`mutation{deleteHomepage(locale:"*"){__typename}}`, `{"data":{"deleteHomepage":{"__typename":"DeleteMutationResponse"}}}`},
+		{`{homepage{title}}`, `{"data":{"homepage":null}}`},
+	} {
+		if got := s.ask(step.query); got != step.want {
+			t.Errorf("%s answers %s", step.query, got)
+		}
+	}
+}
+
 func TestDocumentActions(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	s.ask(`mutation{createCategory(status:DRAFT,data:{name:"A"}){name}}`)
-	id := categoryOf(t, s, `{categories(status:DRAFT){documentId}}`)
+	id := idOf(t, s, `{categories(status:DRAFT){documentId}}`)
 	for _, step := range []struct{ query, want string }{
 		{`mutation{publishCategory(documentId:` + id + `){name}}`, `{"data":{"publishCategory":{"name":"A"}}}`},
 		{`{categories{name}}`, `{"data":{"categories":[{"name":"A"}]}}`},
@@ -201,7 +224,8 @@ func TestDocumentActions(t *testing.T) {
 	}
 }
 
-func categoryOf(t *testing.T, s *server, query string) string {
+// idOf is the first documentId that a query answers with.
+func idOf(t *testing.T, s *server, query string) string {
 	t.Helper()
 	_, rest, _ := strings.Cut(s.ask(query), `"documentId":`)
 	id, _, _ := strings.Cut(rest, "}")

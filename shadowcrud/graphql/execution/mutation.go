@@ -164,7 +164,7 @@ func (m *mutation) delete(single bool) error {
 	w := m.target(store.Published)
 	w.After = nil
 	if single {
-		id, err := m.single(w.Locale)
+		id, err := m.single()
 		if err != nil {
 			return err
 		}
@@ -183,14 +183,10 @@ func (m *mutation) delete(single bool) error {
 	return nil
 }
 
-// single returns the id of the document of a single type that has the localization.
-func (m *mutation) single(locale string) (id string, err error) {
+// single returns the id of the document of a single type, whichever localizations it has.
+func (m *mutation) single() (id string, err error) {
 	t := m.field.meaning.Type
-	var at any
-	if locale != "" {
-		at = locale
-	}
-	q, err := m.engine.params.Rows(t, nil, nil, at, nil, documents.FullAccess)
+	q, err := m.engine.params.Rows(t, nil, nil, "*", nil, documents.FullAccess)
 	if err != nil {
 		return "", err
 	}
