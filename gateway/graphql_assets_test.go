@@ -44,7 +44,10 @@ func TestIDE(t *testing.T) {
 	const endpoint = "/api/query"
 	page := i.page(endpoint, false)
 	routes := append(i.routes(endpoint), Route{Method: "GET", Path: endpoint, Open: true,
-		Handle: func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error { page.ServeHTTP(w, r); return nil }})
+		Handle: func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+			page.ServeHTTP(w, r)
+			return nil
+		}})
 	server, err := NewServer(Config{Log: slog.New(slog.DiscardHandler), Compress: true}, Runtime{Routes: routes})
 	if err != nil {
 		t.Fatal(err)

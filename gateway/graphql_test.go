@@ -1,12 +1,16 @@
 package gateway_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
+
+	"lectern/gateway"
 )
 
 // graphql asks an operation of a project of peopleFiles.
@@ -74,6 +78,51 @@ func TestGraphQLSettings(t *testing.T) {
 	}
 	if r := a.do("POST", "/graphql", "full", object{"query": "{__typename}"}); r.status == 200 {
 		t.Errorf("at the usual path: %s", r.text)
+	}
+}
+
+// Settings that another server has are taken where they mean something here, and named at start where they do not.
+func TestGraphQLSettingsOfOthers(t *testing.T) {
+	var log bytes.Buffer
+	files := with(map[string]string{"config/plugins.yaml": `
+graphql:
+  config:
+    playgroundAlways: false
+    apolloServer: {introspection: false, tracing: true, cache: bounded, plugins: []}
+`})
+	ready, stop := run(t, writeProject(t, files), gateway.Options{Ephemeral: true, Log: slog.New(slog.NewTextHandler(&log, nil))}, nil)
+	if r := newAPI(t, ready).graphql("full", "{__schema{queryType{name}}}"); !strings.Contains(r.text, "introspection is not allowed") {
+		t.Errorf("introspection: %s", r.text)
+	}
+	stop()
+	for _, want := range []string{
+		"playgroundAlways is deprecated: set landingPage",
+		"apolloServer.tracing has no effect: answers hold no traces",
+		"apolloServer.cache has no effect: all that is kept is bounded",
+		"apolloServer.plugins has no effect",
+	} {
+		if n := strings.Count(log.String(), want); n != 1 {
+			t.Errorf("%d lines of the log say %q:\n%s", n, want, log.String())
+		}
+	}
+	if strings.Contains(log.String(), "introspection has no effect") {
+		t.Error(log.String())
+	}
+}
+
+// Introspection is for development, unless the settings say otherwise.
+func TestGraphQLIntrospection(t *testing.T) {
+	for _, tt := range []struct {
+		production bool
+		setting    string
+		allowed    bool
+	}{{false, "", true}, {true, "", false}, {true, "{introspection: true}", true}, {false, "{introspection: false}", false}} {
+		files := with(map[string]string{"config/plugins.yaml": "graphql: {config: {apolloServer: " + tt.setting + "}}\n" + peopleFiles["config/plugins.yaml"]})
+		ready, stop := run(t, writeProject(t, files), gateway.Options{Ephemeral: true, Production: tt.production}, nil)
+		if r := newAPI(t, ready).graphql("", "{__schema{queryType{name}}}"); (r.status == 200) != tt.allowed {
+			t.Errorf("%+v: %d %s", tt, r.status, r.text)
+		}
+		stop()
 	}
 }
 

@@ -31,15 +31,37 @@ func (g *GraphQLSettings) readMore(f *graphqlFile) (problems contenttypes.Proble
 			g.LandingPage = f.PlaygroundAlways
 		}
 	}
-	if f.ApolloServer.IsNull() {
-		return problems
+	return append(problems, g.readApollo(f.ApolloServer)...)
+}
+
+// elsewhere says, of settings of Apollo Server that mean nothing here, what there is in their place.
+var elsewhere = map[string]string{
+	"tracing":                  "answers hold no traces",
+	"cache":                    "all that is kept is bounded: limits.plans and limits.persisted say by how much",
+	"csrfPrevention":           "it is always on",
+	"allowBatchedHttpRequests": "a request holds one operation",
+	"persistedQueries":         "they are on, and limits.persisted bounds them",
+	"playground":               "landingPage says what browsers see",
+}
+
+// readApollo takes what means something here from the settings of Apollo Server, and warns of the rest.
+func (g *GraphQLSettings) readApollo(n *contenttypes.Node) (problems contenttypes.Problems) {
+	if n.IsNull() {
+		return nil
 	}
-	for _, e := range f.ApolloServer.Entries {
+	if n.Kind != contenttypes.MapNode {
+		return contenttypes.Problems{n.Problem("apolloServer must be a map, such as {introspection: true}")}
+	}
+	for _, e := range n.Entries {
 		if e.Key == "introspection" {
 			problems = append(problems, e.Value.Decode(&g.Introspection)...)
 			continue
 		}
-		g.Warnings = append(g.Warnings, "graphql.config.apolloServer."+e.Key+" has no effect: it is a setting of another server")
+		why := elsewhere[e.Key]
+		if why == "" {
+			why = "it is a setting of another server"
+		}
+		g.Warnings = append(g.Warnings, "graphql.config.apolloServer."+e.Key+" has no effect: "+why)
 	}
 	return problems
 }

@@ -114,6 +114,10 @@ describe('where it is an IDE', () => {
       await page.getByRole('button', { name: 'Open settings dialog' }).click();
       await page.getByRole('dialog').waitFor();
 
+      const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
+      assert.match(kept, /categories/, 'operations are kept');
+      assert.equal(kept.includes(development.tokens.readonly), false, 'who asked is not');
+
       assert.deepEqual(new Set(asked.filter((a) => !a.includes('/assets/'))), new Set(['GET /graphql', 'POST /graphql']));
       assert.equal(asked.filter((a) => a.startsWith('GET /graphql/assets/')).length, 2);
     });
