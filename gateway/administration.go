@@ -9,6 +9,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/store"
 )
 
 // Administration is what is done with the data of a project beside serving it. A *Project does it itself; Administer
@@ -62,8 +63,15 @@ func (p *Project) Tokens(context.Context) ([]auth.Token, error) {
 }
 
 // CreateToken implements Administration.
-func (p *Project) CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error) {
-	e := p.edition.Load()
+func (p *Project) CreateToken(ctx context.Context, d auth.Declaration) (t auth.Token, key string, err error) {
+	err = p.held(ctx, func(ctx context.Context, e *edition) error {
+		t, key, err = e.createToken(ctx, d)
+		return err
+	})
+	return t, key, err
+}
+
+func (e *edition) createToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error) {
 	i := slices.IndexFunc(e.Settings.Tokens, func(x auth.Declaration) bool { return x.Name == d.Name })
 	switch {
 	case i >= 0 && (d.Kind != "" || len(d.Permissions) > 0):
@@ -86,17 +94,52 @@ func (p *Project) CreateToken(ctx context.Context, d auth.Declaration) (auth.Tok
 }
 
 // RevokeToken implements Administration.
-func (p *Project) RevokeToken(ctx context.Context, nameOrID string) (auth.Token, error) {
-	return p.edition.Load().tokens.Revoke(ctx, nameOrID)
+func (p *Project) RevokeToken(ctx context.Context, nameOrID string) (t auth.Token, err error) {
+	err = p.held(ctx, func(ctx context.Context, e *edition) error {
+		t, err = e.tokens.Revoke(ctx, nameOrID)
+		return err
+	})
+	return t, err
 }
 
 // Export implements Administration.
 func (p *Project) Export(ctx context.Context, w io.Writer) error {
-	e := p.edition.Load()
-	return documents.Export(ctx, e.store, e.Model, w, nil)
+	return p.again(ctx, func(e *edition) error { return documents.Export(ctx, e.store, e.Model, w, nil) })
 }
 
 // Import implements Administration.
-func (p *Project) Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (documents.ImportResult, error) {
-	return p.edition.Load().docs.Import(ctx, file, documents.ImportOptions{Partial: partial, Progress: progress})
+func (p *Project) Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (result documents.ImportResult, err error) {
+	err = p.held(ctx, func(ctx context.Context, e *edition) error {
+		result, err = e.docs.Import(ctx, file, documents.ImportOptions{Partial: partial, Progress: progress})
+		return err
+	})
+	return result, err
+}
+
+// again calls f with what is served, until the definitions do not change on the way.
+func (p *Project) again(ctx context.Context, f func(*edition) error) error {
+	for {
+		e := p.edition.Load()
+		err := f(e)
+		if !errors.Is(err, store.ErrRedefined) {
+			return err
+		}
+		select {
+		case <-e.replaced:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// held is again for what takes several writes: the definitions stay as they are meanwhile.
+func (p *Project) held(ctx context.Context, f func(context.Context, *edition) error) error {
+	return p.again(ctx, func(e *edition) error {
+		held, release, err := e.store.Hold(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
+		return f(held, e)
+	})
 }

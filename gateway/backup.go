@@ -43,7 +43,10 @@ type backupHead struct {
 // Backup implements Administration. The store is copied out of one snapshot, and before the uploads: each file that a
 // document in it names was there when the snapshot was taken, and is kept until it is copied.
 func (p *Project) Backup(ctx context.Context, w io.Writer) error {
-	e := p.edition.Load()
+	return p.again(ctx, func(e *edition) error { return e.backup(ctx, w) })
+}
+
+func (e *edition) backup(ctx context.Context, w io.Writer) error {
 	if e.media != nil {
 		if err := e.media.Recover(ctx); err != nil {
 			return err
@@ -51,18 +54,20 @@ func (p *Project) Backup(ctx context.Context, w io.Writer) error {
 		defer e.media.Hold()()
 	}
 	b := &backupWriter{ctx: ctx, tar: tar.NewWriter(w), sums: map[string]string{}, now: time.Now()}
-	head, err := json.Marshal(backupHead{backupFormat, backupVersion, b.now.UTC(), p.options.Version})
+	head, err := json.Marshal(backupHead{backupFormat, backupVersion, b.now.UTC(), e.project.options.Version})
 	if err != nil {
 		return err
 	}
-	if err := b.add(backupHeadAt, int64(len(head)), copyFrom(bytes.NewReader(head))); err != nil {
-		return err
-	}
-	err = e.store.View(func(s *store.Snapshot) error { return b.add(storeName, s.Size(), s.CopyTo) })
+	err = e.store.View(func(s *store.Snapshot) error {
+		if err := b.add(backupHeadAt, int64(len(head)), copyFrom(bytes.NewReader(head))); err != nil {
+			return err
+		}
+		return b.add(storeName, s.Size(), s.CopyTo)
+	})
 	if err != nil {
 		return fmt.Errorf("copy the store: %w", err)
 	}
-	if err := b.addUploads(p.data.join(uploadsName)); err != nil {
+	if err := b.addUploads(e.project.data.join(uploadsName)); err != nil {
 		return fmt.Errorf("copy the uploads: %w", err)
 	}
 	sums, err := json.Marshal(b.sums)

@@ -76,7 +76,22 @@ func (l *Limits) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
 
 // readAll reads a body of at most limit bytes, inflated.
 func (l *Limits) readAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	body, err := inflate(r.Body, r.Header.Get("Content-Encoding"))
+	kept := keptBodyOf(r.Body)
+	if kept == nil {
+		return l.readFrom(r, r.Body, limit)
+	}
+	if !kept.whole {
+		var err error
+		if kept.text, err = l.readFrom(r, kept.unread(r.Body), limit); err != nil {
+			return nil, err
+		}
+		kept.whole = true
+	}
+	return kept.text, nil
+}
+
+func (l *Limits) readFrom(r *http.Request, source io.Reader, limit int64) ([]byte, error) {
+	body, err := inflate(source, r.Header.Get("Content-Encoding"))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +101,7 @@ func (l *Limits) readAll(w http.ResponseWriter, r *http.Request, limit int64) ([
 	}
 	switch n, err := text.ReadFrom(io.LimitReader(body, limit+1)); {
 	case n > limit:
-		io.CopyN(io.Discard, r.Body, drained)
+		io.CopyN(io.Discard, source, drained)
 		return nil, errTooLarge
 	case err != nil:
 		return nil, unreadable(err)

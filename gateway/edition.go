@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -17,12 +16,17 @@ import (
 // a whole when the files say something else. What it is made of must not meet what another is made of.
 type edition struct {
 	*Definition
-	project *Project
-	store   *store.Store
-	docs    *documents.Service
-	tokens  *auth.Tokens
-	users   *auth.Users    // nil where they are switched off
-	media   *media.Library // nil where upload is switched off
+	project  *Project
+	store    *store.Store
+	docs     *documents.Service
+	tokens   *auth.Tokens
+	users    *auth.Users    // nil where they are switched off
+	media    *media.Library // nil where upload is switched off
+	replaced chan struct{}  // closed when another is there
+}
+
+func (p *Project) newEdition(d *Definition) *edition {
+	return &edition{Definition: d, project: p, replaced: make(chan struct{})}
 }
 
 // lasting is what outlives editions, unless its settings change.
@@ -30,6 +34,8 @@ type lasting struct {
 	limiter   *auth.Limiter // of those who come in
 	often     auth.RateLimit
 	persisted *persisted
+	library   *media.Library // under some Model; nil until upload is switched on
+	users     *auth.Users    // the last there were; nil while they are switched off
 }
 
 func (l *lasting) limiterOf(often auth.RateLimit) *auth.Limiter {
@@ -46,8 +52,8 @@ func (l *lasting) persistedOf(most int) *persisted {
 	return l.persisted
 }
 
-// open makes what an edition with a store consists of. former is the edition that it replaces, nil at start.
-func (e *edition) open(former *edition) (err error) {
+// open makes what an edition with a store consists of.
+func (e *edition) open() (err error) {
 	e.docs = documents.NewService(e.store, e.Model, e.Settings.I18n.DefaultLocale)
 	if err := e.makeLocales(); err != nil {
 		return fmt.Errorf("make the locales: %w", err)
@@ -65,22 +71,22 @@ func (e *edition) open(former *edition) (err error) {
 	return e.openUsers()
 }
 
-// close ends what open began, and closes the store.
-func (e *edition) close() error {
-	var errs []error
-	if e.users != nil {
-		e.users.Close()
-	}
+// retire ends what belongs to an edition alone.
+func (e *edition) retire() {
 	if e.tokens != nil {
 		e.tokens.Close()
 	}
-	if e.media != nil {
-		errs = append(errs, e.media.Close())
+}
+
+// close ends what outlives editions.
+func (l *lasting) close() error {
+	if l.users != nil {
+		l.users.Close()
 	}
-	if e.store != nil {
-		errs = append(errs, e.store.Close())
+	if l.library != nil {
+		return l.library.Close()
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // runtime builds what the server answers with.

@@ -17,6 +17,7 @@ var (
 	errInternal  = &documents.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error", NoDetails: true}
 	errBusy      = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "too many requests are at work, try again", NoDetails: true}
 	errStopping  = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the server is stopping", NoDetails: true}
+	errChanged   = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the definitions changed during the request, try again", NoDetails: true}
 	errTooLong   = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the request took too long", NoDetails: true}
 	errDecode    = &documents.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "failed to decode", NoDetails: true}
 	errMalicious = &documents.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "Malicious Path", NoDetails: true}
@@ -33,6 +34,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		told = errTooLong // the client is gone and reads nothing
 	case errors.Is(err, store.ErrClosed):
 		told = errStopping
+	case errors.Is(err, store.ErrRedefined):
+		told = errChanged
+		w.Header()["Retry-After"] = []string{"1"}
 	default:
 		told = errInternal
 		s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", requestAttrs(w, r, slog.Any("error", err))...)

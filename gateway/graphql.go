@@ -169,7 +169,7 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 
 // allow counts what an address may not do often, together with what it does over REST.
 func (h *graphqlHandler) allow(w http.ResponseWriter, r *http.Request, name string) error {
-	if h.limiter == nil {
+	if h.limiter == nil || isAgain(r.Context()) {
 		return nil
 	}
 	if ok, retry := h.limiter.Allow(clientAddr(r, h.proxies), name); !ok {

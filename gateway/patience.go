@@ -14,6 +14,7 @@ const patienceStep = 256 << 10 // bytes
 // A patientBody puts off the end of the time to send a body, and to take the answer, with each step of it that has come.
 type patientBody struct {
 	io.ReadCloser
+	kept    *keptBody // may be nil
 	control *http.ResponseController
 	limits  *Limits
 	since   int // bytes since the end was put off

@@ -14,6 +14,7 @@ import (
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
 
@@ -33,6 +34,12 @@ type Options struct {
 	Version string
 	// Extensions are what a program adds; nil adds nothing.
 	Extensions *Extensions
+	// NoWatch leaves changes of the project's files for the next start. Otherwise they are taken over while the project is
+	// served, unless that is for production.
+	NoWatch bool
+	// Reloaded, when set, is called after files have changed: with nil when they are served as they are now, or with why those
+	// from before still are.
+	Reloaded func(error)
 }
 
 // dataPath is the data directory of a project.
@@ -50,7 +57,8 @@ type Definition struct {
 	Settings Settings
 	Actions  *auth.Actions // what can be granted in Model
 
-	extensions *Extensions // never nil
+	extensions *Extensions    // never nil
+	graphql    *schema.Schema // nil where GraphQL is switched off
 }
 
 // Load reads and checks the definitions and the configuration of the project in dir, with what a program adds to them; nil adds
@@ -122,16 +130,20 @@ type Project struct {
 	edition atomic.Pointer[edition] // what is served
 	routes  []Route                 // of Handle
 	lasting lasting
+	loaded  fileDigest // of the files that it was opened with
 }
 
 // Open loads the project in dir and opens its store, making what is not there yet. It fails with an error that wraps
 // ErrBusy when another process works with the data directory. Close ends it.
 func Open(dir string, o Options) (*Project, error) {
+	p := &Project{dir: dir, options: o, log: o.Log}
+	if p.watches() { // before they are read: what changes then is found later
+		p.loaded, _ = digestFiles(os.DirFS(dir))
+	}
 	d, err := Load(dir, o.Extensions)
 	if err != nil {
 		return nil, err
 	}
-	p := &Project{dir: dir, options: o, log: o.Log}
 	if p.log == nil {
 		to := o.LogTo
 		if to == nil {
@@ -158,12 +170,12 @@ func (p *Project) open(d *Definition) (err error) {
 	if err != nil {
 		return err
 	}
-	e := &edition{Definition: d, project: p}
+	e := p.newEdition(d)
 	p.edition.Store(e)
 	if e.store, err = d.openStore(p.data.join(storeName), p.options, logProgress(p.log)); err != nil {
 		return err
 	}
-	return e.open(nil)
+	return e.open()
 }
 
 // logProgress tells the log how far a start is that rebuilds something, every other second.
@@ -196,13 +208,18 @@ func (p *Project) Log() *slog.Logger { return p.log }
 // Close ends what Open began. It must not be called while Run runs.
 func (p *Project) Close() error {
 	var errs []error
-	if e := p.edition.Load(); e != nil {
-		errs = append(errs, e.close())
+	e := p.edition.Load()
+	if e != nil {
+		e.retire()
+	}
+	errs = append(errs, p.lasting.close())
+	if e != nil && e.store != nil {
+		errs = append(errs, e.store.Close())
 	}
 	if p.data != nil {
 		errs = append(errs, p.data.release())
 	}
-	p.data = nil
+	p.lasting, p.data = lasting{}, nil
 	return errors.Join(errs...)
 }
 

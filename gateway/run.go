@@ -53,6 +53,9 @@ func (p *Project) Run(ctx context.Context) error {
 	parts.Go(func() { defer stop(); failed[0] = server.Serve(ctx, ln) })
 	parts.Go(func() { defer stop(); failed[1] = control.serve(ctx) })
 	parts.Go(func() { p.recoverMedia(ctx) })
+	if watch := p.watch(server); watch != nil {
+		parts.Go(func() { watch.run(ctx) })
+	}
 	p.announce(ready)
 	<-ctx.Done()
 	p.log.Info("stopping")

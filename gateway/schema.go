@@ -7,9 +7,12 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// GraphQLSchema makes the GraphQL schema of the project as graphql.config in config/plugins.yaml has it, with what the
+// GraphQLSchema is the GraphQL schema of the project as graphql.config in config/plugins.yaml has it, with what the
 // program's extensions change about it.
 func (d *Definition) GraphQLSchema() (*schema.Schema, error) {
+	if d.graphql != nil {
+		return d.graphql, nil
+	}
 	g := d.Settings.GraphQL
 	changes := d.extensions.graphql.Clone()
 	if problems := changes.Shadow().Read(g.ShadowCRUDOptions, d.Model); problems != nil {
@@ -25,8 +28,8 @@ func (d *Definition) checkGraphQL() (problems contenttypes.Problems) {
 	if !d.Settings.GraphQL.Enabled || d.Model == nil {
 		return nil
 	}
-	_, err := d.GraphQLSchema()
-	if err == nil {
+	var err error
+	if d.graphql, err = d.GraphQLSchema(); err == nil {
 		return nil
 	}
 	if places, ok := err.(contenttypes.Problems); ok {

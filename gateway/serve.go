@@ -13,6 +13,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"lectern/documents"
+	"lectern/store"
 )
 
 const healthPath = "/_health" // in any case, with or without a slash at the end
@@ -79,10 +80,11 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 
 // handlers is a Runtime made ready to serve.
 type handlers struct {
-	server *Server
-	rt     Runtime
-	table  table
-	router *mux.Router
+	server   *Server
+	rt       Runtime
+	table    table
+	router   *mux.Router
+	replaced chan struct{} // closed when others serve
 }
 
 func (s *Server) newHandlers(rt Runtime) (*handlers, error) {
@@ -90,7 +92,7 @@ func (s *Server) newHandlers(rt Runtime) (*handlers, error) {
 		rt.Prefix = "/api"
 	}
 	rt.Prefix = "/" + strings.Trim(rt.Prefix, "/")
-	h := &handlers{server: s, rt: rt, router: mux.NewRouter().SkipClean(true).UseEncodedPath()}
+	h := &handlers{server: s, rt: rt, router: mux.NewRouter().SkipClean(true).UseEncodedPath(), replaced: make(chan struct{})}
 	for _, route := range rt.Routes {
 		if err := h.table.add(route.Method, route.Path, h.handleRoute(route)); err != nil {
 			return nil, err
@@ -163,7 +165,19 @@ func (c *call) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		noOperation(w, r, n.allow)
 		return
 	}
-	if err := handle(w, r, &c.found); err != nil {
-		c.handlers.server.fail(w, r, err)
+	kept, begun := r.Body.(*keptBody)
+	if !begun && r.Body != nil && r.Body != http.NoBody {
+		kept = &keptBody{ReadCloser: r.Body}
+		r.Body = kept
+		defer kept.discard()
 	}
+	err := handle(w, r, &c.found)
+	if err == nil {
+		return
+	}
+	if errors.Is(err, store.ErrRedefined) {
+		c.answerAgain(w, r, kept)
+		return
+	}
+	c.handlers.server.fail(w, r, err)
 }

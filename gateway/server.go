@@ -2,8 +2,8 @@
 // who is asking, and turns errors into what a client may see of them.
 //
 // A Server carries requests; what it answers with is its Runtime: the API generated from one Model and what belongs to it.
-// When the definitions of a project change, the Runtime is replaced as a whole (Server.Swap); requests under way finish
-// with the one they began with.
+// When the definitions of a project change, the Runtime is replaced as a whole (Server.Swap); a request meets one of them and
+// never parts of two.
 package gateway
 
 import (
@@ -108,13 +108,16 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 	return s, nil
 }
 
-// Swap replaces what the server answers with, at once and without dropping a request.
+// Swap replaces what the server answers with, at once and without dropping a request. Requests under way finish with what
+// they began with, or begin anew when the store tells them that it has been redefined.
 func (s *Server) Swap(rt Runtime) error {
 	h, err := s.newHandlers(rt)
 	if err != nil {
 		return err
 	}
-	s.serving.Store(h)
+	if former := s.serving.Swap(h); former != nil {
+		close(former.replaced)
+	}
 	return nil
 }
 

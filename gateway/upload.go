@@ -62,25 +62,33 @@ func (e *edition) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
 	}
 }
 
-// openMedia opens the library of files, unless upload is switched off.
+// openMedia opens the library of files, unless upload is switched off or it is open already.
 func (e *edition) openMedia() (err error) {
 	if !e.Settings.Upload.Enabled {
 		return nil
+	}
+	lasting := &e.project.lasting
+	if lasting.library != nil {
+		e.media, err = lasting.library.Under(e.store, e.docs, e.Model)
+		return err
 	}
 	e.media, err = media.Open(media.Options{
 		Dir: e.project.data.join(uploadsName), Store: e.store, Documents: e.docs, Model: e.Model, Settings: e.Settings.Upload.Settings,
 		Failed: func(err error) { e.project.log.Error(err.Error()) },
 	})
+	lasting.library = e.media
 	return err
 }
 
 // recoverMedia clears up what uploads left that were interrupted when the server ended.
 func (p *Project) recoverMedia(ctx context.Context) {
-	library := p.edition.Load().media
-	if library == nil {
-		return
-	}
-	if err := library.Recover(ctx); err != nil && ctx.Err() == nil {
+	err := p.again(ctx, func(e *edition) error {
+		if e.media == nil {
+			return nil
+		}
+		return e.media.Recover(ctx)
+	})
+	if err != nil && ctx.Err() == nil {
 		p.log.Error(err.Error())
 	}
 }
@@ -202,7 +210,11 @@ func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *documen
 		return err
 	}
 	if r.Body != nil {
-		r.Body = &patientBody{ReadCloser: r.Body, control: http.NewResponseController(w), limits: &u.limits}
+		patient := &patientBody{ReadCloser: r.Body, kept: keptBodyOf(r.Body), control: http.NewResponseController(w), limits: &u.limits}
+		if patient.kept != nil {
+			patient.ReadCloser = patient.kept.ReadCloser // a file is too much to keep; the form that is read of it is kept
+		}
+		r.Body = patient
 	}
 	switch id := q.Values["id"].(type) {
 	case nil:
@@ -218,11 +230,11 @@ func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *documen
 
 // add takes files.
 func (u *uploads) add(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
-	form, err := u.form(w, r)
+	form, done, err := u.form(w, r)
 	if err != nil {
 		return err
 	}
-	defer form.Close()
+	defer done()
 	all, err := u.all()
 	if err != nil {
 		return err
@@ -266,11 +278,11 @@ func (u *uploads) change(w http.ResponseWriter, r *http.Request, access *documen
 		}
 		return sendJSON(w, http.StatusOK, *body)
 	}
-	form, err := u.form(w, r)
+	form, done, err := u.form(w, r)
 	if err != nil {
 		return err
 	}
-	defer form.Close()
+	defer done()
 	if form.Files() > 0 {
 		ctx, cancel := context.WithTimeout(r.Context(), u.limits.Write)
 		defer cancel()
@@ -306,8 +318,24 @@ func isMultipart(r *http.Request) bool {
 	return err == nil && kind == "multipart/form-data"
 }
 
-// form reads a multipart form; a body of another kind is one without files.
-func (u *uploads) form(w http.ResponseWriter, r *http.Request) (*media.Form, error) {
+// form reads a multipart form; a body of another kind is one without files. The form is closed by the function it returns, or
+// kept for when the request is answered again.
+func (u *uploads) form(w http.ResponseWriter, r *http.Request) (form *media.Form, done func(), err error) {
+	kept := keptBodyOf(r.Body)
+	if kept != nil && kept.form != nil {
+		return kept.form, func() {}, nil
+	}
+	if form, err = u.readForm(w, r); err != nil {
+		return nil, nil, err
+	}
+	if kept != nil {
+		kept.form = form
+		return form, func() {}, nil
+	}
+	return form, func() { form.Close() }, nil
+}
+
+func (u *uploads) readForm(w http.ResponseWriter, r *http.Request) (*media.Form, error) {
 	if !isMultipart(r) {
 		if _, err := u.limits.readBody(w, r); err != nil {
 			return nil, err

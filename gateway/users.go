@@ -21,7 +21,12 @@ import (
 
 // openUsers makes roles and takes users, where they are not switched off.
 func (e *edition) openUsers() error {
+	lasting := &e.project.lasting
 	if !e.Settings.Users.Enabled {
+		if lasting.users != nil {
+			go lasting.users.Close() // which waits a moment for mail that is on its way
+			lasting.users = nil
+		}
 		return nil
 	}
 	secret, err := e.jwtSecret()
@@ -43,11 +48,12 @@ func (e *edition) openUsers() error {
 	}
 	e.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
 		Store: e.store, Documents: e.docs, Model: e.Model, Settings: settings, Granted: e.Settings.Roles,
-		Secret: secret, ServerURL: url, MailDir: mail, Log: e.project.log,
+		Secret: secret, ServerURL: url, MailDir: mail, Log: e.project.log, Former: lasting.users,
 	})
 	if err != nil {
 		return fmt.Errorf("open the users: %w", err)
 	}
+	lasting.users = e.users
 	if mail == "" && settings.Mail.SMTP == nil && settings.EmailConfirmation {
 		e.project.log.Warn("nobody who registers gets in: addresses are to be confirmed, and config/plugins.yaml names no server for mail " +
 			"at users-permissions.config.email.smtp")
@@ -117,6 +123,9 @@ func (u *userRoutes) route(method, path, permission string, handle userHandler) 
 // limited lets each address use a handler only so often, however it writes the path.
 func (u *userRoutes) limited(name string, handle userHandler) userHandler {
 	return func(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+		if isAgain(r.Context()) {
+			return handle(w, r, who) // it has been counted
+		}
 		if ok, retry := u.limiter.Allow(clientAddr(r, u.proxies), name); !ok {
 			w.Header()["Retry-After"] = []string{strconv.Itoa(int(retry/time.Second) + 1)}
 			return auth.ErrRate

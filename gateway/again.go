@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"lectern/media"
+	"lectern/store"
+)
+
+// A request that meets a change of definitions has done nothing yet when the store tells it so (store.ErrRedefined): it is
+// answered by what serves then, from the beginning, who asks and what he may do included. What was read of its body is kept
+// for that.
+
+// mostAgain bounds how often a request is answered again.
+const mostAgain = 20
+
+// againKey is under which the context of a request knows how often it was answered again: an int.
+type againKey struct{}
+
+// isAgain reports whether a request is not answered for the first time.
+func isAgain(ctx context.Context) bool { return ctx.Value(againKey{}) != nil }
+
+// answerAgain has a request answered by what replaces the handlers that it met.
+func (c *call) answerAgain(w http.ResponseWriter, r *http.Request, kept *keptBody) {
+	s := c.handlers.server
+	times, _ := r.Context().Value(againKey{}).(int)
+	if times == mostAgain || kept != nil && !kept.rewind() {
+		s.fail(w, r, store.ErrRedefined)
+		return
+	}
+	late := time.NewTimer(s.limits.Handle)
+	defer late.Stop()
+	select {
+	case <-c.handlers.replaced:
+	case <-r.Context().Done():
+		writeError(w, errTooLong)
+		return
+	case <-late.C:
+		writeError(w, errTooLong)
+		return
+	}
+	again := r.WithContext(context.WithValue(r.Context(), againKey{}, times+1))
+	if kept != nil {
+		again.Body = kept
+	}
+	s.serving.Load().serve(w, again)
+}
+
+// A keptBody keeps what was read of a body: all of it as one text, or the form that it holds, or its beginning as it came.
+type keptBody struct {
+	io.ReadCloser
+
+	whole bool // text is all of it, inflated
+	text  []byte
+	form  *media.Form
+
+	begun []byte // what was read, if it was not too much
+	at    int    // how much of that was read again
+	lost  bool   // it was too much
+}
+
+// mostBegun is how much is kept of a body that is read as it comes.
+const mostBegun = 1 << 20
+
+// Read implements io.Reader: for handlers of a program's own, which read bodies themselves.
+func (k *keptBody) Read(b []byte) (int, error) {
+	if k.at < len(k.begun) {
+		n := copy(b, k.begun[k.at:])
+		k.at += n
+		return n, nil
+	}
+	n, err := k.ReadCloser.Read(b)
+	if k.lost = k.lost || len(k.begun)+n > mostBegun; !k.lost {
+		k.begun = append(k.begun, b[:n]...)
+		k.at = len(k.begun)
+	}
+	return n, err
+}
+
+// unread is what to read all of a body from, of which this keeps the outcome; body is what the request has.
+func (k *keptBody) unread(body io.Reader) io.Reader {
+	if body != k || len(k.begun) > 0 {
+		return body
+	}
+	return k.ReadCloser
+}
+
+// rewind makes what was read be read again. It reports false when it is not there any more.
+func (k *keptBody) rewind() bool {
+	k.at = 0
+	return k.whole || k.form != nil || !k.lost
+}
+
+// discard lets go of what a request leaves.
+func (k *keptBody) discard() {
+	if k.form != nil {
+		k.form.Close()
+	}
+}
+
+// keptBodyOf is what keeps a body; nil where nothing does.
+func keptBodyOf(body io.Reader) *keptBody {
+	switch b := body.(type) {
+	case *keptBody:
+		return b
+	case *patientBody:
+		return b.kept
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"lectern/contenttypes"
+	"lectern/store"
+)
+
+// reload takes over what the files of the project say now. Where they cannot work, or the store refuses them, what was served
+// before is served on, and the error says why.
+func (p *Project) reload(ctx context.Context, server *Server) error {
+	began := time.Now()
+	former := p.edition.Load()
+	d, err := Load(p.dir, p.options.Extensions)
+	if err != nil {
+		return err
+	}
+	if later := d.takeLater(former.Definition); later != "" {
+		p.log.Warn("a changed setting is taken over at the next start", "setting", later)
+	}
+	e, err := p.redefine(ctx, former, d)
+	if err != nil {
+		return d.settledBy(p.options, err)
+	}
+	if err := e.serve(server, former); err != nil {
+		return errors.Join(err, p.goBack(ctx, server, e, former.Definition))
+	}
+	types, _ := e.Size()
+	p.log.Info("serving what the files say now", "types", types, "took", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// redefine makes an edition whose store is the former one's under other definitions. From then on the former one cannot work.
+func (p *Project) redefine(ctx context.Context, former *edition, d *Definition) (e *edition, err error) {
+	e = p.newEdition(d)
+	e.store, err = former.store.Redefine(ctx, d.Model, store.Options{
+		Progress: logProgress(p.log), DefaultLocale: d.Settings.I18n.DefaultLocale,
+	})
+	return e, err
+}
+
+// serve makes the rest of an edition with a store, and has it served in place of the former one.
+func (e *edition) serve(server *Server, former *edition) error {
+	if err := e.open(); err != nil {
+		e.retire()
+		return err
+	}
+	e.project.edition.Store(e) // for what is asked while routes are made
+	rt, err := e.runtime()
+	if err == nil {
+		err = server.Swap(rt)
+	}
+	if err != nil {
+		e.retire()
+		return err
+	}
+	close(former.replaced)
+	former.retire()
+	return nil
+}
+
+// goBack serves former definitions again where others failed only once the store had them.
+func (p *Project) goBack(ctx context.Context, server *Server, failed *edition, d *Definition) error {
+	e, err := p.redefine(ctx, failed, d)
+	if err == nil {
+		err = e.serve(server, failed)
+	}
+	if err != nil {
+		return fmt.Errorf("go back to the former definitions: %w", err)
+	}
+	return nil
+}
+
+// takeLater puts the settings of a former definition in the place of those that cannot change while they are served, and names
+// those that have.
+func (d *Definition) takeLater(former *Definition) (changed string) {
+	for _, part := range []struct {
+		name     string
+		now, was any // pointers
+	}{
+		{"config/server.yaml", &d.Settings.Server, &former.Settings.Server},
+		{"upload.config in config/plugins.yaml", &d.Settings.Upload.Settings, &former.Settings.Upload.Settings},
+	} {
+		now, was := reflect.ValueOf(part.now).Elem(), reflect.ValueOf(part.was).Elem()
+		if reflect.DeepEqual(now.Interface(), was.Interface()) {
+			continue
+		}
+		if changed != "" {
+			changed += ", "
+		}
+		changed += part.name
+		now.Set(was)
+	}
+	return changed
+}
+
+// logFailedReload says why files that have changed are not served, each problem in a line of its own.
+func (p *Project) logFailedReload(err error) {
+	const still = "what was there before is still served"
+	var problems contenttypes.Problems
+	var refused *store.DefinitionError
+	switch {
+	case errors.As(err, &problems):
+		p.log.Error("the files that were changed cannot work: "+still, "problems", len(problems))
+		for _, problem := range problems {
+			p.log.Error(problem.String())
+		}
+	case errors.As(err, &refused):
+		p.log.Error("the definitions were changed in a way that would lose content: " + still +
+			"; take the change back, or stop the server and say what is to become of it")
+		for _, r := range refused.Refusals {
+			calls := make([]string, len(r.Calls))
+			for i, call := range r.Calls {
+				calls[i] = refused.Command + " " + call.String()
+			}
+			p.log.Error(r.Problem, "calls", calls)
+		}
+	default:
+		p.log.Error("the files that were changed were not taken over", "error", err)
+	}
+}

@@ -1,0 +1,181 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"lectern/store"
+)
+
+// watchedDirs are the directories of a project that are watched, with all below them; beside them .env.
+var watchedDirs = []string{"content-types", "components", "config"}
+
+// How changes are gathered: editors write a file in several steps, and tools many files.
+const (
+	quiet   = 40 * time.Millisecond  // without a change, before files are read
+	longest = 300 * time.Millisecond // that changes are gathered, however many come
+	pause   = time.Second            // before it is tried again to change definitions that somebody holds
+)
+
+// A watch reloads a project when its files change. That they may have is told by the file system, and whether they have shows
+// in the files themselves: what was touched and says what it said is passed over.
+type watch struct {
+	project *Project
+	server  *Server
+	events  *fsnotify.Watcher
+	seen    fileDigest // of the files when they were last read
+}
+
+// watches reports whether changes of the project's files are taken over while it is served.
+func (p *Project) watches() bool { return !p.options.Production && !p.options.NoWatch }
+
+// watch begins to watch the project's files; nil where they are not, or cannot be.
+func (p *Project) watch(server *Server) *watch {
+	if !p.watches() {
+		return nil
+	}
+	events, err := fsnotify.NewWatcher()
+	if err != nil {
+		p.log.Warn("changes of files are taken over at the next start, since they cannot be watched", "error", err)
+		return nil
+	}
+	return &watch{project: p, server: server, events: events, seen: p.loaded}
+}
+
+// run reloads the project until ctx ends.
+func (w *watch) run(ctx context.Context) {
+	defer w.events.Close()
+	due := time.NewTimer(0) // for what has changed since the project was opened
+	var since time.Time     // when the first of the gathered changes came; zero: there is none
+	changed := func() {
+		if since.IsZero() {
+			since = time.Now()
+		}
+		due.Reset(max(0, min(quiet, time.Until(since.Add(longest)))))
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-w.events.Events:
+			if w.matters(e) {
+				changed()
+			}
+		case err := <-w.events.Errors: // some may be lost
+			w.project.log.Warn("watch the project's files", "error", err)
+			changed()
+		case <-due.C:
+			since = time.Time{}
+			if w.look(ctx) {
+				due.Reset(pause)
+			}
+		}
+	}
+}
+
+// matters reports whether an event may be about what a project says.
+func (w *watch) matters(e fsnotify.Event) bool {
+	if e.Op == fsnotify.Chmod {
+		return false
+	}
+	name, err := filepath.Rel(w.project.dir, e.Name)
+	first, _, _ := strings.Cut(filepath.ToSlash(name), "/")
+	return err == nil && (first == ".env" || slices.Contains(watchedDirs, first))
+}
+
+// look reloads the project if its files have changed. later is whether it is to be tried again.
+func (w *watch) look(ctx context.Context) (later bool) {
+	w.follow(w.project.dir, false)
+	for _, name := range watchedDirs {
+		w.follow(filepath.Join(w.project.dir, name), true)
+	}
+	now, err := digestFiles(os.DirFS(w.project.dir)) // after that directories are watched, so that nothing is missed
+	if err == nil && now == w.seen {
+		return false
+	}
+	err = w.project.reload(ctx, w.server)
+	if ctx.Err() != nil {
+		return false
+	}
+	if errors.Is(err, store.ErrHeld) {
+		w.project.log.Info("changed files are taken over once work is done that takes several steps")
+		return true
+	}
+	w.seen = now
+	if err != nil {
+		w.project.logFailedReload(err)
+	}
+	if f := w.project.options.Reloaded; f != nil {
+		f(err)
+	}
+	return false
+}
+
+// follow watches a directory, and those below it if below is set. To watch one twice does no harm.
+func (w *watch) follow(dir string, below bool) {
+	if err := w.events.Add(dir); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			w.project.log.Warn("changes are taken over at the next start where they cannot be watched", "directory", dir, "error", err)
+		}
+		return
+	}
+	if !below {
+		return
+	}
+	entries, _ := os.ReadDir(dir) // whoever reads the files tells that it cannot be read
+	for _, e := range entries {
+		if e.IsDir() {
+			w.follow(filepath.Join(dir, e.Name()), true)
+		}
+	}
+}
+
+type fileDigest = [sha256.Size]byte
+
+// digestFiles is a digest of all that the files of a project say.
+func digestFiles(project fs.FS) (sum fileDigest, err error) {
+	hash := sha256.New()
+	add := func(name string) error {
+		text, err := fs.ReadFile(project, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		for _, part := range [][]byte{[]byte(name), text} {
+			hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+			hash.Write(part)
+		}
+		return err
+	}
+	errs := []error{add(".env")}
+	for _, dir := range watchedDirs {
+		errs = append(errs, fs.WalkDir(project, dir, func(name string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || !isDefinitionFile(name) {
+				if errors.Is(err, fs.ErrNotExist) {
+					return nil
+				}
+				return err
+			}
+			return add(name)
+		}))
+	}
+	return fileDigest(hash.Sum(nil)), errors.Join(errs...)
+}
+
+// isDefinitionFile reports whether a file is one that is read.
+func isDefinitionFile(name string) bool {
+	switch filepath.Ext(name) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
