@@ -21,13 +21,20 @@ func (b *binder) mutation(f *field, to *bound) {
 	to.given, to.err = b.arguments(f)
 }
 
-// mutations runs the fields of Mutation, one after the other.
+// mutations runs the fields of Mutation, one after the other. They are all run under the same definitions: the first would be
+// done already when another found that they have changed.
 func (x *execution) mutations() error {
 	if x.limit > 0 {
 		ctx, cancel := context.WithTimeout(x.ctx, x.limit)
 		defer cancel()
 		x.ctx = ctx
 	}
+	held, release, err := x.engine.store.Hold(x.ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	x.ctx = held
 	x.data(x.mutationField)
 	return x.failed
 }

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -139,6 +140,10 @@ func (x *execution) answer() []byte {
 
 // fault adds the error of the field named at the end of the path.
 func (x *execution) fault(name string, err error) {
+	if errors.Is(err, store.ErrRedefined) {
+		x.fail(err) // for whoever carries the request, who runs the operation again
+		return
+	}
 	e, known := told(err)
 	if !known {
 		x.engine.log.ErrorContext(x.ctx, "a GraphQL field failed", "field", name, "error", err)
