@@ -10,10 +10,13 @@ import (
 
 // An asker makes random questions about a World.
 type asker struct {
-	rng   *rand.Rand
-	world *World
-	quirk Quirks
-	cover *Coverage
+	rng     *rand.Rand
+	world   *World
+	quirk   Quirks
+	cover   *Coverage
+	graphql bool // questions are put in GraphQL
+	aliases int  // given out in the request that is made
+	writes  bool // the request is a mutation: what it answers with cannot be filtered or sorted by what the server gives only then
 }
 
 func (a *asker) chance(p float64) bool { return a.rng.Float64() < p }
@@ -282,6 +285,9 @@ func (a *asker) group(s *Schema, drafts bool, depth int, op string) *Filter {
 	f := &Filter{Op: op}
 	if op == "keys" {
 		f.Op, f.Implicit = "and", true
+		if a.graphql && a.chance(.3) {
+			return a.several(s)
+		}
 	}
 	seen := map[string]bool{}
 	for range 2 + a.rng.IntN(3) {
@@ -296,6 +302,9 @@ func (a *asker) group(s *Schema, drafts bool, depth int, op string) *Filter {
 	}
 	if len(f.Of) == 0 {
 		return a.test(s)
+	}
+	if a.graphql && f.Implicit && a.chance(.15) {
+		f.Of = append(f.Of, a.nothing(s, seen)...)
 	}
 	return f
 }
@@ -354,6 +363,9 @@ var self = &Attribute{Name: "self", Type: "self"}
 
 // testLink asks for the target of a relation itself.
 func (a *asker) testLink(x *Attribute) *Filter {
+	if a.graphql {
+		return a.linkTest(x)
+	}
 	f := &Filter{Op: "test", Attr: self, Operator: pick(a.rng, []string{"$null", "$notNull", "", "$eq", "$in", "$notIn", "$ne"})}
 	f.Operands = []Operand{a.flag()}
 	if f.Operator != "$null" && f.Operator != "$notNull" {
@@ -364,6 +376,9 @@ func (a *asker) testLink(x *Attribute) *Filter {
 
 // flag is the operand of $null and $notNull.
 func (a *asker) flag() Operand {
+	if a.graphql {
+		return Operand{Value: a.chance(.6), Variable: a.chance(.1)}
+	}
 	return pick(a.rng, []Operand{{Text: "true", Value: true}, {Text: "false", Value: false}, {Text: "1", Value: true},
 		{Text: "0", Value: false}, {Text: "t", Value: true}, {Null: true, Value: false}, {Text: "true", Value: true}})
 }
@@ -388,14 +403,14 @@ type choice struct {
 func (a *asker) test(s *Schema) *Filter {
 	var attrs []*Attribute
 	for _, x := range s.Attributes {
-		if x.isScalar() && x.shown() && len(operatorsOf(x.Type, a.quirk)) > 0 && x.Name != "publishedAt" {
+		if x.isScalar() && x.shown() && len(a.operatorsOf(x)) > 0 && x.Name != "publishedAt" {
 			attrs = append(attrs, x)
 		}
 	}
 	owner := a.typeOf(s)
 	var choices []choice
 	for _, x := range attrs {
-		ops := operatorsOf(x.Type, a.quirk)
+		ops := a.operatorsOf(x)
 		if owner == nil && x.Type == "id" {
 			ops = []string{"$null", "$notNull"}
 		}
@@ -406,6 +421,10 @@ func (a *asker) test(s *Schema) *Filter {
 	c := Least(a.cover, a.rng, choices, func(c choice) string { return testCell(c.op, c.attr.Type) })
 	x := c.attr
 	f := &Filter{Op: "test", Attr: x, Operator: c.op}
+	if a.graphql {
+		a.compare(f, owner)
+		return f
+	}
 	f.Not = a.chance(.08)
 	n := 1
 	switch f.Operator {
@@ -453,13 +472,16 @@ func (a *asker) operand(f *Filter, owner *Type) Operand {
 		return Operand{Text: s, Value: s}
 	case f.Attr.System:
 		o := a.given(owner, f.Attr.Name)
-		if isLike {
+		if isLike && !(a.graphql && f.Attr.Type == "datetime") {
 			o.From.From, o.From.To = a.cut(10)
 		}
 		return o
 	}
 	v := randomLiteral(a.rng, f.Attr, a.quirk).Keep
 	text := textOf(v)
+	if word := scalarWord(f.Attr.Type); a.graphql && word != "String" && (word != "JSON" || !isLike) {
+		return Operand{Text: text, Value: v}
+	}
 	if isLike {
 		text = a.part(text)
 		if strings.HasSuffix(f.Operator, "i") {
@@ -561,7 +583,7 @@ func (a *asker) countFilter(f *Filter) {
 		if f.Not {
 			a.cover.Hit("logic", "not below field")
 		}
-		if f.Operands[0].Null {
+		if len(f.Operands) > 0 && f.Operands[0].Null {
 			a.cover.Hit("logic", "null operand")
 		}
 		if len(f.Operands) > 1 {

@@ -42,6 +42,11 @@ func NewCoverage(quirk Quirks) *Coverage {
 			c.Hits["operation: "+kind] = 0
 		}
 	}
+	return c.requiring()
+}
+
+// requiring asks that all cells there are be reached.
+func (c *Coverage) requiring() *Coverage {
 	for cell := range c.Hits {
 		c.required = append(c.required, cell)
 	}

@@ -274,6 +274,8 @@ func (w *World) holds(f *Filter, p place, negated bool) bool {
 			}
 		}
 		return all
+	case "nothing":
+		return !negated
 	case "into":
 		targets := w.targets(p, f.Attr)
 		if len(targets) == 0 {
@@ -328,7 +330,10 @@ func (w *World) test(f *Filter, v any) truth {
 	for _, o := range f.Operands {
 		operands = append(operands, w.resolve(o))
 	}
-	first := operands[0]
+	var first Operand
+	if len(operands) > 0 {
+		first = operands[0]
+	}
 	switch f.Operator {
 	case "$null", "$notNull":
 		return is((v == nil) == (first.Value.(bool) == (f.Operator == "$null")))
@@ -337,6 +342,10 @@ func (w *World) test(f *Filter, v any) truth {
 			return is(v == nil)
 		}
 		return oneOf(v, operands)
+	case "$or":
+		return oneOf(v, operands)
+	case "$and":
+		return allOf(v, operands)
 	case "$notIn":
 		return oneOf(v, operands).not()
 	case "$ne":
@@ -385,6 +394,16 @@ func oneOf(v any, operands []Operand) truth {
 		}
 	}
 	return result
+}
+
+// allOf is whether a value equals each of several.
+func allOf(v any, operands []Operand) truth {
+	for _, o := range operands {
+		if t := oneOf(v, []Operand{o}); t != yes {
+			return t
+		}
+	}
+	return yes
 }
 
 func like(op, v, text string) truth {
@@ -458,7 +477,7 @@ func sign(f float64) int {
 func (w *World) order(rows []*Row, keys []SortKey, status string) {
 	sort.SliceStable(rows, func(i, j int) bool {
 		for _, k := range keys {
-			c := nullsFirst(w.sortValue(rows[i], k, status), w.sortValue(rows[j], k, status))
+			c := nullsFirst(w.sortedBy(place{row: rows[i], status: status}, k), w.sortedBy(place{row: rows[j], status: status}, k))
 			if k.Desc {
 				c = -c
 			}
@@ -482,15 +501,15 @@ func nullsFirst(a, b any) int {
 	return compare(a, b)
 }
 
-// sortValue is the least (descending: the greatest) value at the end of a path.
-func (w *World) sortValue(r *Row, k SortKey, status string) any {
-	at := []place{{row: r, status: status}}
+// sortedBy is the least (descending: the greatest) value at the end of a path.
+func (w *World) sortedBy(p place, k SortKey) any {
+	at := []place{p}
 	for _, a := range k.Path[:len(k.Path)-1] {
 		var next []place
 		for _, p := range at {
 			targets := w.targets(p, a)
 			if len(targets) == 0 {
-				targets = []place{{status: status}}
+				targets = []place{{status: p.status}}
 			}
 			next = append(next, targets...)
 		}

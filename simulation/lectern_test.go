@@ -50,6 +50,11 @@ func serveLectern(t *testing.T, model *Model) *lectern {
 		t.Fatal(err)
 	}
 	l.Token = key
+	if len(model.Permitted) > 0 {
+		if _, l.Limited, err = l.project.CreateToken(context.Background(), auth.Declaration{Name: "asker", Kind: auth.Custom, Permissions: model.Permitted}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return l
 }
 
@@ -111,10 +116,13 @@ func checkStore(dir, data string) error {
 }
 
 // simulate runs one seed and reports the first difference, with the operations it takes.
-func simulate(t *testing.T, seed uint64, n int, cover *Coverage) {
+func simulate(t *testing.T, seed uint64, n int, cover *Coverage, graphql bool) {
 	model := ModelOf(seed, Quirks{})
 	server := serveLectern(t, model)
 	run := NewRun(seed, Quirks{}, model, server)
+	if graphql {
+		run.InGraphQL()
+	}
 	run.Tolerate = *tolerate
 	err := run.Random(n)
 	cover.Add(run.Cover)
@@ -151,10 +159,14 @@ func shrunk(t *testing.T, run *Run, d *Difference) string {
 
 // TestLectern compares the server with the evaluator: a short form by default. The long one is
 // go test ./simulation -run TestLectern -seeds 10 -operations 1000 -least 20 -coverage.
-func TestLectern(t *testing.T) {
-	cover := NewCoverage(Quirks{})
+func TestLectern(t *testing.T) { compareAll(t, NewCoverage(Quirks{}), false) }
+
+// TestGraphQL does the same with queries and mutations.
+func TestGraphQL(t *testing.T) { compareAll(t, NewGraphQLCoverage(Quirks{}), true) }
+
+func compareAll(t *testing.T, cover *Coverage, graphql bool) {
 	for seed := *firstSeed; seed < *firstSeed+*seeds && (*tolerate > 0 || !t.Failed()); seed++ {
-		simulate(t, seed, *operations, cover)
+		simulate(t, seed, *operations, cover, graphql)
 	}
 	if *printCoverage {
 		cover.Print(os.Stdout)

@@ -10,6 +10,9 @@ type Model struct {
 	Types      []*Type
 	Components []*Component
 	Locales    []string // the first is the default
+
+	DefaultLimit, MaxLimit int      // of lists in GraphQL
+	Permitted              []string // uid.action that the limited asker may do
 }
 
 // A Schema is a named list of attributes.
@@ -130,6 +133,7 @@ func RandomModel(rng *rand.Rand, quirk Quirks) *Model {
 	m.types()
 	m.relations()
 	m.system()
+	m.settings()
 	return m.model
 }
 
@@ -311,6 +315,21 @@ func (m *modeller) system() {
 			others := sys("localizations", "localizations")
 			others.Target, others.Owner, others.Relation = t, t, "oneToMany"
 			t.Attributes = append(t.Attributes, others)
+		}
+	}
+}
+
+// settings chooses the limits of lists, and what the limited asker may do.
+func (m *modeller) settings() {
+	m.model.DefaultLimit, m.model.MaxLimit = []int{10, 10, 4}[m.rng.IntN(3)], []int{-1, -1, 7}[m.rng.IntN(3)]
+	for _, t := range m.model.Types {
+		for _, action := range []string{"find", "findOne", "create", "update", "delete"} {
+			if t.Single && (action == "findOne" || action == "create") {
+				continue
+			}
+			if m.chance(.6) || len(m.model.Permitted) == 0 {
+				m.model.Permitted = append(m.model.Permitted, t.UID+"."+action)
+			}
 		}
 	}
 }

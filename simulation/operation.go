@@ -5,19 +5,21 @@ import "fmt"
 // An Operation is one thing done to the server and to the World alike. It names documents and components by number, so that
 // it keeps its meaning when operations before it are dropped.
 type Operation struct {
-	Kind   string // create, update, delete, publish, unpublish, discard-draft, restart, ask
+	Kind   string // create, update, delete, publish, unpublish, discard-draft, restart, ask; query and mutate are GraphQL
 	Type   *Type
 	Number int    // the document
 	Locale string // as sent; "" is the default one
 	Status string // as sent; "" publishes
 	Data   []Field
 	Ask    *Question
+	Graph  *Request // of a query or mutation
 }
 
 // A Field is one key of a body. Value is nil (null), a Literal, []*NewItem, *NewItem or *Edit.
 type Field struct {
-	Attr  *Attribute
-	Value any
+	Attr     *Attribute
+	Value    any
+	Variable bool // in GraphQL: by a variable
 }
 
 // A NewItem is a component in a body: a new one, or with Keep the change of the one of that number.
@@ -220,6 +222,8 @@ func (op *Operation) describe(w *World) string {
 		return "restart"
 	case "ask":
 		return "GET " + op.Ask.Path(w)
+	case "query", "mutate":
+		return op.Graph.describe(w)
 	}
 	s := op.method() + " " + op.path(w)
 	if op.Kind == "create" || op.Kind == "update" {

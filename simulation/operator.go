@@ -19,6 +19,10 @@ func (o *operator) Operation() *Operation {
 	switch {
 	case x < .003 && o.restarts:
 		return &Operation{Kind: "restart"}
+	case x < .66 && o.graphql && len(o.world.Docs) > 5:
+		return &Operation{Kind: "query", Graph: o.Request()}
+	case x < .95 && o.graphql:
+		return o.mutation()
 	case x < .66 && len(o.world.Docs) > 5:
 		return &Operation{Kind: "ask", Ask: o.Question()}
 	}
@@ -129,8 +133,12 @@ func (o *operator) fill(op *Operation, d *Document) {
 		share = .35
 	}
 	at := spot{op: op, row: row, locale: locale}
+	required := .93
+	if o.graphql && op.Status == draft { // what lacks them cannot be shown where they are asked for
+		required = .6
+	}
 	for _, a := range op.Type.Attributes {
-		if a.System || a.Type == "media" || o.rarely(a) || !o.chance(share) && !(row == nil && a.Required && o.chance(.93)) {
+		if a.System || a.Type == "media" || o.rarely(a) || !o.chance(share) && !(row == nil && a.Required && o.chance(required)) {
 			continue
 		}
 		var items []*Item
@@ -268,6 +276,9 @@ func (o *operator) relation(a *Attribute, at spot, ends []End) (Field, bool) {
 		return f, true
 	}
 	targets := o.targetsFor(a, at)
+	if o.graphql {
+		return o.graphqlEdit(a, at, targets)
+	}
 	if o.quirk.OrderMixesVersions && !a.toMany() && len(ends) > 0 {
 		targets = otherThan(targets, ends)
 	}

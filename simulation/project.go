@@ -10,8 +10,12 @@ import (
 // WriteProject writes m as a project directory.
 func WriteProject(dir string, m *Model) error {
 	files := map[string]string{
-		"config/api.yaml":     "rest:\n  prefix: /api\n  defaultLimit: 25\n  maxLimit: 100\n  withCount: true\n",
-		"config/plugins.yaml": "i18n:\n  config:\n    defaultLocale: " + m.Locales[0] + "\n    locales: [" + strings.Join(m.Locales, ", ") + "]\n",
+		"config/api.yaml": "rest:\n  prefix: /api\n  defaultLimit: 25\n  maxLimit: 100\n  withCount: true\n",
+		"config/plugins.yaml": "i18n:\n  config:\n    defaultLocale: " + m.Locales[0] + "\n    locales: [" + strings.Join(m.Locales, ", ") + "]\n" +
+			fmt.Sprintf("graphql:\n  config:\n    documentActions: true\n    defaultLimit: %d\n    maxLimit: %d\n    limits: {cost: 1000000000}\n", m.DefaultLimit, m.MaxLimit),
+	}
+	if len(m.Permitted) > 0 {
+		files["config/permissions.yaml"] = "tokens:\n  - {name: limited, type: custom, permissions: [" + strings.Join(m.Permitted, ", ") + "]}\n"
 	}
 	for _, t := range m.Types {
 		files["content-types/"+t.Singular+".yaml"] = typeYAML(t)

@@ -26,7 +26,7 @@ type Question struct {
 
 // A Filter is a condition: and, or, not of others, a test of a scalar, or a step into a relation or component.
 type Filter struct {
-	Op       string // and, or, not, test, into
+	Op       string // and, or, not, test, into; nothing (GraphQL) asks nothing
 	Of       []*Filter
 	Implicit bool // an and that is written as keys side by side
 	Attr     *Attribute
@@ -34,6 +34,7 @@ type Filter struct {
 	Operator string // of a test: $eq, …; "" is a bare value
 	Not      bool   // the test stands below $not
 	Operands []Operand
+	Empty    any // of nothing: the value that is written
 }
 
 // An Operand is a value in a test, as it is written and as it is meant.
@@ -42,6 +43,8 @@ type Operand struct {
 	Value any
 	Null  bool     // a key without =
 	From  *Pointer // a value that the server gave: looked up when the question is asked
+
+	Variable, Spelled bool // in GraphQL: by a variable, in another way of writing it
 }
 
 // A Pointer names a given value of a row, or a part of its text.

@@ -19,6 +19,17 @@ type Quirks struct {
 	OneLosesFilters          bool // a condition on documentId in a single read is lost
 	NoActions                bool // no routes for publish, unpublish, discard-draft
 	SelfLinksLost            bool // links of a document to itself are lost in the published version
+
+	// In GraphQL.
+	EmptyListsLost       bool // in: [] and the like ask nothing
+	ListsWithinOperators bool // and and or of a scalar's filter fail
+	JSONByText           bool // conditions on json beside contains and null are lost
+	MomentsInLists       bool // in, notIn and between of datetimes are lost
+	NullPagination       bool // pagination: null fails
+	PasswordsShown       bool // a password can be selected and shows its hash
+	DeleteLosesLocale    bool // delete takes the default locale, whichever is asked for
+	FaultsUnordered      bool // errors come in the order in which their work ended
+	OpenComponents       bool // relations in components are not checked for permission
 }
 
 // ReferenceQuirks are those of the reference server.
@@ -26,4 +37,6 @@ var ReferenceQuirks = Quirks{
 	SearchLeaks: true, OneWayLosesDrafts: true, TakeoverReachesPublished: true, JoinsAllVersions: true, ASCIICase: true,
 	NumbersAsSQL: true, NotInRelation: true, LocalizationsFilter: true, SyncsPublishedOnly: true, SmallBigIntegers: true,
 	OddJSON: true, NoActions: true, SelfLinksLost: true, NoNestedLists: true, OrderMixesVersions: true, OneLosesFilters: true,
+	EmptyListsLost: true, ListsWithinOperators: true, JSONByText: true, MomentsInLists: true, NullPagination: true, PasswordsShown: true,
+	DeleteLosesLocale: true, FaultsUnordered: true, OpenComponents: true,
 }

@@ -20,13 +20,15 @@ type Run struct {
 	Tolerate  int           // answers that may differ before the run ends
 	Different []*Difference // those that did
 
-	server Host
-	world  *World
+	server  Host
+	world   *World
+	graphql bool
 }
 
 // A Host is a server of a model's project. One that is a Restarter too is restarted in between.
 type Host interface {
 	Do(method, path string, body any) (int, any, error)
+	GraphQL(limited bool, query string, variables map[string]any) (int, []byte, error)
 }
 
 // A Restarter ends and begins anew on the same data.
@@ -60,7 +62,7 @@ func NewRun(seed uint64, quirk Quirks, model *Model, server Host) *Run {
 
 // Random does n random operations. The error is a *Difference, or says that the server could not be reached.
 func (r *Run) Random(n int) error {
-	o := &operator{asker: asker{rng: rand.New(rand.NewPCG(r.Seed, 2)), world: r.world, quirk: r.Quirk, cover: r.Cover}}
+	o := &operator{asker: asker{rng: rand.New(rand.NewPCG(r.Seed, 2)), world: r.world, quirk: r.Quirk, cover: r.Cover, graphql: r.graphql}}
 	_, o.restarts = r.server.(Restarter)
 	for range n {
 		op := o.Operation()
@@ -74,7 +76,7 @@ func (r *Run) Random(n int) error {
 
 // Replay does given operations.
 func (r *Run) Replay(ops []*Operation) error {
-	o := &operator{asker: asker{world: r.world, quirk: r.Quirk, cover: r.Cover}}
+	o := &operator{asker: asker{world: r.world, quirk: r.Quirk, cover: r.Cover, graphql: r.graphql}}
 	for _, op := range ops {
 		r.Done = append(r.Done, op)
 		if err := r.do(op, o); err != nil {
@@ -99,15 +101,33 @@ func (r *Run) do(op *Operation, o *operator) error {
 			})
 			err = r.ask(op.Ask)
 		}
-		if d, ok := err.(*Difference); ok && r.Tolerate > 0 {
-			r.Tolerate--
-			r.Different = append(r.Different, d)
-			return nil
+		return r.tolerated(err)
+	case "query":
+		r.Asked++
+		err := r.query(op.Graph)
+		if _, differs := err.(*Difference); differs {
+			op.Graph = op.Graph.Simplify(func(q *Request) bool {
+				_, differs := r.query(q).(*Difference)
+				return differs
+			})
+			err = r.query(op.Graph)
 		}
-		return err
+		return r.tolerated(err)
+	case "mutate":
+		return r.mutate(op, o)
 	}
 	r.Writes++
 	return r.write(op, o)
+}
+
+// tolerated keeps a difference for later, as long as some more may be.
+func (r *Run) tolerated(err error) error {
+	if d, ok := err.(*Difference); ok && r.Tolerate > 0 {
+		r.Tolerate--
+		r.Different = append(r.Different, d)
+		return nil
+	}
+	return err
 }
 
 // ask puts one question.

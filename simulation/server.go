@@ -14,11 +14,12 @@ import (
 
 // A Server is a process that serves a project directory and has printed {"base":…,"tokens":{"full":…}}.
 type Server struct {
-	Base  string
-	Token string
-	cmd   *exec.Cmd
-	done  chan error
-	log   bytes.Buffer
+	Base    string
+	Token   string
+	Limited string // the token of who may not do everything
+	cmd     *exec.Cmd
+	done    chan error
+	log     bytes.Buffer
 }
 
 // StartServer runs a command and waits for its line. What it prints as errors is kept for Log.
@@ -48,7 +49,7 @@ func StartServer(command ...string) (*Server, error) {
 		s.Stop()
 		return nil, fmt.Errorf("start %v: %w: %s", command, err, s.log.String())
 	}
-	s.Base, s.Token = ready.Base, ready.Tokens["full"]
+	s.Base, s.Token, s.Limited = ready.Base, ready.Tokens["full"], ready.Tokens["limited"]
 	return s, nil
 }
 
@@ -74,6 +75,23 @@ var client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 
 // Do sends a request and returns the status and the decoded body.
 func (s *Server) Do(method, path string, body any) (int, any, error) {
+	status, data, err := s.send(s.Token, method, path, body)
+	if err != nil || len(data) == 0 {
+		return status, nil, err
+	}
+	return status, decode(data), nil
+}
+
+// GraphQL sends an operation and returns the status and the answer as it came.
+func (s *Server) GraphQL(limited bool, query string, variables map[string]any) (int, []byte, error) {
+	token := s.Token
+	if limited {
+		token = s.Limited
+	}
+	return s.send(token, "POST", "/graphql", map[string]any{"query": query, "variables": variables})
+}
+
+func (s *Server) send(token, method, path string, body any) (int, []byte, error) {
 	var send io.Reader
 	if body != nil {
 		send = bytes.NewReader([]byte(jsonOf(body)))
@@ -82,7 +100,7 @@ func (s *Server) Do(method, path string, body any) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+s.Token)
+	req.Header.Set("Authorization", "Bearer "+token)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -92,11 +110,5 @@ func (s *Server) Do(method, path string, body any) (int, any, error) {
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return 0, nil, err
-	}
-	if len(data) == 0 {
-		return resp.StatusCode, nil, nil
-	}
-	return resp.StatusCode, decode(data), nil
+	return resp.StatusCode, data, err
 }

@@ -39,6 +39,9 @@ func (s *shrinking) size() int {
 	n := len(s.ops)
 	for _, op := range s.ops {
 		n += len(op.Data)
+		if op.Kind == "mutate" {
+			n += op.Graph.size()
+		}
 	}
 	return n
 }
@@ -55,6 +58,7 @@ func (s *shrinking) dropOperations() {
 
 func (s *shrinking) dropKeys() {
 	for i := range s.ops {
+		s.simplifyMutation(i)
 		for at := 0; at < len(s.ops[i].Data) && s.tries > 0; {
 			less := *s.ops[i]
 			less.Data = dropped(s.ops[i].Data, at)
@@ -67,11 +71,24 @@ func (s *shrinking) dropKeys() {
 	}
 }
 
+// simplifyMutation leaves out writes, parts of what they answer with, and keys of their data.
+func (s *shrinking) simplifyMutation(i int) {
+	if s.ops[i].Kind != "mutate" {
+		return
+	}
+	simpler := s.ops[i].Graph.Simplify(func(r *Request) bool {
+		fewer := append([]*Operation{}, s.ops...)
+		fewer[i] = &Operation{Kind: "mutate", Graph: r}
+		return s.accept(fewer)
+	})
+	s.ops[i] = &Operation{Kind: "mutate", Graph: simpler}
+}
+
 // withoutQuestions leaves out all questions but one at the end.
 func withoutQuestions(ops []*Operation) []*Operation {
 	var kept []*Operation
 	for i, op := range ops {
-		if op.Kind != "ask" || i == len(ops)-1 {
+		if op.Kind != "ask" && op.Kind != "query" || i == len(ops)-1 {
 			kept = append(kept, op)
 		}
 	}

@@ -23,6 +23,7 @@ func main() {
 	operations := flag.Int("operations", 200, "operations a model")
 	tolerate := flag.Int("tolerate", 10, "answers that may differ before a model's run ends")
 	reference := flag.Bool("reference", false, "the server is the reference")
+	graphql := flag.Bool("graphql", false, "ask and write in GraphQL")
 	coverage := flag.Bool("coverage", false, "print what was covered")
 	flag.Parse()
 	if flag.NArg() == 0 {
@@ -34,8 +35,11 @@ func main() {
 		quirk = simulation.ReferenceQuirks
 	}
 	cover, asked, written, different := simulation.NewCoverage(quirk), 0, 0, 0
+	if *graphql {
+		cover = simulation.NewGraphQLCoverage(quirk)
+	}
 	for n := *seed; n < *seed+*seeds; n++ {
-		run, err := simulate(n, quirk, *operations, *tolerate, flag.Args())
+		run, err := simulate(n, quirk, *operations, *tolerate, *graphql, flag.Args())
 		if run != nil {
 			cover.Add(run.Cover)
 			asked, written = asked+run.Asked, written+run.Writes
@@ -59,7 +63,7 @@ func main() {
 }
 
 // simulate runs one seed on a server of its own.
-func simulate(seed uint64, quirk simulation.Quirks, operations, tolerate int, command []string) (run *simulation.Run, err error) {
+func simulate(seed uint64, quirk simulation.Quirks, operations, tolerate int, graphql bool, command []string) (run *simulation.Run, err error) {
 	model := simulation.ModelOf(seed, quirk)
 	dir, err := os.MkdirTemp("", "simulate-")
 	if err != nil {
@@ -79,6 +83,9 @@ func simulate(seed uint64, quirk simulation.Quirks, operations, tolerate int, co
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
 	run = simulation.NewRun(seed, quirk, model, server)
+	if graphql {
+		run.InGraphQL()
+	}
 	run.Tolerate = tolerate
 	return run, run.Random(operations)
 }
