@@ -39,8 +39,8 @@ type layoutEntry struct {
 type binding struct {
 	model  *contenttypes.Model
 	byUID  map[string]*boundSchema
-	byNum  map[uint16]*boundSchema
-	tables []*table // by layout number
+	byNum  []*boundSchema // nil: the model goes without
+	tables []*table       // by layout number
 	// absent are the numbers of what the catalog knows and the model goes without: links may still name it.
 	absent map[string]uint16
 }
@@ -86,7 +86,7 @@ func newLocales(codes []string) *locales {
 
 // bind gives numbers to what the model has and the catalog does not know yet, and compiles both.
 func bind(model *contenttypes.Model, c *catalog) (*binding, error) {
-	b := &binding{model: model, byUID: map[string]*boundSchema{}, byNum: map[uint16]*boundSchema{}, absent: map[string]uint16{}}
+	b := &binding{model: model, byUID: map[string]*boundSchema{}, absent: map[string]uint16{}}
 	for _, t := range model.Types {
 		if err := b.add(c, &boundSchema{schema: &t.Schema, typ: t}); err != nil {
 			return nil, err
@@ -142,7 +142,11 @@ func (b *binding) add(c *catalog, s *boundSchema) error {
 		e.Layout = uint16(len(c.Layouts))
 		c.Layouts = append(c.Layouts, layoutEntry{Schema: e.Number, Fields: layout})
 	}
-	b.byUID[s.schema.UID], b.byNum[s.number] = s, s
+	b.byUID[s.schema.UID] = s
+	if n := int(s.number) + 1 - len(b.byNum); n > 0 {
+		b.byNum = append(b.byNum, make([]*boundSchema, n)...)
+	}
+	b.byNum[s.number] = s
 	return nil
 }
 
@@ -155,7 +159,7 @@ func hasIndex(a *contenttypes.Attribute) bool {
 }
 
 func (b *binding) compile(n uint16, l layoutEntry) *table {
-	t := &table{number: n, bound: b.byNum[l.Schema], fields: len(l.Fields)}
+	t := &table{number: n, bound: b.numbered(l.Schema), fields: len(l.Fields)}
 	if t.bound == nil {
 		return t
 	}
@@ -167,6 +171,14 @@ func (b *binding) compile(n uint16, l layoutEntry) *table {
 		t.pos = append(t.pos, int16(pos))
 	}
 	return t
+}
+
+// numbered returns the type or component of a number, nil when the model goes without it.
+func (b *binding) numbered(n uint16) *boundSchema {
+	if int(n) >= len(b.byNum) {
+		return nil
+	}
+	return b.byNum[n]
 }
 
 func (b *binding) of(s *contenttypes.Schema) *boundSchema { return b.byUID[s.UID] }

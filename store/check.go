@@ -144,7 +144,7 @@ func (c *checker) indexEntry(k []byte, named uint64) {
 
 // known reports whether an index key belongs to an attribute that is still indexed.
 func (c *checker) known(k []byte) bool {
-	b := c.snap.bound.byNum[be.Uint16(k)]
+	b := c.snap.bound.numbered(be.Uint16(k))
 	if b == nil {
 		return false
 	}
@@ -189,7 +189,7 @@ func (c *checker) levels(upper, lower bucket, said, counts func([]byte) int) {
 
 func (c *checker) documents() {
 	c.each(docs, func(k, v []byte) {
-		if c.snap.bound.byNum[be.Uint16(k)] == nil {
+		if c.snap.bound.numbered(be.Uint16(k)) == nil {
 			return
 		}
 		key := string(k) + string(v[:8])
@@ -232,7 +232,7 @@ func (c *checker) links() {
 		if self.doc != be.Uint64(k[8:]) || self.locale != be.Uint16(k[6:]) || pos != be.Uint64(k[linkListLen:]) {
 			c.fault("link %x: its other end names another", k)
 		}
-		if bound := c.snap.bound.byNum[other.schema]; bound != nil && bound.typ != nil && !c.snap.hasVersion(bound, other) {
+		if bound := c.snap.bound.numbered(other.schema); bound != nil && bound.typ != nil && !c.snap.hasVersion(bound, other) {
 			c.fault("link %x: its other end is a document that is not there", k)
 		}
 	})

@@ -78,6 +78,12 @@ func (s *Snapshot) appendLinkList(b []byte, a *contenttypes.Attribute, sd side, 
 	return be.AppendUint64(b, r.doc)
 }
 
+// setLinkOwner makes list the beginning of the keys of another end's list.
+func setLinkOwner(list []byte, r ref) {
+	be.PutUint16(list[6:], r.locale)
+	be.PutUint64(list[8:], r.doc)
+}
+
 func appendLinkEnd(b []byte, r ref, pos uint64) []byte {
 	b = be.AppendUint16(b, r.schema)
 	b = be.AppendUint16(b, r.locale)
@@ -159,7 +165,7 @@ func (s *Snapshot) number(r Ref) ref {
 
 func (s *Snapshot) name(r ref) Ref {
 	n := Ref{Doc: r.doc, Locale: s.localeCode(r.locale)}
-	if b := s.bound.byNum[r.schema]; b != nil {
+	if b := s.bound.numbered(r.schema); b != nil {
 		n.Type = b.schema.UID
 		return n
 	}
@@ -203,7 +209,7 @@ func linksOf(a *contenttypes.Attribute, status Status) (owning *contenttypes.Att
 
 // shown returns the version of a linked document that a request for status sees.
 func (s *Snapshot) shown(r ref, status Status) Record {
-	b := s.bound.byNum[r.schema]
+	b := s.bound.numbered(r.schema)
 	if b == nil || b.typ == nil {
 		return Record{}
 	}

@@ -65,12 +65,12 @@ func (s *Snapshot) gatherLinks(of []Record, a *contenttypes.Attribute, status St
 	owning, sd, plane := linksOf(a, status)
 	w := linkWalk{cursor: s.take(links), snap: s}
 	defer s.give(links, w.cursor)
-	var buf [linkListLen]byte
+	list := s.appendLinkList(nil, owning, sd, plane, ref{})
 	for i, r := range of {
 		if !r.Exists() {
 			continue
 		}
-		list := s.appendLinkList(buf[:0], owning, sd, plane, r.ref())
+		setLinkOwner(list, r.ref())
 		k, v := w.seek(list)
 		for n := 0; k != nil && bytes.HasPrefix(k, list) && s.step(); n++ {
 			if n == most {
