@@ -135,7 +135,7 @@ func (o *operator) fill(op *Operation, d *Document) {
 	at := spot{op: op, row: row, locale: locale}
 	required := .93
 	if o.graphql && op.Status == draft { // what lacks them cannot be shown where they are asked for
-		required = .6
+		required = 0
 	}
 	for _, a := range op.Type.Attributes {
 		if a.System || a.Type == "media" || o.rarely(a) || !o.chance(share) && !(row == nil && a.Required && o.chance(required)) {
@@ -209,7 +209,7 @@ func (o *operator) field(a *Attribute, at spot, items []*Item, ends []End) (Fiel
 		f.Value = list
 		return f, true
 	}
-	if o.chance(.06) && (!a.Required || o.chance(.2)) {
+	if o.chance(.06) && (!a.Required || o.chance(.2) || o.graphql && at.op.Status == draft) {
 		return f, true
 	}
 	l := randomLiteral(o.rng, a, o.quirk)
