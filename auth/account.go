@@ -31,6 +31,11 @@ func (u *Users) Create(ctx context.Context, body any, show Show) error {
 	data.Set("email", email)
 	data.Set("provider", localProvider)
 	data.Set("role", role)
+	ctx, release, err := u.o.Documents.HoldHooked(ctx, u.typ)
+	if err != nil {
+		return err
+	}
+	defer release()
 	p, err := u.o.Documents.PrepareHooked(ctx, documents.CreateAction, u.written("", data, show, nil))
 	if err == nil {
 		err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
@@ -78,6 +83,11 @@ func (u *Users) Update(ctx context.Context, id uint64, body any, show Show) erro
 	if hasRole {
 		data.Set("role", role)
 	}
+	ctx, release, err := u.o.Documents.HoldHooked(ctx, u.typ)
+	if err != nil {
+		return err
+	}
+	defer release()
 	p, err := u.o.Documents.PrepareHooked(ctx, documents.UpdateAction, u.written(documentID, data, show, nil))
 	if err != nil {
 		return err
@@ -107,6 +117,11 @@ func (u *Users) Delete(ctx context.Context, id uint64, show Show) error {
 	if err != nil {
 		return err
 	}
+	ctx, release, err := u.o.Documents.HoldHooked(ctx, u.typ)
+	if err != nil {
+		return err
+	}
+	defer release()
 	p, err := u.o.Documents.PrepareHooked(ctx, documents.DeleteAction, documents.Write{Type: u.typ, DocumentID: documentID})
 	if err != nil {
 		return err

@@ -115,6 +115,11 @@ func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, 
 		data.Set("confirmationToken", digestOfCode(code))
 	}
 	var made account
+	ctx, release, err := u.o.Documents.HoldHooked(ctx, u.typ)
+	if err != nil {
+		return "", err
+	}
+	defer release()
 	p, err := u.o.Documents.PrepareHooked(ctx, documents.CreateAction, u.written("", data, show, &made))
 	if err != nil {
 		return "", err

@@ -128,6 +128,15 @@ func hooked(m *contenttypes.Model, uids []string) (types []*contenttypes.Content
 	return types, err
 }
 
+// HoldHooked keeps the definitions as they are for the writes of a type around which there are hooks, from before they are
+// prepared until they are done: what a hook wrote in turn would be written again if the write had to be made anew under others.
+func (s *Service) HoldHooked(ctx context.Context, t *contenttypes.ContentType) (held context.Context, release func(), err error) {
+	if s.hooks[t.UID] == nil {
+		return ctx, func() {}, nil
+	}
+	return s.store.Hold(ctx)
+}
+
 // maxHookDepth is how deep writes of hooks may set off hooks in turn.
 const maxHookDepth = 8
 

@@ -101,15 +101,19 @@ func (s *Service) Delete(ctx context.Context, w Write) error {
 
 // DeleteEach is Delete for several localizations at once; w.Locale is not looked at.
 func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) error {
+	ctx, release, err := s.HoldHooked(ctx, w.Type)
+	if err != nil {
+		return err
+	}
+	defer release()
 	list := make([]*Prepared, len(locales))
 	for i, locale := range locales {
 		w.Locale = locale
-		var err error
 		if list[i], err = s.PrepareHooked(ctx, DeleteAction, w); err != nil {
 			return err
 		}
 	}
-	err := s.store.Write(ctx, func(tx *store.Tx) error {
+	err = s.store.Write(ctx, func(tx *store.Tx) error {
 		for _, p := range list {
 			if err := s.run(tx, p, (*writing).removeFound); err != nil {
 				return err
@@ -155,6 +159,11 @@ func (s *Service) transition(ctx context.Context, w Write, action Action, f func
 
 // write checks what can be checked without the store and computes, applies and shows a write in one transaction.
 func (s *Service) write(ctx context.Context, w Write, action Action, compute func(*writing) error) error {
+	ctx, release, err := s.HoldHooked(ctx, w.Type)
+	if err != nil {
+		return err
+	}
+	defer release()
 	p, err := s.PrepareHooked(ctx, action, w)
 	if err != nil {
 		return err
