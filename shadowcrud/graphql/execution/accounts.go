@@ -146,6 +146,10 @@ func (m *mutation) ok(err error) error {
 		return err
 	}
 	m.again()
+	if m.kept != nil {
+		m.kept.value = map[string]any{"ok": true}
+		return nil
+	}
 	m.payload(func(f *field) bool { return m.unsupported(f) })
 	return nil
 }
@@ -164,6 +168,10 @@ func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
 	jwt, err := do(func(s *store.Snapshot, row store.Record) error {
 		m.again()
 		m.snap, m.status, shown = s, store.Published, true
+		if m.kept != nil {
+			m.kept.value = m.keep(row)
+			return m.failed
+		}
 		to := m.top(m.field, []store.Record{row})
 		m.push(m.field.name)
 		for _, f := range m.field.of.fields {
@@ -189,6 +197,14 @@ func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
 	}
 	if m.field.meaning.Kind == schema.CreateUser {
 		m.code = http.StatusCreated
+	}
+	if m.kept != nil {
+		payload := map[string]any{"ok": true, "user": m.kept.value, "data": m.kept.value}
+		if jwt != "" {
+			payload["jwt"] = jwt
+		}
+		m.kept.value = payload
+		return nil
 	}
 	m.payload(func(f *field) bool {
 		switch {

@@ -76,6 +76,10 @@ type binder struct {
 	bounds []bound
 	cost   int
 	most   int // that it may become
+
+	// changed is a field whose arguments a middleware changed; instead are those that it has now.
+	changed *field
+	instead arguments
 }
 
 // A scope is what a root field says for all that is below it.
@@ -91,12 +95,19 @@ func (b *binder) selection(s *selection, in scope) {
 }
 
 func (b *binder) field(f *field, in scope) {
+	as := f.unhooked()
 	if f.slot < 0 {
+		if as == asNodes || as == asPart { // of a page or payload that a resolver makes
+			b.selection(f.subs[0], in)
+		}
+		if f.of != nil {
+			b.parts(f, in)
+		}
 		return
 	}
 	to := &b.bounds[f.slot]
 	below := in
-	switch f.as {
+	switch as {
 	case asRootOne, asRootSingle:
 		b.root(f, to)
 	case asRootList, asRootConnection:
@@ -116,6 +127,10 @@ func (b *binder) field(f *field, in scope) {
 		if to.page.limit = 1; !b.allowed(f.meaning) {
 			to.err = errForbidden
 		}
+	case asCustom:
+		if to.given, to.err = b.arguments(f); f.meaning.List {
+			below.objects = b.times(in.objects, b.engine.limits.DefaultLimit)
+		}
 	default:
 		to.given, to.err = b.arguments(f)
 		return
@@ -129,6 +144,19 @@ func (b *binder) field(f *field, in scope) {
 	}
 	for _, sub := range f.subs {
 		b.selection(sub, below)
+	}
+	b.parts(f, below)
+}
+
+// parts binds the parts of a page or payload, where there are any that a program brought.
+func (b *binder) parts(f *field, in scope) {
+	if f.of == nil || len(f.of.hooks) == 0 {
+		return
+	}
+	for _, part := range f.of.fields {
+		if as := part.unhooked(); as != asNodes && as != asPart {
+			b.field(part, in)
+		}
 	}
 }
 
@@ -163,6 +191,9 @@ func (a arguments) get(name string) (any, bool) {
 func (a arguments) value(name string) any { v, _ := a.get(name); return v }
 
 func (b *binder) arguments(f *field) (arguments, *documents.Error) {
+	if f == b.changed {
+		return b.instead, nil
+	}
 	if len(f.args) == 0 || f.isFixed {
 		return f.fixed, nil
 	}
@@ -221,7 +252,20 @@ var errForbidden = &documents.Error{Status: 403, Name: "ForbiddenError", Message
 
 // allowed reports whether the asker may use a root field.
 func (b *binder) allowed(m *schema.Meaning) bool {
+	if m.Auth.IsSet() {
+		return allows(b.access, m.Auth)
+	}
 	return m.Scope == "" || b.access.AllowsAction(m.Scope)
+}
+
+// allows reports whether an asker may ask for a field of which an extension says who may.
+func allows(access *documents.Access, a schema.Auth) bool {
+	for _, scope := range a.Scopes() {
+		if !access.AllowsAction(scope) {
+			return false
+		}
+	}
+	return true
 }
 
 // root binds a field of Query that asks for documents of a type.
@@ -299,13 +343,13 @@ func (b *binder) target(f *field, to *bound, in scope) {
 	switch m.Kind {
 	case schema.MeRole, schema.Related: // anybody sees his own role; who uses a file is looked at one by one
 	default:
-		if f.attr.Type == contenttypes.RelationType && !b.access.Follows(f.attr) {
+		if f.attr.Type == contenttypes.RelationType && !m.Auth.IsSet() && !b.access.Follows(f.attr) {
 			to.err = errForbidden
 			return
 		}
 	}
 	q := &store.Query{Type: m.Type, Limit: 1}
-	switch f.as {
+	switch f.unhooked() {
 	case asUnionList:
 		q.Limit = b.engine.limits.most()
 	case asList, asConnection:

@@ -28,6 +28,9 @@ func compile(e *Engine, p *prepared, vars language.Variables) *plan {
 		object = e.schema.Mutation
 	}
 	c.plan.root = c.selection(root, object, []ast.SelectionSet{p.op.SelectionSet})
+	if c.plan.custom {
+		c.plan.fragments, c.plan.operation = fragmentSyntax(p.doc.Fragments), operationSyntax(p.op)
+	}
 	return c.plan
 }
 
@@ -159,7 +162,12 @@ func (c *compiler) field(s *selection, g *group) *field {
 	}
 	f.attr = f.meaning.Attr
 	c.arguments(f)
-	c.meaning(s, f, g)
+	if f.meaning.Resolve != nil {
+		c.custom(f, g)
+	} else {
+		c.meaning(s, f, g)
+	}
+	c.hook(s, f, g)
 	return f
 }
 
@@ -193,6 +201,14 @@ func (c *compiler) bound(f *field) {
 func (c *compiler) meaning(s *selection, f *field, g *group) {
 	m := f.meaning
 	switch m.Kind {
+	case schema.Custom:
+		c.custom(f, g)
+	case schema.Nodes:
+		f.as = asNodes
+		f.subs = []*selection{c.object(m.Object, g)}
+	case schema.LoginUser, schema.UserData:
+		f.as = asPart
+		f.subs = []*selection{c.object(m.Object, g)}
 	case schema.RootOne:
 		c.root(f, g, asRootOne)
 	case schema.RootSingle:
@@ -262,9 +278,9 @@ func (c *compiler) payload(f *field, g *group) {
 	f.of = &selection{typ: c.engine.language.Type(object.Name), object: object}
 	for _, part := range c.collect(f.of.typ, g.below()) {
 		p := c.field(f.of, part)
-		if p.meaning != nil && (p.meaning.Kind == schema.LoginUser || p.meaning.Kind == schema.UserData) {
-			p.as, p.sub = asPart, len(f.subs)
-			f.subs = append(f.subs, c.object(p.meaning.Object, part))
+		if p.unhooked() == asPart {
+			p.sub = len(f.subs)
+			f.subs = append(f.subs, p.subs[0])
 		}
 		f.of.fields = append(f.of.fields, p)
 	}
@@ -294,12 +310,60 @@ func (c *compiler) connection(f *field, g *group) {
 	f.of = &selection{typ: c.engine.language.Type(object.Name), object: object}
 	for _, part := range c.collect(f.of.typ, g.below()) {
 		p := c.field(f.of, part)
-		if p.meaning != nil && p.meaning.Kind == schema.Nodes {
-			p.as, p.sub = asNodes, len(f.subs)
-			f.subs = append(f.subs, c.object(p.meaning.Object, part))
+		if p.unhooked() == asNodes {
+			p.sub = len(f.subs)
+			f.subs = append(f.subs, p.subs[0])
 		}
 		f.of.fields = append(f.of.fields, p)
 	}
+}
+
+// custom compiles a field that a resolver answers: what is printed of each type that its value may have.
+func (c *compiler) custom(f *field, g *group) {
+	f.as, f.generated = asCustom, asCustom
+	c.bound(f)
+	if f.meaning.Scalar != nil || f.meaning.Enum != nil {
+		return
+	}
+	for _, t := range c.engine.language.Type(f.def.Type.Name()).Possible() {
+		f.subs = append(f.subs, c.object(c.engine.schema.Object(t.Name), g))
+	}
+}
+
+// hook marks a field for which something runs that a program brought, or that prints a page or payload of which that is true.
+func (c *compiler) hook(s *selection, f *field, g *group) {
+	m := f.meaning
+	root := s.object == c.engine.schema.Query || s.object == c.engine.schema.Mutation
+	f.hooked = m.Runs() || m.Auth.IsSet() && !root || f.of != nil && len(f.of.hooks) > 0
+	f.deep = f.hooked
+	for _, sub := range f.subs {
+		f.deep = f.deep || sub.deep
+	}
+	s.deep = s.deep || f.deep
+	c.plan.custom = c.plan.custom || f.deep
+	if !f.hooked {
+		return
+	}
+	f.own, f.syntax = len(s.hooks), fieldSyntax(g.nodes)
+	s.hooks = append(s.hooks, f)
+	if !root {
+		f.generated, f.as = f.as, asCustom
+	}
+	if f.variants != nil { // a middleware may answer with what no row is
+		for _, member := range m.Union.Members {
+			if member.Schema == nil {
+				f.subs = append(f.subs, c.object(member, g))
+			}
+		}
+	}
+}
+
+// unhooked is how a field is printed, or would be if it were not hooked.
+func (f *field) unhooked() printing {
+	if f.as == asCustom {
+		return f.generated
+	}
+	return f.as
 }
 
 // union compiles what is selected of each member.

@@ -36,7 +36,8 @@ type Options struct {
 	Users     *auth.Users    // nil where there are none
 	Media     *media.Library // nil where there are no files
 	Limits    Limits
-	Log       *slog.Logger // nil: slog.Default
+	Log       *slog.Logger  // nil: slog.Default
+	Server    schema.Server // that policies and resolvers of extensions may use; nil where there are none
 }
 
 // Limits bound what an operation may ask for. Zero values mean DefaultLimits.
@@ -97,6 +98,7 @@ type Engine struct {
 	uses      []*contenttypes.Attribute // the media attributes of content-types
 	limits    Limits
 	log       *slog.Logger
+	server    schema.Server
 	prepared  cache
 }
 
@@ -107,7 +109,7 @@ func New(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{schema: o.Schema, language: l, store: o.Store, documents: o.Documents, params: o.Params,
-		users: o.Users, media: o.Media, uses: fileUses(o.Schema.Model), limits: o.Limits.orDefaults(), log: o.Log}
+		users: o.Users, media: o.Media, uses: fileUses(o.Schema.Model), limits: o.Limits.orDefaults(), log: o.Log, server: o.Server}
 	if e.log == nil {
 		e.log = slog.Default()
 	}
@@ -121,7 +123,8 @@ type Request struct {
 	Operation *string // its name; nil: there is but one
 	Variables *jsontree.Object
 	Access    *documents.Access
-	User      uint64 // the id of the asker's row among users; 0 when he is none
+	User      uint64        // the id of the asker's row among users; 0 when he is none
+	HTTP      *http.Request // for policies and resolvers to see; nil where the operation came by other ways
 	// Limit counts what an asker may not do often, by name; nil is no limit.
 	Limit func(name string) error
 	// QueriesOnly refuses other operations: the request came by a method that must not change anything.
@@ -178,6 +181,7 @@ func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 		return refuse([]*language.Error{wrong}), nil
 	}
 	x := newExecution(ctx, e, pl, bounds, r)
+	x.vars = vars
 	if err := x.run(); err != nil {
 		x.release()
 		if e, ok := told(err); ok {

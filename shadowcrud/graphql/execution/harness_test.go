@@ -1,8 +1,10 @@
 package execution_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,9 +27,16 @@ type server struct {
 	store  *store.Store
 	docs   *documents.Service
 	model  *contenttypes.Model
+	log    bytes.Buffer
 }
 
 func newServer(t testing.TB, limits execution.Limits) *server {
+	t.Helper()
+	return newExtended(t, limits, nil)
+}
+
+// newExtended is newServer with extensions.
+func newExtended(t testing.TB, limits execution.Limits, e *schema.Extensions) *server {
 	t.Helper()
 	model, problems := contenttypes.Load(kitchen, contenttypes.Options{})
 	if problems != nil {
@@ -43,7 +52,7 @@ func newServer(t testing.TB, limits execution.Limits) *server {
 		}
 		st.Close()
 	})
-	built, err := schema.Build(model, schema.Options{DocumentActions: true})
+	built, err := schema.Build(model, schema.Options{DocumentActions: true, Extensions: e})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,13 +60,17 @@ func newServer(t testing.TB, limits execution.Limits) *server {
 	limits.Document.Introspection = true
 	s.engine, err = execution.New(execution.Options{
 		Schema: built, Store: st, Documents: s.docs, Params: params.New(model, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true}),
-		Limits: limits,
+		Limits: limits, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Server: s,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
+
+func (s *server) Store() *store.Store           { return s.store }
+func (s *server) Documents() *documents.Service { return s.docs }
+func (s *server) Log() *slog.Logger             { return slog.Default() }
 
 // ask runs an operation with full access and returns the answer.
 func (s *server) ask(query string, variables ...string) string {

@@ -21,7 +21,7 @@ func inputTree(in *schema.Input, given *jsontree.Object) *jsontree.Object {
 			continue
 		}
 		switch f.Kind {
-		case schema.InputIgnored:
+		case schema.InputIgnored, schema.InputCustom: // for middlewares to look at
 		case schema.InputID:
 			o.Set("id", componentID(v))
 		default:

@@ -10,10 +10,11 @@ import (
 // A level holds the objects of one selection, and what they lead to. A document that several objects of the level above lead
 // to is on it once.
 type level struct {
-	sel  *selection
-	rows []store.Record
-	own  []store.Record // memory for rows that are no part of others
-	to   []loaded       // by field.load
+	sel   *selection
+	rows  []store.Record
+	own   []store.Record // memory for rows that are no part of others
+	to    []loaded       // by field.load
+	hooks *levelHooks    // where something that a program brought runs on it; nil elsewhere
 }
 
 // A loaded is what one field of all objects of a level leads to.
@@ -21,6 +22,7 @@ type loaded struct {
 	related store.Related
 	kids    []*level // by the field's subs; for a union the rows are among them as at says
 	at      []member
+	handles map[int32]*schema.Row // by position in related.Rows: what resolvers know rows by
 }
 
 // A member is the place of a row of a union: on which of the levels, and where.

@@ -47,6 +47,9 @@ func (x *execution) mutationField(f *field) bool {
 	case asUnsupported:
 		return x.unsupported(f)
 	}
+	if f.deep {
+		return x.customMutation(f)
+	}
 	begin := len(x.buf)
 	b := &x.bounds[f.slot]
 	if b.err != nil {
@@ -74,10 +77,18 @@ type mutation struct {
 	begin   int // of what is printed of it
 	errors  int // that there were before it
 	printed bool
+	kept    *keptResult // where the result is not to be printed, but kept
 }
+
+// A keptResult is what a mutation answers with, for what a program brought to look at: a *schema.Row, a map, or nil.
+type keptResult struct{ value any }
 
 // again takes back what was printed of a mutation.
 func (m *mutation) again() {
+	if m.kept != nil {
+		m.kept.value = nil
+		return
+	}
 	m.reset()
 	m.buf, m.execution.errors, m.path, m.rows = m.buf[:m.begin], m.execution.errors[:m.errors], m.path[:0], 0
 	m.printed = false
@@ -157,6 +168,10 @@ func (m *mutation) writtenStatus() store.Status {
 
 // row prints the document that a mutation wrote.
 func (m *mutation) row(row store.Record) bool {
+	if m.kept != nil {
+		m.kept.value = m.keep(row)
+		return true
+	}
 	to := m.top(m.field, []store.Record{row})
 	if m.failed != nil {
 		return false
@@ -164,6 +179,14 @@ func (m *mutation) row(row store.Record) bool {
 	m.push(m.field.name)
 	defer m.pop()
 	return m.object(to.kids[0], 0)
+}
+
+// keep reads what a row leads to, and returns what resolvers know it by.
+func (m *mutation) keep(row store.Record) any {
+	if to := m.custom.read(m.field.subs, []store.Record{row}); m.failed == nil {
+		return m.custom.handle(to, 0)
+	}
+	return nil
 }
 
 // delete removes a localization of a document, or all of them, and prints the id of the document.
@@ -179,6 +202,10 @@ func (m *mutation) delete(single bool) error {
 	}
 	if err := m.engine.documents.Delete(m.ctx, w); err != nil {
 		return err
+	}
+	if m.kept != nil {
+		m.kept.value = map[string]any{"documentId": w.DocumentID}
+		return nil
 	}
 	m.payload(func(f *field) bool {
 		if f.as == asDeletedID {

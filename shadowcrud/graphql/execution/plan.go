@@ -3,6 +3,7 @@ package execution
 import (
 	"sync/atomic"
 
+	source "github.com/graphql-go/graphql/language/ast"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/contenttypes"
@@ -20,6 +21,10 @@ type plan struct {
 	slots  int  // fields that are bound
 	cost   int  // of introspection
 	static bool // no argument holds a variable: bindings depend on the asker alone
+	custom bool // something that a program brought is part of it; see custom.go
+	// fragments and operation are what resolvers see of the document, where the plan is custom.
+	fragments map[string]source.Definition
+	operation source.Definition
 
 	bindings atomic.Pointer[[]boundFor] // of the last askers, where static
 }
@@ -34,6 +39,10 @@ type selection struct {
 	// follow from a position on.
 	plain []store.Member
 	runs  []int
+	// hooks are the fields among fields for which something runs that a program brought; deep says that there are such fields
+	// here, or below.
+	hooks []*field
+	deep  bool
 }
 
 // A field is a field of an answer.
@@ -63,6 +72,13 @@ type field struct {
 	// variants says for a union which of subs prints which type or component.
 	variants map[*contenttypes.Schema]int
 	sub      int // of nodes: which of the connection's subs
+
+	// hooked fields are those of selection.hooks, own is their place there; deep says that they or fields below them are hooked.
+	// A hooked field that is not one of the roots is printed asCustom; generated is then what it would be without.
+	hooked, deep bool
+	own          int
+	generated    printing
+	syntax       []*source.Field // how a hooked field stands in the document, in the form of graphql-go
 }
 
 // An argument of a field. Its value is read when the field is bound.
@@ -90,6 +106,8 @@ const (
 	asConnection
 	asUnion     // one of several types
 	asUnionList // several
+	// What a program has a hand in.
+	asCustom
 	// Parts of connections.
 	asNodes
 	asPageInfo

@@ -73,21 +73,26 @@ func (x *execution) top(f *field, rows []store.Record) *loaded {
 	x.root.related.Set(rows)
 	x.root.kids = x.root.kids[:0]
 	x.rows += len(rows)
-	for _, s := range f.subs {
+	x.topLevels(f.subs, &x.root)
+	return &x.root
+}
+
+// topLevels makes the levels of rows that no others lead to, and reads what they lead to.
+func (x *execution) topLevels(subs []*selection, to *loaded) {
+	for _, s := range subs {
 		l := x.level(s)
-		l.rows = rows
-		x.root.kids = append(x.root.kids, l)
+		l.rows = to.related.Rows
+		to.kids = append(to.kids, l)
 		if len(s.loads) > 0 {
 			x.load(l)
 		}
 	}
-	return &x.root
 }
 
 // counts reports whether a root connection tells how many documents there are.
 func (f *field) counts() bool {
 	for _, part := range f.of.fields {
-		if part.as == asPageInfo {
+		if part.unhooked() == asPageInfo {
 			return true
 		}
 	}

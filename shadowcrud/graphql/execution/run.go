@@ -25,6 +25,9 @@ type execution struct {
 	user   uint64
 	often  func(name string) error
 	limit  time.Duration
+	vars   language.Variables
+	http   *http.Request
+	custom *customRun // where the plan is custom
 
 	snap   *store.Snapshot
 	status store.Status // which version of related documents is shown
@@ -61,7 +64,7 @@ var executions = sync.Pool{New: func() any { return &execution{buf: make([]byte,
 func newExecution(ctx context.Context, e *Engine, p *plan, bounds []bound, r *Request) *execution {
 	x := executions.Get().(*execution)
 	x.engine, x.ctx, x.plan, x.bounds, x.access, x.limit = e, ctx, p, bounds, r.Access, r.Time
-	x.user, x.often = r.User, r.Limit
+	x.user, x.often, x.http = r.User, r.Limit, r.HTTP
 	x.code = http.StatusOK
 	return x
 }
@@ -81,11 +84,12 @@ func (x *execution) reset() {
 	for _, l := range x.used {
 		for i := range l.to {
 			l.to[i].related.Clear()
+			l.to[i].handles = nil
 		}
 		if clear(l.own); cap(l.own) > maxOwn {
 			l.own = nil
 		}
-		l.rows, l.own = nil, l.own[:0]
+		l.rows, l.own, l.hooks = nil, l.own[:0], nil
 	}
 	x.idle = append(x.idle, x.used...)
 	x.used = x.used[:0]
@@ -93,6 +97,9 @@ func (x *execution) reset() {
 
 // run makes the answer. The error is one that concerns the server.
 func (x *execution) run() error {
+	if x.plan.custom {
+		return x.customised()
+	}
 	if x.plan.op.Operation == ast.Mutation {
 		return x.mutations()
 	}
@@ -183,7 +190,7 @@ func codeOf(name string) string {
 	switch name {
 	case "ValidationError":
 		return language.BadUserInput
-	case "ForbiddenError":
+	case "ForbiddenError", "PolicyError":
 		return "FORBIDDEN"
 	case "UnauthorizedError":
 		return "UNAUTHENTICATED"

@@ -54,6 +54,8 @@ func (x *execution) object(l *level, i int) bool {
 			x.text(l.sel.typ.Name)
 		case f.as <= asHidden:
 			ok = x.value(f, r)
+		case f.as == asCustom:
+			ok = x.custom.field(f, l, i)
 		default:
 			ok = x.leadsTo(l, i, f)
 		}
@@ -178,7 +180,7 @@ func (x *execution) leadsTo(l *level, i int, f *field) bool {
 	}
 	to := &l.to[f.load]
 	items := to.related.Of(i)
-	if f.meaning.Kind == schema.MeRole && !x.own {
+	if f.meaning.Kind == schema.MeRole && !x.own && !l.hooks.isOwn() {
 		items = nil
 	}
 	x.push(f.name)

@@ -58,6 +58,16 @@ func (s *Schema) Variables(d *Document, op *ast.OperationDefinition, given *json
 	return nil, errs
 }
 
+// Value reads a value of an input type that came by another way than a request, as that of a variable of that name is read.
+func (s *Schema) Value(name string, t *ast.Type, v any) (any, error) {
+	c := coercer{schema: s, at: &ast.VariableDefinition{Variable: name}}
+	read := c.value(t, v)
+	if len(c.errors) > 0 {
+		return nil, &c.errors[0].Error
+	}
+	return read, nil
+}
+
 // A coercer reads the values of variables.
 type coercer struct {
 	schema *Schema

@@ -469,3 +469,9 @@ func PublicationStateOf(name string) (s store.PublicationState, ok bool) {
 	}
 	return 0, false
 }
+
+// GraphQL is the type in graphql-go.
+func (u *Union) GraphQL() *graphql.Union { return u.graphql }
+
+// GraphQL is the type in graphql-go.
+func (i *Interface) GraphQL() *graphql.Interface { return i.graphql }

@@ -1,0 +1,305 @@
+package execution
+
+import (
+	"context"
+
+	"github.com/graphql-go/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/shadowcrud/graphql/schema"
+	"lectern/store"
+)
+
+// Operations with fields for which something runs that a program brought go another way than all others: while a resolver,
+// policy or middleware runs, no snapshot is held, since it may take its time, and may read and write the store itself. So what
+// is asked of the store is read first, for whole levels, and copied (customread.go); then what a program brought runs for the
+// objects that are shown (customcall.go, customvalue.go); the documents that it names are read together, and so on; and the answer
+// is printed at the end (customprint.go). Fields of Query below which nothing is customised are printed while they are read, as
+// they always are.
+
+// A customRun is what such an operation needs beside its execution.
+type customRun struct {
+	*execution
+	info   graphql.ResolveInfo // what is the same for all fields
+	places map[*schema.Row]place
+	todo   []*level // with objects of which fields are not known yet
+	later  []later  // values that are to be found out by calling a function
+	groups []*referenceGroup
+}
+
+// A place says where a row lies that was read for a field.
+type place struct {
+	to  *loaded
+	row int32 // in to.related.Rows
+}
+
+// beginCustom makes the execution ready for what a program brought, until done is called.
+func (x *execution) beginCustom() (done func()) {
+	ctx := schema.WithAsker(x.ctx, &schema.Asker{Access: x.access, User: x.user, HTTP: x.http, Server: x.engine.server})
+	done = func() {}
+	if x.limit > 0 {
+		ctx, done = context.WithTimeout(ctx, x.limit)
+	}
+	x.ctx = ctx
+	x.custom = &customRun{execution: x, places: map[*schema.Row]place{}, info: graphql.ResolveInfo{
+		Schema: x.engine.schema.GraphQL, VariableValues: map[string]any{}, Fragments: x.plan.fragments, Operation: x.plan.operation,
+	}}
+	for name, v := range x.vars {
+		x.custom.info.VariableValues[name] = schema.Plain(v)
+	}
+	return done
+}
+
+// A rootValue is what a field of Query came to.
+type rootValue struct {
+	call  call
+	value value
+	// stored says that the field is answered from the store alone, and may be; found is what was found there.
+	stored bool
+	found  any
+	err    error
+	// printed says that it was printed while it was read, from begin to end; ok that this is a value.
+	printed, ok bool
+	begin, end  int
+}
+
+// customised makes the answer to an operation.
+func (x *execution) customised() error {
+	defer x.beginCustom()()
+	r := x.custom
+	if r.isMutation() {
+		return x.mutations()
+	}
+	roots := make([]rootValue, len(x.plan.root.fields))
+	for i, f := range x.plan.root.fields {
+		root := &roots[i]
+		root.call = r.rootCall(f)
+		root.printed = !f.deep
+		root.stored = !f.hooked
+		if f.hooked {
+			if err := r.admit(&root.call); err != nil {
+				r.fails(&root.call, &root.value, err)
+			} else {
+				root.stored = f.as != asCustom && f.meaning.Middlewares == nil
+			}
+		}
+	}
+	if err := r.readRoots(roots); err != nil {
+		return err
+	}
+	for i := range roots {
+		root := &roots[i]
+		switch {
+		case root.printed || root.value.kind != valueUnknown:
+		case root.stored:
+			r.finish(&root.call, &root.value, root.found, root.err)
+		default:
+			r.resolve(&root.call, &root.value)
+		}
+	}
+	if r.settle(); x.failed != nil {
+		return x.failed
+	}
+	read, n := x.buf, 0
+	x.buf = nil
+	x.data(func(f *field) bool {
+		root := &roots[n]
+		n++
+		if !root.printed {
+			return r.print(f, &root.value)
+		}
+		x.buf = append(x.buf, read[root.begin:root.end]...)
+		return root.ok
+	})
+	return x.failed
+}
+
+// readRoots reads what is answered from the store alone, in one snapshot.
+func (r *customRun) readRoots(roots []rootValue) error {
+	some := false
+	for i := range roots {
+		some = some || roots[i].stored
+	}
+	if !some {
+		return nil
+	}
+	return r.view(func() error {
+		r.buf = r.buf[:0]
+		for i := range roots {
+			root := &roots[i]
+			switch f := root.call.field; {
+			case root.printed:
+				root.begin = len(r.buf)
+				root.ok = r.rootField(f)
+				root.end = len(r.buf)
+			case root.stored:
+				root.found, root.err = r.query(f, r.bound(f))
+			}
+			if r.failed != nil {
+				return r.failed
+			}
+		}
+		return nil
+	})
+}
+
+// bound is the binding of a field, an empty one where it has none.
+func (r *customRun) bound(f *field) *bound {
+	if f.slot < 0 {
+		return &bound{}
+	}
+	return &r.bounds[f.slot]
+}
+
+// customMutation runs a field of Mutation.
+func (x *execution) customMutation(f *field) bool {
+	r := x.custom
+	c := r.rootCall(f)
+	var v value
+	r.answer(&c, &v)
+	if r.settle(); x.failed != nil {
+		return false
+	}
+	return r.print(f, &v)
+}
+
+// settle finds out what is not known yet: fields of objects that are shown, values that were put off, documents that were named.
+func (r *customRun) settle() {
+	for r.failed == nil {
+		switch {
+		case len(r.todo) > 0:
+			l := r.todo[0]
+			r.todo = r.todo[1:]
+			r.objects(l)
+		case len(r.later) > 0:
+			put := r.later
+			r.later = nil
+			for i := range put {
+				v, err := r.guarded(put[i].find)
+				r.finish(&put[i].call, put[i].to, v, err)
+			}
+		case len(r.groups) > 0:
+			groups := r.groups
+			r.groups = nil
+			r.follow(groups)
+		default:
+			return
+		}
+	}
+}
+
+// A later is a value for which a resolver returned a function, to be called when all others of its level have run.
+type later struct {
+	call call
+	to   *value
+	find func() (any, error)
+}
+
+// A levelHooks is what is known of the objects of a level beside their rows.
+type levelHooks struct {
+	own    bool    // it is the user who asks
+	values []value // of hooked fields, one for each row by field.own
+	// paths are those under which rows are shown first, nil for those that are not; fresh are rows that were not looked at yet.
+	paths []*graphql.ResponsePath
+	fresh []int32
+}
+
+func (h *levelHooks) isOwn() bool { return h != nil && h.own }
+
+// hooksOf returns what is known of the objects of a level.
+func (l *level) hooksOf() *levelHooks {
+	if l.hooks == nil {
+		l.hooks = &levelHooks{}
+	}
+	return l.hooks
+}
+
+// show says that row i of a level is shown.
+func (r *customRun) show(l *level, i int32, path *graphql.ResponsePath) {
+	if !l.sel.deep {
+		return
+	}
+	h := l.hooksOf()
+	if h.paths == nil {
+		h.paths = make([]*graphql.ResponsePath, len(l.rows))
+		h.values = make([]value, len(l.rows)*len(l.sel.hooks))
+	}
+	if h.paths[i] != nil {
+		return
+	}
+	h.paths[i] = path
+	if h.fresh = append(h.fresh, i); len(h.fresh) == 1 {
+		r.todo = append(r.todo, l)
+	}
+}
+
+// objects finds out the hooked fields of the objects of a level that are newly shown, and shows what the others lead to.
+func (r *customRun) objects(l *level) {
+	h := l.hooks
+	fresh := h.fresh
+	h.fresh = nil
+	for _, i := range fresh {
+		parent := schema.RowOf(l.rows[i])
+		for _, f := range l.sel.fields {
+			switch {
+			case r.failed != nil:
+				return
+			case f.hooked:
+				c := call{field: f, parent: parent, level: l, row: int(i), path: h.paths[i].WithKey(f.name)}
+				r.answer(&c, &h.values[f.own*len(l.rows)+int(i)])
+			case f.deep && f.load >= 0:
+				r.showTargets(l, int(i), f, h.paths[i].WithKey(f.name))
+			}
+		}
+	}
+}
+
+// showTargets shows what row i of a level leads to under a field.
+func (r *customRun) showTargets(l *level, i int, f *field, path *graphql.ResponsePath) {
+	if r.bounds[f.slot].err != nil {
+		return
+	}
+	to := &l.to[f.load]
+	for n, row := range r.targets(l, i, f) {
+		at := path
+		switch f.as {
+		case asList, asUnionList:
+			at = path.WithKey(n)
+		case asConnection:
+			for _, part := range f.of.fields {
+				if part.as == asNodes {
+					r.show(to.kids[part.sub], row, path.WithKey(part.name).WithKey(n))
+				}
+			}
+			continue
+		}
+		if f.variants == nil {
+			r.show(to.kids[0], row, at)
+		} else if m := to.at[row]; m.kid >= 0 {
+			r.show(to.kids[m.kid], m.row, at)
+		}
+		if f.as == asOne || f.as == asUnion {
+			return
+		}
+	}
+}
+
+// targets are what row i of a level leads to under a field.
+func (r *customRun) targets(l *level, i int, f *field) []int32 {
+	if f.meaning.Kind == schema.MeRole && !l.hooks.isOwn() {
+		return nil
+	}
+	return l.to[f.load].related.Of(i)
+}
+
+// view reads from the store. What is read is to be detached before it ends.
+func (r *customRun) view(read func() error) error {
+	return r.engine.store.View(func(s *store.Snapshot) error {
+		s.Within(r.ctx, 0)
+		r.snap = s
+		return read()
+	})
+}
+
+// isMutation reports whether the operation is one.
+func (r *customRun) isMutation() bool { return r.plan.op.Operation == ast.Mutation }

@@ -1,0 +1,197 @@
+package execution
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/schema"
+)
+
+// Resolvers and middlewares get arguments as graphql-go gives them: Int is int, Float float64, Long int64, an enum the value that
+// its name stands for, an input a map[string]any, a list a []any, JSON what encoding/json makes of it, a scalar that was made in
+// Go what its ParseValue returns; all others are strings. What middlewares leave as it was goes on as it came.
+
+// plainArguments are the arguments of a field for resolvers.
+func (r *customRun) plainArguments(f *field, given arguments) (map[string]any, error) {
+	args := make(map[string]any, len(given))
+	for _, a := range given {
+		v, err := r.engine.plainValue(f.def.Arguments.ForName(a.name).Type, a.value)
+		if err != nil {
+			return nil, documents.ValidationError(`Argument "` + a.name + `" has invalid value; ` + err.Error())
+		}
+		args[a.name] = v
+	}
+	return args, nil
+}
+
+func (e *Engine) plainValue(t *ast.Type, v any) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	if t.Elem != nil {
+		items, _ := v.([]any)
+		list := make([]any, len(items))
+		for i, item := range items {
+			var err error
+			if list[i], err = e.plainValue(t.Elem, item); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}
+	switch named := e.language.Type(t.NamedType); named.Kind {
+	case ast.InputObject:
+		given, _ := v.(*jsontree.Object)
+		m := map[string]any{}
+		for _, f := range named.Fields {
+			value, ok := given.Get(f.Name)
+			if !ok {
+				continue
+			}
+			var err error
+			if m[f.Name], err = e.plainValue(f.Type, value); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	case ast.Enum:
+		return e.schema.Enum(t.NamedType).GraphQL.ParseValue(v), nil
+	}
+	return e.plainScalar(e.schema.Scalar(t.NamedType), v)
+}
+
+func (e *Engine) plainScalar(s *schema.Scalar, v any) (any, error) {
+	n, isNumber := v.(jsontree.Number)
+	switch s.Kind {
+	case schema.IntScalar:
+		return int(n.Float()), nil
+	case schema.LongScalar:
+		if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
+			return i, nil
+		}
+		return string(n), nil
+	case schema.CustomScalar:
+		plain := schema.Plain(v)
+		if isNumber && n.Float() == math.Trunc(n.Float()) && math.Abs(n.Float()) <= jsontree.MaxSafeInteger {
+			plain = int(n.Float())
+		}
+		read := s.GraphQL.ParseValue(plain)
+		if read == nil {
+			return nil, fmt.Errorf("Expected type %q.", s.Name)
+		}
+		return read, nil
+	}
+	return schema.Plain(v), nil
+}
+
+// givenArguments are arguments that middlewares changed in the form that the engine has them in. What is as it was before keeps
+// the form in which it came.
+func (r *customRun) givenArguments(f *field, args, before map[string]any, given arguments) (arguments, error) {
+	for name := range args {
+		if f.def.Arguments.ForName(name) == nil {
+			return nil, fmt.Errorf("there is no argument %q", name)
+		}
+	}
+	var changed arguments
+	for _, def := range f.def.Arguments {
+		v, ok := args[def.Name]
+		if !ok {
+			continue
+		}
+		tree, err := r.engine.tree(def.Type, v, before[def.Name], given.value(def.Name))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", def.Name, err)
+		}
+		if tree, err = r.engine.language.Value(def.Name, def.Type, tree); err != nil {
+			return nil, err
+		}
+		changed = append(changed, struct {
+			name  string
+			value any
+		}{def.Name, tree})
+	}
+	return changed, nil
+}
+
+// tree is a value of Go as a value of jsontree; was is what it was before, from a value that came.
+func (e *Engine) tree(t *ast.Type, v, was, came any) (any, error) {
+	if isNil(v) {
+		return nil, nil
+	}
+	if came != nil && reflect.DeepEqual(v, was) {
+		return came, nil
+	}
+	if t.Elem != nil {
+		return e.listTree(t.Elem, v, was, came)
+	}
+	switch named := e.language.Type(t.NamedType); named.Kind {
+	case ast.InputObject:
+		given, ok := v.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("%T is none of a %s", v, t.NamedType)
+		}
+		before, _ := was.(map[string]any)
+		cameAs, _ := came.(*jsontree.Object)
+		o := jsontree.NewObject()
+		for _, key := range slices.Sorted(maps.Keys(given)) {
+			var from any
+			if cameAs != nil {
+				from = cameAs.Values[key]
+			}
+			f := named.Field(key)
+			if f == nil {
+				return nil, fmt.Errorf("%s has no field %q", t.NamedType, key)
+			}
+			tree, err := e.tree(f.Type, given[key], before[key], from)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", key, err)
+			}
+			o.Set(key, tree)
+		}
+		return o, nil
+	case ast.Enum:
+		if name, ok := e.schema.Enum(t.NamedType).GraphQL.Serialize(v).(string); ok {
+			return name, nil
+		}
+	}
+	return jsonTree(v)
+}
+
+func (e *Engine) listTree(t *ast.Type, v, was, came any) (any, error) {
+	items := reflect.ValueOf(v)
+	if k := items.Kind(); k != reflect.Slice && k != reflect.Array {
+		return nil, fmt.Errorf("%T is no list", v)
+	}
+	before, _ := was.([]any)
+	cameAs, _ := came.([]any)
+	list := make([]any, items.Len())
+	for i := range list {
+		var wasItem, cameItem any
+		if i < len(before) && i < len(cameAs) {
+			wasItem, cameItem = before[i], cameAs[i]
+		}
+		var err error
+		if list[i], err = e.tree(t, items.Index(i).Interface(), wasItem, cameItem); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// jsonTree is any value that can be JSON.
+func jsonTree(v any) (any, error) {
+	b, err := json.Marshal(ordered(v))
+	if err != nil {
+		return nil, err
+	}
+	return jsontree.Parse(b, jsontree.MaxDepth)
+}

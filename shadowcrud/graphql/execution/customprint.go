@@ -1,0 +1,131 @@
+package execution
+
+import (
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/documents"
+	"lectern/shadowcrud/graphql/language"
+)
+
+// A value is what a field that a program has a hand in came to, or an item of it.
+type value struct {
+	kind  valueKind
+	gone  bool // a document that there is not: it is left out of lists
+	text  []byte
+	items []value
+	sel   *selection
+	level *level
+	row   int32
+	err   *documents.Error
+}
+
+type valueKind uint8
+
+const (
+	valueUnknown valueKind = iota // not found out yet
+	valueNull
+	valueLeaf   // text, as it is printed
+	valueList   // items
+	valueObject // items, by the fields of sel
+	valueRow    // row of level
+	valueError  // err
+	valueMisfit // text says why what a resolver returned is none of the field's type
+)
+
+func (v *value) isRow(l *level, row int32) { v.kind, v.level, v.row = valueRow, l, row }
+
+// field prints a hooked field of row i of a level.
+func (r *customRun) field(f *field, l *level, i int) bool {
+	return r.print(f, &l.hooks.values[f.own*len(l.rows)+i])
+}
+
+// print prints the value of a field.
+func (r *customRun) print(f *field, v *value) bool {
+	begin := len(r.buf)
+	r.push(f.name)
+	ok := r.printValue(f, f.def.Type, v)
+	r.pop()
+	return ok || r.failed == nil && r.orNull(f, begin)
+}
+
+func (r *customRun) printValue(f *field, t *ast.Type, v *value) bool {
+	switch v.kind {
+	case valueLeaf:
+		r.buf = append(r.buf, v.text...)
+	case valueList:
+		return r.printList(f, t.Elem, v.items)
+	case valueObject:
+		return r.printObject(v)
+	case valueRow:
+		return r.object(v.level, int(v.row))
+	case valueError:
+		r.fault("", v.err)
+		return false
+	case valueMisfit:
+		r.misfit(f, string(v.text))
+		return false
+	default:
+		if t.NonNull {
+			r.misfit(f, "Cannot return null for non-nullable field "+f.meaning.Of.Name+"."+f.node.Name+".")
+			return false
+		}
+		r.null()
+	}
+	return true
+}
+
+// misfit adds the error of a value, at the path that printing has come to, that is none of its type.
+func (r *customRun) misfit(f *field, message string) {
+	r.errors = append(r.errors, &language.Error{
+		Message: message, Locations: []language.Location{r.plan.doc.Location(f.node.Position)}, Path: r.pathTo(""), Code: language.Internal,
+	})
+}
+
+func (r *customRun) printList(f *field, t *ast.Type, items []value) bool {
+	r.buf = append(r.buf, '[')
+	n := 0
+	for i := range items {
+		if items[i].gone {
+			continue
+		}
+		if !r.goesOn() {
+			return false
+		}
+		if n > 0 {
+			r.buf = append(r.buf, ',')
+		}
+		begin := len(r.buf)
+		r.pushIndex(n)
+		ok := r.printValue(f, t, &items[i])
+		r.pop()
+		if !ok {
+			if t.NonNull || r.failed != nil {
+				return false
+			}
+			r.buf = append(r.buf[:begin], "null"...)
+		}
+		n++
+	}
+	r.buf = append(r.buf, ']')
+	return true
+}
+
+func (r *customRun) printObject(v *value) bool {
+	if !r.goesOn() {
+		return false
+	}
+	r.buf = append(r.buf, '{')
+	for i, f := range v.sel.fields {
+		if i > 0 {
+			r.buf = append(r.buf, ',')
+		}
+		r.buf = append(r.buf, f.key...)
+		if f.as == asTypename {
+			r.text(v.sel.typ.Name)
+		} else if !r.print(f, &v.items[i]) {
+			return false
+		}
+	}
+	r.buf = append(r.buf, '}')
+	return true
+}

@@ -1,0 +1,199 @@
+package execution
+
+import (
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/shadowcrud/graphql/schema"
+	"lectern/store"
+)
+
+// query reads what a field of Query asks for, and what all of it leads to: true, a *schema.Row, a []*schema.Row, a *schema.Page, or
+// nil.
+func (r *customRun) query(f *field, b *bound) (any, error) {
+	if f.as == asOK {
+		return true, nil
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	if f.as == asMe {
+		return r.asker(f)
+	}
+	page, err := r.find(f, b)
+	if err != nil {
+		return nil, err
+	}
+	r.status = b.query.Status
+	to := r.read(f.subs, page.Rows)
+	if r.failed != nil {
+		return nil, r.failed
+	}
+	rows := r.handles(to, to.related.Items)
+	switch {
+	case f.as == asRootList:
+		return rows, nil
+	case f.as == asRootConnection:
+		return b.page.page(rows, page.Total), nil
+	case len(rows) > 0:
+		return rows[0], nil
+	}
+	return nil, nil
+}
+
+// page is a page of documents as middlewares see it.
+func (p *paging) page(rows []*schema.Row, total int) *schema.Page {
+	return &schema.Page{Nodes: rows, Total: total, Page: p.number(total), PageSize: p.size(total), PageCount: p.count(total)}
+}
+
+// asker reads the user who asks.
+func (r *customRun) asker(f *field) (any, error) {
+	if r.user == 0 || r.engine.users == nil {
+		return nil, errForbidden
+	}
+	row := r.engine.users.Row(r.snap, r.user)
+	if !row.Exists() {
+		return nil, nil
+	}
+	r.status = store.Published
+	to := r.read(f.subs, []store.Record{row})
+	for _, l := range to.kids {
+		l.hooksOf().own = true
+	}
+	return r.handle(to, 0), r.failed
+}
+
+// read makes levels of rows, reads what they lead to, and detaches all of it from the snapshot.
+func (r *customRun) read(subs []*selection, rows []store.Record) *loaded {
+	to, begin := &loaded{}, len(r.used)
+	to.related.Set(rows)
+	if r.rows += len(rows); r.rows > r.engine.limits.Rows {
+		r.fail(errTooManyRows)
+		return to
+	}
+	r.topLevels(subs, to)
+	to.detach()
+	for _, l := range r.used[begin:] {
+		for i := range l.to {
+			l.to[i].detach()
+		}
+	}
+	return to
+}
+
+// detach makes what was loaded independent of its snapshot.
+func (to *loaded) detach() {
+	rows := to.related.Rows
+	for i := range rows {
+		rows[i] = rows[i].Detached()
+	}
+	for i, m := range to.at {
+		if m.kid >= 0 {
+			to.kids[m.kid].rows[m.row] = rows[i]
+		}
+	}
+}
+
+// handle is what resolvers know a row by that was read for a field.
+func (r *customRun) handle(to *loaded, row int32) *schema.Row {
+	if known := to.handles[row]; known != nil {
+		return known
+	}
+	if to.handles == nil {
+		to.handles = map[int32]*schema.Row{}
+	}
+	h := schema.RowOf(to.related.Rows[row])
+	to.handles[row], r.places[h] = h, place{to, row}
+	return h
+}
+
+func (r *customRun) handles(to *loaded, items []int32) []*schema.Row {
+	rows := make([]*schema.Row, len(items))
+	for i, row := range items {
+		rows[i] = r.handle(to, row)
+	}
+	return rows
+}
+
+// A referenceGroup holds the documents that were named for one selection, of one type and in one version.
+type referenceGroup struct {
+	sel    *selection
+	typ    *contenttypes.ContentType
+	locale string
+	status store.Status
+	named  []namedDocument
+}
+
+// A namedDocument is a document that was named by its documentId.
+type namedDocument struct {
+	call call
+	id   string
+	to   *value
+}
+
+// refer puts off the value of a document that a program named until it is read together with others.
+func (r *customRun) refer(c *call, to *value, sel *selection, d schema.Document) {
+	t := sel.object.Type
+	for _, g := range r.groups {
+		if g.sel == sel && g.locale == d.Locale && g.status == d.Status {
+			g.named = append(g.named, namedDocument{*c, d.DocumentID, to})
+			return
+		}
+	}
+	r.groups = append(r.groups, &referenceGroup{sel: sel, typ: t, locale: d.Locale, status: d.Status, named: []namedDocument{{*c, d.DocumentID, to}}})
+}
+
+// follow reads the documents that were named.
+func (r *customRun) follow(groups []*referenceGroup) {
+	err := r.view(func() error {
+		for _, g := range groups {
+			if err := r.followGroup(g); err != nil {
+				return err
+			}
+		}
+		return r.failed
+	})
+	if err != nil {
+		r.fail(err)
+	}
+}
+
+func (r *customRun) followGroup(g *referenceGroup) error {
+	var locale any
+	if g.typ.Localized && g.locale != "" {
+		locale = g.locale
+	}
+	q, err := r.engine.params.Rows(g.typ, nil, nil, locale, nil, documents.FullAccess)
+	if err != nil {
+		return err
+	}
+	q.Status = g.status
+	var rows []store.Record
+	known := map[string]int32{} // -1: there is no such version
+	for _, n := range g.named {
+		if _, again := known[n.id]; again {
+			continue
+		}
+		known[n.id] = -1
+		if doc, ok := r.snap.Document(g.typ, n.id); ok {
+			if row := r.snap.FindVersion(doc, &q); row.Exists() {
+				known[n.id] = int32(len(rows))
+				rows = append(rows, row)
+			}
+		}
+	}
+	r.status = g.status
+	to := r.read([]*selection{g.sel}, rows)
+	if r.failed != nil {
+		return r.failed
+	}
+	for _, n := range g.named {
+		row := known[n.id]
+		if row < 0 {
+			n.to.kind, n.to.gone = valueNull, true
+			continue
+		}
+		n.to.isRow(to.kids[0], row)
+		r.show(to.kids[0], row, n.call.path)
+	}
+	return nil
+}
