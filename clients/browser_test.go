@@ -88,7 +88,7 @@ func startRelease(t *testing.T, lectern, environment, plugins string) (ready gat
 	if plugins != "" {
 		write(t, filepath.Join(dir, "config", "plugins.yaml"), plugins)
 	}
-	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(context.Background(), 3*time.Minute)
 	serve := exec.CommandContext(ctx, lectern, "serve", dir, "--ephemeral", "--addr", "127.0.0.1:0", "--env", environment)
 	serve.Cancel = func() error { return serve.Process.Signal(os.Interrupt) }
 	serve.Stderr = faults{t}

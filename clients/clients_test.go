@@ -55,7 +55,7 @@ func runNode(t *testing.T, file string, against any, env ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	node := exec.CommandContext(ctx, "node", "--test", "--test-reporter=spec", file)
 	node.Env = append(append(os.Environ(), "LECTERN="+string(ready), "NO_COLOR=1"), env...)

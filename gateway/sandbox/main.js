@@ -12,25 +12,19 @@ setNonce(document.querySelector('script[nonce]').nonce);
 const root = document.getElementById('ide');
 const introspection = root.dataset.introspection === 'on';
 
-const welcome = `# Write an operation here and run it with Ctrl-Enter; Ctrl-Space completes what you type.
-# The schema is described behind the book at the left edge.
+const welcome = `# Ctrl-Enter runs what stands here; Ctrl-Space completes it.
+# The book at the left edge opens the docs.
 #
-# The tab "Headers" below takes a token or a user's JWT: {"Authorization": "Bearer …"}
+# Who asks is said below, under Headers:
+#   {"Authorization": "Bearer …"}
 
 {
   __typename
 }
 `;
 
-const closed = `# Introspection is off here, so there are neither docs nor completion; operations run all the same.
-# graphql.config.apolloServer.introspection: true in config/plugins.yaml turns it on.
-#
-# The tab "Headers" below takes a token or a user's JWT: {"Authorization": "Bearer …"}
-
-{
-  __typename
-}
-`;
+const closed = 'Introspection is off here, so there are neither docs nor completion. '
+  + 'graphql.config.apolloServer.introspection: true in config/plugins.yaml turns it on.';
 
 // ask sends an operation to the address of the page. GraphiQL reads the names of operations a moment after they were typed: one
 // that is gone by now is not sent. What is no JSON, such as the words of a proxy, is shown as it came.
@@ -55,9 +49,10 @@ createRoot(root).render(h(
   {
     fetcher: ask,
     schema: introspection ? undefined : null, // null: do not ask for it
-    defaultQuery: introspection ? welcome : closed,
+    defaultQuery: welcome,
     defaultEditorToolsVisibility: true,
     showPersistHeadersSettings: false, // tokens are not kept in the browser
   },
   h(GraphiQL.Logo, null, 'GraphQL'),
+  !introspection && h(GraphiQL.Footer, null, h('p', { className: 'closed' }, closed)),
 ));
