@@ -2,6 +2,7 @@ package auth
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -62,6 +63,26 @@ func ActionsOf(model *contenttypes.Model) *Actions {
 	slices.Sort(a.uids)
 	return a
 }
+
+// Add adds what a route of a program's own is granted by: an action of a content-type, or of something that has a uid of its
+// own, such as api::stats.stats.
+func (a *Actions) Add(permission string) error {
+	uid, action, ok := SplitPermission(permission)
+	if !ok || !ownAction.MatchString(permission) {
+		return fmt.Errorf("%q is no permission; write it as <uid>.<action>, for example %s", permission, a.example())
+	}
+	if a.names[uid] == nil {
+		a.uids = append(a.uids, uid)
+		slices.Sort(a.uids)
+	}
+	if !slices.Contains(a.names[uid], action) {
+		a.names[uid] = append(slices.Clip(a.names[uid]), action)
+	}
+	return nil
+}
+
+// ownAction is what permissions of a program's own look like.
+var ownAction = regexp.MustCompile(`^[a-z]+::[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
 // CheckUID returns an error that says what would be right when nothing of that uid can be granted.
 func (a *Actions) CheckUID(uid string) error {

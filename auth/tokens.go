@@ -80,6 +80,7 @@ type TokenOptions struct {
 	Store     *store.Store
 	Documents *documents.Service
 	Model     *contenttypes.Model
+	Actions   *Actions // what can be granted; nil: ActionsOf the Model
 
 	// Declared are the tokens of permissions.yaml. A token that was made under a declared name has the type and permissions
 	// that are declared now: what is taken out of the file is revoked at the next start.
@@ -123,7 +124,10 @@ type entry struct {
 
 // OpenTokens reads the tokens of a store. Close ends it.
 func OpenTokens(o TokenOptions) (*Tokens, error) {
-	t := &Tokens{o: o, typ: o.Model.Type(TokenType), actions: ActionsOf(o.Model)}
+	t := &Tokens{o: o, typ: o.Model.Type(TokenType), actions: o.Actions}
+	if t.actions == nil {
+		t.actions = ActionsOf(o.Model)
+	}
 	if t.typ == nil {
 		return nil, fmt.Errorf("open API tokens: the model has no type %s", TokenType)
 	}

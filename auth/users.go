@@ -42,6 +42,7 @@ type UserOptions struct {
 	Store     *store.Store
 	Documents *documents.Service
 	Model     *contenttypes.Model
+	Actions   *Actions // what can be granted; nil: ActionsOf the Model
 	Settings  UserSettings
 	Granted   map[string][]string // what permissions.yaml grants: role → permissions
 	Secret    []byte              // signs JWTs
@@ -73,7 +74,10 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	u := &Users{o: o, typ: o.Model.Type(UserType), actions: ActionsOf(o.Model)}
+	u := &Users{o: o, typ: o.Model.Type(UserType), actions: o.Actions}
+	if u.actions == nil {
+		u.actions = ActionsOf(o.Model)
+	}
 	if u.typ == nil {
 		return nil, errors.New("open users: the model has none")
 	}

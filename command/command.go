@@ -1,9 +1,9 @@
-// Package command is the command line of Lectern. A program that adds routes of its own to a server has the same one:
+// Package command is the command line of Lectern. A program that adds to a server has the same one:
 //
 //	func main() {
 //		os.Exit(command.Main(context.Background(), os.Args[1:], command.Program{
-//			Setup: func(p *gateway.Project) error {
-//				p.Handle(gateway.Route{Method: "GET", Path: "/hello", Handle: hello})
+//			Extend: func(x *gateway.Extensions) error {
+//				x.Handle(gateway.Route{Method: "GET", Path: "/hello", Handle: hello})
 //				return nil
 //			},
 //		}))
@@ -31,8 +31,6 @@ import (
 type Program struct {
 	// Extend adds to the server. It is called whatever the command, so that all of them know what is served.
 	Extend func(*gateway.Extensions) error
-	// Setup is called with the project that lectern serve has opened, before it is served.
-	Setup func(*gateway.Project) error
 
 	Stdin  io.Reader // nil: the process's own, as those below
 	Stdout io.Writer

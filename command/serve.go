@@ -33,11 +33,6 @@ func (c *serveCommand) Run(s *session) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	if s.Setup != nil {
-		if err := s.Setup(p); err != nil {
-			return err
-		}
-	}
 	tuneMemory()
 	return p.Run(s.ctx)
 }

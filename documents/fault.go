@@ -73,6 +73,11 @@ func Forbidden() *Error {
 	return &Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden"}
 }
 
+// PolicyFailed makes the error for what a policy of the program does not let pass.
+func PolicyFailed() *Error {
+	return &Error{Status: 403, Name: "PolicyError", Message: "Policy Failed"}
+}
+
 // noPath as the path of InvalidKey leaves it out of the details.
 type noPath struct{}
 

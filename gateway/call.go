@@ -4,20 +4,33 @@ import (
 	"context"
 	"net/http"
 
+	"lectern/auth"
 	"lectern/documents"
 	"lectern/shadowcrud/rest"
 )
 
 // handleREST answers a generated route. Whether the asker may use it is decided before anything else of the request is
 // looked at, so that nobody learns from an answer what he may not ask.
-func (h *handlers) handleREST(route *rest.Route) handlerFunc {
+func (h *handlers) handleREST(route *rest.Route) (handlerFunc, error) {
 	readBody, limit := h.server.limits.readBody, h.server.limits.Handle
+	if config, said := h.rt.Extensions.configured(h.rt.Prefix, route); said || route.Writes() && len(h.rt.Extensions.hooks) > 0 {
+		g, err := h.rt.Extensions.ready(&config)
+		if err != nil {
+			return nil, err
+		}
+		if len(g.scopes) == 0 {
+			g.scopes = []string{route.Type.UID + "." + route.Action}
+		}
+		return g.finish(h, func(w http.ResponseWriter, r *http.Request, m *found, access *documents.Access) error {
+			return route.Serve(w, r, rest.Call{Access: access, DocumentID: m.params[0], ReadBody: readBody, Limit: limit})
+		}), nil
+	}
 	return func(w http.ResponseWriter, r *http.Request, m *found) error {
-		access, err := h.access(r)
+		who, err := h.identify(r, false)
 		if err != nil {
 			return err
 		}
-		if !access.Allows(route.Type, route.Action) {
+		if !who.Access.Allows(route.Type, route.Action) {
 			return documents.Forbidden()
 		}
 		if route.Writes() {
@@ -25,18 +38,34 @@ func (h *handlers) handleREST(route *rest.Route) handlerFunc {
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
-		return route.Serve(w, r, rest.Call{Access: access, DocumentID: m.params[0], ReadBody: readBody, Limit: limit})
-	}
+		return route.Serve(w, r, rest.Call{Access: who.Access, DocumentID: m.params[0], ReadBody: readBody, Limit: limit})
+	}, nil
 }
 
 // handleRoute answers a route of Runtime.Routes.
-func (h *handlers) handleRoute(route Route) handlerFunc {
+func (h *handlers) handleRoute(route Route) (handlerFunc, error) {
+	config := route.config()
+	if !route.own && config.isPlain() && len(h.rt.Extensions.hooks) == 0 {
+		return h.handlePlain(route), nil
+	}
+	g, err := h.rt.Extensions.ready(&config)
+	if err != nil {
+		return nil, err
+	}
+	g.streams = route.Streams
+	return g.finish(h, func(w http.ResponseWriter, r *http.Request, _ *found, access *documents.Access) error {
+		return route.Handle(w, r, access)
+	}), nil
+}
+
+// handlePlain answers a route of the server's own that has nothing between a request and its answer.
+func (h *handlers) handlePlain(route Route) handlerFunc {
 	limit := h.server.limits.Handle
 	return func(w http.ResponseWriter, r *http.Request, m *found) error {
-		var access *documents.Access
+		var who auth.Principal
 		if !route.Open {
 			var err error
-			if access, err = h.access(r); err != nil {
+			if who, err = h.identify(r, false); err != nil {
 				return err
 			}
 		}
@@ -48,14 +77,20 @@ func (h *handlers) handleRoute(route Route) handlerFunc {
 		for i, name := range m.node.names {
 			r.SetPathValue(name, m.params[i])
 		}
-		return route.Handle(w, r, access)
+		return route.Handle(w, r, who.Access)
 	}
 }
 
-// access says what the asker of a request may do: nothing where nobody can tell.
-func (h *handlers) access(r *http.Request) (*documents.Access, error) {
+// anonymous is a request of somebody who does not say who he is.
+var anonymous = &http.Request{Header: http.Header{}}
+
+// identify says who sent a request, and what he may do: nothing where nobody can tell. An open route does not look at who it is.
+func (h *handlers) identify(r *http.Request, open bool) (auth.Principal, error) {
 	if h.rt.Authenticate == nil {
-		return documents.NewAccess(nil), nil
+		return auth.Principal{Access: documents.NewAccess(nil)}, nil
+	}
+	if open {
+		r = anonymous
 	}
 	return h.rt.Authenticate(r)
 }

@@ -55,11 +55,15 @@ func (l *lasting) persistedOf(most int) *persisted {
 // open makes what an edition with a store consists of.
 func (e *edition) open() (err error) {
 	e.docs = documents.NewService(e.store, e.Model, e.Settings.I18n.DefaultLocale)
+	e.docs.Failed = func(err error) { e.project.log.Error(err.Error()) }
+	if err := e.extensions.hook(e.docs); err != nil {
+		return err
+	}
 	if err := e.makeLocales(); err != nil {
 		return fmt.Errorf("make the locales: %w", err)
 	}
 	e.tokens, err = auth.OpenTokens(auth.TokenOptions{
-		Store: e.store, Documents: e.docs, Model: e.Model, Declared: e.Settings.Tokens,
+		Store: e.store, Documents: e.docs, Model: e.Model, Actions: e.Actions, Declared: e.Settings.Tokens,
 		Failed: func(err error) { e.project.log.Error(err.Error()) },
 	})
 	if err != nil {
@@ -105,7 +109,9 @@ func (e *edition) runtime() (Runtime, error) {
 	return Runtime{
 		Prefix:       s.Prefix,
 		REST:         api,
-		Authenticate: authenticator.Authenticate,
-		Routes:       slices.Concat(e.project.routes, e.localesRoute(), e.uploadRoutes(api, parser), e.userRoutes(authenticator, api, parser, limiter), graphql),
+		Authenticate: authenticator.Identify,
+		Extensions:   e.extensions,
+		Host:         host{e},
+		Routes:       slices.Concat(e.extensions.routes, e.localesRoute(), e.uploadRoutes(api, parser), e.userRoutes(authenticator, api, parser, limiter), graphql),
 	}, nil
 }

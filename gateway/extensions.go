@@ -45,7 +45,12 @@ type hooksOf struct {
 func (x *Extensions) GraphQL() *schema.Extensions { return &x.graphql }
 
 // Handle adds routes that are served beside the generated ones, and before them where both match.
-func (x *Extensions) Handle(routes ...Route) { x.routes = append(x.routes, routes...) }
+func (x *Extensions) Handle(routes ...Route) {
+	for _, route := range routes {
+		route.own = true
+		x.routes = append(x.routes, route)
+	}
+}
 
 // Route configures a generated route: that of an action ("api::article.article.find"), or of a method and a path ("GET
 // /api/articles/:documentId"). What several calls say of one route adds up.
@@ -87,6 +92,8 @@ type RouteConfig struct {
 	Middlewares []MiddlewareUse
 }
 
+func (c *RouteConfig) isPlain() bool { return len(c.Scopes)+len(c.Policies)+len(c.Middlewares) == 0 }
+
 // Policies are the same for routes and for fields of GraphQL. AskerOf tells who asks, by which request; Parent, Args and Info are
 // those of a field, and empty for a route.
 type (
@@ -94,6 +101,9 @@ type (
 	PolicyContext = schema.PolicyContext
 	PolicyUse     = schema.PolicyUse
 )
+
+// A Host is what policies, and what answers, may use of the server: Asker.Server.
+type Host = schema.Server
 
 // An Asker is who asks, and by what request.
 type Asker = schema.Asker

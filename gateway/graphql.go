@@ -50,7 +50,7 @@ func (e *edition) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, li
 	page, pageRoutes := e.landing(limits.Document.Introspection)
 	h := &graphqlHandler{
 		engine: engine, page: page, auth: a, limiter: limiter, proxies: e.Settings.Server.TrustedProxies,
-		limits: e.Settings.Server.Limits.orDefaults(), persisted: e.project.lasting.persistedOf(g.Limits.Persisted),
+		limits: e.Settings.Server.Limits.orDefaults(), persisted: e.project.lasting.persistedOf(g.Limits.Persisted), asked: e.asked,
 	}
 	routes := pageRoutes
 	for _, method := range graphqlMethods {
@@ -81,6 +81,7 @@ type graphqlHandler struct {
 	proxies   []netip.Prefix
 	limits    Limits
 	persisted *persisted
+	asked     func(*http.Request, auth.Principal) *http.Request
 }
 
 // A graphqlError is the answer to a request that asks for no operation that could be run.
@@ -146,7 +147,7 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *docume
 var anyOrigin = []string{"*"}
 
 func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal) error {
-	answer, err := h.engine.Execute(r.Context(), &execution.Request{
+	answer, err := h.engine.Execute(h.asked(r, who).Context(), &execution.Request{
 		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User, HTTP: r,
 		Limit:       func(name string) error { return h.allow(w, r, name) },
 		QueriesOnly: r.Method == http.MethodGet, Time: h.limits.Handle,

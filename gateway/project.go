@@ -88,6 +88,7 @@ func Load(dir string, x *Extensions) (*Definition, error) {
 	problems = append(problems, found...)
 	if len(found) == 0 {
 		d.Model, d.Actions = model, auth.ActionsOf(model)
+		problems = append(problems, x.check(model, d.Actions, &d.Settings)...)
 		problems = append(problems, d.Settings.Users.checkFields(model)...)
 		problems = append(problems, d.checkGraphQL()...)
 	}
@@ -112,12 +113,11 @@ func isProject(project fs.FS) bool {
 }
 
 // A Project is a project directory with its data: the one process that works with them. It serves the content (Run), and
-// does what the command line offers beside that (the methods of Administration). A program with routes of its own:
+// does what the command line offers beside that (the methods of Administration).
 //
 //	p, err := gateway.Open("blog", gateway.Options{})
 //	…
 //	defer p.Close()
-//	p.Handle(gateway.Route{Method: "GET", Path: "/hello", Handle: hello})
 //	err = p.Run(ctx)
 //
 // While it is served in development, its files may change: what Definition, Store and Documents return is what they say now.
@@ -128,7 +128,6 @@ type Project struct {
 	log     *slog.Logger
 	data    *dataDir
 	edition atomic.Pointer[edition] // what is served
-	routes  []Route                 // of Handle
 	lasting lasting
 	loaded  fileDigest // of the files that it was opened with
 }
@@ -188,10 +187,6 @@ func logProgress(log *slog.Logger) func(what string, done, total int) {
 		}
 	}
 }
-
-// Handle adds routes that are served beside the generated ones, and before them where both match. It must be called before
-// Run.
-func (p *Project) Handle(routes ...Route) { p.routes = append(p.routes, routes...) }
 
 // Definition is what the project's files say, as it is served.
 func (p *Project) Definition() *Definition { return p.edition.Load().Definition }

@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"lectern/auth"
-	"lectern/documents"
 	"lectern/gateway"
 	"lectern/store"
 )
@@ -103,25 +102,6 @@ func get(t *testing.T, url, key string) (int, string) {
 		t.Fatal(err)
 	}
 	return res.StatusCode, string(body)
-}
-
-// TestHandle adds a route of one's own, which is held to the same credentials as others.
-func TestHandle(t *testing.T) {
-	ready, _ := run(t, writeProject(t, nil), gateway.Options{Ephemeral: true}, func(p *gateway.Project) {
-		p.Handle(gateway.Route{Method: "GET", Path: "/api/articles/count", Handle: func(w http.ResponseWriter, _ *http.Request, a *documents.Access) error {
-			if !a.Allows(p.Definition().Model.Type("api::article.article"), "find") {
-				return documents.Forbidden()
-			}
-			_, err := io.WriteString(w, "none")
-			return err
-		}})
-	})
-	for key, want := range map[string]int{ready.Tokens["readonly"]: 200, "": 403, "x": 401} {
-		status, body := get(t, ready.Base+"/api/articles/count", key)
-		if status != want || status == 200 && body != "none" {
-			t.Errorf("%.5q: %d %s, want %d", key, status, body, want)
-		}
-	}
 }
 
 // TestLocales reads the locales, which are made where they are missing and left alone where they are not.

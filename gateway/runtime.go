@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 
+	"lectern/auth"
 	"lectern/documents"
 	"lectern/shadowcrud/rest"
 )
@@ -13,11 +14,14 @@ type Runtime struct {
 	Prefix string
 	// REST is the API generated from the Model.
 	REST *rest.API
-	// Authenticate says what the asker of a request may do. A credential that is not valid is a *documents.Error 401; none
-	// at all is no error but the Access of the public. It is called for each request to a route of REST and of Routes.
-	Authenticate func(*http.Request) (*documents.Access, error)
+	// Authenticate says who sent a request and what he may do. A credential that is not valid is a *documents.Error 401; none
+	// at all is no error but the public. It is called for each request to a route of REST and of Routes.
+	Authenticate func(*http.Request) (auth.Principal, error)
 	// Routes are served beside the generated ones and go before them where both match.
 	Routes []Route
+	// Extensions configure the generated routes; nil: not at all. Host is what their policies are told the server is.
+	Extensions *Extensions
+	Host       Host
 }
 
 // A Route is one operation beside the generated API.
@@ -27,10 +31,29 @@ type Route struct {
 	// (r.PathValue gives it, decoded); a last part "*" the rest of it. Letter case does not matter.
 	Path string
 	// Handle answers. An error that it returns becomes the answer, as long as it has written nothing; what is no
-	// *documents.Error is logged and shown as a 500 without its text. access is nil where Open.
+	// *documents.Error is logged and shown as a 500 without its text. access is what the asker may do.
 	Handle func(w http.ResponseWriter, r *http.Request, access *documents.Access) error
-	// Open routes look at no credential: Authenticate is not called.
-	Open bool
+
+	// Action is the permission that the asker needs, unless Scopes say otherwise: "api::article.article.feature".
+	// config/permissions.yaml can grant it as those of generated routes. Without Action, Scopes and Open a route is for
+	// everybody whose credential is valid or who has none, and Handle decides by access.
+	Action string
+	// Open, Scopes, Policies and Middlewares are as in RouteConfig. In an open route access is that of the public.
+	Open        bool
+	Scopes      []string
+	Policies    []PolicyUse
+	Middlewares []MiddlewareUse
+
 	// Streams are routes whose work lasts as long as bytes flow: they bound it themselves.
 	Streams bool
+
+	own bool // of a program: what answers it may ask who asks
+}
+
+func (r *Route) config() RouteConfig {
+	c := RouteConfig{Open: r.Open, Scopes: r.Scopes, Policies: r.Policies, Middlewares: r.Middlewares}
+	if len(c.Scopes) == 0 && r.Action != "" && !r.Open {
+		c.Scopes = []string{r.Action}
+	}
+	return c
 }

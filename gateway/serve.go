@@ -92,15 +92,26 @@ func (s *Server) newHandlers(rt Runtime) (*handlers, error) {
 		rt.Prefix = "/api"
 	}
 	rt.Prefix = "/" + strings.Trim(rt.Prefix, "/")
+	if rt.Extensions == nil {
+		rt.Extensions = &Extensions{}
+	}
 	h := &handlers{server: s, rt: rt, router: mux.NewRouter().SkipClean(true).UseEncodedPath(), replaced: make(chan struct{})}
 	for _, route := range rt.Routes {
-		if err := h.table.add(route.Method, route.Path, h.handleRoute(route)); err != nil {
+		handle, err := h.handleRoute(route)
+		if err == nil {
+			err = h.table.add(route.Method, route.Path, handle)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	if rt.REST != nil {
 		for _, route := range rt.REST.Routes() {
-			if err := h.table.add(route.Method, rt.Prefix+route.Path, h.handleREST(route)); err != nil {
+			handle, err := h.handleREST(route)
+			if err == nil {
+				err = h.table.add(route.Method, rt.Prefix+route.Path, handle)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}

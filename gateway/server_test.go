@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"lectern/auth"
 	"lectern/documents"
 	"lectern/gateway"
 	"lectern/jsontree"
@@ -46,11 +47,11 @@ func newServer(t *testing.T, c gateway.Config) (*gateway.Server, *bytes.Buffer) 
 	}
 	var err error
 	s, err = gateway.NewServer(c, gateway.Runtime{
-		Authenticate: func(r *http.Request) (*documents.Access, error) {
+		Authenticate: func(r *http.Request) (auth.Principal, error) {
 			if r.Header.Get("Authorization") == "Bearer wrong" {
-				return nil, &documents.Error{Status: 401, Name: "UnauthorizedError", Message: "Missing or invalid credentials"}
+				return auth.Principal{}, &documents.Error{Status: 401, Name: "UnauthorizedError", Message: "Missing or invalid credentials"}
 			}
-			return documents.FullAccess, nil
+			return auth.Principal{Access: documents.FullAccess}, nil
 		},
 		Routes: []gateway.Route{
 			{Method: "GET", Path: "/api/things", Handle: say("list")},

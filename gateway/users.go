@@ -47,7 +47,7 @@ func (e *edition) openUsers() error {
 		mail = e.project.data.join("mail")
 	}
 	e.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
-		Store: e.store, Documents: e.docs, Model: e.Model, Settings: settings, Granted: e.Settings.Roles,
+		Store: e.store, Documents: e.docs, Model: e.Model, Actions: e.Actions, Settings: settings, Granted: e.Settings.Roles,
 		Secret: secret, ServerURL: url, MailDir: mail, Log: e.project.log, Former: lasting.users,
 	})
 	if err != nil {
@@ -72,6 +72,7 @@ type userRoutes struct {
 	rest    *rest.API
 	store   *store.Store
 	limits  Limits
+	asked   func(*http.Request, auth.Principal) *http.Request
 	user    *documents.Selection // all that is shown of a user
 	role    documents.Populate   // his role beside
 }
@@ -84,7 +85,7 @@ func (e *edition) userRoutes(a *auth.Authenticator, api *rest.API, ps *params.Pa
 	u := &userRoutes{
 		prefix: s.REST.Prefix, users: e.users, auth: a, limiter: limiter,
 		proxies: s.Server.TrustedProxies, params: ps, rest: api, store: e.store,
-		limits: s.Server.Limits.orDefaults(),
+		limits: s.Server.Limits.orDefaults(), asked: e.asked,
 	}
 	u.user = visible(e.users.Type())
 	role := e.users.Type().Attribute("role")
@@ -116,7 +117,7 @@ func (u *userRoutes) route(method, path, permission string, handle userHandler) 
 		if !who.Access.AllowsAction(permission) {
 			return documents.Forbidden()
 		}
-		return handle(w, r, who)
+		return handle(w, u.asked(r, who), who)
 	}}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/gateway"
@@ -103,8 +104,8 @@ func newProject(t testing.TB) (http.Handler, *contenttypes.Model, *documents.Ser
 	service := documents.NewService(st, m, "en")
 	s, err := gateway.NewServer(gateway.Config{}, gateway.Runtime{
 		REST: rest.New(m, st, service, params.New(m, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true})),
-		Authenticate: func(r *http.Request) (*documents.Access, error) {
-			return access[r.Header.Get("Authorization")], nil
+		Authenticate: func(r *http.Request) (auth.Principal, error) {
+			return auth.Principal{Access: access[r.Header.Get("Authorization")]}, nil
 		},
 	})
 	if err != nil {

@@ -1,0 +1,408 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"lectern/auth"
+	"lectern/documents"
+	"lectern/gateway"
+	"lectern/jsontree"
+)
+
+// extendedFiles are a project whose permissions grant what extensions bring.
+var extendedFiles = map[string]string{
+	"content-types/author.yaml": `
+kind: collectionType
+info: {singularName: author, pluralName: authors, displayName: Author}
+attributes:
+  name: {type: string}
+  articles: {type: relation, relation: oneToMany, target: "api::article.article", mappedBy: writer}
+`,
+	"content-types/article.yaml": `
+kind: collectionType
+info: {singularName: article, pluralName: articles, displayName: Article}
+options: {draftAndPublish: true}
+attributes:
+  title: {type: string}
+  writer: {type: relation, relation: manyToOne, target: "api::author.author", inversedBy: articles}
+`,
+	"config/permissions.yaml": `
+roles:
+  public: {api::article.article: [findOne, seen]}
+tokens:
+  - {name: writer, type: custom, permissions: [api::article.article.create, api::article.article.seen, api::stats.stats.count]}
+`,
+}
+
+// A trace is what was called on the way of a request.
+type trace struct {
+	mu    sync.Mutex
+	calls []string
+}
+
+func (tr *trace) add(format string, args ...any) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.calls = append(tr.calls, fmt.Sprintf(format, args...))
+}
+
+// policy is a policy that returns what it is told to, and traces its configuration.
+func (tr *trace) policy(name string, passes bool, err error) gateway.Policy {
+	return func(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
+		if s.Store() == nil || s.Documents() == nil || s.Log() == nil || gateway.AskerOf(c.Context).HTTP == nil {
+			return false, errors.New("a policy is not told the server and the request")
+		}
+		tr.add("%s(%v)", name, c.Config)
+		return passes, err
+	}
+}
+
+// middleware is a middleware that traces the status of the answer.
+func (tr *trace) middleware(name string) gateway.MiddlewareMaker {
+	return func(options any) (gateway.Middleware, error) {
+		if options == "wrong" {
+			return nil, errors.New("no such option")
+		}
+		return func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				tr.add("%s(%v)", name, options)
+				w.Header().Set("X-"+name, "was here")
+				seen := &statusWriter{ResponseWriter: w}
+				next.ServeHTTP(seen, r)
+				tr.add("%s saw %d", name, seen.status)
+			})
+		}, nil
+	}
+}
+
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// say is a handler that answers with a text and the open parts of the path.
+func say(text string) func(http.ResponseWriter, *http.Request, *documents.Access) error {
+	return func(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+		if access == nil || gateway.AskerOf(r.Context()).Access != access {
+			return errors.New("a handler is not told who asks")
+		}
+		_, err := io.WriteString(w, text+r.PathValue("id"))
+		return err
+	}
+}
+
+// TestExtendedRoutes asks routes of extensions, and generated ones that they configure, as different askers. The words are those of the
+// reference.
+func TestExtendedRoutes(t *testing.T) {
+	const (
+		failed    = `403 {"data":null,"error":{"status":403,"name":"PolicyError","message":"Policy Failed","details":{}}}`
+		forbidden = `403 {"data":null,"error":{"status":403,"name":"ForbiddenError","message":"Forbidden","details":{}}}`
+		unknown   = `401 {"data":null,"error":{"status":401,"name":"UnauthorizedError","message":"Missing or invalid credentials","details":{}}}`
+		internal  = `500 {"data":null,"error":{"status":500,"name":"InternalServerError","message":"Internal Server Error"}}`
+	)
+	tr := &trace{}
+	refusal := &documents.Error{Status: 403, Name: "PolicyError", Message: "no way"}
+	x := &gateway.Extensions{}
+	x.Policy("pass", tr.policy("pass", true, nil))
+	x.Policy("fail", tr.policy("fail", false, nil))
+	x.Policy("refuse", tr.policy("refuse", true, refusal))
+	x.Policy("break", tr.policy("break", true, errors.New("the secret")))
+	x.Middleware("one", tr.middleware("one"))
+	x.Middleware("two", tr.middleware("two"))
+	named := func(names ...string) (list []gateway.PolicyUse) {
+		for _, name := range names {
+			list = append(list, gateway.PolicyUse{Name: name})
+		}
+		return list
+	}
+	stop := func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	}
+	lost := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r.WithContext(context.Background())) })
+	}
+	around := []gateway.MiddlewareUse{{Name: "one", Options: 1}, {Name: "two"}}
+	x.Handle(
+		gateway.Route{Method: "GET", Path: "/hello/:id", Handle: say("hello ")},
+		gateway.Route{Method: "GET", Path: "/open", Handle: say("open"), Open: true},
+		gateway.Route{Method: "POST", Path: "/api/articles/:id/seen", Handle: say("seen "), Action: "api::article.article.seen"},
+		gateway.Route{Method: "GET", Path: "/api/stats", Handle: say("stats"), Action: "api::stats.stats.count"},
+		gateway.Route{Method: "GET", Path: "/api/scoped", Handle: say("scoped"), Action: "api::stats.stats.other",
+			Scopes: []string{"api::stats.stats.count", "api::article.article.create"}},
+		gateway.Route{Method: "GET", Path: "/policies", Handle: say("passed"), Policies: named("pass", "pass")},
+		gateway.Route{Method: "GET", Path: "/fail", Handle: say("not reached"), Policies: named("pass", "fail", "pass"), Middlewares: around},
+		gateway.Route{Method: "GET", Path: "/refuse", Handle: say("not reached"), Policies: named("refuse")},
+		gateway.Route{Method: "GET", Path: "/break", Handle: say("not reached"), Policies: named("break")},
+		gateway.Route{Method: "GET", Path: "/around/:id", Handle: say("around "), Middlewares: around,
+			Policies: []gateway.PolicyUse{{Name: "pass", Config: "c"}, {Func: tr.policy("inline", true, nil)}}},
+		gateway.Route{Method: "GET", Path: "/stop", Handle: say("not reached"), Middlewares: []gateway.MiddlewareUse{{Name: "one"}, {Func: stop}}},
+		gateway.Route{Method: "GET", Path: "/lost", Handle: say("not reached"), Middlewares: []gateway.MiddlewareUse{{Func: lost}}},
+		gateway.Route{Method: "GET", Path: "/error", Middlewares: around,
+			Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error { return documents.NotFound() }},
+	)
+	x.Route("api::article.article.find", gateway.RouteConfig{Open: true, Middlewares: []gateway.MiddlewareUse{{Name: "one"}}})
+	x.Route("GET /api/articles", gateway.RouteConfig{Policies: named("pass")})
+	x.Route("GET /api/articles/:documentId", gateway.RouteConfig{Policies: named("fail")})
+	x.Route("api::author.author.find", gateway.RouteConfig{Scopes: []string{"api::article.article.create"}})
+	ready, _ := run(t, writeProject(t, extendedFiles), gateway.Options{Ephemeral: true, Extensions: x}, nil)
+	for _, c := range []struct {
+		method, path, key string
+		want, calls       string
+	}{
+		{"GET", "/hello/a%20b", "", "200 hello a b", ""},
+		{"GET", "/hello/x", "readonly", "200 hello x", ""},
+		{"GET", "/hello/x", "wrong", unknown, ""},
+		{"GET", "/open", "wrong", "200 open", ""},
+		{"POST", "/api/articles/7/seen", "", "200 seen 7", ""},
+		{"POST", "/api/articles/7/seen", "writer", "200 seen 7", ""},
+		{"POST", "/api/articles/7/seen", "readonly", forbidden, ""},
+		{"POST", "/api/articles/7/seen", "full", "200 seen 7", ""},
+		{"GET", "/api/stats", "", forbidden, ""},
+		{"GET", "/api/stats", "writer", "200 stats", ""},
+		{"GET", "/api/scoped", "writer", "200 scoped", ""},
+		{"GET", "/api/scoped", "readonly", forbidden, ""},
+		{"GET", "/policies", "", "200 passed", "pass(<nil>), pass(<nil>)"},
+		{"GET", "/fail", "", failed, "pass(<nil>), fail(<nil>)"},
+		{"GET", "/refuse", "", strings.Replace(failed, "Policy Failed", "no way", 1), "refuse(<nil>)"},
+		{"GET", "/break", "", internal, "break(<nil>)"},
+		{"GET", "/around/x", "", "200 around x", "pass(c), inline(<nil>), one(1), two(<nil>), two saw 0, one saw 0"},
+		{"GET", "/stop", "", "418 ", "one(<nil>), one saw 418"},
+		{"GET", "/lost", "", internal, ""},
+		{"GET", "/error", "", `404 {"data":null,"error":{"status":404,"name":"NotFoundError","message":"Not Found","details":{}}}`,
+			"one(1), two(<nil>), two saw 404, one saw 404"},
+		{"GET", "/api/articles", "wrong", `200 {"data":[],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":0,"total":0}}}`,
+			"pass(<nil>), one(<nil>), one saw 200"},
+		// Of an open route everybody sees what the public may see: no authors.
+		{"GET", "/api/articles?filters[writer][name]=x", "full", `400 {"data":null,"error":{"status":400,"name":"ValidationError",` +
+			`"message":"Invalid key writer","details":{"key":"writer","path":"writer","source":"query","param":"filters"}}}`,
+			"pass(<nil>), one(<nil>), one saw 400"},
+		{"GET", "/api/articles/x", "", failed, "fail(<nil>)"},
+		{"GET", "/api/articles/x", "writer", forbidden, ""},
+		{"GET", "/api/authors", "writer", `200 {"data":[],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":0,"total":0}}}`, ""},
+		{"GET", "/api/authors", "readonly", forbidden, ""},
+	} {
+		t.Run(strings.TrimPrefix(c.method+" "+c.path+" "+c.key, "GET "), func(t *testing.T) {
+			tr.calls = nil
+			key := ready.Tokens[c.key]
+			if c.key == "wrong" {
+				key = "wrong"
+			}
+			status, body := send(t, c.method, ready.Base+c.path, key, "")
+			if got := fmt.Sprint(status, " ", body); got != c.want {
+				t.Errorf("got %s\nwant %s", got, c.want)
+			}
+			if got := strings.Join(tr.calls, ", "); got != c.calls {
+				t.Errorf("called %s, want %s", got, c.calls)
+			}
+		})
+	}
+}
+
+// send sends a request with a JSON body, which may be "".
+func send(t *testing.T, method, url, key, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(text)
+}
+
+// TestExtensionProblems names what is wrong with extensions when a project is loaded, at once and not when a request comes.
+func TestExtensionProblems(t *testing.T) {
+	tr := &trace{}
+	ok := say("")
+	for want, extend := range map[string]func(*gateway.Extensions){
+		`extensions: route GET /x: there is no policy "nope"; there are fine`: func(x *gateway.Extensions) {
+			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok, Policies: []gateway.PolicyUse{{Name: "nope"}}})
+		},
+		`extensions: route GET /x: there is no middleware "nope"; there are known`: func(x *gateway.Extensions) {
+			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok, Middlewares: []gateway.MiddlewareUse{{Name: "nope"}}})
+		},
+		`extensions: route GET /x: middleware known: no such option`: func(x *gateway.Extensions) {
+			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok, Middlewares: []gateway.MiddlewareUse{{Name: "known", Options: "wrong"}}})
+		},
+		`extensions: route GET /x: the route has no Handle`: func(x *gateway.Extensions) {
+			x.Handle(gateway.Route{Method: "GET", Path: "/x"})
+		},
+		`extensions: route FETCH /x: a route's method is one of`: func(x *gateway.Extensions) {
+			x.Handle(gateway.Route{Method: "FETCH", Path: "/x", Handle: ok})
+		},
+		`extensions: route GET x: route GET x: the path must begin with a slash`: func(x *gateway.Extensions) {
+			x.Handle(gateway.Route{Method: "GET", Path: "x", Handle: ok})
+		},
+		`extensions: route GET /x: "feature" is no permission`: func(x *gateway.Extensions) {
+			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok, Action: "feature"})
+		},
+		`extensions: route GET /x: api::article.article has no action "nope"`: func(x *gateway.Extensions) {
+			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok, Scopes: []string{"api::article.article.nope"}})
+		},
+		`extensions: route api::article.article.find: an open route looks at nobody's permissions`: func(x *gateway.Extensions) {
+			x.Route("api::article.article.find", gateway.RouteConfig{Open: true, Scopes: []string{"api::article.article.find"}})
+		},
+		`extensions: route api::article.article.fnid: there is no generated route of that name`: func(x *gateway.Extensions) {
+			x.Route("api::article.article.fnid", gateway.RouteConfig{})
+		},
+		`extensions: route GET /api/article: there is no generated route of that name`: func(x *gateway.Extensions) {
+			x.Route("GET /api/article", gateway.RouteConfig{})
+		},
+		`extensions: hooks: there is no content-type "api::nope.nope"`: func(x *gateway.Extensions) {
+			x.Hooks(documents.Hooks{}, "api::nope.nope")
+		},
+		`config/permissions.yaml:1: api::article.article has no action "feature"`: func(*gateway.Extensions) {},
+	} {
+		files := map[string]string{}
+		if strings.HasPrefix(want, "config") {
+			files["config/permissions.yaml"] = "roles: {public: {api::article.article: [feature]}}"
+		}
+		x := &gateway.Extensions{}
+		x.Policy("fine", tr.policy("fine", true, nil))
+		x.Middleware("known", tr.middleware("known"))
+		extend(x)
+		_, err := gateway.Load(writeProject(t, files), x)
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+}
+
+// TestHookedWrites has hooks called for writes over REST and over GraphQL, with who asks, and by the program itself.
+func TestHookedWrites(t *testing.T) {
+	tr := &trace{}
+	x := &gateway.Extensions{}
+	x.Hooks(documents.Hooks{
+		BeforeCreate: func(ctx context.Context, e *documents.Event) error {
+			title, _ := e.Data.Values["title"].(string)
+			if title == "forbidden" {
+				return &documents.Error{Status: 409, Name: "ConflictError", Message: "not that"}
+			}
+			asker := "nobody"
+			if a := gateway.AskerOf(ctx); a.HTTP != nil {
+				asker = fmt.Sprint(a.HTTP.URL.Path, " full ", a.Access == documents.FullAccess)
+			}
+			tr.add("before %s by %s", title, asker)
+			e.Data.Set("title", strings.ToUpper(title))
+			return nil
+		},
+		AfterCreate: func(_ context.Context, e *documents.Event) error {
+			values, err := e.Values()
+			tr.add("after %s", values.Values["title"])
+			return errors.Join(err, errors.New("told to the log"))
+		},
+	}, "api::article.article")
+	log := &lines{}
+	files := maps.Clone(extendedFiles)
+	delete(files, "config/permissions.yaml")
+	var project *gateway.Project
+	ready, _ := run(t, writeProject(t, files), gateway.Options{Ephemeral: true, Extensions: x, Log: slog.New(slog.NewTextHandler(log, nil))}, func(p *gateway.Project) { project = p })
+	full := ready.Tokens["full"]
+	if status, body := send(t, "POST", ready.Base+"/api/articles", full, `{"data":{"title":"rest"}}`); status != 201 || !strings.Contains(body, `"title":"REST"`) {
+		t.Error(status, body)
+	}
+	if status, body := send(t, "POST", ready.Base+"/graphql", full, `{"query":"mutation{createArticle(data:{title:\"graphql\"}){title}}"}`); body != `{"data":{"createArticle":{"title":"GRAPHQL"}}}`+"\n" {
+		t.Error(status, body)
+	}
+	article := project.Documents().Model().Type("api::article.article")
+	data := jsontree.NewObject()
+	data.Set("title", "go")
+	if err := project.Documents().Create(t.Context(), documents.Write{Type: article, Data: data, Access: documents.FullAccess}); err != nil {
+		t.Error(err)
+	}
+	if status, body := send(t, "POST", ready.Base+"/api/articles", full, `{"data":{"title":"forbidden"}}`); status != 409 ||
+		body != `{"data":null,"error":{"status":409,"name":"ConflictError","message":"not that","details":{}}}` {
+		t.Error(status, body)
+	}
+	if status, body := send(t, "POST", ready.Base+"/graphql", full, `{"query":"mutation{createArticle(data:{title:\"forbidden\"}){title}}"}`); !strings.Contains(body, `"message":"not that"`) {
+		t.Error(status, body)
+	}
+	want := []string{"before rest by /api/articles full true", "after REST", "before graphql by /graphql full true", "after GRAPHQL", "before go by nobody", "after GO"}
+	if !slices.Equal(tr.calls, want) {
+		t.Errorf("%q", tr.calls)
+	}
+	if n := strings.Count(log.String(), "told to the log"); n != 3 {
+		t.Errorf("%d errors after writes are in the log, want 3", n)
+	}
+}
+
+// lines is a log that several goroutines write to.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// TestOwnActions shows a program's own action among those that roles can be granted, and grants it to a token and to a role.
+func TestOwnActions(t *testing.T) {
+	x := &gateway.Extensions{}
+	x.Handle(
+		gateway.Route{Method: "GET", Path: "/api/articles/:id/seen", Handle: say("seen "), Action: "api::article.article.seen"},
+		gateway.Route{Method: "GET", Path: "/api/stats", Handle: say("stats"), Action: "api::stats.stats.count"},
+	)
+	var project *gateway.Project
+	ready, _ := run(t, writeProject(t, extendedFiles), gateway.Options{Ephemeral: true, Extensions: x}, func(p *gateway.Project) { project = p })
+	_, key, err := project.CreateToken(t.Context(), auth.Declaration{Name: "seer", Kind: auth.Custom, Permissions: []string{"api::article.article.seen"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, body := send(t, "GET", ready.Base+"/api/articles/3/seen", key, ""); status != 200 || body != "seen 3" {
+		t.Error(status, body)
+	}
+	_, body := send(t, "GET", ready.Base+"/api/users-permissions/permissions", ready.Tokens["full"], "")
+	var tree struct {
+		Permissions map[string]struct{ Controllers map[string]map[string]any }
+	}
+	if err := json.Unmarshal([]byte(body), &tree); err != nil {
+		t.Fatal(err, body)
+	}
+	for api, action := range map[string]string{"api::article": "seen", "api::stats": "count"} {
+		found := false
+		for _, controller := range tree.Permissions[api].Controllers {
+			found = found || controller[action] != nil
+		}
+		if !found {
+			t.Errorf("%s is none of %v", action, slices.Collect(maps.Keys(tree.Permissions)))
+		}
+	}
+}
