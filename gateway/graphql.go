@@ -3,7 +3,6 @@ package gateway
 import (
 	"crypto/sha256"
 	hexadecimal "encoding/hex"
-	"mime"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -218,7 +217,7 @@ var typeGraphQL = []string{graphqlType + "; charset=utf-8"}
 
 // readBody reads the body of a request: JSON of any type, or a form. It is nil where there is none of these.
 func (h *graphqlHandler) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	kind, _, err := contentType(r.Header)
 	if err == nil && strings.HasSuffix(kind, "+json") && r.Body != nil && r.Body != http.NoBody {
 		text, err := h.limits.readAll(w, r, h.limits.JSONBytes)
 		if err != nil {
@@ -265,11 +264,10 @@ func preflighted(h http.Header) bool {
 			return true
 		}
 	}
-	given := h.Get("Content-Type")
-	if given == "" {
+	if h.Get("Content-Type") == "" {
 		return false
 	}
-	kind, _, err := mime.ParseMediaType(given)
+	kind, _, err := contentType(h)
 	if err != nil && kind == "" {
 		return true // what is none of the types that need no leave
 	}

@@ -314,7 +314,7 @@ func (u *uploads) infoOf(w http.ResponseWriter, r *http.Request) (info media.Inf
 }
 
 func isMultipart(r *http.Request) bool {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	kind, _, err := contentType(r.Header)
 	return err == nil && kind == "multipart/form-data"
 }
 
