@@ -53,6 +53,11 @@ func (tx *Tx) Apply(b *Batch) error {
 	if b.Empty() {
 		return nil
 	}
+	for _, r := range b.putRows {
+		if !tx.bound.has(r.Type) {
+			return ErrRedefined
+		}
+	}
 	tx.applied++
 	tx.sequence++
 	tx.lastRow = nil

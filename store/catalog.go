@@ -183,6 +183,13 @@ func (b *binding) numbered(n uint16) *boundSchema {
 
 func (b *binding) of(s *contenttypes.Schema) *boundSchema { return b.byUID[s.UID] }
 
+// has reports whether a type is one of the model's, and not one of another model that has its uid: the attributes of that may
+// stand elsewhere.
+func (b *binding) has(t *contenttypes.ContentType) bool {
+	s := b.byUID[t.UID]
+	return s != nil && s.typ == t
+}
+
 // relation returns the numbers that begin the link keys of an owning attribute.
 func (b *binding) relation(a *contenttypes.Attribute) (schema, field uint16) {
 	s := b.of(a.Owner)

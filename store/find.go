@@ -15,6 +15,9 @@ type Page struct {
 
 // Find answers a query. How it goes about it is decided by what it would cost: see plan.
 func (s *Snapshot) Find(q *Query) (Page, error) {
+	if !s.bound.has(q.Type) {
+		return Page{}, ErrRedefined
+	}
 	slots := s.querySlots(q)
 	var page Page
 	if len(slots) == 1 {

@@ -42,7 +42,7 @@ func TestUpgrade(t *testing.T) {
 		return meta.Put([]byte("format"), binary.BigEndian.AppendUint64(nil, 1))
 	})
 
-	s = open(t, path)
+	s = openModel(t, path, s.Model(), store.Options{})
 	for range 100 {
 		q := randomQuery(rnd, article)
 		want, got := tw.find(q), find(t, s, q)

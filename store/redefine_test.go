@@ -101,6 +101,28 @@ func TestRedefineWithoutChanges(t *testing.T) {
 	}
 }
 
+// TestTypesOfAnotherModel asks a store of what is no type of its Model: nobody is to read or write attributes in the places that
+// they have in another.
+func TestTypesOfAnotherModel(t *testing.T) {
+	s := newStore(t)
+	article := loadModel(t).Type("api::article.article")
+	err := s.View(func(snap *store.Snapshot) error {
+		_, err := snap.Find(&store.Query{Type: article, Limit: -1, Locales: store.LocaleSet{All: true}})
+		return err
+	})
+	if !errors.Is(err, store.ErrRedefined) {
+		t.Errorf("read: %v", err)
+	}
+	err = s.Write(t.Context(), func(tx *store.Tx) error {
+		var b store.Batch
+		b.PutRow(newRow(tx, article, tx.NewDoc(), store.Published, "en", nil))
+		return tx.Apply(&b)
+	})
+	if !errors.Is(err, store.ErrRedefined) {
+		t.Errorf("write: %v", err)
+	}
+}
+
 // TestRedefineThatFails leaves readers with what there was, takes no more writes, and is finished by the next start.
 func TestRedefineThatFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
