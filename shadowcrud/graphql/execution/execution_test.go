@@ -39,6 +39,7 @@ func TestAnswers(t *testing.T) {
 		{"a variable of null is one", `query($n:Int){restaurants(filters:{seats:{eq:$n}},sort:"seats"){seats}}`, `{"n":null}`,
 			`{"data":{"restaurants":[]}}`},
 		{"in an empty list", `{restaurants(filters:{seats:{in:[]}}){seats}}`, "", `{"data":{"restaurants":[]}}`},
+		{"part of a number in another spelling", `{restaurants(filters:{price:{contains:95e-1}},pagination:{limit:1},sort:"seats"){seats}}`, "", `{"data":{"restaurants":[{"seats":1}]}}`},
 		{"any of values", `{restaurants(filters:{name:{or:["Restaurant 1","x"]}}){seats}}`, "", `{"data":{"restaurants":[{"seats":2}]}}`},
 		{"all of values", `{restaurants(filters:{name:{and:["Restaurant 1","x"]}}){seats}}`, "", `{"data":{"restaurants":[]}}`},
 		{"not, of many", `{restaurants(filters:{categories:{not:{name:{eq:"C0"}}}},sort:"seats"){seats}}`, "",

@@ -126,14 +126,12 @@ func (c *converter) equalities(v any) []any {
 	return list
 }
 
-// operand is a value as text, null as it is.
+// operand is a value as text, null as it is. A number's is as answers print it, however the operation spells it.
 func (c *converter) operand(v any) any {
 	c.conditions++
 	switch v := v.(type) {
 	case nil, string:
 		return v
-	case jsontree.Number:
-		return string(v)
 	}
 	return string(jsontree.Append(nil, v))
 }
