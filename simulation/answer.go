@@ -187,6 +187,11 @@ func (x *answering) media(g *gathered) (any, bool) {
 	return nil, true
 }
 
+func (p place) id() float64 {
+	f, _ := p.value("id").(float64)
+	return f
+}
+
 // shown is a scalar as GraphQL prints it.
 func (p place) shown(a *Attribute) any {
 	if p.item != nil {
@@ -235,9 +240,7 @@ func (x *answering) targets(p place, g *gathered) []place {
 	if g.Args == nil || len(g.Args.Sort) == 0 {
 		return list
 	}
-	if g.Attr.isLink() {
-		sort.SliceStable(list, func(i, j int) bool { return list[i].row.id() < list[j].row.id() })
-	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].id() < list[j].id() })
 	sort.SliceStable(list, func(i, j int) bool {
 		for _, k := range g.Args.Sort {
 			c := nullsFirst(w.sortedBy(list[i], k), w.sortedBy(list[j], k))

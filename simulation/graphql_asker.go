@@ -163,6 +163,9 @@ func (a *asker) paging(root bool) *Paging {
 		add(pick(a.rng, []string{"page", "pageSize"}), pick(a.rng, []any{0, -2, nil, 500}))
 		if root && a.chance(.6) {
 			p.Fields, p.Values = []string{"start", "limit"}, []any{pick(a.rng, []any{0, 2, nil, -5, 1000}), pick(a.rng, []any{-1, -1, 0, 500, -7, nil})}
+			if a.quirk.NegativePages && p.Values[1] == -1 {
+				p.Values[0] = 0
+			}
 		}
 	case "both":
 		if a.chance(.2) {
@@ -301,7 +304,7 @@ func (a *asker) leads(x *Attribute, drafts bool, depth int) *Selected {
 		s.Of = a.selection(in, d, depth)
 		return s
 	}
-	a.narrow(s.Args, in, d, 2, pickOf(x.isLink(), 1, 0))
+	a.narrow(s.Args, in, d, 2, pickOf(x.isLink() && !a.quirk.NestedSortFails, 1, 0))
 	if s.Connection = x.isLink() && a.chance(.4); s.Connection {
 		s.Name += "_connection"
 		s.Of = a.connection(in, d, x.Target.word()+"RelationResponseCollection", false, depth)

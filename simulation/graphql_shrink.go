@@ -33,7 +33,7 @@ func simplerSelections(list []*Selected) [][]*Selected {
 			c[i] = x
 			all = append(all, c)
 		}
-		if s.Fragment == "bare" || s.Fragment != "" && len(list) == 1 && len(s.Directives) == 0 {
+		if s.Fragment == "bare" {
 			c := append(append([]*Selected(nil), list[:i]...), s.Of...)
 			all = append(all, append(c, list[i+1:]...))
 		}
