@@ -1,12 +1,9 @@
 package execution_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,10 +13,7 @@ import (
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/schema"
-	"lectern/store"
 )
-
-const restaurantUID = "api::restaurant.restaurant"
 
 // anybody makes configs by which anybody may ask for fields of Query.
 func anybody(fields ...string) map[string]schema.FieldConfig {
@@ -37,26 +31,6 @@ func value(v any) graphql.FieldResolveFn {
 
 func fails(err error) graphql.FieldResolveFn {
 	return func(graphql.ResolveParams) (any, error) { return nil, err }
-}
-
-// A note of what ran, in its order.
-type trail struct {
-	mu    sync.Mutex
-	steps []string
-}
-
-func (l *trail) add(format string, args ...any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.steps = append(l.steps, fmt.Sprintf(format, args...))
-}
-
-func (l *trail) take() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	steps := l.steps
-	l.steps = nil
-	return steps
 }
 
 type stats struct {
@@ -169,5 +143,3 @@ func ordered(keys ...string) *jsontree.Object {
 	}
 	return o
 }
-
-var _ = []any{context.Background, slices.Sort[[]int], store.Draft, restaurantUID}

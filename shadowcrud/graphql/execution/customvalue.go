@@ -276,7 +276,11 @@ func (e *Engine) leaf(t *language.Type, v any) ([]byte, error) {
 				return nil, nil
 			}
 		}
-		return json.Marshal(ordered(v))
+		tree, err := jsonTree(v)
+		if err != nil {
+			return nil, err
+		}
+		return jsontree.Append(nil, tree), nil
 	}
 	if indirect := reflect.Indirect(reflect.ValueOf(v)); indirect.IsValid() && indirect.CanInterface() {
 		v = indirect.Interface()
@@ -352,10 +356,15 @@ func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte,
 	return jsontree.Append(nil, read), nil
 }
 
+// maxInspected is how long a value may be to be named in a message.
+const maxInspected = 100
+
 // inspected is a value as messages name it.
 func inspected(v any) string {
-	if b, err := json.Marshal(ordered(v)); err == nil && len(b) < 100 {
-		return string(b)
+	if tree, err := jsonTree(v); err == nil {
+		if b := jsontree.Append(nil, tree); len(b) < maxInspected {
+			return string(b)
+		}
 	}
 	return fmt.Sprintf("%T", v)
 }

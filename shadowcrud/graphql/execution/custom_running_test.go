@@ -1,0 +1,334 @@
+package execution_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/graphql-go/graphql"
+	"github.com/graphql-go/graphql/language/ast"
+
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/schema"
+	"lectern/store"
+)
+
+// Mutations of extensions and generated ones run in order, whatever is customised about them.
+func TestCustomMutations(t *testing.T) {
+	var ran trail
+	var e schema.Extensions
+	e.Use(schema.Extension{
+		TypeDefs: `extend type Mutation { like(by: Int = 1): Int! make(name: String!): Category } extend type Category { shout: String } extend input CategoryInput { slugify: Boolean = true }
+			extend type UsersPermissionsLoginPayload { x: Int }`,
+		Resolvers: schema.Resolvers{
+			"Mutation": {
+				"like": func(p graphql.ResolveParams) (any, error) {
+					ran.add("like %v", p.Args["by"])
+					if p.Args["by"] == 0 {
+						return nil, nil
+					}
+					return p.Args["by"], nil
+				},
+				"make": func(p graphql.ResolveParams) (any, error) {
+					data := jsontree.NewObject()
+					data.Set("name", p.Args["name"])
+					server := schema.From(p.Context).Server
+					var made schema.Document
+					err := server.Documents().Create(p.Context, documents.Write{
+						Type: server.Documents().Model().Type("api::category.category"), Data: data, Access: documents.FullAccess,
+						After: func(_ *store.Snapshot, r store.Record) error { made = schema.DocumentOf(r); return nil },
+					})
+					return made, err
+				}},
+			"Category": {"shout": func(p graphql.ResolveParams) (any, error) {
+				// The store can be used: nothing is held here.
+				return p.Source.(*schema.Row).Get("name").(string) + "!", schema.From(p.Context).Server.Store().View(func(*store.Snapshot) error { return nil })
+			}}},
+		ResolversConfig: map[string]schema.FieldConfig{
+			"Mutation.createCategory": {Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
+				data := p.Args["data"].(map[string]any)
+				ran.add("create %v %v", data["name"], data["slugify"])
+				if data["slugify"] == true {
+					data["name"] = strings.ToLower(data["name"].(string))
+				}
+				v, err := next(p)
+				if row, ok := v.(*schema.Row); ok {
+					ran.add("created %v", row.Get("name"))
+				}
+				return v, err
+			}}}},
+			"Mutation.deleteCategory":           {Middlewares: []schema.MiddlewareUse{ran.traced("delete")}},
+			"Mutation.updateCategory":           {Policies: []schema.PolicyUse{ran.judging("update", false)}},
+			"DeleteMutationResponse.documentId": {Middlewares: []schema.MiddlewareUse{ran.traced("documentId")}},
+		},
+	})
+	s := newExtended(t, execution.Limits{}, &e)
+	for _, step := range []struct {
+		query, want string
+		ran         []string
+	}{
+		{`mutation{a:createCategory(data:{name:"Aa"}){name shout parent{name}} b:like c:createCategory(data:{name:"Bb",slugify:false}){name} d:like(by:3)}`,
+			`{"data":{"a":{"name":"aa","shout":"aa!","parent":null},"b":1,"c":{"name":"Bb"},"d":3}}`,
+			[]string{"create Aa true", "created aa", "like 1", "create Bb false", "created Bb", "like 3"}},
+		{`mutation{createCategory(data:{name:"AA"}){name} like}`,
+			`{"errors":[{"message":"This attribute must be unique","path":["createCategory"],"extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"This attribute must be unique","details":{"errors":[{"path":["name"],"message":"This attribute must be unique","name":"ValidationError","value":"aa"}]}}}}],"data":{"createCategory":null,"like":1}}`,
+			[]string{"create AA true", "like 1"}},
+		{`mutation{like(by:0) x:like}`,
+			`{"errors":[{"message":"Cannot return null for non-nullable field Mutation.like.","locations":[{"line":1,"column":10}],"path":["like"],"extensions":{"code":"INTERNAL_SERVER_ERROR"}}],"data":null}`, []string{"like 0"}},
+		{`mutation{make(name:"made"){name shout}}`, `{"data":{"make":{"name":"made","shout":"made!"}}}`, nil},
+		{`mutation{updateCategory(documentId:"x",data:{name:"n"}){name}}`, `{"errors":[` + policyFailed(`["updateCategory"]`) + `],"data":{"updateCategory":null}}`, []string{"update"}},
+		{`mutation{deleteCategory(documentId:"x"){documentId}}`, `{"data":{"deleteCategory":{"documentId":"x"}}}`, []string{"delete begins", "delete ends", "documentId begins", "documentId ends"}},
+		{`{categories(sort:"name"){shout}}`, `{"data":{"categories":[{"shout":"Bb!"},{"shout":"aa!"},{"shout":"made!"}]}}`, nil},
+	} {
+		got := s.ask(step.query)
+		if got != step.want {
+			t.Errorf("%s\ngot  %s\nwant %s", step.query, got, step.want)
+		}
+		if got := ran.take(); !slices.Equal(got, step.ran) {
+			t.Errorf("%s ran %q, want %q", step.query, got, step.ran)
+		}
+	}
+}
+
+// While a resolver of a query runs the store can be written, and other resolvers see it.
+func TestResolversUseTheStore(t *testing.T) {
+	var e schema.Extensions
+	e.Use(schema.Extension{
+		TypeDefs: "extend type Query { visit: [Category!] } extend type Category { visits: Int }",
+		Resolvers: schema.Resolvers{
+			"Query": {"visit": func(p graphql.ResolveParams) (any, error) {
+				var found []schema.Document
+				server := schema.From(p.Context).Server
+				typ := server.Documents().Model().Type("api::category.category")
+				data := jsontree.NewObject()
+				data.Set("name", "visited")
+				if err := server.Documents().Create(p.Context, documents.Write{Type: typ, Data: data, Access: documents.FullAccess}); err != nil {
+					return nil, err
+				}
+				err := server.Store().View(func(snap *store.Snapshot) error {
+					page, err := snap.Find(&store.Query{Type: typ, Limit: 10})
+					for _, r := range page.Rows {
+						found = append(found, schema.DocumentOf(r))
+					}
+					return err
+				})
+				return found, err
+			}},
+			"Category": {"visits": func(p graphql.ResolveParams) (any, error) {
+				server, row := schema.From(p.Context).Server, p.Source.(*schema.Row)
+				data := jsontree.NewObject()
+				data.Set("position", jsontree.Number("7"))
+				return 7, server.Documents().Update(p.Context, documents.Write{Type: server.Documents().Model().Type(row.Type()), DocumentID: row.DocumentID(), Data: data, Access: documents.FullAccess})
+			}},
+		},
+	})
+	s := newExtended(t, execution.Limits{}, &e)
+	if got, want := s.ask(`{visit{name visits}}`), `{"data":{"visit":[{"name":"visited","visits":7}]}}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got, want := s.ask(`{categories{position}}`), `{"data":{"categories":[{"position":7}]}}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Who asks, and by what, is for resolvers, policies and middlewares to see.
+func TestAsker(t *testing.T) {
+	var e schema.Extensions
+	var judged *schema.PolicyContext
+	e.Policy("in", func(c *schema.PolicyContext, s schema.Server) (bool, error) { judged = c; return s != nil, nil })
+	e.Middleware("add", func(options any) (schema.Middleware, error) {
+		n, ok := options.(int)
+		if !ok {
+			return nil, errors.New("wants a number")
+		}
+		return func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
+			v, err := next(p)
+			return v.(int) + n, err
+		}, nil
+	})
+	e.Use(schema.Extension{
+		TypeDefs: "extend type Query { who(a: Int): Int }",
+		Resolvers: schema.Resolvers{"Query": {"who": func(p graphql.ResolveParams) (any, error) {
+			a := schema.From(p.Context)
+			if a.HTTP.Header.Get("X-Test") != "yes" || a.Server == nil || !a.Access.AllowsAction("api::category.category.find") {
+				return nil, errors.New("not told who asks")
+			}
+			field := p.Info.FieldASTs[0]
+			if field.Alias.Value != "w" || field.Name.Value != "who" || field.Arguments[0].Value.(*ast.Variable).Name.Value != "v" || len(p.Info.Fragments) != 1 ||
+				p.Info.FieldName != "who" || p.Info.ParentType.Name() != "Query" || p.Info.ReturnType != graphql.Int || p.Info.VariableValues["v"] != 4.0 ||
+				p.Info.Operation.(*ast.OperationDefinition).Name.Value != "Op" {
+				return nil, fmt.Errorf("info: %+v", p.Info)
+			}
+			return int(a.User) + p.Args["a"].(int), nil
+		}}},
+		ResolversConfig: map[string]schema.FieldConfig{"Query.who": {Policies: []schema.PolicyUse{{Name: "in", Config: "c"}},
+			Middlewares: []schema.MiddlewareUse{{Name: "add", Options: 100}, {Name: "add", Options: 1000}}}},
+	})
+	s := newExtended(t, execution.Limits{}, &e)
+	r := httptest.NewRequest(http.MethodPost, "/graphql", nil)
+	r.Header.Set("X-Test", "yes")
+	answer, err := s.engine.Execute(context.Background(), &execution.Request{
+		Query: `query Op($v:Int){...F} fragment F on Query{w:who(a:$v)}`, Variables: object(t, `{"v":4}`), User: 7, HTTP: r,
+		Access: documents.NewAccess([]string{"api::category.category.find"}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Release()
+	if got, want := string(answer.Body), `{"data":{"w":1111}}`+"\n"; got != want {
+		t.Errorf("got %s want %s%s", got, want, s.log.String())
+	}
+	if judged.Config != "c" || judged.Args["a"] != 4 || judged.Parent != nil || judged.Info.FieldName != "who" || schema.From(judged.Context).User != 7 {
+		t.Errorf("the policy saw %+v", judged)
+	}
+}
+
+// The types that an extension makes in Go resolve as they say.
+func TestGoTypes(t *testing.T) {
+	size := graphql.NewEnum(graphql.EnumConfig{Name: "Size", Values: graphql.EnumValueConfigMap{"SMALL": {Value: 1}, "LARGE": {Value: 2}}})
+	cents := graphql.NewScalar(graphql.ScalarConfig{Name: "Cents",
+		Serialize: func(v any) any { return fmt.Sprintf("%v ct", v) },
+		ParseValue: func(v any) any {
+			if n, ok := v.(int); ok {
+				return n * 2
+			}
+			return nil
+		},
+		ParseLiteral: func(ast.Value) any { return nil }})
+	named := graphql.NewInterface(graphql.InterfaceConfig{Name: "Named", Fields: graphql.Fields{"name": {Type: graphql.String}}})
+	cup := graphql.NewObject(graphql.ObjectConfig{Name: "Cup", Interfaces: []*graphql.Interface{named}, IsTypeOf: func(p graphql.IsTypeOfParams) bool { _, is := p.Value.(stats); return is },
+		Fields: graphql.Fields{"name": {Type: graphql.String}, "size": {Type: size, Resolve: func(p graphql.ResolveParams) (any, error) { return p.Source.(stats).N, nil }}}})
+	pot := graphql.NewObject(graphql.ObjectConfig{Name: "Pot", Fields: graphql.Fields{"litres": {Type: graphql.Float}}})
+	vessel := graphql.NewUnion(graphql.UnionConfig{Name: "Vessel", Types: []*graphql.Object{cup, pot}, ResolveType: func(p graphql.ResolveTypeParams) *graphql.Object {
+		if _, is := p.Value.(stats); is {
+			return cup
+		}
+		return pot
+	}})
+	span := graphql.NewInputObject(graphql.InputObjectConfig{Name: "Span", Fields: graphql.InputObjectConfigFieldMap{"from": {Type: cents}, "size": {Type: size, DefaultValue: 2}}})
+	var e schema.Extensions
+	e.Use(schema.ExtensionFunc(func(b *schema.Builder) (schema.Extension, error) {
+		return schema.Extension{Types: []graphql.Type{graphql.NewObject(graphql.ObjectConfig{Name: "Query", Fields: graphql.Fields{
+			"vessels": {Type: graphql.NewList(vessel), Resolve: value([]any{stats{N: 1, Other: "c"}, map[string]float64{"litres": 2.5}})},
+			"one":     {Type: named, Resolve: value(stats{N: 2, Other: "d"})},
+			"wrong":   {Type: cup, Resolve: value(5)},
+			"count": {Type: cents, Args: graphql.FieldConfigArgument{"span": {Type: span}, "sizes": {Type: graphql.NewList(size)}},
+				Resolve: func(p graphql.ResolveParams) (any, error) { return fmt.Sprint(p.Args["span"], p.Args["sizes"]), nil }},
+			"first": {Type: b.Type("Category").(graphql.Output), Resolve: value(map[string]any{"name": "x"})},
+		}})}}, nil
+	}))
+	s := newExtended(t, execution.Limits{}, &e)
+	for _, tt := range []struct{ query, variables, want string }{
+		{`{vessels{__typename ...on Cup{size name} ...on Pot{litres}}}`, "{}", `{"data":{"vessels":[{"__typename":"Cup","size":"SMALL","name":"c"},{"__typename":"Pot","litres":2.5}]}}`},
+		{`{one{name __typename ...on Cup{size}} first{name}}`, "{}", `{"data":{"one":{"name":"d","__typename":"Cup","size":"LARGE"},"first":{"name":"x"}}}`},
+		{`{wrong{name}}`, "{}", `{"errors":[{"message":"Expected value of type \"Cup\" but got: int.","locations":[{"line":1,"column":2}],"path":["wrong"],"extensions":{"code":"INTERNAL_SERVER_ERROR"}}],"data":{"wrong":null}}`},
+		{`query($s:Span,$z:[Size]){count(span:$s,sizes:$z)}`, `{"s":{"from":4},"z":["SMALL","LARGE"]}`, `{"data":{"count":"map[from:8 size:2] [1 2] ct"}}`},
+		{`{count(span:{from:4,size:SMALL})}`, `{}`, `{"data":{"count":"map[from:8 size:1] <nil> ct"}}`},
+		{`{count(span:{from:"x"})}`, `{}`, `{"errors":[{"message":"Argument \"span\" has invalid value; Expected type \"Cents\".","path":["count"],"extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"Argument \"span\" has invalid value; Expected type \"Cents\".","details":{}}}}],"data":{"count":null}}`},
+	} {
+		if got := s.ask(tt.query, tt.variables); got != tt.want {
+			t.Errorf("%s\ngot  %s\nwant %s", tt.query, got, tt.want)
+		}
+	}
+}
+
+// Documents that resolvers name are read together, and parents need no reading at all.
+func TestReadsOfResolvers(t *testing.T) {
+	var e schema.Extensions
+	var ids []string
+	var calls atomic.Int64
+	e.Use(schema.Extension{
+		TypeDefs: "extend type Restaurant { best: Category words: Int later: Int }",
+		Resolvers: schema.Resolvers{"Restaurant": {
+			"best": func(p graphql.ResolveParams) (any, error) {
+				return schema.Document{Type: "api::category.category", DocumentID: ids[p.Source.(*schema.Row).Get("seats").(int)%len(ids)]}, nil
+			},
+			"words": func(p graphql.ResolveParams) (any, error) {
+				return len(p.Source.(*schema.Row).Get("name").(string)), nil
+			},
+			"later": func(p graphql.ResolveParams) (any, error) {
+				calls.Add(1)
+				return func() (any, error) { return calls.Load(), nil }, nil
+			},
+		}},
+	})
+	s := newExtended(t, execution.Limits{}, &e)
+	const n = 40
+	s.fill(n)
+	ids = s.all("api::category.category")
+	before := s.store.Stats()
+	answer := s.ask(`{restaurants(pagination:{limit:40}){words best{name restaurants(pagination:{limit:1}){name}} later}}`)
+	after := s.store.Stats()
+	if strings.Contains(answer, "errors") || strings.Count(answer, `"best":{"name":"C`) != n {
+		t.Fatal(answer)
+	}
+	if strings.Count(answer, fmt.Sprintf(`"later":%d`, n)) != n {
+		t.Errorf("what was put off did not wait for the others: %s", answer)
+	}
+	// Restaurants, 5 categories, a restaurant of each.
+	if rows := after.Rows - before.Rows; rows > n+5+5 {
+		t.Errorf("%d rows were read", rows)
+	}
+	if seeks := after.Seeks - before.Seeks; seeks > 60 {
+		t.Errorf("%d searches", seeks)
+	}
+}
+
+// A resolver that waits for longer than the operation may take is told so by its context; what comes after it does not run.
+func TestTimeOfResolvers(t *testing.T) {
+	for _, operation := range []string{"query", "mutation"} {
+		var e schema.Extensions
+		var later atomic.Bool
+		wait := func(p graphql.ResolveParams) (any, error) { <-p.Context.Done(); return nil, p.Context.Err() }
+		after := func(graphql.ResolveParams) (any, error) { later.Store(true); return nil, nil }
+		e.Use(schema.Extension{TypeDefs: "extend type Query { wait: Int after: Int } extend type Mutation { wait: Int after: Int }",
+			Resolvers: schema.Resolvers{"Query": {"wait": wait, "after": after}, "Mutation": {"wait": wait, "after": after}}})
+		s := newExtended(t, execution.Limits{}, &e)
+		_, err := s.engine.Execute(context.Background(), &execution.Request{Query: operation + "{wait after}", Access: documents.FullAccess, Time: 5 * time.Millisecond})
+		if !errors.Is(err, context.DeadlineExceeded) || later.Load() {
+			t.Errorf("%s: error %v, went on: %v", operation, err, later.Load())
+		}
+	}
+}
+
+// Operations at the same time share plans, and nothing else.
+func TestConcurrentResolvers(t *testing.T) {
+	var e schema.Extensions
+	e.Use(schema.Extension{
+		TypeDefs: "extend type Query { n(of: Int): Int } extend type Restaurant { words: Int tierOf(t: ENUM_RESTAURANT_TIER): ENUM_RESTAURANT_TIER }",
+		Resolvers: schema.Resolvers{"Query": {"n": func(p graphql.ResolveParams) (any, error) { return p.Args["of"], nil }},
+			"Restaurant": {"words": func(p graphql.ResolveParams) (any, error) {
+				return len(p.Source.(*schema.Row).Get("name").(string)), nil
+			},
+				"tierOf": func(p graphql.ResolveParams) (any, error) { return p.Args["t"], nil }}},
+		ResolversConfig: map[string]schema.FieldConfig{"Query.restaurants": {Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
+			p.Args["pagination"] = map[string]any{"limit": 2}
+			return next(p)
+		}}}}},
+	})
+	s := newExtended(t, execution.Limits{}, &e)
+	s.fill(5)
+	var wait sync.WaitGroup
+	for worker := range 4 {
+		wait.Go(func() {
+			for i := range 25 {
+				n := i*10 + worker
+				want := fmt.Sprintf(`{"data":{"n":%d,"restaurants":[{"words":12,"tierOf":"gold","owner":{"firstName":"P0"}},{"words":12,"tierOf":"gold","owner":{"firstName":"P1"}}]}}`, n)
+				if got := s.ask(`query($n:Int){n(of:$n) restaurants(sort:"seats"){words tierOf(t:gold) owner{firstName}}}`, fmt.Sprintf(`{"n":%d}`, n)); got != want {
+					t.Errorf("got  %s\nwant %s", got, want)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
