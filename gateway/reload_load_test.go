@@ -1,0 +1,462 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lectern/auth"
+	"lectern/contenttypes"
+	"lectern/gateway"
+	"lectern/store"
+)
+
+// TestEditsUnderLoad edits the definitions of a project fifty times while it is read and written over REST and GraphQL: no request
+// fails, no write that was acknowledged is lost, and each edit is visible within a second, or refused with a reason while what
+// was there before is served.
+func TestEditsUnderLoad(t *testing.T) {
+	cycles := 5
+	if testing.Short() || raceDetector {
+		cycles = 1
+	}
+	e := newEditing(t)
+	load := e.startLoad()
+	slow := e.startSlowRequests()
+	edits, longest := 0, time.Duration(0)
+	for n := range cycles {
+		for _, edit := range editsOf(n) {
+			took := e.carryOut(edit)
+			edits++
+			longest = max(longest, took)
+		}
+	}
+	slow.finish()
+	load.stop()
+	if t.Failed() {
+		return
+	}
+	load.check()
+	t.Logf("%d edits; longest until one was visible: %v; %d writes, %d reads", edits, longest.Round(time.Millisecond), load.writes.Load(), load.reads.Load())
+	if longest > time.Second && !raceDetector {
+		t.Errorf("an edit was visible after %v", longest)
+	}
+}
+
+const noteHead = "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\npluginOptions: {}\nattributes:\n"
+
+// noteFile is the definition of the type that everybody reads and writes.
+func noteFile(attributes ...string) string {
+	return noteHead + "  title: {type: string, required: true}\n  body: {type: text}\n  " + strings.Join(attributes, "\n  ") + "\n"
+}
+
+func typeFile(singular string) string {
+	return fmt.Sprintf("kind: collectionType\ninfo: {singularName: %s, pluralName: %ss, displayName: T}\nattributes: {name: {type: string}}\n", singular, singular)
+}
+
+// An edit changes a file, and says what is seen of that.
+type edit struct {
+	what, file string
+	text       string         // "": the file is removed
+	shows      map[string]int // statuses of requests, by path, once it is taken over
+	refused    string         // part of the error where it is not
+}
+
+// editsOf are ten edits, after which the project differs from what it was before by nothing but the type of rank.
+func editsOf(n int) []edit {
+	const integer, big = "rank: {type: integer}", "rank: {type: biginteger}"
+	before, after := integer, big
+	if n%2 == 1 {
+		before, after = big, integer
+	}
+	extra, renamed, topic := fmt.Sprintf("extra%d", n), fmt.Sprintf("renamed%d", n), fmt.Sprintf("topic%d", n)
+	const note = "content-types/note.yaml"
+	field := func(name string) string { return "/api/notes?pagination[limit]=1&fields[0]=" + name }
+	return []edit{
+		{"add", note, noteFile(before, extra+": {type: string}"), map[string]int{field(extra): 200, field("body"): 200}, ""},
+		{"retype", note, noteFile(after, extra+": {type: string}"), map[string]int{field("rank"): 200}, ""},
+		{"new type", "content-types/" + topic + ".yaml", typeFile(topic), map[string]int{"/api/" + topic + "s": 200}, ""},
+		{"broken", "content-types/broken.yaml", "kind: [", map[string]int{field(extra): 200}, "content-types/broken.yaml:2: "},
+		{"repaired", "content-types/broken.yaml", "", map[string]int{field(extra): 200}, ""},
+		{"rename", note, noteFile(after, renamed+": {type: string}"), map[string]int{field(extra): 400, field(renamed): 200}, ""},
+		{"remove with content", note, strings.Replace(noteFile(after, renamed+": {type: string}"), "  body: {type: text}\n", "", 1),
+			map[string]int{field("body"): 200}, "lectern migrate DIR drop-attribute api::note.note.body"},
+		{"taken back", note, noteFile(after, renamed+": {type: string}"), map[string]int{field("body"): 200}, ""},
+		{"remove without content", note, noteFile(after), map[string]int{field(renamed): 400}, ""},
+		{"remove a type", "content-types/" + topic + ".yaml", "", map[string]int{"/api/" + topic + "s": 404}, ""},
+	}
+}
+
+// An editing is a project that is served while it is edited.
+type editing struct {
+	*testing.T
+	dir, base, key string
+	client         *http.Client
+	reloaded       chan error
+}
+
+func newEditing(t *testing.T) *editing {
+	e := &editing{T: t, dir: t.TempDir(), reloaded: make(chan error, 1),
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: 30 * time.Second}}
+	e.write("content-types/note.yaml", noteFile("rank: {type: integer}"))
+	e.write("config/permissions.yaml", "roles: {authenticated: {api::note.note: [find]}}\n")
+	var log bytes.Buffer
+	ready, _ := run(t, e.dir, gateway.Options{
+		Log:      slog.New(slog.NewTextHandler(&log, nil)),
+		Reloaded: func(err error) { e.reloaded <- err },
+	}, func(p *gateway.Project) {
+		var err error
+		if _, e.key, err = p.CreateToken(t.Context(), auth.Declaration{Name: "all", Kind: auth.FullAccess}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	e.base = ready.Base
+	t.Cleanup(func() {
+		e.client.CloseIdleConnections()
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	return e
+}
+
+// write puts a file in the place of another as editors do: beside it, and renamed.
+func (e *editing) write(name, text string) {
+	e.Helper()
+	path := filepath.Join(e.dir, filepath.FromSlash(name))
+	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".swp")
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(temp, []byte(text), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		e.Fatal(err)
+	}
+}
+
+// carryOut makes an edit and returns after how long it was visible.
+func (e *editing) carryOut(edit edit) time.Duration {
+	e.Helper()
+	began := time.Now()
+	if edit.text != "" {
+		e.write(edit.file, edit.text)
+	} else if err := os.Remove(filepath.Join(e.dir, filepath.FromSlash(edit.file))); err != nil {
+		e.Fatal(err)
+	}
+	err := e.awaitReload()
+	for path, want := range edit.shows {
+		if status, body := e.do(e.Context(), "GET", path, nil); status != want {
+			e.Errorf("%s: GET %s: %d %s, want %d", edit.what, path, status, body, want)
+		}
+	}
+	took := time.Since(began)
+	said := ""
+	var problems contenttypes.Problems
+	var refused *store.DefinitionError
+	switch {
+	case errors.As(err, &problems):
+		said = problems.Error()
+	case errors.As(err, &refused):
+		said = strings.Replace(refused.Error(), e.dir, "DIR", 1)
+	case err != nil:
+		e.Errorf("%s: %v", edit.what, err)
+	}
+	if edit.refused == "" && said != "" || !strings.Contains(said, edit.refused) {
+		e.Errorf("%s: refused with %q, want %q", edit.what, said, edit.refused)
+	}
+	return took
+}
+
+// awaitReload waits until the project has looked at its files after they changed.
+func (e *editing) awaitReload() error {
+	e.Helper()
+	select {
+	case err := <-e.reloaded:
+		return err
+	case <-time.After(20 * time.Second):
+		e.Fatal("a change of files was not noticed")
+		return nil
+	}
+}
+
+// do sends a request; status is 0 when it is not answered.
+func (e *editing) do(ctx context.Context, method, path string, body any) (status int, answer []byte) {
+	var sent io.Reader
+	kind := "application/json"
+	switch body := body.(type) {
+	case nil:
+	case *form:
+		sent, kind = body, body.kind
+	case io.Reader:
+		sent = body
+	default:
+		text, err := json.Marshal(body)
+		if err != nil {
+			e.Error(err)
+		}
+		sent = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, e.base+path, sent)
+	if err != nil {
+		e.Error(err)
+		return 0, nil
+	}
+	r.Header.Set("Authorization", "Bearer "+e.key)
+	if body != nil {
+		r.Header.Set("Content-Type", kind)
+	}
+	res, err := e.client.Do(r)
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	defer res.Body.Close()
+	answer, err = io.ReadAll(res.Body)
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	return res.StatusCode, answer
+}
+
+type jsonObject = map[string]any
+
+// A load reads and writes notes until it is stopped.
+type load struct {
+	*editing
+	done          chan struct{}
+	all           sync.WaitGroup
+	writes, reads atomic.Int64
+	mu            sync.Mutex
+	titles        map[string]string // by documentId: what was acknowledged last
+}
+
+func (e *editing) startLoad() *load {
+	l := &load{editing: e, done: make(chan struct{}), titles: map[string]string{}}
+	for n := range 2 {
+		l.all.Go(func() { l.until(n, l.create) })
+		l.all.Go(func() { l.until(n, l.mutate) })
+		l.all.Go(func() { l.until(n, l.list) })
+		l.all.Go(func() { l.until(n, l.query) })
+	}
+	l.all.Go(func() { l.until(0, l.topics) })
+	return l
+}
+
+func (l *load) until(worker int, f func(name string)) {
+	for n := 0; ; n++ {
+		select {
+		case <-l.done:
+			return
+		default:
+			f(fmt.Sprintf("%d-%d", worker, n))
+		}
+	}
+}
+
+func (l *load) stop() {
+	close(l.done)
+	l.all.Wait()
+}
+
+func (l *load) note(id, title string) {
+	l.writes.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.titles[id] = title
+}
+
+// create makes a note over REST, and changes it.
+func (l *load) create(name string) {
+	var made struct{ Data struct{ DocumentID string } }
+	title := "rest " + name
+	status, body := l.do(context.Background(), "POST", "/api/notes", jsonObject{"data": jsonObject{"title": title, "body": "text", "rank": 5}})
+	if err := json.Unmarshal(body, &made); status != 201 || err != nil {
+		l.Errorf("create: %d %s", status, body)
+		return
+	}
+	l.note(made.Data.DocumentID, title)
+	title += " changed"
+	status, body = l.do(context.Background(), "PUT", "/api/notes/"+made.Data.DocumentID, jsonObject{"data": jsonObject{"title": title}})
+	if status != 200 {
+		l.Errorf("update: %d %s", status, body)
+		return
+	}
+	l.note(made.Data.DocumentID, title)
+}
+
+// mutate makes two notes by one operation.
+func (l *load) mutate(name string) {
+	status, body := l.do(context.Background(), "POST", "/graphql", jsonObject{
+		"query": "mutation($t: String!) { a: createNote(data: {title: $t, body: \"a\"}) { documentId title } " +
+			"b: createNote(data: {title: $t, body: \"b\"}) { documentId title } }",
+		"variables": jsonObject{"t": "graphql " + name},
+	})
+	var made struct {
+		Errors []any
+		Data   map[string]struct{ DocumentID, Title string }
+	}
+	if err := json.Unmarshal(body, &made); status != 200 || err != nil || len(made.Errors) > 0 || len(made.Data) != 2 {
+		l.Errorf("mutation: %d %s", status, body)
+		return
+	}
+	for _, note := range made.Data {
+		l.note(note.DocumentID, note.Title)
+	}
+}
+
+// list reads notes over REST: the attributes that are always there, and rank in the form of one type.
+func (l *load) list(string) {
+	status, body := l.do(context.Background(), "GET", "/api/notes?pagination[limit]=20&sort=rank", nil)
+	var got struct {
+		Data []struct {
+			Title, Body *string
+			Rank        any
+		}
+	}
+	if err := json.Unmarshal(body, &got); status != 200 || err != nil {
+		l.Errorf("list: %d %s", status, body)
+		return
+	}
+	l.reads.Add(1)
+	forms := map[string]bool{}
+	for _, note := range got.Data {
+		if note.Title == nil || note.Body == nil {
+			l.Errorf("an incomplete note in %s", body)
+			return
+		}
+		if note.Rank != nil {
+			forms[fmt.Sprintf("%T", note.Rank)] = true
+		}
+	}
+	if len(forms) > 1 {
+		l.Errorf("ranks of two types in %s", body)
+	}
+}
+
+func (l *load) query(string) {
+	status, body := l.do(context.Background(), "POST", "/graphql", jsonObject{"query": "{ notes_connection(pagination: {limit: 10}) { nodes { title body } pageInfo { total } } }"})
+	if status != 200 || bytes.Contains(body, []byte(`"errors"`)) || !bytes.Contains(body, []byte(`"total"`)) {
+		l.Errorf("query: %d %s", status, body)
+	}
+	l.reads.Add(1)
+}
+
+// topics reads a type that comes and goes.
+func (l *load) topics(string) {
+	if status, body := l.do(context.Background(), "GET", "/api/topic0s", nil); status != 200 && status != 404 {
+		l.Errorf("topics: %d %s", status, body)
+	}
+	l.reads.Add(1)
+}
+
+// check looks for each write that was acknowledged, and for none beside.
+func (l *load) check() {
+	l.Helper()
+	found := map[string]string{}
+	for start := 0; ; start += 100 {
+		status, body := l.do(l.Context(), "GET", fmt.Sprintf("/api/notes?fields[0]=title&sort=id&pagination[limit]=100&pagination[start]=%d", start), nil)
+		var page struct {
+			Data []struct{ DocumentID, Title string }
+		}
+		if err := json.Unmarshal(body, &page); status != 200 || err != nil {
+			l.Fatalf("%d %s", status, body)
+		}
+		for _, note := range page.Data {
+			found[note.DocumentID] = note.Title
+		}
+		if len(page.Data) == 0 {
+			break
+		}
+	}
+	for id, title := range l.titles {
+		if found[id] != title {
+			l.Errorf("note %s has title %q, want %q", id, found[id], title)
+		}
+		delete(found, id)
+	}
+	for id, title := range found {
+		if !strings.HasPrefix(title, "slow") {
+			l.Errorf("note %s, %q: nobody was told of it", id, title)
+		}
+	}
+}
+
+// A form is a body of several parts.
+type form struct {
+	io.Reader
+	kind string
+}
+
+// slowRequests are requests whose bodies begin before the edits and end after them.
+type slowRequests struct {
+	*editing
+	go_ []chan struct{}
+	all sync.WaitGroup
+}
+
+func (e *editing) startSlowRequests() *slowRequests {
+	s := &slowRequests{editing: e}
+	begun := make(chan struct{}, 2)
+	slowly := func(first, rest []byte) io.Reader {
+		r, w := io.Pipe()
+		proceed := make(chan struct{})
+		s.go_ = append(s.go_, proceed)
+		go func() {
+			w.Write(first)
+			begun <- struct{}{}
+			<-proceed
+			w.Write(rest)
+			w.Close()
+		}()
+		return r
+	}
+	text := []byte(`{"data": {"title": "slow", "body": "text", "rank": 7}}`)
+	note := slowly(text[:20], text[20:])
+	var parts bytes.Buffer
+	m := multipart.NewWriter(&parts)
+	for _, name := range []string{"a.txt", "b.txt"} {
+		part, err := m.CreateFormFile("files", name)
+		if err != nil {
+			e.Fatal(err)
+		}
+		part.Write(bytes.Repeat([]byte("what is in the file "+name+"\n"), 5000))
+	}
+	m.Close()
+	half := parts.Len() / 2
+	files := &form{slowly(slices.Clone(parts.Bytes()[:half]), slices.Clone(parts.Bytes()[half:])), m.FormDataContentType()}
+	for path, body := range map[string]any{"/api/notes": note, "/api/upload": files} {
+		s.all.Go(func() {
+			if status, answer := e.do(context.Background(), "POST", path, body); status != 201 {
+				e.Errorf("slow POST %s: %d %s", path, status, answer)
+			}
+		})
+	}
+	<-begun
+	<-begun
+	return s
+}
+
+func (s *slowRequests) finish() {
+	for _, proceed := range s.go_ {
+		close(proceed)
+	}
+	s.all.Wait()
+	if status, body := s.do(s.Context(), "GET", "/api/upload/files", nil); status != 200 || bytes.Count(body, []byte(`"documentId"`)) != 2 {
+		s.Errorf("files after a slow upload: %d %s", status, body)
+	}
+}
