@@ -148,6 +148,9 @@ func (a *asker) paging(root bool) *Paging {
 	a.cover.Hit("page", form)
 	p := &Paging{Fields: []string{}, Values: []any{}}
 	add := func(name string, v any) {
+		if v == 500 && a.quirk.NoAmountLimit {
+			v = 50
+		}
 		if len(p.Fields) == 0 || a.chance(.7) {
 			p.Fields, p.Values = append(p.Fields, name), append(p.Values, v)
 		}
@@ -165,6 +168,9 @@ func (a *asker) paging(root bool) *Paging {
 			p.Fields, p.Values = []string{"start", "limit"}, []any{pick(a.rng, []any{0, 2, nil, -5, 1000}), pick(a.rng, []any{-1, -1, 0, 500, -7, nil})}
 			if a.quirk.NegativePages && p.Values[1] == -1 {
 				p.Values[0] = 0
+			}
+			if a.quirk.NoAmountLimit && p.Values[1] == 500 {
+				p.Values[1] = 50
 			}
 		}
 	case "both":

@@ -42,7 +42,7 @@ func NewGraphQLCoverage(quirk Quirks) *Coverage {
 var graphqlCells = map[string][]string{
 	"root":      {"one", "list", "connection", "single", "filters", "sort", "pagination"},
 	"list":      {"filters", "sort", "pagination"},
-	"request":   {"one root field", "several root fields", "limited asker", "hasPublishedVersion", "one mutation", "several mutations", "limited mutation"},
+	"request":   {"one root field", "several root fields", "limited asker", "hasPublishedVersion", "one mutation", "several mutations", "limited mutation", "counted reads"},
 	"argument":  {"variable", "null", "variable without a value"},
 	"logic":     {"and", "or", "not", "keys", "not below field", "component", "relation", "null operand", "several operands", "a null that asks nothing", "an empty object"},
 	"sort":      {"through relation", "through component"},

@@ -27,11 +27,25 @@ func (r *Request) describe(w *World) string {
 // query puts one query.
 func (r *Run) query(q *Request) error {
 	request := q.describe(r.world)
+	counter, counts := r.server.(Counter)
+	var before, after [3]uint64
+	if counts {
+		before[0], before[1], before[2] = counter.Reads()
+	}
 	status, got, err := r.send(q)
 	if err != nil {
 		return err
 	}
+	if counts {
+		after[0], after[1], after[2] = counter.Reads()
+	}
 	data, faults := r.world.Answer(q)
+	if most, ok := r.world.Reading(q); ok && counts && !q.Limited {
+		r.Cover.Hit("request", "counted reads")
+		if where := most.exceeds(after[0]-before[0], after[1]-before[1], after[2]-before[2]); where != "" {
+			return &Difference{r.Seed, len(r.Done) - 1, request, where, legible(data), string(got)}
+		}
+	}
 	for _, f := range faults {
 		r.Cover.Hit("fault", faultWord(f))
 	}

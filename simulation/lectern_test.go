@@ -93,6 +93,12 @@ func (l *lectern) end() error {
 	return checkStore(l.dir, l.data)
 }
 
+// Reads implements Counter.
+func (l *lectern) Reads() (rows, links, seeks uint64) {
+	stats := l.project.Store().Stats()
+	return stats.Rows, stats.Links, stats.Seeks
+}
+
 // Restart implements Host.
 func (l *lectern) Restart() error {
 	if err := l.end(); err != nil {

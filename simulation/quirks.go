@@ -30,6 +30,7 @@ type Quirks struct {
 	DeleteLosesLocale    bool // delete takes the default locale, whichever is asked for
 	NestedSortFails      bool // a relation's sort that leads through others fails
 	NegativePages        bool // pageInfo of what is asked for past the end without a limit
+	NoAmountLimit        bool // a list may be as long as it asks for
 	FaultsUnordered      bool // errors come in the order in which their work ended
 	OpenComponents       bool // relations in components are not checked for permission
 }
@@ -40,5 +41,5 @@ var ReferenceQuirks = Quirks{
 	NumbersAsSQL: true, NotInRelation: true, LocalizationsFilter: true, SyncsPublishedOnly: true, SmallBigIntegers: true,
 	OddJSON: true, NoActions: true, SelfLinksLost: true, NoNestedLists: true, OrderMixesVersions: true, OneLosesFilters: true,
 	EmptyListsLost: true, ListsWithinOperators: true, JSONByText: true, MomentsInLists: true, NullPagination: true, PasswordsShown: true,
-	DeleteLosesLocale: true, FaultsUnordered: true, NestedSortFails: true, NegativePages: true, OpenComponents: true,
+	DeleteLosesLocale: true, FaultsUnordered: true, NestedSortFails: true, NegativePages: true, NoAmountLimit: true, OpenComponents: true,
 }

@@ -1,0 +1,160 @@
+package simulation
+
+import "fmt"
+
+// A Counter is a Host that counts what its store reads: rows, links, and searches from the root of a tree.
+type Counter interface {
+	Reads() (rows, links, seeks uint64)
+}
+
+// A reading is how much a query may read at most: each row of a level once, and the links that lead to what is shown.
+type reading struct {
+	rows, links int
+	levels      int // fields that lead to documents, the root fields among them
+}
+
+// seeksPerLevel is how many searches a level takes beside one for each of its rows and links.
+const seeksPerLevel = 2
+
+// Reading returns how much a query may read; ok is false where it filters or sorts, which looks at what is not shown.
+func (w *World) Reading(r *Request) (most reading, ok bool) {
+	for _, g := range gather(r.Roots, "Query") {
+		if g.Name == "__typename" {
+			continue
+		}
+		q := &g.Args.Question
+		if g.Args.searches() || q.Publication != "" || q.HasVersion != "" {
+			return most, false
+		}
+		places := placesOf(w.list(q), q.status())
+		of := g.of
+		switch g.Args.Form {
+		case "one", "single":
+			var one []place
+			for _, p := range places {
+				if q.Type.Single || p.row.Doc.Number == q.Number {
+					one = append(one, p)
+				}
+			}
+			places = one[:min(1, len(one))]
+		case "connection":
+			places, of = (&answering{world: w}).page(places, g.Args.Paging), nodesOf(g.of)
+		default:
+			places = (&answering{world: w}).page(places, g.Args.Paging)
+		}
+		most.rows += len(places)
+		most.levels++
+		if !w.readLevel(&most, places, of) {
+			return most, false
+		}
+	}
+	return most, true
+}
+
+// searches reports whether a field looks at more than it shows.
+func (a *Args) searches() bool { return a.Filter != nil || len(a.Sort) > 0 }
+
+// nodesOf is what a connection selects of its nodes.
+func nodesOf(of []*Selected) []*Selected {
+	var all []*Selected
+	for _, s := range of {
+		switch {
+		case !s.shown():
+		case s.Fragment != "":
+			all = append(all, nodesOf(s.Of)...)
+		case s.Name == "nodes":
+			all = append(all, s.Of...)
+		}
+	}
+	return all
+}
+
+// readLevel adds what the fields of one level read: a row that several rows lead to is read once.
+func (w *World) readLevel(most *reading, places []place, of []*Selected) bool {
+	bySchema := map[*Schema][]place{}
+	var schemas []*Schema
+	for _, p := range places {
+		s := &p.row.Doc.Type.Schema
+		if p.item != nil {
+			s = &p.item.Component.Schema
+		}
+		if bySchema[s] == nil {
+			schemas = append(schemas, s)
+		}
+		bySchema[s] = append(bySchema[s], p)
+	}
+	for _, s := range schemas {
+		for _, g := range gather(of, w.Model.word(s)) {
+			if g.Attr == nil || g.Attr.isScalar() || g.Attr.Type == "media" {
+				continue
+			}
+			if g.Args != nil && g.Args.searches() || !w.readField(most, bySchema[s], g) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (w *World) readField(most *reading, places []place, g *gathered) bool {
+	seen := map[any]bool{}
+	var targets []place
+	for _, p := range places {
+		start, size := 0, 1
+		if g.Args != nil {
+			var ok bool
+			if start, size, ok = g.Args.Paging.bounds(w.Model); !ok {
+				return false
+			}
+		} else if g.Attr.toMany() || g.Attr.isNested() {
+			size = w.Model.most()
+		}
+		all := w.targets(p, g.Attr)
+		if g.Attr.isLink() {
+			most.links += w.ends(p, g.Attr)
+		}
+		for _, t := range all[min(start, len(all)):min(start+size, len(all))] {
+			var key any = t.row
+			if t.item != nil {
+				key = t.item
+			}
+			if !seen[key] {
+				seen[key] = true
+				targets = append(targets, t)
+			}
+		}
+	}
+	if g.Attr.isLink() {
+		most.rows += len(targets)
+		most.levels++
+	}
+	of := g.of
+	if g.Connection {
+		of = nodesOf(of)
+	}
+	return w.readLevel(most, targets, of)
+}
+
+// ends counts what a link attribute of a place leads to, shown or not.
+func (w *World) ends(p place, a *Attribute) int {
+	switch {
+	case a.Type == "localizations":
+		return len(p.row.Doc.Rows)
+	case p.item != nil:
+		return len(p.item.Ends[a.Name])
+	}
+	return len(w.Ends(a, p.row.end(), plane(a, p.status)))
+}
+
+// exceeds tells what was read beyond what may be, or "".
+func (most reading) exceeds(rows, links, seeks uint64) string {
+	switch {
+	case rows > uint64(most.rows):
+		return fmt.Sprintf("work: %d rows were read for %d", rows, most.rows)
+	case links > uint64(most.links):
+		return fmt.Sprintf("work: %d links were walked over for %d", links, most.links)
+	case seeks > uint64(most.rows+most.links+seeksPerLevel*most.levels):
+		return fmt.Sprintf("work: %d searches for %d rows and %d links on %d levels", seeks, most.rows, most.links, most.levels)
+	}
+	return ""
+}
