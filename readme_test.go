@@ -16,38 +16,41 @@ import (
 
 // What README.md shows is what happens: its commands are run, in order, on the example project, and print what it says.
 func TestREADME(t *testing.T) {
+	dir := t.TempDir()
+	lectern := filepath.Join(dir, "lectern")
+	run(t, exec.Command("go", "build", "-o", lectern, "."))
+	init := exec.Command(lectern, "init", "blog")
+	init.Dir = dir
+	run(t, init)
+	follow(t, "README.md", dir, serve(t, dir, lectern, "blog"))
+}
+
+// follow runs the commands of a README in dir, against the server at addr, and compares what they print with what it says.
+func follow(t *testing.T, readme, dir, addr string) {
+	t.Helper()
 	for _, tool := range []string{"bash", "curl", "sed"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)
 		}
 	}
-	text, err := os.ReadFile("README.md")
+	text, err := os.ReadFile(readme)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	run(t, exec.Command("go", "build", "-o", filepath.Join(dir, "lectern"), "."))
-	addr := serveExample(t, dir)
-
 	script, outputs := transcript(string(text))
 	c := exec.Command("bash", "-c", strings.ReplaceAll(script, "127.0.0.1:1337", addr))
 	c.Dir = dir
 	got := strings.Split(run(t, c), separator)
 	for i, want := range outputs {
 		if plain(got[i]) != plain(want) {
-			t.Errorf("command %d prints\n%s\nand README.md says\n%s", i+1, got[i], want)
+			t.Errorf("command %d prints\n%s\nand %s says\n%s", i+1, got[i], readme, want)
 		}
 	}
 }
 
-// serveExample makes the example project in dir/blog and serves it until the test ends.
-func serveExample(t *testing.T, dir string) (addr string) {
+// serve has a program in dir serve a project until the test ends.
+func serve(t *testing.T, dir, program, project string) (addr string) {
 	t.Helper()
-	lectern := filepath.Join(dir, "lectern")
-	init := exec.Command(lectern, "init", "blog")
-	init.Dir = dir
-	run(t, init)
-
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +59,7 @@ func serveExample(t *testing.T, dir string) (addr string) {
 	ln.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	serve := exec.CommandContext(ctx, lectern, "serve", "blog", "--addr", addr)
+	serve := exec.CommandContext(ctx, program, "serve", project, "--addr", addr)
 	serve.Dir = dir
 	serve.Cancel = func() error { return serve.Process.Signal(os.Interrupt) }
 	log, err := serve.StderrPipe()

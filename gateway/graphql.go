@@ -41,7 +41,7 @@ func (e *edition) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, li
 	}
 	engine, err := execution.New(execution.Options{
 		Schema: built, Store: e.store, Documents: e.docs, Params: parser, Users: e.users, Media: e.media,
-		Limits: limits, Log: e.project.log,
+		Limits: limits, Log: e.project.log, Server: host{e},
 	})
 	if err != nil {
 		return nil, err

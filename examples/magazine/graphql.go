@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/graphql-go/graphql"
+
+	"lectern/gateway"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/schema"
+	"lectern/store"
+)
+
+// addGraphQL cuts down what is generated from content-types/, and adds to it.
+func addGraphQL(x *gateway.Extensions) {
+	g := x.GraphQL()
+	g.ShadowCRUD(auditUID).Disable()
+	g.ShadowCRUD(articleUID).DisableAction("delete").Field("notes").Disable()
+	g.Middleware("teaser", teaser)
+	g.Use(schema.Extension{
+		TypeDefs: `
+			type Word { word: String! count: Int! }
+			extend type Query {
+				topWords(limit: Int = 3): [Word!]!
+				articleBySlug(slug: String!): Article
+			}
+			extend type Article {
+				"How long it takes to read, in minutes."
+				readingTime: Int!
+			}`,
+		Resolvers: schema.Resolvers{
+			"Query":   {"topWords": resolveWords, "articleBySlug": resolveBySlug},
+			"Article": {"readingTime": resolveReadingTime},
+		},
+		ResolversConfig: map[string]schema.FieldConfig{
+			"Query.topWords":         {Auth: schema.NoAuth, Policies: []gateway.PolicyUse{{Name: "at-most", Config: 10}}},
+			"Query.articleBySlug":    {Auth: schema.Scopes("api::article.article.findOne")},
+			"Mutation.updateArticle": {Policies: []gateway.PolicyUse{{Name: "is-owner"}}},
+			"Article.text":           {Middlewares: []schema.MiddlewareUse{{Name: "teaser", Options: 40}}},
+		},
+	})
+}
+
+// resolveWords answers Query.topWords.
+func resolveWords(p graphql.ResolveParams) (any, error) {
+	return topWords(gateway.AskerOf(p.Context).Server, p.Args["limit"].(int))
+}
+
+// resolveBySlug answers Query.articleBySlug: it says which document it is, and what is asked of it is read by the server.
+func resolveBySlug(p graphql.ResolveParams) (found any, err error) {
+	s := gateway.AskerOf(p.Context).Server
+	t := articleType(s)
+	slug := jsontree.AppendString(nil, p.Args["slug"].(string))
+	err = s.Store().View(func(snap *store.Snapshot) error {
+		snap.Equal(t, store.Published, "", t.Attribute("slug"), slug, func(row store.Record) bool {
+			found = schema.DocumentOf(row)
+			return false
+		})
+		return nil
+	})
+	return found, err
+}
+
+// resolveReadingTime answers Article.readingTime by what the server has read of the article already.
+func resolveReadingTime(p graphql.ResolveParams) (any, error) {
+	text, _ := p.Source.(*schema.Row).Get("text").(string)
+	return 1 + len(words(text))/200, nil
+}
+
+// atMost is a policy that bounds the argument limit.
+func atMost(c *gateway.PolicyContext, _ gateway.Host) (bool, error) {
+	limit, _ := c.Args["limit"].(int)
+	return limit <= c.Config.(int), nil
+}
+
+// teaser is a middleware that shows the beginning of a text to those who are not logged in.
+func teaser(options any) (schema.Middleware, error) {
+	length, ok := options.(int)
+	if !ok {
+		return nil, fmt.Errorf("want a number of characters, not %v", options)
+	}
+	return func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
+		v, err := next(p)
+		text, ok := v.(string)
+		if !ok || err != nil || gateway.AskerOf(p.Context).User != 0 || utf8.RuneCountInString(text) <= length {
+			return v, err
+		}
+		return string([]rune(text)[:length]) + "…", nil
+	}, nil
+}

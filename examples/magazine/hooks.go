@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"lectern/documents"
+	"lectern/gateway"
+	"lectern/jsontree"
+)
+
+// addHooks has functions called around what is done with articles, over REST, over GraphQL or by this program.
+func addHooks(x *gateway.Extensions) {
+	x.Hooks(documents.Hooks{
+		BeforeCreate: prepare,
+		AfterCreate:  audit,
+		AfterUpdate:  audit,
+		AfterPublish: audit,
+		BeforeDelete: keepFeatured,
+		AfterDelete:  audit,
+	}, articleUID)
+}
+
+// prepare gives an article a slug, unless it has one, and makes who creates it its owner.
+func prepare(ctx context.Context, e *documents.Event) error {
+	if title, ok := e.Data.Values["title"].(string); ok && e.Data.Values["slug"] == nil {
+		e.Data.Set("slug", strings.ToLower(strings.Join(words(title), "-")))
+	}
+	if user := gateway.AskerOf(ctx).User; user != 0 {
+		e.Data.Set("owner", jsontree.Number(strconv.FormatUint(user, 10)))
+	}
+	return nil
+}
+
+// keepFeatured refuses to delete what is on the front page. It leaves the title for audit, which comes when it is gone.
+func keepFeatured(_ context.Context, e *documents.Event) error {
+	article, err := e.Values()
+	if err != nil || article == nil {
+		return err
+	}
+	if article.Values["featured"] == true {
+		return &documents.Error{Status: http.StatusConflict, Name: "ConflictError", Message: "This article is on the front page"}
+	}
+	e.State["title"] = article.Values["title"]
+	return nil
+}
+
+// audit writes down what was done. What it returns goes to the log: the article is written by now, whatever happens here.
+func audit(ctx context.Context, e *documents.Event) error {
+	title := e.State["title"]
+	article, err := e.Values()
+	if err != nil {
+		return err
+	}
+	if article != nil {
+		title = article.Values["title"]
+	}
+	entry := jsontree.NewObject()
+	entry.Set("action", e.Action.String())
+	entry.Set("article", e.DocumentID)
+	entry.Set("title", title)
+	if user := gateway.AskerOf(ctx).User; user != 0 {
+		entry.Set("by", jsontree.Number(strconv.FormatUint(user, 10)))
+	}
+	return e.Documents().Create(ctx, documents.Write{
+		Type: e.Documents().Model().Type(auditUID), Data: entry, Access: documents.FullAccess,
+	})
+}

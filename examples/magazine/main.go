@@ -1,0 +1,26 @@
+// Magazine is a server with code of its own: Lectern with a route, policies, middlewares, hooks around writes and fields of
+// GraphQL beside what is generated from content-types/. It has the same command line as lectern itself.
+package main
+
+import (
+	"context"
+	"os"
+
+	"lectern/command"
+	"lectern/gateway"
+)
+
+func main() {
+	os.Exit(command.Main(context.Background(), os.Args[1:], command.Program{Extend: extend}))
+}
+
+// extend says all that this program adds.
+func extend(x *gateway.Extensions) error {
+	x.Policy("is-owner", isOwner)
+	x.Policy("at-most", atMost)
+	x.Middleware("cache-for", cacheFor)
+	addRoutes(x)
+	addHooks(x)
+	addGraphQL(x)
+	return nil
+}

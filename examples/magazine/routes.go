@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"lectern/documents"
+	"lectern/gateway"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// addRoutes adds two routes, and says what is done before and around generated ones.
+func addRoutes(x *gateway.Extensions) {
+	x.Handle(
+		gateway.Route{
+			Method: "POST", Path: "/api/articles/:documentId/feature", Handle: feature,
+			Action:   "api::article.article.feature", // what config/permissions.yaml grants
+			Policies: []gateway.PolicyUse{{Name: "is-owner"}},
+		},
+		gateway.Route{Method: "GET", Path: "/api/statistics/words", Handle: getWords, Action: "api::statistics.statistics.words"},
+	)
+	x.Route("api::article.article.update", gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: "is-owner"}}})
+	x.Route("api::article.article.find", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Name: "cache-for", Options: 60}}})
+}
+
+// feature answers POST /api/articles/:documentId/feature: it puts an article on the front page, published as it stands.
+func feature(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+	server := gateway.AskerOf(r.Context()).Server
+	data := jsontree.NewObject()
+	data.Set("featured", true)
+	err := server.Documents().Update(r.Context(), documents.Write{
+		Type: articleType(server), DocumentID: r.PathValue("documentId"), Data: data, Status: store.Published, Access: access,
+	})
+	if err != nil {
+		return err // a *documents.Error is what the client is told; any other is logged, and the client told nothing of it
+	}
+	return send(w, map[string]any{"data": map[string]any{"documentId": r.PathValue("documentId"), "featured": true}})
+}
+
+// getWords answers GET /api/statistics/words.
+func getWords(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+	list, err := topWords(gateway.AskerOf(r.Context()).Server, 3)
+	if err != nil {
+		return err
+	}
+	return send(w, map[string]any{"data": list})
+}
+
+func send(w http.ResponseWriter, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_, err = w.Write(body)
+	return err
+}
+
+// isOwner is a policy that lets users change their own articles and nobody else's. It is used by routes and by fields of GraphQL
+// alike. API tokens are no users: what they were granted they may do.
+func isOwner(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
+	asker := gateway.AskerOf(c.Context)
+	if asker.User == 0 {
+		return true, nil
+	}
+	documentID, overGraphQL := c.Args["documentId"].(string)
+	if !overGraphQL {
+		documentID = asker.HTTP.PathValue("documentId")
+	}
+	owner, err := ownerOf(s, documentID)
+	return owner == asker.User, err
+}
+
+// cacheFor is a middleware that lets clients keep an answer for some seconds.
+func cacheFor(options any) (gateway.Middleware, error) {
+	seconds, ok := options.(int)
+	if !ok {
+		return nil, fmt.Errorf("want a number of seconds, not %v", options)
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", seconds))
+			next.ServeHTTP(w, r)
+		})
+	}, nil
+}

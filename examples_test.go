@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// buildExample builds a project of examples/, a module of its own, with nothing but what the main module has: no network.
+func buildExample(t *testing.T, name string) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), name)
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Dir = filepath.Join("examples", name)
+	build.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOPROXY=off", "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build examples/%s: %v (when the dependencies of the main module have changed, run go mod tidy there)\n%s", name, err, out)
+	}
+	return program
+}
+
+// A client asks a served example.
+type client struct {
+	base string
+	keys map[string]string // of tokens, and of users by name
+	id   string            // what @id stands for in paths and bodies
+}
+
+// serveEphemeral serves an example on an empty store until the test ends.
+func serveEphemeral(t *testing.T, program, dir string) *client {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	serve := exec.CommandContext(ctx, program, "serve", dir, "--ephemeral", "--env", "production", "--addr", "127.0.0.1:0")
+	serve.Cancel = func() error { return serve.Process.Signal(os.Interrupt) }
+	var log bytes.Buffer
+	serve.Stderr = &log
+	out, err := serve.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		if serve.Wait(); serve.ProcessState.ExitCode() != 0 || strings.Contains(log.String(), `"level":"ERROR"`) {
+			t.Errorf("serve: exit code %d\n%s", serve.ProcessState.ExitCode(), log.String())
+		}
+	})
+	c := &client{}
+	var ready struct {
+		Base   string
+		Tokens map[string]string
+	}
+	if err := json.NewDecoder(out).Decode(&ready); err != nil {
+		t.Fatalf("the server does not say where it is: %v\n%s", err, log.String())
+	}
+	c.base, c.keys = ready.Base, ready.Tokens
+	return c
+}
+
+// do sends a request and returns the status, and the body as it came.
+func (c *client) do(t *testing.T, as, method, path, body string) (*http.Response, string) {
+	t.Helper()
+	fill := strings.NewReplacer("@id", c.id)
+	req, err := http.NewRequest(method, c.base+fill.Replace(path), strings.NewReader(fill.Replace(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if as != "" {
+		req.Header.Set("Authorization", "Bearer "+c.keys[as])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(text)
+}
+
+// register makes a user, who is known by his name from then on.
+func (c *client) register(t *testing.T, name string) {
+	t.Helper()
+	_, text := c.do(t, "", "POST", "/api/auth/local/register", `{"username":"`+name+`","email":"`+name+`@example.org","password":"correct horse"}`)
+	var answer struct{ JWT string }
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || answer.JWT == "" {
+		t.Fatal(text)
+	}
+	c.keys[name] = answer.JWT
+}
+
+// An exchange is a request by somebody, and what the answer must hold.
+type exchange struct {
+	what, as, method, path, body string
+	status                       int
+	holds                        string
+}
+
+func (c *client) exchange(t *testing.T, list []exchange) {
+	for _, x := range list {
+		t.Run(x.what, func(t *testing.T) {
+			res, text := c.do(t, x.as, x.method, x.path, x.body)
+			if want := strings.ReplaceAll(x.holds, "@id", c.id); res.StatusCode != x.status || !strings.Contains(text, want) {
+				t.Errorf("%d %s\nwant %d with %s", res.StatusCode, text, x.status, want)
+			}
+		})
+	}
+}
+
+// TestMagazine serves examples/magazine and tries each thing that its code adds.
+func TestMagazine(t *testing.T) {
+	program := buildExample(t, "magazine")
+	c := serveEphemeral(t, program, filepath.Join("examples", "magazine"))
+	c.register(t, "ada")
+	c.register(t, "tom")
+	const (
+		failed    = `"error":{"status":403,"name":"PolicyError","message":"Policy Failed","details":{}}`
+		forbidden = `"error":{"status":403,"name":"ForbiddenError","message":"Forbidden","details":{}}`
+		long      = `Eleven guests came, and there was soup for eight. This is how it was made to do.`
+	)
+	_, text := c.do(t, "ada", "POST", "/api/articles", `{"data":{"title":"Soup for Eleven Guests!","text":"`+long+`","notes":"check the salt"}}`)
+	var made struct {
+		Data struct{ DocumentID, Slug string }
+	}
+	if err := json.Unmarshal([]byte(text), &made); err != nil || made.Data.Slug != "soup-for-eleven-guests" {
+		t.Fatal(text)
+	}
+	c.id = made.Data.DocumentID
+
+	graphql := func(query string) string {
+		body, err := json.Marshal(map[string]string{"query": query})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+	c.exchange(t, []exchange{
+		{"a slug of one's own stays", "ada", "POST", "/api/articles?fields=slug", `{"data":{"title":"Seeds","slug":"sowing"}}`, 201, `"slug":"sowing"`},
+		{"nobody else's article", "tom", "PUT", "/api/articles/@id", `{"data":{"title":"Mine"}}`, 403, failed},
+		{"one's own article", "ada", "PUT", "/api/articles/@id?fields=notes", `{"data":{"notes":"salted"}}`, 200, `"notes":"salted"`},
+		{"a token's write", "full", "PUT", "/api/articles/@id?fields=notes", `{"data":{"notes":"seen"}}`, 200, `"notes":"seen"`},
+		{"the public may not feature", "", "POST", "/api/articles/@id/feature", "", 403, forbidden},
+		{"nor who does not own it", "tom", "POST", "/api/articles/@id/feature", "", 403, failed},
+		{"nor a token without leave", "auditor", "POST", "/api/articles/@id/feature", "", 403, forbidden},
+		{"what is not there", "full", "POST", "/api/articles/nothing/feature", "", 404, `"name":"NotFoundError"`},
+		{"feature", "ada", "POST", "/api/articles/@id/feature", "", 200, `{"data":{"documentId":"@id","featured":true}}`},
+		{"featured", "", "GET", "/api/articles/@id?fields=featured", "", 200, `"featured":true`},
+		{"the words of titles", "", "GET", "/api/statistics/words", "", 200, `{"data":[{"word":"eleven","count":1},{"word":"for","count":1},{"word":"guests","count":1}]}`},
+		{"a hook refuses", "full", "DELETE", "/api/articles/@id", "", 409, `"error":{"status":409,"name":"ConflictError","message":"This article is on the front page","details":{}}`},
+
+		{"GraphQL: a query of its own", "", "POST", "/graphql", graphql(`{ topWords(limit: 2) { word count } }`), 200,
+			`{"data":{"topWords":[{"word":"eleven","count":1},{"word":"for","count":1}]}}`},
+		{"GraphQL: a policy with a config", "", "POST", "/graphql", graphql(`{ topWords(limit: 11) { word } }`), 200,
+			`"extensions":{"code":"FORBIDDEN","error":{"name":"PolicyError","message":"Policy Failed","details":{}}}`},
+		{"GraphQL: a document by its slug, with a computed field", "", "POST", "/graphql",
+			graphql(`{ articleBySlug(slug: "soup-for-eleven-guests") { documentId title readingTime } }`), 200,
+			`{"data":{"articleBySlug":{"documentId":"@id","title":"Soup for Eleven Guests!","readingTime":1}}}`},
+		{"GraphQL: no document", "", "POST", "/graphql", graphql(`{ articleBySlug(slug: "none") { title } }`), 200, `{"data":{"articleBySlug":null}}`},
+		{"GraphQL: scopes", "auditor", "POST", "/graphql", graphql(`{ articleBySlug(slug: "none") { title } }`), 200, `"message":"Forbidden access"`},
+		{"GraphQL: a middleware cuts texts", "", "POST", "/graphql", graphql(`{ article(documentId: "@id") { text readingTime } }`), 200,
+			`{"data":{"article":{"text":"Eleven guests came, and there was soup f…","readingTime":1}}}`},
+		{"GraphQL: but for users", "tom", "POST", "/graphql", graphql(`{ article(documentId: "@id") { text } }`), 200, `{"data":{"article":{"text":"` + long + `"}}}`},
+		{"GraphQL: the policy of the route", "tom", "POST", "/graphql", graphql(`mutation { updateArticle(documentId: "@id", data: {title: "Mine"}) { title } }`), 200,
+			`"name":"PolicyError"`},
+		{"GraphQL: one's own article", "ada", "POST", "/graphql", graphql(`mutation { updateArticle(documentId: "@id", data: {title: "Soup"}) { title } }`), 200,
+			`{"data":{"updateArticle":{"title":"Soup"}}}`},
+		{"GraphQL: hooks", "ada", "POST", "/graphql", graphql(`mutation { createArticle(data: {title: "Bread, at last"}) { slug } }`), 200,
+			`{"data":{"createArticle":{"slug":"bread-at-last"}}}`},
+		{"GraphQL: a disabled type", "full", "POST", "/graphql", graphql(`{ auditEntries { title } }`), 400, `Cannot query field \"auditEntries\" on type \"Query\".`},
+		{"GraphQL: a disabled field", "full", "POST", "/graphql", graphql(`{ articles { notes } }`), 400, `Cannot query field \"notes\" on type \"Article\".`},
+		{"GraphQL: a disabled action", "full", "POST", "/graphql", graphql(`mutation { deleteArticle(documentId: "@id") { documentId } }`), 400,
+			`Cannot query field \"deleteArticle\" on type \"Mutation\".`},
+
+		{"the audit log is not for everybody", "ada", "GET", "/api/audit-entries", "", 403, forbidden},
+		{"the audit log", "auditor", "GET", "/api/audit-entries?filters[title]=Bread,%20at%20last&fields[0]=action&fields[1]=by&sort=id", "", 200, `"action":"publish","by":1}]`},
+		{"the audit log knows tokens from users", "auditor", "GET", "/api/audit-entries?filters[action]=update&filters[by][$null]=true&fields=article", "", 200, `"article":"@id"`},
+	})
+	res, _ := c.do(t, "", "GET", "/api/articles", "")
+	if got := res.Header.Get("Cache-Control"); got != "public, max-age=60" {
+		t.Errorf("the middleware of the list says %q", got)
+	}
+	check := exec.Command(program, "check", filepath.Join("examples", "magazine"))
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("check: %s", out)
+	}
+	lectern := exec.Command("go", "run", ".", "check", filepath.Join("examples", "magazine"))
+	if out, err := lectern.CombinedOutput(); err == nil || !strings.Contains(string(out), `has no action "feature"`) {
+		t.Errorf("a program without the extensions takes their permissions: %s", out)
+	}
+	schema, err := exec.Command(program, "schema", filepath.Join("examples", "magazine")).Output()
+	if err != nil || !strings.Contains(string(schema), "articleBySlug(slug: String!): Article") {
+		t.Errorf("schema: %v\n%s", err, schema)
+	}
+}
+
+// What the README of examples/magazine shows is what happens.
+func TestMagazineREADME(t *testing.T) {
+	from := filepath.Join("examples", "magazine")
+	dir := t.TempDir()
+	for _, part := range []string{"content-types", "config"} {
+		if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join(from, part))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program := filepath.Join(dir, "magazine")
+	if err := os.Rename(buildExample(t, "magazine"), program); err != nil {
+		t.Fatal(err)
+	}
+	follow(t, filepath.Join(from, "README.md"), dir, serve(t, dir, program, "."))
+}
