@@ -22,6 +22,7 @@ type (
 		attr   *contenttypes.Attribute
 		status Status
 		cond   cond
+		known  verdicts // of targets that links lead to
 	}
 	// test looks at one scalar. Null is never a match.
 	test struct {
@@ -66,19 +67,41 @@ func (c test) holds(_ *Snapshot, r Record) bool {
 
 func (c isNull) holds(_ *Snapshot, r Record) bool { return (r.JSON(c.attr) == nil) == c.want }
 
-func (c someTarget) holds(s *Snapshot, r Record) bool {
+func (c *someTarget) holds(s *Snapshot, r Record) bool {
 	found, met := false, false
 	visit := func(target Record) bool {
 		found = true
 		met = c.cond.holds(s, target)
 		return !met
 	}
-	if c.attr.IsRelation() {
-		s.Related(r, c.attr, c.status, visit)
-	} else {
+	switch {
+	case !c.attr.IsRelation():
 		r.Each(c.attr, visit)
+	case c.attr.System || !r.Exists():
+		s.Related(r, c.attr, c.status, visit)
+	default:
+		owning, sd, plane := linksOf(c.attr, c.status)
+		s.eachLink(owning, sd, plane, r.ref(), func(other ref, _, _ uint64) bool {
+			var shown bool
+			shown, met = c.target(s, other)
+			found = found || shown
+			return !met
+		})
 	}
 	return met || !found && c.cond.holds(s, Record{})
+}
+
+// target reports whether a linked document has a version to show, and whether the condition holds of it.
+func (c *someTarget) target(s *Snapshot, r ref) (shown, met bool) {
+	if shown, met, known := c.known.of(r); known {
+		return shown, met
+	}
+	target := s.shown(r, c.status)
+	if shown = target.Exists(); shown {
+		met = c.cond.holds(s, target)
+	}
+	c.known.remember(r, shown, met)
+	return shown, met
 }
 
 func (c inState) holds(s *Snapshot, r Record) bool {
@@ -141,7 +164,7 @@ func compile(f Filter, status Status, negate bool) cond {
 	case Not:
 		return compile(f.Filter, status, !negate)
 	case Through:
-		return someTarget{f.Attr, status, compile(f.Filter, status, negate)}
+		return &someTarget{attr: f.Attr, status: status, cond: compile(f.Filter, status, negate)}
 	case Publication:
 		return inState{f.State, negate}
 	case Search:

@@ -192,8 +192,9 @@ func (s *Snapshot) arrange(of []Record, a *contenttypes.Attribute, status Status
 	}
 	if q != nil && len(q.Sort) > 0 {
 		into.keys = into.keys[:0]
+		keys := s.sorter(q.Sort, status)
 		for _, r := range into.Rows {
-			into.keys = append(into.keys, s.sortKeys(r, q.Sort, status))
+			into.keys = append(into.keys, keys.of(r))
 		}
 	}
 	edges := into.edges

@@ -15,9 +15,9 @@ func (f *finder) sortHits(hits []hit) {
 		slices.SortFunc(hits, func(x, y hit) int { return cmp.Compare(x.id, y.id) })
 		return
 	}
-	keyed := make([]keyedHit, len(hits))
+	keyed, keys := make([]keyedHit, len(hits)), f.snap.sorter(q.Sort, q.Status)
 	for i, h := range hits {
-		keyed[i] = keyedHit{h, f.snap.sortKeys(f.record(h), q.Sort, q.Status)}
+		keyed[i] = keyedHit{h, keys.of(f.record(h))}
 	}
 	slices.SortFunc(keyed, func(x, y keyedHit) int {
 		if c := compareKeys(x.keys, y.keys, q.Sort); c != 0 {
@@ -41,9 +41,9 @@ func (s *Snapshot) sortRecords(list []Record, keys []SortKey, status Status) {
 		Record
 		keys [][]byte
 	}
-	all := make([]keyed, len(list))
+	all, sorter := make([]keyed, len(list)), s.sorter(keys, status)
 	for i, r := range list {
-		all[i] = keyed{r, s.sortKeys(r, keys, status)}
+		all[i] = keyed{r, sorter.of(r)}
 	}
 	slices.SortStableFunc(all, func(x, y keyed) int { return cmp.Or(compareKeys(x.keys, y.keys, keys), cmp.Compare(x.ID(), y.ID())) })
 	for i, k := range all {
@@ -64,39 +64,94 @@ func compareKeys(x, y [][]byte, keys []SortKey) int {
 	return 0
 }
 
-func (s *Snapshot) sortKeys(r Record, keys []SortKey, status Status) [][]byte {
-	list := make([][]byte, len(keys))
-	for i, k := range keys {
-		list[i] = s.sortKey(r, k.Path, k.Desc, status)
+// A sorter makes the keys by which rows are put in order.
+type sorter struct {
+	snap   *Snapshot
+	keys   []SortKey
+	status Status
+	// known are the values of targets from which the path goes on to others. Where paths lead in circles they would else be looked
+	// for once for each way that leads to a target.
+	known map[sortTarget][]byte
+}
+
+// A sortTarget is a target at a place of the path of a key.
+type sortTarget struct {
+	key, place int
+	target     ref
+}
+
+// maxKnown bounds what a sorter remembers.
+const maxKnown = 1 << 18
+
+func (s *Snapshot) sorter(keys []SortKey, status Status) *sorter {
+	return &sorter{snap: s, keys: keys, status: status}
+}
+
+// of returns the keys of a row.
+func (s *sorter) of(r Record) [][]byte {
+	list := make([][]byte, len(s.keys))
+	for i := range s.keys {
+		list[i] = s.value(r, i, 0)
 	}
 	return list
 }
 
-// sortKey is the value at the end of a path, encoded so that its bytes order; of several the least, or the greatest.
-func (s *Snapshot) sortKey(r Record, path []*contenttypes.Attribute, greatest bool, status Status) []byte {
-	a := path[0]
-	if len(path) == 1 {
+// value is what stands at the end of a key's path, from a place in it on, encoded so that its bytes order; of several the least,
+// or the greatest.
+func (s *sorter) value(r Record, key, place int) []byte {
+	k := &s.keys[key]
+	a := k.Path[place]
+	if place == len(k.Path)-1 {
 		return appendSortable(nil, a.Type, r.JSON(a))
 	}
 	var chosen []byte
-	visit := func(target Record) bool {
-		k := s.sortKey(target, path[1:], greatest, status)
-		if chosen == nil || (bytes.Compare(k, chosen) > 0) == greatest {
-			chosen = k
+	choose := func(v []byte) {
+		if chosen == nil || (bytes.Compare(v, chosen) > 0) == k.Desc {
+			chosen = v
 		}
+	}
+	visit := func(target Record) bool {
+		choose(s.value(target, key, place+1))
 		return true
 	}
 	switch {
 	case !r.Exists():
-	case a.IsRelation():
-		s.Related(r, a, status, visit)
-	default:
+	case !a.IsRelation():
 		r.Each(a, visit)
+	case a.System || place == len(k.Path)-2:
+		s.snap.Related(r, a, s.status, visit)
+	default:
+		owning, sd, plane := linksOf(a, s.status)
+		s.snap.eachLink(owning, sd, plane, r.ref(), func(other ref, _, _ uint64) bool {
+			if v := s.target(other, key, place+1); v != nil {
+				choose(v)
+			}
+			return true
+		})
 	}
 	if chosen == nil {
 		return []byte{ordNull}
 	}
 	return chosen
+}
+
+// target is the value of a linked document, nil where it has no version to show.
+func (s *sorter) target(r ref, key, place int) []byte {
+	at := sortTarget{key, place, r}
+	v, known := s.known[at]
+	if known {
+		return v
+	}
+	if target := s.snap.shown(r, s.status); target.Exists() {
+		v = s.value(target, key, place)
+	}
+	if s.known == nil {
+		s.known = map[sortTarget][]byte{}
+	}
+	if len(s.known) < maxKnown {
+		s.known[at] = v
+	}
+	return v
 }
 
 // appendSortable is appendOrdered without the cutting of long texts.

@@ -9,15 +9,17 @@ import (
 	"lectern/store"
 )
 
-// A filter that goes round in circles through relations asks for more steps than can be taken; it ends with its context.
-func TestWorkEnds(t *testing.T) {
-	s := newStore(t)
+const circled = 20 // of either type
+
+// circle makes a store of articles and tags of which each article has each tag.
+func circle(t *testing.T) (s *store.Store, article *contenttypes.ContentType, tags, articles *contenttypes.Attribute) {
+	s = newStore(t)
 	article, tag := s.Model().Type("api::article.article"), s.Model().Type("api::tag.tag")
-	tags, articles := article.Attribute("tags"), tag.Attribute("articles")
+	tags, articles = article.Attribute("tags"), tag.Attribute("articles")
 	write(t, s, func(tx *store.Tx) error {
 		var b store.Batch
 		var from, to []uint64
-		for range 20 {
+		for range circled {
 			from, to = append(from, tx.NewDoc()), append(to, tx.NewDoc())
 			b.PutRow(newRow(tx, article, from[len(from)-1], store.Published, "en", nil))
 			b.PutRow(newRow(tx, tag, to[len(to)-1], store.Published, "", nil))
@@ -32,8 +34,14 @@ func TestWorkEnds(t *testing.T) {
 		}
 		return tx.Apply(&b)
 	})
+	return s, article, tags, articles
+}
+
+// Work ends with its context.
+func TestWorkEnds(t *testing.T) {
+	s, article, tags, articles := circle(t)
 	var f store.Filter = store.Compare{Attr: article.Attribute("rank"), Op: store.Eq, Values: []any{1.0}}
-	for range 8 {
+	for range 40 {
 		f = store.Through{Attr: tags, Filter: store.Through{Attr: articles, Filter: f}}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -49,5 +57,53 @@ func TestWorkEnds(t *testing.T) {
 	before := s.Stats()
 	if before.Links > 10_000 {
 		t.Errorf("%d links were walked over after the context had ended", before.Links)
+	}
+}
+
+// What is asked through relations that lead in circles takes as many steps as there are links, for each relation on the way: not
+// as many as there are ways.
+func TestCircles(t *testing.T) {
+	s, article, tags, articles := circle(t)
+	title := article.Attribute("title")
+	var none, all store.Filter = store.Compare{Attr: title, Op: store.Contains, Values: []any{"x"}}, store.Compare{Attr: title, Op: store.Null}
+	const turns = 6 // 20^12 ways
+	path := []*contenttypes.Attribute{title}
+	for range turns {
+		none = store.Through{Attr: tags, Filter: store.Through{Attr: articles, Filter: none}}
+		all = store.Through{Attr: tags, Filter: store.Through{Attr: articles, Filter: all}}
+		path = append([]*contenttypes.Attribute{tags, articles}, path...)
+	}
+	published := store.LocaleSet{Codes: []string{"en"}}
+	for _, c := range []struct {
+		what string
+		q    store.Query
+		rows int
+	}{
+		{"a filter that nothing meets", store.Query{Filter: none}, 0},
+		{"a filter that all meet", store.Query{Filter: all}, circled},
+		{"what not all meet", store.Query{Filter: store.Not{Filter: all}}, 0},
+		{"an order", store.Query{Sort: []store.SortKey{{Path: path}, {Path: path, Desc: true}}}, circled},
+	} {
+		before := s.Stats()
+		err := s.View(func(snap *store.Snapshot) error {
+			c.q.Type, c.q.Locales, c.q.Limit = article, published, -1
+			page, err := snap.Find(&c.q)
+			if len(page.Rows) != c.rows {
+				t.Errorf("%s: %d rows, want %d", c.what, len(page.Rows), c.rows)
+			}
+			var shown store.Related
+			if err == nil {
+				err = snap.RelatedAll(page.Rows, tags, store.Published, &store.Query{Filter: store.Through{Attr: articles, Filter: none}, Limit: -1}, &shown)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := s.Stats()
+		keys := max(1, len(c.q.Sort))
+		if most := uint64(circled * circled * (2*turns*keys + 2*turns + 2) * 3 / 2); after.Links-before.Links > most || after.Rows-before.Rows > most {
+			t.Errorf("%s: %d links and %d rows for %d links that there are", c.what, after.Links-before.Links, after.Rows-before.Rows, circled*circled)
+		}
 	}
 }
