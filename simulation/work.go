@@ -96,8 +96,9 @@ func (w *World) readLevel(most *reading, places []place, of []*Selected) bool {
 	return true
 }
 
+// readField adds what a field reads: what it shows, and what a pagination passes over, for only the row tells whether it is shown.
 func (w *World) readField(most *reading, places []place, g *gathered) bool {
-	seen := map[any]bool{}
+	seen, looked := map[any]bool{}, map[any]bool{}
 	var targets []place
 	for _, p := range places {
 		start, size := 0, 1
@@ -113,19 +114,18 @@ func (w *World) readField(most *reading, places []place, g *gathered) bool {
 		if g.Attr.isLink() {
 			most.links += w.ends(p, g.Attr)
 		}
-		for _, t := range all[min(start, len(all)):min(start+size, len(all))] {
-			var key any = t.row
-			if t.item != nil {
-				key = t.item
+		for i, t := range all[:min(start+size, len(all))] {
+			if !looked[t.key()] && g.Attr.isLink() {
+				looked[t.key()] = true
+				most.rows++
 			}
-			if !seen[key] {
-				seen[key] = true
+			if i >= start && !seen[t.key()] {
+				seen[t.key()] = true
 				targets = append(targets, t)
 			}
 		}
 	}
 	if g.Attr.isLink() {
-		most.rows += len(targets)
 		most.levels++
 	}
 	of := g.of
@@ -133,6 +133,14 @@ func (w *World) readField(most *reading, places []place, g *gathered) bool {
 		of = nodesOf(of)
 	}
 	return w.readLevel(most, targets, of)
+}
+
+// key tells places of rows and components apart.
+func (p place) key() any {
+	if p.item != nil {
+		return p.item
+	}
+	return p.row
 }
 
 // ends counts what a link attribute of a place leads to, shown or not.
