@@ -164,6 +164,10 @@ func TestCustomised(t *testing.T) {
 					return nil
 				})}},
 			want: `{"data":{"restaurants":[{"self":{"seats":1,"self":{"name":"Restaurant 0"}},"next":{"seats":2,"next":{"seats":3}}},{"self":{"seats":2,"self":{"name":"Restaurant 1"}},"next":{"seats":3,"next":null}},{"self":{"seats":3,"self":{"name":"Restaurant 2"}},"next":null}]}}`},
+		{name: "a component of its parent", defs: "extend type Restaurant { where: ComponentDefaultAddress zone: [RestaurantDzDynamicZone] }", query: `{restaurants(sort:"seats",pagination:{limit:1}){where{city geo{lat}} zone{__typename ...on ComponentBlocksSlider{caption}}}}`,
+			resolve: schema.Resolvers{"Restaurant": {"where": resolver(func(p graphql.ResolveParams) any { return p.Source.(*schema.Row).Get("address") }),
+				"zone": resolver(func(p graphql.ResolveParams) any { return p.Source.(*schema.Row).Get("dz") })}},
+			want: `{"data":{"restaurants":[{"where":{"city":"Rome","geo":{"lat":41.9}},"zone":[{"__typename":"ComponentBlocksRichText"},{"__typename":"ComponentBlocksSlider","caption":"c"}]}]}}`},
 		{name: "a map for a generated type", defs: "extend type Query { f: Restaurant }", query: "{f{documentId name seats tier address{city} categories{name} words}}",
 			config: config("Restaurant.name", schema.FieldConfig{Middlewares: []schema.MiddlewareUse{upper}}),
 			resolve: schema.Resolvers{"Query": {"f": value(map[string]any{"documentId": "made", "name": "up", "seats": 4, "tier": "gold", "address": map[string]any{"city": "X"}, "categories": []map[string]any{{"name": "Y"}}})},

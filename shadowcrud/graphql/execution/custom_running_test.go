@@ -231,7 +231,7 @@ func TestGoTypes(t *testing.T) {
 	for _, tt := range []struct{ query, variables, want string }{
 		{`{vessels{__typename ...on Cup{size name} ...on Pot{litres}}}`, "{}", `{"data":{"vessels":[{"__typename":"Cup","size":"SMALL","name":"c"},{"__typename":"Pot","litres":2.5}]}}`},
 		{`{one{name __typename ...on Cup{size}} first{name}}`, "{}", `{"data":{"one":{"name":"d","__typename":"Cup","size":"LARGE"},"first":{"name":"x"}}}`},
-		{`{wrong{name}}`, "{}", `{"errors":[{"message":"Expected value of type \"Cup\" but got: int.","locations":[{"line":1,"column":2}],"path":["wrong"],"extensions":{"code":"INTERNAL_SERVER_ERROR"}}],"data":{"wrong":null}}`},
+		{`{wrong{name}}`, "{}", `{"errors":[{"message":"Expected value of type \"Cup\" but got: 5.","locations":[{"line":1,"column":2}],"path":["wrong"],"extensions":{"code":"INTERNAL_SERVER_ERROR"}}],"data":{"wrong":null}}`},
 		{`query($s:Span,$z:[Size]){count(span:$s,sizes:$z)}`, `{"s":{"from":4},"z":["SMALL","LARGE"]}`, `{"data":{"count":"map[from:8 size:2] [1 2] ct"}}`},
 		{`{count(span:{from:4,size:SMALL})}`, `{}`, `{"data":{"count":"map[from:8 size:1] <nil> ct"}}`},
 		{`{count(span:{from:"x"})}`, `{}`, `{"errors":[{"message":"Argument \"span\" has invalid value; Expected type \"Cents\".","path":["count"],"extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"Argument \"span\" has invalid value; Expected type \"Cents\".","details":{}}}}],"data":{"count":null}}`},

@@ -24,6 +24,7 @@ type call struct {
 	path   *graphql.ResponsePath
 
 	params *graphql.ResolveParams // made when first needed
+	stored any                    // the value of a row that a middleware got from next
 	given  arguments
 }
 
@@ -238,7 +239,8 @@ func (r *customRun) ofRow(c *call) (any, error) {
 		if f.attr == nil {
 			return nil, nil
 		}
-		return c.parent.(*schema.Row).Get(f.attr.Name), nil
+		c.stored = c.parent.(*schema.Row).Get(f.attr.Name)
+		return c.stored, nil
 	}
 	if err := r.bounds[f.slot].err; err != nil {
 		return nil, err
@@ -289,11 +291,16 @@ func (r *customRun) fails(c *call, to *value, err error) {
 	var misfit misfitError
 	if errors.As(err, &misfit) {
 		to.kind, to.text = valueMisfit, []byte(misfit)
+		r.logs(c, err)
 		return
 	}
 	e, known := told(err)
 	if !known {
-		r.engine.log.ErrorContext(r.ctx, "a GraphQL field failed", "path", c.path.AsArray(), "error", err)
+		r.logs(c, err)
 	}
 	to.kind, to.err = valueError, e
+}
+
+func (r *customRun) logs(c *call, err error) {
+	r.engine.log.ErrorContext(r.ctx, "a GraphQL field failed", "path", c.path.AsArray(), "error", err)
 }

@@ -123,23 +123,23 @@ type referenceGroup struct {
 	named  []namedDocument
 }
 
-// A namedDocument is a document that was named by its documentId.
+// A namedDocument is a document that was named by its documentId, or a component that was read for another field.
 type namedDocument struct {
 	call call
 	id   string
+	item store.Record // a component, which has no documentId
 	to   *value
 }
 
 // refer puts off the value of a document that a program named until it is read together with others.
-func (r *customRun) refer(c *call, to *value, sel *selection, d schema.Document) {
-	t := sel.object.Type
+func (r *customRun) refer(sel *selection, locale string, status store.Status, n namedDocument) {
 	for _, g := range r.groups {
-		if g.sel == sel && g.locale == d.Locale && g.status == d.Status {
-			g.named = append(g.named, namedDocument{*c, d.DocumentID, to})
+		if g.sel == sel && g.locale == locale && g.status == status {
+			g.named = append(g.named, n)
 			return
 		}
 	}
-	r.groups = append(r.groups, &referenceGroup{sel: sel, typ: t, locale: d.Locale, status: d.Status, named: []namedDocument{{*c, d.DocumentID, to}}})
+	r.groups = append(r.groups, &referenceGroup{sel: sel, typ: sel.object.Type, locale: locale, status: status, named: []namedDocument{n}})
 }
 
 // follow reads the documents that were named.
@@ -158,42 +158,58 @@ func (r *customRun) follow(groups []*referenceGroup) {
 }
 
 func (r *customRun) followGroup(g *referenceGroup) error {
-	var locale any
-	if g.typ.Localized && g.locale != "" {
-		locale = g.locale
-	}
-	q, err := r.engine.params.Rows(g.typ, nil, nil, locale, nil, documents.FullAccess)
+	rows, places, err := r.named(g)
 	if err != nil {
 		return err
-	}
-	q.Status = g.status
-	var rows []store.Record
-	known := map[string]int32{} // -1: there is no such version
-	for _, n := range g.named {
-		if _, again := known[n.id]; again {
-			continue
-		}
-		known[n.id] = -1
-		if doc, ok := r.snap.Document(g.typ, n.id); ok {
-			if row := r.snap.FindVersion(doc, &q); row.Exists() {
-				known[n.id] = int32(len(rows))
-				rows = append(rows, row)
-			}
-		}
 	}
 	r.status = g.status
 	to := r.read([]*selection{g.sel}, rows)
 	if r.failed != nil {
 		return r.failed
 	}
-	for _, n := range g.named {
-		row := known[n.id]
-		if row < 0 {
+	for i, n := range g.named {
+		if places[i] < 0 {
 			n.to.kind, n.to.gone = valueNull, true
 			continue
 		}
-		n.to.isRow(to.kids[0], row)
-		r.show(to.kids[0], row, n.call.path)
+		n.to.isRow(to.kids[0], places[i])
+		r.show(to.kids[0], places[i], n.call.path)
 	}
 	return nil
+}
+
+// named finds the rows of a group, each document once, and the place of each that was named among them; -1: there is none.
+func (r *customRun) named(g *referenceGroup) (rows []store.Record, places []int32, err error) {
+	places = make([]int32, len(g.named))
+	if g.typ == nil {
+		for i, n := range g.named {
+			rows, places[i] = append(rows, n.item), int32(i)
+		}
+		return rows, places, nil
+	}
+	var locale any
+	if g.typ.Localized && g.locale != "" {
+		locale = g.locale
+	}
+	q, err := r.engine.params.Rows(g.typ, nil, nil, locale, nil, documents.FullAccess)
+	if err != nil {
+		return nil, nil, err
+	}
+	q.Status = g.status
+	known := map[string]int32{}
+	for i, n := range g.named {
+		place, again := known[n.id]
+		if !again {
+			place = -1
+			if doc, ok := r.snap.Document(g.typ, n.id); ok {
+				if row := r.snap.FindVersion(doc, &q); row.Exists() {
+					place = int32(len(rows))
+					rows = append(rows, row)
+				}
+			}
+			known[n.id] = place
+		}
+		places[i] = place
+	}
+	return rows, places, nil
 }

@@ -25,6 +25,10 @@ func (m misfitError) Error() string { return string(m) }
 
 // finish makes what a field was answered with its value.
 func (r *customRun) finish(c *call, to *value, v any, err error) {
+	if f := c.field; err == nil && f.generated == asStored && c.level != nil && v != nil && reflect.DeepEqual(v, c.stored) {
+		to.kind, to.text = valueLeaf, c.level.rows[c.row].JSON(f.attr) // with all its digits, in its order
+		return
+	}
 	if err == nil {
 		err = r.complete(c, to, c.field.def.Type, v)
 	}
@@ -103,9 +107,7 @@ func (r *customRun) completeObject(c *call, to *value, t *ast.Type, v any) error
 	case *schema.Document:
 		return r.completeDocument(c, to, t, *d)
 	case *schema.Row:
-		if done, err := r.completeRow(c, to, t, d); done {
-			return err
-		}
+		return r.completeRow(c, to, t, d)
 	}
 	p, err := r.paramsOf(c)
 	if err != nil {
@@ -120,7 +122,7 @@ func (r *customRun) completeObject(c *call, to *value, t *ast.Type, v any) error
 		return misfitError(fmt.Sprintf("Runtime Object type %q is not a possible type for %q.", o.Name, t.NamedType))
 	}
 	if is := o.GraphQL().IsTypeOf; is != nil && !is(graphql.IsTypeOfParams{Value: v, Info: p.Info, Context: r.ctx}) {
-		return misfitError(fmt.Sprintf("Expected value of type %q but got: %T.", o.Name, v))
+		return misfitError(fmt.Sprintf("Expected value of type %q but got: %s.", o.Name, inspected(v)))
 	}
 	to.kind, to.sel, to.items = valueObject, sel, make([]value, len(sel.fields))
 	for i, f := range sel.fields {
@@ -152,10 +154,14 @@ func (f *field) selectionOf(o *schema.Object) *selection {
 func (r *customRun) completeDocument(c *call, to *value, t *ast.Type, d schema.Document) error {
 	sel := r.selectionOfType(c.field, t, d.Type)
 	if sel == nil || sel.object.Type == nil {
-		return fmt.Errorf("a resolver of %s.%s returned a document of %q, where there is to be a %s", c.field.meaning.Of.Name, c.field.meaning.Name, d.Type, t.NamedType)
+		return r.wrongType(c, t, d.Type)
 	}
-	r.refer(c, to, sel, d)
+	r.refer(sel, d.Locale, d.Status, namedDocument{call: *c, id: d.DocumentID, to: to})
 	return nil
+}
+
+func (r *customRun) wrongType(c *call, t *ast.Type, uid string) error {
+	return fmt.Errorf("what answers %s.%s returned a document of %q, where there is to be a %s", c.field.meaning.Of.Name, c.field.meaning.Name, uid, t.NamedType)
 }
 
 // selectionOfType is what is printed under a field of a content-type or component.
@@ -169,13 +175,12 @@ func (r *customRun) selectionOfType(f *field, t *ast.Type, uid string) *selectio
 	return nil
 }
 
-// completeRow shows a row where it was read for this field; a document that was read for another is read again. What is neither
-// is not done: it is an object like others.
-func (r *customRun) completeRow(c *call, to *value, t *ast.Type, row *schema.Row) (done bool, err error) {
+// completeRow shows a row where it was read for this field; what was read for another is read again.
+func (r *customRun) completeRow(c *call, to *value, t *ast.Type, row *schema.Row) error {
 	if at, known := r.places[row]; known {
 		for n, kid := range at.to.kids {
 			i := at.row
-			if at.to.at != nil && len(at.to.at) > 0 {
+			if len(at.to.at) > 0 {
 				if m := at.to.at[i]; int(m.kid) == n {
 					i = m.row
 				} else {
@@ -185,14 +190,19 @@ func (r *customRun) completeRow(c *call, to *value, t *ast.Type, row *schema.Row
 			if c.field.prints(kid.sel) {
 				to.isRow(kid, i)
 				r.show(kid, i, c.path)
-				return true, nil
+				return nil
 			}
 		}
 	}
 	if row.Record().Component() != nil {
-		return false, nil
+		sel := r.selectionOfType(c.field, t, row.Type())
+		if sel == nil {
+			return r.wrongType(c, t, row.Type())
+		}
+		r.refer(sel, row.Locale(), row.Status(), namedDocument{call: *c, item: row.Record(), to: to})
+		return nil
 	}
-	return true, r.completeDocument(c, to, t, schema.Document{Type: row.Type(), DocumentID: row.DocumentID(), Locale: row.Locale(), Status: row.Status()})
+	return r.completeDocument(c, to, t, schema.Document{Type: row.Type(), DocumentID: row.DocumentID(), Locale: row.Locale(), Status: row.Status()})
 }
 
 // prints reports whether a selection is one of those of the field.
@@ -359,14 +369,20 @@ func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte,
 // maxInspected is how long a value may be to be named in a message.
 const maxInspected = 100
 
-// inspected is a value as messages name it.
+// inspected is a value as messages name it. What is in lists and objects is not for clients to see.
 func inspected(v any) string {
-	if tree, err := jsonTree(v); err == nil {
-		if b := jsontree.Append(nil, tree); len(b) < maxInspected {
-			return string(b)
+	switch rv := reflect.Indirect(reflect.ValueOf(v)); rv.Kind() {
+	case reflect.Slice, reflect.Array:
+		return "[…]"
+	case reflect.String:
+		if rv.Len() < maxInspected {
+			return string(jsontree.AppendString(nil, rv.String()))
 		}
+	case reflect.Bool, reflect.Float32, reflect.Float64, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return fmt.Sprint(rv.Interface())
 	}
-	return fmt.Sprintf("%T", v)
+	return "{…}"
 }
 
 // text is a value as a text: texts, numbers, bools, and what has a text of its own.

@@ -2,7 +2,9 @@ package execution_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -104,25 +106,60 @@ func variables(n int) string {
 	return b.String()
 }
 
-// patience is how long any of them may take, on a machine that does other things as well.
-const patience = time.Second
+// A work is what an operation cost.
+type work struct {
+	took      time.Duration // of processors, not of clocks: other tests run meanwhile
+	allocated uint64        // bytes
+	read      uint64        // rows, links and index entries of the store
+}
+
+func (s *server) work() work {
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		s.t.Fatal(err)
+	}
+	read := s.store.Stats()
+	return work{time.Duration(used.Utime.Nano() + used.Stime.Nano()), memory.TotalAlloc, read.Rows + read.Links + read.Entries}
+}
+
+func (w work) since(before work) work {
+	return work{w.took - before.took, w.allocated - before.allocated, w.read - before.read}
+}
+
+// What a hostile operation may cost: memory in proportion to what was sent and is answered, and reads that its bounds allow. The
+// time is that of a slow machine under the race detector.
+const (
+	mostTook      = 2 * time.Second
+	mostAllocated = 2 << 20
+	perByte       = 60
+	mostRead      = 20000
+)
 
 func TestHostile(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	s.fill(8)
 	for name, op := range hostile() {
 		t.Run(name, func(t *testing.T) {
-			began := time.Now()
 			given := []string{}
 			if op.variables != "" {
 				given = append(given, op.variables)
 			}
+			before := s.work()
 			answer := s.ask(op.query, given...)
-			took := time.Since(began)
-			if took > patience {
-				t.Errorf("it took %v", took)
+			cost := s.work().since(before)
+			if cost.took > mostTook {
+				t.Errorf("it took %v", cost.took)
 			}
-			t.Logf("%v, %d bytes: %.150s", took.Round(10*time.Microsecond), len(answer), answer)
+			sent := uint64(len(op.query) + len(op.variables) + len(answer))
+			if most := mostAllocated + perByte*sent; cost.allocated > most && !raceDetector {
+				t.Errorf("%d bytes were allocated for %d that were sent and answered, want %d at most", cost.allocated, sent, most)
+			}
+			if cost.read > mostRead || cost.read > 0 && !strings.Contains(answer, `"data"`) {
+				t.Errorf("%d rows, links and entries were read", cost.read)
+			}
+			t.Logf("%v, %d allocated (%d a byte), %d read, %d bytes: %.150s", cost.took.Round(10*time.Microsecond), cost.allocated, cost.allocated/sent, cost.read, len(answer), answer)
 		})
 	}
 }
