@@ -10,11 +10,14 @@ import (
 )
 
 // serve serves a project on an empty store until the test ends.
-func serve(t testing.TB, dir string) *Target {
+func serve(t testing.TB, dir string) *Target { t.Helper(); return serveExtended(t, dir, nil) }
+
+// serveExtended is serve with extensions.
+func serveExtended(t testing.TB, dir string, x *gateway.Extensions) *Target {
 	t.Helper()
 	ready := make(chan gateway.Ready, 1)
 	p, err := gateway.Open(dir, gateway.Options{
-		Addr: "127.0.0.1:0", Production: true, Ephemeral: true,
+		Addr: "127.0.0.1:0", Production: true, Ephemeral: true, Extensions: x,
 		Log:   slog.New(faultlessLog{t}),
 		Ready: func(r gateway.Ready) { ready <- r },
 	})
