@@ -14,18 +14,25 @@ type Attachment struct {
 	Row  uint64
 }
 
-// CreateAll makes documents in one transaction: all of them, or none. Where at is not nil they are linked from there, in
+// CreateAll makes documents of one type in one transaction: all of them, or none. Where at is not nil they are linked from there, in
 // their order: after what a list holds, or in place of the one that is there. A row that does not exist links to nothing,
 // which is no error.
 func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment) error {
+	if len(writes) == 0 {
+		return nil
+	}
+	ctx, release, err := s.HoldHooked(ctx, writes[0].Type)
+	if err != nil {
+		return err
+	}
+	defer release()
 	list := make([]*Prepared, len(writes))
 	for i, w := range writes {
-		var err error
 		if list[i], err = s.PrepareHooked(ctx, CreateAction, w); err != nil {
 			return err
 		}
 	}
-	err := s.store.Write(ctx, func(tx *store.Tx) error {
+	err = s.store.Write(ctx, func(tx *store.Tx) error {
 		refs := make([]store.Ref, len(writes))
 		for i, p := range list {
 			err := s.run(tx, p, func(wr *writing) error {

@@ -112,6 +112,6 @@ func (e *edition) runtime() (Runtime, error) {
 		Authenticate: authenticator.Identify,
 		Extensions:   e.extensions,
 		Host:         host{e},
-		Routes:       slices.Concat(e.extensions.routes, e.localesRoute(), e.uploadRoutes(api, parser), e.userRoutes(authenticator, api, parser, limiter), graphql),
+		Routes:       slices.Concat(e.localesRoute(), e.uploadRoutes(api, parser), e.userRoutes(authenticator, api, parser, limiter), graphql),
 	}, nil
 }

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,9 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +21,7 @@ import (
 	"lectern/documents"
 	"lectern/gateway"
 	"lectern/jsontree"
+	"lectern/store"
 )
 
 // extendedFiles are a project whose permissions grant what extensions bring.
@@ -239,6 +243,49 @@ func send(t *testing.T, method, url, key, body string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
+// A request that meets a change of definitions is answered by what serves then, policies and middlewares included; they may see it twice, and
+// the client sees one answer.
+func TestExtendedAgain(t *testing.T) {
+	tr := &trace{}
+	runtime := func(handle func(http.ResponseWriter, *http.Request, *documents.Access) error) gateway.Runtime {
+		x := &gateway.Extensions{}
+		x.Handle(gateway.Route{Method: "POST", Path: "/x", Handle: handle, Middlewares: []gateway.MiddlewareUse{{Name: "one"}}})
+		x.Middleware("one", tr.middleware("one"))
+		return gateway.Runtime{Extensions: x}
+	}
+	begun := make(chan struct{})
+	s, err := gateway.NewServer(gateway.Config{}, runtime(func(_ http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+		if _, err := io.ReadAll(r.Body); err != nil {
+			return err
+		}
+		close(begun)
+		return store.ErrRedefined
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := httptest.NewRecorder()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Handler().ServeHTTP(answer, httptest.NewRequest("POST", "/x", strings.NewReader("sent")))
+	}()
+	<-begun
+	if err := s.Swap(runtime(func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+		_, err := io.Copy(w, r.Body)
+		return err
+	})); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	if answer.Code != 200 || answer.Body.String() != "sent" {
+		t.Error(answer.Code, answer.Body)
+	}
+	if got := strings.Join(tr.calls, ", "); got != "one(<nil>), one saw 0, one(<nil>), one saw 0" {
+		t.Error(got)
+	}
+}
+
 // TestExtensionProblems names what is wrong with extensions when a project is loaded, at once and not when a request comes.
 func TestExtensionProblems(t *testing.T) {
 	tr := &trace{}
@@ -280,6 +327,8 @@ func TestExtensionProblems(t *testing.T) {
 		`extensions: hooks: there is no content-type "api::nope.nope"`: func(x *gateway.Extensions) {
 			x.Hooks(documents.Hooks{}, "api::nope.nope")
 		},
+		`extensions: policy fine is registered twice`:                             func(x *gateway.Extensions) { x.Policy("fine", tr.policy("fine", true, nil)) },
+		`extensions: middleware known is registered twice`:                        func(x *gateway.Extensions) { x.Middleware("known", tr.middleware("known")) },
 		`config/permissions.yaml:1: api::article.article has no action "feature"`: func(*gateway.Extensions) {},
 	} {
 		files := map[string]string{}
@@ -352,6 +401,83 @@ func TestHookedWrites(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "told to the log"); n != 3 {
 		t.Errorf("%d errors after writes are in the log, want 3", n)
+	}
+}
+
+// TestHookedUsersAndFiles has hooks called around what is done with users and files.
+func TestHookedUsersAndFiles(t *testing.T) {
+	tr := &trace{}
+	note := func(when string) documents.Hook {
+		return func(ctx context.Context, e *documents.Event) error {
+			name := ""
+			if values, err := e.Values(); err != nil {
+				return err
+			} else if values != nil {
+				name = fmt.Sprint(" ", values.Values["username"], values.Values["name"])
+			}
+			a := gateway.AskerOf(ctx)
+			tr.add("%s %s%s by %s %d", when, e.Action, strings.ReplaceAll(name, "<nil>", ""), a.HTTP.Method, a.User)
+			if e.Data != nil && e.Data.Values["username"] == "root" {
+				return &documents.Error{Status: 400, Name: "ValidationError", Message: "Not that name"}
+			}
+			return nil
+		}
+	}
+	x := &gateway.Extensions{}
+	x.Hooks(documents.Hooks{
+		BeforeCreate: note("before"), AfterCreate: note("after"), BeforeUpdate: note("before"), AfterUpdate: note("after"),
+		BeforeDelete: note("before"), AfterDelete: note("after"),
+	}, "plugin::users-permissions.user", "plugin::upload.file")
+	ready, _ := run(t, writeProject(t, nil), gateway.Options{Ephemeral: true, Extensions: x}, nil)
+	full := ready.Tokens["full"]
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		calls              string
+	}{
+		{"POST", "/api/auth/local/register", `{"username":"ada","email":"a@example.org","password":"secret12"}`, 200, "before create by POST 0, after create ada by POST 0"},
+		{"POST", "/api/auth/local/register", `{"username":"root","email":"r@example.org","password":"secret12"}`, 400, "before create by POST 0"},
+		{"POST", "/api/users", `{"username":"tom","email":"t@example.org","password":"secret12","role":1}`, 201, "before create by POST 0, after create tom by POST 0"},
+		{"PUT", "/api/users/2", `{"username":"tim"}`, 200, "before update tom by PUT 0, after update tim by PUT 0"},
+		{"PUT", "/api/users/2", `{"username":"root"}`, 400, "before update tim by PUT 0"},
+		{"DELETE", "/api/users/2", "", 200, "before delete tim by DELETE 0, after delete by DELETE 0"},
+		{"DELETE", "/api/users/2", "", 204, ""},
+		{"POST", "/graphql", `{"query":"mutation{deleteUsersPermissionsUser(id:1){data{username}}}"}`, 200, "before delete ada by POST 0, after delete by POST 0"},
+	} {
+		tr.calls = nil
+		key := full
+		if strings.HasPrefix(c.path, "/api/auth") {
+			key = ""
+		}
+		status, body := send(t, c.method, ready.Base+c.path, key, c.body)
+		if got := strings.Join(tr.calls, ", "); status != c.status || got != c.calls {
+			t.Errorf("%s %s %s: %d %s\ncalled %s\nwant   %s", c.method, c.path, c.body, status, body, got, c.calls)
+		}
+	}
+	tr.calls = nil
+	var form bytes.Buffer
+	parts := multipart.NewWriter(&form)
+	file, err := parts.CreateFormFile("files", "note.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(file, "a note")
+	parts.Close()
+	req, err := http.NewRequest("POST", ready.Base+"/api/upload", &form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", parts.FormDataContentType())
+	req.Header.Set("Authorization", "Bearer "+full)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	status, _ := send(t, "DELETE", ready.Base+"/api/upload/files/1", full, "")
+	if got := strings.Join(tr.calls, ", "); res.StatusCode != 201 || status != 200 ||
+		got != "before create by POST 0, after create note.txt by POST 0, before delete note.txt by DELETE 0, after delete by DELETE 0" {
+		t.Error(res.StatusCode, status, got)
 	}
 }
 

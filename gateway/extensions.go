@@ -28,6 +28,7 @@ type Extensions struct {
 	policies    map[string]Policy
 	middlewares map[string]MiddlewareMaker
 	hooks       []hooksOf
+	twice       []string // names that were registered twice
 	landingPage LandingPage
 }
 
@@ -69,6 +70,9 @@ func (x *Extensions) Policy(name string, p Policy) {
 	if x.policies == nil {
 		x.policies = map[string]Policy{}
 	}
+	if x.policies[name] != nil {
+		x.twice = append(x.twice, "policy "+name)
+	}
 	x.policies[name] = p
 	x.graphql.Policy(name, p)
 }
@@ -77,6 +81,9 @@ func (x *Extensions) Policy(name string, p Policy) {
 func (x *Extensions) Middleware(name string, m MiddlewareMaker) {
 	if x.middlewares == nil {
 		x.middlewares = map[string]MiddlewareMaker{}
+	}
+	if x.middlewares[name] != nil {
+		x.twice = append(x.twice, "middleware "+name)
 	}
 	x.middlewares[name] = m
 }

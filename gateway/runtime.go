@@ -17,9 +17,9 @@ type Runtime struct {
 	// Authenticate says who sent a request and what he may do. A credential that is not valid is a *documents.Error 401; none
 	// at all is no error but the public. It is called for each request to a route of REST and of Routes.
 	Authenticate func(*http.Request) (auth.Principal, error)
-	// Routes are served beside the generated ones and go before them where both match.
+	// Routes are served beside the generated ones and go before them where both match; those of Extensions go before both.
 	Routes []Route
-	// Extensions configure the generated routes; nil: not at all. Host is what their policies are told the server is.
+	// Extensions are what a program adds, nil where nothing. Host is what they are told the server is.
 	Extensions *Extensions
 	Host       Host
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -96,7 +97,7 @@ func (s *Server) newHandlers(rt Runtime) (*handlers, error) {
 		rt.Extensions = &Extensions{}
 	}
 	h := &handlers{server: s, rt: rt, router: mux.NewRouter().SkipClean(true).UseEncodedPath(), replaced: make(chan struct{})}
-	for _, route := range rt.Routes {
+	for _, route := range slices.Concat(rt.Extensions.routes, rt.Routes) {
 		handle, err := h.handleRoute(route)
 		if err == nil {
 			err = h.table.add(route.Method, route.Path, handle)

@@ -1,0 +1,170 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"lectern/documents"
+	"lectern/shadowcrud/graphql/schema"
+	"lectern/store"
+)
+
+// A guard is a RouteConfig made ready: what stands between a request and what answers it.
+type guard struct {
+	handlers *handlers
+	open     bool
+	scopes   []string // all of these are needed; none: anybody may
+	policies []PolicyUse
+	wrap     []Middleware
+	streams  bool
+	answer   answer
+	handler  http.Handler // the middlewares around answer; nil where there are none
+}
+
+// An answer answers a request that has passed.
+type answer func(w http.ResponseWriter, r *http.Request, m *found, access *documents.Access) error
+
+// ready makes a guard of a configuration: names become what was registered under them.
+func (x *Extensions) ready(c *RouteConfig) (*guard, error) {
+	g := &guard{open: c.Open, scopes: c.Scopes}
+	var errs []error
+	for _, use := range c.Policies {
+		if use.Func == nil {
+			use.Func = x.policies[use.Name]
+		}
+		if use.Func == nil {
+			errs = append(errs, fmt.Errorf("there is no policy %q%s", use.Name, among(x.policies)))
+		}
+		g.policies = append(g.policies, use)
+	}
+	for _, use := range c.Middlewares {
+		made, err := x.middleware(use)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		g.wrap = append(g.wrap, made)
+	}
+	return g, errors.Join(errs...)
+}
+
+func (x *Extensions) middleware(use MiddlewareUse) (Middleware, error) {
+	if use.Func != nil {
+		return use.Func, nil
+	}
+	maker := x.middlewares[use.Name]
+	if maker == nil {
+		return nil, fmt.Errorf("there is no middleware %q%s", use.Name, among(x.middlewares))
+	}
+	made, err := maker(use.Options)
+	if err == nil && made == nil {
+		err = errors.New("its maker returned none")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("middleware %s: %w", use.Name, err)
+	}
+	return made, nil
+}
+
+// among lists what is registered, for a message about what is not.
+func among[T any](registered map[string]T) string {
+	if len(registered) == 0 {
+		return "; none are registered"
+	}
+	names := make([]string, 0, len(registered))
+	for name := range registered {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return "; there are " + strings.Join(names, ", ")
+}
+
+// A passage is a request on its way through middlewares. Its context knows it.
+type passage struct {
+	found  *found
+	access *documents.Access
+	err    error // that the request is to be answered again for
+}
+
+type passageKey struct{}
+
+// serve answers a request, if it may pass.
+func (g *guard) serve(w http.ResponseWriter, r *http.Request, m *found) error {
+	h := g.handlers
+	who, err := h.identify(r, g.open)
+	if err != nil {
+		return err
+	}
+	if !g.open {
+		for _, scope := range g.scopes {
+			if !who.Access.AllowsAction(scope) {
+				return documents.Forbidden()
+			}
+		}
+	}
+	ctx := r.Context()
+	if !g.streams {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, h.server.limits.Handle)
+		defer cancel()
+	}
+	asker := &Asker{Access: who.Access, User: who.User, Server: h.rt.Host}
+	ctx = schema.WithAsker(ctx, asker)
+	p := &passage{found: m, access: who.Access}
+	if g.handler != nil {
+		ctx = context.WithValue(ctx, passageKey{}, p)
+	}
+	r = r.WithContext(ctx)
+	asker.HTTP = r
+	for i, name := range m.node.names {
+		r.SetPathValue(name, m.params[i])
+	}
+	for _, use := range g.policies {
+		passes, err := use.Func(&PolicyContext{Context: ctx, Config: use.Config}, h.rt.Host)
+		if err != nil {
+			return err
+		}
+		if !passes {
+			return documents.PolicyFailed()
+		}
+	}
+	if g.handler == nil {
+		return g.answer(w, r, m, who.Access)
+	}
+	seen := &loggedWriter{ResponseWriter: w}
+	if g.handler.ServeHTTP(seen, r); seen.status == 0 {
+		return p.err
+	}
+	return nil
+}
+
+// finish puts the middlewares around what answers.
+func (g *guard) finish(h *handlers, a answer) handlerFunc {
+	g.handlers, g.answer = h, a
+	if len(g.wrap) > 0 {
+		g.handler = http.HandlerFunc(g.innermost)
+		for _, wrap := range slices.Backward(g.wrap) {
+			g.handler = wrap(g.handler)
+		}
+	}
+	return g.serve
+}
+
+// innermost answers what came through the middlewares. Its errors are answered here, so that they see the answer; only a request
+// that has to be answered again, by other handlers, is not.
+func (g *guard) innermost(w http.ResponseWriter, r *http.Request) {
+	p, ok := r.Context().Value(passageKey{}).(*passage)
+	if !ok {
+		g.handlers.server.fail(w, r, errors.New("a middleware has handed on a request with another context"))
+		return
+	}
+	switch err := g.answer(w, r, p.found, p.access); {
+	case errors.Is(err, store.ErrRedefined):
+		p.err = err
+	case err != nil:
+		g.handlers.server.fail(w, r, err)
+	}
+}
