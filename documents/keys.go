@@ -183,6 +183,49 @@ func CheckLinks(t *contenttypes.ContentType, data *jsontree.Object, access *Acce
 	return nil
 }
 
+// WithoutHiddenLinks returns data without the relations to documents that the asker may not find, at any depth, as if they had not
+// been given: for writes that leave them as they are rather than refuse them.
+func WithoutHiddenLinks(s *contenttypes.Schema, data *jsontree.Object, access *Access) *jsontree.Object {
+	if access.all {
+		return data
+	}
+	kept := jsontree.NewObject()
+	for _, key := range data.Keys {
+		a, v := s.Attribute(key), data.Values[key]
+		switch {
+		case a == nil:
+		case a.Type == contenttypes.RelationType:
+			if !access.mayLink(a, v) {
+				continue
+			}
+		case a.Type == contenttypes.ComponentType, a.Type == contenttypes.DynamicZone:
+			v = itemsWithoutHiddenLinks(a, v, access)
+		}
+		kept.Set(key, v)
+	}
+	return kept
+}
+
+func itemsWithoutHiddenLinks(a *contenttypes.Attribute, v any, access *Access) any {
+	switch v := v.(type) {
+	case *jsontree.Object:
+		c := a.Component
+		if c == nil {
+			c = zoneComponent(a, v)
+		}
+		if c != nil {
+			return WithoutHiddenLinks(&c.Schema, v, access)
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = itemsWithoutHiddenLinks(a, item, access)
+		}
+		return list
+	}
+	return v
+}
+
 // followedKeys refuses relations to documents that the asker may not find.
 func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, access *Access) *Error {
 	for _, key := range o.Keys {

@@ -143,6 +143,26 @@ func categoryID(t *testing.T, s *server) string {
 	return id
 }
 
+// Nobody links to what he may not find, nor takes such links away: what a mutation says of them is not heeded.
+func TestHiddenLinks(t *testing.T) {
+	s := newServer(t, execution.Limits{})
+	s.fill(1)
+	category := categoryID(t, s)
+	access := documents.NewAccess([]string{"api::menu.menu.find", "api::menu.menu.create", "api::menu.menu.update"})
+	const read = `{menus{title restaurant{seats} dishes{name categories{name}}}}`
+	restaurant := idOf(t, s, `{restaurants{documentId}}`)
+	created := s.askAs(access, `mutation{createMenu(data:{title:"M",restaurant:`+restaurant+`,dishes:[{name:"Soup",categories:[`+category+`]}]}){documentId}}`)
+	if got, want := s.ask(read), `{"data":{"menus":[{"title":"M","restaurant":null,"dishes":[{"name":"Soup","categories":[]}]}]}}`; got != want {
+		t.Errorf("%s made %s", created, got)
+	}
+	id := idOf(t, s, `{menus{documentId}}`)
+	s.ask(`mutation{updateMenu(documentId:` + id + `,data:{restaurant:` + restaurant + `}){title}}`)
+	s.askAs(access, `mutation{updateMenu(documentId:`+id+`,data:{title:"N",restaurant:null}){title}}`)
+	if got, want := s.ask(`{menus{title restaurant{seats}}}`), `{"data":{"menus":[{"title":"N","restaurant":{"seats":1}}]}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // What all objects of a level lead to is read together: the searches of an operation do not grow with what it shows beyond
 // the rows and links of the answer.
 func TestReads(t *testing.T) {

@@ -135,8 +135,8 @@ type operation func(context.Context, documents.Write) error
 // write creates or updates, and prints what was written.
 func (m *mutation) write(do operation) error {
 	w := m.target(m.writtenStatus())
-	w.Access = documents.FullAccess // whoever may write may link to what he may not find; the answer does not show it
-	w.Data = inputTree(m.field.meaning.Input, m.given.object("data"))
+	w.Access = documents.FullAccess // what he may not write is left out
+	w.Data = documents.WithoutHiddenLinks(&w.Type.Schema, inputTree(m.field.meaning.Input, m.given.object("data")), m.access)
 	return do(m.ctx, w)
 }
 
