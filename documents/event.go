@@ -7,7 +7,7 @@ import (
 )
 
 // An Event is what a Hook is told. Hooks before and after a write are given the same Event, of which Action tells what they are
-// called for.
+// called for; it is not for use when they have returned.
 type Event struct {
 	Action Action
 	Type   *contenttypes.ContentType
@@ -36,7 +36,7 @@ func (e *Event) Require(check func(*store.Snapshot) error) { e.requires = append
 
 // View calls f with the version of the document that the event is about, if there is one: before a write the version that it
 // will change (the draft, where there are drafts, and the published version where that is taken back), after it the one
-// that was written. The Record is only valid until f returns; Exists tells whether there is one.
+// that was written, as it is by now. The Record is only valid until f returns; Exists tells whether there is one.
 func (e *Event) View(f func(*store.Snapshot, store.Record) error) error {
 	return e.service.store.View(func(s *store.Snapshot) error {
 		return f(s, e.version(s))

@@ -1,0 +1,69 @@
+package command_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lectern/command"
+	"lectern/documents"
+	"lectern/gateway"
+	"lectern/shadowcrud/graphql/schema"
+)
+
+// TestExtend has commands know what a program adds, whether they serve or not.
+func TestExtend(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"content-types/note.yaml": "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes: {text: {type: string}}\n",
+		"config/permissions.yaml": "roles: {public: {api::note.note: [shout]}}\n",
+	} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shout := func(x *gateway.Extensions) error {
+		x.Handle(gateway.Route{Method: "GET", Path: "/shout", Action: "api::note.note.shout",
+			Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error { return nil }})
+		x.GraphQL().Use(schema.Extension{TypeDefs: "extend type Query { loudest: Note }"})
+		return nil
+	}
+	misfit := func(x *gateway.Extensions) error {
+		x.Hooks(documents.Hooks{}, "api::nothing.nothing")
+		return shout(x)
+	}
+	failing := func(*gateway.Extensions) error { return errors.New("no key for the search engine in the environment") }
+	for _, c := range []struct {
+		what   string
+		extend func(*gateway.Extensions) error
+		args   string
+		code   int
+		prints string
+	}{
+		{"a permission that nobody brings", nil, "check", 1, `api::note.note has no action "shout"`},
+		{"one that the program brings", shout, "check", 0, "are fine"},
+		{"its schema", shout, "schema", 0, "loudest: Note"},
+		{"a token for it", shout, "token create shouter --type custom --permission api::note.note.shout", 0, ""},
+		{"what does not fit", misfit, "check", 1, `extensions: hooks: there is no content-type "api::nothing.nothing"`},
+		{"what does not fit, served", misfit, "serve", 1, `extensions: hooks: there is no content-type "api::nothing.nothing"`},
+		{"a program that cannot say what it adds", failing, "check", 1, "no key for the search engine"},
+	} {
+		var out bytes.Buffer
+		words := strings.Fields(c.args)
+		args := append([]string{words[0]}, dir)
+		if words[0] == "token" {
+			args = append([]string{"token", "create", dir}, words[2:]...)
+		}
+		code := command.Main(t.Context(), args, command.Program{Extend: c.extend, Stdout: &out, Stderr: &out})
+		if code != c.code || !strings.Contains(out.String(), c.prints) {
+			t.Errorf("%s: exit code %d, want %d\n%swant %s", c.what, code, c.code, out.String(), c.prints)
+		}
+	}
+}
