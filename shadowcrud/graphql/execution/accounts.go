@@ -98,7 +98,7 @@ func (m *mutation) body(argument string) *jsontree.Object {
 		return o
 	}
 	for _, key := range given.Keys {
-		if f := in.Field(key); f != nil && f.Kind != schema.InputIgnored {
+		if f := in.Field(key); f != nil && f.Kind != schema.InputIgnored && f.Kind != schema.InputCustom {
 			o.Set(key, given.Values[key])
 		}
 	}

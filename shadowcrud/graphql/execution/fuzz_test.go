@@ -15,7 +15,7 @@ import (
 )
 
 // FuzzExecute sees that every query has an answer: JSON, within its bounds, the same once more, and with less in it for who may
-// find less.
+// find less; and that none of it is otherwise when a middleware that changes nothing stands around every field.
 func FuzzExecute(f *testing.F) {
 	files, err := filepath.Glob("../../../testdata/conformance/suites/graphql-query-*.json")
 	if err != nil || len(files) == 0 {
@@ -49,14 +49,15 @@ func FuzzExecute(f *testing.F) {
 	f.Add(`{uploadFiles{related{__typename}} restaurants{localizations{name} gallery{related{...on Restaurant{name}}}}}`, "")
 	s := newServer(f, execution.Limits{})
 	s.fill(4)
+	around := s.extended(execution.Limits{}, everywhere(f))
 	some := documents.NewAccess([]string{"api::restaurant.restaurant.find", "api::category.category.find"})
 	f.Fuzz(func(t *testing.T, query, variables string) {
 		var vars *jsontree.Object
 		if v, err := jsontree.Parse([]byte(variables), 100); err == nil {
 			vars, _ = v.(*jsontree.Object)
 		}
-		answer := func(access *documents.Access) string {
-			a, err := s.engine.Execute(context.Background(), &execution.Request{
+		answer := func(engine *execution.Engine, access *documents.Access) string {
+			a, err := engine.Execute(context.Background(), &execution.Request{
 				Query: query, Variables: vars, Access: access, QueriesOnly: true, Time: 5 * time.Second,
 			})
 			if err != nil {
@@ -73,11 +74,16 @@ func FuzzExecute(f *testing.F) {
 			}
 			return text
 		}
-		first := answer(documents.FullAccess)
-		if again := answer(documents.FullAccess); again != first {
+		first := answer(s.engine, documents.FullAccess)
+		if again := answer(s.engine, documents.FullAccess); again != first {
 			t.Errorf("%q with %s answers %s and then %s", query, variables, first, again)
 		}
-		if hidden := answer(some); strings.Contains(hidden, `"P0"`) && !strings.Contains(query+variables, "P0") {
+		for _, access := range []*documents.Access{documents.FullAccess, some} {
+			if plain, through := answer(s.engine, access), answer(around, access); through != plain {
+				t.Errorf("%q with %s answers %s and through middlewares %s", query, variables, plain, through)
+			}
+		}
+		if hidden := answer(s.engine, some); strings.Contains(hidden, `"P0"`) && !strings.Contains(query+variables, "P0") {
 			t.Errorf("%q with %s shows %s", query, variables, hidden)
 		}
 	})

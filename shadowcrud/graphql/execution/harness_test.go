@@ -52,20 +52,27 @@ func newExtended(t testing.TB, limits execution.Limits, e *schema.Extensions) *s
 		}
 		st.Close()
 	})
-	built, err := schema.Build(model, schema.Options{DocumentActions: true, Extensions: e})
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &server{t: t, store: st, docs: documents.NewService(st, model, "en"), model: model}
+	s.engine = s.extended(limits, e)
+	return s
+}
+
+// extended is an engine on the server's store.
+func (s *server) extended(limits execution.Limits, e *schema.Extensions) *execution.Engine {
+	s.t.Helper()
+	built, err := schema.Build(s.model, schema.Options{DocumentActions: true, Extensions: e})
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	limits.Document.Introspection = true
-	s.engine, err = execution.New(execution.Options{
-		Schema: built, Store: st, Documents: s.docs, Params: params.New(model, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true}),
+	engine, err := execution.New(execution.Options{
+		Schema: built, Store: s.store, Documents: s.docs, Params: params.New(s.model, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true}),
 		Limits: limits, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Server: s,
 	})
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	return s
+	return engine
 }
 
 func (s *server) Store() *store.Store           { return s.store }
