@@ -24,16 +24,19 @@ type answering struct {
 // Answer returns the data of the answer to a query, nil when it is null, and the errors.
 func (w *World) Answer(r *Request) (any, []*Fault) {
 	x := &answering{world: w, limited: r.Limited}
-	out := answered{}
+	out, whole := answered{}, true
 	for _, g := range gather(r.Roots, "Query") {
 		v, ok := any("Query"), true
 		if g.Name != "__typename" {
 			v, ok = x.root(g)
 		}
-		if !ok {
-			return nil, x.faults
+		if whole = whole && ok; !whole && !w.Quirk.FaultsUnordered { // what comes behind is not run
+			break
 		}
 		out = append(out, member{g.key(), v})
+	}
+	if !whole {
+		return nil, x.faults
 	}
 	return out, x.faults
 }

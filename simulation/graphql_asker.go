@@ -166,6 +166,9 @@ func (a *asker) paging(root bool) *Paging {
 		add(pick(a.rng, []string{"page", "pageSize"}), pick(a.rng, []any{0, -2, nil, 500}))
 		if root && a.chance(.6) {
 			p.Fields, p.Values = []string{"start", "limit"}, []any{pick(a.rng, []any{0, 2, nil, -5, 1000}), pick(a.rng, []any{-1, -1, 0, 500, -7, nil})}
+			if a.quirk.NullLimit && p.Values[1] == nil {
+				p.Values[0] = nil
+			}
 			if a.quirk.NegativePages && p.Values[1] == -1 {
 				p.Values[0] = 0
 			}
@@ -190,7 +193,7 @@ func (a *asker) spelling(args *Args, names ...string) {
 			args.Variable = append(args.Variable, name)
 			a.cover.Hit("argument", "variable")
 		case args.has(name):
-		case x < .18 && !(name == "pagination" && a.quirk.NullPagination) && !(name == "sort" && a.quirk.NullPagination):
+		case x < .18 && !(a.quirk.NullPagination && name == "pagination") && !(a.quirk.NullHasVersion && name == "hasPublishedVersion"):
 			args.Null = append(args.Null, name)
 			a.cover.Hit("argument", "null")
 		case x < .22:

@@ -5,7 +5,7 @@ import "strings"
 // mutation returns a random mutation of one or several writes.
 func (o *operator) mutation() *Operation {
 	o.aliases, o.writes = 0, true
-	r := &Request{Mutation: true, Limited: o.chance(.04), Name: pick(o.rng, []string{"", "M"})}
+	r := &Request{Mutation: true, Limited: o.chance(.06), Name: pick(o.rng, []string{"", "M"})}
 	taken := map[*Type]bool{}
 	for range 1 + o.rng.IntN(10)/7 + o.rng.IntN(10)/8 {
 		op := o.write()
@@ -144,7 +144,7 @@ func (x *answering) write(g *gathered) (any, Outcome) {
 	if op.Kind == "delete" {
 		return x.deleted(op, g)
 	}
-	out := x.world.Apply(op)
+	out := x.world.Apply(x.world.heeded(op, x.limited))
 	status := op.answerStatus()
 	switch {
 	case out.Status == 404 && op.Kind == "update":
@@ -166,6 +166,46 @@ func (x *answering) write(g *gathered) (any, Outcome) {
 		v = nil
 	}
 	return v, out
+}
+
+// heeded is a write without what the asker may not write: links to what he may not find.
+func (w *World) heeded(op *Operation, limited bool) *Operation {
+	if !limited {
+		return op
+	}
+	c := *op
+	c.Data = w.heededFields(op.Data)
+	return &c
+}
+
+func (w *World) heededFields(fields []Field) []Field {
+	var kept []Field
+	for _, f := range fields {
+		if f.Attr.Type == "relation" && indexOf(w.Model.Permitted, f.Attr.Target.UID+".find") < 0 {
+			continue
+		}
+		switch v := f.Value.(type) {
+		case *NewItem:
+			f.Value = w.heededItem(v)
+		case []*NewItem:
+			list := []*NewItem{}
+			for _, it := range v {
+				list = append(list, w.heededItem(it))
+			}
+			f.Value = list
+		}
+		kept = append(kept, f)
+	}
+	return kept
+}
+
+func (w *World) heededItem(it *NewItem) *NewItem {
+	if w.Quirk.OpenComponents {
+		return it
+	}
+	c := *it
+	c.Fields = w.heededFields(it.Fields)
+	return &c
 }
 
 // action is the permission that a write takes.

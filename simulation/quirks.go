@@ -28,6 +28,8 @@ type Quirks struct {
 	NullPagination       bool // pagination: null fails
 	PasswordsShown       bool // a password can be selected and shows its hash
 	DeleteLosesLocale    bool // delete takes the default locale, whichever is asked for
+	NullLimit            bool // limit: null beside a start is a limit of 1
+	NullHasVersion       bool // hasPublishedVersion: null asks relations for what was never published
 	NestedSortFails      bool // a relation's sort that leads through others fails
 	NegativePages        bool // pageInfo of what is asked for past the end without a limit
 	NoAmountLimit        bool // a list may be as long as it asks for
@@ -41,5 +43,6 @@ var ReferenceQuirks = Quirks{
 	NumbersAsSQL: true, NotInRelation: true, LocalizationsFilter: true, SyncsPublishedOnly: true, SmallBigIntegers: true,
 	OddJSON: true, NoActions: true, SelfLinksLost: true, NoNestedLists: true, OrderMixesVersions: true, OneLosesFilters: true,
 	EmptyListsLost: true, ListsWithinOperators: true, JSONByText: true, MomentsInLists: true, NullPagination: true, PasswordsShown: true,
-	DeleteLosesLocale: true, FaultsUnordered: true, NestedSortFails: true, NegativePages: true, NoAmountLimit: true, OpenComponents: true,
+	DeleteLosesLocale: true, FaultsUnordered: true, NestedSortFails: true, NegativePages: true, NoAmountLimit: true,
+	NullLimit: true, NullHasVersion: true, OpenComponents: true,
 }
