@@ -223,3 +223,20 @@ func TestMagazineREADME(t *testing.T) {
 	}
 	follow(t, filepath.Join(from, "README.md"), dir, serve(t, dir, program, "."))
 }
+
+// A secret that stands in an example is one that everybody knows: the server makes its own.
+func TestExamplesShipNoSecret(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("examples", "*", "config", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no configuration of examples", err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(strings.ToLower(string(text)), "secret") {
+			t.Errorf("%s names a secret", name)
+		}
+	}
+}

@@ -21,6 +21,7 @@ import (
 	"lectern/documents"
 	"lectern/gateway"
 	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
 
@@ -327,8 +328,18 @@ func TestExtensionProblems(t *testing.T) {
 		`extensions: hooks: there is no content-type "api::nope.nope"`: func(x *gateway.Extensions) {
 			x.Hooks(documents.Hooks{}, "api::nope.nope")
 		},
-		`extensions: policy fine is registered twice`:                             func(x *gateway.Extensions) { x.Policy("fine", tr.policy("fine", true, nil)) },
-		`extensions: middleware known is registered twice`:                        func(x *gateway.Extensions) { x.Middleware("known", tr.middleware("known")) },
+		`extensions: policy fine is registered twice`:      func(x *gateway.Extensions) { x.Policy("fine", tr.policy("fine", true, nil)) },
+		`extensions: middleware known is registered twice`: func(x *gateway.Extensions) { x.Middleware("known", tr.middleware("known")) },
+		`extensions: resolversConfig of Query.articles: there is no policy "nope"`: func(x *gateway.Extensions) {
+			x.GraphQL().Use(schema.Extension{ResolversConfig: map[string]schema.FieldConfig{
+				"Query.articles": {Policies: []schema.PolicyUse{{Name: "fine"}, {Name: "nope"}}},
+			}})
+		},
+		`extensions: resolversConfig of Query.articles: there is no middleware "known"`: func(x *gateway.Extensions) { // that is one of routes
+			x.GraphQL().Use(schema.Extension{ResolversConfig: map[string]schema.FieldConfig{
+				"Query.articles": {Middlewares: []schema.MiddlewareUse{{Name: "known"}}},
+			}})
+		},
 		`config/permissions.yaml:1: api::article.article has no action "feature"`: func(*gateway.Extensions) {},
 	} {
 		files := map[string]string{}

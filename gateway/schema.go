@@ -35,8 +35,13 @@ func (d *Definition) checkGraphQL() (problems contenttypes.Problems) {
 	if places, ok := err.(contenttypes.Problems); ok {
 		return places
 	}
+	where := "content-types"
+	bare := Definition{Model: d.Model, Settings: d.Settings, extensions: &Extensions{}}
+	if _, err := bare.GraphQLSchema(); err == nil {
+		where = "extensions"
+	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		problems = append(problems, contenttypes.Problem{File: "content-types", Message: line})
+		problems = append(problems, contenttypes.Problem{File: where, Message: line})
 	}
 	return problems
 }
