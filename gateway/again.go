@@ -2,10 +2,13 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
 
+	"lectern/documents"
 	"lectern/media"
 	"lectern/store"
 )
@@ -47,6 +50,18 @@ func (c *call) answerAgain(w http.ResponseWriter, r *http.Request, kept *keptBod
 		again.Body = kept
 	}
 	s.serving.Load().serve(w, again)
+}
+
+// once keeps a handler of a program from being called again when it has begun to answer.
+func calledAnew(handle func(http.ResponseWriter, *http.Request, *documents.Access) error) func(http.ResponseWriter, *http.Request, *documents.Access) error {
+	return func(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+		seen := &loggedWriter{ResponseWriter: w}
+		err := handle(seen, r, access)
+		if seen.status != 0 && errors.Is(err, store.ErrRedefined) {
+			return fmt.Errorf("after the answer was begun: %s", err)
+		}
+		return err
+	}
 }
 
 // A keptBody keeps what was read of a body: all of it as one text, or the form that it holds, or its beginning as it came.

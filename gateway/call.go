@@ -53,6 +53,9 @@ func (h *handlers) handleRoute(route Route) (handlerFunc, error) {
 		return nil, err
 	}
 	g.streams = route.Streams
+	if route.own {
+		route.Handle = calledAnew(route.Handle)
+	}
 	return g.finish(h, func(w http.ResponseWriter, r *http.Request, _ *found, access *documents.Access) error {
 		return route.Handle(w, r, access)
 	}), nil

@@ -29,6 +29,14 @@ func (w *loggedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Flush implements http.Flusher, as far as the connection does.
+func (w *loggedWriter) Flush() {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // one that cannot is none to wait for
+}
+
 // Unwrap lets http.ResponseController reach the connection.
 func (w *loggedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 

@@ -104,21 +104,29 @@ func editsOf(n int) []edit {
 type editing struct {
 	*testing.T
 	dir, base, key string
+	project        *gateway.Project
 	client         *http.Client
 	reloaded       chan error
+	log            func() string
+	close          func()
 }
 
-func newEditing(t *testing.T) *editing {
+func newEditing(t *testing.T) *editing { return newEditingWith(t, nil) }
+
+func newEditingWith(t *testing.T, x *gateway.Extensions) *editing {
 	e := &editing{T: t, dir: t.TempDir(), reloaded: make(chan error, 1),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: 30 * time.Second}}
 	e.write("content-types/note.yaml", noteFile("rank: {type: integer}"))
 	e.write("config/permissions.yaml", "roles: {authenticated: {api::note.note: [find]}}\n")
-	var log bytes.Buffer
-	ready, _ := run(t, e.dir, gateway.Options{
-		Log:      slog.New(slog.NewTextHandler(&log, nil)),
+	var log logged
+	e.log = log.String
+	var ready gateway.Ready
+	ready, e.close = run(t, e.dir, gateway.Options{
+		Log: slog.New(slog.NewTextHandler(&log, nil)), Extensions: x,
 		Reloaded: func(err error) { e.reloaded <- err },
 	}, func(p *gateway.Project) {
 		var err error
+		e.project = p
 		if _, e.key, err = p.CreateToken(t.Context(), auth.Declaration{Name: "all", Kind: auth.FullAccess}); err != nil {
 			t.Fatal(err)
 		}
@@ -131,6 +139,24 @@ func newEditing(t *testing.T) *editing {
 		}
 	})
 	return e
+}
+
+// logged is a log that is read while it is written.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // write puts a file in the place of another as editors do: beside it, and renamed.
@@ -217,7 +243,9 @@ func (e *editing) do(ctx context.Context, method, path string, body any) (status
 		e.Error(err)
 		return 0, nil
 	}
-	r.Header.Set("Authorization", "Bearer "+e.key)
+	if e.key != "" {
+		r.Header.Set("Authorization", "Bearer "+e.key)
+	}
 	if body != nil {
 		r.Header.Set("Content-Type", kind)
 	}
