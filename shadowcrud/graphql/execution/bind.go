@@ -77,6 +77,8 @@ type binder struct {
 	cost   int
 	most   int // that it may become
 
+	shared map[*selection]int // those that fields share, and for how many objects they were bound
+
 	// changed is a field whose arguments a middleware changed; instead are those that it has now.
 	changed *field
 	instead arguments
@@ -143,9 +145,23 @@ func (b *binder) field(f *field, in scope) {
 		below.state = in.state
 	}
 	for _, sub := range f.subs {
-		b.selection(sub, below)
+		if as != asCustom || b.more(sub, below.objects) {
+			b.selection(sub, below)
+		}
 	}
 	b.parts(f, below)
+}
+
+// more reports whether a selection that fields share is yet to be bound for so many objects.
+func (b *binder) more(s *selection, objects int) bool {
+	if b.shared[s] >= objects {
+		return false
+	}
+	if b.shared == nil {
+		b.shared = map[*selection]int{}
+	}
+	b.shared[s] = objects
+	return true
 }
 
 // parts binds the parts of a page or payload, where there are any that a program brought.

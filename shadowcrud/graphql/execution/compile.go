@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -17,6 +18,8 @@ type compiler struct {
 	doc    *language.Document
 	vars   language.Variables // those of @include and @skip count
 	plan   *plan
+
+	selections map[*schema.Object][]sharedSelection // of fields that resolvers answer
 }
 
 // compile makes the plan of an operation for the values of its switches.
@@ -326,8 +329,30 @@ func (c *compiler) custom(f *field, g *group) {
 		return
 	}
 	for _, t := range c.engine.language.Type(f.def.Type.Name()).Possible() {
-		f.subs = append(f.subs, c.object(c.engine.schema.Object(t.Name), g))
+		f.subs = append(f.subs, c.shared(c.engine.schema.Object(t.Name), g))
 	}
+}
+
+// A sharedSelection is what is printed of objects of a type below some nodes.
+type sharedSelection struct {
+	nodes []*ast.Field
+	sel   *selection
+}
+
+// shared is object for fields whose types are interfaces: each of the types that their values may have has the same fields below,
+// so that there would be more selections with each step down than an operation of some depth could ever need.
+func (c *compiler) shared(o *schema.Object, g *group) *selection {
+	for _, known := range c.selections[o] {
+		if slices.Equal(known.nodes, g.nodes) {
+			return known.sel
+		}
+	}
+	s := c.object(o, g)
+	if c.selections == nil {
+		c.selections = map[*schema.Object][]sharedSelection{}
+	}
+	c.selections[o] = append(c.selections[o], sharedSelection{g.nodes, s})
+	return s
 }
 
 // hook marks a field for which something runs that a program brought, or that prints a page or payload of which that is true.

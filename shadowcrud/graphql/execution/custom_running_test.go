@@ -139,6 +139,19 @@ func TestResolversUseTheStore(t *testing.T) {
 	if got, want := s.ask(`{categories{position}}`), `{"data":{"categories":[{"position":7}]}}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	// What was read stays what it is, however often the file is written before it is printed.
+	for i := range 12 {
+		s.create("api::category.category", fmt.Sprintf(`{"name":"%d","position":%d}`, i, i))
+	}
+	var want strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&want, `{"name":"%d","position":%d,"visits":7}`, i, i)
+	}
+	got := s.ask(`{categories(sort:"position",filters:{name:{ne:"visited"}},pagination:{limit:12}){name position visits}}`)
+	got = strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(got, `{"data":{"categories":[`), "]}}"), "},{", "}{")
+	if got != want.String() {
+		t.Errorf("got  %s\nwant %s", got, want.String())
+	}
 }
 
 // Who asks, and by what, is for resolvers, policies and middlewares to see.
@@ -331,4 +344,30 @@ func TestConcurrentResolvers(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// Interfaces within interfaces cost no more than their depth, however many types there are of them.
+func TestDeepInterfaces(t *testing.T) {
+	var e schema.Extensions
+	defs := "extend type Query { node: Node } interface Node { kid: Node kids: [Node] n: Int } "
+	for i := range 12 {
+		defs += fmt.Sprintf("type Node%d implements Node { kid: Node kids: [Node] n: Int } ", i)
+	}
+	var node any = map[string]any{"__typename": "Node0", "n": 0}
+	for i := range 9 {
+		node = map[string]any{"__typename": fmt.Sprintf("Node%d", i), "n": i, "kid": node}
+	}
+	e.Use(schema.Extension{TypeDefs: defs, Resolvers: schema.Resolvers{"Query": {"node": value(node)}}})
+	s := newExtended(t, execution.Limits{}, &e)
+	got := s.ask("{node" + strings.Repeat("{n kid", 8) + "{n}" + strings.Repeat("}", 8) + "}")
+	want := `{"n":0}`
+	for i := 1; i < 9; i++ {
+		want = fmt.Sprintf(`{"n":%d,"kid":%s}`, i, want)
+	}
+	if want = `{"data":{"node":` + want + `}}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := s.ask("{node" + strings.Repeat("{kids", 8) + "{n}" + strings.Repeat("}", 8) + "}"); !strings.Contains(got, "may answer with more than") {
+		t.Errorf("lists within lists: %s", got)
+	}
 }
