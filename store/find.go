@@ -408,10 +408,14 @@ func (s *Snapshot) FindVersion(doc uint64, q *Query) (first Record) {
 // FindRelated filters, sorts and cuts what Related shows, or the items of a component. q.Type, q.Status and q.Locales are not
 // looked at.
 func (s *Snapshot) FindRelated(r Record, a *contenttypes.Attribute, status Status, q *Query) (Page, error) {
-	match := compile(q.Filter, status, false)
+	asked := s.asking(q, status)
 	var list []Record
+	holds := func(target Record) bool { return asked.match.holds(s, target) }
+	if a.IsRelation() && q.Filter != nil {
+		holds = func(target Record) bool { return asked.holds(s, target) }
+	}
 	visit := func(target Record) bool {
-		if match.holds(s, target) {
+		if holds(target) {
 			list = append(list, target)
 		}
 		return true
@@ -423,7 +427,43 @@ func (s *Snapshot) FindRelated(r Record, a *contenttypes.Attribute, status Statu
 	}
 	total := len(list)
 	if len(q.Sort) > 0 {
-		s.sortRecords(list, q.Sort, status)
+		asked.keys.sort(list)
 	}
 	return Page{Rows: cut(list, q.Offset, q.Limit), Total: total}, s.failed
+}
+
+// An asking is what FindRelated made of a query, with what it remembers of targets: it is asked of one row after the other.
+type asking struct {
+	status Status
+	match  cond
+	known  verdicts // of match
+	keys   *sorter
+}
+
+// holds reports whether the filter holds of a document.
+func (a *asking) holds(s *Snapshot, target Record) bool {
+	if _, met, known := a.known.of(target.ref()); known {
+		return met
+	}
+	met := a.match.holds(s, target)
+	a.known.remember(target.ref(), true, met)
+	return met
+}
+
+// maxAskings is for how many queries a snapshot keeps that.
+const maxAskings = 64
+
+func (s *Snapshot) asking(q *Query, status Status) *asking {
+	if a := s.askings[q]; a != nil && a.status == status {
+		return a
+	}
+	a := &asking{status: status, match: compile(q.Filter, status, false), keys: s.sorter(q.Sort, status)}
+	if s.tx.Writable() || len(s.askings) == maxAskings { // what is remembered holds as long as nothing is written
+		return a
+	}
+	if s.askings == nil {
+		s.askings = map[*Query]*asking{}
+	}
+	s.askings[q] = a
+	return a
 }

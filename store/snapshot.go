@@ -21,6 +21,7 @@ type Snapshot struct {
 	indexer *indexer                    // of a write transaction
 	pending map[string][]byte           // what a write transaction will put into the bucket docs
 	failed  error                       // why it finds nothing more
+	askings map[*Query]*asking          // of FindRelated
 	work    workBound
 	stats   snapshotStats
 }

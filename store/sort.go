@@ -35,17 +35,17 @@ type keyedHit struct {
 	keys [][]byte
 }
 
-// sortRecords is sortHits for records at hand.
-func (s *Snapshot) sortRecords(list []Record, keys []SortKey, status Status) {
+// sort puts records at hand into order, ties by id.
+func (s *sorter) sort(list []Record) {
 	type keyed struct {
 		Record
 		keys [][]byte
 	}
-	all, sorter := make([]keyed, len(list)), s.sorter(keys, status)
+	all := make([]keyed, len(list))
 	for i, r := range list {
-		all[i] = keyed{r, sorter.of(r)}
+		all[i] = keyed{r, s.of(r)}
 	}
-	slices.SortStableFunc(all, func(x, y keyed) int { return cmp.Or(compareKeys(x.keys, y.keys, keys), cmp.Compare(x.ID(), y.ID())) })
+	slices.SortStableFunc(all, func(x, y keyed) int { return cmp.Or(compareKeys(x.keys, y.keys, s.keys), cmp.Compare(x.ID(), y.ID())) })
 	for i, k := range all {
 		list[i] = k.Record
 	}

@@ -1,6 +1,7 @@
 package params
 
 import (
+	"cmp"
 	"strings"
 
 	"lectern/documents"
@@ -98,7 +99,7 @@ func (p *parameter) within() *parameter {
 // within returns a request for what a parameter inside a populate asks; its faults rank among themselves until they are
 // adopted.
 func (r *request) within() *request {
-	return &request{Parser: r.Parser, typ: r.typ, access: r.access, faults: faults{heeded: everyRank}}
+	return &request{Parser: r.Parser, typ: r.typ, access: r.access, faults: faults{heeded: everyRank}, whole: cmp.Or(r.whole, r)}
 }
 
 // adopt takes over the fault of a parameter inside a populate.

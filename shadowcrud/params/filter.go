@@ -1,6 +1,9 @@
 package params
 
 import (
+	"cmp"
+	"fmt"
+
 	"lectern/contenttypes"
 	"lectern/jsontree"
 	"lectern/store"
@@ -17,6 +20,9 @@ type filterReader struct {
 	apart    *contenttypes.Attribute
 	byLocale store.Filter
 }
+
+// maxHops is how many relations and components the filters of a request may follow: each of them may look at all links.
+const maxHops = 200
 
 // A subject is what an object of filters speaks about: the attributes of a schema, a single value, or both. Of a relation,
 // media or component the value is the numeric id of its target.
@@ -146,6 +152,11 @@ func (f *filterReader) attribute(a *contenttypes.Attribute, v any) store.Filter 
 	}
 	to := target(a)
 	if to == nil {
+		return nil
+	}
+	whole := cmp.Or(f.whole, f.request)
+	if whole.hops++; whole.hops > maxHops {
+		f.invalid(f.param.shape, fmt.Sprintf("Too many relations to follow in filters: at most %d are allowed", maxHops))
 		return nil
 	}
 	if filter := f.read(subject{schema: to, value: to.Attribute("id")}, v); filter != nil {

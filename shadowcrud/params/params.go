@@ -78,6 +78,8 @@ type request struct {
 	access *documents.Access
 	faults faults
 	given  given
+	whole  *request // that this one is within, nil for one that is not
+	hops   int      // relations that the filters of the whole request have followed
 }
 
 // given holds the parameters that are known, nil where they were not given.

@@ -1,6 +1,7 @@
 package params_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -173,6 +174,8 @@ func TestRefused(t *testing.T) {
 		{"full", "sort[name][asc]=1", "Invalid order. order can only be one of asc|desc|ASC|DESC"},
 		{"full", "sort[0][0]=name", "Invalid sort query"},
 		{"full", "sort=" + strings.Repeat("related.", 21) + "name", "Too deep a sort: at most 20 levels are allowed"},
+		{"full", branches("filters[$or]", 15), "Too many relations to follow in filters: at most 200 are allowed"},
+		{"full", branches("filters[$or]", 8) + "&" + branches("populate[related][filters][$and]", 8), "Too many relations to follow in filters: at most 200 are allowed"},
 		{"public", "sort=owner.firstName", `Invalid key owner {"key":"owner","path":"owner"` + at + `"sort"}`},
 		{"public", "sort=owner", `Invalid key owner {"key":"owner","path":"owner"` + at + `"sort"}`},
 
@@ -370,4 +373,13 @@ func TestPlainList(t *testing.T) {
 	if got, want := said(err), "convertLimitQueryParams expected a positive integer got NaN"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+// branches are filters side by side that follow 14 relations each.
+func branches(under string, n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("%s[%d]%s[name]=x", under, i, strings.Repeat("[related]", 14)))
+	}
+	return strings.Join(all, "&")
 }

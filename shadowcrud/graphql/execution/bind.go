@@ -70,12 +70,13 @@ func (p *plan) bind(e *Engine, vars language.Variables, access *documents.Access
 
 // A binder binds the fields of a plan.
 type binder struct {
-	engine *Engine
-	vars   language.Variables
-	access *documents.Access
-	bounds []bound
-	cost   int
-	most   int // that it may become
+	engine    *Engine
+	vars      language.Variables
+	access    *documents.Access
+	bounds    []bound
+	cost      int
+	most      int       // that it may become
+	converter converter // of all filters
 
 	shared map[*selection]int // those that fields share, and for how many objects they were bound
 
@@ -413,9 +414,9 @@ func (b *binder) conditions(m *schema.Meaning, args arguments) (filters, sort an
 	if list, ok := sort.([]any); ok && len(list) > maxSortKeys {
 		return nil, nil, documents.ValidationError(fmt.Sprintf("Too many sort keys: at most %d are allowed", maxSortKeys))
 	}
-	c := converter{}
-	filters = c.filters(m.Filters, args.object("filters"))
-	if c.conditions > b.engine.limits.Conditions {
+	b.converter.most = b.engine.limits.Conditions
+	filters = b.converter.filters(m.Filters, args.object("filters"))
+	if b.converter.full() {
 		return nil, nil, documents.ValidationError(fmt.Sprintf("Too many conditions: at most %d are allowed", b.engine.limits.Conditions))
 	}
 	return filters, sort, nil

@@ -64,7 +64,7 @@ type Limits struct {
 // DefaultLimits are the limits where nothing is said.
 var DefaultLimits = Limits{
 	Document: language.DefaultLimits, DefaultLimit: 10, MaxLimit: -1, AmountLimit: 100,
-	Cost: 200_000, Rows: 200_000, Bytes: 32 << 20, Conditions: 2000, Plans: 1000, PlanBytes: 32 << 20,
+	Cost: 200_000, Rows: 200_000, Bytes: 32 << 20, Conditions: 4000, Plans: 1000, PlanBytes: 32 << 20,
 }
 
 func (l Limits) orDefaults() Limits {

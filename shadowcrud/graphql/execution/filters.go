@@ -5,8 +5,14 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// A converter turns filters into the form of REST, and counts the conditions in them.
-type converter struct{ conditions int }
+// A converter turns the filters of an operation into the form of REST, and counts the conditions in them: comparisons, and the
+// objects that hold them. Once there are too many it turns no more.
+type converter struct{ conditions, most int }
+
+// hop is how many conditions a relation counts for that is followed: for each of them all links may have to be looked at.
+const hop = 20
+
+func (c *converter) full() bool { return c.conditions > c.most }
 
 // filters turns filters into the form that REST has them in, from where both go the same way: names of attributes, $and, $or,
 // $not, and operators whose values are texts. What asks nothing is left out. The result is nil where nothing is asked.
@@ -25,6 +31,9 @@ func (c *converter) filterTree(f *schema.Filters, given *jsontree.Object) *jsont
 	o := jsontree.NewObject()
 	for _, key := range given.Keys {
 		ff, v := f.Field(key), given.Values[key]
+		if c.full() {
+			break
+		}
 		if ff == nil {
 			continue
 		}
@@ -36,6 +45,7 @@ func (c *converter) filterTree(f *schema.Filters, given *jsontree.Object) *jsont
 		case schema.FilterNot:
 			setTree(o, "$not", c.filterOf(f, v))
 		case schema.FilterThrough:
+			c.conditions += hop
 			setTree(o, ff.Attr.Name, c.filterOf(ff.Filters, v))
 		case schema.FilterValue:
 			if v == nil {
@@ -60,6 +70,9 @@ func (c *converter) filterTrees(f *schema.Filters, v any) []any {
 	items, _ := v.([]any)
 	var list []any
 	for _, item := range items {
+		if c.full() {
+			break
+		}
 		if o := c.filterOf(f, item); o != nil {
 			list = append(list, o)
 		}
@@ -95,11 +108,7 @@ func (c *converter) operatorTree(ops *schema.Operators, given *jsontree.Object) 
 			}
 		case schema.OperatorList:
 			if items, ok := v.([]any); ok {
-				list := make([]any, len(items))
-				for i, item := range items {
-					list[i] = c.operand(item)
-				}
-				o.Set("$"+key, list)
+				o.Set("$"+key, c.operands(items))
 			}
 		case schema.OperatorAnd:
 			setList(o, "$and", c.equalities(v))
@@ -117,11 +126,23 @@ func (c *converter) operatorTree(ops *schema.Operators, given *jsontree.Object) 
 // equalities are conditions to equal each of a list of values.
 func (c *converter) equalities(v any) []any {
 	items, _ := v.([]any)
-	list := make([]any, len(items))
-	for i, item := range items {
+	list := c.operands(items)
+	for i, item := range list {
 		o := jsontree.NewObject()
-		o.Set("$eq", c.operand(item))
+		o.Set("$eq", item)
 		list[i] = o
+	}
+	return list
+}
+
+// operands are a list of values as texts.
+func (c *converter) operands(items []any) (list []any) {
+	list = []any{}
+	for _, item := range items {
+		if c.full() {
+			break
+		}
+		list = append(list, c.operand(item))
 	}
 	return list
 }
