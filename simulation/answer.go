@@ -137,8 +137,6 @@ func (x *answering) attribute(p place, g *gathered, typ string) (any, bool) {
 			return nil, false
 		}
 		return v, true
-	case a.Type == "media":
-		return x.media(g)
 	case a.Type == "dynamiczone":
 		list := []any{}
 		for i, t := range x.world.targets(p, a) {
@@ -159,7 +157,7 @@ func (x *answering) attribute(p place, g *gathered, typ string) (any, bool) {
 	targets := x.targets(p, g)
 	switch {
 	case g.Connection:
-		return x.connection(targets, in, a.Target.word()+"RelationResponseCollection", g.Args.Paging, g.of)
+		return x.connection(targets, in, x.world.Model.word(in)+"RelationResponseCollection", g.Args.Paging, g.of)
 	case a.toMany() || a.Repeatable:
 		return x.list(targets, in, g.Args.Paging, g.of)
 	case len(targets) == 0:
@@ -170,24 +168,13 @@ func (x *answering) attribute(p place, g *gathered, typ string) (any, bool) {
 
 // schemaOf is what an attribute leads to.
 func (w *World) schemaOf(a *Attribute) *Schema {
-	if a.Component != nil {
+	switch {
+	case a.Type == "media":
+		return fileSchema
+	case a.Component != nil:
 		return &a.Component.Schema
 	}
 	return &a.Target.Schema
-}
-
-// media answers for files, of which there are none.
-func (x *answering) media(g *gathered) (any, bool) {
-	if g.Args != nil && !x.pages(g.Args) {
-		return nil, g.Connection
-	}
-	switch {
-	case g.Connection:
-		return x.connection(nil, &Schema{}, "UploadFileRelationResponseCollection", g.Args.Paging, g.of)
-	case g.Attr.Multiple:
-		return []any{}, true
-	}
-	return nil, true
 }
 
 func (p place) id() float64 {
@@ -201,7 +188,7 @@ func (p place) shown(a *Attribute) any {
 		if a.Type == "id" {
 			return idText{p.item.ID}
 		}
-	} else {
+	} else if p.row != nil {
 		switch a.Name {
 		case "documentId":
 			return p.row.Doc.ID
@@ -233,7 +220,7 @@ func (x *answering) targets(p place, g *gathered) []place {
 	w := x.world
 	var list []place
 	for _, t := range w.targets(p, g.Attr) {
-		if g.Attr.isLink() && t.row.Doc.Type.Drafts && !t.row.inPublication(x.view.publication) {
+		if g.Attr.isLink() && t.row != nil && t.row.Doc.Type.Drafts && !t.row.inPublication(x.view.publication) {
 			continue
 		}
 		if g.Args == nil || g.Args.Filter == nil || w.holds(g.Args.Filter, t, false) {

@@ -401,13 +401,13 @@ type choice struct {
 
 // test compares one scalar of s, mostly in a way that was used least.
 func (a *asker) test(s *Schema) *Filter {
+	owner := a.typeOf(s)
 	var attrs []*Attribute
 	for _, x := range s.Attributes {
-		if x.isScalar() && x.shown() && len(a.operatorsOf(x)) > 0 && x.Name != "publishedAt" {
+		if x.isScalar() && x.shown() && len(a.operatorsOf(x)) > 0 && x.Name != "publishedAt" && !(x.System && owner == nil && a.graphql) {
 			attrs = append(attrs, x)
 		}
 	}
-	owner := a.typeOf(s)
 	var choices []choice
 	for _, x := range attrs {
 		ops := a.operatorsOf(x)

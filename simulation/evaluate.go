@@ -176,11 +176,14 @@ func (w *World) found(r *Row, text string) bool {
 type place struct {
 	row    *Row
 	item   *Item
+	file   *File
 	status string
 }
 
 func (p place) value(name string) any {
 	switch {
+	case p.file != nil:
+		return p.file.value(name)
 	case p.item != nil:
 		return p.item.value(name)
 	case p.row != nil:
@@ -236,6 +239,10 @@ func (w *World) targets(p place, a *Attribute) []place {
 			}
 		}
 		sort.Slice(list, func(i, j int) bool { return list[i].row.Locale < list[j].row.Locale })
+	case a.Type == "media":
+		for _, f := range w.files(p.row, a) {
+			list = append(list, place{file: f, status: p.status})
+		}
 	case a.Type == "relation":
 		for _, r := range w.related(p, a) {
 			list = append(list, place{row: r, status: p.status})

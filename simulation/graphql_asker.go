@@ -292,13 +292,14 @@ func (a *asker) anyField(s *Schema) *Selected {
 func (a *asker) leads(x *Attribute, drafts bool, depth int) *Selected {
 	s := &Selected{Name: x.Name, Attr: x}
 	switch x.Type {
-	case "media":
-		return a.file(s)
 	case "dynamiczone":
 		s.Of = a.zoneSelection(x, drafts, depth)
 		return s
 	}
-	in, d := a.insideAny(x, drafts)
+	in, d := a.world.schemaOf(x), drafts
+	if x.Target != nil {
+		d = x.Target.Drafts
+	}
 	if x.Type == "relation" {
 		a.cover.Hit("show relation", x.kind())
 	} else {
@@ -316,8 +317,10 @@ func (a *asker) leads(x *Attribute, drafts bool, depth int) *Selected {
 	a.narrow(s.Args, in, d, 2, pickOf(x.isLink() && !a.quirk.NestedSortFails, 1, 0))
 	if s.Connection = x.isLink() && a.chance(.4); s.Connection {
 		s.Name += "_connection"
-		s.Of = a.connection(in, d, x.Target.word()+"RelationResponseCollection", false, depth)
-		a.cover.Hit("show connection", x.kind())
+		s.Of = a.connection(in, d, a.world.Model.word(in)+"RelationResponseCollection", false, depth)
+		if x.Type == "relation" {
+			a.cover.Hit("show connection", x.kind())
+		}
 	} else {
 		s.Of = a.selection(in, d, depth)
 	}
@@ -330,22 +333,6 @@ func pickOf[T any](first bool, x, y T) T {
 		return x
 	}
 	return y
-}
-
-// file selects a file, of which there is none.
-func (a *asker) file(s *Selected) *Selected {
-	a.cover.Hit("select", "media")
-	s.Of = []*Selected{{Name: "url"}, {Name: "documentId"}}
-	if s.Attr.Multiple {
-		s.Args = &Args{}
-		if a.chance(.4) {
-			s.Args.Paging = a.paging(false)
-		}
-		if s.Connection = a.chance(.4); s.Connection {
-			s.Name, s.Of = s.Name+"_connection", []*Selected{{Name: "nodes", Of: s.Of}, {Name: "__typename"}}
-		}
-	}
-	return s
 }
 
 // zoneSelection selects from the components of a zone, each in fragments of its own.

@@ -116,6 +116,21 @@ func (o *operator) graphqlEdit(a *Attribute, at spot, targets []Target) (Field, 
 	return f, true
 }
 
+// attach chooses files, or none.
+func (o *operator) attach(a *Attribute) any {
+	files := o.rng.Perm(len(o.world.Files))
+	switch {
+	case a.Multiple:
+		files = files[:o.rng.IntN(4)]
+	case o.chance(.15):
+		return nil
+	default:
+		files = files[:1]
+	}
+	o.cover.Hit("write", "media")
+	return &Attached{files}
+}
+
 // Mutate carries out the writes of a mutation and returns the data and the errors of its answer, and what came of each write.
 func (w *World) Mutate(r *Request) (any, []*Fault, []Outcome) {
 	x := &answering{world: w, limited: r.Limited}

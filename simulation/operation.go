@@ -15,7 +15,7 @@ type Operation struct {
 	Graph  *Request // of a query or mutation
 }
 
-// A Field is one key of a body. Value is nil (null), a Literal, []*NewItem, *NewItem or *Edit.
+// A Field is one key of a body. Value is nil (null), a Literal, []*NewItem, *NewItem, *Edit or *Attached.
 type Field struct {
 	Attr     *Attribute
 	Value    any
@@ -106,6 +106,8 @@ func (w *World) fields(fields []Field) map[string]any {
 				list = append(list, w.item(it))
 			}
 			out[f.Attr.Name] = list
+		case *Attached:
+			out[f.Attr.Name] = w.attached(f.Attr, v)
 		case *Edit:
 			out[f.Attr.Name] = w.edit(f.Attr, v)
 		}

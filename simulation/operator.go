@@ -138,7 +138,7 @@ func (o *operator) fill(op *Operation, d *Document) {
 		required = 0
 	}
 	for _, a := range op.Type.Attributes {
-		if a.System || a.Type == "media" || o.rarely(a) || !o.chance(share) && !(row == nil && a.Required && o.chance(required)) {
+		if a.System || a.Type == "media" && !o.graphql || o.rarely(a) || !o.chance(share) && !(row == nil && a.Required && o.chance(required)) {
 			continue
 		}
 		var items []*Item
@@ -188,6 +188,9 @@ func (o *operator) field(a *Attribute, at spot, items []*Item, ends []End) (Fiel
 	switch a.Type {
 	case "relation":
 		return o.relation(a, at, ends)
+	case "media":
+		f.Value = o.attach(a)
+		return f, true
 	case "component":
 		if !a.Repeatable {
 			if at.row != nil && o.chance(.1) {

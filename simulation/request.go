@@ -124,6 +124,9 @@ func (m *Model) word(s *Schema) string {
 			return c.word()
 		}
 	}
+	if s == fileSchema {
+		return "UploadFile"
+	}
 	return ""
 }
 

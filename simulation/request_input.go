@@ -262,6 +262,8 @@ func (w *World) dataInput(fields []Field, zone bool) pairs {
 				list = append(list, w.itemInput(it, zone))
 			}
 			v = list
+		case *Attached:
+			v = w.attached(f.Attr, value)
 		case *Edit:
 			list := []any{}
 			for _, t := range value.Set {

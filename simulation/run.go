@@ -28,6 +28,7 @@ type Run struct {
 // A Host is a server of a model's project. One that is a Restarter too is restarted in between.
 type Host interface {
 	Do(method, path string, body any) (int, any, error)
+	Upload(name string, content []byte) (int, []byte, error)
 	GraphQL(limited bool, query string, variables map[string]any) (int, []byte, error)
 }
 
@@ -64,6 +65,9 @@ func NewRun(seed uint64, quirk Quirks, model *Model, server Host) *Run {
 func (r *Run) Random(n int) error {
 	o := &operator{asker: asker{rng: rand.New(rand.NewPCG(r.Seed, 2)), world: r.world, quirk: r.Quirk, cover: r.Cover, graphql: r.graphql}}
 	_, o.restarts = r.server.(Restarter)
+	if err := r.begin(); err != nil {
+		return err
+	}
 	for range n {
 		op := o.Operation()
 		r.Done = append(r.Done, op)
@@ -74,9 +78,20 @@ func (r *Run) Random(n int) error {
 	return nil
 }
 
+// begin does what comes before the first operation.
+func (r *Run) begin() error {
+	if r.graphql {
+		return r.upload()
+	}
+	return nil
+}
+
 // Replay does given operations.
 func (r *Run) Replay(ops []*Operation) error {
 	o := &operator{asker: asker{world: r.world, quirk: r.Quirk, cover: r.Cover, graphql: r.graphql}}
+	if err := r.begin(); err != nil {
+		return err
+	}
 	for _, op := range ops {
 		r.Done = append(r.Done, op)
 		if err := r.do(op, o); err != nil {
@@ -307,7 +322,7 @@ func everything(attrs []*Attribute) *Populate {
 		case "relation":
 			it.Fields = []string{"documentId"}
 		case "media":
-			it.Form = "true"
+			it.Fields = []string{"name"}
 		case "component":
 			if it.Populate = everything(a.Component.Attributes); it.Populate == nil {
 				it.Form = "true"

@@ -92,21 +92,24 @@ func (s *Server) GraphQL(limited bool, query string, variables map[string]any) (
 }
 
 func (s *Server) send(token, method, path string, body any) (int, []byte, error) {
-	var send io.Reader
-	if body != nil {
-		send = bytes.NewReader([]byte(jsonOf(body)))
+	if body == nil {
+		return s.sendAs(token, method, path, "", nil)
 	}
+	return s.sendAs(token, method, path, "application/json", bytes.NewReader([]byte(jsonOf(body))))
+}
+
+func (s *Server) sendAs(token, method, path, typ string, send io.Reader) (int, []byte, error) {
 	req, err := http.NewRequest(method, s.Base+path, send)
 	if err != nil {
 		return 0, nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+	if typ != "" {
+		req.Header.Set("Content-Type", typ)
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return 0, nil, fmt.Errorf("%w (sent %s)", err, jsonOf(body))
+		return 0, nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)

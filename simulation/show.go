@@ -70,7 +70,7 @@ func (w *World) populate(out map[string]any, at place, v view, attrs []*Attribut
 func (w *World) below(at place, v view, it *Populated) any {
 	var targets []place
 	for _, t := range w.targets(at, it.Attr) {
-		if it.Attr.isLink() && t.row.Doc.Type.Drafts && !t.row.inPublication(v.publication) {
+		if it.Attr.isLink() && t.row != nil && t.row.Doc.Type.Drafts && !t.row.inPublication(v.publication) {
 			continue
 		}
 		if it.Filter == nil || w.holds(it.Filter, t, false) {
@@ -94,6 +94,8 @@ func (w *World) below(at place, v view, it *Populated) any {
 			}
 		case "component":
 			list = append(list, w.showItem(t, v, it.Fields, false, it.Populate))
+		case "media":
+			list = append(list, t.file.shown())
 		default:
 			list = append(list, w.show(t.row, v, it.Fields, it.Populate))
 		}

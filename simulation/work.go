@@ -74,10 +74,7 @@ func (w *World) readLevel(most *reading, places []place, of []*Selected) bool {
 	bySchema := map[*Schema][]place{}
 	var schemas []*Schema
 	for _, p := range places {
-		s := &p.row.Doc.Type.Schema
-		if p.item != nil {
-			s = &p.item.Component.Schema
-		}
+		s := p.schema()
 		if bySchema[s] == nil {
 			schemas = append(schemas, s)
 		}
@@ -85,7 +82,7 @@ func (w *World) readLevel(most *reading, places []place, of []*Selected) bool {
 	}
 	for _, s := range schemas {
 		for _, g := range gather(of, w.Model.word(s)) {
-			if g.Attr == nil || g.Attr.isScalar() || g.Attr.Type == "media" {
+			if g.Attr == nil || g.Attr.isScalar() {
 				continue
 			}
 			if g.Args != nil && g.Args.searches() || !w.readField(most, bySchema[s], g) {
@@ -135,9 +132,22 @@ func (w *World) readField(most *reading, places []place, g *gathered) bool {
 	return w.readLevel(most, targets, of)
 }
 
+func (p place) schema() *Schema {
+	switch {
+	case p.file != nil:
+		return fileSchema
+	case p.item != nil:
+		return &p.item.Component.Schema
+	}
+	return &p.row.Doc.Type.Schema
+}
+
 // key tells places of rows and components apart.
 func (p place) key() any {
-	if p.item != nil {
+	switch {
+	case p.file != nil:
+		return p.file
+	case p.item != nil:
 		return p.item
 	}
 	return p.row
@@ -146,6 +156,8 @@ func (p place) key() any {
 // ends counts what a link attribute of a place leads to, shown or not.
 func (w *World) ends(p place, a *Attribute) int {
 	switch {
+	case a.Type == "media":
+		return len(w.files(p.row, a))
 	case a.Type == "localizations":
 		return len(p.row.Doc.Rows)
 	case p.item != nil:

@@ -21,6 +21,7 @@ type World struct {
 	Quirk Quirks
 	Docs  []*Document
 	Links []*Link
+	Files []*File
 
 	Unsure []Unsure // since the last write
 }

@@ -285,6 +285,8 @@ func (w *World) assign(fields map[string]any, items map[string][]*Item, data []F
 			if !withinMost(f.Attr, v.Keep) {
 				fault = f.Attr.Name + " is too great or too long"
 			}
+		case *Attached:
+			fields[f.Attr.Name] = v
 		case *NewItem:
 			items[f.Attr.Name], fault = w.build([]*NewItem{v}, items[f.Attr.Name])
 		case []*NewItem:
