@@ -52,7 +52,7 @@ func (c *call) answerAgain(w http.ResponseWriter, r *http.Request, kept *keptBod
 	s.serving.Load().serve(w, again)
 }
 
-// once keeps a handler of a program from being called again when it has begun to answer.
+// calledAnew keeps a handler of a program from being called again when it has begun to answer.
 func calledAnew(handle func(http.ResponseWriter, *http.Request, *documents.Access) error) func(http.ResponseWriter, *http.Request, *documents.Access) error {
 	return func(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
 		seen := &loggedWriter{ResponseWriter: w}
