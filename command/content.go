@@ -33,7 +33,9 @@ func (c *exportCommand) Run(s *session) error {
 			return fmt.Errorf("export: %w", err)
 		}
 		p.done("exported %s", count(max(0, p.lines-1), "version"))
-		return nil
+		return sayMissing(s, p, a, func(n gateway.Uploads) (int, string) {
+			return n.Total, "what they hold is not in an export; `lectern backup` has it"
+		})
 	})
 }
 
@@ -121,7 +123,9 @@ func (c *backupCommand) Run(s *session) error {
 			return fmt.Errorf("backup: %w", err)
 		}
 		p.done("backed up %s", megabytes(p.bytes))
-		return nil
+		return sayMissing(s, p, a, func(n gateway.Uploads) (int, string) {
+			return n.Elsewhere, "they lie in a bucket, and what they hold is not in the backup; keep versions of the bucket"
+		})
 	})
 }
 
@@ -153,6 +157,18 @@ func (c *restoreCommand) Run(s *session) error {
 	p.done("restored %s", megabytes(p.bytes))
 	if kept != "" {
 		p.done("what was there before is in %s; remove it when you are content", display(filepath.Clean(kept)))
+	}
+	return nil
+}
+
+// sayMissing tells of uploaded files whose content is not in what was written.
+func sayMissing(s *session, p *progress, a gateway.Administration, missing func(gateway.Uploads) (int, string)) error {
+	n, err := a.Uploads(s.ctx)
+	if err != nil {
+		return fmt.Errorf("count the uploaded files: %w", err)
+	}
+	if files, why := missing(n); files > 0 {
+		p.done("without %s: %s", count(files, "uploaded file"), why)
 	}
 	return nil
 }

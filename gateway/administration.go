@@ -22,7 +22,9 @@ type Administration interface {
 	CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error)
 	// RevokeToken removes the token of that name or id.
 	RevokeToken(ctx context.Context, nameOrID string) (auth.Token, error)
-	// Backup writes one file with a consistent copy of the store and the uploads.
+	// Uploads counts the uploaded files.
+	Uploads(ctx context.Context) (Uploads, error)
+	// Backup writes one file with a consistent copy of the store and the uploads that lie in the data directory.
 	Backup(ctx context.Context, w io.Writer) error
 	// Export writes all content as JSON Lines.
 	Export(ctx context.Context, w io.Writer) error
@@ -55,6 +57,35 @@ func Administer(ctx context.Context, dir string, o Options) (Administration, err
 		return r, nil // it has started in the meantime
 	}
 	return nil, err
+}
+
+// Uploads counts uploaded files.
+type Uploads struct {
+	Total     int `json:"total"`
+	Elsewhere int `json:"elsewhere"` // those that do not lie in the data directory, but in a bucket
+}
+
+// Uploads implements Administration.
+func (p *Project) Uploads(context.Context) (n Uploads, err error) {
+	e := p.edition.Load()
+	if e.media == nil {
+		return n, nil
+	}
+	file := e.media.Type()
+	count := func(s *store.Snapshot, filter store.Filter) (int, error) {
+		page, err := s.Find(&store.Query{Type: file, Filter: filter, Count: true})
+		return page.Total, err
+	}
+	err = e.store.View(func(s *store.Snapshot) error {
+		here, err := count(s, store.Compare{Attr: file.Attribute("provider"), Op: store.Eq, Values: []any{"local"}})
+		if err != nil {
+			return err
+		}
+		n.Total, err = count(s, nil)
+		n.Elsewhere = n.Total - here
+		return err
+	})
+	return n, err
 }
 
 // Tokens implements Administration.

@@ -25,6 +25,7 @@ import (
 //	GET    /tokens          []auth.Token
 //	POST   /tokens          auth.Declaration → createdToken
 //	DELETE /tokens/{name}   → auth.Token
+//	GET    /uploads         Uploads
 //	GET    /backup          the file
 //	GET    /export          JSON Lines
 //	POST   /import?partial= JSON Lines → importEvents, one a line
@@ -104,6 +105,7 @@ func (c *control) serve(ctx context.Context) error {
 	mux.HandleFunc("GET /tokens", c.getTokens)
 	mux.HandleFunc("POST /tokens", c.postToken)
 	mux.HandleFunc("DELETE /tokens/{name}", c.deleteToken)
+	mux.HandleFunc("GET /uploads", c.getUploads)
 	mux.HandleFunc("GET /backup", c.getBackup)
 	mux.HandleFunc("GET /export", c.getExport)
 	mux.HandleFunc("POST /import", c.postImport)
@@ -165,6 +167,15 @@ func (c *control) deleteToken(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeControl(w, tok)
+}
+
+func (c *control) getUploads(w http.ResponseWriter, r *http.Request) {
+	n, err := c.project.Uploads(r.Context())
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	writeControl(w, n)
 }
 
 func (c *control) getBackup(w http.ResponseWriter, r *http.Request) {

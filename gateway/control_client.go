@@ -62,6 +62,10 @@ func (r *remote) RevokeToken(ctx context.Context, nameOrID string) (tok auth.Tok
 	return tok, r.do(ctx, http.MethodDelete, "/tokens/"+url.PathEscape(nameOrID), nil, readJSON(&tok))
 }
 
+func (r *remote) Uploads(ctx context.Context) (n Uploads, err error) {
+	return n, r.get(ctx, "/uploads", &n)
+}
+
 func (r *remote) Backup(ctx context.Context, w io.Writer) error {
 	return r.do(ctx, http.MethodGet, "/backup", nil, copyTo(w))
 }
