@@ -214,7 +214,7 @@ func TestProductionDoesNotWatch(t *testing.T) {
 	others := newEditing(t)
 	for name, o := range map[string]gateway.Options{"production": {Production: true}, "NoWatch": {NoWatch: true}} {
 		t.Run(name, func(t *testing.T) {
-			reloaded := make(chan error, 1)
+			reloaded := make(chan error, 10)
 			o.Reloaded = func(err error) { reloaded <- err }
 			dir := writeProject(t, nil)
 			ready, stop := run(t, dir, o, nil)
