@@ -106,6 +106,7 @@ func TestResolvers(t *testing.T) {
 
 		{name: "an error that is told", typ: "String", resolve: fails(&documents.Error{Name: "ApplicationError", Message: "no", Details: []any{}}), want: told("ApplicationError", "STRAPI_APPLICATION_ERROR", "no", "[]"), unlogged: true},
 		{name: "forbidden", typ: "String", resolve: fails(&documents.Error{Name: "ForbiddenError", Message: "no"}), want: told("ForbiddenError", "FORBIDDEN", "no", "{}")},
+		{name: "unauthorized", typ: "String", resolve: fails(&documents.Error{Name: "UnauthorizedError", Message: "no"}), want: told("UnauthorizedError", "FORBIDDEN", "no", "{}")},
 		{name: "a policy's error", typ: "String", resolve: fails(fmt.Errorf("wrapped: %w", &documents.Error{Name: "PolicyError", Message: "no"})), want: told("PolicyError", "FORBIDDEN", "no", "{}")},
 		{name: "wrong input", typ: "String", resolve: fails(documents.ValidationError("no")), want: told("ValidationError", "BAD_USER_INPUT", "no", "{}")},
 		{name: "an error that is not told", typ: "String", resolve: fails(errors.New("secret cause")), want: told("InternalServerError", "INTERNAL_SERVER_ERROR", "Internal Server Error", "{}"), logged: "secret cause"},

@@ -190,10 +190,8 @@ func codeOf(name string) string {
 	switch name {
 	case "ValidationError":
 		return language.BadUserInput
-	case "ForbiddenError", "PolicyError":
+	case "ForbiddenError", "PolicyError", "UnauthorizedError":
 		return "FORBIDDEN"
-	case "UnauthorizedError":
-		return "UNAUTHENTICATED"
 	case "InternalServerError":
 		return language.Internal
 	}
