@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/schema"
 )
 
 // What an operation allocates does not grow with the values that it prints, and little with the rows.
@@ -30,5 +31,32 @@ func TestAllocations(t *testing.T) {
 		if many > few+25 || many > tt.most {
 			t.Errorf("%s: 4 documents take %v allocations, 40 take %v", tt.query, few, many)
 		}
+	}
+}
+
+// Extensions cost operations nothing in which they have no part, and others little for each call of what is theirs.
+func TestAllocationsOfExtensions(t *testing.T) {
+	if raceDetector {
+		t.Skip("counts nothing under the race detector")
+	}
+	var e schema.Extensions
+	e.Use(schema.Extension{TypeDefs: "extend type Restaurant { one: Int }", Resolvers: schema.Resolvers{"Restaurant": {"one": value(1)}},
+		ResolversConfig: map[string]schema.FieldConfig{"Query.people": {Auth: schema.NoAuth}}})
+	s := newServer(t, execution.Limits{})
+	s.fill(45)
+	count := func(query string, n int) float64 {
+		vars := object(t, fmt.Sprintf(`{"n":%d}`, n))
+		return testing.AllocsPerRun(50, func() { run(t, s, query, vars) })
+	}
+	const without = `query($n:Int){people{firstName} restaurants(pagination:{limit:$n}){name seats owner{firstName} categories{name}}}`
+	const with = `query($n:Int){restaurants(pagination:{limit:$n}){name one}}`
+	want := count(without, 40)
+	s.engine = s.extended(execution.Limits{}, &e)
+	if got := count(without, 40); got > want {
+		t.Errorf("%v allocations, %v without extensions", got, want)
+	}
+	const most = 20 // for each call
+	if few, many := count(with, 4), count(with, 40); many > few+36*most {
+		t.Errorf("4 calls take %v allocations, 40 take %v", few, many)
 	}
 }

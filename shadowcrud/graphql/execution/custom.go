@@ -101,7 +101,7 @@ func (x *execution) customised() error {
 		return x.failed
 	}
 	read, n := x.buf, 0
-	x.buf = nil
+	x.buf = make([]byte, 0, cap(read))
 	x.data(func(f *field) bool {
 		root := &roots[n]
 		n++
