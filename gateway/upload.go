@@ -32,7 +32,6 @@ var errOneID = documents.ValidationError("File id is required and must be a sing
 // uploads answers the routes of files.
 type uploads struct {
 	library *media.Library
-	store   *store.Store
 	api     *rest.API
 	params  *params.Parser
 	limits  Limits
@@ -43,7 +42,7 @@ func (e *edition) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
 	if e.media == nil {
 		return nil
 	}
-	u := &uploads{library: e.media, store: e.store, api: api, params: parser, limits: e.Settings.Server.Limits.orDefaults()}
+	u := &uploads{library: e.media, api: api, params: parser, limits: e.Settings.Server.Limits.orDefaults()}
 	prefix := e.Settings.REST.Prefix + "/upload"
 	may := func(action string, handle func(http.ResponseWriter, *http.Request, *documents.Access) error) func(http.ResponseWriter, *http.Request, *documents.Access) error {
 		return func(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
@@ -107,17 +106,9 @@ func (u *uploads) all() (*documents.Selection, error) {
 	return list.Selection, nil
 }
 
-func query(r *http.Request) (*jsontree.Object, error) {
-	q, err := qs.Parse(r.URL.RawQuery)
-	if err != nil {
-		return nil, documents.ValidationError(err.Error())
-	}
-	return q, nil
-}
-
 // list answers GET /api/upload/files: a list without envelope.
 func (u *uploads) list(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
-	q, err := query(r)
+	q, err := readQuery(r)
 	if err != nil {
 		return err
 	}
@@ -125,15 +116,7 @@ func (u *uploads) list(w http.ResponseWriter, r *http.Request, access *documents
 	if err != nil {
 		return err
 	}
-	var body []byte
-	err = u.store.View(func(s *store.Snapshot) error {
-		page, err := s.Find(&list.Query)
-		if err != nil {
-			return err
-		}
-		body, err = u.plain(access).AppendList(r.Context(), nil, s, page.Rows, list.Selection)
-		return err
-	})
+	body, err := u.plain(access).List(r.Context(), &list.Query, list.Selection)
 	if err != nil {
 		return err
 	}
@@ -142,7 +125,7 @@ func (u *uploads) list(w http.ResponseWriter, r *http.Request, access *documents
 
 // one answers GET /api/upload/files/:id. What it shows of the file itself cannot be chosen.
 func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
-	q, err := query(r)
+	q, err := readQuery(r)
 	if err != nil {
 		return err
 	}
@@ -158,18 +141,17 @@ func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *documents.
 	if err != nil {
 		return media.ErrNoFile
 	}
-	var body []byte
-	err = u.store.View(func(s *store.Snapshot) error {
-		doc, status, locale, ok := s.DocumentByRow(u.library.Type(), id)
-		if !ok {
-			return media.ErrNoFile
+	body, err := u.plain(access).One(r.Context(), &one.Query, one.Selection, func(s *store.Snapshot) (row store.Record) {
+		if doc, status, locale, ok := s.DocumentByRow(u.library.Type(), id); ok {
+			row = s.Version(u.library.Type(), doc, status, locale)
 		}
-		row := s.Version(u.library.Type(), doc, status, locale)
-		body, err = u.plain(access).Append(r.Context(), nil, s, row, one.Selection)
-		return err
+		return row
 	})
 	if err != nil {
 		return err
+	}
+	if body == nil {
+		return media.ErrNoFile
 	}
 	return sendJSON(w, http.StatusOK, body)
 }
@@ -205,7 +187,7 @@ func (u *uploads) shown(ctx context.Context, access *documents.Access) (*[]byte,
 
 // upload answers POST /api/upload: it takes files, or with ?id=N changes one.
 func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
-	q, err := query(r)
+	q, err := readQuery(r)
 	if err != nil {
 		return err
 	}

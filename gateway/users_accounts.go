@@ -30,15 +30,7 @@ func (u *userRoutes) listUsers(w http.ResponseWriter, r *http.Request, who auth.
 	if err != nil {
 		return err
 	}
-	var body []byte
-	err = u.store.View(func(s *store.Snapshot) error {
-		page, err := s.Find(&list.Query)
-		if err != nil {
-			return err
-		}
-		body, err = u.plain(who).AppendList(r.Context(), body[:0], s, page.Rows, list.Selection)
-		return err
-	})
+	body, err := u.plain(who).List(r.Context(), &list.Query, list.Selection)
 	if err != nil {
 		return err
 	}
@@ -59,14 +51,7 @@ func (u *userRoutes) countUsers(w http.ResponseWriter, r *http.Request, who auth
 	if err != nil {
 		return err
 	}
-	q := list.Query
-	q.Offset, q.Limit, q.Count, q.Sort = 0, 0, true, nil
-	total := 0
-	err = u.store.View(func(s *store.Snapshot) error {
-		page, err := s.Find(&q)
-		total = page.Total
-		return err
-	})
+	total, err := u.plain(who).Count(r.Context(), list.Query)
 	if err != nil {
 		return err
 	}
@@ -96,15 +81,7 @@ func (u *userRoutes) show(w http.ResponseWriter, r *http.Request, who auth.Princ
 	if err != nil {
 		return err
 	}
-	var body []byte
-	err = u.store.View(func(s *store.Snapshot) (err error) {
-		row := u.users.Row(s, id)
-		if !row.Exists() || one.Query.Filter != nil && !s.Matches(row, one.Query.Filter, one.Query.Status) {
-			return nil
-		}
-		body, err = u.plain(who).Append(r.Context(), nil, s, row, one.Selection)
-		return err
-	})
+	body, err := u.plain(who).One(r.Context(), &one.Query, one.Selection, func(s *store.Snapshot) store.Record { return u.users.Row(s, id) })
 	if err != nil {
 		return err
 	}

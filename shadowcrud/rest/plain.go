@@ -18,6 +18,51 @@ type Plain struct {
 	Last string
 }
 
+// view calls read with a snapshot whose work is bounded.
+func (f *Plain) view(ctx context.Context, read func(*store.Snapshot) error) error {
+	return f.API.store.View(func(s *store.Snapshot) error {
+		s.Within(ctx, f.Limit)
+		return read(s)
+	})
+}
+
+// List returns the documents that a query finds, as an array.
+func (f *Plain) List(ctx context.Context, q *store.Query, shown *documents.Selection) (body []byte, err error) {
+	err = f.view(ctx, func(s *store.Snapshot) error {
+		page, err := s.Find(q)
+		if err != nil {
+			return err
+		}
+		body, err = f.AppendList(ctx, nil, s, page.Rows, shown)
+		return err
+	})
+	return body, err
+}
+
+// Count returns how many documents a query finds, on all pages.
+func (f *Plain) Count(ctx context.Context, q store.Query) (total int, err error) {
+	q.Offset, q.Limit, q.Count, q.Sort = 0, 0, true, nil
+	err = f.view(ctx, func(s *store.Snapshot) error {
+		page, err := s.Find(&q)
+		total = page.Total
+		return err
+	})
+	return total, err
+}
+
+// One returns the document that look finds as an object, nil where there is none or the filter of q does not hold of it.
+func (f *Plain) One(ctx context.Context, q *store.Query, shown *documents.Selection, look func(*store.Snapshot) store.Record) (body []byte, err error) {
+	err = f.view(ctx, func(s *store.Snapshot) error {
+		row := look(s)
+		if !row.Exists() || q.Filter != nil && !s.Matches(row, q.Filter, q.Status) {
+			return nil
+		}
+		body, err = f.Append(ctx, nil, s, row, shown)
+		return err
+	})
+	return body, err
+}
+
 // Append appends a document of a snapshot as an object.
 func (f *Plain) Append(ctx context.Context, dst []byte, s *store.Snapshot, row store.Record, shown *documents.Selection) ([]byte, error) {
 	p := f.printer(ctx, dst, s)
