@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"sync/atomic"
 
 	"golang.org/x/crypto/bcrypt"
 )
@@ -16,6 +17,13 @@ var (
 	nobodysHash = []byte("$2a$10$z39LUjMA.G5OwZ48Uw.c5ekMZfbA0ZGZxGsHoUtD/1ThteVt0myNO")
 )
 
+// hashWork counts what is hashed; see HashWork.
+var hashWork atomic.Uint64
+
+// HashWork is how much has been hashed since the process began, in rounds of bcrypt. The answers to attempts to come in must not
+// differ in it.
+func HashWork() uint64 { return hashWork.Load() }
+
 // SetHashCost changes the work of all hashes that are made from now on. It is for tests, which hash a lot and guard nothing, and
 // must be called while nothing else is done.
 func SetHashCost(cost int) error {
@@ -29,7 +37,7 @@ func SetHashCost(cost int) error {
 
 // HashPassword hashes a password when its turn has come: few are hashed at a time.
 func HashPassword(ctx context.Context, plain string) (hash string, err error) {
-	err = hashingTurn(ctx, func() error {
+	err = hashingTurn(ctx, hashCost, func() error {
 		h, err := bcrypt.GenerateFromPassword([]byte(plain), hashCost)
 		hash = string(h)
 		return err
@@ -45,10 +53,11 @@ func SamePassword(ctx context.Context, hash, plain string) (same bool, err error
 		plain = plain[:maxPassword]
 	}
 	against := []byte(hash)
-	if cost, err := bcrypt.Cost(against); err != nil || cost > maxCost {
-		against, fit = nobodysHash, false
+	cost, err := bcrypt.Cost(against)
+	if err != nil || cost > maxCost {
+		against, cost, fit = nobodysHash, hashCost, false
 	}
-	err = hashingTurn(ctx, func() error {
+	err = hashingTurn(ctx, cost, func() error {
 		same = bcrypt.CompareHashAndPassword(against, []byte(plain)) == nil && fit
 		return nil
 	})
@@ -58,12 +67,13 @@ func SamePassword(ctx context.Context, hash, plain string) (same bool, err error
 // maxCost bounds the work that an imported hash may ask for.
 const maxCost = 14
 
-func hashingTurn(ctx context.Context, f func() error) error {
+func hashingTurn(ctx context.Context, cost int, f func() error) error {
 	select {
 	case hashing <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	defer func() { <-hashing }()
+	hashWork.Add(1 << cost)
 	return f()
 }
