@@ -56,19 +56,25 @@ func (s *Snapshot) querySlots(q *Query) []slot {
 	return list
 }
 
-// findAcross answers a query over several localizations: each is searched by itself, and what is found put in order together.
+// findAcross answers a query over several localizations: each gives as many rows as the page may show of it, and these are put in
+// order together.
 func (s *Snapshot) findAcross(q *Query, slots []slot) Page {
-	all := s.finder(q, 0)
-	var hits []hit
-	for _, sl := range slots {
-		for _, h := range s.finder(q, sl).gather() {
-			h.loaded = 0 // in another finder
-			hits = append(hits, h)
-		}
+	each := *q
+	if each.Offset = 0; q.Limit >= 0 {
+		each.Limit = min(max(0, q.Offset), maxOffset) + q.Limit
 	}
-	all.sortHits(hits)
-	return Page{Rows: all.fetch(cut(hits, q.Offset, q.Limit)), Total: len(hits)}
+	var page Page
+	for _, sl := range slots {
+		p := s.finder(&each, sl).page()
+		page.Rows, page.Total = append(page.Rows, p.Rows...), page.Total+p.Total
+	}
+	s.sorter(q.Sort, q.Status).sort(page.Rows)
+	page.Rows = cut(page.Rows, q.Offset, q.Limit)
+	return page
 }
+
+// maxOffset keeps the end of a page from overflowing. Nothing has so many rows.
+const maxOffset = 1 << 48
 
 // cut is the part of a list that a page shows.
 func cut[T any](list []T, offset, limit int) []T {

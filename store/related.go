@@ -23,7 +23,9 @@ type Related struct {
 	order []int32  // positions in edges, by target
 	same  []uint64 // targets with their positions, where one number holds both
 	short []int32  // rows of which not all links were read
-	keys  [][][]byte
+	// partial says that a filter or a page left something out.
+	partial bool
+	keys    [][][]byte
 }
 
 // An edge leads from a row to a target.
@@ -39,7 +41,7 @@ func (l *Related) Of(i int) []int32 { return l.Items[l.Starts[i]:l.Starts[i+1]] 
 func (l *Related) reset() {
 	clear(l.Rows)
 	l.Rows, l.Items, l.Starts = l.Rows[:0], l.Items[:0], append(l.Starts[:0], 0)
-	l.edges, l.order, l.short = l.edges[:0], l.order[:0], l.short[:0]
+	l.edges, l.order, l.short, l.partial = l.edges[:0], l.order[:0], l.short[:0], false
 }
 
 // RelatedAll is Related, or where q is given FindRelated, for many rows at once: each target is looked up once, in the order
@@ -57,7 +59,36 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 		s.gatherRows(of, a, status, most, into)
 	}
 	s.arrange(of, a, status, q, into)
+	if into.partial {
+		into.leaveOut()
+	}
 	return s.failed
+}
+
+// leaveOut takes out the rows that nothing shows, since a filter or a page left them out: whoever goes on from the rows would go on
+// from these as well.
+func (l *Related) leaveOut() {
+	l.order = append(l.order[:0], make([]int32, len(l.Rows))...)
+	shown := int32(0)
+	for _, row := range l.Items {
+		shown += 1 - l.order[row]
+		l.order[row] = 1
+	}
+	if int(shown) == len(l.Rows) {
+		return
+	}
+	kept := int32(0)
+	for row, is := range l.order {
+		if is == 1 {
+			l.Rows[kept], l.order[row] = l.Rows[row], kept
+			kept++
+		}
+	}
+	clear(l.Rows[kept:])
+	l.Rows = l.Rows[:kept]
+	for i, row := range l.Items {
+		l.Items[i] = l.order[row]
+	}
 }
 
 // gatherLinks reads the links of all rows, at most so many of each when most is not negative.
@@ -201,8 +232,12 @@ func (s *Snapshot) arrange(of []Record, a *contenttypes.Attribute, status Status
 	for i := range of {
 		begin := len(into.Items)
 		for ; len(edges) > 0 && edges[0].from == int32(i); edges = edges[1:] {
-			if row := edges[0].row; row >= 0 && (keep == nil || keep[row]) {
+			switch row := edges[0].row; {
+			case row < 0:
+			case keep == nil || keep[row]:
 				into.Items = append(into.Items, row)
+			default:
+				into.partial = true
 			}
 		}
 		if q != nil {
@@ -210,6 +245,7 @@ func (s *Snapshot) arrange(of []Record, a *contenttypes.Attribute, status Status
 				into.short = into.short[1:]
 				if len(into.Items)-begin < q.Offset+q.Limit {
 					s.again(of[i], a, status, q, begin, into)
+					into.partial = true // with rows that were read before
 				}
 			}
 			own := into.Items[begin:]
@@ -219,6 +255,7 @@ func (s *Snapshot) arrange(of []Record, a *contenttypes.Attribute, status Status
 				})
 			}
 			part := cut(own, q.Offset, q.Limit)
+			into.partial = into.partial || len(part) < len(own)
 			into.Items = into.Items[:begin+copy(own, part)]
 		}
 		into.Starts = append(into.Starts, int32(len(into.Items)))

@@ -113,3 +113,65 @@ func TestCircles(t *testing.T) {
 		}
 	}
 }
+
+// A page over several localizations reads of each no more rows than it may show of it.
+func TestPagesAcrossLocales(t *testing.T) {
+	s := newStore(t)
+	article := s.Model().Type("api::article.article")
+	write(t, s, func(tx *store.Tx) error {
+		var b store.Batch
+		for i := range 60 {
+			b.PutRow(newRow(tx, article, tx.NewDoc(), store.Published, []string{"en", "fr"}[i%2], nil))
+		}
+		return tx.Apply(&b)
+	})
+	for _, q := range []store.Query{
+		{Limit: 5}, {Offset: 3, Limit: 4}, {Limit: 5, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{article.Attribute("id")}, Desc: true}}},
+	} {
+		q.Type, q.Locales = article, store.LocaleSet{All: true}
+		before := s.Stats()
+		if err := s.View(func(snap *store.Snapshot) error {
+			page, err := snap.Find(&q)
+			if len(page.Rows) != q.Limit {
+				t.Errorf("%d rows, want %d", len(page.Rows), q.Limit)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if rows, most := s.Stats().Rows-before.Rows, uint64(2*(q.Offset+q.Limit)); rows > most {
+			t.Errorf("%d rows were read for the rows %d to %d of two localizations, want %d at most", rows, q.Offset, q.Offset+q.Limit, most)
+		}
+	}
+}
+
+// What several rows show at once has no rows that a page leaves out: those who go on from it go on from each.
+func TestRelatedShowsAllItsRows(t *testing.T) {
+	s, article, tags, _ := circle(t)
+	if err := s.View(func(snap *store.Snapshot) error {
+		page, err := snap.Find(&store.Query{Type: article, Locales: store.LocaleSet{Codes: []string{"en"}}, Limit: -1})
+		if err != nil {
+			return err
+		}
+		var all store.Related
+		for _, q := range []store.Query{
+			{Offset: 3, Limit: 2}, {Offset: circled, Limit: 2}, {Limit: 2, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{tags.Target.Attribute("id")}, Desc: true}}},
+		} {
+			q.Type = tags.Target
+			want := q.Limit
+			if q.Offset == circled {
+				want = 0
+			}
+			if err := snap.RelatedAll(page.Rows, tags, store.Published, &q, &all); err != nil {
+				return err
+			}
+			if len(all.Rows) != want || len(all.Items) != want*circled {
+				t.Errorf("rows %d to %d of %d articles with the same tags have %d rows and %d items, want %d and %d",
+					q.Offset, q.Offset+q.Limit, circled, len(all.Rows), len(all.Items), want, want*circled)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
