@@ -385,7 +385,7 @@ func (x *answering) mayAsk(s *Schema, f *Filter, keys []SortKey) bool {
 	}
 	for _, k := range keys {
 		for i, a := range k.Path {
-			if message == "" && a.Type == "relation" && !x.allows(a.Target, "find") {
+			if message == "" && (a.Type == "password" || a.Type == "relation" && !x.allows(a.Target, "find")) {
 				message = "Invalid key " + a.Name
 				if i > 0 {
 					message += " at " + dotted(k.Path[:i])

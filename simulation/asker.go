@@ -15,6 +15,7 @@ type asker struct {
 	quirk   Quirks
 	cover   *Coverage
 	graphql bool // questions are put in GraphQL
+	plain   bool // nothing is filtered or sorted
 	aliases int  // given out in the request that is made
 	writes  bool // the request is a mutation: what it answers with cannot be filtered or sorted by what the server gives only then
 }

@@ -6,7 +6,7 @@ import (
 
 // Request returns a random query.
 func (a *asker) Request() *Request {
-	a.aliases, a.writes = 0, false
+	a.aliases, a.writes, a.plain = 0, false, a.chance(.2)
 	r := &Request{Limited: a.chance(.12)}
 	if a.chance(.3) {
 		r.Name = "Q"
@@ -108,12 +108,16 @@ func (a *asker) narrow(args *Args, s *Schema, drafts bool, depth, sorts int) {
 	if args.Form != "" {
 		where = "root"
 	}
-	if !a.writes && a.chance(pickOf(where == "root", .75, .35)) {
+	if a.chance(.015) && !a.plain {
+		a.forbiddenKey(args, s)
+		return
+	}
+	if !a.writes && !a.plain && a.chance(pickOf(where == "root", .75, .35)) {
 		args.Filter = a.filter(s, drafts, depth)
 		a.countFilter(args.Filter)
 		a.cover.Hit(where, "filters")
 	}
-	if !a.writes && a.chance(pickOf(where == "root", .6, .4)) {
+	if !a.writes && !a.plain && a.chance(pickOf(where == "root", .6, .4)) {
 		args.Sort, args.SortForm = a.sortKeys(s, drafts, sorts), a.rng.IntN(4)
 		if len(args.Sort) > 0 {
 			a.cover.Hit(where, "sort")
@@ -122,6 +126,21 @@ func (a *asker) narrow(args *Args, s *Schema, drafts bool, depth, sorts int) {
 	if a.chance(.45) {
 		args.Paging = a.paging(args.Form != "")
 		a.cover.Hit(where, "pagination")
+	}
+}
+
+// forbiddenKey asks for what nobody may: a filter or a sort by a password.
+func (a *asker) forbiddenKey(args *Args, s *Schema) {
+	for _, x := range s.Attributes {
+		if x.Type != "password" {
+			continue
+		}
+		if a.chance(.5) {
+			args.Sort = []SortKey{{[]*Attribute{x}, a.chance(.5)}}
+			return
+		}
+		f := &Filter{Op: "test", Attr: x, Operator: "$eq", Operands: []Operand{{Text: "x", Value: "x"}}}
+		args.Filter = &Filter{Op: "and", Of: []*Filter{a.test(s), f}}
 	}
 }
 

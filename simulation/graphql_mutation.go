@@ -4,7 +4,7 @@ import "strings"
 
 // mutation returns a random mutation of one or several writes.
 func (o *operator) mutation() *Operation {
-	o.aliases, o.writes = 0, true
+	o.aliases, o.writes, o.plain = 0, true, false
 	r := &Request{Mutation: true, Limited: o.chance(.06), Name: pick(o.rng, []string{"", "M"})}
 	taken := map[*Type]bool{}
 	for range 1 + o.rng.IntN(10)/7 + o.rng.IntN(10)/8 {

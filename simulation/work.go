@@ -42,13 +42,30 @@ func (w *World) Reading(r *Request) (most reading, ok bool) {
 		default:
 			places = (&answering{world: w}).page(places, g.Args.Paging)
 		}
-		most.rows += len(places)
+		most.rows += max(len(places), w.acrossLocales(q, g.Args))
 		most.levels++
 		if !w.readLevel(&most, places, of) {
 			return most, false
 		}
 	}
 	return most, true
+}
+
+// acrossLocales is how many rows a page over all locales may take: of each locale as many as the page shows, or passes over.
+func (w *World) acrossLocales(q *Question, a *Args) int {
+	if a.Form == "one" || a.Form == "single" || len(q.Locale) == 0 || q.Locale[0] != "*" {
+		return 0
+	}
+	start, size, _ := a.Paging.bounds(w.Model)
+	byLocale := map[string]int{}
+	for _, r := range w.list(q) {
+		byLocale[r.Locale]++
+	}
+	total := 0
+	for _, n := range byLocale {
+		total += min(n, start+size)
+	}
+	return total
 }
 
 // searches reports whether a field looks at more than it shows.
