@@ -70,20 +70,7 @@ func (x *execution) customised() error {
 	if r.isMutation() {
 		return x.mutations()
 	}
-	roots := make([]rootValue, len(x.plan.root.fields))
-	for i, f := range x.plan.root.fields {
-		root := &roots[i]
-		root.call = r.rootCall(f)
-		root.printed = !f.deep
-		root.stored = !f.hooked
-		if f.hooked {
-			if err := r.admit(&root.call); err != nil {
-				r.fails(&root.call, &root.value, err)
-			} else {
-				root.stored = f.as != asCustom && f.meaning.Middlewares == nil
-			}
-		}
-	}
+	roots := r.judgeRoots()
 	if err := r.readRoots(roots); err != nil {
 		return err
 	}
@@ -97,21 +84,45 @@ func (x *execution) customised() error {
 			r.resolve(&root.call, &root.value)
 		}
 	}
-	if r.settle(); x.failed != nil {
-		return x.failed
+	if r.settle(); x.failed == nil {
+		r.printRoots(roots)
 	}
-	read, n := x.buf, 0
-	x.buf = make([]byte, 0, cap(read))
-	x.data(func(f *field) bool {
+	return x.failed
+}
+
+// judgeRoots finds out which fields of Query the asker may ask for, and which of these need nothing but the store.
+func (r *customRun) judgeRoots() []rootValue {
+	roots := make([]rootValue, len(r.plan.root.fields))
+	for i, f := range r.plan.root.fields {
+		root := &roots[i]
+		root.call = r.rootCall(f)
+		root.printed = !f.deep
+		root.stored = !f.hooked
+		if !f.hooked {
+			continue
+		}
+		if err := r.admit(&root.call); err != nil {
+			r.fails(&root.call, &root.value, err)
+			continue
+		}
+		root.stored = f.as != asCustom && f.meaning.Middlewares == nil
+	}
+	return roots
+}
+
+// printRoots prints the answer, with what was printed of it already.
+func (r *customRun) printRoots(roots []rootValue) {
+	read, n := r.buf, 0
+	r.buf = make([]byte, 0, cap(read))
+	r.data(func(f *field) bool {
 		root := &roots[n]
 		n++
 		if !root.printed {
 			return r.print(f, &root.value)
 		}
-		x.buf = append(x.buf, read[root.begin:root.end]...)
+		r.buf = append(r.buf, read[root.begin:root.end]...)
 		return root.ok
 	})
-	return x.failed
 }
 
 // readRoots reads what is answered from the store alone, in one snapshot.

@@ -86,7 +86,7 @@ func (e *Engine) plainScalar(s *schema.Scalar, v any) (any, error) {
 		}
 		read := s.GraphQL.ParseValue(plain)
 		if read == nil {
-			return nil, fmt.Errorf("Expected type %q.", s.Name)
+			return nil, misfitError(`Expected type "` + s.Name + `".`)
 		}
 		return read, nil
 	}

@@ -1,0 +1,238 @@
+package execution
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/graphql-go/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/graphql/schema"
+)
+
+// leaf prints a value of a scalar or enum; nil is null.
+func (e *Engine) leaf(t *language.Type, v any) ([]byte, error) {
+	if t.Kind == ast.Enum {
+		name, ok := e.schema.Enum(t.Name).GraphQL.Serialize(v).(string)
+		if !ok {
+			return nil, misfitError(`Enum "` + t.Name + `" cannot represent value: ` + inspected(v))
+		}
+		return jsontree.AppendString(nil, name), nil
+	}
+	kind, custom := schema.CustomScalar, (*graphql.Scalar)(nil)
+	if s := e.schema.Scalar(t.Name); s != nil {
+		if kind = s.Kind; kind == schema.CustomScalar {
+			custom = s.GraphQL
+		}
+	}
+	switch kind {
+	case schema.CustomScalar, schema.JSONScalar:
+		if custom != nil {
+			if v = custom.Serialize(v); isNil(v) {
+				return nil, nil
+			}
+		}
+		tree, err := jsonTree(v)
+		if err != nil {
+			return nil, err
+		}
+		return jsontree.Append(nil, tree), nil
+	}
+	if indirect := reflect.Indirect(reflect.ValueOf(v)); indirect.IsValid() && indirect.CanInterface() {
+		v = indirect.Interface()
+	}
+	switch kind {
+	case schema.StringScalar:
+		return stringLeaf(v)
+	case schema.IDScalar:
+		return idLeaf(v)
+	case schema.BooleanScalar:
+		return booleanLeaf(v)
+	case schema.IntScalar:
+		return intLeaf(v)
+	case schema.FloatScalar:
+		if f, ok := number(v); ok {
+			return jsontree.Append(nil, f), nil
+		}
+		return nil, misfitError("Float cannot represent non numeric value: " + inspected(v))
+	}
+	return e.texts(t, kind, v)
+}
+
+func stringLeaf(v any) ([]byte, error) {
+	if s, ok := text(v); ok {
+		return jsontree.AppendString(nil, s), nil
+	}
+	return nil, misfitError("String cannot represent value: " + inspected(v))
+}
+
+func idLeaf(v any) ([]byte, error) {
+	if n, whole := integer(v); whole {
+		return jsontree.AppendString(nil, strconv.FormatInt(n, 10)), nil
+	}
+	if s, ok := text(v); ok && !isBool(v) && !isFloat(v) {
+		return jsontree.AppendString(nil, s), nil
+	}
+	return nil, misfitError("ID cannot represent value: " + inspected(v))
+}
+
+func booleanLeaf(v any) ([]byte, error) {
+	if isBool(v) {
+		return strconv.AppendBool(nil, reflect.ValueOf(v).Bool()), nil
+	}
+	if f, ok := number(v); ok && !isText(v) {
+		return strconv.AppendBool(nil, f != 0), nil
+	}
+	return nil, misfitError("Boolean cannot represent a non boolean value: " + inspected(v))
+}
+
+func intLeaf(v any) ([]byte, error) {
+	f, ok := number(v)
+	if !ok || f != math.Trunc(f) {
+		return nil, misfitError("Int cannot represent non-integer value: " + inspected(v))
+	}
+	if f > math.MaxInt32 || f < math.MinInt32 {
+		return nil, misfitError("Int cannot represent non 32-bit signed integer value: " + inspected(v))
+	}
+	return strconv.AppendInt(nil, int64(f), 10), nil
+}
+
+// texts prints the values of scalars that are texts of a form, or integers of any size.
+func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte, error) {
+	if at, ok := v.(time.Time); ok {
+		switch kind {
+		case schema.DateScalar:
+			v = at.Format("2006-01-02")
+		case schema.TimeScalar:
+			v = at.Format("15:04:05.000")
+		default:
+			v = at.UTC().Format("2006-01-02T15:04:05.000Z")
+		}
+	} else if n, whole := integer(v); whole {
+		v = jsontree.Number(strconv.FormatInt(n, 10))
+	} else if s, ok := text(v); ok {
+		v = s
+	}
+	read, err := e.language.Value("value", ast.NamedType(t.Name, nil), v)
+	var wrong *language.Error
+	if errors.As(err, &wrong) {
+		return nil, misfitError(t.Name + " cannot represent value: " + inspected(v))
+	}
+	if n, ok := read.(jsontree.Number); ok {
+		if i, err := strconv.ParseInt(string(n), 10, 64); err != nil || i > jsontree.MaxSafeInteger || i < -jsontree.MaxSafeInteger {
+			read = string(n)
+		}
+	}
+	return jsontree.Append(nil, read), nil
+}
+
+// maxInspected is how long a value may be to be named in a message.
+const maxInspected = 100
+
+// inspected is a value as messages name it. What is in lists and objects is not for clients to see.
+func inspected(v any) string {
+	switch rv := reflect.Indirect(reflect.ValueOf(v)); rv.Kind() {
+	case reflect.Slice, reflect.Array:
+		return "[…]"
+	case reflect.String:
+		if rv.Len() < maxInspected {
+			return string(jsontree.AppendString(nil, rv.String()))
+		}
+	case reflect.Bool, reflect.Float32, reflect.Float64, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return fmt.Sprint(rv.Interface())
+	}
+	return "{…}"
+}
+
+// text is a value as a text: texts, numbers, bools, and what has a text of its own.
+func text(v any) (string, bool) {
+	if m, ok := v.(encoding.TextMarshaler); ok {
+		b, err := m.MarshalText()
+		return string(b), err == nil
+	}
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.String:
+		return rv.String(), true
+	case reflect.Bool:
+		return strconv.FormatBool(rv.Bool()), true
+	case reflect.Float32, reflect.Float64:
+		return jsontree.FormatNumber(rv.Float()), true
+	}
+	if n, ok := integer(v); ok {
+		return strconv.FormatInt(n, 10), true
+	}
+	return "", false
+}
+
+func isBool(v any) bool { return reflect.ValueOf(v).Kind() == reflect.Bool }
+func isText(v any) bool { return reflect.ValueOf(v).Kind() == reflect.String }
+func isFloat(v any) bool {
+	k := reflect.ValueOf(v).Kind()
+	return k == reflect.Float32 || k == reflect.Float64
+}
+
+// integer is a value of one of Go's integer types, or a float that is whole.
+func integer(v any) (int64, bool) {
+	rv := reflect.ValueOf(v)
+	switch {
+	case rv.CanInt():
+		return rv.Int(), true
+	case rv.CanUint() && rv.Uint() <= math.MaxInt64:
+		return int64(rv.Uint()), true
+	case rv.CanFloat() && rv.Float() == math.Trunc(rv.Float()) && math.Abs(rv.Float()) <= jsontree.MaxSafeInteger:
+		return int64(rv.Float()), true
+	}
+	return 0, false
+}
+
+// number is a value as a number, as JavaScript has it: texts of numbers and bools are some, too.
+func number(v any) (float64, bool) {
+	rv := reflect.ValueOf(v)
+	switch {
+	case rv.CanInt():
+		return float64(rv.Int()), true
+	case rv.CanUint():
+		return float64(rv.Uint()), true
+	case rv.CanFloat():
+		return rv.Float(), !math.IsNaN(rv.Float()) && !math.IsInf(rv.Float(), 0)
+	case rv.Kind() == reflect.Bool:
+		if rv.Bool() {
+			return 1, true
+		}
+		return 0, true
+	case rv.Kind() == reflect.String && rv.Len() > 0:
+		f, ok := jsontree.ParseNumber(rv.String())
+		return f, ok && !math.IsInf(f, 0)
+	}
+	return 0, false
+}
+
+// ordered makes JSON that may hold values of jsontree into what encoding/json prints in their order.
+func ordered(v any) any {
+	switch v := v.(type) {
+	case jsontree.Number, *jsontree.Object:
+		return json.RawMessage(jsontree.Append(nil, v))
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = ordered(item)
+		}
+		return list
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for key, item := range v {
+			m[key] = ordered(item)
+		}
+		return m
+	}
+	return v
+}
