@@ -50,7 +50,7 @@ var graphqlCells = map[string][]string{
 	"fault":     {"both paginations", "FORBIDDEN", "invalid key", "BAD_USER_INPUT", "INTERNAL_SERVER_ERROR", "STRAPI_PAGINATION_ERROR"},
 	"operation": {"create", "update", "delete"},
 	"edit":      {"bare", "list", "null"},
-	"write":     {"refused", "missing", "new localization", "draft", "published", "kept component", "new component", "zone", "media"},
+	"write":     {"refused", "missing", "new localization", "draft", "published", "kept component", "new component", "zone", "media", "status null"},
 	"select": {"alias", "__typename", "pageInfo", "media", "component", "repeatable", "dynamiczone", "localizations", "repeated",
 		"skip", "include", "named fragment", "inline fragment", "bare fragment"},
 }

@@ -77,6 +77,10 @@ func (o *operator) writeSpelling(args *Args) {
 			args.Variable = append(args.Variable, name)
 		}
 	}
+	if args.Write.Status == draft && o.chance(.2) { // a status of null is not the default one
+		args.Null = append(args.Null, "status")
+		o.cover.Hit("write", "status null")
+	}
 }
 
 func withoutRelations(fields []Field) []Field {
