@@ -16,6 +16,7 @@ type serveCommand struct {
 	Dir       string `arg:"" optional:"" default:"." help:"Project directory." type:"path"`
 	Addr      string `help:"Address to listen at (default: as config/server.yaml says)." placeholder:"HOST:PORT"`
 	Ephemeral bool   `help:"Serve an empty store in a temporary directory and print one line of JSON with address and tokens. For tests."`
+	NoWatch   bool   `help:"Take over changed files of the project at the next start alone, as it always is in production."`
 	projectFlags
 }
 
@@ -24,7 +25,7 @@ func (c *serveCommand) Run(s *session) (err error) {
 		return usageError("--ephemeral makes a data directory of its own; leave out --data")
 	}
 	o := c.options(s)
-	o.Addr, o.Ephemeral = c.Addr, c.Ephemeral
+	o.Addr, o.Ephemeral, o.NoWatch = c.Addr, c.Ephemeral, c.NoWatch
 	if c.Ephemeral {
 		o.Ready = func(r gateway.Ready) { json.NewEncoder(s.Stdout).Encode(r) }
 	}
