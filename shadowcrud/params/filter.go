@@ -22,7 +22,7 @@ type filterReader struct {
 }
 
 // maxHops is how many relations and components the filters of a request may follow: each of them may look at all links.
-const maxHops = 200
+const maxHops = 100
 
 // A subject is what an object of filters speaks about: the attributes of a schema, a single value, or both. Of a relation,
 // media or component the value is the numeric id of its target.

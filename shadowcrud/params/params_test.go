@@ -174,8 +174,8 @@ func TestRefused(t *testing.T) {
 		{"full", "sort[name][asc]=1", "Invalid order. order can only be one of asc|desc|ASC|DESC"},
 		{"full", "sort[0][0]=name", "Invalid sort query"},
 		{"full", "sort=" + strings.Repeat("related.", 21) + "name", "Too deep a sort: at most 20 levels are allowed"},
-		{"full", branches("filters[$or]", 15), "Too many relations to follow in filters: at most 200 are allowed"},
-		{"full", branches("filters[$or]", 8) + "&" + branches("populate[related][filters][$and]", 8), "Too many relations to follow in filters: at most 200 are allowed"},
+		{"full", branches("filters[$or]", 15), "Too many relations to follow in filters: at most 100 are allowed"},
+		{"full", branches("filters[$or]", 8) + "&" + branches("populate[related][filters][$and]", 8), "Too many relations to follow in filters: at most 100 are allowed"},
 		{"public", "sort=owner.firstName", `Invalid key owner {"key":"owner","path":"owner"` + at + `"sort"}`},
 		{"public", "sort=owner", `Invalid key owner {"key":"owner","path":"owner"` + at + `"sort"}`},
 

@@ -10,7 +10,7 @@ import (
 type converter struct{ conditions, most int }
 
 // hop is how many conditions a relation counts for that is followed: for each of them all links may have to be looked at.
-const hop = 20
+const hop = 40
 
 func (c *converter) full() bool { return c.conditions > c.most }
 

@@ -151,7 +151,7 @@ const (
 	mostAllocated = 6 << 20
 	perByte       = 100
 	mostRead      = 10000
-	mostFollowed  = 200 // relations that the filters of an operation follow
+	mostFollowed  = 100 // relations that the filters of an operation follow
 	circled       = 40  // documents of either type that are linked with all of the other
 )
 
