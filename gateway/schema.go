@@ -19,9 +19,12 @@ func (d *Definition) GraphQLSchema() (*schema.Schema, error) {
 		return nil, problems
 	}
 	return schema.Build(d.Model, schema.Options{
-		WithoutShadowCRUD: !g.ShadowCRUD, DocumentActions: g.DocumentActions, Extensions: changes,
+		WithoutShadowCRUD: !g.ShadowCRUD, DocumentActions: g.DocumentActions, Extensions: changes, CheckScope: d.checkScope,
 	})
 }
+
+// checkScope says why an action can be granted to nobody.
+func (d *Definition) checkScope(action string) error { return d.Actions.CheckPermission(action) }
 
 // checkGraphQL reports why the project has no GraphQL schema.
 func (d *Definition) checkGraphQL() (problems contenttypes.Problems) {

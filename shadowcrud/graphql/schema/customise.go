@@ -95,8 +95,14 @@ func (b *builder) configure(key string, c FieldConfig) {
 	}
 }
 
-// checkScope reports actions of content-types that are not there. What the actions of others are is not for the schema to know.
+// checkScope reports actions that nobody can be granted.
 func (b *builder) checkScope(what, scope string) {
+	if check := b.options.CheckScope; check != nil {
+		if err := check(scope); err != nil {
+			b.errorf("%s: %w", what, err)
+		}
+		return
+	}
 	dot := strings.LastIndexByte(scope, '.')
 	if dot < 0 {
 		b.errorf(`%s: %q is no action; say for example "api::article.article.find"`, what, scope)

@@ -73,6 +73,23 @@ func TestCustomise(t *testing.T) {
 	}
 }
 
+// Who knows all actions decides about scopes.
+func TestCheckScope(t *testing.T) {
+	for action, want := range map[string]string{"plugin::a.b.c": "", "api::article.article.find": "resolversConfig of Query.articles: not for anybody"} {
+		var e schema.Extensions
+		e.Use(schema.Extension{ResolversConfig: map[string]schema.FieldConfig{"Query.articles": {Auth: schema.Scopes(action)}}})
+		_, err := schema.Build(loadFiles(t, blog), schema.Options{Extensions: &e, CheckScope: func(s string) error {
+			if strings.HasPrefix(s, "api::") {
+				return errors.New("not for anybody")
+			}
+			return nil
+		}})
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: error %v, want %q", action, err, want)
+		}
+	}
+}
+
 // What several extensions say of a field adds up; who may ask is what was said last.
 func TestConfigsAddUp(t *testing.T) {
 	yes := schema.PolicyUse{Func: func(*schema.PolicyContext, schema.Server) (bool, error) { return true, nil }}

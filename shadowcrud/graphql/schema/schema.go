@@ -31,6 +31,9 @@ type Options struct {
 	DocumentActions bool
 	// Extensions are what is taken away and added; nil is nothing.
 	Extensions *Extensions
+	// CheckScope says why an action that a field is to need can be granted to nobody. Where it is nil, actions need only name a
+	// content-type that there is.
+	CheckScope func(action string) error
 }
 
 // Build makes the schema of a Model. The error lists everything that cannot be: two definitions that need one name, options
