@@ -44,6 +44,9 @@ func (w *World) Reading(r *Request) (most reading, ok bool) {
 		}
 		most.rows += max(len(places), w.acrossLocales(q, g.Args))
 		most.levels++
+		if q.Locale != nil && q.Locale[0] == "*" { // each is searched for itself
+			most.levels += len(w.Model.Locales)
+		}
 		if !w.readLevel(&most, places, of) {
 			return most, false
 		}
@@ -126,10 +129,15 @@ func (w *World) readField(most *reading, places []place, g *gathered) bool {
 		}
 		all := w.targets(p, g.Attr)
 		if g.Attr.isLink() {
-			most.links += w.ends(p, g.Attr)
+			ends := w.ends(p, g.Attr)
+			most.links += min(ends, start+size)
+			if ends > len(all) { // the first links lead to what is not shown: then all are looked at
+				most.links += ends
+				most.rows += min(start+size, len(all))
+			}
 		}
 		for i, t := range all[:min(start+size, len(all))] {
-			if !looked[t.key()] && g.Attr.isLink() {
+			if g.Attr.isLink() && (!looked[t.key()] || g.Attr.Type == "localizations") { // which are looked up for each row
 				looked[t.key()] = true
 				most.rows++
 			}
@@ -176,7 +184,7 @@ func (w *World) ends(p place, a *Attribute) int {
 	case a.Type == "media":
 		return len(w.files(p.row, a))
 	case a.Type == "localizations":
-		return len(p.row.Doc.Rows)
+		return len(w.targets(p, a))
 	case p.item != nil:
 		return len(p.item.Ends[a.Name])
 	}
