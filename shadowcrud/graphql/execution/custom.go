@@ -250,12 +250,15 @@ func (r *customRun) objects(l *level) {
 	fresh := h.fresh
 	h.fresh = nil
 	for _, i := range fresh {
-		parent := schema.RowOf(l.rows[i])
+		var parent *schema.Row
 		for _, f := range l.sel.fields {
 			switch {
 			case r.failed != nil:
 				return
 			case f.hooked:
+				if parent == nil {
+					parent = schema.RowOf(l.rows[i])
+				}
 				c := call{field: f, parent: parent, level: l, row: int(i), path: h.paths[i].WithKey(f.name)}
 				r.answer(&c, &h.values[f.own*len(l.rows)+int(i)])
 			case f.deep && f.load >= 0:

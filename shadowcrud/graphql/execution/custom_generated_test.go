@@ -164,6 +164,16 @@ func TestCustomised(t *testing.T) {
 					return nil
 				})}},
 			want: `{"data":{"restaurants":[{"self":{"seats":1,"self":{"name":"Restaurant 0"}},"next":{"seats":2,"next":{"seats":3}}},{"self":{"seats":2,"self":{"name":"Restaurant 1"}},"next":{"seats":3,"next":null}},{"self":{"seats":3,"self":{"name":"Restaurant 2"}},"next":null}]}}`},
+		{name: "a document of an interface", defs: "extend type Query { f: [Node] } interface Node { documentId: ID! name: String! } extend type Restaurant implements Node extend type Category implements Node", query: "{f{__typename name ...on Restaurant{seats}}}",
+			resolve: schema.Resolvers{"Query": {"f": resolver(func(graphql.ResolveParams) any {
+				return []schema.Document{document(0), {Type: "api::category.category", DocumentID: s.all("api::category.category")[0]}}
+			})}}, want: `{"data":{"f":[{"__typename":"Restaurant","name":"Restaurant 0","seats":1},{"__typename":"Category","name":"C0"}]}}`},
+		{name: "a document within a map, in no locale", defs: "extend type Query { f: [Best] } type Best { of: Restaurant }", query: "{f{of{name}}}",
+			resolve: schema.Resolvers{"Query": {"f": resolver(func(graphql.ResolveParams) any {
+				d := document(0)
+				d.Locale = "xx"
+				return []map[string]any{{"of": document(1)}, {"of": d}}
+			})}}, want: `{"data":{"f":[{"of":{"name":"Restaurant 1"}},{"of":null}]}}`},
 		{name: "a component of its parent", defs: "extend type Restaurant { where: ComponentDefaultAddress zone: [RestaurantDzDynamicZone] }", query: `{restaurants(sort:"seats",pagination:{limit:1}){where{city geo{lat}} zone{__typename ...on ComponentBlocksSlider{caption}}}}`,
 			resolve: schema.Resolvers{"Restaurant": {"where": resolver(func(p graphql.ResolveParams) any { return p.Source.(*schema.Row).Get("address") }),
 				"zone": resolver(func(p graphql.ResolveParams) any { return p.Source.(*schema.Row).Get("dz") })}},

@@ -160,7 +160,10 @@ func (r *customRun) follow(groups []*referenceGroup) {
 func (r *customRun) followGroup(g *referenceGroup) error {
 	rows, places, err := r.named(g)
 	if err != nil {
-		return err
+		for _, n := range g.named {
+			r.fails(&n.call, n.to, err)
+		}
+		return r.failed
 	}
 	r.status = g.status
 	to := r.read([]*selection{g.sel}, rows)
