@@ -73,6 +73,18 @@ func TestCustomise(t *testing.T) {
 	}
 }
 
+// Plugins may add resolvers of what they add.
+func TestPluginResolvers(t *testing.T) {
+	var e schema.Extensions
+	e.Use(schema.Extension{Plugins: []func(*schema.Builder) error{func(b *schema.Builder) error {
+		b.AddResolvers(schema.Resolvers{"Article": {"late": func(graphql.ResolveParams) (any, error) { return 1, nil }}}, map[string]schema.FieldConfig{"Article.late": {Auth: schema.NoAuth}})
+		return b.AddTypeDefs("extend type Article { late: Int }")
+	}}})
+	if m := build(t, loadFiles(t, blog), schema.Options{Extensions: &e}).Meaning("Article", "late"); m.Resolve == nil || !m.Auth.Off() {
+		t.Errorf("%+v", m)
+	}
+}
+
 // Who knows all actions decides about scopes.
 func TestCheckScope(t *testing.T) {
 	for action, want := range map[string]string{"plugin::a.b.c": "", "api::article.article.find": "resolversConfig of Query.articles: not for anybody"} {

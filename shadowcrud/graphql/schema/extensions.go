@@ -102,6 +102,12 @@ func (b *Builder) AddTypeDefs(source string) error {
 	return b.b.try(func() { b.b.addTypeDefs(source) })
 }
 
+// AddResolvers adds resolvers and configs as Extension.Resolvers and Extension.ResolversConfig do. Whether what they are for is
+// there is looked at when all plugins have run.
+func (b *Builder) AddResolvers(r Resolvers, c map[string]FieldConfig) {
+	b.b.added = append(b.b.added, Extension{Resolvers: r, ResolversConfig: c})
+}
+
 // extend adds what extensions bring: first all types, then all definitions, which may name them, then what plugins add.
 func (b *builder) extend(e *Extensions) {
 	if e == nil {
