@@ -84,7 +84,7 @@ func Main(ctx context.Context, args []string, p Program) int {
 
 	exited, code := false, 0
 	parser, err := kong.New(&line{}, kong.Name("lectern"), kong.UsageOnError(), kong.Writers(p.Stdout, p.Stderr),
-		kong.Description("A headless content API server: content-types in YAML, content in one file, served over the REST API of Strapi 5."),
+		kong.Description("A headless content API server: content-types in YAML, content in one file, served over the REST and GraphQL APIs of Strapi 5."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(c int) { exited, code = true, c }))
 	if err != nil {
@@ -147,7 +147,7 @@ var errReported = errors.New("reported")
 // projectFlags are those of each command that works with a project's data.
 type projectFlags struct {
 	Data string `help:"Data directory (default: data/ in the project)." type:"path" placeholder:"DIR"`
-	Env  string `help:"development or production: how the log is written." enum:"development,production" default:"development"`
+	Env  string `help:"development or production: whether the schema may be asked for and browsers see an IDE, which secrets are taken, how the log is written." enum:"development,production" default:"development"`
 }
 
 func (f projectFlags) options(s *session) gateway.Options {

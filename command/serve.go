@@ -65,6 +65,9 @@ func (c *checkCommand) Run(s *session) error {
 	case err != nil:
 		return err
 	}
+	for _, w := range d.Settings.GraphQL.Warnings {
+		fmt.Fprintln(s.Stderr, "warning:", w)
+	}
 	outlook, err := d.Foresee(s.ctx, c.options(s))
 	var refused *store.DefinitionError
 	if errors.As(err, &refused) {

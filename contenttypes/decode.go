@@ -144,7 +144,11 @@ func (d *decoder) scalar(n *Node, v reflect.Value, name string) {
 			v.SetInt(i)
 			return
 		}
-		d.wrong(n, name, fmt.Sprintf("a whole number from %d to %d", int64(-1)<<(bits-1), int64(1)<<(bits-1)-1))
+		want := "a whole number"
+		if bits < 64 || n.Kind == IntNode {
+			want = fmt.Sprintf("a whole number from %d to %d", int64(-1)<<(bits-1), int64(1)<<(bits-1)-1)
+		}
+		d.wrong(n, name, want)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		if i, ok := n.uint(bits); ok {
 			v.SetUint(i)

@@ -94,6 +94,9 @@ func (l *loader) names(d *definition) {
 			l.report(at.Problem("%s %q is not in kebab-case; write it as %q", n.key, n.value, toKebab(n.value)))
 		}
 	}
+	if d.nameless = d.typ.Singular == "" || !d.typ.BuiltIn && !kebab.MatchString(d.typ.Singular); d.nameless {
+		l.notRead(d.root.File, nil)
+	}
 	if d.typ.Singular != "" && d.typ.Singular == d.typ.Plural {
 		l.report(d.root.At("info", "pluralName").Problem("singularName and pluralName are both %q; they must differ", d.typ.Plural))
 	}
@@ -130,10 +133,10 @@ func (l *loader) uid(d *definition, uid string) string {
 	return uid
 }
 
-// addType adds a type to the model. One without a name stays out, since nothing can be said about it.
+// addType adds a type to the model. One without a name that it can have stays out, since nothing can be said about it.
 func (l *loader) addType(d *definition) {
 	l.schemas = append(l.schemas, d)
-	if d.typ.Singular == "" {
+	if d.nameless {
 		return
 	}
 	if other := l.model.types[d.typ.UID]; other != nil {

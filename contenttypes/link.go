@@ -73,6 +73,7 @@ func (l *loader) target(a *attributeDefinition) *ContentType {
 	case !at.isText(): // reported already
 	case t == nil && builtInPlugin(uid) != "":
 		l.report(at.Problem("target %s belongs to the plugin %s, which is off; enable it in config/plugins.yaml, or take the relation away", uid, builtInPlugin(uid)))
+	case t == nil && l.unread["content-types/"+uid[strings.LastIndexByte(uid, '.')+1:]]: // reported there
 	case t == nil:
 		var known []string
 		for _, other := range l.model.Types {
@@ -141,6 +142,7 @@ func (l *loader) pair(a *attributeDefinition, key, other string) {
 		if b.Relation != NoRelation {
 			l.report(at.Problem("%s names %q, but that is %s; the other side of %s is %s", key, other, b.Relation, attr.Relation, attr.Relation.opposite()))
 		}
+	case a.of.nameless: // reported already
 	case l.byAttr[b].file.Target != schemaUID(a.of):
 		l.report(at.Problem("%s names %q, but that points to %s; its target must be %s", key, other, l.byAttr[b].file.Target, schemaUID(a.of)))
 	case l.byAttr[b].side(back) != attr.Name:
@@ -206,13 +208,13 @@ func (l *loader) componentOf(a *attributeDefinition) {
 
 func (l *loader) componentNamed(at *Node, uid string) *Component {
 	c := l.model.components[uid]
-	if c == nil {
+	category, name, _ := strings.Cut(uid, ".")
+	if c == nil && !l.unread["components/"+category+"/"+name] {
 		var known []string
 		for _, other := range l.model.Components {
 			known = append(known, other.UID)
 		}
 		slices.Sort(known)
-		category, name, _ := strings.Cut(uid, ".")
 		if name == "" {
 			l.report(at.Problem("component %q does not have the form <category>.<name>; %s", uid, suggest(uid, known)))
 		} else {

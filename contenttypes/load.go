@@ -29,7 +29,7 @@ func LoadFS(fsys fs.FS, opts Options) (*Model, Problems) {
 	l := &loader{
 		fsys: fsys, opts: opts,
 		model:  &Model{types: map[string]*ContentType{}, components: map[string]*Component{}},
-		byAttr: map[*Attribute]*attributeDefinition{},
+		byAttr: map[*Attribute]*attributeDefinition{}, unread: map[string]bool{},
 	}
 	own := l.extensions(l.contentTypeFiles())
 	l.builtIns()
@@ -56,6 +56,7 @@ type loader struct {
 	schemas  []*definition // of types and components, in the order they were read
 	byAttr   map[*Attribute]*attributeDefinition
 	extended map[string]*extension // by the uid of the built-in type
+	unread   map[string]bool       // files, without their extension, that define something which is not known
 	problems Problems
 }
 
@@ -65,6 +66,7 @@ type definition struct {
 	typ        *ContentType // nil for a component
 	comp       *Component   // nil for a content-type
 	root       *Node
+	nameless   bool       // a content-type whose singular name is missing or cannot be one
 	extension  *extension // of a built-in type; nil for others, and where there is none
 	attributes []*attributeDefinition
 }
@@ -85,7 +87,7 @@ func (l *loader) contentTypeFiles() (roots []*Node) {
 			continue
 		}
 		if root, problems := ReadFile(l.fsys, name, l.opts.Lookup); problems != nil {
-			l.problems = append(l.problems, problems...)
+			l.notRead(name, problems)
 		} else {
 			roots = append(roots, root)
 		}
@@ -110,12 +112,18 @@ func (l *loader) componentFiles() {
 				continue
 			}
 			if root, problems := ReadFile(l.fsys, name, l.opts.Lookup); problems != nil {
-				l.problems = append(l.problems, problems...)
+				l.notRead(name, problems)
 			} else {
 				l.component(root, category.Name(), strings.TrimSuffix(f.Name(), path.Ext(f.Name())))
 			}
 		}
 	}
+}
+
+// notRead reports what is wrong with a file. That others name what it would have defined is no mistake of theirs.
+func (l *loader) notRead(name string, problems Problems) {
+	l.problems = append(l.problems, problems...)
+	l.unread[strings.TrimSuffix(name, path.Ext(name))] = true
 }
 
 // list returns the directories and the definition files in a directory, by name. Hidden files and those with another

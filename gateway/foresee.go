@@ -49,12 +49,18 @@ func (d *Definition) foresee(ctx context.Context, data string) (o store.Outlook,
 func (d *Definition) settledBy(o Options, err error) error {
 	var refused *store.DefinitionError
 	if errors.As(err, &refused) {
-		refused.Command = "lectern migrate " + shellPath(d.Dir)
-		if o.Data != "" {
-			refused.Command += " --data " + shellPath(o.Data)
-		}
+		refused.Command = d.call("migrate", o)
 	}
 	return err
+}
+
+// call is how a command begins that works on this very project.
+func (d *Definition) call(command string, o Options) string {
+	call := "lectern " + command + " " + shellPath(d.Dir)
+	if o.Data != "" {
+		call += " --data " + shellPath(o.Data)
+	}
+	return call
 }
 
 // definitionsSent are the definitions of a project as they go through the control socket.

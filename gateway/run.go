@@ -72,7 +72,7 @@ func (p *Project) announce(ready Ready) {
 	p.log.Info("serving", "base", ready.Base, "types", types, "data", p.data.path)
 	for _, d := range e.Settings.Tokens {
 		if !p.options.Ephemeral && !e.tokens.Has(d.Name) {
-			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", "lectern token create "+d.Name)
+			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", e.call("token create", p.options)+" "+shellPath(d.Name))
 		}
 	}
 }

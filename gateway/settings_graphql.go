@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"strings"
+
 	"lectern/contenttypes"
 )
 
@@ -24,6 +26,11 @@ type GraphQLLimits struct {
 func (g *GraphQLSettings) readMore(f *graphqlFile) (problems contenttypes.Problems) {
 	if !f.Limits.IsNull() {
 		problems = f.Limits.Decode(&g.Limits)
+		for _, e := range f.Limits.Entries {
+			if e.Value.Kind == contenttypes.IntNode && (strings.HasPrefix(e.Value.Text, "-") || e.Value.Text == "0") {
+				problems = append(problems, e.Value.Problem("%s must be 1 or more; leave it out for what is usual", e.Key))
+			}
+		}
 	}
 	if f.PlaygroundAlways != nil {
 		g.Warnings = append(g.Warnings, "graphql.config.playgroundAlways is deprecated: set landingPage")
