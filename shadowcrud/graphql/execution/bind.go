@@ -298,6 +298,12 @@ func (b *binder) root(f *field, to *bound) {
 		to.err = err
 		return
 	}
+	paged := f.as == asRootList || f.as == asRootConnection
+	if paged {
+		if to.page, to.err = b.engine.limits.paging(args.object("pagination")); to.err != nil {
+			return
+		}
+	}
 	var locale any
 	if m.Localized {
 		locale = args.value("locale")
@@ -315,19 +321,15 @@ func (b *binder) root(f *field, to *bound) {
 	}
 	query.Status = status(args)
 	to.query = query
-	switch f.as {
-	case asRootList, asRootConnection:
-		if to.page, to.err = b.engine.limits.paging(args.object("pagination")); to.err != nil {
-			return
-		}
+	if paged {
 		to.query.Offset, to.query.Limit = to.page.start, to.page.limit
 		to.query.Count = f.as == asRootConnection && f.counts()
-	default:
-		to.query.Limit = 1
-		to.given = args
-		if to.query.Locales.All { // all locales are none that a document could be shown in
-			to.query.Locales = store.LocaleSet{Codes: []string{"*"}}
-		}
+		return
+	}
+	to.query.Limit = 1
+	to.given = args
+	if query.Locales.All { // all locales are none that a document could be shown in
+		to.query.Locales = store.LocaleSet{Codes: []string{"*"}}
 	}
 }
 

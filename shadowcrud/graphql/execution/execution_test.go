@@ -46,6 +46,8 @@ func TestAnswers(t *testing.T) {
 			`{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
 		{"a sort with a null", `{restaurants(sort:["seats:desc",null]){seats}}`, "", `{"data":{"restaurants":[{"seats":2},{"seats":1}]}}`},
 		{"pagination of null", `{restaurants(pagination:null,sort:"seats"){seats}}`, "", `{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
+		{"two errors", `{restaurants(filters:{secret:{eq:"x"}},pagination:{page:1,limit:1}){seats}}`, "",
+			`{"errors":[{"message":"Cannot use both page & offset pagination in the same query","path":["restaurants"],"extensions":{"code":"STRAPI_PAGINATION_ERROR","error":{"name":"PaginationError","message":"Cannot use both page & offset pagination in the same query","details":{}}}}],"data":null}`},
 		{"a password", `{restaurants(pagination:{limit:1}){secret}}`, "", `{"data":{"restaurants":[{"secret":null}]}}`},
 		{"nobody", `{me{username}}`, "",
 			`{"errors":[{"message":"Forbidden access","path":["me"],"extensions":{"code":"FORBIDDEN","error":{"name":"ForbiddenError","message":"Forbidden access","details":{}}}}],"data":{"me":null}}`},
