@@ -69,7 +69,7 @@ func (x *answering) root(g *gathered) (any, bool) {
 			x.fault("FORBIDDEN", "Forbidden access")
 			return nil, !nonNull
 		}
-		if !x.mayAsk(&q.Type.Schema, q.Filter, q.Sort) || !x.pages(g.Args) {
+		if !x.pages(g.Args) || !x.mayAsk(&q.Type.Schema, q.Filter, q.Sort) {
 			return nil, !nonNull
 		}
 		x.view = q.view()
@@ -151,7 +151,7 @@ func (x *answering) attribute(p place, g *gathered, typ string) (any, bool) {
 		return nil, !flat
 	}
 	in := x.world.schemaOf(a)
-	if g.Args != nil && !(x.mayAsk(in, g.Args.Filter, g.Args.Sort) && x.pages(g.Args)) {
+	if g.Args != nil && !(x.pages(g.Args) && x.mayAsk(in, g.Args.Filter, g.Args.Sort)) {
 		return nil, !flat
 	}
 	targets := x.targets(p, g)
@@ -248,15 +248,16 @@ func (x *answering) targets(p place, g *gathered) []place {
 
 func (x *answering) list(places []place, s *Schema, page *Paging, of []*Selected) (any, bool) {
 	list := []any{}
-	for i, p := range x.page(places, page) {
+	for i, p := range x.world.page(places, page) {
 		v, _ := x.at(i, func() (any, bool) { return x.orNull(x.object(p, s, of)) })
 		list = append(list, v)
 	}
 	return list, true
 }
 
-func (x *answering) page(places []place, page *Paging) []place {
-	start, size, _ := page.bounds(x.world.Model)
+// page is the part of a list that a pagination shows.
+func (w *World) page(places []place, page *Paging) []place {
+	start, size, _ := page.bounds(w.Model)
 	start = min(start, len(places))
 	return places[start:min(start+size, len(places))]
 }
@@ -268,7 +269,7 @@ func (x *answering) connection(places []place, s *Schema, typ string, page *Pagi
 		v, ok := any(typ), true
 		switch g.Name {
 		case "nodes":
-			v, ok = x.at(g.key(), func() (any, bool) { return x.nodes(x.page(places, page), s, g.of) })
+			v, ok = x.at(g.key(), func() (any, bool) { return x.nodes(x.world.page(places, page), s, g.of) })
 		case "pageInfo":
 			v = page.info(x.world.Model, len(places), g.of)
 		}
@@ -388,7 +389,7 @@ func (x *answering) mayAsk(s *Schema, f *Filter, keys []SortKey) bool {
 			if message == "" && (a.Type == "password" || a.Type == "relation" && !x.allows(a.Target, "find")) {
 				message = "Invalid key " + a.Name
 				if i > 0 {
-					message += " at " + dotted(k.Path[:i])
+					message += " at " + dotted(k.Path[:i+1])
 				}
 			}
 		}

@@ -97,7 +97,7 @@ func shelfModel() *Model {
 	on.Inverse = notes
 	board.Attributes = []*Attribute{{Name: "name", Type: "string"}, notes}
 	note.Attributes = []*Attribute{{Name: "key", Type: "string", Unique: true}, {Name: "number", Type: "integer"}, on}
-	return &Model{Types: []*Type{board, note}, Locales: []string{"en"}}
+	return &Model{Types: []*Type{board, note}, Locales: []string{"en"}, DefaultLimit: 10, MaxLimit: -1}
 }
 
 // newShelf writes the project and makes a token.

@@ -27,7 +27,7 @@ func NewGraphQLCoverage(quirk Quirks) *Coverage {
 		for _, use := range []string{"show", "write", "filter"} {
 			c.Hits[use+" relation: "+kind] = 0
 		}
-		if toMany := strings.HasPrefix(kind, "oneToMany") || strings.HasPrefix(kind, "manyToMany"); toMany {
+		if strings.HasPrefix(kind, "oneToMany") || strings.HasPrefix(kind, "manyToMany") {
 			c.Hits["show connection: "+kind] = 0
 		}
 	}

@@ -27,24 +27,15 @@ func (r *Request) describe(w *World) string {
 // query puts one query.
 func (r *Run) query(q *Request) error {
 	request := q.describe(r.world)
-	counter, counts := r.server.(Counter)
-	var before, after [3]uint64
-	if counts {
-		before[0], before[1], before[2] = counter.Reads()
-	}
+	before := r.reads()
 	status, got, err := r.send(q)
 	if err != nil {
 		return err
 	}
-	if counts {
-		after[0], after[1], after[2] = counter.Reads()
-	}
+	read := r.reads().since(before)
 	data, faults := r.world.Answer(q)
-	if most, ok := r.world.Reading(q); ok && counts && !q.Limited {
-		r.Cover.Hit("request", "counted reads")
-		if where := most.exceeds(after[0]-before[0], after[1]-before[1], after[2]-before[2]); where != "" {
-			return &Difference{r.Seed, len(r.Done) - 1, request, where, legible(data), string(got)}
-		}
+	if where := r.waste(q, read); where != "" {
+		return &Difference{r.Seed, len(r.Done) - 1, request, where, legible(data), string(got)}
 	}
 	for _, f := range faults {
 		r.Cover.Hit("fault", faultWord(f))
@@ -211,7 +202,7 @@ func faultWord(f *Fault) string {
 	return word
 }
 
-// A told fault is an error as it is answered.
+// A toldFault is an error as it is answered.
 type toldFault struct {
 	Message    string
 	Path       []any

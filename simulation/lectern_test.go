@@ -94,9 +94,9 @@ func (l *lectern) end() error {
 }
 
 // Reads implements Counter.
-func (l *lectern) Reads() (rows, links, seeks uint64) {
+func (l *lectern) Reads() Reads {
 	stats := l.project.Store().Stats()
-	return stats.Rows, stats.Links, stats.Seeks
+	return Reads{int(stats.Rows), int(stats.Links), int(stats.Seeks)}
 }
 
 // Restart implements Host.

@@ -2,9 +2,34 @@ package simulation
 
 import "fmt"
 
-// A Counter is a Host that counts what its store reads: rows, links, and searches from the root of a tree.
+// A Counter is a Host that counts what its store reads.
 type Counter interface {
-	Reads() (rows, links, seeks uint64)
+	Reads() Reads
+}
+
+// Reads are counts of rows, of links, and of searches from the root of a tree.
+type Reads struct{ Rows, Links, Seeks int }
+
+func (r Reads) since(before Reads) Reads {
+	return Reads{r.Rows - before.Rows, r.Links - before.Links, r.Seeks - before.Seeks}
+}
+
+// reads returns what the server has read up to now, where it counts.
+func (r *Run) reads() Reads {
+	if c, ok := r.server.(Counter); ok {
+		return c.Reads()
+	}
+	return Reads{}
+}
+
+// waste tells what a query has read beyond what it may, or "". What the limited asker is refused may have been read.
+func (r *Run) waste(q *Request, read Reads) string {
+	most, ok := r.world.Reading(q)
+	if !ok || q.Limited {
+		return ""
+	}
+	r.Cover.Hit("request", "counted reads")
+	return most.exceeds(read)
 }
 
 // A reading is how much a query may read at most: each row of a level once, and the links that lead to what is shown.
@@ -38,9 +63,9 @@ func (w *World) Reading(r *Request) (most reading, ok bool) {
 			}
 			places = one[:min(1, len(one))]
 		case "connection":
-			places, of = (&answering{world: w}).page(places, g.Args.Paging), nodesOf(g.of)
+			places, of = w.page(places, g.Args.Paging), nodesOf(g.of)
 		default:
-			places = (&answering{world: w}).page(places, g.Args.Paging)
+			places = w.page(places, g.Args.Paging)
 		}
 		most.rows += max(len(places), w.acrossLocales(q, g.Args))
 		most.levels++
@@ -192,14 +217,14 @@ func (w *World) ends(p place, a *Attribute) int {
 }
 
 // exceeds tells what was read beyond what may be, or "".
-func (most reading) exceeds(rows, links, seeks uint64) string {
+func (most reading) exceeds(read Reads) string {
 	switch {
-	case rows > uint64(most.rows):
-		return fmt.Sprintf("work: %d rows were read for %d", rows, most.rows)
-	case links > uint64(most.links):
-		return fmt.Sprintf("work: %d links were walked over for %d", links, most.links)
-	case seeks > uint64(most.rows+most.links+seeksPerLevel*most.levels):
-		return fmt.Sprintf("work: %d searches for %d rows and %d links on %d levels", seeks, most.rows, most.links, most.levels)
+	case read.Rows > most.rows:
+		return fmt.Sprintf("work: %d rows were read for %d", read.Rows, most.rows)
+	case read.Links > most.links:
+		return fmt.Sprintf("work: %d links were walked over for %d", read.Links, most.links)
+	case read.Seeks > most.rows+most.links+seeksPerLevel*most.levels:
+		return fmt.Sprintf("work: %d searches for %d rows and %d links on %d levels", read.Seeks, most.rows, most.links, most.levels)
 	}
 	return ""
 }
