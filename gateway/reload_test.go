@@ -189,6 +189,26 @@ func TestUsersOutliveChanges(t *testing.T) {
 	}
 }
 
+// TestHeldDefinitions: a change waits for work that takes several steps, and is taken over after it.
+func TestHeldDefinitions(t *testing.T) {
+	e := newEditing(t)
+	_, release, err := e.project.Store().Hold(t.Context())
+	e.must(err)
+	e.write("content-types/note.yaml", noteFile("one: {type: string}"))
+	for late := time.After(20 * time.Second); !strings.Contains(e.log(), "once work is done"); {
+		select {
+		case <-late:
+			t.Fatal("nothing is said of a change that waits")
+		default:
+			if status, body := e.do(t.Context(), "POST", "/api/notes", jsonObject{"data": jsonObject{"title": "x"}}); status != 201 {
+				t.Fatalf("%d %s", status, body)
+			}
+		}
+	}
+	release()
+	e.expect("a change that has waited", func() {}, "/api/notes?fields[0]=one", 200)
+}
+
 // TestWrongOnceTaken: what shows to be wrong only once the store has the new definitions leads back to the former ones.
 func TestWrongOnceTaken(t *testing.T) {
 	e := newEditing(t)

@@ -24,7 +24,11 @@ var watchedDirs = []string{"content-types", "components", "config"}
 const (
 	quiet   = 40 * time.Millisecond  // without a change, before files are read
 	longest = 300 * time.Millisecond // that changes are gathered, however many come
-	pause   = time.Second            // before it is tried again to change definitions that somebody holds
+
+	// It is tried again to change definitions that somebody holds after a pause that doubles up to a longest one, since others who
+	// want to hold them wait meanwhile.
+	pause        = time.Second
+	longestPause = 8 * time.Second
 )
 
 // A watch reloads a project when its files change. That they may have is told by the file system, and whether they have shows
@@ -57,6 +61,7 @@ func (w *watch) run(ctx context.Context) {
 	defer w.events.Close()
 	due := time.NewTimer(0) // for what has changed since the project was opened
 	var since time.Time     // when the first of the gathered changes came; zero: there is none
+	wait := pause
 	changed := func() {
 		if since.IsZero() {
 			since = time.Now()
@@ -76,9 +81,12 @@ func (w *watch) run(ctx context.Context) {
 			changed()
 		case <-due.C:
 			since = time.Time{}
-			if w.look(ctx) {
-				due.Reset(pause)
+			if !w.look(ctx) {
+				wait = pause
+				continue
 			}
+			due.Reset(wait)
+			wait = min(2*wait, longestPause)
 		}
 	}
 }

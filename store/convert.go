@@ -26,7 +26,7 @@ type conversion struct {
 	dirty    bool     // the catalog was changed in this transaction
 	progress func(what string, done, total int)
 	hooks    *conversionHooks
-	begins   func() // called when a transaction begins; may be nil
+	goesOn   func() error // called before each transaction; may be nil
 }
 
 // conversionHooks let tests stop a conversion where a kill would.
@@ -154,6 +154,11 @@ func (p pending) save(meta *bolt.Bucket) error {
 func (c *conversion) run() error {
 	for len(c.pending.Steps) > 0 {
 		s := c.pending.Steps[0]
+		if c.goesOn != nil {
+			if err := c.goesOn(); err != nil {
+				return err
+			}
+		}
 		if err := c.transaction(s); err != nil {
 			return fmt.Errorf("%s: %w", s.work.what(), err)
 		}
@@ -177,9 +182,6 @@ func (c *conversion) transaction(s *step) error {
 	btx, err := c.store.db.Begin(true)
 	if err != nil {
 		return err
-	}
-	if c.begins != nil {
-		c.begins()
 	}
 	defer func() { _ = btx.Rollback() }() // after a commit this does nothing and says so
 	tx := newTx(c.store, btx)

@@ -15,7 +15,7 @@ type holders struct {
 }
 
 // holdPatience is how long a change of definitions waits for those who hold them. Others who want to wait as long.
-const holdPatience = 2 * time.Second
+const holdPatience = time.Second
 
 // heldKey is under which a context knows what it holds: a *file.
 type heldKey struct{}

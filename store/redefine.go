@@ -16,8 +16,9 @@ import (
 // for them. Content is converted as Open does it: what would be lost is refused with a *DefinitionError, and nothing has changed
 // then; what was begun and interrupted is finished by the next Open.
 //
-// It waits for who holds the definitions (Hold), a few seconds at most: then it is ErrHeld. While it converts, readers of this
-// Store go on and see the content as it was before, and writers wait. After it has returned, this Store answers ErrRedefined.
+// It waits for who holds the definitions (Hold), a second at most: then it is ErrHeld. While it converts, readers of this Store go
+// on and see the content as it was before, and writers wait. After it has returned, this Store answers ErrRedefined. When it fails
+// while it converts, or ctx ends then, the store takes no more writes.
 func (s *Store) Redefine(ctx context.Context, model *contenttypes.Model, opts Options) (*Store, error) {
 	if s.broken.Load() {
 		return nil, ErrBroken
@@ -46,7 +47,7 @@ type redefinition struct {
 }
 
 // run is called by the writer, so that nothing is written meanwhile.
-func (r *redefinition) run(s *Store) error {
+func (r *redefinition) run(ctx context.Context, s *Store) error {
 	if s.current.Load() != s {
 		return ErrRedefined
 	}
@@ -66,7 +67,10 @@ func (r *redefinition) run(s *Store) error {
 	s.until.Store(int64(past.txid))
 	// A file that grows beyond its mapping is mapped anew once nobody reads it: then nobody may be given the kept state.
 	stuck := time.AfterFunc(stuckAfter, past.empty)
-	c.begins = func() { stuck.Reset(stuckAfter) }
+	c.goesOn = func() error {
+		stuck.Reset(stuckAfter)
+		return ctx.Err()
+	}
 	err = c.run()
 	stuck.Stop()
 	var bound *binding

@@ -131,13 +131,14 @@ func TestRedefineThatFails(t *testing.T) {
 	m := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: string}"))
 	for range 2 {
 		transactions := 0
-		_, err := was.Redefine(t.Context(), m, store.Interrupted(store.Options{}, 10, func() error {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := was.Redefine(ctx, m, store.Interrupted(store.Options{}, 10, func() error {
 			if transactions++; transactions == 5 {
-				return errKilled
+				cancel()
 			}
 			return nil
 		}))
-		if !errors.Is(err, errKilled) && !errors.Is(err, store.ErrBroken) {
+		if cancel(); !errors.Is(err, context.Canceled) && !errors.Is(err, store.ErrBroken) {
 			t.Fatal(err)
 		}
 	}

@@ -44,7 +44,7 @@ func (s *file) writeLoop() {
 			r.done <- r.err
 		}
 		for _, r := range redefinitions {
-			r.done <- r.redefinition.run(r.store)
+			r.done <- r.redefinition.run(r.ctx, r.store)
 		}
 	}
 }
