@@ -95,7 +95,7 @@ func Main(ctx context.Context, args []string, p Program) int {
 		parser.Parse([]string{"--help"})
 		return exitUsage
 	}
-	command, err := parser.Parse(args)
+	command, err := parser.Parse(flagsFirst(parser.Model.Node, args))
 	if exited { // --help has printed
 		return code
 	}

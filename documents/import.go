@@ -189,7 +189,7 @@ func (im *importer) eachLine(phase string, do func(number int, o *jsontree.Objec
 		}
 		var o *jsontree.Object
 		if err == nil {
-			if len(bytes.TrimSpace(text)) == 0 {
+			if text = bytes.TrimSpace(text); len(text) == 0 {
 				continue
 			}
 			o, err = parseObject(text)
