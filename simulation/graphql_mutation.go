@@ -176,8 +176,12 @@ func (x *answering) write(g *gathered) (any, Outcome) {
 		return nil, out
 	}
 	row := out.Row
-	if row == nil {
-		row = x.world.made(op).Row(x.world.locale(op.Type, op.Locale), draft)
+	if row == nil { // of a document action: the draft that is left
+		doc := x.world.Document(op.Number)
+		if op.Type.Single {
+			doc = x.world.Single(op.Type)
+		}
+		row = doc.Row(x.world.locale(op.Type, op.Locale), draft)
 	}
 	x.view = view{status: status}
 	v, ok := x.object(place{row: row, status: status}, &op.Type.Schema, g.of)

@@ -153,6 +153,9 @@ func shrunk(t *testing.T, run *Run, d *Difference) string {
 		server := serveLectern(t, run.Model)
 		defer server.end()
 		again := NewRun(run.Seed, run.Quirk, run.Model, server)
+		if run.graphql {
+			again.InGraphQL()
+		}
 		return again, again.Replay(ops)
 	}
 	ops := Shrink(run.Done, d, *shrink, func(ops []*Operation) error {
