@@ -55,7 +55,7 @@ func newFixture(t testing.TB, declared ...auth.Declaration) *fixture {
 	f.open(declared...)
 	t.Cleanup(func() {
 		f.tokens.Close()
-		if err := errors.Join(st.Check(), st.Close()); err != nil {
+		if err := errors.Join(f.store.Check(), st.Close()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -193,6 +193,42 @@ func TestForgotDoesNotWait(t *testing.T) {
 	}
 }
 
+// TestMailOutlivesDefinitions asks for a code when the definitions have changed under the users that are asked: those who replace
+// them send it.
+func TestMailOutlivesDefinitions(t *testing.T) {
+	f := newFixture(t)
+	dir := t.TempDir()
+	open := func(former *auth.Users) *auth.Users {
+		t.Helper()
+		o := f.userOptions(nil)
+		o.MailDir, o.Former = dir, former
+		o.Settings.Mail = auth.MailSettings{From: "tests@people.test", Reset: auth.MailTemplate{Subject: "x", Message: "=<%= TOKEN %>="}}
+		u, err := auth.OpenUsers(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	u := open(nil)
+	r, _ := register(t, u, "ann")
+	next, err := f.store.Redefine(t.Context(), f.model, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.store, f.docs = next, documents.NewService(next, f.model, "en")
+	if err := u.ForgotPassword(object("email", "ann@people.test")); err != nil {
+		t.Fatal(err)
+	}
+	u = open(u)
+	if _, err := (&auth.Authenticator{Users: u, Tokens: f.tokens}).Authenticate(r); err != nil {
+		t.Errorf("who has logged in: %v", err)
+	}
+	u.Close()
+	if letters, err := os.ReadDir(dir); err != nil || len(letters) != 1 {
+		t.Errorf("letters: %v, %v", letters, err)
+	}
+}
+
 // TestCodesGetOld resets a password by a code that was sent: within the hour. What is stored of the code is not the code.
 func TestCodesGetOld(t *testing.T) {
 	f := newFixture(t)
