@@ -162,11 +162,12 @@ func (w *World) readField(most *reading, places []place, g *gathered) bool {
 			}
 		}
 		for i, t := range all[:min(start+size, len(all))] {
-			if g.Attr.isLink() && (!looked[t.key()] || g.Attr.Type == "localizations") { // which are looked up for each row
+			again := g.Attr.Type == "localizations" // they are looked up for each row, and stand on the level for each
+			if g.Attr.isLink() && (again || !looked[t.key()]) {
 				looked[t.key()] = true
 				most.rows++
 			}
-			if i >= start && !seen[t.key()] {
+			if i >= start && (again || !seen[t.key()]) {
 				seen[t.key()] = true
 				targets = append(targets, t)
 			}
