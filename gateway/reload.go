@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"lectern/contenttypes"
@@ -118,7 +119,7 @@ func (p *Project) logFailedReload(err error) {
 			for i, call := range r.Calls {
 				calls[i] = refused.Command + " " + call.String()
 			}
-			p.log.Error(r.Problem, "calls", calls)
+			p.log.Error(r.Problem, "calls", strings.Join(calls, "; or "))
 		}
 	default:
 		p.log.Error("the files that were changed were not taken over", "error", err)
