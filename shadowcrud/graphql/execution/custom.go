@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"sync"
 
 	"github.com/graphql-go/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -20,6 +21,9 @@ import (
 // A customRun is what such an operation needs beside its execution.
 type customRun struct {
 	*execution
+	// mu is held but for while something of a program runs: a middleware may call next from another goroutine, and even when it
+	// has returned.
+	mu     sync.Mutex
 	info   graphql.ResolveInfo // what is the same for all fields
 	places map[*schema.Row]place
 	todo   []*level // with objects of which fields are not known yet
@@ -36,18 +40,22 @@ type place struct {
 // beginCustom makes the execution ready for what a program brought, until done is called.
 func (x *execution) beginCustom() (done func()) {
 	ctx := schema.WithAsker(x.ctx, &schema.Asker{Access: x.access, User: x.user, HTTP: x.http, Server: x.engine.server})
-	done = func() {}
+	cancel := func() {}
 	if x.limit > 0 {
-		ctx, done = context.WithTimeout(ctx, x.limit)
+		ctx, cancel = context.WithTimeout(ctx, x.limit)
 	}
 	x.ctx = ctx
 	x.custom = &customRun{execution: x, places: map[*schema.Row]place{}, info: graphql.ResolveInfo{
 		Schema: x.engine.schema.GraphQL, VariableValues: map[string]any{}, Fragments: x.plan.fragments, Operation: x.plan.operation,
 	}}
+	x.custom.mu.Lock()
 	for name, v := range x.vars {
 		x.custom.info.VariableValues[name] = schema.Plain(v)
 	}
-	return done
+	return func() {
+		x.custom.mu.Unlock()
+		cancel()
+	}
 }
 
 // A rootValue is what a field of Query came to.

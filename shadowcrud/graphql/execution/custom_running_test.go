@@ -346,6 +346,60 @@ func TestConcurrentResolvers(t *testing.T) {
 	wait.Wait()
 }
 
+// What a program says of its types may panic, too.
+func TestPanicsOfTypes(t *testing.T) {
+	for name, typ := range map[string]graphql.Output{
+		"a scalar": graphql.NewScalar(graphql.ScalarConfig{Name: "Bad", Serialize: func(any) any { panic("at Serialize") }}),
+		"a union": graphql.NewUnion(graphql.UnionConfig{Name: "Bad", ResolveType: func(graphql.ResolveTypeParams) *graphql.Object { panic("at ResolveType") },
+			Types: []*graphql.Object{graphql.NewObject(graphql.ObjectConfig{Name: "One", Fields: graphql.Fields{"x": {Type: graphql.Int}}})}}),
+	} {
+		var e schema.Extensions
+		e.Use(schema.Extension{Types: []graphql.Type{graphql.NewObject(graphql.ObjectConfig{Name: "Query", Fields: graphql.Fields{"f": {Type: typ, Resolve: value(1)}, "g": {Type: graphql.Int, Resolve: value(2)}}})}})
+		s := newExtended(t, execution.Limits{}, &e)
+		query := "{f g}"
+		if name == "a union" {
+			query = "{f{__typename} g}"
+		}
+		if got := s.ask(query); !strings.HasSuffix(got, `"data":{"f":null,"g":2}}`) || !strings.Contains(got, `"message":"Internal Server Error","path":["f"]`) || !strings.Contains(s.log.String(), "panic: at ") {
+			t.Errorf("%s: %s, logged %s", name, got, s.log.String())
+		}
+	}
+}
+
+// A middleware may call next from another goroutine, more than once, and too late.
+func TestNextElsewhere(t *testing.T) {
+	var e schema.Extensions
+	late := make(chan graphql.FieldResolveFn, 1)
+	e.Use(schema.Extension{ResolversConfig: map[string]schema.FieldConfig{
+		"Query.restaurants": {Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
+			var wait sync.WaitGroup
+			for range 3 {
+				wait.Go(func() { next(p) })
+			}
+			wait.Wait()
+			return next(p)
+		}}}},
+		"Restaurant.owner": {Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
+			select {
+			case late <- next:
+			default:
+			}
+			return next(p)
+		}}}},
+	}})
+	s := newExtended(t, execution.Limits{}, &e)
+	s.fill(2)
+	for range 2 {
+		if got, want := s.ask(`{restaurants(sort:"seats"){name owner{firstName}}}`), `{"data":{"restaurants":[{"name":"Restaurant 0","owner":{"firstName":"P0"}},{"name":"Restaurant 1","owner":{"firstName":"P1"}}]}}`; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	next := <-late
+	if v, err := next(graphql.ResolveParams{}); v != nil || err == nil || !strings.Contains(err.Error(), "had returned") {
+		t.Errorf("next that is called too late returns %v, %v", v, err)
+	}
+}
+
 // Interfaces within interfaces cost no more than their depth, however many types there are of them.
 func TestDeepInterfaces(t *testing.T) {
 	var e schema.Extensions

@@ -25,6 +25,7 @@ type call struct {
 
 	params *graphql.ResolveParams // made when first needed
 	stored any                    // the value of a row that a middleware got from next
+	over   bool                   // what answers it has returned
 	given  arguments
 }
 
@@ -36,7 +37,8 @@ func (r *customRun) rootCall(f *field) call {
 func (c *call) isRoot() bool { return c.path.Prev == nil }
 
 // paramsOf are what policies, middlewares and resolvers are called with.
-func (r *customRun) paramsOf(c *call) (*graphql.ResolveParams, error) {
+func (r *customRun) paramsOf(c *call) (p *graphql.ResolveParams, err error) {
+	defer recovered(&err)
 	if c.params != nil {
 		return c.params, nil
 	}
@@ -157,7 +159,22 @@ func (r *customRun) run(c *call) (any, error) {
 		inner := next
 		next = func(p graphql.ResolveParams) (any, error) { return middleware(inner, p) }
 	}
-	return r.guarded(func() (any, error) { return next(*p) })
+	v, err := r.guarded(func() (any, error) { return next(*p) })
+	c.over = true
+	return v, err
+}
+
+// errOver is what next returns to a middleware that calls it when it has returned already.
+var errOver = errors.New("a middleware called next when it had returned")
+
+// own runs what is no part of a program, for a call that is not over.
+func (r *customRun) own(c *call, do func() (any, error)) (any, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.over {
+		return nil, errOver
+	}
+	return do()
 }
 
 var errNoResolver = &documents.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "No resolver answers this field"}
@@ -171,9 +188,9 @@ func (r *customRun) innermost(c *call, p graphql.ResolveParams) (any, error) {
 	case m.Kind == schema.Custom && (c.isRoot() || c.level != nil):
 		return nil, errNoResolver
 	case c.isRoot():
-		return r.generated(c, p.Args)
+		return r.own(c, func() (any, error) { return r.generated(c, p.Args) })
 	case c.level != nil:
-		return r.ofRow(c)
+		return r.own(c, func() (any, error) { return r.ofRow(c) })
 	case p.Source == nil:
 		return nil, nil
 	}
@@ -272,12 +289,17 @@ func (r *customRun) guarded(do func() (any, error)) (v any, err error) {
 		r.fail(err)
 		return nil, err
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			v, err = nil, &panicError{p, debug.Stack()}
-		}
-	}()
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	defer recovered(&err)
 	return do()
+}
+
+// recovered makes an error of a panic; it is to be deferred.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = &panicError{p, debug.Stack()}
+	}
 }
 
 // fails makes an error the value of a field. What a client may not know of it is logged.

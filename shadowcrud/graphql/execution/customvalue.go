@@ -22,11 +22,17 @@ func (r *customRun) finish(c *call, to *value, v any, err error) {
 		return
 	}
 	if err == nil {
-		err = r.complete(c, to, c.field.def.Type, v)
+		err = r.completed(c, to, v)
 	}
 	if err != nil {
 		r.fails(c, to, err)
 	}
+}
+
+// completed is complete for a value as a whole, with panics in what a program says of its types.
+func (r *customRun) completed(c *call, to *value, v any) (err error) {
+	defer recovered(&err)
+	return r.complete(c, to, c.field.def.Type, v)
 }
 
 // complete reads what was returned as a value of a type. An error is that of the value as a whole: those within it are kept there.
