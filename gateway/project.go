@@ -38,7 +38,7 @@ type Options struct {
 	// served, unless that is for production.
 	NoWatch bool
 	// Reloaded, when set, is called after files have changed: with nil when they are served as they are now, or with why those
-	// from before still are.
+	// from before still are. No other change is taken over before it returns.
 	Reloaded func(error)
 }
 

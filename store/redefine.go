@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -47,10 +48,16 @@ type redefinition struct {
 }
 
 // run is called by the writer, so that nothing is written meanwhile.
-func (r *redefinition) run(ctx context.Context, s *Store) error {
+func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	if s.current.Load() != s {
 		return ErrRedefined
 	}
+	defer func() {
+		if fault := recover(); fault != nil { // readers go on
+			s.broken.Store(true)
+			err = fmt.Errorf("convert %s: panic: %v\n%s", s.path, fault, debug.Stack())
+		}
+	}()
 	c, err := s.conversionTo(r.model, r.opts)
 	if err != nil {
 		return err
@@ -80,7 +87,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) error {
 	if err != nil {
 		// The content has the old definitions in part. Readers go on with what there was before; the next start goes on converting.
 		s.broken.Store(true)
-		return fmt.Errorf("convert %s: %w", s.path, err)
+		return fmt.Errorf("convert %s: %w; restart to go on converting", s.path, err)
 	}
 	r.made = s.newStore(bound)
 	past.retire()

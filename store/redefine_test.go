@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -158,6 +159,25 @@ func TestRedefineThatFails(t *testing.T) {
 	if page := find(t, is, &store.Query{Type: item, Limit: -1, Filter: store.Compare{Attr: item.Attribute("rank"), Op: store.Eq, Values: []any{"3"}}}); len(page.Docs) != 14 {
 		t.Errorf("%d of rank 3 after a start, want 14", len(page.Docs))
 	}
+}
+
+// TestRedefineThatPanics does not take the readers with it.
+func TestRedefineThatPanics(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "content.db")
+	was := openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}")), store.Options{})
+	fillItems(t, was, 30)
+	m := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: string}"))
+	_, err := was.Redefine(t.Context(), m, store.Interrupted(store.Options{}, 10, func() error { panic("of a conversion") }))
+	if err == nil || !strings.Contains(err.Error(), "of a conversion") {
+		t.Errorf("%v", err)
+	}
+	if page := find(t, was, &store.Query{Type: was.Model().Type("api::item.item"), Limit: -1}); len(page.Docs) != 30 {
+		t.Errorf("%d documents, want 30", len(page.Docs))
+	}
+	if err := was.Close(); err != nil {
+		t.Fatal(err)
+	}
+	closeChecked(t, openModel(t, path, m, store.Options{}))
 }
 
 // TestHold: definitions do not change while somebody holds them, who may hold again and write; who wants to hold while they
