@@ -126,6 +126,9 @@ func openFile(path string, timeout time.Duration) (*bolt.DB, error) {
 	if timeout <= 0 {
 		timeout = 50 * time.Millisecond
 	}
+	if err := checkWhole(path); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
 	db, err := bolt.Open(path, 0o600, &bolt.Options{
 		Timeout:         timeout,
 		FreelistType:    bolt.FreelistMapType,
