@@ -15,8 +15,14 @@ import (
 )
 
 // Foresee says what a start would do with the content in the project's data directory, and refuses with the *store.DefinitionError
-// with which it would. It changes nothing; a server that runs on the data directory is asked, and goes on as it is.
+// with which it would, or for a secret that production does not take. It changes nothing; a server that runs on the data directory
+// is asked, and goes on as it is.
 func (d *Definition) Foresee(ctx context.Context, o Options) (store.Outlook, error) {
+	if users := d.Settings.Users; o.Production && users.Enabled && users.Secret != "" {
+		if err := checkSecret(users.Secret); err != nil {
+			return store.Outlook{}, err
+		}
+	}
 	outlook, err := d.foresee(ctx, o.dataPath(d.Dir))
 	return outlook, d.settledBy(o, err)
 }

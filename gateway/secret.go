@@ -24,11 +24,18 @@ func (e *edition) jwtSecret() ([]byte, error) {
 	if s == "" {
 		return e.keptSecret()
 	}
-	if !e.project.options.Production {
-		return []byte(s), nil
+	if e.project.options.Production {
+		if err := checkSecret(s); err != nil {
+			return nil, err
+		}
 	}
+	return []byte(s), nil
+}
+
+// checkSecret refuses a configured secret that production does not take.
+func checkSecret(s string) error {
 	if len(s) < leastSecret {
-		return nil, fmt.Errorf("the jwtSecret of config/plugins.yaml has %d bytes, which is too easily guessed: production wants %d or more; "+
+		return fmt.Errorf("the jwtSecret of config/plugins.yaml has %d bytes, which is too easily guessed: production wants %d or more; "+
 			"leave it out to have one made and kept in the data directory", len(s), leastSecret)
 	}
 	shipped, err := isShipped(s)
@@ -36,7 +43,7 @@ func (e *edition) jwtSecret() ([]byte, error) {
 		err = errors.New("the jwtSecret of config/plugins.yaml is one that everybody knows who has this program; " +
 			"leave it out to have one made and kept in the data directory")
 	}
-	return []byte(s), err
+	return err
 }
 
 // isShipped reports whether a secret stands in a file of the example project.
