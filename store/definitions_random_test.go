@@ -179,7 +179,7 @@ func (m *randomModel) populate(t *testing.T, s *store.Store, r *rand.Rand) {
 // TestRandomChanges puts random definitions in the place of others under which random content was written. What is refused is
 // settled by the calls that the refusal names; in the end the store opens, and is in order at each point, kills included.
 func TestRandomChanges(t *testing.T) {
-	refused := 0
+	refused, settled := 0, 0
 	for seed := range *changes {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
 		before, after := newRandomModel(t, r), newRandomModel(t, r)
@@ -199,7 +199,12 @@ func TestRandomChanges(t *testing.T) {
 			}
 			refused++
 			calls := refusal.Refusals[r.IntN(len(refusal.Refusals))].Calls
-			if _, err := c.do(calls[r.IntN(len(calls))]); err != nil {
+			call := calls[r.IntN(len(calls))]
+			if c.how == inUse && c.settle(call, after.Model) {
+				settled++
+				break
+			}
+			if _, err := c.do(call); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 		}
@@ -213,5 +218,5 @@ func TestRandomChanges(t *testing.T) {
 			t.Fatalf("seed %d:\n%v\n%v", seed, before.files, after.files)
 		}
 	}
-	t.Logf("%d changes, %d refusals", *changes, refused)
+	t.Logf("%d changes, %d refusals, %d settled in use", *changes, refused, settled)
 }

@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,30 +24,46 @@ import (
 // on and see the content as it was before, and writers wait. After it has returned, this Store answers ErrRedefined. When it fails
 // while it converts, or ctx ends then, the store takes no more writes.
 func (s *Store) Redefine(ctx context.Context, model *contenttypes.Model, opts Options) (*Store, error) {
+	r := &redefinition{model: model, opts: opts}
+	err := s.redefine(ctx, r)
+	return r.made, err
+}
+
+// Settle is Redefine for definitions that are refused for one thing, which m settles: it is carried out first. It returns what
+// that removed. ErrNotAsked, and nothing has changed, when m is none of the calls that the refusal names, or one that takes more
+// than another definition and the removal of content; a *DefinitionError when there is more than m to be settled.
+func (s *Store) Settle(ctx context.Context, m Migration, model *contenttypes.Model, opts Options) (*Store, Removed, error) {
+	r := &redefinition{model: model, opts: opts, first: &m}
+	err := s.redefine(ctx, r)
+	return r.made, r.removed, err
+}
+
+// ErrNotAsked: a migration is none that a store carries out while it is in use.
+var ErrNotAsked = errors.New("this is not what changed definitions are refused for, or it cannot be done while serving")
+
+func (s *Store) redefine(ctx context.Context, r *redefinition) error {
 	if s.broken.Load() {
-		return nil, ErrBroken
+		return ErrBroken
 	}
 	open, err := s.holds.bar(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer open()
-	r := &redefinition{model: model, opts: opts}
 	req := &writeRequest{ctx: ctx, store: s, redefinition: r, done: make(chan error, 1)}
 	if err := s.hand(req); err != nil {
-		return nil, err
+		return err
 	}
-	if err := <-req.done; err != nil {
-		return nil, err
-	}
-	return r.made, nil
+	return <-req.done
 }
 
-// A redefinition is one call of Redefine.
+// A redefinition is one call of Redefine or Settle.
 type redefinition struct {
-	model *contenttypes.Model
-	opts  Options
-	made  *Store
+	model   *contenttypes.Model
+	opts    Options
+	first   *Migration // nil: none
+	made    *Store
+	removed Removed
 }
 
 // run is called by the writer, so that nothing is written meanwhile.
@@ -58,7 +77,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 			err = fmt.Errorf("convert %s: panic: %v\n%s", s.path, fault, debug.Stack())
 		}
 	}()
-	c, err := s.conversionTo(r.model, r.opts)
+	c, err := s.conversionTo(r.model, r.first, r.opts)
 	if err != nil {
 		return err
 	}
@@ -89,23 +108,83 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 		s.broken.Store(true)
 		return fmt.Errorf("convert %s: %w; restart to go on converting", s.path, err)
 	}
-	r.made = s.newStore(bound)
+	r.made, r.removed = s.newStore(bound), c.pending.Removed
 	past.retire()
 	return nil
 }
 
-// conversionTo plans the conversion of the content to a model; without steps where nothing has changed.
-func (s *Store) conversionTo(model *contenttypes.Model, opts Options) (*conversion, error) {
+// conversionTo plans the conversion of the content to a model, after a migration if first is one; without steps where nothing has
+// changed.
+func (s *Store) conversionTo(model *contenttypes.Model, first *Migration, opts Options) (*conversion, error) {
 	c := &conversion{store: &Store{file: s.file}, progress: opts.Progress, hooks: opts.hooks}
 	err := s.db.View(func(tx *bolt.Tx) (err error) {
 		c.catalog, _, err = loadCatalog(tx)
 		return err
 	})
-	if err != nil || !changed(model, c.catalog) {
+	if err != nil || !changed(model, c.catalog) && first == nil {
 		return c, err
 	}
 	c.pending.Steps, err = s.plan(model, c.catalog, opts)
-	return c, err
+	if first == nil {
+		return c, err
+	}
+	var refused *DefinitionError
+	if !errors.As(err, &refused) {
+		return c, errors.Join(err, ErrNotAsked)
+	}
+	if !refused.names(*first) || !settledInUse[first.Op] {
+		return c, ErrNotAsked
+	}
+	return c, s.settle(c, *first, model, opts)
+}
+
+// settledInUse are the migrations after which content fits definitions that can be told from the definitions alone, before
+// they are carried out: the values that they leave stay as they are.
+var settledInUse = map[string]bool{renameType: true, renameAttribute: true, acceptNames: true, dropType: true, dropAttribute: true}
+
+// names reports whether a refusal names a call that settles a part of it.
+func (e *DefinitionError) names(m Migration) bool {
+	return slices.ContainsFunc(e.Refusals, func(r Refusal) bool {
+		return slices.ContainsFunc(r.Calls, func(call Migration) bool { return call.String() == m.String() })
+	})
+}
+
+// settle plans a migration, and the conversion from what it leaves to a model.
+func (s *Store) settle(c *conversion, m Migration, model *contenttypes.Model, opts Options) error {
+	steps, err := s.planMigration(c.catalog, m)
+	if err != nil {
+		return err
+	}
+	left, err := c.catalog.clone()
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		if define, ok := step.work.(*defineStep); ok {
+			if err := define.apply(left); err != nil {
+				return err
+			}
+		}
+	}
+	if changed(model, left) {
+		more, err := s.plan(model, left, opts)
+		if err != nil {
+			return err
+		}
+		steps = append(steps, more...)
+	}
+	c.pending = pending{Migration: &m, Steps: steps}
+	return nil
+}
+
+// clone copies a catalog.
+func (c *catalog) clone() (*catalog, error) {
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	copied := &catalog{}
+	return copied, json.Unmarshal(raw, copied)
 }
 
 // A past is the state of a file that a Store describes while there are later ones which it does not: transactions that were

@@ -75,6 +75,32 @@ func (c *change) redefine(m *contenttypes.Model) (*store.Store, error) {
 	return is, nil
 }
 
+// settle carries out a call while the store is in use, if it can be, and leaves the store open for the definitions.
+func (c *change) settle(call store.Migration, m *contenttypes.Model) bool {
+	was, err := store.OpenAsIs(c.path)
+	if err != nil {
+		c.Fatal(err)
+	}
+	before, err := c.contentOf(was)
+	if err != nil {
+		c.Fatal(err)
+	}
+	is, _, err := was.Settle(c.Context(), call, m, c.options())
+	var more *store.DefinitionError
+	if errors.As(err, &more) || errors.Is(err, store.ErrNotAsked) {
+		if now, failed := c.contentOf(was); now != before || failed != nil {
+			c.Errorf("after %s was refused there is %s, %v; want %s", call, now, failed, before)
+		}
+		closeChecked(c.T, was)
+		return false
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.store = is
+	return true
+}
+
 // TestRedefineWithoutChanges is what an edit of the configuration alone leads to: nothing is written, and who reads under the
 // former Model may go on until something is.
 func TestRedefineWithoutChanges(t *testing.T) {
@@ -319,4 +345,67 @@ func TestRedefineUnderLoad(t *testing.T) {
 		t.Errorf("%d rows, %d were written", page.Total, written.Load())
 	}
 	closeChecked(t, s)
+}
+
+// TestSettle carries out migrations that a refusal names while the store is in use, and no others.
+func TestSettle(t *testing.T) {
+	const was = "name: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}"
+	for _, test := range []struct {
+		is     string // the attributes that the type has then
+		call   string
+		fails  string // part of the error
+		named  int    // documents whose name is found under the attribute label
+		values int    // that were removed
+	}{
+		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name label", "", 40, 0},
+		{"label: {type: text}, rank: {type: string, index: false}, kind: {type: enumeration, enum: [a, b, c]}", "rename-attribute api::item.item.name label", "", 40, 0},
+		{"rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name", "", 0, 40},
+		{"kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name", "attribute rank of api::item.item is gone", 0, 0},
+		{was, "drop-attribute api::item.item.name", store.ErrNotAsked.Error(), 0, 0},
+		{"rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.rank", store.ErrNotAsked.Error(), 0, 0},
+		{"name: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [b]}", "drop-value api::item.item.kind a", store.ErrNotAsked.Error(), 0, 0},
+	} {
+		s := openModel(t, filepath.Join(t.TempDir(), "content.db"), modelOf(t, contenttypes.Options{}, itemType(was)), store.Options{})
+		item := s.Model().Type("api::item.item")
+		write(t, s, func(tx *store.Tx) error {
+			var b store.Batch
+			for range 40 {
+				b.PutRow(newRow(tx, item, tx.NewDoc(), store.Published, "", map[string]string{"name": `"x"`, "rank": "1", "kind": `"a"`}))
+			}
+			return tx.Apply(&b)
+		})
+		m, err := store.ParseMigration(strings.Fields(test.call))
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := modelOf(t, contenttypes.Options{}, itemType(test.is))
+		next, removed, err := s.Settle(t.Context(), m, model, store.Interrupted(store.Options{}, 7, func() error {
+			if page := find(t, s, &store.Query{Type: item, Limit: -1, Filter: store.Compare{Attr: item.Attribute("name"), Op: store.Eq, Values: []any{"x"}}}); len(page.Docs) != 40 {
+				t.Errorf("%s: a reader sees %d under way", test.call, len(page.Docs))
+			}
+			return nil
+		}))
+		if test.fails != "" {
+			if err == nil || !strings.Contains(err.Error(), test.fails) {
+				t.Errorf("%s: %v, want %s", test.call, err, test.fails)
+			}
+			closeChecked(t, s)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", test.call, err)
+			closeChecked(t, s)
+			continue
+		}
+		if removed.Values != test.values {
+			t.Errorf("%s: removed %+v", test.call, removed)
+		}
+		if label := model.Type("api::item.item").Attribute("label"); label != nil {
+			page := find(t, next, &store.Query{Type: model.Type("api::item.item"), Limit: -1, Filter: store.Compare{Attr: label, Op: store.Eq, Values: []any{"x"}}})
+			if len(page.Docs) != test.named {
+				t.Errorf("%s: %d documents, want %d", test.call, len(page.Docs), test.named)
+			}
+		}
+		closeChecked(t, next)
+	}
 }
