@@ -199,7 +199,7 @@ func (s *Snapshot) gatherRows(of []Record, a *contenttypes.Attribute, status Sta
 			n++
 			into.edges = append(into.edges, edge{from: int32(i), row: int32(len(into.Rows))})
 			into.Rows = append(into.Rows, target)
-			return true
+			return n != most // the next one need not be read
 		}
 		switch {
 		case !r.Exists():
