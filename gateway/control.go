@@ -16,6 +16,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/store"
 )
 
 // The control socket is a socket in the data directory on which a running server answers those who may open it: the user
@@ -30,6 +31,7 @@ import (
 //	GET    /export          JSON Lines
 //	POST   /import?partial= JSON Lines → importEvents, one a line
 //	POST   /foresee         definitionsSent → foreseen
+//	POST   /migrate         store.Migration → store.Removed
 //
 // What goes wrong is controlError with status 400 or above; a download that fails in the middle ends without its last chunk.
 type control struct {
@@ -110,6 +112,7 @@ func (c *control) serve(ctx context.Context) error {
 	mux.HandleFunc("GET /export", c.getExport)
 	mux.HandleFunc("POST /import", c.postImport)
 	mux.HandleFunc("POST /foresee", c.postForesee)
+	mux.HandleFunc("POST /migrate", c.postMigrate)
 	work, cut := context.WithCancel(context.Background())
 	defer cut()
 	srv := &http.Server{
@@ -195,6 +198,23 @@ func (c *control) stream(w http.ResponseWriter, r *http.Request, write func(cont
 	}
 }
 
+func (c *control) postMigrate(w http.ResponseWriter, r *http.Request) {
+	var m store.Migration
+	err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&m)
+	if err == nil {
+		m, err = store.ParseMigration(append([]string{m.Op}, m.Args...))
+	}
+	var removed store.Removed
+	if err == nil {
+		removed, err = c.project.settle(r.Context(), m)
+	}
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	writeControl(w, removed)
+}
+
 // postImport copies the file into the data directory first, since it is read several times.
 func (c *control) postImport(w http.ResponseWriter, r *http.Request) {
 	partial, _ := strconv.ParseBool(r.URL.Query().Get("partial"))
@@ -230,7 +250,7 @@ func (c *control) fail(w http.ResponseWriter, _ *http.Request, err error) {
 }
 
 // controlCodes are the errors that pass through the socket as what they are.
-var controlCodes = map[string]error{"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken}
+var controlCodes = map[string]error{"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "unasked": store.ErrNotAsked}
 
 func writeControl(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/store"
 )
 
 // A remote is the administration of a project by way of the control socket of the server that runs on it.
@@ -60,6 +62,14 @@ func (r *remote) CreateToken(ctx context.Context, d auth.Declaration) (auth.Toke
 
 func (r *remote) RevokeToken(ctx context.Context, nameOrID string) (tok auth.Token, err error) {
 	return tok, r.do(ctx, http.MethodDelete, "/tokens/"+url.PathEscape(nameOrID), nil, readJSON(&tok))
+}
+
+func (r *remote) migrate(ctx context.Context, m store.Migration) (removed store.Removed, err error) {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return removed, err
+	}
+	return removed, r.do(ctx, http.MethodPost, "/migrate", bytes.NewReader(body), readJSON(&removed))
 }
 
 func (r *remote) Uploads(ctx context.Context) (n Uploads, err error) {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,8 +12,9 @@ import (
 	"lectern/store"
 )
 
-// Migrate carries out a migration on the store of the project in dir, while no server runs, and returns what it removed. The
-// definitions of the project are not looked at: the next start compares them with what the store holds then.
+// Migrate carries out a migration on the store of the project in dir, and returns what it removed. The definitions of the project
+// are not looked at: the next start compares them with what the store holds then. While a server runs that takes over changed
+// definitions, it is asked to: it does what settles the definitions as they are, and serves them then.
 func Migrate(dir string, m store.Migration, o Options, progress func(what string, done, total int)) (store.Removed, error) {
 	path := o.dataPath(dir)
 	if _, err := os.Stat(filepath.Join(path, storeName)); errors.Is(err, fs.ErrNotExist) {
@@ -20,7 +22,16 @@ func Migrate(dir string, m store.Migration, o Options, progress func(what string
 	}
 	data, err := lockDataDir(path)
 	if errors.Is(err, ErrBusy) {
-		return store.Removed{}, busyError(path)
+		r, dialErr := dialControl(context.Background(), controlPath(path))
+		if dialErr != nil {
+			return store.Removed{}, busyError(path)
+		}
+		defer r.Close()
+		removed, err := r.migrate(context.Background(), m)
+		if errors.Is(err, store.ErrNotAsked) {
+			return removed, fmt.Errorf("%w: %w", err, busyError(path))
+		}
+		return removed, err
 	}
 	if err != nil {
 		return store.Removed{}, err

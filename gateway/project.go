@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -129,7 +130,10 @@ type Project struct {
 	data    *dataDir
 	edition atomic.Pointer[edition] // what is served
 	lasting lasting
-	loaded  fileDigest // of the files that it was opened with
+	server  atomic.Pointer[Server] // that serves it; nil before
+	loaded  fileDigest             // of the files that it was opened with
+
+	replacing sync.Mutex // held while an edition is replaced
 }
 
 // Open loads the project in dir and opens its store, making what is not there yet. It fails with an error that wraps

@@ -15,6 +15,27 @@ import (
 // reload takes over what the files of the project say now. Where they cannot work, or the store refuses them, what was served
 // before is served on, and the error says why.
 func (p *Project) reload(ctx context.Context, server *Server) error {
+	return p.replace(ctx, server, p.redefine)
+}
+
+// settle carries out a migration that the project's files ask for as they are now, and takes them over.
+func (p *Project) settle(ctx context.Context, m store.Migration) (removed store.Removed, err error) {
+	server := p.server.Load()
+	if server == nil || !p.watches() {
+		return removed, store.ErrNotAsked
+	}
+	err = p.replace(context.WithoutCancel(ctx), server, func(ctx context.Context, former *edition, d *Definition) (e *edition, err error) {
+		e = p.newEdition(d)
+		e.store, removed, err = former.store.Settle(ctx, m, d.Model, p.storeOptions(d))
+		return e, err
+	})
+	return removed, err
+}
+
+// replace makes an edition of what the files say, by way of redefine, and serves it.
+func (p *Project) replace(ctx context.Context, server *Server, redefine func(context.Context, *edition, *Definition) (*edition, error)) error {
+	p.replacing.Lock()
+	defer p.replacing.Unlock()
 	began := time.Now()
 	former := p.edition.Load()
 	d, err := Load(p.dir, p.options.Extensions)
@@ -24,7 +45,7 @@ func (p *Project) reload(ctx context.Context, server *Server) error {
 	if later := d.takeLater(former.Definition); later != "" {
 		p.log.Warn("a changed setting is taken over at the next start", "setting", later)
 	}
-	e, err := p.redefine(ctx, former, d)
+	e, err := redefine(ctx, former, d)
 	if err != nil {
 		return d.settledBy(p.options, err)
 	}
@@ -39,10 +60,12 @@ func (p *Project) reload(ctx context.Context, server *Server) error {
 // redefine makes an edition whose store is the former one's under other definitions. From then on the former one cannot work.
 func (p *Project) redefine(ctx context.Context, former *edition, d *Definition) (e *edition, err error) {
 	e = p.newEdition(d)
-	e.store, err = former.store.Redefine(ctx, d.Model, store.Options{
-		Progress: logProgress(p.log), DefaultLocale: d.Settings.I18n.DefaultLocale,
-	})
+	e.store, err = former.store.Redefine(ctx, d.Model, p.storeOptions(d))
 	return e, err
+}
+
+func (p *Project) storeOptions(d *Definition) store.Options {
+	return store.Options{Progress: logProgress(p.log), DefaultLocale: d.Settings.I18n.DefaultLocale}
 }
 
 // serve makes the rest of an edition with a store, and has it served in place of the former one.
@@ -113,7 +136,7 @@ func (p *Project) logFailedReload(err error) {
 		}
 	case errors.As(err, &refused):
 		p.log.Error("the definitions were changed in a way that would lose content: " + still +
-			"; take the change back, or stop the server and say what is to become of it")
+			"; take the change back, or say what is to become of it")
 		for _, r := range refused.Refusals {
 			calls := make([]string, len(r.Calls))
 			for i, call := range r.Calls {

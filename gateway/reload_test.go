@@ -17,6 +17,7 @@ import (
 	"lectern/documents"
 	"lectern/gateway"
 	"lectern/jsontree"
+	"lectern/store"
 )
 
 // expect carries out what changes files and waits until they are served, and path answers with status. Of several changes some may
@@ -207,6 +208,54 @@ func TestHeldDefinitions(t *testing.T) {
 	}
 	release()
 	e.expect("a change that has waited", func() {}, "/api/notes?fields[0]=one", 200)
+}
+
+// TestSettleWhileServing renames an attribute that has content, and drops one: refused first, and served once the call is made.
+func TestSettleWhileServing(t *testing.T) {
+	const rank = "rank: {type: integer}"
+	e := newEditing(t)
+	e.write("content-types/note.yaml", noteFile(rank, "old: {type: string}", "gone: {type: string}"))
+	e.must(e.awaitReload())
+	if status, body := e.do(t.Context(), "POST", "/api/notes", jsonObject{"data": jsonObject{"title": "x", "body": "y", "old": "kept", "gone": "y"}}); status != 201 {
+		t.Fatalf("%d %s", status, body)
+	}
+	load := e.startLoad()
+	migrate := func(want string, words ...string) {
+		t.Helper()
+		m, err := store.ParseMigration(words)
+		e.must(err)
+		_, err = gateway.Migrate(e.dir, m, gateway.Options{}, nil)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v: %v, want %q", words, err, want)
+		}
+	}
+	refused := func() {
+		t.Helper()
+		var refusal *store.DefinitionError
+		if err := e.awaitReload(); !errors.As(err, &refusal) {
+			t.Errorf("not refused: %v", err)
+		}
+	}
+	migrate("stop it first", "drop-attribute", "api::note.note.old")
+	e.write("content-types/note.yaml", noteFile(rank, "new: {type: string}"))
+	refused()
+	migrate("attribute gone of api::note.note is gone", "rename-attribute", "api::note.note.old", "new")
+	e.write("content-types/note.yaml", noteFile(rank, "new: {type: string}", "gone: {type: string}"))
+	refused()
+	migrate("", "rename-attribute", "api::note.note.old", "new")
+	if status, body := e.do(t.Context(), "GET", "/api/notes?filters[new]=kept", nil); status != 200 || !strings.Contains(string(body), `"gone":"y"`) {
+		t.Errorf("%d %s", status, body)
+	}
+	e.write("content-types/note.yaml", noteFile(rank, "new: {type: string}"))
+	refused()
+	migrate("", "drop-attribute", "api::note.note.gone")
+	if status, body := e.do(t.Context(), "GET", "/api/notes?filters[new]=kept", nil); status != 200 || strings.Contains(string(body), `"gone"`) || !strings.Contains(string(body), `"kept"`) {
+		t.Errorf("%d %s", status, body)
+	}
+	e.expect("a change after that", func() {
+		e.write("content-types/note.yaml", noteFile(rank, "new: {type: string}", "more: {type: string}"))
+	}, "/api/notes?fields[0]=more", 200)
+	load.stop()
 }
 
 // TestWrongOnceTaken: what shows to be wrong only once the store has the new definitions leads back to the former ones.

@@ -34,6 +34,7 @@ func (p *Project) Run(ctx context.Context) error {
 		return fmt.Errorf("listen: %w; take another address with --addr or in config/server.yaml", err)
 	}
 	defer ln.Close()
+	p.server.Store(server)
 	ready := Ready{Base: "http://" + clientAddress(ln.Addr())}
 	control, err := p.listenControl(ready.Base)
 	if err != nil {
