@@ -147,7 +147,7 @@ var anyOrigin = []string{"*"}
 
 func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal) error {
 	answer, err := h.engine.Execute(h.asked(r, who).Context(), &execution.Request{
-		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User, HTTP: r,
+		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User, HTTP: r, ID: w.Header().Get(requestIDHeader),
 		Limit:       func(name string) error { return h.allow(w, r, name) },
 		QueriesOnly: r.Method == http.MethodGet, Time: h.limits.Handle,
 	})

@@ -324,5 +324,5 @@ func (r *customRun) fails(c *call, to *value, err error) {
 }
 
 func (r *customRun) logs(c *call, err error) {
-	r.engine.log.ErrorContext(r.ctx, "a GraphQL field failed", "path", c.path.AsArray(), "error", err)
+	r.engine.log.ErrorContext(r.ctx, "a GraphQL field failed", "id", r.id, "path", c.path.AsArray(), "error", err)
 }

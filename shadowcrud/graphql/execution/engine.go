@@ -125,6 +125,7 @@ type Request struct {
 	Access    *documents.Access
 	User      uint64        // the id of the asker's row among users; 0 when he is none
 	HTTP      *http.Request // for policies and resolvers to see; nil where the operation came by other ways
+	ID        string        // names the request in the log
 	// Limit counts what an asker may not do often, by name; nil is no limit.
 	Limit func(name string) error
 	// QueriesOnly refuses other operations: the request came by a method that must not change anything.

@@ -27,6 +27,7 @@ type execution struct {
 	limit  time.Duration
 	vars   language.Variables
 	http   *http.Request
+	id     string     // of the request
 	custom *customRun // where the plan is custom
 
 	snap   *store.Snapshot
@@ -64,7 +65,7 @@ var executions = sync.Pool{New: func() any { return &execution{buf: make([]byte,
 func newExecution(ctx context.Context, e *Engine, p *plan, bounds []bound, r *Request) *execution {
 	x := executions.Get().(*execution)
 	x.engine, x.ctx, x.plan, x.bounds, x.access, x.limit = e, ctx, p, bounds, r.Access, r.Time
-	x.user, x.often, x.http = r.User, r.Limit, r.HTTP
+	x.user, x.often, x.http, x.id = r.User, r.Limit, r.HTTP, r.ID
 	x.code = http.StatusOK
 	return x
 }
@@ -153,7 +154,7 @@ func (x *execution) fault(name string, err error) {
 	}
 	e, known := told(err)
 	if !known {
-		x.engine.log.ErrorContext(x.ctx, "a GraphQL field failed", "field", name, "error", err)
+		x.engine.log.ErrorContext(x.ctx, "a GraphQL field failed", "id", x.id, "field", name, "error", err)
 	}
 	x.errors = append(x.errors, &language.Error{Message: e.Message, Path: x.pathTo(name), Code: codeOf(e.Name), Told: toldTree(e)})
 }
