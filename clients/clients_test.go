@@ -83,7 +83,7 @@ func serve(t *testing.T) gateway.Ready {
 	go func() { ended <- p.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		if err := errors.Join(<-ended, p.Close()); err != nil {
+		if err := errors.Join(<-ended, p.Store().Check(), p.Close()); err != nil {
 			t.Errorf("serve: %v", err)
 		}
 	})

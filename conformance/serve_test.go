@@ -9,7 +9,7 @@ import (
 	"lectern/gateway"
 )
 
-// serve serves a project on an empty store until the test ends.
+// serve serves a project on an empty store until the test ends, and checks then what it has stored.
 func serve(t testing.TB, dir string) *Target { t.Helper(); return serveExtended(t, dir, nil) }
 
 // serveExtended is serve with extensions.
@@ -31,6 +31,9 @@ func serveExtended(t testing.TB, dir string, x *gateway.Extensions) *Target {
 		stop()
 		if err := <-ended; err != nil {
 			t.Errorf("serve: %v", err)
+		}
+		if err := p.Store().Check(); err != nil {
+			t.Error(err)
 		}
 		if err := p.Close(); err != nil {
 			t.Errorf("close: %v", err)

@@ -32,6 +32,11 @@ func openProject(t *testing.T, dir string, o gateway.Options) (p *gateway.Projec
 	}
 	closeProject = sync.OnceFunc(func() {
 		path := p.Store().Path()
+		if o.Ephemeral { // which is removed when it is closed
+			if err := p.Store().Check(); err != nil {
+				t.Error(err)
+			}
+		}
 		if err := p.Close(); err != nil {
 			t.Error(err)
 		}

@@ -23,7 +23,11 @@ func TestPlainEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer st.Close()
+	defer func() {
+		if err := errors.Join(st.Check(), st.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
 	service, parser := documents.NewService(st, m, "en"), params.New(m, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100})
 	tag, article := m.Type("api::tag.tag"), m.Type("api::article.article")
 	create := func(typ *contenttypes.ContentType, n int, data func(i int) string) (ids []string) {
