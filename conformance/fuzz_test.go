@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -78,7 +79,13 @@ func FuzzBody(f *testing.F) {
 		if strings.ContainsFunc(contentType, func(r rune) bool { return r < ' ' || r > '~' }) {
 			t.Skip("no header")
 		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		status, made := b.send(t, badRequest{method: "POST", path: "/api/restaurants", body: verbatim.Replace(string(body)), headers: map[string]string{"Content-Type": verbatim.Replace(contentType)}})
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20+1000*uint64(len(body)) {
+			t.Errorf("%d bytes take %d bytes of memory", len(body), used)
+		}
 		switch status {
 		case 201:
 		case 400, 413, 415:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -42,6 +43,8 @@ func FuzzRow(f *testing.F) {
 	article, line := s.Model().Type("api::article.article"), s.Model().Component("part.line")
 	rollBack := errors.New("roll back")
 	f.Fuzz(func(t *testing.T, body, on, word []byte, items uint8) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		err := s.Write(context.Background(), func(tx *store.Tx) error {
 			r := newRow(tx, article, tx.NewDoc(), store.Draft, "en", nil)
 			r.Values[article.Attribute("body").Index].JSON = body
@@ -78,6 +81,11 @@ func FuzzRow(f *testing.F) {
 			}
 			return rollBack
 		})
+		runtime.ReadMemStats(&after)
+		size := uint64(len(body) + len(on) + int(items)*len(word))
+		if used := after.TotalAlloc - before.TotalAlloc; used > 1<<20+4096*uint64(items)+100*size {
+			t.Errorf("a row of %d bytes and %d items takes %d bytes of memory", size, items, used)
+		}
 		if !errors.Is(err, rollBack) {
 			t.Fatal(err)
 		}

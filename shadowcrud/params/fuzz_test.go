@@ -2,6 +2,7 @@ package params_test
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 
 	"lectern/documents"
@@ -34,6 +35,14 @@ func FuzzParams(f *testing.F) {
 		if err != nil {
 			return
 		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		defer func() {
+			runtime.ReadMemStats(&after)
+			if used := after.TotalAlloc - before.TotalAlloc; used > 4<<20+20_000*uint64(len(query)) {
+				t.Errorf("%d bytes take %d bytes of memory", len(query), used)
+			}
+		}()
 		for _, typ := range types {
 			if l, err := p.List(typ, q, access); check(t, query, err) {
 				if l.Query.Offset < 0 || l.Query.Limit < 1 || l.Query.Limit > limits.MaxLimit {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -162,7 +163,13 @@ func FuzzQuery(f *testing.F) {
 		if _, err := qs.ParseForm(in); err != nil && !errors.Is(err, qs.ErrTooManyPairs) && !errors.Is(err, qs.ErrTooManyElements) {
 			t.Fatal(err)
 		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		o, err := qs.Parse(in)
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<10+500*uint64(len(in)) {
+			t.Errorf("%d bytes take %d bytes of memory", len(in), used)
+		}
 		if err != nil {
 			return
 		}
