@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -159,7 +160,16 @@ func (c *contextWriter) Write(p []byte) (int, error) {
 // WriteFile makes the file at path of what write writes, so that there is either all of it or, when write or the disk fails,
 // what was there before: it is written beside path, brought to disk and renamed.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
+	switch there, err := os.Stat(path); {
+	case err == nil && there.IsDir():
+		return fmt.Errorf("%s is a directory; name a file in it", path)
+	case err == nil && !there.Mode().IsRegular(): // a device would be replaced
+		return fmt.Errorf("%s is no ordinary file; write to - and redirect that", path)
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // made with mode 0600
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no directory %s", filepath.Dir(path))
+	}
 	if err != nil {
 		return err
 	}
