@@ -91,6 +91,7 @@ func Load(dir string, x *Extensions) (*Definition, error) {
 		d.Model, d.Actions = model, auth.ActionsOf(model)
 		problems = append(problems, x.check(model, d.Actions, &d.Settings)...)
 		problems = append(problems, d.Settings.Users.checkFields(model)...)
+		problems = append(problems, d.Settings.checkEndpoint(model)...)
 		problems = append(problems, d.checkGraphQL()...)
 	}
 	permissions, found := readConfig(project, permissionsName, lookup)

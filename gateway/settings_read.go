@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -32,11 +33,53 @@ func readSettings(project fs.FS, lookup contenttypes.Lookup) (Settings, contentt
 			problems = append(problems, f.read(&s, n)...)
 		}
 	}
-	if s.GraphQL.Enabled && strings.EqualFold(s.GraphQL.Endpoint, s.REST.Prefix) {
-		problems = append(problems, contenttypes.Problem{File: "config/plugins.yaml",
-			Message: "the endpoint of graphql is the prefix of rest in config/api.yaml; change one of them"})
+	return s, append(problems, s.checkPaths()...)
+}
+
+// checkPaths reports paths that would take one another's requests.
+func (s *Settings) checkPaths() (problems contenttypes.Problems) {
+	wrong := func(file, format string, args ...any) {
+		problems = append(problems, contenttypes.Problem{File: file, Message: fmt.Sprintf(format, args...)})
 	}
-	return s, problems
+	for _, taken := range []string{"/uploads", "/_health"} {
+		if within(s.REST.Prefix, taken) {
+			wrong("config/api.yaml", "the prefix of rest is in the way of %s; choose another", taken)
+		}
+		if s.GraphQL.Enabled && within(s.GraphQL.Endpoint, taken) {
+			wrong("config/plugins.yaml", "the endpoint of graphql is in the way of %s; choose another", taken)
+		}
+	}
+	if s.GraphQL.Enabled && within(s.REST.Prefix, s.GraphQL.Endpoint) {
+		wrong("config/plugins.yaml", "the endpoint of graphql is in the way of the prefix of rest in config/api.yaml; change one of them")
+	}
+	return problems
+}
+
+// checkEndpoint reports an endpoint of GraphQL at a path of the REST API.
+func (s *Settings) checkEndpoint(m *contenttypes.Model) (problems contenttypes.Problems) {
+	if !s.GraphQL.Enabled {
+		return nil
+	}
+	names := []string{"users", "auth", "users-permissions", "upload", "i18n"}
+	for _, t := range m.Types {
+		if t.Kind == contenttypes.SingleType {
+			names = append(names, t.Singular)
+		} else if !t.BuiltIn {
+			names = append(names, t.Plural)
+		}
+	}
+	for _, name := range names {
+		if taken := s.REST.Prefix + "/" + name; within(s.GraphQL.Endpoint, taken) {
+			problems = append(problems, contenttypes.Problem{File: "config/plugins.yaml",
+				Message: fmt.Sprintf("the endpoint of graphql is in the way of %s; choose another", taken)})
+		}
+	}
+	return problems
+}
+
+// within reports whether a path is another one, or lies below it, in whatever case.
+func within(path, other string) bool {
+	return len(path) >= len(other) && strings.EqualFold(path[:len(other)], other) && (len(path) == len(other) || path[len(other)] == '/')
 }
 
 // readConfig reads one file of config/; the node is nil when it is empty, does not exist or has problems.
