@@ -67,7 +67,7 @@ type session struct {
 }
 
 // Main carries out a command line and returns the exit code: 0 when it is done, 1 when it failed, 2 when it is no command.
-// SIGINT and SIGTERM end it in good order; a second one ends the process.
+// SIGINT, SIGTERM and the SIGHUP of a closed terminal end it in good order; a second SIGINT or SIGTERM ends the process.
 func Main(ctx context.Context, args []string, p Program) int {
 	if p.Stdin == nil {
 		p.Stdin = os.Stdin
@@ -78,6 +78,8 @@ func Main(ctx context.Context, args []string, p Program) int {
 	if p.Stderr == nil {
 		p.Stderr = os.Stderr
 	}
+	ctx, unhang := hangup(ctx)
+	defer unhang()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
@@ -112,6 +114,15 @@ func Main(ctx context.Context, args []string, p Program) int {
 		return fail(p.Stderr, err)
 	}
 	return exitDone
+}
+
+// hangup returns a context that ends when the terminal is closed. More than one SIGHUP comes then, from the shell and from the
+// kernel, so that a second one must not end the process. Where SIGHUP is ignored, as nohup has it, it stays so.
+func hangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if signal.Ignored(syscall.SIGHUP) {
+		return context.WithCancel(ctx)
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
 // A usageError is a command line that parses and means nothing.

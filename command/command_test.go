@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE ARGS…         lectern with ARGS exits with CODE
 //	start ARGS…              starts lectern serve with ARGS at a free port and waits until it serves; sets $BASE
-//	stop                     ends it by SIGTERM; it must exit with 0
+//	stop [HUP]               ends it by SIGTERM, or by SIGHUP; it must exit with 0
 //	get PATH [STATUS [KEY]]  reads from it; KEY is the file that holds the key of a token
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -103,11 +104,15 @@ func start(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("it did not serve: %v", cmd.Wait())
 }
 
-func stop(ts *testscript.TestScript, _ bool, _ []string) {
+func stop(ts *testscript.TestScript, _ bool, args []string) {
 	s := serverOf(ts)
 	cmd := s.cmd
 	s.cmd = nil
-	ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+	by := syscall.SIGTERM
+	if len(args) == 1 && args[0] == "HUP" && !signal.Ignored(syscall.SIGHUP) { // not where the tests run under nohup
+		by = syscall.SIGHUP
+	}
+	ts.Check(cmd.Process.Signal(by))
 	ts.Check(cmd.Wait())
 }
 
