@@ -32,13 +32,13 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE ARGS…         lectern with ARGS exits with CODE
 //	start ARGS…              starts lectern serve with ARGS at a free port and waits until it serves; sets $BASE
-//	stop [HUP]               ends it by SIGTERM, or by SIGHUP; it must exit with 0
+//	shutdown [HUP]           ends it by SIGTERM, or by SIGHUP; it must exit with 0
 //	get PATH [STATUS [KEY]]  reads from it; KEY is the file that holds the key of a token
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "start": start, "stop": stop, "get": get,
+			"exits": exits, "start": start, "shutdown": shutdown, "get": get,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "TMPDIR="+e.WorkDir+"/tmp")
@@ -104,7 +104,7 @@ func start(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("it did not serve: %v", cmd.Wait())
 }
 
-func stop(ts *testscript.TestScript, _ bool, args []string) {
+func shutdown(ts *testscript.TestScript, _ bool, args []string) {
 	s := serverOf(ts)
 	cmd := s.cmd
 	s.cmd = nil
