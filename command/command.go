@@ -57,6 +57,8 @@ type line struct {
 	Restore restoreCommand `cmd:"" help:"Replace store and uploads by those of a backup. The server must be stopped."`
 	Migrate migrateCommand `cmd:"" help:"Rename or drop content on purpose, where definitions changed. A server that runs takes the calls that its log asks for, and no others."`
 	Version versionCommand `cmd:"" help:"Print version, commit and Go version."`
+
+	VersionFlag kong.VersionFlag `name:"version" help:"Print what the command version prints."`
 }
 
 // A session is what the commands have in common while one of them runs.
@@ -87,7 +89,7 @@ func Main(ctx context.Context, args []string, p Program) int {
 	exited, code := false, 0
 	parser, err := kong.New(&line{}, kong.Name("lectern"), kong.UsageOnError(), kong.Writers(p.Stdout, p.Stderr),
 		kong.Description("A headless content API server: content-types in YAML, content in one file, served over the REST and GraphQL APIs of Strapi 5."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Vars{"version": versions()},
 		kong.Exit(func(c int) { exited, code = true, c }))
 	if err != nil {
 		fmt.Fprintln(p.Stderr, "lectern:", err)
@@ -98,7 +100,7 @@ func Main(ctx context.Context, args []string, p Program) int {
 		return exitUsage
 	}
 	command, err := parser.Parse(flagsFirst(parser.Model.Node, args))
-	if exited { // --help has printed
+	if exited { // --help or --version has printed
 		return code
 	}
 	if err != nil {

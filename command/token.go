@@ -20,7 +20,7 @@ type tokenCommand struct {
 
 type tokenCreateCommand struct {
 	Args        []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name of the token. What permissions.yaml declares under that name needs nothing else."`
-	Type        string   `help:"full-access, read-only or custom (default: custom with --permission, else read-only)." enum:",full-access,read-only,custom" default:""`
+	Type        string   `help:"full-access, read-only or custom (default: custom with --permission, else read-only)." placeholder:"TYPE"`
 	Permission  []string `help:"What a custom token may do, such as api::article.article.find. May be repeated." placeholder:"UID.ACTION"`
 	Lifespan    string   `help:"How long the token works, such as 30d or 12h (default: until it is revoked)." placeholder:"TIME"`
 	Description string   `help:"What it is for." placeholder:"TEXT"`
@@ -33,6 +33,11 @@ func (c *tokenCreateCommand) Run(s *session) error {
 		return err
 	}
 	d := auth.Declaration{Name: name, Description: c.Description, Kind: auth.Kind(c.Type), Permissions: c.Permission}
+	switch d.Kind {
+	case "", auth.FullAccess, auth.ReadOnly, auth.Custom:
+	default:
+		return usageError(fmt.Sprintf("--type is full-access, read-only or custom, not %q", c.Type))
+	}
 	if c.Lifespan != "" {
 		var ok bool
 		if d.Lifespan, ok = gateway.ParseLifespan(c.Lifespan); !ok {

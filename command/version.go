@@ -12,8 +12,13 @@ var Version = ""
 type versionCommand struct{}
 
 func (versionCommand) Run(s *session) error {
-	fmt.Fprintf(s.Stdout, "lectern %s\ncommit  %s\n%s %s/%s\n", version(), commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return nil
+	_, err := fmt.Fprintln(s.Stdout, versions())
+	return err
+}
+
+// versions is what version and --version print. The version is Lectern's, whatever the program is called.
+func versions() string {
+	return fmt.Sprintf("lectern %s\ncommit  %s\n%s %s/%s", version(), commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 func version() string {
