@@ -64,10 +64,10 @@ func (g *GraphQLSettings) limits() execution.Limits {
 	return execution.Limits{
 		Document: language.Limits{
 			Tokens: l.Tokens, Nesting: l.Nesting, Depth: g.DepthLimit, Selections: l.Selections, RootFields: l.RootFields,
-			Aliases: l.Aliases, Directives: l.Directives,
+			Aliases: l.Aliases, Directives: l.Directives, IntrospectionDepth: l.IntrospectionDepth,
 		},
 		DefaultLimit: g.DefaultLimit, MaxLimit: g.MaxLimit, AmountLimit: g.AmountLimit,
-		Cost: l.Cost, Rows: l.Rows, Bytes: l.Bytes, Plans: l.Plans,
+		Cost: l.Cost, Rows: l.Rows, Bytes: l.Bytes, Conditions: l.Conditions, SortKeys: l.SortKeys, Plans: l.Plans,
 	}
 }
 

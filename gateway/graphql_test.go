@@ -63,14 +63,17 @@ func TestGraphQLSettings(t *testing.T) {
 	if r := with("  enabled: false\n").graphql("full", "{__typename}"); r.status != 404 && r.status != 405 {
 		t.Errorf("switched off: %d %s", r.status, r.text)
 	}
-	a := with("  config:\n    endpoint: /api/query\n    limits: {aliases: 2, tokens: 50, cost: 20}\n")
+	a := with("  config:\n    endpoint: /api/query\n    limits: {aliases: 2, tokens: 50, cost: 20, conditions: 2, sortKeys: 2}\n")
 	for query, want := range map[string]string{
-		"{__typename}":                                      `"__typename":"Query"`,
-		"{a:__typename b:__typename}":                       `"b":"Query"`,
-		"{a:__typename b:__typename c:__typename}":          "more than 2 aliases",
-		"{" + strings.Repeat("__typename ", 60) + "}":       "more than 50 tokens",
-		"{articles(pagination:{limit:10}){related{title}}}": "more than 20 objects",
-		"{__schema{queryType{name}}}":                       "objects",
+		"{__typename}":                                             `"__typename":"Query"`,
+		"{a:__typename b:__typename}":                              `"b":"Query"`,
+		"{a:__typename b:__typename c:__typename}":                 "more than 2 aliases",
+		"{" + strings.Repeat("__typename ", 60) + "}":              "more than 50 tokens",
+		"{articles(pagination:{limit:10}){related{title}}}":        "more than 20 objects",
+		"{__schema{queryType{name}}}":                              "objects",
+		"{articles(filters:{documentId:{in:[1,2,3]}}){title}}":     "Too many conditions: at most 2 are allowed",
+		"{articles(sort:[\"title\",\"id\",\"createdAt\"]){title}}": "Too many sort keys: at most 2 are allowed",
+		"{articles(sort:\"title,id,createdAt\"){title}}":           "Too many sort keys: at most 2 are allowed",
 	} {
 		if r := a.do("POST", "/api/query", "full", object{"query": query}); !strings.Contains(r.text, want) {
 			t.Errorf("%s: %s", query, r.text)
@@ -78,6 +81,40 @@ func TestGraphQLSettings(t *testing.T) {
 	}
 	if r := a.do("POST", "/graphql", "full", object{"query": "{__typename}"}); r.status == 200 {
 		t.Errorf("at the usual path: %s", r.text)
+	}
+}
+
+// What an operation may ask for is bounded by what the settings say, be it less or more than is usual.
+func TestGraphQLLimitsRaised(t *testing.T) {
+	var keys []string
+	paths := []string{""}
+	for len(keys) < 101 {
+		for _, leaf := range []string{"title", "id", "documentId", "createdAt", "updatedAt"} {
+			keys = append(keys, `"`+paths[0]+leaf+`"`)
+		}
+		paths = append(paths[1:], paths[0]+"related.", paths[0]+"relating.")
+	}
+	queries := map[string]string{
+		"{articles(filters:{documentId:{in:[" + strings.Repeat("1 ", 4001) + "]}}){title}}":            "Too many conditions: at most 4000 are allowed",
+		"{articles(sort:[" + strings.Join(keys[:101], " ") + "]){title}}":                              "Too many sort keys: at most 100 are allowed",
+		`{articles(sort:"` + strings.ReplaceAll(strings.Join(keys[:101], ","), `"`, "") + `"){title}}`: "Too many sort keys: at most 100 are allowed",
+		`{__type(name:"Article"){fields{type{fields{type{fields{name}}}}}}}`:                           "Maximum introspection depth exceeded",
+	}
+	const raised = "graphql: {config: {limits: {conditions: 5000, sortKeys: 101, introspectionDepth: 3}}}\n"
+	usual, more := serve(t, nil), serve(t, map[string]string{"config/plugins.yaml": raised + peopleFiles["config/plugins.yaml"]})
+	for query, want := range queries {
+		if r := usual.graphql("full", query); !strings.Contains(r.text, want) {
+			t.Errorf("usually, %.60s: %.300s", query, r.text)
+		}
+		if r := more.graphql("full", query); r.status != 200 || strings.Contains(r.text, `"errors"`) {
+			t.Errorf("where more is allowed, %.60s: %.300s", query, r.text)
+		}
+	}
+	less := serve(t, map[string]string{"config/plugins.yaml": "graphql: {config: {limits: {introspectionDepth: 1}}}\n" + peopleFiles["config/plugins.yaml"]})
+	for query, refused := range map[string]bool{"fields{name type{name}}": false, "fields{type{fields{name}}}": true} {
+		if r := less.graphql("full", `{__type(name:"Article"){`+query+"}}"); strings.Contains(r.text, "Maximum introspection depth exceeded") != refused {
+			t.Errorf("%s: %.300s", query, r.text)
+		}
 	}
 }
 

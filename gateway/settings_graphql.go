@@ -15,11 +15,15 @@ type GraphQLLimits struct {
 	RootFields int `yaml:"rootFields"`
 	Aliases    int
 	Directives int
+	Conditions int // comparisons of the filters of an operation
+	SortKeys   int `yaml:"sortKeys"` // of a list
 	Cost       int // objects that an answer may hold by the limits of its lists
 	Rows       int // objects that an answer may hold
 	Bytes      int // of an answer
 	Plans      int // operations that are remembered
 	Persisted  int // queries that clients persist by their hash
+
+	IntrospectionDepth int `yaml:"introspectionDepth"` // lists within lists of __schema and __type
 }
 
 // readMore fills g with what stands in parts of their own.

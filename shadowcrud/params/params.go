@@ -19,6 +19,7 @@ type Limits struct {
 	DefaultLimit int
 	MaxLimit     int // none when it is not positive
 	WithCount    bool
+	SortKeys     int // of a sort; 0 is 100
 }
 
 // A List is what a list request asks for.
@@ -66,9 +67,19 @@ type Parser struct {
 
 // New returns a Parser for m.
 func New(m *contenttypes.Model, defaultLocale string, l Limits) *Parser {
+	if l.SortKeys == 0 {
+		l.SortKeys = maxSortKeys
+	}
 	p := &Parser{model: m, defaultLocale: defaultLocale, inDefault: []string{defaultLocale}, limits: l}
 	p.plans = newPlans(m)
 	return p
+}
+
+// WithSortKeys returns a Parser that differs from p in how many keys a sort may have.
+func (p *Parser) WithSortKeys(most int) *Parser {
+	q := *p
+	q.limits.SortKeys = most
+	return &q
 }
 
 // A request is the reading of one request's parameters.

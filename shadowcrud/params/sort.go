@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxSortKeys  = 100
-	maxSortDepth = 20 // relations and components on the way to a value
+	maxSortKeys  = 100 // unless Limits say otherwise
+	maxSortDepth = 20  // relations and components on the way to a value
 )
 
 // A sortReader turns a sort into keys for the store.
@@ -120,8 +120,8 @@ func (c *sortReader) add(names []string, desc bool) {
 	if slices.ContainsFunc(c.keys, func(k store.SortKey) bool { return slices.Equal(k.Path, path) }) {
 		return
 	}
-	if len(c.keys) == maxSortKeys {
-		c.invalid(c.param.shape, fmt.Sprintf("Too many sort keys: at most %d are allowed", maxSortKeys))
+	if most := c.limits.SortKeys; len(c.keys) == most {
+		c.invalid(c.param.shape, fmt.Sprintf("Too many sort keys: at most %d are allowed", most))
 		return
 	}
 	c.keys = append(c.keys, store.SortKey{Path: path, Desc: desc})

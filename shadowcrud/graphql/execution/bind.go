@@ -413,8 +413,8 @@ func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey,
 // conditions are the filters and the sort of a field in the form of REST, nil where nothing is asked.
 func (b *binder) conditions(m *schema.Meaning, args arguments) (filters, sort any, err *documents.Error) {
 	sort = sortList(args.value("sort"))
-	if list, ok := sort.([]any); ok && len(list) > maxSortKeys {
-		return nil, nil, documents.ValidationError(fmt.Sprintf("Too many sort keys: at most %d are allowed", maxSortKeys))
+	if list, ok := sort.([]any); ok && len(list) > b.engine.limits.SortKeys {
+		return nil, nil, documents.ValidationError(fmt.Sprintf("Too many sort keys: at most %d are allowed", b.engine.limits.SortKeys))
 	}
 	b.converter.most = b.engine.limits.Conditions
 	filters = b.converter.filters(m.Filters, args.object("filters"))
@@ -423,9 +423,6 @@ func (b *binder) conditions(m *schema.Meaning, args arguments) (filters, sort an
 	}
 	return filters, sort, nil
 }
-
-// maxSortKeys is how many keys a sort may have.
-const maxSortKeys = 100
 
 // sortList is a sort without the nulls in it.
 func sortList(v any) any {

@@ -55,6 +55,7 @@ type Limits struct {
 	Bytes int
 	// Conditions is how many comparisons filters may hold, each value of a list counted.
 	Conditions int
+	SortKeys   int // of a list
 
 	// Plans and PlanBytes bound how many plans are kept, and about how much memory they take.
 	Plans     int
@@ -64,7 +65,7 @@ type Limits struct {
 // DefaultLimits are the limits where nothing is said.
 var DefaultLimits = Limits{
 	Document: language.DefaultLimits, DefaultLimit: 10, MaxLimit: -1, AmountLimit: 100,
-	Cost: 200_000, Rows: 200_000, Bytes: 32 << 20, Conditions: 4000, Plans: 1000, PlanBytes: 32 << 20,
+	Cost: 200_000, Rows: 200_000, Bytes: 32 << 20, Conditions: 4000, SortKeys: 100, Plans: 1000, PlanBytes: 32 << 20,
 }
 
 func (l Limits) orDefaults() Limits {
@@ -76,8 +77,10 @@ func (l Limits) orDefaults() Limits {
 		{&l.Document.Tokens, d.Document.Tokens}, {&l.Document.Nesting, d.Document.Nesting}, {&l.Document.Depth, d.Document.Depth},
 		{&l.Document.Selections, d.Document.Selections}, {&l.Document.RootFields, d.Document.RootFields},
 		{&l.Document.Aliases, d.Document.Aliases}, {&l.Document.Directives, d.Document.Directives},
+		{&l.Document.IntrospectionDepth, d.Document.IntrospectionDepth},
 		{&l.DefaultLimit, d.DefaultLimit}, {&l.MaxLimit, d.MaxLimit}, {&l.AmountLimit, d.AmountLimit},
-		{&l.Cost, d.Cost}, {&l.Rows, d.Rows}, {&l.Bytes, d.Bytes}, {&l.Conditions, d.Conditions}, {&l.Plans, d.Plans}, {&l.PlanBytes, d.PlanBytes},
+		{&l.Cost, d.Cost}, {&l.Rows, d.Rows}, {&l.Bytes, d.Bytes}, {&l.Conditions, d.Conditions},
+		{&l.SortKeys, d.SortKeys}, {&l.Plans, d.Plans}, {&l.PlanBytes, d.PlanBytes},
 	} {
 		if *pair.value == 0 {
 			*pair.value = pair.otherwise
@@ -108,8 +111,9 @@ func New(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{schema: o.Schema, language: l, store: o.Store, documents: o.Documents, params: o.Params,
+	e := &Engine{schema: o.Schema, language: l, store: o.Store, documents: o.Documents,
 		users: o.Users, media: o.Media, uses: fileUses(o.Schema.Model), limits: o.Limits.orDefaults(), log: o.Log, server: o.Server}
+	e.params = o.Params.WithSortKeys(e.limits.SortKeys)
 	if e.log == nil {
 		e.log = slog.Default()
 	}

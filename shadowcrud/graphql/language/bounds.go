@@ -17,12 +17,15 @@ type Limits struct {
 	RootFields int // of an operation
 	Aliases    int // of the document
 	Directives int // of the document
+	// IntrospectionDepth is how many lists of fields or types may lie within each other in introspection.
+	IntrospectionDepth int
 	// Introspection allows __schema and __type.
 	Introspection bool
 }
 
 // DefaultLimits are far above what clients send.
-var DefaultLimits = Limits{Tokens: 15000, Nesting: 250, Depth: 10, Selections: 10000, RootFields: 100, Aliases: 500, Directives: 500, Introspection: true}
+var DefaultLimits = Limits{Tokens: 15000, Nesting: 250, Depth: 10, Selections: 10000, RootFields: 100, Aliases: 500, Directives: 500,
+	IntrospectionDepth: 2, Introspection: true}
 
 // bounds checks a document against the limits that concern it before it is validated. Depth is told for each selection that
 // is too deep, anything else once.

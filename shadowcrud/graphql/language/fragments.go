@@ -153,9 +153,6 @@ func (v *validator) reportCycle(name string, path []*ast.FragmentSpread) {
 	v.report(`Cannot spread fragment "`+name+`" within itself`+through+".", at...)
 }
 
-// maxIntrospectionLists is how many lists of types may lie within each other in introspection.
-const maxIntrospectionLists = 3
-
 // introspectionDepth refuses introspection that goes in circles, each of which multiplies the answer.
 func (v *validator) introspectionDepth(f *ast.Field) {
 	if v.cyclic {
@@ -169,7 +166,7 @@ func (v *validator) introspectionDepth(f *ast.Field) {
 				d := depth
 				switch sel.Name {
 				case "fields", "interfaces", "possibleTypes", "inputFields":
-					if d++; d >= maxIntrospectionLists {
+					if d++; d > v.limits.IntrospectionDepth {
 						return true
 					}
 				}
