@@ -12,7 +12,8 @@ import (
 )
 
 type exportCommand struct {
-	Args []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the file to write; - is the standard output."`
+	Args  []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the file to write; - is the standard output."`
+	Force bool     `help:"Replace the file where there is one."`
 	projectFlags
 }
 
@@ -20,6 +21,9 @@ func (c *exportCommand) Run(s *session) error {
 	dir, file, err := splitDir(c.Args, "FILE")
 	if err != nil {
 		return err
+	}
+	if err := keepFile(file, c.Force); err != nil {
+		return fmt.Errorf("export: %w", err)
 	}
 	return c.administer(s, dir, func(a gateway.Administration) error {
 		p := newProgress(s.Stderr)
@@ -37,6 +41,18 @@ func (c *exportCommand) Run(s *session) error {
 			return n.Total, "what they hold is not in an export; `lectern backup` has it"
 		})
 	})
+}
+
+// keepFile refuses to write in the place of a file that may be the only copy of something, unless that is what was asked for.
+// What is no file is left to gateway.WriteFile, which never replaces it.
+func keepFile(path string, force bool) error {
+	if path == "-" || force {
+		return nil
+	}
+	if there, err := os.Stat(path); err == nil && there.Mode().IsRegular() {
+		return fmt.Errorf("%s is there already; take another name, or replace it with --force", path)
+	}
+	return nil
 }
 
 type importCommand struct {
@@ -102,7 +118,8 @@ func openImport(stdin io.Reader, name string) (*os.File, error) {
 }
 
 type backupCommand struct {
-	Args []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the file to write; - is the standard output."`
+	Args  []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the file to write; - is the standard output."`
+	Force bool     `help:"Replace the file where there is one."`
 	projectFlags
 }
 
@@ -110,6 +127,9 @@ func (c *backupCommand) Run(s *session) error {
 	dir, file, err := splitDir(c.Args, "FILE")
 	if err != nil {
 		return err
+	}
+	if err := keepFile(file, c.Force); err != nil {
+		return fmt.Errorf("backup: %w", err)
 	}
 	return c.administer(s, dir, func(a gateway.Administration) error {
 		p := newProgress(s.Stderr)

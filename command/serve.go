@@ -57,15 +57,18 @@ func (c *checkCommand) Run(s *session) error {
 	var problems contenttypes.Problems
 	switch {
 	case errors.As(err, &problems):
-		for _, p := range problems {
-			fmt.Fprintln(s.Stdout, p)
-		}
-		fmt.Fprintf(s.Stderr, "%s\n", count(len(problems), "problem"))
-		return errReported
+		return s.report(problems)
 	case err != nil:
 		return err
 	}
+	problems, warnings := d.CheckDefaultRole(c.options(s))
+	if len(problems) > 0 {
+		return s.report(problems)
+	}
 	for _, w := range d.Settings.GraphQL.Warnings {
+		fmt.Fprintln(s.Stderr, "warning:", w)
+	}
+	for _, w := range warnings {
 		fmt.Fprintln(s.Stderr, "warning:", w)
 	}
 	outlook, err := d.Foresee(s.ctx, c.options(s))
@@ -87,6 +90,15 @@ func (c *checkCommand) Run(s *session) error {
 		fmt.Fprintln(s.Stdout, "the definitions have changed; the content is brought in step with them at the next start, and loses nothing")
 	}
 	return nil
+}
+
+// report prints problems, and returns the error of a command that has said all there is to say.
+func (s *session) report(problems contenttypes.Problems) error {
+	for _, p := range problems {
+		fmt.Fprintln(s.Stdout, p)
+	}
+	fmt.Fprintf(s.Stderr, "%s\n", count(len(problems), "problem"))
+	return errReported
 }
 
 func count(n int, what string) string {
