@@ -1,8 +1,13 @@
 package gateway
 
 import (
+	"errors"
+	"io/fs"
+	"maps"
 	"net/mail"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +24,7 @@ type UsersSettings struct {
 	Accounts  auth.UserSettings
 
 	RegisterFields *contenttypes.Node // where Accounts.RegisterFields are said, nil where none are; checked by Load
+	DefaultRole    *contenttypes.Node // where Accounts.DefaultRole is said, nil where it is not; checked by Definition.CheckDefaultRole
 }
 
 var defaultUsers = UsersSettings{
@@ -110,7 +116,7 @@ func (s *UsersSettings) read(f *usersFile, config *contenttypes.Node) (problems 
 	}
 	a.RegisterFields, s.RegisterFields = f.Register.AllowedFields, config.Get("register").Get("allowedFields")
 	a.AllowRegister, a.UniqueEmail, a.EmailConfirmation = f.AllowRegister, f.UniqueEmail, f.EmailConfirmation
-	a.DefaultRole = f.DefaultRole
+	a.DefaultRole, s.DefaultRole = f.DefaultRole, config.Get("default_role")
 	if a.ResetURL = f.ResetURL; a.ResetURL != "" && !isPage(a.ResetURL) {
 		wrong(config.At("email_reset_password"), "email_reset_password must be the address of the page where a new password is set, "+
 			"such as https://www.example.org/reset-password, not %q", a.ResetURL)
@@ -145,6 +151,28 @@ func (s *UsersSettings) checkFields(model *contenttypes.Model) (problems content
 		}
 	}
 	return problems
+}
+
+// CheckDefaultRole reports a default_role that the files know no role for, with which a start is refused. Roles that were made at run
+// time are in the store alone: where there is one the role may be among them, and what is wrong is a warning.
+func (d *Definition) CheckDefaultRole(o Options) (problems, warnings contenttypes.Problems) {
+	users := d.Settings.Users
+	role := users.Accounts.DefaultRole
+	if _, declared := d.Settings.Roles[role]; declared || !users.Enabled || role == "" {
+		return nil, nil
+	}
+	known := append(slices.Collect(maps.Keys(d.Settings.Roles)), auth.PublicRole, auth.AuthenticatedRole)
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if slices.Contains(known, role) {
+		return nil, nil
+	}
+	mend := "name it under roles in config/permissions.yaml, or take one of " + strings.Join(known, ", ")
+	if _, err := os.Stat(filepath.Join(o.dataPath(d.Dir), storeName)); errors.Is(err, fs.ErrNotExist) {
+		return contenttypes.Problems{users.DefaultRole.Problem("there is no role %q to be the default_role: %s", role, mend)}, nil
+	}
+	return nil, contenttypes.Problems{users.DefaultRole.Problem(
+		"unless a role %q was made at run time, a start is refused for it being the default_role: %s", role, mend)}
 }
 
 func readMail(m *auth.MailSettings, f *mailFile, at *contenttypes.Node) (problems contenttypes.Problems) {
