@@ -11,6 +11,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ import (
 
 // A Program is what a main function may add to the command line. The zero value is Lectern as it comes.
 type Program struct {
+	// Name is what usage, errors and hints call the program; "" is lectern.
+	Name string
 	// Extend adds to the server. It is called whatever the command, so that all of them know what is served.
 	Extend func(*gateway.Extensions) error
 
@@ -71,6 +74,7 @@ type session struct {
 // Main carries out a command line and returns the exit code: 0 when it is done, 1 when it failed, 2 when it is no command.
 // SIGINT, SIGTERM and the SIGHUP of a closed terminal end it in good order; a second SIGINT or SIGTERM ends the process.
 func Main(ctx context.Context, args []string, p Program) int {
+	p.Name = cmp.Or(p.Name, "lectern")
 	if p.Stdin == nil {
 		p.Stdin = os.Stdin
 	}
@@ -87,12 +91,12 @@ func Main(ctx context.Context, args []string, p Program) int {
 	context.AfterFunc(ctx, stop)
 
 	exited, code := false, 0
-	parser, err := kong.New(&line{}, kong.Name("lectern"), kong.UsageOnError(), kong.Writers(p.Stdout, p.Stderr),
+	parser, err := kong.New(&line{}, kong.Name(p.Name), kong.UsageOnError(), kong.Writers(p.Stdout, p.Stderr),
 		kong.Description("A headless content API server: content-types in YAML, content in one file, served over the REST and GraphQL APIs of Strapi 5."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Vars{"version": versions()},
 		kong.Exit(func(c int) { exited, code = true, c }))
 	if err != nil {
-		fmt.Fprintln(p.Stderr, "lectern:", err)
+		fmt.Fprintf(p.Stderr, "%s: %v\n", p.Name, err)
 		return exitFailed
 	}
 	if len(args) == 0 {
@@ -104,16 +108,16 @@ func Main(ctx context.Context, args []string, p Program) int {
 		return code
 	}
 	if err != nil {
-		return usage(p.Stderr, err)
+		return p.usage(err)
 	}
 	s := &session{p, ctx, &gateway.Extensions{}}
 	if p.Extend != nil {
 		if err := p.Extend(s.extensions); err != nil {
-			return fail(p.Stderr, err)
+			return p.fail(err)
 		}
 	}
 	if err := command.Run(s); err != nil {
-		return fail(p.Stderr, err)
+		return p.fail(err)
 	}
 	return exitDone
 }
@@ -132,24 +136,24 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-func usage(w io.Writer, err error) int {
-	fmt.Fprintf(w, "lectern: %v\nRun \"lectern --help\" or \"lectern COMMAND --help\" for what there is.\n", err)
+func (p Program) usage(err error) int {
+	fmt.Fprintf(p.Stderr, "%[1]s: %[2]v\nRun \"%[1]s --help\" or \"%[1]s COMMAND --help\" for what there is.\n", p.Name, err)
 	return exitUsage
 }
 
-func fail(w io.Writer, err error) int {
+func (p Program) fail(err error) int {
 	var problems contenttypes.Problems
 	var lines documents.LineProblems
 	var wrong usageError
 	switch {
 	case errors.As(err, &wrong):
-		return usage(w, err)
+		return p.usage(err)
 	case errors.As(err, &problems), errors.As(err, &lines), errors.Is(err, errReported):
 		if !errors.Is(err, errReported) {
-			fmt.Fprintln(w, err)
+			fmt.Fprintln(p.Stderr, err)
 		}
 	default:
-		fmt.Fprintln(w, "lectern:", err)
+		fmt.Fprintf(p.Stderr, "%s: %v\n", p.Name, err)
 	}
 	return exitFailed
 }
@@ -165,7 +169,8 @@ type projectFlags struct {
 
 func (f projectFlags) options(s *session) gateway.Options {
 	return gateway.Options{
-		Data: f.Data, Production: f.Env == "production", LogTo: s.Stderr, Version: version(), Extensions: s.extensions,
+		Data: f.Data, Production: f.Env == "production", LogTo: s.Stderr, Version: version(), Program: s.Name,
+		Extensions: s.extensions,
 	}
 }
 

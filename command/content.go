@@ -38,7 +38,7 @@ func (c *exportCommand) Run(s *session) error {
 		}
 		p.done("exported %s", count(max(0, p.lines-1), "version"))
 		return sayMissing(s, p, a, func(n gateway.Uploads) (int, string) {
-			return n.Total, "what they hold is not in an export; `lectern backup` has it"
+			return n.Total, fmt.Sprintf("what they hold is not in an export; `%s backup` has it", s.Name)
 		})
 	})
 }

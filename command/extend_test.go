@@ -15,6 +15,40 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
+// TestName has a program called by its own name: in usage, in what it says went wrong and in the calls that it proposes.
+func TestName(t *testing.T) {
+	dir := t.TempDir()
+	article := filepath.Join(dir, "blog/content-types/article.yaml")
+	for _, c := range []struct {
+		args   string
+		code   int
+		prints string
+	}{
+		{"--help", 0, "Usage: magazine <command>"},
+		{"sreve", 2, "Run \"magazine --help\" or \"magazine COMMAND --help\""},
+		{"check nowhere", 1, "magazine: there is no directory"},
+		{"init " + dir + "/blog", 0, "serve it:  magazine serve "},
+		{"token list " + dir + "/blog", 0, "`magazine token create NAME`"},
+		{"migrate " + dir + "/blog nothing", 2, "\"magazine migrate --help\""},
+		{"serve --addr 127.0.0.1:0 " + dir + "/blog", 1, "magazine migrate " + dir + "/blog "},
+	} {
+		if strings.HasPrefix(c.args, "serve") { // an attribute with content has another name
+			text, err := os.ReadFile(article)
+			if err == nil {
+				err = os.WriteFile(article, bytes.ReplaceAll(text, []byte("summary:"), []byte("teaser:")), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out bytes.Buffer
+		code := command.Main(t.Context(), strings.Fields(c.args), command.Program{Name: "magazine", Stdout: &out, Stderr: &out})
+		if code != c.code || !strings.Contains(out.String(), c.prints) {
+			t.Errorf("%s: exit code %d, want %d\n%swant %s", c.args, code, c.code, out.String(), c.prints)
+		}
+	}
+}
+
 // TestExtend has commands know what a program adds, whether they serve or not.
 func TestExtend(t *testing.T) {
 	dir := t.TempDir()

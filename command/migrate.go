@@ -32,7 +32,7 @@ func (c *migrateCommand) Run(s *session) error {
 	dir, words := c.split()
 	m, err := store.ParseMigration(words)
 	if err != nil {
-		return usageError(fmt.Sprintf("%v; \"lectern migrate --help\" lists the operations", err))
+		return usageError(fmt.Sprintf("%v; \"%s migrate --help\" lists the operations", err, s.Name))
 	}
 	p := newProgress(s.Stderr)
 	removed, err := gateway.Migrate(dir, m, c.options(s), func(what string, done, total int) {

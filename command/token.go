@@ -73,7 +73,7 @@ func (c *tokenListCommand) Run(s *session) error {
 			return e.Encode(append([]auth.Token{}, tokens...))
 		}
 		if len(tokens) == 0 {
-			fmt.Fprintln(s.Stderr, "there are no tokens; `lectern token create NAME` makes one")
+			fmt.Fprintf(s.Stderr, "there are no tokens; `%s token create NAME` makes one\n", s.Name)
 			return nil
 		}
 		w := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,7 +63,7 @@ func (d *Definition) settledBy(o Options, err error) error {
 
 // call is how a command begins that works on this very project.
 func (d *Definition) call(command string, o Options) string {
-	call := "lectern " + command + " " + shellPath(d.Dir)
+	call := cmp.Or(o.Program, "lectern") + " " + command + " " + shellPath(d.Dir)
 	if o.Data != "" {
 		call += " --data " + shellPath(o.Data)
 	}

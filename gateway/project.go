@@ -33,6 +33,8 @@ type Options struct {
 	Ready func(Ready)
 	// Version is what the control socket says of the program.
 	Version string
+	// Program is what hints call the program; "" is lectern.
+	Program string
 	// Extensions are what a program adds; nil adds nothing.
 	Extensions *Extensions
 	// NoWatch leaves changes of the project's files for the next start. Otherwise they are taken over while the project is
