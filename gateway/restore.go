@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,7 +54,10 @@ func Restore(dir string, backup io.Reader, o Options) (kept string, err error) {
 	if err := d.checkStore(filepath.Join(restoring, storeName), o); err != nil {
 		return "", fmt.Errorf("check the backup: %w", err)
 	}
-	aside := "before-restore-" + time.Now().UTC().Format("20060102T150405Z")
+	aside, err := data.asideForRestore(time.Now())
+	if err != nil {
+		return "", err
+	}
 	if err := WriteFile(filepath.Join(restoring, asideName), func(w io.Writer) error { _, err := io.WriteString(w, aside); return err }); err != nil {
 		return "", err
 	}
@@ -73,6 +77,21 @@ func Restore(dir string, backup io.Reader, o Options) (kept string, err error) {
 		return "", nil
 	}
 	return data.join(aside), nil
+}
+
+// asideForRestore names a directory, which there is none of yet, for what a restore replaces.
+func (d *dataDir) asideForRestore(now time.Time) (string, error) {
+	first := "before-restore-" + now.UTC().Format("20060102T150405Z")
+	name := first
+	for n := 2; ; n++ {
+		switch _, err := os.Lstat(d.join(name)); {
+		case errors.Is(err, fs.ErrNotExist):
+			return name, nil
+		case err != nil:
+			return "", err
+		}
+		name = first + "-" + strconv.Itoa(n)
+	}
 }
 
 // asideName is the file within the restored directory that names the directory for what is replaced.
