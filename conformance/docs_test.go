@@ -68,11 +68,12 @@ func TestDocumentedDefaults(t *testing.T) {
 	}
 }
 
-// plainLists replaces by nothing what a list that is not given stands for, and the log's format, which depends on how the
-// server is started.
+// plainLists replaces by nothing what a list that is not given stands for, where in a file something is said, and the log's
+// format, which depends on how the server is started.
 func plainLists(s *gateway.Settings) {
 	s.Server.CORS = gateway.CORS{}
 	s.Server.LogFormat = ""
+	s.Users.RegisterFields, s.Users.DefaultRole = nil, nil
 }
 
 // sayDefaults puts the defaults of a row of a table into a tree of keys. Keys after the first are named by their last part.
