@@ -381,7 +381,7 @@ func TestHookedWrites(t *testing.T) {
 			return errors.Join(err, errors.New("told to the log"))
 		},
 	}, "api::article.article")
-	log := &lines{}
+	log := &logged{}
 	files := maps.Clone(extendedFiles)
 	delete(files, "config/permissions.yaml")
 	var project *gateway.Project
@@ -494,24 +494,6 @@ func TestHookedUsersAndFiles(t *testing.T) {
 		got != "before create by full, after create note.txt by full, before delete note.txt by full, after delete by full" {
 		t.Error(res.StatusCode, status, got)
 	}
-}
-
-// lines is a log that several goroutines write to.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // TestOwnActions shows a program's own action among those that roles can be granted, and grants it to a token and to a role.

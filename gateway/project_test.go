@@ -90,23 +90,7 @@ func run(t *testing.T, dir string, o gateway.Options, setup func(*gateway.Projec
 
 func get(t *testing.T, url, key string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, string(body)
+	return send(t, http.MethodGet, url, key, "")
 }
 
 // TestLocales reads the locales, which are made where they are missing and left alone where they are not.

@@ -80,8 +80,7 @@ func (c *someTarget) holds(s *Snapshot, r Record) bool {
 	case c.attr.System || !r.Exists():
 		s.Related(r, c.attr, c.status, visit)
 	default:
-		owning, sd, plane := linksOf(c.attr, c.status)
-		s.eachLink(owning, sd, plane, r.ref(), func(other ref, _, _ uint64) bool {
+		s.eachTarget(r, c.attr, c.status, func(other ref) bool {
 			var shown bool
 			shown, met = c.target(s, other)
 			found = found || shown

@@ -188,11 +188,17 @@ func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, y
 		s.localizations(r, yield)
 		return
 	}
-	owning, sd, plane := linksOf(a, status)
-	s.eachLink(owning, sd, plane, r.ref(), func(other ref, _, _ uint64) bool {
+	s.eachTarget(r, a, status, func(other ref) bool {
 		target := s.shown(other, status)
 		return !target.Exists() || yield(target)
 	})
+}
+
+// eachTarget calls yield with what the links of r lead to under a relation or media attribute, in order, whether or not it has a
+// version to show.
+func (s *Snapshot) eachTarget(r Record, a *contenttypes.Attribute, status Status, yield func(ref) bool) {
+	owning, sd, plane := linksOf(a, status)
+	s.eachLink(owning, sd, plane, r.ref(), func(other ref, _, _ uint64) bool { return yield(other) })
 }
 
 // linksOf says where the links lie that a relation attribute of either side shows to a request for status.

@@ -121,8 +121,7 @@ func (s *sorter) value(r Record, key, place int) []byte {
 	case a.System || place == len(k.Path)-2:
 		s.snap.Related(r, a, s.status, visit)
 	default:
-		owning, sd, plane := linksOf(a, s.status)
-		s.snap.eachLink(owning, sd, plane, r.ref(), func(other ref, _, _ uint64) bool {
+		s.snap.eachTarget(r, a, s.status, func(other ref) bool {
 			if v := s.target(other, key, place+1); v != nil {
 				choose(v)
 			}
