@@ -25,7 +25,6 @@ type Extensions struct {
 	graphql     schema.Extensions
 	routes      []Route
 	configs     []namedConfig
-	policies    map[string]Policy
 	middlewares map[string]MiddlewareMaker
 	hooks       []hooksOf
 	twice       []string // names that were registered twice
@@ -67,13 +66,9 @@ func (x *Extensions) Hooks(h documents.Hooks, uids ...string) {
 
 // Policy registers a policy by name, for routes and for fields of GraphQL.
 func (x *Extensions) Policy(name string, p Policy) {
-	if x.policies == nil {
-		x.policies = map[string]Policy{}
-	}
-	if x.policies[name] != nil {
+	if x.graphql.Policies()[name] != nil {
 		x.twice = append(x.twice, "policy "+name)
 	}
-	x.policies[name] = p
 	x.graphql.Policy(name, p)
 }
 

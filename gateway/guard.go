@@ -34,10 +34,10 @@ func (x *Extensions) ready(c *RouteConfig) (*guard, error) {
 	var errs []error
 	for _, use := range c.Policies {
 		if use.Func == nil {
-			use.Func = x.policies[use.Name]
+			use.Func = x.graphql.Policies()[use.Name]
 		}
 		if use.Func == nil {
-			errs = append(errs, fmt.Errorf("there is no policy %q%s", use.Name, among(x.policies)))
+			errs = append(errs, fmt.Errorf("there is no policy %q%s", use.Name, among(x.graphql.Policies())))
 		}
 		g.policies = append(g.policies, use)
 	}

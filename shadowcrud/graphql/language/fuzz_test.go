@@ -9,9 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
 
-	"lectern/contenttypes"
 	"lectern/shadowcrud/graphql/language"
-	"lectern/shadowcrud/graphql/schema"
 )
 
 // FuzzParse sees that every document is read within its bounds, and that what is accepted is accepted by the rules of gqlparser
@@ -31,7 +29,7 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	s, sdl := openWithSDL(f)
+	s, sdl := openWithSDL(f, "kitchen")
 	theirs, err := gqlparser.LoadSchema(&ast.Source{Input: sdl})
 	if err != nil {
 		f.Fatal(err)
@@ -67,21 +65,4 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q was accepted, gqlparser says %v", text, wrong)
 		}
 	})
-}
-
-func openWithSDL(t testing.TB) (*language.Schema, string) {
-	t.Helper()
-	model, problems := contenttypes.Load(recorded+"projects/kitchen", contenttypes.Options{})
-	if problems != nil {
-		t.Fatal(problems)
-	}
-	built, err := schema.Build(model, schema.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := language.New(built)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, built.SDL
 }

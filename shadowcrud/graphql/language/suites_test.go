@@ -57,6 +57,13 @@ func suites(t testing.TB) map[string]suite {
 
 func open(t testing.TB, project string) *language.Schema {
 	t.Helper()
+	s, _ := openWithSDL(t, project)
+	return s
+}
+
+// openWithSDL is open with the schema as text.
+func openWithSDL(t testing.TB, project string) (s *language.Schema, sdl string) {
+	t.Helper()
 	model, problems := contenttypes.Load(recorded+"projects/"+project, contenttypes.Options{})
 	if problems != nil {
 		t.Fatal(problems)
@@ -65,11 +72,10 @@ func open(t testing.TB, project string) *language.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := language.New(built)
-	if err != nil {
+	if s, err = language.New(built); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return s, built.SDL
 }
 
 // limits are those of the recorded projects.

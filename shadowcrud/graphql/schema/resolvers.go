@@ -122,6 +122,9 @@ func (e *Extensions) Policy(name string, p Policy) {
 	e.policies[name] = p
 }
 
+// Policies are those that were registered, by name. They must not be changed.
+func (e *Extensions) Policies() map[string]Policy { return e.policies }
+
 // Middleware registers a middleware by a name, which MiddlewareUse.Name names.
 func (e *Extensions) Middleware(name string, m MiddlewareMaker) {
 	if e.middlewares == nil {
