@@ -79,18 +79,3 @@ func unhex(c byte) int {
 	}
 	return -1
 }
-
-const hexDigits = "0123456789ABCDEF"
-
-// appendEscaped appends s so that it stands for itself in a name or value.
-func appendEscaped(dst []byte, s string) []byte {
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.', c == '~', c == '$', c == '*', c == ':', c == ',':
-			dst = append(dst, c)
-		default:
-			dst = append(dst, '%', hexDigits[c>>4], hexDigits[c&15])
-		}
-	}
-	return dst
-}

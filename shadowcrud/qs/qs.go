@@ -2,7 +2,7 @@
 //
 //	filters[owner][age][$gt]=30&sort[0]=name&populate[]=menu
 //
-// into a tree of ordered objects, and prints such a tree.
+// into a tree of ordered objects.
 //
 // A leaf is a string, or nil for a name without "=". Names nest by brackets; [] and indexes make arrays, whose gaps are
 // closed; a name that occurs again makes an array of its values. What a name means is left to the caller: "__proto__" is a

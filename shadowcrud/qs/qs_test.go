@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -159,6 +161,7 @@ func FuzzQuery(f *testing.F) {
 	}
 	f.Add("a" + strings.Repeat("[k]", 22) + "=1&a" + strings.Repeat("[k]", 20) + "=2")
 	f.Add("a" + strings.Repeat("[k]", 19) + "[][k]#[kY=1&a" + strings.Repeat("[k]", 19) + "=2")
+	f.Add("a" + strings.Repeat("[k]", 17) + "[2][k][][k]#[kY=1&a" + strings.Repeat("[k]", 17) + "=2")
 	f.Fuzz(func(t *testing.T, in string) {
 		if _, err := qs.ParseForm(in); err != nil && !errors.Is(err, qs.ErrTooManyPairs) && !errors.Is(err, qs.ErrTooManyElements) {
 			t.Fatal(err)
@@ -173,8 +176,11 @@ func FuzzQuery(f *testing.F) {
 		if err != nil {
 			return
 		}
-		printed := qs.Print(o)
-		again, err := qs.Parse(printed)
+		printed, ok := written("", 0, o)
+		if !ok {
+			return
+		}
+		again, err := qs.Parse(strings.Join(printed, "&"))
 		if err != nil {
 			t.Fatalf("%q prints as %q: %v", in, printed, err)
 		}
@@ -199,6 +205,56 @@ func BenchmarkParse(b *testing.B) {
 			}
 		})
 	}
+}
+
+// written returns the pairs that v is read from, every element of an array under its index, below a name with so many brackets.
+// It returns false where that would need a name with too many of them, or one whose brackets are not balanced, which
+// says something else.
+func written(name string, brackets int, v any) ([]string, bool) {
+	var pairs []string
+	below := func(key string, v any) bool {
+		child := name + "[" + url.QueryEscape(key) + "]"
+		level := brackets + 1
+		if name == "" {
+			child, level = url.QueryEscape(key), 0
+			if strings.Contains(key, "[") {
+				child, level = "["+child+"]", 1
+			}
+		}
+		more, ok := written(child, level, v)
+		pairs = append(pairs, more...)
+		return ok && balanced(key)
+	}
+	ok := brackets <= qs.MaxLevels
+	switch v := v.(type) {
+	case nil:
+		pairs = append(pairs, name)
+	case string:
+		pairs = append(pairs, name+"="+url.QueryEscape(v))
+	case *jsontree.Object:
+		for _, key := range v.Keys {
+			ok = below(key, v.Values[key]) && ok
+		}
+	case []any:
+		for i, x := range v {
+			ok = below(strconv.Itoa(i), x) && ok
+		}
+	}
+	return pairs, ok
+}
+
+// balanced reports whether the brackets of a key match.
+func balanced(key string) bool {
+	open := 0
+	for i := 0; i < len(key) && open >= 0; i++ {
+		switch key[i] {
+		case '[':
+			open++
+		case ']':
+			open--
+		}
+	}
+	return open == 0
 }
 
 // text prints a tree as JSON.
