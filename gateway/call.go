@@ -33,6 +33,7 @@ func (h *handlers) handleREST(route *rest.Route) (handlerFunc, error) {
 		if !who.Access.Allows(route.Type, route.Action) {
 			return documents.Forbidden()
 		}
+		defer joinWrites(r)()
 		if route.Writes() {
 			ctx, cancel := context.WithTimeout(r.Context(), limit)
 			defer cancel()
@@ -76,6 +77,9 @@ func (h *handlers) handlePlain(route Route) handlerFunc {
 			ctx, cancel := context.WithTimeout(r.Context(), limit)
 			defer cancel()
 			r = r.WithContext(ctx)
+		}
+		if route.Whole {
+			defer joinWrites(r)()
 		}
 		for i, name := range m.node.names {
 			r.SetPathValue(name, m.params[i])

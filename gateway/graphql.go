@@ -53,7 +53,7 @@ func (e *edition) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, li
 	}
 	routes := pageRoutes
 	for _, method := range graphqlMethods {
-		routes = append(routes, Route{Method: method, Path: g.Endpoint, Handle: h.serve, Open: true, Streams: true})
+		routes = append(routes, Route{Method: method, Path: g.Endpoint, Handle: h.serve, Open: true, Streams: true, Whole: true})
 	}
 	return routes, nil
 }

@@ -2,10 +2,13 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strconv"
+	"sync"
 
 	"lectern/documents"
 )
@@ -13,19 +16,23 @@ import (
 // net/http itself answers what it cannot read as a request, in plain text and before any handler is asked. Clients of a
 // content API expect its envelope for this too, in particular for a path whose escapes cannot be decoded; so connections
 // replace these few bytes on their way out.
-type envelopeListener struct{ net.Listener }
+type listener struct{ net.Listener }
 
-func (l envelopeListener) Accept() (net.Conn, error) {
+func (l listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &envelopeConn{Conn: c}, nil
+	return &conn{Conn: c}, nil
 }
 
-type envelopeConn struct {
+// A conn is what the server reads requests from and writes answers to, all in one goroutine but for the read ahead.
+type conn struct {
 	net.Conn
-	read []byte // what was read last: a part of the server's read buffer, looked at by the goroutine that filled it
+	read  []byte             // what was read last: a part of the server's read buffer
+	joins bool               // the first part of the answer waits for the others
+	held  *[writeBuffer]byte // that part, while it waits
+	parts [2][]byte          // what is sent at once
 }
 
 // What net/http sends for a request that it cannot read, and for one whose head is too large.
@@ -40,7 +47,31 @@ var (
 	errHeadTooLong = &documents.Error{Status: http.StatusRequestHeaderFieldsTooLarge, Name: "RequestHeaderFieldsTooLargeError", Message: "Request Header Fields Too Large", NoDetails: true}
 )
 
-func (c *envelopeConn) Read(p []byte) (int, error) {
+// A connKey is what the context of a request has its conn under.
+type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// joinWrites is for a handler that writes all of its answer at once, while it is at work. What is longer than its buffer net/http
+// sends in two pieces, which costs both sides more than it takes to make a short answer; the first piece then waits for the
+// second.
+func joinWrites(r *http.Request) (done func()) {
+	c, ok := r.Context().Value(connKey{}).(*conn)
+	if !ok {
+		return func() {}
+	}
+	c.joins = true
+	return func() { c.joins = false }
+}
+
+// writeBuffer is as much as net/http gathers before it sends anything.
+const writeBuffer = 4 << 10
+
+var heldBuffers = sync.Pool{New: func() any { return new([writeBuffer]byte) }}
+
+func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 1 { // one byte is read ahead by another goroutine, while a handler is at work
 		c.read = p[:n]
@@ -48,8 +79,13 @@ func (c *envelopeConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *envelopeConn) Write(p []byte) (int, error) {
+func (c *conn) Write(p []byte) (int, error) {
 	switch {
+	case c.held != nil:
+		return c.join(p)
+	case c.joins && isFirstPart(p):
+		c.held = heldBuffers.Get().(*[writeBuffer]byte)
+		return copy(c.held[:], p), nil
 	case string(p) == headTooLarge:
 		return c.refuse(p, errHeadTooLong)
 	case string(p) != refused:
@@ -61,8 +97,33 @@ func (c *envelopeConn) Write(p []byte) (int, error) {
 	}
 }
 
+// isFirstPart reports whether p is the first piece of an answer that will be followed by the others, as its length says.
+func isFirstPart(p []byte) bool {
+	if len(p) != writeBuffer {
+		return false
+	}
+	head, body, _ := bytes.Cut(p, []byte("\r\n\r\n"))
+	_, length, _ := bytes.Cut(head, []byte("\r\nContent-Length: "))
+	length, _, _ = bytes.Cut(length, []byte("\r\n"))
+	n, err := strconv.Atoi(string(length))
+	return err == nil && n > len(body)
+}
+
+// join sends what was held, and p behind it.
+func (c *conn) join(p []byte) (int, error) {
+	c.parts = [2][]byte{c.held[:], p}
+	parts := net.Buffers(c.parts[:])
+	_, err := parts.WriteTo(c.Conn)
+	heldBuffers.Put(c.held)
+	c.held, c.parts = nil, [2][]byte{}
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 // refuse sends e in place of p.
-func (c *envelopeConn) refuse(p []byte, e *documents.Error) (int, error) {
+func (c *conn) refuse(p []byte, e *documents.Error) (int, error) {
 	body := appendError(nil, e)
 	_, err := fmt.Fprintf(c.Conn, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
 		e.Status, http.StatusText(e.Status), typeJSON[0], len(body), body)
@@ -73,10 +134,10 @@ func (c *envelopeConn) refuse(p []byte, e *documents.Error) (int, error) {
 }
 
 // ReadFrom lets files go out as the connection itself can send them.
-func (c *envelopeConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
+func (c *conn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
 
 // CloseWrite lets the server end its side first, so that a client which still sends gets to read the answer.
-func (c *envelopeConn) CloseWrite() error {
+func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

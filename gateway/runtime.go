@@ -46,6 +46,8 @@ type Route struct {
 
 	// Streams are routes whose work lasts as long as bytes flow: they bound it themselves.
 	Streams bool
+	// Whole are routes that write their answer in one piece, so that it can be sent in one.
+	Whole bool
 
 	own bool // of a program: what answers it may ask who asks
 }

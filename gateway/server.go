@@ -134,10 +134,11 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		WriteTimeout:      s.limits.Write,
 		IdleTimeout:       s.limits.Idle,
 		MaxHeaderBytes:    s.limits.HeaderBytes,
+		ConnContext:       withConn,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(envelopeListener{ln}) }()
+	go func() { failed <- srv.Serve(listener{ln}) }()
 
 	select {
 	case err := <-failed:
