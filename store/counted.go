@@ -240,7 +240,10 @@ func (s *Snapshot) settle() {
 // rank returns how many entries of key's space lie before key.
 func (s *Snapshot) rank(key []byte) int {
 	space := key[:spaceLen]
-	if bytes.Equal(key[spaceLen:], spaceEnd) {
+	switch {
+	case len(key) == spaceLen:
+		return 0
+	case bytes.Equal(key[spaceLen:], spaceEnd):
 		return s.size(space)
 	}
 	total, low := 0, space

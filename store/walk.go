@@ -35,8 +35,10 @@ func (w *indexWalk) group(key []byte) []byte {
 func (w *indexWalk) ascend(skip int) {
 	s := w.f.snap
 	s.stats.seeks++
-	k, v := w.cursor.Seek(w.low)
-	if skip > 0 {
+	var k, v []byte
+	if skip == 0 {
+		k, v = w.cursor.Seek(w.low)
+	} else {
 		first := s.rank(w.low)
 		if k, v = s.kth(w.cursor, w.space, first+skip); !w.below(k) {
 			return
