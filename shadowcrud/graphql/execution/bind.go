@@ -2,6 +2,7 @@ package execution
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -15,13 +16,12 @@ import (
 
 // A bound is what a field asks for once variables and asker are known.
 type bound struct {
-	err   *documents.Error // why the field has no value
-	query store.Query      // of a root field
+	err *documents.Error // why the field has no value
+	// query is that of a root field, or filters, orders and cuts what a row leads to where the field leads from one to others.
+	query store.Query
 	state *store.PublicationState
 	page  paging
-	// related filters, orders and cuts what a row leads to; nil shows all.
-	related *store.Query
-	given   arguments // of fields that read them themselves
+	given arguments // of fields that read them themselves
 }
 
 // boundFor are the bindings of a plan for one asker.
@@ -34,38 +34,54 @@ type boundFor struct {
 const maxBoundFor = 8
 
 // bind finds out what each field asks for. It fails when the operation asks for too much.
-func (p *plan) bind(e *Engine, vars language.Variables, access *documents.Access) ([]bound, *language.Error) {
-	var known []boundFor
-	if p.static {
-		if list := p.bindings.Load(); list != nil {
-			known = *list
+func (x *execution) bind(vars language.Variables) *language.Error {
+	x.vars = vars
+	if x.plan.static {
+		if x.bounds = x.plan.boundFor(x.access); x.bounds != nil {
+			return nil
 		}
-		for _, k := range known {
-			if k.access == access {
-				return k.bounds, nil
-			}
-		}
+		x.bounds = make([]bound, x.plan.slots)
+	} else {
+		x.memory = slices.Grow(x.memory[:0], x.plan.slots)[:x.plan.slots]
+		x.bounds = x.memory
 	}
-	most := e.limits.Cost
-	if p.op.Operation == ast.Mutation {
+	most := x.engine.limits.Cost
+	if x.plan.op.Operation == ast.Mutation {
 		most /= 10
 	}
-	b := binder{engine: e, vars: vars, access: access, bounds: make([]bound, p.slots), cost: p.cost, most: most}
-	b.selection(p.root, scope{objects: 1})
+	b := binder{engine: x.engine, vars: vars, access: x.access, bounds: x.bounds, cost: x.plan.cost, most: most}
+	b.selection(x.plan.root, scope{objects: 1})
 	if b.cost > most {
-		return nil, &language.Error{
+		return &language.Error{
 			Message: fmt.Sprintf("The operation may answer with more than %d objects. Ask for shorter lists, or for fewer lists within lists.", most),
 			Code:    language.ValidationFailed,
 		}
 	}
-	if p.static {
-		if len(known) >= maxBoundFor {
-			known = known[:maxBoundFor-1]
-		}
-		list := append([]boundFor{{access, b.bounds}}, known...)
-		p.bindings.Store(&list)
+	if x.plan.static {
+		x.plan.keepBound(x.access, x.bounds)
 	}
-	return b.bounds, nil
+	return nil
+}
+
+// boundFor returns the bindings that are kept for an asker; nil where there are none.
+func (p *plan) boundFor(access *documents.Access) []bound {
+	if list := p.bindings.Load(); list != nil {
+		for _, k := range *list {
+			if k.access == access {
+				return k.bounds
+			}
+		}
+	}
+	return nil
+}
+
+// keepBound keeps the bindings of a static plan for an asker.
+func (p *plan) keepBound(access *documents.Access, bounds []bound) {
+	list := []boundFor{{access, bounds}}
+	if known := p.bindings.Load(); known != nil {
+		list = append(list, (*known)[:min(len(*known), maxBoundFor-1)]...)
+	}
+	p.bindings.Store(&list)
 }
 
 // A binder binds the fields of a plan.
@@ -367,7 +383,8 @@ func (b *binder) target(f *field, to *bound, in scope) {
 			return
 		}
 	}
-	q := &store.Query{Type: m.Type, Limit: 1}
+	to.query = store.Query{Type: m.Type, Limit: 1}
+	q := &to.query
 	switch f.unhooked() {
 	case asUnionList:
 		q.Limit = b.engine.limits.most()
@@ -393,7 +410,6 @@ func (b *binder) target(f *field, to *bound, in scope) {
 			q.Filter = store.And{q.Filter, state}
 		}
 	}
-	to.related = q
 }
 
 // items reads the filters and the sort of what a field leads to.

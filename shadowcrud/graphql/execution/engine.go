@@ -181,12 +181,11 @@ func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 	if wrong != nil {
 		return refuse([]*language.Error{wrong}), nil
 	}
-	bounds, wrong := pl.bind(e, vars, r.Access)
-	if wrong != nil {
+	x := newExecution(ctx, e, pl, r)
+	if wrong := x.bind(vars); wrong != nil {
+		x.release()
 		return refuse([]*language.Error{wrong}), nil
 	}
-	x := newExecution(ctx, e, pl, bounds, r)
-	x.vars = vars
 	if err := x.run(); err != nil {
 		x.release()
 		if e, ok := told(err); ok {

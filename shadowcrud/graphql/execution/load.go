@@ -65,7 +65,7 @@ func (x *execution) step(l *level) {
 		}
 		if f.meaning.Kind == schema.Related {
 			x.usesOf(rows, &to.related)
-		} else if err := x.snap.RelatedAll(rows, f.attr, x.status, b.related, &to.related); err != nil {
+		} else if err := x.snap.RelatedAll(rows, f.attr, x.status, &b.query, &to.related); err != nil {
 			x.fail(err)
 			return
 		}

@@ -21,6 +21,7 @@ type execution struct {
 	ctx    context.Context
 	plan   *plan
 	bounds []bound
+	memory []bound // for bounds that are of this execution alone
 	access *documents.Access
 	user   uint64
 	often  func(name string) error
@@ -62,9 +63,9 @@ const maxOwn = 4096
 
 var executions = sync.Pool{New: func() any { return &execution{buf: make([]byte, 0, 8<<10)} }}
 
-func newExecution(ctx context.Context, e *Engine, p *plan, bounds []bound, r *Request) *execution {
+func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *execution {
 	x := executions.Get().(*execution)
-	x.engine, x.ctx, x.plan, x.bounds, x.access, x.limit = e, ctx, p, bounds, r.Access, r.Time
+	x.engine, x.ctx, x.plan, x.access, x.limit = e, ctx, p, r.Access, r.Time
 	x.user, x.often, x.http, x.id = r.User, r.Limit, r.HTTP, r.ID
 	x.code = http.StatusOK
 	return x
@@ -76,7 +77,8 @@ func (x *execution) release() {
 	}
 	x.reset()
 	x.root.related.Clear()
-	*x = execution{root: loaded{related: x.root.related, kids: x.root.kids[:0]}, idle: x.idle, used: x.used, queue: x.queue, buf: x.buf[:0], full: x.full[:0], path: x.path[:0]}
+	clear(x.memory)
+	*x = execution{memory: x.memory[:0], root: loaded{related: x.root.related, kids: x.root.kids[:0]}, idle: x.idle, used: x.used, queue: x.queue, buf: x.buf[:0], full: x.full[:0], path: x.path[:0]}
 	executions.Put(x)
 }
 
