@@ -32,3 +32,10 @@ func CountedBy(n int) (restore func()) {
 	maxCounted = n
 	return func() { maxCounted = before }
 }
+
+// PlacesAfter has places remembered after n searches in one state, until restored.
+func PlacesAfter(n uint64) (restore func()) {
+	before := placesAfter
+	placesAfter = n
+	return func() { placesAfter = before }
+}

@@ -66,7 +66,11 @@ type ref struct {
 	doc    uint64
 }
 
-const linkListLen = 2 + 2 + 1 + 1 + 2 + 8
+const (
+	linkListLen = 2 + 2 + 1 + 1 + 2 + 8
+	linkKeyLen  = linkListLen + 8
+	linkLen     = linkKeyLen + 2 + 2 + 8 + 8 // key and value
+)
 
 // appendLinkList begins the keys of one end's list.
 func (s *Snapshot) appendLinkList(b []byte, a *contenttypes.Attribute, sd side, plane Status, r ref) []byte {
@@ -99,15 +103,31 @@ func parseLinkEnd(v []byte) (ref, uint64) {
 func (s *Snapshot) eachLink(a *contenttypes.Attribute, sd side, plane Status, r ref, yield func(other ref, pos, otherPos uint64) bool) {
 	var buf [linkListLen]byte
 	list := s.appendLinkList(buf[:0], a, sd, plane, r)
+	if known, ok := s.places.links(list, -1); ok {
+		for ; len(known) > 0 && s.step(); known = known[linkLen:] {
+			s.stats.links++
+			other, otherPos := parseLinkEnd(known[linkKeyLen:])
+			if !yield(other, be.Uint64(known[linkListLen:]), otherPos) {
+				return
+			}
+		}
+		return
+	}
 	c := s.take(links)
 	defer s.give(links, c)
 	s.stats.seeks++
-	for k, v := c.Seek(list); bytes.HasPrefix(k, list) && s.step(); k, v = c.Next() {
+	var run listRun
+	k, v := c.Seek(list)
+	for ; bytes.HasPrefix(k, list) && s.step(); k, v = c.Next() {
 		s.stats.links++
+		run.add(k, v)
 		other, otherPos := parseLinkEnd(v)
 		if !yield(other, be.Uint64(k[linkListLen:]), otherPos) {
 			return
 		}
+	}
+	if s.failed == nil {
+		s.places.keepLinks(list, &run, true)
 	}
 }
 
@@ -215,14 +235,23 @@ func linksOf(a *contenttypes.Attribute, status Status) (owning *contenttypes.Att
 
 // shown returns the version of a linked document that a request for status sees.
 func (s *Snapshot) shown(r ref, status Status) Record {
-	b := s.bound.numbered(r.schema)
-	if b == nil || b.typ == nil {
+	b, sl := s.versionOf(r, status)
+	if b == nil {
 		return Record{}
+	}
+	return s.row(b, sl, r.doc)
+}
+
+// versionOf says where that version lies; b is nil where r is no document.
+func (s *Snapshot) versionOf(r ref, status Status) (b *boundSchema, sl slot) {
+	b = s.bound.numbered(r.schema)
+	if b == nil || b.typ == nil {
+		return nil, 0
 	}
 	if !b.typ.DraftAndPublish {
 		status = Published
 	}
-	return s.row(b, makeSlot(r.locale, status), r.doc)
+	return b, makeSlot(r.locale, status)
 }
 
 // localizations are the other locales of a document, in the version of the row at hand, by locale code.

@@ -34,6 +34,10 @@ func TestQueriesAgreeWithANaiveTwin(t *testing.T) {
 		defer store.CountedBy(3)()
 		compareWithTwin(t, rand.New(rand.NewPCG(9, 1)), 900, 150)
 	})
+	t.Run("remembered places", func(t *testing.T) {
+		defer store.PlacesAfter(1)()
+		compareWithTwin(t, rand.New(rand.NewPCG(11, 1)), 500, 150)
+	})
 }
 
 func compareWithTwin(t *testing.T, rnd *rand.Rand, writes, questions int) {

@@ -19,10 +19,13 @@ type Related struct {
 	Items  []int32
 	Starts []int32
 
-	edges []edge
-	order []int32  // positions in edges, by target
-	same  []uint64 // targets with their positions, where one number holds both
-	short []int32  // rows of which not all links were read
+	edges   []edge
+	targets []ref    // that edges lead to
+	seen    []int32  // table of targets: their positions there plus one
+	shown   []int32  // by target: in Rows; negative: the target has no version to show
+	cells   []uint64 // by target: where it may lie
+	order   []int32
+	short   []int32 // rows of which not all links were read
 	// partial says that a filter or a page left something out.
 	partial bool
 	keys    [][][]byte
@@ -31,7 +34,7 @@ type Related struct {
 // An edge leads from a row to a target.
 type edge struct {
 	from   int32
-	row    int32 // in Rows; negative: the target has no version to show
+	row    int32 // in Rows; negative: the target has no version to show; at first in targets
 	target ref
 }
 
@@ -41,11 +44,11 @@ func (l *Related) Of(i int) []int32 { return l.Items[l.Starts[i]:l.Starts[i+1]] 
 func (l *Related) reset() {
 	clear(l.Rows)
 	l.Rows, l.Items, l.Starts = l.Rows[:0], l.Items[:0], append(l.Starts[:0], 0)
-	l.edges, l.order, l.short, l.partial = l.edges[:0], l.order[:0], l.short[:0], false
+	l.edges, l.short, l.partial = l.edges[:0], l.short[:0], false
 }
 
-// RelatedAll is Related, or where q is given FindRelated, for many rows at once: each target is looked up once, in the order
-// in which they lie in the file, and filters are compiled once. a may be a component, too.
+// RelatedAll is Related, or where q is given FindRelated, for many rows at once: each target is read once, and filters are compiled
+// once. a may be a component, too.
 func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Status, q *Query, into *Related) error {
 	into.reset()
 	most := -1
@@ -102,18 +105,54 @@ func (s *Snapshot) gatherLinks(of []Record, a *contenttypes.Attribute, status St
 			continue
 		}
 		setLinkOwner(list, r.ref())
-		k, v := w.seek(list)
-		for n := 0; k != nil && bytes.HasPrefix(k, list) && s.step(); n++ {
-			if n == most {
-				into.short = append(into.short, int32(i))
-				break
-			}
-			s.stats.links++
-			target, _ := parseLinkEnd(v)
-			into.edges = append(into.edges, edge{from: int32(i), target: target})
-			k, v = w.next()
+		known, ok := s.places.links(list, most)
+		whole := true
+		if ok {
+			whole = into.addKnown(s, int32(i), known, most)
+		} else {
+			whole = into.addFound(&w, int32(i), list, most)
+		}
+		if !whole {
+			into.short = append(into.short, int32(i))
 		}
 	}
+}
+
+// addKnown adds edges for links that lie one after the other, but for those that are more than most. It reports whether there
+// were no more.
+func (l *Related) addKnown(s *Snapshot, from int32, known []byte, most int) (whole bool) {
+	for n := 0; len(known) > 0 && s.step(); n++ {
+		if n == most {
+			return false
+		}
+		s.stats.links++
+		target, _ := parseLinkEnd(known[linkKeyLen:])
+		l.edges = append(l.edges, edge{from: from, target: target})
+		known = known[linkLen:]
+	}
+	return true
+}
+
+// addFound is addKnown for links that are to be searched for.
+func (l *Related) addFound(w *linkWalk, from int32, list []byte, most int) (whole bool) {
+	s := w.snap
+	var run listRun
+	k, v := w.seek(list)
+	for n := 0; k != nil && bytes.HasPrefix(k, list) && s.step(); n++ {
+		run.add(k, v)
+		if n == most {
+			s.places.keepLinks(list, &run, false)
+			return false
+		}
+		s.stats.links++
+		target, _ := parseLinkEnd(v)
+		l.edges = append(l.edges, edge{from: from, target: target})
+		k, v = w.next()
+	}
+	if s.failed == nil {
+		s.places.keepLinks(list, &run, true)
+	}
+	return true
 }
 
 // A linkWalk looks up lists of links. Lists that follow one another are reached without a search.
@@ -139,53 +178,86 @@ func (w *linkWalk) next() (k, v []byte) {
 	return w.key, w.value
 }
 
-// readTargets reads the target of each edge, once, in the order of the file.
+// readTargets reads the target of each edge, once.
 func (s *Snapshot) readTargets(status Status, into *Related) {
-	edges := into.edges
-	into.orderEdges()
-	row := int32(-1)
-	for n, i := range into.order {
-		if n == 0 || edges[i].target != edges[into.order[n-1]].target {
-			row = -1
-			if r := s.shown(edges[i].target, status); r.Exists() {
-				row = int32(len(into.Rows))
-				into.Rows = append(into.Rows, r)
-			}
+	into.tellApart()
+	into.shown = slices.Grow(into.shown[:0], len(into.targets))[:len(into.targets)]
+	if s.places != nil {
+		s.readKnown(status, into)
+	} else {
+		for _, i := range into.inFileOrder() {
+			into.shown[i] = into.add(s.shown(into.targets[i], status))
 		}
-		edges[i].row = row
+	}
+	for i := range into.edges {
+		e := &into.edges[i]
+		e.row = into.shown[e.row]
 	}
 }
 
-// orderEdges puts positions in edges in the order in which the targets lie in the file.
-func (l *Related) orderEdges() {
-	edges := l.edges
-	// Where all targets are of one type and locale, as they mostly are, each is one number with its position: that sorts several
-	// times as fast.
-	const positionBits = 24
-	packs := len(edges) < 1<<positionBits
-	l.same = l.same[:0]
-	for i := range edges {
-		t, first := &edges[i].target, &edges[0].target
-		if !packs || t.schema != first.schema || t.locale != first.locale || t.doc >= 1<<(64-positionBits) {
-			packs = false
-			break
+// readKnown reads the targets where places are remembered: first all places are looked up and then all rows, since the
+// processor waits for memory at several of them at a time when none depends on another.
+func (s *Snapshot) readKnown(status Status, into *Related) {
+	var key [rowKeyLen]byte
+	into.cells = into.cells[:0]
+	for _, t := range into.targets {
+		c := uint64(0)
+		if b, sl := s.versionOf(t, status); b != nil {
+			c = s.places.rows.guess(appendRowKey(key[:0], b.number, sl, t.doc))
 		}
-		l.same = append(l.same, t.doc<<positionBits|uint64(i))
+		into.cells = append(into.cells, c)
 	}
-	if packs {
-		slices.Sort(l.same)
-		for _, packed := range l.same {
-			l.order = append(l.order, int32(packed&(1<<positionBits-1)))
+	for i, t := range into.targets {
+		into.shown[i] = -1
+		if b, sl := s.versionOf(t, status); b != nil {
+			into.shown[i] = into.add(s.rowAt(into.cells[i], b, sl, t.doc))
 		}
-		return
 	}
-	for i := range edges {
+}
+
+// add adds a row and returns its position; -1 where there is none.
+func (l *Related) add(r Record) int32 {
+	if !r.Exists() {
+		return -1
+	}
+	l.Rows = append(l.Rows, r)
+	return int32(len(l.Rows) - 1)
+}
+
+// tellApart puts each target that edges lead to into targets, once, and its position there into the edges.
+func (l *Related) tellApart() {
+	size := 8
+	for size < 2*len(l.edges) {
+		size *= 2
+	}
+	l.seen = slices.Grow(l.seen[:0], size)[:size]
+	clear(l.seen)
+	l.targets = l.targets[:0]
+	for i := range l.edges {
+		e := &l.edges[i]
+		at := int(e.target.doc*0x9e3779b97f4a7c15>>32) & (size - 1)
+		for l.seen[at] > 0 && l.targets[l.seen[at]-1] != e.target {
+			at = (at + 1) & (size - 1)
+		}
+		if l.seen[at] == 0 {
+			l.targets = append(l.targets, e.target)
+			l.seen[at] = int32(len(l.targets))
+		}
+		e.row = l.seen[at] - 1
+	}
+}
+
+// inFileOrder returns positions in targets in the order in which they lie in the file.
+func (l *Related) inFileOrder() []int32 {
+	l.order = l.order[:0]
+	for i := range l.targets {
 		l.order = append(l.order, int32(i))
 	}
 	slices.SortFunc(l.order, func(i, j int32) int {
-		x, y := edges[i].target, edges[j].target
+		x, y := l.targets[i], l.targets[j]
 		return cmp.Or(cmp.Compare(x.schema, y.schema), cmp.Compare(x.locale, y.locale), cmp.Compare(x.doc, y.doc))
 	})
+	return l.order
 }
 
 // gatherRows gathers what lies in the rows themselves, or is found by other ways than links.

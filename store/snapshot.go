@@ -18,6 +18,7 @@ type Snapshot struct {
 	idle    [bucketCount][]*bolt.Cursor // cursors not in use
 	shared  [bucketCount]*bolt.Cursor   // for look-ups that end before anything else is looked up
 	lastRow []byte                      // the key at which the rows' shared cursor stands; nil: unknown
+	places  *places                     // where rows and links are known to lie; nil where that is not remembered
 	indexer *indexer                    // of a write transaction
 	pending map[string][]byte           // what a write transaction will put into the bucket docs
 	failed  error                       // why it finds nothing more
@@ -46,7 +47,12 @@ func newSnapshot(s *Store, tx *bolt.Tx) *Snapshot {
 }
 
 // end adds what the snapshot has done to the store's counters.
-func (s *Snapshot) end() { s.store.stats.add(&s.stats) }
+func (s *Snapshot) end() {
+	s.store.stats.add(&s.stats)
+	if s.places == nil && !s.tx.Writable() {
+		s.store.searched(s)
+	}
+}
 
 func (s *Snapshot) bucket(n bucket) *bolt.Bucket {
 	if s.buckets[n] == nil {
@@ -100,7 +106,32 @@ const rowKeyLen = 2 + 2 + 8
 // mostly do, are reached by a step instead of a search.
 func (s *Snapshot) row(b *boundSchema, sl slot, doc uint64) Record {
 	var buf [rowKeyLen]byte
+	v := s.rowData(appendRowKey(buf[:0], b.number, sl, doc))
+	if v == nil {
+		return Record{}
+	}
+	s.stats.rows++
+	return Record{table: s.bound.tables[be.Uint16(v)], slot: sl, doc: doc, snap: s, data: v}
+}
+
+// rowAt is row where a cell tells where it may lie.
+func (s *Snapshot) rowAt(cell uint64, b *boundSchema, sl slot, doc uint64) Record {
+	var buf [rowKeyLen]byte
 	key := appendRowKey(buf[:0], b.number, sl, doc)
+	if !isPlace(cell, s.places.file, key) {
+		return s.row(b, sl, doc)
+	}
+	at, n := place(cell)
+	at += rowKeyLen
+	v := s.places.file[at : at+n : at+n]
+	s.stats.rows++
+	return Record{table: s.bound.tables[be.Uint16(v)], slot: sl, doc: doc, snap: s, data: v}
+}
+
+func (s *Snapshot) rowData(key []byte) []byte {
+	if v := s.places.row(key); v != nil {
+		return v
+	}
 	c := s.cursor(rows)
 	var k, v []byte
 	if s.lastRow != nil && bytes.Compare(key, s.lastRow) > 0 {
@@ -112,10 +143,10 @@ func (s *Snapshot) row(b *boundSchema, sl slot, doc uint64) Record {
 	}
 	s.lastRow = k
 	if !bytes.Equal(k, key) {
-		return Record{}
+		return nil
 	}
-	s.stats.rows++
-	return Record{table: s.bound.tables[be.Uint16(v)], slot: sl, doc: doc, snap: s, data: v}
+	s.places.keepRow(k, v)
+	return v
 }
 
 func (s *Snapshot) localeCode(n uint16) string {

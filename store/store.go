@@ -70,6 +70,9 @@ type file struct {
 
 	broken atomic.Bool
 	stats  counters
+
+	places   atomic.Pointer[places]
+	searches atomic.Uint64 // in snapshots of a state without places: the transaction and how many
 }
 
 // Options of Open.
@@ -230,6 +233,9 @@ func (s *Store) View(f func(*Snapshot) error) error {
 // view calls f with a snapshot of tx.
 func (s *Store) view(tx *bolt.Tx, f func(*Snapshot) error) error {
 	snap := newSnapshot(s, tx)
+	if p := s.places.Load(); p.holds(tx) {
+		snap.places = p
+	}
 	defer snap.end()
 	if err := f(snap); err != nil {
 		return err
