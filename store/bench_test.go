@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -113,6 +114,61 @@ func BenchmarkFind(b *testing.B) {
 			b.ReportMetric(float64(after.Seeks-before.Seeks)/float64(b.N), "seeks/op")
 		})
 	}
+}
+
+// BenchmarkRelatedAll reads what 25 rows here and there lead to, by searches and from places that are known.
+func BenchmarkRelatedAll(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		after uint64
+	}{{"searched", math.MaxUint64}, {"remembered", 1}} {
+		b.Run(c.name, func(b *testing.B) {
+			defer store.PlacesAfter(c.after)()
+			s := open(b, b.TempDir()+"/content.db")
+			article, tags := fillTagged(b, s, 5000)
+			var rows []store.Record
+			var all store.Related
+			rnd := rand.New(rand.NewPCG(1, 2))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := s.View(func(snap *store.Snapshot) error {
+					rows = rows[:0]
+					for range 25 {
+						rows = append(rows, snap.Version(article, 1+rnd.Uint64N(5000), store.Published, "en"))
+					}
+					return snap.RelatedAll(rows, tags, store.Published, nil, &all)
+				}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// fillTagged writes n articles, the first documents there are, and as many tags, of which each article has three.
+func fillTagged(b *testing.B, s *store.Store, n int) (article *contenttypes.ContentType, tags *contenttypes.Attribute) {
+	article, tag := s.Model().Type("api::article.article"), s.Model().Type("api::tag.tag")
+	tags = article.Attribute("tags")
+	rnd := rand.New(rand.NewPCG(1, 2))
+	write(b, s, func(tx *store.Tx) error {
+		var batch store.Batch
+		for range n {
+			batch.PutRow(newRow(tx, article, tx.NewDoc(), store.Published, "en", nil))
+		}
+		for i := range n {
+			to := tx.NewDoc()
+			batch.PutRow(newRow(tx, tag, to, store.Published, "", nil))
+			for k := range 3 {
+				batch.PutLink(store.Link{
+					Attr: tags, Plane: store.Published, To: store.Ref{Type: tag.UID, Doc: to},
+					From:    store.Ref{Type: article.UID, Doc: 1 + rnd.Uint64N(uint64(n)), Locale: "en"},
+					FromPos: uint64(3*i+k+1) * store.PosStep, ToPos: uint64(k+1) * store.PosStep,
+				})
+			}
+		}
+		return tx.Apply(&batch)
+	})
+	return article, tags
 }
 
 // BenchmarkOpen measures a start on as many documents, up to the first answer.
