@@ -29,6 +29,8 @@ type header struct {
 	value []string
 }
 
+var protectiveVary = []string{"Origin"}
+
 // protective are the headers that keep browsers from doing more with an answer than they should.
 var protective = []header{
 	{"X-Content-Type-Options", []string{"nosniff"}},
@@ -38,7 +40,7 @@ var protective = []header{
 	{"X-Dns-Prefetch-Control", []string{"off"}},
 	{"X-Download-Options", []string{"noopen"}},
 	{"X-Permitted-Cross-Domain-Policies", []string{"none"}},
-	{"Vary", []string{"Origin"}},
+	{"Vary", protectiveVary},
 	{"Access-Control-Allow-Credentials", []string{"true"}},
 }
 

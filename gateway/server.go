@@ -15,8 +15,6 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
-
-	"github.com/klauspost/compress/gzhttp"
 )
 
 // Config is what a Server is built from. Zero values mean the defaults of DefaultLimits, any origin and slog.Default.
@@ -99,11 +97,10 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 	}
 	s.handler = http.HandlerFunc(s.serve)
 	if c.Compress {
-		wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(1024))
-		if err != nil {
-			return nil, fmt.Errorf("compression of answers: %w", err)
+		var err error
+		if s.handler, err = compressing(s.serve); err != nil {
+			return nil, err
 		}
-		s.handler = wrap(s.handler)
 	}
 	return s, nil
 }

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -454,24 +455,54 @@ func TestSwap(t *testing.T) {
 	}
 }
 
+// Long answers are compressed for clients that ask for it, and caches are told which of them come in several encodings.
 func TestCompression(t *testing.T) {
-	s, err := gateway.NewServer(gateway.Config{Compress: true}, gateway.Runtime{Routes: []gateway.Route{{
-		Method: "GET", Path: "/long", Open: true,
-		Handle: func(w http.ResponseWriter, _ *http.Request, _ *documents.Access) error {
-			_, err := io.WriteString(w, strings.Repeat("long ", 1000))
+	long := strings.Repeat("long ", 1000)
+	answer := func(path string, header http.Header, body string) gateway.Route {
+		return gateway.Route{Method: "GET", Path: path, Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *documents.Access) error {
+			for name, values := range header {
+				w.Header()[name] = values
+			}
+			_, err := io.WriteString(w, body)
 			return err
-		},
-	}}})
+		}}
+	}
+	s, err := gateway.NewServer(gateway.Config{Compress: true}, gateway.Runtime{Routes: []gateway.Route{
+		answer("/long", http.Header{"Content-Length": {strconv.Itoa(len(long))}}, long),
+		answer("/untold", nil, long),
+		answer("/short", http.Header{"Content-Length": {"5"}}, "short"),
+		answer("/picture", http.Header{"Content-Type": {"image/jpeg"}}, long),
+		answer("/raw", http.Header{"No-Gzip-Compression": {"1"}}, long),
+		answer("/varying", http.Header{"Vary": {"Origin", "Accept-Language"}}, long),
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for accepted, want := range map[string]string{"gzip": "gzip", "": ""} {
-		r := httptest.NewRequest("GET", "/long", nil)
-		r.Header.Set("Accept-Encoding", accepted)
+	const origin, both = "Origin", "Origin, Accept-Encoding"
+	for _, c := range []struct{ method, path, accepted, encoding, vary string }{
+		{"GET", "/long", "gzip", "gzip", both},
+		{"GET", "/long", "gzip, deflate, br, zstd", "zstd", both},
+		{"GET", "/long", "", "", both},
+		{"HEAD", "/long", "", "", both},
+		{"GET", "/untold", "gzip", "gzip", both},
+		{"GET", "/untold", "", "", both},
+		{"GET", "/short", "gzip", "", origin},
+		{"GET", "/short", "", "", origin},
+		{"GET", "/picture", "gzip", "", origin},
+		{"GET", "/raw", "gzip", "", origin},
+		{"GET", "/varying", "gzip", "gzip", "Origin, Accept-Language, Accept-Encoding"},
+		{"GET", "/_health", "gzip", "", origin},
+		{"GET", "/nowhere", "gzip", "", origin},
+	} {
+		r := httptest.NewRequest(c.method, c.path, nil)
+		r.Header.Set("Accept-Encoding", c.accepted)
 		w := httptest.NewRecorder()
 		s.Handler().ServeHTTP(w, r)
-		if got := w.Header().Get("Content-Encoding"); got != want {
-			t.Errorf("Accept-Encoding %q: got %q, want %q", accepted, got, want)
+		if got := w.Header().Get("Content-Encoding"); got != c.encoding {
+			t.Errorf("%s %s, Accept-Encoding %q: encoded as %q, want %q", c.method, c.path, c.accepted, got, c.encoding)
+		}
+		if got := strings.Join(w.Header()["Vary"], ", "); got != c.vary {
+			t.Errorf("%s %s, Accept-Encoding %q: Vary %q, want %q", c.method, c.path, c.accepted, got, c.vary)
 		}
 	}
 }

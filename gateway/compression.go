@@ -1,0 +1,74 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/klauspost/compress/gzhttp"
+)
+
+// leastCompressed is the length from which an answer is compressed. A shorter one fits into one packet as it is.
+const leastCompressed = 1024
+
+var varyByEncoding = []string{"Origin, Accept-Encoding"}
+
+// compressing returns a handler that answers as h does, compressed for clients that take it so.
+func compressing(h http.HandlerFunc) (http.Handler, error) {
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed))
+	if err != nil {
+		return nil, fmt.Errorf("compression of answers: %w", err)
+	}
+	return wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(&varyingWriter{ResponseWriter: w}, r) })), nil
+}
+
+// A varyingWriter tells caches of the answers that come in several encodings: gzhttp says it of all answers, and before
+// Server.serve sets the headers that they have.
+type varyingWriter struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (w *varyingWriter) WriteHeader(status int) {
+	w.begin(status)
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *varyingWriter) Write(p []byte) (int, error) {
+	w.begin(http.StatusOK)
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *varyingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *varyingWriter) begin(status int) {
+	if w.begun || status < http.StatusOK {
+		return
+	}
+	w.begun = true
+	h := w.Header()
+	if status == http.StatusNoContent || status == http.StatusNotModified || !mayBeCompressed(h) {
+		return
+	}
+	if slices.Equal(h["Vary"], protectiveVary) {
+		h["Vary"] = varyByEncoding
+	} else {
+		h.Add("Vary", "Accept-Encoding")
+	}
+}
+
+// mayBeCompressed reports whether a client's word decides how an answer with these headers is sent. An answer that does not
+// tell its length may turn out to be long.
+func mayBeCompressed(h http.Header) bool {
+	if h[gzhttp.HeaderNoCompression] != nil || h["Content-Encoding"] != nil || h["Content-Range"] != nil {
+		return false
+	}
+	if length := h["Content-Length"]; len(length) == 1 {
+		if n, err := strconv.Atoi(length[0]); err == nil && n < leastCompressed {
+			return false
+		}
+	}
+	return gzhttp.DefaultContentTypeFilter(h.Get("Content-Type"))
+}
