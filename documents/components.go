@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"slices"
 	"strconv"
 
 	"lectern/contenttypes"
@@ -8,8 +9,9 @@ import (
 	"lectern/store"
 )
 
-// items makes the components of an attribute from what a body gives: one with the id of a present one changes that, any other
-// is new. Present ones that are not named are removed.
+// items makes the components of an attribute from what a body gives. An input with an id changes the present component that
+// has it, and it is an error when there is none; one without is new. Present components that no input names are removed.
+// created says that their owner is new, so that the ids mean nothing.
 func (wr *writing) items(a *contenttypes.Attribute, given []*input, present []*store.Item, st store.Status, created bool) ([]*store.Item, error) {
 	known := make(map[uint64]*store.Item, len(present))
 	if !created {
@@ -164,14 +166,7 @@ func (wr *writing) sameItems(a, b []*store.Item, planeA, planeB store.Status) bo
 
 // sameLinks reports whether two ends are linked to the same documents, in whatever locale, in the same order.
 func (wr *writing) sameLinks(a, b end) bool {
-	ra, rb := wr.links.refs(a), wr.links.refs(b)
-	if len(ra) != len(rb) {
-		return false
-	}
-	for i := range ra {
-		if ra[i].Type != rb[i].Type || ra[i].Doc != rb[i].Doc {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(wr.links.refs(a), wr.links.refs(b), func(x, y store.Ref) bool {
+		return x.Type == y.Type && x.Doc == y.Doc
+	})
 }

@@ -90,7 +90,7 @@ func typeOf(v any) string {
 	return "object"
 }
 
-// readDate takes the yyyy-MM-dd that s begins with; says tells what is wrong.
+// readDate takes the yyyy-MM-dd that s begins with; says is what is wrong, "" when nothing is.
 func readDate(s string) (date, says string) {
 	const form = "yyyy-MM-dd"
 	if len(s) < len(form) {
@@ -149,8 +149,8 @@ func unixMilli(f float64) (time.Time, bool) {
 }
 
 // parseDateTime reads a moment: a date of ISO 8601, in the extended or the basic form, with a time or without, in UTC where no
-// zone is said; or milliseconds since 1970. Digits alone are taken for a date when they can be one of 4 (a year), 6, 7 or 8
-// digits.
+// zone is said; or milliseconds since 1970. Digits alone are milliseconds unless they can be a date in the basic form, of 4
+// (a year), 6, 7 or 8 digits.
 func parseDateTime(s string) (time.Time, bool) {
 	if t, ok := parseISO(s); ok {
 		return t, true
@@ -171,7 +171,7 @@ func formatDateTime(t time.Time) string {
 	if year := t.Year(); year < 0 || year > 9999 {
 		return fmt.Sprintf("%+07d", year) + t.Format("-01-02T15:04:05.000Z")
 	}
-	return t.Format("2006-01-02T15:04:05.000Z")
+	return t.Format(timeFormat)
 }
 
 func parseISO(s string) (time.Time, bool) {
@@ -329,7 +329,7 @@ func (r *reader) digits(n int) int {
 	return i
 }
 
-// pass takes a word, skip takes it when it is there.
+// pass takes a word that must come next.
 func (r *reader) pass(word string) {
 	rest, ok := strings.CutPrefix(r.s, word)
 	if !ok {
@@ -338,6 +338,7 @@ func (r *reader) pass(word string) {
 	r.s = rest
 }
 
+// skip takes a word if it comes next.
 func (r *reader) skip(word string) { r.s = strings.TrimPrefix(r.s, word) }
 
 // decimals takes a point or comma and all digits after it: parts of a unit, cut to milliseconds.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"lectern/contenttypes"
@@ -203,7 +204,7 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 			return true
 		})
 	}
-	named := len(lists) == 2 && !sameLinks(lists[0], lists[1])
+	named := len(lists) == 2 && !sameTargets(lists[0], lists[1])
 	if len(lists) == 2 && !named {
 		lists = lists[:1]
 	}
@@ -227,17 +228,9 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 	return b
 }
 
-// sameLinks reports whether two planes show the same on both sides.
-func sameLinks(x, y []store.Link) bool {
-	if len(x) != len(y) {
-		return false
-	}
-	for i := range x {
-		if x[i].To != y[i].To || x[i].ToPos != y[i].ToPos {
-			return false
-		}
-	}
-	return true
+// sameTargets reports whether two lists of links lead to the same, and have the same positions in the lists of the other side.
+func sameTargets(x, y []store.Link) bool {
+	return slices.EqualFunc(x, y, func(a, b store.Link) bool { return a.To == b.To && a.ToPos == b.ToPos })
 }
 
 // appendLink appends one end of a link; nil when the document is gone, as that of a link may be.

@@ -224,14 +224,9 @@ func (im *importer) items(a *contenttypes.Attribute, v any, path []string, ids f
 		if !ok {
 			return nil, fmt.Errorf("%s: must be an object", pathName(at))
 		}
-		c := a.Component
-		if a.Type == contenttypes.DynamicZone {
-			uid, _ := o.Get("__component")
-			n := slices.IndexFunc(a.Components, func(c *contenttypes.Component) bool { return c.UID == uid })
-			if n < 0 {
-				return nil, fmt.Errorf("%s: __component must be one of %s", pathName(at), componentNames(a.Components))
-			}
-			c = a.Components[n]
+		c := itemComponent(a, o)
+		if c == nil {
+			return nil, fmt.Errorf("%s: __component must be one of %s", pathName(at), componentNames(a.Components))
 		}
 		items[i] = &store.Item{Component: c, ID: ids()}
 		var err error

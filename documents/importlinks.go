@@ -62,12 +62,6 @@ func (w *edgeWalk) schema(s *contenttypes.Schema, data *jsontree.Object, path []
 		}
 		for i, item := range list {
 			o, _ := item.(*jsontree.Object)
-			c := a.Component
-			if a.Type == contenttypes.DynamicZone {
-				uid, _ := o.Get("__component")
-				name, _ := uid.(string)
-				c = w.im.s.model.Component(name)
-			}
 			inside := at
 			if isList {
 				inside = below(at, strconv.Itoa(i))
@@ -76,7 +70,7 @@ func (w *edgeWalk) schema(s *contenttypes.Schema, data *jsontree.Object, path []
 			if i < len(stored) {
 				itemRecord = stored[i]
 			}
-			if err := w.schema(&c.Schema, o, inside, itemRecord); err != nil {
+			if err := w.schema(&itemComponent(a, o).Schema, o, inside, itemRecord); err != nil {
 				return err
 			}
 		}

@@ -2,7 +2,6 @@ package documents
 
 import (
 	"strconv"
-	"strings"
 
 	"lectern/contenttypes"
 	"lectern/jsontree"
@@ -191,14 +190,10 @@ func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Objec
 		br.unknown(errNoComponent)
 		return nil
 	}
-	var names []string
-	for _, c := range a.Components {
-		if v == c.UID {
-			return c
-		}
-		names = append(names, c.UID)
+	if c := itemComponent(a, o); c != nil {
+		return c
 	}
-	br.faults = append(br.faults, faultAt(path, "must be one of the following values: "+strings.Join(names, ", "), v))
+	br.faults = append(br.faults, faultAt(path, "must be one of the following values: "+componentNames(a.Components), v))
 	br.unknown("Invalid relations")
 	return nil
 }

@@ -77,8 +77,8 @@ func valueKeys(a *contenttypes.Attribute, v any, path []string) *Error {
 	return nil
 }
 
-// objectsKeys calls check with a value that is an object, or with each object of a list. In a list within a list the keys are
-// 0, 1, …, which nothing has.
+// objectsKeys calls check with a value that is an object, or with each object of a list. A list within a list is refused as
+// the reference does, which takes its positions for keys: the first of them, 0, is unknown.
 func objectsKeys(v any, path []string, check func(*jsontree.Object) *Error) *Error {
 	switch v := v.(type) {
 	case *jsontree.Object:
@@ -111,7 +111,7 @@ func zoneItems(a *contenttypes.Attribute, v any, check func(*contenttypes.Compon
 		if !ok {
 			continue
 		}
-		if c := zoneComponent(a, o); c != nil {
+		if c := itemComponent(a, o); c != nil {
 			if err := check(c, o); err != nil {
 				return err
 			}
@@ -120,8 +120,12 @@ func zoneItems(a *contenttypes.Attribute, v any, check func(*contenttypes.Compon
 	return nil
 }
 
-// zoneComponent returns the component that an item of a zone says it is, nil when the zone has none of that name.
-func zoneComponent(a *contenttypes.Attribute, item *jsontree.Object) *contenttypes.Component {
+// itemComponent returns the component that an item of a component or zone attribute is: in a zone the item says it by its
+// key __component, and it is nil when the zone does not have that one.
+func itemComponent(a *contenttypes.Attribute, item *jsontree.Object) *contenttypes.Component {
+	if a.Type == contenttypes.ComponentType {
+		return a.Component
+	}
 	uid, _ := item.Values["__component"].(string)
 	for _, c := range a.Components {
 		if c.UID == uid {
@@ -209,11 +213,7 @@ func WithoutHiddenLinks(s *contenttypes.Schema, data *jsontree.Object, access *A
 func itemsWithoutHiddenLinks(a *contenttypes.Attribute, v any, access *Access) any {
 	switch v := v.(type) {
 	case *jsontree.Object:
-		c := a.Component
-		if c == nil {
-			c = zoneComponent(a, v)
-		}
-		if c != nil {
+		if c := itemComponent(a, v); c != nil {
 			return WithoutHiddenLinks(&c.Schema, v, access)
 		}
 	case []any:

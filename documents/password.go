@@ -4,8 +4,6 @@ import (
 	"context"
 	"runtime"
 
-	"golang.org/x/crypto/bcrypt"
-
 	"lectern/contenttypes"
 	"lectern/jsontree"
 )
@@ -16,7 +14,8 @@ const maxPassword = 72
 // hashing bounds how many passwords are hashed at a time: each keeps a processor busy for a while.
 var hashing = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 
-// hashPasswords hashes the passwords in a body, before the write begins so that other writes need not wait for it.
+// hashPasswords returns the hash of each password in a body, by password. It is called before the write begins, so that
+// other writes need not wait for it.
 func hashPasswords(ctx context.Context, s *contenttypes.Schema, data *jsontree.Object) (map[string]string, error) {
 	var hashes map[string]string
 	for _, plain := range passwords(nil, s, data) {
@@ -38,7 +37,7 @@ func hashPasswords(ctx context.Context, s *contenttypes.Schema, data *jsontree.O
 	return hashes, nil
 }
 
-// passwords appends the values of password attributes, those in components too.
+// passwords appends to list the values of password attributes, those in components too.
 func passwords(list []string, s *contenttypes.Schema, data *jsontree.Object) []string {
 	for _, a := range s.Attributes {
 		v, ok := data.Get(a.Name)
@@ -60,10 +59,8 @@ func passwords(list []string, s *contenttypes.Schema, data *jsontree.Object) []s
 				if !isObject {
 					continue
 				}
-				for _, c := range append(a.Components[:len(a.Components):len(a.Components)], a.Component) {
-					if c != nil && (a.Type == contenttypes.ComponentType || o.Values["__component"] == c.UID) {
-						list = passwords(list, &c.Schema, o)
-					}
+				if c := itemComponent(a, o); c != nil {
+					list = passwords(list, &c.Schema, o)
 				}
 			}
 		}
@@ -71,19 +68,12 @@ func passwords(list []string, s *contenttypes.Schema, data *jsontree.Object) []s
 	return list
 }
 
-// password is what is stored for a password.
-func (wr *writing) password(a *contenttypes.Attribute, v any) []byte {
+// password returns what is stored for a password: the hash that hashPasswords made of it, nil for null. All passwords come
+// from the body, since password attributes have no defaults.
+func (wr *writing) password(v any) []byte {
 	plain, isText := v.(string)
 	if !isText {
 		return nil
 	}
-	hash, ok := wr.hashes[plain]
-	if !ok { // a default
-		h, err := bcrypt.GenerateFromPassword([]byte(plain), hashCost)
-		if err != nil {
-			return nil
-		}
-		hash = string(h)
-	}
-	return storedJSON(hash)
+	return storedJSON(wr.hashes[plain])
 }

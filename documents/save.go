@@ -89,7 +89,7 @@ func (wr *writing) fill(in *input, values []store.Value, owner store.Ref, st sto
 				return err
 			}
 		case a.Type == contenttypes.Password:
-			values[a.Index].JSON = wr.password(a, g.value)
+			values[a.Index].JSON = wr.password(g.value)
 		case a.IsScalar():
 			values[a.Index].JSON = storedJSON(g.value)
 		default:

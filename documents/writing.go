@@ -2,6 +2,7 @@ package documents
 
 import (
 	"crypto/rand"
+	"slices"
 	"strconv"
 	"time"
 
@@ -125,12 +126,9 @@ func (wr *writing) row(v version) *store.Row {
 // put takes a version into the batch.
 func (wr *writing) put(v version, r *store.Row) {
 	wr.rows[v] = r
-	for _, c := range wr.changed {
-		if c == v {
-			return
-		}
+	if !slices.Contains(wr.changed, v) {
+		wr.changed = append(wr.changed, v)
 	}
-	wr.changed = append(wr.changed, v)
 }
 
 // drop removes a version with its components' links.
