@@ -7,8 +7,8 @@ import (
 	"lectern/store"
 )
 
-// Rows reads filters, sort and locale that do not come from a query string but are of the same form: which documents of a
-// type are looked at, and in what order. state is a state of publication that they must be in; nil is any.
+// Rows reads filters, sort and locale that have the form of REST parameters but come from elsewhere, from GraphQL: which documents
+// of a type are looked at, and in what order. state is the state of publication that they must be in; nil is any.
 func (p *Parser) Rows(t *contenttypes.ContentType, filters, sort, locale any, state *store.PublicationState, a *documents.Access) (store.Query, error) {
 	r := p.request(t, jsontree.NewObject(), a, everyRank)
 	r.given.filters, r.given.sort, r.given.locale = filters, sort, locale

@@ -71,17 +71,14 @@ func (r *request) badFilters(k rank) {
 
 // read reads the conditions on a subject in whatever form they come; nil when there are none.
 func (f *filterReader) read(on subject, v any) store.Filter {
-	switch v := v.(type) {
-	case *jsontree.Object:
-		return f.object(on, v)
-	case []any:
-		if on.value != nil {
-			return f.operator(on.value, "$eq", v)
-		}
-		return f.group(on, "filters", v)
+	if o, ok := v.(*jsontree.Object); ok {
+		return f.object(on, o)
 	}
 	if on.value != nil {
 		return f.operator(on.value, "$eq", v)
+	}
+	if list, ok := v.([]any); ok {
+		return f.group(on, "filters", list)
 	}
 	return nil
 }
@@ -95,6 +92,7 @@ func (f *filterReader) object(on subject, o *jsontree.Object) store.Filter {
 	return all
 }
 
+// condition reads what stands under one key: $and, $or, $not, an operator, or the name of an attribute.
 func (f *filterReader) condition(on subject, key string, v any) store.Filter {
 	switch key {
 	case "$and":
@@ -174,7 +172,7 @@ func (f *filterReader) group(on subject, name string, v any) store.Filter {
 	return all
 }
 
-// either reads a list of filters one of which must hold.
+// either reads a list of filters at least one of which must hold.
 func (f *filterReader) either(on subject, v any) store.Filter {
 	if v == nil {
 		return nil
@@ -232,6 +230,7 @@ func (f *filterReader) not(on subject, v any) store.Filter {
 	return store.Not{Filter: filter}
 }
 
+// parent is the dotted path of the object at hand.
 func (f *filterReader) parent() string {
 	path := ""
 	for _, name := range f.path {

@@ -55,8 +55,8 @@ var operators = map[string]struct {
 
 func isOperator(key string) bool { _, ok := operators[key]; return ok }
 
-// never is an operand that no stored value equals: 1 is greater than all of them, -1 less, and 0 is not ordered with them, a
-// text where an id is compared.
+// never is an operand that no stored value can equal. Its sign says how it is ordered: 1 is greater than all of them (an integer
+// beyond 64 bits), -1 less than all, and 0 neither, so that $lt and $gt hold for nothing (a text compared with an id).
 type never int
 
 // operator reads one comparison of an attribute.
@@ -104,7 +104,8 @@ func compare(a *contenttypes.Attribute, op store.Op, values ...any) store.Filter
 	return store.Compare{Attr: a, Op: op, Values: values}
 }
 
-// nothing is the comparison that is false of every value and, like any other, unknown of null.
+// nothing is a comparison that is false for every value and, as all comparisons are, unknown for null: its $not matches all
+// values but null.
 func nothing(a *contenttypes.Attribute) store.Filter { return compare(a, store.In) }
 
 // equality reads $eq and $ne.
@@ -139,7 +140,7 @@ func isNull(a *contenttypes.Attribute, want bool) store.Filter {
 	return store.Compare{Attr: a, Op: store.NotNull}
 }
 
-// folding reads $eqi and $nei. What is no text has no case.
+// folding reads $eqi and $nei, which are $eq and $ne for attributes that are no texts.
 func (f *filterReader) folding(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
 	plain := store.Eq
 	if op == store.NeI {
@@ -192,6 +193,7 @@ func (f *filterReader) ordered(a *contenttypes.Attribute, op store.Op, v any) st
 	return compare(a, op, x)
 }
 
+// between reads $between. Bounds of which one is never become two comparisons, which know how it is ordered.
 func (f *filterReader) between(a *contenttypes.Attribute, v any) store.Filter {
 	items, _ := v.([]any)
 	if len(items) != 2 {
@@ -214,7 +216,8 @@ func (f *filterReader) between(a *contenttypes.Attribute, v any) store.Filter {
 	return and(f.ordered(a, store.Gte, items[0]), f.ordered(a, store.Lte, items[1]))
 }
 
-// each makes a condition of a text, null, or every element of a list, joined by and, or else by or.
+// each makes a condition of a text or null, or one of each element of a list: where all is set all of them must hold, otherwise
+// one of them.
 func (f *filterReader) each(v any, all bool, name string, make func(any) store.Filter) store.Filter {
 	items, many := v.([]any)
 	if !many {
@@ -307,8 +310,8 @@ func readNumber(s string) (float64, bool) {
 	return n, ok && isFinite(n)
 }
 
-// readInteger reads an integer, as an int64 or, where it is beyond these, as never: digits, or another form of number as far
-// as it is exact.
+// readInteger reads digits as an int64, or as never where they are beyond one, and other forms of numbers (1e3, 5.0) as far as
+// they are exact integers.
 func readInteger(s string) (any, bool) {
 	s = strings.TrimSpace(s)
 	i, err := strconv.ParseInt(s, 10, 64)

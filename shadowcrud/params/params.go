@@ -17,9 +17,9 @@ import (
 // Limits are the settings of lists.
 type Limits struct {
 	DefaultLimit int
-	MaxLimit     int // none when it is not positive
+	MaxLimit     int // 0 or less: there is none
 	WithCount    bool
-	SortKeys     int // of a sort; 0 is 100
+	SortKeys     int // the most keys that a sort may have; 0 stands for 100
 }
 
 // A List is what a list request asks for.
@@ -41,10 +41,10 @@ type Paging struct {
 	WithCount bool
 }
 
-// A One is what a request for a single document asks for: the first of its rows that the query finds. That is one locale's
-// unless there is a condition on the locale; "*" names none and finds nothing.
+// A One is what a request for a single document asks for: the first row of that document which the query finds. The query looks
+// in one locale unless its filters name locales; the locale "*" is taken for the name of one, which no row has.
 type One struct {
-	Query       store.Query // but for the document
+	Query       store.Query // without the documentId, which the path of the request says
 	Selection   *documents.Selection
 	Publication *store.PublicationState // as that of a List
 }
@@ -89,7 +89,7 @@ type request struct {
 	access *documents.Access
 	faults faults
 	given  given
-	whole  *request // that this one is within, nil for one that is not
+	whole  *request // for a request within a populate: the one that holds it
 	hops   int      // relations that the filters of the whole request have followed
 }
 

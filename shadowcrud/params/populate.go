@@ -10,7 +10,7 @@ import (
 	"lectern/store"
 )
 
-// Bounds of populate. What is populated is populated once, however often a cyclic relation is followed: no deeper than asked.
+// Bounds of populate.
 const (
 	maxPopulateDepth = 20
 	maxPopulated     = 1000 // attributes, all levels together
@@ -24,7 +24,7 @@ type populateReader struct {
 	populated int
 }
 
-// A place is a populate that is read: what it is about, and where it adds what it finds.
+// A place is where a populate is read: the schema that it speaks of, and the selection to which it adds what it names.
 type place struct {
 	schema *contenttypes.Schema
 	// into is what is added to; nil when the asker may not find what leads here, so that the populate is only checked.
@@ -198,9 +198,14 @@ func (c *populateReader) dottedZone(shown *documents.Populate, below place, name
 	}
 }
 
+// below is the place that an attribute leads to, without a selection to add to.
+func (at place) below(a *contenttypes.Attribute) place {
+	return place{schema: target(a), path: join(at.path, a.Name), keys: join(at.keys, a.Name), level: at.level + 1, used: new(bool)}
+}
+
 // child returns what a place shows of an attribute, which it adds unless it is there, and the place below it.
 func (c *populateReader) child(at place, a *contenttypes.Attribute) (*documents.Populate, place) {
-	below := place{schema: target(a), path: join(at.path, a.Name), keys: join(at.keys, a.Name), level: at.level + 1, used: new(bool)}
+	below := at.below(a)
 	var shown *documents.Populate
 	if at.into != nil && c.access.Follows(a) {
 		for i := range at.into.Populate {
@@ -289,7 +294,7 @@ func (c *populateReader) named(at place, name string, v any) {
 
 // option reads what is said of an attribute: that it is shown, or how.
 func (c *populateReader) option(shown *documents.Populate, at place, a *contenttypes.Attribute, v any) {
-	below := place{schema: target(a), path: join(at.path, a.Name), keys: join(at.keys, a.Name), level: at.level + 1, used: new(bool)}
+	below := at.below(a)
 	if s, ok := v.(string); ok && readSwitch(s) == switchOn {
 		return
 	}
@@ -316,7 +321,7 @@ func (c *populateReader) option(shown *documents.Populate, at place, a *contentt
 	c.settle(shown, below)
 }
 
-// word reads a text where options are expected. A star is fine where there is nothing below to show.
+// word reads a text where options are expected: always an error, but for a star where there is nothing below to populate.
 func (c *populateReader) word(below place, s string) {
 	switch {
 	case s == "*":
@@ -385,6 +390,7 @@ func (c *populateReader) query(shown *documents.Populate) *store.Query {
 	return shown.Query
 }
 
+// count reads the option count; ok is false, with a fault, when it is no switch.
 func (c *populateReader) count(below place, v any) (on, ok bool) {
 	s, _ := v.(string)
 	state := readSwitch(s)
@@ -394,7 +400,7 @@ func (c *populateReader) count(below place, v any) (on, ok bool) {
 	return state == switchOn, state != switchNone
 }
 
-// fragment refuses `on` for what can have but one type.
+// fragment refuses `on` for an attribute whose targets are all of one type.
 func (c *populateReader) fragment(a *contenttypes.Attribute, below place, v any) {
 	on, ok := v.(*jsontree.Object)
 	if !ok {
@@ -410,7 +416,7 @@ func (c *populateReader) fragment(a *contenttypes.Attribute, below place, v any)
 	c.invalid(rankPopulateShape, fmt.Sprintf("Using fragments is not permitted to populate %q in %q", a.Name, a.Owner.UID))
 }
 
-// A switch is a word that turns a populate on or off.
+// A switchState is what a word says of a populate: on, off, or neither.
 type switchState uint8
 
 const (

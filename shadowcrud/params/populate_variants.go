@@ -2,6 +2,7 @@ package params
 
 import (
 	"fmt"
+	"slices"
 
 	"lectern/contenttypes"
 	"lectern/documents"
@@ -71,12 +72,15 @@ func (c *populateReader) on(shown *documents.Populate, below place, v any) {
 	shown.On = nil
 	switch v := v.(type) {
 	case *jsontree.Object:
+		offered := func(s *contenttypes.Schema) bool {
+			return slices.ContainsFunc(possible, func(v documents.Variant) bool { return v.Schema == s })
+		}
 		for _, uid := range v.Keys {
 			if c.model.Component(uid) == nil && c.model.Type(uid) == nil {
 				c.forbidden(rankPopulateKey, uid, below.path+".on."+uid, "populate")
 				continue
 			}
-			if one, ok := c.variant(shown.Attr, below, uid, v.Values[uid]); ok && offers(possible, one.Schema) {
+			if one, ok := c.variant(shown.Attr, below, uid, v.Values[uid]); ok && offered(one.Schema) {
 				shown.On = append(shown.On, one)
 			}
 		}
@@ -119,13 +123,4 @@ func (c *populateReader) variant(a *contenttypes.Attribute, below place, uid str
 		one.Filter = shown.Query.Filter
 	}
 	return one, true
-}
-
-func offers(list []documents.Variant, s *contenttypes.Schema) bool {
-	for _, v := range list {
-		if v.Schema == s {
-			return true
-		}
-	}
-	return false
 }

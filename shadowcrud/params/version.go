@@ -27,8 +27,8 @@ func (r *request) status() store.Status {
 	return store.Draft
 }
 
-// query is all that chooses rows and orders them: filters, search, the state of publication and the locales, which locales
-// reads and a condition on the locale takes the place of.
+// query reads all that chooses rows and orders them: filters, search, the state of publication and the locales. A condition on
+// the locale in the filters takes the place of what the function locales reads from the parameter.
 func (r *request) query(locales func(*request) store.LocaleSet, state *store.PublicationState) store.Query {
 	q := store.Query{Type: r.typ, Status: r.status()}
 	filter, byLocale := r.filters()
@@ -72,7 +72,7 @@ func (r *request) locales() store.LocaleSet {
 	return store.LocaleSet{Codes: r.inDefault}
 }
 
-// oneLocale reads the parameter locale of a request for a single document: one locale, taken as it is.
+// oneLocale reads the parameter locale of a request for a single document: "*" has no meaning here.
 func (r *request) oneLocale() store.LocaleSet {
 	switch v := r.given.locale.(type) {
 	case string:
@@ -85,7 +85,7 @@ func (r *request) oneLocale() store.LocaleSet {
 	return store.LocaleSet{Codes: r.inDefault}
 }
 
-// writtenLocale is the locale that a write is about: one, whichever.
+// writtenLocale is the one locale that a write is about.
 func (r *request) writtenLocale() string {
 	switch v := r.given.locale.(type) {
 	case nil:
@@ -133,8 +133,7 @@ func (r *request) publication() *store.PublicationState {
 	if !asked {
 		return nil
 	}
-	s := state
-	return &s
+	return &state
 }
 
 func invalidPublicationFilter() *documents.Error {
