@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"bufio"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -40,6 +42,17 @@ func (w *varyingWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
+// Flush implements http.Flusher, as far as the connection does.
+func (w *varyingWriter) Flush() {
+	w.begin(http.StatusOK)
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // one that cannot is none to wait for
+}
+
+// Hijack implements http.Hijacker.
+func (w *varyingWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return http.NewResponseController(w.ResponseWriter).Hijack()
+}
+
 // Unwrap lets http.ResponseController reach the connection.
 func (w *varyingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
@@ -70,5 +83,6 @@ func mayBeCompressed(h http.Header) bool {
 			return false
 		}
 	}
-	return gzhttp.DefaultContentTypeFilter(h.Get("Content-Type"))
+	kind := h.Get("Content-Type")
+	return kind == typeJSON[0] || gzhttp.DefaultContentTypeFilter(kind)
 }

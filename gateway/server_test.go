@@ -463,6 +463,9 @@ func TestCompression(t *testing.T) {
 			for name, values := range header {
 				w.Header()[name] = values
 			}
+			if _, ok := w.(http.Flusher); !ok {
+				t.Errorf("%s cannot be flushed", path)
+			}
 			_, err := io.WriteString(w, body)
 			return err
 		}}
