@@ -35,7 +35,7 @@ func (x *execution) me(f *field) bool {
 	return ok || x.failed == nil && x.orNull(f, begin)
 }
 
-// The names by which it is counted how often somebody comes in: those of REST, so that both count together.
+// counted are the mutations that are counted for the rate limit, by the REST routes that do the same: both count together.
 var counted = map[schema.Kind]string{
 	schema.Login: "/auth/local", schema.Register: "/auth/local/register", schema.ChangePassword: "/auth/change-password",
 	schema.ForgotPassword: "/auth/forgot-password", schema.ResetPassword: "/auth/reset-password",
@@ -154,39 +154,26 @@ func (m *mutation) ok(err error) error {
 	return nil
 }
 
+// session runs what answers with a JWT.
 func (m *mutation) session(begin func(context.Context, any, auth.Show) (string, error), body *jsontree.Object) error {
 	return m.user(func(show auth.Show) (string, error) { return begin(m.ctx, body, show) })
 }
 
 var errNoUser = &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "User not found"}
 
-// user runs what shows a user, and prints {jwt, user} or {data}. The parts that show him are printed while his row can be read,
-// before it is known whether there is a JWT.
+// user calls do, which changes or finds a user and shows his row, and prints {jwt, user} or {data}. The parts that show the user
+// are printed while his row can be read, before it is known whether there is a JWT.
 func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
-	parts := make([][]byte, len(m.field.subs)) // nil: null
+	var parts [][]byte
 	shown := false
 	jwt, err := do(func(s *store.Snapshot, row store.Record) error {
 		m.again()
 		m.snap, m.status, shown = s, store.Published, true
 		if m.kept != nil {
 			m.kept.value = m.keep(row)
-			return m.failed
+		} else {
+			parts = m.userParts(row)
 		}
-		to := m.top(m.field, []store.Record{row})
-		m.push(m.field.name)
-		for _, f := range m.field.of.fields {
-			if f.as != asPart || m.failed != nil {
-				continue
-			}
-			begin := len(m.buf)
-			m.push(f.name)
-			if parts[f.sub] = nil; m.object(to.kids[f.sub], 0) {
-				parts[f.sub] = append([]byte{}, m.buf[begin:]...)
-			}
-			m.pop()
-			m.buf = m.buf[:begin]
-		}
-		m.pop()
 		return m.failed
 	})
 	if err != nil {
@@ -206,6 +193,33 @@ func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
 		m.kept.value = payload
 		return nil
 	}
+	m.userPayload(jwt, parts)
+	return nil
+}
+
+// userParts prints what is selected of a user, by the sub of each field that shows him: nil for what cannot be shown.
+func (m *mutation) userParts(row store.Record) [][]byte {
+	parts := make([][]byte, len(m.field.subs))
+	to := m.top(m.field, []store.Record{row})
+	m.push(m.field.name)
+	for _, f := range m.field.of.fields {
+		if f.as != asPart || m.failed != nil {
+			continue
+		}
+		begin := len(m.buf)
+		m.push(f.name)
+		if m.object(to.kids[f.sub], 0) {
+			parts[f.sub] = append([]byte{}, m.buf[begin:]...)
+		}
+		m.pop()
+		m.buf = m.buf[:begin]
+	}
+	m.pop()
+	return parts
+}
+
+// userPayload prints the answer of a mutation that shows a user; jwt is "" where there is none.
+func (m *mutation) userPayload(jwt string, parts [][]byte) {
 	m.payload(func(f *field) bool {
 		switch {
 		case f.as == asJWT && jwt == "":
@@ -221,5 +235,4 @@ func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
 		}
 		return true
 	})
-	return nil
 }

@@ -201,8 +201,19 @@ func (c *compiler) bound(f *field) {
 	c.plan.slots++
 }
 
+// leaves are the kinds of fields that need no more than to be printed, with how they are.
+var leaves = map[schema.Kind]printing{
+	schema.PageTotal: asPageTotal, schema.PageNumber: asPageNumber, schema.PageSize: asPageSize, schema.PageCount: asPageCount,
+	schema.DeletedID: asDeletedID, schema.OK: asOK, schema.QueryOK: asOK, schema.JWT: asJWT,
+}
+
+// meaning compiles a field by what it means in the generated schema.
 func (c *compiler) meaning(s *selection, f *field, g *group) {
 	m := f.meaning
+	if as, ok := leaves[m.Kind]; ok {
+		f.as = as
+		return
+	}
 	switch m.Kind {
 	case schema.Custom:
 		c.custom(f, g)
@@ -221,10 +232,10 @@ func (c *compiler) meaning(s *selection, f *field, g *group) {
 	case schema.RootConnection:
 		f.as = asRootConnection
 		c.bound(f)
-		c.connection(f, g)
+		c.envelope(f, g, asNodes)
 	case schema.Value:
 		f.as = valuePrinting(f)
-	case schema.Relation, schema.File, schema.ComponentOne:
+	case schema.Relation, schema.File, schema.ComponentOne, schema.MeRole:
 		c.leadsTo(s, f, asOne)
 		f.subs = []*selection{c.object(m.Object, g)}
 	case schema.RelationList, schema.FileList, schema.ComponentList:
@@ -232,8 +243,8 @@ func (c *compiler) meaning(s *selection, f *field, g *group) {
 		f.subs = []*selection{c.object(m.Object, g)}
 	case schema.RelationConnection, schema.FileConnection:
 		c.leadsTo(s, f, asConnection)
-		c.connection(f, g)
-	case schema.Zone, schema.MorphList:
+		c.envelope(f, g, asNodes)
+	case schema.Zone, schema.MorphList, schema.Related:
 		c.leadsTo(s, f, asUnionList)
 		c.union(f, g)
 	case schema.MorphOne:
@@ -242,46 +253,27 @@ func (c *compiler) meaning(s *selection, f *field, g *group) {
 	case schema.PageInfo:
 		f.as = asPageInfo
 		f.of = c.object(m.Object, g)
-	case schema.PageTotal:
-		f.as = asPageTotal
-	case schema.PageNumber:
-		f.as = asPageNumber
-	case schema.PageSize:
-		f.as = asPageSize
-	case schema.PageCount:
-		f.as = asPageCount
-	case schema.DeletedID:
-		f.as = asDeletedID
-	case schema.OK, schema.QueryOK:
-		f.as = asOK
-	case schema.JWT:
-		f.as = asJWT
 	case schema.Me:
 		c.root(f, g, asMe)
-	case schema.MeRole:
-		c.leadsTo(s, f, asOne)
-		f.subs = []*selection{c.object(m.Object, g)}
-	case schema.Related:
-		c.leadsTo(s, f, asUnionList)
-		c.union(f, g)
 	case schema.Create, schema.Update, schema.Publish, schema.Unpublish, schema.DiscardDraft, schema.UpdateFile, schema.DeleteFile:
 		c.root(f, g, asMutation)
 	case schema.Delete, schema.CreateRole, schema.UpdateRole, schema.DeleteRole, schema.CreateUser, schema.UpdateUser, schema.DeleteUser,
 		schema.Login, schema.Register, schema.ForgotPassword, schema.ResetPassword, schema.ChangePassword, schema.EmailConfirmation:
 		f.as = asMutation
 		c.bound(f)
-		c.payload(f, g)
+		c.envelope(f, g, asPart)
 	}
 }
 
-// payload compiles the fields of what a mutation answers with that is no document. The rows of users in it are printed by
-// selections of their own.
-func (c *compiler) payload(f *field, g *group) {
+// envelope compiles the fields of an object that is no row but holds rows: a connection, whose rows are printed by fields asNodes,
+// or what a mutation of users answers with, whose rows are printed by fields asPart. Each of these fields has a selection of
+// its own among f.subs, since the rows are loaded for f.
+func (c *compiler) envelope(f *field, g *group, rows printing) {
 	object := f.meaning.Object
 	f.of = &selection{typ: c.engine.language.Type(object.Name), object: object}
 	for _, part := range c.collect(f.of.typ, g.below()) {
 		p := c.field(f.of, part)
-		if p.unhooked() == asPart {
+		if p.unhooked() == rows {
 			p.sub = len(f.subs)
 			f.subs = append(f.subs, p.subs[0])
 		}
@@ -289,6 +281,7 @@ func (c *compiler) payload(f *field, g *group) {
 	}
 }
 
+// root makes f a field of the query or mutation type that leads to documents.
 func (c *compiler) root(f *field, g *group, as printing) {
 	f.as = as
 	c.bound(f)
@@ -305,20 +298,6 @@ func (c *compiler) leadsTo(s *selection, f *field, as printing) {
 
 func (c *compiler) object(o *schema.Object, g *group) *selection {
 	return c.selection(c.engine.language.Type(o.Name), o, g.below())
-}
-
-// connection compiles the fields of a connection. The rows of each field nodes are printed by a selection of its own.
-func (c *compiler) connection(f *field, g *group) {
-	object := f.meaning.Object
-	f.of = &selection{typ: c.engine.language.Type(object.Name), object: object}
-	for _, part := range c.collect(f.of.typ, g.below()) {
-		p := c.field(f.of, part)
-		if p.unhooked() == asNodes {
-			p.sub = len(f.subs)
-			f.subs = append(f.subs, p.subs[0])
-		}
-		f.of.fields = append(f.of.fields, p)
-	}
 }
 
 // custom compiles a field that a resolver answers: what is printed of each type that its value may have.
@@ -339,8 +318,9 @@ type sharedSelection struct {
 	sel   *selection
 }
 
-// shared is object for fields whose types are interfaces: each of the types that their values may have has the same fields below,
-// so that there would be more selections with each step down than an operation of some depth could ever need.
+// shared is object for fields that resolvers answer, compiled once for each type and the nodes below which it is selected. Where
+// the type of such fields is an interface, each of its types would otherwise compile all that lies below anew, and the number of
+// selections would grow exponentially with the depth of the operation.
 func (c *compiler) shared(o *schema.Object, g *group) *selection {
 	for _, known := range c.selections[o] {
 		if slices.Equal(known.nodes, g.nodes) {

@@ -17,7 +17,7 @@ import (
 // dates and enumerations (by their names in GraphQL) strings, a time always has three decimals, a date-time is in UTC with
 // three decimals.
 
-// A scalarError says why a value is none of a scalar or enumeration.
+// A scalarError says why a value does not fit a scalar or enumeration.
 type scalarError struct {
 	message string // "": there is nothing more to say
 	whole   bool   // the message says what was expected, too
@@ -55,7 +55,7 @@ func (s *Schema) literal(t *Type, v *ast.Value, vars Variables) (any, *scalarErr
 		return t.enumLiteral(v)
 	}
 	text := v.Kind == ast.StringValue || v.Kind == ast.BlockValue
-	switch s.scalarKind(t.Name) {
+	switch kind := s.scalarKind(t.Name); kind {
 	case schema.StringScalar:
 		if !text {
 			return nil, whole("String cannot represent a non string value: " + printValue(v))
@@ -66,6 +66,27 @@ func (s *Schema) literal(t *Type, v *ast.Value, vars Variables) (any, *scalarErr
 			return nil, whole("ID cannot represent a non-string and non-integer value: " + printValue(v))
 		}
 		return v.Raw, nil
+	case schema.IntScalar, schema.FloatScalar, schema.LongScalar:
+		return numberLiteral(kind, v)
+	case schema.BooleanScalar:
+		if v.Kind != ast.BooleanValue {
+			return nil, whole("Boolean cannot represent a non boolean value: " + printValue(v))
+		}
+		return v.Raw == "true", nil
+	case schema.DateScalar, schema.TimeScalar, schema.DateTimeScalar, schema.LocaleScalar:
+		if !text {
+			return nil, noText(kind, raw(v))
+		}
+		return readText(kind, v.Raw)
+	case schema.ZoneScalar:
+		return s.zoneItem(t.Name, untyped(v, vars))
+	}
+	return untyped(v, vars), nil
+}
+
+// numberLiteral reads the literal of an Int, Float or Long.
+func numberLiteral(kind schema.ScalarKind, v *ast.Value) (any, *scalarError) {
+	switch kind {
 	case schema.IntScalar:
 		if v.Kind != ast.IntValue {
 			return nil, whole("Int cannot represent non-integer value: " + printValue(v))
@@ -75,47 +96,15 @@ func (s *Schema) literal(t *Type, v *ast.Value, vars Variables) (any, *scalarErr
 		}
 		return jsontree.Number(v.Raw), nil
 	case schema.FloatScalar:
-		if v.Kind != ast.IntValue && v.Kind != ast.FloatValue {
-			return nil, whole("Float cannot represent non numeric value: " + printValue(v))
-		}
-		if math.IsInf(jsontree.Number(v.Raw).Float(), 0) {
+		if v.Kind != ast.IntValue && v.Kind != ast.FloatValue || math.IsInf(jsontree.Number(v.Raw).Float(), 0) {
 			return nil, whole("Float cannot represent non numeric value: " + printValue(v))
 		}
 		return jsontree.Number(v.Raw), nil
-	case schema.BooleanScalar:
-		if v.Kind != ast.BooleanValue {
-			return nil, whole("Boolean cannot represent a non boolean value: " + printValue(v))
-		}
-		return v.Raw == "true", nil
-	case schema.LongScalar:
-		if v.Kind == ast.ObjectValue || v.Kind == ast.ListValue {
-			return nil, reason("Cannot convert undefined to a BigInt")
-		}
-		return readLong(v.Raw)
-	case schema.DateScalar:
-		if !text {
-			return nil, whole("Date cannot represent non string type " + raw(v))
-		}
-		return readDate(v.Raw)
-	case schema.TimeScalar:
-		if !text {
-			return nil, reason("Time cannot represent non string type")
-		}
-		return readTime(v.Raw)
-	case schema.DateTimeScalar:
-		if !text {
-			return nil, whole("DateTime cannot represent non string or Date type " + raw(v))
-		}
-		return readDateTime(v.Raw)
-	case schema.LocaleScalar:
-		if !text {
-			return nil, reason("Locale cannot represent non string type")
-		}
-		return readLocale(v.Raw)
-	case schema.ZoneScalar:
-		return s.zoneItem(t.Name, untyped(v, vars))
 	}
-	return untyped(v, vars), nil
+	if v.Kind == ast.ObjectValue || v.Kind == ast.ListValue {
+		return nil, reason("Cannot convert undefined to a BigInt")
+	}
+	return readLong(v.Raw)
 }
 
 // raw is a literal as messages name it that take its value as it was written.
@@ -169,7 +158,8 @@ func (t *Type) meant(text string) string {
 	return didYouMean("the enum value", suggestions(text, names))
 }
 
-// coerce reads the value of a scalar or enumeration from a variable. strict refuses locales that are not known, too.
+// coerce reads the value of a scalar or enumeration from a variable. Unknown locales are refused where strict is set, and pass
+// otherwise.
 func (s *Schema) coerce(t *Type, v any, strict bool) (any, *scalarError) {
 	if t.Kind == ast.Enum {
 		name, ok := v.(string)
@@ -180,19 +170,44 @@ func (s *Schema) coerce(t *Type, v any, strict bool) (any, *scalarError) {
 		return t.enumName(name)
 	}
 	text, isText := v.(string)
-	number, isNumber := v.(jsontree.Number)
-	switch s.scalarKind(t.Name) {
+	switch kind := s.scalarKind(t.Name); kind {
 	case schema.StringScalar:
 		if !isText {
 			return nil, whole("String cannot represent a non string value: " + inspect(v))
 		}
 	case schema.IDScalar:
-		if isNumber && isWhole(number.Float()) {
+		if number, ok := v.(jsontree.Number); ok && isWhole(number.Float()) {
 			return string(jsontree.Append(nil, number)), nil
 		}
 		if !isText {
 			return nil, whole("ID cannot represent value: " + inspect(v))
 		}
+	case schema.IntScalar, schema.FloatScalar, schema.LongScalar:
+		return coerceNumber(kind, v)
+	case schema.BooleanScalar:
+		if _, ok := v.(bool); !ok {
+			return nil, whole("Boolean cannot represent a non boolean value: " + inspect(v))
+		}
+	case schema.DateScalar, schema.TimeScalar, schema.DateTimeScalar, schema.LocaleScalar:
+		switch {
+		case !isText && kind == schema.TimeScalar:
+			return nil, reason("Expected a string, got a " + typeOf(v))
+		case !isText:
+			return nil, noText(kind, inspect(v))
+		case kind == schema.LocaleScalar && !strict:
+			return v, nil
+		}
+		return readText(kind, text)
+	case schema.ZoneScalar:
+		return s.zoneItem(t.Name, v)
+	}
+	return v, nil
+}
+
+// coerceNumber reads the value of an Int, Float or Long from a variable.
+func coerceNumber(kind schema.ScalarKind, v any) (any, *scalarError) {
+	number, isNumber := v.(jsontree.Number)
+	switch kind {
 	case schema.IntScalar:
 		f := number.Float()
 		if !isNumber || !isWhole(f) {
@@ -206,44 +221,41 @@ func (s *Schema) coerce(t *Type, v any, strict bool) (any, *scalarError) {
 		if !isNumber || math.IsInf(number.Float(), 0) {
 			return nil, whole("Float cannot represent non numeric value: " + inspect(v))
 		}
-	case schema.BooleanScalar:
-		if _, ok := v.(bool); !ok {
-			return nil, whole("Boolean cannot represent a non boolean value: " + inspect(v))
-		}
-	case schema.LongScalar:
-		switch {
-		case isText:
-			return readLong(text)
-		case isNumber:
-			return readLong(string(jsontree.Append(nil, number)))
-		}
-		return nil, reason("Cannot convert " + inspect(v) + " to a BigInt")
-	case schema.DateScalar:
-		if !isText {
-			return nil, whole("Date cannot represent non string type " + inspect(v))
-		}
-		return readDate(text)
-	case schema.TimeScalar:
-		if !isText {
-			return nil, reason("Expected a string, got a " + typeOf(v))
-		}
-		return readTime(text)
-	case schema.DateTimeScalar:
-		if !isText {
-			return nil, whole("DateTime cannot represent non string or Date type " + inspect(v))
-		}
-		return readDateTime(text)
-	case schema.LocaleScalar:
-		if !isText {
-			return nil, reason("Locale cannot represent non string type")
-		}
-		if strict {
-			return readLocale(text)
-		}
-	case schema.ZoneScalar:
-		return s.zoneItem(t.Name, v)
+		return v, nil
 	}
-	return v, nil
+	if text, isText := v.(string); isText {
+		return readLong(text)
+	}
+	if isNumber {
+		return readLong(string(jsontree.Append(nil, number)))
+	}
+	return nil, reason("Cannot convert " + inspect(v) + " to a BigInt")
+}
+
+// noText says of a value that it is no string, where a date, time or locale is expected; found is the value as messages show it.
+func noText(kind schema.ScalarKind, found string) *scalarError {
+	switch kind {
+	case schema.DateScalar:
+		return whole("Date cannot represent non string type " + found)
+	case schema.DateTimeScalar:
+		return whole("DateTime cannot represent non string or Date type " + found)
+	case schema.TimeScalar:
+		return reason("Time cannot represent non string type")
+	}
+	return reason("Locale cannot represent non string type")
+}
+
+// readText reads a date, time or locale.
+func readText(kind schema.ScalarKind, s string) (any, *scalarError) {
+	switch kind {
+	case schema.DateScalar:
+		return readDate(s)
+	case schema.TimeScalar:
+		return readTime(s)
+	case schema.DateTimeScalar:
+		return readDateTime(s)
+	}
+	return readLocale(s)
 }
 
 func isWhole(f float64) bool { return f == math.Trunc(f) && !math.IsInf(f, 0) }
