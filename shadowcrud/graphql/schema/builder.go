@@ -122,10 +122,10 @@ func (o *Object) defineInterfaces() (defined []*graphql.Interface) {
 }
 
 // field adds a field to an object type.
-func (b *builder) field(o *Object, m *Meaning) *Meaning {
+func (b *builder) field(o *Object, m *Meaning) {
 	if o.byName[m.Name] != nil {
 		b.errorf("%s has two fields %s in GraphQL; rename what one of them is made from", o.Name, m.Name)
-		return m
+		return
 	}
 	m.Of = o
 	if m.out == nil {
@@ -133,7 +133,6 @@ func (b *builder) field(o *Object, m *Meaning) *Meaning {
 	}
 	o.Fields = append(o.Fields, m)
 	o.byName[m.Name] = m
-	return m
 }
 
 // output is the type of a field by what it is and whether it is a list.

@@ -36,21 +36,20 @@ func (b *builder) declareCommon() {
 }
 
 // plainObject declares an object type with its fields.
-func (b *builder) plainObject(name string, fields ...*Meaning) *Object {
+func (b *builder) plainObject(name string, fields ...*Meaning) {
 	o := b.object(name, generated)
 	for _, m := range fields {
 		b.field(o, m)
 	}
-	return o
 }
 
 // plainEnum declares an enum whose values are their names.
-func (b *builder) plainEnum(name string, names ...string) *Enum {
+func (b *builder) plainEnum(name string, names ...string) {
 	e := &Enum{Name: name, byName: map[string]string{}, byValue: map[string]string{}}
 	for _, n := range names {
 		e.add(EnumValue{Name: n, Value: n})
 	}
-	return b.enum(e, generated)
+	b.enum(e, generated)
 }
 
 // operators are the fields of a scalar's filter after and, or and not.

@@ -5,10 +5,10 @@ import (
 )
 
 const (
-	queryLocale  = "The locale that is asked for; the default one where none is named, and every one for *."
-	writtenIn    = "The locale that is written; the default one where none is named."
-	deletedIn    = "The locale that is deleted; the default one where none is named."
-	publicatedIn = "The locale that is meant; the default one where none is named."
+	queryLocale = "The locale that is asked for; the default one where none is named, and every one for *."
+	writtenIn   = "The locale that is written; the default one where none is named."
+	deletedIn   = "The locale that is deleted; the default one where none is named."
+	publishedIn = "The locale that is meant; the default one where none is named."
 )
 
 // declareRoots declares Query and Mutation.
@@ -101,9 +101,9 @@ func (b *builder) mutateDocuments(s *shapes) {
 	add(Update, "update", s.object, writtenIn, writes(id...)...)
 	add(Delete, "delete", b.objects["DeleteMutationResponse"], deletedIn, id...)
 	if b.options.DocumentActions && s.typ.DraftAndPublish {
-		add(Publish, "publish", s.object, publicatedIn, id...)
-		add(Unpublish, "unpublish", s.object, publicatedIn, id...)
-		add(DiscardDraft, "discardDraft", s.object, publicatedIn, id...)
+		add(Publish, "publish", s.object, publishedIn, id...)
+		add(Unpublish, "unpublish", s.object, publishedIn, id...)
+		add(DiscardDraft, "discardDraft", s.object, publishedIn, id...)
 	}
 }
 
