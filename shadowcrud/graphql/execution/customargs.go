@@ -93,9 +93,9 @@ func (e *Engine) plainScalar(s *schema.Scalar, v any) (any, error) {
 	return schema.Plain(v), nil
 }
 
-// givenArguments are arguments that middlewares changed in the form that the engine has them in. What is as it was before keeps
-// the form in which it came.
-func (r *customRun) givenArguments(f *field, args, before map[string]any, given arguments) (arguments, error) {
+// givenArguments turns arguments that middlewares changed into the form in which the engine has them. came are those of the request
+// and before the same as the middlewares got them: what equals these is taken from came, with all its digits and its order.
+func (r *customRun) givenArguments(f *field, args, before map[string]any, came arguments) (arguments, error) {
 	for name := range args {
 		if f.def.Arguments.ForName(name) == nil {
 			return nil, fmt.Errorf("there is no argument %q", name)
@@ -107,22 +107,19 @@ func (r *customRun) givenArguments(f *field, args, before map[string]any, given 
 		if !ok {
 			continue
 		}
-		tree, err := r.engine.tree(def.Type, v, before[def.Name], given.value(def.Name))
+		tree, err := r.engine.tree(def.Type, v, before[def.Name], came.value(def.Name))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", def.Name, err)
 		}
 		if tree, err = r.engine.language.Value(def.Name, def.Type, tree); err != nil {
 			return nil, err
 		}
-		changed = append(changed, struct {
-			name  string
-			value any
-		}{def.Name, tree})
+		changed = append(changed, given{def.Name, tree})
 	}
 	return changed, nil
 }
 
-// tree is a value of Go as a value of jsontree; was is what it was before, from a value that came.
+// tree turns a value of Go into one of jsontree. Where it equals was, what the request sent for it (came) is taken instead.
 func (e *Engine) tree(t *ast.Type, v, was, came any) (any, error) {
 	if isNil(v) {
 		return nil, nil

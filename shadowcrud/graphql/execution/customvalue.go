@@ -3,6 +3,7 @@ package execution
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/graphql-go/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -35,7 +36,8 @@ func (r *customRun) completed(c *call, to *value, v any) (err error) {
 	return r.complete(c, to, c.field.def.Type, v)
 }
 
-// complete reads what was returned as a value of a type. An error is that of the value as a whole: those within it are kept there.
+// complete reads what was returned as a value of a type. The error is that of the value as a whole; errors of items and fields within
+// it become their values.
 func (r *customRun) complete(c *call, to *value, t *ast.Type, v any) error {
 	if err, failed := v.(error); failed {
 		return err
@@ -66,7 +68,7 @@ func isNil(v any) bool {
 		return true
 	}
 	switch rv := reflect.ValueOf(v); rv.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Interface:
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func:
 		return rv.IsNil()
 	}
 	return false
@@ -185,7 +187,7 @@ func (r *customRun) completeRow(c *call, to *value, t *ast.Type, row *schema.Row
 					continue
 				}
 			}
-			if c.field.prints(kid.sel) {
+			if slices.Contains(c.field.subs, kid.sel) {
 				to.isRow(kid, i)
 				r.show(kid, i, c.path)
 				return nil
@@ -203,17 +205,8 @@ func (r *customRun) completeRow(c *call, to *value, t *ast.Type, row *schema.Row
 	return r.completeDocument(c, to, t, schema.Document{Type: row.Type(), DocumentID: row.DocumentID(), Locale: row.Locale(), Status: row.Status()})
 }
 
-// prints reports whether a selection is one of those of the field.
-func (f *field) prints(s *selection) bool {
-	for _, sub := range f.subs {
-		if sub == s {
-			return true
-		}
-	}
-	return false
-}
-
-// objectOf finds out of which object type a value is.
+// objectOf finds out which object type a value is of: the type itself; for an interface or union what its ResolveType says, then the
+// type of a row, then what a map says as its __typename, then the first type whose IsTypeOf says yes.
 func (r *customRun) objectOf(c *call, name string, v any, p *graphql.ResolveParams) (*schema.Object, error) {
 	s := r.engine.schema
 	if o := s.Object(name); o != nil {
@@ -238,8 +231,9 @@ func (r *customRun) objectOf(c *call, name string, v any, p *graphql.ResolvePara
 			return o, nil
 		}
 	}
-	if is, _ := graphqlMember(v, "__typename").(string); is != "" {
-		if o := s.Object(is); o != nil {
+	if members, ok := v.(map[string]any); ok {
+		typename, _ := members["__typename"].(string)
+		if o := s.Object(typename); o != nil {
 			return o, nil
 		}
 	}
@@ -252,12 +246,4 @@ func (r *customRun) objectOf(c *call, name string, v any, p *graphql.ResolvePara
 	m := c.field.meaning
 	return nil, misfitError(fmt.Sprintf(`Abstract type %q must resolve to an Object type at runtime for field "%s.%s". Either the %q type should provide a "resolveType" function or each possible type should provide an "isTypeOf" function.`,
 		name, m.Of.Name, m.Name, name))
-}
-
-// graphqlMember is a member of a map.
-func graphqlMember(v any, name string) any {
-	if m, ok := v.(map[string]any); ok {
-		return m[name]
-	}
-	return nil
 }
