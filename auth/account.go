@@ -17,7 +17,8 @@ var (
 	errNameTaken  = documents.ApplicationError("Username already taken")
 )
 
-// Create makes a user as who administers users wants him. Keys that users do not have are passed over.
+// Create makes a user with whatever attributes the body gives him: it is for those who administer users. Keys that users do not have
+// are passed over.
 func (u *Users) Create(ctx context.Context, body any, show Show) error {
 	form := documents.NewForm(body)
 	email := lower(form.Email("email"))
@@ -108,7 +109,7 @@ func (u *Users) Update(ctx context.Context, id uint64, body any, show Show) erro
 	})
 }
 
-// Delete removes the user with that id; there is none where show was not called.
+// Delete removes the user with that id, and shows him before. Where there is none, show is not called.
 func (u *Users) Delete(ctx context.Context, id uint64, show Show) error {
 	documentID, err := u.documentID(id)
 	if errors.Is(err, errNoUser) {

@@ -22,18 +22,18 @@ var (
 	publicationActions = []string{"publish", "unpublish", "discardDraft"}
 )
 
-// pluginActions are those of routes that are not generated, by the built-in type without which they do not exist.
+// pluginActions are those of routes that are not generated: what their uid is, and the built-in type without which they do not exist.
 var pluginActions = []struct {
 	needs, uid string
 	names      []string
 }{
-	{"plugin::i18n.locale", "plugin::i18n.locales", []string{"listLocales"}},
-	{"plugin::upload.file", "plugin::upload.content-api", []string{"find", "findOne", "upload", "destroy"}},
-	{"plugin::users-permissions.user", "plugin::users-permissions.auth", []string{"callback", "connect", "register", "forgotPassword",
+	{contenttypes.LocaleUID, "plugin::i18n.locales", []string{"listLocales"}},
+	{contenttypes.FileUID, "plugin::upload.content-api", []string{"find", "findOne", "upload", "destroy"}},
+	{contenttypes.UserUID, authActions, []string{"callback", "connect", "register", "forgotPassword",
 		"resetPassword", "changePassword", "emailConfirmation", "sendEmailConfirmation", "refresh", "logout"}},
-	{"plugin::users-permissions.user", "plugin::users-permissions.user", []string{"find", "findOne", "count", "me", "create", "update", "destroy"}},
-	{"plugin::users-permissions.user", "plugin::users-permissions.role", []string{"find", "findOne", "createRole", "updateRole", "deleteRole"}},
-	{"plugin::users-permissions.user", "plugin::users-permissions.permissions", []string{"getPermissions"}},
+	{contenttypes.UserUID, contenttypes.UserUID, []string{"find", "findOne", "count", "me", "create", "update", "destroy"}},
+	{contenttypes.UserUID, contenttypes.RoleUID, []string{"find", "findOne", "createRole", "updateRole", "deleteRole"}},
+	{contenttypes.UserUID, "plugin::users-permissions.permissions", []string{"getPermissions"}},
 }
 
 // ActionsOf lists what can be granted in a model.
@@ -67,7 +67,7 @@ func ActionsOf(model *contenttypes.Model) *Actions {
 // Add adds what a route of a program's own is granted by: an action of a content-type, or of something that has a uid of its
 // own, such as api::stats.stats.
 func (a *Actions) Add(permission string) error {
-	uid, action, ok := SplitPermission(permission)
+	uid, action, ok := splitPermission(permission)
 	if !ok || !ownAction.MatchString(permission) {
 		return fmt.Errorf("%q is no permission; write it as <uid>.<action>, for example %s", permission, a.example())
 	}
@@ -108,15 +108,15 @@ func (a *Actions) Check(uid, action string) error {
 
 // CheckPermission is Check for "uid.action" in one word.
 func (a *Actions) CheckPermission(permission string) error {
-	uid, action, ok := SplitPermission(permission)
+	uid, action, ok := splitPermission(permission)
 	if !ok {
 		return fmt.Errorf("%q is no permission; write it as <uid>.<action>, for example %s", permission, a.example())
 	}
 	return a.Check(uid, action)
 }
 
-// SplitPermission cuts "uid.action" at its last dot.
-func SplitPermission(permission string) (uid, action string, ok bool) {
+// splitPermission cuts "uid.action" at its last dot.
+func splitPermission(permission string) (uid, action string, ok bool) {
 	i := strings.LastIndexByte(permission, '.')
 	if i <= 0 || i == len(permission)-1 || !strings.Contains(permission, "::") {
 		return "", "", false

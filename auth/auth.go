@@ -10,8 +10,8 @@
 // What an Access allows is compiled when roles change and when a token is made, not when a request comes in. Authenticate
 // touches no disk, but for the user of a JWT, who is looked up again whenever something was written since the last time.
 //
-// Users is also all that users do: they register, log in, change and reset their passwords, confirm their addresses; and all
-// that is done with them and their roles. Each of its methods takes a body as it was sent and says what is wrong with it.
+// Users also does what users ask for (to register, log in, change and reset their passwords, confirm their addresses), and what others
+// do with users and roles. Its methods take bodies as they were sent, and their errors say what is wrong with them.
 package auth
 
 import (
@@ -25,7 +25,7 @@ import (
 // An Authenticator finds out who sent a request.
 type Authenticator struct {
 	Users  *Users // nil where there are none
-	Roles  Roles  // of who is no user, where there are no users
+	Roles  Roles  // what everybody may who has no token, where there are no users
 	Tokens *Tokens
 }
 

@@ -220,7 +220,7 @@ func TestKeyIsNotKept(t *testing.T) {
 	if err != nil || strings.Contains(string(shown), key) {
 		t.Errorf("shown: %s %v", shown, err)
 	}
-	typ := f.model.Type(auth.TokenType)
+	typ := f.model.Type(contenttypes.TokenUID)
 	err = f.store.View(func(s *store.Snapshot) error {
 		page, err := s.Find(&store.Query{Type: typ, Limit: -1})
 		for _, r := range page.Rows {

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/jsontree"
 	"lectern/store"
@@ -25,7 +26,7 @@ type givenRole struct {
 
 var givenRoles = []givenRole{
 	{AuthenticatedRole, "Authenticated", "Default role given to authenticated user.", []string{
-		UserType + ".me", authActions + ".changePassword",
+		contenttypes.UserUID + ".me", authActions + ".changePassword",
 	}},
 	{PublicRole, "Public", "Default role given to unauthenticated user.", []string{
 		authActions + ".callback", authActions + ".connect", authActions + ".register", authActions + ".forgotPassword",
@@ -149,6 +150,7 @@ type grant struct {
 	declared   bool
 }
 
+// grants returns the permissions of a role, by name.
 func (u *Users) grants(tx *documents.Transaction, role roleRef) map[string]grant {
 	granted := map[string]grant{}
 	doc, _ := tx.Document(u.roles.role, role.documentID)
@@ -183,7 +185,7 @@ func (u *Users) regrant(tx *documents.Transaction, role roleRef, declared []stri
 	return nil
 }
 
-// checkDefaultRole tells at start that the role of who registers does not exist, rather than when somebody does.
+// checkDefaultRole returns an error when there is no such role as DefaultRole: better at start than when somebody registers.
 func (u *Users) checkDefaultRole() error {
 	table, err := u.roles.current()
 	if err != nil {

@@ -118,8 +118,9 @@ type bearer struct {
 	role    uint64 // number of the role's document, 0 for none
 }
 
-// verified remembers tokens whose signature was found right, since to find that takes longer than all else that is done to
-// learn who asks. Of those that were not used lately it forgets the older half whenever there are too many.
+// verified remembers tokens whose signature was found right, since checking it takes longer than all else that is done to learn who
+// asks. There are two generations: a token that is used is put into the young one, and when that is full it becomes the old one,
+// and the tokens that were in the old one and not used since are forgotten.
 type verified struct {
 	mutex      sync.RWMutex
 	young, old map[string]*known

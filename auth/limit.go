@@ -28,7 +28,7 @@ type Limiter struct {
 	now   func() time.Time
 
 	mutex      sync.Mutex
-	young, old map[visitor]*rate.Limiter
+	young, old map[visitor]*rate.Limiter // two generations, as in verified: who has not come for long is forgotten
 }
 
 // A visitor is what is counted by. Who has an IPv6 address has the other 2^64 of its network too, so that they count as one.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -47,8 +48,8 @@ var (
 	}
 )
 
-// placeholders are what a template may name. They are replaced and nothing else is: there is nothing to evaluate, and what
-// they stand for is not looked at again.
+// placeholders are what a template may name. They are replaced by values and nothing more: a template holds nothing that is
+// evaluated, and placeholders within values are not replaced.
 var placeholders = []string{"URL", "TOKEN", "CODE", "USER.username", "USER.email", "SERVER_URL"}
 
 var placeholder = regexp.MustCompile(`<%(=?)\s*([^%]*?)\s*%>`)
@@ -60,21 +61,12 @@ func (t MailTemplate) Check() error {
 			return fmt.Errorf("a placeholder is not closed; write it as <%%= URL %%>")
 		}
 		for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
-			if m[1] != "=" || !isPlaceholder(m[2]) {
+			if m[1] != "=" || !slices.Contains(placeholders, m[2]) {
 				return fmt.Errorf("there is no placeholder %s; there are <%%= %s %%>", m[0], strings.Join(placeholders, " %>, <%= "))
 			}
 		}
 	}
 	return nil
-}
-
-func isPlaceholder(name string) bool {
-	for _, p := range placeholders {
-		if p == name {
-			return true
-		}
-	}
-	return false
 }
 
 // fill replaces the placeholders of a text, each value passed through escape.

@@ -95,7 +95,8 @@ func (u *Users) sendReset(ctx context.Context, email string) error {
 	return u.postman.send(ctx, u.o.Settings.Mail.Reset.write(who.email, u.values(who, u.o.Settings.ResetURL, code)))
 }
 
-// setCode stores a code of the user with that address, if there is one and he may have it. who.id is 0 where he may not.
+// setCode stores a code in the attribute a of the user with that address, and returns him; who.id is 0 where there is no such user or
+// may does not allow it.
 func (u *Users) setCode(ctx context.Context, email string, a *contenttypes.Attribute, code string, may func(*account) bool) (who account, err error) {
 	data := jsontree.NewObject()
 	data.Set(a.Name, digestOfCode(code))
@@ -170,8 +171,8 @@ func newCode(now time.Time) string {
 	return strconv.FormatInt(now.Unix(), 36) + "_" + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// isLate reports whether a code is too old. One that was not made here, but set by who administers users, says nothing of
-// its age.
+// isLate reports whether a code is older than codeLife. A code that was not made by newCode, but written by somebody who administers
+// users, does not say how old it is and is never late.
 func (u *Users) isLate(code string) bool {
 	made, random, ok := strings.Cut(code, "_")
 	seconds, err := strconv.ParseInt(made, 36, 64)

@@ -10,22 +10,23 @@ import (
 	"lectern/store"
 )
 
-// A post does what ends in a mail after the answer has left, so that nobody learns from the answer, or from how long it takes,
-// whether there is anybody to write to. It outlives the Users that it was made for, when definitions change.
+// A post does all that is done for a mail (looking a user up, storing a code, sending) after the answer has left, so that nobody
+// learns from the answer, or from how long it takes, whether there is such a user. It outlives the Users that it was made for when
+// definitions change.
 type post struct {
 	log     *slog.Logger
 	work    chan errand
 	mu      sync.Mutex
-	users   *Users        // as they are now
-	changed chan struct{} // closed when there are others
+	users   *Users        // those under the definitions that hold now
+	changed chan struct{} // closed when users are replaced by others
 	closing sync.RWMutex
 	closed  bool
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 }
 
-// An errand is a piece of such work, done with the Users that there are by then. It may be done again with others when it fails
-// since the definitions have changed.
+// An errand is a piece of such work, done with the Users that there are when its turn comes. Where it fails because the definitions
+// have changed, it is done again with the next ones.
 type errand func(context.Context, *Users) error
 
 const (
@@ -74,7 +75,7 @@ func (q *post) now() (users *Users, changed <-chan struct{}) {
 	return q.users, q.changed
 }
 
-// handTo has the work that waits done with others.
+// handTo has the work that waits done with other Users.
 func (q *post) handTo(u *Users) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -97,6 +98,7 @@ func (q *post) later(f errand) {
 	}
 }
 
+// close takes no more work, and waits until what there is is done, or for postGrace.
 func (q *post) close() {
 	q.closing.Lock()
 	q.closed = true

@@ -22,7 +22,7 @@ var (
 // A Role is a role as it is listed.
 type Role struct {
 	store.Record
-	Users int // who have it
+	Users int // how many have it
 }
 
 // Roles lists the roles in the order in which they were made.
@@ -55,18 +55,13 @@ func (u *Users) Role(s *store.Snapshot, id uint64) (store.Record, *jsontree.Obje
 // RoleType is the content-type of roles.
 func (u *Users) RoleType() *contenttypes.ContentType { return u.roles.role }
 
-// Permissions lists all permissions there are, as none had them.
+// Permissions lists all permissions there are, none of them enabled.
 func (u *Users) Permissions() *jsontree.Object { return u.actions.tree(nil) }
 
-func (u *Users) roleRow(s *store.Snapshot, id uint64) store.Record {
-	doc, status, locale, ok := s.DocumentByRow(u.roles.role, id)
-	if !ok {
-		return store.Record{}
-	}
-	return s.Version(u.roles.role, doc, status, locale)
-}
+func (u *Users) roleRow(s *store.Snapshot, id uint64) store.Record { return rowOf(s, u.roles.role, id) }
 
-// tree shows permissions as clients know them: by the part of the uid before its last dot, and the one behind it.
+// tree shows permissions as clients know them, {owner: {controllers: {controller: {action: {enabled, policy}}}}}, where owner is
+// the part of a uid before its last dot and controller the part behind it.
 func (a *Actions) tree(granted map[string]bool) *jsontree.Object {
 	tree := jsontree.NewObject()
 	for _, uid := range a.uids {
@@ -137,7 +132,7 @@ func eachEntry(form *documents.Form, path []string, v any, f func(key string, at
 	}
 }
 
-// member is a member of an object, and of anything else the thing itself, which is then found to be wrong.
+// member is a member of an object. Of anything else it is the thing itself, so that whoever reads it finds that it is wrong.
 func member(v any, key string) any {
 	if o, isObject := v.(*jsontree.Object); isObject {
 		return o.Values[key]

@@ -15,9 +15,6 @@ import (
 	"lectern/store"
 )
 
-// TokenType is the uid of the type whose documents are the API tokens.
-const TokenType = "lectern::api-token"
-
 // A Kind says what an API token may do.
 type Kind string
 
@@ -27,8 +24,8 @@ const (
 	Custom     Kind = "custom"      // what its permissions list
 )
 
-// Kinds are all there are.
-var Kinds = []Kind{FullAccess, ReadOnly, Custom}
+// kinds are all there are.
+var kinds = []Kind{FullAccess, ReadOnly, Custom}
 
 // A Declaration describes a token before it is made: permissions.yaml lists them, and `lectern token create` takes one.
 type Declaration struct {
@@ -46,7 +43,7 @@ func (d *Declaration) Check(actions *Actions) error {
 		return errors.New("a token needs a name")
 	case len(d.Name) > 100:
 		return errors.New("a token's name has at most 100 characters")
-	case !slices.Contains(Kinds, d.Kind):
+	case !slices.Contains(kinds, d.Kind):
 		return fmt.Errorf("a token's type is full-access, read-only or custom, not %q", d.Kind)
 	case d.Kind == Custom && len(d.Permissions) == 0:
 		return fmt.Errorf("a custom token needs permissions, for example %s", actions.example())
@@ -124,12 +121,12 @@ type entry struct {
 
 // OpenTokens reads the tokens of a store. Close ends it.
 func OpenTokens(o TokenOptions) (*Tokens, error) {
-	t := &Tokens{o: o, typ: o.Model.Type(TokenType), actions: o.Actions}
+	t := &Tokens{o: o, typ: o.Model.Type(contenttypes.TokenUID), actions: o.Actions}
 	if t.actions == nil {
 		t.actions = ActionsOf(o.Model)
 	}
 	if t.typ == nil {
-		return nil, fmt.Errorf("open API tokens: the model has no type %s", TokenType)
+		return nil, fmt.Errorf("open API tokens: the model has no type %s", contenttypes.TokenUID)
 	}
 	if t.o.Now == nil {
 		t.o.Now = time.Now

@@ -15,25 +15,20 @@ import (
 	"lectern/store"
 )
 
-// Uids of the types that users are made of.
-const (
-	UserType          = "plugin::users-permissions.user"
-	RoleType          = roleTypeUID
-	roleTypeUID       = "plugin::users-permissions.role"
-	permissionTypeUID = "plugin::users-permissions.permission"
-)
+// UserType is the uid of the content-type of users.
+const UserType = contenttypes.UserUID
 
 // UserSettings say how users come and go.
 type UserSettings struct {
 	Lifespan          time.Duration // of a JWT
-	AllowRegister     bool
-	UniqueEmail       bool
-	EmailConfirmation bool     // nobody gets in before he has confirmed his address
-	RegisterFields    []string // the attributes that who registers may set beside name, address and password: see MayRegister
-	DefaultRole       string   // the type of the role of who registers
-	ResetURL          string   // the page where a new password is set
-	ConfirmURL        string   // the route that confirms an address
-	ConfirmedURL      string   // where who confirmed his address is sent
+	AllowRegister     bool          // anybody may become a user
+	UniqueEmail       bool          // no two users have the same address, whichever their providers
+	EmailConfirmation bool          // nobody gets in before he has confirmed his address
+	RegisterFields    []string      // the attributes that who registers may set beside name, address and password: see MayRegister
+	DefaultRole       string        // the type of the role of who registers
+	ResetURL          string        // the page where a new password is set
+	ConfirmURL        string        // the route that confirms an address
+	ConfirmedURL      string        // where who confirmed his address is sent
 	Mail              MailSettings
 }
 
@@ -50,7 +45,7 @@ type UserOptions struct {
 	MailDir   string              // where mail is kept when there is no server for it; "" keeps none
 	Log       *slog.Logger
 	Now       func() time.Time // time.Now where it is nil
-	Former    *Users           // whom these replace, whose mails they go on to send; nil at start
+	Former    *Users           // nil at start; else the Users that these replace, whose mails that wait are sent by these
 }
 
 // Users are the users of a project, their roles, and how they get in. Whatever a method is given as a body is checked by it;
@@ -74,7 +69,7 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	u := &Users{o: o, typ: o.Model.Type(UserType), actions: o.Actions}
+	u := &Users{o: o, typ: o.Model.Type(contenttypes.UserUID), actions: o.Actions}
 	if u.actions == nil {
 		u.actions = ActionsOf(o.Model)
 	}
@@ -152,11 +147,16 @@ func (u *Users) Type() *contenttypes.ContentType { return u.typ }
 
 // Row returns the row of the user with that id, the zero Record when there is none.
 func (u *Users) Row(s *store.Snapshot, id uint64) store.Record {
-	doc, status, locale, ok := s.DocumentByRow(u.typ, id)
+	return rowOf(s, u.typ, id)
+}
+
+// rowOf returns the row of a type with that id, the zero Record when there is none.
+func rowOf(s *store.Snapshot, t *contenttypes.ContentType, id uint64) store.Record {
+	doc, status, locale, ok := s.DocumentByRow(t, id)
 	if !ok {
 		return store.Record{}
 	}
-	return s.Version(u.typ, doc, status, locale)
+	return s.Version(t, doc, status, locale)
 }
 
 // with returns the first user whose attribute a has that value.
@@ -168,6 +168,7 @@ func (u *Users) with(s *store.Snapshot, a *contenttypes.Attribute, value string)
 	return found
 }
 
+// each calls yield with the users whose attribute a has that value, until it returns false.
 func (u *Users) each(s *store.Snapshot, a *contenttypes.Attribute, value string, yield func(store.Record) bool) {
 	s.Equal(u.typ, store.Published, "", a, jsontree.AppendString(nil, value), yield)
 }
@@ -189,13 +190,14 @@ func (u *Users) MayLink(body any, access *documents.Access) error {
 	return documents.CheckLinks(u.typ, links, access)
 }
 
-// prepare makes the write of a user. The access is full: what somebody may set is decided before, and a user must have a role,
-// whether or not who makes him may see roles.
+// prepare prepares a write of a user that hooks are not called around: of his password or a code. The access is full, since it is
+// decided before what the asker may set.
 func (u *Users) prepare(ctx context.Context, data *jsontree.Object, show Show, into *account) (*documents.Prepared, error) {
 	return u.o.Documents.Prepare(ctx, u.written("", data, show, into))
 }
 
-// written is the write of a user, for those that hooks are called around.
+// written makes the write of a user. It notes in into, which may be nil, what was written, and calls show, which may be nil. The access
+// is full: it is decided before what the asker may set, and a user must have a role even where who makes him may not see roles.
 func (u *Users) written(documentID string, data *jsontree.Object, show Show, into *account) documents.Write {
 	return documents.Write{
 		Type: u.typ, DocumentID: documentID, Data: data, Access: documents.FullAccess,

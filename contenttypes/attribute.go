@@ -121,12 +121,8 @@ func (l *loader) attribute(d *definition, e Entry) *attributeDefinition {
 			l.report(a.node.entryProblem(key, "%s means nothing on an attribute of type %s; it belongs to %s", key.Key, t, types))
 		}
 	}
-	if d.typ != nil && d.typ.Localized {
-		marked := l.localized(a.file.PluginOptions)
-		a.attr.Localized = marked || t == RelationType || t == UID
-	} else {
-		l.localized(a.file.PluginOptions)
-	}
+	marked := l.localized(a.file.PluginOptions) // read in any case, for what may be wrong with it
+	a.attr.Localized = d.typ != nil && d.typ.Localized && (marked || t == RelationType || t == UID)
 	l.index(a)
 	l.bounds(a)
 	l.regex(a)
@@ -194,14 +190,15 @@ func (l *loader) bounds(a *attributeDefinition) {
 	}
 }
 
-// bound reads min or max: a number, of items for components and zones. biginteger has it in quotes as well, as its values.
+// bound reads min or max: a number, for components and zones one of items. That of a biginteger may stand in quotes, as its values
+// do.
 func (l *loader) bound(a *attributeDefinition, key string, n *Node) *float64 {
 	t := a.attr.Type
 	if n.IsNull() || !keyTypes[key].has(t) {
 		return nil
 	}
-	if t == BigInteger && n.Kind == TextNode && n.Text != "" && isInt(n.Text) {
-		n = &Node{Kind: IntNode, Text: n.Text, File: n.File, Line: n.Line}
+	if t == BigInteger {
+		n = n.unquoted()
 	}
 	f, ok := n.float()
 	items := t == ComponentType || t == DynamicZone
@@ -223,6 +220,7 @@ func (l *loader) bound(a *attributeDefinition, key string, n *Node) *float64 {
 	return nil
 }
 
+// length reads minLength or maxLength.
 func (l *loader) length(a *attributeDefinition, key string, value *int32) *int {
 	if value == nil || !texts.has(a.attr.Type) {
 		return nil

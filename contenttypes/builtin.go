@@ -8,7 +8,15 @@ import (
 //go:embed builtin/*.yaml
 var builtInFiles embed.FS
 
-const fileUID = "plugin::upload.file"
+// Uids of the built-in content-types.
+const (
+	UserUID       = "plugin::users-permissions.user"
+	RoleUID       = "plugin::users-permissions.role"
+	PermissionUID = "plugin::users-permissions.permission"
+	FileUID       = "plugin::upload.file"
+	LocaleUID     = "plugin::i18n.locale"
+	TokenUID      = "lectern::api-token"
+)
 
 // A builtIn is a content-type that comes with the server; it is defined as a project's are, in a file of builtin/.
 type builtIn struct {
@@ -19,12 +27,12 @@ type builtIn struct {
 }
 
 var builtIns = []builtIn{
-	{uid: userUID, file: "user", plugin: "users-permissions"},
-	{uid: "plugin::users-permissions.role", file: "role", plugin: "users-permissions"},
-	{uid: "plugin::users-permissions.permission", file: "permission", plugin: "users-permissions", internal: true},
-	{uid: fileUID, file: "file", plugin: "upload"},
-	{uid: "plugin::i18n.locale", file: "locale", plugin: "i18n"},
-	{uid: "lectern::api-token", file: "api-token", internal: true},
+	{uid: UserUID, file: "user", plugin: "users-permissions"},
+	{uid: RoleUID, file: "role", plugin: "users-permissions"},
+	{uid: PermissionUID, file: "permission", plugin: "users-permissions", internal: true},
+	{uid: FileUID, file: "file", plugin: "upload"},
+	{uid: LocaleUID, file: "locale", plugin: "i18n"},
+	{uid: TokenUID, file: "api-token", internal: true},
 }
 
 // builtIns reads the built-in types of the plugins that are on.

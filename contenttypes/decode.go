@@ -24,7 +24,8 @@ var (
 //
 // Fields are named by their yaml tag, else by their name in lower case; `yaml:"-"` leaves one out, `yaml:",inline"` takes
 // the keys of an embedded struct into the outer mapping, `yaml:"name,required"` makes a key compulsory and
-// `yaml:"name,ignored"` accepts one that messages do not speak of. A key that no field has is a problem. What the file does not say, or says is null, keeps the value it had: put defaults there first.
+// `yaml:"name,ignored"` accepts one that messages do not speak of. A key that no field has is a problem. What the file does not
+// say, or says is null, keeps the value it had: put defaults there first.
 //
 // Fields may be booleans, numbers, strings, time.Duration (as in 90s or 1h30m), structs, pointers, slices, maps with string
 // keys, any (nil, bool, int64, float64, string, []any, map[string]any), *Node (taken as it is), and types with UnmarshalNode

@@ -19,13 +19,10 @@ import (
 // answers show it.
 func (l *loader) defaultValue(a *attributeDefinition) {
 	n := a.file.Default
-	if n == nil || !keyTypes["default"].has(a.attr.Type) {
+	if n.IsNull() || !keyTypes["default"].has(a.attr.Type) {
 		return
 	}
-	a.attr.HasDefault = !n.IsNull()
-	if n.IsNull() {
-		return
-	}
+	a.attr.HasDefault = true
 	value, problem := castDefault(a.attr, n)
 	if problem != "" {
 		l.report(n.Problem("default %s", problem))
@@ -34,6 +31,7 @@ func (l *loader) defaultValue(a *attributeDefinition) {
 	a.attr.Default = value
 }
 
+// castDefault reads a default by the type of its attribute; problem says what is wrong with it, "" when nothing is.
 func castDefault(a *Attribute, n *Node) (value any, problem string) {
 	switch {
 	case texts.has(a.Type) || a.Type == Enumeration:
@@ -95,8 +93,8 @@ func textDefault(a *Attribute, n *Node) (any, string) {
 
 func numberDefault(a *Attribute, n *Node) (any, string) {
 	whole := a.Type == Integer || a.Type == BigInteger
-	if a.Type == BigInteger && n.Kind == TextNode && n.Text != "" && isInt(n.Text) {
-		n = &Node{Kind: IntNode, Text: n.Text}
+	if a.Type == BigInteger {
+		n = n.unquoted()
 	}
 	f, ok := n.float()
 	switch {

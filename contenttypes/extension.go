@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// userUID is the one built-in type that a project may extend: all that the server reads and writes of the others is its own.
-const userUID = "plugin::users-permissions.user"
+// extensible is the one built-in type that a project may extend: all that the server reads and writes of the others is its own.
+const extensible = UserUID
 
 // An extension is a file of content-types/ whose uid is that of a built-in type. The type keeps the attributes that it has and
 // gets those of the file after them.
@@ -27,9 +27,9 @@ func (l *loader) extensions(roots []*Node) (own []*Node) {
 		}
 		switch other := l.extended[at.Text]; {
 		case !isBuiltIn(at.Text):
-			l.report(at.Problem("uid %q is no built-in type; the one that a project may extend is %s", at.Text, userUID))
-		case at.Text != userUID:
-			l.report(at.Problem("%s cannot be extended; the one built-in type that takes attributes of a project is %s", at.Text, userUID))
+			l.report(at.Problem("uid %q is no built-in type; the one that a project may extend is %s", at.Text, extensible))
+		case at.Text != extensible:
+			l.report(at.Problem("%s cannot be extended; the one built-in type that takes attributes of a project is %s", at.Text, extensible))
 		case l.isOff(builtInPlugin(at.Text)):
 			l.report(at.Problem("%s belongs to the plugin %s, which is off; enable it in config/plugins.yaml, or take the file away", at.Text, builtInPlugin(at.Text)))
 		case other != nil:

@@ -32,7 +32,7 @@ func (l *loader) link() {
 
 // mediaTarget points a media attribute to the type of files.
 func (l *loader) mediaTarget(a *attributeDefinition) {
-	a.attr.Target = l.model.types[fileUID]
+	a.attr.Target = l.model.types[FileUID]
 	if a.attr.Target == nil {
 		l.report(a.node.Problem("a media attribute needs the plugin upload; enable it in config/plugins.yaml, or take the attribute away"))
 	}
@@ -143,8 +143,8 @@ func (l *loader) pair(a *attributeDefinition, key, other string) {
 			l.report(at.Problem("%s names %q, but that is %s; the other side of %s is %s", key, other, b.Relation, attr.Relation, attr.Relation.opposite()))
 		}
 	case a.of.nameless: // reported already
-	case l.byAttr[b].file.Target != schemaUID(a.of):
-		l.report(at.Problem("%s names %q, but that points to %s; its target must be %s", key, other, l.byAttr[b].file.Target, schemaUID(a.of)))
+	case l.byAttr[b].file.Target != a.of.schema.UID:
+		l.report(at.Problem("%s names %q, but that points to %s; its target must be %s", key, other, l.byAttr[b].file.Target, a.of.schema.UID))
 	case l.byAttr[b].side(back) != attr.Name:
 		l.report(at.Problem("%s names %q, but that does not say %s: %s; add it there, or take %s away here", key, other, back, attr.Name, key))
 	default:
@@ -182,8 +182,6 @@ func (l *loader) morphSide(a *attributeDefinition) {
 		attr.Inverse, attr.Mapped = b, true
 	}
 }
-
-func schemaUID(d *definition) string { return d.schema.UID }
 
 // relationNames are the names of the relations that the definition has.
 func (s *Schema) relationNames() (names []string) {

@@ -136,7 +136,7 @@ func (l *loader) routes(d *definition) {
 		if !plugin.off && slices.Contains(plugin.paths, name) {
 			instead := "choose another"
 			if name == "users" {
-				instead += ", or give the users that there are attributes of your own, with uid: " + userUID
+				instead += ", or give the users that there are attributes of your own, with uid: " + extensible
 			}
 			l.report(d.root.At("info", key).Problem("%s %q is a path of the plugin %s; %s", key, name, plugin.name, instead))
 		}

@@ -137,6 +137,14 @@ func (n *Node) uint(bits int) (uint64, bool) {
 	return i, err == nil
 }
 
+// unquoted is n, or the integer that stands in it as a text: values of biginteger attributes are written so.
+func (n *Node) unquoted() *Node {
+	if n.Kind != TextNode || n.Text == "" || !isInt(n.Text) {
+		return n
+	}
+	return &Node{Kind: IntNode, Text: n.Text, File: n.File, Line: n.Line}
+}
+
 // float reads a finite number.
 func (n *Node) float() (float64, bool) {
 	if i, ok := n.int(64); ok {

@@ -25,16 +25,13 @@ const exportPage = 500
 // Exported reports whether documents of a type are content: what is written by Export and read by Import. Locales and roles are
 // not, since the configuration makes them, nor are API tokens and the like.
 func Exported(t *contenttypes.ContentType) bool {
-	return !t.Internal && t.UID != "plugin::i18n.locale" && t.UID != roleUID
+	return !t.Internal && t.UID != contenttypes.LocaleUID && t.UID != contenttypes.RoleUID
 }
 
-// roleUID is the type of roles. Each project has its own documents for what are the same roles, so a file calls a role by its
-// attribute type: public, authenticated, ….
-const roleUID = "plugin::users-permissions.role"
-
-// fileName returns the attribute by which a file calls documents of a type.
+// fileName returns the attribute by which a file calls documents of a type: the documentId. Roles, of which each project has
+// documents of its own, are called by their type (public, authenticated, …), since that is the same in all projects.
 func fileName(t *contenttypes.ContentType) *contenttypes.Attribute {
-	if t.UID == roleUID {
+	if t.UID == contenttypes.RoleUID {
 		return t.Attribute("type")
 	}
 	return t.Attribute("documentId")
@@ -42,7 +39,7 @@ func fileName(t *contenttypes.ContentType) *contenttypes.Attribute {
 
 // lookUp finds a document by what a file calls it.
 func lookUp(snap *store.Snapshot, t *contenttypes.ContentType, name string) (doc uint64, ok bool) {
-	if t.UID != roleUID {
+	if t.UID != contenttypes.RoleUID {
 		return snap.Document(t, name)
 	}
 	snap.Equal(t, store.Published, "", fileName(t), jsontree.AppendString(nil, name), func(r store.Record) bool {

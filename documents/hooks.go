@@ -103,7 +103,7 @@ func (s *Service) Hook(h Hooks, uids ...string) error {
 }
 
 // hookedBuiltIns are the built-in types that hooks are called for.
-var hookedBuiltIns = []string{"plugin::upload.file", "plugin::users-permissions.user"}
+var hookedBuiltIns = []string{contenttypes.FileUID, contenttypes.UserUID}
 
 // hooked are the types of these uids.
 func hooked(m *contenttypes.Model, uids []string) (types []*contenttypes.ContentType, err error) {

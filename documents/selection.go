@@ -12,6 +12,17 @@ type Selection struct {
 	Populate []Populate
 }
 
+// Scalars selects the scalars of a schema that anybody may see, and nothing else.
+func Scalars(s *contenttypes.Schema) *Selection {
+	all := &Selection{}
+	for _, a := range s.Attributes {
+		if a.IsScalar() && FullAccess.Sees(a) {
+			all.Fields = append(all.Fields, a)
+		}
+	}
+	return all
+}
+
 // A Populate says how a relation, media, component, zone or localizations attribute is printed.
 type Populate struct {
 	Attr  *contenttypes.Attribute

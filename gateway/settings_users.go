@@ -130,7 +130,7 @@ func (s *UsersSettings) read(f *usersFile, config *contenttypes.Node) (problems 
 
 // checkFields reports fields that nobody may set who registers: those that users do not have, and those that are not his to say.
 func (s *UsersSettings) checkFields(model *contenttypes.Model) (problems contenttypes.Problems) {
-	user := model.Type(auth.UserType)
+	user := model.Type(contenttypes.UserUID)
 	if user == nil {
 		return nil // switched off
 	}

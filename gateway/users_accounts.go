@@ -5,12 +5,13 @@ import (
 	"strconv"
 
 	"lectern/auth"
+	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/shadowcrud/params"
 	"lectern/store"
 )
 
-const userAction = auth.UserType + "."
+const userAction = contenttypes.UserUID + "."
 
 func (u *userRoutes) accountRoutes() []Route {
 	return []Route{

@@ -5,11 +5,12 @@ import (
 	"strconv"
 
 	"lectern/auth"
+	"lectern/contenttypes"
 	"lectern/jsontree"
 	"lectern/store"
 )
 
-const roleAction = auth.RoleType + "."
+const roleAction = contenttypes.RoleUID + "."
 
 func (u *userRoutes) roleRoutes() []Route {
 	const roles = "/users-permissions/roles"

@@ -5,8 +5,6 @@ import (
 	"lectern/documents"
 )
 
-const fileUID = "plugin::upload.file"
-
 // A plan is what is known of a schema before anybody asks.
 type plan struct {
 	// all is the selection of whoever asks for nothing in particular: every scalar that may be seen. It is shared; nobody
@@ -50,12 +48,8 @@ func schemas(m *contenttypes.Model) []*contenttypes.Schema {
 }
 
 func newPlan(s *contenttypes.Schema) *plan {
-	p := &plan{all: &documents.Selection{}}
-	for _, a := range s.Attributes {
-		if !a.IsScalar() || !documents.FullAccess.Sees(a) {
-			continue
-		}
-		p.all.Fields = append(p.all.Fields, a)
+	p := &plan{all: documents.Scalars(s)}
+	for _, a := range p.all.Fields {
 		switch a.Type {
 		case contenttypes.String, contenttypes.Text, contenttypes.RichText, contenttypes.UID, contenttypes.Email,
 			contenttypes.Enumeration, contenttypes.DocumentID:
@@ -109,7 +103,9 @@ func variants(m *contenttypes.Model, a *contenttypes.Attribute) []*contenttypes.
 }
 
 // isUse reports whether an attribute is `related` of files: the entries that use one.
-func isUse(a *contenttypes.Attribute) bool { return a.Name == "related" && a.Owner.UID == fileUID }
+func isUse(a *contenttypes.Attribute) bool {
+	return a.Name == "related" && a.Owner.UID == contenttypes.FileUID
+}
 
 // isReserved reports whether a name, though no attribute of s, is one that the API knows and does not give away: who wrote a
 // document, the folder of a file, and the locale of what has none.
@@ -118,7 +114,7 @@ func (p *Parser) isReserved(s *contenttypes.Schema, name string) bool {
 	case "createdBy", "updatedBy", "locale", "localizations":
 		return p.model.Component(s.UID) == nil
 	case "folder", "folderPath":
-		return s.UID == fileUID
+		return s.UID == contenttypes.FileUID
 	}
 	return false
 }

@@ -63,7 +63,7 @@ type Route struct {
 
 	api    *API
 	writes bool
-	serve  func(*Route, http.ResponseWriter, *http.Request, Call) error
+	serve  serveFunc
 }
 
 // A Call is what the carrier of a request found out about it.

@@ -19,25 +19,14 @@ func fileUses(m *contenttypes.Model) []fileUse {
 	for _, t := range m.Types {
 		for _, a := range t.Attributes {
 			if a.Type == contenttypes.Media && !a.Private {
-				uses = append(uses, fileUse{t, a, scalars(&t.Schema)})
+				uses = append(uses, fileUse{t, a, documents.Scalars(&t.Schema)})
 			}
 		}
 	}
 	return uses
 }
 
-// scalars selects what everybody may see of a document without populating anything.
-func scalars(s *contenttypes.Schema) *documents.Selection {
-	var all documents.Selection
-	for _, a := range s.Attributes {
-		if a.IsScalar() && documents.FullAccess.Sees(a) {
-			all.Fields = append(all.Fields, a)
-		}
-	}
-	return &all
-}
-
-// users prints the documents that use a file, as far as the asker may find them.
+// users prints the documents that use a file: those of types that the asker may find.
 func (p *printer) users(file store.Record) {
 	if p.v4 {
 		p.buf = append(p.buf, `{"data":`...)

@@ -9,12 +9,12 @@ import (
 	"lectern/store"
 )
 
-// A Plain prints documents as routes do that have no envelope: those of files and of users.
+// A Plain prints documents without the envelope {data, meta}: for the routes of files and of users, whose answers have none.
 type Plain struct {
 	API    *API
 	Access *documents.Access
 	Limit  time.Duration // of the work on an answer; 0 is none
-	// Last is what each document ends with, as members of an object: `"isUrlSigned":false`.
+	// Last is put at the end of each document, as members of its object: `"isUrlSigned":false`. It may be empty.
 	Last string
 }
 
@@ -33,7 +33,7 @@ func (f *Plain) List(ctx context.Context, q *store.Query, shown *documents.Selec
 		if err != nil {
 			return err
 		}
-		body, err = f.AppendList(ctx, nil, s, page.Rows, shown)
+		body, err = f.appendList(ctx, nil, s, page.Rows, shown)
 		return err
 	})
 	return body, err
@@ -70,8 +70,8 @@ func (f *Plain) Append(ctx context.Context, dst []byte, s *store.Snapshot, row s
 	return p.buf, p.err
 }
 
-// AppendList appends documents as an array.
-func (f *Plain) AppendList(ctx context.Context, dst []byte, s *store.Snapshot, rows []store.Record, shown *documents.Selection) ([]byte, error) {
+// appendList appends documents as an array.
+func (f *Plain) appendList(ctx context.Context, dst []byte, s *store.Snapshot, rows []store.Record, shown *documents.Selection) ([]byte, error) {
 	p := f.printer(ctx, dst, s)
 	begin := p.open(true)
 	for _, row := range rows {
@@ -89,7 +89,8 @@ func (f *Plain) printer(ctx context.Context, dst []byte, s *store.Snapshot) prin
 	return printer{api: f.API, access: f.Access, status: store.Published, buf: dst, snapshot: s, bound: bound{ctx: ctx, limit: f.Limit}}
 }
 
-// print prints a document. What uses a file is no relation that the store has: the document prints it itself.
+// print prints a document. A populate of the entries that use a file is taken out and left to the document's shape, since that is no
+// relation that the store could follow.
 func (f *Plain) print(p *printer, row store.Record, shown *documents.Selection) {
 	var as shape
 	for i, x := range shown.Populate {

@@ -95,7 +95,7 @@ func (b *builder) inputField(s *shapes, a *contenttypes.Attribute) {
 
 // fileInfo declares what can be changed of a file.
 func (b *builder) fileInfo() {
-	t := b.Model.Type(fileUID)
+	t := b.Model.Type(contenttypes.FileUID)
 	if t == nil {
 		return
 	}

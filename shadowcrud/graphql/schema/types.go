@@ -26,16 +26,8 @@ type shapes struct {
 	response *Object // <Name>EntityResponse; nil for all but users
 }
 
-const (
-	fileUID       = "plugin::upload.file"
-	localeUID     = "plugin::i18n.locale"
-	permissionUID = "plugin::users-permissions.permission"
-	roleUID       = "plugin::users-permissions.role"
-	userUID       = "plugin::users-permissions.user"
-)
-
 // builtIns are the built-in types that the schema shows, in its order.
-var builtIns = []string{fileUID, localeUID, permissionUID, roleUID, userUID}
+var builtIns = []string{contenttypes.FileUID, contenttypes.LocaleUID, contenttypes.PermissionUID, contenttypes.RoleUID, contenttypes.UserUID}
 
 // shownTypes are the content-types that the schema shows, in its order.
 func (b *builder) shownTypes() (types []*contenttypes.ContentType) {
@@ -95,7 +87,7 @@ func (b *builder) declareShapes(s *shapes) {
 	if s.typ == nil {
 		return
 	}
-	if uid == userUID {
+	if uid == contenttypes.UserUID {
 		s.response = b.object(s.name+"EntityResponse", uid)
 	}
 	if s.typ.Kind == contenttypes.CollectionType {
@@ -220,7 +212,7 @@ func (b *builder) output(s *shapes, a *contenttypes.Attribute) {
 // outputMorph shows a relation to any type. Its other side (morphOne, morphMany) is not shown.
 func (b *builder) outputMorph(s *shapes, m *Meaning) {
 	switch a := m.Attr; {
-	case s.schema.UID == fileUID && a.Name == "related":
+	case s.schema.UID == contenttypes.FileUID && a.Name == "related":
 		m.Kind = Related
 	case a.Relation == contenttypes.MorphToOne:
 		m.Kind = MorphOne

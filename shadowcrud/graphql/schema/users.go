@@ -17,7 +17,7 @@ func (b *builder) dataArg(name string, in *Input) *argument {
 
 // declareUsers declares what registration and login take and give.
 func (b *builder) declareUsers() {
-	user, role := b.Model.Type(userUID), b.Model.Type(roleUID)
+	user, role := b.Model.Type(contenttypes.UserUID), b.Model.Type(contenttypes.RoleUID)
 	if user == nil || role == nil {
 		return
 	}
@@ -61,13 +61,13 @@ func (b *builder) textInput(name string, fields ...string) (last *argument) {
 // queryMe adds the field that shows the user who asks.
 func (b *builder) queryMe() {
 	if me := b.objects["UsersPermissionsMe"]; me != nil {
-		b.field(b.Query, &Meaning{Kind: Me, Name: "me", Type: b.Model.Type(userUID), Object: me, Scope: userUID + ".me"})
+		b.field(b.Query, &Meaning{Kind: Me, Name: "me", Type: b.Model.Type(contenttypes.UserUID), Object: me, Scope: contenttypes.UserUID + ".me"})
 	}
 }
 
 // mutateFiles adds the fields that change files.
 func (b *builder) mutateFiles() {
-	t := b.Model.Type(fileUID)
+	t := b.Model.Type(contenttypes.FileUID)
 	if t == nil || b.shapes[&t.Schema] == nil {
 		return
 	}
@@ -87,7 +87,7 @@ func (b *builder) mutateUsers() {
 	if b.objects["UsersPermissionsMe"] == nil {
 		return
 	}
-	user, role := b.Model.Type(userUID), b.Model.Type(roleUID)
+	user, role := b.Model.Type(contenttypes.UserUID), b.Model.Type(contenttypes.RoleUID)
 	b.administer(role, []administered{
 		{CreateRole, "create", "createRole", "UsersPermissionsCreateRolePayload", "Make a role."},
 		{UpdateRole, "update", "updateRole", "UsersPermissionsUpdateRolePayload", "Change a role."},
@@ -120,7 +120,7 @@ func (b *builder) administer(t *contenttypes.ContentType, operations []administe
 		if !s.off.allows(op.action) {
 			continue
 		}
-		m := &Meaning{Kind: op.kind, Name: mutationName(op.action, s.name), Type: t, Object: b.objects[op.payload], NonNull: t.UID == userUID,
+		m := &Meaning{Kind: op.kind, Name: mutationName(op.action, s.name), Type: t, Object: b.objects[op.payload], NonNull: t.UID == contenttypes.UserUID,
 			Scope: t.UID + "." + op.permission, description: op.description}
 		if op.action != "create" {
 			m.args = append(m.args, b.idArg("id"))
