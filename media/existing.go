@@ -73,8 +73,8 @@ func (e existing) without(others []string) (rest []string) {
 	return rest
 }
 
-// attachment reads where a form wants its files to be linked from: the field of the entry refId of the type ref. It takes who
-// may update entries of that type.
+// attachment reads where a form wants its files to be linked from: the field of the entry refId of the type ref, nil where it says
+// nothing of that. The asker must be allowed to update entries of that type.
 func (l *Library) attachment(fields *jsontree.Object, access *documents.Access) (*documents.Attachment, error) {
 	text := func(key string) string {
 		s, _ := fields.Values[key].(string)

@@ -1,24 +1,16 @@
 package media
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
-// typeByExtension is the media type that an extension stands for, "" where nobody knows it. The table is the program's own, so that
+// typeByExtension is the media type that an extension stands for, "" for an unknown one. The table is the program's own, so that
 // what is served does not depend on the machine.
-func typeByExtension(ext string) string {
-	if t, ok := byExtension[strings.ToLower(ext)]; ok {
-		return t
-	}
-	return ""
-}
+func typeByExtension(ext string) string { return byExtension[strings.ToLower(ext)] }
 
-// extensionByType is the extension for a type that was declared; .bin for what nobody knows.
-func extensionByType(t string) string {
-	t = plainType(t)
-	if ext, ok := usualExtension[t]; ok {
-		return ext
-	}
-	return ".bin"
-}
+// extensionByType is the usual extension of a media type, .bin for an unknown one.
+func extensionByType(t string) string { return cmp.Or(usualExtension[plainType(t)], ".bin") }
 
 // extensionTable lists a type and its extensions, the usual one first.
 const extensionTable = `

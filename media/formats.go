@@ -2,6 +2,7 @@ package media
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"image"
@@ -12,18 +13,16 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 
 	"golang.org/x/image/draw"
 )
 
-// A Breakpoint is a size that images are made smaller to: so that they fit into a square of that side.
+// A Breakpoint is a format that is made of images which do not fit into a square of that side: scaled down until they do.
 type Breakpoint struct {
 	Name string
 	Side int
 }
-
-// DefaultBreakpoints are those where nothing is said.
-var DefaultBreakpoints = []Breakpoint{{"large", 1000}, {"medium", 750}, {"small", 500}}
 
 const (
 	thumbnail       = "thumbnail" // made of every image that is larger
@@ -32,12 +31,12 @@ const (
 	jpegQuality     = 80
 )
 
-// A format is an image made of another: smaller.
+// A format is a smaller image made of an uploaded one.
 type format struct {
 	name          string
 	width, height int // as it is shown
 	spooled       string
-	ext, mime     string // where they differ from the image's
+	ext, mime     string // "" where they are those of the image
 	size          int64
 }
 
@@ -64,8 +63,8 @@ func fit(width, height, maxWidth, maxHeight int) (int, int) {
 	return side(width), side(height)
 }
 
-// render decodes an image and makes its formats, largest first: each from the one before. That the image can be decoded is
-// checked in any case.
+// render decodes an image and makes its formats, largest first, each from the one before. It decodes the image even where there are
+// no formats to make, to find out whether it can be.
 func (l *Library) render(ctx context.Context, f *os.File, p *picture, formats []*format) error {
 	leave, err := l.gate.enter(ctx, p.pixels()*int64(max(p.bytes, 4))/4)
 	if err != nil {
@@ -101,12 +100,8 @@ func (l *Library) render(ctx context.Context, f *os.File, p *picture, formats []
 }
 
 func largestFirst(formats []*format) []*format {
-	sorted := append([]*format(nil), formats...)
-	for i := range sorted { // a handful
-		for j := i; j > 0 && sorted[j].width > sorted[j-1].width; j-- {
-			sorted[j], sorted[j-1] = sorted[j-1], sorted[j]
-		}
-	}
+	sorted := slices.Clone(formats)
+	slices.SortStableFunc(sorted, func(a, b *format) int { return cmp.Compare(b.width, a.width) })
 	return sorted
 }
 

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// A gate bounds work that needs memory: how many are at it, and how much they need together. One that needs more than there is
-// goes alone. Who came first goes first.
+// A gate bounds work that needs memory: how many may be inside at one time, and how much they may need together. Who needs more than
+// all there is goes in alone. All wait in the order in which they came.
 type gate struct {
 	mu      sync.Mutex
-	places  int
-	room    int64
+	places  int   // how many may be inside
+	room    int64 // how much they may need together
 	taken   int
 	used    int64
 	waiting []*visitor
@@ -18,7 +18,7 @@ type gate struct {
 
 type visitor struct {
 	weight int64
-	enter  chan struct{}
+	enter  chan struct{} // closed when it is let in
 }
 
 func newGate(places int, room int64) *gate { return &gate{places: places, room: room} }

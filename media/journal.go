@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -41,19 +39,6 @@ type replacement struct {
 }
 
 const noteSuffix = ".note"
-
-// list returns the names in the spool.
-func (s *spool) list() ([]string, error) {
-	entries, err := fs.ReadDir(s.root.FS(), incoming)
-	if err != nil {
-		return nil, fmt.Errorf("list the incoming files: %w", err)
-	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = path.Join(incoming, e.Name())
-	}
-	return names, nil
-}
 
 // note writes a note, and makes it and the names of all that lies in the spool durable.
 func (l *Library) note(n note) (name string, err error) {

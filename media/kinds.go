@@ -18,7 +18,7 @@ type kind struct {
 	content string // what its first bytes say, without parameters
 	served  string // the Content-Type it is served as
 	active  bool   // a browser could run script in it
-	named   bool   // the extension says what it is
+	named   bool   // the extension was believed
 }
 
 // kindOf tells what a file is. Its content decides. Its extension is believed only where the content does not contradict it:
@@ -49,7 +49,8 @@ func kindOfFile(r io.ReaderAt, ext string) (kind, error) {
 	return kindOf(head[:n], ext), nil
 }
 
-// agrees reports whether a content may be of a type that its name says: it is that, or only more generally so.
+// agrees reports whether the type that a name says does not contradict what the content was found to be: it is the same type, or a
+// more special one.
 func agrees(m *mimetype.MIME, byName string) bool {
 	byName = plainType(byName)
 	if m.Is(byName) {
@@ -127,7 +128,7 @@ func plainType(t string) string {
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
-// A policy says which types may be uploaded, each as in image/png or image/*. Without Allowed, all that are not Denied.
+// A policy says which types may be uploaded, written as image/png or image/*. Where allowed is empty, all that are not denied.
 type policy struct{ allowed, denied []string }
 
 // check refuses a file of a kind that may not be uploaded.
@@ -148,8 +149,8 @@ func matches(patterns []string, t string) bool {
 	return false
 }
 
-// declaredType is the type that a form gives a part, as it is stored. What is none, or a list of parameters long enough to
-// be something else, counts as not given.
+// declaredType is the type that a form declares for a file, without parameters, as it is stored. One that is malformed or longer than
+// any real one counts as not declared.
 func declaredType(header string) string {
 	t, _, err := mime.ParseMediaType(header)
 	if err != nil || len(t) > 100 || !strings.Contains(t, "/") {

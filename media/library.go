@@ -27,7 +27,7 @@ import (
 )
 
 // FileType is the uid of the content-type of files.
-const FileType = "plugin::upload.file"
+const FileType = contenttypes.FileUID
 
 // Settings are what a project says about uploads.
 type Settings struct {
@@ -36,14 +36,16 @@ type Settings struct {
 	DeniedTypes  []string
 	Breakpoints  []Breakpoint
 	PixelLimit   int64 // pixels of an image
-	Concurrency  int   // images at work at one time
+	Concurrency  int   // how many images are worked on at one time
 	S3           *S3Settings
 }
 
 // DefaultSettings are those where nothing is said.
-var DefaultSettings = Settings{SizeLimit: 200 << 20, Breakpoints: DefaultBreakpoints, PixelLimit: 100_000_000, Concurrency: 2}
+var DefaultSettings = Settings{
+	SizeLimit: 200 << 20, Breakpoints: []Breakpoint{{"large", 1000}, {"medium", 750}, {"small", 500}}, PixelLimit: 100_000_000, Concurrency: 2,
+}
 
-// roomForImages is how many pixels may be at work together; an image that has more goes alone.
+// roomForImages is how many pixels the images that are worked on at one time may have together; a larger image is worked on alone.
 const roomForImages = 24_000_000
 
 // Options of Open.
@@ -53,7 +55,7 @@ type Options struct {
 	Documents *documents.Service
 	Model     *contenttypes.Model
 	Settings  Settings
-	Failed    func(error) // is told of what goes wrong in the background; nil: nobody is
+	Failed    func(error) // is told of what goes wrong in the background; may be nil
 }
 
 // A Library is the files of a project, with the documents that tell of them under one Model. Any number of goroutines may use
@@ -71,7 +73,7 @@ type Library struct {
 type files struct {
 	root     *os.Root
 	spool    *spool
-	local    *Local
+	local    *local
 	storage  Storage // of new files
 	settings Settings
 	policy   policy
@@ -122,8 +124,9 @@ func (l *Library) Under(st *store.Store, docs *documents.Service, model *content
 	return other, nil
 }
 
+// prepare makes the storages and the spool, and looks what was left in the spool.
 func (l *files) prepare() (err error) {
-	l.local = &Local{l.root}
+	l.local = &local{l.root}
 	l.storage = l.local
 	if l.settings.S3 != nil {
 		if l.storage, err = newS3(*l.settings.S3, l.root); err != nil {

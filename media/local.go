@@ -8,19 +8,19 @@ import (
 	"os"
 )
 
-// A Local keeps files in a directory.
-type Local struct{ root *os.Root }
+// local keeps files in a directory.
+type local struct{ root *os.Root }
 
-var _ Storage = (*Local)(nil)
+var _ Storage = (*local)(nil)
 
 // Provider implements Storage.
-func (*Local) Provider() string { return "local" }
+func (*local) Provider() string { return "local" }
 
 // URL implements Storage.
-func (*Local) URL(name string) string { return "/uploads/" + name }
+func (*local) URL(name string) string { return "/uploads/" + name }
 
 // Put implements Storage: the spool lies in the same file system, so that to store is to rename.
-func (s *Local) Put(_ context.Context, files []Stored) error {
+func (s *local) Put(_ context.Context, files []Stored) error {
 	for _, f := range files {
 		if !isStoredName(f.Name) {
 			return fmt.Errorf("store %q: no name for a file", f.Name)
@@ -33,7 +33,7 @@ func (s *Local) Put(_ context.Context, files []Stored) error {
 }
 
 // Open implements Storage. What is no regular file, a symbolic link above all, is not there.
-func (s *Local) Open(_ context.Context, name string) (*Object, error) {
+func (s *local) Open(_ context.Context, name string) (*Object, error) {
 	if !isStoredName(name) {
 		return nil, fs.ErrNotExist
 	}
@@ -57,7 +57,7 @@ func (s *Local) Open(_ context.Context, name string) (*Object, error) {
 }
 
 // Delete implements Storage.
-func (s *Local) Delete(_ context.Context, names []string) error {
+func (s *local) Delete(_ context.Context, names []string) error {
 	var errs []error
 	for _, name := range names {
 		if !isStoredName(name) {

@@ -8,7 +8,7 @@ import (
 	"lectern/jsontree"
 )
 
-// fresh is a received file with the names that it gets.
+// fresh prepares a received file to be stored as a new one, and gives it its names.
 func (l *Library) fresh(r *received, info Info) *prepared {
 	f := &prepared{received: *r, info: info, ext: extensionOf(r.name, r.mime), storage: l.storage}
 	name := r.name
@@ -22,7 +22,7 @@ func (l *Library) fresh(r *received, info Info) *prepared {
 	return f
 }
 
-// examine looks into an image: how large it is, and makes what is smaller than it.
+// examine looks how large an image is and makes its formats. Other files are left as they are.
 func (l *Library) examine(ctx context.Context, f *prepared) error {
 	file, err := l.root.Open(f.spooled)
 	if err != nil {
@@ -120,7 +120,7 @@ func (f *prepared) measure(data *jsontree.Object) {
 
 func number(n int) jsontree.Number { return jsontree.Number(strconv.Itoa(n)) }
 
-// formats is the value of the attribute formats; none where there are none.
+// formatsValue is the value of the attribute formats, or none where the file has no formats.
 func (f *prepared) formatsValue(none any) any {
 	if len(f.formats) == 0 {
 		return none

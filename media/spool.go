@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -59,6 +60,19 @@ func (f *spooled) finish(failed error) (size int64, err error) {
 	return size, nil
 }
 
+// list returns the names of all files in the spool, notes among them.
+func (s *spool) list() ([]string, error) {
+	entries, err := fs.ReadDir(s.root.FS(), incoming)
+	if err != nil {
+		return nil, fmt.Errorf("list the incoming files: %w", err)
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = path.Join(incoming, e.Name())
+	}
+	return names, nil
+}
+
 // remove removes files from the spool; those that were stored meanwhile are not there any more.
 func (s *spool) remove(names ...string) error {
 	var errs []error
@@ -70,7 +84,7 @@ func (s *spool) remove(names ...string) error {
 	return errors.Join(errs...)
 }
 
-// sync makes the names in a directory below root durable.
+// syncDir makes the names in a directory below root durable.
 func syncDir(root *os.Root, dir string) error {
 	d, err := root.Open(dir)
 	if err != nil {

@@ -68,7 +68,7 @@ func rounded(f float64) int {
 	return int(math.Min(math.Round(f), math.MaxInt32))
 }
 
-// svgUnits are the units of lengths, at 72 to the inch, as clients know the sizes.
+// svgUnits are the units of lengths in pixels, at 72 pixels to the inch, as the reference has them.
 var svgUnits = []struct {
 	suffix string
 	factor float64
