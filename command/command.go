@@ -178,6 +178,9 @@ func (f projectFlags) options(s *session) gateway.Options {
 func splitDir(args []string, what string) (dir, last string, err error) {
 	switch len(args) {
 	case 1:
+		if gateway.IsProject(args[0]) && !gateway.IsProject(".") {
+			return "", "", usageError(fmt.Sprintf("%s is missing after the project %s", what, args[0]))
+		}
 		return ".", args[0], nil
 	case 2:
 		return args[0], args[1], nil

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/script. Beside the commands of testscript there are
 //
 //	exits CODE ARGS…         lectern with ARGS exits with CODE
-//	start ARGS…              starts lectern serve with ARGS at a free port and waits until it serves; sets $BASE
+//	start ARGS…              starts lectern serve with ARGS at a free port and waits until it serves; sets $BASE, and $ADDR without http://
 //	shutdown [HUP]           ends it by SIGTERM, or by SIGHUP; it must exit with 0
 //	get PATH [STATUS [KEY]]  reads from it; KEY is the file that holds the key of a token
 func TestScripts(t *testing.T) {
@@ -95,6 +95,7 @@ func start(ts *testscript.TestScript, _ bool, args []string) {
 		var l struct{ Msg, Base string }
 		if json.Unmarshal(lines.Bytes(), &l) == nil && l.Msg == "serving" {
 			ts.Setenv("BASE", l.Base)
+			ts.Setenv("ADDR", strings.TrimPrefix(l.Base, "http://"))
 			go io.Copy(io.Discard, log)
 			return
 		}

@@ -100,6 +100,9 @@ func (c *importCommand) Run(s *session) error {
 // openImport opens the file to import; the standard input is copied first, since it is read several times.
 func openImport(stdin io.Reader, name string) (*os.File, error) {
 	if name != "-" {
+		if there, err := os.Stat(name); err == nil && there.IsDir() {
+			return nil, fmt.Errorf("%s is a directory; name a file that export wrote", name)
+		}
 		return os.Open(name)
 	}
 	f, err := os.CreateTemp("", "lectern-import-")

@@ -16,7 +16,7 @@ func (c *initCommand) Run(s *session) error {
 		return err
 	}
 	dir := display(c.Dir)
-	fmt.Fprintf(s.Stdout, "made a project in %s: %s, %s\n\nserve it:  %s serve %s\nread it:   curl http://127.0.0.1:1337/api/articles?populate=*\n",
+	fmt.Fprintf(s.Stdout, "made a project in %s: %s, and %s of documents\n\nserve it:  %s serve %s\nread it:   curl 'http://127.0.0.1:1337/api/articles?populate=*'\n",
 		dir, count(result.Files, "file"), count(result.Versions, "version"), s.Name, dir)
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 type schemaCommand struct {
-	Dir string `arg:"" optional:"" default:"." help:"Project directory." type:"path"`
+	Dir string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
 }
 
 func (c *schemaCommand) Run(s *session) error {

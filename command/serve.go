@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"runtime/debug"
 
@@ -13,7 +14,7 @@ import (
 )
 
 type serveCommand struct {
-	Dir       string `arg:"" optional:"" default:"." help:"Project directory." type:"path"`
+	Dir       string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
 	Addr      string `help:"Address to listen at (default: as config/server.yaml says)." placeholder:"HOST:PORT"`
 	Ephemeral bool   `help:"Serve an empty store in a temporary directory and print one line of JSON with address and tokens. For tests."`
 	NoWatch   bool   `help:"Take over changed files of the project at the next start alone, as it always is in production."`
@@ -23,6 +24,11 @@ type serveCommand struct {
 func (c *serveCommand) Run(s *session) (err error) {
 	if c.Ephemeral && c.Data != "" {
 		return usageError("--ephemeral makes a data directory of its own; leave out --data")
+	}
+	if c.Addr != "" {
+		if _, port, err := net.SplitHostPort(c.Addr); err != nil || port == "" {
+			return usageError(fmt.Sprintf("--addr is HOST:PORT, such as 127.0.0.1:1337, not %q", c.Addr))
+		}
 	}
 	o := c.options(s)
 	o.Addr, o.Ephemeral, o.NoWatch = c.Addr, c.Ephemeral, c.NoWatch
@@ -48,7 +54,7 @@ func tuneMemory() {
 }
 
 type checkCommand struct {
-	Dir string `arg:"" optional:"" default:"." help:"Project directory." type:"path"`
+	Dir string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
 	projectFlags
 }
 
@@ -82,6 +88,9 @@ func (c *checkCommand) Run(s *session) error {
 		return err
 	}
 	types, components := d.Size()
+	if types == 0 {
+		fmt.Fprintln(s.Stderr, "warning: the project has no content-types yet; each is a file in content-types/")
+	}
 	fmt.Fprintf(s.Stdout, "%s and %s are fine\n", count(types, "content-type"), count(components, "component"))
 	switch {
 	case outlook.First != "":

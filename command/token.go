@@ -56,7 +56,7 @@ func (c *tokenCreateCommand) Run(s *session) error {
 }
 
 type tokenListCommand struct {
-	Dir  string `arg:"" optional:"" default:"." help:"Project directory." type:"path"`
+	Dir  string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
 	JSON bool   `help:"Print JSON."`
 	projectFlags
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -43,11 +45,11 @@ func busyError(path string) error {
 // goes with the process, however it ends.
 func lockDataDir(path string) (*dataDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data directory: %w", err)
+		return nil, withAccess(fmt.Errorf("make the data directory: %w", err))
 	}
 	unlock, err := lockDirectory(path)
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return nil, withAccess(fmt.Errorf("lock the data directory: %w", err))
 	}
 	d := &dataDir{path: path, unlock: unlock}
 	if err := finishRestore(path); err != nil {
@@ -55,6 +57,14 @@ func lockDataDir(path string) (*dataDir, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// withAccess says what to do where the system keeps this process from writing into a data directory.
+func withAccess(err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("%w; let the user who runs this write there, or name another directory with --data", err)
+	}
+	return err
 }
 
 // temporaryDataDir makes a data directory that goes away when it is released.

@@ -49,7 +49,7 @@ func (d *Definition) openStore(path string, o Options, progress func(what string
 		return nil, d.settledBy(o, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the store: %w", err)
+		return nil, withAccess(fmt.Errorf("open the store: %w", err))
 	}
 	return st, nil
 }

@@ -107,6 +107,9 @@ func Load(dir string, x *Extensions) (*Definition, error) {
 	return d, nil
 }
 
+// IsProject reports whether there is a project in dir, whatever may be wrong with it.
+func IsProject(dir string) bool { return isProject(os.DirFS(dir)) }
+
 func isProject(project fs.FS) bool {
 	for _, name := range []string{"content-types", "config"} {
 		if info, err := fs.Stat(project, name); err == nil && info.IsDir() {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"syscall"
 
 	"lectern/auth"
 )
@@ -31,7 +32,7 @@ func (p *Project) Run(ctx context.Context) error {
 	}
 	ln, err := net.Listen("tcp", p.address())
 	if err != nil {
-		return fmt.Errorf("listen: %w; take another address with --addr or in config/server.yaml", err)
+		return cannotListen(p.address(), err)
 	}
 	defer ln.Close()
 	p.server.Store(server)
@@ -71,11 +72,26 @@ func (p *Project) announce(ready Ready) {
 	e := p.edition.Load()
 	types, _ := e.Size()
 	p.log.Info("serving", "base", ready.Base, "types", types, "data", p.data.path)
+	if types == 0 {
+		p.log.Warn("the project has no content-types yet; each is a file in content-types/")
+	}
 	for _, d := range e.Settings.Tokens {
 		if !p.options.Ephemeral && !e.tokens.Has(d.Name) {
 			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", e.call("token create", p.options)+" "+shellPath(d.Name))
 		}
 	}
+}
+
+// cannotListen says in the system's words why nobody can listen at an address, and what to do about it.
+func cannotListen(address string, err error) error {
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		err = errno
+	}
+	advice := "take another address with --addr or in config/server.yaml"
+	if errors.Is(err, syscall.EADDRINUSE) {
+		advice = "stop the program that listens there, or " + advice
+	}
+	return fmt.Errorf("cannot listen at %s: %w; %s", address, err, advice)
 }
 
 func (p *Project) serverConfig() Config {
