@@ -190,9 +190,10 @@ func TestMagazine(t *testing.T) {
 		{"the audit log", "auditor", "GET", "/api/audit-entries?filters[title]=Bread,%20at%20last&fields[0]=action&fields[1]=by&sort=id", "", 200, `"action":"publish","by":1}]`},
 		{"the audit log knows tokens from users", "auditor", "GET", "/api/audit-entries?filters[action]=update&filters[by][$null]=true&fields=article", "", 200, `"article":"@id"`},
 	})
-	res, _ := c.do(t, "", "GET", "/api/articles", "")
-	if got := res.Header.Get("Cache-Control"); got != "public, max-age=60" {
-		t.Errorf("the middleware of the list says %q", got)
+	for path, want := range map[string]string{"/api/articles": "public, max-age=60", "/uploads/soup.jpg": "public, max-age=3600"} {
+		if res, _ := c.do(t, "", "GET", path, ""); res.Header.Get("Cache-Control") != want {
+			t.Errorf("the middleware of %s says %q, want %q", path, res.Header.Get("Cache-Control"), want)
+		}
 	}
 	check := exec.Command(program, "check", filepath.Join("examples", "magazine"))
 	if out, err := check.CombinedOutput(); err != nil {

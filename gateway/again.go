@@ -106,7 +106,7 @@ func (k *keptBody) unread(body io.Reader) io.Reader {
 // rewind makes what was read be read again. It reports false when it is not there any more.
 func (k *keptBody) rewind() bool {
 	k.at = 0
-	return k.whole || k.form != nil || !k.lost
+	return !k.lost
 }
 
 // discard lets go of what a request leaves.

@@ -13,7 +13,7 @@ import (
 // looked at, so that nobody learns from an answer what he may not ask.
 func (h *handlers) handleREST(route *rest.Route) (handlerFunc, error) {
 	readBody, limit := h.server.limits.readBody, h.server.limits.Handle
-	if config, said := h.rt.Extensions.configured(h.rt.Prefix, route); said || route.Writes() && len(h.rt.Extensions.hooks) > 0 {
+	if config, said := h.rt.Extensions.configured(nameOfGenerated(h.rt.Prefix, route)); said || route.Writes() && len(h.rt.Extensions.hooks) > 0 {
 		g, err := h.rt.Extensions.ready(&config)
 		if err != nil {
 			return nil, err
@@ -21,8 +21,8 @@ func (h *handlers) handleREST(route *rest.Route) (handlerFunc, error) {
 		if len(g.scopes) == 0 {
 			g.scopes = []string{route.Type.UID + "." + route.Action}
 		}
-		return g.finish(h, func(w http.ResponseWriter, r *http.Request, m *found, access *documents.Access) error {
-			return route.Serve(w, r, rest.Call{Access: access, DocumentID: m.params[0], ReadBody: readBody, Limit: limit})
+		return g.finish(h, func(w http.ResponseWriter, r *http.Request, m *found, who auth.Principal) error {
+			return route.Serve(w, r, rest.Call{Access: who.Access, DocumentID: m.params[0], ReadBody: readBody, Limit: limit})
 		}), nil
 	}
 	return func(w http.ResponseWriter, r *http.Request, m *found) error {
@@ -43,49 +43,25 @@ func (h *handlers) handleREST(route *rest.Route) (handlerFunc, error) {
 	}, nil
 }
 
-// handleRoute answers a route of Runtime.Routes.
+// handleRoute answers a route of Runtime.Routes, or of a program.
 func (h *handlers) handleRoute(route Route) (handlerFunc, error) {
-	config := route.config()
-	if !route.own && config.isPlain() && len(h.rt.Extensions.hooks) == 0 {
-		return h.handlePlain(route), nil
+	config, said, err := h.rt.Extensions.configOf(&route)
+	if err != nil {
+		return nil, err
 	}
 	g, err := h.rt.Extensions.ready(&config)
 	if err != nil {
 		return nil, err
 	}
-	g.streams = route.Streams
+	g.streams, g.count = route.Streams, route.count
 	if route.own {
 		route.Handle = calledAnew(route.Handle)
 	}
-	return g.finish(h, func(w http.ResponseWriter, r *http.Request, _ *found, access *documents.Access) error {
-		return route.Handle(w, r, access)
-	}), nil
-}
-
-// handlePlain answers a route of the server's own that has nothing between a request and its answer.
-func (h *handlers) handlePlain(route Route) handlerFunc {
-	limit := h.server.limits.Handle
-	return func(w http.ResponseWriter, r *http.Request, m *found) error {
-		var who auth.Principal
-		if !route.Open {
-			var err error
-			if who, err = h.identify(r, false); err != nil {
-				return err
-			}
-		}
-		if !route.Streams {
-			ctx, cancel := context.WithTimeout(r.Context(), limit)
-			defer cancel()
-			r = r.WithContext(ctx)
-		}
-		if route.Whole {
-			defer joinWrites(r)()
-		}
-		for i, name := range m.node.names {
-			r.SetPathValue(name, m.params[i])
-		}
-		return route.Handle(w, r, who.Access)
+	answer := route.answers()
+	if said || len(h.rt.Extensions.hooks) > 0 && !route.Open {
+		return g.finish(h, answer), nil
 	}
+	return g.plain(h, route.Whole, answer), nil
 }
 
 // anonymous is a request of somebody who does not say who he is.

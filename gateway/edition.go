@@ -112,6 +112,11 @@ func (e *edition) runtime() (Runtime, error) {
 		Authenticate: authenticator.Identify,
 		Extensions:   e.extensions,
 		Host:         host{e},
-		Routes:       slices.Concat(e.localesRoute(), e.uploadRoutes(api, parser), e.userRoutes(authenticator, api, parser, limiter), graphql),
+		Routes:       slices.Concat(e.routes(api, parser, limiter), graphql),
 	}, nil
+}
+
+// routes are those of locales, files and users. Of an edition that was not opened they have names and answer nothing.
+func (e *edition) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []Route {
+	return slices.Concat(e.localesRoute(), e.uploadRoutes(api, parser), e.userRoutes(api, parser, limiter))
 }

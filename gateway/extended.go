@@ -16,10 +16,14 @@ import (
 	"lectern/store"
 )
 
-// generatedNames are the names by which a generated route can be configured.
-func generatedNames(prefix string, route *rest.Route) [2]string {
-	return [2]string{route.Type.UID + "." + route.Action, methodPath(route.Method, prefix+route.Path)}
+// A routeName is what a route can be configured by.
+type routeName struct{ action, place string }
+
+func nameOfGenerated(prefix string, route *rest.Route) routeName {
+	return routeName{route.Type.UID + "." + route.Action, methodPath(route.Method, prefix+route.Path)}
 }
+
+func (r *Route) name() routeName { return routeName{r.Action, methodPath(r.Method, r.Path)} }
 
 // methodPath names a route by its method and path, whatever its open parts are called.
 func methodPath(method, path string) string {
@@ -32,11 +36,10 @@ func methodPath(method, path string) string {
 	return strings.ToUpper(method) + " " + strings.Join(parts, "/")
 }
 
-// configured is what was said of a generated route, all of it together; ok is false where nothing was.
-func (x *Extensions) configured(prefix string, route *rest.Route) (c RouteConfig, ok bool) {
-	names := generatedNames(prefix, route)
+// configured is what was said of a route by its name, all of it together; ok is false where nothing was.
+func (x *Extensions) configured(name routeName) (c RouteConfig, ok bool) {
 	for _, said := range x.configs {
-		if !said.names(names) {
+		if !said.names(name) {
 			continue
 		}
 		ok = true
@@ -48,17 +51,46 @@ func (x *Extensions) configured(prefix string, route *rest.Route) (c RouteConfig
 	return c, ok
 }
 
-// names reports whether a configuration is that of a route with these names.
-func (n *namedConfig) names(names [2]string) bool {
-	if method, path, ok := strings.Cut(n.name, " "); ok {
-		return methodPath(method, path) == names[1]
+// configOf is the configuration of a route that is not generated. said is whether a program has a part in it: that of its own
+// routes is all there is, and those of the server it gives policies and middlewares.
+func (x *Extensions) configOf(route *Route) (c RouteConfig, said bool, err error) {
+	c = route.config()
+	if route.own {
+		return c, true, nil
 	}
-	return n.name == names[0]
+	added, said := x.configured(route.name())
+	if err := added.fitsServer(); err != nil {
+		return c, said, fmt.Errorf("%s%w", route.where(), err)
+	}
+	c.Policies = slices.Concat(c.Policies, added.Policies)
+	c.Middlewares = slices.Concat(c.Middlewares, added.Middlewares)
+	if len(added.Policies) > 0 {
+		c.Open = false // so that they can tell who asks
+	}
+	return c, said || len(c.Policies)+len(c.Middlewares) > 0, nil
 }
 
-// check reports what of the extensions does not fit a Model, or is wrong by itself, and adds what their routes can be granted by to
-// actions.
-func (x *Extensions) check(model *contenttypes.Model, actions *auth.Actions, s *Settings) (problems contenttypes.Problems) {
+// fitsServer says why a configuration cannot be that of a route of the server's own. Who passes the permission of such a route may
+// do what it does to anybody's account or file, so nothing can be put in the place of it.
+func (c *RouteConfig) fitsServer() error {
+	if c.Open || len(c.Scopes) > 0 {
+		return errors.New("a route of users, files or locales keeps the permission that it asks for, which roles and tokens are granted; " +
+			"leave out Open and Scopes, and give it a policy where it should ask for more")
+	}
+	return nil
+}
+
+// names reports whether a configuration is that of a route with this name.
+func (n *namedConfig) names(name routeName) bool {
+	if method, path, ok := strings.Cut(n.name, " "); ok {
+		return methodPath(method, path) == name.place
+	}
+	return n.name == name.action && n.name != ""
+}
+
+// check reports what of the extensions does not fit a definition, or is wrong by itself, and adds what their routes can be granted
+// by to its actions.
+func (x *Extensions) check(d *Definition) (problems contenttypes.Problems) {
 	wrong := func(where string, err error) {
 		if err == nil {
 			return
@@ -72,25 +104,58 @@ func (x *Extensions) check(model *contenttypes.Model, actions *auth.Actions, s *
 	}
 	for _, route := range x.routes {
 		if route.Action != "" {
-			wrong(route.where(), actions.Add(route.Action))
+			wrong(route.where(), d.Actions.Add(route.Action))
 		}
 	}
 	for _, route := range x.routes {
-		wrong(route.where(), x.checkRoute(&route, actions))
+		wrong(route.where(), x.checkRoute(&route, d.Actions))
 	}
-	generated := rest.New(model, nil, nil, nil).Routes()
 	for _, said := range x.configs {
 		where := "route " + said.name + ": "
-		if !slices.ContainsFunc(generated, func(r *rest.Route) bool { return said.names(generatedNames(s.REST.Prefix, r)) }) {
-			wrong(where, errors.New("there is no generated route of that name; name it as api::article.article.find, or as GET /api/articles"))
-		}
-		wrong(where, x.checkConfig(&said.config, actions))
+		wrong(where, x.checkName(&said, d))
+		wrong(where, x.checkConfig(&said.config, d.Actions))
 	}
-	service := documents.NewService(nil, model, s.I18n.DefaultLocale)
+	service := documents.NewService(nil, d.Model, d.Settings.I18n.DefaultLocale)
 	for _, h := range x.hooks {
 		wrong("", service.Hook(h.hooks, h.uids...))
 	}
 	return problems
+}
+
+// checkName says why a configuration is that of no route, or cannot be that of the one it names.
+func (x *Extensions) checkName(said *namedConfig, d *Definition) error {
+	var places []string
+	for _, route := range (&edition{Definition: d}).routes(nil, nil, nil) {
+		if name := route.name(); said.names(name) {
+			if err := said.config.fitsServer(); err != nil {
+				return err
+			}
+			places = append(places, name.place)
+		}
+	}
+	for _, route := range rest.New(d.Model, nil, nil, nil).Routes() {
+		if name := nameOfGenerated(d.Settings.REST.Prefix, route); said.names(name) {
+			places = append(places, name.place)
+		}
+	}
+	switch {
+	case slices.ContainsFunc(x.routes, func(own Route) bool { return slices.Contains(places, own.name().place) }):
+		return errors.New("the program has put a route of its own in that place; say it there")
+	case len(places) > 0:
+		return nil
+	case d.Settings.GraphQL.names(said):
+		return errors.New("what is asked at the GraphQL endpoint is up to each operation: give its fields policies and middlewares, " +
+			"by ResolversConfig of an extension of the schema")
+	}
+	return errors.New("there is no generated route of that name, and none of users, files or locales; " +
+		"name it as api::article.article.find, or as GET /api/articles")
+}
+
+// names reports whether a configuration is that of the endpoint.
+func (g *GraphQLSettings) names(said *namedConfig) bool {
+	return g.Enabled && slices.ContainsFunc(graphqlMethods, func(method string) bool {
+		return said.names(routeName{place: methodPath(method, g.Endpoint)})
+	})
 }
 
 func (r *Route) where() string { return "route " + r.Method + " " + r.Path + ": " }

@@ -52,8 +52,10 @@ func (x *Extensions) Handle(routes ...Route) {
 	}
 }
 
-// Route configures a generated route: that of an action ("api::article.article.find"), or of a method and a path ("GET
-// /api/articles/:documentId"). What several calls say of one route adds up.
+// Route configures a route that the server has: that of an action ("api::article.article.find"), or of a method and a path ("GET
+// /api/articles/:documentId"). What several calls say of one route adds up. Generated routes take all of a RouteConfig; those of
+// users, files and locales ("plugin::users-permissions.auth.register", "POST /api/upload", "GET /uploads/*") take policies and
+// middlewares, and keep their permissions. Fields of GraphQL are configured by GraphQL.
 func (x *Extensions) Route(name string, c RouteConfig) {
 	x.configs = append(x.configs, namedConfig{name, c})
 }
@@ -84,7 +86,8 @@ func (x *Extensions) Middleware(name string, m MiddlewareMaker) {
 }
 
 // A RouteConfig says who may use a route and what is done before it answers. A request is first authenticated, then held to the
-// permissions, then to the policies in their order; the middlewares are around what answers, the first one outermost.
+// permissions, and to the limit on logins where there is one, then to the policies in their order; the middlewares are around what
+// answers, the first one outermost.
 type RouteConfig struct {
 	// Open routes look at no credential, and nothing needs to be granted for them.
 	Open bool

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
+	"lectern/auth"
 	"lectern/documents"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
@@ -18,6 +20,7 @@ type guard struct {
 	handlers *handlers
 	open     bool
 	scopes   []string // all of these are needed; none: anybody may
+	count    counter  // nil: nobody counts
 	policies []PolicyUse
 	wrap     []Middleware
 	streams  bool
@@ -26,7 +29,10 @@ type guard struct {
 }
 
 // An answer answers a request that has passed.
-type answer func(w http.ResponseWriter, r *http.Request, m *found, access *documents.Access) error
+type answer func(w http.ResponseWriter, r *http.Request, m *found, who auth.Principal) error
+
+// A counter counts what an address may not do often, and refuses what comes too often.
+type counter func(w http.ResponseWriter, r *http.Request) error
 
 // ready makes a guard of a configuration: names become what was registered under them.
 func (x *Extensions) ready(c *RouteConfig) (*guard, error) {
@@ -85,25 +91,51 @@ func among[T any](registered map[string]T) string {
 // A passage is a request on its way through middlewares. Its context knows it.
 type passage struct {
 	found  *found
-	access *documents.Access
-	err    error // that the request is to be answered again for
+	who    auth.Principal
+	writer http.ResponseWriter // the server's own
+	err    error               // that the request is to be answered again for
 }
 
 type passageKey struct{}
 
-// serve answers a request, if it may pass.
-func (g *guard) serve(w http.ResponseWriter, r *http.Request, m *found) error {
-	h := g.handlers
-	who, err := h.identify(r, g.open)
-	if err != nil {
-		return err
+// passageOf is how a request comes through middlewares; nil where there are none.
+func passageOf(r *http.Request) *passage {
+	p, _ := r.Context().Value(passageKey{}).(*passage)
+	return p
+}
+
+// connection reaches the connection of a request, also where a middleware has put a writer of its own in front of it.
+func connection(w http.ResponseWriter, r *http.Request) *http.ResponseController {
+	if p := passageOf(r); p != nil {
+		w = p.writer
+	}
+	return http.NewResponseController(w)
+}
+
+// admit finds out who sent a request, and refuses it where he may not, or comes too often.
+func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principal, err error) {
+	if who, err = g.handlers.identify(r, g.open); err != nil {
+		return who, err
 	}
 	if !g.open {
 		for _, scope := range g.scopes {
 			if !who.Access.AllowsAction(scope) {
-				return documents.Forbidden()
+				return who, documents.Forbidden()
 			}
 		}
+	}
+	if g.count != nil && !isAgain(r.Context()) {
+		err = g.count(w, r)
+	}
+	return who, err
+}
+
+// serve answers a request, if it may pass.
+func (g *guard) serve(w http.ResponseWriter, r *http.Request, m *found) error {
+	h := g.handlers
+	who, err := g.admit(w, r)
+	if err != nil {
+		return err
 	}
 	ctx := r.Context()
 	if !g.streams {
@@ -113,32 +145,68 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, m *found) error {
 	}
 	asker := &Asker{Access: who.Access, User: who.User, Server: h.rt.Host}
 	ctx = schema.WithAsker(ctx, asker)
-	p := &passage{found: m, access: who.Access}
+	p := &passage{found: m, who: who, writer: w}
 	if g.handler != nil {
 		ctx = context.WithValue(ctx, passageKey{}, p)
 	}
 	r = r.WithContext(ctx)
 	asker.HTTP = r
-	for i, name := range m.node.names {
-		r.SetPathValue(name, m.params[i])
+	m.setPathValues(r)
+	if err := g.ask(r); err != nil {
+		return err
 	}
+	if g.handler == nil {
+		return g.answer(w, r, m, who)
+	}
+	before, seen := maps.Clone(w.Header()), &loggedWriter{ResponseWriter: w}
+	g.handler.ServeHTTP(seen, r)
+	if p.err == nil || seen.status != 0 {
+		return nil
+	}
+	clear(w.Header()) // of what the middlewares have said of the answer, since they say it again
+	maps.Copy(w.Header(), before)
+	return p.err
+}
+
+// ask has the policies decide. What one of them reads of the body is there again for those after it, and for what answers.
+func (g *guard) ask(r *http.Request) error {
 	for _, use := range g.policies {
-		passes, err := use.Func(&PolicyContext{Context: ctx, Config: use.Config}, h.rt.Host)
+		passes, err := use.Func(&PolicyContext{Context: r.Context(), Config: use.Config}, g.handlers.rt.Host)
 		if err != nil {
 			return err
 		}
 		if !passes {
 			return documents.PolicyFailed()
 		}
-	}
-	if g.handler == nil {
-		return g.answer(w, r, m, who.Access)
-	}
-	seen := &loggedWriter{ResponseWriter: w}
-	if g.handler.ServeHTTP(seen, r); seen.status == 0 {
-		return p.err
+		if kept, ok := r.Body.(*keptBody); ok && !kept.rewind() {
+			return errTooLarge
+		}
 	}
 	return nil
+}
+
+// plain returns the short way to an answer, where nothing of a program's is on it. whole is of a Route.
+func (g *guard) plain(h *handlers, whole bool, a answer) handlerFunc {
+	g.handlers = h
+	return func(w http.ResponseWriter, r *http.Request, m *found) error {
+		var who auth.Principal
+		if !g.open || g.count != nil {
+			var err error
+			if who, err = g.admit(w, r); err != nil {
+				return err
+			}
+		}
+		if !g.streams {
+			ctx, cancel := context.WithTimeout(r.Context(), h.server.limits.Handle)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+		if whole {
+			defer joinWrites(r)()
+		}
+		m.setPathValues(r)
+		return a(w, r, m, who)
+	}
 }
 
 // finish puts the middlewares around what answers.
@@ -156,12 +224,12 @@ func (g *guard) finish(h *handlers, a answer) handlerFunc {
 // innermost answers what came through the middlewares. Its errors are answered here, so that they see the answer; only a request
 // that has to be answered again, by other handlers, is not.
 func (g *guard) innermost(w http.ResponseWriter, r *http.Request) {
-	p, ok := r.Context().Value(passageKey{}).(*passage)
-	if !ok {
+	p := passageOf(r)
+	if p == nil {
 		g.handlers.server.fail(w, r, errors.New("a middleware has handed on a request with another context"))
 		return
 	}
-	switch err := g.answer(w, r, p.found, p.access); {
+	switch err := g.answer(w, r, p.found, p.who); {
 	case errors.Is(err, store.ErrRedefined):
 		p.err = err
 	case err != nil:

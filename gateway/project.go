@@ -91,7 +91,7 @@ func Load(dir string, x *Extensions) (*Definition, error) {
 	problems = append(problems, found...)
 	if len(found) == 0 {
 		d.Model, d.Actions = model, auth.ActionsOf(model)
-		problems = append(problems, x.check(model, d.Actions, &d.Settings)...)
+		problems = append(problems, x.check(d)...)
 		problems = append(problems, d.Settings.Users.checkFields(model)...)
 		problems = append(problems, d.Settings.checkEndpoint(model)...)
 		problems = append(problems, d.checkGraphQL()...)

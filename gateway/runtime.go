@@ -38,7 +38,8 @@ type Route struct {
 	// config/permissions.yaml can grant it as those of generated routes. Without Action, Scopes and Open a route is for
 	// everybody whose credential is valid or who has none, and Handle decides by access.
 	Action string
-	// Open, Scopes, Policies and Middlewares are as in RouteConfig. In an open route access is that of the public.
+	// Open, Scopes, Policies and Middlewares are as in RouteConfig. In an open route of a program access is that of the public;
+	// one of the server's own is told of nobody.
 	Open        bool
 	Scopes      []string
 	Policies    []PolicyUse
@@ -49,7 +50,9 @@ type Route struct {
 	// Whole are routes that write their answer in one piece, so that it can be sent in one.
 	Whole bool
 
-	own bool // of a program: what answers it may ask who asks
+	own   bool                                                                   // of a program: what answers it may ask who asks
+	user  func(w http.ResponseWriter, r *http.Request, who auth.Principal) error // in place of Handle, for what depends on the user
+	count counter                                                                // of a route that an address may not use often
 }
 
 func (r *Route) config() RouteConfig {
@@ -58,4 +61,17 @@ func (r *Route) config() RouteConfig {
 		c.Scopes = []string{r.Action}
 	}
 	return c
+}
+
+// answers returns what answers the route.
+func (r *Route) answers() answer {
+	if user := r.user; user != nil {
+		return func(w http.ResponseWriter, r *http.Request, _ *found, who auth.Principal) error {
+			return user(w, r, who)
+		}
+	}
+	handle := r.Handle
+	return func(w http.ResponseWriter, r *http.Request, _ *found, who auth.Principal) error {
+		return handle(w, r, who.Access)
+	}
 }

@@ -40,6 +40,13 @@ type found struct {
 	params [maxParams]string // decoded
 }
 
+// setPathValues tells a request the open parts of its path.
+func (m *found) setPathValues(r *http.Request) {
+	for i, name := range m.node.names {
+		r.SetPathValue(name, m.params[i])
+	}
+}
+
 // add has handle answer method at pattern, unless something does already: who comes first stays.
 func (t *table) add(method, pattern string, handle handlerFunc) error {
 	if !strings.HasPrefix(pattern, "/") {

@@ -9,6 +9,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"lectern/documents"
 	"lectern/jsontree"
@@ -39,24 +40,16 @@ type uploads struct {
 
 // uploadRoutes are the routes of files; none where upload is switched off.
 func (e *edition) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
-	if e.media == nil {
+	if !e.Settings.Upload.Enabled {
 		return nil
 	}
 	u := &uploads{library: e.media, api: api, params: parser, limits: e.Settings.Server.Limits.orDefaults()}
 	prefix := e.Settings.REST.Prefix + "/upload"
-	may := func(action string, handle func(http.ResponseWriter, *http.Request, *documents.Access) error) func(http.ResponseWriter, *http.Request, *documents.Access) error {
-		return func(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
-			if !access.AllowsAction(action) {
-				return documents.Forbidden()
-			}
-			return handle(w, r, access)
-		}
-	}
 	return []Route{
-		{Method: http.MethodPost, Path: prefix, Handle: may(uploadAction, u.upload), Streams: true},
-		{Method: http.MethodGet, Path: prefix + "/files", Handle: may(findFiles, u.list)},
-		{Method: http.MethodGet, Path: prefix + "/files/:id", Handle: may(findOneFile, u.one)},
-		{Method: http.MethodDelete, Path: prefix + "/files/:id", Handle: may(destroyFile, u.destroy)},
+		{Method: http.MethodPost, Path: prefix, Action: uploadAction, Handle: u.upload, Streams: true},
+		{Method: http.MethodGet, Path: prefix + "/files", Action: findFiles, Handle: u.list},
+		{Method: http.MethodGet, Path: prefix + "/files/:id", Action: findOneFile, Handle: u.one},
+		{Method: http.MethodDelete, Path: prefix + "/files/:id", Action: destroyFile, Handle: u.destroy},
 		{Method: http.MethodGet, Path: "/uploads/*", Handle: u.fetch, Open: true, Streams: true},
 	}
 }
@@ -192,8 +185,8 @@ func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *documen
 		return err
 	}
 	if r.Body != nil {
-		patient := &patientBody{ReadCloser: r.Body, kept: keptBodyOf(r.Body), control: http.NewResponseController(w), limits: &u.limits}
-		if patient.kept != nil {
+		patient := &patientBody{ReadCloser: r.Body, kept: keptBodyOf(r.Body), control: connection(w, r), limits: &u.limits}
+		if patient.kept != nil && len(patient.kept.begun) == 0 {
 			patient.ReadCloser = patient.kept.ReadCloser // a file is too much to keep; the form that is read of it is kept
 		}
 		r.Body = patient
@@ -359,12 +352,12 @@ func formFields(fields [][2]string) (*jsontree.Object, error) {
 
 // fetch answers GET /uploads/*.
 func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
-	if path := r.URL.Path; path[len(path)-1] == '/' {
+	if strings.HasSuffix(r.URL.Path, "/") {
 		return documents.NotFound()
 	}
 	// Files are sent as they lie there, so that their parts and lengths are what is told of them.
 	w.Header()["No-Gzip-Compression"] = []string{"1"}
-	return u.library.ServeFile(&patientWriter{ResponseWriter: w, control: http.NewResponseController(w), idle: u.limits.Write}, r, r.PathValue("*"))
+	return u.library.ServeFile(&patientWriter{ResponseWriter: w, control: connection(w, r), idle: u.limits.Write}, r, r.PathValue("*"))
 }
 
 func sendJSON(w http.ResponseWriter, status int, body []byte) error {

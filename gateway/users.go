@@ -65,30 +65,29 @@ func (e *edition) openUsers() error {
 type userRoutes struct {
 	prefix  string
 	users   *auth.Users
-	auth    *auth.Authenticator
 	limiter *auth.Limiter
 	proxies []netip.Prefix
 	params  *params.Parser
 	rest    *rest.API
 	store   *store.Store
 	limits  Limits
-	asked   func(*http.Request, auth.Principal) *http.Request
 	user    *documents.Selection // all that is shown of a user
 	role    documents.Populate   // his role beside
 }
 
-func (e *edition) userRoutes(a *auth.Authenticator, api *rest.API, ps *params.Parser, limiter *auth.Limiter) []Route {
-	if e.users == nil {
-		return nil
+func (e *edition) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.Limiter) []Route {
+	t := e.Model.Type(contenttypes.UserUID)
+	if t == nil {
+		return nil // they are switched off
 	}
 	s := e.Settings
 	u := &userRoutes{
-		prefix: s.REST.Prefix, users: e.users, auth: a, limiter: limiter,
+		prefix: s.REST.Prefix, users: e.users, limiter: limiter,
 		proxies: s.Server.TrustedProxies, params: ps, rest: api, store: e.store,
-		limits: s.Server.Limits.orDefaults(), asked: e.asked,
+		limits: s.Server.Limits.orDefaults(),
 	}
-	u.user = visible(e.users.Type())
-	role := e.users.Type().Attribute("role")
+	u.user = visible(t)
+	role := t.Attribute("role")
 	u.role = documents.Populate{Attr: role, Of: visible(role.Target)}
 	return append(append(u.authRoutes(), u.accountRoutes()...), u.roleRoutes()...)
 }
@@ -107,32 +106,22 @@ func visible(t *contenttypes.ContentType) *documents.Selection {
 // A userHandler answers a request of somebody who may make it.
 type userHandler func(w http.ResponseWriter, r *http.Request, who auth.Principal) error
 
-// route is a route for those who have a permission. It finds out itself who asks, since some answers depend on it.
+// route is a route for those who have a permission.
 func (u *userRoutes) route(method, path, permission string, handle userHandler) Route {
-	return Route{Method: method, Path: u.prefix + path, Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
-		who, err := u.auth.Identify(r)
-		if err != nil {
-			return err
-		}
-		if !who.Access.AllowsAction(permission) {
-			return documents.Forbidden()
-		}
-		return handle(w, u.asked(r, who), who)
-	}}
+	return Route{Method: method, Path: u.prefix + path, Action: permission, user: handle}
 }
 
-// limited lets each address use a handler only so often, however it writes the path.
-func (u *userRoutes) limited(name string, handle userHandler) userHandler {
-	return func(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-		if isAgain(r.Context()) {
-			return handle(w, r, who) // it has been counted
-		}
-		if ok, retry := u.limiter.Allow(clientAddr(r, u.proxies), name); !ok {
+// limited is a route that each address may use only so often, however it writes the path.
+func (u *userRoutes) limited(method, path, permission string, handle userHandler) Route {
+	route := u.route(method, path, permission, handle)
+	route.count = func(w http.ResponseWriter, r *http.Request) error {
+		if ok, retry := u.limiter.Allow(clientAddr(r, u.proxies), path); !ok {
 			w.Header()["Retry-After"] = []string{strconv.Itoa(int(retry/time.Second) + 1)}
 			return auth.ErrRate
 		}
-		return handle(w, r, who)
+		return nil
 	}
+	return route
 }
 
 // shown returns a Show that prints a user into body: as fully as may be, with his role if the asker may read roles and with

@@ -13,17 +13,14 @@ import (
 const authAction = "plugin::users-permissions.auth."
 
 func (u *userRoutes) authRoutes() []Route {
-	limited := func(method, path, action string, handle userHandler) Route {
-		return u.route(method, path, authAction+action, u.limited(path, handle))
-	}
 	return []Route{
-		limited("POST", "/auth/local", "callback", u.login),
-		limited("POST", "/auth/local/register", "register", u.register),
-		limited("POST", "/auth/change-password", "changePassword", u.changePassword),
-		limited("POST", "/auth/forgot-password", "forgotPassword", u.forgotPassword),
-		limited("POST", "/auth/reset-password", "resetPassword", u.resetPassword),
-		limited("GET", "/auth/email-confirmation", "emailConfirmation", u.confirmEmail),
-		limited("POST", "/auth/send-email-confirmation", "sendEmailConfirmation", u.sendConfirmation),
+		u.limited("POST", "/auth/local", authAction+"callback", u.login),
+		u.limited("POST", "/auth/local/register", authAction+"register", u.register),
+		u.limited("POST", "/auth/change-password", authAction+"changePassword", u.changePassword),
+		u.limited("POST", "/auth/forgot-password", authAction+"forgotPassword", u.forgotPassword),
+		u.limited("POST", "/auth/reset-password", authAction+"resetPassword", u.resetPassword),
+		u.limited("GET", "/auth/email-confirmation", authAction+"emailConfirmation", u.confirmEmail),
+		u.limited("POST", "/auth/send-email-confirmation", authAction+"sendEmailConfirmation", u.sendConfirmation),
 		u.route("GET", "/auth/:provider/callback", authAction+"callback", u.callback),
 		u.route("GET", "/connect/*", authAction+"connect", u.connect),
 		u.route("POST", "/auth/logout", authAction+"logout", absent),

@@ -36,7 +36,9 @@ func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string)
 	k := kindOf(head, path.Ext(name))
 	h := w.Header()
 	h.Set("Content-Type", k.served)
-	h.Set("Cache-Control", "max-age=0")
+	if h.Get("Cache-Control") == "" { // unless what stands around this has said how long it may be kept
+		h.Set("Cache-Control", "max-age=0")
+	}
 	h.Set("Content-Security-Policy", servedPolicy)
 	h.Set("ETag", o.ETag)
 	if k.active {

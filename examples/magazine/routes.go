@@ -11,7 +11,7 @@ import (
 	"lectern/store"
 )
 
-// addRoutes adds two routes, and says what is done before and around generated ones.
+// addRoutes adds two routes, and says what is done before and around those of the server.
 func addRoutes(x *gateway.Extensions) {
 	x.Handle(
 		gateway.Route{
@@ -23,6 +23,7 @@ func addRoutes(x *gateway.Extensions) {
 	)
 	x.Route("api::article.article.update", gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: "is-owner"}}})
 	x.Route("api::article.article.find", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Name: "cache-for", Options: 60}}})
+	x.Route("GET /uploads/*", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Name: "cache-for", Options: 3600}}})
 }
 
 // feature answers POST /api/articles/:documentId/feature: it puts an article on the front page, published as it stands.
