@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	os.Exit(command.Main(context.Background(), os.Args[1:], command.Program{Extend: extend}))
+	os.Exit(command.Main(context.Background(), os.Args[1:], command.Program{Name: "magazine", Extend: extend}))
 }
 
 // extend says all that this program adds.
