@@ -97,8 +97,6 @@ type RouteConfig struct {
 	Middlewares []MiddlewareUse
 }
 
-func (c *RouteConfig) isPlain() bool { return len(c.Scopes)+len(c.Policies)+len(c.Middlewares) == 0 }
-
 // Policies are the same for routes and for fields of GraphQL. AskerOf tells who asks, by which request; Parent, Args and Info are
 // those of a field, and empty for a route.
 type (
