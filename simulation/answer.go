@@ -69,7 +69,7 @@ func (x *answering) root(g *gathered) (any, bool) {
 			x.fault("FORBIDDEN", "Forbidden access")
 			return nil, !nonNull
 		}
-		if !x.pages(g.Args) || !x.mayAsk(&q.Type.Schema, q.Filter, q.Sort) {
+		if !x.pages(g.Args) || !x.mayAsk(q.Filter, q.Sort) {
 			return nil, !nonNull
 		}
 		x.view = q.view()
@@ -151,7 +151,7 @@ func (x *answering) attribute(p place, g *gathered, typ string) (any, bool) {
 		return nil, !flat
 	}
 	in := x.world.schemaOf(a)
-	if g.Args != nil && !(x.pages(g.Args) && x.mayAsk(in, g.Args.Filter, g.Args.Sort)) {
+	if g.Args != nil && !(x.pages(g.Args) && x.mayAsk(g.Args.Filter, g.Args.Sort)) {
 		return nil, !flat
 	}
 	targets := x.targets(p, g)
@@ -375,7 +375,7 @@ func (p *Paging) info(m *Model, total int, of []*Selected) answered {
 }
 
 // mayAsk reports whether the asker may filter and sort so.
-func (x *answering) mayAsk(s *Schema, f *Filter, keys []SortKey) bool {
+func (x *answering) mayAsk(f *Filter, keys []SortKey) bool {
 	message := ""
 	if f != nil {
 		if hidden := x.hidden(f, nil); len(hidden) == 1 {

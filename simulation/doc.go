@@ -15,8 +15,8 @@
 // A Difference names the seed and the request; Shrink drops operations that it does not need.
 //
 // The files, in the order in which they are best read: model.go and content.go (what there is), world.go, write.go and
-// relate.go (what writes do to it), question.go, evaluate.go and show.go (what reads answer), asker.go, populator.go and
-// operator.go (what is chosen at random), compare.go, coverage.go, run.go, shrink.go. Of GraphQL: request.go, request_text.go and
+// relate.go (what writes do to it), question.go, evaluate.go, truth.go and show.go (what reads answer), asker.go, asker_filter.go,
+// populator.go and operator.go (what is chosen at random), compare.go, coverage.go, run.go, shrink.go. Of GraphQL: request.go, request_text.go and
 // request_input.go (what an operation is and how it is written), answer.go (what it is answered), graphql_*.go (the rest), match.go.
 //
 // The tests beside it also kill the server while it writes, and watch, delay and break its syncs (kill_test.go, sync_test.go).

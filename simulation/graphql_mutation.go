@@ -97,7 +97,7 @@ func withoutRelations(fields []Field) []Field {
 	return kept
 }
 
-// edits returns what GraphQL can say of a relation: a document, a list of them, or null.
+// graphqlEdit returns what GraphQL can say of a relation: a document, a list of them, or null.
 func (o *operator) graphqlEdit(a *Attribute, at spot, targets []Target) (Field, bool) {
 	f := Field{Attr: a}
 	for i := range targets {
@@ -105,7 +105,7 @@ func (o *operator) graphqlEdit(a *Attribute, at spot, targets []Target) (Field, 
 	}
 	var list []Target
 	for _, i := range o.rng.Perm(len(targets))[:min(len(targets), 1+o.rng.IntN(3))] {
-		if _, ok := o.world.end(a, targets[i], at.op.Type, at.locale); ok || o.chance(.03) {
+		if _, ok := o.world.end(targets[i], at.op.Type, at.locale); ok || o.chance(.03) {
 			list = append(list, targets[i])
 		}
 	}

@@ -109,7 +109,7 @@ func (w *World) fields(fields []Field) map[string]any {
 		case *Attached:
 			out[f.Attr.Name] = w.attached(f.Attr, v)
 		case *Edit:
-			out[f.Attr.Name] = w.edit(f.Attr, v)
+			out[f.Attr.Name] = w.edit(v)
 		}
 	}
 	return out
@@ -128,10 +128,11 @@ func (w *World) item(it *NewItem) map[string]any {
 	return out
 }
 
-func (w *World) edit(a *Attribute, e *Edit) any {
+// edit is the value of a relation in a body.
+func (w *World) edit(e *Edit) any {
 	set := []any{}
 	for _, t := range e.Set {
-		set = append(set, w.target(a, t))
+		set = append(set, w.target(t))
 	}
 	switch e.Form {
 	case "bare":
@@ -145,7 +146,7 @@ func (w *World) edit(a *Attribute, e *Edit) any {
 	for word, targets := range map[string][]Target{"connect": e.Connect, "disconnect": e.Disconnect} {
 		var list []any
 		for _, t := range targets {
-			list = append(list, w.target(a, t))
+			list = append(list, w.target(t))
 		}
 		if len(list) > 0 {
 			out[word] = list
@@ -154,7 +155,8 @@ func (w *World) edit(a *Attribute, e *Edit) any {
 	return out
 }
 
-func (w *World) target(a *Attribute, t Target) any {
+// target is a target as it is written in a body.
+func (w *World) target(t Target) any {
 	if d := w.Document(t.Number); t.ByID && d != nil {
 		id := d.Rows[0].ID.Value
 		if t.Wrapped {

@@ -306,7 +306,7 @@ func (o *operator) relation(a *Attribute, at spot, ends []End) (Field, bool) {
 			e.Set = nil
 		}
 		if !a.toMany() {
-			e.Set = o.linkable(a, at, e.Set)
+			e.Set = o.linkable(at, e.Set)
 		}
 	case "change":
 		if o.quirk.OrderMixesVersions && !at.op.Type.Localized && a.Target.Localized && !a.toMany() {
@@ -344,10 +344,10 @@ func otherThan(targets []Target, ends []End) []Target {
 }
 
 // linkable leaves out targets that are not there: of several for a to-one only the last is certain to be looked at.
-func (o *operator) linkable(a *Attribute, at spot, targets []Target) []Target {
+func (o *operator) linkable(at spot, targets []Target) []Target {
 	var list []Target
 	for _, t := range targets {
-		if _, ok := o.world.end(a, t, at.op.Type, at.locale); ok {
+		if _, ok := o.world.end(t, at.op.Type, at.locale); ok {
 			list = append(list, t)
 		}
 	}

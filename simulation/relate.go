@@ -18,7 +18,7 @@ func (w *World) unlinkable(data []Field, t *Type, locale string) string {
 			}
 		case *Edit:
 			for _, target := range append(append(append([]Target{}, v.Set...), v.Connect...), v.Disconnect...) {
-				if _, ok := w.end(f.Attr, target, t, locale); !ok || target.Next != 0 && w.Document(target.Next) == nil {
+				if _, ok := w.end(target, t, locale); !ok || target.Next != 0 && w.Document(target.Next) == nil {
 					return fmt.Sprintf("document %d, a target of %s, is not there", target.Number, f.Attr.Name)
 				}
 			}
@@ -27,8 +27,8 @@ func (w *World) unlinkable(data []Field, t *Type, locale string) string {
 	return ""
 }
 
-// end returns what a target of a means when it is written in a document of type t and locale.
-func (w *World) end(a *Attribute, target Target, t *Type, locale string) (End, bool) {
+// end returns what a target means when it is written in a document of type t and locale.
+func (w *World) end(target Target, t *Type, locale string) (End, bool) {
 	d := w.Document(target.Number)
 	if d == nil {
 		return End{}, false
@@ -95,7 +95,7 @@ func (w *World) edited(f Field, before []End, row *Row) []End {
 
 func (w *World) editedList(f Field, before []End, row *Row) []End {
 	end := func(t Target) End {
-		e, _ := w.end(f.Attr, t, row.Doc.Type, row.Locale)
+		e, _ := w.end(t, row.Doc.Type, row.Locale)
 		return e
 	}
 	edit, _ := f.Value.(*Edit)

@@ -1,0 +1,181 @@
+package simulation
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// A truth is a value of the three-valued logic of SQL.
+type truth int
+
+const (
+	no truth = iota
+	yes
+	unknown
+)
+
+// is is the truth of what is known.
+func is(b bool) truth {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// not turns a truth around; what is unknown stays so.
+func (t truth) not() truth {
+	switch t {
+	case yes:
+		return no
+	case no:
+		return yes
+	}
+	return unknown
+}
+
+// test compares a value, nil for null, as a filter says.
+func (w *World) test(f *Filter, v any) truth {
+	var operands []Operand
+	for _, o := range f.Operands {
+		operands = append(operands, w.resolve(o))
+	}
+	var first Operand
+	if len(operands) > 0 {
+		first = operands[0]
+	}
+	switch f.Operator {
+	case "$null", "$notNull":
+		return is((v == nil) == (first.Value.(bool) == (f.Operator == "$null")))
+	case "", "$eq", "$in":
+		if first.Null && f.Operator != "$in" {
+			return is(v == nil)
+		}
+		return oneOf(v, operands)
+	case "$or":
+		return oneOf(v, operands)
+	case "$and":
+		return allOf(v, operands)
+	case "$notIn":
+		return oneOf(v, operands).not()
+	case "$ne":
+		if first.Null {
+			return is(v != nil)
+		}
+		return oneOf(v, operands).not()
+	}
+	for _, o := range operands {
+		if o.Null {
+			return unknown
+		}
+	}
+	if v == nil {
+		return unknown
+	}
+	switch f.Operator {
+	case "$eqi":
+		return is(fold(textOf(v)) == fold(textOf(first.Value)))
+	case "$nei":
+		return is(fold(textOf(v)) != fold(textOf(first.Value)))
+	case "$lt":
+		return is(compare(v, first.Value) < 0)
+	case "$lte":
+		return is(compare(v, first.Value) <= 0)
+	case "$gt":
+		return is(compare(v, first.Value) > 0)
+	case "$gte":
+		return is(compare(v, first.Value) >= 0)
+	case "$between":
+		return is(compare(v, first.Value) >= 0 && compare(v, operands[1].Value) <= 0)
+	}
+	return like(f.Operator, textOf(v), first.Text)
+}
+
+// oneOf is whether a value equals one of several.
+func oneOf(v any, operands []Operand) truth {
+	if v == nil {
+		return unknown
+	}
+	result := no
+	for _, o := range operands {
+		if o.Null {
+			result = unknown
+		} else if compare(v, o.Value) == 0 {
+			return yes
+		}
+	}
+	return result
+}
+
+// allOf is whether a value equals each of several.
+func allOf(v any, operands []Operand) truth {
+	for _, o := range operands {
+		if t := oneOf(v, []Operand{o}); t != yes {
+			return t
+		}
+	}
+	return yes
+}
+
+// like compares texts by an operator that looks for a piece of one.
+func like(op, v, text string) truth {
+	if base, ok := strings.CutSuffix(op, "i"); ok {
+		op, v, text = base, fold(v), fold(text)
+	}
+	switch op {
+	case "$contains":
+		return is(strings.Contains(v, text))
+	case "$notContains":
+		return is(!strings.Contains(v, text))
+	case "$startsWith":
+		return is(strings.HasPrefix(v, text))
+	case "$endsWith":
+		return is(strings.HasSuffix(v, text))
+	}
+	panic("no operator " + op)
+}
+
+// fold removes the difference of upper and lower case.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, s)
+}
+
+// textOf is the text form that searches and $contains look at.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case JSONText:
+		if text, ok := decode([]byte(v)).(string); ok {
+			return text
+		}
+		return string(v)
+	case bool:
+		return strconv.FormatBool(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return ""
+}
+
+// compare orders two values of one type; texts by bytes.
+func compare(a, b any) int {
+	switch a := a.(type) {
+	case float64:
+		return cmp.Compare(a, b.(float64))
+	case int64:
+		return cmp.Compare(a, b.(int64))
+	case bool:
+		switch {
+		case a == b.(bool):
+			return 0
+		case a:
+			return 1
+		}
+		return -1
+	}
+	return cmp.Compare(textOf(a), textOf(b))
+}
