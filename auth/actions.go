@@ -150,33 +150,9 @@ func (a *Actions) example() string {
 func nearest(s string, candidates []string) string {
 	best, least := "", len(s)/3+1
 	for _, c := range candidates {
-		if d := distance(s, c, least); d < least {
+		if d := contenttypes.Distance(s, c, least); d < least {
 			best, least = c, d
 		}
 	}
 	return best
-}
-
-// distance is the number of letters to add, drop or change to make b of a; it gives up at limit.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
-		return limit
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return min(row[len(b)], limit)
 }

@@ -12,7 +12,7 @@ func suggest(word string, known []string) string {
 		nearest = 2
 	}
 	for _, k := range known {
-		if d := distance(word, k, nearest); d < nearest && d < len(k)/2+1 {
+		if d := Distance(word, k, nearest); d < nearest && d < len(k)/2+1 {
 			best, nearest = k, d
 		}
 	}
@@ -27,9 +27,9 @@ func suggest(word string, known []string) string {
 	return "known are " + strings.Join(known, ", ")
 }
 
-// distance is how many letters must be added, left out, changed or swapped with their neighbour to make b of a, case aside.
-// It may stop counting at limit.
-func distance(a, b string, limit int) int {
+// Distance is how many letters must be added, left out, changed or swapped with their neighbour to make b of a, case aside.
+// Where there are limit or more, or a word has more than 64 letters, it is some number that is not less than limit.
+func Distance(a, b string, limit int) int {
 	if diff := len(a) - len(b); diff >= limit || -diff >= limit || len(a) > 64 || len(b) > 64 {
 		return limit
 	}
