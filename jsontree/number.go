@@ -46,8 +46,6 @@ func isInteger(s string) bool {
 	return s != ""
 }
 
-func appendInt(dst []byte, i int64) []byte { return strconv.AppendInt(dst, i, 10) }
-
 // appendFloatJSON is appendFloat with null for what JSON has no number for.
 func appendFloatJSON(dst []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
@@ -62,6 +60,7 @@ func FormatNumber(f float64) string {
 	return string(appendFloat(buf[:0], f))
 }
 
+// appendFloat is FormatNumber, appended.
 func appendFloat(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):

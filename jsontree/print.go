@@ -1,6 +1,7 @@
 package jsontree
 
 import (
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -41,9 +42,9 @@ func Append(dst []byte, v any) []byte {
 	case float64:
 		return appendFloatJSON(dst, v)
 	case int:
-		return appendInt(dst, int64(v))
+		return strconv.AppendInt(dst, int64(v), 10)
 	case int64:
-		return appendInt(dst, v)
+		return strconv.AppendInt(dst, v, 10)
 	}
 	return append(dst, "null"...)
 }

@@ -2,6 +2,7 @@ package language
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -183,12 +184,12 @@ func (c *census) cyclic() bool {
 	return false
 }
 
-// depths finds the selections that are one level too deep.
+// depths finds the selections that are one level too deep, which is told of each.
 type depths struct {
 	v         *validator
 	operation string
 	visited   int
-	open      []string // fragments that no field was passed in since
+	open      []string // fragments that were entered since the last field: to enter one of them again leads nowhere
 }
 
 // maxDepthVisits bounds the search where fragments are cyclic; it is greater than any limit of selections.
@@ -220,20 +221,11 @@ func (d *depths) selection(sel ast.Selection, depth int) {
 		d.selections(sel.SelectionSet, depth)
 	case *ast.FragmentSpread:
 		f := d.v.doc.Fragments[sel.Name]
-		if f == nil || contains(d.open, sel.Name) {
+		if f == nil || slices.Contains(d.open, sel.Name) {
 			return
 		}
 		d.open = append(d.open, sel.Name)
 		d.selections(f.SelectionSet, depth)
 		d.open = d.open[:len(d.open)-1]
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

@@ -2,9 +2,9 @@
 // it turns literals and variables into the values that a server works with. What is wrong with a document is told in the
 // words of graphql-js 16, which clients know, and in the order in which it tells them.
 //
-// gqlparser has the grammar. It knows neither these words nor all these positions, so its errors are told anew (syntax.go)
-// and the rules of validation are here (validate.go and the files beside it). Everything costs time in proportion to the
-// document with its fragments put in place, and how large that may be is checked before anything else is done (bounds.go).
+// The grammar is gqlparser's. It knows neither these words nor all these positions, so its errors are put into other words
+// (syntax.go), and the rules of validation are written here (validate.go and the files beside it). All work takes time in proportion
+// to the document with its fragments put in place; how large that may be is checked before anything else (bounds.go).
 package language
 
 import (
@@ -129,9 +129,6 @@ func (s *Schema) TypeNames() []string { return s.names }
 // Directive returns the directive of that name, or nil.
 func (s *Schema) Directive(name string) *ast.DirectiveDefinition { return s.ast.Directives[name] }
 
-// Meanings says what the parts of the schema mean.
-func (s *Schema) Meanings() *schema.Schema { return s.meanings }
-
 // of returns the named type that a type reference ends in, nil when the schema has none of that name.
 func (s *Schema) of(t *ast.Type) *Type {
 	if t == nil {
@@ -186,15 +183,7 @@ func (d *Document) Location(p *ast.Position) Location { return d.source.at(p.Sta
 
 // Includes reports whether a value of the object type o is one of t: o itself, or an interface or union that it belongs to.
 func (t *Type) Includes(o *Type) bool {
-	if t == nil || o == nil {
-		return false
-	}
-	for _, p := range t.possible {
-		if p == o {
-			return true
-		}
-	}
-	return false
+	return t != nil && slices.Contains(t.possible, o)
 }
 
 // Possible are the object types that a value may have.

@@ -194,16 +194,6 @@ func (m *Meaning) Runs() bool {
 // Output is the type of the field in graphql-go.
 func (m *Meaning) Output() graphql.Output { return m.out }
 
-// Argument returns the type of an argument of the field, nil when it has none of that name.
-func (m *Meaning) Argument(name string) graphql.Input {
-	for _, a := range m.args {
-		if a.name == name {
-			return a.typ
-		}
-	}
-	return nil
-}
-
 // A BoundPolicy is a policy of a field, with the config of its use.
 type BoundPolicy struct {
 	Name   string // empty where it is a function
