@@ -208,15 +208,15 @@ func TestConfiguredLimits(t *testing.T) {
 	}
 }
 
-// TestConfiguredSlowUpload sends a file more slowly than a request may be, in steps that come in time. A middleware with a writer
-// of its own, which hides the connection, does not keep the server from waiting.
+// TestConfiguredSlowUpload sends a file more slowly than a request and the work on it may be, in steps that come in time. A
+// middleware with a writer of its own, which hides the connection, does not keep the server from waiting.
 func TestConfiguredSlowUpload(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
 	x.Middleware("one", tr.middleware("one"))
 	x.Route("POST /api/upload", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Name: "one"}}})
 	const most = 2500 * time.Millisecond
-	files := with(map[string]string{"config/server.yaml": fmt.Sprintf("timeouts: {read: %v, header: %v, write: 10s}\n", most, most)})
+	files := with(map[string]string{"config/server.yaml": fmt.Sprintf("timeouts: {read: %v, header: %v, request: %v, write: 10s}\n", most, most, most)})
 	ready, _ := run(t, writeProject(t, files), gateway.Options{Ephemeral: true, Extensions: x}, nil)
 	body, send := io.Pipe()
 	parts := multipart.NewWriter(send)
