@@ -190,7 +190,7 @@ func (u *Users) MayLink(body any, access *documents.Access) error {
 	return documents.CheckLinks(u.typ, links, access)
 }
 
-// prepare prepares a write of a user that hooks are not called around: of his password or a code. The access is full, since it is
+// prepare prepares a write of a user that hooks are not called around, such as that of his password or a code. The access is full, since it is
 // decided before what the asker may set.
 func (u *Users) prepare(ctx context.Context, data *jsontree.Object, show Show, into *account) (*documents.Prepared, error) {
 	return u.o.Documents.Prepare(ctx, u.written("", data, show, into))

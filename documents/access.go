@@ -13,9 +13,10 @@ type Access struct {
 	actions map[permission]bool
 }
 
-// A permission is to do something with documents of a type, or with what else the part before the last dot names.
+// A permission allows an action on a subject: a content-type, or something else that has a uid, such as a plugin's routes.
 type permission struct{ subject, action string }
 
+// parsePermission cuts "uid.action" at its last dot.
 func parsePermission(s string) permission {
 	dot := strings.LastIndexByte(s, '.')
 	return permission{s[:max(dot, 0)], s[dot+1:]}
@@ -38,7 +39,7 @@ func (a *Access) Allows(t *contenttypes.ContentType, action string) bool {
 	return a.all || a.actions[permission{t.UID, action}]
 }
 
-// AllowsAction is Allows for what is no content-type: "plugin::upload.content-api.upload".
+// AllowsAction is Allows for a whole permission, as "plugin::upload.content-api.upload", whose subject need be no content-type.
 func (a *Access) AllowsAction(action string) bool { return a.all || a.actions[parsePermission(action)] }
 
 // Follows reports whether links of attribute attr may be seen, filtered, sorted and written: components and files always,

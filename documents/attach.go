@@ -7,7 +7,7 @@ import (
 	"lectern/store"
 )
 
-// An Attachment is where documents are linked from as they are made: an attribute of the version whose row has that id.
+// An Attachment names where new documents are linked from: an attribute of the version whose row has the id Row.
 type Attachment struct {
 	Attr *contenttypes.Attribute // of Type, a relation or media
 	Type *contenttypes.ContentType
@@ -15,8 +15,8 @@ type Attachment struct {
 }
 
 // CreateAll makes documents of one type in one transaction: all of them, or none. Where at is not nil they are linked from there, in
-// their order: after what a list holds, or in place of the one that is there. A row that does not exist links to nothing,
-// which is no error.
+// their order: at the end of a list, or in place of the one document that is linked. It is no error when there is no such row; then
+// the documents are not linked.
 func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment) error {
 	if len(writes) == 0 {
 		return nil
@@ -72,8 +72,8 @@ func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 	return wr.apply()
 }
 
-// WrongType makes the error for a part of a body, at path, that is no want ("string", "object", "array", …). Where cast is
-// not what was sent but what it was cast to, wasCast says so, and the message tells both.
+// WrongType makes the error for a value at a path of a body that is not of the type want ("string", "object", "array", …). wasCast
+// says that cast is not what was sent but what that was cast to; the message then shows both.
 func WrongType(path []string, want string, cast, sent any, wasCast bool) *Error {
 	return faultsError([]fault{wrongType(path, want, cast, sent, wasCast)})
 }

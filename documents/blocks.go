@@ -21,22 +21,23 @@ func castBlocks(path []string, v any) (any, []fault) {
 	return list, c.faults
 }
 
-// A blockCaster collects what is wrong with the nodes of one value, and stops when it is too much to tell.
+// A blockCaster collects what is wrong with the nodes of one value, and stops when there are more faults than are told.
 type blockCaster struct{ faults []fault }
 
 func (c *blockCaster) add(f fault) { c.faults = append(c.faults, f) }
 
-// refuse says of a value what has no name in it.
+// refuse adds a fault whose message stands as it is, without the path of the value.
 func (c *blockCaster) refuse(at *blockPlace, message string, v any) {
 	c.add(fault{path: at.path(), message: message, value: v, hasValue: true})
 }
 
-// A blockPlace is where a value lies, as a list from the inside out, so that paths are made only where they are told.
+// A blockPlace is where a value lies: a list of names and positions, linked from the inside out. Paths are made of it only for faults,
+// since most values have none.
 type blockPlace struct {
 	up    *blockPlace
 	base  []string // of the outermost place
-	name  string   // or
-	index int      // when name is empty
+	name  string   // a key; "" in a list
+	index int      // the position in a list
 }
 
 func (p *blockPlace) path() []string {
@@ -63,7 +64,7 @@ type rule struct {
 	key      string
 	cast     castFunc
 	optional bool
-	absent   string // what is said when it is missing; by default that it is a required field
+	absent   string // what is said when it is missing; "" stands for "is a required field"
 }
 
 const (
@@ -74,7 +75,8 @@ const (
 	invalidLink    = "Please specify a valid link."
 )
 
-// The rules of each kind of node, in the order in which faults are told. They are set up by init since lists hold lists.
+// The rules of each kind of node, in the order in which faults are told. They refer to themselves, since lists hold lists, and are
+// therefore set up by init.
 var (
 	blockRules  map[string][]rule // at the top
 	itemRules   map[string][]rule // in a list
@@ -224,7 +226,7 @@ func copyObject(o *jsontree.Object) *jsontree.Object {
 	return n
 }
 
-// children casts an array of nodes. What empty says is said of an empty one; where it says nothing, that may be.
+// children casts an array of nodes. empty is what is said of an array without any; "" allows one.
 func children(empty string, child castFunc) castFunc {
 	return func(c *blockCaster, at *blockPlace, v any) (any, bool) {
 		nodes, ok := parseCast(v).([]any)

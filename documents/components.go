@@ -56,7 +56,7 @@ func component(a *contenttypes.Attribute, in *input) *contenttypes.Component {
 	return nil
 }
 
-// componentID reads the id that a body gives for a component; 0 is none's.
+// componentID reads the id that a body gives for a component: 0, which no component has, for what is no id.
 func componentID(v any) uint64 {
 	s := ""
 	switch v := v.(type) {
@@ -72,6 +72,7 @@ func componentID(v any) uint64 {
 	return n
 }
 
+// foreignComponent is the error for an id that none of the components of the attribute has.
 func foreignComponent(a *contenttypes.Attribute) *Error {
 	message := "Some of the provided components in " + a.Name + " are not related to the entity"
 	if a.Type == contenttypes.DynamicZone {
@@ -99,12 +100,13 @@ func (wr *writing) forget(item *store.Item) {
 	wr.forgetItems(item.Values)
 }
 
-// A cloning copies components with new ids, and their links from planes to planes.
+// A cloning copies components: each copy has a new id, and in each plane of to the links that the component has in the plane of from
+// at the same position.
 type cloning struct {
 	wr    *writing
 	from  []store.Status
 	to    []store.Status
-	carry func(store.Ref) (store.Ref, bool)
+	carry func(store.Ref) (store.Ref, bool) // see linkEdits.copy
 }
 
 // values copies the values of a row or component.
@@ -135,7 +137,7 @@ func (c *cloning) value(v store.Value) store.Value {
 	return store.Value{Items: items}
 }
 
-// sameItems reports whether two lists of components say the same, ids apart, each with its links in a plane.
+// sameItems reports whether two lists of components are equal but for their ids: values, and links in planeA and planeB.
 func (wr *writing) sameItems(a, b []*store.Item, planeA, planeB store.Status) bool {
 	if len(a) != len(b) {
 		return false

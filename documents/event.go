@@ -6,12 +6,12 @@ import (
 	"lectern/store"
 )
 
-// An Event is what a Hook is told. Hooks before and after a write are given the same Event, of which Action tells what they are
-// called for; it is not for use when they have returned.
+// An Event is what a Hook is told. Hooks before and after a write get the same Event, whose Action says what they are called for. It
+// must not be used after the hook has returned.
 type Event struct {
 	Action Action
 	Type   *contenttypes.ContentType
-	// DocumentID is "" before a create that has one made, and before a change of a user who is only found in its transaction.
+	// DocumentID is "" before a create for which none was chosen, and before writes that find their user only in the transaction.
 	DocumentID string
 	Locale     string           // "" where the type is not localized; "*" where a delete means all
 	Status     store.Status     // of the version that is written; without meaning for a delete
@@ -23,7 +23,7 @@ type Event struct {
 	hooks    *hooksOf
 	actions  []Action
 	requires []func(*store.Snapshot) error
-	wrote    bool // by the last carrying out of the write
+	wrote    bool // whether the write, when it was last carried out, wrote or deleted anything
 }
 
 // Documents is the service that the write is done by, for hooks to write with in turn.
@@ -64,8 +64,8 @@ func (e *Event) version(s *store.Snapshot) (found store.Record) {
 	return found
 }
 
-// Values are the scalar values of the version that View shows, by name: passwords are left out, and what is nil too. It is nil
-// where there is no version.
+// Values returns the scalar values of the version that View shows, by name, without passwords and without those that are null. It is
+// nil where there is no version.
 func (e *Event) Values() (values *jsontree.Object, err error) {
 	err = e.View(func(_ *store.Snapshot, r store.Record) error {
 		if !r.Exists() {
@@ -85,8 +85,8 @@ func (e *Event) Values() (values *jsontree.Object, err error) {
 	return values, err
 }
 
-// locate finds the document of a write that changes one, so that hooks are not called for what is not there: that is an error, but
-// for a delete, where nothing is left to do. What has no name yet is there.
+// locate finds the document of a write that changes one, so that hooks are not called for a document that does not exist. That is an
+// error, except for a delete, which has nothing to do then. A document that is not named yet counts as there.
 func (e *Event) locate() (there bool, err error) {
 	action := e.actions[0]
 	if action == CreateAction || e.DocumentID == "" && e.Type.Kind != contenttypes.SingleType {
@@ -108,7 +108,7 @@ func (e *Event) locate() (there bool, err error) {
 	return there, err
 }
 
-// savesSingle is what saving a document of a single type does: it creates it or updates it.
+// savesSingle tells whether saving the document of a single type creates or updates it.
 func (s *Service) savesSingle(t *contenttypes.ContentType) (action Action, err error) {
 	err = s.store.View(func(snap *store.Snapshot) error {
 		doc, _, err := single(snap, t)
@@ -120,7 +120,7 @@ func (s *Service) savesSingle(t *contenttypes.ContentType) (action Action, err e
 	return action, err
 }
 
-// note takes down what was written. It may be called more than once.
+// note keeps what was written, for the hooks after the write. It may be called more than once.
 func (e *Event) note(wr *writing) {
 	e.wrote = wr.doc != 0
 	if e.wrote {
@@ -136,7 +136,7 @@ func (e *Event) note(wr *writing) {
 	}
 }
 
-// met checks what hooks required.
+// met checks the conditions that hooks gave to Require.
 func (e *Event) met(s *store.Snapshot) error {
 	for _, check := range e.requires {
 		if err := check(s); err != nil {

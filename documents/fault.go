@@ -8,7 +8,7 @@ import (
 	"lectern/jsontree"
 )
 
-// A fault is what is wrong with one value: an entry of details.errors.
+// A fault says what is wrong with one value. It becomes an entry of details.errors.
 type fault struct {
 	path     []string // names, and positions in lists, from the document to the value
 	message  string
@@ -164,8 +164,8 @@ func missing(path []string, says string) fault {
 	return fault{path: path, message: pathName(path) + " " + says}
 }
 
-// wrongType makes the fault of a value that is no want ("string", "number", "array", "object", …) after it was cast from
-// original. wasCast says that casting changed it, whereupon the message tells both.
+// wrongType makes the fault of a value that is not of the type want ("string", "number", "array", "object", …), even after it was
+// cast from original. wasCast says that casting changed it; the message then shows both.
 func wrongType(path []string, want string, cast, original any, wasCast bool) fault {
 	says := "must be a `" + want + "` type, but the final value was: `" + printValue(cast) + "`"
 	if wasCast {

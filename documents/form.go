@@ -5,8 +5,8 @@ import (
 	"lectern/jsontree"
 )
 
-// A Form reads a body (or a query) that is no document: the credentials of a login, the roles of a user. It collects what is
-// wrong with it, in the order of the calls, for one error in the words that clients know.
+// A Form reads a body (or a query) that is no document: the credentials of a login, the data of a user. Each method reads one key, and
+// what is wrong with it is collected in the order of the calls; Err makes one error of it, in the words that clients know.
 type Form struct {
 	body   *jsontree.Object
 	sent   any
@@ -36,7 +36,7 @@ func (f *Form) Err() error {
 		return nil
 	}
 	if _, isObject := f.sent.(*jsontree.Object); !isObject {
-		return faultsError(f.faults[:1]) // all else follows from it
+		return faultsError(f.faults[:1]) // it is no object, so that all keys are missing
 	}
 	return faultsError(f.faults)
 }
@@ -156,7 +156,7 @@ func (f *Form) Values(t *contenttypes.ContentType) *jsontree.Object {
 	return data
 }
 
-// Repeated reads a text that must be there and equal to that of another key.
+// Repeated reads a password that is to be typed twice: it must be there and equal to that of another key.
 func (f *Form) Repeated(key, of string) {
 	f.text(key)
 	if v := f.body.Values[key]; v != nil && v != "" && !jsontree.Equal(v, f.body.Values[of]) {

@@ -10,8 +10,8 @@ import (
 // tooLong is what is told of a password that bcrypt would cut.
 const tooLong = "Password must be less than 73 bytes"
 
-// hashCost is the work of a hash, as bcrypt counts it, and nobodysHash a hash of that cost: what is compared with where there is
-// nothing to compare with, so that the answer takes as long.
+// hashCost is the work of a hash, as bcrypt counts it. nobodysHash is a hash of that cost: where there is no hash to compare a password
+// with, it is compared with this one, so that the answer takes as long.
 var (
 	hashCost    = bcrypt.DefaultCost
 	nobodysHash = []byte("$2a$10$z39LUjMA.G5OwZ48Uw.c5ekMZfbA0ZGZxGsHoUtD/1ThteVt0myNO")
@@ -20,8 +20,8 @@ var (
 // hashWork counts what is hashed; see HashWork.
 var hashWork atomic.Uint64
 
-// HashWork is how much has been hashed since the process began, in rounds of bcrypt. The answers to attempts to come in must not
-// differ in it.
+// HashWork is how much has been hashed since the process began, in rounds of bcrypt. It is for tests: a login must do the same work
+// whether or not there is such a user.
 func HashWork() uint64 { return hashWork.Load() }
 
 // SetHashCost changes the work of all hashes that are made from now on. It is for tests, which hash a lot and guard nothing, and
@@ -67,6 +67,7 @@ func SamePassword(ctx context.Context, hash, plain string) (same bool, err error
 // maxCost bounds the work that an imported hash may ask for.
 const maxCost = 14
 
+// hashingTurn waits until few enough passwords are being hashed, or ctx ends, and calls f.
 func hashingTurn(ctx context.Context, cost int, f func() error) error {
 	select {
 	case hashing <- struct{}{}:

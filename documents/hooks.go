@@ -57,7 +57,7 @@ var actionNames = [actionCount]string{"create", "update", "delete", "publish", "
 // String is the name of an action in permissions.
 func (a Action) String() string { return actionNames[a] }
 
-// hooksOf are the hooks of a type, by action and in the order in which they were added.
+// hooksOf holds the hooks of a type, by action and in the order in which they were added.
 type hooksOf struct {
 	before, after [actionCount][]Hook
 }
@@ -128,8 +128,9 @@ func hooked(m *contenttypes.Model, uids []string) (types []*contenttypes.Content
 	return types, err
 }
 
-// HoldHooked keeps the definitions as they are for the writes of a type around which there are hooks, from before they are
-// prepared until they are done: what a hook wrote in turn would be written again if the write had to be made anew under others.
+// HoldHooked keeps the definitions as they are while documents of a type with hooks are written, from before the hooks run until the
+// writes are done. If definitions changed in between, the write would be made anew and the hooks with it, so that what they have
+// written themselves would be written twice. For types without hooks it does nothing.
 func (s *Service) HoldHooked(ctx context.Context, t *contenttypes.ContentType) (held context.Context, release func(), err error) {
 	if s.hooks[t.UID] == nil {
 		return ctx, func() {}, nil
@@ -151,7 +152,7 @@ func (s *Service) before(ctx context.Context, h *hooksOf, w *Write, action Actio
 	body := action == CreateAction || action == UpdateAction
 	switch {
 	case !w.Type.DraftAndPublish && !body && action != DeleteAction:
-		return nil, nil // it has no drafts, and fails
+		return nil, nil // publishing what has no drafts fails later
 	case !w.Type.DraftAndPublish:
 		e.Status = store.Published
 	case body && w.Status == store.Published:
@@ -239,6 +240,7 @@ func (s *Service) after(ctx context.Context, e *Event) {
 	}
 }
 
+// failed tells of an error that nobody can be told as the answer to a request.
 func (s *Service) failed(err error) {
 	if s.Failed != nil {
 		s.Failed(err)

@@ -31,7 +31,7 @@ type bodyReader struct {
 	locales []string // in which unique values must be free
 	faults  []fault
 	links   linkReader
-	zone    string // what is wrong with a zone whose items cannot be told
+	zone    string // the first thing that is wrong with a zone as a whole, told after all other faults
 	unique  map[*contenttypes.Attribute][]uniqueValue
 }
 
@@ -46,8 +46,8 @@ func newBodyReader(wr *writing, st stage, locales []string) *bodyReader {
 	return &bodyReader{wr: wr, stage: st, locales: locales, links: linkReader{wr: wr}, unique: map[*contenttypes.Attribute][]uniqueValue{}}
 }
 
-// document reads the data of a body. fresh says of an attribute that is left out whether it gets its default, and is missing
-// when it is required; other attributes are left as they are.
+// document reads the data of a body. Of an attribute that the body leaves out, fresh says whether it is treated as that of a new
+// document, which gets its default and must have what is required, or is left as it is.
 func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.Attribute) bool) (*input, *Error) {
 	in := br.object(&br.wr.t.Schema, data, nil, fresh)
 	if br.links.missing != nil {
@@ -175,6 +175,7 @@ func (br *bodyReader) list(g *given, a *contenttypes.Attribute, path []string, v
 
 const errNoComponent = "Cannot build relations store from dynamiczone, component identifier is undefined"
 
+// unknown notes what is wrong with a zone as a whole; the first message counts.
 func (br *bodyReader) unknown(message string) {
 	if br.zone == "" {
 		br.zone = message
@@ -198,7 +199,7 @@ func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Objec
 	return nil
 }
 
-// component reads one item. One that has an id is changed where it is; any other is new, and so is all inside it.
+// component reads one item. One with an id changes a component that is there; any other is new, with all components inside it.
 func (br *bodyReader) component(c *contenttypes.Component, o *jsontree.Object, path []string) *input {
 	id, hasID := o.Get("id")
 	fresh := always

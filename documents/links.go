@@ -17,7 +17,7 @@ type end struct {
 	ref   store.Ref
 }
 
-// endOf is the end that an attribute of either side shows.
+// endOf is the end that an attribute shows, whether it owns the relation or shows it from the other side.
 func endOf(a *contenttypes.Attribute, plane store.Status, ref store.Ref) end {
 	if a.Mapped {
 		return end{a.Inverse, true, plane, ref}
@@ -149,7 +149,7 @@ func (le *linkEdits) move(e end, l store.Link, pos uint64) {
 	le.reach(e, pos)
 }
 
-// reach notes a position that was given out.
+// reach notes that a position in a list is taken, where the last one is known.
 func (le *linkEdits) reach(e end, pos uint64) {
 	if last, known := le.last[e]; known && pos > last {
 		le.last[e] = pos
@@ -200,8 +200,8 @@ func (le *linkEdits) free(e end, pos uint64) uint64 {
 	return pos
 }
 
-// set makes an end's list exactly these, in this order. Lists can be long and most changes are small, so what stays where it
-// is, at the beginning and at the end, is not looked up.
+// set makes an end's list exactly these, in this order. Lists can be long and most changes are small, so the links that stay at the
+// beginning and at the end are found by their places alone, without tables of them.
 func (le *linkEdits) set(e end, order []store.Ref) {
 	current := le.list(e)
 	first := 0
@@ -253,9 +253,9 @@ func (le *linkEdits) set(e end, order []store.Ref) {
 	}
 }
 
-// copy makes the list of one end that of another: of the other plane, or of what was cloned. carry, when set, says what a
-// target becomes; it may leave it out. What is there already keeps its place in the list of the other end. So does what is to
-// be kept though the source does not have it; in the list itself it comes last.
+// copy makes the list of the end to equal that of from, which is the same end in the other plane, or that of what was cloned. carry,
+// when set, says what a target becomes in the copy, or that it is left out. Links that to has already keep their positions in the lists
+// of the targets. Links of to whose target is in keep stay even if from does not have them, at the end of the list.
 func (le *linkEdits) copy(from, to end, carry func(store.Ref) (store.Ref, bool), keep map[store.Ref]bool) {
 	source, dest := le.list(from), le.list(to)
 	if carry == nil && slices.EqualFunc(source, dest, func(a, b store.Link) bool {
@@ -310,7 +310,8 @@ func (le *linkEdits) clear(e end) {
 	}
 }
 
-// release frees ref for e where ref may be linked to one document only: all its localizations may be linked to it.
+// release prepares linking e to ref where ref may be linked to one document only: it cuts the links to other documents, and to e's own
+// localization. Those to other localizations of the same document stay.
 func (le *linkEdits) release(e end, ref store.Ref) {
 	if !le.holdsOne(e, ref) {
 		return

@@ -8,13 +8,14 @@ import (
 	"lectern/store"
 )
 
-// perLocale reports whether each localization of a document has its own value of a: localized attributes, and relations and
-// uids whether they say so or not.
+// perLocale reports whether each localization of a document has its own value of a: it has of localized and system attributes, and of
+// relations and uids even if they are not marked as localized.
 func perLocale(a *contenttypes.Attribute) bool {
 	return a.System || a.Localized || a.Type == contenttypes.UID || a.Type == contenttypes.RelationType
 }
 
-// sibling is the localization from which a new one in the same version takes what all share: nil when there is none.
+// sibling is the localization from which a new one, of the same status, takes over the values that all share: that of the default
+// locale if there is one, nil when there is none at all.
 func (wr *writing) sibling(v version) *store.Row {
 	if !wr.t.Localized {
 		return nil
@@ -29,8 +30,8 @@ func (wr *writing) sibling(v version) *store.Row {
 	return wr.row(version{v.status, locales[0]})
 }
 
-// withoutSharedNulls leaves out of the body of a new localization what it says null for and all localizations share: that is no
-// value to write in all of them, but none, and is taken over.
+// withoutSharedNulls leaves out of the body of a new localization the nulls of attributes that all localizations share: they do not
+// clear the value in the others, it is taken over from them instead.
 func withoutSharedNulls(t *contenttypes.ContentType, data *jsontree.Object) *jsontree.Object {
 	given := jsontree.NewObject()
 	for _, key := range data.Keys {

@@ -43,8 +43,8 @@ func (wr *writing) publish() error {
 	return nil
 }
 
-// settle sets when a published row was updated that has got shared values from another localization's publication: such that
-// its draft still counts as modified if it differs.
+// settle sets updatedAt of a published row that got shared values when another localization was published. Where its draft differs from
+// it and is newer, the time stays, so that the draft still counts as modified.
 func (wr *writing) settle(v version) {
 	row, draft := wr.rows[v], wr.row(version{store.Draft, v.locale})
 	if draft != nil && bytes.Compare(wr.system(draft, "updatedAt"), wr.system(row, "updatedAt")) > 0 && !wr.sameContent(draft, row) {
@@ -129,8 +129,8 @@ func (wr *writing) discardDraft() error {
 	return nil
 }
 
-// linksOfDrafts lists what only drafts that were never published link to this one, by their own attributes: discarding this
-// draft is not to change those.
+// linksOfDrafts lists the links to this document from drafts that were never published, by the ends at which this document shows them.
+// They exist in the draft plane alone, and discarding this draft must not take them from those documents.
 func (wr *writing) linksOfDrafts() map[end]map[store.Ref]bool {
 	found := map[end]map[store.Ref]bool{}
 	for _, a := range wr.t.Attributes {

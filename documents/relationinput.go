@@ -22,14 +22,14 @@ type linkInput struct {
 // A linkItem is one target.
 type linkItem struct {
 	connection
-	limited bool // only is meant
-	only    store.Status
+	limited bool         // the link is meant for one plane
+	only    store.Status // which one
 }
 
 func (i linkItem) in(plane store.Status) bool { return !i.limited || i.only == plane }
 
-// order returns the list that an attribute shows in a plane once the input was applied to what it shows now. lenient puts at
-// the end what is to stand beside something that is not there.
+// order returns the list of an attribute in a plane after the input was applied to list, what it is now. Where lenient is set, an item
+// whose position is relative to one that is not in the list goes to its end; otherwise that is an error.
 func (in *linkInput) order(list []store.Ref, plane store.Status, lenient bool) ([]store.Ref, *Error) {
 	var connect []connection
 	for _, item := range in.connect {
@@ -63,8 +63,8 @@ func (in *linkInput) order(list []store.Ref, plane store.Status, lenient bool) (
 	return edited(list, connect, disconnect, lenient)
 }
 
-// A linkReader reads the relations of one body and keeps what is wrong with them: a named document that does not exist is
-// answered before anything else, the rest after all faults of values, and only one of them.
+// A linkReader reads the relations of one body and keeps what is wrong with them. That a document does not exist is told before
+// anything else; of the rest one fault is told, after all faults of values.
 type linkReader struct {
 	wr      *writing
 	missing *Error // a documentId that is not there

@@ -103,8 +103,8 @@ func (wr *writing) fill(in *input, values []store.Value, owner store.Ref, st sto
 	return nil
 }
 
-// relate brings the links of owner under one attribute to what a body says. A place beside what only one plane shows is the
-// end in the other.
+// relate changes the links of owner under one attribute as a body says, in each plane that they are written in. Where a position is
+// relative to a document that is linked in one plane only, the link goes to the end of the list in the other.
 func (wr *writing) relate(in *linkInput, owner store.Ref, st store.Status) error {
 	if !in.replace && len(in.connect) == 0 && len(in.disconnect) == 0 {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"lectern/store"
 )
 
-// A Selection says what of a document or component an answer prints: a plain value, checked against an Access before it is
-// made.
+// A Selection says what of a document or component an answer prints. It is a plain value; whoever makes one checks it against an
+// Access.
 type Selection struct {
 	Fields   []*contenttypes.Attribute // scalars, system attributes included, in the order of the schema
 	Populate []Populate

@@ -157,7 +157,8 @@ func (s *Service) transition(ctx context.Context, w Write, action Action, f func
 	})
 }
 
-// write checks what can be checked without the store and computes, applies and shows a write in one transaction.
+// write checks what can be checked without a transaction and calls the hooks before the write; computes, applies and shows it in one
+// transaction; and calls the hooks after it.
 func (s *Service) write(ctx context.Context, w Write, action Action, compute func(*writing) error) error {
 	ctx, release, err := s.HoldHooked(ctx, w.Type)
 	if err != nil {

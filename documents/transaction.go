@@ -8,8 +8,8 @@ import (
 	"lectern/store"
 )
 
-// A Prepared is a write of which everything is done that needs no transaction: its keys are checked, the hooks before it called, and
-// its passwords hashed.
+// A Prepared is a write for which everything has been done that needs no transaction: its keys were checked, the hooks before it
+// called, and its passwords hashed.
 type Prepared struct {
 	write  Write
 	locale string
@@ -17,8 +17,8 @@ type Prepared struct {
 	event  *Event // nil where there are no hooks for it
 }
 
-// Prepare checks the keys of a create or update and hashes its passwords, which takes long, for a Transaction to carry it out. There
-// are no hooks around it.
+// Prepare makes a create or update ready for a Transaction to carry out: it checks the keys and hashes the passwords, which takes long.
+// No hooks are called around it.
 func (s *Service) Prepare(ctx context.Context, w Write) (*Prepared, error) {
 	return s.prepare(ctx, w, true, nil)
 }

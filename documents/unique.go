@@ -13,8 +13,9 @@ const notUnique = "This attribute must be unique"
 // isUnique reports whether no two documents may have the same value of a in one locale.
 func isUnique(a *contenttypes.Attribute) bool { return a.Unique || a.Type == contenttypes.UID }
 
-// free checks that no other document has the value of a unique attribute, in any locale it is written to. Null and the empty
-// string never clash. Among types with drafts only published versions count.
+// free checks that no other document has the value of a unique attribute, in any locale it is written to. Null and the empty string
+// may occur any number of times. Values are compared with published versions alone, as which all
+// versions of types without drafts count.
 func (br *bodyReader) free(a *contenttypes.Attribute, path []string, v any) []fault {
 	if !isUnique(a) || v == nil || v == "" {
 		return nil
@@ -53,8 +54,8 @@ func (wr *writing) taken(a *contenttypes.Attribute, locale string, raw []byte) (
 	return taken
 }
 
-// checkUnique tells of values of unique attributes that occur twice in one list of components. Those of other lists are not
-// compared. path is that of the list; only the outermost one is looked at.
+// checkUnique adds faults for values of unique attributes that occur more than once among the components of one attribute of the
+// document. It is called with the path of each list of components when that was read, and looks at those of the document itself.
 func (br *bodyReader) checkUnique(path []string) {
 	if len(path) > 1 || len(br.unique) == 0 {
 		return

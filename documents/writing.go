@@ -22,12 +22,12 @@ type writing struct {
 	hashes map[string]string // of the passwords in the body
 
 	doc      uint64
-	id       string // documentId
-	now      string // the time of this write, later than any of the document's
-	versions map[version]store.Record
-	present  []version              // the keys of versions, by locale and status
-	rows     map[version]*store.Row // decoded or new
-	changed  []version              // of rows, in the order in which they came up
+	id       string                   // documentId
+	now      string                   // the time of this write, later than any of the document's
+	versions map[version]store.Record // as they are in the store
+	present  []version                // the keys of versions, by locale and status
+	rows     map[version]*store.Row   // decoded or new
+	changed  []version                // the keys of rows that are to be written, in the order in which they were put
 	links    *linkEdits
 	batch    store.Batch
 	written  version // what After is shown
@@ -78,7 +78,7 @@ func single(s *store.Snapshot, t *contenttypes.ContentType) (doc uint64, id stri
 	return 0, "", nil
 }
 
-// begin begins the write of a document and loads what there is of it.
+// begin begins the write of a document that exists and loads its versions.
 func (wr *writing) begin(doc uint64, id string) {
 	now := wr.create(doc, id)
 	updated, published := wr.t.Attribute("updatedAt"), wr.t.Attribute("publishedAt")
@@ -110,7 +110,7 @@ func (wr *writing) create(doc uint64, id string) (now time.Time) {
 	return now
 }
 
-// row returns a version as it is or will be, nil when there is none. Who changes it calls put.
+// row returns a version as it is or will be, nil when there is none. Whoever changes it must call put.
 func (wr *writing) row(v version) *store.Row {
 	if r, ok := wr.rows[v]; ok {
 		return r

@@ -21,7 +21,7 @@ type bound struct {
 	query store.Query
 	state *store.PublicationState
 	page  paging
-	given arguments // of fields that read them themselves
+	given arguments // of fields that look at them when they run
 }
 
 // boundFor are the bindings of a plan for one asker.
@@ -33,7 +33,7 @@ type boundFor struct {
 // maxBoundFor is for how many askers a plan keeps bindings.
 const maxBoundFor = 8
 
-// bind finds out what each field asks for. It fails when the operation asks for too much.
+// bind finds out what each field asks for. The error says that the operation asks for too much.
 func (x *execution) bind(vars language.Variables) *language.Error {
 	x.vars = vars
 	if x.plan.static {
@@ -90,11 +90,11 @@ type binder struct {
 	vars      language.Variables
 	access    *documents.Access
 	bounds    []bound
-	cost      int
-	most      int       // that it may become
-	converter converter // of all filters
+	cost      int       // see Limits.Cost
+	most      int       // what cost may become
+	converter converter // counts the conditions of all filters
 
-	shared map[*selection]int // those that fields share, and for how many objects they were bound
+	shared map[*selection]int // selections that several fields share: the most objects that each was bound for
 
 	// changed is a field whose arguments a middleware changed; instead are those that it has now.
 	changed *field
@@ -107,12 +107,14 @@ type scope struct {
 	objects int // how many there may be here
 }
 
+// selection binds the fields of a selection.
 func (b *binder) selection(s *selection, in scope) {
 	for _, f := range s.fields {
 		b.field(f, in)
 	}
 }
 
+// field binds a field and all below it, and adds the objects that it may lead to to the cost.
 func (b *binder) field(f *field, in scope) {
 	as := f.unhooked()
 	if f.slot < 0 {

@@ -11,18 +11,18 @@ import (
 	"lectern/store"
 )
 
-// Operations with fields for which something runs that a program brought go another way than all others: while a resolver,
-// policy or middleware runs, no snapshot is held, since it may take its time, and may read and write the store itself. So what
-// is asked of the store is read first, for whole levels, and copied (customread.go); then what a program brought runs for the
-// objects that are shown (customcall.go, customvalue.go); the documents that it names are read together, and so on; and the answer
-// is printed at the end (customprint.go). Fields of Query below which nothing is customised are printed while they are read, as
-// they always are.
+// Operations with custom fields, for which a resolver, policy or middleware of a program runs, go another way than all others. No
+// snapshot is held while one of these runs, since it may take its time, and may read and write the store itself. So whole levels
+// are read and copied first (customread.go). Then what the program brought runs for the objects that are shown (customcall.go,
+// customvalue.go). Documents that it names are read together, and what it brought runs for these, until nothing is left. The
+// answer is printed at the end (customprint.go). Fields of Query below which nothing is custom are printed while they are read,
+// as in other operations.
 
 // A customRun is what such an operation needs beside its execution.
 type customRun struct {
 	*execution
-	// mu is held but for while something of a program runs: a middleware may call next from another goroutine, and even when it
-	// has returned.
+	// mu is held except while something of a program runs: a middleware may call next from another goroutine, and even after it has
+	// returned.
 	mu     sync.Mutex
 	info   graphql.ResolveInfo // what is the same for all fields
 	places map[*schema.Row]place
@@ -58,7 +58,7 @@ func (x *execution) beginCustom() (done func()) {
 	}
 }
 
-// A rootValue is what a field of Query came to.
+// A rootValue is what is known of the value of a field of Query.
 type rootValue struct {
 	call  call
 	value value

@@ -24,8 +24,8 @@ type call struct {
 	path   *graphql.ResponsePath
 
 	params *graphql.ResolveParams // made when first needed
-	stored any                    // the value of a row that a middleware got from next
-	over   bool                   // what answers it has returned
+	stored any                    // what next returned to a middleware for an attribute of a row
+	over   bool                   // the resolver and the middlewares have returned
 	given  arguments
 }
 
@@ -167,7 +167,7 @@ func (r *customRun) run(c *call) (any, error) {
 // errOver is what next returns to a middleware that calls it when it has returned already.
 var errOver = errors.New("a middleware called next when it had returned")
 
-// own runs what is no part of a program, for a call that is not over.
+// own runs what is the engine's, not the program's, to which a middleware came by calling next. It fails when the call is over.
 func (r *customRun) own(c *call, do func() (any, error)) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -302,7 +302,7 @@ func recovered(err *error) {
 	}
 }
 
-// fails makes an error the value of a field. What a client may not know of it is logged.
+// fails makes an error the value of a field, and logs it where the client is not told what it says.
 func (r *customRun) fails(c *call, to *value, err error) {
 	if over := r.ctx.Err(); over != nil && errors.Is(err, over) || errors.Is(err, store.ErrRedefined) {
 		r.fail(err)

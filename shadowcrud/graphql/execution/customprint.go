@@ -7,10 +7,10 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// A value is what a field that a program has a hand in came to, or an item of it.
+// A value is the value of a custom field, or an item of it.
 type value struct {
 	kind  valueKind
-	gone  bool // a document that there is not: it is left out of lists
+	gone  bool // a document was named that does not exist: it is left out of lists
 	text  []byte
 	items []value
 	sel   *selection
@@ -74,7 +74,7 @@ func (r *customRun) printValue(f *field, t *ast.Type, v *value) bool {
 	return true
 }
 
-// misfit adds the error of a value, at the path that printing has come to, that is none of its type.
+// misfit adds the error of a value that does not fit its type, at the path that printing has come to.
 func (r *customRun) misfit(f *field, message string) {
 	r.errors = append(r.errors, &language.Error{
 		Message: message, Locations: []language.Location{r.plan.doc.Location(f.node.Position)}, Path: r.pathTo(""), Code: language.Internal,

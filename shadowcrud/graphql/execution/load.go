@@ -12,7 +12,7 @@ import (
 type level struct {
 	sel   *selection
 	rows  []store.Record
-	own   []store.Record // memory for rows that are no part of others
+	own   []store.Record // memory for rows, where they are some of those that a union leads to
 	to    []loaded       // by field.load
 	hooks *levelHooks    // where something that a program brought runs on it; nil elsewhere
 }
@@ -20,7 +20,7 @@ type level struct {
 // A loaded is what one field of all objects of a level leads to.
 type loaded struct {
 	related store.Related
-	kids    []*level // by the field's subs; for a union the rows are among them as at says
+	kids    []*level // one for each of the field's subs; for a union, at says which rows are on which
 	at      []member
 	handles map[int32]*schema.Row // by position in related.Rows: what resolvers know rows by
 }
@@ -128,6 +128,7 @@ func schemaOf(r store.Record) *contenttypes.Schema {
 	return &r.Type().Schema
 }
 
+// fail ends the execution: nothing more is read or printed. The first error is the one that is told.
 func (x *execution) fail(err error) {
 	if x.failed == nil {
 		x.failed = err

@@ -12,13 +12,13 @@ import (
 	"lectern/store"
 )
 
-// A plan is an operation made ready to run: the fields of its answer in their order, fragments and conditions gone. It is
-// immutable.
+// A plan is an operation made ready to run: the fields of its answer in their order, with fragments put in place and @include and
+// @skip carried out. It is immutable but for the bindings that it keeps.
 type plan struct {
 	doc    *language.Document
 	op     *ast.OperationDefinition
 	root   *selection
-	slots  int  // fields that are bound
+	slots  int  // how many fields are bound: see field.slot
 	cost   int  // of introspection
 	static bool // no argument holds a variable: bindings depend on the asker alone
 	custom bool // something that a program brought is part of it; see custom.go
@@ -55,23 +55,23 @@ type field struct {
 	def     *ast.FieldDefinition
 	node    *ast.Field
 	nonNull bool
-	items   bool // of a list: they are never null
+	items   bool // the items of a list are never null
 
 	args []argument
 	// fixed are the values of the arguments where none holds a variable.
 	fixed   arguments
 	isFixed bool
-	slot    int // of its binding; -1: it has none
-	load    int // in selection.loads; -1: it leads to no rows
+	slot    int // place of its binding in execution.bounds; -1: it has none
+	load    int // its place in selection.loads; -1: it leads to no rows
 
-	// subs are what is printed of that it leads to: one for an object or a list of them; for a connection one for each field
-	// nodes; for a union one for each member, nil for members of which nothing is known.
+	// subs say what is printed of what the field leads to: one for an object or a list of them, for a connection one for each field
+	// nodes of it, for a union one for each member of which something is known.
 	subs []*selection
-	// of are the fields of a connection, of its page, and of introspection.
+	// of holds the fields of what is no row: of a connection, its pageInfo, the payload of a mutation, and introspection.
 	of *selection
 	// variants says for a union which of subs prints which type or component.
 	variants map[*contenttypes.Schema]int
-	sub      int // of nodes: which of the connection's subs
+	sub      int // of a field asNodes or asPart: its place among the subs of the field that it is part of
 
 	// hooked fields are those of selection.hooks, own is their place there; deep says that they or fields below them are hooked.
 	// A hooked field that is not one of the roots is printed asCustom; generated is then what it would be without.
@@ -129,5 +129,5 @@ const (
 	asDeletedID
 	asOK
 	asJWT
-	asPart // a user; its sub is among the subs of the mutation
+	asPart // a user; field.sub is its place among the subs of the mutation
 )

@@ -21,10 +21,10 @@ type execution struct {
 	ctx    context.Context
 	plan   *plan
 	bounds []bound
-	memory []bound // for bounds that are of this execution alone
+	memory []bound // used again and again for the bounds of plans that are not static
 	access *documents.Access
 	user   uint64
-	often  func(name string) error
+	often  func(name string) error // see Request.Limit
 	limit  time.Duration
 	vars   language.Variables
 	http   *http.Request
@@ -33,10 +33,10 @@ type execution struct {
 
 	snap   *store.Snapshot
 	status store.Status // which version of related documents is shown
-	rows   int          // that were read
-	idle   []*level
-	used   []*level
-	queue  []*level
+	rows   int          // how many were read
+	idle   []*level     // memory for levels
+	used   []*level     // by this run
+	queue  []*level     // whose loads are still to be read
 	root   loaded
 
 	buf    []byte // the answer's data
@@ -45,8 +45,8 @@ type execution struct {
 	errors []*language.Error
 	failed error // why nothing more can be read or printed
 	code   int   // HTTP status
-	own    bool  // the role of the user who asks is shown
-	since  int   // objects printed since the clock was looked at
+	own    bool  // the asker himself is printed, so that his role is shown
+	since  int   // how many objects were printed since the clock was looked at
 }
 
 // A step is a part of the path to a field: its name, or a position in a list.
@@ -98,7 +98,7 @@ func (x *execution) reset() {
 	x.used = x.used[:0]
 }
 
-// run makes the answer. The error is one that concerns the server.
+// run makes the answer. The error says why there is none; what is wrong with single fields is part of the answer.
 func (x *execution) run() error {
 	if x.plan.custom {
 		return x.customised()
@@ -169,6 +169,7 @@ func (x *execution) isNull(f *field, of string) {
 	})
 }
 
+// pathTo is the path that printing has come to, with name at its end unless that is "".
 func (x *execution) pathTo(name string) []any {
 	path := make([]any, 0, len(x.path)+1)
 	for _, s := range x.path {

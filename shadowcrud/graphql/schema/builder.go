@@ -162,7 +162,7 @@ func (m *Meaning) output() graphql.Output {
 
 // union declares a union.
 func (b *builder) union(name, owner string) *Union {
-	u := &Union{Name: name, byUID: map[string]*Object{}, byName: map[string]*Object{}}
+	u := &Union{Name: name, byName: map[string]*Object{}}
 	u.graphql = graphql.NewUnion(graphql.UnionConfig{Name: name, Types: graphql.UnionTypesThunk(u.define),
 		ResolveType: func(graphql.ResolveTypeParams) *graphql.Object { return nil }})
 	if b.declare(&record{name: name, owner: owner, union: u}) {
@@ -185,9 +185,6 @@ func (u *Union) member(o *Object) {
 	}
 	u.Members = append(u.Members, o)
 	u.byName[o.Name] = o
-	if o.Schema != nil {
-		u.byUID[o.Schema.UID] = o
-	}
 }
 
 // scalar declares a scalar.

@@ -102,7 +102,7 @@ func (b *builder) declareGoType(t graphql.Type) *record {
 		r.iface = &Interface{Name: t.Name(), graphql: t, description: t.Description()}
 		b.interfaces[r.name] = r.iface
 	case *graphql.Union:
-		r.union = &Union{Name: t.Name(), byUID: map[string]*Object{}, byName: map[string]*Object{}, graphql: t, description: t.Description()}
+		r.union = &Union{Name: t.Name(), byName: map[string]*Object{}, graphql: t, description: t.Description()}
 		b.unions[r.name] = r.union
 	case *graphql.Enum:
 		r.enum = goEnum(t)

@@ -7,8 +7,8 @@ import (
 	"lectern/store"
 )
 
-// A Schema is the GraphQL schema of a Model together with what each part of it means, looked up once so that nobody has
-// to derive anything from a name again. It is immutable: any number of goroutines may use it.
+// A Schema is the GraphQL schema of a Model together with what each part of it means, which is found out once, when it is built, so
+// that nobody has to derive anything from a name while requests run. It is immutable: any number of goroutines may use it.
 type Schema struct {
 	Model   *contenttypes.Model
 	GraphQL graphql.Schema
@@ -166,8 +166,8 @@ type Meaning struct {
 	Paged   bool     // takes pagination and sort
 	// Localized says that the field takes the argument locale.
 	Localized bool
-	// Scope is the permission that the field itself needs, as "api::article.article.find"; empty where it needs none. Relations
-	// are judged by documents.Access.Follows.
+	// Scope is the permission that the field itself needs, as "api::article.article.find"; empty where it needs none. Whether a
+	// relation may be followed is not said here, but by documents.Access.Follows.
 	Scope string
 	// Password says that the value is never shown: null.
 	Password bool
@@ -239,14 +239,10 @@ type Union struct {
 	// Input is the scalar of an item of the zone in an input.
 	Input *Scalar
 
-	byUID       map[string]*Object
 	byName      map[string]*Object
 	graphql     *graphql.Union
 	description string
 }
-
-// ByUID returns the member that shows a content-type or component, or nil.
-func (u *Union) ByUID(uid string) *Object { return u.byUID[uid] }
 
 // ByName returns the member of that name, or nil.
 func (u *Union) ByName(name string) *Object { return u.byName[name] }

@@ -144,8 +144,6 @@ func TestComplete(t *testing.T) {
 			for _, name := range d.Types {
 				if m := s.Union(d.Name).ByName(name); m == nil || m != s.Object(name) {
 					t.Errorf("%s | %s has no meaning", d.Name, name)
-				} else if m.Schema != nil && s.Union(d.Name).ByUID(m.Schema.UID) != m {
-					t.Errorf("%s does not know %s", d.Name, m.Schema.UID)
 				}
 			}
 		case "ENUM":
@@ -204,7 +202,7 @@ func TestInputs(t *testing.T) {
 	if zone != s.Union("RestaurantDzDynamicZone") || zone.Input != s.Scalar("RestaurantDzDynamicZoneInput") || zone.Input.Zone != zone {
 		t.Error("dz has no zone")
 	}
-	if o := zone.ByName("ComponentBlocksRichText"); o == nil || o.Component.UID != "blocks.rich-text" || zone.ByUID("blocks.rich-text") != o {
+	if o := zone.ByName("ComponentBlocksRichText"); o == nil || o.Component.UID != "blocks.rich-text" {
 		t.Error("the zone does not know its components")
 	}
 }
