@@ -78,5 +78,5 @@ func (u *Users) mailConfirmation(who account, code string) {
 }
 
 func (u *Users) sendConfirmation(ctx context.Context, who account, code string) error {
-	return u.postman.send(ctx, u.o.Settings.Mail.Confirm.write(who.email, u.values(who, u.o.Settings.ConfirmURL, code)))
+	return u.postman.send(ctx, u.o.Settings.Mail.Confirm.write(who.email, u.values(who, u.o.ServerURL()+u.o.Settings.ConfirmPath, code)))
 }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -92,7 +93,7 @@ func (u *Users) sendReset(ctx context.Context, email string) error {
 	if err != nil || who.id == 0 {
 		return err
 	}
-	return u.postman.send(ctx, u.o.Settings.Mail.Reset.write(who.email, u.values(who, u.o.Settings.ResetURL, code)))
+	return u.postman.send(ctx, u.o.Settings.Mail.Reset.write(who.email, u.values(who, cmp.Or(u.o.Settings.ResetURL, u.o.ServerURL()), code)))
 }
 
 // setCode stores a code in the attribute a of the user with that address, and returns him; who.id is 0 where there is no such user or
@@ -126,7 +127,7 @@ func (u *Users) setCode(ctx context.Context, email string, a *contenttypes.Attri
 // values are what the placeholders of a mail stand for.
 func (u *Users) values(who account, url, code string) map[string]string {
 	return map[string]string{
-		"URL": url, "TOKEN": code, "CODE": code, "USER.username": who.username, "USER.email": who.email, "SERVER_URL": u.o.ServerURL,
+		"URL": url, "TOKEN": code, "CODE": code, "USER.username": who.username, "USER.email": who.email, "SERVER_URL": u.o.ServerURL(),
 	}
 }
 

@@ -26,8 +26,8 @@ type UserSettings struct {
 	EmailConfirmation bool          // nobody gets in before he has confirmed his address
 	RegisterFields    []string      // the attributes that who registers may set beside name, address and password: see MayRegister
 	DefaultRole       string        // the type of the role of who registers
-	ResetURL          string        // the page where a new password is set
-	ConfirmURL        string        // the route that confirms an address
+	ResetURL          string        // the page where a new password is set; "" is the server itself
+	ConfirmPath       string        // the route that confirms an address
 	ConfirmedURL      string        // where who confirmed his address is sent
 	Mail              MailSettings
 }
@@ -41,7 +41,7 @@ type UserOptions struct {
 	Settings  UserSettings
 	Granted   map[string][]string // what permissions.yaml grants: role → permissions
 	Secret    []byte              // signs JWTs
-	ServerURL string              // for mail
+	ServerURL func() string       // where the links of mail lead; nil is none
 	MailDir   string              // where mail is kept when there is no server for it; "" keeps none
 	Log       *slog.Logger
 	Now       func() time.Time // time.Now where it is nil
@@ -68,6 +68,9 @@ type Users struct {
 func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.ServerURL == nil {
+		o.ServerURL = func() string { return "" }
 	}
 	u := &Users{o: o, typ: o.Model.Type(contenttypes.UserUID), actions: o.Actions}
 	if u.actions == nil {

@@ -137,6 +137,7 @@ type Project struct {
 	edition atomic.Pointer[edition] // what is served
 	lasting lasting
 	server  atomic.Pointer[Server] // that serves it; nil before
+	listens atomic.Pointer[string] // Base of Ready; nil before
 	loaded  fileDigest             // of the files that it was opened with
 
 	replacing sync.Mutex // held while an edition is replaced

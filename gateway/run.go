@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"sync"
 	"syscall"
@@ -30,13 +32,15 @@ func (p *Project) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ln, err := net.Listen("tcp", p.address())
+	address := p.edition.Load().address()
+	ln, err := net.Listen("tcp", address)
 	if err != nil {
-		return cannotListen(p.address(), err)
+		return cannotListen(address, err)
 	}
 	defer ln.Close()
 	p.server.Store(server)
-	ready := Ready{Base: "http://" + clientAddress(ln.Addr())}
+	ready := Ready{Base: "http://" + clientAddress(ln.Addr().String())}
+	p.listens.Store(&ready.Base)
 	control, err := p.listenControl(ready.Base)
 	if err != nil {
 		return err
@@ -99,21 +103,34 @@ func (p *Project) serverConfig() Config {
 	return Config{Limits: s.Limits, CORS: s.CORS, Compress: s.Compress, Log: p.log}
 }
 
-func (p *Project) address() string {
-	if p.options.Addr != "" {
-		return p.options.Addr
-	}
-	s := p.Definition().Settings.Server
-	return net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
+// address is where the server is to listen.
+func (e *edition) address() string {
+	s := e.Settings.Server
+	return cmp.Or(e.project.options.Addr, net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
 }
 
-// clientAddress is where a client on this machine reaches a listener.
-func clientAddress(a net.Addr) string {
-	tcp, ok := a.(*net.TCPAddr)
-	if !ok || !tcp.IP.IsUnspecified() {
-		return a.String()
+// base is the address that the links of mail begin with, without a slash at the end: where clients reach the server by what the
+// configuration says, and where it listens if that says nothing.
+func (e *edition) base() string {
+	if url := e.Settings.Server.URL; url != "" {
+		return url
 	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	if at := e.project.listens.Load(); at != nil {
+		return *at
+	}
+	return "http://" + clientAddress(e.address())
+}
+
+// clientAddress is where a client on this machine reaches what listens at an address.
+func clientAddress(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // ephemeralTokens makes the tokens of an ephemeral server and returns their keys.

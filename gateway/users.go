@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -33,22 +32,15 @@ func (e *edition) openUsers() error {
 	if err != nil {
 		return err
 	}
-	settings, s := e.Settings.Users.Accounts, e.Settings.Server
-	url := s.URL
-	if url == "" {
-		url = "http://" + net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
-	}
-	settings.ConfirmURL = url + e.Settings.REST.Prefix + "/auth/email-confirmation"
-	if settings.ResetURL == "" {
-		settings.ResetURL = url
-	}
+	settings := e.Settings.Users.Accounts
+	settings.ConfirmPath = e.Settings.REST.Prefix + "/auth/email-confirmation"
 	mail := ""
 	if !e.project.options.Production {
 		mail = e.project.data.join("mail")
 	}
 	e.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
 		Store: e.store, Documents: e.docs, Model: e.Model, Actions: e.Actions, Settings: settings, Granted: e.Settings.Roles,
-		Secret: secret, ServerURL: url, MailDir: mail, Log: e.project.log, Former: lasting.users,
+		Secret: secret, ServerURL: e.base, MailDir: mail, Log: e.project.log, Former: lasting.users,
 	})
 	if err != nil {
 		return fmt.Errorf("open the users: %w", err)

@@ -84,7 +84,7 @@ func TestConfirmByMail(t *testing.T) {
 		t.Errorf("login: %d %s", r.status, r.text)
 	}
 	mail := box.next()
-	if mail.header.Get("Subject") != "Hello <b>ann" || !strings.HasPrefix(mail.body, "<p>Dear &lt;b&gt;ann, <a href=\"http://127.0.0.1:1337/api/auth/email-confirmation?confirmation=") {
+	if mail.header.Get("Subject") != "Hello <b>ann" || !strings.HasPrefix(mail.body, "<p>Dear &lt;b&gt;ann, <a href=\""+a.Base+"/api/auth/email-confirmation?confirmation=") {
 		t.Errorf("%v\n%s", mail.header, mail.body)
 	}
 	first, _, _ := strings.Cut(mail.after("?confirmation="), `"`)
@@ -108,7 +108,8 @@ func TestConfirmByMail(t *testing.T) {
 	a.want(401, "GET", "/api/articles", jwt, nil)
 }
 
-// TestMailFiles finds mail in the data directory where there is no server for it, and no code in the log.
+// TestMailFiles finds mail in the data directory where there is no server for it, with a link to where the server listens, and no
+// code in the log.
 func TestMailFiles(t *testing.T) {
 	dir := writeProject(t, with(nil))
 	var log bytes.Buffer
@@ -122,7 +123,7 @@ func TestMailFiles(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	text, err := os.ReadFile(files[0])
-	_, code, found := strings.Cut(strings.ReplaceAll(string(text), "=\r\n", ""), "?code=3D")
+	_, code, found := strings.Cut(strings.ReplaceAll(string(text), "=\r\n", ""), ready.Base+"?code=3D")
 	if err != nil || !found {
 		t.Fatalf("%v\n%s", err, text)
 	}
