@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -311,47 +310,4 @@ func (l *loader) localized(options *Node) bool {
 	}
 	l.problems = append(l.problems, options.Get("i18n").Decode(&i18n)...)
 	return i18n.Localized
-}
-
-// words splits a name at everything that is no letter or digit, and where lower case turns to upper.
-func words(s string) []string {
-	var out []string
-	start, last := -1, 0
-	kindOf := func(r rune) int {
-		switch {
-		case 'a' <= r && r <= 'z':
-			return 1
-		case 'A' <= r && r <= 'Z':
-			return 2
-		case '0' <= r && r <= '9':
-			return 3
-		}
-		return 0
-	}
-	for i, r := range s {
-		kind := kindOf(r)
-		if start >= 0 && kind != last && !(last == 2 && kind == 1) {
-			out = append(out, s[start:i])
-			start = -1
-		}
-		if kind != 0 && start < 0 {
-			start = i
-		}
-		last = kind
-	}
-	if start >= 0 {
-		out = append(out, s[start:])
-	}
-	return slices.Clip(out)
-}
-
-// pascal is the name that a type or component has in the generated APIs: meal-plan is MealPlan.
-func pascal(names ...string) string {
-	var b strings.Builder
-	for _, name := range names {
-		for _, word := range words(name) {
-			b.WriteString(strings.ToUpper(word[:1]) + strings.ToLower(word[1:]))
-		}
-	}
-	return b.String()
 }

@@ -90,10 +90,11 @@ func (l *loader) extend(attributes *Node, x *extension) *Node {
 	return all
 }
 
-// again is a built-in attribute as an extension has it: what the server relies on stays, and may be made stricter.
+// again joins a built-in attribute with what an extension says of it (own): it may make the attribute stricter, but not change what the
+// server relies on.
 func (l *loader) again(built, own Entry) Entry {
 	if own.Value.Kind != MapNode {
-		return own // said when it is read
+		return own // what is wrong is reported when the attribute is read
 	}
 	joined := &Node{Kind: MapNode, File: own.Value.File, Line: own.Line}
 	for _, e := range own.Value.Entries {

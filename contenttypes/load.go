@@ -56,7 +56,7 @@ type loader struct {
 	schemas  []*definition // of types and components, in the order they were read
 	byAttr   map[*Attribute]*attributeDefinition
 	extended map[string]*extension // by the uid of the built-in type
-	unread   map[string]bool       // files, without their extension, that define something which is not known
+	unread   map[string]bool       // files, without their extension, that could not be read: see notRead
 	problems Problems
 }
 
@@ -120,7 +120,8 @@ func (l *loader) componentFiles() {
 	}
 }
 
-// notRead reports what is wrong with a file. That others name what it would have defined is no mistake of theirs.
+// notRead reports what is wrong with a file, and notes that it could not be read: that other files name what it would have defined is
+// then not reported.
 func (l *loader) notRead(name string, problems Problems) {
 	l.problems = append(l.problems, problems...)
 	l.unread[strings.TrimSuffix(name, path.Ext(name))] = true

@@ -123,9 +123,9 @@ type Attribute struct {
 	Required   bool
 	Unique     bool
 	Private    bool
-	Localized  bool // has a value per locale: see LocalizedValue
+	Localized  bool // marked as localized, and all relations and uids of localized types
 	Indexed    bool // has a secondary index: decided by type, unique and `index`
-	Default    any  // a jsontree value, nil where there is none or it is null
+	Default    any  // a jsontree value, as answers show it; nil where there is none
 	HasDefault bool
 
 	Min, Max             *float64 // numbers; for components and zones the least and greatest number of items
@@ -133,9 +133,10 @@ type Attribute struct {
 	Regex                *regexp.Regexp
 	RegexSource          string // as written, for messages
 	Enum                 []string
-	TargetField          string // uid: the attribute it is made from
+	TargetField          string // uid: the attribute that it is made from
 
-	// Relations. Media attributes are relations to plugin::upload.file: ManyToMany-like, one-way, see ToMany.
+	// Relations. Media attributes are one-way relations to plugin::upload.file; Relation is ManyToMany for them, and ToMany says
+	// whether they hold several files.
 	Relation RelationKind
 	Target   *ContentType // nil for MorphToOne and MorphToMany
 	// Inverse is the attribute on Target that shows the same links from the other side, nil for one-way relations.

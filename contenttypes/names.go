@@ -40,14 +40,14 @@ func (l *loader) attributeName(attributes *Node, e Entry, seen map[string]string
 
 // toCamel makes an attribute name of what somebody wrote instead.
 func toCamel(s string) string {
-	name := strings.TrimLeft(pascal(s), "0123456789")
+	name := strings.TrimLeft(GraphQLName(s), "0123456789")
 	if name == "" {
 		return "aName"
 	}
 	return strings.ToLower(name[:1]) + name[1:]
 }
 
-// A claim is a name that a definition makes use of.
+// A claim says who uses a name.
 type claim struct {
 	name string // as it is written
 	at   *Node
@@ -67,22 +67,22 @@ func (l *loader) clashes() {
 	for _, d := range l.schemas {
 		switch t := d.typ; {
 		case t == nil:
-			l.claimTypes(graphQL, pascal("component", d.comp.Category, d.comp.Name), claim{d.comp.UID, &Node{File: d.root.File}, d.comp.UID})
+			l.claimTypes(graphQL, GraphQLName("component", d.comp.Category, d.comp.Name), claim{d.comp.UID, &Node{File: d.root.File}, d.comp.UID})
 			l.connections(d)
 		case t.BuiltIn:
 			plugin, _, _ := strings.Cut(strings.TrimPrefix(t.UID, "plugin::"), ".")
-			graphQL[pascal(plugin, t.Singular)] = claim{of: t.UID}
-			fields[pascal(plugin, t.Singular)] = claim{of: t.UID}
-			fields[pascal(plugin, t.Plural)] = claim{of: t.UID}
+			graphQL[GraphQLName(plugin, t.Singular)] = claim{of: t.UID}
+			fields[GraphQLName(plugin, t.Singular)] = claim{of: t.UID}
+			fields[GraphQLName(plugin, t.Plural)] = claim{of: t.UID}
 			l.connections(d)
 		default:
 			l.routes(d)
 			singular, plural := d.root.At("info", "singularName"), d.root.At("info", "pluralName")
-			if t.Singular != "" && l.claimTypes(graphQL, pascal(t.Singular), claim{t.Singular, singular, t.UID}) {
-				l.claim(fields, pascal(t.Singular), claim{t.Singular, singular, t.UID})
+			if t.Singular != "" && l.claimTypes(graphQL, GraphQLName(t.Singular), claim{t.Singular, singular, t.UID}) {
+				l.claim(fields, GraphQLName(t.Singular), claim{t.Singular, singular, t.UID})
 			}
 			if t.Plural != "" && t.Plural != t.Singular {
-				l.claim(fields, pascal(t.Plural), claim{t.Plural, plural, t.UID})
+				l.claim(fields, GraphQLName(t.Plural), claim{t.Plural, plural, t.UID})
 			}
 			l.connections(d)
 		}
@@ -161,3 +161,47 @@ var reservedGraphQLNames = []string{"Query", "Mutation", "Subscription", "String
 	"Date", "Time", "DateTime", "Long", "Error", "Pagination", "PaginationArg", "PublicationStatus", "PublicationFilter",
 	"GenericMorph", "DeleteMutationResponse", "FileInfoInput", "BooleanFilterInput", "DateTimeFilterInput", "DateFilterInput",
 	"TimeFilterInput", "FloatFilterInput", "IdFilterInput", "IntFilterInput", "LongFilterInput", "JsonFilterInput", "StringFilterInput"}
+
+// GraphQLName is the name that words have as a GraphQL type: meal-plan is MealPlan, and component, default, dish is
+// ComponentDefaultDish. The loader makes sure that no two definitions come to the same name.
+func GraphQLName(names ...string) string {
+	var b strings.Builder
+	for _, name := range names {
+		for _, word := range words(name) {
+			b.WriteString(strings.ToUpper(word[:1]) + strings.ToLower(word[1:]))
+		}
+	}
+	return b.String()
+}
+
+// words splits a name at everything that is no letter or digit, and where lower case turns to upper.
+func words(s string) []string {
+	var out []string
+	start, last := -1, 0
+	kindOf := func(r rune) int {
+		switch {
+		case 'a' <= r && r <= 'z':
+			return 1
+		case 'A' <= r && r <= 'Z':
+			return 2
+		case '0' <= r && r <= '9':
+			return 3
+		}
+		return 0
+	}
+	for i, r := range s {
+		kind := kindOf(r)
+		if start >= 0 && kind != last && !(last == 2 && kind == 1) {
+			out = append(out, s[start:i])
+			start = -1
+		}
+		if kind != 0 && start < 0 {
+			start = i
+		}
+		last = kind
+	}
+	if start >= 0 {
+		out = append(out, s[start:])
+	}
+	return slices.Clip(out)
+}

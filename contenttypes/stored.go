@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// FromDefinitions makes a Model of what Definition printed: one that says how content is stored under it and nothing of how
-// it is checked. A store reads with it what was written under definitions that its files do not show any more. What a
-// definition names and is not among them (a target, a component) is nil.
+// FromDefinitions makes a Model of what Definition printed. It says how content is stored, but not how it is checked. A store uses it
+// to read what was written under definitions that have changed since. Targets and components that are not among the definitions are
+// nil.
 func FromDefinitions(definitions [][]byte) (*Model, error) {
 	m := &Model{types: map[string]*ContentType{}, components: map[string]*Component{}}
 	parsed := make([]definitionJSON, len(definitions))
@@ -35,7 +35,7 @@ func FromDefinitions(definitions [][]byte) (*Model, error) {
 	return m, nil
 }
 
-// addStored adds a type, or a component, which has no kind.
+// addStored adds a type or a component; a component is what has no kind.
 func (m *Model) addStored(d *definitionJSON) *Schema {
 	if d.Kind == "" {
 		category, name, _ := strings.Cut(d.UID, ".")
