@@ -35,7 +35,7 @@ func (d *dripping) Read(p []byte) (int, error) {
 // coming is given up, and nothing of it is kept.
 func TestSlowUploads(t *testing.T) {
 	dir := writeProject(t, "")
-	writeFile(t, filepath.Join(dir, "config/server.yaml"), "timeouts: {read: 1500ms, header: 1500ms, write: 6s}")
+	writeFile(t, filepath.Join(dir, "config/server.yaml"), "timeouts: {read: 2500ms, header: 2500ms, write: 10s}")
 	s := &server{T: t, dir: dir}
 	s.start()
 	whole, contentType := form(file("a.bin", "", strings.Repeat("\x00\xff", 1<<20)))
@@ -43,7 +43,7 @@ func TestSlowUploads(t *testing.T) {
 	for at := 0; at < len(whole); at += 32 << 10 {
 		pieces = append(pieces, string(whole[at:min(at+32<<10, len(whole))]))
 	}
-	tick := time.NewTicker(40 * time.Millisecond)
+	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	began := time.Now()
 	res, err := http.Post(s.base+"/api/upload", contentType, &dripping{pieces, tick})
@@ -51,7 +51,7 @@ func TestSlowUploads(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
-	if res.StatusCode != 201 || time.Since(began) < 2*time.Second {
+	if res.StatusCode != 201 || time.Since(began) < 3*time.Second {
 		t.Errorf("%d after %v", res.StatusCode, time.Since(began))
 	}
 
