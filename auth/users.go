@@ -15,9 +15,6 @@ import (
 	"lectern/store"
 )
 
-// UserType is the uid of the content-type of users.
-const UserType = contenttypes.UserUID
-
 // UserSettings say how users come and go.
 type UserSettings struct {
 	Lifespan          time.Duration // of a JWT

@@ -10,15 +10,12 @@ import (
 	"lectern/store"
 )
 
-// localeType is the uid of the type whose documents are the locales.
-const localeType = "plugin::i18n.locale"
-
 // listLocales is the permission to read them.
 const listLocales = "plugin::i18n.locales.listLocales"
 
 // makeLocales makes a document of each locale of the configuration that has none, in its order.
 func (e *edition) makeLocales() error {
-	t := e.Model.Type(localeType)
+	t := e.Model.Type(contenttypes.LocaleUID)
 	if t == nil {
 		return nil // i18n is switched off
 	}
@@ -65,7 +62,7 @@ var localeFields = []string{"id", "documentId", "name", "code", "createdAt", "up
 
 // localesRoute is GET /api/i18n/locales: a list without envelope, in order of creation.
 func (e *edition) localesRoute() []Route {
-	t := e.Model.Type(localeType)
+	t := e.Model.Type(contenttypes.LocaleUID)
 	if t == nil {
 		return nil
 	}

@@ -78,21 +78,10 @@ func (e *edition) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.Lim
 		proxies: s.Server.TrustedProxies, params: ps, rest: api, store: e.store,
 		limits: s.Server.Limits.orDefaults(),
 	}
-	u.user = visible(t)
+	u.user = documents.Scalars(&t.Schema)
 	role := t.Attribute("role")
-	u.role = documents.Populate{Attr: role, Of: visible(role.Target)}
+	u.role = documents.Populate{Attr: role, Of: documents.Scalars(&role.Target.Schema)}
 	return append(append(u.authRoutes(), u.accountRoutes()...), u.roleRoutes()...)
-}
-
-// visible selects all scalars of a type that anybody may see.
-func visible(t *contenttypes.ContentType) *documents.Selection {
-	s := &documents.Selection{}
-	for _, a := range t.Attributes {
-		if a.IsScalar() && documents.FullAccess.Sees(a) {
-			s.Fields = append(s.Fields, a)
-		}
-	}
-	return s
 }
 
 // A userHandler answers a request of somebody who may make it.

@@ -172,16 +172,8 @@ func TestWebPPhotograph(t *testing.T) {
 
 // losslessWebP writes pixels as they are: each colour in eight bits.
 func losslessWebP(m *image.NRGBA) string {
-	var bits uint64
-	n := 0
-	var data []byte
-	put := func(v uint64, count int) {
-		bits |= v << n
-		for n += count; n >= 8; n -= 8 {
-			data = append(data, byte(bits))
-			bits >>= 8
-		}
-	}
+	var stream bitStream
+	put := stream.put
 	w, h := m.Rect.Dx(), m.Rect.Dy()
 	put(0x2f, 8)
 	put(uint64(w-1), 14)
@@ -222,7 +214,7 @@ func losslessWebP(m *image.NRGBA) string {
 		put(reversed(m.Pix[i+2]), 8)
 	}
 	put(0, 8)
-	return riff("VP8L", string(data))
+	return riff("VP8L", string(stream.data))
 }
 
 // TestSVGSize reads the sizes that SVG files state.

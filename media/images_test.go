@@ -72,16 +72,8 @@ func pngHead(w, h uint32) string {
 
 // webpFlat is a lossless WebP file of one colour: a few bytes, whatever its size.
 func webpFlat(w, h int) string {
-	var bits uint64
-	n := 0
-	var data []byte
-	put := func(v uint64, count int) {
-		bits |= v << n
-		for n += count; n >= 8; n -= 8 {
-			data = append(data, byte(bits))
-			bits >>= 8
-		}
-	}
+	var stream bitStream
+	put := stream.put
 	put(0x2f, 8)
 	put(uint64(w-1), 14)
 	put(uint64(h-1), 14)
@@ -93,7 +85,22 @@ func webpFlat(w, h int) string {
 		put(symbol, 8)
 	}
 	put(0, 8)
-	return riff("VP8L", string(data))
+	return riff("VP8L", string(stream.data))
+}
+
+// A bitStream is what a lossless WebP file holds: bits that fill bytes from the lowest one up.
+type bitStream struct {
+	data []byte
+	bits uint64 // of the byte that is not full yet
+	n    int    // how many
+}
+
+func (s *bitStream) put(v uint64, count int) {
+	s.bits |= v << s.n
+	for s.n += count; s.n >= 8; s.n -= 8 {
+		s.data = append(s.data, byte(s.bits))
+		s.bits >>= 8
+	}
 }
 
 // riff puts chunks into a WebP file.

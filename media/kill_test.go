@@ -292,7 +292,7 @@ func checkRecovered(t *testing.T, dir string, acknowledged map[string]string) {
 // documentsOf reads the files that a store knows of.
 func documentsOf(t *testing.T, st *store.Store) (files []fileAnswer) {
 	t.Helper()
-	typ := st.Model().Type(media.FileType)
+	typ := st.Model().Type(contenttypes.FileUID)
 	err := st.View(func(s *store.Snapshot) error {
 		page, err := s.Find(&store.Query{Type: typ, Limit: -1})
 		for _, row := range page.Rows {

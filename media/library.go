@@ -26,9 +26,6 @@ import (
 	"lectern/store"
 )
 
-// FileType is the uid of the content-type of files.
-const FileType = contenttypes.FileUID
-
 // Settings are what a project says about uploads.
 type Settings struct {
 	SizeLimit    int64    // bytes of one file
@@ -117,9 +114,9 @@ func Open(o Options) (*Library, error) {
 
 // Under is the library with documents under another Model.
 func (l *Library) Under(st *store.Store, docs *documents.Service, model *contenttypes.Model) (*Library, error) {
-	other := &Library{files: l.files, store: st, documents: docs, model: model, typ: model.Type(FileType)}
+	other := &Library{files: l.files, store: st, documents: docs, model: model, typ: model.Type(contenttypes.FileUID)}
 	if other.typ == nil {
-		return nil, fmt.Errorf("the model has no type %s", FileType)
+		return nil, fmt.Errorf("the model has no type %s", contenttypes.FileUID)
 	}
 	return other, nil
 }
