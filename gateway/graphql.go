@@ -50,6 +50,7 @@ func (e *edition) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, li
 	h := &graphqlHandler{
 		engine: engine, page: page, auth: a, limiter: limiter, proxies: e.Settings.Server.TrustedProxies,
 		limits: e.Settings.Server.Limits.orDefaults(), persisted: e.project.lasting.persistedOf(g.Limits.Persisted), asked: e.asked,
+		anyOrigin: newHeaders(e.Settings.Server.CORS).origins == nil,
 	}
 	routes := pageRoutes
 	for _, method := range graphqlMethods {
@@ -81,6 +82,7 @@ type graphqlHandler struct {
 	limits    Limits
 	persisted *persisted
 	asked     func(*http.Request, auth.Principal) *http.Request
+	anyOrigin bool // pages of all origins may read answers
 }
 
 // A graphqlError is the answer to a request that asks for no operation that could be run.
@@ -112,8 +114,9 @@ const (
 
 // serve answers a request to the GraphQL endpoint. It finds out itself who asks, since some answers depend on it.
 func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
-	header := w.Header()
-	header["Access-Control-Allow-Origin"] = anyOrigin
+	if h.anyOrigin {
+		w.Header()["Access-Control-Allow-Origin"] = anyOrigin
+	}
 	who, err := h.auth.Identify(r)
 	if err != nil {
 		return err

@@ -190,3 +190,18 @@ func TestGraphQLPersisted(t *testing.T) {
 		t.Error("the one that was not used for the longest time goes")
 	}
 }
+
+// Answers of GraphQL are for pages of all origins, unless the configuration names some.
+func TestGraphQLOrigins(t *testing.T) {
+	for config, origins := range map[string]map[string]string{
+		"host: 127.0.0.1":                   {"": "*", "https://a.example": "*"},
+		"cors: {origin: https://a.example}": {"": "", "https://a.example": "https://a.example", "https://b.example": ""},
+	} {
+		a := serve(t, map[string]string{"config/server.yaml": config})
+		for origin, want := range origins {
+			if got := a.graphql("", "{__typename}", "Origin", origin).header.Get("Access-Control-Allow-Origin"); got != want {
+				t.Errorf("%s: origin %q: allowed %q, want %q", config, origin, got, want)
+			}
+		}
+	}
+}
