@@ -5,7 +5,7 @@ import "encoding/binary"
 // The buckets of the file. Keys are big-endian throughout, so that bytes order as numbers do.
 //
 //	meta    names of counters and the catalog
-//	rows    schema u16 · slot u16 · doc u64                       → row (row.go)
+//	rows    schema u16 · slot u16 · doc u64                       → row (record.go)
 //	docs    schema u16 · documentId                               → doc u64 · slot u16 …: the versions there are
 //	index   lower bound of a block of index keys                  → the block (block.go)
 //	groups  lower bound of a group of blocks                      → entries u64 · blocks u32 (counted.go)

@@ -55,7 +55,7 @@ func overlap(a, b *Type) bool {
 	return false
 }
 
-// uses gathers what a fragment uses, if it was not visited yet.
+// uses returns what a fragment uses: variables, and other fragments. It visits the fragment if that was not done yet.
 func (v *validator) uses(f *ast.FragmentDefinition) *definition {
 	if d := v.definitions[f.Name]; d != nil {
 		return d

@@ -4,9 +4,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Fields of one response name must be such that they can be merged. Whether they are is found in time that grows with the
-// operation alone: all selections that will be merged are looked at together, level by level, so that each field is compared
-// with one other. Only where there is a conflict is the slower search of overlap.go made, which says where.
+// Fields of one response name must be such that they can be merged. Whether they all are is found in time linear in the size of the
+// operation: all selections that will be merged are looked at together, level by level, so that each field is compared with one
+// other. Only where there is a conflict, the slower search of overlap.go is made, which says where.
 
 // A place is a selection set on a type.
 type place struct {
@@ -14,7 +14,7 @@ type place struct {
 	set ast.SelectionSet
 }
 
-// A merged is a field, on the type it was selected on.
+// A merged is a field with the type that it is selected on.
 type merged struct {
 	on    *Type
 	field *ast.Field

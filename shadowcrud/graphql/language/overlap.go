@@ -6,14 +6,15 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// maxComparisons bounds the search for what conflicts. It says where a conflict is; that there is one is known before.
+// maxComparisons bounds the search for the fields that conflict. It may end the search early, since the search only says where the
+// conflicts are: that there are any was found out before (merge.go).
 const maxComparisons = 20000
 
 // overlaps searches a document for the fields that conflict.
 type overlaps struct {
 	v           *validator
 	comparisons int
-	sets        map[*ast.Field]*fieldMap // by the field whose selection it is
+	sets        map[*ast.Field]*fieldMap // of the selection set of each field
 	fragments   map[string]*fieldMap
 	compared    map[fragmentPair]bool // whether they were compared as mutually exclusive
 }
@@ -54,6 +55,7 @@ func (v *validator) fieldsMerge(on *Type, set ast.SelectionSet) {
 	}
 }
 
+// gather makes the fieldMap of a selection set, inline fragments put in place.
 func (o *overlaps) gather(p place) *fieldMap {
 	m := &fieldMap{fields: map[string][]merged{}}
 	seen := map[string]bool{}
@@ -84,6 +86,7 @@ func (o *overlaps) gather(p place) *fieldMap {
 	return m
 }
 
+// below returns the fields of the selection set of a field.
 func (o *overlaps) below(f merged) *fieldMap {
 	if m := o.sets[f.field]; m != nil {
 		return m
@@ -94,7 +97,7 @@ func (o *overlaps) below(f merged) *fieldMap {
 	return m
 }
 
-// fragment has the fields of a fragment, nil when there is none of that name.
+// fragment returns the fields of a fragment, nil when there is none of that name.
 func (o *overlaps) fragment(name string) *fieldMap {
 	m, known := o.fragments[name]
 	if !known {
@@ -106,6 +109,7 @@ func (o *overlaps) fragment(name string) *fieldMap {
 	return m
 }
 
+// within finds the conflicts among the fields of one selection set, fragments included.
 func (o *overlaps) within(m *fieldMap) []conflict {
 	var found []conflict
 	for _, name := range m.names {

@@ -20,15 +20,15 @@ type validator struct {
 
 	stopped bool // a limit was passed
 	cyclic  bool // a fragment spreads itself
-	silent  bool // only usage is gathered
+	silent  bool // nothing is reported: a fragment is visited only to learn what it uses
 
 	current      *definition
-	definitions  map[string]*definition // of fragments, once they were gathered
+	definitions  map[string]*definition // of the fragments that were visited
 	usedFragment map[string]bool
 	operations   map[string]int // position of the name
 	fragments    map[string]int
 	cycles       cycles
-	conflicting  bool // fields conflict somewhere; which is found set by set
+	conflicting  bool // fields conflict somewhere; where is found when the selection sets are visited
 	overlaps     *overlaps
 }
 
@@ -46,7 +46,7 @@ type usage struct {
 	hasDefault bool      // the place has a default that is not null
 }
 
-// A certain variable stands where exactly one value must be: it must not be null.
+// A certain is a variable that stands for the one field of a OneOf input object, and so must not be null.
 type certain struct {
 	node *ast.Value
 	in   *Type
@@ -122,6 +122,7 @@ func (v *validator) inOrder() []any {
 	return defs
 }
 
+// operation holds an operation to the rules.
 func (v *validator) operation(op *ast.OperationDefinition) {
 	start := op.Position.Start
 	name := v.doc.source.next(start, 1)

@@ -14,9 +14,9 @@
 //
 // What a type shows can be cut down, and types and fields can be added; see Extensions.
 //
-// Reading the source: meaning.go is what comes out; types.go, filters.go, inputs.go, roots.go and users.go make it;
-// builder.go is what they make it with; seal.go finishes it, print.go writes it down; extensions.go, typedefs.go and
-// gotypes.go are what a program adds.
+// Reading the source: meaning.go is what comes out; types.go, inputs.go, roots.go and users.go make it; builder.go is what they
+// make it with; seal.go finishes it, print.go writes it down. shadowcrud.go is what a program takes away; extensions.go, what it
+// adds: types in SDL (typedefs.go) and in Go (custom.go), resolvers and who may ask (resolvers.go, customise.go).
 package schema
 
 import (

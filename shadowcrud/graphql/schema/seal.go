@@ -38,7 +38,8 @@ func (b *builder) seal() error {
 	return nil
 }
 
-// validate looks at what extensions made of the schema with the eyes of the one who will read it.
+// validate reads the schema that extensions were added to as package language will, so that what is wrong with it is told when it is
+// built.
 func (b *builder) validate() error {
 	if _, err := validator.LoadSchema(validator.Prelude, &ast.Source{Name: "schema", Input: b.SDL}); err != nil {
 		return fmt.Errorf("the GraphQL schema with its extensions: %w", err)
@@ -46,7 +47,7 @@ func (b *builder) validate() error {
 	return nil
 }
 
-// prune forgets the types that nothing leads to and returns the others in order.
+// prune takes out the types that no field of the schema leads to, and returns the others in order.
 func (b *builder) prune() (kept []*record) {
 	types := b.GraphQL.TypeMap()
 	gone := func(name string) bool { return types[name] == nil }

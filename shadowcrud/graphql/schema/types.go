@@ -8,13 +8,13 @@ import (
 	"lectern/contenttypes"
 )
 
-// shapes are the GraphQL types of one content-type or component. Of those that the schema does not show there are none.
+// shapes are the GraphQL types of one content-type or component that the schema shows.
 type shapes struct {
 	name    string
 	schema  *contenttypes.Schema
 	typ     *contenttypes.ContentType // nil for components
 	comp    *contenttypes.Component   // nil for content-types
-	off     *TypeOptions
+	off     *TypeOptions // what is left out of it
 	enums   map[*contenttypes.Attribute]*Enum
 	zones   map[*contenttypes.Attribute]*Union
 	object  *Object
@@ -109,7 +109,7 @@ func (b *builder) enumOf(s *shapes, a *contenttypes.Attribute) *Enum {
 	return b.enum(e, a.Name+" of "+s.schema.UID)
 }
 
-// zoneOf makes the union of a dynamic zone and the scalar that its items are in inputs.
+// zoneOf makes the union of a dynamic zone, and the scalar by which inputs take its items.
 func (b *builder) zoneOf(s *shapes, a *contenttypes.Attribute) *Union {
 	name, owner := zoneName(s.name, a), a.Name+" of "+s.schema.UID
 	u := b.union(name, owner)
