@@ -28,7 +28,7 @@ func TestName(t *testing.T) {
 		{"sreve", 2, "Run \"magazine --help\" or \"magazine COMMAND --help\""},
 		{"check nowhere", 1, "magazine: there is no directory"},
 		{"init " + dir + "/blog", 0, "serve it:  magazine serve "},
-		{"token list " + dir + "/blog", 0, "`magazine token create NAME`"},
+		{"token list " + dir + "/blog", 0, "`magazine token create " + dir + "/blog NAME`"},
 		{"migrate " + dir + "/blog nothing", 2, "\"magazine migrate --help\""},
 		{"serve --addr 127.0.0.1:0 " + dir + "/blog", 1, "magazine migrate " + dir + "/blog "},
 	} {

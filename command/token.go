@@ -73,7 +73,7 @@ func (c *tokenListCommand) Run(s *session) error {
 			return e.Encode(append([]auth.Token{}, tokens...))
 		}
 		if len(tokens) == 0 {
-			fmt.Fprintf(s.Stderr, "there are no tokens; `%s token create NAME` makes one\n", s.Name)
+			fmt.Fprintf(s.Stderr, "there are no tokens; `%s token create %s NAME` makes one\n", s.Name, gateway.ShellPath(display(c.Dir)))
 			return nil
 		}
 		w := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)

@@ -46,7 +46,7 @@ func (d *Definition) foresee(ctx context.Context, data string) (o store.Outlook,
 		return o, busyError(data)
 	}
 	if err != nil {
-		return o, err
+		return o, withAccess(err)
 	}
 	defer unlock()
 	return store.Foresee(path, d.Model, store.Options{DefaultLocale: d.Settings.I18n.DefaultLocale})
@@ -63,9 +63,9 @@ func (d *Definition) settledBy(o Options, err error) error {
 
 // call is how a command begins that works on this very project.
 func (d *Definition) call(command string, o Options) string {
-	call := cmp.Or(o.Program, "lectern") + " " + command + " " + shellPath(d.Dir)
+	call := cmp.Or(o.Program, "lectern") + " " + command + " " + ShellPath(d.Dir)
 	if o.Data != "" {
-		call += " --data " + shellPath(o.Data)
+		call += " --data " + ShellPath(o.Data)
 	}
 	return call
 }

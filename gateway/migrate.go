@@ -54,8 +54,8 @@ func (d *Definition) openStore(path string, o Options, progress func(what string
 	return st, nil
 }
 
-// shellPath is a path as a shell takes it.
-func shellPath(path string) string {
+// ShellPath is a path as a shell takes it.
+func ShellPath(path string) string {
 	path = filepath.Clean(path)
 	if strings.ContainsAny(path, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"

@@ -81,7 +81,7 @@ func (p *Project) announce(ready Ready) {
 	}
 	for _, d := range e.Settings.Tokens {
 		if !p.options.Ephemeral && !e.tokens.Has(d.Name) {
-			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", e.call("token create", p.options)+" "+shellPath(d.Name))
+			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", e.call("token create", p.options)+" "+ShellPath(d.Name))
 		}
 	}
 }
