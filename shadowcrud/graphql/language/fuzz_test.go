@@ -1,6 +1,7 @@
 package language_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -34,6 +35,8 @@ func FuzzParse(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	f.Add("{restaurants(filters:{visits:{eq:10000000000000000000}}){visits}}")
+	longInteger := regexp.MustCompile(`[0-9]{19}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		d, errs := s.Parse(text, language.DefaultLimits)
 		for _, e := range errs {
@@ -60,6 +63,9 @@ func FuzzParse(f *testing.F) {
 			if op.Operation == ast.Subscription {
 				return // which the schema does not have
 			}
+		}
+		if longInteger.MatchString(text) {
+			return // gqlparser holds values of scalars that it does not know to 64 bits; a filter may compare a Long with any integer
 		}
 		if wrong := validator.ValidateWithRules(theirs, parsed, nil); len(wrong) > 0 {
 			t.Errorf("%q was accepted, gqlparser says %v", text, wrong)
