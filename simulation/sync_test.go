@@ -85,15 +85,17 @@ func TestFailingSync(t *testing.T) {
 	s.env = append(s.env, "SYNC_FAIL="+fail)
 	server := s.serve(t)
 	l := &load{server: server, board: newBoard(t, server), prefix: "failing"}
-	began := make(chan time.Time, 1)
-	time.AfterFunc(80*time.Millisecond, func() {
+	var failing time.Time
+	l.onAck = func(n int) {
+		if n != 100 {
+			return
+		}
 		if err := os.WriteFile(fail, nil, 0o600); err != nil {
 			t.Error(err)
 		}
-		began <- time.Now()
-	})
+		failing = time.Now()
+	}
 	l.run()
-	failing := <-began // the load may have ended a moment before it is known
 	if len(l.acks) == 0 || len(l.refusals) == 0 {
 		t.Fatalf("%d writes acknowledged, %d refused; wanted some of each", len(l.acks), len(l.refusals))
 	}

@@ -30,6 +30,7 @@ type load struct {
 	prefix string
 	limit  int
 	stop   chan struct{}
+	onAck  func(n int) // called with how many writes have been acknowledged, one call at a time; may be nil
 
 	mu       sync.Mutex
 	entries  []*entry
@@ -98,6 +99,9 @@ func (l *load) save(e *entry) bool {
 	e.documentID = answer.(map[string]any)["data"].(map[string]any)["documentId"].(string)
 	e.acked = e.tried
 	l.acks = append(l.acks, ack{sent, received})
+	if l.onAck != nil {
+		l.onAck(len(l.acks))
+	}
 	return true
 }
 
