@@ -138,10 +138,13 @@ func openFile(path string, timeout time.Duration) (*bolt.DB, error) {
 		InitialMmapSize: mapSize,
 		NoStatistics:    true,
 	})
-	if errors.Is(err, bolterrors.ErrTimeout) {
+	switch {
+	case err == nil:
+	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fmt.Errorf("open %s: %w", path, ErrLocked)
-	}
-	if err != nil {
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
+		return nil, fmt.Errorf("open store %s: the file is damaged, or was never a store; put back a whole one, from a backup (%w)", path, err)
+	default:
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 	if err := upgrade(db); err != nil {

@@ -46,6 +46,31 @@ func TestFilesThatAreCutOff(t *testing.T) {
 	closeChecked(t, open(t, path))
 }
 
+// TestFilesThatAreNoStores opens files of others, and a store of which the beginning was written over.
+func TestFilesThatAreNoStores(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "content.db")
+	s := open(t, path)
+	closeChecked(t, s)
+	damaged, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(damaged, make([]byte, 2*os.Getpagesize()))
+	for name, content := range map[string][]byte{
+		"zeros": make([]byte, 64<<10), "text": []byte(strings.Repeat("some text\n", 10_000)), "a damaged store": damaged,
+	} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := store.Open(path, loadModel(t), store.Options{}); err == nil {
+			s.Close()
+			t.Errorf("%s: opened", name)
+		} else if !strings.Contains(err.Error(), "damaged, or was never a store") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // usedBytes is how long a file has to be; it may be longer.
 func usedBytes(t *testing.T, path string) (n int64) {
 	db, err := bolt.Open(path, 0o600, nil)
