@@ -8,7 +8,6 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 
 	"lectern/contenttypes"
 )
@@ -26,15 +25,9 @@ func Foresee(path string, model *contenttypes.Model, opts Options) (o Outlook, e
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return o, nil
 	}
-	if err := checkWhole(path); err != nil {
-		return o, fmt.Errorf("open store %s: %w", path, err)
-	}
-	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: max(opts.LockTimeout, 50*time.Millisecond), ReadOnly: true, NoStatistics: true})
-	if errors.Is(err, bolterrors.ErrTimeout) {
-		return o, fmt.Errorf("open %s: %w", path, ErrLocked)
-	}
+	db, err := openBolt(path, &bolt.Options{Timeout: max(opts.LockTimeout, 50*time.Millisecond), ReadOnly: true, NoStatistics: true})
 	if err != nil {
-		return o, fmt.Errorf("open store %s: %w", path, err)
+		return o, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	return newFile(db, path).foresee(model, opts)

@@ -129,28 +129,36 @@ func openFile(path string, timeout time.Duration) (*bolt.DB, error) {
 	if timeout <= 0 {
 		timeout = 50 * time.Millisecond
 	}
-	if err := checkWhole(path); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", path, err)
-	}
-	db, err := bolt.Open(path, 0o600, &bolt.Options{
+	db, err := openBolt(path, &bolt.Options{
 		Timeout:         timeout,
 		FreelistType:    bolt.FreelistMapType,
 		InitialMmapSize: mapSize,
 		NoStatistics:    true,
 	})
-	switch {
-	case err == nil:
-	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("open %s: %w", path, ErrLocked)
-	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
-		return nil, fmt.Errorf("open store %s: the file is damaged, or was never a store; put back a whole one, from a backup (%w)", path, err)
-	default:
-		return nil, fmt.Errorf("open store %s: %w", path, err)
+	if err != nil {
+		return nil, err
 	}
 	if err := upgrade(db); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, errors.Join(err, db.Close()))
 	}
 	return db, nil
+}
+
+// openBolt opens a file of bbolt, and says of one that cannot be opened why.
+func openBolt(path string, o *bolt.Options) (*bolt.DB, error) {
+	if err := checkWhole(path); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	db, err := bolt.Open(path, 0o600, o)
+	switch {
+	case err == nil:
+		return db, nil
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return nil, fmt.Errorf("open %s: %w", path, ErrLocked)
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
+		return nil, fmt.Errorf("open store %s: the file is damaged, or was never a store; put back a whole one, from a backup (%w)", path, err)
+	}
+	return nil, fmt.Errorf("open store %s: %w", path, err)
 }
 
 // create makes an empty store beside path and renames it into place: bbolt's own first write is not safe against a loss of

@@ -68,6 +68,9 @@ func TestFilesThatAreNoStores(t *testing.T) {
 		} else if !strings.Contains(err.Error(), "damaged, or was never a store") {
 			t.Errorf("%s: %v", name, err)
 		}
+		if _, err := store.Foresee(path, loadModel(t), store.Options{}); err == nil || !strings.Contains(err.Error(), "damaged, or was never a store") {
+			t.Errorf("what comes of %s is foreseen: %v", name, err)
+		}
 	}
 }
 
