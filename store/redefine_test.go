@@ -23,14 +23,7 @@ func (c *change) redefine(m *contenttypes.Model) (*store.Store, error) {
 	if _, err := os.Stat(c.path); errors.Is(err, fs.ErrNotExist) {
 		return store.Open(c.path, m, c.options())
 	}
-	was, err := store.OpenAsIs(c.path)
-	if err != nil {
-		c.Fatal(err)
-	}
-	before, err := c.contentOf(was)
-	if err != nil {
-		c.Fatal(err)
-	}
+	was, before := c.asIs()
 	var writers sync.WaitGroup
 	transactions := 0
 	is, err := was.Redefine(c.Context(), m, store.Interrupted(c.options(), 2, func() error {
@@ -75,16 +68,21 @@ func (c *change) redefine(m *contenttypes.Model) (*store.Store, error) {
 	return is, nil
 }
 
+// asIs opens the store for the definitions that its content has, and tells the content.
+func (c *change) asIs() (s *store.Store, content string) {
+	s, err := store.OpenAsIs(c.path)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if content, err = c.contentOf(s); err != nil {
+		c.Fatal(err)
+	}
+	return s, content
+}
+
 // settle carries out a call while the store is in use, if it can be, and leaves the store open for the definitions.
 func (c *change) settle(call store.Migration, m *contenttypes.Model) bool {
-	was, err := store.OpenAsIs(c.path)
-	if err != nil {
-		c.Fatal(err)
-	}
-	before, err := c.contentOf(was)
-	if err != nil {
-		c.Fatal(err)
-	}
+	was, before := c.asIs()
 	is, _, err := was.Settle(c.Context(), call, m, c.options())
 	var more *store.DefinitionError
 	if errors.As(err, &more) || errors.Is(err, store.ErrNotAsked) {
