@@ -373,8 +373,7 @@ func (f *finder) scan() []hit {
 	defer f.snap.give(rows, c)
 	f.snap.stats.seeks++
 	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix) && f.snap.step(); k, v = c.Next() {
-		f.snap.stats.rows++
-		r := Record{table: f.snap.bound.tables[be.Uint16(v)], slot: f.slot, doc: be.Uint64(k[len(k)-8:]), snap: f.snap, data: v}
+		r := f.snap.record(f.slot, be.Uint64(k[len(k)-8:]), v)
 		if all.holds(f.snap, r) {
 			hits = append(hits, hit{id: r.ID(), doc: r.doc, slot: f.slot})
 		}

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 
+	bolt "go.etcd.io/bbolt"
+
 	"lectern/contenttypes"
 )
 
@@ -103,31 +105,73 @@ func parseLinkEnd(v []byte) (ref, uint64) {
 func (s *Snapshot) eachLink(a *contenttypes.Attribute, sd side, plane Status, r ref, yield func(other ref, pos, otherPos uint64) bool) {
 	var buf [linkListLen]byte
 	list := s.appendLinkList(buf[:0], a, sd, plane, r)
-	if known, ok := s.places.links(list, -1); ok {
-		for ; len(known) > 0 && s.step(); known = known[linkLen:] {
-			s.stats.links++
-			other, otherPos := parseLinkEnd(known[linkKeyLen:])
-			if !yield(other, be.Uint64(known[linkListLen:]), otherPos) {
-				return
-			}
-		}
-		return
-	}
-	c := s.take(links)
-	defer s.give(links, c)
-	s.stats.seeks++
-	var run listRun
-	k, v := c.Seek(list)
-	for ; bytes.HasPrefix(k, list) && s.step(); k, v = c.Next() {
+	w := linkWalk{cursor: s.take(links), snap: s}
+	defer s.give(links, w.cursor)
+	for k, v := w.seek(list, -1); k != nil && s.step(); k, v = w.next() {
 		s.stats.links++
-		run.add(k, v)
 		other, otherPos := parseLinkEnd(v)
 		if !yield(other, be.Uint64(k[linkListLen:]), otherPos) {
 			return
 		}
 	}
-	if s.failed == nil {
-		s.places.keepLinks(list, &run, true)
+}
+
+// A linkWalk goes through lists of links. One whose place is known, or that follows the one before in the file, is reached
+// without a search.
+type linkWalk struct {
+	snap   *Snapshot
+	cursor *bolt.Cursor
+	key    []byte // at which the cursor stands, nil behind the last
+	value  []byte
+	moved  bool              // the cursor was, to
+	sought [linkListLen]byte // from which nothing lies to key
+	known  []byte            // of a list whose place is known: the links yet to come; nil otherwise
+	run    listRun           // of one whose place is not
+}
+
+// seek begins a list and returns its first link, nil where there is none. Of a longer one no more than most links and the next are
+// looked at, where most is not negative.
+func (w *linkWalk) seek(list []byte, most int) (k, v []byte) {
+	if w.known = w.snap.places.links(list, most); w.known != nil {
+		return w.next()
+	}
+	if !w.moved || bytes.Compare(list, w.sought[:]) <= 0 || w.key != nil && bytes.Compare(list, w.key) > 0 {
+		w.snap.stats.seeks++
+		w.key, w.value = w.cursor.Seek(list)
+	}
+	w.moved, w.run = true, listRun{}
+	copy(w.sought[:], list)
+	return w.here()
+}
+
+// next returns the next link of the list, nil at its end.
+func (w *linkWalk) next() (k, v []byte) {
+	if w.known == nil {
+		w.key, w.value = w.cursor.Next()
+		return w.here()
+	}
+	if len(w.known) == 0 {
+		return nil, nil
+	}
+	k, v = w.known[:linkKeyLen], w.known[linkKeyLen:linkLen]
+	w.known = w.known[linkLen:]
+	return k, v
+}
+
+// here returns the link at which the cursor stands, if it is of the list.
+func (w *linkWalk) here() (k, v []byte) {
+	if !bytes.HasPrefix(w.key, w.sought[:]) {
+		w.snap.places.keepLinks(w.sought[:], &w.run, true)
+		return nil, nil
+	}
+	w.run.add(w.key, w.value)
+	return w.key, w.value
+}
+
+// leave is called where a list is left before its end.
+func (w *linkWalk) leave() {
+	if w.known == nil {
+		w.snap.places.keepLinks(w.sought[:], &w.run, false)
 	}
 }
 

@@ -80,10 +80,23 @@ func (p *places) row(key []byte) []byte {
 	if p == nil {
 		return nil
 	}
-	at, n := p.rows.find(p.file, key)
-	if at == 0 {
+	return p.value(p.rows.find(p.file, key), key)
+}
+
+// guessed returns the value under the key of a row, nil unless c is its cell.
+func (p *places) guessed(c uint64, key []byte) []byte {
+	if !isPlace(c, p.file, key) {
 		return nil
 	}
+	return p.value(c, key)
+}
+
+// value returns the value behind a key that has the cell c; nil where c is 0.
+func (p *places) value(c uint64, key []byte) []byte {
+	if c == 0 {
+		return nil
+	}
+	at, n := place(c)
 	at += len(key)
 	return p.file[at : at+n : at+n]
 }
@@ -98,17 +111,17 @@ func (p *places) keepRow(key, value []byte) {
 	}
 }
 
-// links returns the links of a list, one after the other as they lie in the file; false when fewer are known than there are and
+// links returns the links of a list, one after the other as they lie in the file; nil when fewer are known than there are and
 // than most, which if negative is any number.
-func (p *places) links(list []byte, most int) ([]byte, bool) {
+func (p *places) links(list []byte, most int) []byte {
 	if p == nil {
-		return nil, false
+		return nil
 	}
-	at, n := p.lists.find(p.file, list)
+	at, n := place(p.lists.find(p.file, list))
 	if at == 0 || n&1 == 0 && (most < 0 || n>>1 <= most) {
-		return nil, false
+		return nil
 	}
-	return p.file[at : at+n>>1*linkLen], true
+	return p.file[at : at+n>>1*linkLen]
 }
 
 // at is where in the file a key lies, with so many bytes behind it.
@@ -161,15 +174,15 @@ const (
 	cellsTogether = 4 // in which a key may be
 )
 
-// find returns the place that was kept for the key that begins there, and its number; 0 when there is none.
-func (t placeTable) find(file, key []byte) (at, n int) {
+// find returns the cell of the place that was kept for the key that begins there; 0 when there is none.
+func (t placeTable) find(file, key []byte) uint64 {
 	first, hash := t.cells(key)
 	for i := first; i < first+cellsTogether; i++ {
 		if c := t[i].Load(); c&(1<<hashBits-1) == hash && isPlace(c, file, key) {
-			return place(c)
+			return c
 		}
 	}
-	return 0, 0
+	return 0
 }
 
 // guess returns the cell that most probably is that of a key, without a look at the file; 0 when there is none.
@@ -183,6 +196,7 @@ func (t placeTable) guess(key []byte) uint64 {
 	return 0
 }
 
+// place is what a cell has: a place and its number.
 func place(c uint64) (at, n int) {
 	return int(c >> (hashBits + numberBits)), int(c >> hashBits & (1<<numberBits - 1))
 }

@@ -1,11 +1,8 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
-
-	bolt "go.etcd.io/bbolt"
 
 	"lectern/contenttypes"
 )
@@ -105,77 +102,19 @@ func (s *Snapshot) gatherLinks(of []Record, a *contenttypes.Attribute, status St
 			continue
 		}
 		setLinkOwner(list, r.ref())
-		known, ok := s.places.links(list, most)
-		whole := true
-		if ok {
-			whole = into.addKnown(s, int32(i), known, most)
-		} else {
-			whole = into.addFound(&w, int32(i), list, most)
+		k, v := w.seek(list, most)
+		for n := 0; k != nil && s.step(); n++ {
+			if n == most {
+				into.short = append(into.short, int32(i))
+				w.leave()
+				break
+			}
+			s.stats.links++
+			target, _ := parseLinkEnd(v)
+			into.edges = append(into.edges, edge{from: int32(i), target: target})
+			k, v = w.next()
 		}
-		if !whole {
-			into.short = append(into.short, int32(i))
-		}
 	}
-}
-
-// addKnown adds edges for links that lie one after the other, but for those that are more than most. It reports whether there
-// were no more.
-func (l *Related) addKnown(s *Snapshot, from int32, known []byte, most int) (whole bool) {
-	for n := 0; len(known) > 0 && s.step(); n++ {
-		if n == most {
-			return false
-		}
-		s.stats.links++
-		target, _ := parseLinkEnd(known[linkKeyLen:])
-		l.edges = append(l.edges, edge{from: from, target: target})
-		known = known[linkLen:]
-	}
-	return true
-}
-
-// addFound is addKnown for links that are to be searched for.
-func (l *Related) addFound(w *linkWalk, from int32, list []byte, most int) (whole bool) {
-	s := w.snap
-	var run listRun
-	k, v := w.seek(list)
-	for n := 0; k != nil && bytes.HasPrefix(k, list) && s.step(); n++ {
-		run.add(k, v)
-		if n == most {
-			s.places.keepLinks(list, &run, false)
-			return false
-		}
-		s.stats.links++
-		target, _ := parseLinkEnd(v)
-		l.edges = append(l.edges, edge{from: from, target: target})
-		k, v = w.next()
-	}
-	if s.failed == nil {
-		s.places.keepLinks(list, &run, true)
-	}
-	return true
-}
-
-// A linkWalk looks up lists of links. Lists that follow one another are reached without a search.
-type linkWalk struct {
-	snap   *Snapshot
-	cursor *bolt.Cursor
-	key    []byte // at which the cursor stands, nil behind the last
-	value  []byte
-	sought []byte // nothing lies from here to key
-}
-
-func (w *linkWalk) seek(list []byte) (k, v []byte) {
-	if w.sought == nil || bytes.Compare(list, w.sought) <= 0 || w.key != nil && bytes.Compare(list, w.key) > 0 {
-		w.snap.stats.seeks++
-		w.key, w.value = w.cursor.Seek(list)
-	}
-	w.sought = append(w.sought[:0], list...)
-	return w.key, w.value
-}
-
-func (w *linkWalk) next() (k, v []byte) {
-	w.key, w.value = w.cursor.Next()
-	return w.key, w.value
 }
 
 // readTargets reads the target of each edge, once.

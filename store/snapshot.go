@@ -106,28 +106,30 @@ const rowKeyLen = 2 + 2 + 8
 // mostly do, are reached by a step instead of a search.
 func (s *Snapshot) row(b *boundSchema, sl slot, doc uint64) Record {
 	var buf [rowKeyLen]byte
-	v := s.rowData(appendRowKey(buf[:0], b.number, sl, doc))
-	if v == nil {
-		return Record{}
-	}
-	s.stats.rows++
-	return Record{table: s.bound.tables[be.Uint16(v)], slot: sl, doc: doc, snap: s, data: v}
+	return s.record(sl, doc, s.rowData(appendRowKey(buf[:0], b.number, sl, doc)))
 }
 
 // rowAt is row where a cell tells where it may lie.
 func (s *Snapshot) rowAt(cell uint64, b *boundSchema, sl slot, doc uint64) Record {
 	var buf [rowKeyLen]byte
 	key := appendRowKey(buf[:0], b.number, sl, doc)
-	if !isPlace(cell, s.places.file, key) {
-		return s.row(b, sl, doc)
+	v := s.places.guessed(cell, key)
+	if v == nil {
+		v = s.rowData(key)
 	}
-	at, n := place(cell)
-	at += rowKeyLen
-	v := s.places.file[at : at+n : at+n]
-	s.stats.rows++
-	return Record{table: s.bound.tables[be.Uint16(v)], slot: sl, doc: doc, snap: s, data: v}
+	return s.record(sl, doc, v)
 }
 
+// record is the row with these data, the zero Record where there are none.
+func (s *Snapshot) record(sl slot, doc uint64, data []byte) Record {
+	if data == nil {
+		return Record{}
+	}
+	s.stats.rows++
+	return Record{table: s.bound.tables[be.Uint16(data)], slot: sl, doc: doc, snap: s, data: data}
+}
+
+// rowData returns what lies under the key of a row, nil where nothing does.
 func (s *Snapshot) rowData(key []byte) []byte {
 	if v := s.places.row(key); v != nil {
 		return v
