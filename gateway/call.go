@@ -53,7 +53,7 @@ func (h *handlers) handleRoute(route Route) (handlerFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.streams, g.count = route.Streams, route.count
+	g.streams, g.whole, g.count = route.Streams, route.Whole, route.count
 	if route.own {
 		route.Handle = calledAnew(route.Handle)
 	}
@@ -61,7 +61,7 @@ func (h *handlers) handleRoute(route Route) (handlerFunc, error) {
 	if said || len(h.rt.Extensions.hooks) > 0 && !route.Open {
 		return g.finish(h, answer), nil
 	}
-	return g.plain(h, route.Whole, answer), nil
+	return g.plain(h, answer), nil
 }
 
 // anonymous is a request of somebody who does not say who he is.

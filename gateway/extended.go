@@ -110,9 +110,13 @@ func (x *Extensions) check(d *Definition) (problems contenttypes.Problems) {
 	for _, route := range x.routes {
 		wrong(route.where(), x.checkRoute(&route, d.Actions))
 	}
+	var server, generated []routeName
+	if len(x.configs) > 0 {
+		server, generated = d.routeNames()
+	}
 	for _, said := range x.configs {
 		where := "route " + said.name + ": "
-		wrong(where, x.checkName(&said, d))
+		wrong(where, x.checkName(&said, server, generated, &d.Settings.GraphQL))
 		wrong(where, x.checkConfig(&said.config, d.Actions))
 	}
 	service := documents.NewService(nil, d.Model, d.Settings.I18n.DefaultLocale)
@@ -122,19 +126,27 @@ func (x *Extensions) check(d *Definition) (problems contenttypes.Problems) {
 	return problems
 }
 
-// checkName says why a configuration is that of no route, or cannot be that of the one it names.
-func (x *Extensions) checkName(said *namedConfig, d *Definition) error {
-	var places []string
+// routeNames are what the routes of users, files and locales, and those that are generated, can be configured by.
+func (d *Definition) routeNames() (server, generated []routeName) {
 	for _, route := range (&edition{Definition: d}).routes(nil, nil, nil) {
-		if name := route.name(); said.names(name) {
-			if err := said.config.fitsServer(); err != nil {
-				return err
-			}
-			places = append(places, name.place)
-		}
+		server = append(server, route.name())
 	}
 	for _, route := range rest.New(d.Model, nil, nil, nil).Routes() {
-		if name := nameOfGenerated(d.Settings.REST.Prefix, route); said.names(name) {
+		generated = append(generated, nameOfGenerated(d.Settings.REST.Prefix, route))
+	}
+	return server, generated
+}
+
+// checkName says why a configuration is that of no route, or cannot be that of the one it names.
+func (x *Extensions) checkName(said *namedConfig, server, generated []routeName, graphql *GraphQLSettings) error {
+	if slices.ContainsFunc(server, said.names) {
+		if err := said.config.fitsServer(); err != nil {
+			return err
+		}
+	}
+	var places []string
+	for _, name := range slices.Concat(server, generated) {
+		if said.names(name) {
 			places = append(places, name.place)
 		}
 	}
@@ -143,7 +155,7 @@ func (x *Extensions) checkName(said *namedConfig, d *Definition) error {
 		return errors.New("the program has put a route of its own in that place; say it there")
 	case len(places) > 0:
 		return nil
-	case d.Settings.GraphQL.names(said):
+	case graphql.names(said):
 		return errors.New("what is asked at the GraphQL endpoint is up to each operation: give its fields policies and middlewares, " +
 			"by ResolversConfig of an extension of the schema")
 	}

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"lectern/auth"
 	"lectern/documents"
@@ -50,7 +49,7 @@ func (e *edition) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, li
 	h := &graphqlHandler{
 		engine: engine, page: page, auth: a, limiter: limiter, proxies: e.Settings.Server.TrustedProxies,
 		limits: e.Settings.Server.Limits.orDefaults(), persisted: e.project.lasting.persistedOf(g.Limits.Persisted), asked: e.asked,
-		anyOrigin: newHeaders(e.Settings.Server.CORS).origins == nil,
+		anyOrigin: e.Settings.Server.CORS.anyOrigin(),
 	}
 	routes := pageRoutes
 	for _, method := range graphqlMethods {
@@ -175,11 +174,7 @@ func (h *graphqlHandler) allow(w http.ResponseWriter, r *http.Request, name stri
 	if h.limiter == nil || isAgain(r.Context()) {
 		return nil
 	}
-	if ok, retry := h.limiter.Allow(clientAddr(r, h.proxies), name); !ok {
-		w.Header()["Retry-After"] = []string{strconv.Itoa(int(retry/time.Second) + 1)}
-		return auth.ErrRate
-	}
-	return nil
+	return allow(h.limiter, h.proxies, w, r, name)
 }
 
 var (

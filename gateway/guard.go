@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"lectern/auth"
 	"lectern/documents"
@@ -23,7 +26,8 @@ type guard struct {
 	count    counter  // nil: nobody counts
 	policies []PolicyUse
 	wrap     []Middleware
-	streams  bool
+	streams  bool // as in a Route
+	whole    bool // likewise; heeded where nothing of a program's is between
 	answer   answer
 	handler  http.Handler // the middlewares around answer; nil where there are none
 }
@@ -33,6 +37,15 @@ type answer func(w http.ResponseWriter, r *http.Request, m *found, who auth.Prin
 
 // A counter counts what an address may not do often, and refuses what comes too often.
 type counter func(w http.ResponseWriter, r *http.Request) error
+
+// allow counts what an address may not do often, by name, and refuses what comes too often.
+func allow(limiter *auth.Limiter, proxies []netip.Prefix, w http.ResponseWriter, r *http.Request, name string) error {
+	if ok, retry := limiter.Allow(clientAddr(r, proxies), name); !ok {
+		w.Header()["Retry-After"] = []string{strconv.Itoa(int(retry/time.Second) + 1)}
+		return auth.ErrRate
+	}
+	return nil
+}
 
 // ready makes a guard of a configuration: names become what was registered under them.
 func (x *Extensions) ready(c *RouteConfig) (*guard, error) {
@@ -185,8 +198,8 @@ func (g *guard) ask(r *http.Request) error {
 	return nil
 }
 
-// plain returns the short way to an answer, where nothing of a program's is on it. whole is of a Route.
-func (g *guard) plain(h *handlers, whole bool, a answer) handlerFunc {
+// plain returns the short way to an answer, where nothing of a program's is on it.
+func (g *guard) plain(h *handlers, a answer) handlerFunc {
 	g.handlers = h
 	return func(w http.ResponseWriter, r *http.Request, m *found) error {
 		var who auth.Principal
@@ -201,7 +214,7 @@ func (g *guard) plain(h *handlers, whole bool, a answer) handlerFunc {
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
-		if whole {
+		if g.whole {
 			defer joinWrites(r)()
 		}
 		m.setPathValues(r)

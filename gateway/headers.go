@@ -15,6 +15,8 @@ type CORS struct {
 	MaxAge  int      // seconds that a preflight holds; 0 is a year
 }
 
+func (c *CORS) anyOrigin() bool { return len(c.Origins) == 0 || slices.Contains(c.Origins, "*") }
+
 // headers sets the headers that all answers have. The values are made once and shared by all answers: a handler may
 // replace or add to a header (which copies, since none has room to spare) but not write into one of these slices.
 type headers struct {
@@ -51,7 +53,7 @@ var (
 
 func newHeaders(c CORS) *headers {
 	h := &headers{always: protective, origins: c.Origins}
-	if len(c.Origins) == 0 || slices.Contains(c.Origins, "*") {
+	if c.anyOrigin() {
 		h.origins = nil
 	}
 	list := func(given []string, usual string) []string {

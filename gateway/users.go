@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"strconv"
-	"time"
 
 	"lectern/auth"
 	"lectern/contenttypes"
@@ -96,11 +94,7 @@ func (u *userRoutes) route(method, path, permission string, handle userHandler) 
 func (u *userRoutes) limited(method, path, permission string, handle userHandler) Route {
 	route := u.route(method, path, permission, handle)
 	route.count = func(w http.ResponseWriter, r *http.Request) error {
-		if ok, retry := u.limiter.Allow(clientAddr(r, u.proxies), path); !ok {
-			w.Header()["Retry-After"] = []string{strconv.Itoa(int(retry/time.Second) + 1)}
-			return auth.ErrRate
-		}
-		return nil
+		return allow(u.limiter, u.proxies, w, r, path)
 	}
 	return route
 }
