@@ -179,6 +179,8 @@ func (c *conversion) transaction(s *step) error {
 	if err := c.bind(); err != nil {
 		return err
 	}
+	c.store.resting.bar()
+	defer c.store.resting.open()
 	btx, err := c.store.db.Begin(true)
 	if err != nil {
 		return err

@@ -39,3 +39,10 @@ func PlacesAfter(n uint64) (restore func()) {
 	placesAfter = n
 	return func() { placesAfter = before }
 }
+
+// Resting is how many snapshots wait for another use.
+func (s *Store) Resting() int {
+	s.resting.mu.Lock()
+	defer s.resting.mu.Unlock()
+	return len(s.resting.list)
+}

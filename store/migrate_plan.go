@@ -35,7 +35,7 @@ func (s *file) planMigration(cat *catalog, m Migration) ([]*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = tx.Rollback() }() // of a read: it only lets go, and cannot fail
+	defer rollback(tx)
 	snap := newSnapshot(&Store{file: s, bound: bound}, tx)
 	mg := &migrating{snap: snap, catalog: cat, args: m.Args, was: bound.model, is: edited}
 	if err := migrations[m.Op](mg); err != nil {

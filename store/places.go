@@ -21,6 +21,8 @@ type places struct {
 	file  []byte // as it is mapped to memory
 	rows  placeTable
 	lists placeTable
+
+	targets *targetTable // of lists
 }
 
 // placesAfter is how many searches snapshots of one state do before their places are remembered: where writes are so frequent that
@@ -42,7 +44,7 @@ func newPlaces(s *Snapshot) *places {
 	p := &places{tx: s.tx.ID()}
 	p.file = unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(key)), -int(at))), int(size))
 	n := 1 << bits.Len64(uint64(min(max(size/1024, 1<<10), 1<<16)-1))
-	p.rows, p.lists = make(placeTable, n), make(placeTable, n)
+	p.rows, p.lists, p.targets = make(placeTable, n), make(placeTable, n), newTargetTable(n)
 	return p
 }
 
@@ -80,23 +82,10 @@ func (p *places) row(key []byte) []byte {
 	if p == nil {
 		return nil
 	}
-	return p.value(p.rows.find(p.file, key), key)
-}
-
-// guessed returns the value under the key of a row, nil unless c is its cell.
-func (p *places) guessed(c uint64, key []byte) []byte {
-	if !isPlace(c, p.file, key) {
+	at, n := place(p.rows.find(p.file, key))
+	if at == 0 {
 		return nil
 	}
-	return p.value(c, key)
-}
-
-// value returns the value behind a key that has the cell c; nil where c is 0.
-func (p *places) value(c uint64, key []byte) []byte {
-	if c == 0 {
-		return nil
-	}
-	at, n := place(c)
 	at += len(key)
 	return p.file[at : at+n : at+n]
 }
@@ -185,17 +174,6 @@ func (t placeTable) find(file, key []byte) uint64 {
 	return 0
 }
 
-// guess returns the cell that most probably is that of a key, without a look at the file; 0 when there is none.
-func (t placeTable) guess(key []byte) uint64 {
-	first, hash := t.cells(key)
-	for i := first; i < first+cellsTogether; i++ {
-		if c := t[i].Load(); c&(1<<hashBits-1) == hash && c != 0 {
-			return c
-		}
-	}
-	return 0
-}
-
 // place is what a cell has: a place and its number.
 func place(c uint64) (at, n int) {
 	return int(c >> (hashBits + numberBits)), int(c >> hashBits & (1<<numberBits - 1))
@@ -226,7 +204,12 @@ func (t placeTable) keep(file, key []byte, at, n int) {
 
 // cells are where a key may be, and the bits of its hash that stand there.
 func (t placeTable) cells(key []byte) (first, hash uint64) {
-	h := (be.Uint64(key) ^ bits.RotateLeft64(be.Uint64(key[len(key)-8:]), 24)) * 0x9e3779b97f4a7c15
-	h ^= h >> 29
+	h := mix(be.Uint64(key), be.Uint64(key[len(key)-8:]))
 	return h >> hashBits & uint64(len(t)-1) &^ (cellsTogether - 1), h & (1<<hashBits - 1)
+}
+
+// mix is a hash of two numbers.
+func mix(x, y uint64) uint64 {
+	h := (x ^ bits.RotateLeft64(y, 24)) * 0x9e3779b97f4a7c15
+	return h ^ h>>29
 }

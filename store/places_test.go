@@ -44,7 +44,7 @@ func TestPlaces(t *testing.T) {
 	readers.Wait()
 }
 
-// What was searched for in a state is not searched for again, but for the lists of links of which there are none.
+// What was searched for in a state is not searched for again, but for empty lists of links that are looked for alone.
 func TestPlacesAreUsed(t *testing.T) {
 	defer store.PlacesAfter(1)()
 	s, w := newWheel(t)
@@ -55,9 +55,9 @@ func TestPlacesAreUsed(t *testing.T) {
 		}
 		return s.Stats().Seeks - before
 	}
-	const empty = wheelSize / 4 // of them looked for alone, and together with others
+	const empty = wheelSize / 4
 	first, second, third := seeks(), seeks(), seeks()
-	if first < 2*wheelSize || second < 2*wheelSize || third > 2*empty {
+	if first < 2*wheelSize || second < 2*wheelSize || third > empty {
 		t.Errorf("%d, %d and %d searches for %d rows and their links", first, second, third, wheelSize)
 	}
 	write(t, s, func(tx *store.Tx) error { return w.turn(tx, 1) })

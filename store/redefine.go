@@ -230,7 +230,7 @@ func (p *past) drain() {
 	for {
 		select {
 		case tx := <-p.readers:
-			_ = tx.Rollback() // of a read: it only lets go, and cannot fail
+			rollback(tx)
 		default:
 			return
 		}
@@ -253,9 +253,8 @@ const stuckAfter = time.Second
 // maxWait bounds how long a reader waits where the state before a conversion cannot be kept, or too many read it.
 const maxWait = 30 * time.Second
 
-// viewPast is View when tx shows a state that the Store does not describe.
-func (s *Store) viewPast(tx *bolt.Tx, f func(*Snapshot) error) error {
-	_ = tx.Rollback() // of a read: it only lets go, and cannot fail
+// viewPast is View when the file is in a state that the Store does not describe.
+func (s *Store) viewPast(f func(*Snapshot) error) error {
 	p := s.past.Load()
 	select {
 	case <-p.retired:
@@ -267,7 +266,7 @@ func (s *Store) viewPast(tx *bolt.Tx, f func(*Snapshot) error) error {
 	select {
 	case tx := <-p.readers:
 		defer p.giveBack(tx)
-		return s.view(tx, f)
+		return s.view(newSnapshot(s, tx), f)
 	case <-p.retired:
 		return ErrRedefined
 	case <-late.C:

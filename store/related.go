@@ -18,9 +18,9 @@ type Related struct {
 
 	edges   []edge
 	targets []ref    // that edges lead to
-	seen    []int32  // table of targets: their positions there plus one
+	seen    []int32  // table of targets, or of places: their positions there plus one
 	shown   []int32  // by target: in Rows; negative: the target has no version to show
-	cells   []uint64 // by target: where it may lie
+	places  []uint64 // by edge: that of the target, where all are known
 	order   []int32
 	short   []int32 // rows of which not all links were read
 	// partial says that a filter or a page left something out.
@@ -41,7 +41,7 @@ func (l *Related) Of(i int) []int32 { return l.Items[l.Starts[i]:l.Starts[i+1]] 
 func (l *Related) reset() {
 	clear(l.Rows)
 	l.Rows, l.Items, l.Starts = l.Rows[:0], l.Items[:0], append(l.Starts[:0], 0)
-	l.edges, l.short, l.partial = l.edges[:0], l.short[:0], false
+	l.edges, l.places, l.short, l.partial = l.edges[:0], l.places[:0], l.short[:0], false
 }
 
 // RelatedAll is Related, or where q is given FindRelated, for many rows at once: each target is read once, and filters are compiled
@@ -52,11 +52,13 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 	if q != nil && q.Filter == nil && len(q.Sort) == 0 && q.Limit >= 0 {
 		most = q.Offset + q.Limit
 	}
-	if a.IsRelation() && !a.System {
+	switch {
+	case !a.IsRelation() || a.System:
+		s.gatherRows(of, a, status, most, into)
+	case !s.gatherKnown(of, a, status, most, into):
 		s.gatherLinks(of, a, status, most, into)
 		s.readTargets(status, into)
-	} else {
-		s.gatherRows(of, a, status, most, into)
+		s.keepTargets(of, a, status, most, into)
 	}
 	s.arrange(of, a, status, q, into)
 	if into.partial {
@@ -121,36 +123,12 @@ func (s *Snapshot) gatherLinks(of []Record, a *contenttypes.Attribute, status St
 func (s *Snapshot) readTargets(status Status, into *Related) {
 	into.tellApart()
 	into.shown = slices.Grow(into.shown[:0], len(into.targets))[:len(into.targets)]
-	if s.places != nil {
-		s.readKnown(status, into)
-	} else {
-		for _, i := range into.inFileOrder() {
-			into.shown[i] = into.add(s.shown(into.targets[i], status))
-		}
+	for _, i := range into.inFileOrder() {
+		into.shown[i] = into.add(s.shown(into.targets[i], status))
 	}
 	for i := range into.edges {
 		e := &into.edges[i]
 		e.row = into.shown[e.row]
-	}
-}
-
-// readKnown reads the targets where places are remembered: first all places are looked up and then all rows, since the
-// processor waits for memory at several of them at a time when none depends on another.
-func (s *Snapshot) readKnown(status Status, into *Related) {
-	var key [rowKeyLen]byte
-	into.cells = into.cells[:0]
-	for _, t := range into.targets {
-		c := uint64(0)
-		if b, sl := s.versionOf(t, status); b != nil {
-			c = s.places.rows.guess(appendRowKey(key[:0], b.number, sl, t.doc))
-		}
-		into.cells = append(into.cells, c)
-	}
-	for i, t := range into.targets {
-		into.shown[i] = -1
-		if b, sl := s.versionOf(t, status); b != nil {
-			into.shown[i] = into.add(s.rowAt(into.cells[i], b, sl, t.doc))
-		}
 	}
 }
 
@@ -163,14 +141,20 @@ func (l *Related) add(r Record) int32 {
 	return int32(len(l.Rows) - 1)
 }
 
-// tellApart puts each target that edges lead to into targets, once, and its position there into the edges.
-func (l *Related) tellApart() {
+// clearSeen empties the table seen, with room for all edges, and returns its size, a power of two.
+func (l *Related) clearSeen() int {
 	size := 8
 	for size < 2*len(l.edges) {
 		size *= 2
 	}
 	l.seen = slices.Grow(l.seen[:0], size)[:size]
 	clear(l.seen)
+	return size
+}
+
+// tellApart puts each target that edges lead to into targets, once, and its position there into the edges.
+func (l *Related) tellApart() {
+	size := l.clearSeen()
 	l.targets = l.targets[:0]
 	for i := range l.edges {
 		e := &l.edges[i]

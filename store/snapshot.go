@@ -25,6 +25,7 @@ type Snapshot struct {
 	askings map[*Query]*asking          // of FindRelated
 	work    workBound
 	stats   snapshotStats
+	since   int64 // see resting
 }
 
 // The buckets that reads go to, by number.
@@ -52,6 +53,11 @@ func (s *Snapshot) end() {
 	if s.places == nil && !s.tx.Writable() {
 		s.store.searched(s)
 	}
+}
+
+// forget lets go of all that was made for one use of the snapshot.
+func (s *Snapshot) forget() {
+	s.lastRow, s.failed, s.askings, s.work, s.stats = nil, nil, nil, workBound{}, snapshotStats{}
 }
 
 func (s *Snapshot) bucket(n bucket) *bolt.Bucket {
@@ -107,17 +113,6 @@ const rowKeyLen = 2 + 2 + 8
 func (s *Snapshot) row(b *boundSchema, sl slot, doc uint64) Record {
 	var buf [rowKeyLen]byte
 	return s.record(sl, doc, s.rowData(appendRowKey(buf[:0], b.number, sl, doc)))
-}
-
-// rowAt is row where a cell tells where it may lie.
-func (s *Snapshot) rowAt(cell uint64, b *boundSchema, sl slot, doc uint64) Record {
-	var buf [rowKeyLen]byte
-	key := appendRowKey(buf[:0], b.number, sl, doc)
-	v := s.places.guessed(cell, key)
-	if v == nil {
-		v = s.rowData(key)
-	}
-	return s.record(sl, doc, v)
 }
 
 // record is the row with these data, the zero Record where there are none.

@@ -71,6 +71,7 @@ type file struct {
 	broken atomic.Bool
 	stats  counters
 
+	resting  resting
 	places   atomic.Pointer[places]
 	searches atomic.Uint64 // in snapshots of a state without places: the transaction and how many
 }
@@ -211,6 +212,7 @@ func (s *Store) Close() error {
 		if p := s.current.Load().past.Load(); p != nil {
 			p.retire() // of a redefinition that failed
 		}
+		s.resting.bar() // for good
 		err = s.db.Close()
 	})
 	if err != nil {
@@ -227,24 +229,40 @@ func (s *Store) Model() *contenttypes.Model { return s.bound.model }
 
 // View calls f with a snapshot. Nothing that f takes out of the snapshot may be used after it returned.
 func (s *Store) View(f func(*Snapshot) error) error {
-	tx, err := s.db.Begin(false)
+	snap, err := s.snapshot()
 	if err != nil {
-		if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
-			return ErrClosed
-		}
-		return fmt.Errorf("begin snapshot: %w", err)
+		return err
 	}
-	if int64(tx.ID()) > s.until.Load() {
-		return s.viewPast(tx, f)
+	if int64(snap.tx.ID()) > s.until.Load() {
+		s.resting.give(snap)
+		return s.viewPast(f)
 	}
-	defer func() { _ = tx.Rollback() }() // of a read: it only lets go, and cannot fail
-	return s.view(tx, f)
+	defer s.resting.give(snap)
+	return s.view(snap, f)
 }
 
-// view calls f with a snapshot of tx.
-func (s *Store) view(tx *bolt.Tx, f func(*Snapshot) error) error {
-	snap := newSnapshot(s, tx)
-	if p := s.places.Load(); p.holds(tx) {
+// snapshot returns one that rests, or a new one.
+func (s *Store) snapshot() (*Snapshot, error) {
+	snap, since := s.resting.take()
+	if snap != nil {
+		return snap, nil
+	}
+	tx, err := s.db.Begin(false)
+	switch {
+	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
+		return nil, ErrClosed
+	case err != nil:
+		return nil, fmt.Errorf("begin snapshot: %w", err)
+	}
+	snap = newSnapshot(s, tx)
+	snap.since = since
+	return snap, nil
+}
+
+// view calls f with a snapshot.
+func (s *Store) view(snap *Snapshot, f func(*Snapshot) error) error {
+	snap.store, snap.bound = s, s.bound
+	if p := s.places.Load(); snap.places == nil && p.holds(snap.tx) {
 		snap.places = p
 	}
 	defer snap.end()

@@ -153,6 +153,8 @@ func (s *file) try(group []*writeRequest) (failed int, err error) {
 	if s.broken.Load() {
 		return -1, ErrBroken
 	}
+	s.resting.bar()
+	defer s.resting.open()
 	btx, err := s.db.Begin(true)
 	if err != nil {
 		return -1, fmt.Errorf("begin write: %w", err)

@@ -1,0 +1,216 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"lectern/contenttypes"
+)
+
+// A targetTable remembers where the rows lie that lists of links show: whoever follows a list that is known looks at neither
+// its links nor the keys of their targets. It holds places alone, as all of places does. What there is no room for is not
+// remembered; the memory is taken a chunk at a time.
+type targetTable struct {
+	cells  []atomic.Uint64 // each the beginning of an entry in chunks, and a few bits of its key's hash; 0: empty
+	chunks []atomic.Pointer[targetChunk]
+
+	adding sync.Mutex
+	used   int // words of chunks
+	full   atomic.Bool
+}
+
+// A targetChunk holds entries. Each is the key of a list, how many targets of it are known (and in the lowest bit, whether these
+// are all) and the place of each: an offset in the file and, in the lowest bits, how long the row is.
+type targetChunk [chunkWords]uint64
+
+const (
+	chunkWords  = 1 << 12
+	entryHead   = 3
+	rowSizeBits = numberBits
+)
+
+// A targetsKey names a list of links, and the status of the request that follows it.
+type targetsKey [2]uint64
+
+// keyOfTargets makes the key for the list whose keys begin with list (see appendLinkList).
+func keyOfTargets(list []byte, status Status) targetsKey {
+	const besidePlane = 17 // a byte of its own for what takes one bit
+	return targetsKey{be.Uint64(list) | uint64(status)<<besidePlane, be.Uint64(list[8:])}
+}
+
+func newTargetTable(cells int) *targetTable {
+	t := &targetTable{cells: make([]atomic.Uint64, cells), chunks: make([]atomic.Pointer[targetChunk], 1+8*cells/chunkWords)}
+	t.used = 1 // no entry begins at 0
+	return t
+}
+
+// find returns the places of the rows that a list shows, at least the first most of them, or all where most is negative. ok is
+// false when they are not known.
+func (t *targetTable) find(key targetsKey, most int) (places []uint64, ok bool) {
+	first, hash := t.at(key)
+	for i := range t.cells[first : first+cellsTogether] {
+		c := t.cells[first+i].Load()
+		if c == 0 || c&(1<<hashBits-1) != hash {
+			continue
+		}
+		at := int(c >> hashBits)
+		entry := t.chunks[at/chunkWords].Load()[at%chunkWords:]
+		if entry[0] != key[0] || entry[1] != key[1] {
+			continue
+		}
+		n, whole := int(entry[2]>>1), entry[2]&1 == 1
+		return entry[entryHead : entryHead+n], whole || most >= 0 && most <= n
+	}
+	return nil, false
+}
+
+// at is which cells a key may be in, and the bits of its hash that stand there.
+func (t *targetTable) at(key targetsKey) (first int, hash uint64) {
+	h := mix(key[0], key[1])
+	return int(h >> hashBits & uint64(len(t.cells)-1) &^ (cellsTogether - 1)), h & (1<<hashBits - 1)
+}
+
+// keep makes find find the places of a list; whole says that these are all.
+func (t *targetTable) keep(key targetsKey, places []uint64, whole bool) {
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	size := entryHead + len(places)
+	at := t.used
+	if at%chunkWords+size > chunkWords {
+		at = (at/chunkWords + 1) * chunkWords
+	}
+	if size > chunkWords {
+		return
+	}
+	if at/chunkWords == len(t.chunks) {
+		t.full.Store(true)
+		return
+	}
+	chunk := t.chunks[at/chunkWords].Load()
+	if chunk == nil {
+		chunk = &targetChunk{}
+		t.chunks[at/chunkWords].Store(chunk)
+	}
+	t.used = at + size
+	entry := chunk[at%chunkWords:]
+	entry[0], entry[1], entry[2] = key[0], key[1], uint64(len(places))<<1
+	if whole {
+		entry[2] |= 1
+	}
+	copy(entry[entryHead:], places)
+
+	first, hash := t.at(key)
+	put := first + at%cellsTogether
+	for i := first; i < first+cellsTogether; i++ {
+		if t.cells[i].Load() == 0 {
+			put = i
+			break
+		}
+	}
+	t.cells[put].Store(uint64(at)<<hashBits | hash)
+}
+
+// placeOf returns the place of a row; 0 when it has none, as one that is not in the mapped file or is too long.
+func (p *places) placeOf(r Record) uint64 {
+	var buf [rowKeyLen]byte
+	key := appendRowKey(buf[:0], r.table.bound.number, r.slot, r.doc)
+	at := address(r.data) - address(p.file) - rowKeyLen
+	if at >= uintptr(len(p.file)) || len(r.data) >= 1<<rowSizeBits || !bytes.HasPrefix(p.file[at:], key) {
+		return 0
+	}
+	return uint64(at)<<rowSizeBits | uint64(len(r.data))
+}
+
+// rowIn returns the row at a place.
+func (s *Snapshot) rowIn(place uint64) Record {
+	at, n := place>>rowSizeBits, place&(1<<rowSizeBits-1)
+	row := s.places.file[at:][: rowKeyLen+n : rowKeyLen+n]
+	return s.record(slot(be.Uint16(row[2:])), be.Uint64(row[4:]), row[rowKeyLen:])
+}
+
+// gatherKnown is gatherLinks and readTargets where all that the rows show is known; otherwise it does nothing and returns false.
+func (s *Snapshot) gatherKnown(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) bool {
+	if s.places == nil {
+		return false
+	}
+	owning, sd, plane := linksOf(a, status)
+	var buf [linkListLen]byte
+	list := s.appendLinkList(buf[:0], owning, sd, plane, ref{})
+	for i, r := range of {
+		if !r.Exists() {
+			continue
+		}
+		setLinkOwner(list, r.ref())
+		places, ok := s.places.targets.find(keyOfTargets(list, status), most)
+		if !ok {
+			into.edges, into.places = into.edges[:0], into.places[:0]
+			return false
+		}
+		if most >= 0 && most < len(places) {
+			places = places[:most]
+		}
+		for range places {
+			into.edges = append(into.edges, edge{from: int32(i)})
+		}
+		into.places = append(into.places, places...)
+	}
+	s.readPlaces(into)
+	return true
+}
+
+// readPlaces reads the row that each edge leads to, once.
+func (s *Snapshot) readPlaces(into *Related) {
+	size := into.clearSeen()
+	for i, place := range into.places {
+		if !s.step() {
+			into.edges = into.edges[:i]
+			return
+		}
+		s.stats.links++
+		at := int(mix(place, 0)>>hashBits) & (size - 1)
+		for into.seen[at] > 0 && into.places[into.seen[at]-1] != place {
+			at = (at + 1) & (size - 1)
+		}
+		if into.seen[at] == 0 {
+			into.seen[at] = int32(i + 1)
+			into.edges[i].row = int32(len(into.Rows))
+			into.Rows = append(into.Rows, s.rowIn(place))
+		} else {
+			into.edges[i].row = into.edges[into.seen[at]-1].row
+		}
+	}
+}
+
+// keepTargets remembers where the rows lie that the links of others were found to lead to.
+func (s *Snapshot) keepTargets(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
+	if s.places == nil || s.places.targets.full.Load() || s.failed != nil {
+		return
+	}
+	owning, sd, plane := linksOf(a, status)
+	list := s.appendLinkList(nil, owning, sd, plane, ref{})
+	edges, short := into.edges, into.short
+	var places []uint64
+	for i, r := range of {
+		if !r.Exists() {
+			continue
+		}
+		whole := len(short) == 0 || short[0] != int32(i)
+		if !whole {
+			short = short[1:]
+		}
+		places = places[:0]
+		for ; len(edges) > 0 && edges[0].from == int32(i); edges = edges[1:] {
+			if row := edges[0].row; row >= 0 {
+				places = append(places, s.places.placeOf(into.Rows[row]))
+			}
+		}
+		setLinkOwner(list, r.ref())
+		key := keyOfTargets(list, status)
+		if _, known := s.places.targets.find(key, most); known || slices.Contains(places, 0) || !whole && len(places) < most {
+			continue
+		}
+		s.places.targets.keep(key, places, whole)
+	}
+}
