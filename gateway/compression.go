@@ -65,7 +65,7 @@ func (w *varyingWriter) begin(status int) {
 	if status == http.StatusNoContent || status == http.StatusNotModified || !mayBeCompressed(h) {
 		return
 	}
-	if slices.Equal(h["Vary"], protectiveVary) {
+	if slices.Equal(h["Vary"], varyByOrigin) {
 		h["Vary"] = varyByEncoding
 	} else {
 		h.Add("Vary", "Accept-Encoding")

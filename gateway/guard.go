@@ -146,6 +146,7 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principa
 // serve answers a request, if it may pass.
 func (g *guard) serve(w http.ResponseWriter, r *http.Request, m *found) error {
 	h := g.handlers
+	showConstant(w, r)
 	who, err := g.admit(w, r)
 	if err != nil {
 		return err
@@ -216,6 +217,8 @@ func (g *guard) plain(h *handlers, a answer) handlerFunc {
 		}
 		if g.whole {
 			defer joinWrites(r)()
+		} else {
+			showConstant(w, r)
 		}
 		m.setPathValues(r)
 		return a(w, r, m, who)

@@ -20,7 +20,6 @@ func (c *CORS) anyOrigin() bool { return len(c.Origins) == 0 || slices.Contains(
 // headers sets the headers that all answers have. The values are made once and shared by all answers: a handler may
 // replace or add to a header (which copies, since none has room to spare) but not write into one of these slices.
 type headers struct {
-	always  []header
 	origins []string // nil: any
 
 	methods, allowed, maxAge []string
@@ -31,20 +30,29 @@ type header struct {
 	value []string
 }
 
-var protectiveVary = []string{"Origin"}
+var varyByOrigin = []string{"Origin"}
 
-// protective are the headers that keep browsers from doing more with an answer than they should.
-var protective = []header{
-	{"X-Content-Type-Options", []string{"nosniff"}},
-	{"X-Frame-Options", []string{"SAMEORIGIN"}},
+// constant are the headers that are the same in all answers: most of them keep browsers from doing more with an answer than they
+// should. net/http copies, sorts and writes the headers of each answer one by one, which would cost more than a short answer does
+// otherwise; so these are put in by the connection, all at once, but where a program may want to see or change them.
+var constant = []header{
+	{"Access-Control-Allow-Credentials", []string{"true"}},
 	{"Referrer-Policy", []string{"no-referrer"}},
 	{"Strict-Transport-Security", []string{"max-age=31536000; includeSubDomains"}},
+	{"X-Content-Type-Options", []string{"nosniff"}},
 	{"X-Dns-Prefetch-Control", []string{"off"}},
 	{"X-Download-Options", []string{"noopen"}},
+	{"X-Frame-Options", []string{"SAMEORIGIN"}},
 	{"X-Permitted-Cross-Domain-Policies", []string{"none"}},
-	{"Vary", protectiveVary},
-	{"Access-Control-Allow-Credentials", []string{"true"}},
 }
+
+// constantLines is constant as it is sent.
+var constantLines = func() (lines string) {
+	for _, h := range constant {
+		lines += h.name + ": " + h.value[0] + "\r\n"
+	}
+	return lines
+}()
 
 var (
 	typeText = []string{"text/plain; charset=utf-8"}
@@ -52,7 +60,7 @@ var (
 )
 
 func newHeaders(c CORS) *headers {
-	h := &headers{always: protective, origins: c.Origins}
+	h := &headers{origins: c.Origins}
 	if c.anyOrigin() {
 		h.origins = nil
 	}
@@ -71,13 +79,30 @@ func newHeaders(c CORS) *headers {
 	return h
 }
 
-// set gives an answer the headers that all have.
-func (h *headers) set(answer, request http.Header) {
-	for i := range h.always {
-		answer[h.always[i].name] = h.always[i].value
-	}
-	if origin := request["Origin"]; len(origin) == 1 && (h.origins == nil || slices.Contains(h.origins, origin[0])) {
+// set gives the answer to a request the headers that all have.
+func (h *headers) set(answer http.Header, r *http.Request) {
+	answer["Vary"] = varyByOrigin
+	if origin := r.Header["Origin"]; len(origin) == 1 && (h.origins == nil || slices.Contains(h.origins, origin[0])) {
 		answer["Access-Control-Allow-Origin"] = origin
+	}
+	if c := connOf(r); c != nil {
+		c.addsConstant = true
+	} else {
+		setConstant(answer)
+	}
+}
+
+func setConstant(answer http.Header) {
+	for i := range constant {
+		answer[constant[i].name] = constant[i].value
+	}
+}
+
+// showConstant shows the constant headers to what answers a request, which may change them.
+func showConstant(w http.ResponseWriter, r *http.Request) {
+	if c := connOf(r); c != nil && c.addsConstant {
+		c.addsConstant = false
+		setConstant(w.Header())
 	}
 }
 

@@ -13,9 +13,10 @@ import (
 	"lectern/documents"
 )
 
-// net/http itself answers what it cannot read as a request, in plain text and before any handler is asked. Clients of a
-// content API expect its envelope for this too, in particular for a path whose escapes cannot be decoded; so connections
-// replace these few bytes on their way out.
+// A listener's connections send answers otherwise than net/http hands them over, in three ways. What it cannot read as a request
+// net/http answers itself, in plain text and before any handler is asked: clients of a content API expect its envelope for
+// this too, in particular for a path whose escapes cannot be decoded. Headers that all answers have are put in here. And an
+// answer that is longer than its buffer net/http sends in two pieces, which here can become one.
 type listener struct{ net.Listener }
 
 func (l listener) Accept() (net.Conn, error) {
@@ -29,10 +30,11 @@ func (l listener) Accept() (net.Conn, error) {
 // A conn is what the server reads requests from and writes answers to, all in one goroutine but for the read ahead.
 type conn struct {
 	net.Conn
-	read  []byte             // what was read last: a part of the server's read buffer
-	joins bool               // the first part of the answer waits for the others
-	held  *[writeBuffer]byte // that part, while it waits
-	parts [2][]byte          // what is sent at once
+	read         []byte    // what was read last: a part of the server's read buffer
+	addsConstant bool      // the answer to come has no constant headers yet
+	joins        bool      // the first part of the answer waits for the others
+	held         *[]byte   // that part, while it waits
+	parts        [2][]byte // what is sent at once
 }
 
 // What net/http sends for a request that it cannot read, and for one whose head is too large.
@@ -54,12 +56,18 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
+// connOf is the connection that a request came by; nil where it came by another server's.
+func connOf(r *http.Request) *conn {
+	c, _ := r.Context().Value(connKey{}).(*conn)
+	return c
+}
+
 // joinWrites is for a handler that writes all of its answer at once, while it is at work. What is longer than its buffer net/http
 // sends in two pieces, which costs both sides more than it takes to make a short answer; the first piece then waits for the
 // second.
 func joinWrites(r *http.Request) (done func()) {
-	c, ok := r.Context().Value(connKey{}).(*conn)
-	if !ok {
+	c := connOf(r)
+	if c == nil {
 		return func() {}
 	}
 	c.joins = true
@@ -69,7 +77,11 @@ func joinWrites(r *http.Request) (done func()) {
 // writeBuffer is as much as net/http gathers before it sends anything.
 const writeBuffer = 4 << 10
 
-var heldBuffers = sync.Pool{New: func() any { return new([writeBuffer]byte) }}
+// heads are buffers for the first parts of answers.
+var heads = sync.Pool{New: func() any {
+	b := make([]byte, 0, writeBuffer+len(constantLines))
+	return &b
+}}
 
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
@@ -83,9 +95,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	switch {
 	case c.held != nil:
 		return c.join(p)
-	case c.joins && isFirstPart(p):
-		c.held = heldBuffers.Get().(*[writeBuffer]byte)
-		return copy(c.held[:], p), nil
+	case c.addsConstant && isHead(p), c.joins && isFirstPart(p):
+		return c.begin(p)
 	case string(p) == headTooLarge:
 		return c.refuse(p, errHeadTooLong)
 	case string(p) != refused:
@@ -109,12 +120,41 @@ func isFirstPart(p []byte) bool {
 	return err == nil && n > len(body)
 }
 
+// isHead reports whether p begins an answer, and not one that says that another will come.
+func isHead(p []byte) bool {
+	const least = len("HTTP/1.1 200 \r\n")
+	return len(p) >= least && string(p[:len("HTTP/1.")]) == "HTTP/1." && p[len("HTTP/1.1 ")] != '1'
+}
+
+// begin sends or holds the first part of an answer, with the constant headers if it lacks them.
+func (c *conn) begin(p []byte) (int, error) {
+	head := heads.Get().(*[]byte)
+	*head = (*head)[:0]
+	rest := p
+	if c.addsConstant {
+		status := bytes.IndexByte(p, '\n') + 1
+		*head, rest = append(append(*head, p[:status]...), constantLines...), p[status:]
+		c.addsConstant = false
+	}
+	*head = append(*head, rest...)
+	if c.joins && isFirstPart(p) {
+		c.held = head
+		return len(p), nil
+	}
+	_, err := c.Conn.Write(*head)
+	heads.Put(head)
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 // join sends what was held, and p behind it.
 func (c *conn) join(p []byte) (int, error) {
-	c.parts = [2][]byte{c.held[:], p}
+	c.parts = [2][]byte{*c.held, p}
 	parts := net.Buffers(c.parts[:])
 	_, err := parts.WriteTo(c.Conn)
-	heldBuffers.Put(c.held)
+	heads.Put(c.held)
 	c.held, c.parts = nil, [2][]byte{}
 	if err != nil {
 		return 0, err

@@ -1,14 +1,17 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"lectern/documents"
 	"lectern/gateway"
@@ -36,6 +39,25 @@ type countedConn struct {
 func (c countedConn) Write(p []byte) (int, error) {
 	c.writes.Add(1)
 	return c.TCPConn.Write(p)
+}
+
+// serveCounted serves on a listener that counts, until the test ends.
+func serveCounted(t *testing.T, s *gateway.Server) (ln *countingListener, base string) {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln = &countingListener{Listener: tcp}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- s.Serve(ctx, ln) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return ln, "http://" + tcp.Addr().String()
 }
 
 // An answer that is written in one piece is sent in one, whatever its length, and nothing of it stays behind.
@@ -76,21 +98,7 @@ func TestAnswersInOnePiece(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln := &countingListener{Listener: tcp}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- s.Serve(ctx, ln) }()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
-	base := "http://" + tcp.Addr().String()
+	ln, base := serveCounted(t, s)
 	ask := func(method, path string, n int, cut string) (string, error) {
 		r, err := http.NewRequest(method, base+path, strings.NewReader(strconv.Itoa(n)))
 		if err != nil {
@@ -136,5 +144,112 @@ func TestAnswersInOnePiece(t *testing.T) {
 	before := ln.writes.Load()
 	if body, err := ask("GET", "/flushed", 0, ""); err != nil || len(body) != 5000 || ln.writes.Load()-before != 5 {
 		t.Errorf("a flushed answer: %d bytes in %d pieces, %v", len(body), ln.writes.Load()-before, err)
+	}
+}
+
+// A seenReader knows whether it was read.
+type seenReader struct {
+	io.Reader
+	seen atomic.Bool
+}
+
+func (r *seenReader) Read(p []byte) (int, error) {
+	r.seen.Store(true)
+	return r.Reader.Read(p)
+}
+
+// The headers that all answers have are in each of them once, however it comes about, and as a program changed them. Who is refused
+// is not made to send his body first.
+func TestConstantHeaders(t *testing.T) {
+	always := map[string]string{
+		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "no-referrer",
+		"Strict-Transport-Security": "max-age=31536000; includeSubDomains", "X-Dns-Prefetch-Control": "off",
+		"X-Download-Options": "noopen", "X-Permitted-Cross-Domain-Policies": "none", "Access-Control-Allow-Credentials": "true",
+	}
+	type handle = func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error
+	answer := func(length int, headers ...string) handle {
+		return func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				return err
+			}
+			for i := 0; i < len(headers); i += 2 {
+				if w.Header().Del(headers[i]); headers[i+1] != "" {
+					w.Header().Set(headers[i], headers[i+1])
+				}
+			}
+			_, err := w.Write(bytes.Repeat([]byte("a"), length))
+			return err
+		}
+	}
+	wrapped := []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Frame-Options", "DENY")
+			next.ServeHTTP(w, r)
+		})
+	}}}
+	s, err := gateway.NewServer(gateway.Config{Compress: true, Log: slog.New(slog.DiscardHandler)}, gateway.Runtime{Routes: []gateway.Route{
+		{Method: "POST", Path: "/whole", Open: true, Whole: true, Handle: answer(10)},
+		{Method: "POST", Path: "/long", Open: true, Whole: true, Handle: answer(20_000)},
+		{Method: "POST", Path: "/head", Open: true, Whole: true, Handle: answer(20_000, "Long", strings.Repeat("b", 9000))},
+		{Method: "POST", Path: "/changed", Open: true, Handle: answer(10, "X-Frame-Options", "", "Referrer-Policy", "origin")},
+		{Method: "POST", Path: "/wrapped", Open: true, Handle: answer(10), Middlewares: wrapped},
+		{Method: "POST", Path: "/panics", Open: true, Whole: true, Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error { panic("at work") }},
+		{Method: "POST", Path: "/fails", Open: true, Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error { return documents.Forbidden() }},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, base := serveCounted(t, s)
+	// A client that waits for the go-ahead before it sends its body gets two heads, of which the first is no answer.
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: 10 * time.Second, DisableCompression: true}}
+	defer client.CloseIdleConnections()
+	for _, c := range []struct {
+		path    string
+		status  int
+		changed map[string]string
+	}{
+		{"/whole", 200, nil},
+		{"/long", 200, nil},
+		{"/head", 200, nil},
+		{"/changed", 200, map[string]string{"X-Frame-Options": "", "Referrer-Policy": "origin"}},
+		{"/wrapped", 200, map[string]string{"X-Frame-Options": "DENY"}},
+		{"/panics", 500, nil},
+		{"/fails", 403, nil},
+		{"/nothing", 405, nil},
+		{"/_health", 204, nil},
+	} {
+		for _, expect := range []string{"", "100-continue"} {
+			for _, encoding := range []string{"", "gzip"} {
+				body := &seenReader{Reader: strings.NewReader("body")}
+				r, err := http.NewRequest("POST", base+c.path, body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.ContentLength = 4
+				r.Header = http.Header{"Expect": {expect}, "Accept-Encoding": {encoding}}
+				answer, err := client.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+					t.Errorf("%s: %v", c.path, err)
+				}
+				answer.Body.Close()
+				if answer.StatusCode != c.status {
+					t.Errorf("%s: status %d", c.path, answer.StatusCode)
+				}
+				if expect != "" && body.seen.Load() != (c.status == 200) {
+					t.Errorf("%s: status %d, and the body was sent: %t", c.path, c.status, body.seen.Load())
+				}
+				for name, want := range always {
+					if changed, is := c.changed[name]; is {
+						want = changed
+					}
+					if got := strings.Join(answer.Header[name], "|"); got != want {
+						t.Errorf("%s, expecting %q, taking %q: %s is %q, want %q", c.path, expect, encoding, name, got, want)
+					}
+				}
+			}
+		}
 	}
 }

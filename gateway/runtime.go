@@ -47,7 +47,8 @@ type Route struct {
 
 	// Streams are routes whose work lasts as long as bytes flow: they bound it themselves.
 	Streams bool
-	// Whole are routes that write their answer in one piece, so that it can be sent in one.
+	// Whole are routes that write their answer in one piece, so that it can be sent in one, and that leave alone what headers all
+	// answers have.
 	Whole bool
 
 	own   bool                                                                   // of a program: what answers it may ask who asks

@@ -24,7 +24,7 @@ const healthPath = "/_health" // in any case, with or without a slash at the end
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h[requestIDHeader] = []string{s.ids.next(r)}
-	s.headers.set(h, r.Header)
+	s.headers.set(h, r)
 	if path := r.URL.Path; len(path) <= len(healthPath)+1 && strings.EqualFold(strings.TrimSuffix(path, "/"), healthPath) {
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -181,7 +181,10 @@ func (c *call) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !begun && r.Body != nil && r.Body != http.NoBody {
 		kept = &keptBody{ReadCloser: r.Body}
 		r.Body = kept
-		defer kept.discard()
+		defer func() {
+			kept.discard()
+			r.Body = kept.ReadCloser // by which net/http knows whether a client still waits for leave to send it
+		}()
 	}
 	err := handle(w, r, &c.found)
 	if err == nil {
