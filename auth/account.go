@@ -191,7 +191,7 @@ func readRoleLinks(form *documents.Form, role *jsontree.Object, create bool) {
 	case create && len(connect) == 0:
 		form.Fault(path, "Users must have a role", v)
 	}
-	if list, isList := role.Values["disconnect"].([]any); isList && len(list) > 0 {
+	if list, isList := role.Value("disconnect").([]any); isList && len(list) > 0 {
 		form.Fault([]string{"role", "disconnect"}, "Cannot remove role", list)
 	}
 	if set, given := role.Get("set"); given {

@@ -79,7 +79,7 @@ func (a *Actions) tree(granted map[string]bool) *jsontree.Object {
 }
 
 func child(o *jsontree.Object, key string) *jsontree.Object {
-	if c, ok := o.Values[key].(*jsontree.Object); ok {
+	if c, ok := o.Value(key).(*jsontree.Object); ok {
 		return c
 	}
 	c := jsontree.NewObject()
@@ -125,7 +125,7 @@ func eachEntry(form *documents.Form, path []string, v any, f func(key string, at
 	case nil:
 	case *jsontree.Object:
 		for _, key := range v.Keys {
-			f(key, append(slices.Clip(path), key), v.Values[key])
+			f(key, append(slices.Clip(path), key), v.Value(key))
 		}
 	default:
 		form.WrongType(path, "object", v)
@@ -135,7 +135,7 @@ func eachEntry(form *documents.Form, path []string, v any, f func(key string, at
 // member is a member of an object. Of anything else it is the thing itself, so that whoever reads it finds that it is wrong.
 func member(v any, key string) any {
 	if o, isObject := v.(*jsontree.Object); isObject {
-		return o.Values[key]
+		return o.Value(key)
 	}
 	return v
 }

@@ -184,7 +184,7 @@ func (u *Users) MayLink(body any, access *documents.Access) error {
 	links := jsontree.NewObject()
 	for _, key := range data.Keys {
 		if key != u.role.Name {
-			links.Set(key, data.Values[key])
+			links.Set(key, data.Value(key))
 		}
 	}
 	return documents.CheckLinks(u.typ, links, access)

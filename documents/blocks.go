@@ -163,7 +163,7 @@ func (c *blockCaster) inline(at *blockPlace, v any) (any, bool) {
 func (c *blockCaster) kind(at *blockPlace, v any, kinds map[string][]rule, invalid string) (any, bool) {
 	node, ok := v.(*jsontree.Object)
 	if ok {
-		kind, _ := node.Values["type"].(string)
+		kind, _ := node.Value("type").(string)
 		if rules, known := kinds[kind]; known {
 			if kind == "image" {
 				c.imageMissing(at, node)
@@ -190,7 +190,7 @@ func (c *blockCaster) node(at *blockPlace, node *jsontree.Object, rules []rule) 
 	cast := node
 	for i := range rules {
 		r := &rules[i]
-		v, given := node.Values[r.key]
+		v, given := node.Get(r.key)
 		inner := &blockPlace{up: at, name: r.key}
 		if !given {
 			if !r.optional {
@@ -205,7 +205,7 @@ func (c *blockCaster) node(at *blockPlace, node *jsontree.Object, rules []rule) 
 		if cast == node {
 			cast = copyObject(node)
 		}
-		cast.Values[r.key] = w
+		cast.Set(r.key, w)
 	}
 	return cast, cast != node
 }
@@ -221,7 +221,7 @@ func (c *blockCaster) absent(at *blockPlace, message string) {
 func copyObject(o *jsontree.Object) *jsontree.Object {
 	n := jsontree.NewObject()
 	for _, k := range o.Keys {
-		n.Set(k, o.Values[k])
+		n.Set(k, o.Value(k))
 	}
 	return n
 }
@@ -296,7 +296,7 @@ func castImage(c *blockCaster, at *blockPlace, v any) (any, bool) {
 
 // imageMissing says of an image node without a file all that the file must have.
 func (c *blockCaster) imageMissing(at *blockPlace, node *jsontree.Object) {
-	if _, given := node.Values["image"]; !given {
+	if _, given := node.Get("image"); !given {
 		c.node(&blockPlace{up: at, name: "image"}, jsontree.NewObject(), imageRules)
 	}
 }

@@ -226,7 +226,7 @@ func (p *printer) print(v any, depth int) {
 		p.list('{', '}', len(v.Keys), depth, func(i int) any {
 			p.buf = jsontree.AppendString(p.buf, v.Keys[i])
 			p.buf = append(p.buf, ": "...)
-			return v.Values[v.Keys[i]]
+			return v.Value(v.Keys[i])
 		})
 	default:
 		p.buf = jsontree.AppendString(p.buf, printScalar(v))

@@ -105,7 +105,7 @@ func TestFaultsError(t *testing.T) {
 		}
 	}
 	many := faultsError(make([]fault, maxFaults+5))
-	if list := many.Details.(*jsontree.Object).Values["errors"].([]any); len(list) != maxFaults || many.Message != "1005 errors occurred" {
+	if list := many.Details.(*jsontree.Object).Value("errors").([]any); len(list) != maxFaults || many.Message != "1005 errors occurred" {
 		t.Errorf("%d faults are told in %q and a list of %d", maxFaults+5, many.Message, len(list))
 	}
 }

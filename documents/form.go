@@ -45,7 +45,7 @@ func (f *Form) Err() error {
 func (f *Form) Has(key string) bool { _, ok := f.body.Get(key); return ok }
 
 // Value returns what was sent for a key, nil where nothing was.
-func (f *Form) Value(key string) any { return f.body.Values[key] }
+func (f *Form) Value(key string) any { return f.body.Value(key) }
 
 // Text reads a text that must be there and not empty.
 func (f *Form) Text(key string) string { s, _ := f.text(key); return s }
@@ -159,7 +159,7 @@ func (f *Form) Values(t *contenttypes.ContentType) *jsontree.Object {
 // Repeated reads a password that is to be typed twice: it must be there and equal to that of another key.
 func (f *Form) Repeated(key, of string) {
 	f.text(key)
-	if v := f.body.Values[key]; v != nil && v != "" && !jsontree.Equal(v, f.body.Values[of]) {
+	if v := f.body.Value(key); v != nil && v != "" && !jsontree.Equal(v, f.body.Value(of)) {
 		f.Fault([]string{key}, "Passwords do not match", v)
 	}
 }

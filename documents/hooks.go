@@ -199,9 +199,9 @@ func (s *Service) before(ctx context.Context, h *hooksOf, w *Write, action Actio
 func clone(v any) any {
 	switch v := v.(type) {
 	case *jsontree.Object:
-		o := &jsontree.Object{Keys: slices.Clone(v.Keys), Values: make(map[string]any, len(v.Values))}
-		for k, member := range v.Values {
-			o.Values[k] = clone(member)
+		o := jsontree.NewObjectOf(len(v.Keys))
+		for _, k := range v.Keys {
+			o.Set(k, clone(v.Value(k)))
 		}
 		return o
 	case []any:

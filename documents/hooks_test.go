@@ -206,7 +206,7 @@ func TestHooks(t *testing.T) {
 				values, err := e.Values()
 				title := "-"
 				if values != nil {
-					title = fmt.Sprint(values.Values["title"], values.Values["name"])
+					title = fmt.Sprint(values.Value("title"), values.Value("name"))
 					title = strings.ReplaceAll(title, "<nil>", "")
 					title = strings.TrimSpace(title)
 				}
@@ -246,7 +246,7 @@ func TestHooksChangeData(t *testing.T) {
 		want   string // the values stored, or the error
 	}{
 		{"set", func(e *documents.Event) { e.Data.Set("slug", "new") }, `New new ["x"] 0`},
-		{"within", func(e *documents.Event) { e.Data.Values["tags"].([]any)[0] = "y" }, `New <nil> ["y"] 0`},
+		{"within", func(e *documents.Event) { e.Data.Value("tags").([]any)[0] = "y" }, `New <nil> ["y"] 0`},
 		{"replace", func(e *documents.Event) { e.Data = body(t, `{"title":"Other"}`) }, `Other <nil> null 0`},
 		{"link to what the sender may not find", func(e *documents.Event) { e.Data.Set("owner", "o") }, `New <nil> ["x"] 1`},
 		{"an unknown key", func(e *documents.Event) { e.Data.Set("nope", "x") }, `ValidationError: Invalid key nope`},
@@ -406,7 +406,7 @@ func TestHooksState(t *testing.T) {
 		},
 		AfterDelete: func(_ context.Context, e *documents.Event) error {
 			was := e.State["was"].(*jsontree.Object)
-			got = fmt.Sprint(was.Values["name"], " ", was.Values["documentId"], " ", was.Values["secret"])
+			got = fmt.Sprint(was.Value("name"), " ", was.Value("documentId"), " ", was.Value("secret"))
 			return nil
 		},
 	}, "api::owner.owner")

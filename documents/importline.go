@@ -47,7 +47,7 @@ func isHeader(o *jsontree.Object) (header bool, err error) {
 func (im *importer) parseLine(o *jsontree.Object) (*importLine, error) {
 	l := &importLine{times: map[string]string{}}
 	for _, key := range o.Keys {
-		v := o.Values[key]
+		v := o.Value(key)
 		s, isText := v.(string)
 		if known := slices.Contains(lineKeys, key); !known {
 			return nil, fmt.Errorf("unknown key %q; a line has %s", key, strings.Join(lineKeys, ", "))
@@ -163,7 +163,7 @@ func (im *importer) values(s *contenttypes.Schema, data *jsontree.Object, path [
 		case a.IsRelation():
 			continue
 		}
-		v := data.Values[key]
+		v := data.Value(key)
 		var err error
 		if a.IsScalar() {
 			values[a.Index].JSON, err = importScalar(a, at, v)

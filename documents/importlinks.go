@@ -128,8 +128,8 @@ func (w *edgeWalk) entry(a *contenttypes.Attribute, v any, path []string) (e edg
 		return wrong("an entry of a relation is an object with the key documentId")
 	}
 	for _, key := range o.Keys {
-		s, isText := o.Values[key].(string)
-		n, isNumber := o.Values[key].(jsontree.Number)
+		s, isText := o.Value(key).(string)
+		n, isNumber := o.Value(key).(jsontree.Number)
 		switch {
 		case key == "order" && isNumber:
 			if e.order, err = strconv.ParseUint(string(n), 10, 64); err != nil {

@@ -143,7 +143,7 @@ func (br *bodyReader) list(g *given, a *contenttypes.Attribute, path []string, v
 	list, isList := v.([]any)
 	if !isList {
 		br.faults = append(br.faults, wrongType(path, "array", v, v, false))
-		if o, isObject := v.(*jsontree.Object); zone && v != nil && !(isObject && o.Values["__component"] != nil) {
+		if o, isObject := v.(*jsontree.Object); zone && v != nil && !(isObject && o.Value("__component") != nil) {
 			br.unknown(errNoComponent)
 		}
 		return
@@ -310,7 +310,7 @@ func shownItem(a *contenttypes.Attribute, in *input) any {
 	}
 	inner := shownInput(in)
 	for _, k := range inner.Keys {
-		o.Set(k, inner.Values[k])
+		o.Set(k, inner.Value(k))
 	}
 	return o
 }

@@ -14,7 +14,7 @@ const fromBody = "body"
 func ReadData(body any) (*jsontree.Object, *Error) {
 	var data any
 	if o, ok := body.(*jsontree.Object); ok {
-		data = o.Values["data"]
+		data = o.Value("data")
 	}
 	switch data := data.(type) {
 	case *jsontree.Object:
@@ -57,7 +57,7 @@ func checkRootKeys(t *contenttypes.ContentType, data *jsontree.Object) *Error {
 		if a == nil {
 			return UnknownKey(key, "", fromBody, "")
 		}
-		if err := valueKeys(a, data.Values[key], []string{key}); err != nil {
+		if err := valueKeys(a, data.Value(key), []string{key}); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func itemComponent(a *contenttypes.Attribute, item *jsontree.Object) *contenttyp
 	if a.Type == contenttypes.ComponentType {
 		return a.Component
 	}
-	uid, _ := item.Values["__component"].(string)
+	uid, _ := item.Value("__component").(string)
 	for _, c := range a.Components {
 		if c.UID == uid {
 			return c
@@ -144,7 +144,7 @@ func componentKeys(c *contenttypes.Component, o *jsontree.Object, path []string,
 		if a == nil {
 			return UnknownKey(key, strings.Join(path, "."), fromBody, "")
 		}
-		if err := valueKeys(a, o.Values[key], below(path, key)); err != nil {
+		if err := valueKeys(a, o.Value(key), below(path, key)); err != nil {
 			return err
 		}
 	}
@@ -171,7 +171,7 @@ func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) 
 		if target == nil {
 			return UnknownKey(key, strings.Join(path, "."), fromBody, "")
 		}
-		if err := valueKeys(target, o.Values[key], below(path, key)); err != nil {
+		if err := valueKeys(target, o.Value(key), below(path, key)); err != nil {
 			return err
 		}
 	}
@@ -195,7 +195,7 @@ func WithoutHiddenLinks(s *contenttypes.Schema, data *jsontree.Object, access *A
 	}
 	kept := jsontree.NewObject()
 	for _, key := range data.Keys {
-		a, v := s.Attribute(key), data.Values[key]
+		a, v := s.Attribute(key), data.Value(key)
 		switch {
 		case a == nil:
 		case a.Type == contenttypes.RelationType:
@@ -239,12 +239,12 @@ func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, acc
 		}
 		var err *Error
 		switch {
-		case a.Type == contenttypes.RelationType && !access.mayLink(a, o.Values[key]):
+		case a.Type == contenttypes.RelationType && !access.mayLink(a, o.Value(key)):
 			err = ForbiddenKey(key, strings.Join(at, "."), fromBody, "")
 		case a.Type == contenttypes.ComponentType:
-			err = objectsKeys(o.Values[key], at, func(o *jsontree.Object) *Error { return inner(a.Component, o) })
+			err = objectsKeys(o.Value(key), at, func(o *jsontree.Object) *Error { return inner(a.Component, o) })
 		case a.Type == contenttypes.DynamicZone:
-			err = zoneItems(a, o.Values[key], inner)
+			err = zoneItems(a, o.Value(key), inner)
 		}
 		if err != nil {
 			return err
@@ -261,10 +261,10 @@ func (a *Access) mayLink(attr *contenttypes.Attribute, v any) bool {
 	}
 	switch v := v.(type) {
 	case *jsontree.Object:
-		if uid, ok := v.Values["__type"].(string); ok && !a.AllowsAction(uid+".find") {
+		if uid, ok := v.Value("__type").(string); ok && !a.AllowsAction(uid+".find") {
 			return false
 		}
-		return a.mayLink(attr, v.Values["set"]) && a.mayLink(attr, v.Values["connect"]) && a.mayLink(attr, v.Values["disconnect"])
+		return a.mayLink(attr, v.Value("set")) && a.mayLink(attr, v.Value("connect")) && a.mayLink(attr, v.Value("disconnect"))
 	case []any:
 		for _, item := range v {
 			if !a.mayLink(attr, item) {

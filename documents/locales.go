@@ -35,8 +35,8 @@ func (wr *writing) sibling(v version) *store.Row {
 func withoutSharedNulls(t *contenttypes.ContentType, data *jsontree.Object) *jsontree.Object {
 	given := jsontree.NewObject()
 	for _, key := range data.Keys {
-		if a := t.Attribute(key); data.Values[key] != nil || a == nil || perLocale(a) {
-			given.Set(key, data.Values[key])
+		if a := t.Attribute(key); data.Value(key) != nil || a == nil || perLocale(a) {
+			given.Set(key, data.Value(key))
 		}
 	}
 	return given

@@ -184,7 +184,7 @@ func (lr *linkReader) item(a *contenttypes.Attribute, v any, must bool) (item li
 		}
 	}
 	target := lr.target(a, o)
-	documentID := o.Values["documentId"]
+	documentID := o.Value("documentId")
 	byDocument := documentID != nil && documentID != ""
 	id, byID := o.Get("id")
 	switch {
@@ -227,7 +227,7 @@ func (lr *linkReader) target(a *contenttypes.Attribute, o *jsontree.Object) *con
 	if a.Target != nil {
 		return a.Target
 	}
-	uid, _ := o.Values["__type"].(string)
+	uid, _ := o.Value("__type").(string)
 	t := lr.wr.s.model.Type(uid)
 	if t == nil || t.Internal {
 		return nil
@@ -251,7 +251,7 @@ func (lr *linkReader) byDocument(t *contenttypes.ContentType, documentID any, o 
 	if lr.wr.t.DraftAndPublish || !t.DraftAndPublish {
 		return item, true
 	}
-	switch status := o.Values["status"]; status {
+	switch status := o.Value("status"); status {
 	case nil:
 	case "published":
 		item.limited, item.only = true, store.Published
@@ -301,12 +301,12 @@ func (lr *linkReader) byRow(t *contenttypes.ContentType, v any, must bool) (item
 
 // place reads the position of an item of connect.
 func (lr *linkReader) place(t *contenttypes.ContentType, item *linkItem, o *jsontree.Object) bool {
-	at, isObject := o.Values["position"].(*jsontree.Object)
+	at, isObject := o.Value("position").(*jsontree.Object)
 	if !isObject {
 		return true
 	}
 	for _, key := range []string{"before", "after"} {
-		v := at.Values[key]
+		v := at.Value(key)
 		if v == nil || v == false || v == "" {
 			continue
 		}
@@ -331,7 +331,7 @@ func (lr *linkReader) place(t *contenttypes.ContentType, item *linkItem, o *json
 		}
 		return true
 	}
-	if truthy(at.Values["start"]) {
+	if truthy(at.Value("start")) {
 		item.connection.place.kind = atStart
 	}
 	return true

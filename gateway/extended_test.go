@@ -363,7 +363,7 @@ func TestHookedWrites(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Hooks(documents.Hooks{
 		BeforeCreate: func(ctx context.Context, e *documents.Event) error {
-			title, _ := e.Data.Values["title"].(string)
+			title, _ := e.Data.Value("title").(string)
 			if title == "forbidden" {
 				return &documents.Error{Status: 409, Name: "ConflictError", Message: "not that"}
 			}
@@ -377,7 +377,7 @@ func TestHookedWrites(t *testing.T) {
 		},
 		AfterCreate: func(_ context.Context, e *documents.Event) error {
 			values, err := e.Values()
-			tr.add("after %s", values.Values["title"])
+			tr.add("after %s", values.Value("title"))
 			return errors.Join(err, errors.New("told to the log"))
 		},
 	}, "api::article.article")
@@ -424,7 +424,7 @@ func TestHookedUsersAndFiles(t *testing.T) {
 			if values, err := e.Values(); err != nil {
 				return err
 			} else if values != nil {
-				name = fmt.Sprint(" ", values.Values["username"], values.Values["name"])
+				name = fmt.Sprint(" ", values.Value("username"), values.Value("name"))
 			}
 			a := gateway.AskerOf(ctx)
 			who := "the public"
@@ -432,7 +432,7 @@ func TestHookedUsersAndFiles(t *testing.T) {
 				who = "full"
 			}
 			tr.add("%s %s%s by %s", when, e.Action, strings.ReplaceAll(name, "<nil>", ""), who)
-			if e.Data != nil && e.Data.Values["username"] == "root" {
+			if e.Data != nil && e.Data.Value("username") == "root" {
 				return &documents.Error{Status: 400, Name: "ValidationError", Message: "Not that name"}
 			}
 			return nil

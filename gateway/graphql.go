@@ -286,7 +286,7 @@ func fromBody(body any) (*operationRequest, *graphqlError) {
 		return nil, badRequest(noBodyMessage)
 	}
 	op := &operationRequest{}
-	switch query := o.Values["query"].(type) {
+	switch query := o.Value("query").(type) {
 	case nil:
 	case string:
 		op.query, op.hasQuery = query, query != ""
@@ -302,7 +302,7 @@ func fromBody(body any) (*operationRequest, *graphqlError) {
 	if op.extensions, wrong = objectIn(o, "extensions"); wrong != nil {
 		return nil, wrong
 	}
-	switch name := o.Values["operationName"].(type) {
+	switch name := o.Value("operationName").(type) {
 	case nil:
 	case string:
 		op.name = &name
@@ -313,7 +313,7 @@ func fromBody(body any) (*operationRequest, *graphqlError) {
 }
 
 func objectIn(o *jsontree.Object, key string) (*jsontree.Object, *graphqlError) {
-	switch v := o.Values[key].(type) {
+	switch v := o.Value(key).(type) {
 	case nil:
 		return nil, nil
 	case *jsontree.Object:
@@ -380,7 +380,7 @@ func objectOnce(given url.Values, key string) (*jsontree.Object, *graphqlError) 
 func (p *persisted) resolve(op *operationRequest) *graphqlError {
 	var asked *jsontree.Object
 	if op.extensions != nil {
-		asked, _ = op.extensions.Values["persistedQuery"].(*jsontree.Object)
+		asked, _ = op.extensions.Value("persistedQuery").(*jsontree.Object)
 	}
 	if asked == nil {
 		if !op.hasQuery {
@@ -391,10 +391,10 @@ func (p *persisted) resolve(op *operationRequest) *graphqlError {
 	failed := func(message string) *graphqlError {
 		return noStore(&graphqlError{status: http.StatusBadRequest, message: message, code: language.Internal})
 	}
-	if version, ok := asked.Values["version"].(jsontree.Number); !ok || version.Float() != 1 {
+	if version, ok := asked.Value("version").(jsontree.Number); !ok || version.Float() != 1 {
 		return failed("Unsupported persisted query version")
 	}
-	op.hash, _ = asked.Values["sha256Hash"].(string)
+	op.hash, _ = asked.Value("sha256Hash").(string)
 	if op.hasQuery {
 		sum := sha256.Sum256([]byte(op.query))
 		if hexadecimal.EncodeToString(sum[:]) != op.hash {

@@ -191,7 +191,7 @@ func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *documen
 		}
 		r.Body = patient
 	}
-	switch id := q.Values["id"].(type) {
+	switch id := q.Value("id").(type) {
 	case nil:
 		return u.add(w, r, access)
 	case string:

@@ -12,26 +12,6 @@ const MaxDepth = 500
 // A Number is a JSON number as it was written, so that no digit is lost.
 type Number string
 
-// An Object is a JSON object in the order of its keys. A repeated key keeps its first place and its last value.
-type Object struct {
-	Keys   []string
-	Values map[string]any
-}
-
-// NewObject returns an empty object.
-func NewObject() *Object { return &Object{Values: map[string]any{}} }
-
-// Get returns the value of a key and whether there is one.
-func (o *Object) Get(key string) (any, bool) { v, ok := o.Values[key]; return v, ok }
-
-// Set adds a key or changes its value.
-func (o *Object) Set(key string, v any) {
-	if _, ok := o.Values[key]; !ok {
-		o.Keys = append(o.Keys, key)
-	}
-	o.Values[key] = v
-}
-
 // Equal reports whether two values are the same JSON: numbers when they print the same, objects when they have equal values
 // under the same keys in whatever order.
 func Equal(a, b any) bool {
@@ -63,9 +43,9 @@ func Equal(a, b any) bool {
 		if !ok || len(a.Keys) != len(b.Keys) {
 			return false
 		}
-		for k, v := range a.Values {
-			w, ok := b.Values[k]
-			if !ok || !Equal(v, w) {
+		for i, k := range a.Keys {
+			w, ok := b.Get(k)
+			if !ok || !Equal(a.values[i], w) {
 				return false
 			}
 		}

@@ -202,7 +202,8 @@ func beyondFloat64(v any) bool {
 	case []any:
 		return slices.ContainsFunc(v, beyondFloat64)
 	case *jsontree.Object:
-		for _, value := range v.Values {
+		for _, key := range v.Keys {
+			value := v.Value(key)
 			if beyondFloat64(value) {
 				return true
 			}

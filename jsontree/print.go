@@ -36,7 +36,7 @@ func Append(dst []byte, v any) []byte {
 			}
 			dst = AppendString(dst, key)
 			dst = append(dst, ':')
-			dst = Append(dst, v.Values[key])
+			dst = Append(dst, v.values[i])
 		}
 		return append(dst, '}')
 	case float64:

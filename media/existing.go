@@ -46,8 +46,8 @@ func (l *Library) find(s *store.Snapshot, id uint64) (existing, store.Record, er
 	add(old.url)
 	if formats, ok := value(row, l.typ, "formats").(*jsontree.Object); ok {
 		for _, key := range formats.Keys {
-			if f, ok := formats.Values[key].(*jsontree.Object); ok {
-				url, _ := f.Values["url"].(string)
+			if f, ok := formats.Value(key).(*jsontree.Object); ok {
+				url, _ := f.Value("url").(string)
 				add(url)
 			}
 		}
@@ -77,7 +77,7 @@ func (e existing) without(others []string) (rest []string) {
 // nothing of that. The asker must be allowed to update entries of that type.
 func (l *Library) attachment(fields *jsontree.Object, access *documents.Access) (*documents.Attachment, error) {
 	text := func(key string) string {
-		s, _ := fields.Values[key].(string)
+		s, _ := fields.Value(key).(string)
 		return s
 	}
 	ref, id, field := text("ref"), text("refId"), text("field")

@@ -94,7 +94,7 @@ func readInfo(v any, path []string) (info Info, err error) {
 		key  string
 		into **string
 	}{{"name", &info.name}, {"alternativeText", &info.alternativeText}, {"caption", &info.caption}} {
-		switch v := o.Values[field.key].(type) {
+		switch v := o.Value(field.key).(type) {
 		case nil:
 		case string:
 			*field.into = &v
@@ -110,7 +110,7 @@ func readInfo(v any, path []string) (info Info, err error) {
 			return info, err
 		}
 	}
-	info.focalPoint, err = focalPoint(o.Values["focalPoint"], path)
+	info.focalPoint, err = focalPoint(o.Value("focalPoint"), path)
 	return info, err
 }
 
@@ -122,7 +122,7 @@ func focalPoint(v any, path []string) (any, error) {
 	o, ok := v.(*jsontree.Object)
 	if ok {
 		for _, key := range []string{"x", "y"} {
-			n, isNumber := o.Values[key].(jsontree.Number)
+			n, isNumber := o.Value(key).(jsontree.Number)
 			ok = ok && isNumber && n.Float() >= 0 && n.Float() <= 100
 		}
 	}
@@ -130,8 +130,8 @@ func focalPoint(v any, path []string) (any, error) {
 		return nil, documents.WrongType(append(path[:len(path):len(path)], "focalPoint"), "object", v, v, false)
 	}
 	point := jsontree.NewObject()
-	point.Set("x", o.Values["x"])
-	point.Set("y", o.Values["y"])
+	point.Set("x", o.Value("x"))
+	point.Set("y", o.Value("y"))
 	return point, nil
 }
 

@@ -25,7 +25,7 @@ func addHooks(x *gateway.Extensions) {
 
 // prepare gives an article a slug, unless it has one, and makes who creates it its owner.
 func prepare(ctx context.Context, e *documents.Event) error {
-	if title, ok := e.Data.Values["title"].(string); ok && e.Data.Values["slug"] == nil {
+	if title, ok := e.Data.Value("title").(string); ok && e.Data.Value("slug") == nil {
 		e.Data.Set("slug", strings.ToLower(strings.Join(words(title), "-")))
 	}
 	if user := gateway.AskerOf(ctx).User; user != 0 {
@@ -40,10 +40,10 @@ func keepFeatured(_ context.Context, e *documents.Event) error {
 	if err != nil || article == nil {
 		return err
 	}
-	if article.Values["featured"] == true {
+	if article.Value("featured") == true {
 		return &documents.Error{Status: http.StatusConflict, Name: "ConflictError", Message: "This article is on the front page"}
 	}
-	e.State["title"] = article.Values["title"]
+	e.State["title"] = article.Value("title")
 	return nil
 }
 
@@ -55,7 +55,7 @@ func audit(ctx context.Context, e *documents.Event) error {
 		return err
 	}
 	if article != nil {
-		title = article.Values["title"]
+		title = article.Value("title")
 	}
 	entry := jsontree.NewObject()
 	entry.Set("action", e.Action.String())

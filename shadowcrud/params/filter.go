@@ -87,7 +87,7 @@ func (f *filterReader) read(on subject, v any) store.Filter {
 func (f *filterReader) object(on subject, o *jsontree.Object) store.Filter {
 	var all store.Filter
 	for _, key := range o.Keys {
-		all = and(all, f.condition(on, key, o.Values[key]))
+		all = and(all, f.condition(on, key, o.Value(key)))
 	}
 	return all
 }

@@ -17,7 +17,7 @@ func (r *request) paging() Paging {
 	if !ok {
 		return g
 	}
-	page, size, start, most := o.Values["page"], o.Values["pageSize"], o.Values["start"], o.Values["limit"]
+	page, size, start, most := o.Value("page"), o.Value("pageSize"), o.Value("start"), o.Value("limit")
 	g.ByOffset = start != nil || most != nil
 	if g.ByOffset && (page != nil || size != nil) {
 		r.faults.add(rankMixedPaging, paginationError("Cannot use both page & offset pagination in the same query"))

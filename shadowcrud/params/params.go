@@ -106,7 +106,7 @@ func (p *Parser) request(t *contenttypes.ContentType, q *jsontree.Object, a *doc
 	r := &request{Parser: p, typ: t, access: a, faults: faults{heeded: heeded}}
 	g := &r.given
 	for _, key := range q.Keys {
-		v := q.Values[key]
+		v := q.Value(key)
 		switch key {
 		case "filters":
 			g.filters = v

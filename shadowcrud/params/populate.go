@@ -74,7 +74,7 @@ func (c *populateReader) read(at place, v any) {
 		}
 	case *jsontree.Object:
 		for _, key := range v.Keys {
-			c.named(at, key, v.Values[key])
+			c.named(at, key, v.Value(key))
 		}
 	}
 }
@@ -305,7 +305,7 @@ func (c *populateReader) option(shown *documents.Populate, at place, a *contentt
 	switch v := v.(type) {
 	case *jsontree.Object:
 		for _, key := range v.Keys {
-			c.setting(shown, below, key, v.Values[key])
+			c.setting(shown, below, key, v.Value(key))
 		}
 	case string:
 		c.word(below, v)

@@ -23,10 +23,10 @@ func (c *populateReader) variants(shown *documents.Populate, below place, a *con
 			fits = true
 		case "count":
 			fits = true
-			c.count(below, o.Values[key])
+			c.count(below, o.Value(key))
 		case "populate":
 			fits = true
-			c.all(shown, below, o.Values[key])
+			c.all(shown, below, o.Value(key))
 		default:
 			other = true
 		}
@@ -80,7 +80,7 @@ func (c *populateReader) on(shown *documents.Populate, below place, v any) {
 				c.forbidden(rankPopulateKey, uid, below.path+".on."+uid, "populate")
 				continue
 			}
-			if one, ok := c.variant(shown.Attr, below, uid, v.Values[uid]); ok && offered(one.Schema) {
+			if one, ok := c.variant(shown.Attr, below, uid, v.Value(uid)); ok && offered(one.Schema) {
 				shown.On = append(shown.On, one)
 			}
 		}
@@ -113,7 +113,7 @@ func (c *populateReader) variant(a *contenttypes.Attribute, below place, uid str
 		}
 	case *jsontree.Object:
 		for _, key := range v.Keys {
-			c.setting(&shown, below, key, v.Values[key])
+			c.setting(&shown, below, key, v.Value(key))
 		}
 	default:
 		c.invalid(rankPopulateShape, "Invalid nested populate. Expected '*' or an object")

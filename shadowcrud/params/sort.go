@@ -81,7 +81,7 @@ func (c *sortReader) text(s string) {
 func (c *sortReader) object(above []string, o *jsontree.Object) {
 	for _, key := range o.Keys {
 		names := append(above[:len(above):len(above)], key)
-		switch v := o.Values[key].(type) {
+		switch v := o.Value(key).(type) {
 		case nil:
 			c.add(names, false)
 		case string:

@@ -233,7 +233,7 @@ func written(name string, brackets int, v any) ([]string, bool) {
 		pairs = append(pairs, name+"="+url.QueryEscape(v))
 	case *jsontree.Object:
 		for _, key := range v.Keys {
-			ok = below(key, v.Values[key]) && ok
+			ok = below(key, v.Value(key)) && ok
 		}
 	case []any:
 		for i, x := range v {
@@ -263,7 +263,7 @@ func text(v any) string {
 	case *jsontree.Object:
 		var parts []string
 		for _, k := range v.Keys {
-			parts = append(parts, text(k)+":"+text(v.Values[k]))
+			parts = append(parts, text(k)+":"+text(v.Value(k)))
 		}
 		return "{" + strings.Join(parts, ",") + "}"
 	case []any:

@@ -11,8 +11,7 @@ func (p *parser) tree() (*jsontree.Object, error) { return p.object(0) }
 
 // object makes the object of a node's children.
 func (p *parser) object(of int32) (*jsontree.Object, error) {
-	n := p.nodes[of].children
-	o := &jsontree.Object{Keys: make([]string, 0, n), Values: make(map[string]any, n)}
+	o := jsontree.NewObjectOf(int(p.nodes[of].children))
 	for at := p.nodes[of].first; at != 0; at = p.nodes[at].next {
 		v, err := p.result(at)
 		if err != nil {

@@ -65,7 +65,7 @@ func (m *mutation) account() error {
 		return m.user(func(show auth.Show) (string, error) { return "", users.Delete(m.ctx, m.id(), show) })
 	case schema.Login:
 		body := m.body("input")
-		if provider, _ := body.Values["provider"].(string); provider != "local" {
+		if provider, _ := body.Value("provider").(string); provider != "local" {
 			return auth.ErrProvider
 		}
 		return m.session(users.Login, without(body, "provider"))
@@ -99,7 +99,7 @@ func (m *mutation) body(argument string) *jsontree.Object {
 	}
 	for _, key := range given.Keys {
 		if f := in.Field(key); f != nil && f.Kind != schema.InputIgnored && f.Kind != schema.InputCustom {
-			o.Set(key, given.Values[key])
+			o.Set(key, given.Value(key))
 		}
 	}
 	return o
@@ -112,7 +112,7 @@ func (m *mutation) userBody() *jsontree.Object {
 	o := inputTree(in, given)
 	for _, key := range o.Keys {
 		if f := in.Field(key); f.Kind == schema.InputRelation || f.Kind == schema.InputRelationList {
-			o.Set(key, given.Values[key])
+			o.Set(key, given.Value(key))
 		}
 	}
 	if role, ok := o.Get("role"); ok {
@@ -125,7 +125,7 @@ func without(o *jsontree.Object, key string) *jsontree.Object {
 	rest := jsontree.NewObject()
 	for _, k := range o.Keys {
 		if k != key {
-			rest.Set(k, o.Values[k])
+			rest.Set(k, o.Value(k))
 		}
 	}
 	return rest

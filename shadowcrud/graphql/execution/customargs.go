@@ -142,7 +142,7 @@ func (e *Engine) tree(t *ast.Type, v, was, came any) (any, error) {
 		for _, key := range slices.Sorted(maps.Keys(given)) {
 			var from any
 			if cameAs != nil {
-				from = cameAs.Values[key]
+				from = cameAs.Value(key)
 			}
 			f := named.Field(key)
 			if f == nil {

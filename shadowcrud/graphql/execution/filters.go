@@ -30,7 +30,7 @@ func (c *converter) filterTree(f *schema.Filters, given *jsontree.Object) *jsont
 	c.conditions++
 	o := jsontree.NewObject()
 	for _, key := range given.Keys {
-		ff, v := f.Field(key), given.Values[key]
+		ff, v := f.Field(key), given.Value(key)
 		if c.full() {
 			break
 		}
@@ -95,7 +95,7 @@ func setTree(o *jsontree.Object, key string, tree *jsontree.Object) {
 func (c *converter) operatorTree(ops *schema.Operators, given *jsontree.Object) *jsontree.Object {
 	o := jsontree.NewObject()
 	for _, key := range given.Keys {
-		op, v := ops.Field(key), given.Values[key]
+		op, v := ops.Field(key), given.Value(key)
 		if op == nil {
 			continue
 		}

@@ -16,7 +16,7 @@ func inputTree(in *schema.Input, given *jsontree.Object) *jsontree.Object {
 		return o
 	}
 	for _, key := range given.Keys {
-		f, v := in.Field(key), given.Values[key]
+		f, v := in.Field(key), given.Value(key)
 		if f == nil {
 			continue
 		}
@@ -102,7 +102,7 @@ func zoneTree(zone *schema.Union, v any) any {
 	if !ok {
 		return v
 	}
-	name, _ := given.Values["__typename"].(string)
+	name, _ := given.Value("__typename").(string)
 	member := zone.ByName(name)
 	if member == nil || member.Component == nil {
 		return v
@@ -116,7 +116,7 @@ func zoneTree(zone *schema.Union, v any) any {
 // copyKnown copies the attributes that a component has, those of components within it too.
 func copyKnown(to *jsontree.Object, s *contenttypes.Schema, given *jsontree.Object) {
 	for _, key := range given.Keys {
-		a, v := s.Attribute(key), given.Values[key]
+		a, v := s.Attribute(key), given.Value(key)
 		switch {
 		case key == "id":
 			to.Set(key, componentID(v))

@@ -50,7 +50,7 @@ func (l *Limits) paging(given *jsontree.Object) (paging, *documents.Error) {
 }
 
 func whole(o *jsontree.Object, name string) (n int, ok bool) {
-	v, ok := o.Values[name].(jsontree.Number)
+	v, ok := o.Value(name).(jsontree.Number)
 	if !ok {
 		return 0, false
 	}

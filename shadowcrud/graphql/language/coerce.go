@@ -178,7 +178,7 @@ func (c *coercer) object(t *Type, v any) any {
 	if t.oneOf() {
 		if len(o.Keys) != 1 {
 			c.invalid(v, `Exactly one key must be specified for OneOf type "`+t.Name+`".`)
-		} else if o.Values[o.Keys[0]] == nil {
+		} else if o.Value(o.Keys[0]) == nil {
 			c.invalid(v, `Field "`+o.Keys[0]+`" must be non-null.`)
 		}
 	}
@@ -247,7 +247,7 @@ func (s *Schema) objectLiteral(t *Type, v *ast.Value, vars Variables) (any, bool
 		o.Set(c.Name, value)
 	}
 	for _, f := range t.Fields {
-		if _, given := o.Values[f.Name]; given {
+		if _, given := o.Get(f.Name); given {
 			continue
 		}
 		if f.DefaultValue != nil {

@@ -115,7 +115,7 @@ func writeInspected(b *strings.Builder, v any, depth int) {
 			}
 			b.WriteString(k)
 			b.WriteString(": ")
-			writeInspected(b, v.Values[k], depth+1)
+			writeInspected(b, v.Value(k), depth+1)
 		}
 		b.WriteString(" }")
 	default:

@@ -336,7 +336,7 @@ func isLocale(code string) bool {
 func (s *Schema) zoneItem(scalar string, v any) (any, *scalarError) {
 	zone := s.meanings.Scalar(scalar).Zone
 	if o, ok := v.(*jsontree.Object); ok {
-		if name, ok := o.Values["__typename"].(string); ok {
+		if name, ok := o.Value("__typename").(string); ok {
 			if member := zone.ByName(name); member != nil && member.Component != nil {
 				return o, nil
 			}

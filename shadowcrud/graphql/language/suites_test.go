@@ -110,7 +110,7 @@ func TestRecordedErrors(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, _ = body.(*jsontree.Object).Values["errors"].([]any)
+				want, _ = body.(*jsontree.Object).Value("errors").([]any)
 			}
 			if len(got) != len(want) {
 				t.Errorf("%s, %s: %d errors, recorded are %d:\n%s\n%s", name, step.Name, len(got), len(want), language.AppendErrors(nil, got), jsontree.Append(nil, want))
@@ -122,11 +122,11 @@ func TestRecordedErrors(t *testing.T) {
 					t.Fatal(err)
 				}
 				recorded := want[i].(*jsontree.Object)
-				if recorded.Values["message"] == "<string>" {
-					recorded.Values["message"] = parsed.(*jsontree.Object).Values["message"]
+				if recorded.Value("message") == "<string>" {
+					recorded.Set("message", parsed.(*jsontree.Object).Value("message"))
 				}
 				if strings.Contains(g.Query, "{{") { // what was put there had another length
-					parsed.(*jsontree.Object).Values["locations"] = recorded.Values["locations"]
+					parsed.(*jsontree.Object).Set("locations", recorded.Value("locations"))
 				}
 				if !jsontree.Equal(parsed, recorded) {
 					t.Errorf("%s, %s:\n%s\nrecorded is\n%s", name, step.Name, e.Append(nil), jsontree.Append(nil, want[i]))

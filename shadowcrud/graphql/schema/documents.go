@@ -154,7 +154,7 @@ func Plain(v any) any {
 	case *jsontree.Object:
 		m := make(map[string]any, len(v.Keys))
 		for _, key := range v.Keys {
-			m[key] = Plain(v.Values[key])
+			m[key] = Plain(v.Value(key))
 		}
 		return m
 	}

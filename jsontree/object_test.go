@@ -1,0 +1,38 @@
+package jsontree_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"lectern/jsontree"
+)
+
+// An object keeps each key's first place and last value, however many there are.
+func TestObject(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for _, size := range []int{0, 1, 4, 12, 13, 14, 40} {
+		o := jsontree.NewObject()
+		var keys []string
+		values := map[string]any{}
+		for i := range 3 * size {
+			key := fmt.Sprint("key ", rnd.IntN(size))
+			if _, known := values[key]; !known {
+				keys = append(keys, key)
+			}
+			values[key] = i
+			o.Set(key, i)
+			if !slices.Equal(o.Keys, keys) {
+				t.Fatalf("keys %q, want %q", o.Keys, keys)
+			}
+			for k := range size + 1 {
+				key := fmt.Sprint("key ", k)
+				want, known := values[key]
+				if got, ok := o.Get(key); got != want || ok != known || o.Value(key) != want {
+					t.Fatalf("of %d keys, %s: %v, %t", len(keys), key, got, ok)
+				}
+			}
+		}
+	}
+}
