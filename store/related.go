@@ -20,7 +20,7 @@ type Related struct {
 	targets []ref    // that edges lead to
 	seen    []int32  // table of targets, or of places: their positions there plus one
 	shown   []int32  // by target: in Rows; negative: the target has no version to show
-	places  []uint64 // by edge: that of the target, where all are known
+	places  []uint64 // by item: that of its row, where all are known
 	order   []int32
 	short   []int32 // rows of which not all links were read
 	// partial says that a filter or a page left something out.
@@ -48,19 +48,24 @@ func (l *Related) reset() {
 // once. a may be a component, too.
 func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Status, q *Query, into *Related) error {
 	into.reset()
+	plain := q == nil || q.Filter == nil && len(q.Sort) == 0
 	most := -1
-	if q != nil && q.Filter == nil && len(q.Sort) == 0 && q.Limit >= 0 {
+	if q != nil && plain && q.Limit >= 0 {
 		most = q.Offset + q.Limit
 	}
 	switch {
 	case !a.IsRelation() || a.System:
 		s.gatherRows(of, a, status, most, into)
+		s.list(of, a, status, most, into)
 	case !s.gatherKnown(of, a, status, most, into):
 		s.gatherLinks(of, a, status, most, into)
 		s.readTargets(status, into)
 		s.keepTargets(of, a, status, most, into)
+		s.list(of, a, status, most, into)
 	}
-	s.arrange(of, a, status, q, into)
+	if q != nil && (!plain || q.Offset > 0) {
+		s.choose(status, q, into)
+	}
 	if into.partial {
 		into.leaveOut()
 	}
@@ -141,10 +146,10 @@ func (l *Related) add(r Record) int32 {
 	return int32(len(l.Rows) - 1)
 }
 
-// clearSeen empties the table seen, with room for all edges, and returns its size, a power of two.
-func (l *Related) clearSeen() int {
+// clearSeen empties the table seen, with room for n, and returns its size, a power of two.
+func (l *Related) clearSeen(n int) int {
 	size := 8
-	for size < 2*len(l.edges) {
+	for size < 2*n {
 		size *= 2
 	}
 	l.seen = slices.Grow(l.seen[:0], size)[:size]
@@ -154,7 +159,7 @@ func (l *Related) clearSeen() int {
 
 // tellApart puts each target that edges lead to into targets, once, and its position there into the edges.
 func (l *Related) tellApart() {
-	size := l.clearSeen()
+	size := l.clearSeen(len(l.edges))
 	l.targets = l.targets[:0]
 	for i := range l.edges {
 		e := &l.edges[i]
@@ -206,65 +211,68 @@ func (s *Snapshot) gatherRows(of []Record, a *contenttypes.Attribute, status Sta
 	}
 }
 
-// arrange filters, orders and cuts what each row shows.
-func (s *Snapshot) arrange(of []Record, a *contenttypes.Attribute, status Status, q *Query, into *Related) {
-	var keep []bool
-	if q != nil && q.Filter != nil {
-		match := compile(q.Filter, status, false)
-		keep = make([]bool, len(into.Rows))
-		for i, r := range into.Rows {
-			keep[i] = match.holds(s, r)
-		}
-	}
-	if q != nil && len(q.Sort) > 0 {
-		into.keys = into.keys[:0]
-		keys := s.sorter(q.Sort, status)
-		for _, r := range into.Rows {
-			into.keys = append(into.keys, keys.of(r))
-		}
-	}
+// list makes the items of each row out of its edges.
+func (s *Snapshot) list(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
 	edges := into.edges
 	for i := range of {
 		begin := len(into.Items)
 		for ; len(edges) > 0 && edges[0].from == int32(i); edges = edges[1:] {
-			switch row := edges[0].row; {
-			case row < 0:
-			case keep == nil || keep[row]:
-				into.Items = append(into.Items, row)
-			default:
-				into.partial = true
+			if edges[0].row >= 0 {
+				into.Items = append(into.Items, edges[0].row)
 			}
 		}
-		if q != nil {
-			if len(into.short) > 0 && into.short[0] == int32(i) {
-				into.short = into.short[1:]
-				if len(into.Items)-begin < q.Offset+q.Limit {
-					s.again(of[i], a, status, q, begin, into)
-					into.partial = true // with rows that were read before
-				}
+		if len(into.short) > 0 && into.short[0] == int32(i) {
+			into.short = into.short[1:]
+			if len(into.Items)-begin < most {
+				s.again(of[i], a, status, most, begin, into)
 			}
-			own := into.Items[begin:]
-			if len(q.Sort) > 0 {
-				slices.SortStableFunc(own, func(x, y int32) int {
-					return cmp.Or(compareKeys(into.keys[x], into.keys[y], q.Sort), cmp.Compare(into.Rows[x].ID(), into.Rows[y].ID()))
-				})
-			}
-			part := cut(own, q.Offset, q.Limit)
-			into.partial = into.partial || len(part) < len(own)
-			into.Items = into.Items[:begin+copy(own, part)]
 		}
 		into.Starts = append(into.Starts, int32(len(into.Items)))
 	}
 }
 
 // again reads the links of one row of which the first were not enough, since some lead to documents that are not shown.
-func (s *Snapshot) again(r Record, a *contenttypes.Attribute, status Status, q *Query, begin int, into *Related) {
+func (s *Snapshot) again(r Record, a *contenttypes.Attribute, status Status, most, begin int, into *Related) {
+	into.partial = into.partial || len(into.Items) > begin // with rows that were read before
 	into.Items = into.Items[:begin]
 	s.Related(r, a, status, func(target Record) bool {
 		into.Items = append(into.Items, int32(len(into.Rows)))
 		into.Rows = append(into.Rows, target)
-		return len(into.Items)-begin < q.Offset+q.Limit
+		return len(into.Items)-begin < most
 	})
+}
+
+// choose filters, orders and cuts what each row shows.
+func (s *Snapshot) choose(status Status, q *Query, into *Related) {
+	shown := len(into.Items)
+	if q.Filter != nil {
+		match := compile(q.Filter, status, false)
+		keep := make([]bool, len(into.Rows))
+		for i, r := range into.Rows {
+			keep[i] = match.holds(s, r)
+		}
+		into.Keep(func(row int32) bool { return keep[row] })
+	}
+	if len(q.Sort) > 0 {
+		into.keys = into.keys[:0]
+		keys := s.sorter(q.Sort, status)
+		for _, r := range into.Rows {
+			into.keys = append(into.keys, keys.of(r))
+		}
+	}
+	chosen, begin := into.Items[:0], int32(0)
+	for i := 1; i < len(into.Starts); i++ {
+		own := into.Items[begin:into.Starts[i]]
+		if len(q.Sort) > 0 {
+			slices.SortStableFunc(own, func(x, y int32) int {
+				return cmp.Or(compareKeys(into.keys[x], into.keys[y], q.Sort), cmp.Compare(into.Rows[x].ID(), into.Rows[y].ID()))
+			})
+		}
+		chosen = append(chosen, cut(own, q.Offset, q.Limit)...)
+		begin, into.Starts[i] = into.Starts[i], int32(len(chosen))
+	}
+	into.Items = chosen
+	into.partial = into.partial || len(chosen) < shown
 }
 
 // Set makes rows the answer, as if there were one row that shows all of them.

@@ -130,7 +130,7 @@ func (s *Snapshot) rowIn(place uint64) Record {
 	return s.record(slot(be.Uint16(row[2:])), be.Uint64(row[4:]), row[rowKeyLen:])
 }
 
-// gatherKnown is gatherLinks and readTargets where all that the rows show is known; otherwise it does nothing and returns false.
+// gatherKnown lists what the rows show where all of it is known; otherwise it does nothing and returns false.
 func (s *Snapshot) gatherKnown(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) bool {
 	if s.places == nil {
 		return false
@@ -138,34 +138,33 @@ func (s *Snapshot) gatherKnown(of []Record, a *contenttypes.Attribute, status St
 	owning, sd, plane := linksOf(a, status)
 	var buf [linkListLen]byte
 	list := s.appendLinkList(buf[:0], owning, sd, plane, ref{})
-	for i, r := range of {
-		if !r.Exists() {
-			continue
+	for _, r := range of {
+		if r.Exists() {
+			setLinkOwner(list, r.ref())
+			places, ok := s.places.targets.find(keyOfTargets(list, status), most)
+			if !ok {
+				into.places, into.Starts = into.places[:0], into.Starts[:1]
+				return false
+			}
+			if most >= 0 && most < len(places) {
+				places = places[:most]
+			}
+			into.places = append(into.places, places...)
 		}
-		setLinkOwner(list, r.ref())
-		places, ok := s.places.targets.find(keyOfTargets(list, status), most)
-		if !ok {
-			into.edges, into.places = into.edges[:0], into.places[:0]
-			return false
-		}
-		if most >= 0 && most < len(places) {
-			places = places[:most]
-		}
-		for range places {
-			into.edges = append(into.edges, edge{from: int32(i)})
-		}
-		into.places = append(into.places, places...)
+		into.Starts = append(into.Starts, int32(len(into.places)))
 	}
 	s.readPlaces(into)
 	return true
 }
 
-// readPlaces reads the row that each edge leads to, once.
+// readPlaces reads the row that each item stands for, once.
 func (s *Snapshot) readPlaces(into *Related) {
-	size := into.clearSeen()
+	n := len(into.places)
+	into.Items = slices.Grow(into.Items, n)[:n]
+	size := into.clearSeen(n)
 	for i, place := range into.places {
 		if !s.step() {
-			into.edges = into.edges[:i]
+			into.reset()
 			return
 		}
 		s.stats.links++
@@ -173,13 +172,13 @@ func (s *Snapshot) readPlaces(into *Related) {
 		for into.seen[at] > 0 && into.places[into.seen[at]-1] != place {
 			at = (at + 1) & (size - 1)
 		}
-		if into.seen[at] == 0 {
-			into.seen[at] = int32(i + 1)
-			into.edges[i].row = int32(len(into.Rows))
-			into.Rows = append(into.Rows, s.rowIn(place))
-		} else {
-			into.edges[i].row = into.edges[into.seen[at]-1].row
+		if known := into.seen[at]; known > 0 {
+			into.Items[i] = into.Items[known-1]
+			continue
 		}
+		into.seen[at] = int32(i + 1)
+		into.Items[i] = int32(len(into.Rows))
+		into.Rows = append(into.Rows, s.rowIn(place))
 	}
 }
 
