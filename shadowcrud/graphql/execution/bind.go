@@ -234,6 +234,10 @@ func (b *binder) arguments(f *field) (arguments, *documents.Error) {
 	}
 	args := make(arguments, 0, len(f.args))
 	for _, a := range f.args {
+		if a.isFixed {
+			args = append(args, a.fixed...)
+			continue
+		}
 		v, ok, err := b.argument(a)
 		if err != "" {
 			return nil, documents.ValidationError(err)

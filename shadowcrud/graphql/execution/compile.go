@@ -176,20 +176,24 @@ func (c *compiler) field(s *selection, g *group) *field {
 
 // arguments keeps the arguments of a field, those with a default and those that were given.
 func (c *compiler) arguments(f *field) {
-	fixed := true
+	b := binder{engine: c.engine}
 	for _, def := range f.def.Arguments {
 		a := argument{def: def}
 		if given := f.node.Arguments.ForName(def.Name); given != nil {
 			a.value = given.Value
-			fixed = fixed && !language.UsesVariables(given.Value)
+		}
+		if a.value != nil && language.UsesVariables(a.value) {
+			c.plan.static = false
+		} else if v, ok, wrong := b.argument(a); wrong == "" {
+			if a.isFixed = true; ok {
+				a.fixed = arguments{{def.Name, v}}
+			}
 		}
 		f.args = append(f.args, a)
 	}
-	if !fixed {
-		c.plan.static = false
+	if slices.ContainsFunc(f.args, func(a argument) bool { return !a.isFixed }) {
 		return
 	}
-	b := binder{engine: c.engine}
 	if args, err := b.arguments(f); err == nil {
 		f.fixed, f.isFixed = args, true
 	}

@@ -85,6 +85,9 @@ type field struct {
 type argument struct {
 	def   *ast.ArgumentDefinition
 	value *ast.Value // nil: not given
+	// fixed is the value that the argument has in all requests, where it holds no variable: none or one.
+	fixed   arguments
+	isFixed bool
 }
 
 // printing says how a field is printed.
