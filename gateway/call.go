@@ -33,7 +33,7 @@ func (h *handlers) handleREST(route *rest.Route) (handlerFunc, error) {
 		if !who.Access.Allows(route.Type, route.Action) {
 			return documents.Forbidden()
 		}
-		defer joinWrites(r)()
+		defer joinWrites(r).joined()
 		if route.Writes() {
 			ctx, cancel := context.WithTimeout(r.Context(), limit)
 			defer cancel()

@@ -216,7 +216,7 @@ func (g *guard) plain(h *handlers, a answer) handlerFunc {
 			r = r.WithContext(ctx)
 		}
 		if g.whole {
-			defer joinWrites(r)()
+			defer joinWrites(r).joined()
 		} else {
 			showConstant(w, r)
 		}

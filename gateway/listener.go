@@ -35,6 +35,7 @@ type conn struct {
 	joins        bool      // the first part of the answer waits for the others
 	held         *[]byte   // that part, while it waits
 	parts        [2][]byte // what is sent at once
+	unsent       net.Buffers
 }
 
 // What net/http sends for a request that it cannot read, and for one whose head is too large.
@@ -65,13 +66,19 @@ func connOf(r *http.Request) *conn {
 // joinWrites is for a handler that writes all of its answer at once, while it is at work. What is longer than its buffer net/http
 // sends in two pieces, which costs both sides more than it takes to make a short answer; the first piece then waits for the
 // second.
-func joinWrites(r *http.Request) (done func()) {
+func joinWrites(r *http.Request) *conn {
 	c := connOf(r)
-	if c == nil {
-		return func() {}
+	if c != nil {
+		c.joins = true
 	}
-	c.joins = true
-	return func() { c.joins = false }
+	return c
+}
+
+// joined is called when the handler has done its work. c may be nil.
+func (c *conn) joined() {
+	if c != nil {
+		c.joins = false
+	}
 }
 
 // writeBuffer is as much as net/http gathers before it sends anything.
@@ -151,11 +158,11 @@ func (c *conn) begin(p []byte) (int, error) {
 
 // join sends what was held, and p behind it.
 func (c *conn) join(p []byte) (int, error) {
-	c.parts = [2][]byte{*c.held, p}
-	parts := net.Buffers(c.parts[:])
-	_, err := parts.WriteTo(c.Conn)
+	c.parts = [...][]byte{*c.held, p}
+	c.unsent = c.parts[:]
+	_, err := c.unsent.WriteTo(c.Conn)
 	heads.Put(c.held)
-	c.held, c.parts = nil, [2][]byte{}
+	c.held, c.unsent, c.parts = nil, nil, [2][]byte{}
 	if err != nil {
 		return 0, err
 	}
