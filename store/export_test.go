@@ -46,3 +46,6 @@ func (s *Store) Resting() int {
 	defer s.resting.mu.Unlock()
 	return len(s.resting.list)
 }
+
+// TargetWords is how much memory the places of targets take that are remembered.
+func (s *Store) TargetWords() int { return s.places.Load().targets.used }

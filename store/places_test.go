@@ -60,6 +60,18 @@ func TestPlacesAreUsed(t *testing.T) {
 	if first < 2*wheelSize || second < 2*wheelSize || third > empty {
 		t.Errorf("%d, %d and %d searches for %d rows and their links", first, second, third, wheelSize)
 	}
+	var kept int
+	for round := range 3 {
+		for seed := range uint64(12) { // with lists of every length
+			if err := s.View(func(snap *store.Snapshot) error { return w.check(snap, rand.New(rand.NewPCG(seed, 2))) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if round > 0 && s.TargetWords() != kept {
+			t.Errorf("in round %d what is known takes %d words, and took %d", round, s.TargetWords(), kept)
+		}
+		kept = s.TargetWords()
+	}
 	write(t, s, func(tx *store.Tx) error { return w.turn(tx, 1) })
 	if again := seeks(); again < 2*wheelSize {
 		t.Errorf("%d searches after a write", again)

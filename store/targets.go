@@ -31,14 +31,11 @@ const (
 	rowSizeBits = numberBits
 )
 
-// A targetsKey names a list of links, and the status of the request that follows it.
+// A targetsKey names a list of links: what its keys begin with (see appendLinkList). Which version of a target is shown follows from
+// that as well, since links are kept apart by plane wherever a target has more than one.
 type targetsKey [2]uint64
 
-// keyOfTargets makes the key for the list whose keys begin with list (see appendLinkList).
-func keyOfTargets(list []byte, status Status) targetsKey {
-	const besidePlane = 17 // a byte of its own for what takes one bit
-	return targetsKey{be.Uint64(list) | uint64(status)<<besidePlane, be.Uint64(list[8:])}
-}
+func keyOfTargets(list []byte) targetsKey { return targetsKey{be.Uint64(list), be.Uint64(list[8:])} }
 
 func newTargetTable(cells int) *targetTable {
 	t := &targetTable{cells: make([]atomic.Uint64, cells), chunks: make([]atomic.Pointer[targetChunk], 1+8*cells/chunkWords)}
@@ -50,20 +47,23 @@ func newTargetTable(cells int) *targetTable {
 // false when they are not known.
 func (t *targetTable) find(key targetsKey, most int) (places []uint64, ok bool) {
 	first, hash := t.at(key)
-	for i := range t.cells[first : first+cellsTogether] {
-		c := t.cells[first+i].Load()
+	for i := first; i < first+cellsTogether; i++ {
+		c := t.cells[i].Load()
 		if c == 0 || c&(1<<hashBits-1) != hash {
 			continue
 		}
-		at := int(c >> hashBits)
-		entry := t.chunks[at/chunkWords].Load()[at%chunkWords:]
-		if entry[0] != key[0] || entry[1] != key[1] {
-			continue
+		if entry := t.entry(c); targetsKey(entry[:2]) == key {
+			n, whole := int(entry[2]>>1), entry[2]&1 == 1
+			return entry[entryHead : entryHead+n], whole || most >= 0 && most <= n
 		}
-		n, whole := int(entry[2]>>1), entry[2]&1 == 1
-		return entry[entryHead : entryHead+n], whole || most >= 0 && most <= n
 	}
 	return nil, false
+}
+
+// entry is that which a cell tells of, with what lies behind it in its chunk.
+func (t *targetTable) entry(cell uint64) []uint64 {
+	at := int(cell >> hashBits)
+	return t.chunks[at/chunkWords].Load()[at%chunkWords:]
 }
 
 // at is which cells a key may be in, and the bits of its hash that stand there.
@@ -104,7 +104,7 @@ func (t *targetTable) keep(key targetsKey, places []uint64, whole bool) {
 	first, hash := t.at(key)
 	put := first + at%cellsTogether
 	for i := first; i < first+cellsTogether; i++ {
-		if t.cells[i].Load() == 0 {
+		if c := t.cells[i].Load(); c == 0 || targetsKey(t.entry(c)[:2]) == key {
 			put = i
 			break
 		}
@@ -141,7 +141,7 @@ func (s *Snapshot) gatherKnown(of []Record, a *contenttypes.Attribute, status St
 	for _, r := range of {
 		if r.Exists() {
 			setLinkOwner(list, r.ref())
-			places, ok := s.places.targets.find(keyOfTargets(list, status), most)
+			places, ok := s.places.targets.find(keyOfTargets(list), most)
 			if !ok {
 				into.places, into.Starts = into.places[:0], into.Starts[:1]
 				return false
@@ -206,7 +206,7 @@ func (s *Snapshot) keepTargets(of []Record, a *contenttypes.Attribute, status St
 			}
 		}
 		setLinkOwner(list, r.ref())
-		key := keyOfTargets(list, status)
+		key := keyOfTargets(list)
 		if _, known := s.places.targets.find(key, most); known || slices.Contains(places, 0) || !whole && len(places) < most {
 			continue
 		}
