@@ -252,10 +252,26 @@ func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, y
 		s.localizations(r, yield)
 		return
 	}
+	owning, sd, plane := linksOf(a, status)
+	var buf [linkListLen]byte
+	list := s.appendLinkList(buf[:0], owning, sd, plane, r.ref())
+	if s.eachKnown(list, yield) {
+		return
+	}
+	var places []uint64
+	whole := true
 	s.eachTarget(r, a, status, func(other ref) bool {
 		target := s.shown(other, status)
-		return !target.Exists() || yield(target)
+		if !target.Exists() {
+			return true
+		}
+		places = s.appendPlace(places, target)
+		whole = yield(target)
+		return whole
 	})
+	if whole {
+		s.keepTargets(list, places, true)
+	}
 }
 
 // eachTarget calls yield with what the links of r lead to under a relation or media attribute, in order, whether or not it has a

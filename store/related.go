@@ -60,7 +60,7 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 	case !s.gatherKnown(of, a, status, most, into):
 		s.gatherLinks(of, a, status, most, into)
 		s.readTargets(status, into)
-		s.keepTargets(of, a, status, most, into)
+		s.keepAllTargets(of, a, status, most, into)
 		s.list(of, a, status, most, into)
 	}
 	if q != nil && (!plain || q.Offset > 0) {

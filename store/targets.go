@@ -38,7 +38,7 @@ type targetsKey [2]uint64
 func keyOfTargets(list []byte) targetsKey { return targetsKey{be.Uint64(list), be.Uint64(list[8:])} }
 
 func newTargetTable(cells int) *targetTable {
-	t := &targetTable{cells: make([]atomic.Uint64, cells), chunks: make([]atomic.Pointer[targetChunk], 1+8*cells/chunkWords)}
+	t := &targetTable{cells: make([]atomic.Uint64, cells), chunks: make([]atomic.Pointer[targetChunk], 1+4*cells/chunkWords)}
 	t.used = 1 // no entry begins at 0
 	return t
 }
@@ -182,9 +182,9 @@ func (s *Snapshot) readPlaces(into *Related) {
 	}
 }
 
-// keepTargets remembers where the rows lie that the links of others were found to lead to.
-func (s *Snapshot) keepTargets(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
-	if s.places == nil || s.places.targets.full.Load() || s.failed != nil {
+// keepAllTargets is keepTargets for the lists of many rows, of which the edges were found to lead to rows.
+func (s *Snapshot) keepAllTargets(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
+	if !s.keepsTargets() {
 		return
 	}
 	owning, sd, plane := linksOf(a, status)
@@ -202,14 +202,48 @@ func (s *Snapshot) keepTargets(of []Record, a *contenttypes.Attribute, status St
 		places = places[:0]
 		for ; len(edges) > 0 && edges[0].from == int32(i); edges = edges[1:] {
 			if row := edges[0].row; row >= 0 {
-				places = append(places, s.places.placeOf(into.Rows[row]))
+				places = s.appendPlace(places, into.Rows[row])
 			}
 		}
 		setLinkOwner(list, r.ref())
-		key := keyOfTargets(list)
-		if _, known := s.places.targets.find(key, most); known || slices.Contains(places, 0) || !whole && len(places) < most {
-			continue
+		if _, known := s.places.targets.find(keyOfTargets(list), most); !known && (whole || len(places) >= most) {
+			s.keepTargets(list, places, whole)
 		}
-		s.places.targets.keep(key, places, whole)
 	}
+}
+
+// keepsTargets reports whether more lists are to be remembered.
+func (s *Snapshot) keepsTargets() bool { return s.places != nil && !s.places.targets.full.Load() }
+
+// appendPlace appends the place of a row, as far as that is to be remembered.
+func (s *Snapshot) appendPlace(places []uint64, r Record) []uint64 {
+	if !s.keepsTargets() {
+		return places
+	}
+	return append(places, s.places.placeOf(r))
+}
+
+// keepTargets remembers the places of the rows that a list shows: of all of them, or of the first.
+func (s *Snapshot) keepTargets(list []byte, places []uint64, whole bool) {
+	if s.keepsTargets() && s.failed == nil && !slices.Contains(places, 0) {
+		s.places.targets.keep(keyOfTargets(list), places, whole)
+	}
+}
+
+// eachKnown is Related where all that a list shows is known; otherwise it does nothing and returns false.
+func (s *Snapshot) eachKnown(list []byte, yield func(Record) bool) bool {
+	if s.places == nil {
+		return false
+	}
+	places, ok := s.places.targets.find(keyOfTargets(list), -1)
+	if !ok {
+		return false
+	}
+	for _, place := range places {
+		s.stats.links++
+		if !s.step() || !yield(s.rowIn(place)) {
+			break
+		}
+	}
+	return true
 }
