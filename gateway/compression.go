@@ -22,7 +22,15 @@ func compressing(h http.HandlerFunc) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compression of answers: %w", err)
 	}
-	return wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(&varyingWriter{ResponseWriter: w}, r) })), nil
+	plain := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(&varyingWriter{ResponseWriter: w}, r) })
+	compressed := wrap(plain)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header["Accept-Encoding"] == nil { // as scripts ask
+			plain(w, r)
+			return
+		}
+		compressed(w, r)
+	}), nil
 }
 
 // A varyingWriter tells caches of the answers that come in several encodings: gzhttp says it of all answers, and before

@@ -56,7 +56,6 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 	switch {
 	case !a.IsRelation() || a.System:
 		s.gatherRows(of, a, status, most, into)
-		s.list(of, a, status, most, into)
 	case !s.gatherKnown(of, a, status, most, into):
 		s.gatherLinks(of, a, status, most, into)
 		s.readTargets(status, into)
@@ -188,30 +187,28 @@ func (l *Related) inFileOrder() []int32 {
 	return l.order
 }
 
-// gatherRows gathers what lies in the rows themselves, or is found by other ways than links.
+// gatherRows lists what lies in the rows themselves, or is found by other ways than links.
 func (s *Snapshot) gatherRows(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
-	for i, r := range of {
-		n := 0
-		add := func(target Record) bool {
-			if n == most {
-				return false
-			}
-			n++
-			into.edges = append(into.edges, edge{from: int32(i), row: int32(len(into.Rows))})
-			into.Rows = append(into.Rows, target)
-			return n != most // the next one need not be read
-		}
+	begin := 0
+	add := func(target Record) bool {
+		into.Items = append(into.Items, int32(len(into.Rows)))
+		into.Rows = append(into.Rows, target)
+		return len(into.Rows)-begin != most // the next one need not be read
+	}
+	for _, r := range of {
+		begin = len(into.Rows)
 		switch {
-		case !r.Exists():
+		case !r.Exists() || most == 0:
 		case a.IsRelation():
 			s.Related(r, a, status, add)
 		default:
 			r.Each(a, add)
 		}
+		into.Starts = append(into.Starts, int32(len(into.Items)))
 	}
 }
 
-// list makes the items of each row out of its edges.
+// list makes the items of each row out of the edges that lead from it.
 func (s *Snapshot) list(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
 	edges := into.edges
 	for i := range of {
