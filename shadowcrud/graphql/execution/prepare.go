@@ -2,7 +2,9 @@ package execution
 
 import (
 	"container/list"
+	"maps"
 	"sync"
+	"sync/atomic"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -17,8 +19,7 @@ type prepared struct {
 	// each combination of their values has a plan of its own.
 	switches []string
 
-	mu    sync.Mutex
-	plans map[uint64]*plan
+	plans atomic.Pointer[map[uint64]*plan] // replaced, not changed, when one is added
 }
 
 // maxSwitches is how many variables may decide about plans that are kept, maxPlans how many plans of one operation are.
@@ -44,7 +45,8 @@ func (e *Engine) prepare(text string, name *string) (*prepared, []*language.Erro
 	if wrong != nil {
 		return nil, []*language.Error{wrong}
 	}
-	p := &prepared{doc: doc, op: op, plans: map[uint64]*plan{}}
+	p := &prepared{doc: doc, op: op}
+	p.plans.Store(&map[uint64]*plan{})
 	p.findSwitches()
 	e.prepared.put(key, p)
 	return p, nil
@@ -108,19 +110,27 @@ func (p *prepared) plan(e *Engine, vars language.Variables) (*plan, *language.Er
 	if len(p.switches) > maxSwitches {
 		return compile(e, p, vars), nil
 	}
-	p.mu.Lock()
-	pl := p.plans[key]
-	p.mu.Unlock()
-	if pl != nil {
+	if pl := (*p.plans.Load())[key]; pl != nil {
 		return pl, nil
 	}
-	pl = compile(e, p, vars)
-	p.mu.Lock()
-	if len(p.plans) < maxPlans {
-		p.plans[key] = pl
-	}
-	p.mu.Unlock()
+	pl := compile(e, p, vars)
+	p.keep(key, pl)
 	return pl, nil
+}
+
+// keep remembers a plan, if there are not too many.
+func (p *prepared) keep(key uint64, pl *plan) {
+	for {
+		known := p.plans.Load()
+		if len(*known) >= maxPlans {
+			return
+		}
+		more := maps.Clone(*known)
+		more[key] = pl
+		if p.plans.CompareAndSwap(known, &more) {
+			return
+		}
+	}
 }
 
 // tokenBytes is about how much memory the tree and the plan of an operation take for each of its tokens.
