@@ -255,23 +255,31 @@ func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, y
 	owning, sd, plane := linksOf(a, status)
 	var buf [linkListLen]byte
 	list := s.appendLinkList(buf[:0], owning, sd, plane, r.ref())
-	if s.eachKnown(list, yield) {
+	known, whole := s.knownTargets(list)
+	for _, place := range known {
+		s.stats.links++
+		if !s.step() || !yield(s.rowIn(place)) {
+			return
+		}
+	}
+	if whole {
 		return
 	}
 	var places []uint64
-	whole := true
+	whole, again := true, len(known) // what was shown already
 	s.eachTarget(r, a, status, func(other ref) bool {
 		target := s.shown(other, status)
 		if !target.Exists() {
 			return true
 		}
 		places = s.appendPlace(places, target)
+		if again--; again >= 0 {
+			return true
+		}
 		whole = yield(target)
 		return whole
 	})
-	if whole {
-		s.keepTargets(list, places, true)
-	}
+	s.keepTargets(list, places, whole)
 }
 
 // eachTarget calls yield with what the links of r lead to under a relation or media attribute, in order, whether or not it has a

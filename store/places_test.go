@@ -163,6 +163,15 @@ func (w *wheel) check(snap *store.Snapshot, rnd *rand.Rand) error {
 	}
 	for k, i := range is {
 		want := w.leads(i, state)
+		var some []uint64
+		stop := rnd.IntN(4) // 0: never
+		snap.Related(rows[k], w.tags, store.Published, func(r store.Record) bool { some = append(some, r.Doc()); return len(some) != stop })
+		if stop == 0 || stop > len(want) {
+			stop = len(want)
+		}
+		if fmt.Sprint(some) != fmt.Sprint(want[:stop]) {
+			return fmt.Errorf("in state %d article %d first leads to %v, want %v", state, i, some, want[:stop])
+		}
 		var one []uint64
 		snap.Related(rows[k], w.tags, store.Published, func(r store.Record) bool { one = append(one, r.Doc()); return true })
 		if fmt.Sprint(one) != fmt.Sprint(want) {

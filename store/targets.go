@@ -43,9 +43,8 @@ func newTargetTable(cells int) *targetTable {
 	return t
 }
 
-// find returns the places of the rows that a list shows, at least the first most of them, or all where most is negative. ok is
-// false when they are not known.
-func (t *targetTable) find(key targetsKey, most int) (places []uint64, ok bool) {
+// find returns the places of the rows that a list shows, as far as they are known; whole says that these are all.
+func (t *targetTable) find(key targetsKey) (places []uint64, whole bool) {
 	first, hash := t.at(key)
 	for i := first; i < first+cellsTogether; i++ {
 		c := t.cells[i].Load()
@@ -53,8 +52,7 @@ func (t *targetTable) find(key targetsKey, most int) (places []uint64, ok bool) 
 			continue
 		}
 		if entry := t.entry(c); targetsKey(entry[:2]) == key {
-			n, whole := int(entry[2]>>1), entry[2]&1 == 1
-			return entry[entryHead : entryHead+n], whole || most >= 0 && most <= n
+			return entry[entryHead : entryHead+entry[2]>>1], entry[2]&1 == 1
 		}
 	}
 	return nil, false
@@ -141,8 +139,8 @@ func (s *Snapshot) gatherKnown(of []Record, a *contenttypes.Attribute, status St
 	for _, r := range of {
 		if r.Exists() {
 			setLinkOwner(list, r.ref())
-			places, ok := s.places.targets.find(keyOfTargets(list), most)
-			if !ok {
+			places, whole := s.places.targets.find(keyOfTargets(list))
+			if !whole && (most < 0 || len(places) < most) {
 				into.places, into.Starts = into.places[:0], into.Starts[:1]
 				return false
 			}
@@ -206,9 +204,7 @@ func (s *Snapshot) keepAllTargets(of []Record, a *contenttypes.Attribute, status
 			}
 		}
 		setLinkOwner(list, r.ref())
-		if _, known := s.places.targets.find(keyOfTargets(list), most); !known && (whole || len(places) >= most) {
-			s.keepTargets(list, places, whole)
-		}
+		s.keepTargets(list, places, whole)
 	}
 }
 
@@ -223,27 +219,22 @@ func (s *Snapshot) appendPlace(places []uint64, r Record) []uint64 {
 	return append(places, s.places.placeOf(r))
 }
 
-// keepTargets remembers the places of the rows that a list shows: of all of them, or of the first.
+// keepTargets remembers the places of the rows that a list shows: of all of them, or of the first. It does nothing where as many
+// are known.
 func (s *Snapshot) keepTargets(list []byte, places []uint64, whole bool) {
-	if s.keepsTargets() && s.failed == nil && !slices.Contains(places, 0) {
-		s.places.targets.keep(keyOfTargets(list), places, whole)
+	if !s.keepsTargets() || s.failed != nil || slices.Contains(places, 0) {
+		return
+	}
+	key := keyOfTargets(list)
+	if known, all := s.places.targets.find(key); !all && (whole || len(places) > len(known)) {
+		s.places.targets.keep(key, places, whole)
 	}
 }
 
-// eachKnown is Related where all that a list shows is known; otherwise it does nothing and returns false.
-func (s *Snapshot) eachKnown(list []byte, yield func(Record) bool) bool {
+// knownTargets returns the places of the rows that a list shows, as far as they are known; whole says that these are all.
+func (s *Snapshot) knownTargets(list []byte) (places []uint64, whole bool) {
 	if s.places == nil {
-		return false
+		return nil, false
 	}
-	places, ok := s.places.targets.find(keyOfTargets(list), -1)
-	if !ok {
-		return false
-	}
-	for _, place := range places {
-		s.stats.links++
-		if !s.step() || !yield(s.rowIn(place)) {
-			break
-		}
-	}
-	return true
+	return s.places.targets.find(keyOfTargets(list))
 }
