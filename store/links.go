@@ -104,7 +104,11 @@ func parseLinkEnd(v []byte) (ref, uint64) {
 // eachLink calls yield with the other end and both positions of the links in one end's list, in order.
 func (s *Snapshot) eachLink(a *contenttypes.Attribute, sd side, plane Status, r ref, yield func(other ref, pos, otherPos uint64) bool) {
 	var buf [linkListLen]byte
-	list := s.appendLinkList(buf[:0], a, sd, plane, r)
+	s.eachInList(s.appendLinkList(buf[:0], a, sd, plane, r), yield)
+}
+
+// eachInList is eachLink for the list whose keys begin so.
+func (s *Snapshot) eachInList(list []byte, yield func(other ref, pos, otherPos uint64) bool) {
 	w := linkWalk{cursor: s.take(links), snap: s}
 	defer s.give(links, w.cursor)
 	for k, v := w.seek(list, -1); k != nil && s.step(); k, v = w.next() {
@@ -252,9 +256,8 @@ func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, y
 		s.localizations(r, yield)
 		return
 	}
-	owning, sd, plane := linksOf(a, status)
 	var buf [linkListLen]byte
-	list := s.appendLinkList(buf[:0], owning, sd, plane, r.ref())
+	list := s.appendShownList(buf[:0], a, status, r.ref())
 	known, whole := s.knownTargets(list)
 	for _, place := range known {
 		s.stats.links++
@@ -267,7 +270,7 @@ func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, y
 	}
 	var places []uint64
 	whole, again := true, len(known) // what was shown already
-	s.eachTarget(r, a, status, func(other ref) bool {
+	s.eachInList(list, func(other ref, _, _ uint64) bool {
 		target := s.shown(other, status)
 		if !target.Exists() {
 			return true
@@ -285,8 +288,8 @@ func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, y
 // eachTarget calls yield with what the links of r lead to under a relation or media attribute, in order, whether or not it has a
 // version to show.
 func (s *Snapshot) eachTarget(r Record, a *contenttypes.Attribute, status Status, yield func(ref) bool) {
-	owning, sd, plane := linksOf(a, status)
-	s.eachLink(owning, sd, plane, r.ref(), func(other ref, _, _ uint64) bool { return yield(other) })
+	var buf [linkListLen]byte
+	s.eachInList(s.appendShownList(buf[:0], a, status, r.ref()), func(other ref, _, _ uint64) bool { return yield(other) })
 }
 
 // linksOf says where the links lie that a relation attribute of either side shows to a request for status.
@@ -299,6 +302,12 @@ func linksOf(a *contenttypes.Attribute, status Status) (owning *contenttypes.Att
 		plane = Published
 	}
 	return owning, sd, plane
+}
+
+// appendShownList is appendLinkList for the list of what r shows there to a request for status.
+func (s *Snapshot) appendShownList(b []byte, a *contenttypes.Attribute, status Status, r ref) []byte {
+	owning, sd, plane := linksOf(a, status)
+	return s.appendLinkList(b, owning, sd, plane, r)
 }
 
 // shown returns the version of a linked document that a request for status sees.

@@ -191,7 +191,7 @@ func (t placeTable) keep(file, key []byte, at, n int) {
 		return
 	}
 	first, hash := t.cells(key)
-	put := first + uint64(at)%cellsTogether
+	put := first + at%cellsTogether
 	for i := first; i < first+cellsTogether; i++ {
 		c := t[i].Load()
 		if c == 0 || c>>(hashBits+numberBits) == uint64(at) {
@@ -203,9 +203,14 @@ func (t placeTable) keep(file, key []byte, at, n int) {
 }
 
 // cells are where a key may be, and the bits of its hash that stand there.
-func (t placeTable) cells(key []byte) (first, hash uint64) {
-	h := mix(be.Uint64(key), be.Uint64(key[len(key)-8:]))
-	return h >> hashBits & uint64(len(t)-1) &^ (cellsTogether - 1), h & (1<<hashBits - 1)
+func (t placeTable) cells(key []byte) (first int, hash uint64) {
+	return cellsOf(len(t), be.Uint64(key), be.Uint64(key[len(key)-8:]))
+}
+
+// cellsOf are where in a table of n cells that of the key x, y may be, and the bits of its hash that stand there.
+func cellsOf(n int, x, y uint64) (first int, hash uint64) {
+	h := mix(x, y)
+	return int(h>>hashBits) & (n - 1) &^ (cellsTogether - 1), h & (1<<hashBits - 1)
 }
 
 // mix is a hash of two numbers.

@@ -59,8 +59,8 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 	case !s.gatherKnown(of, a, status, most, into):
 		s.gatherLinks(of, a, status, most, into)
 		s.readTargets(status, into)
-		s.keepAllTargets(of, a, status, most, into)
 		s.list(of, a, status, most, into)
+		s.keepAllTargets(of, a, status, most, into)
 	}
 	if q != nil && (!plain || q.Offset > 0) {
 		s.choose(status, q, into)
@@ -99,10 +99,9 @@ func (l *Related) leaveOut() {
 
 // gatherLinks reads the links of all rows, at most so many of each when most is not negative.
 func (s *Snapshot) gatherLinks(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
-	owning, sd, plane := linksOf(a, status)
 	w := linkWalk{cursor: s.take(links), snap: s}
 	defer s.give(links, w.cursor)
-	list := s.appendLinkList(nil, owning, sd, plane, ref{})
+	list := s.appendShownList(nil, a, status, ref{})
 	for i, r := range of {
 		if !r.Exists() {
 			continue

@@ -13,7 +13,7 @@ import (
 type resting struct {
 	mu      sync.Mutex
 	writers int
-	era     uint64 // the number of writers so far
+	era     int64 // the number of writers so far
 	list    []*Snapshot
 }
 
@@ -32,14 +32,14 @@ func (r *resting) take() (s *Snapshot, since int64) {
 	if r.writers > 0 {
 		return s, -1
 	}
-	return s, int64(r.era)
+	return s, r.era
 }
 
 // give puts a snapshot to rest, or ends its transaction.
 func (r *resting) give(s *Snapshot) {
 	s.forget()
 	r.mu.Lock()
-	rests := r.writers == 0 && s.since == int64(r.era) && len(r.list) < maxResting
+	rests := r.writers == 0 && s.since == r.era && len(r.list) < maxResting
 	if rests {
 		r.list = append(r.list, s)
 	}

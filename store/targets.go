@@ -45,7 +45,7 @@ func newTargetTable(cells int) *targetTable {
 
 // find returns the places of the rows that a list shows, as far as they are known; whole says that these are all.
 func (t *targetTable) find(key targetsKey) (places []uint64, whole bool) {
-	first, hash := t.at(key)
+	first, hash := cellsOf(len(t.cells), key[0], key[1])
 	for i := first; i < first+cellsTogether; i++ {
 		c := t.cells[i].Load()
 		if c == 0 || c&(1<<hashBits-1) != hash {
@@ -62,12 +62,6 @@ func (t *targetTable) find(key targetsKey) (places []uint64, whole bool) {
 func (t *targetTable) entry(cell uint64) []uint64 {
 	at := int(cell >> hashBits)
 	return t.chunks[at/chunkWords].Load()[at%chunkWords:]
-}
-
-// at is which cells a key may be in, and the bits of its hash that stand there.
-func (t *targetTable) at(key targetsKey) (first int, hash uint64) {
-	h := mix(key[0], key[1])
-	return int(h >> hashBits & uint64(len(t.cells)-1) &^ (cellsTogether - 1)), h & (1<<hashBits - 1)
 }
 
 // keep makes find find the places of a list; whole says that these are all.
@@ -99,7 +93,7 @@ func (t *targetTable) keep(key targetsKey, places []uint64, whole bool) {
 	}
 	copy(entry[entryHead:], places)
 
-	first, hash := t.at(key)
+	first, hash := cellsOf(len(t.cells), key[0], key[1])
 	put := first + at%cellsTogether
 	for i := first; i < first+cellsTogether; i++ {
 		if c := t.cells[i].Load(); c == 0 || targetsKey(t.entry(c)[:2]) == key {
@@ -133,9 +127,8 @@ func (s *Snapshot) gatherKnown(of []Record, a *contenttypes.Attribute, status St
 	if s.places == nil {
 		return false
 	}
-	owning, sd, plane := linksOf(a, status)
 	var buf [linkListLen]byte
-	list := s.appendLinkList(buf[:0], owning, sd, plane, ref{})
+	list := s.appendShownList(buf[:0], a, status, ref{})
 	for _, r := range of {
 		if r.Exists() {
 			setLinkOwner(list, r.ref())
@@ -180,31 +173,24 @@ func (s *Snapshot) readPlaces(into *Related) {
 	}
 }
 
-// keepAllTargets is keepTargets for the lists of many rows, of which the edges were found to lead to rows.
+// keepAllTargets is keepTargets for the lists of many rows, of which the first most were listed, or all where most is negative.
 func (s *Snapshot) keepAllTargets(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
 	if !s.keepsTargets() {
 		return
 	}
-	owning, sd, plane := linksOf(a, status)
-	list := s.appendLinkList(nil, owning, sd, plane, ref{})
-	edges, short := into.edges, into.short
+	list := s.appendShownList(nil, a, status, ref{})
 	var places []uint64
 	for i, r := range of {
 		if !r.Exists() {
 			continue
 		}
-		whole := len(short) == 0 || short[0] != int32(i)
-		if !whole {
-			short = short[1:]
-		}
+		shown := into.Of(i)
 		places = places[:0]
-		for ; len(edges) > 0 && edges[0].from == int32(i); edges = edges[1:] {
-			if row := edges[0].row; row >= 0 {
-				places = s.appendPlace(places, into.Rows[row])
-			}
+		for _, row := range shown {
+			places = s.appendPlace(places, into.Rows[row])
 		}
 		setLinkOwner(list, r.ref())
-		s.keepTargets(list, places, whole)
+		s.keepTargets(list, places, most < 0 || len(shown) < most)
 	}
 }
 
