@@ -23,6 +23,7 @@ var floors = [][]string{
 	{""},                                     // the program
 	{"conformance", "simulation", "clients"}, // tests of all of it
 	{"conformance/gendocs", "simulation/"},   // and what belongs to them
+	{"internal/"},
 }
 
 // owners are the only packages that may import a module, so that it can be replaced in one place.
