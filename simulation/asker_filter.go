@@ -175,7 +175,7 @@ func (a *asker) test(s *Schema) *Filter {
 	switch f.Operator {
 	case "$between":
 		n = 2
-	case "", "$eq", "$in", "$notIn":
+	case "", "$eq", "$in", "$notIn", "$lt", "$lte", "$gt", "$gte", "$startsWith", "$startsWithi", "$endsWith", "$endsWithi":
 		n = 1 + a.rng.IntN(3)
 	}
 	if f.Not && f.Operator == "" { // what $not of a list is, nobody says
@@ -332,6 +332,9 @@ func (a *asker) countFilter(f *Filter) {
 			a.cover.Hit("logic", "null operand")
 		}
 		if len(f.Operands) > 1 {
+			if indexOf([]string{"$lt", "$lte", "$gt", "$gte"}, f.Operator) >= 0 {
+				a.cover.Hit("logic", "several bounds")
+			}
 			a.cover.Hit("logic", "several operands")
 		}
 	case "into":

@@ -56,7 +56,7 @@ func (c *Coverage) requiring() *Coverage {
 var fixedCells = map[string][]string{
 	"populate": {"star", "list", "indexed", "dotted", "true", "1", "false", "count", "fields", "filters", "sort", "nested",
 		"on", "zone star", "localizations", "component", "repeatable", "dynamiczone", "media"},
-	"logic":     {"and", "or", "not", "keys", "not below field", "component", "relation", "null operand", "several operands"},
+	"logic":     {"and", "or", "not", "keys", "not below field", "component", "relation", "null operand", "several operands", "several bounds"},
 	"sort":      {"indexed", "object", "array of objects", "list", "desc", "through relation", "through component"},
 	"fields":    {"list", "indexed", "repeated"},
 	"page":      {"none", "page", "offset", "odd", "without count"},

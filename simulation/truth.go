@@ -35,6 +35,17 @@ func (t truth) not() truth {
 	return unknown
 }
 
+// either is the truth of two, one of which must hold.
+func either(a, b truth) truth {
+	switch {
+	case a == yes || b == yes:
+		return yes
+	case a == unknown || b == unknown:
+		return unknown
+	}
+	return no
+}
+
 // test compares a value, nil for null, as a filter says.
 func (w *World) test(f *Filter, v any) truth {
 	var operands []Operand
@@ -65,31 +76,36 @@ func (w *World) test(f *Filter, v any) truth {
 		}
 		return oneOf(v, operands).not()
 	}
-	for _, o := range operands {
-		if o.Null {
-			return unknown
-		}
+	if f.Operator == "$between" {
+		return either(compared("$gte", v, first).not(), compared("$lte", v, operands[1]).not()).not()
 	}
-	if v == nil {
+	result := no // a list holds when one of its values does
+	for _, o := range operands {
+		result = either(result, compared(f.Operator, v, o))
+	}
+	return result
+}
+
+// compared is what an operator says of a value and one operand.
+func compared(op string, v any, o Operand) truth {
+	if v == nil || o.Null {
 		return unknown
 	}
-	switch f.Operator {
+	switch op {
 	case "$eqi":
-		return is(fold(textOf(v)) == fold(textOf(first.Value)))
+		return is(fold(textOf(v)) == fold(textOf(o.Value)))
 	case "$nei":
-		return is(fold(textOf(v)) != fold(textOf(first.Value)))
+		return is(fold(textOf(v)) != fold(textOf(o.Value)))
 	case "$lt":
-		return is(compare(v, first.Value) < 0)
+		return is(compare(v, o.Value) < 0)
 	case "$lte":
-		return is(compare(v, first.Value) <= 0)
+		return is(compare(v, o.Value) <= 0)
 	case "$gt":
-		return is(compare(v, first.Value) > 0)
+		return is(compare(v, o.Value) > 0)
 	case "$gte":
-		return is(compare(v, first.Value) >= 0)
-	case "$between":
-		return is(compare(v, first.Value) >= 0 && compare(v, operands[1].Value) <= 0)
+		return is(compare(v, o.Value) >= 0)
 	}
-	return like(f.Operator, textOf(v), first.Text)
+	return like(op, textOf(v), o.Text)
 }
 
 // oneOf is whether a value equals one of several.

@@ -19,7 +19,7 @@ const (
 	equality arity = iota // a value, null, or a list: any of it
 	folding               // the same for texts, ignoring case
 	list                  // a list or a single value
-	order                 // a value
+	order                 // a value, or a list of them: any
 	between               // two values
 	like                  // a text, or a list of them: any
 	null                  // a boolean
@@ -74,11 +74,11 @@ func (f *filterReader) operator(a *contenttypes.Attribute, name string, v any) s
 	case list:
 		return f.anyOf(a, o.op, v)
 	case order:
-		return f.ordered(a, o.op, v)
+		return f.each(a, v, false, func(x any) store.Filter { return f.ordered(a, o.op, x) })
 	case between:
 		return f.between(a, v)
 	case like:
-		return f.each(v, o.op == store.NotContains || o.op == store.NotContainsI, name, func(text any) store.Filter {
+		return f.each(a, v, o.op == store.NotContains || o.op == store.NotContainsI, func(text any) store.Filter {
 			return compare(a, o.op, text)
 		})
 	}
@@ -150,7 +150,7 @@ func (f *filterReader) folding(a *contenttypes.Attribute, op store.Op, v any) st
 	case contenttypes.ID, contenttypes.Integer, contenttypes.BigInteger, contenttypes.Float, contenttypes.Decimal, contenttypes.Boolean:
 		return f.equality(a, plain, v)
 	}
-	return f.each(v, op == store.NeI, "$eqi", func(text any) store.Filter {
+	return f.each(a, v, op == store.NeI, func(text any) store.Filter {
 		if text == nil {
 			return isNull(a, op == store.EqI)
 		}
@@ -177,7 +177,7 @@ func (f *filterReader) anyOf(a *contenttypes.Attribute, op store.Op, v any) stor
 	return store.Compare{Attr: a, Op: op, Values: values}
 }
 
-// ordered reads $lt, $lte, $gt and $gte.
+// ordered reads one value of $lt, $lte, $gt or $gte.
 func (f *filterReader) ordered(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
 	x, ok := f.operand(a, v)
 	if !ok {
@@ -216,9 +216,9 @@ func (f *filterReader) between(a *contenttypes.Attribute, v any) store.Filter {
 	return and(f.ordered(a, store.Gte, items[0]), f.ordered(a, store.Lte, items[1]))
 }
 
-// each makes a condition of a text or null, or one of each element of a list: where all is set all of them must hold, otherwise
+// each makes a condition of a single value, or one of each element of a list: where all is set all of them must hold, otherwise
 // one of them.
-func (f *filterReader) each(v any, all bool, name string, make func(any) store.Filter) store.Filter {
+func (f *filterReader) each(a *contenttypes.Attribute, v any, all bool, make func(any) store.Filter) store.Filter {
 	items, many := v.([]any)
 	if !many {
 		return make(v)
@@ -226,7 +226,7 @@ func (f *filterReader) each(v any, all bool, name string, make func(any) store.F
 	var list []store.Filter
 	for _, item := range items {
 		if _, many := item.([]any); many {
-			f.invalid(f.param.value, "Invalid "+name+" parameter. Expected a string or an array of strings")
+			f.badOperand(a, "a single value")
 			return nil
 		}
 		list = append(list, make(item))
