@@ -112,6 +112,7 @@ func (e *edition) runtime() (Runtime, error) {
 		Authenticate: authenticator.Identify,
 		Extensions:   e.extensions,
 		Host:         host{e},
+		health:       e.health,
 		Routes:       slices.Concat(e.routes(api, parser, limiter), graphql),
 	}, nil
 }

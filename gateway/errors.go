@@ -28,6 +28,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var told *documents.Error
 	switch {
 	case errors.As(err, &told):
+	case documents.Unavailable(err) != nil:
+		told = documents.Unavailable(err) // the log was told when the store came into that state
 	case errors.Is(err, context.DeadlineExceeded):
 		told = errTooLong
 	case errors.Is(err, context.Canceled):

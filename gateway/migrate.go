@@ -42,8 +42,9 @@ func Migrate(dir string, m store.Migration, o Options, progress func(what string
 
 // openStore opens a store file for the definitions of the project. When it refuses them, the error names the calls for this
 // very project.
-func (d *Definition) openStore(path string, o Options, progress func(what string, done, total int)) (*store.Store, error) {
-	st, err := store.Open(path, d.Model, store.Options{Progress: progress, DefaultLocale: d.Settings.I18n.DefaultLocale})
+func (d *Definition) openStore(path string, o Options, so store.Options) (*store.Store, error) {
+	so.DefaultLocale = d.Settings.I18n.DefaultLocale
+	st, err := store.Open(path, d.Model, so)
 	var refused *store.DefinitionError
 	if errors.As(err, &refused) {
 		return nil, d.settledBy(o, err)

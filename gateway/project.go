@@ -182,7 +182,7 @@ func (p *Project) open(d *Definition) (err error) {
 	}
 	e := p.newEdition(d)
 	p.edition.Store(e)
-	if e.store, err = d.openStore(p.data.join(storeName), p.options, logProgress(p.log)); err != nil {
+	if e.store, err = d.openStore(p.data.join(storeName), p.options, store.Options{Progress: logProgress(p.log), HealthChanged: p.logHealth}); err != nil {
 		return err
 	}
 	return e.open()

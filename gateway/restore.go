@@ -227,7 +227,7 @@ func compareSums(r io.Reader, got map[string]string) error {
 
 // checkStore opens a store that is to be restored, as a server would, reads all of it and closes it again.
 func (d *Definition) checkStore(path string, o Options) error {
-	st, err := d.openStore(path, o, nil)
+	st, err := d.openStore(path, o, store.Options{})
 	if err != nil {
 		var refused *store.DefinitionError
 		if errors.As(err, &refused) {

@@ -22,6 +22,8 @@ type Runtime struct {
 	// Extensions are what a program adds, nil where nothing. Host is what they are told the server is.
 	Extensions *Extensions
 	Host       Host
+
+	health func() *healthProblem // nil: always well
 }
 
 // A Route is one operation beside the generated API.

@@ -26,7 +26,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	h[requestIDHeader] = []string{s.ids.next(r)}
 	s.headers.set(h, r)
 	if path := r.URL.Path; len(path) <= len(healthPath)+1 && strings.EqualFold(strings.TrimSuffix(path, "/"), healthPath) {
-		w.WriteHeader(http.StatusNoContent)
+		s.serveHealth(w)
 		return
 	}
 	if !s.log.Enabled(r.Context(), slog.LevelDebug) {

@@ -95,7 +95,7 @@ func (l *Library) done(noted string) {
 // refused reports whether a write has certainly not been done. After other errors nobody knows until the store is opened anew.
 func refused(err error) bool {
 	var told *documents.Error
-	return errors.As(err, &told) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &told) || errors.Is(err, store.ErrFull) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func namesOf(list []Stored) []string {
@@ -179,7 +179,7 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 		return fmt.Errorf("note a replacement: %w", err)
 	}
 	err = l.replace(context.WithoutCancel(ctx), storage, r, show)
-	if errors.Is(err, store.ErrBroken) || errors.Is(err, store.ErrClosed) {
+	if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrClosed) {
 		f.formats = nil // the next start finishes it
 		return err
 	}

@@ -42,8 +42,8 @@ func (s *Store) Settle(ctx context.Context, m Migration, model *contenttypes.Mod
 var ErrNotAsked = errors.New("this is not what changed definitions are refused for, or it cannot be done while serving")
 
 func (s *Store) redefine(ctx context.Context, r *redefinition) error {
-	if s.broken.Load() {
-		return ErrBroken
+	if err := s.health.err(); err != nil {
+		return err
 	}
 	open, err := s.holds.bar(ctx)
 	if err != nil {
@@ -73,8 +73,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	}
 	defer func() {
 		if fault := recover(); fault != nil { // readers go on
-			s.broken.Store(true)
-			err = fmt.Errorf("convert %s: panic: %v\n%s", s.path, fault, debug.Stack())
+			err = s.health.fail(Damaged, fmt.Errorf("convert %s: panic: %v\n%s", s.path, fault, debug.Stack()))
 		}
 	}()
 	c, err := s.conversionTo(r.model, r.first, r.opts)
@@ -105,8 +104,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	}
 	if err != nil {
 		// The content has the old definitions in part. Readers go on with what there was before; the next start goes on converting.
-		s.broken.Store(true)
-		return fmt.Errorf("convert %s: %w; restart to go on converting", s.path, err)
+		return s.health.fail(Damaged, fmt.Errorf("convert %s: %w; restart to go on converting", s.path, err))
 	}
 	r.made, r.removed = s.newStore(bound), c.pending.Removed
 	past.retire()

@@ -163,7 +163,7 @@ func TestRedefineThatFails(t *testing.T) {
 			}
 			return nil
 		}))
-		if cancel(); !errors.Is(err, context.Canceled) && !errors.Is(err, store.ErrBroken) {
+		if cancel(); !errors.Is(err, context.Canceled) && !errors.Is(err, store.ErrDamaged) {
 			t.Fatal(err)
 		}
 	}
@@ -171,7 +171,7 @@ func TestRedefineThatFails(t *testing.T) {
 	if page := find(t, was, &store.Query{Type: item, Limit: -1, Filter: store.Compare{Attr: item.Attribute("rank"), Op: store.Eq, Values: []any{3.0}}}); len(page.Docs) != 14 {
 		t.Errorf("%d of rank 3, want 14", len(page.Docs))
 	}
-	if err := was.Write(t.Context(), func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrBroken) {
+	if err := was.Write(t.Context(), func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrDamaged) {
 		t.Error(err)
 	}
 	if err := was.Close(); err != nil {

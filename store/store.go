@@ -35,9 +35,6 @@ var (
 	ErrLocked = errors.New("the store is in use by another process")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("the store is closed")
-	// ErrBroken: a write to the disk failed earlier. What was acknowledged is safe; nothing more is accepted until the
-	// process starts anew and has read back what the disk holds.
-	ErrBroken = errors.New("the store takes no more writes since one failed to reach the disk; restart to go on")
 	// ErrTooManyLocales: a write names a locale code beyond the 4,096 that a store can hold.
 	ErrTooManyLocales = errors.New("too many different locales")
 	// ErrRedefined: the definitions were changed by Redefine. Nothing was done; the Store that Redefine returned does it.
@@ -68,7 +65,7 @@ type file struct {
 	writer   sync.WaitGroup
 	senders  sync.RWMutex // held shared while a request is handed over, so that Close leaves none behind
 
-	broken atomic.Bool
+	health health
 	stats  counters
 
 	resting  resting
@@ -84,6 +81,8 @@ type Options struct {
 	Progress func(what string, done, total int)
 	// DefaultLocale is what content becomes when its type becomes localized; "" is en.
 	DefaultLocale string
+	// HealthChanged, when set, is told of each change of Health. It must not use the store.
+	HealthChanged func(Health)
 
 	hooks *conversionHooks
 }
@@ -105,6 +104,7 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 		return nil, err
 	}
 	f := newFile(db, path)
+	f.health.changed = opts.HealthChanged
 	s, err := f.load(model, opts)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -278,8 +278,8 @@ func (s *Store) view(snap *Snapshot, f func(*Snapshot) error) error {
 // When f returns an error nothing of it is kept. ctx is heeded until f's turn has come. f is not called, and ErrRedefined is
 // returned, when the definitions have changed by then.
 func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
-	if s.broken.Load() {
-		return ErrBroken
+	if err := s.health.err(); err != nil {
+		return err
 	}
 	req := &writeRequest{ctx: ctx, store: s, f: f, done: make(chan error, 1)}
 	if err := s.hand(req); err != nil {

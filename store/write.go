@@ -150,8 +150,8 @@ func (s *file) commit(group []*writeRequest) {
 
 // try runs a group once. failed is the one that made all be rolled back, or -1; err is what befell the whole transaction.
 func (s *file) try(group []*writeRequest) (failed int, err error) {
-	if s.broken.Load() {
-		return -1, ErrBroken
+	if err := s.health.err(); err != nil {
+		return -1, err
 	}
 	s.resting.bar()
 	defer s.resting.open()
@@ -188,8 +188,7 @@ func (s *file) try(group []*writeRequest) (failed int, err error) {
 	}
 	if err := btx.Commit(); err != nil {
 		// What the disk holds now is unknown until it is read again: later writes could stand on pages that were lost.
-		s.broken.Store(true)
-		return -1, fmt.Errorf("commit: %w", err)
+		return -1, s.health.fail(Damaged, fmt.Errorf("commit: %w", err))
 	}
 	s.locales.persisted = tx.localesUsed
 	s.stats.commits.Add(1)

@@ -215,5 +215,8 @@ func told(err error) (e *documents.Error, ok bool) {
 	if errors.As(err, &e) {
 		return e, true
 	}
+	if e := documents.Unavailable(err); e != nil {
+		return e, true
+	}
 	return errInternal, false
 }

@@ -1,0 +1,73 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"lectern/store"
+)
+
+// A healthProblem is what GET /_health tells where the server cannot do all that it is for: the state, what that means, and what
+// is to be done about it. Anybody may ask, so it names no path and no error; those are in the log.
+type healthProblem struct {
+	State   string    `json:"state"`
+	Message string    `json:"message"`
+	Action  string    `json:"action"`
+	Since   time.Time `json:"since"`
+}
+
+// storeProblems are what is told of the states of a store.
+var storeProblems = map[store.State]healthProblem{
+	store.Full: {
+		Message: "There is no space left on the disk: reads and deletions go on, other writes are answered 507.",
+		Action:  "Free space, or delete content or files. The server takes writes again by itself.",
+	},
+	store.Lost: {
+		Message: "The file of the store was removed or replaced: reads go on, writes are answered 503.",
+		Action:  "Put the file back if it was moved. Otherwise take a backup of the running server, stop it, and restore that.",
+	},
+	store.Damaged: {
+		Message: "The store is damaged, or a write failed to reach the disk: reads go on, writes are answered 503.",
+		Action:  "See the log and check the disk, then restart the server. Restore a backup if it does not start.",
+	},
+}
+
+func (e *edition) health() *healthProblem { return problemOf(e.store.Health()) }
+
+// problemOf is the problem of a store; nil when it is sound.
+func problemOf(h store.Health) *healthProblem {
+	if h.State == store.Sound {
+		return nil
+	}
+	p := storeProblems[h.State]
+	p.State, p.Since = h.State.String(), h.Since.UTC()
+	return &p
+}
+
+// serveHealth answers 204 when all is well, and otherwise 503 with what is not.
+func (s *Server) serveHealth(w http.ResponseWriter) {
+	var problem *healthProblem
+	if health := s.serving.Load().rt.health; health != nil {
+		problem = health()
+	}
+	if problem == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	h := w.Header()
+	h["Content-Type"] = typeJSON
+	h["Cache-Control"] = []string{"no-store"}
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_ = json.NewEncoder(w).Encode(problem) // the client is gone
+}
+
+// logHealth tells the log of a change of the store's health.
+func (p *Project) logHealth(h store.Health) {
+	if h.State == store.Sound {
+		p.log.Info("the store takes writes again")
+		return
+	}
+	problem := storeProblems[h.State]
+	p.log.Error(problem.Message, "state", h.State.String(), "error", h.Err, "action", problem.Action)
+}
