@@ -60,6 +60,7 @@ type line struct {
 	Restore restoreCommand `cmd:"" help:"Replace store and uploads by those of a backup. The server must be stopped."`
 	Migrate migrateCommand `cmd:"" help:"Rename or drop content on purpose, where definitions changed. A server that runs takes the calls that its log asks for, and no others."`
 	Version versionCommand `cmd:"" help:"Print version, commit and Go version."`
+	Help    helpCommand    `cmd:"" help:"Print what a command does and takes, as --help after it does."`
 
 	VersionFlag kong.VersionFlag `name:"version" help:"Print what the command version prints."`
 }
@@ -102,6 +103,9 @@ func Main(ctx context.Context, args []string, p Program) int {
 	if len(args) == 0 {
 		parser.Parse([]string{"--help"})
 		return exitUsage
+	}
+	if args[0] == "help" && knows(parser.Model.Node, args[1:]) {
+		args = append(args[1:], "--help")
 	}
 	command, err := parser.Parse(flagsFirst(parser.Model.Node, args))
 	if exited { // --help or --version has printed

@@ -16,6 +16,7 @@ import (
 type serveCommand struct {
 	Dir       string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
 	Addr      string `help:"Address to listen at (default: as config/server.yaml says)." placeholder:"HOST:PORT"`
+	Port      *int   `help:"Port to listen at, on the host of config/server.yaml. 0 takes one that is free." placeholder:"PORT"`
 	Ephemeral bool   `help:"Serve an empty store in a temporary directory and print one line of JSON with address and tokens. For tests."`
 	NoWatch   bool   `help:"Take over changed files of the project at the next start alone, as it always is in production."`
 	projectFlags
@@ -25,13 +26,19 @@ func (c *serveCommand) Run(s *session) (err error) {
 	if c.Ephemeral && c.Data != "" {
 		return usageError("--ephemeral makes a data directory of its own; leave out --data")
 	}
+	if c.Port != nil && c.Addr != "" {
+		return usageError("--addr names a port already; leave out --port")
+	}
+	if c.Port != nil && (*c.Port < 0 || *c.Port > 65535) {
+		return usageError(fmt.Sprintf("--port is from 0 to 65535, not %d", *c.Port))
+	}
 	if c.Addr != "" {
 		if _, port, err := net.SplitHostPort(c.Addr); err != nil || port == "" {
 			return usageError(fmt.Sprintf("--addr is HOST:PORT, such as 127.0.0.1:1337, not %q", c.Addr))
 		}
 	}
 	o := c.options(s)
-	o.Addr, o.Ephemeral, o.NoWatch = c.Addr, c.Ephemeral, c.NoWatch
+	o.Addr, o.Port, o.Ephemeral, o.NoWatch = c.Addr, c.Port, c.Ephemeral, c.NoWatch
 	if c.Ephemeral {
 		o.Ready = func(r gateway.Ready) { json.NewEncoder(s.Stdout).Encode(r) }
 	}

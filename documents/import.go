@@ -24,6 +24,7 @@ const (
 	maxImportLine   = 64 << 20 // bytes of a line
 	maxLineProblems = 1000     // that are told; all are counted
 	progressEvery   = 1000     // lines
+	strangeLines    = 20       // at the beginning of a file; it is no export when all of them are no JSON
 )
 
 // ImportOptions say how Import goes about it.
@@ -89,6 +90,9 @@ func (s *Service) Import(ctx context.Context, file io.ReadSeeker, o ImportOption
 		bad: map[int]bool{}, late: map[int]bool{}, damaged: map[uint64]int{}, versions: map[uint64]int{}, present: map[uint64]bool{}, unique: map[uint64]int{},
 		singles: map[*contenttypes.ContentType]string{}, pending: map[uint64][]lateProblem{}, held: map[uint64]holder{},
 	}
+	if err := noText(file); err != nil {
+		return ImportResult{}, err
+	}
 	if err := im.check(); err != nil {
 		return ImportResult{}, err
 	}
@@ -107,6 +111,28 @@ func (s *Service) Import(ctx context.Context, file io.ReadSeeker, o ImportOption
 		return result, im.problems.sorted()
 	}
 	return result, nil
+}
+
+// noText returns an error for a file that cannot be an export since it holds bytes that no text has, and says what it seems to be.
+func noText(file io.ReadSeeker) error {
+	head := make([]byte, 64<<10)
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	head = head[:n]
+	switch {
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")), bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")), bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return errors.New("it is no export but a compressed file; uncompress it first")
+	case bytes.Contains(head[:min(n, 2<<10)], []byte("lectern-backup.json\x00")): // the first entry of a tar archive
+		return errors.New("it is no export but a backup, which `lectern restore` reads")
+	case bytes.IndexByte(head, 0) >= 0:
+		return errors.New("it is no export but a binary file; `lectern export` writes lines of JSON")
+	}
+	return nil
 }
 
 // An importer is one import under way. What it remembers of a file is a few bytes a line: hashes instead of names.
@@ -246,6 +272,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 
 // check goes through the whole file without storing anything.
 func (im *importer) check() error {
+	objects := 0
 	err := im.s.store.View(func(snap *store.Snapshot) error {
 		return im.eachLine("checking", func(number int, o *jsontree.Object, err error) error {
 			if err == nil {
@@ -253,6 +280,12 @@ func (im *importer) check() error {
 			}
 			if err != nil {
 				im.wrong(number, err)
+			}
+			if o != nil {
+				objects++
+			}
+			if objects == 0 && len(im.bad) >= strangeLines {
+				return fmt.Errorf("it is no export: none of its first %d lines is a JSON object; `lectern export` writes one a line", strangeLines)
 			}
 			return nil
 		})

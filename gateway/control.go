@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -193,7 +194,11 @@ func (c *control) getExport(w http.ResponseWriter, r *http.Request) {
 func (c *control) stream(w http.ResponseWriter, r *http.Request, write func(context.Context, io.Writer) error) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	if err := write(r.Context(), w); err != nil {
-		c.project.log.Error("control socket", "path", r.URL.Path, "error", err)
+		level := slog.LevelError
+		if r.Context().Err() != nil || isReaderGone(r, err) {
+			level = slog.LevelDebug
+		}
+		c.project.log.Log(r.Context(), level, "control socket", "path", r.URL.Path, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 }

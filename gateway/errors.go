@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 
@@ -39,11 +40,20 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, store.ErrRedefined):
 		told = errChanged
 		w.Header()["Retry-After"] = []string{"1"}
+	case isReaderGone(r, err):
+		s.log.LogAttrs(r.Context(), slog.LevelDebug, "the client left before it had the answer", requestAttrs(w, r, slog.Any("error", err))...)
+		return
 	default:
 		told = errInternal
 		s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", requestAttrs(w, r, slog.Any("error", err))...)
 	}
 	writeError(w, told)
+}
+
+// isReaderGone reports whether err comes of writing to the client of r, which left or stopped reading. It is no fault of the server.
+func isReaderGone(r *http.Request, err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "write" && op.Addr != nil && op.Addr.String() == r.RemoteAddr
 }
 
 // requestAttrs says which request a line of the log is about; never its query, body or credential.

@@ -23,6 +23,7 @@ import (
 type Options struct {
 	Data       string // the data directory; "" is data/ in the project
 	Addr       string // host:port to listen at; "" is as config/server.yaml says
+	Port       *int   // replaces the port of config/server.yaml where Addr is ""; 0 is one that is free
 	Production bool
 	// Ephemeral serves an empty store in a temporary directory that is removed at the end.
 	Ephemeral bool
@@ -79,6 +80,9 @@ func Load(dir string, x *Extensions) (*Definition, error) {
 		return nil, fmt.Errorf("%s is not a directory; name the directory of a project", dir)
 	}
 	project := os.DirFS(dir)
+	if err := strapiProject(dir, project); err != nil {
+		return nil, err
+	}
 	if !isProject(project) {
 		return nil, fmt.Errorf("%s holds no project: there is neither content-types/ nor config/ in it; `lectern init %s` makes an example", dir, dir)
 	}

@@ -91,7 +91,7 @@ func cannotListen(address string, err error) error {
 	if errno := syscall.Errno(0); errors.As(err, &errno) {
 		err = errno
 	}
-	advice := "take another address with --addr or in config/server.yaml"
+	advice := "take another address with --addr or --port, or in config/server.yaml"
 	if errors.Is(err, syscall.EADDRINUSE) {
 		advice = "stop the program that listens there, or " + advice
 	}
@@ -106,7 +106,11 @@ func (p *Project) serverConfig() Config {
 // address is where the server is to listen.
 func (e *edition) address() string {
 	s := e.Settings.Server
-	return cmp.Or(e.project.options.Addr, net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
+	port := s.Port
+	if e.project.options.Port != nil {
+		port = *e.project.options.Port
+	}
+	return cmp.Or(e.project.options.Addr, net.JoinHostPort(s.Host, strconv.Itoa(port)))
 }
 
 // base is the address that the links of mail begin with, without a slash at the end: where clients reach the server by what the

@@ -1,0 +1,84 @@
+package gateway_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"lectern/auth"
+	"lectern/documents"
+	"lectern/gateway"
+)
+
+// TestReaderGone has clients leave in the middle of an answer, over TCP and over the control socket: the log holds no error then,
+// and does hold one where the server itself cannot read on.
+func TestReaderGone(t *testing.T) {
+	failed := make(chan error, 1)
+	x := &gateway.Extensions{}
+	x.Handle(
+		gateway.Route{Method: "GET", Path: "/long", Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *documents.Access) error {
+			var err error
+			for part := bytes.Repeat([]byte("x"), 1<<20); err == nil; _, err = w.Write(part) {
+			}
+			failed <- err
+			return fmt.Errorf("write: %w", err)
+		}},
+		gateway.Route{Method: "GET", Path: "/elsewhere", Open: true, Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error {
+			return &net.OpError{Op: "write", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}, Err: io.ErrShortWrite}
+		}},
+	)
+	log := &logged{}
+	dir := writeProject(t, nil)
+	ready, stop := run(t, dir, gateway.Options{Extensions: x, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, nil)
+
+	leave := func(network, address, path string) {
+		conn, err := net.Dial(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
+		if _, err := io.ReadFull(conn, make([]byte, 1000)); err != nil {
+			t.Error(err)
+		}
+		conn.Close()
+	}
+	leave("tcp", strings.TrimPrefix(ready.Base, "http://"), "/long")
+	if err := <-failed; err == nil {
+		t.Error("the handler could write on")
+	}
+
+	a, err := gateway.Administer(t.Context(), dir, gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	var lines strings.Builder
+	for i := range 6000 {
+		fmt.Fprintf(&lines, `{"type":"api::article.article","documentId":"d%d","data":{"title":"%s"}}`+"\n", i, strings.Repeat("long ", 50))
+	}
+	if _, err := a.Import(t.Context(), strings.NewReader(lines.String()), false, nil); err != nil {
+		t.Fatal(err)
+	}
+	leave("unix", dir+"/data/control.sock", "/export")
+
+	if status, body := get(t, ready.Base+"/elsewhere", ""); status != 500 {
+		t.Error(status, body)
+	}
+	if _, _, err := a.CreateToken(t.Context(), auth.Declaration{Name: "t", Kind: auth.ReadOnly}); err != nil {
+		t.Error(err)
+	}
+	stop() // what is under way ends before
+	for _, want := range []string{"level=DEBUG msg=\"the client left", "level=DEBUG msg=\"control socket\" path=/export", "level=ERROR msg=\"request failed\""} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %s", want)
+		}
+	}
+	if n := strings.Count(log.String(), "level=ERROR"); n != 1 {
+		t.Errorf("%d errors in the log, want that of /elsewhere alone:\n%s", n, log.String())
+	}
+}
