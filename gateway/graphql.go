@@ -67,7 +67,7 @@ func (g *GraphQLSettings) limits() execution.Limits {
 			Aliases: l.Aliases, Directives: l.Directives, IntrospectionDepth: l.IntrospectionDepth,
 		},
 		DefaultLimit: g.DefaultLimit, MaxLimit: g.MaxLimit, AmountLimit: g.AmountLimit,
-		Cost: l.Cost, Rows: l.Rows, Bytes: l.Bytes, Conditions: l.Conditions, SortKeys: l.SortKeys, Plans: l.Plans,
+		Cost: l.Cost, Rows: l.Rows, Bytes: l.Bytes, Introspections: l.Introspections, Conditions: l.Conditions, SortKeys: l.SortKeys, Plans: l.Plans,
 	}
 }
 

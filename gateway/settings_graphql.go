@@ -17,12 +17,13 @@ type GraphQLLimits struct {
 	Directives int
 	Conditions int // comparisons of the filters of an operation
 	SortKeys   int `yaml:"sortKeys"` // of a list
-	Cost       int // objects that an answer may hold by the limits of its lists
+	Cost       int // objects that an answer may hold by the limits of its lists; 0: nothing is estimated
 	Rows       int // objects that an answer may hold
 	Bytes      int // of an answer
 	Plans      int // operations that are remembered
 	Persisted  int // queries that clients persist by their hash
 
+	Introspections     int // fields __schema of an operation
 	IntrospectionDepth int `yaml:"introspectionDepth"` // lists within lists of __schema and __type
 }
 

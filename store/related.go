@@ -15,7 +15,12 @@ type Related struct {
 	// end at Starts[i+1].
 	Items  []int32
 	Starts []int32
+	// Most is how many items, or links to them, RelatedAll may find altogether; 0: any number. Where there are more it stops, and
+	// Over says so: what was found is then not to be used. Most does not hold where a filter or an order chooses among what is found.
+	Most int
+	Over bool
 
+	most    int // Most, where it holds
 	edges   []edge
 	targets []ref    // that edges lead to
 	seen    []int32  // table of targets, or of places: their positions there plus one
@@ -41,7 +46,13 @@ func (l *Related) Of(i int) []int32 { return l.Items[l.Starts[i]:l.Starts[i+1]] 
 func (l *Related) reset() {
 	clear(l.Rows)
 	l.Rows, l.Items, l.Starts = l.Rows[:0], l.Items[:0], append(l.Starts[:0], 0)
-	l.edges, l.places, l.short, l.partial = l.edges[:0], l.places[:0], l.short[:0], false
+	l.edges, l.places, l.short, l.partial, l.Over = l.edges[:0], l.places[:0], l.short[:0], false, false
+}
+
+// over reports whether n is more than RelatedAll may find.
+func (l *Related) over(n int) bool {
+	l.Over = l.most > 0 && n > l.most
+	return l.Over
 }
 
 // RelatedAll is Related, or where q is given FindRelated, for many rows at once: each target is read once, and filters are compiled
@@ -49,6 +60,9 @@ func (l *Related) reset() {
 func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Status, q *Query, into *Related) error {
 	into.reset()
 	plain := q == nil || q.Filter == nil && len(q.Sort) == 0
+	if into.most = into.Most; !plain {
+		into.most = 0
+	}
 	most := -1
 	if q != nil && plain && q.Limit >= 0 {
 		most = q.Offset + q.Limit
@@ -58,9 +72,15 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 		s.gatherRows(of, a, status, most, into)
 	case !s.gatherKnown(of, a, status, most, into):
 		s.gatherLinks(of, a, status, most, into)
+		if into.Over {
+			break
+		}
 		s.readTargets(status, into)
 		s.list(of, a, status, most, into)
 		s.keepAllTargets(of, a, status, most, into)
+	}
+	if into.Over {
+		return s.failed
 	}
 	if q != nil && (!plain || q.Offset > 0) {
 		s.choose(status, q, into)
@@ -103,13 +123,16 @@ func (s *Snapshot) gatherLinks(of []Record, a *contenttypes.Attribute, status St
 	defer s.give(links, w.cursor)
 	list := s.appendShownList(nil, a, status, ref{})
 	for i, r := range of {
+		if into.Over {
+			return
+		}
 		if !r.Exists() {
 			continue
 		}
 		setLinkOwner(list, r.ref())
 		k, v := w.seek(list, most)
 		for n := 0; k != nil && s.step(); n++ {
-			if n == most {
+			if n == most || into.over(len(into.edges)+1) {
 				into.short = append(into.short, int32(i))
 				w.leave()
 				break
@@ -192,9 +215,12 @@ func (s *Snapshot) gatherRows(of []Record, a *contenttypes.Attribute, status Sta
 	add := func(target Record) bool {
 		into.Items = append(into.Items, int32(len(into.Rows)))
 		into.Rows = append(into.Rows, target)
-		return len(into.Rows)-begin != most // the next one need not be read
+		return len(into.Rows)-begin != most && !into.over(len(into.Items)) // or the next one need not be read
 	}
 	for _, r := range of {
+		if into.Over {
+			return
+		}
 		begin = len(into.Rows)
 		switch {
 		case !r.Exists() || most == 0:

@@ -80,6 +80,37 @@ func compareRelated(snap *store.Snapshot, rows []store.Record, a *contenttypes.A
 			return fmt.Errorf("%s of row %d with %+v: %v, want %v", a.Name, i, q, got, want)
 		}
 	}
+	return compareBounded(snap, rows, a, q, all)
+}
+
+// shownIDs are the ids of all that rows show, one row after the other.
+func shownIDs(all *store.Related) (ids []uint64) {
+	for _, row := range all.Items {
+		ids = append(ids, all.Rows[row].ID())
+	}
+	return ids
+}
+
+// compareBounded finds again what all holds, with a bound that is far away and one that is one too low.
+func compareBounded(snap *store.Snapshot, rows []store.Record, a *contenttypes.Attribute, q *store.Query, all *store.Related) error {
+	found := len(all.Items)
+	bounded := store.Related{Most: 1 << 20}
+	if err := snap.RelatedAll(rows, a, store.Published, q, &bounded); err != nil {
+		return err
+	}
+	if bounded.Over || !slices.Equal(shownIDs(&bounded), shownIDs(all)) {
+		return fmt.Errorf("%s with %+v: %d items are found below a bound, and %d without one", a.Name, q, len(bounded.Items), found)
+	}
+	if found < 2 || q != nil && (q.Filter != nil || len(q.Sort) > 0) {
+		return nil
+	}
+	bounded.Most = found - 1
+	if err := snap.RelatedAll(rows, a, store.Published, q, &bounded); err != nil {
+		return err
+	}
+	if !bounded.Over {
+		return fmt.Errorf("%s with %+v: %d items are found within a bound of %d", a.Name, q, len(bounded.Items), bounded.Most)
+	}
 	return nil
 }
 

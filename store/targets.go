@@ -141,6 +141,9 @@ func (s *Snapshot) gatherKnown(of []Record, a *contenttypes.Attribute, status St
 				places = places[:most]
 			}
 			into.places = append(into.places, places...)
+			if into.over(len(into.places)) {
+				return true
+			}
 		}
 		into.Starts = append(into.Starts, int32(len(into.places)))
 	}

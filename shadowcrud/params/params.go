@@ -20,6 +20,8 @@ type Limits struct {
 	MaxLimit     int // 0 or less: there is none
 	WithCount    bool
 	SortKeys     int // the most keys that a sort may have; 0 stands for 100
+	// SortKeysSetting names the setting that SortKeys is from, for messages; "" where there is none.
+	SortKeysSetting string
 }
 
 // A List is what a list request asks for.
@@ -75,10 +77,10 @@ func New(m *contenttypes.Model, defaultLocale string, l Limits) *Parser {
 	return p
 }
 
-// WithSortKeys returns a Parser that differs from p in how many keys a sort may have.
-func (p *Parser) WithSortKeys(most int) *Parser {
+// WithSortKeys returns a Parser that differs from p in how many keys a sort may have, by the setting of that name.
+func (p *Parser) WithSortKeys(most int, setting string) *Parser {
 	q := *p
-	q.limits.SortKeys = most
+	q.limits.SortKeys, q.limits.SortKeysSetting = most, setting
 	return &q
 }
 

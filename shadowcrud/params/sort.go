@@ -121,7 +121,11 @@ func (c *sortReader) add(names []string, desc bool) {
 		return
 	}
 	if most := c.limits.SortKeys; len(c.keys) == most {
-		c.invalid(c.param.shape, fmt.Sprintf("Too many sort keys: at most %d are allowed", most))
+		message := fmt.Sprintf("Too many sort keys: at most %d are allowed", most)
+		if setting := c.limits.SortKeysSetting; setting != "" {
+			message += " (" + setting + ")"
+		}
+		c.invalid(c.param.shape, message)
 		return
 	}
 	c.keys = append(c.keys, store.SortKey{Path: path, Desc: desc})

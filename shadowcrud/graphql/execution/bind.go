@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -45,17 +44,15 @@ func (x *execution) bind(vars language.Variables) *language.Error {
 		x.memory = slices.Grow(x.memory[:0], x.plan.slots)[:x.plan.slots]
 		x.bounds = x.memory
 	}
-	most := x.engine.limits.Cost
-	if x.plan.op.Operation == ast.Mutation {
-		most /= 10
+	limits, op := &x.engine.limits, x.plan.op.Operation
+	if x.plan.introspections > limits.Introspections {
+		return tooManyIntrospections(limits.Introspections)
 	}
+	most := shareOf(op, limits.Cost)
 	b := binder{engine: x.engine, vars: vars, access: x.access, bounds: x.bounds, cost: x.plan.cost, most: most}
 	b.selection(x.plan.root, scope{objects: 1})
-	if b.cost > most {
-		return &language.Error{
-			Message: fmt.Sprintf("The operation may answer with more than %d objects. Ask for shorter lists, or for fewer lists within lists.", most),
-			Code:    language.ValidationFailed,
-		}
+	if b.tooExpensive() {
+		return tooExpensive(op, limits.Cost)
 	}
 	if x.plan.static {
 		x.plan.keepBound(x.access, x.bounds)
@@ -91,7 +88,7 @@ type binder struct {
 	access    *documents.Access
 	bounds    []bound
 	cost      int       // see Limits.Cost
-	most      int       // what cost may become
+	most      int       // what cost may become; 0: nothing is estimated
 	converter converter // counts the conditions of all filters
 
 	shared map[*selection]int // selections that several fields share: the most objects that each was bound for
@@ -104,7 +101,7 @@ type binder struct {
 // A scope is what a root field says for all that is below it.
 type scope struct {
 	state   *store.PublicationState
-	objects int // how many there may be here
+	objects int // how many there may be here; 1 where nothing is estimated
 }
 
 // selection binds the fields of a selection.
@@ -156,7 +153,7 @@ func (b *binder) field(f *field, in scope) {
 		to.given, to.err = b.arguments(f)
 		return
 	}
-	if b.cost = min(b.cost+below.objects, maxCost); b.cost > b.most {
+	if b.cost = min(b.cost+below.objects, maxCost); b.tooExpensive() {
 		return
 	}
 	below.state = to.state
@@ -201,7 +198,18 @@ const zoneItems = 5
 // maxCost keeps costs from overflowing.
 const maxCost = 1 << 40
 
-func (b *binder) times(n, each int) int { return min(n*max(each, 1), maxCost) }
+// times is how many objects n lists hold that may be so long each; negative: of any length.
+func (b *binder) times(n, each int) int {
+	switch {
+	case b.most == 0:
+		return 1
+	case each < 0:
+		each = b.engine.limits.AmountLimit
+	}
+	return min(n*max(each, 1), maxCost)
+}
+
+func (b *binder) tooExpensive() bool { return b.most > 0 && b.cost > b.most }
 
 // arguments are the values of a field's arguments by name. One that was not given and has no default is not there. They are not
 // changed: requests share those that are fixed.
@@ -322,7 +330,7 @@ func (b *binder) root(f *field, to *bound) {
 	}
 	paged := f.as == asRootList || f.as == asRootConnection
 	if paged {
-		if to.page, to.err = b.engine.limits.paging(args.object("pagination")); to.err != nil {
+		if to.page, to.err = b.engine.limits.paging(args.object("pagination"), b.engine.limits.most()); to.err != nil {
 			return
 		}
 	}
@@ -393,11 +401,15 @@ func (b *binder) target(f *field, to *bound, in scope) {
 	q := &to.query
 	switch f.unhooked() {
 	case asUnionList:
-		q.Limit = b.engine.limits.most()
+		q.Limit = -1 // it cannot be paged: what was left out, nobody could ask for
 	case asList, asConnection:
+		most := b.engine.limits.most()
+		if m.Kind == schema.ComponentList {
+			most = b.engine.limits.MaxLimit
+		}
 		args, err := b.arguments(f)
 		if err == nil {
-			to.page, err = b.engine.limits.paging(args.object("pagination"))
+			to.page, err = b.engine.limits.paging(args.object("pagination"), most)
 		}
 		if err == nil && m.Paged {
 			q.Filter, q.Sort, err = b.items(f, args)
@@ -436,12 +448,12 @@ func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey,
 func (b *binder) conditions(m *schema.Meaning, args arguments) (filters, sort any, err *documents.Error) {
 	sort = sortList(args.value("sort"))
 	if list, ok := sort.([]any); ok && len(list) > b.engine.limits.SortKeys {
-		return nil, nil, documents.ValidationError(fmt.Sprintf("Too many sort keys: at most %d are allowed", b.engine.limits.SortKeys))
+		return nil, nil, tooMany("sort keys", b.engine.limits.SortKeys, "sortKeys")
 	}
 	b.converter.most = b.engine.limits.Conditions
 	filters = b.converter.filters(m.Filters, args.object("filters"))
 	if b.converter.full() {
-		return nil, nil, documents.ValidationError(fmt.Sprintf("Too many conditions: at most %d are allowed", b.engine.limits.Conditions))
+		return nil, nil, tooMany("conditions", b.engine.limits.Conditions, "conditions")
 	}
 	return filters, sort, nil
 }

@@ -420,6 +420,7 @@ func (c *compiler) introspection(f *field, g *group) {
 	case "__schema":
 		f.as = asSchema
 		c.plan.cost += schemaCost
+		c.plan.introspections++
 	case "__type":
 		f.as = asType
 		c.plan.cost += typeCost

@@ -290,7 +290,7 @@ func TestCustomised(t *testing.T) {
 				return next(p)
 			})), want: `{"data":{"restaurants":[{"seats":3}]}}`},
 		{name: "more than an answer may hold", defs: "extend type Query { f: [Int] }", query: "{f}", limits: execution.Limits{Rows: 5}, resolve: schema.Resolvers{"Query": {"f": value(make([]int, 6))}},
-			want: `{"errors":[{"message":"The answer is too large: ask for shorter lists, or for fewer lists within lists","extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"The answer is too large: ask for shorter lists, or for fewer lists within lists","details":{}}}}],"data":null}`},
+			want: `{"errors":[{"message":"The answer is too large: it holds more than 5 objects (graphql.config.limits.rows). Ask for shorter lists, or for fewer lists within lists","extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"The answer is too large: it holds more than 5 objects (graphql.config.limits.rows). Ask for shorter lists, or for fewer lists within lists","details":{}}}}],"data":null}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var e schema.Extensions

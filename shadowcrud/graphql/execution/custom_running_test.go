@@ -421,7 +421,8 @@ func TestDeepInterfaces(t *testing.T) {
 	if want = `{"data":{"node":` + want + `}}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := s.ask("{node" + strings.Repeat("{kids", 8) + "{n}" + strings.Repeat("}", 8) + "}"); !strings.Contains(got, "may answer with more than") {
+	s.engine = s.extended(execution.Limits{Cost: 200_000}, &e)
+	if got := s.ask("{node" + strings.Repeat("{kids", 8) + "{n}" + strings.Repeat("}", 8) + "}"); !strings.Contains(got, "may answer with more than 200000 objects (graphql.config.limits.cost)") {
 		t.Errorf("lists within lists: %s", got)
 	}
 }

@@ -237,13 +237,11 @@ func (r *customRun) rebound(c *call, args map[string]any) (*bound, error) {
 	if err != nil {
 		return nil, fmt.Errorf("arguments that a middleware of %s.%s changed: %w", f.meaning.Of.Name, f.meaning.Name, err)
 	}
-	b := binder{engine: r.engine, vars: r.vars, access: r.access, bounds: slices.Clone(r.bounds), most: r.engine.limits.Cost, changed: f, instead: given}
-	if r.isMutation() {
-		b.most /= 10
-	}
+	b := binder{engine: r.engine, vars: r.vars, access: r.access, bounds: slices.Clone(r.bounds), changed: f, instead: given,
+		most: shareOf(r.plan.op.Operation, r.engine.limits.Cost)}
 	b.field(f, scope{objects: 1})
-	if b.cost > b.most {
-		return nil, errTooManyRows
+	if b.tooExpensive() {
+		return nil, documents.ValidationError(tooExpensive(r.plan.op.Operation, r.engine.limits.Cost).Message)
 	}
 	r.bounds = b.bounds
 	return r.bound(f), nil

@@ -111,7 +111,7 @@ func (r *customRun) printList(f *field, t *ast.Type, items []value) bool {
 }
 
 func (r *customRun) printObject(v *value) bool {
-	if !r.goesOn() {
+	if !r.begins() {
 		return false
 	}
 	r.buf = append(r.buf, '{')

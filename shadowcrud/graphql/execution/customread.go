@@ -66,8 +66,7 @@ func (r *customRun) asker(f *field) (any, error) {
 func (r *customRun) read(subs []*selection, rows []store.Record) *loaded {
 	to, begin := &loaded{}, len(r.used)
 	to.related.Set(rows)
-	if r.rows += len(rows); r.rows > r.engine.limits.Rows {
-		r.fail(errTooManyRows)
+	if !r.found(len(rows)) {
 		return to
 	}
 	r.topLevels(subs, to)

@@ -81,9 +81,8 @@ func (r *customRun) completeList(c *call, to *value, t *ast.Type, v any) error {
 		return misfitError(`Expected Iterable, but did not find one for field "` + m.Of.Name + "." + m.Name + `".`)
 	}
 	n := list.Len()
-	if r.rows += n; r.rows > r.engine.limits.Rows {
-		r.fail(errTooManyRows)
-		return errTooManyRows
+	if !r.found(n) {
+		return r.failed
 	}
 	to.kind, to.items = valueList, make([]value, n)
 	for i := range n {

@@ -45,14 +45,18 @@ type Limits struct {
 	Document language.Limits
 
 	DefaultLimit int // of a list that does not say how long it may be
-	MaxLimit     int // that a list may ask for; negative: as many as AmountLimit
-	AmountLimit  int // no list is longer
+	MaxLimit     int // that a list may ask for; negative: any number
+	AmountLimit  int // no list of documents is longer, whatever it asks for
 
-	// Cost is how many objects an answer may hold by an estimate from the limits of lists, before anything is read; a tenth of
-	// them in the answer to mutations, which others wait for. Rows is how many it may hold in fact, and Bytes how long it may be.
-	Cost  int
+	// Rows is how many objects an answer may hold, counted when they have been read; a tenth of them in the answer to a mutation,
+	// which others wait for. Bytes is how long an answer may be.
 	Rows  int
 	Bytes int
+	// Cost is how many objects an answer may hold by an estimate from the limits of its lists, before anything is read, and again
+	// a tenth of them for a mutation; 0 estimates nothing.
+	Cost int
+	// Introspections is how many fields __schema an operation may have.
+	Introspections int
 	// Conditions is how many comparisons filters may hold, each value of a list counted.
 	Conditions int
 	SortKeys   int // of a list
@@ -65,7 +69,7 @@ type Limits struct {
 // DefaultLimits are the limits where nothing is said.
 var DefaultLimits = Limits{
 	Document: language.DefaultLimits, DefaultLimit: 10, MaxLimit: -1, AmountLimit: 100,
-	Cost: 200_000, Rows: 200_000, Bytes: 32 << 20, Conditions: 4000, SortKeys: 100, Plans: 1000, PlanBytes: 32 << 20,
+	Rows: 200_000, Bytes: 32 << 20, Introspections: 10, Conditions: 4000, SortKeys: 100, Plans: 1000, PlanBytes: 32 << 20,
 }
 
 func (l Limits) orDefaults() Limits {
@@ -79,7 +83,7 @@ func (l Limits) orDefaults() Limits {
 		{&l.Document.Aliases, d.Document.Aliases}, {&l.Document.Directives, d.Document.Directives},
 		{&l.Document.IntrospectionDepth, d.Document.IntrospectionDepth},
 		{&l.DefaultLimit, d.DefaultLimit}, {&l.MaxLimit, d.MaxLimit}, {&l.AmountLimit, d.AmountLimit},
-		{&l.Cost, d.Cost}, {&l.Rows, d.Rows}, {&l.Bytes, d.Bytes}, {&l.Conditions, d.Conditions},
+		{&l.Rows, d.Rows}, {&l.Bytes, d.Bytes}, {&l.Introspections, d.Introspections}, {&l.Conditions, d.Conditions},
 		{&l.SortKeys, d.SortKeys}, {&l.Plans, d.Plans}, {&l.PlanBytes, d.PlanBytes},
 	} {
 		if *pair.value == 0 {
@@ -113,7 +117,7 @@ func New(o Options) (*Engine, error) {
 	}
 	e := &Engine{schema: o.Schema, language: l, store: o.Store, documents: o.Documents,
 		users: o.Users, media: o.Media, uses: fileUses(o.Schema.Model), limits: o.Limits.orDefaults(), log: o.Log, server: o.Server}
-	e.params = o.Params.WithSortKeys(e.limits.SortKeys)
+	e.params = o.Params.WithSortKeys(e.limits.SortKeys, settings+"sortKeys")
 	if e.log == nil {
 		e.log = slog.Default()
 	}

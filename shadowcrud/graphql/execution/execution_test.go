@@ -263,13 +263,12 @@ func TestLimits(t *testing.T) {
 		want   string
 	}{
 		{"no list is longer", execution.Limits{AmountLimit: 2}, `{restaurants(pagination:{limit:-1}){seats}}`, `{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
-		{"nor a zone", execution.Limits{AmountLimit: 1}, `{restaurants{dz{__typename}}}`, `{"data":{"restaurants":[{"dz":[{"__typename":"ComponentBlocksRichText"}]}]}}`},
 		{"pages of a cut list", execution.Limits{AmountLimit: 2}, `{restaurants_connection(pagination:{limit:-1}){pageInfo{total page pageSize pageCount}}}`,
 			`{"data":{"restaurants_connection":{"pageInfo":{"total":3,"page":1,"pageSize":2,"pageCount":2}}}}`},
 		{"cost", execution.Limits{Cost: 50}, `{restaurants(pagination:{limit:10}){categories{name}}}`,
-			`{"errors":[{"message":"The operation may answer with more than 50 objects. Ask for shorter lists, or for fewer lists within lists.","extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`},
+			`{"errors":[{"message":"The operation may answer with more than 50 objects (graphql.config.limits.cost). Ask for shorter lists, or for fewer lists within lists.","extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`},
 		{"conditions", execution.Limits{Conditions: 2}, `{restaurants_connection(filters:{seats:{gt:0,lt:5}}){nodes{name}}}`,
-			`{"errors":[{"message":"Too many conditions: at most 2 are allowed","path":["restaurants_connection"],"extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"Too many conditions: at most 2 are allowed","details":{}}}}],"data":{"restaurants_connection":null}}`},
+			`{"errors":[{"message":"Too many conditions: at most 2 are allowed (graphql.config.limits.conditions)","path":["restaurants_connection"],"extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"Too many conditions: at most 2 are allowed (graphql.config.limits.conditions)","details":{}}}}],"data":{"restaurants_connection":null}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newServer(t, tt.limits)
@@ -283,13 +282,17 @@ func TestLimits(t *testing.T) {
 
 // An answer that grows too large becomes an error.
 func TestTooLarge(t *testing.T) {
-	const want = `{"errors":[{"message":"The answer is too large: ask for shorter lists, or for fewer lists within lists","extensions":{"code":"BAD_USER_INPUT",` +
-		`"error":{"name":"ValidationError","message":"The answer is too large: ask for shorter lists, or for fewer lists within lists","details":{}}}}],"data":null}`
-	for name, limits := range map[string]execution.Limits{"rows": {Rows: 5}, "bytes": {Bytes: 50}} {
+	for why, limits := range map[string]execution.Limits{
+		"it holds more than 5 objects (graphql.config.limits.rows)":  {Rows: 5},
+		"it holds more than 30 objects (graphql.config.limits.rows)": {Rows: 30}, // of 16 rows
+		"it is longer than 50 bytes (graphql.config.limits.bytes)":   {Bytes: 50},
+	} {
 		s := newServer(t, limits)
 		s.fill(5)
+		message := "The answer is too large: " + why + ". Ask for shorter lists, or for fewer lists within lists"
+		want := `{"errors":[{"message":"` + message + `","extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"` + message + `","details":{}}}}],"data":null}`
 		if got := s.ask(`{restaurants{name categories{name restaurants{name}}}}`); got != want {
-			t.Errorf("%s: %s", name, got)
+			t.Errorf("%s: %s", why, got)
 		}
 	}
 }

@@ -30,7 +30,6 @@ func (x *execution) usesOf(files []store.Record, into *store.Related) {
 	into.Set(nil)
 	into.Starts = into.Starts[:1]
 	for _, file := range files {
-		n := 0
 		for _, use := range x.engine.uses {
 			owner, _ := use.OwnerType()
 			if !x.access.Allows(owner, "find") {
@@ -41,15 +40,11 @@ func (x *execution) usesOf(files []store.Record, into *store.Related) {
 				plane = store.Published
 			}
 			x.snap.LinksTo(use, plane, file.Ref(), func(l store.Link) bool {
-				if n == x.engine.limits.most() {
-					return false
-				}
 				if r := x.snap.Version(owner, l.From.Doc, x.status, l.From.Locale); r.Exists() {
 					into.Items = append(into.Items, int32(len(into.Rows)))
 					into.Rows = append(into.Rows, r)
-					n++
 				}
-				return true
+				return x.rows+len(into.Rows) <= x.most
 			})
 		}
 		into.Starts = append(into.Starts, int32(len(into.Items)))

@@ -1,8 +1,9 @@
 package execution
 
 import (
+	"slices"
+
 	"lectern/contenttypes"
-	"lectern/documents"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
@@ -15,6 +16,7 @@ type level struct {
 	own   []store.Record // memory for rows, where they are some of those that a union leads to
 	to    []loaded       // by field.load
 	hooks *levelHooks    // where something that a program brought runs on it; nil elsewhere
+	sizes []int          // of rows, by weigh
 }
 
 // A loaded is what one field of all objects of a level leads to.
@@ -52,6 +54,79 @@ func (x *execution) load(top *level) {
 	for i := 0; i < len(x.queue) && x.failed == nil; i++ {
 		x.step(x.queue[i])
 	}
+	if x.failed == nil && x.custom == nil {
+		x.weigh()
+	}
+}
+
+// found counts objects that were read for the answer, and reports whether it may hold so many.
+func (x *execution) found(n int) bool {
+	if x.rows += n; x.rows > x.most {
+		x.fail(x.tooManyObjects())
+	}
+	return x.failed == nil
+}
+
+// weigh fails the execution when the levels that were read make more objects than an answer may hold. A row is read once and
+// printed for each of those that lead to it, so that few rows in circles make an answer without end. What is counted here is what
+// would be printed; nothing has been yet.
+func (x *execution) weigh() {
+	if len(x.queue) < 2 {
+		return // each row is printed as often as it was found
+	}
+	for _, l := range slices.Backward(x.queue) { // those that rows lead to come behind them
+		l.sizes = slices.Grow(l.sizes[:0], len(l.rows))[:len(l.rows)]
+		for i := range l.rows {
+			size := 1
+			for _, f := range l.sel.loads {
+				if x.bounds[f.slot].err != nil {
+					continue
+				}
+				size = min(size+l.to[f.load].size(f, i), x.most+1)
+			}
+			l.sizes[i] = size
+		}
+	}
+	total := x.objects
+	for _, size := range x.queue[0].sizes {
+		if total += size; total > x.most {
+			x.fail(x.tooManyObjects())
+			return
+		}
+	}
+}
+
+// size is how many objects are printed of what row i leads to under a field.
+func (to *loaded) size(f *field, i int) (n int) {
+	items := to.related.Of(i)
+	if (f.as == asOne || f.as == asUnion) && len(items) > 1 {
+		items = items[:1]
+	}
+	if f.variants != nil {
+		for _, row := range items {
+			m := to.at[row]
+			n += to.kids[m.kid].sizeOf(m.row)
+		}
+		return n
+	}
+	for _, kid := range to.kids {
+		if len(kid.sel.loads) == 0 {
+			n += len(items)
+			continue
+		}
+		for _, row := range items {
+			n += kid.sizes[row]
+		}
+	}
+	return n
+}
+
+// sizeOf is how many objects are printed of a row and what it leads to.
+func (l *level) sizeOf(row int32) int {
+	if len(l.sel.loads) == 0 {
+		return 1
+	}
+	return l.sizes[row]
 }
 
 // step reads what the rows of one level lead to.
@@ -63,14 +138,18 @@ func (x *execution) step(l *level) {
 		if b.err != nil {
 			rows = nil
 		}
+		to.related.Most = max(x.most-x.rows, 1)
 		if f.meaning.Kind == schema.Related {
 			x.usesOf(rows, &to.related)
 		} else if err := x.snap.RelatedAll(rows, f.attr, x.status, &b.query, &to.related); err != nil {
 			x.fail(err)
 			return
 		}
-		if x.rows += len(to.related.Rows); x.rows > x.engine.limits.Rows {
-			x.fail(errTooManyRows)
+		if to.related.Over {
+			x.fail(x.tooManyObjects())
+			return
+		}
+		if !x.found(len(to.related.Items)) {
 			return
 		}
 		for _, s := range f.subs {
@@ -91,8 +170,6 @@ func (x *execution) step(l *level) {
 		}
 	}
 }
-
-var errTooManyRows = documents.ValidationError("The answer is too large: ask for shorter lists, or for fewer lists within lists")
 
 // divide puts each row of a union on the level of its type or component.
 func (to *loaded) divide(f *field) {

@@ -91,6 +91,7 @@ func (m *mutation) again() {
 	}
 	m.reset()
 	m.buf, m.execution.errors, m.path, m.rows = m.buf[:m.begin], m.execution.errors[:m.errors], m.path[:0], 0
+	m.objects = 0
 	m.printed = false
 }
 

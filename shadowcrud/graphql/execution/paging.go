@@ -7,22 +7,28 @@ import (
 
 // A paging says which part of a list is asked for.
 type paging struct {
-	start, limit int
-	// unlimited says that all was asked for: limit is then as many as any list may have.
+	start int
+	limit int // negative: all
+	// unlimited says that all was asked for: limit is then as many as such a list may have.
 	unlimited bool
 }
 
-// most is how many items any list has at most.
-func (l *Limits) most() int {
-	if l.MaxLimit > 0 {
-		return min(l.MaxLimit, l.AmountLimit)
+// most is how many items a list of documents has at most. A list of components is held to MaxLimit alone: it lies in its document
+// whole, and whoever reads it by limit: -1 to write it back must not lose what is beyond.
+func (l *Limits) most() int { return atMost(l.AmountLimit, l.MaxLimit) }
+
+// atMost is n, or most where that is less; a negative most is no bound.
+func atMost(n, most int) int {
+	if most < 0 {
+		return n
 	}
-	return l.AmountLimit
+	return min(n, most)
 }
 
-// paging reads the argument pagination; what is null in it is as if it were not given.
-func (l *Limits) paging(given *jsontree.Object) (paging, *documents.Error) {
-	p := paging{limit: min(l.DefaultLimit, l.most())}
+// paging reads the argument pagination of a list that has so many items at most; negative: any number. What is null in it is as
+// if it were not given.
+func (l *Limits) paging(given *jsontree.Object, most int) (paging, *documents.Error) {
+	p := paging{limit: atMost(l.DefaultLimit, most)}
 	if given == nil {
 		return p, nil
 	}
@@ -35,11 +41,11 @@ func (l *Limits) paging(given *jsontree.Object) (paging, *documents.Error) {
 	}
 	switch {
 	case bySize:
-		p.limit = min(max(size, 1), l.most())
+		p.limit = atMost(max(size, 1), most)
 	case byLimit && limit == -1:
-		p.limit, p.unlimited = l.most(), l.MaxLimit <= 0
+		p.limit, p.unlimited = most, l.MaxLimit < 0
 	case byLimit:
-		p.limit = min(max(limit, 1), l.most())
+		p.limit = atMost(max(limit, 1), most)
 	}
 	if byPage {
 		p.start = (max(page, 1) - 1) * p.limit

@@ -15,13 +15,15 @@ import (
 // A plan is an operation made ready to run: the fields of its answer in their order, with fragments put in place and @include and
 // @skip carried out. It is immutable but for the bindings that it keeps.
 type plan struct {
-	doc    *language.Document
-	op     *ast.OperationDefinition
-	root   *selection
-	slots  int  // how many fields are bound: see field.slot
-	cost   int  // of introspection
-	static bool // no argument holds a variable: bindings depend on the asker alone
-	custom bool // something that a program brought is part of it; see custom.go
+	doc   *language.Document
+	op    *ast.OperationDefinition
+	root  *selection
+	slots int // how many fields are bound: see field.slot
+	cost  int // of introspection
+	// introspections is how many fields __schema there are.
+	introspections int
+	static         bool // no argument holds a variable: bindings depend on the asker alone
+	custom         bool // something that a program brought is part of it; see custom.go
 	// fragments and operation are what resolvers see of the document, where the plan is custom.
 	fragments map[string]source.Definition
 	operation source.Definition

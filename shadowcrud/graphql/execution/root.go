@@ -72,7 +72,9 @@ func (x *execution) find(f *field, b *bound) (store.Page, error) {
 func (x *execution) top(f *field, rows []store.Record) *loaded {
 	x.root.related.Set(rows)
 	x.root.kids = x.root.kids[:0]
-	x.rows += len(rows)
+	if !x.found(len(rows)) {
+		return &x.root
+	}
 	x.topLevels(f.subs, &x.root)
 	return &x.root
 }

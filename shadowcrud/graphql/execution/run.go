@@ -31,13 +31,15 @@ type execution struct {
 	id     string     // of the request
 	custom *customRun // where the plan is custom
 
-	snap   *store.Snapshot
-	status store.Status // which version of related documents is shown
-	rows   int          // how many were read
-	idle   []*level     // memory for levels
-	used   []*level     // by this run
-	queue  []*level     // whose loads are still to be read
-	root   loaded
+	snap    *store.Snapshot
+	status  store.Status // which version of related documents is shown
+	most    int          // objects that the answer may hold
+	rows    int          // that were found: each is an object of the answer, or several
+	objects int          // that were printed
+	idle    []*level     // memory for levels
+	used    []*level     // by this run
+	queue   []*level     // whose loads are still to be read
+	root    loaded
 
 	buf    []byte // the answer's data
 	full   []byte // the answer, where there are errors
@@ -68,6 +70,7 @@ func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *executio
 	x.engine, x.ctx, x.plan, x.access, x.limit = e, ctx, p, r.Access, r.Time
 	x.user, x.often, x.http, x.id = r.User, r.Limit, r.HTTP, r.ID
 	x.code = http.StatusOK
+	x.most = shareOf(p.op.Operation, e.limits.Rows)
 	return x
 }
 

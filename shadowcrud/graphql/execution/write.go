@@ -18,7 +18,7 @@ const objectsAtATime = 256
 // goesOn reports whether printing may go on.
 func (x *execution) goesOn() bool {
 	if len(x.buf) > x.engine.limits.Bytes {
-		x.fail(errTooManyRows)
+		x.fail(x.tooManyBytes())
 	}
 	if x.since++; x.since%objectsAtATime == 0 {
 		if err := x.ctx.Err(); err != nil {
@@ -28,9 +28,17 @@ func (x *execution) goesOn() bool {
 	return x.failed == nil
 }
 
+// begins counts an object that is about to be printed, and reports whether it may be.
+func (x *execution) begins() bool {
+	if x.objects++; x.objects > x.most {
+		x.fail(x.tooManyObjects())
+	}
+	return x.goesOn()
+}
+
 // object prints row i of a level.
 func (x *execution) object(l *level, i int) bool {
-	if !x.goesOn() {
+	if !x.begins() {
 		return false
 	}
 	r := &l.rows[i]

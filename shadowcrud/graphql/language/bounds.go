@@ -41,9 +41,9 @@ func (v *validator) bounds() {
 	}
 	switch {
 	case c.aliases > v.limits.Aliases:
-		v.tooMany("aliases", v.limits.Aliases)
+		v.tooMany("aliases", v.limits.Aliases, "aliases")
 	case c.directives > v.limits.Directives:
-		v.tooMany("directives", v.limits.Directives)
+		v.tooMany("directives", v.limits.Directives, "directives")
 	}
 	v.cyclic = c.cyclic()
 	for _, op := range d.Operations {
@@ -51,11 +51,11 @@ func (v *validator) bounds() {
 			return
 		}
 		if !v.cyclic && c.size(op.SelectionSet, v.limits.Selections) > v.limits.Selections {
-			v.tooMany("selections with its fragments put in place", v.limits.Selections)
+			v.tooMany("selections with its fragments put in place", v.limits.Selections, "selections")
 			return
 		}
 		if n := c.roots(op.SelectionSet, v.limits.RootFields, map[string]bool{}); n > v.limits.RootFields {
-			v.tooMany("root fields", v.limits.RootFields)
+			v.tooMany("root fields", v.limits.RootFields, "rootFields")
 			return
 		}
 	}
@@ -65,11 +65,14 @@ func (v *validator) bounds() {
 	}
 }
 
+// Settings is where the settings of Limits stand in config/plugins.yaml; messages name them.
+const Settings = "graphql.config.limits."
+
 // tooMany ends validation: the document is not looked at any further.
-func (v *validator) tooMany(what string, limit int) {
+func (v *validator) tooMany(what string, limit int, setting string) {
 	v.stopped = true
 	v.errors = append(v.errors, &Error{
-		Message: fmt.Sprintf("Document contains more than %d %s.", limit, what), Code: ValidationFailed,
+		Message: fmt.Sprintf("Document contains more than %d %s (%s).", limit, what, Settings+setting), Code: ValidationFailed,
 	})
 }
 

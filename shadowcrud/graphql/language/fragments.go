@@ -1,6 +1,7 @@
 package language
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -186,6 +187,6 @@ func (v *validator) introspectionDepth(f *ast.Field) {
 		return false
 	}
 	if tooDeep(f.SelectionSet, 0) {
-		v.report("Maximum introspection depth exceeded", f.Position.Start)
+		v.report(fmt.Sprintf("Maximum introspection depth exceeded (%sintrospectionDepth is %d)", Settings, v.limits.IntrospectionDepth), f.Position.Start)
 	}
 }

@@ -34,7 +34,7 @@ func scan(text string, l Limits) (*source, *Error) {
 		t, err := lex.ReadToken()
 		if t.Kind == lexer.Comment {
 			if comments++; comments > l.Tokens {
-				return nil, s.tooMany("comments", l.Tokens, t.Pos.Start)
+				return nil, s.tooMany("comments", l.Tokens, "tokens", t.Pos.Start)
 			}
 			continue
 		}
@@ -48,9 +48,9 @@ func scan(text string, l Limits) (*source, *Error) {
 		}
 		switch {
 		case len(s.tokens)-1 > l.Tokens:
-			return nil, s.tooMany("tokens", l.Tokens, tok.start)
+			return nil, s.tooMany("tokens", l.Tokens, "tokens", tok.start)
 		case nesting > l.Nesting:
-			return nil, s.tooMany("levels of brackets", l.Nesting, tok.start)
+			return nil, s.tooMany("levels of brackets", l.Nesting, "nesting", tok.start)
 		case err != nil:
 			s.fault = s.lexicalError(tok, err.Error())
 			return s, nil

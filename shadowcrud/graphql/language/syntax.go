@@ -54,8 +54,8 @@ func (s *source) syntaxError(message string, start int) *Error {
 	return &Error{Message: "Syntax Error: " + message, Locations: []Location{s.at(start)}, Code: ParseFailed}
 }
 
-func (s *source) tooMany(what string, limit, start int) *Error {
-	return s.syntaxError(fmt.Sprintf("Document contains more than %d %s. Parsing aborted.", limit, what), start)
+func (s *source) tooMany(what string, limit int, setting string, start int) *Error {
+	return s.syntaxError(fmt.Sprintf("Document contains more than %d %s (%s). Parsing aborted.", limit, what, Settings+setting), start)
 }
 
 func (s *source) expected(what string, found token) *Error {

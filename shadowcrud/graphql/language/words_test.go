@@ -73,7 +73,7 @@ func TestWords(t *testing.T) {
 		{`query A{restaurant(documentId:$x){name}}`, `Variable "$x" is not defined by operation "A".@1:31,1:1`},
 		{`query A{...F} fragment F on Query{restaurant(documentId:$x){name}}`, `Variable "$x" is not defined by operation "A".@1:57,1:1`},
 		{`{...X}`, `Unknown fragment "X".@1:5`},
-		{`{__type(name:"X"){fields{type{fields{type{fields{name}}}}}}}`, `Maximum introspection depth exceeded@1:2`},
+		{`{__type(name:"X"){fields{type{fields{type{fields{name}}}}}}}`, `Maximum introspection depth exceeded (graphql.config.limits.introspectionDepth is 2)@1:2`},
 		{`type A{b:Int} extend schema{query:A} {__typename}`, "The \"A\" definition is not executable.@1:1\nThe schema definition is not executable.@1:15"},
 	} {
 		_, errs := s.Parse(tt.text, language.DefaultLimits)

@@ -1,0 +1,63 @@
+package execution
+
+import (
+	"fmt"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/documents"
+	"lectern/shadowcrud/graphql/language"
+)
+
+// What a client is told when an operation is over a limit: each message names the setting and its value.
+
+const settings = language.Settings
+
+// lessAdvice is what helps against an answer that is too large.
+const lessAdvice = "Ask for shorter lists, or for fewer lists within lists"
+
+// mutationShare is the part of a limit that an answer to a mutation may have: it is made while others wait to write.
+const mutationShare = 10
+
+// shareOf is what an operation may have of a limit.
+func shareOf(op ast.Operation, limit int) int {
+	if op == ast.Mutation {
+		return max(limit/mutationShare, min(limit, 1))
+	}
+	return limit
+}
+
+// shareName is how messages name the share of a limit that is the setting of that name.
+func shareName(op ast.Operation, name string, limit int) string {
+	if op == ast.Mutation {
+		return fmt.Sprintf("a tenth of %s%s, %d, for a mutation", settings, name, limit)
+	}
+	return settings + name
+}
+
+func (x *execution) tooManyObjects() error {
+	setting := shareName(x.plan.op.Operation, "rows", x.engine.limits.Rows)
+	return documents.ValidationError(fmt.Sprintf("The answer is too large: it holds more than %d objects (%s). %s", x.most, setting, lessAdvice))
+}
+
+func (x *execution) tooManyBytes() error {
+	return documents.ValidationError(fmt.Sprintf("The answer is too large: it is longer than %d bytes (%sbytes). %s", x.engine.limits.Bytes, settings, lessAdvice))
+}
+
+func tooExpensive(op ast.Operation, cost int) *language.Error {
+	return &language.Error{
+		Message: fmt.Sprintf("The operation may answer with more than %d objects (%s). %s.", shareOf(op, cost), shareName(op, "cost", cost), lessAdvice),
+		Code:    language.ValidationFailed,
+	}
+}
+
+func tooManyIntrospections(most int) *language.Error {
+	return &language.Error{
+		Message: fmt.Sprintf("The operation asks more than %d times for __schema (%sintrospections).", most, settings), Code: language.ValidationFailed,
+	}
+}
+
+// tooMany says that the arguments of a field hold more than a limit of something.
+func tooMany(what string, most int, setting string) *documents.Error {
+	return documents.ValidationError(fmt.Sprintf("Too many %s: at most %d are allowed (%s%s)", what, most, settings, setting))
+}

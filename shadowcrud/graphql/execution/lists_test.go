@@ -1,0 +1,118 @@
+package execution_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"lectern/shadowcrud/graphql/execution"
+)
+
+// Lists are as long as the reference makes them: a zone cannot be paged and is whole; a list of components is cut by its pagination, and
+// to maxLimit, and to nothing else, since whoever reads all of it to write it back would lose what was cut.
+func TestListsOfItems(t *testing.T) {
+	for _, tt := range []struct {
+		items      int
+		limits     execution.Limits
+		pagination string
+		dishes     string // how many, and the first
+	}{
+		{12, execution.Limits{}, "", "10 d0"},
+		{12, execution.Limits{}, "(pagination:{})", "10 d0"},
+		{12, execution.Limits{AmountLimit: 5}, "(pagination:{limit:-1})", "12 d0"},
+		{20, execution.Limits{AmountLimit: 12}, "(pagination:{limit:-1})", "20 d0"},
+		{20, execution.Limits{AmountLimit: 12}, "(pagination:{limit:15})", "15 d0"},
+		{20, execution.Limits{AmountLimit: 12}, "(pagination:{pageSize:200})", "20 d0"},
+		{20, execution.Limits{AmountLimit: 12, DefaultLimit: 15}, "", "15 d0"},
+		{20, execution.Limits{AmountLimit: 12, MaxLimit: 12}, "(pagination:{limit:-1})", "12 d0"},
+		{20, execution.Limits{MaxLimit: 5}, "", "5 d0"},
+		{120, execution.Limits{MaxLimit: 100}, "(pagination:{limit:-1})", "100 d0"},
+		{120, execution.Limits{MaxLimit: 100}, "(pagination:{limit:200})", "100 d0"},
+		{120, execution.Limits{MaxLimit: 100}, "(pagination:{start:5})", "10 d5"},
+		{120, execution.Limits{MaxLimit: 100}, "(pagination:{start:5,limit:-1})", "100 d5"},
+		{120, execution.Limits{}, "(pagination:{start:5,limit:-1})", "115 d5"},
+		{120, execution.Limits{}, "(pagination:{page:2,pageSize:110})", "10 d110"},
+	} {
+		t.Run(fmt.Sprintf("%d items %s", tt.items, tt.pagination), func(t *testing.T) {
+			s := newServer(t, tt.limits)
+			var dishes, zone []string
+			for i := range tt.items {
+				dishes = append(dishes, fmt.Sprintf(`{"name":"d%d"}`, i))
+				zone = append(zone, fmt.Sprintf(`{"__component":"blocks.rich-text","body":"b%d"}`, i))
+			}
+			s.create("api::menu.menu", `{"title":"M","dishes":[`+strings.Join(dishes, ",")+`]}`)
+			s.create("api::restaurant.restaurant", `{"name":"Zoned","dz":[`+strings.Join(zone, ",")+`]}`)
+			answer := s.ask(`{menus{dishes` + tt.pagination + `{name}} restaurants{dz{... on ComponentBlocksRichText{body}}}}`)
+			_, first, _ := strings.Cut(answer, `"name":"`)
+			first, _, _ = strings.Cut(first, `"`)
+			if got := fmt.Sprintf("%d %s", strings.Count(answer, `"name"`), first); got != tt.dishes {
+				t.Errorf("dishes: %s, want %s", got, tt.dishes)
+			}
+			if got := strings.Count(answer, `"body"`); got != tt.items {
+				t.Errorf("%d items of a zone of %d are shown", got, tt.items)
+			}
+		})
+	}
+}
+
+// deepLists asks for lists six deep.
+const deepLists = `{restaurants{categories{restaurants{categories{restaurants{categories{name}}}}}}}`
+
+// A handful of rows is answered however many lists an operation has within one another: nothing is refused by an estimate unless the
+// configuration asks for one.
+func TestDeepLists(t *testing.T) {
+	s := newServer(t, execution.Limits{})
+	s.circle(2)
+	one := `{"name":"Circle 0"},{"name":"Circle 1"}`
+	for range 2 {
+		one = `{"categories":[` + one + `]}`
+		one = `{"restaurants":[` + one + "," + one + `]}`
+		one += "," + one
+	}
+	one = `{"categories":[` + one + `]}`
+	if got, want := s.ask(deepLists), `{"data":{"restaurants":[`+one+","+one+`]}}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	s.engine = s.extended(execution.Limits{Cost: 200_000}, nil)
+	if got := s.ask(deepLists); !strings.Contains(got, "may answer with more than 200000 objects (graphql.config.limits.cost)") {
+		t.Errorf("with an estimate: %s", got)
+	}
+	s.engine = s.extended(execution.Limits{Rows: 100}, nil)
+	if got := s.ask(deepLists); !strings.Contains(got, "more than 100 objects (graphql.config.limits.rows)") || !strings.HasSuffix(got, `"data":null}`) {
+		t.Errorf("with a limit of rows: %s", got)
+	}
+}
+
+// The answer to a mutation is made while others wait to write: it may hold a tenth of the objects, and where it would hold more nothing is
+// written.
+func TestLargeMutation(t *testing.T) {
+	s := newServer(t, execution.Limits{Rows: 1000})
+	s.circle(6)
+	id := idOf(t, s, `{restaurants{documentId}}`)
+	got := s.ask(`mutation{updateRestaurant(documentId:` + id + `,data:{seats:77}){categories{restaurants{categories{name}}}}}`)
+	if !strings.Contains(got, "more than 100 objects (a tenth of graphql.config.limits.rows, 1000, for a mutation)") {
+		t.Errorf("got %s", got)
+	}
+	if got := s.ask(`{restaurant(documentId:` + id + `){seats}}`); got != `{"data":{"restaurant":{"seats":1}}}` {
+		t.Errorf("what was refused was written: %s", got)
+	}
+}
+
+// An answer that would be without end is refused when little more was read than the documents that it is about, and nothing printed.
+func TestCircledWork(t *testing.T) {
+	s := newServer(t, execution.Limits{})
+	s.circle(circled)
+	whole := strings.ReplaceAll(strings.ReplaceAll(deepLists, "categories{", "categories(pagination:{limit:-1}){"), "restaurants{", "restaurants(pagination:{limit:-1}){")
+	before := s.work()
+	got := s.ask(whole)
+	cost := s.work().since(before)
+	if !strings.Contains(got, "more than 200000 objects (graphql.config.limits.rows)") {
+		t.Errorf("%.200s", got)
+	}
+	if most := uint64(6 * (circled*circled + 2*circled)); cost.read > most {
+		t.Errorf("%d rows and links were read, want %d at most", cost.read, most)
+	}
+	if cost.allocated > mostAllocated && !raceDetector {
+		t.Errorf("%d bytes were allocated", cost.allocated)
+	}
+}
