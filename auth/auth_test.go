@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"lectern/auth"
@@ -273,25 +274,124 @@ func TestTokensLast(t *testing.T) {
 	}
 }
 
+// TestLastUse has a token used at times, and looks at what is known of that at once, in the store within a minute, and after a
+// restart.
 func TestLastUse(t *testing.T) {
-	f := newFixture(t)
-	_, key := f.create(auth.Declaration{Name: "x", Kind: auth.FullAccess})
-	use := func() time.Time {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		_, key := f.create(auth.Declaration{Name: "x", Kind: auth.FullAccess})
+		f.create(auth.Declaration{Name: "idle", Kind: auth.FullAccess})
+		stored := func() (last string) {
+			if err := f.store.View(func(s *store.Snapshot) error {
+				typ := f.model.Type(contenttypes.TokenUID)
+				page, err := s.Find(&store.Query{Type: typ, Status: store.Published, Limit: 1})
+				last = string(page.Rows[0].JSON(typ.Attribute("lastUsedAt")))
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return last
+		}
+		if got := stored(); got != "" {
+			t.Errorf("before its first use it is %s", got)
+		}
+		for range 3 { // uses that follow closely: none of them is lost, as a mere pause between writes would have it
+			for range 2 {
+				f.clock.Add(7)
+				f.tokens.Access(key)
+			}
+			now := time.Unix(f.clock.Load(), 0)
+			if got := f.tokens.List()[0].LastUsedAt; !got.Equal(now) {
+				t.Errorf("used at %v, listed %v", now, got)
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if got := stored(); got != now.UTC().Format(`"2006-01-02T15:04:05.000Z"`) {
+				t.Errorf("used at %v, a minute later the store has %s", now, got)
+			}
+		}
+		written := f.store.Stats().Commits
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if now := f.store.Stats().Commits; now != written {
+			t.Errorf("%d writes while no token was used", now-written)
+		}
+		f.clock.Add(7)
 		f.tokens.Access(key)
 		f.open() // writes down what was noted
-		return f.tokens.List()[0].LastUsedAt
+		if tokens := f.tokens.List(); tokens[0].LastUsedAt.Unix() != f.clock.Load() || !tokens[1].LastUsedAt.IsZero() {
+			t.Errorf("after a restart: %v", tokens)
+		}
+	})
+}
+
+// TestRotate gives a token new keys.
+func TestRotate(t *testing.T) {
+	f := newFixture(t)
+	made, first := f.create(auth.Declaration{Name: "x", Kind: auth.ReadOnly, Lifespan: 10 * time.Hour})
+	works := func(what string, want bool, key string) {
+		t.Helper()
+		if _, ok := f.tokens.Access(key); ok != want {
+			t.Errorf("%s: works %v, want %v", what, ok, want)
+		}
 	}
-	first := use()
-	if first.Unix() != f.clock.Load() {
-		t.Fatalf("first use at %v is noted as %v", time.Unix(f.clock.Load(), 0), first)
+	rotate := func(name string, grace time.Duration) (auth.Token, string) {
+		t.Helper()
+		tok, key, err := f.tokens.Rotate(t.Context(), name, grace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tok.ID != made.ID || tok.Kind != auth.ReadOnly || !tok.ExpiresAt.Equal(time.Unix(f.clock.Load(), 0).Add(10*time.Hour)) {
+			t.Errorf("rotated: %+v", tok)
+		}
+		return tok, key
+	}
+	f.clock.Add(3600)
+	_, second := rotate("x", time.Hour)
+	works("the new key", true, second)
+	works("the former one during its grace", true, first)
+	f.tokens.Access(first)
+	f.open()
+	works("the new key after a restart", true, second)
+	works("the former one after a restart", true, first)
+	if got := f.tokens.List()[0].LastUsedAt.Unix(); got != f.clock.Load() {
+		t.Errorf("the former key was used at %d, the token says %d", f.clock.Load(), got)
 	}
 	f.clock.Add(3599)
-	if again := use(); !again.Equal(first) {
-		t.Errorf("noted within the hour: %v", again)
-	}
+	works("the former key just before the end of its grace", true, first)
 	f.clock.Add(1)
-	if again := use(); again.Unix() != f.clock.Load() {
-		t.Errorf("not noted after an hour: %v", again)
+	works("the former key after its grace", false, first)
+	works("the new key then", true, second)
+
+	_, third := rotate(made.ID, time.Hour)
+	_, fourth := rotate("x", time.Hour)
+	works("the key before the former one", false, second)
+	works("the former key", true, third)
+	works("the new key", true, fourth)
+
+	tok, fifth := rotate("x", 0)
+	if !tok.FormerUntil.IsZero() {
+		t.Errorf("without grace a former key works until %v", tok.FormerUntil)
+	}
+	works("a former key without grace", false, fourth)
+
+	f.clock.Add(9*3600 + 1800)
+	if tok, _ := rotate("x", 30*24*time.Hour); !tok.FormerUntil.Equal(time.Unix(f.clock.Load(), 0).Add(30 * time.Minute)) {
+		t.Errorf("a former key works until %v, beyond its own end", tok.FormerUntil)
+	}
+	f.clock.Add(1800)
+	works("a former key that expired", false, fifth)
+
+	_, key := rotate("x", time.Hour)
+	if _, err := f.tokens.Revoke(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	works("a revoked token", false, key)
+	if _, _, err := f.tokens.Rotate(t.Context(), "x", 0); !errors.Is(err, auth.ErrNoToken) {
+		t.Errorf("rotate what is not there: %v", err)
+	}
+	if _, _, err := f.tokens.Rotate(t.Context(), "x", -1); err == nil {
+		t.Error("a negative grace")
 	}
 }
 

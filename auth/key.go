@@ -10,11 +10,13 @@ import (
 // keySize is the length of an API token's key as clients send it: 128 random bytes in hexadecimal.
 const keySize = 256
 
-// newKey makes a key.
-func newKey() string {
+// newKey makes a key and the digest that is kept of it.
+func newKey() (key string, d digest) {
 	var b [keySize / 2]byte
 	rand.Read(b[:]) // never fails: it ends the process rather than give out a key that can be guessed
-	return hex.EncodeToString(b[:])
+	key = hex.EncodeToString(b[:])
+	d, _ = digestOf(key)
+	return key, d
 }
 
 // A digest is what is kept of a key: its SHA-256. A key has 1024 random bits, so there is no dictionary to try and no use

@@ -68,8 +68,10 @@ type Token struct {
 	CreatedAt  time.Time `json:"createdAt"`
 	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`
 	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
+	// FormerUntil is until when the key from before the last rotation works; zero where there is none.
+	FormerUntil time.Time `json:"formerUntil,omitzero"`
 
-	hash digest
+	hash, former digest
 }
 
 // TokenOptions say what OpenTokens needs.
@@ -82,6 +84,9 @@ type TokenOptions struct {
 	// Declared are the tokens of permissions.yaml. A token that was made under a declared name has the type and permissions
 	// that are declared now: what is taken out of the file is revoked at the next start.
 	Declared []Declaration
+
+	// Uses are the last uses of the tokens, where several Tokens follow one another on a store; nil makes its own.
+	Uses *LastUses
 
 	// Now is the clock, time.Now where it is nil. Failed is told when the last use of a token could not be written down;
 	// it may be nil.
@@ -100,7 +105,6 @@ type Tokens struct {
 	table atomic.Pointer[table]
 	edit  sync.Mutex // held while tokens are made and revoked
 
-	used chan *entry // tokens whose last use is to be written down
 	stop context.CancelFunc
 	done chan struct{}
 }
@@ -111,12 +115,12 @@ type table struct {
 	tokens  []Token // in order of creation
 }
 
+// An entry is a key that works: that of a token, or the one from before its last rotation.
 type entry struct {
-	id       string
-	hash     digest
-	access   *documents.Access
-	expires  int64        // unix seconds, 0: never
-	lastUsed atomic.Int64 // unix seconds
+	hash    digest
+	access  *documents.Access
+	expires int64 // unix seconds, 0: never
+	used    *lastUse
 }
 
 // OpenTokens reads the tokens of a store. Close ends it.
@@ -134,17 +138,20 @@ func OpenTokens(o TokenOptions) (*Tokens, error) {
 	if t.o.Failed == nil {
 		t.o.Failed = func(error) {}
 	}
+	if t.o.Uses == nil {
+		t.o.Uses = NewLastUses()
+	}
 	t.readOnly = documents.NewAccess(t.actions.named("find", "findOne"))
 	if err := t.reload(); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	t.used, t.stop, t.done = make(chan *entry, 64), stop, make(chan struct{})
-	go t.writeLastUses(ctx)
+	t.stop, t.done = stop, make(chan struct{})
+	go t.keepLastUses(ctx)
 	return t, nil
 }
 
-// Close writes down the last uses that are still to be written and ends t. It must be called before the store is closed.
+// Close writes down the last uses that were not written yet and ends t. It must be called before the store is closed.
 func (t *Tokens) Close() {
 	t.stop()
 	<-t.done
@@ -164,16 +171,22 @@ func (t *Tokens) Access(key string) (access *documents.Access, ok bool) {
 		if e.expires != 0 && now >= e.expires {
 			return nil, false
 		}
-		t.noteUse(e, now)
+		e.used.note(now)
 		return e.access, true
 	}
 	return nil, false
 }
 
-// List returns the tokens in the order in which they were made.
-func (t *Tokens) List() []Token { return slices.Clone(t.table.Load().tokens) }
+// List returns the tokens in the order in which they were made, with their last uses up to now.
+func (t *Tokens) List() []Token {
+	tokens := slices.Clone(t.table.Load().tokens)
+	for i := range tokens {
+		tokens[i].LastUsedAt = t.o.Uses.of(tokens[i]).time()
+	}
+	return tokens
+}
 
-// Errors of Create and Revoke.
+// Errors of Create, Rotate and Revoke.
 var (
 	ErrTokenExists = errors.New("there is a token of that name already; revoke it first or take another name")
 	ErrNoToken     = errors.New("there is no token of that name or id; `lectern token list` shows them")
@@ -189,8 +202,7 @@ func (t *Tokens) Create(ctx context.Context, d Declaration) (tok Token, key stri
 	if t.find(d.Name) != nil {
 		return Token{}, "", ErrTokenExists
 	}
-	key = newKey()
-	hash, _ := digestOf(key)
+	key, hash := newKey()
 	if err := t.o.Documents.Create(ctx, documents.Write{
 		Type: t.typ, Access: documents.FullAccess, Data: tokenData(d, hash, t.o.Now()),
 	}); err != nil {
@@ -206,6 +218,35 @@ func (t *Tokens) Create(ctx context.Context, d Declaration) (tok Token, key stri
 	return *made, key, nil
 }
 
+// Rotate gives the token of that name or id a new key, which is returned here and never again. The key from before works beside
+// it as long as grace says, and no longer than it would have; one from an earlier rotation ends at once. A token with a lifespan
+// begins it anew.
+func (t *Tokens) Rotate(ctx context.Context, nameOrID string, grace time.Duration) (tok Token, key string, err error) {
+	if grace < 0 {
+		return Token{}, "", errors.New("the grace of a former key cannot be negative")
+	}
+	t.edit.Lock()
+	defer t.edit.Unlock()
+	found := t.find(nameOrID)
+	if found == nil {
+		return Token{}, "", ErrNoToken
+	}
+	key, hash := newKey()
+	if err := t.o.Documents.Update(ctx, documents.Write{
+		Type: t.typ, DocumentID: found.ID, Access: documents.FullAccess, Data: rotationData(*found, hash, t.o.Now(), grace),
+	}); err != nil {
+		return Token{}, "", fmt.Errorf("rotate token %s: %w", found.Name, err)
+	}
+	if err := t.reload(); err != nil {
+		return Token{}, "", err
+	}
+	rotated := t.find(found.ID)
+	if rotated == nil {
+		return Token{}, "", fmt.Errorf("rotate token %s: it was written and cannot be found", found.Name)
+	}
+	return *rotated, key, nil
+}
+
 // Revoke removes the token of that name or id; its key is refused from then on.
 func (t *Tokens) Revoke(ctx context.Context, nameOrID string) (Token, error) {
 	t.edit.Lock()
@@ -218,6 +259,7 @@ func (t *Tokens) Revoke(ctx context.Context, nameOrID string) (Token, error) {
 	if err := t.o.Documents.Delete(ctx, documents.Write{Type: t.typ, DocumentID: gone.ID, Access: documents.FullAccess}); err != nil {
 		return Token{}, fmt.Errorf("revoke token %s: %w", gone.Name, err)
 	}
+	t.o.Uses.forget(gone.ID)
 	return gone, t.reload()
 }
 
@@ -243,18 +285,21 @@ func (t *Tokens) reload() error {
 		if d := t.declared(tok.Name); d != nil {
 			tok.Declared, tok.Kind, tok.Permissions = true, d.Kind, d.Permissions
 		}
-		e := &entry{id: tok.ID, hash: tok.hash, access: t.compile(tok.Declaration)}
+		e := entry{hash: tok.hash, access: t.compile(tok.Declaration), used: t.o.Uses.of(*tok)}
 		if !tok.ExpiresAt.IsZero() {
 			e.expires = tok.ExpiresAt.Unix()
 		}
-		if !tok.LastUsedAt.IsZero() {
-			e.lastUsed.Store(tok.LastUsedAt.Unix())
+		next.add(e)
+		if !tok.FormerUntil.IsZero() {
+			e.hash, e.expires = tok.former, tok.FormerUntil.Unix()
+			next.add(e)
 		}
-		next.entries[e.hash.slot()] = append(next.entries[e.hash.slot()], e)
 	}
 	t.table.Store(next)
 	return nil
 }
+
+func (t *table) add(e entry) { t.entries[e.hash.slot()] = append(t.entries[e.hash.slot()], &e) }
 
 func (t *Tokens) declared(name string) *Declaration {
 	for i := range t.o.Declared {

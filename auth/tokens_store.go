@@ -32,6 +32,26 @@ func tokenData(d Declaration, hash digest, now time.Time) *jsontree.Object {
 	return data
 }
 
+// rotationData is what changes in the document of a token that gets another key.
+func rotationData(tok Token, hash digest, now time.Time, grace time.Duration) *jsontree.Object {
+	data := jsontree.NewObject()
+	data.Set("hash", hash.String())
+	data.Set("formerHash", nil)
+	data.Set("formerUntil", nil)
+	until := now.Add(grace)
+	if !tok.ExpiresAt.IsZero() && tok.ExpiresAt.Before(until) {
+		until = tok.ExpiresAt
+	}
+	if until.After(now) {
+		data.Set("formerHash", tok.hash.String())
+		data.Set("formerUntil", until.UTC().Format(timeLayout))
+	}
+	if tok.Lifespan > 0 {
+		data.Set("expiresAt", now.Add(tok.Lifespan).UTC().Format(timeLayout))
+	}
+	return data
+}
+
 // readTokens reads all tokens in the order in which they were made.
 func readTokens(st *store.Store, typ *contenttypes.ContentType) ([]Token, error) {
 	var tokens []Token
@@ -60,7 +80,7 @@ func readToken(typ *contenttypes.ContentType, r store.Record) (tok Token, ok boo
 			}
 		}
 	}
-	var hash, lifespan string
+	var hash, formerHash, lifespan string
 	read("documentId", &tok.ID)
 	read("name", &tok.Name)
 	read("description", &tok.Description)
@@ -71,8 +91,13 @@ func readToken(typ *contenttypes.ContentType, r store.Record) (tok Token, ok boo
 	read("lastUsedAt", &tok.LastUsedAt)
 	read("expiresAt", &tok.ExpiresAt)
 	read("hash", &hash)
+	read("formerHash", &formerHash)
+	read("formerUntil", &tok.FormerUntil)
 	if ms, err := strconv.ParseInt(lifespan, 10, 64); err == nil {
 		tok.Lifespan = time.Duration(ms) * time.Millisecond
+	}
+	if tok.former, ok = parseDigest(formerHash); !ok {
+		tok.FormerUntil = time.Time{}
 	}
 	tok.hash, ok = parseDigest(hash)
 	return tok, ok

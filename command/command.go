@@ -53,7 +53,7 @@ type line struct {
 	Serve   serveCommand   `cmd:"" help:"Serve a project."`
 	Check   checkCommand   `cmd:"" help:"Check definitions and configuration and print every problem."`
 	Schema  schemaCommand  `cmd:"" help:"Print the GraphQL schema."`
-	Token   tokenCommand   `cmd:"" help:"Make, list and revoke API tokens."`
+	Token   tokenCommand   `cmd:"" help:"Make, list, rotate and revoke API tokens."`
 	Export  exportCommand  `cmd:"" help:"Write all content as JSON Lines."`
 	Import  importCommand  `cmd:"" help:"Read content that export wrote."`
 	Backup  backupCommand  `cmd:"" help:"Write one file with a consistent copy of store and uploads, also while serving."`

@@ -15,6 +15,7 @@ import (
 type tokenCommand struct {
 	Create tokenCreateCommand `cmd:"" help:"Make a token and print its key: the only time that it can be seen."`
 	List   tokenListCommand   `cmd:"" help:"List the tokens."`
+	Rotate tokenRotateCommand `cmd:"" help:"Give a token a new key and print it. The former key works for a while beside it."`
 	Revoke tokenRevokeCommand `cmd:"" help:"Take a token back. Its key is refused at once."`
 }
 
@@ -93,6 +94,39 @@ func moment(t time.Time, none string) string {
 		return none
 	}
 	return t.UTC().Format("2006-01-02 15:04")
+}
+
+type tokenRotateCommand struct {
+	Args  []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name or id of the token."`
+	Grace string   `help:"How long the former key works beside the new one, such as 1h or 2d; 0 ends it at once." default:"1h" placeholder:"TIME"`
+	projectFlags
+}
+
+func (c *tokenRotateCommand) Run(s *session) error {
+	dir, name, err := splitDir(c.Args, "NAME")
+	if err != nil {
+		return err
+	}
+	grace, ok := gateway.ParseLifespan(c.Grace)
+	if !ok && c.Grace != "0" {
+		return usageError(fmt.Sprintf("--grace is a time such as 1h or 2d, or 0, not %q", c.Grace))
+	}
+	return c.administer(s, dir, func(a gateway.Administration) error {
+		tok, key, err := a.RotateToken(s.ctx, name, grace)
+		if errors.Is(err, auth.ErrNoToken) {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err != nil {
+			return err
+		}
+		former := "works no longer"
+		if !tok.FormerUntil.IsZero() {
+			former = "works until " + moment(tok.FormerUntil, "") + " UTC"
+		}
+		fmt.Fprintf(s.Stderr, "the %s token %s has a new key; keep it, it is not shown again. The former key %s:\n", tok.Kind, tok.Name, former)
+		_, err = fmt.Fprintln(s.Stdout, key)
+		return err
+	})
 }
 
 type tokenRevokeCommand struct {

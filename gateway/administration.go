@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"lectern/auth"
 	"lectern/documents"
@@ -20,6 +21,9 @@ type Administration interface {
 	// CreateToken makes a token. Without Kind it is the one that permissions.yaml declares under that name, or a read-only
 	// one. The key is not kept: this is the only time it can be seen.
 	CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error)
+	// RotateToken gives the token of that name or id a new key, which can be seen only this time. The former one works beside it
+	// as long as grace says.
+	RotateToken(ctx context.Context, nameOrID string, grace time.Duration) (auth.Token, string, error)
 	// RevokeToken removes the token of that name or id.
 	RevokeToken(ctx context.Context, nameOrID string) (auth.Token, error)
 	// Uploads counts the uploaded files.
@@ -122,6 +126,15 @@ func (e *edition) createToken(ctx context.Context, d auth.Declaration) (auth.Tok
 		d.Kind = auth.ReadOnly
 	}
 	return e.tokens.Create(ctx, d)
+}
+
+// RotateToken implements Administration.
+func (p *Project) RotateToken(ctx context.Context, nameOrID string, grace time.Duration) (t auth.Token, key string, err error) {
+	err = p.held(ctx, func(ctx context.Context, e *edition) error {
+		t, key, err = e.tokens.Rotate(ctx, nameOrID, grace)
+		return err
+	})
+	return t, key, err
 }
 
 // RevokeToken implements Administration.

@@ -26,6 +26,7 @@ import (
 //	GET    /server          serverInfo
 //	GET    /tokens          []auth.Token
 //	POST   /tokens          auth.Declaration → createdToken
+//	POST   /tokens/{name}/rotate?grace= → createdToken
 //	DELETE /tokens/{name}   → auth.Token
 //	GET    /uploads         Uploads
 //	GET    /backup          the file
@@ -107,6 +108,7 @@ func (c *control) serve(ctx context.Context) error {
 	mux.HandleFunc("GET /server", c.getServer)
 	mux.HandleFunc("GET /tokens", c.getTokens)
 	mux.HandleFunc("POST /tokens", c.postToken)
+	mux.HandleFunc("POST /tokens/{name}/rotate", c.rotateToken)
 	mux.HandleFunc("DELETE /tokens/{name}", c.deleteToken)
 	mux.HandleFunc("GET /uploads", c.getUploads)
 	mux.HandleFunc("GET /backup", c.getBackup)
@@ -157,6 +159,20 @@ func (c *control) postToken(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	tok, key, err := c.project.CreateToken(r.Context(), d)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	writeControl(w, createdToken{tok, key})
+}
+
+func (c *control) rotateToken(w http.ResponseWriter, r *http.Request) {
+	grace, err := time.ParseDuration(r.URL.Query().Get("grace"))
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	tok, key, err := c.project.RotateToken(r.Context(), r.PathValue("name"), grace)
 	if err != nil {
 		c.fail(w, r, err)
 		return

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"lectern/auth"
 	"lectern/documents"
@@ -57,6 +58,12 @@ func (r *remote) CreateToken(ctx context.Context, d auth.Declaration) (auth.Toke
 	go func() { writer.CloseWithError(json.NewEncoder(writer).Encode(d)) }()
 	var made createdToken
 	err := r.do(ctx, http.MethodPost, "/tokens", body, readJSON(&made))
+	return made.Token, made.Key, err
+}
+
+func (r *remote) RotateToken(ctx context.Context, nameOrID string, grace time.Duration) (auth.Token, string, error) {
+	var made createdToken
+	err := r.do(ctx, http.MethodPost, "/tokens/"+url.PathEscape(nameOrID)+"/rotate?grace="+grace.String(), nil, readJSON(&made))
 	return made.Token, made.Key, err
 }
 

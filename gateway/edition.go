@@ -36,6 +36,14 @@ type lasting struct {
 	persisted *persisted
 	library   *media.Library // under some Model; nil until upload is switched on
 	users     *auth.Users    // the last there were; nil while they are switched off
+	uses      *auth.LastUses // of API tokens
+}
+
+func (l *lasting) lastUses() *auth.LastUses {
+	if l.uses == nil {
+		l.uses = auth.NewLastUses()
+	}
+	return l.uses
 }
 
 func (l *lasting) limiterOf(often auth.RateLimit) *auth.Limiter {
@@ -64,6 +72,7 @@ func (e *edition) open() (err error) {
 	}
 	e.tokens, err = auth.OpenTokens(auth.TokenOptions{
 		Store: e.store, Documents: e.docs, Model: e.Model, Actions: e.Actions, Declared: e.Settings.Tokens,
+		Uses:   e.project.lasting.lastUses(),
 		Failed: func(err error) { e.project.log.Error(err.Error()) },
 	})
 	if err != nil {
