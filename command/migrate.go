@@ -10,7 +10,7 @@ import (
 )
 
 type migrateCommand struct {
-	Args []string `arg:"" name:"[dir] operation" help:"Project directory (default: here), the operation and what it is about."`
+	Args []string `arg:"" name:"[dir] operation" help:"Project directory (default: here), the operation and what it is about; several are carried out as a whole."`
 	projectFlags
 }
 
@@ -18,7 +18,7 @@ type migrateCommand struct {
 func (*migrateCommand) Help() string {
 	var b strings.Builder
 	b.WriteString("Definitions that changed in a way that would lose content are refused at start, with the calls that say what is to become of it. " +
-		"The operations are:\n\n")
+		"Several operations in one call are carried out one after the other, all or none. The operations are:\n\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	for _, op := range store.Operations {
 		fmt.Fprintf(w, "    %s %s\t%s\n", op.Name, strings.Join(op.Args, " "), op.Help)
@@ -30,19 +30,23 @@ func (*migrateCommand) Help() string {
 
 func (c *migrateCommand) Run(s *session) error {
 	dir, words := c.split()
-	m, err := store.ParseMigration(words)
+	ms, err := store.ParseMigrations(words)
 	if err != nil {
 		return usageError(fmt.Sprintf("%v; \"%s migrate --help\" lists the operations", err, s.Name))
 	}
 	p := newProgress(s.Stderr)
-	removed, err := gateway.Migrate(dir, m, c.options(s), func(what string, done, total int) {
+	removed, err := gateway.Migrate(dir, ms, c.options(s), func(what string, done, total int) {
 		p.show("%s: %d of %d", what, done, total)
 	})
 	p.clear()
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	p.done("%s: %s", m.Op, describeRemoved(removed))
+	var done []string
+	for _, m := range ms {
+		done = append(done, m.Op)
+	}
+	p.done("%s: %s", strings.Join(done, ", "), describeRemoved(removed))
 	return nil
 }
 

@@ -33,7 +33,7 @@ import (
 //	GET    /export          JSON Lines
 //	POST   /import?partial= JSON Lines → importEvents, one a line
 //	POST   /foresee         definitionsSent → foreseen
-//	POST   /migrate         store.Migration → store.Removed
+//	POST   /migrate         store.Migrations → store.Removed
 //
 // What goes wrong is controlError with status 400 or above; a download that fails in the middle ends without its last chunk.
 type control struct {
@@ -220,14 +220,11 @@ func (c *control) stream(w http.ResponseWriter, r *http.Request, write func(cont
 }
 
 func (c *control) postMigrate(w http.ResponseWriter, r *http.Request) {
-	var m store.Migration
-	err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&m)
-	if err == nil {
-		m, err = store.ParseMigration(append([]string{m.Op}, m.Args...))
-	}
+	var ms store.Migrations
+	err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&ms)
 	var removed store.Removed
 	if err == nil {
-		removed, err = c.project.settle(r.Context(), m)
+		removed, err = c.project.settle(r.Context(), ms)
 	}
 	if err != nil {
 		c.fail(w, r, err)

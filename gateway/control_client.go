@@ -71,8 +71,8 @@ func (r *remote) RevokeToken(ctx context.Context, nameOrID string) (tok auth.Tok
 	return tok, r.do(ctx, http.MethodDelete, "/tokens/"+url.PathEscape(nameOrID), nil, readJSON(&tok))
 }
 
-func (r *remote) migrate(ctx context.Context, m store.Migration) (removed store.Removed, err error) {
-	body, err := json.Marshal(m)
+func (r *remote) migrate(ctx context.Context, ms store.Migrations) (removed store.Removed, err error) {
+	body, err := json.Marshal(ms)
 	if err != nil {
 		return removed, err
 	}
@@ -144,10 +144,19 @@ func (r *remote) do(ctx context.Context, method, path string, body io.Reader, re
 		return fmt.Errorf("the running server answered %s; it may be of another version", res.Status)
 	}
 	if known := controlCodes[e.Code]; known != nil {
-		return known
+		return &controlFailure{e.Error, known}
 	}
 	return errors.New(e.Error)
 }
+
+// A controlFailure is an error of the server, with what it said, that is one of controlCodes.
+type controlFailure struct {
+	message string
+	known   error
+}
+
+func (f *controlFailure) Error() string { return f.message }
+func (f *controlFailure) Unwrap() error { return f.known }
 
 func readJSON(into any) func(io.Reader) error {
 	return func(body io.Reader) error { return json.NewDecoder(body).Decode(into) }

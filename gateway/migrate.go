@@ -12,10 +12,11 @@ import (
 	"lectern/store"
 )
 
-// Migrate carries out a migration on the store of the project in dir, and returns what it removed. The definitions of the project
-// are not looked at: the next start compares them with what the store holds then. While a server runs that takes over changed
-// definitions, it is asked to: it does what settles the definitions as they are, and serves them then.
-func Migrate(dir string, m store.Migration, o Options, progress func(what string, done, total int)) (store.Removed, error) {
+// Migrate carries out migrations on the store of the project in dir, all or none, and returns what they removed. The definitions of
+// the project are compared with what the store holds then by the next start; here they are looked at only to refuse what removes
+// content that fits them. While a server runs that takes over changed definitions, it is asked to: it does what settles the
+// definitions as they are, and serves them then.
+func Migrate(dir string, ms store.Migrations, o Options, progress func(what string, done, total int)) (store.Removed, error) {
 	path := o.dataPath(dir)
 	if _, err := os.Stat(filepath.Join(path, storeName)); errors.Is(err, fs.ErrNotExist) {
 		return store.Removed{}, fmt.Errorf("there is no store in %s, so there is nothing to migrate", path)
@@ -27,7 +28,7 @@ func Migrate(dir string, m store.Migration, o Options, progress func(what string
 			return store.Removed{}, busyError(path)
 		}
 		defer r.Close()
-		removed, err := r.migrate(context.Background(), m)
+		removed, err := r.migrate(context.Background(), ms)
 		if errors.Is(err, store.ErrNotAsked) {
 			return removed, fmt.Errorf("%w: %w", err, busyError(path))
 		}
@@ -37,7 +38,17 @@ func Migrate(dir string, m store.Migration, o Options, progress func(what string
 		return store.Removed{}, err
 	}
 	defer data.release()
-	return store.Migrate(data.join(storeName), m, store.Options{Progress: progress})
+	opts := store.Options{Progress: progress}
+	d, err := Load(dir, o.Extensions)
+	if err != nil {
+		// What renames and what names definitions that are gone can be done whatever the files say.
+		if ms.NeedModel() {
+			return store.Removed{}, fmt.Errorf("whether the project's definitions ask for this cannot be told while its files have problems:\n%w", err)
+		}
+		return store.Migrate(data.join(storeName), ms, nil, opts)
+	}
+	opts.DefaultLocale = d.Settings.I18n.DefaultLocale
+	return store.Migrate(data.join(storeName), ms, d.Model, opts)
 }
 
 // openStore opens a store file for the definitions of the project. When it refuses them, the error names the calls for this

@@ -18,15 +18,15 @@ func (p *Project) reload(ctx context.Context, server *Server) error {
 	return p.replace(ctx, server, p.redefine)
 }
 
-// settle carries out a migration that the project's files ask for as they are now, and takes them over.
-func (p *Project) settle(ctx context.Context, m store.Migration) (removed store.Removed, err error) {
+// settle carries out migrations that the project's files ask for as they are now, and takes them over.
+func (p *Project) settle(ctx context.Context, ms store.Migrations) (removed store.Removed, err error) {
 	server := p.server.Load()
 	if server == nil || !p.watches() {
-		return removed, store.ErrNotAsked
+		return removed, fmt.Errorf("%s: %w: it takes over changed files at the next start alone", ms, store.ErrNotAsked)
 	}
 	err = p.replace(context.WithoutCancel(ctx), server, func(ctx context.Context, former *edition, d *Definition) (e *edition, err error) {
 		e = p.newEdition(d)
-		e.store, removed, err = former.store.Settle(ctx, m, d.Model, p.storeOptions(d))
+		e.store, removed, err = former.store.Settle(ctx, ms, d.Model, p.storeOptions(d))
 		return e, err
 	})
 	return removed, err
@@ -138,11 +138,10 @@ func (p *Project) logFailedReload(err error) {
 		p.log.Error("the definitions were changed in a way that would lose content: " + still +
 			"; take the change back, or say what is to become of it")
 		for _, r := range refused.Refusals {
-			calls := make([]string, len(r.Calls))
-			for i, call := range r.Calls {
-				calls[i] = refused.Command + " " + call.String()
-			}
-			p.log.Error(r.Problem, "calls", strings.Join(calls, "; or "))
+			p.log.Error(r.Problem, "calls", strings.Join(refused.CallsOf(r), "; or "))
+		}
+		if all := refused.AtOnce(); all != "" && len(refused.Refusals) > 1 {
+			p.log.Error("all of it is settled by one call", "call", all)
 		}
 	default:
 		p.log.Error("the files that were changed were not taken over", "error", err)

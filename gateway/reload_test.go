@@ -222,10 +222,10 @@ func TestSettleWhileServing(t *testing.T) {
 	load := e.startLoad()
 	migrate := func(want string, words ...string) {
 		t.Helper()
-		m, err := store.ParseMigration(words)
+		ms, err := store.ParseMigrations(words)
 		e.must(err)
 		for deadline := time.Now().Add(20 * time.Second); ; {
-			_, err = gateway.Migrate(e.dir, m, gateway.Options{}, nil)
+			_, err = gateway.Migrate(e.dir, ms, gateway.Options{}, nil)
 			if err == nil || !strings.Contains(err.Error(), store.ErrHeld.Error()) || time.Now().After(deadline) {
 				break // otherwise writes of the load took too long, and one is told to try again
 			}

@@ -283,10 +283,10 @@ func TestUserAttributesFollow(t *testing.T) {
 	})
 	put("content-types/user.yaml", strings.Replace(extension, "  nickname:", "  nick:", 1))
 	_, err := gateway.Open(dir, gateway.Options{})
-	if err == nil || !strings.Contains(err.Error(), "drop-attribute plugin::users-permissions.user.nickname") {
+	if err == nil || !strings.Contains(err.Error(), "rename-attribute plugin::users-permissions.user.nickname nick") {
 		t.Fatalf("without an attribute that has values: %v", err)
 	}
-	rename := store.Migration{Op: "rename-attribute", Args: []string{"plugin::users-permissions.user.nickname", "nick"}}
+	rename := store.Migrations{{Op: "rename-attribute", Args: []string{"plugin::users-permissions.user.nickname", "nick"}}}
 	if _, err := gateway.Migrate(dir, rename, gateway.Options{}, nil); err != nil {
 		t.Fatal(err)
 	}

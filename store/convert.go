@@ -37,9 +37,18 @@ type conversionHooks struct {
 
 // pending is what the file keeps of a conversion.
 type pending struct {
-	Migration *Migration `json:"migration,omitempty"` // that the steps are of
-	Steps     []*step    `json:"steps"`
-	Removed   Removed    `json:"removed"`
+	Migrations Migrations `json:"migrations,omitempty"` // that the steps are of
+	Migration  *Migration `json:"migration,omitempty"`  // in place of Migrations, where an earlier version began
+	Steps      []*step    `json:"steps"`
+	Removed    Removed    `json:"removed"`
+}
+
+// begun are the migrations that the steps are of.
+func (p pending) begun() Migrations {
+	if p.Migration != nil {
+		return Migrations{*p.Migration}
+	}
+	return p.Migrations
 }
 
 // Removed counts what a migration took away.

@@ -10,37 +10,6 @@ import (
 	"lectern/contenttypes"
 )
 
-// A DefinitionError says that definitions changed in a way that content written under the former ones would not survive. The
-// store was not opened and nothing in it was changed.
-type DefinitionError struct {
-	Refusals []Refusal
-	// Command is how the calls begin; empty stands for "lectern migrate DIR". The store does not know the project.
-	Command string
-}
-
-// A Refusal is one such change.
-type Refusal struct {
-	Problem string      // what changed, and how much content it concerns
-	Calls   []Migration // each of them settles it, on purpose; none: only taking the change back does
-}
-
-// Error lists all refusals, each in a line, and below it the calls that settle it.
-func (e *DefinitionError) Error() string {
-	command := e.Command
-	if command == "" {
-		command = "lectern migrate DIR"
-	}
-	var b strings.Builder
-	b.WriteString("the definitions changed in a way that would lose content; take the changes back, or say for each what is to become of it:")
-	for _, r := range e.Refusals {
-		b.WriteString("\n" + r.Problem)
-		for _, call := range r.Calls {
-			b.WriteString("\n    " + command + " " + call.String())
-		}
-	}
-	return b.String()
-}
-
 // load reads the catalog and brings the content in step with the model. Where no definition has changed it reads nothing else
 // and writes nothing.
 func (s *file) load(model *contenttypes.Model, opts Options) (*Store, error) {
@@ -143,7 +112,7 @@ func (s *file) planIn(tx *bolt.Tx, model *contenttypes.Model, cat *catalog, opts
 	c := newComparison(snap, cat, model, opts.DefaultLocale)
 	c.compare()
 	if len(c.refusals) > 0 {
-		return nil, &DefinitionError{Refusals: c.refusals}
+		return nil, c.advise()
 	}
 	return c.steps(), nil
 }

@@ -36,8 +36,20 @@ func newComparison(snap *Snapshot, cat *catalog, is *contenttypes.Model, locale 
 	return c
 }
 
-func (c *comparison) refuse(calls []Migration, format string, args ...any) {
-	c.refusals = append(c.refusals, Refusal{Problem: fmt.Sprintf(format, args...), Calls: calls})
+// refuse notes that a change would lose content. Where a rename may keep that content, the calls that give it up are not offered.
+func (c *comparison) refuse(calls Migrations, format string, args ...any) {
+	r := Refusal{Problem: fmt.Sprintf(format, args...), Calls: calls}
+	if slices.ContainsFunc(calls, Migration.renames) {
+		r.Calls, r.Otherwise = nil, nil
+		for _, call := range calls {
+			if call.renames() {
+				r.Calls = append(r.Calls, call)
+			} else {
+				r.Otherwise = append(r.Otherwise, call)
+			}
+		}
+	}
+	c.refusals = append(c.refusals, r)
 }
 
 func (c *comparison) compare() {
@@ -85,11 +97,12 @@ func (c *comparison) typeGone(t *contenttypes.ContentType) {
 	c.refuse(append(calls, migration(dropType, t.UID)), "content-type %s is gone; it has %s", t.UID, plural(n, "document"))
 }
 
-// successors are the types or components that may be a gone one under another name: those without content that have most of
-// its attributes.
+// successors are the types or components that may be a gone one under another name: those without content to which attributes lead
+// that led to the gone one, or that have most of its attributes. The likeliest comes first.
 func (c *comparison) successors(gone *contenttypes.Schema) []string {
 	type candidate struct {
 		uid    string
+		led    int // attributes that lead to it now, and led to the gone one
 		shared int
 	}
 	var list []candidate
@@ -111,16 +124,37 @@ func (c *comparison) successors(gone *contenttypes.Schema) []string {
 				shared++
 			}
 		}
-		if 2*shared >= own {
-			list = append(list, candidate{s.UID, shared})
+		if led := c.led(gone, s); led > 0 || 2*shared >= own {
+			list = append(list, candidate{s.UID, led, shared})
 		}
 	})
-	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(y.shared, x.shared) })
+	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Or(cmp.Compare(y.led, x.led), cmp.Compare(y.shared, x.shared)) })
 	var uids []string
 	for _, l := range list[:min(3, len(list))] {
 		uids = append(uids, l.uid)
 	}
 	return uids
+}
+
+// led counts the attributes that led to a gone type or component and lead to another one now.
+func (c *comparison) led(gone, s *contenttypes.Schema) (n int) {
+	eachSchema(c.was, func(owner *contenttypes.Schema) {
+		is := schemaOf(c.is, owner.UID)
+		for _, a := range owner.Attributes {
+			if is != nil && !a.System && leadsTo(a, gone.UID) && !leadsTo(a, s.UID) && leadsTo(is.Attribute(a.Name), s.UID) {
+				n++
+			}
+		}
+	})
+	return n
+}
+
+// leadsTo reports whether an attribute is a relation to a type, or holds a component; a may be nil.
+func leadsTo(a *contenttypes.Attribute, uid string) bool {
+	if a == nil {
+		return false
+	}
+	return targetUID(a) == uid || slices.ContainsFunc(componentsOf(a), func(comp *contenttypes.Component) bool { return comp.UID == uid })
 }
 
 // contentType compares what a type says beside its attributes.

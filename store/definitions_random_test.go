@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -198,13 +199,14 @@ func TestRandomChanges(t *testing.T) {
 				t.Fatalf("seed %d: %v\n%v\n%v", seed, err, before.files, after.files)
 			}
 			refused++
-			calls := refusal.Refusals[r.IntN(len(refusal.Refusals))].Calls
+			one := refusal.Refusals[r.IntN(len(refusal.Refusals))]
+			calls := append(slices.Clone(one.Calls), one.Otherwise...)
 			call := calls[r.IntN(len(calls))]
-			if c.how == inUse && c.settle(call, after.Model) {
+			if c.how == inUse && c.settle(one.After, call, after.Model) {
 				settled++
 				break
 			}
-			if _, err := c.do(call); err != nil {
+			if _, err := c.do(append(one.After, call)); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 		}

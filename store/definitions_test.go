@@ -270,14 +270,14 @@ func (c *change) migrate(lines string) string {
 		for _, w := range strings.Fields(line) {
 			words = append(words, strings.Trim(w, "'"))
 		}
-		m, err := store.ParseMigration(words)
+		ms, err := store.ParseMigrations(words)
 		if err != nil {
 			fmt.Fprintf(&out, "# %v\n", err)
 			continue
 		}
-		removed, err := c.do(m)
+		removed, err := c.do(ms)
 		if err != nil {
-			fmt.Fprintf(&out, "# %v\n", err)
+			fmt.Fprintf(&out, "# %s\n", strings.ReplaceAll(err.Error(), "\n", "\n# "))
 			continue
 		}
 		fmt.Fprintf(&out, "# %+v\n", removed)
@@ -285,11 +285,11 @@ func (c *change) migrate(lines string) string {
 	return out.String()
 }
 
-// do carries out a migration, as often as it is killed.
-func (c *change) do(m store.Migration) (store.Removed, error) {
-	removed, err := store.Migrate(c.path, m, c.options())
+// do carries out migrations, as often as it is killed.
+func (c *change) do(ms store.Migrations) (store.Removed, error) {
+	removed, err := store.Migrate(c.path, ms, c.after, c.options())
 	for errors.Is(err, errKilled) {
-		removed, err = store.Migrate(c.path, m, c.options())
+		removed, err = store.Migrate(c.path, ms, c.after, c.options())
 	}
 	return removed, err
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
+
+	"lectern/contenttypes"
 )
 
 // A Migration is something done to stored content on purpose, because definitions changed in a way that a store does not
@@ -15,17 +18,42 @@ type Migration struct {
 	Args []string `json:"args"` // as many as the operation has
 }
 
+// Migrations are carried out one after the other, as a whole.
+type Migrations []Migration
+
 // String is the migration as a command line has it.
-func (m Migration) String() string {
-	words := []string{m.Op}
-	for _, arg := range m.Args {
-		words = append(words, shellWord(arg))
-		if strings.HasPrefix(arg, "-") && words[0] != "--" {
-			words = append([]string{"--"}, words...) // it is no option
+func (m Migration) String() string { return Migrations{m}.String() }
+
+// String is the migrations as one command line has them.
+func (ms Migrations) String() string {
+	var words []string
+	option := false
+	for _, m := range ms {
+		words = append(words, m.Op)
+		for _, arg := range m.Args {
+			words = append(words, shellWord(arg))
+			option = option || strings.HasPrefix(arg, "-")
 		}
+	}
+	if option {
+		words = append([]string{"--"}, words...) // it is none
 	}
 	return strings.Join(words, " ")
 }
+
+func (ms Migrations) has(m Migration) bool {
+	return slices.ContainsFunc(ms, func(x Migration) bool { return same(x, m) })
+}
+
+func same(a, b Migration) bool { return a.Op == b.Op && slices.Equal(a.Args, b.Args) }
+
+// renames reports whether a migration gives something that is kept another name.
+func (m Migration) renames() bool {
+	return m.Op == renameType || m.Op == renameAttribute || m.Op == renameValue
+}
+
+// destroys reports whether content may be gone after a migration.
+func (m Migration) destroys() bool { return !m.renames() && m.Op != acceptNames }
 
 // shellWord quotes what a shell would not take as it stands.
 func shellWord(s string) string {
@@ -86,30 +114,67 @@ var Operations = []Operation{
 
 func migration(op string, args ...string) Migration { return Migration{Op: op, Args: args} }
 
-// ParseMigration reads the words of a command line.
+// ParseMigration reads the words of a command line that has one operation.
 func ParseMigration(words []string) (Migration, error) {
-	if len(words) == 0 {
-		return Migration{}, errors.New("no operation is named")
+	ms, err := ParseMigrations(words)
+	if err == nil && len(ms) > 1 {
+		err = fmt.Errorf("%s takes %s; got %s", words[0], strings.Join(operationNamed(words[0]).Args, " "), plural(len(words)-1, "argument"))
 	}
-	for _, op := range Operations {
-		if op.Name != words[0] {
-			continue
-		}
-		if len(words)-1 != len(op.Args) {
-			return Migration{}, fmt.Errorf("%s takes %s; got %s", op.Name, strings.Join(op.Args, " "), plural(len(words)-1, "argument"))
-		}
-		return Migration{Op: op.Name, Args: words[1:]}, nil
+	if err != nil {
+		return Migration{}, err
 	}
-	return Migration{}, fmt.Errorf("there is no operation %q", words[0])
+	return ms[0], nil
 }
 
-// Migrate carries out a migration on a store that no process has open, and returns what it removed. Like all conversions it may
-// be interrupted: what is left of it is done by the next Open, or by the same call again.
-func Migrate(path string, m Migration, opts Options) (removed Removed, err error) {
+// ParseMigrations reads the words of a command line: operations, each with its arguments.
+func ParseMigrations(words []string) (ms Migrations, err error) {
+	if len(words) == 0 {
+		return nil, errors.New("no operation is named")
+	}
+	for len(words) > 0 {
+		op := operationNamed(words[0])
+		if op == nil && len(ms) > 0 {
+			return nil, fmt.Errorf("there is no operation %q; %s takes %s", words[0], ms[len(ms)-1].Op, strings.Join(operationNamed(ms[len(ms)-1].Op).Args, " "))
+		}
+		if op == nil {
+			return nil, fmt.Errorf("there is no operation %q", words[0])
+		}
+		if len(words)-1 < len(op.Args) {
+			return nil, fmt.Errorf("%s takes %s; got %s", op.Name, strings.Join(op.Args, " "), plural(len(words)-1, "argument"))
+		}
+		end := 1 + len(op.Args)
+		ms = append(ms, Migration{Op: op.Name, Args: words[1:end]})
+		words = words[end:]
+	}
+	return ms, nil
+}
+
+func operationNamed(name string) *Operation {
+	if i := slices.IndexFunc(Operations, func(op Operation) bool { return op.Name == name }); i >= 0 {
+		return &Operations[i]
+	}
+	return nil
+}
+
+// checked reads migrations that came by another way than a command line.
+func (ms Migrations) checked() (Migrations, error) {
+	var words []string
+	for _, m := range ms {
+		words = append(append(words, m.Op), m.Args...)
+	}
+	return ParseMigrations(words)
+}
+
+// Migrate carries out migrations on a store that no process has open, all or none, and returns what they removed. Like all conversions
+// they may be interrupted: what is left of them is done by the next Open, or by the same call again.
+//
+// model is what the project says; with it, operations that change content alone are refused where it does not ask for them. It may be
+// nil where that is not known.
+func Migrate(path string, ms Migrations, model *contenttypes.Model, opts Options) (removed Removed, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return removed, fmt.Errorf("there is no store %s, so there is nothing to migrate", path)
 	}
-	if m, err = ParseMigration(append([]string{m.Op}, m.Args...)); err != nil {
+	if ms, err = ms.checked(); err != nil {
 		return removed, err
 	}
 	db, err := openFile(path, opts.LockTimeout)
@@ -122,15 +187,15 @@ func Migrate(path string, m Migration, opts Options) (removed Removed, err error
 	if err != nil {
 		return removed, err
 	}
-	begun := c.pending.Migration
+	begun := c.pending.begun()
 	if err := c.run(); err != nil {
 		return removed, fmt.Errorf("finish the conversion that was begun: %w", err)
 	}
-	if begun != nil && begun.String() == m.String() {
+	if len(begun) > 0 && begun.String() == ms.String() {
 		return c.pending.Removed, nil
 	}
-	c.pending = pending{Migration: &m}
-	if c.pending.Steps, err = s.planMigration(c.catalog, m); err != nil {
+	c.pending = pending{Migrations: ms}
+	if c.pending.Steps, err = s.planMigrations(c.catalog, ms, model, opts); err != nil {
 		return removed, err
 	}
 	if err := c.run(); err != nil {

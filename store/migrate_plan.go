@@ -1,9 +1,12 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	bolt "go.etcd.io/bbolt"
 
 	"lectern/contenttypes"
 )
@@ -12,6 +15,7 @@ import (
 // edited them: is begins as a copy of was, the operation edits it, and what the store holds of definitions is replaced by it.
 // How it compares with the project's definitions shows at the next start.
 type migrating struct {
+	plan    *migrationPlan
 	snap    *Snapshot
 	catalog *catalog
 	args    []string
@@ -21,28 +25,97 @@ type migrating struct {
 	after   []*step
 }
 
-// planMigration returns the steps of a migration.
-func (s *file) planMigration(cat *catalog, m Migration) ([]*step, error) {
-	bound, err := bindStored(cat)
+// A migrationPlan is what several migrations do, one after the other. Each is planned under the definitions that those before it
+// leave, on the content as it is: what they remove of it is kept account of.
+type migrationPlan struct {
+	file  *file
+	tx    *bolt.Tx
+	left  *catalog // after the migrations so far
+	steps []*step
+
+	dropped map[string]bool      // locales that will be gone: by type and code
+	pruned  map[uint16]Migration // that takes documents or versions from a type, by its number
+}
+
+// planMigrations returns the steps of migrations, or why some of them cannot be carried out.
+func (s *file) planMigrations(cat *catalog, ms Migrations, model *contenttypes.Model, opts Options) (steps []*step, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		p := &migrationPlan{file: s, tx: tx, left: cat}
+		var failed []error
+		for _, m := range ms {
+			err := p.unneeded(m, model, opts)
+			if err == nil {
+				err = p.add(m)
+			}
+			if err != nil {
+				failed = append(failed, fmt.Errorf("%s: %w", m, err))
+			}
+		}
+		steps = p.steps
+		if len(failed) > 0 && len(ms) > 1 {
+			failed = append(failed, errors.New("nothing was done"))
+		}
+		return errors.Join(failed...)
+	})
+	return steps, err
+}
+
+// add plans a migration after those that there are. When it fails, it is as if it had not been called.
+func (p *migrationPlan) add(m Migration) error {
+	bound, err := bindStored(p.left)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	edited, err := storedModel(cat)
+	edited, err := storedModel(p.left)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	tx, err := s.db.Begin(false)
-	if err != nil {
-		return nil, err
-	}
-	defer rollback(tx)
-	snap := newSnapshot(&Store{file: s, bound: bound}, tx)
-	mg := &migrating{snap: snap, catalog: cat, args: m.Args, was: bound.model, is: edited}
+	snap := newSnapshot(&Store{file: p.file, bound: bound}, p.tx)
+	mg := &migrating{plan: p, snap: snap, catalog: p.left, args: m.Args, was: bound.model, is: edited}
 	if err := migrations[m.Op](mg); err != nil {
-		return nil, fmt.Errorf("%s: %w", m, err)
+		return err
 	}
 	mg.define.Definitions = definitionsOf(mg.is)
-	return append(append(mg.before, &step{work: &mg.define}), mg.after...), nil
+	left, err := p.left.clone()
+	if err != nil {
+		return err
+	}
+	if err := mg.define.apply(left); err != nil {
+		return err
+	}
+	p.left = left
+	p.steps = slices.Concat(p.steps, mg.before, steps(&mg.define), mg.after)
+	return nil
+}
+
+// contentOnly are the operations that leave definitions as they are. That they were carried out shows nowhere, so they are refused where
+// nothing asks for them: made by mistake, or once more, they would take away content that fits.
+var contentOnly = map[string]bool{keepFirst: true, dropItems: true, dropLinks: true}
+
+// NeedModel reports whether a migration is among ms that is refused where definitions do not ask for it.
+func (ms Migrations) NeedModel() bool {
+	return slices.ContainsFunc(ms, func(m Migration) bool { return contentOnly[m.Op] })
+}
+
+// unneeded says why a migration that leaves definitions as they are is not called for by those of the project; nil where it is, and for
+// all others.
+func (p *migrationPlan) unneeded(m Migration, model *contenttypes.Model, opts Options) error {
+	if model == nil || !contentOnly[m.Op] {
+		return nil
+	}
+	refused := &DefinitionError{}
+	if _, err := p.file.planIn(p.tx, model, p.left, opts); err != nil && !errors.As(err, &refused) {
+		return err
+	}
+	if refused.offers(m) {
+		return nil
+	}
+	for _, r := range refused.Refusals {
+		if len(r.After) == 0 && slices.ContainsFunc(r.Calls, Migration.renames) {
+			return fmt.Errorf("the project's definitions do not ask for it; first %s, and see what is left to settle then", r.Calls[0])
+		}
+	}
+	return errors.New("nothing is left to settle here: the content fits the project's definitions as they are; change those first")
 }
 
 // migrations plan the operations.
@@ -230,12 +303,33 @@ func (m *migrating) hasLocale(t *contenttypes.ContentType, code string) error {
 		return fmt.Errorf("%s has no locales", t.UID)
 	}
 	c := comparison{snap: m.snap}
+	b := m.snap.bound.of(&t.Schema)
 	var codes []string
-	c.eachLocale(m.snap.bound.of(&t.Schema), func(code string, _ int) { codes = append(codes, code) })
+	c.eachLocale(b, func(code string, _ int) {
+		if !m.plan.dropped[droppedLocale(b, code)] {
+			codes = append(codes, code)
+		}
+	})
 	if !slices.Contains(codes, code) {
 		return fmt.Errorf("%s has nothing in locale %q; it has %s", t.UID, code, strings.Join(codes, ", "))
 	}
 	return nil
+}
+
+// droppedLocale is the key of migrationPlan.dropped.
+func droppedLocale(b *boundSchema, code string) string { return fmt.Sprint(b.number, code) }
+
+// prune plans that documents or versions of a type are removed.
+func (m *migrating) prune(t *contenttypes.ContentType, op string, p *pruneStep) {
+	if m.plan.pruned == nil {
+		m.plan.pruned, m.plan.dropped = map[uint16]Migration{}, map[string]bool{}
+	}
+	b := m.snap.bound.of(&t.Schema)
+	m.plan.pruned[b.number] = migration(op, m.args...)
+	if p.Rule == pruneLocale {
+		m.plan.dropped[droppedLocale(b, p.Locale)] = true
+	}
+	m.do(p)
 }
 
 func (m *migrating) keepFirst() error {
@@ -262,7 +356,7 @@ func (m *migrating) keepLocale() error {
 	if err := m.hasLocale(was, code); err != nil {
 		return err
 	}
-	m.do(&pruneStep{Type: was.UID, Rule: pruneOtherLocales, Locale: code})
+	m.prune(was, keepLocale, &pruneStep{Type: was.UID, Rule: pruneOtherLocales, Locale: code})
 	is.Localized = false
 	for _, a := range is.Attributes {
 		a.Localized = false
@@ -281,7 +375,10 @@ func (m *migrating) keepDocument() error {
 	if !ok {
 		return fmt.Errorf("%s has no document %q", was.UID, m.args[1])
 	}
-	m.do(&pruneStep{Type: was.UID, Rule: pruneOtherDocuments, Document: doc})
+	if by, ok := m.plan.pruned[m.snap.bound.of(&was.Schema).number]; ok {
+		return fmt.Errorf("whether %s leaves this document is known only then; make a call of its own after that", by)
+	}
+	m.prune(was, keepDocument, &pruneStep{Type: was.UID, Rule: pruneOtherDocuments, Document: doc})
 	is.Kind = contenttypes.SingleType
 	return nil
 }
@@ -294,7 +391,7 @@ func (m *migrating) dropLocale() error {
 	if err := m.hasLocale(was, m.args[1]); err != nil {
 		return err
 	}
-	m.do(&pruneStep{Type: was.UID, Rule: pruneLocale, Locale: m.args[1]})
+	m.prune(was, dropLocale, &pruneStep{Type: was.UID, Rule: pruneLocale, Locale: m.args[1]})
 	return nil
 }
 
@@ -306,7 +403,8 @@ func (m *migrating) dropDrafts() error {
 	if !was.DraftAndPublish {
 		return fmt.Errorf("%s has no drafts", was.UID)
 	}
-	m.do(&pruneStep{Type: was.UID, Rule: pruneNeverPublished}, &dropDraftsStep{Type: was.UID})
+	m.prune(was, dropDrafts, &pruneStep{Type: was.UID, Rule: pruneNeverPublished})
+	m.do(&dropDraftsStep{Type: was.UID})
 	is.DraftAndPublish = false
 	for _, t := range m.is.Types {
 		for _, a := range t.Attributes {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,17 +29,17 @@ func (s *Store) Redefine(ctx context.Context, model *contenttypes.Model, opts Op
 	return r.made, err
 }
 
-// Settle is Redefine for definitions that are refused for one thing, which m settles: it is carried out first. It returns what
-// that removed. ErrNotAsked, and nothing has changed, when m is none of the calls that the refusal names, or one that takes more
-// than another definition and the removal of content; a *DefinitionError when there is more than m to be settled.
-func (s *Store) Settle(ctx context.Context, m Migration, model *contenttypes.Model, opts Options) (*Store, Removed, error) {
-	r := &redefinition{model: model, opts: opts, first: &m}
+// Settle is Redefine for definitions that are refused for what ms settle: these are carried out first, all or none. It returns what
+// that removed. An error that wraps ErrNotAsked, and nothing has changed, when one of them is not what the definitions are refused for,
+// or takes more than another definition and the removal of content; a *DefinitionError when more than ms is to be settled.
+func (s *Store) Settle(ctx context.Context, ms Migrations, model *contenttypes.Model, opts Options) (*Store, Removed, error) {
+	r := &redefinition{model: model, opts: opts, first: ms}
 	err := s.redefine(ctx, r)
 	return r.made, r.removed, err
 }
 
 // ErrNotAsked: a migration is none that a store carries out while it is in use.
-var ErrNotAsked = errors.New("this is not what changed definitions are refused for, or it cannot be done while serving")
+var ErrNotAsked = errors.New("cannot be done while the server runs")
 
 func (s *Store) redefine(ctx context.Context, r *redefinition) error {
 	if err := s.health.err(); err != nil {
@@ -61,7 +61,7 @@ func (s *Store) redefine(ctx context.Context, r *redefinition) error {
 type redefinition struct {
 	model   *contenttypes.Model
 	opts    Options
-	first   *Migration // nil: none
+	first   Migrations
 	made    *Store
 	removed Removed
 }
@@ -111,68 +111,113 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	return nil
 }
 
-// conversionTo plans the conversion of the content to a model, after a migration if first is one; without steps where nothing has
+// conversionTo plans the conversion of the content to a model, after migrations where there are some; without steps where nothing has
 // changed.
-func (s *Store) conversionTo(model *contenttypes.Model, first *Migration, opts Options) (*conversion, error) {
+func (s *Store) conversionTo(model *contenttypes.Model, first Migrations, opts Options) (*conversion, error) {
 	c := &conversion{store: &Store{file: s.file}, progress: opts.Progress, hooks: opts.hooks}
 	err := s.db.View(func(tx *bolt.Tx) (err error) {
-		c.catalog, _, err = loadCatalog(tx)
+		if c.catalog, _, err = loadCatalog(tx); err != nil {
+			return err
+		}
+		switch {
+		case len(first) > 0:
+			c.pending, err = s.settle(tx, c.catalog, first, model, opts)
+		case changed(model, c.catalog):
+			c.pending.Steps, err = s.planIn(tx, model, c.catalog, opts)
+		}
 		return err
 	})
-	if err != nil || !changed(model, c.catalog) && first == nil {
-		return c, err
-	}
-	c.pending.Steps, err = s.plan(model, c.catalog, opts)
-	if first == nil {
-		return c, err
-	}
-	var refused *DefinitionError
-	if !errors.As(err, &refused) {
-		return c, errors.Join(err, ErrNotAsked)
-	}
-	if !refused.names(*first) || !settledInUse[first.Op] {
-		return c, ErrNotAsked
-	}
-	return c, s.settle(c, *first, model, opts)
+	return c, err
 }
 
 // settledInUse are the migrations after which content fits definitions that can be told from the definitions alone, before
 // they are carried out: the values that they leave stay as they are.
 var settledInUse = map[string]bool{renameType: true, renameAttribute: true, acceptNames: true, dropType: true, dropAttribute: true}
 
-// names reports whether a refusal names a call that settles a part of it.
-func (e *DefinitionError) names(m Migration) bool {
-	return slices.ContainsFunc(e.Refusals, func(r Refusal) bool {
-		return slices.ContainsFunc(r.Calls, func(call Migration) bool { return call.String() == m.String() })
-	})
+// settle plans migrations, and the conversion from what they leave to a model.
+func (s *file) settle(tx *bolt.Tx, cat *catalog, ms Migrations, model *contenttypes.Model, opts Options) (pending, error) {
+	ms, err := ms.checked()
+	if err != nil {
+		return pending{}, err
+	}
+	p := &migrationPlan{file: s, tx: tx, left: cat}
+	var failed []error
+	for _, m := range ms {
+		err := p.asked(m, model, opts)
+		if err == nil {
+			err = p.add(m)
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", m, err))
+		}
+	}
+	if len(failed) > 0 {
+		return pending{}, errors.Join(failed...)
+	}
+	if changed(model, p.left) {
+		more, err := s.planIn(tx, model, p.left, opts)
+		var refused *DefinitionError
+		if errors.As(err, &refused) {
+			refused.Done = ms
+		}
+		if err != nil {
+			return pending{}, err
+		}
+		p.steps = append(p.steps, more...)
+	}
+	return pending{Migrations: ms, Steps: p.steps}, nil
 }
 
-// settle plans a migration, and the conversion from what it leaves to a model.
-func (s *Store) settle(c *conversion, m Migration, model *contenttypes.Model, opts Options) error {
-	steps, err := s.planMigration(c.catalog, m)
-	if err != nil {
+// asked says why a migration is none that a store carries out while it is in use; nil where it is. A rename must lead from a name
+// that the model does not have to one that it has; anything else must be what the model is refused for.
+func (p *migrationPlan) asked(m Migration, model *contenttypes.Model, opts Options) error {
+	notAsked := func(format string, args ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{ErrNotAsked}, args...)...)
+	}
+	switch m.Op {
+	case renameType:
+		return nameTaken(m.Args[0], m.Args[1], "", func(uid string) bool { return schemaOf(model, uid) != nil })
+	case renameAttribute:
+		uid, name, _ := cutLast(m.Args[0], ".")
+		owner := schemaOf(model, uid)
+		if owner == nil {
+			return notAsked("the definitions have no %s", uid)
+		}
+		return nameTaken(name, m.Args[1], " in "+uid, func(name string) bool { return owner.Attribute(name) != nil })
+	}
+	if !settledInUse[m.Op] {
+		return notAsked("whether content fits after it is known only then")
+	}
+	refused := &DefinitionError{}
+	if !changed(model, p.left) {
+		return notAsked("the content fits the definitions as they are")
+	}
+	if _, err := p.file.planIn(p.tx, model, p.left, opts); err != nil && !errors.As(err, &refused) {
 		return err
 	}
-	left, err := c.catalog.clone()
-	if err != nil {
-		return err
+	if !refused.offers(m) {
+		return notAsked("the definitions are not refused for this")
 	}
-	for _, step := range steps {
-		if define, ok := step.work.(*defineStep); ok {
-			if err := define.apply(left); err != nil {
-				return err
-			}
-		}
-	}
-	if changed(model, left) {
-		more, err := s.plan(model, left, opts)
-		if err != nil {
-			return err
-		}
-		steps = append(steps, more...)
-	}
-	c.pending = pending{Migration: &m, Steps: steps}
 	return nil
+}
+
+// nameTaken says why definitions do not ask for a rename.
+func nameTaken(from, to, where string, has func(string) bool) error {
+	switch {
+	case has(from):
+		return fmt.Errorf("%w: the definitions still have %s%s", ErrNotAsked, from, where)
+	case !has(to):
+		return fmt.Errorf("%w: the definitions have no %s%s", ErrNotAsked, to, where)
+	}
+	return nil
+}
+
+// cutLast is strings.Cut at the last separator.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
 }
 
 // clone copies a catalog.

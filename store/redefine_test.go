@@ -81,9 +81,9 @@ func (c *change) asIs() (s *store.Store, content string) {
 }
 
 // settle carries out a call while the store is in use, if it can be, and leaves the store open for the definitions.
-func (c *change) settle(call store.Migration, m *contenttypes.Model) bool {
+func (c *change) settle(after store.Migrations, call store.Migration, m *contenttypes.Model) bool {
 	was, before := c.asIs()
-	is, _, err := was.Settle(c.Context(), call, m, c.options())
+	is, _, err := was.Settle(c.Context(), append(after, call), m, c.options())
 	var more *store.DefinitionError
 	if errors.As(err, &more) || errors.Is(err, store.ErrNotAsked) {
 		if now, failed := c.contentOf(was); now != before || failed != nil {
@@ -360,6 +360,17 @@ func TestSettle(t *testing.T) {
 		{"rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name", "", 0, 40},
 		{"kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name", "attribute rank of api::item.item is gone", 0, 0},
 		{was, "drop-attribute api::item.item.name", store.ErrNotAsked.Error(), 0, 0},
+		// Two renames in one edit: neither is settled alone, and the refusal says with what.
+		{"label: {type: string}, grade: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name label rename-attribute api::item.item.rank grade", "", 40, 0},
+		{"label: {type: string}, grade: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name label",
+			"nothing was done: after rename-attribute api::item.item.name label there is more to be settled in the same call:\n" +
+				"attribute rank of api::item.item is gone; 40 versions have a value for it\n" +
+				"    lectern migrate DIR rename-attribute api::item.item.name label rename-attribute api::item.item.rank grade\n", 0, 0},
+		{"label: {type: string}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name label drop-attribute api::item.item.rank", "", 40, 40},
+		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name", "", 0, 40},
+		{was + ", label: {type: string}", "rename-attribute api::item.item.name label", "cannot be done while the server runs: the definitions still have name in api::item.item", 0, 0},
+		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name lable", "the definitions have no lable in api::item.item", 0, 0},
+		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "keep-first api::item.item.name", "whether content fits after it is known only then", 0, 0},
 		{"rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.rank", store.ErrNotAsked.Error(), 0, 0},
 		{"name: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [b]}", "drop-value api::item.item.kind a", store.ErrNotAsked.Error(), 0, 0},
 	} {
@@ -372,12 +383,12 @@ func TestSettle(t *testing.T) {
 			}
 			return tx.Apply(&b)
 		})
-		m, err := store.ParseMigration(strings.Fields(test.call))
+		ms, err := store.ParseMigrations(strings.Fields(test.call))
 		if err != nil {
 			t.Fatal(err)
 		}
 		model := modelOf(t, contenttypes.Options{}, itemType(test.is))
-		next, removed, err := s.Settle(t.Context(), m, model, store.Interrupted(store.Options{}, 7, func() error {
+		next, removed, err := s.Settle(t.Context(), ms, model, store.Interrupted(store.Options{}, 7, func() error {
 			if page := find(t, s, &store.Query{Type: item, Limit: -1, Filter: store.Compare{Attr: item.Attribute("name"), Op: store.Eq, Values: []any{"x"}}}); len(page.Docs) != 40 {
 				t.Errorf("%s: a reader sees %d under way", test.call, len(page.Docs))
 			}

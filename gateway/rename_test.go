@@ -1,0 +1,133 @@
+package gateway_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lectern/gateway"
+	"lectern/store"
+)
+
+// What a project is renamed from and to in one edit: a type, an attribute of it, and a relation to it.
+const (
+	tagFile = "kind: collectionType\ninfo: {singularName: tag, pluralName: tags, displayName: T}\nattributes:\n  name: {type: string}\n  colour: {type: string}\n" +
+		"  dishes: {type: relation, relation: manyToMany, target: api::dish.dish, mappedBy: tags}\n"
+	labelFile = "kind: collectionType\ninfo: {singularName: label, pluralName: labels, displayName: L}\nattributes:\n  name: {type: string}\n  hue: {type: string}\n" +
+		"  dishes: {type: relation, relation: manyToMany, target: api::dish.dish, mappedBy: labels}\n"
+	dishFile = "kind: collectionType\ninfo: {singularName: dish, pluralName: dishes, displayName: D}\nattributes:\n  name: {type: string}\n" +
+		"  %s: {type: relation, relation: manyToMany, target: api::%s, inversedBy: dishes}\n"
+
+	renameAll = "rename-type api::tag.tag api::label.label rename-attribute api::dish.dish.tags labels rename-attribute api::label.label.colour hue"
+)
+
+// TestRenamesInOneEdit renames a type with an attribute and the relation to it while 900 links stand in between. Nothing that is said of
+// it gives a link up, one call settles it, and all links are there afterwards.
+func TestRenamesInOneEdit(t *testing.T) {
+	const dishes, each = 300, 3
+	e := newEditing(t)
+	e.write("content-types/tag.yaml", tagFile)
+	e.write("content-types/dish.yaml", fmt.Sprintf(dishFile, "tags", "tag.tag"))
+	for status := 0; status != 200; status, _ = e.do(t.Context(), "GET", "/api/dishes?populate=tags", nil) {
+		_ = e.awaitReload() // the first of the two files may be read alone
+	}
+	var tags [each + 1]string
+	for i := range tags {
+		tags[i] = e.create("/api/tags", jsonObject{"name": fmt.Sprint("tag ", i), "colour": "red"})
+	}
+	for i := range dishes {
+		e.create("/api/dishes", jsonObject{"name": fmt.Sprint("dish ", i), "tags": []string{tags[i%4], tags[(i+1)%4], tags[(i+2)%4]}})
+	}
+	links := func(path, list string) (n int) {
+		t.Helper()
+		for page := 1; ; page++ {
+			status, body := e.do(t.Context(), "GET", fmt.Sprintf("%s?populate=%s&pagination[pageSize]=100&pagination[page]=%d", path, list, page), nil)
+			var answer struct{ Data []map[string]json.RawMessage }
+			if err := json.Unmarshal(body, &answer); err != nil || status != 200 {
+				t.Fatalf("%d %s", status, body)
+			}
+			if len(answer.Data) == 0 {
+				return n
+			}
+			for _, d := range answer.Data {
+				var targets []json.RawMessage
+				e.must(json.Unmarshal(d[list], &targets))
+				n += len(targets)
+			}
+		}
+	}
+	if n := links("/api/dishes", "tags"); n != dishes*each {
+		t.Fatalf("%d links", n)
+	}
+
+	// The three files change; whatever is read of them in between is refused.
+	e.must(os.Remove(e.path("content-types/tag.yaml")))
+	e.write("content-types/label.yaml", labelFile)
+	e.write("content-types/dish.yaml", fmt.Sprintf(dishFile, "labels", "label.label"))
+	var refused *store.DefinitionError
+	for refused == nil || refused.AtOnce() == "" {
+		errors.As(e.awaitReload(), &refused)
+	}
+	command := "lectern migrate " + gateway.ShellPath(e.dir) + " "
+	if refused.AtOnce() != command+renameAll {
+		t.Errorf("offered is %s", refused.AtOnce())
+	}
+	d, err := gateway.Load(e.dir, nil)
+	e.must(err)
+	_, checked := d.Foresee(t.Context(), gateway.Options{})
+	for what, text := range map[string]string{"the reload": refused.Error(), "check": checked.Error(), "the log": e.log()} {
+		if strings.Contains(text, "drop-") || !strings.Contains(text, command+renameAll) {
+			t.Errorf("%s says %s", what, text)
+		}
+	}
+
+	// One of the renames alone leads nowhere, and says so; neither does what gives content up.
+	e.refuse("nothing was done: after rename-type api::tag.tag api::label.label there is more to be settled in the same call", "rename-type", "api::tag.tag", "api::label.label")
+	e.refuse("drop-links api::dish.dish.tags: cannot be done while the server runs", "drop-links", "api::dish.dish.tags")
+	e.refuse("rename-type api::tag.tag api::lable.lable: cannot be done while the server runs: the definitions have no api::lable.lable",
+		"rename-type", "api::tag.tag", "api::lable.lable")
+	ms, err := store.ParseMigrations(strings.Fields(renameAll))
+	e.must(err)
+	removed, err := gateway.Migrate(e.dir, ms, gateway.Options{}, nil)
+	if err != nil || removed != (store.Removed{}) {
+		t.Fatalf("%+v, %v", removed, err)
+	}
+	if n := links("/api/dishes", "labels"); n != dishes*each {
+		t.Errorf("%d links of %d are left", n, dishes*each)
+	}
+	if n := links("/api/labels", "dishes"); n != dishes*each {
+		t.Errorf("%d links of %d are left at their other end", n, dishes*each)
+	}
+
+	// Made once more on the stopped server, what was offered before would now remove them all.
+	e.close()
+	e.refuse("drop-links api::dish.dish.labels: nothing is left to settle here", "drop-links", "api::dish.dish.labels")
+	e.must(os.WriteFile(filepath.Join(e.dir, "content-types", "broken.yaml"), []byte("kind: nothing\n"), 0o644))
+	e.refuse("cannot be told while its files have problems", "drop-links", "api::dish.dish.labels")
+}
+
+// create makes a document and returns its documentId.
+func (e *editing) create(path string, data jsonObject) string {
+	e.Helper()
+	status, body := e.do(e.Context(), "POST", path, jsonObject{"data": data})
+	var answer struct{ Data struct{ DocumentID string } }
+	if err := json.Unmarshal(body, &answer); status != 201 || err != nil {
+		e.Fatalf("%d %s", status, bytes.TrimSpace(body))
+	}
+	return answer.Data.DocumentID
+}
+
+// refuse carries out a migration that is refused with an error that begins in a certain way.
+func (e *editing) refuse(want string, words ...string) {
+	e.Helper()
+	ms, err := store.ParseMigrations(words)
+	e.must(err)
+	if _, err := gateway.Migrate(e.dir, ms, gateway.Options{}, nil); err == nil || !strings.Contains(err.Error(), want) {
+		e.Errorf("%v: %v, want %s", words, err, want)
+	}
+}
