@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,6 +49,28 @@ func TestSuitesThroughMiddlewares(t *testing.T) {
 	judge(t, results, loadDifferences(t))
 	if n := ran.Load(); n < int64(len(results)) {
 		t.Errorf("middlewares ran only %d times for %d steps", n, len(results))
+	}
+}
+
+// TestUncachedFiles replays the suite of files where they are served with the header Cache-Control that the reference has: that header
+// is all that the steps of it in differences.yaml differ by.
+func TestUncachedFiles(t *testing.T) {
+	x := &gateway.Extensions{}
+	x.Route("GET /uploads/*", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=0")
+			next.ServeHTTP(w, r)
+		})
+	}}}})
+	suites, err := LoadSuites("../testdata/conformance/suites")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(suites, func(s *Suite) bool { return s.Name == "rest-content-media" })
+	for _, r := range Replay(serveExtended(t, suites[i].ProjectDir(), x), suites[i]) {
+		if !r.Strict() {
+			t.Errorf("not as recorded: %s", &r)
+		}
 	}
 }
 

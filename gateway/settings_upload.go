@@ -25,6 +25,7 @@ type uploadFile struct {
 	Breakpoints     *contenttypes.Node // in its order
 	PixelLimit      int64              `yaml:"pixelLimit"`
 	Concurrency     int
+	CacheControl    string `yaml:"cacheControl"`
 	Security        struct {
 		AllowedTypes []string `yaml:"allowedTypes"`
 		DeniedTypes  []string `yaml:"deniedTypes"`
@@ -43,12 +44,14 @@ type s3File struct {
 
 // file is what a file says that says nothing.
 func (s *UploadSettings) file() uploadFile {
-	f := uploadFile{SizeLimit: byteSize(s.SizeLimit), Provider: "local", PixelLimit: s.PixelLimit, Concurrency: s.Concurrency}
+	f := uploadFile{SizeLimit: byteSize(s.SizeLimit), Provider: "local", PixelLimit: s.PixelLimit, Concurrency: s.Concurrency,
+		CacheControl: s.CacheControl}
 	f.Security.AllowedTypes, f.Security.DeniedTypes = s.AllowedTypes, s.DeniedTypes
 	return f
 }
 
 var (
+	cachePattern      = regexp.MustCompile(`^[a-z-]+(=[0-9]+)?(, *[a-z-]+(=[0-9]+)?)*$`)
 	typePattern       = regexp.MustCompile(`^(\*|[a-z0-9.+-]+)/(\*|[a-z0-9.+-]+)$`)
 	breakpointPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,30}$`)
 )
@@ -67,6 +70,9 @@ func (s *UploadSettings) read(f *uploadFile, config *contenttypes.Node) (problem
 	}
 	if s.Concurrency < 1 || s.Concurrency > 64 {
 		wrong(config.At("concurrency"), "concurrency must be from 1 to 64: it is how many images are worked on at a time")
+	}
+	if s.CacheControl = f.CacheControl; !cachePattern.MatchString(s.CacheControl) {
+		wrong(config.At("cacheControl"), "cacheControl is a header Cache-Control, such as max-age=3600 or no-cache, not %q", f.CacheControl)
 	}
 	for _, list := range []struct {
 		key   string

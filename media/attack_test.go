@@ -267,13 +267,22 @@ func TestRanges(t *testing.T) {
 	}
 }
 
+// TestCacheControl serves files as a project says.
+func TestCacheControl(t *testing.T) {
+	s := serve(t, "upload: {config: {cacheControl: 'private, max-age=60'}}")
+	f := s.upload(file("a.txt", "text/plain", "hello"))[0]
+	if got := s.get(f.URL).header.Get("Cache-Control"); got != "private, max-age=60" {
+		t.Errorf("Cache-Control: %s", got)
+	}
+}
+
 // TestCaching asks for a file that the client has already.
 func TestCaching(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.png", "image/png", pngOf(picture(3, 2))))[0]
 	a := s.get(f.URL)
 	tag, modified := a.header.Get("ETag"), a.header.Get("Last-Modified")
-	if tag == "" || modified == "" || a.header.Get("Cache-Control") != "max-age=0" || a.header.Get("Accept-Ranges") != "bytes" {
+	if tag == "" || modified == "" || a.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || a.header.Get("Accept-Ranges") != "bytes" {
 		t.Errorf("%v", a.header)
 	}
 	for _, h := range [][2]string{{"If-None-Match", tag}, {"If-Modified-Since", modified}, {"If-None-Match", `"x", ` + tag}} {
@@ -296,6 +305,12 @@ func TestCaching(t *testing.T) {
 			t.Fatalf("another content has the same tag, %s", tag)
 		}
 		seen[tag] = true
+	}
+	if a := s.get("/uploads/nothing_0123456789.png"); a.status != 404 || a.header.Get("Cache-Control") != "" {
+		t.Errorf("what is not there: %d, to be kept for %q", a.status, a.header.Get("Cache-Control"))
+	}
+	if a := s.get(f.URL, "Range", "bytes=100000-"); a.status != 416 || a.header.Get("Cache-Control") != "" {
+		t.Errorf("a range past the end: %d, to be kept for %q", a.status, a.header.Get("Cache-Control"))
 	}
 	if a := s.get(f.URL, "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" {
 		t.Errorf("compressed: %v", a.header)

@@ -35,11 +35,13 @@ type Settings struct {
 	PixelLimit   int64 // pixels of an image
 	Concurrency  int   // how many images are worked on at one time
 	S3           *S3Settings
+	CacheControl string // the header of that name that files are served with
 }
 
 // DefaultSettings are those where nothing is said.
 var DefaultSettings = Settings{
 	SizeLimit: 200 << 20, Breakpoints: []Breakpoint{{"large", 1000}, {"medium", 750}, {"small", 500}}, PixelLimit: 100_000_000, Concurrency: 2,
+	CacheControl: "public, max-age=31536000, immutable", // a file's name has a hash in it
 }
 
 // roomForImages is how many pixels the images that are worked on at one time may have together; a larger image is worked on alone.

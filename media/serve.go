@@ -37,7 +37,7 @@ func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string)
 	h := w.Header()
 	h.Set("Content-Type", k.served)
 	if h.Get("Cache-Control") == "" { // unless what stands around this has said how long it may be kept
-		h.Set("Cache-Control", "max-age=0")
+		h.Set("Cache-Control", l.settings.CacheControl)
 	}
 	h.Set("Content-Security-Policy", servedPolicy)
 	h.Set("ETag", o.ETag)
