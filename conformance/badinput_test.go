@@ -246,8 +246,8 @@ var badQueries = []badRequest{
 	{name: "a documentId of 10,000 letters", path: "/" + strings.Repeat("a", 10000), status: 404, error: notFound},
 	{name: "no such route", path: "/{r}/nothing", status: 404, error: notFound},
 
-	{name: "an escape without digits", path: "/%zz", status: 400, error: badSyntax, message: "failed to decode"},
-	{name: "an escape cut off", path: "/%4", status: 400, error: badSyntax, message: "failed to decode"},
+	{name: "an escape without digits", path: "/%zz", status: 400}, // in the words of net/http: nothing of ours sees it
+	{name: "an escape cut off", path: "/%4", status: 400},
 	{name: "escapes that are no UTF-8", path: "/%ff%fe", status: 400, error: badSyntax, message: "failed to decode"},
 	{name: "a zero byte", path: "/a%00b", status: 400, error: badSyntax, message: "Malicious Path"},
 	{name: "a zero byte in another place", path: "/%00", status: 400, error: badSyntax, message: "Malicious Path"},
@@ -259,7 +259,7 @@ var badQueries = []badRequest{
 	{name: "POST to nothing", method: "POST", path: "/{r}/a/b", status: 405},
 	{name: "DELETE of what is not there", method: "DELETE", path: "/nothing", status: 204},
 	{name: "DELETE in a locale that is not there", method: "DELETE", path: "/{r}?locale=it", status: 204},
-	{name: "DELETE with a bad escape", method: "DELETE", path: "/{r}%zz", status: 400, error: badSyntax},
+	{name: "DELETE with a bad escape", method: "DELETE", path: "/{r}%zz", status: 400},
 
 	{name: "an unknown credential", path: "", headers: map[string]string{"Authorization": "Bearer nope"}, status: 401, error: "UnauthorizedError"},
 	{name: "a credential of 10,000 letters", path: "", headers: map[string]string{"Authorization": "Bearer " + strings.Repeat("a", 10000)}, status: 401, error: "UnauthorizedError"},

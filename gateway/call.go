@@ -33,7 +33,7 @@ func (h *handlers) handleREST(route *rest.Route) (handlerFunc, error) {
 		if !who.Access.Allows(route.Type, route.Action) {
 			return documents.Forbidden()
 		}
-		defer joinWrites(r).joined()
+		defer gatherWrites(r).sendKept(w)
 		if route.Writes() {
 			ctx, cancel := context.WithTimeout(r.Context(), limit)
 			defer cancel()

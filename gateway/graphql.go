@@ -121,7 +121,6 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *docume
 		return err
 	}
 	if prefersHTML(r) {
-		showConstant(w, r)
 		h.page.ServeHTTP(w, r)
 		return nil
 	}

@@ -146,7 +146,6 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principa
 // serve answers a request, if it may pass.
 func (g *guard) serve(w http.ResponseWriter, r *http.Request, m *found) error {
 	h := g.handlers
-	showConstant(w, r)
 	who, err := g.admit(w, r)
 	if err != nil {
 		return err
@@ -216,9 +215,7 @@ func (g *guard) plain(h *handlers, a answer) handlerFunc {
 			r = r.WithContext(ctx)
 		}
 		if g.whole {
-			defer joinWrites(r).joined()
-		} else {
-			showConstant(w, r)
+			defer gatherWrites(r).sendKept(w)
 		}
 		m.setPathValues(r)
 		return a(w, r, m, who)

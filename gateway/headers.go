@@ -33,8 +33,7 @@ type header struct {
 var varyByOrigin = []string{"Origin"}
 
 // constant are the headers that are the same in all answers: most of them keep browsers from doing more with an answer than they
-// should. net/http copies, sorts and writes the headers of each answer one by one, which would cost more than a short answer does
-// otherwise; so these are put in by the connection, all at once, but where a program may want to see or change them.
+// should.
 var constant = []header{
 	{"Access-Control-Allow-Credentials", []string{"true"}},
 	{"Referrer-Policy", []string{"no-referrer"}},
@@ -45,14 +44,6 @@ var constant = []header{
 	{"X-Frame-Options", []string{"SAMEORIGIN"}},
 	{"X-Permitted-Cross-Domain-Policies", []string{"none"}},
 }
-
-// constantLines is constant as it is sent.
-var constantLines = func() (lines string) {
-	for _, h := range constant {
-		lines += h.name + ": " + h.value[0] + "\r\n"
-	}
-	return lines
-}()
 
 var (
 	typeText = []string{"text/plain; charset=utf-8"}
@@ -85,24 +76,8 @@ func (h *headers) set(answer http.Header, r *http.Request) {
 	if origin := r.Header["Origin"]; len(origin) == 1 && (h.origins == nil || slices.Contains(h.origins, origin[0])) {
 		answer["Access-Control-Allow-Origin"] = origin
 	}
-	if c := connOf(r); c != nil {
-		c.addsConstant = true
-	} else {
-		setConstant(answer)
-	}
-}
-
-func setConstant(answer http.Header) {
 	for i := range constant {
 		answer[constant[i].name] = constant[i].value
-	}
-}
-
-// showConstant shows the constant headers to what answers a request, which may change them.
-func showConstant(w http.ResponseWriter, r *http.Request) {
-	if c := connOf(r); c != nil && c.addsConstant {
-		c.addsConstant = false
-		setConstant(w.Header())
 	}
 }
 

@@ -49,8 +49,7 @@ type Route struct {
 
 	// Streams are routes whose work lasts as long as bytes flow: they bound it themselves.
 	Streams bool
-	// Whole are routes that write their answer in one piece, so that it can be sent in one, and that leave alone what headers all
-	// answers have.
+	// Whole are routes that write their answer in one piece and never flush it, so that it can be sent in one.
 	Whole bool
 
 	own   bool                                                                   // of a program: what answers it may ask who asks

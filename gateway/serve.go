@@ -179,11 +179,15 @@ func (c *call) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	kept, begun := r.Body.(*keptBody)
 	if !begun && r.Body != nil && r.Body != http.NoBody {
-		kept = &keptBody{ReadCloser: r.Body}
+		sent := r.Body
+		kept = &keptBody{ReadCloser: sent}
+		if conn := connOf(r); conn != nil {
+			kept.ReadCloser = &clientBody{sent, conn}
+		}
 		r.Body = kept
 		defer func() {
 			kept.discard()
-			r.Body = kept.ReadCloser // by which net/http knows whether a client still waits for leave to send it
+			r.Body = sent // by which net/http knows whether a client still waits for leave to send it
 		}()
 	}
 	err := handle(w, r, &c.found)

@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// A listener hands out connections as conns.
+type listener struct{ net.Listener }
+
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: c}, nil
+}
+
+// A conn is a connection of a client. It sends what net/http writes, byte for byte and in its order; all that it may do is keep
+// the first write of an answer until the second comes, to send both in one call. Only the goroutine that handles requests
+// writes to it.
+type conn struct {
+	net.Conn
+	gathers bool        // a write may be kept
+	kept    *[]byte     // the write that is kept
+	both    [2][]byte   // it and the next, while they are sent
+	unsent  net.Buffers // of both
+}
+
+// mostKept is as much as net/http gathers before it writes anything.
+const mostKept = 4 << 10
+
+var keptWrites = sync.Pool{New: func() any {
+	b := make([]byte, 0, mostKept)
+	return &b
+}}
+
+func (c *conn) Write(p []byte) (int, error) {
+	switch {
+	case c.kept != nil:
+		return c.writeBoth(p)
+	case c.gathers && len(p) <= mostKept:
+		c.kept = keptWrites.Get().(*[]byte)
+		*c.kept = append((*c.kept)[:0], p...)
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}
+
+// writeBoth sends what was kept, and p after it.
+func (c *conn) writeBoth(p []byte) (int, error) {
+	c.both = [...][]byte{*c.kept, p}
+	c.unsent = c.both[:]
+	_, err := c.unsent.WriteTo(c.Conn)
+	keptWrites.Put(c.kept)
+	c.kept, c.unsent, c.both = nil, nil, [2][]byte{}
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// ReadFrom lets the connection send files without copying them.
+func (c *conn) ReadFrom(r io.Reader) (int64, error) {
+	if c.kept != nil {
+		if _, err := c.writeBoth(nil); err != nil {
+			return 0, err
+		}
+	}
+	return io.Copy(c.Conn, r)
+}
+
+// CloseWrite lets net/http end its side of the connection first, so that a client which still sends gets to read the answer.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// A connKey is under which the context of a request has its conn.
+type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// connOf is the connection that a request came by; nil where it did not come by Serve.
+func connOf(r *http.Request) *conn {
+	c, _ := r.Context().Value(connKey{}).(*conn)
+	return c
+}
+
+// gatherWrites is for handlers that write all of their answer at once, and do not flush it. net/http writes an answer that is
+// longer than its buffer in two pieces, which costs the server and the client a system call each; now the first piece waits for
+// the second, until sendKept is called. The conn is nil where a request did not come by Serve.
+func gatherWrites(r *http.Request) *conn {
+	c := connOf(r)
+	if c != nil {
+		c.gathers = true
+	}
+	return c
+}
+
+// sendKept sends what is left of the answer that the handler has written to w.
+func (c *conn) sendKept(w http.ResponseWriter) {
+	if c == nil {
+		return
+	}
+	if c.kept != nil {
+		_ = http.NewResponseController(w).Flush() // if the connection is broken, net/http finds out by itself
+	}
+	c.gathers = false
+	if c.kept != nil {
+		_, _ = c.writeBoth(nil) // likewise
+	}
+}
+
+// A clientBody is the body of a request as it comes from the client.
+type clientBody struct {
+	io.ReadCloser
+	conn *conn
+}
+
+// Read reads from the connection. What net/http writes meanwhile is its leave to send the body (100 Continue), which the client
+// waits for.
+func (b *clientBody) Read(p []byte) (int, error) {
+	gathers := b.conn.gathers
+	b.conn.gathers = false
+	n, err := b.ReadCloser.Read(p)
+	b.conn.gathers = gathers
+	return n, err
+}
