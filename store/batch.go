@@ -196,7 +196,7 @@ func (tx *Tx) addVersion(b *boundSchema, documentID []byte, doc uint64, sl slot)
 	} else if be.Uint64(v) != doc {
 		return fmt.Errorf("documentId %s belongs to another document", documentID)
 	}
-	tx.pending[string(appendDocKey(nil, b.number, string(documentID)))] = be.AppendUint16(v, uint16(sl))
+	tx.put(docs, appendDocKey(nil, b.number, string(documentID)), be.AppendUint16(v, uint16(sl)))
 	return nil
 }
 
@@ -214,7 +214,7 @@ func (tx *Tx) removeVersion(b *boundSchema, documentID []byte, sl slot) error {
 	if len(v) == 8 {
 		v = nil
 	}
-	tx.pending[string(appendDocKey(nil, b.number, string(documentID)))] = v
+	tx.put(docs, appendDocKey(nil, b.number, string(documentID)), v)
 	return nil
 }
 
@@ -237,14 +237,12 @@ func (tx *Tx) putLink(l Link) error {
 	if err != nil {
 		return err
 	}
-	b := tx.bucket(links)
-	if b.Get(fromKey) != nil || b.Get(toKey) != nil {
+	if tx.get(links, fromKey) != nil || tx.get(links, toKey) != nil {
 		return fmt.Errorf("positions %d and %d: one is taken", l.FromPos, l.ToPos)
 	}
-	if err := b.Put(fromKey, appendLinkEnd(nil, to, l.ToPos)); err != nil {
-		return err
-	}
-	return b.Put(toKey, appendLinkEnd(nil, from, l.FromPos))
+	tx.put(links, fromKey, appendLinkEnd(nil, to, l.ToPos))
+	tx.put(links, toKey, appendLinkEnd(nil, from, l.FromPos))
+	return nil
 }
 
 func (tx *Tx) deleteLink(l Link) error {
@@ -252,12 +250,10 @@ func (tx *Tx) deleteLink(l Link) error {
 	if err != nil {
 		return err
 	}
-	b := tx.bucket(links)
-	if !bytes.Equal(b.Get(fromKey), appendLinkEnd(nil, to, l.ToPos)) || !bytes.Equal(b.Get(toKey), appendLinkEnd(nil, from, l.FromPos)) {
+	if !bytes.Equal(tx.get(links, fromKey), appendLinkEnd(nil, to, l.ToPos)) || !bytes.Equal(tx.get(links, toKey), appendLinkEnd(nil, from, l.FromPos)) {
 		return fmt.Errorf("there is no such link at positions %d and %d", l.FromPos, l.ToPos)
 	}
-	if err := b.Delete(fromKey); err != nil {
-		return err
-	}
-	return b.Delete(toKey)
+	tx.delete(links, fromKey)
+	tx.delete(links, toKey)
+	return nil
 }

@@ -17,6 +17,9 @@ const maxFaults = 20
 // free to stay so.
 func (s *Store) Check() error {
 	return s.Write(context.Background(), func(tx *Tx) error {
+		if err := tx.flush(); err != nil {
+			return err
+		}
 		snap := tx.Snapshot
 		c := checker{snap: snap, index: map[string]uint64{}, versions: map[string][]slot{}}
 		for err := range snap.tx.Check() {

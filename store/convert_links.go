@@ -165,12 +165,10 @@ func (s *copyPlaneStep) run(c *chunk) (bool, error) {
 		if Status(k[5]) != Published {
 			continue
 		}
-		v := bytes.Clone(c.bucket(links).Get(k))
+		v := bytes.Clone(c.get(links, k))
 		draft := bytes.Clone(k)
 		draft[5] = byte(Draft)
-		if err := c.bucket(links).Put(draft, v); err != nil {
-			return false, err
-		}
+		c.put(links, draft, v)
 	}
 	c.forward(keys)
 	return last, nil
@@ -216,13 +214,9 @@ func (s *trimLinksStep) run(c *chunk) (bool, error) {
 			list = k[:linkListLen]
 			continue
 		}
-		twin := linkTwin(k, c.bucket(links).Get(k))
-		if err := c.bucket(links).Delete(k); err != nil {
-			return false, err
-		}
-		if err := c.bucket(links).Delete(twin); err != nil {
-			return false, err
-		}
+		twin := linkTwin(k, c.get(links, k))
+		c.delete(links, k)
+		c.delete(links, twin)
 		s.Gone[k[5]]++
 	}
 	c.forward(keys)
@@ -251,14 +245,10 @@ func (s *flipLinksStep) run(c *chunk) (bool, error) {
 	schema, field := c.bound.relation(a)
 	keys, last := c.keys(links, linkPrefix(s.Schema, s.Field), c.limit())
 	for _, k := range keys {
-		v := bytes.Clone(c.bucket(links).Get(k))
-		if err := c.bucket(links).Delete(k); err != nil {
-			return false, err
-		}
+		v := bytes.Clone(c.get(links, k))
+		c.delete(links, k)
 		to := append(linkPrefix(schema, field, 1-k[4]), k[5:]...)
-		if err := c.bucket(links).Put(to, v); err != nil {
-			return false, err
-		}
+		c.put(links, to, v)
 	}
 	c.at.Done += len(keys) // and After stays: what was gone through is gone
 	return last, nil
@@ -299,39 +289,31 @@ func (s *moveRefsStep) run(c *chunk) (bool, error) {
 		if side(k[4]) != fromSide {
 			continue
 		}
-		v := c.bucket(links).Get(k)
+		v := c.get(links, k)
 		if v == nil {
 			continue
 		}
-		if err := c.moveLink(bytes.Clone(k), bytes.Clone(v), moved); err != nil {
-			return false, err
-		}
+		c.moveLink(k, bytes.Clone(v), moved)
 	}
 	c.forward(keys)
 	return last, nil
 }
 
 // moveLink writes a link, given as it stands at its owner's end, under other ends.
-func (c *chunk) moveLink(k, v []byte, moved func(ref) ref) error {
+func (c *chunk) moveLink(k, v []byte, moved func(ref) ref) {
 	from, pos := ref{be.Uint16(k), be.Uint16(k[6:]), be.Uint64(k[8:])}, be.Uint64(k[linkListLen:])
 	to, toPos := parseLinkEnd(v)
 	newFrom, newTo := moved(from), moved(to)
 	if newFrom == from && newTo == to {
-		return nil
+		return
 	}
-	b := c.bucket(links)
-	for _, old := range [][]byte{k, linkTwin(k, v)} {
-		if err := b.Delete(old); err != nil {
-			return err
-		}
-	}
+	c.delete(links, k)
+	c.delete(links, linkTwin(k, v))
 	key := func(sd side, r ref, pos uint64) []byte {
 		key := append(bytes.Clone(k[:4]), byte(sd), k[5])
 		key = be.AppendUint64(be.AppendUint16(key, r.locale), r.doc)
 		return be.AppendUint64(key, pos)
 	}
-	if err := b.Put(key(fromSide, newFrom, pos), appendLinkEnd(nil, newTo, toPos)); err != nil {
-		return err
-	}
-	return b.Put(key(toSide, newTo, toPos), appendLinkEnd(nil, newFrom, pos))
+	c.put(links, key(fromSide, newFrom, pos), appendLinkEnd(nil, newTo, toPos))
+	c.put(links, key(toSide, newTo, toPos), appendLinkEnd(nil, newFrom, pos))
 }

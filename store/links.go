@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"lectern/contenttypes"
 )
 
@@ -109,8 +107,8 @@ func (s *Snapshot) eachLink(a *contenttypes.Attribute, sd side, plane Status, r 
 
 // eachInList is eachLink for the list whose keys begin so.
 func (s *Snapshot) eachInList(list []byte, yield func(other ref, pos, otherPos uint64) bool) {
-	w := linkWalk{cursor: s.take(links), snap: s}
-	defer s.give(links, w.cursor)
+	w := linkWalk{cursor: s.takeCursor(links), snap: s}
+	defer s.giveCursor(links, w.cursor)
 	for k, v := w.seek(list, -1); k != nil && s.step(); k, v = w.next() {
 		s.stats.links++
 		other, otherPos := parseLinkEnd(v)
@@ -124,7 +122,7 @@ func (s *Snapshot) eachInList(list []byte, yield func(other ref, pos, otherPos u
 // without a search.
 type linkWalk struct {
 	snap   *Snapshot
-	cursor *bolt.Cursor
+	cursor cursor
 	key    []byte // at which the cursor stands, nil behind the last
 	value  []byte
 	moved  bool              // the cursor was, to
@@ -204,12 +202,8 @@ func (s *Snapshot) LastToPos(a *contenttypes.Attribute, plane Status, to Ref) ui
 }
 
 func (s *Snapshot) lastPos(a *contenttypes.Attribute, sd side, plane Status, r ref) uint64 {
-	list := s.appendLinkList(nil, a, sd, plane, r)
-	c := s.take(links)
-	defer s.give(links, c)
-	s.stats.seeks++
-	k, _ := floor(c, be.AppendUint64(bytes.Clone(list), 1<<64-1))
-	if !bytes.HasPrefix(k, list) {
+	k := s.last(links, s.appendLinkList(nil, a, sd, plane, r), linkKeyLen-linkListLen)
+	if k == nil {
 		return 0
 	}
 	return be.Uint64(k[linkListLen:])

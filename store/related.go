@@ -119,8 +119,8 @@ func (l *Related) leaveOut() {
 
 // gatherLinks reads the links of all rows, at most so many of each when most is not negative.
 func (s *Snapshot) gatherLinks(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
-	w := linkWalk{cursor: s.take(links), snap: s}
-	defer s.give(links, w.cursor)
+	w := linkWalk{cursor: s.takeCursor(links), snap: s}
+	defer s.giveCursor(links, w.cursor)
 	list := s.appendShownList(nil, a, status, ref{})
 	for i, r := range of {
 		if into.Over {

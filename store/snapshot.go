@@ -20,7 +20,7 @@ type Snapshot struct {
 	lastRow []byte                      // the key at which the rows' shared cursor stands; nil: unknown
 	places  *places                     // where rows and links are known to lie; nil where that is not remembered
 	indexer *indexer                    // of a write transaction
-	pending map[string][]byte           // what a write transaction will put into the bucket docs
+	buffers [bucketCount]*buffer        // of a write transaction: of the buckets that have one
 	failed  error                       // why it finds nothing more
 	askings map[*Query]*asking          // of FindRelated
 	work    workBound
@@ -98,6 +98,9 @@ func (s *Snapshot) takeIndex() *indexCursor { return &indexCursor{c: s.take(inde
 
 // get looks up one key.
 func (s *Snapshot) get(n bucket, key []byte) []byte {
+	if v, known := s.buffers[n].get(key); known {
+		return v
+	}
 	s.stats.seeks++
 	k, v := s.cursor(n).Seek(key)
 	if !bytes.Equal(k, key) {
@@ -174,13 +177,9 @@ func (s *Snapshot) Document(t *contenttypes.ContentType, documentID string) (doc
 	return be.Uint64(v), true
 }
 
-// document returns what the bucket docs says, or will say, of a document.
+// document returns what the bucket docs says of a document.
 func (s *Snapshot) document(b *boundSchema, documentID string) []byte {
-	key := appendDocKey(nil, b.number, documentID)
-	if v, ok := s.pending[string(key)]; ok {
-		return v
-	}
-	return s.get(docs, key)
+	return s.get(docs, appendDocKey(nil, b.number, documentID))
 }
 
 // slots returns the versions that a document has, as the bucket docs lists them.

@@ -8,10 +8,11 @@ type snapshotStats struct {
 	rows    uint64 // rows read
 	entries uint64 // index entries walked over
 	links   uint64 // links walked over
+	flushes uint64 // walks over a bucket to bring a buffer into it
 }
 
 type counters struct {
-	commits, writes, seeks, rows, entries, links atomic.Uint64
+	commits, writes, seeks, rows, entries, links, flushes atomic.Uint64
 }
 
 func (c *counters) add(s *snapshotStats) {
@@ -19,6 +20,7 @@ func (c *counters) add(s *snapshotStats) {
 	c.rows.Add(s.rows)
 	c.entries.Add(s.entries)
 	c.links.Add(s.links)
+	c.flushes.Add(s.flushes)
 }
 
 // Stats counts what a store has done since it was opened.
@@ -30,6 +32,7 @@ type Stats struct {
 	Rows    uint64 // rows read
 	Entries uint64 // index entries walked over
 	Links   uint64 // links walked over
+	Flushes uint64 // walks over a bucket to put and delete in order of key what its transaction buffered
 }
 
 // Stats returns the counters. Work in snapshots that have not ended is not in them yet.
@@ -37,6 +40,6 @@ func (s *Store) Stats() Stats {
 	c := &s.stats
 	return Stats{
 		Writes: c.writes.Load(), Commits: c.commits.Load(), Fsyncs: 2 * c.commits.Load(),
-		Seeks: c.seeks.Load(), Rows: c.rows.Load(), Entries: c.entries.Load(), Links: c.links.Load(),
+		Seeks: c.seeks.Load(), Rows: c.rows.Load(), Entries: c.entries.Load(), Links: c.links.Load(), Flushes: c.flushes.Load(),
 	}
 }

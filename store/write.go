@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"time"
@@ -210,7 +209,7 @@ type Tx struct {
 func newTx(s *Store, btx *bolt.Tx) *Tx {
 	snap := newSnapshot(s, btx)
 	snap.indexer = newIndexer(snap)
-	snap.pending = map[string][]byte{}
+	snap.buffers[docs], snap.buffers[links] = newBuffer(), newBuffer()
 	meta := btx.Bucket(bucketMeta)
 	return &Tx{
 		Snapshot:    snap,
@@ -259,30 +258,12 @@ func schemaKey(prefix string, schema uint16) []byte {
 	return be.AppendUint16([]byte(prefix), schema)
 }
 
-// putDocuments writes what is pending for the bucket docs, in order of key for the sake of large transactions.
-func (tx *Tx) putDocuments() error {
-	b := tx.bucket(docs)
-	for _, k := range slices.Sorted(maps.Keys(tx.pending)) {
-		var err error
-		if v := tx.pending[k]; v != nil {
-			err = b.Put([]byte(k), v)
-		} else {
-			err = b.Delete([]byte(k))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	clear(tx.pending)
-	return nil
-}
-
 // finish writes the counters of the transaction.
 func (tx *Tx) finish() error {
 	if tx.settle(); tx.failed != nil {
 		return tx.failed
 	}
-	if err := tx.putDocuments(); err != nil {
+	if err := tx.flush(); err != nil {
 		return err
 	}
 	meta := tx.tx.Bucket(bucketMeta)

@@ -1,0 +1,172 @@
+package store_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"lectern/store"
+)
+
+// linkTwin is a naive model of the links of one attribute in one plane.
+type linkTwin []store.Link
+
+// list is what the store must say of one end: its links in order.
+func (twin linkTwin) list(of store.Ref, end func(store.Link) store.Ref, pos func(store.Link) uint64) []store.Link {
+	list := []store.Link{}
+	for _, l := range twin {
+		if end(l) == of {
+			list = append(list, l)
+		}
+	}
+	slices.SortFunc(list, func(a, b store.Link) int { return cmp.Compare(pos(a), pos(b)) })
+	return list
+}
+
+func from(l store.Link) store.Ref { return l.From }
+func to(l store.Link) store.Ref   { return l.To }
+func fromPos(l store.Link) uint64 { return l.FromPos }
+func toPos(l store.Link) uint64   { return l.ToPos }
+func gather(list *[]store.Link) func(store.Link) bool {
+	return func(l store.Link) bool { *list = append(*list, l); return true }
+}
+
+// TestATransactionSeesItsLinks applies random batches, several in each transaction, and compares all lists of links with a
+// naive model after each batch and after each commit.
+func TestATransactionSeesItsLinks(t *testing.T) {
+	s := newStore(t)
+	article, tag := s.Model().Type("api::article.article"), s.Model().Type("api::tag.tag")
+	tags := article.Attribute("tags")
+	var articles, targets []store.Ref
+	write(t, s, func(tx *store.Tx) error {
+		var b store.Batch
+		for range 4 {
+			from, to := tx.NewDoc(), tx.NewDoc()
+			articles = append(articles, store.Ref{Type: article.UID, Doc: from, Locale: "en"})
+			targets = append(targets, store.Ref{Type: tag.UID, Doc: to})
+			b.PutRow(newRow(tx, article, from, store.Published, "en", nil))
+			b.PutRow(newRow(tx, tag, to, store.Published, "", nil))
+		}
+		return tx.Apply(&b)
+	})
+	var twin linkTwin
+	compare := func(t *rapid.T, snap *store.Snapshot) {
+		for _, end := range []struct {
+			refs []store.Ref
+			each func(store.Ref, func(store.Link) bool)
+			last func(store.Ref) uint64
+			end  func(store.Link) store.Ref
+			pos  func(store.Link) uint64
+		}{
+			{articles, func(r store.Ref, f func(store.Link) bool) { snap.LinksFrom(tags, store.Published, r, f) },
+				func(r store.Ref) uint64 { return snap.LastFromPos(tags, store.Published, r) }, from, fromPos},
+			{targets, func(r store.Ref, f func(store.Link) bool) { snap.LinksTo(tags, store.Published, r, f) },
+				func(r store.Ref) uint64 { return snap.LastToPos(tags, store.Published, r) }, to, toPos},
+		} {
+			for _, ref := range end.refs {
+				got, want := []store.Link{}, twin.list(ref, end.end, end.pos)
+				end.each(ref, gather(&got))
+				if !slices.Equal(got, want) {
+					t.Fatalf("links of %v are %v, want %v", ref, got, want)
+				}
+				last := uint64(0)
+				if len(want) > 0 {
+					last = end.pos(want[len(want)-1])
+				}
+				if p := end.last(ref); p != last {
+					t.Fatalf("the last position of %v is %d, want %d", ref, p, last)
+				}
+			}
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		write := func(f func(tx *store.Tx) error) {
+			if err := s.Write(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(func(tx *store.Tx) error {
+			for range rapid.IntRange(1, 5).Draw(t, "batches") {
+				var b store.Batch
+				for range rapid.IntRange(0, 6).Draw(t, "cut") {
+					if len(twin) == 0 {
+						break
+					}
+					i := rapid.IntRange(0, len(twin)-1).Draw(t, "which")
+					b.DeleteLink(twin[i])
+					twin = slices.Delete(twin, i, i+1)
+				}
+				for range rapid.IntRange(0, 6).Draw(t, "put") {
+					l := store.Link{
+						Attr: tags, From: rapid.SampledFrom(articles).Draw(t, "from"), To: rapid.SampledFrom(targets).Draw(t, "to"),
+						FromPos: rapid.Uint64Range(1, 12).Draw(t, "fromPos"), ToPos: rapid.Uint64Range(1, 12).Draw(t, "toPos"),
+					}
+					taken := slices.ContainsFunc(twin, func(o store.Link) bool {
+						return o.From == l.From && o.FromPos == l.FromPos || o.To == l.To && o.ToPos == l.ToPos
+					})
+					if !taken {
+						b.PutLink(l)
+						twin = append(twin, l)
+					}
+				}
+				if err := tx.Apply(&b); err != nil {
+					return err
+				}
+				compare(t, tx.Snapshot)
+			}
+			return nil
+		})
+		if err := s.View(func(snap *store.Snapshot) error { compare(t, snap); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestABucketIsWalkedOnce applies many batches in one transaction whose links interleave: all of them are put into the file in
+// one walk over each bucket.
+func TestABucketIsWalkedOnce(t *testing.T) {
+	s := newStore(t)
+	article, tag := s.Model().Type("api::article.article"), s.Model().Type("api::tag.tag")
+	tags := article.Attribute("tags")
+	before := s.Stats()
+	const targets, batches = 5, 200
+	write(t, s, func(tx *store.Tx) error {
+		var b store.Batch
+		first := tx.NewDoc()
+		for i := range targets {
+			doc := first
+			if i > 0 {
+				doc = tx.NewDoc()
+			}
+			b.PutRow(newRow(tx, tag, doc, store.Published, "", nil))
+		}
+		if err := tx.Apply(&b); err != nil {
+			return err
+		}
+		for i := range batches {
+			var b store.Batch
+			doc := tx.NewDoc()
+			b.PutRow(newRow(tx, article, doc, store.Published, "en", nil))
+			for k := range uint64(targets) {
+				to := store.Ref{Type: tag.UID, Doc: first + k}
+				if got, want := tx.LastToPos(tags, store.Published, to), uint64(i); got != want {
+					return fmt.Errorf("after %d batches the last position is %d", i, got)
+				}
+				b.PutLink(store.Link{
+					Attr: tags, From: store.Ref{Type: article.UID, Doc: doc, Locale: "en"}, To: to,
+					FromPos: k + 1, ToPos: uint64(i + 1),
+				})
+			}
+			if err := tx.Apply(&b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if n := s.Stats().Flushes - before.Flushes; n != 2 {
+		t.Errorf("%d walks over buckets, want one for documents and one for links", n)
+	}
+}
