@@ -21,6 +21,7 @@ func (wr *writing) items(a *contenttypes.Attribute, given []*input, present []*s
 	}
 	next := make([]*store.Item, 0, len(given))
 	for _, in := range given {
+		wr.tx.Step()
 		var item *store.Item
 		fresh := created || !in.hasID
 		if fresh {
@@ -124,6 +125,7 @@ func (c *cloning) value(v store.Value) store.Value {
 	}
 	items := make([]*store.Item, len(v.Items))
 	for i, item := range v.Items {
+		c.wr.tx.Step()
 		items[i] = &store.Item{Component: item.Component, ID: c.wr.tx.NewComponentID(), Values: c.values(item.Values)}
 		for _, a := range item.Component.Attributes {
 			if !a.IsRelation() || a.Mapped {
@@ -143,6 +145,7 @@ func (wr *writing) sameItems(a, b []*store.Item, planeA, planeB store.Status) bo
 		return false
 	}
 	for i := range a {
+		wr.tx.Step()
 		if a[i].Component != b[i].Component {
 			return false
 		}

@@ -88,7 +88,11 @@ func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, r s
 	if r.Exists() {
 		from = r.Ref()
 	}
-	seen := map[linkName]bool{}
+	type target struct {
+		plane           store.Status
+		uid, id, locale string
+	}
+	seen := map[target]bool{}
 	for _, plane := range planesUnder(a, w.planes) {
 		n := 0
 		for _, v := range list {
@@ -99,11 +103,11 @@ func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, r s
 			if only != "" && only != statusName(plane) {
 				continue
 			}
-			name := linkName{attr: a, plane: plane, to: store.Ref{Type: e.target.UID + " " + e.id, Locale: e.locale}}
-			if seen[name] {
+			to := target{plane, e.target.UID, e.id, e.locale}
+			if seen[to] {
 				return fmt.Errorf("%s: document %s is there twice", pathName(path), e.id)
 			}
-			seen[name] = true
+			seen[to] = true
 			if n++; n > 1 && !a.ToMany() {
 				return fmt.Errorf("%s: holds one document", pathName(path))
 			}

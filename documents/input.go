@@ -201,6 +201,7 @@ func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Objec
 
 // component reads one item. One with an id changes a component that is there; any other is new, with all components inside it.
 func (br *bodyReader) component(c *contenttypes.Component, o *jsontree.Object, path []string) *input {
+	br.wr.tx.Step()
 	id, hasID := o.Get("id")
 	fresh := always
 	if hasID && !br.created {

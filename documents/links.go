@@ -52,36 +52,66 @@ func (e end) link(ref store.Ref, pos, farPos uint64) store.Link {
 	return l
 }
 
-// linkEdits is the store's links with the changes of one write on top of them.
+// linkEdits is the store's links with the changes of one write on top of them. A change costs the same however many links the
+// write has changed before.
 type linkEdits struct {
-	model   *contenttypes.Model
-	snap    *store.Snapshot
-	edits   map[linkName]*linkEdit
-	order   []*linkEdit
-	touched map[end][]*linkEdit
-	last    map[end]uint64 // the greatest position in a list, where it had to be known
+	model *contenttypes.Model
+	snap  *store.Snapshot
+	lists map[end]*linkList
+	edits map[linkName]*linkEdit
+	order []*linkEdit
 }
 
-type linkName struct {
-	attr     *contenttypes.Attribute
-	plane    store.Status
-	from, to store.Ref
+// A linkList is the list of one end, as far as the write is concerned with it.
+type linkList struct {
+	end    end
+	edits  []*linkEdit    // those that will be in it, in no order
+	edited bool           // some of its links were changed: what the store says of it may not hold
+	taken  map[uint64]int // how many of edits have a position; nil until somebody asks
+	last   uint64         // at least the greatest position in it, once known
+	known  bool
 }
+
+// linkName names a link by the lists that it is in.
+type linkName struct{ from, to *linkList }
 
 // A linkEdit is a link as it was and as it will be; the zero Link stands for none.
-type linkEdit struct{ was, is store.Link }
-
-func newLinkEdits(model *contenttypes.Model, snap *store.Snapshot) *linkEdits {
-	return &linkEdits{model: model, snap: snap, edits: map[linkName]*linkEdit{}, touched: map[end][]*linkEdit{}, last: map[end]uint64{}}
+type linkEdit struct {
+	linkName
+	was, is store.Link
+	at      [2]int // where it is among the edits of from and to
 }
 
-func nameOf(l store.Link) linkName { return linkName{l.Attr, l.Plane, l.From, l.To} }
+func newLinkEdits(model *contenttypes.Model, snap *store.Snapshot) *linkEdits {
+	return &linkEdits{model: model, snap: snap, lists: map[end]*linkList{}, edits: map[linkName]*linkEdit{}}
+}
+
+// at returns the list of an end.
+func (le *linkEdits) at(e end) *linkList {
+	l := le.lists[e]
+	if l == nil {
+		l = &linkList{end: e}
+		le.lists[e] = l
+	}
+	return l
+}
+
+func (le *linkEdits) nameOf(l store.Link) linkName {
+	return linkName{le.at(end{l.Attr, false, l.Plane, l.From}), le.at(end{l.Attr, true, l.Plane, l.To})}
+}
+
+// changed reports whether a link of the store was changed.
+func (le *linkEdits) changed(l store.Link) bool {
+	from, to := le.lists[end{l.Attr, false, l.Plane, l.From}], le.lists[end{l.Attr, true, l.Plane, l.To}]
+	return from != nil && to != nil && le.edits[linkName{from, to}] != nil
+}
 
 // list returns the links of an end, in order.
 func (le *linkEdits) list(e end) []store.Link {
+	own := le.lists[e]
 	var list []store.Link
 	add := func(l store.Link) bool {
-		if len(le.edits) == 0 || le.edits[nameOf(l)] == nil {
+		if own == nil || !own.edited || !le.changed(l) {
 			list = append(list, l)
 		}
 		return true
@@ -91,14 +121,11 @@ func (le *linkEdits) list(e end) []store.Link {
 	} else {
 		le.snap.LinksFrom(e.attr, e.plane, e.ref, add)
 	}
-	edits := le.touched[e]
-	if len(edits) == 0 {
+	if own == nil || len(own.edits) == 0 {
 		return list
 	}
-	for _, ed := range edits {
-		if ed.is.Attr != nil {
-			list = append(list, ed.is)
-		}
+	for _, ed := range own.edits {
+		list = append(list, ed.is)
 	}
 	slices.SortFunc(list, func(a, b store.Link) int { return cmp.Compare(e.pos(a), e.pos(b)) })
 	return list
@@ -116,88 +143,125 @@ func (le *linkEdits) refs(e end) []store.Ref {
 
 // edit returns the edit of a link; was is what the store has of it when there is none yet.
 func (le *linkEdits) edit(l, was store.Link) *linkEdit {
-	ed := le.edits[nameOf(l)]
+	le.snap.Step()
+	name := le.nameOf(l)
+	ed := le.edits[name]
 	if ed == nil {
-		ed = &linkEdit{was: was, is: was}
-		le.edits[nameOf(l)] = ed
+		ed = &linkEdit{linkName: name, was: was}
+		le.edits[name] = ed
 		le.order = append(le.order, ed)
-		from, to := end{l.Attr, false, l.Plane, l.From}, end{l.Attr, true, l.Plane, l.To}
-		le.touched[from] = append(le.touched[from], ed)
-		le.touched[to] = append(le.touched[to], ed)
+		name.from.edited, name.to.edited = true, true
+		ed.become(was)
 	}
 	return ed
 }
 
+// become changes what a link will be.
+func (ed *linkEdit) become(is store.Link) {
+	if ed.is.Attr != nil {
+		ed.from.remove(ed)
+		ed.to.remove(ed)
+	}
+	if ed.is = is; is.Attr != nil {
+		ed.from.add(ed)
+		ed.to.add(ed)
+	}
+}
+
+// index is where an edit is among those of its list.
+func (l *linkList) index(ed *linkEdit) *int {
+	if l.end.to {
+		return &ed.at[1]
+	}
+	return &ed.at[0]
+}
+
+func (l *linkList) add(ed *linkEdit) {
+	*l.index(ed) = len(l.edits)
+	l.edits = append(l.edits, ed)
+	pos := l.end.pos(ed.is)
+	l.last = max(l.last, pos)
+	if l.taken != nil {
+		l.taken[pos]++
+	}
+}
+
+func (l *linkList) remove(ed *linkEdit) {
+	i, last := *l.index(ed), len(l.edits)-1
+	l.edits[i] = l.edits[last]
+	*l.index(l.edits[i]) = i
+	l.edits = l.edits[:last]
+	if l.taken != nil {
+		l.taken[l.end.pos(ed.is)]--
+	}
+}
+
 // cut removes a link, given as list returned it.
-func (le *linkEdits) cut(l store.Link) { le.edit(l, l).is = store.Link{} }
+func (le *linkEdits) cut(l store.Link) { le.edit(l, l).become(store.Link{}) }
 
 // join adds a link that is not there.
-func (le *linkEdits) join(l store.Link) {
-	le.edit(l, store.Link{}).is = l
-	le.reach(end{l.Attr, false, l.Plane, l.From}, l.FromPos)
-	le.reach(end{l.Attr, true, l.Plane, l.To}, l.ToPos)
-}
+func (le *linkEdits) join(l store.Link) { le.edit(l, store.Link{}).become(l) }
 
 // move changes the position of a link in e's list.
 func (le *linkEdits) move(e end, l store.Link, pos uint64) {
 	ed := le.edit(l, l)
+	is := ed.is
 	if e.to {
-		ed.is.ToPos = pos
+		is.ToPos = pos
 	} else {
-		ed.is.FromPos = pos
+		is.FromPos = pos
 	}
-	le.reach(e, pos)
-}
-
-// reach notes that a position in a list is taken, where the last one is known.
-func (le *linkEdits) reach(e end, pos uint64) {
-	if last, known := le.last[e]; known && pos > last {
-		le.last[e] = pos
-	}
+	ed.become(is)
 }
 
 // lastPos is at least the greatest position in a list.
 func (le *linkEdits) lastPos(e end) uint64 {
-	last, known := le.last[e]
-	if known {
-		return last
+	l := le.at(e)
+	if l.known {
+		return l.last
 	}
+	l.known = true
 	if e.to {
-		last = le.snap.LastToPos(e.attr, e.plane, e.ref)
+		l.last = max(l.last, le.snap.LastToPos(e.attr, e.plane, e.ref))
 	} else {
-		last = le.snap.LastFromPos(e.attr, e.plane, e.ref)
+		l.last = max(l.last, le.snap.LastFromPos(e.attr, e.plane, e.ref))
 	}
-	for _, ed := range le.touched[e] {
-		if ed.is.Attr != nil {
-			last = max(last, e.pos(ed.is))
-		}
-	}
-	le.last[e] = last
-	return last
+	return l.last
 }
 
 // next gives out the position after the last.
 func (le *linkEdits) next(e end) uint64 {
 	pos := le.lastPos(e) + store.PosStep
-	le.last[e] = pos
+	le.at(e).last = pos
 	return pos
 }
 
 // free gives out pos if nothing in the list has it, else the next one.
 func (le *linkEdits) free(e end, pos uint64) uint64 {
-	if pos > le.lastPos(e) {
-		le.reach(e, pos)
-		return pos
-	}
-	for _, l := range le.list(e) {
-		if p := e.pos(l); p >= pos {
-			if p == pos {
-				return le.next(e)
-			}
-			break
-		}
+	if pos <= le.lastPos(e) && le.takes(e, pos) {
+		return le.next(e)
 	}
 	return pos
+}
+
+// takes reports whether a link in the list has a position.
+func (le *linkEdits) takes(e end, pos uint64) bool {
+	own := le.at(e)
+	if own.taken == nil {
+		own.taken = make(map[uint64]int, len(own.edits))
+		for _, ed := range own.edits {
+			own.taken[e.pos(ed.is)]++
+		}
+	}
+	if own.taken[pos] > 0 {
+		return true
+	}
+	find := le.snap.LinkFrom
+	if e.to {
+		find = le.snap.LinkTo
+	}
+	l, stored := find(e.attr, e.plane, e.ref, pos)
+	return stored && !le.changed(l)
 }
 
 // set makes an end's list exactly these, in this order. Lists can be long and most changes are small, so the links that stay at the

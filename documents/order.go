@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"container/list"
 	"encoding/json"
 	"slices"
 	"sort"
@@ -36,38 +37,82 @@ type connection struct {
 
 // edited returns a list of links after disconnect and connect. Places are found in the list as it was, so that a neighbour
 // may be one that is disconnected in the same call. lenient puts what has no neighbour at the end.
-func edited(list []store.Ref, connect []connection, disconnect []store.Ref, lenient bool) ([]store.Ref, *Error) {
-	connect, err := sequence(list, connect, lenient)
+func edited(refs []store.Ref, connect []connection, disconnect []store.Ref, lenient bool) ([]store.Ref, *Error) {
+	connect, err := sequence(refs, connect, lenient)
 	if err != nil {
 		return nil, err
 	}
-	next := slices.Clone(list)
 	gone := make(map[store.Ref]bool, len(disconnect))
 	for _, r := range disconnect {
 		gone[r] = true
 	}
+	parts := cutAt(refs, connect)
 	for _, c := range connect {
 		delete(gone, c.ref)
-		if i := slices.Index(next, c.ref); i >= 0 {
-			next = slices.Delete(next, i, i+1)
-		}
-		at := len(next)
-		switch c.place.kind {
-		case atStart:
-			at = 0
-		case before, after:
-			if i := slices.Index(next, c.place.next); i >= 0 && c.place.kind == before {
-				at = i
-			} else if i >= 0 {
-				at = i + 1
+		parts.place(c)
+	}
+	next := make([]store.Ref, 0, len(refs)+len(connect))
+	for e := parts.order.Front(); e != nil; e = e.Next() {
+		for _, r := range e.Value.([]store.Ref) {
+			if !gone[r] {
+				next = append(next, r)
 			}
 		}
-		next = slices.Insert(next, at, c.ref)
 	}
-	if len(gone) == 0 {
-		return next, nil
+	return next, nil
+}
+
+// A partedList is a list of links cut where a call changes something, so that each item of the call costs the same however
+// long the list and the call are.
+type partedList struct {
+	order *list.List                  // of []store.Ref
+	named map[store.Ref]*list.Element // what the call names, and the part that it is alone in; nil where it is not in the list
+}
+
+// cutAt cuts a list at the targets and neighbours of a call.
+func cutAt(refs []store.Ref, connect []connection) *partedList {
+	p := &partedList{list.New(), make(map[store.Ref]*list.Element, len(connect))}
+	for _, c := range connect {
+		p.named[c.ref] = nil
+		if c.relative() {
+			p.named[c.place.next] = nil
+		}
 	}
-	return slices.DeleteFunc(next, func(r store.Ref) bool { return gone[r] }), nil
+	begin := 0
+	for i, r := range refs {
+		if _, named := p.named[r]; named {
+			p.order.PushBack(refs[begin:i])
+			p.named[r] = p.order.PushBack(refs[i : i+1])
+			begin = i + 1
+		}
+	}
+	p.order.PushBack(refs[begin:])
+	return p
+}
+
+// place moves a target to its place, or puts it there.
+func (p *partedList) place(c connection) {
+	if e := p.named[c.ref]; e != nil {
+		p.order.Remove(e)
+		p.named[c.ref] = nil
+	}
+	part := []store.Ref{c.ref}
+	var neighbour *list.Element
+	if c.relative() {
+		neighbour = p.named[c.place.next]
+	}
+	var e *list.Element
+	switch {
+	case c.place.kind == atStart:
+		e = p.order.PushFront(part)
+	case neighbour == nil:
+		e = p.order.PushBack(part)
+	case c.place.kind == before:
+		e = p.order.InsertBefore(part, neighbour)
+	default:
+		e = p.order.InsertAfter(part, neighbour)
+	}
+	p.named[c.ref] = e
 }
 
 // sequence puts the items of a call in an order in which each finds its neighbour: what is placed beside another item of the

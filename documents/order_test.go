@@ -70,6 +70,27 @@ func TestEdited(t *testing.T) {
 	}
 }
 
+// editedNaively carries out a lenient call item by item on the whole list.
+func editedNaively(list []store.Ref, connect []connection, disconnect []store.Ref) []store.Ref {
+	connect, _ = sequence(list, connect, true)
+	list = slices.Clone(list)
+	for _, c := range connect {
+		disconnect = slices.DeleteFunc(slices.Clone(disconnect), func(r store.Ref) bool { return r == c.ref })
+		list = slices.DeleteFunc(list, func(r store.Ref) bool { return r == c.ref })
+		i := slices.Index(list, c.place.next)
+		switch {
+		case c.place.kind == atStart:
+			i = 0
+		case !c.relative() || i < 0:
+			i = len(list)
+		case c.place.kind == after:
+			i++
+		}
+		list = slices.Insert(list, i, c.ref)
+	}
+	return slices.DeleteFunc(list, func(r store.Ref) bool { return slices.Contains(disconnect, r) })
+}
+
 // What is connected and disconnected is there and gone, nothing is there twice, and the rest keeps its order.
 func TestEditedAny(t *testing.T) {
 	number := rapid.IntRange(1, 12)
@@ -86,6 +107,9 @@ func TestEditedAny(t *testing.T) {
 		got, err := edited(list, connect, disconnect, true)
 		if err != nil {
 			return
+		}
+		if want := editedNaively(list, connect, disconnect); !slices.Equal(got, want) {
+			t.Fatalf("%v with %v connected and %v disconnected is %v, want %v", list, connect, disconnect, got, want)
 		}
 		connected := func(r store.Ref) bool {
 			return slices.ContainsFunc(connect, func(c connection) bool { return c.ref == r })

@@ -151,6 +151,7 @@ func (wr *writing) linksOfDrafts() map[end]map[store.Ref]bool {
 
 // row checks the values of a draft that is to be published.
 func (br *bodyReader) row(s *contenttypes.Schema, values []store.Value, path []string) {
+	br.wr.tx.Step()
 	for _, a := range s.Attributes {
 		if a.System || a.Type == contenttypes.ID || a.IsRelation() {
 			continue

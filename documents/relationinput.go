@@ -152,6 +152,9 @@ func (lr *linkReader) items(a *contenttypes.Attribute, v any, must bool) (items 
 	}
 	shown := []any{}
 	for _, v := range list {
+		if !lr.wr.tx.Step() {
+			break
+		}
 		if v == nil || v == false {
 			continue
 		}

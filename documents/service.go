@@ -27,6 +27,8 @@ type Service struct {
 	Now func() time.Time
 	// Failed is told of errors of hooks after a write; nil writes them to slog.Default.
 	Failed func(error)
+	// Limits bound each write; they must be set before the service is used.
+	Limits Limits
 
 	store         *store.Store
 	model         *contenttypes.Model

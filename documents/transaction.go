@@ -44,6 +44,9 @@ func (s *Service) prepare(ctx context.Context, w Write, body bool, before func(*
 		if err := checkKeys(w.Type, p.write.Data, w.Access); err != nil {
 			return nil, err
 		}
+		if err := s.Limits.check(w.Type, p.write.Data); err != nil {
+			return nil, err
+		}
 	}
 	var err error
 	if before != nil {

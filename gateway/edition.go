@@ -63,6 +63,8 @@ func (l *lasting) persistedOf(most int) *persisted {
 // open makes what an edition with a store consists of.
 func (e *edition) open() (err error) {
 	e.docs = documents.NewService(e.store, e.Model, e.Settings.I18n.DefaultLocale)
+	limits := e.Settings.Server.Limits.orDefaults()
+	e.docs.Limits = documents.Limits{Links: limits.Links, Components: limits.Components}
 	e.docs.Failed = func(err error) { e.project.log.Error(err.Error()) }
 	if err := e.extensions.hook(e.docs); err != nil {
 		return err

@@ -37,6 +37,8 @@ type Limits struct {
 	JSONBytes   int64         // JSON body, inflated
 	FormBytes   int64         // form or text body, inflated
 	Concurrent  int           // requests at one time; others are answered 503
+	Links       int           // documents that the body of a write names in relations
+	Components  int           // components in the body of a write
 }
 
 // DefaultLimits are the limits where nothing is said.
@@ -51,6 +53,8 @@ var DefaultLimits = Limits{
 	JSONBytes:   1 << 20,
 	FormBytes:   56 << 10,
 	Concurrent:  1024,
+	Links:       10_000,
+	Components:  5_000,
 }
 
 // orDefaults fills in what is zero.
@@ -65,6 +69,8 @@ func (l Limits) orDefaults() Limits {
 	fill(&l.JSONBytes, DefaultLimits.JSONBytes)
 	fill(&l.FormBytes, DefaultLimits.FormBytes)
 	fill(&l.Concurrent, DefaultLimits.Concurrent)
+	fill(&l.Links, DefaultLimits.Links)
+	fill(&l.Components, DefaultLimits.Components)
 	return l
 }
 

@@ -29,6 +29,8 @@ type serverFile struct {
 		Form       byteSize
 		Headers    byteSize
 		Concurrent int
+		Links      int
+		Components int
 	}
 	Timeouts struct {
 		Header   time.Duration
@@ -50,7 +52,7 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 	f.Log.Level = "info"
 	l := &s.Limits
 	f.Limits.JSON, f.Limits.Form, f.Limits.Headers = byteSize(l.JSONBytes), byteSize(l.FormBytes), byteSize(l.HeaderBytes)
-	f.Limits.Concurrent = l.Concurrent
+	f.Limits.Concurrent, f.Limits.Links, f.Limits.Components = l.Concurrent, l.Links, l.Components
 	f.Timeouts.Header, f.Timeouts.Read, f.Timeouts.Write = l.ReadHeader, l.Read, l.Write
 	f.Timeouts.Idle, f.Timeouts.Request, f.Timeouts.Shutdown = l.Idle, l.Handle, l.Shutdown
 
@@ -82,7 +84,7 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 	}
 
 	l.JSONBytes, l.FormBytes, l.HeaderBytes = int64(f.Limits.JSON), int64(f.Limits.Form), int(f.Limits.Headers)
-	l.Concurrent = f.Limits.Concurrent
+	l.Concurrent, l.Links, l.Components = f.Limits.Concurrent, f.Limits.Links, f.Limits.Components
 	for key, size := range map[string]byteSize{"json": f.Limits.JSON, "form": f.Limits.Form, "headers": f.Limits.Headers} {
 		if size < 1<<10 || size > 1<<30 {
 			wrong(n.At("limits", key), "%s must be from 1kb to 1gb", key)
@@ -90,6 +92,11 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 	}
 	if l.Concurrent < 1 {
 		wrong(n.At("limits", "concurrent"), "concurrent must be 1 or more: it is how many requests are answered at a time")
+	}
+	for key, most := range map[string]int{"links": l.Links, "components": l.Components} {
+		if most < 1 {
+			wrong(n.At("limits", key), "%s must be 1 or more: it is how many of them one write may have", key)
+		}
 	}
 
 	l.ReadHeader, l.Read, l.Write = f.Timeouts.Header, f.Timeouts.Read, f.Timeouts.Write

@@ -58,6 +58,9 @@ func (tx *Tx) Apply(b *Batch) error {
 			return ErrRedefined
 		}
 	}
+	if err := tx.begin(); err != nil {
+		return err
+	}
 	tx.applied++
 	tx.sequence++
 	tx.lastRow = nil

@@ -191,6 +191,26 @@ func (s *Snapshot) LinksTo(a *contenttypes.Attribute, plane Status, to Ref, yiel
 	})
 }
 
+// LinkFrom returns the link at a position in the list of from under the owning attribute a; ok is false where there is none.
+func (s *Snapshot) LinkFrom(a *contenttypes.Attribute, plane Status, from Ref, pos uint64) (l Link, ok bool) {
+	v := s.get(links, be.AppendUint64(s.appendLinkList(nil, a, fromSide, plane, s.number(from)), pos))
+	if v == nil {
+		return Link{}, false
+	}
+	other, otherPos := parseLinkEnd(v)
+	return Link{Attr: a, Plane: plane, From: from, To: s.name(other), FromPos: pos, ToPos: otherPos}, true
+}
+
+// LinkTo is LinkFrom seen from the other side: the link at a position in the list of those that point at to.
+func (s *Snapshot) LinkTo(a *contenttypes.Attribute, plane Status, to Ref, pos uint64) (l Link, ok bool) {
+	v := s.get(links, be.AppendUint64(s.appendLinkList(nil, a, toSide, plane, s.number(to)), pos))
+	if v == nil {
+		return Link{}, false
+	}
+	other, otherPos := parseLinkEnd(v)
+	return Link{Attr: a, Plane: plane, From: s.name(other), To: to, FromPos: otherPos, ToPos: pos}, true
+}
+
 // LastFromPos returns the greatest FromPos of from, 0 when it has no links.
 func (s *Snapshot) LastFromPos(a *contenttypes.Attribute, plane Status, from Ref) uint64 {
 	return s.lastPos(a, fromSide, plane, s.number(from))

@@ -98,6 +98,7 @@ func (s *Snapshot) takeIndex() *indexCursor { return &indexCursor{c: s.take(inde
 
 // get looks up one key.
 func (s *Snapshot) get(n bucket, key []byte) []byte {
+	s.step()
 	if v, known := s.buffers[n].get(key); known {
 		return v
 	}
@@ -226,6 +227,9 @@ func (s *Snapshot) DocumentByRow(t *contenttypes.ContentType, id uint64) (doc ui
 	c := s.takeIndex()
 	defer s.give(index, c.c)
 	for _, sl := range s.allSlots(t) {
+		if !s.step() {
+			break
+		}
 		key := be.AppendUint64(appendSpace(nil, b.number, b.fields[b.system.id.Index], sl), id)
 		s.stats.seeks++
 		if k, v := c.Seek(key); bytes.Equal(k, key) {

@@ -275,8 +275,11 @@ func (s *Store) view(snap *Snapshot, f func(*Snapshot) error) error {
 // Write calls f in the one write transaction there is at a time; the batches that f applied are durable when Write returns
 // nil. Several callers may share one transaction and its fsyncs. f may be called again when another caller's f failed after
 // it had applied something, so it must not have effects of its own beyond values that it sets anew each time.
-// When f returns an error nothing of it is kept. ctx is heeded until f's turn has come. f is not called, and ErrRedefined is
-// returned, when the definitions have changed by then.
+// When f returns an error nothing of it is kept. f is not called, and ErrRedefined is returned, when the definitions have
+// changed by then.
+//
+// ctx ends the write until f applies its first batch: look-ups of f then find nothing more (see Snapshot.Within), Apply
+// refuses the batch, and Write returns the error of ctx, whatever f makes of it. What f has begun to apply is completed.
 func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 	if err := s.health.err(); err != nil {
 		return err

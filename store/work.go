@@ -15,6 +15,7 @@ type workBound struct {
 	limit time.Duration
 	until time.Time // set at the first look
 	steps int
+	over  bool // the bound has ended the work
 }
 
 // Within bounds the time that the snapshot's work takes, from now on: when ctx ends, or limit (if positive) has passed, look-ups
@@ -23,21 +24,35 @@ func (s *Snapshot) Within(ctx context.Context, limit time.Duration) {
 	s.work.ctx, s.work.limit, s.work.until = ctx, limit, time.Time{}
 }
 
+// Step counts a step of work that a caller does between look-ups, and reports whether work may go on (see Within).
+func (s *Snapshot) Step() bool { return s.step() }
+
 // step counts a step of work and reports whether work may go on.
 func (s *Snapshot) step() bool {
 	if s.work.steps++; s.work.steps%stepsAtATime != 0 || s.work.ctx == nil {
 		return s.failed == nil
 	}
-	if err := s.work.ctx.Err(); err != nil && s.failed == nil {
-		s.failed = err
+	return s.look()
+}
+
+// look sees whether the bound of the work has been reached, and reports whether work may go on.
+func (s *Snapshot) look() bool {
+	if err := s.work.ctx.Err(); err != nil {
+		s.work.end(s, err)
 	}
 	if s.work.limit > 0 {
 		now := time.Now()
 		if s.work.until.IsZero() {
 			s.work.until = now.Add(s.work.limit)
-		} else if now.After(s.work.until) && s.failed == nil {
-			s.failed = context.DeadlineExceeded
+		} else if now.After(s.work.until) {
+			s.work.end(s, context.DeadlineExceeded)
 		}
 	}
 	return s.failed == nil
+}
+
+func (w *workBound) end(s *Snapshot, err error) {
+	if s.failed == nil {
+		s.failed, w.over = err, true
+	}
 }

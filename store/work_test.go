@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"lectern/contenttypes"
@@ -173,5 +174,70 @@ func TestRelatedShowsAllItsRows(t *testing.T) {
 		return nil
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A countdown is a context that ends when it has been looked at a number of times.
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A write whose context ends while it looks things up is told so, whatever it makes of finding nothing; those that share its
+// transaction are not carried out again for it.
+func TestAWriteIsEndedAlone(t *testing.T) {
+	s := newStore(t)
+	tag := s.Model().Type("api::tag.tag")
+	put := func(tx *store.Tx) error {
+		var b store.Batch
+		b.PutRow(newRow(tx, tag, tx.NewDoc(), store.Published, "", nil))
+		return tx.Apply(&b)
+	}
+	before := s.Stats()
+	var wg sync.WaitGroup
+	waiting := make(chan struct{})
+	calls := 0 // of the other; the writer is one goroutine
+	ended := func(ctx context.Context, f func(tx *store.Tx) error, want error) {
+		if err := s.Write(ctx, f); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	wg.Go(func() { // keeps the writer until the others wait
+		ended(t.Context(), func(*store.Tx) error { <-waiting; return nil }, nil)
+	})
+	lookUp := func(tx *store.Tx) error {
+		for i := range 20_000 {
+			tx.Document(tag, documentID(uint64(i)))
+		}
+		return nil
+	}
+	for _, f := range []func(tx *store.Tx) error{
+		func(tx *store.Tx) error { return errors.Join(lookUp(tx), put(tx)) },
+		func(tx *store.Tx) error { return errors.Join(lookUp(tx), errors.New("found nothing")) },
+		lookUp,
+	} {
+		wg.Go(func() { ended(&countdown{t.Context(), 3}, f, context.Canceled) })
+	}
+	wg.Go(func() {
+		ended(t.Context(), func(tx *store.Tx) error { calls++; return errors.Join(lookUp(tx), put(tx)) }, nil)
+	})
+	// What it has begun to apply a write completes.
+	wg.Go(func() {
+		ended(&countdown{t.Context(), 7}, func(tx *store.Tx) error { return errors.Join(put(tx), lookUp(tx), put(tx)) }, nil)
+	})
+	close(waiting)
+	wg.Wait()
+	if after := s.Stats(); calls != 1 || after.Writes-before.Writes != 2 {
+		t.Errorf("%d writes, and the other one was carried out %d times; want 2, and once", after.Writes-before.Writes, calls)
+	}
+	if page := find(t, s, &store.Query{Type: tag, Limit: -1}); len(page.Docs) != 3 {
+		t.Errorf("%d rows, want the 3 of the writes that went on", len(page.Docs))
 	}
 }

@@ -171,8 +171,7 @@ func (s *file) try(group []*writeRequest) (failed int, err error) {
 			r.err = ErrRedefined
 			continue
 		}
-		tx.applied = 0
-		if r.err = tx.run(r.f); r.err != nil && tx.applied > 0 {
+		if r.err = tx.run(r); r.err != nil && tx.applied > 0 {
 			return i, nil
 		}
 		if tx.applied > 0 {
@@ -222,8 +221,33 @@ func newTx(s *Store, btx *bolt.Tx) *Tx {
 	}
 }
 
-// run calls f and turns a panic in it into an error, since the writer must go on for the others.
-func (tx *Tx) run(f func(*Tx) error) (err error) {
+// run carries out a request. Its work ends when nobody waits for it any more, unless it has begun to apply something (see
+// begin): the error is that of its context then, nothing of it was applied, and the transaction is as good as before.
+func (tx *Tx) run(r *writeRequest) error {
+	tx.applied = 0
+	tx.Within(r.ctx, 0)
+	err := tx.call(r.f)
+	if tx.work.over {
+		err, tx.failed = tx.failed, nil
+	}
+	tx.work = workBound{}
+	return err
+}
+
+// begin is called before something is applied. What a request has begun to apply it completes, so its context is looked at
+// for the last time.
+func (tx *Tx) begin() error {
+	if tx.work.ctx != nil {
+		tx.look()
+	}
+	if !tx.work.over {
+		tx.work = workBound{}
+	}
+	return tx.failed
+}
+
+// call calls f and turns a panic in it into an error, since the writer must go on for the others.
+func (tx *Tx) call(f func(*Tx) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			stack := make([]byte, 4096)

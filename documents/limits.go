@@ -1,0 +1,85 @@
+package documents
+
+import (
+	"fmt"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+)
+
+// Limits bound what the body of one create or update may say, since every other write waits while it is carried out. 0 is no
+// bound.
+type Limits struct {
+	Links      int // documents that relations and media name, at any depth
+	Components int // components, at any depth
+}
+
+// check refuses a body that says more.
+func (l Limits) check(t *contenttypes.ContentType, data *jsontree.Object) *Error {
+	if l == (Limits{}) {
+		return nil
+	}
+	var said Limits
+	said.count(&t.Schema, data)
+	switch {
+	case l.Links > 0 && said.Links > l.Links:
+		return tooMuch(said.Links, "links to documents", "limits.links", l.Links)
+	case l.Components > 0 && said.Components > l.Components:
+		return tooMuch(said.Components, "components", "limits.components", l.Components)
+	}
+	return nil
+}
+
+func tooMuch(said int, what, setting string, most int) *Error {
+	return &Error{Status: 413, Name: "PayloadTooLargeError",
+		Message: fmt.Sprintf("The body has %d %s, and %s allows %d in one write", said, what, setting, most)}
+}
+
+// count adds what the values of a document or component say.
+func (l *Limits) count(s *contenttypes.Schema, data *jsontree.Object) {
+	for _, key := range data.Keys {
+		a, v := s.Attribute(key), data.Value(key)
+		switch {
+		case a == nil || v == nil || a.IsScalar():
+		case a.IsRelation():
+			l.Links += linksIn(v)
+		default:
+			l.countItems(a, v)
+		}
+	}
+}
+
+// countItems adds the components of an attribute and what is in them.
+func (l *Limits) countItems(a *contenttypes.Attribute, v any) {
+	list, isList := v.([]any)
+	if !isList {
+		list = []any{v}
+	}
+	l.Components += len(list)
+	for _, item := range list {
+		o, isObject := item.(*jsontree.Object)
+		if !isObject {
+			continue
+		}
+		if c := itemComponent(a, o); c != nil {
+			l.count(&c.Schema, o)
+		}
+	}
+}
+
+// linksIn is how many documents the value of a relation names: in a list, alone, or under set, connect and disconnect.
+func linksIn(v any) int {
+	switch v := v.(type) {
+	case []any:
+		return len(v)
+	case *jsontree.Object:
+		n := 0
+		for _, key := range []string{"set", "connect", "disconnect"} {
+			if list, given := v.Get(key); given {
+				n += linksIn(list)
+			}
+		}
+		return max(n, 1)
+	}
+	return 1
+}
