@@ -62,6 +62,11 @@ func (s *Server) serveHealth(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(problem) // the client is gone
 }
 
+// logReplaced tells the log that a start has found another store than the one before.
+func (p *Project) logReplaced() {
+	p.log.Warn("the store is not the one that was served from this data directory before", "store", p.data.join(storeName))
+}
+
 // logHealth tells the log of a change of the store's health.
 func (p *Project) logHealth(h store.Health) {
 	if h.State == store.Sound {

@@ -186,7 +186,10 @@ func (p *Project) open(d *Definition) (err error) {
 	}
 	e := p.newEdition(d)
 	p.edition.Store(e)
-	if e.store, err = d.openStore(p.data.join(storeName), p.options, store.Options{Progress: logProgress(p.log), HealthChanged: p.logHealth}); err != nil {
+	e.store, err = d.openStore(p.data.join(storeName), p.options, store.Options{
+		Progress: logProgress(p.log), HealthChanged: p.logHealth, Replaced: p.logReplaced,
+	})
+	if err != nil {
 		return err
 	}
 	return e.open()

@@ -108,7 +108,7 @@ func finishRestore(data string) error {
 	if err != nil {
 		return fmt.Errorf("finish the restore that was begun: %w", err)
 	}
-	for _, name := range []string{uploadsName, storeName} {
+	for _, name := range []string{uploadsName, storeName, store.MarkerPath(storeName)} {
 		if err := moveIn(filepath.Join(restored, name), filepath.Join(data, name), filepath.Join(data, filepath.Base(strings.TrimSpace(string(aside))))); err != nil {
 			return fmt.Errorf("finish the restore that was begun: %w", err)
 		}

@@ -62,6 +62,7 @@ func (tx *Tx) Apply(b *Batch) error {
 		return err
 	}
 	tx.applied++
+	tx.adds = tx.adds || len(b.putRows) > 0 || len(b.putLinks) > len(b.cutLinks)
 	tx.sequence++
 	tx.lastRow = nil
 	for _, l := range b.cutLinks {

@@ -190,11 +190,14 @@ func (c *conversion) transaction(s *step) error {
 	}
 	c.store.resting.bar()
 	defer c.store.resting.open()
-	btx, err := c.store.db.Begin(true)
+	btx, err := c.store.beginWrite()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = btx.Rollback() }() // after a commit this does nothing and says so
+	if err := c.store.takeSpace(); err != nil {
+		return err
+	}
 	tx := newTx(c.store, btx)
 	tx.bound = c.bound
 	tx.sequence++
@@ -218,8 +221,8 @@ func (c *conversion) transaction(s *step) error {
 	if err := tx.finish(); err != nil {
 		return err
 	}
-	if err := btx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+	if err := c.store.commitTx(btx, false); err != nil {
+		return err
 	}
 	c.store.locales.persisted = tx.localesUsed
 	c.pending = left

@@ -1,10 +1,14 @@
 package store
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"time"
+)
 
 // OpenAsIs opens a store for the definitions that its content has.
 func OpenAsIs(path string) (*Store, error) {
-	db, err := openFile(path, 0)
+	db, err := openFile(path, 0, openThere)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +42,16 @@ func PlacesAfter(n uint64) (restore func()) {
 	before := placesAfter
 	placesAfter = n
 	return func() { placesAfter = before }
+}
+
+// Look has the store look after its file now.
+func (s *Store) Look() error { return s.byWriter(context.Background(), s.lookAfter) }
+
+// LookSeldom has stores look after their files only when asked to, until restored.
+func LookSeldom() (restore func()) {
+	before := lookEvery
+	lookEvery = time.Hour
+	return func() { lookEvery = before }
 }
 
 // Resting is how many snapshots wait for another use.

@@ -23,9 +23,9 @@ type Outlook struct {
 // would. It changes nothing. A file that is not there is one without content; one that a process has open is ErrLocked.
 func Foresee(path string, model *contenttypes.Model, opts Options) (o Outlook, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return o, nil
+		return o, checkThere(path)
 	}
-	db, err := openBolt(path, &bolt.Options{Timeout: max(opts.LockTimeout, 50*time.Millisecond), ReadOnly: true, NoStatistics: true})
+	db, err := openBolt(path, bolt.Options{Timeout: max(opts.LockTimeout, 50*time.Millisecond), ReadOnly: true}, os.Open)
 	if err != nil {
 		return o, err
 	}
@@ -40,7 +40,7 @@ func (s *Store) Foresee(model *contenttypes.Model, opts Options) (Outlook, error
 
 // foresee reads one state of the file, definitions and content.
 func (s *file) foresee(model *contenttypes.Model, opts Options) (o Outlook, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.db().View(func(tx *bolt.Tx) error {
 		meta := tx.Bucket(bucketMeta)
 		if meta == nil {
 			return fmt.Errorf("open store %s: this is no Lectern store", s.path)

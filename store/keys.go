@@ -35,6 +35,7 @@ var (
 	keyLocales  = []byte("locales")
 	keyFormat   = []byte("format")
 	keyPending  = []byte("pending")
+	keyIdentity = []byte("identity")
 	keySequence = []byte("sequence")
 	keyDocs     = []byte("docs")
 	keyItems    = []byte("items")

@@ -177,7 +177,7 @@ func Migrate(path string, ms Migrations, model *contenttypes.Model, opts Options
 	if ms, err = ms.checked(); err != nil {
 		return removed, err
 	}
-	db, err := openFile(path, opts.LockTimeout)
+	db, err := openFile(path, opts.LockTimeout, openThere)
 	if err != nil {
 		return removed, err
 	}

@@ -50,11 +50,7 @@ func (s *Store) redefine(ctx context.Context, r *redefinition) error {
 		return err
 	}
 	defer open()
-	req := &writeRequest{ctx: ctx, store: s, redefinition: r, done: make(chan error, 1)}
-	if err := s.hand(req); err != nil {
-		return err
-	}
-	return <-req.done
+	return s.byWriter(ctx, func() error { return r.run(ctx, s) })
 }
 
 // A redefinition is one call of Redefine or Settle.
@@ -84,7 +80,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	if len(c.pending.Steps) > 0 {
 		readers = readersOfPast()
 	}
-	past, err := newPast(s.db, readers)
+	past, err := newPast(s.db().DB, readers)
 	if err != nil {
 		return err
 	}
@@ -115,7 +111,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 // changed.
 func (s *Store) conversionTo(model *contenttypes.Model, first Migrations, opts Options) (*conversion, error) {
 	c := &conversion{store: &Store{file: s.file}, progress: opts.Progress, hooks: opts.hooks}
-	err := s.db.View(func(tx *bolt.Tx) (err error) {
+	err := s.db().View(func(tx *bolt.Tx) (err error) {
 		if c.catalog, _, err = loadCatalog(tx); err != nil {
 			return err
 		}

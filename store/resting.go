@@ -45,7 +45,7 @@ func (r *resting) give(s *Snapshot) {
 	}
 	r.mu.Unlock()
 	if !rests {
-		rollback(s.tx)
+		s.close()
 	}
 }
 
@@ -56,7 +56,7 @@ func (r *resting) bar() {
 	r.writers, r.era, r.list = r.writers+1, r.era+1, nil
 	r.mu.Unlock()
 	for _, s := range list {
-		rollback(s.tx)
+		s.close()
 	}
 }
 

@@ -25,7 +25,8 @@ type Snapshot struct {
 	askings map[*Query]*asking          // of FindRelated
 	work    workBound
 	stats   snapshotStats
-	since   int64 // see resting
+	in      *opened // what tx was begun on; nil where that is not counted
+	since   int64   // see resting
 }
 
 // The buckets that reads go to, by number.

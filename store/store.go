@@ -24,7 +24,6 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 
 	"lectern/contenttypes"
 )
@@ -53,7 +52,7 @@ type Store struct {
 
 // A file is what the Stores of one file have in common.
 type file struct {
-	db      *bolt.DB
+	open    atomic.Pointer[opened]
 	path    string
 	current atomic.Pointer[Store] // the one whose definitions the content has
 	locales localeTable
@@ -67,6 +66,12 @@ type file struct {
 
 	health health
 	stats  counters
+
+	// What follows is the writer's.
+	committed int        // the last transaction
+	used      int64      // bytes of the file that are in use by it or were by one before
+	taken     int64      // bytes that the file has on the disk; see takeSpace
+	drained   chan error // gets the end of the file as it was open before it was opened anew; nil: it is gone
 
 	resting  resting
 	places   atomic.Pointer[places]
@@ -83,23 +88,24 @@ type Options struct {
 	DefaultLocale string
 	// HealthChanged, when set, is told of each change of Health. It must not use the store.
 	HealthChanged func(Health)
+	// Replaced, when set, is called by Open when the file is not the store that was opened at its path before.
+	Replaced func()
 
 	hooks *conversionHooks
 }
-
-// mapSize is how much address space is reserved for the file, so that a growing file seldom needs a new mapping, for which
-// all readers would have to end. It costs no memory.
-const mapSize = 1 << 30
 
 // Open opens the store file at path for a model, and makes it when there is none. Content that was written under other
 // definitions is converted first; where that would lose any of it, Open changes nothing and returns a *DefinitionError.
 func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := checkThere(path); err != nil {
+			return nil, err
+		}
 		if err := create(path); err != nil {
 			return nil, fmt.Errorf("create store: %w", err)
 		}
 	}
-	db, err := openFile(path, opts.LockTimeout)
+	db, err := openFile(path, opts.LockTimeout, openThere)
 	if err != nil {
 		return nil, err
 	}
@@ -107,15 +113,25 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 	f.health.changed = opts.HealthChanged
 	s, err := f.load(model, opts)
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, f.db().Close())
 	}
-	f.writer.Add(1)
+	switch replaced, err := f.mark(); {
+	case errors.Is(err, ErrFull), noSpace(err): // the next start marks it
+	case err != nil:
+		return nil, errors.Join(err, f.db().Close())
+	case replaced && opts.Replaced != nil:
+		opts.Replaced()
+	}
+	f.writer.Add(2)
 	go f.writeLoop()
+	go f.watch(lookEvery)
 	return s, nil
 }
 
-func newFile(db *bolt.DB, path string) *file {
-	return &file{db: db, path: path, requests: make(chan *writeRequest), closing: make(chan struct{})}
+func newFile(open *opened, path string) *file {
+	f := &file{path: path, requests: make(chan *writeRequest), closing: make(chan struct{})}
+	f.open.Store(open)
+	return f
 }
 
 // newStore makes the Store of a file whose content has these definitions.
@@ -126,40 +142,39 @@ func (f *file) newStore(bound *binding) *Store {
 	return s
 }
 
-func openFile(path string, timeout time.Duration) (*bolt.DB, error) {
-	if timeout <= 0 {
-		timeout = 50 * time.Millisecond
-	}
-	db, err := openBolt(path, &bolt.Options{
-		Timeout:         timeout,
-		FreelistType:    bolt.FreelistMapType,
-		InitialMmapSize: mapSize,
-		NoStatistics:    true,
-	})
+// openFile opens a store file to write.
+func openFile(path string, timeout time.Duration, openFile func(path string) (*os.File, error)) (*opened, error) {
+	o := toWrite()
+	o.Timeout = max(timeout, 50*time.Millisecond)
+	db, err := openBolt(path, o, openFile)
 	if err != nil {
 		return nil, err
 	}
-	if err := upgrade(db); err != nil {
+	if err := errors.Join(db.secure(), upgrade(db.DB)); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, errors.Join(err, db.Close()))
 	}
 	return db, nil
 }
 
-// openBolt opens a file of bbolt, and says of one that cannot be opened why.
-func openBolt(path string, o *bolt.Options) (*bolt.DB, error) {
-	if err := checkWhole(path); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", path, err)
+// secure brings the newest meta page to disk once more. If a former process failed to, it may have been read from memory alone,
+// and the next commits would overwrite what the disk still has.
+func (o *opened) secure() error {
+	page := make([]byte, os.Getpagesize())
+	var at int64
+	if err := o.View(func(tx *bolt.Tx) error {
+		page = make([]byte, o.Info().PageSize)
+		at = int64(tx.ID()%2) * int64(len(page))
+		return nil
+	}); err != nil {
+		return err
 	}
-	db, err := bolt.Open(path, 0o600, o)
-	switch {
-	case err == nil:
-		return db, nil
-	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("open %s: %w", path, ErrLocked)
-	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
-		return nil, fmt.Errorf("open store %s: the file is damaged, or was never a store; put back a whole one, from a backup (%w)", path, err)
+	if _, err := o.handle.ReadAt(page, at); err != nil {
+		return err
 	}
-	return nil, fmt.Errorf("open store %s: %w", path, err)
+	if _, err := o.handle.WriteAt(page, at); err != nil {
+		return err
+	}
+	return o.handle.Sync()
 }
 
 // create makes an empty store beside path and renames it into place: bbolt's own first write is not safe against a loss of
@@ -169,7 +184,9 @@ func create(path string) error {
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	db, err := openFile(temp, 0)
+	db, err := openFile(temp, 0, func(path string) (*os.File, error) {
+		return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	})
 	if err != nil {
 		return err
 	}
@@ -179,7 +196,11 @@ func create(path string) error {
 				return err
 			}
 		}
-		return putNumber(tx.Bucket(bucketMeta), keyFormat, formatNumber)
+		meta := tx.Bucket(bucketMeta)
+		if err := meta.Put(keyIdentity, newIdentity()); err != nil {
+			return err
+		}
+		return putNumber(meta, keyFormat, formatNumber)
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
@@ -213,7 +234,10 @@ func (s *Store) Close() error {
 			p.retire() // of a redefinition that failed
 		}
 		s.resting.bar() // for good
-		err = s.db.Close()
+		err = s.db().Close()
+		if s.drained != nil {
+			err = errors.Join(err, <-s.drained)
+		}
 	})
 	if err != nil {
 		return fmt.Errorf("close store: %w", err)
@@ -247,15 +271,12 @@ func (s *Store) snapshot() (*Snapshot, error) {
 	if snap != nil {
 		return snap, nil
 	}
-	tx, err := s.db.Begin(false)
-	switch {
-	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
-		return nil, ErrClosed
-	case err != nil:
-		return nil, fmt.Errorf("begin snapshot: %w", err)
+	tx, in, err := s.begin()
+	if err != nil {
+		return nil, err
 	}
 	snap = newSnapshot(s, tx)
-	snap.since = since
+	snap.in, snap.since = in, since
 	return snap, nil
 }
 
@@ -281,8 +302,8 @@ func (s *Store) view(snap *Snapshot, f func(*Snapshot) error) error {
 // ctx ends the write until f applies its first batch: look-ups of f then find nothing more (see Snapshot.Within), Apply
 // refuses the batch, and Write returns the error of ctx, whatever f makes of it. What f has begun to apply is completed.
 func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
-	if err := s.health.err(); err != nil {
-		return err
+	if h := s.health.load(); h.State > Full {
+		return h.Err
 	}
 	req := &writeRequest{ctx: ctx, store: s, f: f, done: make(chan error, 1)}
 	if err := s.hand(req); err != nil {

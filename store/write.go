@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -21,7 +23,7 @@ type writeRequest struct {
 	err   error
 	done  chan error
 
-	redefinition *redefinition // instead of f
+	alone func() error // instead of f: what the writer does between two groups
 }
 
 // maxGrouped bounds how many writes share a transaction.
@@ -32,8 +34,8 @@ func (s *file) writeLoop() {
 	defer s.writer.Done()
 	gather := gatherer{requests: s.requests}
 	for {
-		group, redefinitions := split(gather.next())
-		if group == nil && redefinitions == nil {
+		group, alone := split(gather.next())
+		if group == nil && alone == nil {
 			return
 		}
 		began := time.Now()
@@ -42,25 +44,25 @@ func (s *file) writeLoop() {
 		for _, r := range group {
 			r.done <- r.err
 		}
-		for _, r := range redefinitions {
-			r.done <- r.redefinition.run(r.ctx, r.store)
+		for _, r := range alone {
+			r.done <- r.alone()
 		}
 	}
 }
 
-// split takes the redefinitions out of a group: they come after the writes that came with them.
-func split(group []*writeRequest) (writes, redefinitions []*writeRequest) {
-	if !slices.ContainsFunc(group, func(r *writeRequest) bool { return r.redefinition != nil }) {
+// split takes out of a group what is done alone: that comes after the writes that came with it.
+func split(group []*writeRequest) (writes, alone []*writeRequest) {
+	if !slices.ContainsFunc(group, func(r *writeRequest) bool { return r.alone != nil }) {
 		return group, nil
 	}
 	for _, r := range group {
-		if r.redefinition != nil {
-			redefinitions = append(redefinitions, r)
+		if r.alone != nil {
+			alone = append(alone, r)
 		} else {
 			writes = append(writes, r)
 		}
 	}
-	return writes, redefinitions
+	return writes, alone
 }
 
 // A gatherer collects the writes that are to share a transaction. Clients that wait for an answer before they write again come
@@ -123,42 +125,51 @@ func (g *gatherer) next() []*writeRequest {
 }
 
 // commit carries out a group in one transaction and sets each one's err. A write that fails after it had applied something
-// is taken out, and the others are carried out again without it.
+// is taken out, and the others are carried out again without it. Where there is no space for all, each shows by itself whether
+// there is space for it.
 func (s *file) commit(group []*writeRequest) {
-	waiting := group
-	for len(waiting) > 0 {
-		failed, err := s.try(waiting)
-		if failed < 0 {
-			for _, r := range waiting {
-				if r.err == nil {
-					r.err = err
-				}
-			}
-			return
+	for len(group) > 0 {
+		together := group
+		if s.health.load().State == Full {
+			together = group[:1]
 		}
-		rest := make([]*writeRequest, 0, len(waiting)-1)
-		for i, r := range waiting {
-			if i != failed {
-				r.err = nil
-				rest = append(rest, r)
+		failed, err := s.try(together)
+		switch {
+		case failed >= 0:
+			group = append(group[:failed:failed], group[failed+1:]...)
+			continue
+		case errors.Is(err, ErrFull) && len(together) > 1:
+			for i := range together {
+				s.commit(together[i : i+1])
+			}
+		case err != nil:
+			for _, r := range together {
+				r.err = cmp.Or(r.err, err)
 			}
 		}
-		waiting = rest
+		group = group[len(together):]
 	}
 }
 
 // try runs a group once. failed is the one that made all be rolled back, or -1; err is what befell the whole transaction.
 func (s *file) try(group []*writeRequest) (failed int, err error) {
-	if err := s.health.err(); err != nil {
-		return -1, err
+	for _, r := range group {
+		r.err = nil
+	}
+	if h := s.health.load(); h.State > Full {
+		return -1, h.Err
 	}
 	s.resting.bar()
 	defer s.resting.open()
-	btx, err := s.db.Begin(true)
+	btx, err := s.beginWrite()
 	if err != nil {
-		return -1, fmt.Errorf("begin write: %w", err)
+		return -1, err
 	}
 	defer func() { _ = btx.Rollback() }() // after a commit this does nothing and says so
+	full := s.takeSpace()
+	if full != nil && !errors.Is(full, ErrFull) {
+		return -1, full
+	}
 	current := s.current.Load()
 	tx := newTx(current, btx)
 	defer tx.end()
@@ -184,9 +195,11 @@ func (s *file) try(group []*writeRequest) (failed int, err error) {
 	if err := tx.finish(); err != nil {
 		return -1, fmt.Errorf("finish write: %w", err)
 	}
-	if err := btx.Commit(); err != nil {
-		// What the disk holds now is unknown until it is read again: later writes could stand on pages that were lost.
-		return -1, s.health.fail(Damaged, fmt.Errorf("commit: %w", err))
+	if err := s.commitTx(btx, !tx.adds); err != nil {
+		return -1, err
+	}
+	if full == nil {
+		s.health.mend(Full)
 	}
 	s.locales.persisted = tx.localesUsed
 	s.stats.commits.Add(1)
@@ -201,8 +214,9 @@ type Tx struct {
 	docs, items uint64
 	rowIDs      map[uint16]uint64 // by schema number: the greatest id given out
 	revisions   map[uint16]uint64
-	localesUsed int // how many locale codes must be on disk with this transaction
-	applied     int // batches applied by the function that runs now
+	localesUsed int  // how many locale codes must be on disk with this transaction
+	applied     int  // batches applied by the function that runs now
+	adds        bool // what was applied does more than remove
 }
 
 func newTx(s *Store, btx *bolt.Tx) *Tx {

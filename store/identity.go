@@ -1,0 +1,105 @@
+package store
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// A store has an identity, which its copies share. It stands in the file and, beside the file, in a marker: where that is found
+// without the file, there was content which is gone, and an empty store would hide the loss.
+
+// MarkerPath is where the marker of the store at a path is.
+func MarkerPath(path string) string { return path + ".id" }
+
+const markerText = `%s
+%s belongs beside this file. If it is gone, put it back, or a backup; to begin with an empty store, remove this file.
+`
+
+// checkThere fails when there is no file at path and should be one.
+func checkThere(path string) error {
+	marker := MarkerPath(path)
+	switch _, err := os.Stat(marker); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("open store: %w", err)
+	}
+	return fmt.Errorf("open store %s: %w: %s says that there was one; put it back, restore a backup, or remove %s to begin with an empty store",
+		path, ErrLost, filepath.Base(marker), marker)
+}
+
+func newIdentity() []byte {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return hex.AppendEncode(nil, random[:])
+}
+
+// mark sees to it that the marker names the store that is open. It reports whether it named another one.
+func (f *file) mark() (replaced bool, err error) {
+	identity, err := f.identify()
+	if err != nil {
+		return false, fmt.Errorf("identify store %s: %w", f.path, err)
+	}
+	marker := MarkerPath(f.path)
+	was, err := os.ReadFile(marker)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("identify store: %w", err)
+	}
+	named, _, _ := strings.Cut(string(was), "\n")
+	if named == identity {
+		return false, nil
+	}
+	if err := writeDurably(marker, fmt.Appendf(nil, markerText, identity, filepath.Base(f.path))); err != nil {
+		return false, fmt.Errorf("identify store: %w", err)
+	}
+	return named != "", nil
+}
+
+// identify returns the identity of the store that is open, and gives it one if it was made before there were any.
+func (f *file) identify() (identity string, err error) {
+	err = f.db().View(func(tx *bolt.Tx) error {
+		identity = string(tx.Bucket(bucketMeta).Get(keyIdentity))
+		return nil
+	})
+	if err != nil || identity != "" {
+		return identity, err
+	}
+	tx, err := f.beginWrite()
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit this does nothing and says so
+	made := newIdentity()
+	if err := tx.Bucket(bucketMeta).Put(keyIdentity, made); err != nil {
+		return "", err
+	}
+	return string(made), f.commitTx(tx, true)
+}
+
+// writeDurably makes a file of what it is to hold, all at once.
+func writeDurably(path string, content []byte) error {
+	temp := path + ".new"
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// lookEvery is how often a store looks after its file when nobody writes.
+var lookEvery = 2 * time.Second
+
+// Why a file is Lost.
+var (
+	errRemoved     = errors.New("it was removed or moved away while it was open")
+	errReplaced    = errors.New("another file was put in its place while it was open")
+	errOverwritten = errors.New("another program wrote into it")
+)
+
+// look sees whether the path of the store names the file that is open, in all its length. Otherwise what is written goes where no
+// start finds it.
+func (f *file) look() error {
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f.health.fail(Lost, fmt.Errorf("%s: %w", f.path, errRemoved))
+	case err != nil:
+		return f.health.fail(Lost, err)
+	case !os.SameFile(info, f.db().info):
+		return f.health.fail(Lost, fmt.Errorf("%s: %w", f.path, errReplaced))
+	case info.Size() < f.used:
+		return f.health.fail(Damaged, fmt.Errorf("%s: %w", f.path, errCutOff))
+	}
+	return nil
+}
+
+// lookAfter is called by the writer every now and then: it sees whether the file is there, and tries whether there is space
+// again where there was none.
+func (f *file) lookAfter() error {
+	if err := f.look(); err != nil {
+		return err
+	}
+	f.health.mend(Lost)
+	if f.health.load().State != Full {
+		return nil
+	}
+	return f.probe()
+}
+
+// probe makes a commit that changes nothing, if there is space to go on.
+func (f *file) probe() error {
+	tx, err := f.beginWrite()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit this does nothing and says so
+	if err := f.takeSpace(); err != nil {
+		return err
+	}
+	meta := tx.Bucket(bucketMeta)
+	if err := putNumber(meta, keySequence, getNumber(meta, keySequence)); err != nil {
+		return err
+	}
+	if err := f.commitTx(tx, true); err != nil {
+		return err
+	}
+	f.health.mend(Full)
+	return nil
+}
+
+// beginWrite begins a write transaction on the file, if that is where it should be and as it was left.
+func (f *file) beginWrite() (*bolt.Tx, error) {
+	switch drained, err := f.isDrained(); {
+	case err != nil:
+		return nil, f.health.fail(Damaged, fmt.Errorf("open the store anew: %w", err))
+	case !drained:
+		return nil, fmt.Errorf("%w: those who read from before that have not ended", ErrFull)
+	}
+	if err := f.look(); err != nil {
+		return nil, err
+	}
+	tx, err := f.db().Begin(true)
+	if err != nil {
+		return nil, fmt.Errorf("begin write: %w", err)
+	}
+	if f.committed != 0 && tx.ID() != f.committed+1 {
+		err := f.health.fail(Lost, fmt.Errorf("%s: %w", f.path, errOverwritten))
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	f.committed = tx.ID() - 1
+	f.used = tx.Size()
+	f.taken = max(f.taken, f.used)
+	return tx, nil
+}
+
+// watch has the writer look after the file every now and then, until the store is closed.
+func (f *file) watch(every time.Duration) {
+	defer f.writer.Done()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-f.closing:
+			return
+		case <-tick.C:
+		}
+		// What it finds is in Health, and told to whoever writes.
+		_ = f.byWriter(context.Background(), f.lookAfter)
+	}
+}
+
+// byWriter has the writer call do between two groups of writes.
+func (f *file) byWriter(ctx context.Context, do func() error) error {
+	req := &writeRequest{ctx: ctx, alone: do, done: make(chan error, 1)}
+	if err := f.hand(req); err != nil {
+		return err
+	}
+	return <-req.done
+}
