@@ -123,6 +123,42 @@ describe('where it is an IDE', () => {
     });
   });
 
+  test('the address fills it, and what it says is run by hand', async () => {
+    await create(development, 'articles', { title: 'By address' });
+    const query = 'query All { articles { title } }\nquery One($title: String) { articles(filters: { title: { eq: $title } }) { title } }';
+    const at = new URLSearchParams({ query, variables: '{"title":"By address"}', operationName: 'One' });
+    await visit(development.base, `/graphql?${at}`, async (page, _, asked) => {
+      await shows(operation(page), 'query One($title: String)');
+      await shows(tool(page), '"title": "By address"');
+      assert.ok(asked.filter((a) => a.startsWith('POST')).length <= 1, 'nothing but the schema is asked for');
+      await run(page); // the operation of that name, and no menu of both
+      await shows(result(page), '"title": "By address"');
+      assert.doesNotMatch(await result(page).innerText(), /Ink and paper|errors/);
+
+      await type(operation(page), '{ __typename }');
+      await run(page);
+      await shows(result(page), '"__typename": "Query"');
+    });
+    await visit(development.base, '/graphql?query=%7B&variables=nonsense&operationName=None', async (page) => {
+      await shows(tool(page), 'nonsense');
+      await type(operation(page), '{ __typename }');
+    });
+  });
+
+  for (const width of [1024, 1400]) {
+    test(`no line of the welcome is cut off at a width of ${width}`, async () => {
+      await visit(development.base, '/graphql', async (page) => {
+        await page.setViewportSize({ width, height: 900 });
+        await shows(operation(page), '__typename');
+        const [whole, shown] = await operation(page).evaluate((e) => [
+          Math.max(...[...e.querySelectorAll('.CodeMirror-line > span')].map((line) => line.getBoundingClientRect().right)),
+          e.getBoundingClientRect().left + e.clientWidth,
+        ]);
+        assert.ok(whole <= shown, `a line ends at ${whole}, the editor at ${shown}`);
+      });
+    });
+  }
+
   test('fields are completed and mistakes marked', async () => {
     await visit(development.base, '/graphql', async (page) => {
       await type(operation(page), '{ articles { titel } }');
