@@ -16,7 +16,10 @@ import (
 //	x.Policy("is-author", isAuthor)
 //	x.Route("api::article.article.update", gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: "is-author"}}})
 //	x.Hooks(documents.Hooks{BeforeCreate: slugify}, "api::article.article")
-//	x.GraphQL().Use(schema.Extension{TypeDefs: `extend type Query { hello: String }`})
+//	x.GraphQL().Use(schema.Extension{
+//		TypeDefs:  `extend type Query { hello: String }`,
+//		Resolvers: schema.Resolvers{"Query": {"hello": func(graphql.ResolveParams) (any, error) { return "hello", nil }}},
+//	})
 //	p, err := gateway.Open("blog", gateway.Options{Extensions: x})
 //
 // They are made before a project is opened and must not be changed after that. Definitions can change while they are served:

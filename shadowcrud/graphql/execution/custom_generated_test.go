@@ -143,7 +143,7 @@ func TestCustomised(t *testing.T) {
 			query: `{g{name categories(sort:"name"){name}} f{__typename name owner{firstName} address{city}} h{name}}`,
 			want: `{"errors":[` + forbidden(`["f","owner"]`) + `],"data":{"g":[{"name":"Restaurant 2","categories":[{"name":"C2"},{"name":"C3"}]},{"name":"Restaurant 0","categories":[{"name":"C0"},{"name":"C1"}]},{"name":"Restaurant 2","categories":[{"name":"C2"},{"name":"C3"}]}],` +
 				`"f":{"__typename":"Restaurant","name":"Restaurant 1","owner":null,"address":{"city":"Rome"}},"h":[]}}`},
-		{name: "no such document", defs: "extend type Query { f: Restaurant g: Restaurant! }", query: "{f{name}}",
+		{name: "no such document", defs: "extend type Query { f: Restaurant }", query: "{f{name}}",
 			resolve: schema.Resolvers{"Query": {"f": value(schema.Document{Type: restaurantUID, DocumentID: "x"})}}, want: `{"data":{"f":null}}`},
 		{name: "no such document where there must be one", defs: "extend type Query { g: Restaurant! }", query: "{g{name}}",
 			resolve: schema.Resolvers{"Query": {"g": value(schema.Document{Type: restaurantUID, DocumentID: "x"})}},
@@ -289,6 +289,9 @@ func TestCustomised(t *testing.T) {
 				}
 				return next(p)
 			})), want: `{"data":{"restaurants":[{"seats":3}]}}`},
+		{name: "a middleware that asks for what nothing answers", defs: "extend type Query { f: String }", query: "{f}",
+			config: config("Query.f", around(func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) { return next(p) })),
+			want:   `{"errors":[{"message":"No resolver answers this field","path":["f"],"extensions":{"code":"INTERNAL_SERVER_ERROR","error":{"name":"InternalServerError","message":"No resolver answers this field","details":{}}}}],"data":{"f":null}}`},
 		{name: "more than an answer may hold", defs: "extend type Query { f: [Int] }", query: "{f}", limits: execution.Limits{Rows: 5}, resolve: schema.Resolvers{"Query": {"f": value(make([]int, 6))}},
 			want: `{"errors":[{"message":"The answer is too large: it holds more than 5 objects (graphql.config.limits.rows). Ask for shorter lists, or for fewer lists within lists","extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"The answer is too large: it holds more than 5 objects (graphql.config.limits.rows). Ask for shorter lists, or for fewer lists within lists","details":{}}}}],"data":null}`},
 	} {

@@ -111,7 +111,6 @@ func TestResolvers(t *testing.T) {
 		{name: "wrong input", typ: "String", resolve: fails(documents.ValidationError("no")), want: told("ValidationError", "BAD_USER_INPUT", "no", "{}")},
 		{name: "an error that is not told", typ: "String", resolve: fails(errors.New("secret cause")), want: told("InternalServerError", "INTERNAL_SERVER_ERROR", "Internal Server Error", "{}"), logged: "secret cause"},
 		{name: "a panic", typ: "String", resolve: func(graphql.ResolveParams) (any, error) { panic("secret panic") }, want: told("InternalServerError", "INTERNAL_SERVER_ERROR", "Internal Server Error", "{}"), logged: "path=[f]"},
-		{name: "no resolver", typ: "String", want: told("InternalServerError", "INTERNAL_SERVER_ERROR", "No resolver answers this field", "{}")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var e schema.Extensions

@@ -26,9 +26,26 @@ func (b *builder) customise() {
 			b.configure(key, x.ResolversConfig[key])
 		}
 	}
+	b.checkAnswered()
 	for _, e := range b.enums { // graphql-go finds their values by tables that it makes when they are first asked for
 		e.GraphQL.Serialize("")
 		e.GraphQL.ParseValue("")
+	}
+}
+
+// checkAnswered reports the fields that extensions added to Query, Mutation and the types of documents and components, and that
+// nothing answers. Fields of other types are taken from the values that a program returns.
+func (b *builder) checkAnswered() {
+	for _, r := range b.declared {
+		o := r.object
+		if o == nil || o.Schema == nil && o != b.Query && o != b.Mutation {
+			continue
+		}
+		for _, m := range o.Fields {
+			if m.Kind == Custom && m.Resolve == nil && len(m.Middlewares) == 0 {
+				b.errorf("%s.%s: nothing answers this field; the Resolvers of an extension need one for it: %q: {%q: …}", o.Name, m.Name, o.Name, m.Name)
+			}
+		}
 	}
 }
 

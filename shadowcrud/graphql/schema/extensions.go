@@ -10,7 +10,7 @@ import (
 //
 //	var e schema.Extensions
 //	e.ShadowCRUD("api::article.article").DisableMutations().Field("notes").DisableOutput()
-//	e.Use(schema.Extension{TypeDefs: `extend type Query { hello: String }`})
+//	e.Use(schema.Extension{TypeDefs: `extend type Query { hello: String }`, Resolvers: schema.Resolvers{"Query": {"hello": hello}}})
 //
 // The zero value changes nothing. An Extensions may serve any number of Models, one after the other.
 type Extensions struct {
