@@ -32,7 +32,14 @@ type Authenticator struct {
 // A Principal is who sent a request.
 type Principal struct {
 	Access *documents.Access
-	User   uint64 // the id of a user's row; 0 for the public and for API tokens
+	User   User // zero for the public and for API tokens
+}
+
+// A User is who sent a request with the token of somebody who logged in.
+type User struct {
+	ID       uint64 // of the user's row; never 0
+	Username string
+	Role     string // its type, as config/permissions.yaml names it: authenticated
 }
 
 var (
@@ -96,7 +103,8 @@ func (u *Users) identify(token string) (p Principal, err error) {
 	if err != nil {
 		return p, err
 	}
-	return Principal{Access: table.of(b.role), User: k.user}, nil
+	access, role := table.of(b.role)
+	return Principal{Access: access, User: User{ID: k.user, Username: b.username, Role: role}}, nil
 }
 
 // bearer looks up whether the user of a token may use it.
@@ -108,6 +116,7 @@ func (u *Users) bearer(c claims) (*bearer, error) {
 			!u.signer.isOf(c, r.JSON(u.password)) {
 			return errGone
 		}
+		b.username = textOf(r, u.username)
 		s.LinksFrom(u.role, store.Published, r.Ref(), func(l store.Link) bool {
 			b.role = l.To.Doc
 			return false

@@ -114,8 +114,9 @@ type known struct {
 
 // bearer says that the user of a token may use it, and his role, as of a commit: until the next one nothing can change that.
 type bearer struct {
-	commits uint64
-	role    uint64 // number of the role's document, 0 for none
+	commits  uint64
+	username string
+	role     uint64 // number of the role's document, 0 for none
 }
 
 // verified remembers tokens whose signature was found right, since checking it takes longer than all else that is done to learn who

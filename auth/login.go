@@ -101,7 +101,7 @@ func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, 
 	if err := form.Err(); err != nil {
 		return "", err
 	}
-	role, err := u.defaultRole()
+	role, err := u.defaultRole(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -153,19 +153,13 @@ func (u *Users) isTaken(s *store.Snapshot, email, username string) (taken bool) 
 	return taken
 }
 
-func (u *Users) defaultRole() (id jsontree.Number, err error) {
-	err = u.o.Store.View(func(s *store.Snapshot) error {
-		page, err := s.Find(&store.Query{Type: u.roles.role, Limit: 1, Filter: store.Compare{
-			Attr: u.roles.roleType, Op: store.Eq, Values: []any{u.o.Settings.DefaultRole},
-		}})
-		if err != nil {
-			return err
-		}
-		if len(page.Rows) == 0 {
-			return documents.ApplicationError("Impossible to find the default role")
-		}
-		id = number(page.Rows[0].ID())
-		return nil
-	})
-	return id, err
+func (u *Users) defaultRole(ctx context.Context) (id jsontree.Number, err error) {
+	role, err := u.o.Documents.Query(contenttypes.RoleUID).Where(documents.Eq("type", u.o.Settings.DefaultRole)).First(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case role == nil:
+		return "", documents.ApplicationError("Impossible to find the default role")
+	}
+	return number(role.ID()), nil
 }

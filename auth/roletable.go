@@ -15,7 +15,7 @@ import (
 type roleTable struct {
 	roles, permissions uint64 // revisions of the types it was read from
 	commits            atomic.Uint64
-	byDoc              map[uint64]*documents.Access // by number of the role's document
+	byDoc              map[uint64]compiledRole // by number of the role's document
 	byType             map[string]*documents.Access
 }
 
@@ -27,12 +27,18 @@ func (t *roleTable) public() *documents.Access {
 	return nobody
 }
 
-// of is what someone may do who has the role that is the document of that number, or none.
-func (t *roleTable) of(role uint64) *documents.Access {
-	if a := t.byDoc[role]; a != nil {
-		return a
+// A compiledRole is a role's type, and what it may do.
+type compiledRole struct {
+	kind   string
+	access *documents.Access
+}
+
+// of is what someone may do who has the role that is the document of that number, or none, and the type of the role.
+func (t *roleTable) of(role uint64) (access *documents.Access, kind string) {
+	if r, ok := t.byDoc[role]; ok {
+		return r.access, r.kind
 	}
-	return t.public()
+	return t.public(), PublicRole
 }
 
 // storedRoles keeps the roleTable in step with the store, whoever writes there: a request looks at the store's count of
@@ -91,11 +97,11 @@ func (r *storedRoles) read(s *store.Snapshot, t *roleTable) error {
 	if err != nil {
 		return err
 	}
-	t.byDoc, t.byType = map[uint64]*documents.Access{}, map[string]*documents.Access{}
+	t.byDoc, t.byType = map[uint64]compiledRole{}, map[string]*documents.Access{}
 	for _, role := range page.Rows {
-		access := documents.NewAccess(r.granted(s, role))
-		t.byDoc[role.Doc()] = access
-		t.byType[textOf(role, r.roleType)] = access
+		kind, access := textOf(role, r.roleType), documents.NewAccess(r.granted(s, role))
+		t.byDoc[role.Doc()] = compiledRole{kind, access}
+		t.byType[kind] = access
 	}
 	return nil
 }

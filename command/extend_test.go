@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphql-go/graphql"
+
 	"lectern/command"
 	"lectern/documents"
 	"lectern/gateway"
@@ -66,8 +68,13 @@ func TestExtend(t *testing.T) {
 	shout := func(x *gateway.Extensions) error {
 		x.Handle(gateway.Route{Method: "GET", Path: "/shout", Action: "api::note.note.shout",
 			Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error { return nil }})
-		x.GraphQL().Use(schema.Extension{TypeDefs: "extend type Query { loudest: Note }"})
+		x.GraphQL().Use(schema.Extension{TypeDefs: "extend type Query { loudest: Note }", Resolvers: schema.Resolvers{
+			"Query": {"loudest": func(graphql.ResolveParams) (any, error) { return nil, nil }}}})
 		return nil
+	}
+	unanswered := func(x *gateway.Extensions) error {
+		x.GraphQL().Use(schema.Extension{TypeDefs: "extend type Query { quietest: Note }"})
+		return shout(x)
 	}
 	misfit := func(x *gateway.Extensions) error {
 		x.Hooks(documents.Hooks{}, "api::nothing.nothing")
@@ -87,6 +94,8 @@ func TestExtend(t *testing.T) {
 		{"a token for it", shout, "token create shouter --type custom --permission api::note.note.shout", 0, ""},
 		{"what does not fit", misfit, "check", 1, `extensions: hooks: there is no content-type "api::nothing.nothing"`},
 		{"what does not fit, served", misfit, "serve", 1, `extensions: hooks: there is no content-type "api::nothing.nothing"`},
+		{"a field that nothing answers", unanswered, "check", 1, "extensions: Query.quietest: nothing answers this field"},
+		{"a field that nothing answers, served", unanswered, "serve", 1, "extensions: Query.quietest: nothing answers this field"},
 		{"a program that cannot say what it adds", failing, "check", 1, "no key for the search engine"},
 	} {
 		var out bytes.Buffer

@@ -89,15 +89,18 @@ type exporter struct {
 
 // rows writes the rows of one type and status in order of id.
 func (e *exporter) rows(t *contenttypes.ContentType, status store.Status) error {
-	id := t.Attribute("id")
-	last := float64(0)
+	id, last := t.Attribute("id"), uint64(0)
 	for {
 		if err := e.ctx.Err(); err != nil {
 			return err
 		}
+		after, err := FilterOf(t, Gt("id", last))
+		if err != nil {
+			return err
+		}
 		page, err := e.s.Find(&store.Query{
 			Type: t, Status: status, Locales: store.LocaleSet{All: true}, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{id}}},
-			Filter: store.Compare{Attr: id, Op: store.Gt, Values: []any{last}}, Limit: exportPage,
+			Filter: after, Limit: exportPage,
 		})
 		if err != nil {
 			return fmt.Errorf("read %s: %w", t.UID, err)
@@ -107,7 +110,7 @@ func (e *exporter) rows(t *contenttypes.ContentType, status store.Status) error 
 			if _, err := e.w.Write(e.line); err != nil {
 				return err
 			}
-			last = float64(r.ID())
+			last = r.ID()
 			e.count++
 		}
 		if len(page.Rows) < exportPage {

@@ -76,12 +76,16 @@ func (p *Project) Uploads(context.Context) (n Uploads, err error) {
 		return n, nil
 	}
 	file := e.media.Type()
+	local, err := documents.FilterOf(file, documents.Eq("provider", "local"))
+	if err != nil {
+		return n, err
+	}
 	count := func(s *store.Snapshot, filter store.Filter) (int, error) {
 		page, err := s.Find(&store.Query{Type: file, Filter: filter, Count: true})
 		return page.Total, err
 	}
 	err = e.store.View(func(s *store.Snapshot) error {
-		here, err := count(s, store.Compare{Attr: file.Attribute("provider"), Op: store.Eq, Values: []any{"local"}})
+		here, err := count(s, local)
 		if err != nil {
 			return err
 		}

@@ -102,6 +102,9 @@ func (x *Extensions) check(d *Definition) (problems contenttypes.Problems) {
 	for _, name := range x.twice {
 		wrong("", fmt.Errorf("%s is registered twice", name))
 	}
+	for _, action := range x.actions {
+		wrong("action: ", d.Actions.Add(action))
+	}
 	for _, route := range x.routes {
 		if route.Action != "" {
 			wrong(route.where(), d.Actions.Add(route.Action))
@@ -191,7 +194,7 @@ func (x *Extensions) checkConfig(c *RouteConfig, actions *auth.Actions) error {
 		errs = append(errs, errors.New("an open route looks at nobody's permissions; leave out Scopes or Open"))
 	}
 	for _, scope := range c.Scopes {
-		errs = append(errs, actions.CheckPermission(scope))
+		errs = append(errs, checkScope(actions, scope))
 	}
 	_, err := x.ready(c)
 	return errors.Join(append(errs, err)...)

@@ -27,6 +27,7 @@ import (
 type Extensions struct {
 	graphql     schema.Extensions
 	routes      []Route
+	actions     []string
 	configs     []namedConfig
 	middlewares map[string]MiddlewareMaker
 	hooks       []hooksOf
@@ -54,6 +55,10 @@ func (x *Extensions) Handle(routes ...Route) {
 		x.routes = append(x.routes, route)
 	}
 }
+
+// Action adds permissions that are no route's, such as "api::article.article.promote": config/permissions.yaml, roles and tokens can grant
+// them, and Scopes and Access.AllowsAction ask for them. The Action of a route is added with the route.
+func (x *Extensions) Action(permissions ...string) { x.actions = append(x.actions, permissions...) }
 
 // Route configures a route that the server has: that of an action ("api::article.article.find"), or of a method and a path ("GET
 // /api/articles/:documentId"). What several calls say of one route adds up. Generated routes take all of a RouteConfig; those of

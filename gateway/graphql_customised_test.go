@@ -26,7 +26,7 @@ func TestResolversServed(t *testing.T) {
 		Resolvers: schema.Resolvers{"Query": {
 			"who": func(p graphql.ResolveParams) (any, error) {
 				a := gateway.AskerOf(p.Context)
-				return fmt.Sprint(a.User, " ", a.HTTP.URL.Path), nil
+				return fmt.Sprint(a.User.ID, " ", a.HTTP.URL.Path), nil
 			},
 			"open":   func(graphql.ResolveParams) (any, error) { return 1, nil },
 			"scoped": func(graphql.ResolveParams) (any, error) { return 1, nil },

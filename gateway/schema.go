@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"fmt"
 	"strings"
 
+	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/shadowcrud/graphql/schema"
 )
@@ -23,8 +25,16 @@ func (d *Definition) GraphQLSchema() (*schema.Schema, error) {
 	})
 }
 
-// checkScope says why an action can be granted to nobody.
-func (d *Definition) checkScope(action string) error { return d.Actions.CheckPermission(action) }
+func (d *Definition) checkScope(action string) error { return checkScope(d.Actions, action) }
+
+// checkScope says why an action that an extension asks for can be granted to nobody.
+func checkScope(actions *auth.Actions, action string) error {
+	err := actions.CheckPermission(action)
+	if err != nil && strings.Contains(action, "::") {
+		err = fmt.Errorf("%w; a program adds actions of its own by Extensions.Action", err)
+	}
+	return err
+}
 
 // checkGraphQL reports why the project has no GraphQL schema.
 func (d *Definition) checkGraphQL() (problems contenttypes.Problems) {

@@ -67,10 +67,10 @@ func (u *userRoutes) oneUser(w http.ResponseWriter, r *http.Request, who auth.Pr
 
 // me answers GET /users/me.
 func (u *userRoutes) me(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	if who.User == 0 {
+	if who.User.ID == 0 {
 		return &documents.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Unauthorized"}
 	}
-	return u.show(w, r, who, who.User)
+	return u.show(w, r, who, who.User.ID)
 }
 
 func (u *userRoutes) show(w http.ResponseWriter, r *http.Request, who auth.Principal, id uint64) error {

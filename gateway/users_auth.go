@@ -41,7 +41,7 @@ func (u *userRoutes) register(w http.ResponseWriter, r *http.Request, who auth.P
 // changePassword answers POST /auth/change-password.
 func (u *userRoutes) changePassword(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	return u.session(w, r, who, false, func(ctx context.Context, body any, show auth.Show) (string, error) {
-		return u.users.ChangePassword(ctx, who.User, body, show)
+		return u.users.ChangePassword(ctx, who.User.ID, body, show)
 	})
 }
 

@@ -6,8 +6,8 @@ import (
 	"unicode"
 
 	"lectern/contenttypes"
+	"lectern/documents"
 	"lectern/gateway"
-	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
 
@@ -51,7 +51,7 @@ func topWords(s gateway.Host, limit int) ([]wordCount, error) {
 	err := s.Store().View(func(snap *store.Snapshot) error {
 		page, err := snap.Find(&store.Query{Type: t, Status: store.Published, Limit: -1})
 		for _, row := range page.Rows {
-			title, _ := schema.NewRow(row).Get("title").(string)
+			title, _ := documents.NewRow(row).Get("title").(string)
 			for _, word := range words(title) {
 				counts[strings.ToLower(word)]++
 			}

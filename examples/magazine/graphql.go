@@ -83,7 +83,7 @@ func teaser(options any) (schema.Middleware, error) {
 	return func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
 		v, err := next(p)
 		text, ok := v.(string)
-		if !ok || err != nil || gateway.AskerOf(p.Context).User != 0 || utf8.RuneCountInString(text) <= length {
+		if !ok || err != nil || gateway.AskerOf(p.Context).User.ID != 0 || utf8.RuneCountInString(text) <= length {
 			return v, err
 		}
 		return string([]rune(text)[:length]) + "…", nil

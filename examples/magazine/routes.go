@@ -63,7 +63,7 @@ func send(w http.ResponseWriter, v any) error {
 // alike. API tokens are no users: what they were granted they may do.
 func isOwner(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
 	asker := gateway.AskerOf(c.Context)
-	if asker.User == 0 {
+	if asker.User.ID == 0 {
 		return true, nil
 	}
 	documentID, overGraphQL := c.Args["documentId"].(string)
@@ -71,7 +71,7 @@ func isOwner(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
 		documentID = asker.HTTP.PathValue("documentId")
 	}
 	owner, err := ownerOf(s, documentID)
-	return owner == asker.User, err
+	return owner == asker.User.ID, err
 }
 
 // cacheFor is a middleware that lets clients keep an answer for some seconds.

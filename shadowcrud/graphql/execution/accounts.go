@@ -14,11 +14,11 @@ import (
 // me prints the user who asks.
 func (x *execution) me(f *field) bool {
 	begin := len(x.buf)
-	if x.user == 0 || x.engine.users == nil {
+	if x.user.ID == 0 || x.engine.users == nil {
 		x.fault(f.name, errForbidden)
 		return x.orNull(f, begin)
 	}
-	row := x.engine.users.Row(x.snap, x.user)
+	row := x.engine.users.Row(x.snap, x.user.ID)
 	if !row.Exists() {
 		x.null()
 		return true
@@ -75,7 +75,9 @@ func (m *mutation) account() error {
 		return m.session(users.ResetPassword, m.texts("password", "passwordConfirmation", "code"))
 	case schema.ChangePassword:
 		body := m.texts("currentPassword", "password", "passwordConfirmation")
-		return m.user(func(show auth.Show) (string, error) { return users.ChangePassword(m.ctx, m.execution.user, body, show) })
+		return m.user(func(show auth.Show) (string, error) {
+			return users.ChangePassword(m.ctx, m.execution.user.ID, body, show)
+		})
 	case schema.ForgotPassword:
 		return m.ok(users.ForgotPassword(m.texts("email")))
 	case schema.EmailConfirmation:

@@ -7,6 +7,8 @@ import (
 	"github.com/graphql-go/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"lectern/documents"
+	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
@@ -40,6 +42,7 @@ type place struct {
 // beginCustom makes the execution ready for what a program brought, until done is called.
 func (x *execution) beginCustom() (done func()) {
 	ctx := schema.WithAsker(x.ctx, &schema.Asker{Access: x.access, User: x.user, HTTP: x.http, Server: x.engine.server})
+	ctx = schema.WithFilterReader(ctx, x.filterReader())
 	cancel := func() {}
 	if x.limit > 0 {
 		ctx, cancel = context.WithTimeout(ctx, x.limit)
@@ -50,7 +53,7 @@ func (x *execution) beginCustom() (done func()) {
 	}}
 	x.custom.mu.Lock()
 	for name, v := range x.vars {
-		x.custom.info.VariableValues[name] = schema.Plain(v)
+		x.custom.info.VariableValues[name] = jsontree.Plain(v)
 	}
 	return func() {
 		x.custom.mu.Unlock()
@@ -265,7 +268,7 @@ func (r *customRun) objects(l *level) {
 				return
 			case f.hooked:
 				if parent == nil {
-					parent = schema.RowOf(l.rows[i])
+					parent = documents.RowOf(l.rows[i])
 				}
 				c := call{field: f, parent: parent, level: l, row: int(i), path: h.paths[i].WithKey(f.name)}
 				r.answer(&c, &h.values[f.own*len(l.rows)+int(i)])

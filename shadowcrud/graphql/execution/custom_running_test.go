@@ -16,6 +16,7 @@ import (
 	"github.com/graphql-go/graphql"
 	"github.com/graphql-go/graphql/language/ast"
 
+	"lectern/auth"
 	"lectern/documents"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
@@ -182,7 +183,7 @@ func TestAsker(t *testing.T) {
 				p.Info.Operation.(*ast.OperationDefinition).Name.Value != "Op" {
 				return nil, fmt.Errorf("info: %+v", p.Info)
 			}
-			return int(a.User) + p.Args["a"].(int), nil
+			return int(a.User.ID) + p.Args["a"].(int), nil
 		}}},
 		ResolversConfig: map[string]schema.FieldConfig{"Query.who": {Policies: []schema.PolicyUse{{Name: "in", Config: "c"}},
 			Middlewares: []schema.MiddlewareUse{{Name: "add", Options: 100}, {Name: "add", Options: 1000}}}},
@@ -191,7 +192,7 @@ func TestAsker(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/graphql", nil)
 	r.Header.Set("X-Test", "yes")
 	answer, err := s.engine.Execute(context.Background(), &execution.Request{
-		Query: `query Op($v:Int){...F} fragment F on Query{w:who(a:$v)}`, Variables: object(t, `{"v":4}`), User: 7, HTTP: r,
+		Query: `query Op($v:Int){...F} fragment F on Query{w:who(a:$v)}`, Variables: object(t, `{"v":4}`), User: auth.User{ID: 7}, HTTP: r,
 		Access: documents.NewAccess([]string{"api::category.category.find"}),
 	})
 	if err != nil {
@@ -201,7 +202,7 @@ func TestAsker(t *testing.T) {
 	if got, want := string(answer.Body), `{"data":{"w":1111}}`+"\n"; got != want {
 		t.Errorf("got %s want %s%s", got, want, s.log.String())
 	}
-	if judged.Config != "c" || judged.Args["a"] != 4 || judged.Parent != nil || judged.Info.FieldName != "who" || schema.From(judged.Context).User != 7 {
+	if judged.Config != "c" || judged.Args["a"] != 4 || judged.Parent != nil || judged.Info.FieldName != "who" || schema.From(judged.Context).User.ID != 7 {
 		t.Errorf("the policy saw %+v", judged)
 	}
 }

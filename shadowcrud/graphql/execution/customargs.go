@@ -80,7 +80,7 @@ func (e *Engine) plainScalar(s *schema.Scalar, v any) (any, error) {
 		}
 		return string(n), nil
 	case schema.CustomScalar:
-		plain := schema.Plain(v)
+		plain := jsontree.Plain(v)
 		if isNumber && n.Float() == math.Trunc(n.Float()) && math.Abs(n.Float()) <= jsontree.MaxSafeInteger {
 			plain = int(n.Float())
 		}
@@ -90,7 +90,7 @@ func (e *Engine) plainScalar(s *schema.Scalar, v any) (any, error) {
 		}
 		return read, nil
 	}
-	return schema.Plain(v), nil
+	return jsontree.Plain(v), nil
 }
 
 // givenArguments turns arguments that middlewares changed into the form in which the engine has them. came are those of the request
@@ -117,6 +117,36 @@ func (r *customRun) givenArguments(f *field, args, before map[string]any, came a
 		changed = append(changed, given{def.Name, tree})
 	}
 	return changed, nil
+}
+
+// filterReader makes conditions of filters that resolvers were given.
+func (x *execution) filterReader() schema.FilterReader {
+	e, access := x.engine, x.access
+	return func(input string, given any) (documents.Condition, error) {
+		f := e.schema.Filters(input)
+		if f == nil {
+			return nil, fmt.Errorf("%s is no input of filters", input)
+		}
+		t := ast.NamedType(input, nil)
+		tree, err := e.tree(t, given, nil, nil)
+		if err == nil {
+			tree, err = e.language.Value("filters", t, tree)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", input, err)
+		}
+		c := converter{most: e.limits.Conditions}
+		asked, _ := tree.(*jsontree.Object)
+		rest := c.filters(f, asked)
+		if c.full() {
+			return nil, tooMany("conditions", e.limits.Conditions, "conditions")
+		}
+		filter, _, err := e.params.Items(f.Schema, rest, nil, access)
+		if err != nil {
+			return nil, err
+		}
+		return documents.Matching(f.Schema, filter), nil
+	}
 }
 
 // tree turns a value of Go into one of jsontree. Where it equals was, what the request sent for it (came) is taken instead.

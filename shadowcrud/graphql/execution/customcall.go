@@ -73,7 +73,7 @@ func (r *customRun) admit(c *call) error {
 			return errForbidden
 		}
 	case c.isRoot() && m.Kind == schema.Custom:
-		if r.user == 0 && !r.access.AllowsAction(m.Of.Name+"."+m.Name) { // of those who are no users only full access allows that
+		if r.user.ID == 0 && !r.access.AllowsAction(m.Of.Name+"."+m.Name) { // of those who are no users only full access allows that
 			return errForbidden
 		}
 	case c.isRoot():
@@ -193,6 +193,9 @@ func (r *customRun) innermost(c *call, p graphql.ResolveParams) (any, error) {
 		return r.own(c, func() (any, error) { return r.ofRow(c) })
 	case p.Source == nil:
 		return nil, nil
+	}
+	if row, ok := p.Source.(*schema.Row); ok {
+		return row.Get(p.Info.FieldName), nil
 	}
 	return graphql.DefaultResolveFn(p)
 }

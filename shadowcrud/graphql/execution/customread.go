@@ -47,10 +47,10 @@ func (p *paging) page(rows []*schema.Row, total int) *schema.Page {
 
 // asker reads the user who asks.
 func (r *customRun) asker(f *field) (any, error) {
-	if r.user == 0 || r.engine.users == nil {
+	if r.user.ID == 0 || r.engine.users == nil {
 		return nil, errForbidden
 	}
-	row := r.engine.users.Row(r.snap, r.user)
+	row := r.engine.users.Row(r.snap, r.user.ID)
 	if !row.Exists() {
 		return nil, nil
 	}
@@ -100,7 +100,7 @@ func (r *customRun) handle(to *loaded, row int32) *schema.Row {
 	if to.handles == nil {
 		to.handles = map[int32]*schema.Row{}
 	}
-	h := schema.RowOf(to.related.Rows[row])
+	h := documents.RowOf(to.related.Rows[row])
 	to.handles[row], r.places[h] = h, place{to, row}
 	return h
 }

@@ -131,7 +131,7 @@ type Request struct {
 	Operation *string // its name; nil: there is but one
 	Variables *jsontree.Object
 	Access    *documents.Access
-	User      uint64        // the id of the asker's row among users; 0 when he is none
+	User      auth.User     // zero when the asker is no user
 	HTTP      *http.Request // for policies and resolvers to see; nil where the operation came by other ways
 	ID        string        // names the request in the log
 	// Limit counts what an asker may not do often, by name; nil is no limit.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"lectern/auth"
 	"lectern/documents"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/language"
@@ -23,7 +24,7 @@ type execution struct {
 	bounds []bound
 	memory []bound // used again and again for the bounds of plans that are not static
 	access *documents.Access
-	user   uint64
+	user   auth.User
 	often  func(name string) error // see Request.Limit
 	limit  time.Duration
 	vars   language.Variables

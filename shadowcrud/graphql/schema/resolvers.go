@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphql-go/graphql"
 
+	"lectern/auth"
 	"lectern/documents"
 	"lectern/store"
 )
@@ -94,7 +95,7 @@ type Server interface {
 // An Asker is who asks, and by what request.
 type Asker struct {
 	Access *documents.Access
-	User   uint64        // the id of the user's row; 0 when the asker is none
+	User   auth.User     // with its ID, Username and Role; zero when the asker is no user but the public, or an API token
 	HTTP   *http.Request // nil where the operation came by other ways
 	Server Server
 }

@@ -1,0 +1,301 @@
+package documents
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// A Condition is what a document must meet to be found by a Query. It names attributes by their path, which leads through relations,
+// files and components: "title", "owner.username", "address.city". Of what a list leads to, one must meet it.
+//
+// Values are of the Go types that fit: texts; bools; integers and floats of any size; time.Time, or texts as the API takes them, for
+// dates and times; nil for null. A comparison with null holds for nothing, but for Eq and Ne with nil, Null and NotNull.
+type Condition interface {
+	// filter is the condition on rows of a schema; the error says what does not fit.
+	filter(*contenttypes.Schema) (store.Filter, error)
+}
+
+type condition func(*contenttypes.Schema) (store.Filter, error)
+
+func (c condition) filter(s *contenttypes.Schema) (store.Filter, error) { return c(s) }
+
+// Eq holds where the attribute has the value; Ne where it has another.
+func Eq(path string, value any) Condition {
+	if value == nil {
+		return Null(path)
+	}
+	return compared(path, store.Eq, value)
+}
+
+func Ne(path string, value any) Condition {
+	if value == nil {
+		return NotNull(path)
+	}
+	return compared(path, store.Ne, value)
+}
+
+// In holds where the attribute has one of the values; NotIn where it has another.
+func In[T any](path string, values ...T) Condition { return compared(path, store.In, anys(values)...) }
+func NotIn[T any](path string, values ...T) Condition {
+	return compared(path, store.NotIn, anys(values)...)
+}
+
+// Lt, Lte, Gt and Gte hold where the attribute's value is less or greater than that one, or equal to it.
+func Lt(path string, value any) Condition  { return compared(path, store.Lt, value) }
+func Lte(path string, value any) Condition { return compared(path, store.Lte, value) }
+func Gt(path string, value any) Condition  { return compared(path, store.Gt, value) }
+func Gte(path string, value any) Condition { return compared(path, store.Gte, value) }
+
+// Between holds where the attribute's value is neither less than low nor greater than high.
+func Between(path string, low, high any) Condition { return compared(path, store.Between, low, high) }
+
+// Contains, StartsWith and EndsWith look for a text in the attribute's value; those with a Fold at their end ignore case, as EqFold does.
+func Contains(path, text string) Condition       { return like(path, store.Contains, text) }
+func ContainsFold(path, text string) Condition   { return like(path, store.ContainsI, text) }
+func StartsWith(path, text string) Condition     { return like(path, store.StartsWith, text) }
+func StartsWithFold(path, text string) Condition { return like(path, store.StartsWithI, text) }
+func EndsWith(path, text string) Condition       { return like(path, store.EndsWith, text) }
+func EndsWithFold(path, text string) Condition   { return like(path, store.EndsWithI, text) }
+func EqFold(path, text string) Condition         { return like(path, store.EqI, text) }
+
+// Null holds where the attribute has no value; NotNull where it has one.
+func Null(path string) Condition    { return compared(path, store.Null) }
+func NotNull(path string) Condition { return compared(path, store.NotNull) }
+
+// Has holds where one and the same target of a relation, file or component meets all of the conditions, whose paths begin at it.
+func Has(path string, conditions ...Condition) Condition {
+	return condition(func(s *contenttypes.Schema) (store.Filter, error) {
+		var attrs []*contenttypes.Attribute
+		for name := range strings.SplitSeq(path, ".") {
+			a, target, err := follow(s, name)
+			if err != nil {
+				return nil, err
+			}
+			attrs, s = append(attrs, a), target
+		}
+		f, err := And(conditions...).filter(s)
+		return through(attrs, f), err
+	})
+}
+
+// And holds where all of the conditions do, Or where one of them does, Not where it does not, and is not unknown for want of a value.
+func And(conditions ...Condition) Condition {
+	return joined(conditions, func(list []store.Filter) store.Filter { return store.And(list) })
+}
+
+func Or(conditions ...Condition) Condition {
+	return joined(conditions, func(list []store.Filter) store.Filter { return store.Or(list) })
+}
+
+func Not(c Condition) Condition {
+	return joined([]Condition{c}, func(list []store.Filter) store.Filter { return store.Not{Filter: list[0]} })
+}
+
+// Matching is a filter that was made elsewhere, on rows of s; nil holds for all of them.
+func Matching(s *contenttypes.Schema, f store.Filter) Condition {
+	if f == nil {
+		f = store.And{}
+	}
+	return condition(func(asked *contenttypes.Schema) (store.Filter, error) {
+		if asked != s {
+			return nil, fmt.Errorf("a filter on %s is used for %s", s.UID, asked.UID)
+		}
+		return f, nil
+	})
+}
+
+// FilterOf is the filter that all of the conditions make on a type, for queries of the store.
+func FilterOf(t *contenttypes.ContentType, conditions ...Condition) (store.Filter, error) {
+	f, err := And(conditions...).filter(&t.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.UID, err)
+	}
+	return f, nil
+}
+
+func joined(conditions []Condition, join func([]store.Filter) store.Filter) Condition {
+	return condition(func(s *contenttypes.Schema) (store.Filter, error) {
+		list := make([]store.Filter, len(conditions))
+		for i, c := range conditions {
+			f, err := c.filter(s)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = f
+		}
+		return join(list), nil
+	})
+}
+
+func compared(path string, op store.Op, values ...any) Condition {
+	return leaf(path, func(a *contenttypes.Attribute) (store.Filter, error) {
+		operands := make([]any, len(values))
+		for i, v := range values {
+			var ok bool
+			if operands[i], ok = operandOf(a, v); !ok {
+				return nil, fmt.Errorf("%s is of the type %s and cannot be compared with %#v", path, a.Type, v)
+			}
+		}
+		return store.Compare{Attr: a, Op: op, Values: operands}, nil
+	})
+}
+
+func like(path string, op store.Op, text string) Condition {
+	return leaf(path, func(a *contenttypes.Attribute) (store.Filter, error) {
+		return store.Compare{Attr: a, Op: op, Values: []any{text}}, nil
+	})
+}
+
+// leaf is a condition on the scalar at the end of a path.
+func leaf(path string, compare func(*contenttypes.Attribute) (store.Filter, error)) Condition {
+	return condition(func(s *contenttypes.Schema) (store.Filter, error) {
+		attrs, err := pathOf(s, path)
+		if err != nil {
+			return nil, err
+		}
+		last := len(attrs) - 1
+		f, err := compare(attrs[last])
+		return through(attrs[:last], f), err
+	})
+}
+
+// through is a filter on what the attributes lead to.
+func through(attrs []*contenttypes.Attribute, f store.Filter) store.Filter {
+	for _, a := range slices.Backward(attrs) {
+		f = store.Through{Attr: a, Filter: f}
+	}
+	return f
+}
+
+// pathOf are the attributes of a path, the last of which is a scalar.
+func pathOf(s *contenttypes.Schema, path string) ([]*contenttypes.Attribute, error) {
+	names := strings.Split(path, ".")
+	last := len(names) - 1
+	attrs := make([]*contenttypes.Attribute, 0, len(names))
+	for _, name := range names[:last] {
+		a, target, err := follow(s, name)
+		if err != nil {
+			return nil, err
+		}
+		attrs, s = append(attrs, a), target
+	}
+	a := s.Attribute(names[last])
+	switch {
+	case a == nil:
+		return nil, fmt.Errorf("%s has no attribute %q", s.UID, names[last])
+	case a.Type == contenttypes.Password:
+		return nil, fmt.Errorf("%s is a password, which nothing is compared with", path)
+	case !a.IsScalar():
+		return nil, fmt.Errorf("%s is of the type %s; name an attribute of what it leads to, as %s.id", path, a.Type, path)
+	}
+	return append(attrs, a), nil
+}
+
+// follow returns an attribute that leads on, and the schema of its targets.
+func follow(s *contenttypes.Schema, name string) (a *contenttypes.Attribute, target *contenttypes.Schema, err error) {
+	switch a = s.Attribute(name); {
+	case a == nil:
+		return nil, nil, fmt.Errorf("%s has no attribute %q", s.UID, name)
+	case a.Target != nil:
+		return a, &a.Target.Schema, nil
+	case a.Component != nil:
+		return a, &a.Component.Schema, nil
+	}
+	return nil, nil, fmt.Errorf("%s of %s is of the type %s, which leads to no one schema", name, s.UID, a.Type)
+}
+
+func anys[T any](values []T) []any {
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = v
+	}
+	return list
+}
+
+// operandOf is a value in the form in which the store compares an attribute with it.
+func operandOf(a *contenttypes.Attribute, v any) (operand any, ok bool) {
+	switch a.Type {
+	case contenttypes.ID, contenttypes.Integer, contenttypes.Float, contenttypes.Decimal:
+		return floatOf(v)
+	case contenttypes.BigInteger:
+		return integerOf(v)
+	case contenttypes.Boolean:
+		b := reflect.ValueOf(v)
+		return b.IsValid() && b.Kind() == reflect.Bool && b.Bool(), b.IsValid() && b.Kind() == reflect.Bool
+	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
+		return timeOf(a, v)
+	case contenttypes.JSON, contenttypes.Blocks:
+		text, err := json.Marshal(v)
+		return string(text), err == nil
+	}
+	s := reflect.ValueOf(v)
+	if s.Kind() != reflect.String {
+		return nil, false
+	}
+	return s.String(), true
+}
+
+func floatOf(v any) (any, bool) {
+	n := reflect.ValueOf(v)
+	switch {
+	case n.CanInt():
+		return float64(n.Int()), true
+	case n.CanUint():
+		return float64(n.Uint()), true
+	case n.CanFloat():
+		f := n.Float()
+		return f, !math.IsNaN(f) && !math.IsInf(f, 0)
+	}
+	switch v.(type) {
+	case jsontree.Number, json.Number:
+		return jsontree.ParseNumber(n.String())
+	}
+	return nil, false
+}
+
+func integerOf(v any) (any, bool) {
+	n := reflect.ValueOf(v)
+	switch {
+	case n.CanInt():
+		return n.Int(), true
+	case n.CanUint():
+		return int64(n.Uint()), n.Uint() <= math.MaxInt64
+	case n.CanFloat():
+		f := n.Float()
+		return int64(f), f == math.Trunc(f) && math.Abs(f) <= jsontree.MaxSafeInteger
+	case n.Kind() == reflect.String:
+		i, err := strconv.ParseInt(n.String(), 10, 64)
+		return i, err == nil
+	}
+	return nil, false
+}
+
+func timeOf(a *contenttypes.Attribute, v any) (any, bool) {
+	text, ok := v.(string)
+	if t, is := v.(time.Time); is {
+		ok = true
+		switch a.Type {
+		case contenttypes.Date:
+			text = t.Format("2006-01-02")
+		case contenttypes.Time:
+			text = t.Format("15:04:05.000")
+		default:
+			text = t.UTC().Format("2006-01-02T15:04:05.000Z")
+		}
+	}
+	if !ok {
+		return nil, false
+	}
+	read, err := ParseFilterTime(a, text)
+	return read, err == nil
+}

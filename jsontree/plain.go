@@ -1,0 +1,22 @@
+package jsontree
+
+// Plain is a value as encoding/json would have read it: numbers are float64, objects map[string]any.
+func Plain(v any) any {
+	switch v := v.(type) {
+	case Number:
+		return v.Float()
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = Plain(item)
+		}
+		return list
+	case *Object:
+		m := make(map[string]any, len(v.Keys))
+		for _, key := range v.Keys {
+			m[key] = Plain(v.Value(key))
+		}
+		return m
+	}
+	return v
+}
