@@ -33,7 +33,22 @@ var storeProblems = map[store.State]healthProblem{
 	},
 }
 
-func (e *edition) health() *healthProblem { return problemOf(e.store.Health()) }
+var uploadsProblem = healthProblem{
+	State:   "unwritable",
+	Message: "Files cannot be stored: the directory of uploads is gone or cannot be written to. All else goes on.",
+	Action:  "Put the directory back, or let the server write into it. If it is gone for good, the next upload makes it anew.",
+}
+
+// health is what is not well with the store or else with the directory of uploads; nil when both are.
+func (e *edition) health() *healthProblem {
+	if problem := problemOf(e.store.Health()); problem != nil {
+		return problem
+	}
+	if e.media != nil && e.media.Health() != nil { // why is in the log when somebody stores a file
+		return &uploadsProblem
+	}
+	return nil
+}
 
 // problemOf is the problem of a store; nil when it is sound.
 func problemOf(h store.Health) *healthProblem {

@@ -83,7 +83,7 @@ func (l *Library) discard(ctx context.Context, r removal) {
 func (l *Library) drop(ctx context.Context, r removal) {
 	err := r.storage.Delete(ctx, r.names)
 	if err == nil {
-		err = l.spool.remove(r.note)
+		err = l.forget(r.note)
 	}
 	if err != nil {
 		l.failed(fmt.Errorf("remove the files of a deleted document: %w", err))

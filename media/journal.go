@@ -21,6 +21,8 @@ type note struct {
 	Provider string `json:"provider"` // of the storage
 	// Files are files that must be there if a document names them, and otherwise must not.
 	Files []notedFile `json:"files"`
+	// Removes says that their document is being removed.
+	Removes bool `json:"removes,omitempty"`
 	// Replace, when set, is what has been decided and remains to be done, from the first step on.
 	Replace *replacement `json:"replace,omitempty"`
 }
@@ -40,12 +42,26 @@ type replacement struct {
 
 const noteSuffix = ".note"
 
-// note writes a note, and makes it and the names of all that lies in the spool durable.
-func (l *Library) note(n note) (name string, err error) {
+// note writes a note, and makes it and the names of all that lies in the spool durable. That of a removal is written on a full
+// disk too.
+func (l *Library) note(ctx context.Context, n note) (name string, err error) {
 	text, err := json.Marshal(n)
 	if err != nil {
 		return "", err
 	}
+	name, err = l.newNote(text)
+	switch {
+	case err == nil:
+		if err := l.spare.ensure(); err != nil {
+			l.failed(err)
+		}
+	case noSpace(err) && n.Removes:
+		return l.spare.take(ctx, text, err)
+	}
+	return name, err
+}
+
+func (l *Library) newNote(text []byte) (name string, err error) {
 	f, err := l.spool.create()
 	if err != nil {
 		return "", err
@@ -55,10 +71,10 @@ func (l *Library) note(n note) (name string, err error) {
 		return "", err
 	}
 	name = f.name + noteSuffix
-	if err := l.root.Rename(f.name, name); err != nil {
+	if err := f.root.Rename(f.name, name); err != nil {
 		return "", errors.Join(err, l.spool.remove(f.name))
 	}
-	if err := syncDir(l.root, incoming); err != nil {
+	if err := syncDir(f.root, incoming); err != nil {
 		return "", errors.Join(err, l.spool.remove(name))
 	}
 	return name, nil
@@ -114,7 +130,7 @@ func (n *note) spooled() (names []string) {
 
 // readNote reads a note. One that cannot be read was never finished, so that nothing had begun: it is nil.
 func (l *Library) readNote(name string) (*note, error) {
-	f, err := l.root.Open(name)
+	f, err := l.dir.root().Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +183,7 @@ func (l *Library) settle(ctx context.Context, n *note) error {
 func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, show func(*store.Snapshot, store.Record) error) error {
 	var put []Stored
 	for _, f := range r.Put {
-		if _, err := l.root.Lstat(f.Spooled); err == nil {
+		if _, err := l.dir.root().Lstat(f.Spooled); err == nil {
 			put = append(put, f)
 		}
 	}

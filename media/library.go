@@ -18,7 +18,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 
 	"lectern/contenttypes"
@@ -70,8 +69,9 @@ type Library struct {
 
 // files are what does not change with definitions.
 type files struct {
-	root     *os.Root
+	dir      *directory
 	spool    *spool
+	spare    *spare
 	local    *local
 	storage  Storage // of new files
 	settings Settings
@@ -89,27 +89,25 @@ type files struct {
 
 // Open opens the library of a project, and makes its directory where there is none.
 func Open(o Options) (*Library, error) {
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the directory of uploads: %w", err)
+	failed := o.Failed
+	if failed == nil {
+		failed = func(error) {}
 	}
-	root, err := os.OpenRoot(o.Dir)
+	dir, err := openDirectory(o.Dir, failed)
 	if err != nil {
-		return nil, fmt.Errorf("open the directory of uploads: %w", err)
+		return nil, err
 	}
 	s := o.Settings
 	f := &files{
-		root: root, spool: &spool{root}, settings: s, policy: policy{s.AllowedTypes, s.DeniedTypes},
-		gate: newGate(s.Concurrency, roomForImages), failed: o.Failed, busy: map[uint64]chan struct{}{},
-	}
-	if f.failed == nil {
-		f.failed = func(error) {}
+		dir: dir, spool: &spool{dir}, spare: newSpare(dir), settings: s, policy: policy{s.AllowedTypes, s.DeniedTypes},
+		gate: newGate(s.Concurrency, roomForImages), failed: failed, busy: map[uint64]chan struct{}{},
 	}
 	l, err := (&Library{files: f}).Under(o.Store, o.Documents, o.Model)
 	if err == nil {
 		err = f.prepare()
 	}
 	if err != nil {
-		return nil, errors.Join(err, root.Close())
+		return nil, errors.Join(err, dir.close())
 	}
 	return l, nil
 }
@@ -125,22 +123,24 @@ func (l *Library) Under(st *store.Store, docs *documents.Service, model *content
 
 // prepare makes the storages and the spool, and looks what was left in the spool.
 func (l *files) prepare() (err error) {
-	l.local = &local{l.root}
+	l.local = &local{l.dir}
 	l.storage = l.local
 	if l.settings.S3 != nil {
-		if l.storage, err = newS3(*l.settings.S3, l.root); err != nil {
+		if l.storage, err = newS3(*l.settings.S3, l.dir); err != nil {
 			return err
 		}
 	}
-	if err := l.root.MkdirAll(incoming, 0o700); err != nil {
-		return fmt.Errorf("make the directory of incoming files: %w", err)
+	if l.left, err = l.spool.list(); err != nil {
+		return err
 	}
-	l.left, err = l.spool.list()
-	return err
+	return l.spare.ensure()
 }
 
 // Close lets go of the directory. Nothing of the library may be in use any more, under whichever Model.
-func (l *Library) Close() error { return l.root.Close() }
+func (l *Library) Close() error { return l.dir.close() }
+
+// Health says why files cannot be stored; nil when they can.
+func (l *Library) Health() error { return l.dir.health() }
 
 // Type is the content-type of files.
 func (l *Library) Type() *contenttypes.ContentType { return l.typ }

@@ -9,7 +9,7 @@ import (
 )
 
 // local keeps files in a directory.
-type local struct{ root *os.Root }
+type local struct{ dir *directory }
 
 var _ Storage = (*local)(nil)
 
@@ -21,15 +21,16 @@ func (*local) URL(name string) string { return "/uploads/" + name }
 
 // Put implements Storage: the spool lies in the same file system, so that to store is to rename.
 func (s *local) Put(_ context.Context, files []Stored) error {
+	root := s.dir.root()
 	for _, f := range files {
 		if !isStoredName(f.Name) {
 			return fmt.Errorf("store %q: no name for a file", f.Name)
 		}
-		if err := s.root.Rename(f.Spooled, f.Name); err != nil {
+		if err := root.Rename(f.Spooled, f.Name); err != nil {
 			return fmt.Errorf("store %s: %w", f.Name, err)
 		}
 	}
-	return syncDir(s.root, ".")
+	return syncDir(root, ".")
 }
 
 // Open implements Storage. What is no regular file, a symbolic link above all, is not there.
@@ -37,14 +38,20 @@ func (s *local) Open(_ context.Context, name string) (*Object, error) {
 	if !isStoredName(name) {
 		return nil, fs.ErrNotExist
 	}
-	named, err := s.root.Lstat(name)
+	root := s.dir.root()
+	named, err := root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) { // perhaps the directory was put back
+		if root, err = s.dir.reopened(root); err == nil {
+			named, err = root.Lstat(name)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	if !named.Mode().IsRegular() {
 		return nil, fs.ErrNotExist
 	}
-	f, err := s.root.Open(name)
+	f, err := root.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +70,7 @@ func (s *local) Delete(_ context.Context, names []string) error {
 		if !isStoredName(name) {
 			continue
 		}
-		if err := s.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.dir.root().Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}

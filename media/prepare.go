@@ -24,7 +24,7 @@ func (l *Library) fresh(r *received, info Info) *prepared {
 
 // examine looks how large an image is and makes its formats. Other files are left as they are.
 func (l *Library) examine(ctx context.Context, f *prepared) error {
-	file, err := l.root.Open(f.spooled)
+	file, err := l.dir.root().Open(f.spooled)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (l *Library) sameKind(f *prepared) error {
 	if byName == "" || byName == "application/octet-stream" {
 		return nil
 	}
-	file, err := l.root.Open(f.spooled)
+	file, err := l.dir.root().Open(f.spooled)
 	if err != nil {
 		return err
 	}

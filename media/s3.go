@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/minio/minio-go/v7"
@@ -29,12 +28,12 @@ type s3 struct {
 	client  *minio.Client
 	bucket  string
 	baseURL string
-	root    *os.Root // of the spool
+	dir     *directory // of the spool
 }
 
 var _ Storage = (*s3)(nil)
 
-func newS3(c S3Settings, root *os.Root) (*s3, error) {
+func newS3(c S3Settings, dir *directory) (*s3, error) {
 	endpoint, err := url.Parse(c.Endpoint)
 	if err != nil || endpoint.Host == "" {
 		return nil, fmt.Errorf("the endpoint of the storage is no address: %q", c.Endpoint)
@@ -45,7 +44,7 @@ func newS3(c S3Settings, root *os.Root) (*s3, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the storage: %w", err)
 	}
-	return &s3{client: client, bucket: c.Bucket, baseURL: strings.TrimRight(c.BaseURL, "/"), root: root}, nil
+	return &s3{client: client, bucket: c.Bucket, baseURL: strings.TrimRight(c.BaseURL, "/"), dir: dir}, nil
 }
 
 // Provider implements Storage.
@@ -71,7 +70,7 @@ func (s *s3) Put(ctx context.Context, files []Stored) error {
 
 // put streams one file. Whoever serves the bucket serves what could run script as something to be saved.
 func (s *s3) put(ctx context.Context, f Stored) error {
-	in, err := s.root.Open(f.Spooled)
+	in, err := s.dir.root().Open(f.Spooled)
 	if err != nil {
 		return err
 	}

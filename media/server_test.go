@@ -297,7 +297,7 @@ func listUploads(t testing.TB, dir string) (files, spooled []string) {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if e.Name() != ".incoming" {
+			if e.Name() != ".incoming" && (d == "" || e.Name() != "spare") {
 				*into = append(*into, e.Name())
 			}
 		}

@@ -17,7 +17,7 @@ import (
 const incoming = ".incoming"
 
 // A spool makes files that are to be stored once they are whole.
-type spool struct{ root *os.Root }
+type spool struct{ dir *directory }
 
 // A spooled is a file in the spool.
 type spooled struct {
@@ -35,11 +35,11 @@ func randomName() string {
 // create makes an empty file.
 func (s *spool) create() (*spooled, error) {
 	name := path.Join(incoming, randomName())
-	f, err := s.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, root, err := s.dir.create(name)
 	if err != nil {
 		return nil, err
 	}
-	return &spooled{File: f, name: name, root: s.root}, nil
+	return &spooled{File: f, name: name, root: root}, nil
 }
 
 // finish brings a file to disk and closes it, and returns its size; where writing it failed it is removed.
@@ -60,15 +60,17 @@ func (f *spooled) finish(failed error) (size int64, err error) {
 	return size, nil
 }
 
-// list returns the names of all files in the spool, notes among them.
+// list returns the names of all files in the spool, notes among them, but for the spare.
 func (s *spool) list() ([]string, error) {
-	entries, err := fs.ReadDir(s.root.FS(), incoming)
+	entries, err := fs.ReadDir(s.dir.root().FS(), incoming)
 	if err != nil {
 		return nil, fmt.Errorf("list the incoming files: %w", err)
 	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = path.Join(incoming, e.Name())
+	var names []string
+	for _, e := range entries {
+		if name := path.Join(incoming, e.Name()); name != spareName {
+			names = append(names, name)
+		}
 	}
 	return names, nil
 }
@@ -77,7 +79,7 @@ func (s *spool) list() ([]string, error) {
 func (s *spool) remove(names ...string) error {
 	var errs []error
 	for _, name := range names {
-		if err := s.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.dir.root().Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}

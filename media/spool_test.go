@@ -10,15 +10,12 @@ import (
 // TestSpoolTimes finishes files, of which each is to have a time of its own: the tag by which a client knows a content is made of
 // it. What file systems write down by themselves is the same for all files of some milliseconds.
 func TestSpoolTimes(t *testing.T) {
-	root, err := os.OpenRoot(t.TempDir())
+	dir, err := openDirectory(t.TempDir(), func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close()
-	if err := root.Mkdir(incoming, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	s := &spool{root: root}
+	defer dir.close()
+	root, s := dir.root(), &spool{dir}
 	for range 3 {
 		f, err := s.create()
 		if err != nil {

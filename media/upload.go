@@ -67,7 +67,7 @@ func (l *Library) keep(ctx context.Context, files []*prepared, write func() erro
 		put = append(put, list...)
 		n.Files = append(n.Files, notedFile{f.hash, namesOf(list)})
 	}
-	noted, err := l.note(n)
+	noted, err := l.note(ctx, n)
 	if err != nil {
 		return fmt.Errorf("note an upload: %w", err)
 	}
@@ -87,9 +87,17 @@ func (l *Library) keep(ctx context.Context, files []*prepared, write func() erro
 
 // done removes the note of something that has come to its end.
 func (l *Library) done(noted string) {
-	if err := l.spool.remove(noted); err != nil {
+	if err := l.forget(noted); err != nil {
 		l.failed(fmt.Errorf("remove the note of an upload: %w", err))
 	}
+}
+
+// forget removes a note.
+func (l *Library) forget(noted string) error {
+	if mine, err := l.spare.giveBack(noted); mine {
+		return err
+	}
+	return l.spool.remove(noted)
 }
 
 // refused reports whether a write has certainly not been done. After other errors nobody knows until the store is opened anew.
@@ -168,18 +176,21 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 		return err
 	}
 	defer done()
+	if h := l.store.Health(); h.State != store.Sound { // the content must not be replaced where the document cannot follow
+		return h.Err
+	}
 	ctx, release, err := l.store.Hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
 	// From the note on the replacement is decided, and must be finished.
-	noted, err := l.note(note{Provider: old.provider, Replace: r, Files: []notedFile{{old.hash, append(namesOf(put), r.Drop...)}}})
+	noted, err := l.note(ctx, note{Provider: old.provider, Replace: r, Files: []notedFile{{old.hash, append(namesOf(put), r.Drop...)}}})
 	if err != nil {
 		return fmt.Errorf("note a replacement: %w", err)
 	}
 	err = l.replace(context.WithoutCancel(ctx), storage, r, show)
-	if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrClosed) {
+	if err != nil && (documents.Unavailable(err) != nil || errors.Is(err, store.ErrClosed)) {
 		f.formats = nil // the next start finishes it
 		return err
 	}
@@ -214,7 +225,7 @@ func (l *Library) Delete(ctx context.Context, id uint64, show func(*store.Snapsh
 		return err
 	}
 	defer release()
-	noted, err := l.note(note{Provider: old.provider, Files: []notedFile{{old.hash, old.names}}})
+	noted, err := l.note(ctx, note{Provider: old.provider, Files: []notedFile{{old.hash, old.names}}, Removes: true})
 	if err != nil {
 		return fmt.Errorf("note a removal: %w", err)
 	}
