@@ -44,11 +44,11 @@ type Budget struct {
 
 // Stats are the counters of a Budget.
 type Stats struct {
-	Limit    int64
-	Reserved int64 // bytes reserved now
-	Peak     int64 // the most that ever were
-	Denied   int64 // how often a reservation could not grow
-	Refused  int64 // how often nothing was free after waiting
+	Limit    int64 `json:"limit"`
+	Reserved int64 `json:"reserved"` // bytes reserved now
+	Peak     int64 `json:"peak"`     // the most that ever were
+	Denied   int64 `json:"denied"`   // how often a reservation could not grow
+	Refused  int64 `json:"refused"`  // how often nothing was free after waiting
 }
 
 type waiter struct {

@@ -12,52 +12,44 @@ import (
 	"strings"
 )
 
-// Memory is how much memory the process may have.
-type Memory struct {
-	Bytes   int64 // 0: nobody says
-	Limited bool  // by a control group, that is less than the machine has
-}
-
 // unknownMemory is what a process is taken to have where the system does not say.
 const unknownMemory = 2 << 30
 
-// MachineMemory asks the system: the limits of the control groups that the process is in (versions 2 and 1), or else the memory
-// of the machine.
-func MachineMemory() Memory { return memoryIn(os.DirFS("/")) }
+// MachineMemory is how much memory the process may have: the limits of the control groups that it is in (versions 2 and 1), or
+// else the memory of the machine.
+func MachineMemory() int64 { return memoryIn(os.DirFS("/")) }
 
-// Default is the limit of a Budget where nobody sets one: a quarter of the memory. The collector of garbage needs up to as much
-// again as is in use, and caches, connections and pages of the store's file need some too.
-func (m Memory) Default() int64 {
-	if m.Bytes == 0 {
-		return unknownMemory / 4
-	}
-	return m.Bytes / 4
-}
+// Default is the limit of a Budget where nobody sets one, in a process that may have so much memory: a quarter of it. The
+// collector of garbage needs as much again as is in use, and caches, connections and pages of the store's file need some too.
+func Default(memory int64) int64 { return memory / 4 }
 
-// LimitHeap has the collector of garbage work harder when the heap comes near the limit of a control group, beyond which the
-// system would kill the process. It does nothing where there is no such limit, or where somebody has set one for the heap
-// (GOMEMLIMIT). It returns the limit of the heap, 0 for none.
-func (m Memory) LimitHeap() int64 {
+// heapBeside is what the heap may hold beside twice a budget: what is not reserved, and the garbage of that.
+const heapBeside = 128 << 20
+
+// LimitHeap has the collector of garbage work harder when the heap comes near what the process should need: twice the limit of
+// its Budget, or nine tenths of the memory that it may have, beyond which a control group would kill it. Otherwise garbage may grow
+// to several times what is in use. Where somebody has set a limit (GOMEMLIMIT), that holds. It returns the limit that holds.
+func LimitHeap(memory, limit int64) int64 {
 	if said := debug.SetMemoryLimit(-1); said != math.MaxInt64 {
 		return said
 	}
-	if !m.Limited {
-		return 0
-	}
-	limit := m.Bytes / 10 * 9
-	debug.SetMemoryLimit(limit)
-	return limit
+	heap := min(2*limit+heapBeside, memory/10*9)
+	debug.SetMemoryLimit(heap)
+	return heap
 }
 
 // memoryIn reads what a file system says that is mounted as that of Linux is.
-func memoryIn(fsys fs.FS) Memory {
-	m := Memory{Bytes: totalMemory(fsys)}
+func memoryIn(fsys fs.FS) int64 {
+	memory := totalMemory(fsys)
 	for _, limit := range groupLimits(fsys) {
-		if limit > 0 && (m.Bytes == 0 || limit < m.Bytes) {
-			m = Memory{Bytes: limit, Limited: true}
+		if limit > 0 && (memory == 0 || limit < memory) {
+			memory = limit
 		}
 	}
-	return m
+	if memory == 0 {
+		return unknownMemory
+	}
+	return memory
 }
 
 // totalMemory is the memory of the machine, 0 where it is not told.

@@ -12,7 +12,7 @@ import (
 // handleREST answers a generated route. Whether the asker may use it is decided before anything else of the request is
 // looked at, so that nobody learns from an answer what he may not ask.
 func (h *handlers) handleREST(route *rest.Route) (handlerFunc, error) {
-	readBody, limit := h.server.limits.readBody, h.server.limits.Handle
+	readBody, limit, answers := h.server.limits.readBody, h.server.limits.Handle, h.server.answers
 	if config, said := h.rt.Extensions.configured(nameOfGenerated(h.rt.Prefix, route)); said || route.Writes() && len(h.rt.Extensions.hooks) > 0 {
 		g, err := h.rt.Extensions.ready(&config)
 		if err != nil {
@@ -22,7 +22,7 @@ func (h *handlers) handleREST(route *rest.Route) (handlerFunc, error) {
 			g.scopes = []string{route.Type.UID + "." + route.Action}
 		}
 		return g.finish(h, func(w http.ResponseWriter, r *http.Request, m *found, who auth.Principal) error {
-			return route.Serve(w, r, rest.Call{Access: who.Access, DocumentID: m.params[0], ReadBody: readBody, Limit: limit})
+			return route.Serve(w, r, rest.Call{Access: who.Access, DocumentID: m.params[0], ReadBody: readBody, Limits: answers})
 		}), nil
 	}
 	return func(w http.ResponseWriter, r *http.Request, m *found) error {
@@ -39,7 +39,7 @@ func (h *handlers) handleREST(route *rest.Route) (handlerFunc, error) {
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
-		return route.Serve(w, r, rest.Call{Access: who.Access, DocumentID: m.params[0], ReadBody: readBody, Limit: limit})
+		return route.Serve(w, r, rest.Call{Access: who.Access, DocumentID: m.params[0], ReadBody: readBody, Limits: answers})
 	}, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"lectern/auth"
+	"lectern/budget"
 	"lectern/documents"
 	"lectern/store"
 )
@@ -47,6 +48,8 @@ type serverInfo struct {
 	PID     int    `json:"pid"`
 	Base    string `json:"base"`
 	Version string `json:"version"`
+	// Memory is that of all requests together.
+	Memory budget.Stats `json:"memory"`
 }
 
 type createdToken struct {
@@ -140,7 +143,7 @@ func (c *control) serve(ctx context.Context) error {
 }
 
 func (c *control) getServer(w http.ResponseWriter, _ *http.Request) {
-	writeControl(w, serverInfo{PID: os.Getpid(), Base: c.base, Version: c.project.options.Version})
+	writeControl(w, serverInfo{PID: os.Getpid(), Base: c.base, Version: c.project.options.Version, Memory: c.project.memory.Stats()})
 }
 
 func (c *control) getTokens(w http.ResponseWriter, r *http.Request) {

@@ -22,11 +22,12 @@ type edition struct {
 	tokens   *auth.Tokens
 	users    *auth.Users    // nil where they are switched off
 	media    *media.Library // nil where upload is switched off
+	answers  *rest.Limits   // of all editions
 	replaced chan struct{}  // closed when another is there
 }
 
 func (p *Project) newEdition(d *Definition) *edition {
-	return &edition{Definition: d, project: p, replaced: make(chan struct{})}
+	return &edition{Definition: d, project: p, answers: p.answers, replaced: make(chan struct{})}
 }
 
 // lasting is what outlives editions, unless its settings change.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"lectern/budget"
 	"lectern/documents"
 	"lectern/jsontree"
 	"lectern/store"
@@ -35,6 +36,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		told = errTooLong
 	case errors.Is(err, context.Canceled):
 		told = errTooLong // the client is gone and reads nothing
+	case errors.Is(err, budget.ErrExhausted):
+		told = errNoMemory(s.memory)
+		w.Header()["Retry-After"] = []string{"1"}
 	case errors.Is(err, store.ErrClosed):
 		told = errStopping
 	case errors.Is(err, store.ErrRedefined):

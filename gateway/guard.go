@@ -119,7 +119,12 @@ func passageOf(r *http.Request) *passage {
 
 // connection reaches the connection of a request, also where a middleware has put a writer of its own in front of it.
 func connection(w http.ResponseWriter, r *http.Request) *http.ResponseController {
-	if p := passageOf(r); p != nil {
+	return controlOf(r.Context(), w)
+}
+
+// controlOf is connection, by the context of a request.
+func controlOf(ctx context.Context, w http.ResponseWriter) *http.ResponseController {
+	if p, _ := ctx.Value(passageKey{}).(*passage); p != nil {
 		w = p.writer
 	}
 	return http.NewResponseController(w)
@@ -156,6 +161,8 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, m *found) error {
 		ctx, cancel = context.WithTimeout(ctx, h.server.limits.Handle)
 		defer cancel()
 	}
+	ctx, done := withAnswer(ctx, h.server.answers)
+	defer done()
 	asker := &Asker{Access: who.Access, User: who.User, Server: h.rt.Host}
 	ctx = schema.WithAsker(ctx, asker)
 	p := &passage{found: m, who: who, writer: w}
@@ -209,13 +216,21 @@ func (g *guard) plain(h *handlers, a answer) handlerFunc {
 				return err
 			}
 		}
+		ctx := r.Context()
 		if !g.streams {
-			ctx, cancel := context.WithTimeout(r.Context(), h.server.limits.Handle)
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, h.server.limits.Handle)
 			defer cancel()
-			r = r.WithContext(ctx)
 		}
 		if g.whole {
 			defer gatherWrites(r).sendKept(w)
+		} else {
+			var done func()
+			ctx, done = withAnswer(ctx, h.server.answers)
+			defer done()
+		}
+		if ctx != r.Context() {
+			r = r.WithContext(ctx)
 		}
 		m.setPathValues(r)
 		return a(w, r, m, who)

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"lectern/auth"
+	"lectern/budget"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/shadowcrud/graphql/schema"
+	"lectern/shadowcrud/rest"
 	"lectern/store"
 )
 
@@ -144,6 +146,9 @@ type Project struct {
 	listens atomic.Pointer[string] // Base of Ready; nil before
 	loaded  fileDigest             // of the files that it was opened with
 
+	memory  *budget.Budget // of all requests
+	answers *rest.Limits
+
 	replacing sync.Mutex // held while an edition is replaced
 }
 
@@ -165,6 +170,9 @@ func Open(dir string, o Options) (*Project, error) {
 		}
 		p.log = newLogger(to, d.Settings.Server, o.Production)
 	}
+	limits := d.Settings.Server.Limits.orDefaults()
+	p.memory = budget.New(limits.Memory)
+	p.answers = limits.answers(p.memory)
 	if err := p.open(d); err != nil {
 		p.Close()
 		return nil, err

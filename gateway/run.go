@@ -24,6 +24,7 @@ type Ready struct {
 // Run serves the project until ctx ends. Then it lets requests under way finish, as long as timeouts.shutdown says, and
 // returns; the caller closes the project.
 func (p *Project) Run(ctx context.Context) error {
+	p.limitHeap()
 	runtime, err := p.edition.Load().runtime()
 	if err != nil {
 		return err
@@ -59,6 +60,7 @@ func (p *Project) Run(ctx context.Context) error {
 	parts.Go(func() { defer stop(); failed[0] = server.Serve(ctx, ln) })
 	parts.Go(func() { defer stop(); failed[1] = control.serve(ctx) })
 	parts.Go(func() { p.recoverMedia(ctx) })
+	parts.Go(func() { p.returnMemory(ctx) })
 	if watch := p.watch(server); watch != nil {
 		parts.Go(func() { watch.run(ctx) })
 	}
@@ -100,7 +102,7 @@ func cannotListen(address string, err error) error {
 
 func (p *Project) serverConfig() Config {
 	s := p.Definition().Settings.Server
-	return Config{Limits: s.Limits, CORS: s.CORS, Compress: s.Compress, Log: p.log}
+	return Config{Limits: s.Limits, Memory: p.memory, CORS: s.CORS, Compress: s.Compress, Log: p.log}
 }
 
 // address is where the server is to listen.

@@ -15,6 +15,9 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"lectern/budget"
+	"lectern/shadowcrud/rest"
 )
 
 // Config is what a Server is built from. Zero values mean the defaults of DefaultLimits, any origin and slog.Default.
@@ -22,7 +25,9 @@ type Config struct {
 	Limits   Limits
 	CORS     CORS
 	Compress bool // gzip or zstd answers, for clients that accept them
-	Log      *slog.Logger
+	// Memory is that of all requests together; nil is Limits.Memory. It may be shared with what works for requests elsewhere.
+	Memory *budget.Budget
+	Log    *slog.Logger
 }
 
 // Limits bound what a request may cost.
@@ -39,6 +44,9 @@ type Limits struct {
 	Concurrent  int           // requests at one time; others are answered 503
 	Links       int           // documents that the body of a write names in relations
 	Components  int           // components in the body of a write
+	Memory      int64         // bytes that all requests may reserve together; 0 is a quarter of what the process may have
+	AnswerBytes int64         // of one answer
+	AnswerRate  int64         // bytes a second at which a client must at least take a long answer
 }
 
 // DefaultLimits are the limits where nothing is said.
@@ -55,7 +63,12 @@ var DefaultLimits = Limits{
 	Concurrent:  1024,
 	Links:       10_000,
 	Components:  5_000,
+	AnswerBytes: rest.DefaultAnswerBytes,
+	AnswerRate:  32 << 10,
 }
+
+// leastMemory is to how many of the longest answers all requests must at least be able to get memory.
+const leastMemory = 2
 
 // orDefaults fills in what is zero.
 func (l Limits) orDefaults() Limits {
@@ -71,6 +84,11 @@ func (l Limits) orDefaults() Limits {
 	fill(&l.Concurrent, DefaultLimits.Concurrent)
 	fill(&l.Links, DefaultLimits.Links)
 	fill(&l.Components, DefaultLimits.Components)
+	fill(&l.AnswerBytes, DefaultLimits.AnswerBytes)
+	fill(&l.AnswerRate, DefaultLimits.AnswerRate)
+	if l.Memory == 0 {
+		l.Memory = max(budget.Default(budget.MachineMemory()), leastMemory*l.AnswerBytes)
+	}
 	return l
 }
 
@@ -90,6 +108,8 @@ type Server struct {
 	busy    atomic.Int64 // requests at work
 	serving atomic.Pointer[handlers]
 	handler http.Handler
+	memory  *budget.Budget // of all requests
+	answers *rest.Limits
 }
 
 // NewServer returns a server that answers with rt.
@@ -98,6 +118,10 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
+	if s.memory = c.Memory; s.memory == nil {
+		s.memory = budget.New(s.limits.Memory)
+	}
+	s.answers = s.limits.answers(s.memory)
 	if err := s.Swap(rt); err != nil {
 		return nil, err
 	}
@@ -141,7 +165,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(listener{ln}) }()
+	go func() { failed <- srv.Serve(listener{boundedListener{ln}}) }()
 
 	select {
 	case err := <-failed:

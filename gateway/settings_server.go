@@ -28,6 +28,9 @@ type serverFile struct {
 		JSON       byteSize
 		Form       byteSize
 		Headers    byteSize
+		Memory     byteSize
+		Answer     byteSize
+		AnswerRate byteSize `yaml:"answerRate"`
 		Concurrent int
 		Links      int
 		Components int
@@ -53,6 +56,7 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 	l := &s.Limits
 	f.Limits.JSON, f.Limits.Form, f.Limits.Headers = byteSize(l.JSONBytes), byteSize(l.FormBytes), byteSize(l.HeaderBytes)
 	f.Limits.Concurrent, f.Limits.Links, f.Limits.Components = l.Concurrent, l.Links, l.Components
+	f.Limits.Memory, f.Limits.Answer, f.Limits.AnswerRate = byteSize(l.Memory), byteSize(l.AnswerBytes), byteSize(l.AnswerRate)
 	f.Timeouts.Header, f.Timeouts.Read, f.Timeouts.Write = l.ReadHeader, l.Read, l.Write
 	f.Timeouts.Idle, f.Timeouts.Request, f.Timeouts.Shutdown = l.Idle, l.Handle, l.Shutdown
 
@@ -85,7 +89,13 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 
 	l.JSONBytes, l.FormBytes, l.HeaderBytes = int64(f.Limits.JSON), int64(f.Limits.Form), int(f.Limits.Headers)
 	l.Concurrent, l.Links, l.Components = f.Limits.Concurrent, f.Limits.Links, f.Limits.Components
-	for key, size := range map[string]byteSize{"json": f.Limits.JSON, "form": f.Limits.Form, "headers": f.Limits.Headers} {
+	l.Memory, l.AnswerBytes, l.AnswerRate = int64(f.Limits.Memory), int64(f.Limits.Answer), int64(f.Limits.AnswerRate)
+	if l.Memory != 0 && l.Memory < leastMemory*l.AnswerBytes {
+		wrong(n.At("limits", "memory"), "memory must be at least twice limits.answer (%s): it is what all requests take together; leave it out for a quarter of the machine's",
+			f.Limits.Answer)
+	}
+	for key, size := range map[string]byteSize{"json": f.Limits.JSON, "form": f.Limits.Form, "headers": f.Limits.Headers,
+		"answer": f.Limits.Answer, "answerRate": f.Limits.AnswerRate} {
 		if size < 1<<10 || size > 1<<30 {
 			wrong(n.At("limits", key), "%s must be from 1kb to 1gb", key)
 		}
@@ -148,6 +158,17 @@ var byteUnits = []struct {
 	suffix string
 	factor int64
 }{{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"b", 1}, {"", 1}}
+
+// String writes a size as it is read.
+func (b byteSize) String() string {
+	text := strconv.FormatInt(int64(b), 10)
+	for _, u := range byteUnits { // the largest of which it is a whole number is the last
+		if n := int64(b); u.factor > 1 && n >= u.factor && n%u.factor == 0 {
+			text = strconv.FormatInt(n/u.factor, 10) + u.suffix
+		}
+	}
+	return text
+}
 
 func (b *byteSize) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
 	text := strings.ToLower(strings.TrimSpace(n.Text))

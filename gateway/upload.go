@@ -36,6 +36,7 @@ type uploads struct {
 	api     *rest.API
 	params  *params.Parser
 	limits  Limits
+	answers *rest.Limits
 }
 
 // uploadRoutes are the routes of files; none where upload is switched off.
@@ -43,7 +44,7 @@ func (e *edition) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
 	if !e.Settings.Upload.Enabled {
 		return nil
 	}
-	u := &uploads{library: e.media, api: api, params: parser, limits: e.Settings.Server.Limits.orDefaults()}
+	u := &uploads{library: e.media, api: api, params: parser, limits: e.Settings.Server.Limits.orDefaults(), answers: e.answers}
 	prefix := e.Settings.REST.Prefix + "/upload"
 	return []Route{
 		{Method: http.MethodPost, Path: prefix, Action: uploadAction, Handle: u.upload, Streams: true},
@@ -86,8 +87,8 @@ func (p *Project) recoverMedia(ctx context.Context) {
 }
 
 // plain prints files for someone who may see what access says.
-func (u *uploads) plain(access *documents.Access) *rest.Plain {
-	return &rest.Plain{API: u.api, Access: access, Limit: u.limits.Handle, Last: `"isUrlSigned":false`}
+func (u *uploads) plain(ctx context.Context, access *documents.Access) *rest.Plain {
+	return &rest.Plain{API: u.api, Access: access, Limits: u.answers, Memory: answerOf(ctx), Last: `"isUrlSigned":false`}
 }
 
 // all selects what everybody who may see a file sees of it.
@@ -109,11 +110,11 @@ func (u *uploads) list(w http.ResponseWriter, r *http.Request, access *documents
 	if err != nil {
 		return err
 	}
-	body, err := u.plain(access).List(r.Context(), &list.Query, list.Selection)
+	body, err := u.plain(r.Context(), access).List(r.Context(), &list.Query, list.Selection)
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusOK, body)
+	return u.limits.sendJSON(w, r, http.StatusOK, body)
 }
 
 // one answers GET /api/upload/files/:id. What it shows of the file itself cannot be chosen.
@@ -134,7 +135,7 @@ func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *documents.
 	if err != nil {
 		return media.ErrNoFile
 	}
-	body, err := u.plain(access).One(r.Context(), &one.Query, one.Selection, func(s *store.Snapshot) (row store.Record) {
+	body, err := u.plain(r.Context(), access).One(r.Context(), &one.Query, one.Selection, func(s *store.Snapshot) (row store.Record) {
 		if doc, status, locale, ok := s.DocumentByRow(u.library.Type(), id); ok {
 			row = s.Version(u.library.Type(), doc, status, locale)
 		}
@@ -146,7 +147,7 @@ func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *documents.
 	if body == nil {
 		return media.ErrNoFile
 	}
-	return sendJSON(w, http.StatusOK, body)
+	return u.limits.sendJSON(w, r, http.StatusOK, body)
 }
 
 // destroy answers DELETE /api/upload/files/:id with the file that is gone.
@@ -171,7 +172,7 @@ func (u *uploads) shown(ctx context.Context, access *documents.Access) (*[]byte,
 	if err != nil {
 		return nil, nil, err
 	}
-	body, plain := new([]byte), u.plain(access)
+	body, plain := new([]byte), u.plain(ctx, access)
 	return body, func(s *store.Snapshot, row store.Record) (err error) {
 		*body, err = plain.Append(ctx, (*body)[:0], s, row, all)
 		return err
@@ -215,7 +216,7 @@ func (u *uploads) add(w http.ResponseWriter, r *http.Request, access *documents.
 		return err
 	}
 	var body []byte
-	plain := u.plain(access)
+	plain := u.plain(r.Context(), access)
 	ctx, cancel := context.WithTimeout(r.Context(), u.limits.Write)
 	defer cancel()
 	err = u.library.Add(ctx, form, access, func(i int, s *store.Snapshot, row store.Record) (err error) {
@@ -230,7 +231,7 @@ func (u *uploads) add(w http.ResponseWriter, r *http.Request, access *documents.
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusCreated, append(body, ']'))
+	return u.limits.sendJSON(w, r, http.StatusCreated, append(body, ']'))
 }
 
 // change gives a file another content, or says something else of it.
@@ -361,10 +362,21 @@ func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ *documents.Acc
 }
 
 func sendJSON(w http.ResponseWriter, status int, body []byte) error {
+	headJSON(w, status, body)
+	_, err := w.Write(body)
+	return err
+}
+
+// sendJSON sends an answer that may be long. It returns nil: a client that did not take it needs no other.
+func (l *Limits) sendJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) error {
+	headJSON(w, status, body)
+	_ = l.send(r.Context(), w, body)
+	return nil
+}
+
+func headJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = typeJSON
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
-	_, err := w.Write(body)
-	return err
 }

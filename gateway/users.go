@@ -61,6 +61,7 @@ type userRoutes struct {
 	rest    *rest.API
 	store   *store.Store
 	limits  Limits
+	answers *rest.Limits
 	user    *documents.Selection // all that is shown of a user
 	role    documents.Populate   // his role beside
 }
@@ -74,7 +75,7 @@ func (e *edition) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.Lim
 	u := &userRoutes{
 		prefix: s.REST.Prefix, users: e.users, limiter: limiter,
 		proxies: s.Server.TrustedProxies, params: ps, rest: api, store: e.store,
-		limits: s.Server.Limits.orDefaults(),
+		limits: s.Server.Limits.orDefaults(), answers: e.answers,
 	}
 	u.user = documents.Scalars(&t.Schema)
 	role := t.Attribute("role")
@@ -108,13 +109,13 @@ func (u *userRoutes) shown(r *http.Request, who auth.Principal, with bool, body 
 	}
 	begin := len(*body)
 	return func(snap *store.Snapshot, row store.Record) (err error) {
-		*body, err = u.plain(who).Append(r.Context(), (*body)[:begin], snap, row, s)
+		*body, err = u.plain(r.Context(), who).Append(r.Context(), (*body)[:begin], snap, row, s)
 		return err
 	}
 }
 
-func (u *userRoutes) plain(who auth.Principal) *rest.Plain {
-	return &rest.Plain{API: u.rest, Access: who.Access, Limit: u.limits.Handle}
+func (u *userRoutes) plain(ctx context.Context, who auth.Principal) *rest.Plain {
+	return &rest.Plain{API: u.rest, Access: who.Access, Limits: u.answers, Memory: answerOf(ctx)}
 }
 
 func readQuery(r *http.Request) (*jsontree.Object, error) {

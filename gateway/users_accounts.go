@@ -31,11 +31,11 @@ func (u *userRoutes) listUsers(w http.ResponseWriter, r *http.Request, who auth.
 	if err != nil {
 		return err
 	}
-	body, err := u.plain(who).List(r.Context(), &list.Query, list.Selection)
+	body, err := u.plain(r.Context(), who).List(r.Context(), &list.Query, list.Selection)
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusOK, body)
+	return u.limits.sendJSON(w, r, http.StatusOK, body)
 }
 
 func (u *userRoutes) list(r *http.Request, who auth.Principal) (*params.List, error) {
@@ -52,7 +52,7 @@ func (u *userRoutes) countUsers(w http.ResponseWriter, r *http.Request, who auth
 	if err != nil {
 		return err
 	}
-	total, err := u.plain(who).Count(r.Context(), list.Query)
+	total, err := u.plain(r.Context(), who).Count(r.Context(), list.Query)
 	if err != nil {
 		return err
 	}
@@ -82,11 +82,15 @@ func (u *userRoutes) show(w http.ResponseWriter, r *http.Request, who auth.Princ
 	if err != nil {
 		return err
 	}
-	body, err := u.plain(who).One(r.Context(), &one.Query, one.Selection, func(s *store.Snapshot) store.Record { return u.users.Row(s, id) })
+	body, err := u.plain(r.Context(), who).One(r.Context(), &one.Query, one.Selection, func(s *store.Snapshot) store.Record { return u.users.Row(s, id) })
 	if err != nil {
 		return err
 	}
-	return sendUser(w, http.StatusOK, body)
+	if body == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return u.limits.sendJSON(w, r, http.StatusOK, body)
 }
 
 // sendUser sends a user, or tells that there is none.

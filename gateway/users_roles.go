@@ -37,7 +37,7 @@ func (u *userRoutes) listRoles(w http.ResponseWriter, r *http.Request, who auth.
 			if i > 0 {
 				body = append(body, ',')
 			}
-			plain := u.plain(who)
+			plain := u.plain(r.Context(), who)
 			plain.Last = `"nb_users":` + strconv.Itoa(role.Users)
 			if body, err = plain.Append(r.Context(), body, s, role.Record, u.role.Of); err != nil {
 				return err
@@ -61,7 +61,7 @@ func (u *userRoutes) oneRole(w http.ResponseWriter, r *http.Request, who auth.Pr
 		if err != nil {
 			return err
 		}
-		plain := u.plain(who)
+		plain := u.plain(r.Context(), who)
 		plain.Last = string(jsontree.Append([]byte(`"permissions":`), permissions))
 		body, err = plain.Append(r.Context(), []byte(`{"role":`), s, role, u.role.Of)
 		return err

@@ -32,6 +32,9 @@ type Record struct {
 // Exists reports whether r is a record.
 func (r Record) Exists() bool { return r.data != nil }
 
+// Size is how many bytes r takes in the file, what lies in it included.
+func (r Record) Size() int { return len(r.data) }
+
 // Type is the content-type of a document, nil for a component.
 func (r Record) Type() *contenttypes.ContentType { return r.table.bound.typ }
 

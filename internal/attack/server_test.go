@@ -166,7 +166,10 @@ func (s *server) anonymousMemory(t *testing.T) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), "RssAnon:")
+	_, rest, found := strings.Cut(string(text), "RssAnon:")
+	if !found {
+		t.Fatalf("the server has ended:\n%s", s.log.String())
+	}
 	kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,8 @@ import (
 func (rt *Route) printer(r *http.Request, c Call, status store.Status, state *store.PublicationState) *printer {
 	p := printers.Get().(*printer)
 	p.api, p.access, p.status, p.state = rt.api, c.Access, status, state
-	p.bound = bound{ctx: r.Context(), limit: c.Limit}
+	p.memory = c.limits().Answer()
+	p.bound = bound{ctx: r.Context(), limits: c.limits(), memory: &p.memory}
 	if format := r.Header["Strapi-Response-Format"]; len(format) > 0 {
 		p.v4 = format[0] == "v4"
 	}
@@ -24,6 +25,7 @@ func (rt *Route) printer(r *http.Request, c Call, status store.Status, state *st
 func (p *printer) begin(s *store.Snapshot) {
 	p.snapshot, p.err = s, nil
 	p.bound.printed = 0
+	p.memory.Restart()
 	p.buf = append(p.buf[:0], `{"data":`...)
 }
 
@@ -41,5 +43,9 @@ func (p *printer) send(w http.ResponseWriter, status int) {
 	h["Content-Type"] = typeJSON
 	h["Content-Length"] = []string{strconv.Itoa(len(p.buf))}
 	w.WriteHeader(status)
-	w.Write(p.buf)
+	if send := p.bound.limits.Send; send != nil {
+		_ = send(p.bound.ctx, w, p.buf) // a client that has gone needs no other answer
+	} else {
+		w.Write(p.buf)
+	}
 }

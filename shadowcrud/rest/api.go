@@ -18,7 +18,6 @@ package rest
 
 import (
 	"net/http"
-	"time"
 
 	"lectern/contenttypes"
 	"lectern/documents"
@@ -72,7 +71,14 @@ type Call struct {
 	DocumentID string // as it stood in the path, decoded
 	// ReadBody reads the request's body as a jsontree value; nil where there is none.
 	ReadBody func(http.ResponseWriter, *http.Request) (any, error)
-	Limit    time.Duration // of the work on an answer; 0 is none
+	Limits   *Limits // nil: none but the default ones
+}
+
+func (c *Call) limits() *Limits {
+	if c.Limits == nil {
+		return unlimited
+	}
+	return c.Limits
 }
 
 // Writes reports whether the route changes content.

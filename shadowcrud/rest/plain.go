@@ -2,8 +2,8 @@ package rest
 
 import (
 	"context"
-	"time"
 
+	"lectern/budget"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/store"
@@ -13,15 +13,18 @@ import (
 type Plain struct {
 	API    *API
 	Access *documents.Access
-	Limit  time.Duration // of the work on an answer; 0 is none
+	Limits *Limits // nil: none but the default ones
+	// Memory is that of the answer; whoever sends it releases it. Nil is not bounded.
+	Memory *budget.Answer
 	// Last is put at the end of each document, as members of its object: `"isUrlSigned":false`. It may be empty.
 	Last string
 }
 
 // view calls read with a snapshot whose work is bounded.
 func (f *Plain) view(ctx context.Context, read func(*store.Snapshot) error) error {
-	return f.API.store.View(func(s *store.Snapshot) error {
-		s.Within(ctx, f.Limit)
+	b := f.bound(ctx)
+	return b.view(f.API.store, func(s *store.Snapshot) error {
+		s.Within(ctx, b.limits.Time)
 		return read(s)
 	})
 }
@@ -86,7 +89,20 @@ func (f *Plain) appendList(ctx context.Context, dst []byte, s *store.Snapshot, r
 }
 
 func (f *Plain) printer(ctx context.Context, dst []byte, s *store.Snapshot) printer {
-	return printer{api: f.API, access: f.Access, status: store.Published, buf: dst, snapshot: s, bound: bound{ctx: ctx, limit: f.Limit}}
+	return printer{api: f.API, access: f.Access, status: store.Published, buf: dst, snapshot: s, bound: f.bound(ctx)}
+}
+
+// bound bounds an answer.
+func (f *Plain) bound(ctx context.Context) bound {
+	limits := f.Limits
+	if limits == nil {
+		limits = unlimited
+	}
+	if f.Memory == nil {
+		memory := (&Limits{Bytes: limits.Bytes}).Answer()
+		f.Memory = &memory
+	}
+	return bound{ctx: ctx, limits: limits, memory: f.Memory}
 }
 
 // print prints a document. A populate of the entries that use a file is taken out and left to the document's shape, since that is no

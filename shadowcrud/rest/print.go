@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"sync"
 
+	"lectern/budget"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/store"
@@ -20,7 +21,8 @@ type printer struct {
 	access   *documents.Access
 	api      *API
 	bound    bound
-	err      error // why the answer cannot be finished; nothing more is printed then
+	memory   budget.Answer // of bound, where it is not somebody else's
+	err      error         // why the answer cannot be finished; nothing more is printed then
 }
 
 // A shape says what a document is printed as, beside its selection.
@@ -29,12 +31,13 @@ type shape struct {
 	used  bool // a file: with the entries that use it
 }
 
-// maxPooled keeps the buffers of a few very large answers from staying in memory.
-const maxPooled = 1 << 20
+// maxPooled keeps memory that an answer had to reserve from being kept when it is given back.
+const maxPooled = 2 * budget.Unreserved
 
 var printers = sync.Pool{New: func() any { return &printer{buf: make([]byte, 0, 8<<10)} }}
 
 func (p *printer) release() {
+	p.memory.Release()
 	if cap(p.buf) > maxPooled {
 		return
 	}
@@ -60,7 +63,10 @@ func (p *printer) list(rows []store.Record, s *documents.Selection) {
 // document prints a version of a document: scalars in the order of the schema, then what is populated.
 func (p *printer) document(r store.Record, s *documents.Selection, as shape) {
 	if p.err == nil {
-		p.err = p.bound.check(len(p.buf))
+		p.err = p.bound.check()
+	}
+	if p.err == nil {
+		p.reserve(r, s)
 	}
 	if p.err != nil {
 		return
@@ -99,6 +105,9 @@ func (p *printer) wrap(begin int) int {
 
 // component prints a component. In a dynamic zone (zoned) it says which one it is.
 func (p *printer) component(r store.Record, s *documents.Selection, zoned bool) {
+	if p.reserve(r, s); p.err != nil {
+		return
+	}
 	p.buf = append(p.buf, '{')
 	begin := len(p.buf)
 	if zoned {

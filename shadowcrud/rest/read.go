@@ -23,8 +23,8 @@ func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 	}
 	p := rt.printer(r, c, list.Query.Status, list.Publication)
 	defer p.release()
-	err = rt.api.store.View(func(s *store.Snapshot) error {
-		s.Within(r.Context(), c.Limit)
+	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
+		s.Within(r.Context(), p.bound.limits.Time)
 		page, err := s.Find(&list.Query)
 		if err != nil {
 			return err
@@ -74,8 +74,8 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 	}
 	p := rt.printer(r, c, one.Query.Status, one.Publication)
 	defer p.release()
-	err = rt.api.store.View(func(s *store.Snapshot) error {
-		s.Within(r.Context(), c.Limit)
+	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
+		s.Within(r.Context(), p.bound.limits.Time)
 		row, err := lookup(s, &one.Query)
 		if err != nil {
 			return err

@@ -108,7 +108,8 @@ func (rt *Route) do(w http.ResponseWriter, r *http.Request, c Call, code int, sh
 		return p.err
 	}
 	if err := do(r.Context(), write); err != nil {
-		return err // p is not released: a write that was given up may still be printing
+		p.memory.Release()
+		return err // the rest of p is not released: a write that was given up may still be printing
 	}
 	p.send(w, code)
 	p.release()

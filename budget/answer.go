@@ -1,0 +1,111 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+const (
+	// Slack is how much may be appended to an Answer beside what Fits and Grow were told of: punctuation, keys, small rows.
+	Slack = 36 << 10
+	// Small is how long a part of an answer may be that Fits and Grow need not be told of.
+	Small = 32 << 10
+	// step is how much is reserved at a time for what an answer needs beside its text.
+	step = 256 << 10
+	// patience is how long an answer waits for memory in all.
+	patience = time.Second
+)
+
+// ErrTooLong says that an answer has become longer than any may.
+var ErrTooLong = errors.New("the answer is too long")
+
+// An Answer is the memory of a text that grows while it is printed, and of what is needed to print it. Small answers, as nearly
+// all are, reserve nothing. It is for one goroutine at a time.
+//
+//	if !answer.Fits(len(text), len(value)) {
+//		if text, err = answer.Grow(text, len(value)); err != nil {
+//			return err
+//		}
+//	}
+//	text = append(text, value...)
+type Answer struct {
+	reservation Reservation
+	most        int       // bytes that the text may have
+	room        int       // up to which length the text needs no more memory
+	beside      int64     // needed beside the text, in steps
+	wanted      int64     // in all, when that could not be reserved
+	until       time.Time // when the patience for waiting ends
+}
+
+// Answer returns the memory of an answer of at most so many bytes.
+func (b *Budget) Answer(most int) Answer {
+	return Answer{reservation: b.Reservation(), most: most, room: Unreserved}
+}
+
+// Restart is called when a text is begun anew. What is reserved stays so.
+func (a *Answer) Restart() { a.room, a.beside = Unreserved, 0 }
+
+// Fits reports whether part more bytes may be appended to a text of that length. Otherwise Grow has to be asked.
+func (a *Answer) Fits(length, part int) bool { return length+part+Slack <= a.room }
+
+// Grow reserves memory for a text that is to become part bytes longer, and returns the text with room for them. It fails with
+// ErrTooLong, or with ErrExhausted: then the text can be let go of, waited for memory, and begun anew.
+func (a *Answer) Grow(text []byte, part int) ([]byte, error) {
+	need := len(text) + part
+	if need > a.most {
+		return text, ErrTooLong
+	}
+	// Twice as much each time, so that what is left behind in growing is less than the text; and always the same few sizes, so that
+	// the memory of one answer fits the next. What is reserved already is had at once.
+	room := max(a.room, int(a.reservation.Bytes()-a.beside))
+	for room < need+Slack {
+		room *= 2
+	}
+	room = max(min(room, a.most+Slack), need+Slack)
+	if err := a.reserve(room, a.beside); err != nil {
+		return text, err
+	}
+	a.room = room
+	return slices.Grow(text, room-len(text)), nil
+}
+
+// Hold reserves memory that is needed beside the text: so many bytes in all.
+func (a *Answer) Hold(bytes int64) error {
+	if bytes <= max(a.beside, Unreserved) {
+		return nil
+	}
+	beside := (bytes + step - 1) / step * step
+	if err := a.reserve(a.room, beside); err != nil {
+		return err
+	}
+	a.beside = beside
+	return nil
+}
+
+func (a *Answer) reserve(room int, beside int64) error {
+	total := beside
+	if room > Unreserved {
+		total += int64(room)
+	}
+	err := a.reservation.Grow(total)
+	if err != nil {
+		a.wanted = total
+	}
+	return err
+}
+
+// Wait waits until there is memory for what could not be reserved, a second in all. The caller has let go of the text, and holds no
+// snapshot and no lock: those who have memory must be able to come to their end.
+func (a *Answer) Wait(ctx context.Context) error {
+	if a.until.IsZero() {
+		a.until = time.Now().Add(patience)
+	}
+	ctx, cancel := context.WithDeadline(ctx, a.until)
+	defer cancel()
+	return a.reservation.Wait(ctx, a.wanted)
+}
+
+// Release gives back what is reserved: the answer was sent, or is not to be.
+func (a *Answer) Release() { a.reservation.Release() }

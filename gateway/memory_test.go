@@ -1,0 +1,172 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lectern/budget"
+	"lectern/gateway"
+)
+
+// circleFiles are a project in which a short question asks for much: tags and posts lead to each other.
+func circleFiles(limits string) map[string]string {
+	return map[string]string{
+		"config/server.yaml":      "limits: " + limits + "\n",
+		"config/permissions.yaml": "roles:\n  public:\n    api::post.post: [find]\n    api::tag.tag: [find]\n",
+		"content-types/post.yaml": "kind: collectionType\ninfo: {singularName: post, pluralName: posts, displayName: Post}\nattributes:\n" +
+			"  title: {type: string}\n  text: {type: text}\n  tags: {type: relation, relation: manyToMany, target: api::tag.tag, inversedBy: posts}\n",
+		"content-types/tag.yaml": "kind: collectionType\ninfo: {singularName: tag, pluralName: tags, displayName: Tag}\nattributes:\n" +
+			"  name: {type: string}\n  posts: {type: relation, relation: manyToMany, target: api::post.post, mappedBy: tags}\n",
+	}
+}
+
+// A circle is a server of such a project, with 40 posts that have all of 10 tags.
+type circle struct {
+	*api
+	data string
+}
+
+func newCircle(t *testing.T, limits string) *circle {
+	t.Helper()
+	dir := writeProject(t, circleFiles(limits))
+	c := &circle{data: filepath.Join(dir, "data")}
+	ready, _ := run(t, dir, gateway.Options{Production: true}, nil)
+	c.api = newAPI(t, ready)
+	a, err := gateway.Administer(t.Context(), dir, gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	var lines strings.Builder
+	var tags []string
+	for i := range 10 {
+		tags = append(tags, fmt.Sprintf("tag%d", i))
+		fmt.Fprintf(&lines, `{"type":"api::tag.tag","documentId":"tag%d","data":{"name":"Tag %d"}}`+"\n", i, i)
+	}
+	list, _ := json.Marshal(tags)
+	for i := range 40 {
+		fmt.Fprintf(&lines, `{"type":"api::post.post","documentId":"post%d","data":{"title":"Post %d","text":%q,"tags":%s}}`+"\n", i, i, strings.Repeat("x", 100), list)
+	}
+	if _, err := a.Import(t.Context(), strings.NewReader(lines.String()), false, nil); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// deepPosts is the path of an answer of about 0.6 MB for each post.
+func deepPosts(posts int) string {
+	return fmt.Sprintf("/api/posts?pagination[pageSize]=%d&populate[tags][populate][posts][populate]=tags", posts)
+}
+
+// memory is what the server says of the memory of its requests.
+func (c *circle) memory() budget.Stats {
+	c.t.Helper()
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(c.data, "control.sock"))
+	}}}
+	defer client.CloseIdleConnections()
+	answer, err := client.Get("http://control/server")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var info struct{ Memory budget.Stats }
+	if err := json.NewDecoder(answer.Body).Decode(&info); err != nil {
+		c.t.Fatal(err)
+	}
+	return info.Memory
+}
+
+// until waits for a state of the memory.
+func (c *circle) until(what string, is func(budget.Stats) bool) {
+	c.t.Helper()
+	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		m := c.memory()
+		if is(m) {
+			return
+		}
+		if time.Since(begin) > 30*time.Second {
+			c.t.Fatalf("waited in vain for %s: %+v", what, m)
+		}
+	}
+}
+
+// askOnly sends a request and reads nothing.
+func (c *circle) askOnly(path string) net.Conn {
+	c.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(c.Base, "http://"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { conn.Close() })
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
+	return conn
+}
+
+// TestMemoryOfAnswers has answers that nobody reads take all memory for requests. A large one is then refused with 503, small ones are
+// given, and when the readers have gone so is the large one.
+func TestMemoryOfAnswers(t *testing.T) {
+	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
+	if got := c.do("GET", deepPosts(7), "", nil); got.status != 200 {
+		t.Fatalf("%d, %d bytes, %.200s", got.status, len(got.text), got.text)
+	}
+	c.until("nothing to be reserved", func(m budget.Stats) bool { return m.Reserved == 0 })
+	var unread []net.Conn
+	for range 6 {
+		unread = append(unread, c.askOnly(deepPosts(7)))
+	}
+	c.until("all memory to be taken", func(m budget.Stats) bool { return m.Reserved > 16<<20 })
+	got := c.do("GET", deepPosts(7), "", nil)
+	if got.status != 503 || got.header.Get("Retry-After") == "" || !strings.Contains(got.message(), "limits.memory (32mb)") {
+		t.Errorf("%d, %d bytes, %v %.200s", got.status, len(got.text), got.header, got.text)
+	}
+	if got := c.do("GET", "/api/posts?populate=*", "", nil); got.status != 200 {
+		t.Errorf("a small answer: %d %.200s", got.status, got.text)
+	}
+	for _, conn := range unread {
+		conn.Close()
+	}
+	c.until("all to be given back", func(m budget.Stats) bool { return m.Reserved == 0 })
+	if got := c.do("GET", deepPosts(7), "", nil); got.status != 200 {
+		t.Errorf("after that: %d %.200s", got.status, got.text)
+	}
+	if m := c.memory(); m.Limit != 32<<20 || m.Peak > m.Limit || m.Denied == 0 || m.Refused == 0 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestSlowReader sees that a reader which takes nothing of a long answer is let go, and its memory is free again.
+func TestSlowReader(t *testing.T) {
+	c := newCircle(t, "{memory: 64mb, answerRate: 4mb}")
+	conn := c.askOnly(deepPosts(12))
+	c.until("an answer that is not read", func(m budget.Stats) bool { return m.Reserved > 0 })
+	c.until("its memory to be given back", func(m budget.Stats) bool { return m.Reserved == 0 })
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if n, err := io.Copy(io.Discard, answer.Body); err == nil || answer.StatusCode != 200 {
+		t.Errorf("%d, %d bytes of an answer that was to be cut, %v", answer.StatusCode, n, err)
+	}
+}
+
+// TestAnswerLimit sees that limits.answer bounds an answer, and that the refusal names it.
+func TestAnswerLimit(t *testing.T) {
+	c := newCircle(t, "{answer: 1mb}")
+	if got := c.do("GET", deepPosts(5), "", nil); got.status != 400 || !strings.Contains(got.message(), "limits.answer (1mb)") {
+		t.Errorf("%d %.200s", got.status, got.text)
+	}
+	if got := c.do("GET", "/api/posts?pagination[pageSize]=10&populate=tags", "", nil); got.status != 200 {
+		t.Errorf("%d %.200s", got.status, got.text)
+	}
+}
