@@ -1,0 +1,213 @@
+package pages
+
+import (
+	"bytes"
+	"hash/fnv"
+)
+
+// A Meta is what one of the first two pages of a file says of a state of it.
+type Meta struct {
+	PageSize int
+	Root     uint64 // of the tree of buckets
+	Freelist uint64
+	Pages    uint64 // how many there are
+	Tx       uint64 // the transaction that left this state
+}
+
+// MetaLen is how many bytes of a page ReadMeta looks at.
+const MetaLen = headerLen + 64
+
+// ReadMeta reads the beginning of a page as a Meta. whole is false where it is none, or damaged: then Tx alone may say something.
+func ReadMeta(p []byte) (m Meta, whole bool) {
+	const sum = 56 // bytes that the checksum is made of
+	if len(p) < MetaLen {
+		return Meta{}, false
+	}
+	b := p[headerLen:]
+	m = Meta{
+		PageSize: int(order.Uint32(b[8:])), Root: order.Uint64(b[16:]), Freelist: order.Uint64(b[32:]),
+		Pages: order.Uint64(b[40:]), Tx: order.Uint64(b[48:]),
+	}
+	h := fnv.New64a()
+	h.Write(b[:sum])
+	const magic, version = 0xED0CDAED, 2
+	return m, order.Uint32(b) == magic && order.Uint32(b[4:]) == version && order.Uint64(b[sum:]) == h.Sum64()
+}
+
+// Meta returns the Meta of the state that a transaction left; whole is false where the file has none, or a damaged one.
+func (f *File) Meta(tx uint64) (m Meta, whole bool) {
+	at := int(tx%2) * f.pageSize
+	if len(f.data) < at+f.pageSize {
+		return Meta{}, false
+	}
+	p := f.data[at:]
+	m, whole = ReadMeta(p)
+	return m, whole && m.Tx == tx && Page(p).id() == tx%2 && Page(p).flags() == 0x04
+}
+
+// A Use says what the pages of a file are used for, as an Audit found it: by number, 0 for those that nothing leads to.
+type Use []byte
+
+const (
+	unused byte = iota
+	InTree
+	Free
+)
+
+func (u Use) claim(id, n uint64, as byte) *Error {
+	for i := id; i < id+n; i++ {
+		if u[i] != unused {
+			return damaged(i, "is used twice")
+		}
+		u[i] = as
+	}
+	return nil
+}
+
+// Audit goes through all pages of a state, each subtree as far as it is whole: visit gets each leaf that is, with the name of its
+// bucket, and report each page that is not. check is Tree.Check for the bucket with a name.
+func (f *File) Audit(m Meta, check func(bucket []byte) func(Page) error, visit func(bucket []byte, p Page), report func(bucket []byte, err error)) Use {
+	use := make(Use, f.Len())
+	fresh := &File{data: f.data, pageSize: f.pageSize}
+	root := fresh.Root(m.Root)
+	a := audit{use: use}
+	a.walk(root, func(p Page) {
+		for i := range p.Len() {
+			name, v := p.Key(i), p.Value(i)
+			if !p.isBucket(i) || len(v) < bucketHeaderLen {
+				report(name, damaged(p.id(), "%q is no bucket", name))
+				continue
+			}
+			t := &Tree{file: fresh, root: order.Uint64(v), Check: check(name)}
+			within := audit{use: use}
+			if t.root == 0 {
+				t.inline = Page(v[bucketHeaderLen:])
+				c := t.Cursor()
+				err := t.checkInline(p.id())
+				if err == nil && c.begin() != nil {
+					err = c.Err()
+				}
+				if err != nil {
+					report(name, err)
+					continue
+				}
+				visit(name, t.inline)
+				continue
+			}
+			within.walk(t, func(p Page) { visit(name, p) }, func(err error) { report(name, err) })
+		}
+	}, func(err error) { report(nil, err) })
+	f.auditFree(m, use, func(err error) { report(nil, err) })
+	return use
+}
+
+// auditFree compares the pages that are free with those that are in use.
+func (f *File) auditFree(m Meta, use Use, report func(error)) {
+	ids, own, err := f.freelist(m.Freelist)
+	if err != nil {
+		report(err)
+		return
+	}
+	if err := use.claim(m.Freelist, own, InTree); err != nil {
+		report(err)
+	}
+	for _, id := range ids {
+		if err := use.claim(id, 1, Free); err != nil {
+			report(damaged(id, "is listed as free, and is in use"))
+		}
+	}
+	for id := uint64(2); id < f.Len(); id++ {
+		if use[id] == unused {
+			report(damaged(id, "is neither in use nor free"))
+		}
+	}
+}
+
+// freelist reads the list of free pages, and how many pages it takes itself.
+func (f *File) freelist(id uint64) (ids []uint64, pages uint64, err error) {
+	p, bad := f.take(id)
+	if bad != nil {
+		return nil, 0, bad
+	}
+	if p.id() != id || p.flags() != flagFreelist {
+		return nil, 0, damaged(id, "is not the list of free pages")
+	}
+	n, list := uint64(p.Len()), p[headerLen:]
+	if n == 0xFFFF { // the number is too large for its place, and stands before the list
+		n, list = order.Uint64(list), list[8:]
+	}
+	if n > uint64(len(list))/8 {
+		return nil, 0, damaged(id, "the list of free pages is longer than its page")
+	}
+	before := uint64(1)
+	for i := range n {
+		free := order.Uint64(list[8*i:])
+		if free <= before || free >= f.Len() {
+			return nil, 0, damaged(id, "the list of free pages is out of order")
+		}
+		ids, before = append(ids, free), free
+	}
+	return ids, uint64(len(p) / f.pageSize), nil
+}
+
+// Freelist checks the list of free pages of a state.
+func (f *File) Freelist(m Meta) error {
+	_, _, err := f.freelist(m.Freelist)
+	return err
+}
+
+// An audit walks over one tree.
+type audit struct {
+	use  Use
+	last []byte // key seen so far
+}
+
+func (a *audit) walk(t *Tree, visit func(Page), report func(error)) {
+	a.page(t, t.root, nil, 0, visit, report)
+}
+
+func (a *audit) page(t *Tree, id uint64, first []byte, depth int, visit func(Page), report func(error)) {
+	p, err := t.file.take(id)
+	if err == nil {
+		err = t.check(p, id)
+	}
+	if err == nil && (depth == maxDepth || depth > 0 && p.Len() == 0) {
+		err = damaged(id, "is out of place")
+	}
+	if err == nil && first != nil && !bytes.Equal(p.Key(0), first) {
+		err = damaged(id, "begins with another key than the page says that leads to it")
+	}
+	if err == nil && p.Len() > 0 && a.last != nil && bytes.Compare(p.Key(0), a.last) <= 0 {
+		err = damaged(id, "begins before the page before it ends")
+	}
+	if err == nil {
+		err = a.use.claim(id, uint64(len(p)/t.file.pageSize), InTree)
+	}
+	if err != nil {
+		report(err)
+		return
+	}
+	if p.leaf() {
+		if n := p.Len(); n > 0 {
+			a.last = p.Key(n - 1)
+		}
+		visit(p)
+		return
+	}
+	for i := range p.Len() {
+		a.page(t, p.child(i), p.Key(i), depth+1, visit, report)
+	}
+}
+
+// Leaves calls visit with all pages of the file that nothing of an Audit's has used and that are whole leaves: those that a damaged page
+// no longer leads to, and, where the list of free pages is damaged, those of earlier states.
+func (f *File) Leaves(use Use, visit func(Page)) {
+	for id := uint64(2); id < f.Len(); id++ {
+		if use[id] != unused {
+			continue
+		}
+		if p, err := f.take(id); err == nil && f.check(p, id, false) == nil && p.leaf() {
+			visit(p)
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package pages
+
+import "bytes"
+
+// A Tree is the keys and values of one bucket.
+type Tree struct {
+	file   *File
+	root   uint64
+	inline Page // of a small bucket, which lies in the value of its own key; nil: it has pages of its own
+	// Check reports what is wrong with the keys and values of a leaf; nil: they are taken as they are. It is called once for each
+	// page that is not marked as sound.
+	Check func(Page) error
+	// buckets says that values may be buckets.
+	buckets bool
+}
+
+// Root returns the tree of all buckets, whose root is the page that a Meta names.
+func (f *File) Root(id uint64) *Tree { return &Tree{file: f, root: id, buckets: true} }
+
+// Bucket returns the tree of a bucket in t, nil where there is none.
+func (t *Tree) Bucket(name []byte) (*Tree, error) {
+	c := t.Cursor()
+	k, v := c.Seek(name)
+	if c.err != nil || !bytes.Equal(k, name) {
+		return nil, c.Err()
+	}
+	f := c.at()
+	if !f.page.isBucket(f.i) || len(v) < bucketHeaderLen {
+		return nil, damaged(f.page.id(), "%q is no bucket", name)
+	}
+	b := &Tree{file: t.file, root: order.Uint64(v)}
+	if b.root != 0 {
+		return b, nil
+	}
+	b.inline = Page(v[bucketHeaderLen:])
+	return b, b.checkInline(f.page.id())
+}
+
+// checkInline looks at a bucket that lies within the page with a number.
+func (t *Tree) checkInline(id uint64) error {
+	p := t.inline
+	if len(p) < headerLen || p.id() != 0 || !p.leaf() || order.Uint32(p[12:]) != 0 {
+		return damaged(id, "a bucket in it is malformed")
+	}
+	used, err := p.checkElements(id, false)
+	if err != nil {
+		return err
+	}
+	if used != len(p) {
+		return damaged(id, "a bucket in it is not as long as it says")
+	}
+	return nil
+}
+
+// page returns a page of the tree once it has been checked. first is the key by which it is known; nil: by none.
+func (t *Tree) page(id uint64, first []byte) (Page, *Error) {
+	p, err := t.file.take(id)
+	if err != nil {
+		return nil, err
+	}
+	if !t.file.sound.has(id) {
+		if err := t.check(p, id); err != nil {
+			return nil, err
+		}
+		t.file.sound.add(id)
+	}
+	if first != nil && (p.Len() == 0 || !bytes.Equal(p.Key(0), first)) {
+		return nil, damaged(id, "begins with another key than the page says that leads to it")
+	}
+	return p, nil
+}
+
+func (t *Tree) check(p Page, id uint64) *Error {
+	if err := t.file.check(p, id, t.buckets); err != nil {
+		return err
+	}
+	if t.Check != nil && p.leaf() {
+		if err := t.Check(p); err != nil {
+			return damaged(id, "%v", err)
+		}
+	}
+	return nil
+}
+
+// Cursor returns a cursor of the tree.
+func (t *Tree) Cursor() *Cursor { return &Cursor{tree: t} }
+
+// A Cursor goes through the keys of a tree as bbolt's does. Where it comes to a page that is damaged it returns nil, as it does at the
+// end, and Err says so from then on until it is moved by Seek, First or Last.
+type Cursor struct {
+	tree  *Tree
+	stack []frame // from the root to a leaf
+	err   *Error
+}
+
+// A frame is a page and the element of it at which a cursor stands.
+type frame struct {
+	page Page
+	i, n int
+}
+
+func (c *Cursor) at() *frame { return &c.stack[len(c.stack)-1] }
+
+// Err is why the cursor returned nil, nil where that was the end.
+func (c *Cursor) Err() error {
+	if c.err == nil {
+		return nil
+	}
+	return c.err
+}
+
+func (c *Cursor) fail(err *Error) (k, v []byte) {
+	c.err = err
+	return nil, nil
+}
+
+// push goes on to a page.
+func (c *Cursor) push(id uint64, first []byte) *Error {
+	if len(c.stack) == maxDepth {
+		return damaged(id, "lies in a circle of pages")
+	}
+	p, err := c.tree.page(id, first)
+	if err != nil {
+		return err
+	}
+	c.stack = append(c.stack, frame{page: p, n: p.Len()})
+	return nil
+}
+
+// begin puts the cursor on the root.
+func (c *Cursor) begin() *Error {
+	c.err, c.stack = nil, c.stack[:0]
+	if c.tree.inline != nil {
+		c.stack = append(c.stack, frame{page: c.tree.inline, n: c.tree.inline.Len()})
+		return c.checkInline()
+	}
+	return c.push(c.tree.root, nil)
+}
+
+// checkInline has the keys and values of a small bucket checked each time: there are few.
+func (c *Cursor) checkInline() *Error {
+	if c.tree.Check == nil {
+		return nil
+	}
+	if err := c.tree.Check(c.tree.inline); err != nil {
+		return damaged(c.tree.root, "%v", err)
+	}
+	return nil
+}
+
+// down goes from the element at hand to a leaf: to the first element of each page, or to the last.
+func (c *Cursor) down(last bool) *Error {
+	for f := c.at(); !f.page.leaf(); f = c.at() {
+		if err := c.push(f.page.child(f.i), f.page.Key(f.i)); err != nil {
+			return err
+		}
+		if f = c.at(); last {
+			f.i = f.n - 1
+		}
+	}
+	return nil
+}
+
+func (c *Cursor) here() (k, v []byte) {
+	f := c.at()
+	return f.page.Key(f.i), f.page.Value(f.i)
+}
+
+// Seek moves to the first key that is not less than key.
+func (c *Cursor) Seek(key []byte) (k, v []byte) {
+	if err := c.begin(); err != nil {
+		return c.fail(err)
+	}
+	for {
+		f := c.at()
+		i, found := f.page.search(key)
+		if f.page.leaf() {
+			if f.i = i; i == f.n {
+				return c.next()
+			}
+			return c.here()
+		}
+		if !found && i > 0 {
+			i--
+		}
+		f.i = i
+		if err := c.push(f.page.child(i), f.page.Key(i)); err != nil {
+			return c.fail(err)
+		}
+	}
+}
+
+// First moves to the first key.
+func (c *Cursor) First() (k, v []byte) {
+	if err := c.begin(); err != nil {
+		return c.fail(err)
+	}
+	if err := c.down(false); err != nil {
+		return c.fail(err)
+	}
+	if c.at().n == 0 {
+		return nil, nil
+	}
+	return c.here()
+}
+
+// Last moves to the last key.
+func (c *Cursor) Last() (k, v []byte) {
+	if err := c.begin(); err != nil {
+		return c.fail(err)
+	}
+	c.at().i = c.at().n - 1
+	if err := c.down(true); err != nil {
+		return c.fail(err)
+	}
+	if c.at().n == 0 {
+		c.at().i = 0
+		return nil, nil
+	}
+	return c.here()
+}
+
+// Next moves to the key after the present one; at the last it stays there and returns nil.
+func (c *Cursor) Next() (k, v []byte) {
+	if c.err != nil || len(c.stack) == 0 {
+		return nil, nil
+	}
+	if f := c.at(); f.i+1 < f.n {
+		f.i++
+		return c.here()
+	}
+	return c.next()
+}
+
+// next moves to the first key of the next leaf.
+func (c *Cursor) next() (k, v []byte) {
+	return c.turn(func(f *frame) bool { return f.i+1 < f.n }, +1)
+}
+
+// Prev moves to the key before the present one; at the first it stays there and returns nil.
+func (c *Cursor) Prev() (k, v []byte) {
+	if c.err != nil || len(c.stack) == 0 {
+		return nil, nil
+	}
+	if f := c.at(); f.i > 0 && f.n > 0 {
+		f.i--
+		return c.here()
+	}
+	return c.turn(func(f *frame) bool { return f.i > 0 }, -1)
+}
+
+// turn moves the nearest page above that has another element to it, and from there down.
+func (c *Cursor) turn(more func(*frame) bool, by int) (k, v []byte) {
+	for depth := len(c.stack) - 2; depth >= 0; depth-- {
+		if f := &c.stack[depth]; more(f) {
+			c.stack = c.stack[:depth+1]
+			f.i += by
+			if err := c.down(by < 0); err != nil {
+				return c.fail(err)
+			}
+			return c.here()
+		}
+	}
+	return nil, nil
+}
+
+// Around checks the leaves before and after the one at which the cursor stands, and returns between which keys it now is certain what
+// the tree holds: from low on, and below high; nil is no bound. A writer touches no others when it changes a key between them.
+func (c *Cursor) Around() (low, high []byte, err error) {
+	if c.err != nil {
+		return nil, nil, c.err
+	}
+	for _, by := range [...]int{-1, +1} {
+		side := Cursor{tree: c.tree, stack: append([]frame(nil), c.stack...)}
+		var k []byte
+		if by < 0 {
+			if k, _ = side.turn(func(f *frame) bool { return f.i > 0 }, -1); k != nil {
+				low = c.at().page.Key(0)
+			}
+		} else {
+			k, _ = side.next()
+			high = k
+		}
+		if side.err != nil {
+			return nil, nil, side.err
+		}
+	}
+	return low, high, nil
+}
