@@ -11,6 +11,7 @@ import (
 var floors = [][]string{
 	{"jsontree", "budget"},
 	{"contenttypes"},
+	{"store/internal/pages"},
 	{"store"},
 	{"documents"},
 	{"auth", "media"},

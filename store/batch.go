@@ -197,7 +197,7 @@ func (tx *Tx) addVersion(b *boundSchema, documentID []byte, doc uint64, sl slot)
 	v := bytes.Clone(tx.document(b, string(documentID)))
 	if v == nil {
 		v = be.AppendUint64(nil, doc)
-	} else if be.Uint64(v) != doc {
+	} else if number(v) != doc {
 		return fmt.Errorf("documentId %s belongs to another document", documentID)
 	}
 	tx.put(docs, appendDocKey(nil, b.number, string(documentID)), be.AppendUint16(v, uint16(sl)))
@@ -254,7 +254,7 @@ func (tx *Tx) deleteLink(l Link) error {
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(tx.get(links, fromKey), appendLinkEnd(nil, to, l.ToPos)) || !bytes.Equal(tx.get(links, toKey), appendLinkEnd(nil, from, l.FromPos)) {
+	if !isLinkEnd(tx.get(links, fromKey), to, l.ToPos) || !isLinkEnd(tx.get(links, toKey), from, l.FromPos) {
 		return fmt.Errorf("there is no such link at positions %d and %d", l.FromPos, l.ToPos)
 	}
 	tx.delete(links, fromKey)

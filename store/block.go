@@ -3,13 +3,11 @@ package store
 import (
 	"bytes"
 	"sort"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 // A block holds neighbouring entries of one index space, in order of key:
 //
-//	count u16 · end of each entry u16 … · the entries, each its whole key and doc u64
+//	count u16 · end of each entry u16 … · the entries, each its whole key and doc u64 · checksum u32 (see checksum.go)
 //
 // so that the k-th is at hand, a key is found by halving, and walking over entries is walking over memory. What a write adds
 // to an index is mostly one block written anew.
@@ -24,7 +22,27 @@ func (b block) len() int {
 	if len(b) < 2 {
 		return 0
 	}
-	return int(be.Uint16(b))
+	return int(be.Uint16(b) &^ summedFlag)
+}
+
+// check reports whether a block without a checksum can be read.
+func (b block) check() error {
+	n := b.len()
+	if len(b) < 2+2*n {
+		return errMalformed
+	}
+	start, size := 0, len(b)-2-2*n
+	for i := range n {
+		end := int(be.Uint16(b[2+2*i:]))
+		if end < start+spaceLen+8 || end > size {
+			return errMalformed
+		}
+		start = end
+	}
+	if start != size {
+		return errMalformed
+	}
+	return nil
 }
 
 // entry returns the key and the document of the i-th entry.
@@ -125,7 +143,7 @@ func fits(entries []indexEntry, most, bytes int) bool {
 // An indexCursor goes through the entries of the index as a bolt.Cursor goes through keys: across blocks, and from one space
 // into the next.
 type indexCursor struct {
-	c     *bolt.Cursor
+	c     *treeCursor
 	block block
 	i     int
 }

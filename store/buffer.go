@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/tidwall/btree"
-	bolt "go.etcd.io/bbolt"
 )
 
 // A buffer holds the changes that a write transaction makes to one bucket until it commits, in order of key.
@@ -38,7 +37,7 @@ func (b *buffer) get(key []byte) (value []byte, known bool) {
 }
 
 // flush makes the changes in the bucket and empties the buffer.
-func (b *buffer) flush(into *bolt.Bucket) (err error) {
+func (b *buffer) flush(into *tree) (err error) {
 	b.changes.Scan(func(c change) bool {
 		if c.value == nil {
 			err = into.Delete(c.key)
@@ -75,27 +74,27 @@ func (tx *Tx) flush() error {
 
 // A cursor walks up the keys of a bucket. In a write transaction it sees the bucket as its buffer will leave it.
 type cursor struct {
-	bolt   *bolt.Cursor
+	tree   *treeCursor
 	merged *mergeCursor // nil where no changes are buffered
 }
 
 func (c cursor) Seek(key []byte) (k, v []byte) {
 	if c.merged == nil {
-		return c.bolt.Seek(key)
+		return c.tree.Seek(key)
 	}
 	return c.merged.seek(key)
 }
 
 func (c cursor) Next() (k, v []byte) {
 	if c.merged == nil {
-		return c.bolt.Next()
+		return c.tree.Next()
 	}
 	return c.merged.next()
 }
 
 // A mergeCursor walks over a bucket and its buffer at once.
 type mergeCursor struct {
-	bucket     *bolt.Cursor
+	bucket     *treeCursor
 	key, value []byte // at which the bucket's cursor stands, nil behind the last
 	buffer     btree.IterG[change]
 	change     change // at which the buffer's stands, zero behind the last
@@ -103,14 +102,14 @@ type mergeCursor struct {
 
 // takeCursor returns a cursor for a walk over a bucket that may have a buffer, during which nothing is put into it; giveCursor hands it back.
 func (s *Snapshot) takeCursor(n bucket) cursor {
-	c := cursor{bolt: s.take(n)}
+	c := cursor{tree: s.take(n)}
 	if b := s.buffers[n]; !b.empty() {
-		c.merged = &mergeCursor{bucket: c.bolt, buffer: b.changes.Iter()}
+		c.merged = &mergeCursor{bucket: c.tree, buffer: b.changes.Iter()}
 	}
 	return c
 }
 
-func (s *Snapshot) giveCursor(n bucket, c cursor) { s.give(n, c.bolt) }
+func (s *Snapshot) giveCursor(n bucket, c cursor) { s.give(n, c.tree) }
 
 func (m *mergeCursor) seek(key []byte) (k, v []byte) {
 	m.key, m.value = m.bucket.Seek(key)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	bolt "go.etcd.io/bbolt"
-
 	"lectern/contenttypes"
 )
 
@@ -197,16 +195,15 @@ func (b *binding) relation(a *contenttypes.Attribute) (schema, field uint16) {
 }
 
 // loadCatalog reads the catalog and the locale codes; a new file has empty ones.
-func loadCatalog(tx *bolt.Tx) (*catalog, *locales, error) {
-	meta := tx.Bucket(bucketMeta)
+func loadCatalog(meta *tree) (*catalog, *locales, error) {
 	c := &catalog{Schemas: map[string]*schemaEntry{}}
-	if raw := meta.Get(keyCatalog); raw != nil {
+	if raw := textOf(meta.Get(keyCatalog)); raw != nil {
 		if err := json.Unmarshal(raw, c); err != nil {
 			return nil, nil, fmt.Errorf("read catalog: %w", err)
 		}
 	}
 	var codes []string
-	if raw := meta.Get(keyLocales); raw != nil {
+	if raw := textOf(meta.Get(keyLocales)); raw != nil {
 		if err := json.Unmarshal(raw, &codes); err != nil {
 			return nil, nil, fmt.Errorf("read locales: %w", err)
 		}
@@ -214,12 +211,12 @@ func loadCatalog(tx *bolt.Tx) (*catalog, *locales, error) {
 	return c, newLocales(codes), nil
 }
 
-func saveCatalog(tx *bolt.Tx, c *catalog) error {
+func saveCatalog(meta *tree, c *catalog) error {
 	raw, err := json.Marshal(c)
 	if err != nil {
 		return fmt.Errorf("print catalog: %w", err)
 	}
-	return tx.Bucket(bucketMeta).Put(keyCatalog, raw)
+	return meta.Put(keyCatalog, raw)
 }
 
 // localeTable hands out numbers to locale codes. Numbers given to writes that were rolled back stay given: they are written

@@ -29,12 +29,12 @@ type Change struct {
 // keptChanges is how many batches the change log goes back.
 const keptChanges = 10_000
 
-func (tx *Tx) log(changes []Change) error {
-	raw, err := json.Marshal(changes)
+func (tx *Tx) log(list []Change) error {
+	raw, err := json.Marshal(list)
 	if err != nil {
 		return fmt.Errorf("print changes: %w", err)
 	}
-	b := tx.tx.Bucket(bucketLog)
+	b := tx.bucket(changes)
 	if tx.sequence > keptChanges {
 		if err := b.Delete(be.AppendUint64(nil, tx.sequence-keptChanges)); err != nil {
 			return err
@@ -47,13 +47,13 @@ func (tx *Tx) log(changes []Change) error {
 // back that far, so that some may be missing.
 func (s *Snapshot) Changes(after uint64, yield func(Change) bool) (complete bool, err error) {
 	complete = s.Sequence()-min(after, s.Sequence()) <= keptChanges
-	c := s.tx.Bucket(bucketLog).Cursor()
+	c := s.bucket(changes).Cursor()
 	for k, v := c.Seek(be.AppendUint64(nil, after+1)); k != nil; k, v = c.Next() {
-		var changes []Change
-		if err := json.Unmarshal(v, &changes); err != nil {
+		var list []Change
+		if err := json.Unmarshal(textOf(v), &list); err != nil {
 			return false, fmt.Errorf("read change log: %w", err)
 		}
-		for _, ch := range changes {
+		for _, ch := range list {
 			ch.Sequence = be.Uint64(k)
 			if !yield(ch) {
 				return complete, nil
@@ -64,9 +64,9 @@ func (s *Snapshot) Changes(after uint64, yield func(Change) bool) (complete bool
 }
 
 // Sequence is the number of the last batch.
-func (s *Snapshot) Sequence() uint64 { return getNumber(s.tx.Bucket(bucketMeta), keySequence) }
+func (s *Snapshot) Sequence() uint64 { return getNumber(s.bucket(metas), keySequence) }
 
 // Revision is the sequence number of the last batch that changed a row of a type.
 func (s *Snapshot) Revision(t *contenttypes.ContentType) uint64 {
-	return getNumber(s.tx.Bucket(bucketMeta), schemaKey(prefixRev, s.bound.of(&t.Schema).number))
+	return getNumber(s.bucket(metas), schemaKey(prefixRev, s.bound.of(&t.Schema).number))
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,9 +23,6 @@ func (s *Store) Check() error {
 		}
 		snap := tx.Snapshot
 		c := checker{snap: snap, index: map[string]uint64{}, versions: map[string][]slot{}}
-		for err := range snap.tx.Check() {
-			c.fault("file: %w", err)
-		}
 		c.rows()
 		c.indexes()
 		c.counts()
@@ -88,30 +86,78 @@ func (c *checker) rows() {
 	})
 }
 
-// check reports what is malformed in a record.
+// check reports what is malformed in a record that has no checksum.
 func (r Record) check() (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("malformed: %v", p)
-		}
-	}()
-	if int(be.Uint16(r.data[2:])) != r.table.fields {
-		return fmt.Errorf("%d fields where its layout has %d", be.Uint16(r.data[2:]), r.table.fields)
+	if !r.fits() {
+		return errMalformed
+	}
+	if n := int(be.Uint16(r.data[2:]) &^ summedFlag); n != r.table.fields {
+		return fmt.Errorf("%d fields where its layout has %d", n, r.table.fields)
 	}
 	for _, a := range r.table.bound.schema.Attributes {
-		if a.IsScalar() {
-			r.JSON(a)
-			continue
-		}
-		if a.IsStored() {
-			r.Each(a, func(item Record) bool {
-				err = item.check()
-				return err == nil
-			})
+		switch {
+		case a.IsScalar():
+			if text := r.JSON(a); text != nil && !json.Valid(text) {
+				err = errors.New("not JSON")
+			}
+		case a.IsStored():
+			if err = r.snap.checkItems(r.field(a)); err == nil {
+				r.Each(a, func(item Record) bool {
+					err = item.check()
+					return err == nil
+				})
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.Name, err)
 		}
+	}
+	return nil
+}
+
+// fits reports whether the fields of a record lie within it, one after the other.
+func (r Record) fits() bool {
+	head := recordHeader + 4*r.table.fields
+	if len(r.data) < head {
+		return false
+	}
+	start := uint32(0)
+	for i := range r.table.fields {
+		end := be.Uint32(r.data[recordHeader+4*i:])
+		if end < start {
+			return false
+		}
+		start = end
+	}
+	end := uint64(head) + uint64(start)
+	if hasChecksum(rows, r.data) {
+		end += checksumLen
+	}
+	return end == uint64(len(r.data))
+}
+
+// checkItems reports whether the items of a component or zone lie within it, one after the other, and each names a layout.
+func (s *Snapshot) checkItems(f []byte) error {
+	if len(f) == 0 {
+		return nil
+	}
+	if len(f) < 4 {
+		return errMalformed
+	}
+	n := uint64(be.Uint32(f[len(f)-4:]))
+	if n > uint64(len(f)-4)/4 {
+		return errMalformed
+	}
+	items, start := f[4*n:len(f)-4], uint32(0)
+	for i := range n {
+		end := be.Uint32(f[4*i:])
+		if end < start+recordHeader || uint64(end) > uint64(len(items)) || int(be.Uint16(items[start:])) >= len(s.bound.tables) {
+			return errMalformed
+		}
+		start = end
+	}
+	if int(start) != len(items) {
+		return errMalformed
 	}
 	return nil
 }
@@ -195,7 +241,7 @@ func (c *checker) documents() {
 		if c.snap.bound.numbered(be.Uint16(k)) == nil {
 			return
 		}
-		key := string(k) + string(v[:8])
+		key := string(k) + string(be.AppendUint64(nil, number(v)))
 		var listed []slot
 		for rest := v[8:]; len(rest) >= 2; rest = rest[2:] {
 			listed = append(listed, slot(be.Uint16(rest)))

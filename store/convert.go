@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"lectern/contenttypes"
 )
 
@@ -139,8 +137,8 @@ func steps(work ...stepWork) []*step {
 }
 
 // loadPending reads what a conversion that did not end has left to do.
-func loadPending(tx *bolt.Tx) (p pending, err error) {
-	if raw := tx.Bucket(bucketMeta).Get(keyPending); raw != nil {
+func loadPending(meta *tree) (p pending, err error) {
+	if raw := textOf(meta.Get(keyPending)); raw != nil {
 		if err := json.Unmarshal(raw, &p); err != nil {
 			return p, fmt.Errorf("read pending conversion: %w", err)
 		}
@@ -148,7 +146,7 @@ func loadPending(tx *bolt.Tx) (p pending, err error) {
 	return p, nil
 }
 
-func (p pending) save(meta *bolt.Bucket) error {
+func (p pending) save(meta *tree) error {
 	if len(p.Steps) == 0 {
 		return meta.Delete(keyPending)
 	}
@@ -185,6 +183,10 @@ func (c *conversion) run() error {
 
 // transaction does a transaction's worth of a step and notes it.
 func (c *conversion) transaction(s *step) error {
+	return c.store.guard(func() error { return c.carryOut(s) })
+}
+
+func (c *conversion) carryOut(s *step) error {
 	if err := c.bind(); err != nil {
 		return err
 	}
@@ -210,11 +212,11 @@ func (c *conversion) transaction(s *step) error {
 	if done {
 		left.Steps = left.Steps[1:]
 	}
-	if err := left.save(btx.Bucket(bucketMeta)); err != nil {
+	if err := left.save(tx.bucket(metas)); err != nil {
 		return err
 	}
 	if c.dirty {
-		if err := saveCatalog(btx, c.catalog); err != nil {
+		if err := saveCatalog(tx.bucket(metas), c.catalog); err != nil {
 			return err
 		}
 	}

@@ -3,8 +3,6 @@ package store
 import (
 	"bytes"
 	"slices"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 // The index is counted: how many entries lie below a key, and which is the k-th, is found without walking over them. The
@@ -26,8 +24,8 @@ var spaceEnd = bytes.Repeat([]byte{0xFF}, 12)
 // in order of key when something reads the index, or before the commit: what a transaction adds beside each other then costs
 // one update of its block, and a large transaction does not insert at random into pages that bbolt splits only when it commits.
 type indexer struct {
-	blocks  *bolt.Bucket
-	counts  [len(counts)]*bolt.Bucket
+	blocks  *tree
+	counts  [len(counts)]*tree
 	pending []indexChange
 }
 
@@ -141,7 +139,7 @@ func (t tally) value() []byte {
 }
 
 // tallyEntries and tallyParts read the value of a tally.
-func tallyEntries(v []byte) int { return int(be.Uint64(v)) }
+func tallyEntries(v []byte) int { return int(number(v)) }
 func tallyParts(v []byte) int   { return int(be.Uint32(v[8:])) }
 
 // tally returns the group (level 0) or span (level 1) that low belongs to, or will: without parts when there is none yet.
@@ -219,7 +217,7 @@ func (x *indexer) save(level int, t tally) (added int, err error) {
 }
 
 // floor moves a cursor to the greatest key that is not greater than key.
-func floor(c *bolt.Cursor, key []byte) (k, v []byte) {
+func floor(c *treeCursor, key []byte) (k, v []byte) {
 	if k, v = c.Seek(key); k == nil {
 		return c.Last()
 	}
@@ -293,7 +291,7 @@ func (s *Snapshot) kth(c *indexCursor, space []byte, k int) (key, value []byte) 
 
 // skip walks from low over blocks, groups or spans that hold k entries or fewer and returns the one that holds the k-th, and which
 // of its entries that is.
-func skip(c *bolt.Cursor, space, low []byte, k int, count func([]byte) int) (key []byte, rest int) {
+func skip(c *treeCursor, space, low []byte, k int, count func([]byte) int) (key []byte, rest int) {
 	for key, v := c.Seek(low); bytes.HasPrefix(key, space); key, v = c.Next() {
 		n := count(v)
 		if k < n {

@@ -39,22 +39,22 @@ func (s *file) load(model *contenttypes.Model, opts Options) (*Store, error) {
 // loadConversion reads what the file says of definitions, and what is left of a conversion that was interrupted.
 func (s *file) loadConversion(opts Options) (*conversion, error) {
 	c := &conversion{store: &Store{file: s}, progress: opts.Progress, hooks: opts.hooks}
-	err := s.db().View(func(tx *bolt.Tx) error {
-		meta := tx.Bucket(bucketMeta)
-		if meta == nil {
+	err := s.read(func(tx *bolt.Tx) error {
+		meta := s.meta(tx)
+		if meta.pages == nil {
 			return fmt.Errorf("open store %s: this is no Lectern store", s.path)
 		}
 		if f := getNumber(meta, keyFormat); f != formatNumber {
 			return fmt.Errorf("open store %s: format %d, this version of Lectern reads format %d", s.path, f, formatNumber)
 		}
-		cat, loc, err := loadCatalog(tx)
+		cat, loc, err := loadCatalog(meta)
 		if err != nil {
 			return err
 		}
 		c.catalog = cat
 		s.locales.current.Store(loc)
 		s.locales.persisted = len(loc.codes) - 1
-		c.pending, err = loadPending(tx)
+		c.pending, err = loadPending(meta)
 		return err
 	})
 	return c, err
@@ -94,7 +94,7 @@ func isDormant(model *contenttypes.Model, uid string) bool {
 
 // plan compares a model with what content was written under, and returns the steps that convert it, or a DefinitionError.
 func (s *file) plan(model *contenttypes.Model, cat *catalog, opts Options) (steps []*step, err error) {
-	err = s.db().View(func(tx *bolt.Tx) error {
+	err = s.read(func(tx *bolt.Tx) error {
 		steps, err = s.planIn(tx, model, cat, opts)
 		return err
 	})

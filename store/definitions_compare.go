@@ -204,7 +204,7 @@ func (c *comparison) names(b *boundSchema, was, is *contenttypes.ContentType) {
 func (c *comparison) firstDocument(b *boundSchema) (documentID string) {
 	first := ^uint64(0)
 	c.snap.eachKey(docs, be.AppendUint16(nil, b.number), func(k, v []byte) bool {
-		if doc := be.Uint64(v); doc < first {
+		if doc := number(v); doc < first {
 			first, documentID = doc, string(k[2:])
 		}
 		return true

@@ -40,9 +40,9 @@ func (s *Store) Foresee(model *contenttypes.Model, opts Options) (Outlook, error
 
 // foresee reads one state of the file, definitions and content.
 func (s *file) foresee(model *contenttypes.Model, opts Options) (o Outlook, err error) {
-	err = s.db().View(func(tx *bolt.Tx) error {
-		meta := tx.Bucket(bucketMeta)
-		if meta == nil {
+	err = s.read(func(tx *bolt.Tx) error {
+		meta := s.meta(tx)
+		if meta.pages == nil {
 			return fmt.Errorf("open store %s: this is no Lectern store", s.path)
 		}
 		switch f := getNumber(meta, keyFormat); {
@@ -52,12 +52,12 @@ func (s *file) foresee(model *contenttypes.Model, opts Options) (o Outlook, err 
 			o.First = fmt.Sprintf("brings the store from format %d to format %d", f, formatNumber)
 			return nil
 		}
-		cat, locales, err := loadCatalog(tx)
+		cat, locales, err := loadCatalog(meta)
 		if err != nil {
 			return err
 		}
 		s.locales.current.CompareAndSwap(nil, locales)
-		left, err := loadPending(tx)
+		left, err := loadPending(meta)
 		switch {
 		case err != nil:
 			return err

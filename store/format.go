@@ -10,26 +10,33 @@ import (
 // formatNumber is the format that this version writes. Older ones are brought to it when a store is opened:
 //
 //	1 had no spans
-const formatNumber = uint64(2)
+//	2 had no checksums; values get theirs when they are written (see checksum.go)
+const formatNumber = uint64(3)
 
 // upgrade brings a file of an older format to the present one, in one transaction. It leaves files that it does not know alone.
-func upgrade(db *bolt.DB) error {
-	old := false
-	if err := db.View(func(tx *bolt.Tx) error {
-		meta := tx.Bucket(bucketMeta)
-		old = meta != nil && getNumber(meta, keyFormat) == 1
+func upgrade(f *file) error {
+	old := uint64(0)
+	if err := f.read(func(tx *bolt.Tx) error {
+		if meta := f.meta(tx); meta.pages != nil {
+			old = getNumber(meta, keyFormat)
+		}
 		return nil
-	}); err != nil || !old {
+	}); err != nil || old == 0 || old >= formatNumber {
 		return err
 	}
-	err := db.Update(func(tx *bolt.Tx) error {
-		if err := makeSpans(tx); err != nil {
-			return err
-		}
-		return putNumber(tx.Bucket(bucketMeta), keyFormat, formatNumber)
+	err := f.db().Update(func(tx *bolt.Tx) error {
+		return f.guard(func() error {
+			meta := f.meta(tx)
+			if old == 1 {
+				if err := makeSpans(tx); err != nil {
+					return err
+				}
+			}
+			return putNumber(meta, keyFormat, formatNumber)
+		})
 	})
 	if err != nil {
-		return fmt.Errorf("upgrade from format 1: %w", err)
+		return fmt.Errorf("upgrade from format %d: %w", old, err)
 	}
 	return nil
 }

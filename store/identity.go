@@ -65,8 +65,8 @@ func (f *file) mark() (replaced bool, err error) {
 
 // identify returns the identity of the store that is open, and gives it one if it was made before there were any.
 func (f *file) identify() (identity string, err error) {
-	err = f.db().View(func(tx *bolt.Tx) error {
-		identity = string(tx.Bucket(bucketMeta).Get(keyIdentity))
+	err = f.read(func(tx *bolt.Tx) error {
+		identity = string(textOf(f.meta(tx).Get(keyIdentity)))
 		return nil
 	})
 	if err != nil || identity != "" {
@@ -78,7 +78,7 @@ func (f *file) identify() (identity string, err error) {
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit this does nothing and says so
 	made := newIdentity()
-	if err := tx.Bucket(bucketMeta).Put(keyIdentity, made); err != nil {
+	if err := f.meta(tx).Put(keyIdentity, made); err != nil {
 		return "", err
 	}
 	return string(made), f.commitTx(tx, true)

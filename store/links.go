@@ -51,7 +51,7 @@ func Planed(a *contenttypes.Attribute) bool {
 //
 //	schema u16 · field u16 of the owning attribute · side u8 · plane u8 · locale u16 · doc u64 · position u64
 //
-// with the other end as value: schema u16 · locale u16 · doc u64 · position u64.
+// with the other end as value: schema u16 · locale u16 · doc u64 · position u64. The upper bits of doc are a checksum (see checksum.go).
 type side uint8
 
 const (
@@ -96,7 +96,16 @@ func appendLinkEnd(b []byte, r ref, pos uint64) []byte {
 }
 
 func parseLinkEnd(v []byte) (ref, uint64) {
-	return ref{be.Uint16(v), be.Uint16(v[2:]), be.Uint64(v[4:])}, be.Uint64(v[12:])
+	return ref{be.Uint16(v), be.Uint16(v[2:]), number(v[4:])}, be.Uint64(v[12:])
+}
+
+// isLinkEnd reports whether v is the value of a link to that end.
+func isLinkEnd(v []byte, r ref, pos uint64) bool {
+	if v == nil {
+		return false
+	}
+	end, endPos := parseLinkEnd(v)
+	return end == r && endPos == pos
 }
 
 // eachLink calls yield with the other end and both positions of the links in one end's list, in order.

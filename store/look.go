@@ -61,7 +61,7 @@ func (f *file) probe() error {
 	if err := f.takeSpace(); err != nil {
 		return err
 	}
-	meta := tx.Bucket(bucketMeta)
+	meta := f.meta(tx)
 	if err := putNumber(meta, keySequence, getNumber(meta, keySequence)); err != nil {
 		return err
 	}

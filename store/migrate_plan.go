@@ -39,7 +39,7 @@ type migrationPlan struct {
 
 // planMigrations returns the steps of migrations, or why some of them cannot be carried out.
 func (s *file) planMigrations(cat *catalog, ms Migrations, model *contenttypes.Model, opts Options) (steps []*step, err error) {
-	err = s.db().View(func(tx *bolt.Tx) error {
+	err = s.read(func(tx *bolt.Tx) error {
 		p := &migrationPlan{file: s, tx: tx, left: cat}
 		var failed []error
 		for _, m := range ms {

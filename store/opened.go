@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"sync"
 
 	bolt "go.etcd.io/bbolt"
@@ -44,7 +45,7 @@ func openBolt(path string, o bolt.Options, openFile func(path string) (*os.File,
 	}
 	o.NoStatistics = true
 	var err error
-	open.DB, err = bolt.Open(path, 0o600, &o)
+	open.DB, err = boltOpen(path, &o)
 	switch {
 	case err == nil:
 		// The space that the file grows by is taken before a commit (see space.go), no more by bbolt in the midst of one.
@@ -56,6 +57,18 @@ func openBolt(path string, o bolt.Options, openFile func(path string) (*os.File,
 		return nil, fmt.Errorf("open store %s: the file is damaged, or was never a store; put back a whole one, from a backup (%w)", path, err)
 	}
 	return nil, fmt.Errorf("open store %s: %w", path, err)
+}
+
+// boltOpen is bolt.Open, which panics where the list of free pages is damaged. What it has opened by then it keeps until the process
+// ends.
+func boltOpen(path string, o *bolt.Options) (db *bolt.DB, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			db, err = nil, fmt.Errorf("%w: %v", bolterrors.ErrInvalid, p)
+		}
+	}()
+	return bolt.Open(path, 0o600, o)
 }
 
 // toWrite are the options under which a store is open to be written.

@@ -111,8 +111,8 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 // changed.
 func (s *Store) conversionTo(model *contenttypes.Model, first Migrations, opts Options) (*conversion, error) {
 	c := &conversion{store: &Store{file: s.file}, progress: opts.Progress, hooks: opts.hooks}
-	err := s.db().View(func(tx *bolt.Tx) (err error) {
-		if c.catalog, _, err = loadCatalog(tx); err != nil {
+	err := s.read(func(tx *bolt.Tx) (err error) {
+		if c.catalog, _, err = loadCatalog(s.meta(tx)); err != nil {
 			return err
 		}
 		switch {

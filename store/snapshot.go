@@ -7,6 +7,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/pages"
 )
 
 // A Snapshot is a consistent view of the whole store, for one goroutine.
@@ -14,22 +15,23 @@ type Snapshot struct {
 	store   *Store
 	tx      *bolt.Tx
 	bound   *binding
-	buckets [bucketCount]*bolt.Bucket
-	idle    [bucketCount][]*bolt.Cursor // cursors not in use
-	shared  [bucketCount]*bolt.Cursor   // for look-ups that end before anything else is looked up
-	lastRow []byte                      // the key at which the rows' shared cursor stands; nil: unknown
-	places  *places                     // where rows and links are known to lie; nil where that is not remembered
-	indexer *indexer                    // of a write transaction
-	buffers [bucketCount]*buffer        // of a write transaction: of the buckets that have one
-	failed  error                       // why it finds nothing more
-	askings map[*Query]*asking          // of FindRelated
+	root    *pages.Tree // of all buckets, as the transaction began; nil: not looked for yet
+	trees   [bucketCount]*tree
+	idle    [bucketCount][]*treeCursor // cursors not in use
+	shared  [bucketCount]*treeCursor   // for look-ups that end before anything else is looked up
+	lastRow []byte                     // the key at which the rows' shared cursor stands; nil: unknown
+	places  *places                    // where rows and links are known to lie; nil where that is not remembered
+	indexer *indexer                   // of a write transaction
+	buffers [bucketCount]*buffer       // of a write transaction: of the buckets that have one
+	failed  error                      // why it finds nothing more
+	askings map[*Query]*asking         // of FindRelated
 	work    workBound
 	stats   snapshotStats
 	in      *opened // what tx was begun on; nil where that is not counted
 	since   int64   // see resting
 }
 
-// The buckets that reads go to, by number.
+// The buckets by number.
 type bucket int
 
 const (
@@ -39,10 +41,12 @@ const (
 	groups
 	spans
 	links
+	metas
+	changes
 	bucketCount
 )
 
-var bucketNames = [bucketCount][]byte{bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketSpans, bucketLinks}
+var bucketNames = [bucketCount][]byte{bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketSpans, bucketLinks, bucketMeta, bucketLog}
 
 func newSnapshot(s *Store, tx *bolt.Tx) *Snapshot {
 	return &Snapshot{store: s, tx: tx, bound: s.bound}
@@ -61,15 +65,8 @@ func (s *Snapshot) forget() {
 	s.lastRow, s.failed, s.askings, s.work, s.stats = nil, nil, nil, workBound{}, snapshotStats{}
 }
 
-func (s *Snapshot) bucket(n bucket) *bolt.Bucket {
-	if s.buckets[n] == nil {
-		s.buckets[n] = s.tx.Bucket(bucketNames[n])
-	}
-	return s.buckets[n]
-}
-
 // cursor returns the cursor that short look-ups in a bucket share.
-func (s *Snapshot) cursor(n bucket) *bolt.Cursor {
+func (s *Snapshot) cursor(n bucket) *treeCursor {
 	if n == index || n == groups || n == spans {
 		s.settle()
 	}
@@ -80,7 +77,7 @@ func (s *Snapshot) cursor(n bucket) *bolt.Cursor {
 }
 
 // take returns a cursor for a walk during which others may begin; give hands it back.
-func (s *Snapshot) take(n bucket) *bolt.Cursor {
+func (s *Snapshot) take(n bucket) *treeCursor {
 	if n == index || n == groups || n == spans {
 		s.settle()
 	}
@@ -92,7 +89,7 @@ func (s *Snapshot) take(n bucket) *bolt.Cursor {
 	return s.bucket(n).Cursor()
 }
 
-func (s *Snapshot) give(n bucket, c *bolt.Cursor) { s.idle[n] = append(s.idle[n], c) }
+func (s *Snapshot) give(n bucket, c *treeCursor) { s.idle[n] = append(s.idle[n], c) }
 
 // takeIndex is take for the entries of the index; give hands back the cursor's own.
 func (s *Snapshot) takeIndex() *indexCursor { return &indexCursor{c: s.take(index)} }
@@ -176,7 +173,7 @@ func (s *Snapshot) Document(t *contenttypes.ContentType, documentID string) (doc
 	if v == nil {
 		return 0, false
 	}
-	return be.Uint64(v), true
+	return number(v), true
 }
 
 // document returns what the bucket docs says of a document.

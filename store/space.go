@@ -123,6 +123,7 @@ func (f *file) reopen(cause error) error {
 	}
 	f.open.Store(next)
 	f.places.Store(nil)
+	f.sound.Clear()
 	f.taken = 0
 	drained := make(chan error, 1)
 	f.drained = drained

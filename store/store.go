@@ -26,6 +26,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/pages"
 )
 
 // Errors that callers tell apart.
@@ -65,6 +66,7 @@ type file struct {
 	senders  sync.RWMutex // held shared while a request is handed over, so that Close leaves none behind
 
 	health health
+	sound  pages.Marks // pages that were read and found whole
 	stats  counters
 
 	// What follows is the writer's.
@@ -150,7 +152,7 @@ func openFile(path string, timeout time.Duration, openFile func(path string) (*o
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(db.secure(), upgrade(db.DB)); err != nil {
+	if err := errors.Join(db.secure(), upgrade(newFile(db, path))); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, errors.Join(err, db.Close()))
 	}
 	return db, nil
@@ -196,7 +198,7 @@ func create(path string) error {
 				return err
 			}
 		}
-		meta := tx.Bucket(bucketMeta)
+		meta := newFile(db, temp).meta(tx)
 		if err := meta.Put(keyIdentity, newIdentity()); err != nil {
 			return err
 		}
@@ -287,10 +289,11 @@ func (s *Store) view(snap *Snapshot, f func(*Snapshot) error) error {
 		snap.places = p
 	}
 	defer snap.end()
-	if err := f(snap); err != nil {
-		return err
+	err := s.guard(func() error { return f(snap) })
+	if snap.failed != nil && (err == nil || errors.Is(snap.failed, ErrCorrupt)) {
+		return snap.failed
 	}
-	return snap.failed
+	return err
 }
 
 // Write calls f in the one write transaction there is at a time; the batches that f applied are durable when Write returns
@@ -328,14 +331,14 @@ func (s *file) hand(req *writeRequest) error {
 	}
 }
 
-func getNumber(b *bolt.Bucket, key []byte) uint64 {
-	v := b.Get(key)
+func getNumber(t *tree, key []byte) uint64 {
+	v := t.Get(key)
 	if len(v) != 8 {
 		return 0
 	}
-	return be.Uint64(v)
+	return number(v)
 }
 
-func putNumber(b *bolt.Bucket, key []byte, n uint64) error {
+func putNumber(b *tree, key []byte, n uint64) error {
 	return b.Put(key, be.AppendUint64(nil, n))
 }

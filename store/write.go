@@ -45,7 +45,7 @@ func (s *file) writeLoop() {
 			r.done <- r.err
 		}
 		for _, r := range alone {
-			r.done <- r.alone()
+			r.done <- s.guard(r.alone)
 		}
 	}
 }
@@ -153,6 +153,17 @@ func (s *file) commit(group []*writeRequest) {
 
 // try runs a group once. failed is the one that made all be rolled back, or -1; err is what befell the whole transaction.
 func (s *file) try(group []*writeRequest) (failed int, err error) {
+	corrupt := s.guard(func() error {
+		failed, err = s.carryOut(group)
+		return nil
+	})
+	if corrupt != nil {
+		return -1, s.health.err()
+	}
+	return failed, err
+}
+
+func (s *file) carryOut(group []*writeRequest) (failed int, err error) {
 	for _, r := range group {
 		r.err = nil
 	}
@@ -182,7 +193,12 @@ func (s *file) try(group []*writeRequest) (failed int, err error) {
 			r.err = ErrRedefined
 			continue
 		}
-		if r.err = tx.run(r); r.err != nil && tx.applied > 0 {
+		r.err = tx.run(r)
+		if errors.Is(tx.failed, ErrCorrupt) { // and what bbolt has in memory may be half of a change
+			r.err = s.health.err()
+			return -1, r.err
+		}
+		if r.err != nil && tx.applied > 0 {
 			return i, nil
 		}
 		if tx.applied > 0 {
@@ -223,7 +239,7 @@ func newTx(s *Store, btx *bolt.Tx) *Tx {
 	snap := newSnapshot(s, btx)
 	snap.indexer = newIndexer(snap)
 	snap.buffers[docs], snap.buffers[links] = newBuffer(), newBuffer()
-	meta := btx.Bucket(bucketMeta)
+	meta := snap.bucket(metas)
 	return &Tx{
 		Snapshot:    snap,
 		sequence:    getNumber(meta, keySequence),
@@ -268,7 +284,11 @@ func (tx *Tx) call(f func(*Tx) error) (err error) {
 			err = fmt.Errorf("write panicked: %v\n%s", p, stack[:runtime.Stack(stack, false)])
 		}
 	}()
-	return f(tx)
+	err = tx.store.guard(func() error { return f(tx) })
+	if errors.Is(err, ErrCorrupt) {
+		tx.failed = err
+	}
+	return err
 }
 
 // NewDoc returns the number of a new document.
@@ -287,7 +307,7 @@ func (tx *Tx) NewRowID(t *contenttypes.ContentType) uint64 {
 func (tx *Tx) lastRowID(schema uint16) uint64 {
 	id, ok := tx.rowIDs[schema]
 	if !ok {
-		id = getNumber(tx.tx.Bucket(bucketMeta), schemaKey(prefixRowID, schema))
+		id = getNumber(tx.bucket(metas), schemaKey(prefixRowID, schema))
 	}
 	return id
 }
@@ -304,7 +324,7 @@ func (tx *Tx) finish() error {
 	if err := tx.flush(); err != nil {
 		return err
 	}
-	meta := tx.tx.Bucket(bucketMeta)
+	meta := tx.bucket(metas)
 	numbers := map[string]uint64{string(keySequence): tx.sequence, string(keyDocs): tx.docs, string(keyItems): tx.items}
 	for n, id := range tx.rowIDs {
 		numbers[string(schemaKey(prefixRowID, n))] = id

@@ -84,8 +84,8 @@ func (f *File) Audit(m Meta, check func(bucket []byte) func(Page) error, visit f
 				t.inline = Page(v[bucketHeaderLen:])
 				c := t.Cursor()
 				err := t.checkInline(p.id())
-				if err == nil && c.begin() != nil {
-					err = c.Err()
+				if bad := c.begin(); err == nil && bad != nil {
+					err = bad
 				}
 				if err != nil {
 					report(name, err)

@@ -114,6 +114,16 @@ func (p Page) Value(i int) []byte {
 	return p[at:end:end]
 }
 
+// leafElement is the key and the value of the i-th element of a leaf.
+func (p Page) leafElement(i int) (k, v []byte) {
+	element := headerLen + elementLen*i
+	e := p[element:][:elementLen]
+	at := uint64(element) + uint64(order.Uint32(e[4:]))
+	value := at + uint64(order.Uint32(e[8:]))
+	end := value + uint64(order.Uint32(e[12:]))
+	return p[at:value:value], p[value:end:end]
+}
+
 func (p Page) valueLen(i int) uint64 { return uint64(order.Uint32(p[headerLen+elementLen*i+12:])) }
 
 // isBucket reports whether the i-th element of a leaf is a bucket.
@@ -122,12 +132,18 @@ func (p Page) isBucket(i int) bool { return order.Uint32(p[headerLen+elementLen*
 // child is the page that the i-th element of a branch leads to.
 func (p Page) child(i int) uint64 { return order.Uint64(p[headerLen+elementLen*i+8:]) }
 
-// search returns the first element whose key is not less than key, and whether it is equal.
-func (p Page) search(key []byte) (i int, found bool) {
-	low, high := 0, p.Len()
+// search returns which of n elements is the first whose key is not less than key, and whether it is equal.
+func (p Page) search(key []byte, n int) (i int, found bool) {
+	place := headerLen // of the position in an element: this is Key without what is the same for all
+	if p.leaf() {
+		place += 4
+	}
+	low, high := 0, n
 	for low < high {
-		mid := (low + high) / 2
-		switch c := bytes.Compare(p.Key(mid), key); {
+		mid := int(uint(low+high) / 2)
+		e := p[place+elementLen*mid:][:8]
+		at := uint64(headerLen+elementLen*mid) + uint64(order.Uint32(e))
+		switch c := bytes.Compare(p[at:at+uint64(order.Uint32(e[4:]))], key); {
 		case c == 0:
 			return mid, true
 		case c < 0:

@@ -163,17 +163,33 @@ func (c *Cursor) down(last bool) *Error {
 
 func (c *Cursor) here() (k, v []byte) {
 	f := c.at()
-	return f.page.Key(f.i), f.page.Value(f.i)
+	return f.page.leafElement(f.i)
+}
+
+// near reports whether the leaf at which the cursor stands has keys on both sides of key, so that it need not be looked for.
+func (c *Cursor) near(key []byte) bool {
+	if c.err != nil || len(c.stack) == 0 {
+		return false
+	}
+	f := c.at()
+	return f.n > 0 && bytes.Compare(f.page.Key(0), key) <= 0 && bytes.Compare(key, f.page.Key(f.n-1)) <= 0
 }
 
 // Seek moves to the first key that is not less than key.
 func (c *Cursor) Seek(key []byte) (k, v []byte) {
-	if err := c.begin(); err != nil {
-		return c.fail(err)
-	}
-	for {
+	if c.near(key) {
 		f := c.at()
-		i, found := f.page.search(key)
+		f.i, _ = f.page.search(key, f.n)
+		return c.here()
+	}
+	if c.err != nil || len(c.stack) == 0 {
+		if err := c.begin(); err != nil {
+			return c.fail(err)
+		}
+	}
+	for depth := 0; ; depth++ {
+		f := &c.stack[depth]
+		i, found := f.page.search(key, f.n)
 		if f.page.leaf() {
 			if f.i = i; i == f.n {
 				return c.next()
@@ -183,7 +199,10 @@ func (c *Cursor) Seek(key []byte) (k, v []byte) {
 		if !found && i > 0 {
 			i--
 		}
-		f.i = i
+		if i == f.i && depth+1 < len(c.stack) {
+			continue // the way down to there is at hand
+		}
+		f.i, c.stack = i, c.stack[:depth+1]
 		if err := c.push(f.page.child(i), f.page.Key(i)); err != nil {
 			return c.fail(err)
 		}

@@ -1,0 +1,190 @@
+package store
+
+import (
+	"bytes"
+	"unsafe"
+
+	bolt "go.etcd.io/bbolt"
+
+	"lectern/store/internal/pages"
+)
+
+// A tree is a bucket as the store reads and writes it: values have checksums (see checksum.go), and no page is believed before it was
+// looked at. What is damaged ends what is done with the snapshot (see Snapshot.fail).
+//
+// Reads go through package pages. A write transaction sees changes that are in bbolt's memory alone, so there bbolt reads; but only
+// where the pages that it will look at have been checked, as far as they come from the file.
+type tree struct {
+	snap  *Snapshot
+	n     bucket
+	pages *pages.Tree  // as the transaction began; nil: there was no such bucket
+	bolt  *bolt.Bucket // of a write transaction
+
+	// Of what a write transaction began with: keys from low on and below high lie in pages that were checked, where checked is set; nil is no bound.
+	base      *pages.Cursor
+	low, high []byte
+	checked   bool
+}
+
+// mapped returns the pages that a transaction sees, as they lie in memory. They stay there until it ends, but for those of a
+// write transaction, which stay until it commits.
+func mapped(tx *bolt.Tx, sound *pages.Marks) *pages.File {
+	info := tx.DB().Info()
+	data := unsafe.Slice(*(**byte)(unsafe.Pointer(&info.Data)), int(tx.Size()))
+	return pages.NewFile(data, info.PageSize, sound)
+}
+
+// rootTree is the tree of all buckets that a transaction began with.
+func rootTree(tx *bolt.Tx, f *pages.File) *pages.Tree {
+	return f.Root(uint64(tx.Cursor().Bucket().RootPage()))
+}
+
+func (s *Snapshot) bucket(n bucket) *tree {
+	if s.trees[n] == nil {
+		s.trees[n] = s.newTree(n)
+	}
+	return s.trees[n]
+}
+
+func (s *Snapshot) newTree(n bucket) *tree {
+	t := &tree{snap: s, n: n}
+	if s.root == nil {
+		s.root = rootTree(s.tx, mapped(s.tx, &s.store.sound))
+	}
+	var err error
+	if t.pages, err = s.root.Bucket(bucketNames[n]); err != nil {
+		s.fail(n, err)
+	}
+	if t.pages != nil {
+		t.pages.Check = s.checkPage(n)
+		t.base = t.pages.Cursor()
+	}
+	if s.tx.Writable() {
+		t.bolt = s.tx.Bucket(bucketNames[n])
+	}
+	return t
+}
+
+// checkAround sees to it that bbolt can be trusted with a key: that the leaf where it is or would be, the leaves beside that, and the
+// pages above them are whole.
+func (t *tree) checkAround(key []byte) {
+	if t.base == nil || t.checked && (t.low == nil || bytes.Compare(t.low, key) <= 0) && (t.high == nil || bytes.Compare(key, t.high) < 0) {
+		return
+	}
+	t.base.Seek(key)
+	var err error
+	if t.low, t.high, err = t.base.Around(); err != nil {
+		t.snap.fail(t.n, err)
+	}
+	t.checked = true
+}
+
+// Put stores a value with its checksum. The transaction must be one that writes, as for Delete.
+func (t *tree) Put(key, value []byte) error {
+	t.checkAround(key)
+	return t.bolt.Put(key, withChecksum(t.n, key, value))
+}
+
+func (t *tree) Delete(key []byte) error {
+	t.checkAround(key)
+	return t.bolt.Delete(key)
+}
+
+// Get returns what lies under a key, nil where nothing does.
+func (t *tree) Get(key []byte) []byte {
+	if k, v := t.Cursor().Seek(key); bytes.Equal(k, key) {
+		return v
+	}
+	return nil
+}
+
+// Cursor returns a cursor that stands nowhere yet.
+func (t *tree) Cursor() *treeCursor {
+	if t.bolt != nil {
+		return &treeCursor{tree: t, bolt: t.bolt.Cursor()}
+	}
+	return &treeCursor{tree: t, pages: t.pages.Cursor()}
+}
+
+// A treeCursor goes through the keys of a tree as bolt.Cursor does.
+type treeCursor struct {
+	tree  *tree
+	pages *pages.Cursor // of a snapshot that only reads
+	bolt  *bolt.Cursor  // of a write transaction
+}
+
+// Seek moves to the first key that is not less than key.
+func (c *treeCursor) Seek(key []byte) (k, v []byte) {
+	if c.bolt == nil {
+		if k, v = c.pages.Seek(key); k == nil {
+			c.ended()
+		}
+		return k, v
+	}
+	c.tree.checkAround(key)
+	return c.landed(c.bolt.Seek(key))
+}
+
+// First moves to the first key.
+func (c *treeCursor) First() (k, v []byte) {
+	if c.bolt == nil {
+		if k, v = c.pages.First(); k == nil {
+			c.ended()
+		}
+		return k, v
+	}
+	c.tree.checkAround(nil)
+	return c.landed(c.bolt.First())
+}
+
+// Last moves to the last key.
+func (c *treeCursor) Last() (k, v []byte) {
+	if c.bolt == nil {
+		if k, v = c.pages.Last(); k == nil {
+			c.ended()
+		}
+		return k, v
+	}
+	c.tree.checkAround(afterAll)
+	return c.landed(c.bolt.Last())
+}
+
+// afterAll is greater than every key.
+var afterAll = bytes.Repeat([]byte{0xFF}, 32)
+
+// Next moves to the key after the present one.
+func (c *treeCursor) Next() (k, v []byte) {
+	if c.bolt == nil {
+		if k, v = c.pages.Next(); k == nil {
+			c.ended()
+		}
+		return k, v
+	}
+	return c.landed(c.bolt.Next())
+}
+
+// Prev moves to the key before the present one.
+func (c *treeCursor) Prev() (k, v []byte) {
+	if c.bolt == nil {
+		if k, v = c.pages.Prev(); k == nil {
+			c.ended()
+		}
+		return k, v
+	}
+	return c.landed(c.bolt.Prev())
+}
+
+// ended fails the snapshot where the cursor found nothing since it came to a damaged page.
+func (c *treeCursor) ended() {
+	if err := c.pages.Err(); err != nil {
+		c.tree.snap.fail(c.tree.n, err)
+	}
+}
+
+// landed returns where a move of bbolt ended, once the pages around that are checked.
+func (c *treeCursor) landed(k, v []byte) (key, value []byte) {
+	if k != nil {
+		c.tree.checkAround(k)
+	}
+	return k, v
+}
