@@ -32,7 +32,7 @@ func (b *buffer) get(key []byte) (value []byte, known bool) {
 	if b.empty() {
 		return nil, false
 	}
-	c, known := b.changes.Get(change{key: key})
+	c, known := b.changes.Get(change{key: bytes.Clone(key)}) // so that callers without a buffer keep their keys off the heap
 	return c.value, known
 }
 
@@ -113,7 +113,7 @@ func (s *Snapshot) giveCursor(n bucket, c cursor) { s.give(n, c.tree) }
 
 func (m *mergeCursor) seek(key []byte) (k, v []byte) {
 	m.key, m.value = m.bucket.Seek(key)
-	m.stand(m.buffer.Seek(change{key: key}))
+	m.stand(m.buffer.Seek(change{key: bytes.Clone(key)})) // see buffer.get
 	return m.here()
 }
 
