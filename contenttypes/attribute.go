@@ -26,6 +26,7 @@ type attributeFile struct {
 	Enum         *Node    `yaml:"enum"`
 	EnumName     string   `yaml:"enumName"`
 	TargetField  string   `yaml:"targetField"`
+	Generate     bool     `yaml:"generate"`
 	Multiple     bool     `yaml:"multiple"`
 	AllowedTypes *Node    `yaml:"allowedTypes"`
 	Repeatable   bool     `yaml:"repeatable"`
@@ -71,6 +72,7 @@ var keyTypes = map[string]typeSet{
 	"enum":         setOf(Enumeration),
 	"enumName":     setOf(Enumeration),
 	"targetField":  setOf(UID),
+	"generate":     setOf(UID),
 	"multiple":     setOf(Media),
 	"allowedTypes": setOf(Media),
 	"repeatable":   setOf(ComponentType),
@@ -114,6 +116,7 @@ func (l *loader) attribute(d *definition, e Entry) *attributeDefinition {
 		Name: e.Key, Type: t, Required: a.file.Required, Private: a.file.Private,
 		Unique:   a.file.Unique || t == UID && d.typ != nil, // a uid is unique without saying so
 		Multiple: a.file.Multiple, Repeatable: a.file.Repeatable, TargetField: a.file.TargetField,
+		Generate: a.file.Generate,
 	}
 	l.byAttr[a.attr] = a
 	for _, key := range a.node.Entries {

@@ -251,6 +251,12 @@ func (l *loader) zone(a *attributeDefinition) {
 // targetField checks what a uid is made from.
 func (l *loader) targetField(a *attributeDefinition) {
 	name := a.attr.TargetField
+	switch {
+	case a.attr.Generate && a.of.comp != nil:
+		l.report(a.at("generate").Problem("a uid of a component is not generated, since it may be that of another; take generate away"))
+	case a.attr.Generate && name == "":
+		l.report(a.at("generate").Problem("generate needs targetField, the attribute that the uid is made from"))
+	}
 	if name == "" {
 		return
 	}

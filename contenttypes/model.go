@@ -134,6 +134,7 @@ type Attribute struct {
 	RegexSource          string // as written, for messages
 	Enum                 []string
 	TargetField          string // uid: the attribute that it is made from
+	Generate             bool   // uid: a new document that is given none gets one made from TargetField
 
 	// Relations. Media attributes are one-way relations to plugin::upload.file; Relation is ManyToMany for them, and ToMany says
 	// whether they hold several files.

@@ -84,6 +84,9 @@ func (br *bodyReader) object(s *contenttypes.Schema, data *jsontree.Object, path
 				g.set, g.link = true, br.links.relation(a, v)
 			}
 		case a.IsScalar():
+			if !ok && a.Generate {
+				v, ok = br.wr.newUID(a, data), true
+			}
 			br.scalar(g, a, at, v, ok)
 		case a.Type == contenttypes.DynamicZone || a.Repeatable:
 			br.list(g, a, at, v, ok)

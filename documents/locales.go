@@ -53,7 +53,7 @@ func (wr *writing) takeOver(row, source *store.Row, in *input) error {
 		if wr.t.DraftAndPublish || !isUnique(a) || raw == nil || string(raw) == `""` {
 			continue
 		}
-		if wr.taken(a, wr.locale, raw) {
+		if wr.taken(a, store.Published, wr.locale, raw) {
 			return faultsError([]fault{{path: []string{a.Name}, message: notUnique, value: decode(raw), hasValue: true}})
 		}
 	}

@@ -38,16 +38,16 @@ func (br *bodyReader) free(a *contenttypes.Attribute, path []string, v any) []fa
 		locales = []string{br.wr.locale}
 	}
 	for _, locale := range locales {
-		if br.wr.taken(a, locale, raw) {
+		if br.wr.taken(a, store.Published, locale, raw) {
 			return []fault{{path: path, message: notUnique, value: v, hasValue: true}}
 		}
 	}
 	return nil
 }
 
-// taken reports whether another document has a value.
-func (wr *writing) taken(a *contenttypes.Attribute, locale string, raw []byte) (taken bool) {
-	wr.tx.Equal(wr.t, store.Published, locale, a, raw, func(r store.Record) bool {
+// taken reports whether another document has a value in a version of that status and locale.
+func (wr *writing) taken(a *contenttypes.Attribute, st store.Status, locale string, raw []byte) (taken bool) {
+	wr.tx.Equal(wr.t, st, locale, a, raw, func(r store.Record) bool {
 		taken = r.Ref().Doc != wr.doc && bytes.Equal(r.JSON(a), raw)
 		return !taken
 	})

@@ -1,0 +1,72 @@
+package documents
+
+import (
+	"strconv"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/slug"
+)
+
+// maxUID is how long a generated uid may be, unless maxLength says less.
+const maxUID = 120
+
+// newUID makes the uid of a new document, or of a new localization of one: the slug of the attribute that a names as targetField,
+// with a number after it where another document has that. Where the attribute says nothing that a uid can be made of, it is made of
+// the default of a, or else of the name of the content-type.
+func (wr *writing) newUID(a *contenttypes.Attribute, data *jsontree.Object) string {
+	base := slug.Of(wr.uidSource(a, data))
+	if base == "" {
+		base = wr.t.Singular
+		if v, _ := defaultValue(a); v != nil {
+			base, _ = v.(string)
+		}
+	}
+	longest := maxUID
+	if a.MaxLength != nil {
+		longest = min(longest, *a.MaxLength)
+	}
+	numbered := func(n int) string {
+		if n == 0 {
+			return slug.Cut(base, longest)
+		}
+		suffix := "-" + strconv.Itoa(n)
+		return slug.Cut(base, max(1, longest-len(suffix))) + suffix
+	}
+	// Numbers are given out in order, so that the first free one is soon found between one that is taken and one that is free, however
+	// many documents have the same title.
+	taken, free := -1, 0
+	for wr.isUID(a, numbered(free)) {
+		taken, free = free, max(1, 2*free)
+	}
+	for free-taken > 1 {
+		if n := taken + (free-taken)/2; wr.isUID(a, numbered(n)) {
+			taken = n
+		} else {
+			free = n
+		}
+	}
+	return numbered(free)
+}
+
+// uidSource is the text that a uid is made of.
+func (wr *writing) uidSource(a *contenttypes.Attribute, data *jsontree.Object) string {
+	source := wr.t.Attribute(a.TargetField)
+	v, ok := data.Get(source.Name)
+	if !ok {
+		v, _ = defaultValue(source)
+	}
+	text, _ := v.(string)
+	return text
+}
+
+// isUID reports whether another document has a uid, as a draft or published, in the locale that is written.
+func (wr *writing) isUID(a *contenttypes.Attribute, uid string) bool {
+	raw := storedJSON(uid)
+	for _, st := range statusesOf(wr.t) {
+		if wr.taken(a, st, wr.locale, raw) {
+			return true
+		}
+	}
+	return false
+}
