@@ -159,6 +159,49 @@ func TestBeyondVersions(t *testing.T) {
 	b.do("PUT", "/api/restaurants/{d}?status=draft", fmt.Sprintf(`{"data":{"menu":%q}}`, b.ids["m"]))
 	b.wants("/api/restaurants/{r}?populate=menu", "data.menu.title", `"Menu"`)
 	b.wants("/api/restaurants/{d}?populate=menu&status=draft", "data.menu.title", `"Menu"`)
+	b.create("v", "/api/reviews", fmt.Sprintf(`{"stars":5,"restaurant":%q}`, b.ids["r"]))
+	b.do("PUT", "/api/restaurants/{d}?status=draft", fmt.Sprintf(`{"data":{"reviews":[%q]}}`, b.ids["v"]))
+	b.wants("/api/restaurants/{r}?populate=reviews", "data.reviews.0.stars", `5`)
+	b.wants("/api/restaurants/{d}?populate=reviews&status=draft", "data.reviews.0.stars", `5`)
+	b.wants("/api/restaurants/{r}?populate=reviews&status=draft", "data.reviews", `[]`)
+}
+
+// Values that are not localized are the same in all drafts and in all published rows, whichever of them is written.
+func TestBeyondSharedValues(t *testing.T) {
+	for _, c := range []struct{ what, path, published, draft string }{
+		{"a draft localization is added", "/api/restaurants/{r}?locale=fr&status=draft", `1`, `2`},
+		{"a localization is published", "/api/restaurants/{r}?locale=fr", `2`, `2`},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			b := newBench(t)
+			b.create("r", "/api/restaurants", `{"name":"English","seats":1}`)
+			b.do("PUT", "/api/restaurants/{r}?status=draft", `{"data":{"seats":2}}`)
+			b.do("PUT", c.path, `{"data":{"name":"French"}}`)
+			b.wants("/api/restaurants/{r}", "data.seats", c.published)
+			b.wants("/api/restaurants/{r}?status=draft", "data.seats", c.draft)
+			b.wants("/api/restaurants/{r}?locale=fr&status=draft", "data.seats", c.draft)
+		})
+	}
+	b := newBench(t)
+	b.create("r", "/api/restaurants", `{"name":"English","seats":1}`)
+	b.do("PUT", "/api/restaurants/{r}?locale=fr", `{"data":{"name":"French"}}`)
+	b.do("PUT", "/api/restaurants/{r}?status=draft", `{"data":{"seats":2}}`)
+	b.do("PUT", "/api/restaurants/{r}?locale=fr", `{"data":{"name":"French again"}}`)
+	b.wants("/api/restaurants/{r}?locale=fr", "data.seats", `2`)
+	b.wants("/api/restaurants/{r}", "data.seats", `2`)
+}
+
+// A document that is published late stands in the lists of others where their drafts have it.
+func TestBeyondLateLinks(t *testing.T) {
+	b := newBench(t)
+	b.create("a", "/api/restaurants", `{"name":"Aa"}`)
+	b.create("b", "/api/restaurants?status=draft", `{"name":"Bb"}`)
+	b.create("c", "/api/restaurants", `{"name":"Cc"}`)
+	b.create("s", "/api/categories", fmt.Sprintf(`{"name":"S","restaurants":[%q,%q,%q]}`, b.ids["a"], b.ids["b"], b.ids["c"]))
+	b.wants("/api/categories/{s}?populate=restaurants", "data.restaurants.1.name", `"Cc"`)
+	b.do("PUT", "/api/restaurants/{b}", `{"data":{}}`)
+	b.wants("/api/categories/{s}?populate=restaurants", "data.restaurants.1.name", `"Bb"`)
+	b.wants("/api/categories/{s}?populate=restaurants", "data.restaurants.2.name", `"Cc"`)
 }
 
 func TestBeyondUploads(t *testing.T) {

@@ -132,7 +132,7 @@ func (c *cloning) value(v store.Value) store.Value {
 				continue
 			}
 			for k := range c.from {
-				c.wr.links.copy(end{a, false, c.from[k], itemRef(item)}, end{a, false, c.to[k], itemRef(items[i])}, c.carry, nil)
+				c.wr.links.copy(end{a, false, c.from[k], itemRef(item)}, end{a, false, c.to[k], itemRef(items[i])}, copying{carry: c.carry})
 			}
 		}
 	}

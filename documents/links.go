@@ -317,12 +317,21 @@ func (le *linkEdits) set(e end, order []store.Ref) {
 	}
 }
 
-// copy makes the list of the end to equal that of from, which is the same end in the other plane, or that of what was cloned. carry,
-// when set, says what a target becomes in the copy, or that it is left out. Links that to has already keep their positions in the lists
-// of the targets. Links of to whose target is in keep stay even if from does not have them, at the end of the list.
-func (le *linkEdits) copy(from, to end, carry func(store.Ref) (store.Ref, bool), keep map[store.Ref]bool) {
+// copying says how links are copied from one end to another.
+type copying struct {
+	// carry, when set, says what a target becomes in the copy, or that it is left out.
+	carry func(store.Ref) (store.Ref, bool)
+	// keep are the targets whose links stay even if the source does not have them, at the end of the list.
+	keep map[store.Ref]bool
+	// last puts a new link at the end of its target's list. Otherwise it has the position there that the source has, if that is free.
+	last bool
+}
+
+// copy makes the list of the end to equal that of from, which is the same end in the other plane, or that of what was cloned.
+// Links that to has already keep their positions in the lists of the targets.
+func (le *linkEdits) copy(from, to end, how copying) {
 	source, dest := le.list(from), le.list(to)
-	if carry == nil && slices.EqualFunc(source, dest, func(a, b store.Link) bool {
+	if how.carry == nil && slices.EqualFunc(source, dest, func(a, b store.Link) bool {
 		return from.far(a) == to.far(b) && from.pos(a) == to.pos(b)
 	}) {
 		return
@@ -331,8 +340,8 @@ func (le *linkEdits) copy(from, to end, carry func(store.Ref) (store.Ref, bool),
 	wanted := make(map[store.Ref]bool, len(source))
 	for i, l := range source {
 		ref, ok := from.far(l), true
-		if carry != nil {
-			ref, ok = carry(ref)
+		if how.carry != nil {
+			ref, ok = how.carry(ref)
 		}
 		if ok && !wanted[ref] {
 			refs[i], wanted[ref] = ref, true
@@ -344,7 +353,7 @@ func (le *linkEdits) copy(from, to end, carry func(store.Ref) (store.Ref, bool),
 		switch ref := to.far(l); {
 		case wanted[ref]:
 			present[ref] = l
-		case keep[ref]:
+		case how.keep[ref]:
 			kept = append(kept, l)
 		default:
 			le.cut(l)
@@ -357,7 +366,7 @@ func (le *linkEdits) copy(from, to end, carry func(store.Ref) (store.Ref, bool),
 		}
 		if have, ok := present[ref]; !ok {
 			le.release(to, ref)
-			le.join(to.link(ref, pos, le.free(to.other(ref), from.other(ref).pos(l))))
+			le.join(to.link(ref, pos, le.placeInCopy(to.other(ref), from.other(ref).pos(l), how)))
 		} else if to.pos(have) != pos {
 			le.move(to, have, pos)
 		}
@@ -365,6 +374,14 @@ func (le *linkEdits) copy(from, to end, carry func(store.Ref) (store.Ref, bool),
 	for _, l := range kept {
 		le.move(to, l, le.next(to))
 	}
+}
+
+// placeInCopy is the position of a copied link in its target's list; pos is that of the link that is copied.
+func (le *linkEdits) placeInCopy(e end, pos uint64, how copying) uint64 {
+	if how.last {
+		return le.next(e)
+	}
+	return le.free(e, pos)
 }
 
 // clear removes all links of an end.

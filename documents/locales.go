@@ -129,7 +129,7 @@ func (wr *writing) copyShared(a *contenttypes.Attribute, from, to *store.Row) {
 		to.Values[a.Index] = c.value(from.Values[a.Index])
 	default:
 		for _, plane := range wr.planes(a, from.Status) {
-			wr.links.copy(endOf(a, plane, wr.ref(from.Locale)), endOf(a, plane, wr.ref(to.Locale)), nil, nil)
+			wr.links.copy(endOf(a, plane, wr.ref(from.Locale)), endOf(a, plane, wr.ref(to.Locale)), copying{})
 		}
 	}
 }

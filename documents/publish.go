@@ -18,7 +18,8 @@ func (wr *writing) publishDraft() error {
 }
 
 // publish checks the draft as a whole and makes the published version a copy of it: a new row, with components of its own,
-// and the links of the draft plane.
+// and the links of the draft plane. A link that the published version did not have goes to the end of the other side's published
+// list, unless this is the first publication.
 func (wr *writing) publish() error {
 	draft := wr.row(version{store.Draft, wr.locale})
 	br := newBodyReader(wr, publishStage, wr.locales(store.Published))
@@ -27,14 +28,15 @@ func (wr *writing) publish() error {
 		return faultsError(br.faults)
 	}
 	v := wr.published()
-	if old := wr.row(v); old != nil {
+	old := wr.row(v)
+	if old != nil {
 		wr.forgetItems(old.Values)
 	}
 	row := wr.newRow(v)
 	wr.copyVersion(draft, row)
 	wr.setTime(row, "publishedAt")
 	wr.put(v, row)
-	wr.copyLinks(store.Draft, store.Published, nil)
+	wr.copyLinks(store.Draft, store.Published, nil, old != nil)
 	wr.written = v
 	for _, other := range wr.share(v, nil) {
 		wr.settle(other)
@@ -87,12 +89,12 @@ func (wr *writing) copyVersion(from, to *store.Row) {
 }
 
 // copyLinks makes the links of the document in one plane those of the other, under the attributes of both sides, but for
-// those that are kept.
-func (wr *writing) copyLinks(from, to store.Status, keep map[end]map[store.Ref]bool) {
+// those that are kept. last says where new ones go in the lists of their targets (see copying).
+func (wr *writing) copyLinks(from, to store.Status, keep map[end]map[store.Ref]bool, last bool) {
 	for _, a := range wr.t.Attributes {
 		if a.IsRelation() && !a.System && store.Planed(a) {
 			e := endOf(a, to, wr.ref(wr.locale))
-			wr.links.copy(endOf(a, from, wr.ref(wr.locale)), e, nil, keep[e])
+			wr.links.copy(endOf(a, from, wr.ref(wr.locale)), e, copying{keep: keep[e], last: last})
 		}
 	}
 }
@@ -122,7 +124,7 @@ func (wr *writing) discardDraft() error {
 	wr.forgetItems(row.Values)
 	wr.copyVersion(published, row)
 	wr.put(v, row)
-	wr.copyLinks(store.Published, store.Draft, wr.linksOfDrafts())
+	wr.copyLinks(store.Published, store.Draft, wr.linksOfDrafts(), false)
 	wr.written = v
 	wr.share(v, nil)
 	wr.batch.Log(wr.t, wr.id, store.Updated)
