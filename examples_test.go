@@ -9,6 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +107,28 @@ func (c *client) register(t *testing.T, name string) {
 	c.keys[name] = answer.JWT
 }
 
+// role is the id of a role.
+func (c *client) role(t *testing.T, kind string) string {
+	t.Helper()
+	_, text := c.do(t, "full", "GET", "/api/users-permissions/roles", "")
+	var answer struct {
+		Roles []struct {
+			ID   int
+			Type string
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		t.Fatal(text)
+	}
+	for _, r := range answer.Roles {
+		if r.Type == kind {
+			return strconv.Itoa(r.ID)
+		}
+	}
+	t.Fatalf("there is no role %s: %s", kind, text)
+	return ""
+}
+
 // An exchange is a request by somebody, and what the answer must hold.
 type exchange struct {
 	what, as, method, path, body string
@@ -181,6 +206,19 @@ func TestMagazine(t *testing.T) {
 			`{"data":{"updateArticle":{"title":"Soup"}}}`},
 		{"GraphQL: hooks", "ada", "POST", "/graphql", graphql(`mutation { createArticle(data: {title: "Bread, at last"}) { slug } }`), 200,
 			`{"data":{"createArticle":{"slug":"bread-at-last"}}}`},
+		{"GraphQL: a resolver that creates a document", "tom", "POST", "/graphql", graphql(`mutation { submitArticle(title: "Tea", text: "Hot.") { title text publishedAt readingTime } }`), 200,
+			`{"data":{"submitArticle":{"title":"Tea","text":"Hot.","publishedAt":null,"readingTime":1}}}`},
+		{"GraphQL: who created it", "full", "GET", "/api/articles?status=draft&filters[slug]=tea&fields=notes", "", 200, `"notes":"handed in by tom"`},
+		{"GraphQL: an error that is told", "ada", "POST", "/graphql", graphql(`mutation { submitArticle(title: "TEA", text: "Cold.") { title } }`), 200,
+			`{"errors":[{"message":"There is an article of this title","path":["submitArticle"],"extensions":{"code":"STRAPI_CONFLICT_ERROR","error":{"name":"ConflictError","message":"There is an article of this title","details":{}}}}],"data":{"submitArticle":null}}`},
+		{"GraphQL: a permission that a user lacks", "ada", "POST", "/graphql", graphql(`mutation { promoteArticle(documentId: "@id") { title } }`), 200, `"message":"Forbidden access"`},
+		{"GraphQL: a permission that a token was granted", "desk", "POST", "/graphql", graphql(`mutation { promoteArticle(documentId: "@id") { title featured } }`), 200,
+			`{"data":{"promoteArticle":{"title":"Soup","featured":true}}}`},
+		{"GraphQL: a role that a user lacks", "ada", "POST", "/graphql", graphql(`mutation { retractArticle(documentId: "@id") { title } }`), 200, `"name":"PolicyError"`},
+		{"GraphQL: nor has a token it", "full", "POST", "/graphql", graphql(`mutation { retractArticle(documentId: "@id") { title } }`), 200, `"name":"PolicyError"`},
+		{"GraphQL: filters", "", "POST", "/graphql", graphql(`{ articlesOf(username: "ada", filters: {title: {startsWith: "B"}}) { title } }`), 200, `{"data":{"articlesOf":[{"title":"Bread, at last"}]}}`},
+		{"GraphQL: without filters", "", "POST", "/graphql", graphql(`{ articlesOf(username: "ada") { title } }`), 200, `{"data":{"articlesOf":[{"title":"Soup"},{"title":"Bread, at last"},{"title":"Seeds"}]}}`},
+		{"GraphQL: filters by what is hidden", "", "POST", "/graphql", graphql(`{ articlesOf(username: "ada", filters: {owner: {email: {startsWith: "a"}}}) { title } }`), 200, `"message":"Invalid key owner"`},
 		{"GraphQL: a disabled type", "full", "POST", "/graphql", graphql(`{ auditEntries { title } }`), 400, `Cannot query field \"auditEntries\" on type \"Query\".`},
 		{"GraphQL: a disabled field", "full", "POST", "/graphql", graphql(`{ articles { notes } }`), 400, `Cannot query field \"notes\" on type \"Article\".`},
 		{"GraphQL: a disabled action", "full", "POST", "/graphql", graphql(`mutation { deleteArticle(documentId: "@id") { documentId } }`), 400,
@@ -189,6 +227,12 @@ func TestMagazine(t *testing.T) {
 		{"the audit log is not for everybody", "ada", "GET", "/api/audit-entries", "", 403, forbidden},
 		{"the audit log", "auditor", "GET", "/api/audit-entries?filters[title]=Bread,%20at%20last&fields[0]=action&fields[1]=by&sort=id", "", 200, `"action":"publish","by":1}]`},
 		{"the audit log knows tokens from users", "auditor", "GET", "/api/audit-entries?filters[action]=update&filters[by][$null]=true&fields=article", "", 200, `"article":"@id"`},
+	})
+	c.exchange(t, []exchange{
+		{"an editor", "full", "PUT", "/api/users/2", `{"role":` + c.role(t, "editor") + `}`, 200, `"username":"tom"`},
+		{"GraphQL: the role of a user", "tom", "POST", "/graphql", graphql(`mutation { retractArticle(documentId: "@id") { title publishedAt } }`), 200,
+			`{"data":{"retractArticle":{"title":"Soup","publishedAt":null}}}`},
+		{"GraphQL: a permission that a role was granted", "tom", "POST", "/graphql", graphql(`mutation { promoteArticle(documentId: "@id") { featured } }`), 200, `{"data":{"promoteArticle":{"featured":true}}}`},
 	})
 	for path, want := range map[string]string{"/api/articles": "public, max-age=60", "/uploads/soup.jpg": "public, max-age=3600"} {
 		if res, _ := c.do(t, "", "GET", path, ""); res.Header.Get("Cache-Control") != want {
@@ -206,6 +250,69 @@ func TestMagazine(t *testing.T) {
 	schema, err := exec.Command(program, "schema", filepath.Join("examples", "magazine")).Output()
 	if err != nil || !strings.Contains(string(schema), "articleBySlug(slug: String!): Article") {
 		t.Errorf("schema: %v\n%s", err, schema)
+	}
+}
+
+// TestHello makes a project with examples/hello and serves it.
+func TestHello(t *testing.T) {
+	program, dir := buildExample(t, "hello"), filepath.Join(t.TempDir(), "blog")
+	if out, err := exec.Command(program, "init", dir).CombinedOutput(); err != nil {
+		t.Fatalf("init: %v\n%s", err, out)
+	}
+	serveEphemeral(t, program, dir).exchange(t, []exchange{{"the route", "", "GET", "/api/hello/Ada", "", 200, "Hello, Ada!"}})
+}
+
+var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+
+// What docs/extending.md shows in Go stands in an example, line by line, and so is compiled and tried.
+func TestExtendingGuide(t *testing.T) {
+	sources, err := filepath.Glob(filepath.Join("examples", "*", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code []string
+	for _, name := range sources {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code = append(code, string(text))
+	}
+	guide, err := os.ReadFile(filepath.Join("docs", "extending.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := goBlock.FindAllStringSubmatch(string(guide), -1)
+	if len(blocks) < 10 {
+		t.Errorf("the guide has %d blocks of Go", len(blocks))
+	}
+	for _, block := range blocks {
+		if !slices.ContainsFunc(code, func(text string) bool { return strings.Contains(text, block[1]) }) {
+			t.Errorf("no example has\n%s", block[1])
+		}
+	}
+}
+
+// The call that pages without an IDE and docs/graphql.md propose finds Lectern from a program of one's own, too.
+func TestGenerateFromAnExample(t *testing.T) {
+	guide, err := os.ReadFile(filepath.Join("docs", "graphql.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := regexp.MustCompile("(?m)^go -C .* generate ./gateway$").FindString(string(guide))
+	page, err := os.ReadFile(filepath.Join("gateway", "graphql_page.go"))
+	if err != nil || call == "" || !strings.Contains(string(page), call) {
+		t.Fatalf("docs/graphql.md proposes %q, and pages do not: %v", call, err)
+	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip(err)
+	}
+	for _, dir := range []string{".", "examples/hello"} {
+		c := exec.Command("bash", "-c", strings.Replace(call, "generate", "generate -n", 1))
+		c.Dir = dir
+		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "npm") {
+			t.Errorf("%s in %s: %v\n%s", call, dir, err, out)
+		}
 	}
 }
 

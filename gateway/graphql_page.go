@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"crypto/rand"
+	"html"
 	"net/http"
 	"path"
 	"strconv"
@@ -34,7 +35,7 @@ func (e *edition) landing(introspection bool) (http.Handler, []Route) {
 	ide := builtIDE()
 	if ide == nil {
 		if asked {
-			e.project.log.Warn("the landing page of GraphQL should be an IDE, but this build holds none: run go generate ./gateway and build again")
+			e.project.log.Warn("the landing page of GraphQL should be an IDE, but this build holds none: where the program is built, run " + generateIDE + " and build again")
 		}
 		return missingPage, nil
 	}
@@ -60,6 +61,10 @@ pre { background: #f4f4f4; padding: 1rem; overflow-x: auto; }
 `)
 }
 
+// generateIDE makes the IDE in the source of Lectern, wherever the program that is built finds that: a program of one's own has it as
+// a module.
+const generateIDE = `go -C "$(go list -m -f '{{.Dir}}' lectern)" generate ./gateway`
+
 const pageHead = `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -72,10 +77,10 @@ const pageHead = `<!DOCTYPE html>
 var (
 	plainPage   = newStaticPage("")
 	missingPage = newStaticPage(`<p>A page to work with belongs here, but this build of the server was made without it. With Node and npm,
-in the source of the server:</p>
-<pre>go generate ./gateway
+where the program is built, Lectern itself or one that adds to it:</p>
+<pre>` + html.EscapeString(generateIDE) + `
 go build</pre>
-<p>Releases hold it. <code>landingPage: false</code> under <code>graphql.config</code> in <code>config/plugins.yaml</code> takes
+<p>Releases of Lectern hold it. <code>landingPage: false</code> under <code>graphql.config</code> in <code>config/plugins.yaml</code> takes
 this notice away.</p>
 `)
 )

@@ -1,14 +1,13 @@
 package main
 
 import (
+	"context"
 	"sort"
 	"strings"
 	"unicode"
 
 	"lectern/contenttypes"
-	"lectern/documents"
 	"lectern/gateway"
-	"lectern/store"
 )
 
 const (
@@ -22,22 +21,6 @@ func articleType(s gateway.Host) *contenttypes.ContentType {
 	return s.Documents().Model().Type(articleUID)
 }
 
-// ownerOf is the id of the user whose article it is, 0 when nobody's.
-func ownerOf(s gateway.Host, documentID string) (owner uint64, err error) {
-	t := articleType(s)
-	err = s.Store().View(func(snap *store.Snapshot) error {
-		if doc, ok := snap.Document(t, documentID); ok {
-			draft := snap.Version(t, doc, store.Draft, "")
-			snap.Related(draft, t.Attribute("owner"), store.Published, func(user store.Record) bool {
-				owner = user.ID()
-				return false
-			})
-		}
-		return nil
-	})
-	return owner, err
-}
-
 // A wordCount is how often a word is used.
 type wordCount struct {
 	Word  string `json:"word"`
@@ -45,19 +28,17 @@ type wordCount struct {
 }
 
 // topWords are the words that are used most often in the titles of published articles.
-func topWords(s gateway.Host, limit int) ([]wordCount, error) {
-	t := articleType(s)
+func topWords(ctx context.Context, limit int) ([]wordCount, error) {
+	articles, err := gateway.AskerOf(ctx).Server.Documents().Query(articleUID).All(ctx)
+	if err != nil {
+		return nil, err
+	}
 	counts := map[string]int{}
-	err := s.Store().View(func(snap *store.Snapshot) error {
-		page, err := snap.Find(&store.Query{Type: t, Status: store.Published, Limit: -1})
-		for _, row := range page.Rows {
-			title, _ := documents.NewRow(row).Get("title").(string)
-			for _, word := range words(title) {
-				counts[strings.ToLower(word)]++
-			}
+	for _, article := range articles {
+		for _, word := range words(article.Text("title")) {
+			counts[strings.ToLower(word)]++
 		}
-		return err
-	})
+	}
 	list := make([]wordCount, 0, len(counts))
 	for word, n := range counts {
 		list = append(list, wordCount{word, n})
@@ -68,7 +49,7 @@ func topWords(s gateway.Host, limit int) ([]wordCount, error) {
 		}
 		return list[i].Word < list[j].Word
 	})
-	return list[:min(limit, len(list))], err
+	return list[:min(limit, len(list))], nil
 }
 
 func words(text string) []string {

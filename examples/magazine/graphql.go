@@ -6,10 +6,9 @@ import (
 
 	"github.com/graphql-go/graphql"
 
+	"lectern/documents"
 	"lectern/gateway"
-	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/schema"
-	"lectern/store"
 )
 
 // addGraphQL cuts down what is generated from content-types/, and adds to it.
@@ -44,28 +43,22 @@ func addGraphQL(x *gateway.Extensions) {
 
 // resolveWords answers Query.topWords.
 func resolveWords(p graphql.ResolveParams) (any, error) {
-	return topWords(gateway.AskerOf(p.Context).Server, p.Args["limit"].(int))
+	return topWords(p.Context, p.Args["limit"].(int))
 }
 
 // resolveBySlug answers Query.articleBySlug: it says which document it is, and what is asked of it is read by the server.
-func resolveBySlug(p graphql.ResolveParams) (found any, err error) {
-	s := gateway.AskerOf(p.Context).Server
-	t := articleType(s)
-	slug := jsontree.AppendString(nil, p.Args["slug"].(string))
-	err = s.Store().View(func(snap *store.Snapshot) error {
-		snap.Equal(t, store.Published, "", t.Attribute("slug"), slug, func(row store.Record) bool {
-			found = schema.DocumentOf(row)
-			return false
-		})
-		return nil
-	})
-	return found, err
+func resolveBySlug(p graphql.ResolveParams) (any, error) {
+	return gateway.AskerOf(p.Context).Server.Documents().Query(articleUID).
+		Where(documents.Eq("slug", p.Args["slug"])).First(p.Context)
 }
 
 // resolveReadingTime answers Article.readingTime by what the server has read of the article already.
 func resolveReadingTime(p graphql.ResolveParams) (any, error) {
-	text, _ := p.Source.(*schema.Row).Get("text").(string)
-	return 1 + len(words(text))/200, nil
+	article, err := schema.ParentOf(p)
+	if err != nil {
+		return nil, err
+	}
+	return 1 + len(words(article.Text("text")))/200, nil
 }
 
 // atMost is a policy that bounds the argument limit.

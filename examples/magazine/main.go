@@ -22,5 +22,6 @@ func extend(x *gateway.Extensions) error {
 	addRoutes(x)
 	addHooks(x)
 	addGraphQL(x)
+	addEditing(x)
 	return nil
 }

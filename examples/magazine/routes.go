@@ -7,7 +7,6 @@ import (
 
 	"lectern/documents"
 	"lectern/gateway"
-	"lectern/jsontree"
 	"lectern/store"
 )
 
@@ -27,14 +26,8 @@ func addRoutes(x *gateway.Extensions) {
 }
 
 // feature answers POST /api/articles/:documentId/feature: it puts an article on the front page, published as it stands.
-func feature(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
-	server := gateway.AskerOf(r.Context()).Server
-	data := jsontree.NewObject()
-	data.Set("featured", true)
-	err := server.Documents().Update(r.Context(), documents.Write{
-		Type: articleType(server), DocumentID: r.PathValue("documentId"), Data: data, Status: store.Published, Access: access,
-	})
-	if err != nil {
+func feature(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+	if err := putOnFrontPage(r.Context(), r.PathValue("documentId")); err != nil {
 		return err // a *documents.Error is what the client is told; any other is logged, and the client told nothing of it
 	}
 	return send(w, map[string]any{"data": map[string]any{"documentId": r.PathValue("documentId"), "featured": true}})
@@ -42,7 +35,7 @@ func feature(w http.ResponseWriter, r *http.Request, access *documents.Access) e
 
 // getWords answers GET /api/statistics/words.
 func getWords(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
-	list, err := topWords(gateway.AskerOf(r.Context()).Server, 3)
+	list, err := topWords(r.Context(), 3)
 	if err != nil {
 		return err
 	}
@@ -70,8 +63,9 @@ func isOwner(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
 	if !overGraphQL {
 		documentID = asker.HTTP.PathValue("documentId")
 	}
-	owner, err := ownerOf(s, documentID)
-	return owner == asker.User.ID, err
+	own, err := s.Documents().Query(articleUID).Status(store.Draft).
+		Where(documents.Eq("documentId", documentID), documents.Eq("owner.id", asker.User.ID)).Count(c.Context)
+	return own > 0, err
 }
 
 // cacheFor is a middleware that lets clients keep an answer for some seconds.

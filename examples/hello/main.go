@@ -1,0 +1,25 @@
+// Hello is the smallest program that adds something to a server: a route.
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+
+	"lectern/command"
+	"lectern/documents"
+	"lectern/gateway"
+)
+
+func main() {
+	os.Exit(command.Main(context.Background(), os.Args[1:], command.Program{Name: "hello", Extend: func(x *gateway.Extensions) error {
+		x.Handle(gateway.Route{Method: "GET", Path: "/api/hello/:name", Handle: hello})
+		return nil
+	}}))
+}
+
+func hello(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+	_, err := fmt.Fprintf(w, "Hello, %s!\n", r.PathValue("name"))
+	return err
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/graphql-go/graphql"
+
+	"lectern/documents"
+	"lectern/gateway"
+	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/schema"
+	"lectern/store"
+)
+
+// addEditing adds what authors and editors do over GraphQL: hand in articles, promote them, and look for those of somebody.
+func addEditing(x *gateway.Extensions) {
+	x.Action("api::article.article.promote") // config/permissions.yaml grants it to editors, and to the token of the desk
+	x.Policy("has-role", hasRole)
+	x.GraphQL().Use(schema.Extension{
+		TypeDefs: `
+			extend type Query { articlesOf(username: String!, filters: ArticleFiltersInput): [Article!]! }
+			extend type Mutation {
+				submitArticle(title: String!, text: String!): Article
+				promoteArticle(documentId: ID!): Article
+				retractArticle(documentId: ID!): Article
+			}`,
+		Resolvers: schema.Resolvers{
+			"Query":    {"articlesOf": resolveArticlesOf},
+			"Mutation": {"submitArticle": submitArticle, "promoteArticle": promoteArticle, "retractArticle": retractArticle},
+		},
+		ResolversConfig: map[string]schema.FieldConfig{
+			"Query.articlesOf":        {Auth: schema.Scopes("api::article.article.find")},
+			"Mutation.submitArticle":  {Auth: schema.Scopes("api::article.article.create")},
+			"Mutation.promoteArticle": {Auth: schema.Scopes("api::article.article.promote")},
+			"Mutation.retractArticle": {Policies: []gateway.PolicyUse{{Name: "has-role", Config: "editor"}}},
+		},
+	})
+}
+
+// hasRole is a policy that lets users pass who have the role of its config.
+func hasRole(c *gateway.PolicyContext, _ gateway.Host) (bool, error) {
+	return gateway.AskerOf(c.Context).User.Role == c.Config, nil
+}
+
+// submitArticle answers Mutation.submitArticle: it creates a draft, and answers with it.
+func submitArticle(p graphql.ResolveParams) (any, error) {
+	asker := gateway.AskerOf(p.Context)
+	docs := asker.Server.Documents()
+	taken, err := docs.Query(articleUID).Status(store.Draft).Where(documents.EqFold("title", p.Args["title"].(string))).Count(p.Context)
+	if err != nil {
+		return nil, err
+	}
+	if taken > 0 {
+		return nil, &documents.Error{Status: http.StatusConflict, Name: "ConflictError", Message: "There is an article of this title"}
+	}
+	data := jsontree.NewObject()
+	data.Set("title", p.Args["title"])
+	data.Set("text", p.Args["text"])
+	data.Set("notes", "handed in by "+asker.User.Username)
+	var made schema.Document
+	err = docs.Create(p.Context, documents.Write{
+		Type: articleType(asker.Server), Data: data, Status: store.Draft, Access: asker.Access,
+		After: func(_ *store.Snapshot, row store.Record) error {
+			made = schema.DocumentOf(row)
+			return nil
+		},
+	})
+	return made, err
+}
+
+// promoteArticle answers Mutation.promoteArticle, for whoever has been granted api::article.article.promote.
+func promoteArticle(p graphql.ResolveParams) (any, error) {
+	documentID := p.Args["documentId"].(string)
+	if err := putOnFrontPage(p.Context, documentID); err != nil {
+		return nil, err
+	}
+	return schema.Document{Type: articleUID, DocumentID: documentID}, nil
+}
+
+// retractArticle answers Mutation.retractArticle: it takes back what was published, and answers with the draft that is left.
+func retractArticle(p graphql.ResolveParams) (any, error) {
+	server := gateway.AskerOf(p.Context).Server
+	documentID := p.Args["documentId"].(string)
+	err := server.Documents().Unpublish(p.Context, documents.Write{Type: articleType(server), DocumentID: documentID, Access: documents.FullAccess})
+	if err != nil {
+		return nil, err
+	}
+	return schema.Document{Type: articleUID, DocumentID: documentID, Status: store.Draft}, nil
+}
+
+// resolveArticlesOf answers Query.articlesOf by the published articles of a user that match the filters of the operation.
+func resolveArticlesOf(p graphql.ResolveParams) (any, error) {
+	filters, err := schema.FiltersOf(p, "filters")
+	if err != nil {
+		return nil, err
+	}
+	return gateway.AskerOf(p.Context).Server.Documents().Query(articleUID).
+		Where(documents.Eq("owner.username", p.Args["username"]), filters).
+		Sort("publishedAt:desc", "title").Limit(100).All(p.Context)
+}
+
+// putOnFrontPage features an article, published as it stands, in the place of those that were featured.
+func putOnFrontPage(ctx context.Context, documentID string) error {
+	server := gateway.AskerOf(ctx).Server
+	ctx, release, err := server.Store().Hold(ctx) // it writes more than once
+	if err != nil {
+		return err
+	}
+	defer release()
+	before, err := server.Documents().Query(articleUID).Where(documents.Eq("featured", true), documents.Ne("documentId", documentID)).All(ctx)
+	if err != nil {
+		return err
+	}
+	if err := setFeatured(ctx, documentID, true); err != nil {
+		return err
+	}
+	for _, article := range before {
+		if err := setFeatured(ctx, article.DocumentID(), false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func setFeatured(ctx context.Context, documentID string, featured bool) error {
+	server := gateway.AskerOf(ctx).Server
+	data := jsontree.NewObject()
+	data.Set("featured", featured)
+	return server.Documents().Update(ctx, documents.Write{
+		Type: articleType(server), DocumentID: documentID, Data: data, Status: store.Published, Access: documents.FullAccess,
+	})
+}
