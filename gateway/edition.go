@@ -111,7 +111,7 @@ func (e *edition) runtime() (Runtime, error) {
 	authenticator := &auth.Authenticator{Users: e.users, Roles: auth.CompileRoles(e.Settings.Roles), Tokens: e.tokens}
 	parser := params.New(e.Model, e.Settings.I18n.DefaultLocale, params.Limits{
 		DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
-	})
+	}).WithDefaults(e.populate)
 	api := rest.New(e.Model, e.store, e.docs, parser)
 	limiter := e.project.lasting.limiterOf(e.Settings.Users.RateLimit)
 	graphql, err := e.graphqlRoutes(authenticator, parser, limiter)

@@ -17,6 +17,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/shadowcrud/graphql/schema"
+	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
 )
@@ -63,7 +64,8 @@ type Definition struct {
 	Settings Settings
 	Actions  *auth.Actions // what can be granted in Model
 
-	extensions *Extensions    // never nil
+	extensions *Extensions // never nil
+	populate   params.Defaults
 	graphql    *schema.Schema // nil where GraphQL is switched off
 }
 
@@ -101,6 +103,7 @@ func Load(dir string, x *Extensions) (*Definition, error) {
 		problems = append(problems, d.Settings.Users.checkFields(model)...)
 		problems = append(problems, d.Settings.checkEndpoint(model)...)
 		problems = append(problems, d.checkGraphQL()...)
+		problems = append(problems, d.readPopulate()...)
 	}
 	permissions, found := readConfig(project, permissionsName, lookup)
 	problems = append(problems, found...)

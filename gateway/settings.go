@@ -34,12 +34,14 @@ type ServerSettings struct {
 	LogFormat      string // "text" or "json"; "" is text in development and json in production
 }
 
-// RESTSettings are the part rest of config/api.yaml.
+// RESTSettings are config/api.yaml.
 type RESTSettings struct {
 	Prefix       string
 	DefaultLimit int
 	MaxLimit     int // 0 or less: none
 	WithCount    bool
+
+	Populate *contenttypes.Node // what requests populate that do not say; read by Definition.readPopulate
 }
 
 // I18nSettings are the part i18n of config/plugins.yaml.

@@ -18,6 +18,7 @@ type apiFile struct {
 		MaxLimit     *int `yaml:"maxLimit"`
 		WithCount    bool `yaml:"withCount"`
 	}
+	Populate *contenttypes.Node // read once the model is known: see populate.go
 }
 
 // readREST fills r with what config/api.yaml says.
@@ -26,6 +27,7 @@ func (r *RESTSettings) readREST(n *contenttypes.Node) contenttypes.Problems {
 	f.REST.Prefix, f.REST.DefaultLimit, f.REST.MaxLimit, f.REST.WithCount = r.Prefix, r.DefaultLimit, &r.MaxLimit, r.WithCount
 	unfit := n.Decode(&f)
 	var problems contenttypes.Problems
+	r.Populate = f.Populate
 	r.Prefix, r.DefaultLimit, r.WithCount = strings.TrimRight(f.REST.Prefix, "/"), f.REST.DefaultLimit, f.REST.WithCount
 	if !isPath(r.Prefix) {
 		problems = append(problems, n.At("rest", "prefix").Problem("prefix must be a path, such as /api or /content/v1, not %q", f.REST.Prefix))

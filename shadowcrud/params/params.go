@@ -65,6 +65,7 @@ type Parser struct {
 	inDefault     []string // the default locale alone
 	limits        Limits
 	plans         map[*contenttypes.Schema]*plan
+	defaults      Defaults
 }
 
 // New returns a Parser for m.

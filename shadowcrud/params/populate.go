@@ -22,6 +22,8 @@ const badPopulate = "Invalid populate parameter. Expected a string, an array of 
 type populateReader struct {
 	*request
 	populated int
+	// lenient is set where nobody asked for what is read: an attribute that the asker may not see as it says is left out.
+	lenient bool
 }
 
 // A place is where a populate is read: the schema that it speaks of, and the selection to which it adds what it names.
@@ -38,12 +40,16 @@ type place struct {
 
 // populated adds the parameter populate to a selection of s, which it leaves as it is.
 func (r *request) populated(chosen *documents.Selection, s *contenttypes.Schema) *documents.Selection {
-	if r.given.populate == nil || r.given.populate == "" {
+	populate := r.given.populate
+	c := populateReader{request: r}
+	if populate == nil {
+		populate, c.lenient = r.defaults[r.typ], true
+	}
+	if populate == nil || populate == "" {
 		return chosen
 	}
-	c := populateReader{request: r}
 	into := &documents.Selection{Fields: chosen.Fields}
-	c.read(place{schema: s, into: into, level: 1}, r.given.populate)
+	c.read(place{schema: s, into: into, level: 1}, populate)
 	return into
 }
 
@@ -285,8 +291,12 @@ func (c *populateReader) named(at place, name string, v any) {
 	if s, ok := v.(string); ok && readSwitch(s) == switchOff {
 		return
 	}
-	shown := c.byDefault(a)
+	shown, before := c.byDefault(a), c.faults
 	c.option(&shown, at, a, v)
+	if c.lenient && c.faults.err != before.err {
+		c.faults = before
+		return
+	}
 	if at.into != nil && c.access.Follows(a) {
 		at.into.Populate = append(at.into.Populate, shown)
 	}

@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"strconv"
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/shadowcrud/params"
+)
+
+// readPopulate reads what config/api.yaml says is populated where a request does not say: {uid: populate}, each in a form that the
+// parameter populate takes.
+func (d *Definition) readPopulate() (problems contenttypes.Problems) {
+	n := d.Settings.REST.Populate
+	if n.IsNull() {
+		return nil
+	}
+	if n.Kind != contenttypes.MapNode {
+		return contenttypes.Problems{n.Problem("populate says by content-type what is populated, such as api::article.article: [author, cover]")}
+	}
+	d.populate = params.Defaults{}
+	parser := params.New(d.Model, d.Settings.I18n.DefaultLocale, params.Limits{})
+	for _, e := range n.Entries {
+		t := d.Model.Type(e.Key)
+		if t == nil {
+			problem := "there is no content-type " + strconv.Quote(e.Key)
+			if err := d.Actions.Check(e.Key, "find"); err != nil && strings.HasPrefix(e.Key, "api::") {
+				problem = err.Error() // which names the nearest
+			}
+			problems = append(problems, e.Value.Problem("populate: %s", problem))
+			continue
+		}
+		if t.BuiltIn {
+			problems = append(problems, e.Value.Problem("populate: %s is built in; only types of content-types/ have a default", t.UID))
+			continue
+		}
+		for _, part := range populateParts(e.Value) {
+			if wrong := parser.CheckDefault(t, part.populate); wrong != "" {
+				problems = append(problems, part.at.Problem("populate of %s: %s", t.UID, wrong))
+			}
+		}
+		d.populate[t] = queryValue(e.Value)
+	}
+	return problems
+}
+
+// A populatePart is a piece of a populate that is right or wrong by itself, and where it is written.
+type populatePart struct {
+	populate any
+	at       *contenttypes.Node
+}
+
+// populateParts are the items of a list or the entries of a mapping, so that each problem has a line of its own.
+func populateParts(n *contenttypes.Node) (parts []populatePart) {
+	switch n.Kind {
+	case contenttypes.ListNode:
+		for _, item := range n.Items {
+			parts = append(parts, populatePart{[]any{queryValue(item)}, item})
+		}
+	case contenttypes.MapNode:
+		for _, e := range n.Entries {
+			o := jsontree.NewObject()
+			o.Set(e.Key, queryValue(e.Value))
+			parts = append(parts, populatePart{o, e.Value})
+		}
+	default:
+		parts = append(parts, populatePart{queryValue(n), n})
+	}
+	return parts
+}
+
+// queryValue is what a query string would say in the place of a node: texts, lists and objects, and nil for nothing.
+func queryValue(n *contenttypes.Node) any {
+	switch {
+	case n.IsNull():
+		return nil
+	case n.Kind == contenttypes.ListNode:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = queryValue(item)
+		}
+		return list
+	case n.Kind == contenttypes.MapNode:
+		o := jsontree.NewObject()
+		for _, e := range n.Entries {
+			o.Set(e.Key, queryValue(e.Value))
+		}
+		return o
+	}
+	return n.Text
+}
