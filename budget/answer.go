@@ -3,7 +3,6 @@ package budget
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -41,11 +40,19 @@ type Answer struct {
 
 // Answer returns the memory of an answer of at most so many bytes.
 func (b *Budget) Answer(most int) Answer {
-	return Answer{reservation: b.Reservation(), most: most, room: Unreserved}
+	return Answer{reservation: b.Reservation(), most: most, room: min(Unreserved, most+Slack)}
+}
+
+// Adopt reserves the memory of a text that an earlier answer had, and returns it empty; nil where that is not free.
+func (a *Answer) Adopt(text []byte) []byte {
+	if cap(text) > 2*Unreserved && a.reserve(cap(text), a.beside) != nil {
+		return nil
+	}
+	return text[:0]
 }
 
 // Restart is called when a text is begun anew. What is reserved stays so.
-func (a *Answer) Restart() { a.room, a.beside = Unreserved, 0 }
+func (a *Answer) Restart() { a.room, a.beside = min(Unreserved, a.most+Slack), 0 }
 
 // Fits reports whether part more bytes may be appended to a text of that length. Otherwise Grow has to be asked.
 func (a *Answer) Fits(length, part int) bool { return length+part+Slack <= a.room }
@@ -68,7 +75,10 @@ func (a *Answer) Grow(text []byte, part int) ([]byte, error) {
 		return text, err
 	}
 	a.room = room
-	return slices.Grow(text, room-len(text)), nil
+	if room <= cap(text) {
+		return text, nil
+	}
+	return append(make([]byte, 0, room), text...), nil // slices.Grow would take more
 }
 
 // Hold reserves memory that is needed beside the text: so many bytes in all.

@@ -38,9 +38,13 @@ func (e *edition) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, li
 	if g.Introspection != nil {
 		limits.Document.Introspection = *g.Introspection
 	}
+	var tooLong error
+	if limits.Bytes == 0 { // limits.answer holds
+		limits.Bytes, tooLong = e.answers.Bytes, e.answers.TooLong
+	}
 	engine, err := execution.New(execution.Options{
 		Schema: built, Store: e.store, Documents: e.docs, Params: parser, Users: e.users, Media: e.media,
-		Limits: limits, Log: e.project.log, Server: host{e},
+		Limits: limits, Memory: e.project.memory, TooLong: tooLong, Log: e.project.log, Server: host{e},
 	})
 	if err != nil {
 		return nil, err
@@ -165,7 +169,8 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 	if op.persist && answer.Status != http.StatusBadRequest {
 		h.persisted.keep(op.hash, op.query)
 	}
-	send(w, answers, answer.Status, answer.Body)
+	sendHead(w, answers, answer.Status, answer.Body)
+	_ = h.limits.send(r.Context(), w, answer.Body) // a client that did not take it needs no other
 	return nil
 }
 
@@ -196,6 +201,11 @@ func (h *graphqlHandler) refuse(w http.ResponseWriter, answers string, e *graphq
 }
 
 func send(w http.ResponseWriter, answers string, status int, body []byte) {
+	sendHead(w, answers, status, body)
+	w.Write(body)
+}
+
+func sendHead(w http.ResponseWriter, answers string, status int, body []byte) {
 	header := w.Header()
 	header["Content-Type"] = typeJSON
 	if answers == graphqlType {
@@ -203,7 +213,6 @@ func send(w http.ResponseWriter, answers string, status int, body []byte) {
 	}
 	header["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
-	w.Write(body)
 }
 
 const (

@@ -170,3 +170,46 @@ func TestAnswerLimit(t *testing.T) {
 		t.Errorf("%d %.200s", got.status, got.text)
 	}
 }
+
+// TestMemoryOfGraphQL sees that answers of GraphQL take their memory from the same budget as those of REST: a large one is refused
+// with 503 while others have it, and given when they have gone.
+func TestMemoryOfGraphQL(t *testing.T) {
+	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
+	ask := func() reply {
+		return c.do("POST", "/graphql", "", map[string]any{"query": `{posts(pagination:{limit:7}){title tags(pagination:{limit:-1}){name posts(pagination:{limit:-1}){documentId title text tags(pagination:{limit:-1}){documentId name}}}}}`})
+	}
+	if got := ask(); got.status != 200 || got.at("errors") != nil || len(got.text) < 1<<20 {
+		t.Fatalf("%d, %d bytes, %.200s", got.status, len(got.text), got.text)
+	}
+	c.until("nothing to be reserved", func(m budget.Stats) bool { return m.Reserved == 0 })
+	if m := c.memory(); m.Peak < 1<<20 {
+		t.Errorf("an answer of GraphQL reserved nothing: %+v", m)
+	}
+	var unread []net.Conn
+	for range 6 {
+		unread = append(unread, c.askOnly(deepPosts(7)))
+	}
+	c.until("all memory to be taken", func(m budget.Stats) bool { return m.Reserved > 22<<20 })
+	if got := ask(); got.status != 503 || got.header.Get("Retry-After") == "" || !strings.Contains(got.message(), "limits.memory (32mb)") {
+		t.Errorf("%d, %d bytes, %v %.200s", got.status, len(got.text), got.header, got.text)
+	}
+	if got := c.do("POST", "/graphql", "", map[string]any{"query": `{posts{title tags{name}}}`}); got.status != 200 || got.at("errors") != nil {
+		t.Errorf("a small answer: %d %.200s", got.status, got.text)
+	}
+	for _, conn := range unread {
+		conn.Close()
+	}
+	c.until("all to be given back", func(m budget.Stats) bool { return m.Reserved == 0 })
+	if got := ask(); got.status != 200 || got.at("errors") != nil {
+		t.Errorf("after that: %d %.200s", got.status, got.text)
+	}
+}
+
+// TestAnswerLimitOfGraphQL sees that limits.answer holds for GraphQL, unless graphql.config.limits.bytes says otherwise.
+func TestAnswerLimitOfGraphQL(t *testing.T) {
+	c := newCircle(t, "{answer: 100kb}")
+	got := c.do("POST", "/graphql", "", map[string]any{"query": `{posts(pagination:{limit:40}){title tags(pagination:{limit:-1}){name posts{title text}}}}`})
+	if text, _ := json.Marshal(got.at("errors")); !strings.Contains(string(text), "limits.answer (100kb)") {
+		t.Errorf("%d, %d bytes, %.300s", got.status, len(got.text), got.text)
+	}
+}

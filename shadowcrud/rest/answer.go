@@ -14,6 +14,7 @@ func (rt *Route) printer(r *http.Request, c Call, status store.Status, state *st
 	p := printers.Get().(*printer)
 	p.api, p.access, p.status, p.state = rt.api, c.Access, status, state
 	p.memory = c.limits().Answer()
+	p.buf = p.memory.Adopt(p.buf)
 	p.bound = bound{ctx: r.Context(), limits: c.limits(), memory: &p.memory}
 	if format := r.Header["Strapi-Response-Format"]; len(format) > 0 {
 		p.v4 = format[0] == "v4"

@@ -31,8 +31,8 @@ type shape struct {
 	used  bool // a file: with the entries that use it
 }
 
-// maxPooled keeps memory that an answer had to reserve from being kept when it is given back.
-const maxPooled = 2 * budget.Unreserved
+// maxPooled keeps the buffers of a few very large answers from staying in memory.
+const maxPooled = 1 << 20
 
 var printers = sync.Pool{New: func() any { return &printer{buf: make([]byte, 0, 8<<10)} }}
 

@@ -124,12 +124,18 @@ func (r *customRun) judgeRoots() []rootValue {
 // printRoots prints the answer, with what was printed of it already.
 func (r *customRun) printRoots(roots []rootValue) {
 	read, n := r.buf, 0
+	if r.hold(int64(cap(read))); r.failed != nil {
+		return
+	}
 	r.buf = make([]byte, 0, cap(read))
 	r.data(func(f *field) bool {
 		root := &roots[n]
 		n++
 		if !root.printed {
 			return r.print(f, &root.value)
+		}
+		if r.fits(root.end - root.begin); r.failed != nil {
+			return false
 		}
 		r.buf = append(r.buf, read[root.begin:root.end]...)
 		return root.ok

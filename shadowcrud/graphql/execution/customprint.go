@@ -3,6 +3,7 @@ package execution
 import (
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"lectern/budget"
 	"lectern/documents"
 	"lectern/shadowcrud/graphql/language"
 )
@@ -51,6 +52,11 @@ func (r *customRun) print(f *field, v *value) bool {
 func (r *customRun) printValue(f *field, t *ast.Type, v *value) bool {
 	switch v.kind {
 	case valueLeaf:
+		if len(v.text) > budget.Small {
+			if r.fits(len(v.text)); r.failed != nil {
+				return false
+			}
+		}
 		r.buf = append(r.buf, v.text...)
 	case valueList:
 		return r.printList(f, t.Elem, v.items)

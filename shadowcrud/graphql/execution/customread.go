@@ -70,26 +70,30 @@ func (r *customRun) read(subs []*selection, rows []store.Record) *loaded {
 		return to
 	}
 	r.topLevels(subs, to)
-	to.detach()
+	r.hold(to.detach())
 	for _, l := range r.used[begin:] {
 		for i := range l.to {
-			l.to[i].detach()
+			if r.failed == nil {
+				r.hold(l.to[i].detach())
+			}
 		}
 	}
 	return to
 }
 
-// detach makes what was loaded independent of its snapshot.
-func (to *loaded) detach() {
+// detach makes what was loaded independent of its snapshot, and returns how much memory that takes.
+func (to *loaded) detach() (size int64) {
 	rows := to.related.Rows
 	for i := range rows {
 		rows[i] = rows[i].Detached()
+		size += int64(rows[i].Size())
 	}
 	for i, m := range to.at {
 		if m.kid >= 0 {
 			to.kids[m.kid].rows[m.row] = rows[i]
 		}
 	}
+	return size
 }
 
 // handle is what resolvers know a row by that was read for a field.

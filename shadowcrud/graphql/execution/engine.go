@@ -17,6 +17,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/auth"
+	"lectern/budget"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/jsontree"
@@ -36,8 +37,11 @@ type Options struct {
 	Users     *auth.Users    // nil where there are none
 	Media     *media.Library // nil where there are no files
 	Limits    Limits
-	Log       *slog.Logger  // nil: slog.Default
-	Server    schema.Server // that policies and resolvers of extensions may use; nil where there are none
+	Memory    *budget.Budget // of all requests together; nil is not bounded
+	// TooLong is the error for an answer of more than Limits.Bytes; nil is one that names the setting of GraphQL.
+	TooLong error
+	Log     *slog.Logger  // nil: slog.Default
+	Server  schema.Server // that policies and resolvers of extensions may use; nil where there are none
 }
 
 // Limits bound what an operation may ask for. Zero values mean DefaultLimits.
@@ -69,7 +73,7 @@ type Limits struct {
 // DefaultLimits are the limits where nothing is said.
 var DefaultLimits = Limits{
 	Document: language.DefaultLimits, DefaultLimit: 10, MaxLimit: -1, AmountLimit: 100,
-	Rows: 200_000, Bytes: 32 << 20, Introspections: 10, Conditions: 4000, SortKeys: 100, Plans: 1000, PlanBytes: 32 << 20,
+	Rows: 200_000, Bytes: 16 << 20, Introspections: 10, Conditions: 4000, SortKeys: 100, Plans: 1000, PlanBytes: 32 << 20,
 }
 
 func (l Limits) orDefaults() Limits {
@@ -104,6 +108,8 @@ type Engine struct {
 	media     *media.Library
 	uses      []*contenttypes.Attribute // the media attributes of content-types
 	limits    Limits
+	memory    *budget.Budget
+	tooLong   error
 	log       *slog.Logger
 	server    schema.Server
 	prepared  cache
@@ -116,7 +122,7 @@ func New(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{schema: o.Schema, language: l, store: o.Store, documents: o.Documents,
-		users: o.Users, media: o.Media, uses: fileUses(o.Schema.Model), limits: o.Limits.orDefaults(), log: o.Log, server: o.Server}
+		users: o.Users, media: o.Media, uses: fileUses(o.Schema.Model), limits: o.Limits.orDefaults(), memory: o.Memory, tooLong: o.TooLong, log: o.Log, server: o.Server}
 	e.params = o.Params.WithSortKeys(e.limits.SortKeys, settings+"sortKeys")
 	if e.log == nil {
 		e.log = slog.Default()

@@ -41,6 +41,9 @@ func (x *execution) tooManyObjects() error {
 }
 
 func (x *execution) tooManyBytes() error {
+	if x.engine.tooLong != nil {
+		return x.engine.tooLong
+	}
 	return documents.ValidationError(fmt.Sprintf("The answer is too large: it is longer than %d bytes (%sbytes). %s", x.engine.limits.Bytes, settings, lessAdvice))
 }
 

@@ -64,6 +64,7 @@ func (x *execution) found(n int) bool {
 	if x.rows += n; x.rows > x.most {
 		x.fail(x.tooManyObjects())
 	}
+	x.hold(int64(n) * objectBytes)
 	return x.failed == nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"lectern/budget"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/jsontree"
@@ -36,6 +37,9 @@ func (x *execution) mutations() error {
 	defer release()
 	x.ctx = held
 	x.data(x.mutationField)
+	if errors.Is(x.failed, budget.ErrExhausted) { // not to be told as what can be tried again: fields were run
+		return errNoMemory
+	}
 	return x.failed
 }
 
@@ -62,6 +66,9 @@ func (x *execution) mutationField(f *field) bool {
 		if wrong := x.ctx.Err(); wrong != nil && errors.Is(err, wrong) {
 			x.fail(err)
 			return false
+		}
+		if errors.Is(err, budget.ErrExhausted) { // it was not written; others may have been
+			x.failed, err = nil, errNoMemory
 		}
 		x.fault(f.name, err)
 		return x.orNull(f, begin)

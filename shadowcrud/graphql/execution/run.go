@@ -10,6 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/auth"
+	"lectern/budget"
 	"lectern/documents"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/language"
@@ -42,6 +43,10 @@ type execution struct {
 	queue   []*level     // whose loads are still to be read
 	root    loaded
 
+	reserved budget.Answer // the memory of all that follows, and of rows and levels
+	beside   int64         // what it needs beside buf
+	kept     int64         // what of that was kept from an earlier run
+
 	buf    []byte // the answer's data
 	full   []byte // the answer, where there are errors
 	path   []step
@@ -61,6 +66,9 @@ type step struct {
 // maxPooled keeps the memory of a few very large answers from being kept.
 const maxPooled = 1 << 20
 
+// maxKept is how much memory of levels is kept.
+const maxKept = 1 << 20
+
 // maxOwn is for how many rows a level keeps memory of its own.
 const maxOwn = 4096
 
@@ -72,18 +80,30 @@ func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *executio
 	x.user, x.often, x.http, x.id = r.User, r.Limit, r.HTTP, r.ID
 	x.code = http.StatusOK
 	x.most = shareOf(p.op.Operation, e.limits.Rows)
+	x.reserved = e.memory.Answer(e.limits.Bytes)
+	x.buf = x.reserved.Adopt(x.buf)
+	if x.reserved.Hold(x.kept) != nil {
+		x.forget()
+	}
 	return x
 }
 
 func (x *execution) release() {
-	if cap(x.buf)+cap(x.full) > maxPooled || len(x.used) > 256 {
+	x.reserved.Release()
+	if cap(x.buf)+cap(x.full) > maxPooled || len(x.used) > 256 || x.beside > maxKept {
 		return
 	}
+	kept := max(x.kept, x.beside)
 	x.reset()
 	x.root.related.Clear()
 	clear(x.memory)
-	*x = execution{memory: x.memory[:0], root: loaded{related: x.root.related, kids: x.root.kids[:0]}, idle: x.idle, used: x.used, queue: x.queue, buf: x.buf[:0], full: x.full[:0], path: x.path[:0]}
+	*x = execution{kept: kept, memory: x.memory[:0], root: loaded{related: x.root.related, kids: x.root.kids[:0]}, idle: x.idle, used: x.used, queue: x.queue, buf: x.buf[:0], full: x.full[:0], path: x.path[:0]}
 	executions.Put(x)
+}
+
+// forget lets go of the memory of levels.
+func (x *execution) forget() {
+	x.kept, x.idle, x.used, x.queue, x.root = 0, nil, nil, nil, loaded{}
 }
 
 // reset gives levels back, and lets go of what they point to.
@@ -110,12 +130,20 @@ func (x *execution) run() error {
 	if x.plan.op.Operation == ast.Mutation {
 		return x.mutations()
 	}
-	return x.engine.store.View(func(s *store.Snapshot) error {
-		s.Within(x.ctx, x.limit)
-		x.snap = s
-		x.data(func(f *field) bool { return x.rootField(f) })
-		return x.failed
-	})
+	for {
+		err := x.engine.store.View(func(s *store.Snapshot) error {
+			s.Within(x.ctx, x.limit)
+			x.snap = s
+			x.data(func(f *field) bool { return x.rootField(f) })
+			return x.failed
+		})
+		if err == nil || !errors.Is(err, budget.ErrExhausted) {
+			return err
+		}
+		if err := x.await(); err != nil {
+			return err
+		}
+	}
 }
 
 // data prints the object of root fields, or null when one that cannot be null has no value: then those after it are not run.
@@ -137,6 +165,9 @@ func (x *execution) data(print func(*field) bool) {
 		}
 	}
 	x.buf = append(x.buf, "}}\n"...)
+	if len(x.errors) > 0 { // all of it stands once more in full
+		x.hold(int64(len(x.buf) + errorBytes*len(x.errors)))
+	}
 }
 
 // answer is what was printed, behind the errors where there are any.
@@ -158,6 +189,7 @@ func (x *execution) fault(name string, err error) {
 		x.fail(err) // for whoever carries the request, who runs the operation again
 		return
 	}
+	x.hold(errorBytes)
 	e, known := told(err)
 	if !known {
 		x.engine.log.ErrorContext(x.ctx, "a GraphQL field failed", "id", x.id, "field", name, "error", err)
@@ -167,6 +199,7 @@ func (x *execution) fault(name string, err error) {
 
 // isNull adds the error of a field that must not be null and is.
 func (x *execution) isNull(f *field, of string) {
+	x.hold(errorBytes)
 	x.errors = append(x.errors, &language.Error{
 		Message:   "Cannot return null for non-nullable field " + of + "." + f.node.Name + ".",
 		Locations: []language.Location{x.plan.doc.Location(f.node.Position)}, Path: x.pathTo(f.name), Code: language.Internal,

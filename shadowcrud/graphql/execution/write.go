@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"lectern/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
@@ -17,9 +18,7 @@ const objectsAtATime = 256
 
 // goesOn reports whether printing may go on.
 func (x *execution) goesOn() bool {
-	if len(x.buf) > x.engine.limits.Bytes {
-		x.fail(x.tooManyBytes())
-	}
+	x.fits(0)
 	if x.since++; x.since%objectsAtATime == 0 {
 		if err := x.ctx.Err(); err != nil {
 			x.fail(err)
@@ -42,6 +41,11 @@ func (x *execution) object(l *level, i int) bool {
 		return false
 	}
 	r := &l.rows[i]
+	if r.Size() > budget.Small {
+		if x.fitsRow(l.sel, r); x.failed != nil {
+			return false
+		}
+	}
 	x.buf = append(x.buf, '{')
 	for n := 0; n < len(l.sel.fields); n++ {
 		if run := l.sel.runs[n]; run > 0 {
