@@ -39,10 +39,10 @@ func (c *call) answerAgain(w http.ResponseWriter, r *http.Request, kept *keptBod
 	select {
 	case <-c.handlers.replaced:
 	case <-r.Context().Done():
-		writeError(w, errTooLong)
+		writeError(w, errTooLong(s.limits.Handle))
 		return
 	case <-late.C:
-		writeError(w, errTooLong)
+		writeError(w, errTooLong(s.limits.Handle))
 		return
 	}
 	again := r.WithContext(context.WithValue(r.Context(), againKey{}, times+1))

@@ -3,10 +3,12 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
+	"time"
 
 	"lectern/budget"
 	"lectern/documents"
@@ -20,10 +22,15 @@ var (
 	errBusy      = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "too many requests are at work, try again", NoDetails: true}
 	errStopping  = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the server is stopping", NoDetails: true}
 	errChanged   = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the definitions changed during the request, try again", NoDetails: true}
-	errTooLong   = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the request took too long", NoDetails: true}
 	errDecode    = &documents.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "failed to decode", NoDetails: true}
 	errMalicious = &documents.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "Malicious Path", NoDetails: true}
 )
+
+// errTooLong is the answer to a request whose work took longer than it may.
+func errTooLong(most time.Duration) *documents.Error {
+	return &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
+		Message: fmt.Sprintf("the request took longer than %s (timeouts.request)", most)}
+}
 
 // fail turns an error into the answer. What is no *documents.Error is for the log only: the client sees its request id.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -33,9 +40,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case documents.Unavailable(err) != nil:
 		told = documents.Unavailable(err) // the log was told when the store came into that state
 	case errors.Is(err, context.DeadlineExceeded):
-		told = errTooLong
+		told = errTooLong(s.limits.Handle)
 	case errors.Is(err, context.Canceled):
-		told = errTooLong // the client is gone and reads nothing
+		told = errTooLong(s.limits.Handle) // the client is gone and reads nothing
 	case errors.Is(err, budget.ErrExhausted):
 		told = errNoMemory(s.memory)
 		w.Header()["Retry-After"] = []string{"1"}

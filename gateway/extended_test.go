@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/graphql-go/graphql"
+
 	"lectern/auth"
 	"lectern/documents"
 	"lectern/gateway"
@@ -531,6 +533,33 @@ func TestOwnActions(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s is none of %v", action, slices.Collect(maps.Keys(tree.Permissions)))
+		}
+	}
+}
+
+// A request that takes longer than it may is told which setting says so, over REST and over GraphQL.
+func TestTooLongNamesItsSetting(t *testing.T) {
+	x := &gateway.Extensions{}
+	x.Handle(gateway.Route{Method: "GET", Path: "/api/slow", Handle: func(_ http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+		<-r.Context().Done()
+		return r.Context().Err()
+	}})
+	x.GraphQL().Use(schema.Extension{
+		TypeDefs: "extend type Query { slow: Int }",
+		Resolvers: schema.Resolvers{"Query": {"slow": func(p graphql.ResolveParams) (any, error) {
+			<-p.Context.Done()
+			return nil, p.Context.Err()
+		}}},
+		ResolversConfig: map[string]schema.FieldConfig{"Query.slow": {Auth: schema.NoAuth}},
+	})
+	files := maps.Clone(extendedFiles)
+	files["config/permissions.yaml"] = "{}"
+	files["config/server.yaml"] = "timeouts: {request: 20ms}\n"
+	ready, _ := run(t, writeProject(t, files), gateway.Options{Ephemeral: true, Extensions: x}, nil)
+	for _, ask := range []struct{ method, path, body string }{{"GET", "/api/slow", ""}, {"POST", "/graphql", `{"query":"{slow}"}`}} {
+		status, body := send(t, ask.method, ready.Base+ask.path, "", ask.body)
+		if status != 503 || !strings.Contains(body, "the request took longer than 20ms (timeouts.request)") {
+			t.Errorf("%s: %d %s", ask.path, status, body)
 		}
 	}
 }

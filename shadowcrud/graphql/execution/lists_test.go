@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphql-go/graphql"
+
 	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/schema"
 )
 
 // Lists are as long as the reference makes them: a zone cannot be paged and is whole; a list of components is cut by its pagination, and
@@ -98,21 +101,35 @@ func TestLargeMutation(t *testing.T) {
 	}
 }
 
-// An answer that would be without end is refused when little more was read than the documents that it is about, and nothing printed.
+// An answer that would be without end is refused when little more was read than the documents that it is about, and nothing printed. Where
+// something of a program has part in it, it is printed as far as an answer may go.
 func TestCircledWork(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	s.circle(circled)
 	whole := strings.ReplaceAll(strings.ReplaceAll(deepLists, "categories{", "categories(pagination:{limit:-1}){"), "restaurants{", "restaurants(pagination:{limit:-1}){")
-	before := s.work()
-	got := s.ask(whole)
-	cost := s.work().since(before)
-	if !strings.Contains(got, "more than 200000 objects (graphql.config.limits.rows)") {
-		t.Errorf("%.200s", got)
-	}
-	if most := uint64(6 * (circled*circled + 2*circled)); cost.read > most {
-		t.Errorf("%d rows and links were read, want %d at most", cost.read, most)
-	}
-	if cost.allocated > mostAllocated && !raceDetector {
-		t.Errorf("%d bytes were allocated", cost.allocated)
+	var e schema.Extensions
+	e.Use(schema.Extension{ResolversConfig: map[string]schema.FieldConfig{"Category.name": {Middlewares: []schema.MiddlewareUse{{
+		Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) { return next(p) },
+	}}}}})
+	plain := s.engine
+	for _, of := range []struct {
+		name      string
+		engine    *execution.Engine
+		allocated uint64
+	}{{"plain", plain, mostAllocated}, {"with a middleware", s.extended(execution.Limits{}, &e), 8 * mostAllocated}} {
+		s.engine = of.engine
+		before := s.work()
+		got := s.ask(whole)
+		cost := s.work().since(before)
+		if !strings.Contains(got, "more than 200000 objects (graphql.config.limits.rows)") {
+			t.Errorf("%s: %.200s", of.name, got)
+		}
+		if most := uint64(6 * (circled*circled + 2*circled)); cost.read > most {
+			t.Errorf("%s: %d rows and links were read, want %d at most", of.name, cost.read, most)
+		}
+		if cost.allocated > of.allocated && !raceDetector {
+			t.Errorf("%s: %d bytes were allocated, want %d at most", of.name, cost.allocated, of.allocated)
+		}
+		t.Logf("%s: %+v", of.name, cost)
 	}
 }
