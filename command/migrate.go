@@ -21,7 +21,7 @@ func (*migrateCommand) Help() string {
 		"Several operations in one call are carried out one after the other, all or none. The operations are:\n\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	for _, op := range store.Operations {
-		fmt.Fprintf(w, "    %s %s\t%s\n", op.Name, strings.Join(op.Args, " "), op.Help)
+		fmt.Fprintf(w, "    %s %s\t%s\n", op.Name, op.Usage(), op.Help)
 	}
 	w.Flush()
 	b.WriteString("\nUID is that of a content-type (api::article.article) or component (shared.address), ATTRIBUTE such a uid, a dot and a name.")
@@ -34,6 +34,32 @@ func (c *migrateCommand) Run(s *session) error {
 	if err != nil {
 		return usageError(fmt.Sprintf("%v; \"%s migrate --help\" lists the operations", err, s.Name))
 	}
+	fills, others := ms.Fills()
+	switch {
+	case len(fills) > 0 && others:
+		return usageError("fill works on the content as the other operations leave it; call it after them")
+	case others:
+		return c.migrate(s, dir, ms)
+	}
+	return c.fill(s, dir, fills)
+}
+
+// fill carries out fillings.
+func (c *migrateCommand) fill(s *session, dir string, ms store.Migrations) error {
+	p := newProgress(s.Stderr)
+	filled, err := gateway.Fill(s.ctx, dir, ms, c.options(s), func(what string, done, total int) {
+		p.show("%s: %d of %d", what, done, total)
+	})
+	p.clear()
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	p.done("fill: done, %s filled in", count(filled.Versions, "value"))
+	return nil
+}
+
+// migrate carries out what changes definitions.
+func (c *migrateCommand) migrate(s *session, dir string, ms store.Migrations) error {
 	p := newProgress(s.Stderr)
 	removed, err := gateway.Migrate(dir, ms, c.options(s), func(what string, done, total int) {
 		p.show("%s: %d of %d", what, done, total)

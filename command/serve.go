@@ -7,8 +7,9 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"strings"
 
-	"lectern/contenttypes"
+	"lectern/documents"
 	"lectern/gateway"
 	"lectern/store"
 )
@@ -66,33 +67,38 @@ type checkCommand struct {
 }
 
 func (c *checkCommand) Run(s *session) error {
-	d, err := gateway.Load(c.Dir, s.extensions)
-	var problems contenttypes.Problems
-	switch {
-	case errors.As(err, &problems):
-		return s.report(problems)
-	case err != nil:
+	d, problems, warnings, err := gateway.Check(c.Dir, c.options(s))
+	if err != nil {
 		return err
-	}
-	problems, warnings := d.CheckDefaultRole(c.options(s))
-	if len(problems) > 0 {
-		return s.report(problems)
-	}
-	for _, w := range d.Settings.GraphQL.Warnings {
-		fmt.Fprintln(s.Stderr, "warning:", w)
 	}
 	for _, w := range warnings {
 		fmt.Fprintln(s.Stderr, "warning:", w)
 	}
-	outlook, err := d.Foresee(s.ctx, c.options(s))
-	var refused *store.DefinitionError
-	if errors.As(err, &refused) {
-		fmt.Fprintln(s.Stdout, refused)
-		fmt.Fprintf(s.Stderr, "%s refused\n", count(len(refused.Refusals), "change"))
-		return errReported
+	for _, p := range problems {
+		fmt.Fprintln(s.Stdout, p)
 	}
-	if err != nil {
-		return err
+	var wrong []string // what there is of each kind of problem
+	if len(problems) > 0 {
+		wrong = append(wrong, count(len(problems), "problem"))
+	}
+	var forecast gateway.Forecast
+	if d.Model != nil { // otherwise there is nothing to compare content with
+		forecast, err = d.Foresee(s.ctx, c.options(s))
+		var refused *store.DefinitionError
+		switch {
+		case errors.As(err, &refused):
+			fmt.Fprintln(s.Stdout, refused)
+			wrong = append(wrong, count(len(refused.Refusals), "change")+" refused")
+		case err != nil:
+			return err
+		}
+		if n := s.printMisfits(d, forecast.Audit, c.options(s)); n > 0 {
+			wrong = append(wrong, count(n, "rule")+" that stored content breaks")
+		}
+	}
+	if len(wrong) > 0 {
+		fmt.Fprintln(s.Stderr, strings.Join(wrong, ", "))
+		return errReported
 	}
 	types, components := d.Size()
 	if types == 0 {
@@ -100,21 +106,34 @@ func (c *checkCommand) Run(s *session) error {
 	}
 	fmt.Fprintf(s.Stdout, "%s and %s are fine\n", count(types, "content-type"), count(components, "component"))
 	switch {
-	case outlook.First != "":
-		fmt.Fprintf(s.Stdout, "whether the content fits them cannot be told yet: the next start %s\n", outlook.First)
-	case outlook.Converts:
+	case forecast.First != "":
+		fmt.Fprintf(s.Stdout, "whether the content fits them cannot be told yet: the next start %s\n", forecast.First)
+	case forecast.Converts:
 		fmt.Fprintln(s.Stdout, "the definitions have changed; the content is brought in step with them at the next start, and loses nothing")
 	}
 	return nil
 }
 
-// report prints problems, and returns the error of a command that has said all there is to say.
-func (s *session) report(problems contenttypes.Problems) error {
-	for _, p := range problems {
-		fmt.Fprintln(s.Stdout, p)
+// printMisfits prints what of the stored content does not fit the project's files, with examples and what settles it, and returns how many
+// rules that breaks.
+func (s *session) printMisfits(d *gateway.Definition, a documents.Audit, o gateway.Options) int {
+	for _, m := range a.Misfits {
+		examples := make([]string, len(m.Examples))
+		for i, e := range m.Examples {
+			examples[i] = e.String()
+		}
+		fmt.Fprintf(s.Stdout, "%s, such as %s\n", m, strings.Join(examples, ", "))
+		if call := d.FillCall(m, o); call != "" {
+			fmt.Fprintln(s.Stdout, "    "+call)
+		}
+		if m.Locale != "" {
+			fmt.Fprintln(s.Stdout, "    "+d.DropLocaleCall(m, o))
+		}
 	}
-	fmt.Fprintf(s.Stderr, "%s\n", count(len(problems), "problem"))
-	return errReported
+	for _, name := range a.Unindexed {
+		fmt.Fprintf(s.Stdout, "whether %s is unique can be told after the next start, which makes its index\n", name)
+	}
+	return len(a.Misfits)
 }
 
 func count(n int, what string) string {

@@ -41,11 +41,11 @@ type typeFile struct {
 func (l *loader) contentType(root *Node, built builtIn) {
 	var f typeFile
 	if root.IsNull() {
-		l.report(root.Problem("the file is empty; it takes kind, info and attributes"))
+		l.notRead(root.File, Problems{root.Problem("the file is empty; it takes kind, info and attributes")})
 		return
 	}
 	if root.Kind != MapNode {
-		l.report(root.Problem("a content-type is a mapping with kind, info and attributes, not %s", root.describe()))
+		l.notRead(root.File, Problems{root.Problem("a content-type is a mapping with kind, info and attributes, not %s", root.describe())})
 		return
 	}
 	l.problems = append(l.problems, root.Decode(&f)...)

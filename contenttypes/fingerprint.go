@@ -30,23 +30,52 @@ type attributeJSON struct {
 	Localized  bool     `json:"localized,omitempty"`
 	Indexed    bool     `json:"indexed,omitempty"`
 	Unique     bool     `json:"unique,omitempty"`
+
+	Rules *rulesJSON `json:"rules,omitempty"`
+}
+
+// rulesJSON is what DefinitionWithRules says besides: what values are checked by when they are written.
+type rulesJSON struct {
+	Required   bool     `json:"required,omitempty"`
+	HasDefault bool     `json:"hasDefault,omitempty"`
+	Min        *float64 `json:"min,omitempty"`
+	Max        *float64 `json:"max,omitempty"`
+	MinLength  *int     `json:"minLength,omitempty"`
+	MaxLength  *int     `json:"maxLength,omitempty"`
+	Regex      string   `json:"regex,omitempty"`
 }
 
 // Definition returns JSON that says all that matters for stored content, the same for the same definition: a store that
 // keeps it can tell at the next start what changed. Components are named, not included.
-func (t *ContentType) Definition() []byte {
+func (t *ContentType) Definition() []byte { return t.definition(false) }
+
+// Definition is as that of a ContentType.
+func (c *Component) Definition() []byte { return c.definition(false) }
+
+// DefinitionsWithRules are the definitions of all types and components, each with what values are checked by when they are written:
+// FromDefinitions makes a Model of them by which stored content can be checked.
+func (m *Model) DefinitionsWithRules() (definitions [][]byte) {
+	for _, t := range m.Types {
+		definitions = append(definitions, t.definition(true))
+	}
+	for _, c := range m.Components {
+		definitions = append(definitions, c.definition(true))
+	}
+	return definitions
+}
+
+func (t *ContentType) definition(rules bool) []byte {
 	return marshalDefinition(definitionJSON{
 		UID: t.UID, Kind: t.Kind.String(), Singular: t.Singular, Plural: t.Plural,
-		DraftAndPublish: t.DraftAndPublish, Localized: t.Localized, Attributes: t.Schema.definition(),
+		DraftAndPublish: t.DraftAndPublish, Localized: t.Localized, Attributes: t.Schema.definition(rules),
 	})
 }
 
-// Definition is as that of a ContentType.
-func (c *Component) Definition() []byte {
-	return marshalDefinition(definitionJSON{UID: c.UID, Attributes: c.Schema.definition()})
+func (c *Component) definition(rules bool) []byte {
+	return marshalDefinition(definitionJSON{UID: c.UID, Attributes: c.Schema.definition(rules)})
 }
 
-func (s *Schema) definition() []attributeJSON {
+func (s *Schema) definition(rules bool) []attributeJSON {
 	attributes := make([]attributeJSON, len(s.Attributes))
 	for i, a := range s.Attributes {
 		j := attributeJSON{
@@ -64,6 +93,9 @@ func (s *Schema) definition() []attributeJSON {
 		}
 		for _, c := range a.Components {
 			j.Components = append(j.Components, c.UID)
+		}
+		if rules {
+			j.Rules = &rulesJSON{a.Required, a.HasDefault, a.Min, a.Max, a.MinLength, a.MaxLength, a.RegexSource}
 		}
 		attributes[i] = j
 	}

@@ -26,6 +26,26 @@ func Load(dir string, opts Options) (*Model, Problems) { return LoadFS(os.DirFS(
 
 // LoadFS is Load on any file system.
 func LoadFS(fsys fs.FS, opts Options) (*Model, Problems) {
+	o, problems := LoadOutline(fsys, opts)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return o.Model, nil
+}
+
+// An Outline is what definitions are known to define, whatever is wrong with them: enough to check what names them, too little to keep
+// content under.
+type Outline struct {
+	Model *Model
+	Whole bool            // no type is missing from Model: each file could be read, and says how its type is called
+	wrong map[string]bool // the uids of those types whose file has a problem
+}
+
+// HasProblem reports whether the file of a type has one, so that not all that it says of itself may be known.
+func (o Outline) HasProblem(uid string) bool { return o.wrong[uid] }
+
+// LoadOutline is LoadFS for who goes on when there are problems.
+func LoadOutline(fsys fs.FS, opts Options) (Outline, Problems) {
 	l := &loader{
 		fsys: fsys, opts: opts,
 		model:  &Model{types: map[string]*ContentType{}, components: map[string]*Component{}},
@@ -40,12 +60,24 @@ func LoadFS(fsys fs.FS, opts Options) (*Model, Problems) {
 	l.clashes()
 	l.link()
 	l.cycles()
-	if len(l.problems) > 0 {
-		return nil, l.problems.Sort()
-	}
 	slices.SortFunc(l.model.Types, func(a, b *ContentType) int { return cmp.Compare(a.UID, b.UID) })
 	slices.SortFunc(l.model.Components, func(a, b *Component) int { return cmp.Compare(a.UID, b.UID) })
-	return l.model, nil
+	return l.outline(), l.problems.Sort()
+}
+
+func (l *loader) outline() Outline {
+	o := Outline{Model: l.model, Whole: true, wrong: map[string]bool{}}
+	for file := range l.unread {
+		o.Whole = o.Whole && !strings.HasPrefix(file, "content-types")
+	}
+	for _, d := range l.schemas {
+		file := d.root.File
+		if d.extension != nil {
+			file = d.extension.root.File
+		}
+		o.wrong[d.schema.UID] = slices.ContainsFunc(l.problems, func(p Problem) bool { return p.File == file })
+	}
+	return o
 }
 
 // A loader gathers definitions, then checks what they say of one another.
@@ -77,13 +109,13 @@ func (l *loader) report(p Problem) { l.problems = append(l.problems, p) }
 func (l *loader) contentTypeFiles() (roots []*Node) {
 	files, ok := l.list("content-types")
 	if !ok {
-		l.report(Problem{File: "content-types", Message: "there is no such directory; a project keeps its content-types there, one a file"})
+		l.notRead("content-types", Problems{{File: "content-types", Message: "there is no such directory; a project keeps its content-types there, one a file"}})
 		return nil
 	}
 	for _, f := range files {
 		name := path.Join("content-types", f.Name())
 		if f.IsDir() {
-			l.report(Problem{File: name, Message: "is a directory; content-types are files that lie directly in content-types/"})
+			l.notRead(name, Problems{{File: name, Message: "is a directory; content-types are files that lie directly in content-types/"}})
 			continue
 		}
 		if root, problems := ReadFile(l.fsys, name, l.opts.Lookup); problems != nil {

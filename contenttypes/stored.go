@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// FromDefinitions makes a Model of what Definition printed. It says how content is stored, but not how it is checked. A store uses it
-// to read what was written under definitions that have changed since. Targets and components that are not among the definitions are
+// FromDefinitions makes a Model of what Definition printed. It says how content is stored, but not how it is checked, unless
+// DefinitionsWithRules printed it. A store uses it to read what was written under definitions that have changed since. Targets and components that are not among the definitions are
 // nil.
 func FromDefinitions(definitions [][]byte) (*Model, error) {
 	m := &Model{types: map[string]*ContentType{}, components: map[string]*Component{}}
@@ -71,9 +71,27 @@ func (s *Schema) addStored(attributes []attributeJSON) error {
 		if a.Relation, ok = relationNamed(j.Relation); !ok && j.Relation != "" {
 			return fmt.Errorf("attribute %s is an unknown relation %q", j.Name, j.Relation)
 		}
+		if j.Rules != nil {
+			if err := a.addRules(j.Rules); err != nil {
+				return err
+			}
+		}
 		s.Attributes = append(s.Attributes, a)
 		s.byName[a.Name] = a
 	}
+	return nil
+}
+
+func (a *Attribute) addRules(j *rulesJSON) error {
+	a.Required, a.HasDefault, a.Min, a.Max, a.MinLength, a.MaxLength = j.Required, j.HasDefault, j.Min, j.Max, j.MinLength, j.MaxLength
+	if j.Regex == "" {
+		return nil
+	}
+	re, problem := compileRegex(j.Regex)
+	if problem != "" {
+		return fmt.Errorf("attribute %s has the regex %s, which %s", a.Name, j.Regex, problem)
+	}
+	a.Regex, a.RegexSource = re, j.Regex
 	return nil
 }
 

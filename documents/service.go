@@ -29,6 +29,9 @@ type Service struct {
 	Failed func(error)
 	// Limits bound each write; they must be set before the service is used.
 	Limits Limits
+	// Retired are the codes of locales that the configuration had and has no more. Documents get no content in them: Create, Update and
+	// Publish are an Error 400. What is there can be read, unpublished and deleted.
+	Retired map[string]bool
 
 	store         *store.Store
 	model         *contenttypes.Model
@@ -195,6 +198,14 @@ func (s *Service) locale(w *Write, all bool) (string, error) {
 		return "", localeError(w.Locale)
 	}
 	return w.Locale, nil
+}
+
+// takesLocale refuses content in a locale that was retired.
+func (s *Service) takesLocale(locale string, action Action) error {
+	if s.Retired[locale] && (action == CreateAction || action == UpdateAction || action == PublishAction) {
+		return ValidationError("Locale " + locale + " is not available")
+	}
+	return nil
 }
 
 // maxLocale bounds the length of a locale code.

@@ -20,23 +20,23 @@ type Prepared struct {
 // Prepare makes a create or update ready for a Transaction to carry out: it checks the keys and hashes the passwords, which takes long.
 // No hooks are called around it.
 func (s *Service) Prepare(ctx context.Context, w Write) (*Prepared, error) {
-	return s.prepare(ctx, w, true, nil)
+	return s.prepare(ctx, w, UpdateAction, nil)
 }
 
 // PrepareHooked is Prepare for a write with hooks around it: a create, update or delete. Those before it are called now, so this
 // must not be called within a Transaction.
 func (s *Service) PrepareHooked(ctx context.Context, action Action, w Write) (*Prepared, error) {
-	body := action == CreateAction || action == UpdateAction
 	h := s.hooks[w.Type.UID]
 	if h == nil {
-		return s.prepare(ctx, w, body, nil)
+		return s.prepare(ctx, w, action, nil)
 	}
-	return s.prepare(ctx, w, body, func(w *Write) (*Event, error) { return s.before(ctx, h, w, action) })
+	return s.prepare(ctx, w, action, func(w *Write) (*Event, error) { return s.before(ctx, h, w, action) })
 }
 
 // prepare prepares a write; before, when set, calls the hooks before it once it is known that its sender may write such keys.
-func (s *Service) prepare(ctx context.Context, w Write, body bool, before func(*Write) (*Event, error)) (*Prepared, error) {
+func (s *Service) prepare(ctx context.Context, w Write, action Action, before func(*Write) (*Event, error)) (*Prepared, error) {
 	p := &Prepared{write: w}
+	body := action == CreateAction || action == UpdateAction
 	if body {
 		if w.Data == nil {
 			p.write.Data = jsontree.NewObject()
@@ -59,7 +59,9 @@ func (s *Service) prepare(ctx context.Context, w Write, body bool, before func(*
 			return nil, err
 		}
 	}
-	p.locale, err = s.locale(&w, !body)
+	if p.locale, err = s.locale(&w, !body); err == nil {
+		err = s.takesLocale(p.locale, action)
+	}
 	return p, err
 }
 

@@ -35,6 +35,8 @@ type Administration interface {
 	// Import reads what Export wrote. Unless partial, nothing is stored when a line is wrong: the error is then
 	// documents.LineProblems. progress may be nil.
 	Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (documents.ImportResult, error)
+	// Fill puts values where attributes have none. progress may be nil, and is not called for a server that runs.
+	Fill(ctx context.Context, fillings []documents.Filling, progress func(what string, done, total int)) (documents.Filled, error)
 	Close() error
 }
 
@@ -162,6 +164,15 @@ func (p *Project) Import(ctx context.Context, file io.ReadSeeker, partial bool, 
 		return err
 	})
 	return result, err
+}
+
+// Fill implements Administration.
+func (p *Project) Fill(ctx context.Context, fillings []documents.Filling, progress func(what string, done, total int)) (filled documents.Filled, err error) {
+	err = p.held(ctx, func(ctx context.Context, e *edition) error {
+		filled, err = e.docs.Fill(ctx, fillings, progress)
+		return err
+	})
+	return filled, err
 }
 
 // again calls f with what is served, until the definitions do not change on the way.

@@ -34,6 +34,7 @@ import (
 //	GET    /export          JSON Lines
 //	POST   /import?partial= JSON Lines → importEvents, one a line
 //	POST   /foresee         definitionsSent → foreseen
+//	POST   /fill            []documents.Filling → documents.Filled
 //	POST   /migrate         store.Migrations → store.Removed
 //
 // What goes wrong is controlError with status 400 or above; a download that fails in the middle ends without its last chunk.
@@ -118,6 +119,7 @@ func (c *control) serve(ctx context.Context) error {
 	mux.HandleFunc("GET /export", c.getExport)
 	mux.HandleFunc("POST /import", c.postImport)
 	mux.HandleFunc("POST /foresee", c.postForesee)
+	mux.HandleFunc("POST /fill", c.postFill)
 	mux.HandleFunc("POST /migrate", c.postMigrate)
 	work, cut := context.WithCancel(context.Background())
 	defer cut()
@@ -234,6 +236,20 @@ func (c *control) postMigrate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeControl(w, removed)
+}
+
+func (c *control) postFill(w http.ResponseWriter, r *http.Request) {
+	var fillings []documents.Filling
+	var filled documents.Filled
+	err := json.NewDecoder(io.LimitReader(r.Body, maxDefinitions)).Decode(&fillings)
+	if err == nil {
+		filled, err = c.project.Fill(r.Context(), fillings, nil)
+	}
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	writeControl(w, filled)
 }
 
 // postImport copies the file into the data directory first, since it is read several times.

@@ -79,6 +79,14 @@ func (r *remote) migrate(ctx context.Context, ms store.Migrations) (removed stor
 	return removed, r.do(ctx, http.MethodPost, "/migrate", bytes.NewReader(body), readJSON(&removed))
 }
 
+func (r *remote) Fill(ctx context.Context, fillings []documents.Filling, _ func(string, int, int)) (filled documents.Filled, err error) {
+	body, err := json.Marshal(fillings)
+	if err != nil {
+		return filled, err
+	}
+	return filled, r.do(ctx, http.MethodPost, "/fill", bytes.NewReader(body), readJSON(&filled))
+}
+
 func (r *remote) Uploads(ctx context.Context) (n Uploads, err error) {
 	return n, r.get(ctx, "/uploads", &n)
 }

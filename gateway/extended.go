@@ -102,14 +102,7 @@ func (x *Extensions) check(d *Definition) (problems contenttypes.Problems) {
 	for _, name := range x.twice {
 		wrong("", fmt.Errorf("%s is registered twice", name))
 	}
-	for _, action := range x.actions {
-		wrong("action: ", d.Actions.Add(action))
-	}
-	for _, route := range x.routes {
-		if route.Action != "" {
-			wrong(route.where(), d.Actions.Add(route.Action))
-		}
-	}
+	problems = append(problems, x.checkActions(d.Actions)...)
 	for _, route := range x.routes {
 		wrong(route.where(), x.checkRoute(&route, d.Actions))
 	}
@@ -125,6 +118,24 @@ func (x *Extensions) check(d *Definition) (problems contenttypes.Problems) {
 	service := documents.NewService(nil, d.Model, d.Settings.I18n.DefaultLocale)
 	for _, h := range x.hooks {
 		wrong("", service.Hook(h.hooks, h.uids...))
+	}
+	return problems
+}
+
+// checkActions adds the actions of a program's routes to those that can be granted.
+func (x *Extensions) checkActions(actions *auth.Actions) (problems contenttypes.Problems) {
+	for _, action := range x.actions {
+		if err := actions.Add(action); err != nil {
+			problems = append(problems, contenttypes.Problem{File: "extensions", Message: "action: " + err.Error()})
+		}
+	}
+	for _, route := range x.routes {
+		if route.Action == "" {
+			continue
+		}
+		if err := actions.Add(route.Action); err != nil {
+			problems = append(problems, contenttypes.Problem{File: "extensions", Message: route.where() + err.Error()})
+		}
 	}
 	return problems
 }

@@ -12,23 +12,24 @@ import (
 	"path/filepath"
 
 	"lectern/contenttypes"
+	"lectern/documents"
 	"lectern/store"
 )
 
-// Foresee says what a start would do with the content in the project's data directory, and refuses with the *store.DefinitionError
-// with which it would, or for a secret that production does not take. It changes nothing; a server that runs on the data directory
-// is asked, and goes on as it is.
-func (d *Definition) Foresee(ctx context.Context, o Options) (store.Outlook, error) {
-	if users := d.Settings.Users; o.Production && users.Enabled && users.Secret != "" {
-		if err := checkSecret(users.Secret); err != nil {
-			return store.Outlook{}, err
-		}
-	}
-	outlook, err := d.foresee(ctx, o.dataPath(d.Dir))
-	return outlook, d.settledBy(o, err)
+// A Forecast is what a start would do with content, and what of the content does not fit the project's files then.
+type Forecast struct {
+	store.Outlook
+	Audit documents.Audit
 }
 
-func (d *Definition) foresee(ctx context.Context, data string) (o store.Outlook, err error) {
+// Foresee says what a start would do with the content in the project's data directory, and refuses with the *store.DefinitionError
+// with which it would. It changes nothing; a server that runs on the data directory is asked, and goes on as it is.
+func (d *Definition) Foresee(ctx context.Context, o Options) (Forecast, error) {
+	forecast, err := d.foresee(ctx, o.dataPath(d.Dir))
+	return forecast, d.settledBy(o, err)
+}
+
+func (d *Definition) foresee(ctx context.Context, data string) (o Forecast, err error) {
 	path := filepath.Join(data, storeName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return o, nil
@@ -49,7 +50,20 @@ func (d *Definition) foresee(ctx context.Context, data string) (o store.Outlook,
 		return o, withAccess(err)
 	}
 	defer unlock()
-	return store.Foresee(path, d.Model, store.Options{DefaultLocale: d.Settings.I18n.DefaultLocale})
+	o.Outlook, err = store.Inspect(path, d.Model, store.Options{DefaultLocale: d.Settings.I18n.DefaultLocale}, func(p *store.Preview) (err error) {
+		o.Audit, err = documents.AuditOf(ctx, p, d.Settings.I18n.codes())
+		return err
+	})
+	return o, err
+}
+
+// codes are the locales that documents may be written in.
+func (s *I18nSettings) codes() []string {
+	codes := make([]string, len(s.Locales))
+	for i, l := range s.Locales {
+		codes[i] = l.Code
+	}
+	return codes
 }
 
 // settledBy names, in the error of a store that refuses definitions, the calls for this very project.
@@ -59,6 +73,22 @@ func (d *Definition) settledBy(o Options, err error) error {
 		refused.Command = d.call("migrate", o)
 	}
 	return err
+}
+
+// FillCall is the call that fills what is missing; "" where none does.
+func (d *Definition) FillCall(m documents.Misfit, o Options) string {
+	switch {
+	case !m.Fillable:
+		return ""
+	case m.Default:
+		return d.call("migrate", o) + " " + store.FillCall(m.Attribute).String()
+	}
+	return d.call("migrate", o) + " " + store.FillCall(m.Attribute).String() + " VALUE"
+}
+
+// DropLocaleCall is the call that removes the versions of a type in a locale.
+func (d *Definition) DropLocaleCall(m documents.Misfit, o Options) string {
+	return d.call("migrate", o) + " " + store.DropLocaleCall(m.Type, m.Locale).String()
 }
 
 // call is how a command begins that works on this very project.
@@ -72,34 +102,32 @@ func (d *Definition) call(command string, o Options) string {
 
 // definitionsSent are the definitions of a project as they go through the control socket.
 type definitionsSent struct {
-	Definitions   []json.RawMessage `json:"definitions"`
+	Definitions   []json.RawMessage `json:"definitions"` // with the rules by which content is checked
 	DefaultLocale string            `json:"defaultLocale"`
+	Locales       []string          `json:"locales"`
 }
 
 // foreseen is what a server answers to them.
 type foreseen struct {
-	Outlook  store.Outlook   `json:"outlook"`
+	Forecast Forecast        `json:"forecast"`
 	Refusals []store.Refusal `json:"refusals,omitempty"`
 }
 
-func (r *remote) foresee(ctx context.Context, d *Definition) (store.Outlook, error) {
-	sent := definitionsSent{DefaultLocale: d.Settings.I18n.DefaultLocale}
-	for _, t := range d.Model.Types {
-		sent.Definitions = append(sent.Definitions, t.Definition())
-	}
-	for _, c := range d.Model.Components {
-		sent.Definitions = append(sent.Definitions, c.Definition())
+func (r *remote) foresee(ctx context.Context, d *Definition) (Forecast, error) {
+	sent := definitionsSent{DefaultLocale: d.Settings.I18n.DefaultLocale, Locales: d.Settings.I18n.codes()}
+	for _, raw := range d.Model.DefinitionsWithRules() {
+		sent.Definitions = append(sent.Definitions, raw)
 	}
 	body, writer := io.Pipe()
 	go func() { writer.CloseWithError(json.NewEncoder(writer).Encode(sent)) }()
 	var answer foreseen
 	if err := r.do(ctx, http.MethodPost, "/foresee", body, readJSON(&answer)); err != nil {
-		return answer.Outlook, err
+		return answer.Forecast, err
 	}
 	if len(answer.Refusals) > 0 {
-		return answer.Outlook, &store.DefinitionError{Refusals: answer.Refusals}
+		return answer.Forecast, &store.DefinitionError{Refusals: answer.Refusals}
 	}
-	return answer.Outlook, nil
+	return answer.Forecast, nil
 }
 
 // maxDefinitions bounds what the control socket takes for the definitions of a project.
@@ -121,7 +149,10 @@ func (c *control) postForesee(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var answer foreseen
-	answer.Outlook, err = c.project.Store().Foresee(model, store.Options{DefaultLocale: sent.DefaultLocale})
+	answer.Forecast.Outlook, err = c.project.Store().Inspect(model, store.Options{DefaultLocale: sent.DefaultLocale}, func(p *store.Preview) (err error) {
+		answer.Forecast.Audit, err = documents.AuditOf(r.Context(), p, sent.Locales)
+		return err
+	})
 	var refused *store.DefinitionError
 	if errors.As(err, &refused) {
 		answer.Refusals, err = refused.Refusals, nil

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"lectern/contenttypes"
 	"lectern/documents"
@@ -26,6 +27,10 @@ func (e *edition) makeLocales() error {
 	if err != nil {
 		return err
 	}
+	e.docs.Retired = map[string]bool{} // taken out of the configuration
+	for code := range have {
+		e.docs.Retired[code] = !e.Settings.I18n.has(code)
+	}
 	for _, l := range e.Settings.I18n.Locales {
 		if have[l.Code] {
 			continue
@@ -38,6 +43,11 @@ func (e *edition) makeLocales() error {
 		}
 	}
 	return nil
+}
+
+// has reports whether the configuration has a locale.
+func (s *I18nSettings) has(code string) bool {
+	return slices.ContainsFunc(s.Locales, func(l LocaleSetting) bool { return l.Code == code })
 }
 
 func eachLocale(st *store.Store, t *contenttypes.ContentType, yield func(store.Record)) error {
@@ -69,6 +79,9 @@ func (e *edition) localesRoute() []Route {
 	handle := func(w http.ResponseWriter, _ *http.Request, _ *documents.Access) error {
 		body := []byte{'['}
 		err := eachLocale(e.store, t, func(r store.Record) {
+			if e.docs.Retired[localeCode(t, r)] {
+				return
+			}
 			if len(body) > 1 {
 				body = append(body, ',')
 			}

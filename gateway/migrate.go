@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"lectern/documents"
 	"lectern/store"
 )
 
@@ -16,10 +17,12 @@ import (
 // the project are compared with what the store holds then by the next start; here they are looked at only to refuse what removes
 // content that fits them. While a server runs that takes over changed definitions, it is asked to: it does what settles the
 // definitions as they are, and serves them then.
+//
+// What fills in values is for Fill.
 func Migrate(dir string, ms store.Migrations, o Options, progress func(what string, done, total int)) (store.Removed, error) {
 	path := o.dataPath(dir)
-	if _, err := os.Stat(filepath.Join(path, storeName)); errors.Is(err, fs.ErrNotExist) {
-		return store.Removed{}, fmt.Errorf("there is no store in %s, so there is nothing to migrate", path)
+	if err := hasStore(path); err != nil {
+		return store.Removed{}, err
 	}
 	data, err := lockDataDir(path)
 	if errors.Is(err, ErrBusy) {
@@ -49,6 +52,33 @@ func Migrate(dir string, ms store.Migrations, o Options, progress func(what stri
 	}
 	opts.DefaultLocale = d.Settings.I18n.DefaultLocale
 	return store.Migrate(data.join(storeName), ms, d.Model, opts)
+}
+
+// hasStore refuses to migrate a store that is not there.
+func hasStore(data string) error {
+	if _, err := os.Stat(filepath.Join(data, storeName)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no store in %s, so there is nothing to migrate", data)
+	}
+	return nil
+}
+
+// Fill carries out fillings on the content of the project in dir, by way of the server that runs on it if there is one.
+func Fill(ctx context.Context, dir string, ms store.Migrations, o Options, progress func(what string, done, total int)) (filled documents.Filled, err error) {
+	if err := hasStore(o.dataPath(dir)); err != nil {
+		return filled, err
+	}
+	fillings := make([]documents.Filling, len(ms))
+	for i, m := range ms {
+		if fillings[i].Attribute = m.Args[0]; len(m.Args) > 1 {
+			fillings[i].Value = &m.Args[1]
+		}
+	}
+	a, err := Administer(ctx, dir, o)
+	if err != nil {
+		return filled, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	return a.Fill(ctx, fillings, progress)
 }
 
 // openStore opens a store file for the definitions of the project. When it refuses them, the error names the calls for this

@@ -72,48 +72,84 @@ type Definition struct {
 // Load reads and checks the definitions and the configuration of the project in dir, with what a program adds to them; nil adds
 // nothing. The error is contenttypes.Problems when they cannot work: all of them, with file, line and what would be right.
 func Load(dir string, x *Extensions) (*Definition, error) {
+	d, problems, err := load(dir, x)
+	if err == nil {
+		err = problems.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// load is Load for who goes on when there are problems: the Model is nil then unless the definitions have none, and the error is about
+// a directory that holds no project.
+func load(dir string, x *Extensions) (*Definition, contenttypes.Problems, error) {
 	if x == nil {
 		x = &Extensions{}
 	}
 	if info, err := os.Stat(dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no directory %s; `lectern init %s` makes an example project there", dir, dir)
+			return nil, nil, fmt.Errorf("there is no directory %s; `lectern init %s` makes an example project there", dir, dir)
 		}
-		return nil, err
+		return nil, nil, err
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("%s is not a directory; name the directory of a project", dir)
+		return nil, nil, fmt.Errorf("%s is not a directory; name the directory of a project", dir)
 	}
 	project := os.DirFS(dir)
 	if err := strapiProject(dir, project); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !isProject(project) {
-		return nil, fmt.Errorf("%s holds no project: there is neither content-types/ nor config/ in it; `lectern init %s` makes an example", dir, dir)
+		return nil, nil, fmt.Errorf("%s holds no project: there is neither content-types/ nor config/ in it; `lectern init %s` makes an example", dir, dir)
 	}
 	lookup, problems := environment(dir)
 	settings, found := readSettings(project, lookup)
 	problems = append(problems, found...)
 	d := &Definition{Dir: dir, Settings: settings, extensions: x}
 
-	model, found := loadModel(project, settings, lookup)
+	outline, found := loadModel(project, settings, lookup)
 	problems = append(problems, found...)
 	if len(found) == 0 {
-		d.Model, d.Actions = model, auth.ActionsOf(model)
+		d.Model, d.Actions = outline.Model, auth.ActionsOf(outline.Model)
 		problems = append(problems, x.check(d)...)
-		problems = append(problems, d.Settings.Users.checkFields(model)...)
-		problems = append(problems, d.Settings.checkEndpoint(model)...)
 		problems = append(problems, d.checkGraphQL()...)
 		problems = append(problems, d.readPopulate()...)
+	} else { // what can be told of the rest of the files all the same
+		d.Actions = auth.ActionsOfOutline(outline)
+		problems = append(problems, x.checkActions(d.Actions)...)
 	}
+	if !outline.HasProblem(contenttypes.UserUID) {
+		problems = append(problems, d.Settings.Users.checkFields(outline.Model)...)
+	}
+	problems = append(problems, d.Settings.checkEndpoint(outline.Model)...)
 	permissions, found := readConfig(project, permissionsName, lookup)
 	problems = append(problems, found...)
 	if permissions != nil {
 		problems = append(problems, d.Settings.readPermissions(permissions, d.Actions)...)
 	}
-	if err := problems.Sort().Err(); err != nil {
-		return nil, err
+	return d, problems.Sort(), nil
+}
+
+// Check is Load for who wants to know all that is wrong at once: with problems too it returns what is known of the project, whose Model
+// is nil if its definitions cannot work. Problems refuse a start; warnings are of what has no effect, or may refuse one.
+func Check(dir string, o Options) (d *Definition, problems contenttypes.Problems, warnings []string, err error) {
+	d, problems, err = load(dir, o.Extensions)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	return d, nil
+	warnings = d.Settings.GraphQL.Warnings
+	role, doubtful := d.checkDefaultRole(o)
+	problems = append(problems, role...)
+	for _, p := range doubtful {
+		warnings = append(warnings, p.String())
+	}
+	if users := d.Settings.Users; o.Production && users.Enabled && users.Secret != "" {
+		if err := checkSecret(users.Secret); err != nil {
+			problems = append(problems, users.SecretAt.Problem("%v", err))
+		}
+	}
+	return d, problems.Sort(), warnings, nil
 }
 
 // IsProject reports whether there is a project in dir, whatever may be wrong with it.
@@ -152,13 +188,14 @@ type Project struct {
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
 
-	replacing sync.Mutex // held while an edition is replaced
+	replacing sync.Mutex    // held while an edition is replaced
+	served    chan *edition // the one to be reported on: see reportServed
 }
 
 // Open loads the project in dir and opens its store, making what is not there yet. It fails with an error that wraps
 // ErrBusy when another process works with the data directory. Close ends it.
 func Open(dir string, o Options) (*Project, error) {
-	p := &Project{dir: dir, options: o, log: o.Log}
+	p := &Project{dir: dir, options: o, log: o.Log, served: make(chan *edition, 1)}
 	if p.watches() { // before they are read: what changes then is found later
 		p.loaded, _ = digestFiles(os.DirFS(dir))
 	}
@@ -248,8 +285,8 @@ func (p *Project) Close() error {
 }
 
 // loadModel reads the definitions; parts that are switched off take their types away.
-func loadModel(project fs.FS, s Settings, lookup contenttypes.Lookup) (*contenttypes.Model, contenttypes.Problems) {
-	return contenttypes.LoadFS(project, contenttypes.Options{
+func loadModel(project fs.FS, s Settings, lookup contenttypes.Lookup) (contenttypes.Outline, contenttypes.Problems) {
+	return contenttypes.LoadOutline(project, contenttypes.Options{
 		Lookup:                  lookup,
 		WithoutUsersPermissions: !s.Users.Enabled,
 		WithoutUpload:           !s.Upload.Enabled,

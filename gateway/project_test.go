@@ -93,7 +93,8 @@ func get(t *testing.T, url, key string) (int, string) {
 	return send(t, http.MethodGet, url, key, "")
 }
 
-// TestLocales reads the locales, which are made where they are missing and left alone where they are not.
+// TestLocales reads the locales, which are made where they are missing and left alone where they are not: one that is taken out of the
+// configuration is not listed, and is the same one when it is put back.
 func TestLocales(t *testing.T) {
 	dir := writeProject(t, map[string]string{"config/plugins.yaml": "i18n: {config: {defaultLocale: de, locales: [fr, de]}}"})
 	list := func() (codes string) {
@@ -120,22 +121,21 @@ func TestLocales(t *testing.T) {
 		if err := json.Unmarshal([]byte(body), &locales); err != nil {
 			t.Fatal(err, body)
 		}
-		for i, l := range locales {
-			if l.ID != i+1 || len(l.DocumentID) != 24 || l.IsDefault != (l.Code == "de") {
+		for _, l := range locales {
+			if l.ID != map[string]int{"fr": 1, "de": 2, "en": 3}[l.Code] || len(l.DocumentID) != 24 || l.IsDefault != (l.Code == "de") {
 				t.Errorf("%+v", l)
 			}
 			codes += l.Code + " "
 		}
 		return codes
 	}
-	if got := list(); got != "fr de " {
-		t.Errorf("locales %s", got)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "config/plugins.yaml"), []byte("i18n: {config: {defaultLocale: de, locales: [en, de]}}"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if got := list(); got != "fr de en " {
-		t.Errorf("locales after a change of the configuration: %s", got)
+	for _, test := range []struct{ configured, want string }{{"fr, de", "fr de "}, {"en, de", "de en "}, {"fr, en, de", "fr de en "}} {
+		if err := os.WriteFile(filepath.Join(dir, "config/plugins.yaml"), []byte("i18n: {config: {defaultLocale: de, locales: ["+test.configured+"]}}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := list(); got != test.want {
+			t.Errorf("of %s are listed %s", test.configured, got)
+		}
 	}
 }
 

@@ -52,6 +52,7 @@ func (p *Project) replace(ctx context.Context, server *Server, redefine func(con
 	if err := e.serve(server, former); err != nil {
 		return errors.Join(err, p.goBack(ctx, server, e, former.Definition))
 	}
+	p.serves(e)
 	types, _ := e.Size()
 	p.log.Info("serving what the files say now", "types", types, "took", time.Since(began).Round(time.Millisecond))
 	return nil

@@ -112,10 +112,24 @@ type editing struct {
 func newEditing(t *testing.T) *editing { return newEditingWith(t, nil) }
 
 func newEditingWith(t *testing.T, x *gateway.Extensions) *editing {
-	e := &editing{T: t, dir: t.TempDir(), reloaded: make(chan error),
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: 30 * time.Second}}
+	e := &editing{T: t, dir: t.TempDir()}
 	e.write("content-types/note.yaml", noteFile("rank: {type: integer}"))
 	e.write("config/permissions.yaml", "roles: {authenticated: {api::note.note: [find]}}\n")
+	e.serve(x)
+	return e
+}
+
+// newEditingAt serves a project that is there.
+func newEditingAt(t *testing.T, dir string) *editing {
+	e := &editing{T: t, dir: dir}
+	e.serve(nil)
+	return e
+}
+
+func (e *editing) serve(x *gateway.Extensions) {
+	t := e.T
+	e.reloaded = make(chan error)
+	e.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: 30 * time.Second}
 	var log logged
 	e.log = log.String
 	var ready gateway.Ready
@@ -136,7 +150,23 @@ func newEditingWith(t *testing.T, x *gateway.Extensions) *editing {
 			t.Log(log.String())
 		}
 	})
-	return e
+}
+
+// awaitLog waits until the log has all that is wanted.
+func (e *editing) awaitLog(want ...string) {
+	e.Helper()
+	for late := time.After(20 * time.Second); ; {
+		text := e.log()
+		missing := slices.IndexFunc(want, func(w string) bool { return !strings.Contains(text, w) })
+		if missing < 0 {
+			return
+		}
+		select {
+		case <-late:
+			e.Fatalf("the log has no %s", want[missing])
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // logged is a log that is read while it is written.

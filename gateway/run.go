@@ -61,6 +61,8 @@ func (p *Project) Run(ctx context.Context) error {
 	parts.Go(func() { defer stop(); failed[1] = control.serve(ctx) })
 	parts.Go(func() { p.recoverMedia(ctx) })
 	parts.Go(func() { p.returnMemory(ctx) })
+	p.serves(p.edition.Load())
+	parts.Go(func() { p.reportServed(ctx) })
 	if watch := p.watch(server); watch != nil {
 		parts.Go(func() { watch.run(ctx) })
 	}

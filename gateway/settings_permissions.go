@@ -22,8 +22,7 @@ type tokenFile struct {
 	Lifespan    *contenttypes.Node
 }
 
-// readPermissions fills s with what config/permissions.yaml grants. actions is nil when the definitions have problems of their own:
-// then what can be granted is not known and not checked.
+// readPermissions fills s with what config/permissions.yaml grants.
 func (s *Settings) readPermissions(n *contenttypes.Node, actions *auth.Actions) contenttypes.Problems {
 	var f permissionsFile
 	unfit := n.Decode(&f)
@@ -41,9 +40,7 @@ func (s *Settings) readPermissions(n *contenttypes.Node, actions *auth.Actions) 
 			problems = append(problems, at.At("name").Problem("there is a token %s above; give each its own name", d.Name))
 		}
 		s.Tokens = append(s.Tokens, d)
-		if actions != nil {
-			problems = append(problems, checkToken(d, at, actions)...)
-		}
+		problems = append(problems, checkToken(d, at, actions)...)
 	}
 	return together(unfit, problems)
 }
@@ -79,17 +76,13 @@ func (s *Settings) readRoles(roles *contenttypes.Node, actions *auth.Actions) (p
 		}
 		granted := []string{}
 		for _, e := range role.Value.Entries {
-			if actions != nil {
-				if err := actions.CheckUID(e.Key); err != nil {
-					problems = append(problems, contenttypes.Problem{File: roles.File, Line: e.Line, Message: err.Error()})
-					continue
-				}
+			if err := actions.CheckUID(e.Key); err != nil {
+				problems = append(problems, contenttypes.Problem{File: roles.File, Line: e.Line, Message: err.Error()})
+				continue
 			}
 			for _, action := range e.Value.Items {
-				if actions != nil {
-					if err := actions.Check(e.Key, action.Text); err != nil {
-						problems = append(problems, action.Problem("%v", err))
-					}
+				if err := actions.Check(e.Key, action.Text); err != nil {
+					problems = append(problems, action.Problem("%v", err))
 				}
 				granted = append(granted, e.Key+"."+action.Text)
 			}

@@ -115,14 +115,29 @@ func unknownFiles(project fs.FS) (problems contenttypes.Problems) {
 	return problems
 }
 
-// together joins what does not fit a file's form with what is wrong with its values. Of the latter those are left out that
-// stand on a line of the former: they follow from it.
+// together joins what does not fit a file's form with what is wrong with its values. Of the latter those are left out that say something
+// of the same key on the same line: they follow from it.
 func together(unfit, wrong contenttypes.Problems) contenttypes.Problems {
+	follows := func(w, u contenttypes.Problem) bool {
+		if u.File != w.File || u.Line != w.Line {
+			return false
+		}
+		if key, missing := strings.CutSuffix(u.Message, "\" is missing"); missing {
+			return strings.Contains(w.Message, strings.TrimPrefix(key, "key \""))
+		}
+		return firstWord(u.Message) == firstWord(w.Message)
+	}
 	all := slices.Clone(unfit)
-	for _, p := range wrong {
-		if !slices.ContainsFunc(unfit, func(u contenttypes.Problem) bool { return u.File == p.File && u.Line == p.Line }) {
-			all = append(all, p)
+	for _, w := range wrong {
+		if !slices.ContainsFunc(unfit, func(u contenttypes.Problem) bool { return follows(w, u) }) {
+			all = append(all, w)
 		}
 	}
 	return all.Sort()
+}
+
+// firstWord is the key that a problem is about.
+func firstWord(message string) string {
+	word, _, _ := strings.Cut(message, " ")
+	return word
 }

@@ -37,18 +37,23 @@ attributes: {title: {type: string}}
 func writeProject(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, set := range []map[string]string{basic, files} {
-		for name, text := range set {
-			path := filepath.Join(dir, filepath.FromSlash(name))
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+	writeFiles(t, dir, basic)
+	writeFiles(t, dir, files)
+	return dir
+}
+
+// writeFiles writes files of a project, by their paths in it.
+func writeFiles(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
-	return dir
 }
 
 // TestProblems compares what Load finds wrong with the projects in testdata/problems with their part "want".

@@ -24,7 +24,8 @@ type UsersSettings struct {
 	Accounts  auth.UserSettings
 
 	RegisterFields *contenttypes.Node // where Accounts.RegisterFields are said, nil where none are; checked by Load
-	DefaultRole    *contenttypes.Node // where Accounts.DefaultRole is said, nil where it is not; checked by Definition.CheckDefaultRole
+	DefaultRole    *contenttypes.Node // where Accounts.DefaultRole is said, nil where it is not; checked by Check
+	SecretAt       *contenttypes.Node // where Secret is said, nil where it is not
 }
 
 var defaultUsers = UsersSettings{
@@ -106,7 +107,7 @@ func (s *UsersSettings) read(f *usersFile, config *contenttypes.Node) (problems 
 			wrong(d, "expiresIn must be a number of seconds or a time such as 12h or 30d, not %q", d.Text)
 		}
 	}
-	s.Secret = f.JWTSecret
+	s.Secret, s.SecretAt = f.JWTSecret, config.Get("jwtSecret")
 	s.RateLimit = auth.RateLimit{Enabled: f.RateLimit.Enabled, Interval: time.Duration(f.RateLimit.Interval), Max: f.RateLimit.Max}
 	if s.RateLimit.Max < 1 {
 		wrong(config.At("ratelimit", "max"), "max must be 1 or more: it is how often an address may ask within an interval")
@@ -153,9 +154,9 @@ func (s *UsersSettings) checkFields(model *contenttypes.Model) (problems content
 	return problems
 }
 
-// CheckDefaultRole reports a default_role that the files know no role for, with which a start is refused. Roles that were made at run
+// checkDefaultRole reports a default_role that the files know no role for, with which a start is refused. Roles that were made at run
 // time are in the store alone: where there is one the role may be among them, and what is wrong is a warning.
-func (d *Definition) CheckDefaultRole(o Options) (problems, warnings contenttypes.Problems) {
+func (d *Definition) checkDefaultRole(o Options) (problems, warnings contenttypes.Problems) {
 	users := d.Settings.Users
 	role := users.Accounts.DefaultRole
 	if _, declared := d.Settings.Roles[role]; declared || !users.Enabled || role == "" {

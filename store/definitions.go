@@ -103,6 +103,15 @@ func (s *file) plan(model *contenttypes.Model, cat *catalog, opts Options) (step
 
 // planIn is plan in a transaction; the catalog is that of its state.
 func (s *file) planIn(tx *bolt.Tx, model *contenttypes.Model, cat *catalog, opts Options) ([]*step, error) {
+	c, err := s.compareIn(tx, model, cat, opts)
+	if err != nil {
+		return nil, err
+	}
+	return c.steps(), nil
+}
+
+// compareIn compares a model with what content was written under; what is refused is a DefinitionError.
+func (s *file) compareIn(tx *bolt.Tx, model *contenttypes.Model, cat *catalog, opts Options) (*comparison, error) {
 	bound, err := bindStored(cat)
 	if err != nil {
 		return nil, err
@@ -114,7 +123,7 @@ func (s *file) planIn(tx *bolt.Tx, model *contenttypes.Model, cat *catalog, opts
 	if len(c.refusals) > 0 {
 		return nil, c.advise()
 	}
-	return c.steps(), nil
+	return c, nil
 }
 
 // eachKey calls yield with the keys and values of a bucket that begin with prefix.

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -21,7 +23,12 @@ type Outlook struct {
 
 // Foresee says what Open would do with the store file at path for a model, and refuses with the *DefinitionError with which Open
 // would. It changes nothing. A file that is not there is one without content; one that a process has open is ErrLocked.
-func Foresee(path string, model *contenttypes.Model, opts Options) (o Outlook, err error) {
+func Foresee(path string, model *contenttypes.Model, opts Options) (Outlook, error) {
+	return Inspect(path, model, opts, nil)
+}
+
+// Inspect is Foresee, and shows look the content as it will be, unless it is refused or cannot be told yet.
+func Inspect(path string, model *contenttypes.Model, opts Options, look func(*Preview) error) (o Outlook, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return o, checkThere(path)
 	}
@@ -30,16 +37,21 @@ func Foresee(path string, model *contenttypes.Model, opts Options) (o Outlook, e
 		return o, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return newFile(db, path).foresee(model, opts)
+	return newFile(db, path).foresee(model, opts, look)
 }
 
 // Foresee says and refuses what Redefine would.
 func (s *Store) Foresee(model *contenttypes.Model, opts Options) (Outlook, error) {
-	return s.file.foresee(model, opts)
+	return s.file.foresee(model, opts, nil)
+}
+
+// Inspect is Foresee, and shows look the content as it will be, unless it is refused.
+func (s *Store) Inspect(model *contenttypes.Model, opts Options, look func(*Preview) error) (Outlook, error) {
+	return s.file.foresee(model, opts, look)
 }
 
 // foresee reads one state of the file, definitions and content.
-func (s *file) foresee(model *contenttypes.Model, opts Options) (o Outlook, err error) {
+func (s *file) foresee(model *contenttypes.Model, opts Options, look func(*Preview) error) (o Outlook, err error) {
 	err = s.read(func(tx *bolt.Tx) error {
 		meta := s.meta(tx)
 		if meta.pages == nil {
@@ -64,12 +76,95 @@ func (s *file) foresee(model *contenttypes.Model, opts Options) (o Outlook, err 
 		case len(left.Steps) > 0:
 			o.First = "goes on with a conversion that was interrupted"
 			return nil
-		case !changed(model, cat):
+		}
+		var c *comparison
+		if o.Converts = changed(model, cat); o.Converts {
+			if c, err = s.compareIn(tx, model, cat, opts); err != nil {
+				return err
+			}
+		}
+		if look == nil {
 			return nil
 		}
-		o.Converts = true
-		_, err = s.planIn(tx, model, cat, opts)
-		return err
+		p, err := s.preview(tx, model, cat, c)
+		if err != nil {
+			return err
+		}
+		defer p.snap.end()
+		return look(p)
 	})
 	return o, err
+}
+
+// A Preview is the content of a store as it will be under a model, before it is converted. It may be used by one goroutine until
+// the function that it was given to returns.
+type Preview struct {
+	snap    *Snapshot
+	catalog *catalog
+	retyped map[*contenttypes.Attribute]*retyping
+}
+
+// preview shows content under a model; c is nil where that has the definitions of the catalog.
+func (s *file) preview(tx *bolt.Tx, model *contenttypes.Model, cat *catalog, c *comparison) (*Preview, error) {
+	left, err := cat.clone() // numbers that are new are given to this one alone
+	if err != nil {
+		return nil, err
+	}
+	p := &Preview{catalog: left, retyped: map[*contenttypes.Attribute]*retyping{}}
+	if c != nil {
+		c.steps() // completes what is to be defined
+		if err := c.define.apply(left); err != nil {
+			return nil, err
+		}
+		for _, edits := range c.edits {
+			for _, e := range edits {
+				p.retyped[schemaOf(model, e.Schema).Attribute(e.Attr)] = e.Retype
+			}
+		}
+	}
+	bound, err := bind(model, left)
+	if err != nil {
+		return nil, err
+	}
+	p.snap = newSnapshot(&Store{file: s, bound: bound}, tx)
+	return p, nil
+}
+
+// Model is what the content is seen under.
+func (p *Preview) Model() *contenttypes.Model { return p.snap.bound.model }
+
+// Each calls yield with all versions of a type, until ctx ends.
+func (p *Preview) Each(ctx context.Context, t *contenttypes.ContentType, yield func(Record)) error {
+	p.snap.eachRowOf(p.snap.bound.of(&t.Schema), func(r Record) {
+		if ctx.Err() == nil {
+			yield(r)
+		}
+	})
+	return ctx.Err()
+}
+
+// Locales are the codes of all locales in which there is, or was, content; "" among them.
+func (p *Preview) Locales() []string { return p.snap.store.locales.current.Load().codes }
+
+// LocaleCodes are the codes of all locales in which there is, or was, content.
+func (s *Snapshot) LocaleCodes() []string { return s.store.locales.current.Load().codes[1:] }
+
+// JSON is the value of a scalar attribute of a version, or of a component in it, nil when it is null.
+func (p *Preview) JSON(r Record, a *contenttypes.Attribute) []byte {
+	raw := r.JSON(a)
+	if by := p.retyped[a]; by != nil && raw != nil {
+		raw, _ = retype(by.From, by.To, raw) // what cannot be was refused
+	}
+	return raw
+}
+
+// Indexed reports whether an attribute of a type has its index already.
+func (p *Preview) Indexed(a *contenttypes.Attribute) bool {
+	b, e := p.snap.bound.byUID[a.Owner.UID], p.catalog.Schemas[a.Owner.UID]
+	return slices.Contains(e.Indexed, b.fields[a.Index])
+}
+
+// Equal is Snapshot.Equal, for attributes that have their index.
+func (p *Preview) Equal(t *contenttypes.ContentType, status Status, locale string, a *contenttypes.Attribute, value []byte, yield func(Record) bool) {
+	p.snap.Equal(t, status, locale, a, value, yield)
 }

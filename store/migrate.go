@@ -52,6 +52,26 @@ func (m Migration) renames() bool {
 	return m.Op == renameType || m.Op == renameAttribute || m.Op == renameValue
 }
 
+// Fills are the fillings among migrations; others reports whether there are migrations that change definitions, or what they leave.
+func (ms Migrations) Fills() (fills Migrations, others bool) {
+	for _, m := range ms {
+		if m.Op == fill {
+			fills = append(fills, m)
+		} else {
+			others = true
+		}
+	}
+	return fills, others
+}
+
+// FillCall is the migration that fills an attribute; without a value by its default.
+func FillCall(attribute string, value ...string) Migration {
+	return migration(fill, append([]string{attribute}, value...)...)
+}
+
+// DropLocaleCall is the migration that removes the versions of a type in a locale.
+func DropLocaleCall(uid, locale string) Migration { return migration(dropLocale, uid, locale) }
+
 // destroys reports whether content may be gone after a migration.
 func (m Migration) destroys() bool { return !m.renames() && m.Op != acceptNames }
 
@@ -68,9 +88,18 @@ func shellWord(s string) string {
 
 // An Operation is a kind of Migration.
 type Operation struct {
-	Name string
-	Args []string // what they are, in capitals
-	Help string
+	Name     string
+	Args     []string // what they are, in capitals
+	Optional string   // one more argument, which may be left out; "" where there is none
+	Help     string
+}
+
+// Usage is what an operation takes.
+func (op *Operation) Usage() string {
+	if op.Optional != "" {
+		return strings.Join(op.Args, " ") + " [" + op.Optional + "]"
+	}
+	return strings.Join(op.Args, " ")
 }
 
 // Names of the operations.
@@ -90,26 +119,28 @@ const (
 	dropValue       = "drop-value"
 	dropItems       = "drop-items"
 	dropLinks       = "drop-links"
+	fill            = "fill"
 )
 
 // Operations are all there are. UID is that of a content-type or component, ATTRIBUTE such a uid, a dot and the name of one of
 // its attributes.
 var Operations = []Operation{
-	{renameType, []string{"UID", "NEW-UID"}, "give a content-type or component another uid"},
-	{renameAttribute, []string{"ATTRIBUTE", "NEW-NAME"}, "give an attribute another name"},
-	{renameValue, []string{"ATTRIBUTE", "VALUE", "NEW-VALUE"}, "put one value of an enumeration in the place of another"},
-	{acceptNames, []string{"UID"}, "take the singular and plural name that the definition has now"},
-	{shareValue, []string{"ATTRIBUTE", "LOCALE"}, "give all localizations the value that LOCALE has"},
-	{keepFirst, []string{"ATTRIBUTE"}, "leave the first component or link in each list"},
-	{keepLocale, []string{"UID", "LOCALE"}, "remove all other localizations, and have no locales any more"},
-	{keepDocument, []string{"UID", "DOCUMENT-ID"}, "remove all other documents, and make it a single type"},
-	{dropLocale, []string{"UID", "LOCALE"}, "remove one localization"},
-	{dropDrafts, []string{"UID"}, "keep what is published, and remove what never was"},
-	{dropType, []string{"UID"}, "remove a content-type with its documents"},
-	{dropAttribute, []string{"ATTRIBUTE"}, "remove an attribute with its values or links"},
-	{dropValue, []string{"ATTRIBUTE", "VALUE"}, "set a value of an enumeration to null wherever it is"},
-	{dropItems, []string{"ATTRIBUTE", "COMPONENT"}, "remove the components of one definition from an attribute"},
-	{dropLinks, []string{"ATTRIBUTE"}, "remove all links of a relation or media attribute"},
+	{Name: renameType, Args: []string{"UID", "NEW-UID"}, Help: "give a content-type or component another uid"},
+	{Name: renameAttribute, Args: []string{"ATTRIBUTE", "NEW-NAME"}, Help: "give an attribute another name"},
+	{Name: renameValue, Args: []string{"ATTRIBUTE", "VALUE", "NEW-VALUE"}, Help: "put one value of an enumeration in the place of another"},
+	{Name: acceptNames, Args: []string{"UID"}, Help: "take the singular and plural name that the definition has now"},
+	{Name: shareValue, Args: []string{"ATTRIBUTE", "LOCALE"}, Help: "give all localizations the value that LOCALE has"},
+	{Name: keepFirst, Args: []string{"ATTRIBUTE"}, Help: "leave the first component or link in each list"},
+	{Name: keepLocale, Args: []string{"UID", "LOCALE"}, Help: "remove all other localizations, and have no locales any more"},
+	{Name: keepDocument, Args: []string{"UID", "DOCUMENT-ID"}, Help: "remove all other documents, and make it a single type"},
+	{Name: dropLocale, Args: []string{"UID", "LOCALE"}, Help: "remove one localization"},
+	{Name: dropDrafts, Args: []string{"UID"}, Help: "keep what is published, and remove what never was"},
+	{Name: dropType, Args: []string{"UID"}, Help: "remove a content-type with its documents"},
+	{Name: dropAttribute, Args: []string{"ATTRIBUTE"}, Help: "remove an attribute with its values or links"},
+	{Name: dropValue, Args: []string{"ATTRIBUTE", "VALUE"}, Help: "set a value of an enumeration to null wherever it is"},
+	{Name: dropItems, Args: []string{"ATTRIBUTE", "COMPONENT"}, Help: "remove the components of one definition from an attribute"},
+	{Name: dropLinks, Args: []string{"ATTRIBUTE"}, Help: "remove all links of a relation or media attribute"},
+	{Name: fill, Args: []string{"ATTRIBUTE"}, Optional: "VALUE", Help: "put VALUE, or the default of the attribute, wherever it has none; also while serving"},
 }
 
 func migration(op string, args ...string) Migration { return Migration{Op: op, Args: args} }
@@ -118,7 +149,7 @@ func migration(op string, args ...string) Migration { return Migration{Op: op, A
 func ParseMigration(words []string) (Migration, error) {
 	ms, err := ParseMigrations(words)
 	if err == nil && len(ms) > 1 {
-		err = fmt.Errorf("%s takes %s; got %s", words[0], strings.Join(operationNamed(words[0]).Args, " "), plural(len(words)-1, "argument"))
+		err = fmt.Errorf("%s takes %s; got %s", words[0], operationNamed(words[0]).Usage(), plural(len(words)-1, "argument"))
 	}
 	if err != nil {
 		return Migration{}, err
@@ -134,15 +165,19 @@ func ParseMigrations(words []string) (ms Migrations, err error) {
 	for len(words) > 0 {
 		op := operationNamed(words[0])
 		if op == nil && len(ms) > 0 {
-			return nil, fmt.Errorf("there is no operation %q; %s takes %s", words[0], ms[len(ms)-1].Op, strings.Join(operationNamed(ms[len(ms)-1].Op).Args, " "))
+			before := operationNamed(ms[len(ms)-1].Op)
+			return nil, fmt.Errorf("there is no operation %q; %s takes %s", words[0], before.Name, before.Usage())
 		}
 		if op == nil {
 			return nil, fmt.Errorf("there is no operation %q", words[0])
 		}
 		if len(words)-1 < len(op.Args) {
-			return nil, fmt.Errorf("%s takes %s; got %s", op.Name, strings.Join(op.Args, " "), plural(len(words)-1, "argument"))
+			return nil, fmt.Errorf("%s takes %s; got %s", op.Name, op.Usage(), plural(len(words)-1, "argument"))
 		}
 		end := 1 + len(op.Args)
+		if op.Optional != "" && len(words) > end && operationNamed(words[end]) == nil {
+			end++
+		}
 		ms = append(ms, Migration{Op: op.Name, Args: words[1:end]})
 		words = words[end:]
 	}

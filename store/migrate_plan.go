@@ -71,8 +71,12 @@ func (p *migrationPlan) add(m Migration) error {
 		return err
 	}
 	snap := newSnapshot(&Store{file: p.file, bound: bound}, p.tx)
+	operate := migrations[m.Op]
+	if operate == nil {
+		return errors.New("it is done under the project's definitions, in a call of its own")
+	}
 	mg := &migrating{plan: p, snap: snap, catalog: p.left, args: m.Args, was: bound.model, is: edited}
-	if err := migrations[m.Op](mg); err != nil {
+	if err := operate(mg); err != nil {
 		return err
 	}
 	mg.define.Definitions = definitionsOf(mg.is)

@@ -1,0 +1,288 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// A Filling puts a value where an attribute has none.
+type Filling struct {
+	Attribute string  `json:"attribute"`       // uid of a content-type or component, dot, name
+	Value     *string `json:"value,omitempty"` // as somebody types it: see fillValue; nil is the default of the attribute
+}
+
+// Filled counts what Fill did.
+type Filled struct {
+	Versions int `json:"versions"` // that have a value now which they had not
+}
+
+// filledRows is how many versions are looked at, and at most written, in one transaction of Fill.
+const filledRows = 500
+
+// Fill puts values in the place of null in all versions of all documents, drafts and published, in all locales, and in components
+// wherever they are. The values are held to the rules of their attributes first; if one does not fit, nothing is done. Versions keep their
+// updatedAt: nobody has edited them.
+//
+// It goes through the content in batches, each durable by itself, while others read and write. When it is interrupted, the same call goes
+// on with what is left. progress may be nil.
+func (s *Service) Fill(ctx context.Context, fillings []Filling, progress func(what string, done, total int)) (filled Filled, err error) {
+	ctx, release, err := s.store.Hold(ctx)
+	if err != nil {
+		return filled, err
+	}
+	defer release()
+	type planned struct {
+		attr *contenttypes.Attribute
+		raw  []byte
+	}
+	plans := make([]planned, len(fillings))
+	var failed []error
+	for i, f := range fillings {
+		a, raw, err := s.fillValue(f)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("fill %s: %w", f.Attribute, err))
+		}
+		plans[i] = planned{a, raw}
+	}
+	if len(failed) > 0 {
+		return filled, errors.Join(failed...)
+	}
+	for _, p := range plans {
+		for _, t := range s.model.Types {
+			if !holdsRecords(&t.Schema, p.attr.Owner) {
+				continue
+			}
+			for _, st := range statusesOf(t) {
+				n, err := s.fillVersions(ctx, t, st, p.attr, p.raw, progress)
+				filled.Versions += n
+				if err != nil {
+					return filled, fmt.Errorf("fill %s in %s: %w", attributeOf(p.attr), t.UID, err)
+				}
+			}
+		}
+	}
+	return filled, nil
+}
+
+// holdsRecords reports whether versions of a schema are, or may have in them, records of another.
+func holdsRecords(s, inner *contenttypes.Schema) bool {
+	if s == inner {
+		return true
+	}
+	return slices.ContainsFunc(s.Attributes, func(a *contenttypes.Attribute) bool {
+		return a.Component != nil && holdsRecords(&a.Component.Schema, inner) ||
+			slices.ContainsFunc(a.Components, func(c *contenttypes.Component) bool { return holdsRecords(&c.Schema, inner) })
+	})
+}
+
+// eachPage calls yield with the versions of one status of a type in the order of their ids, some at a time, each page in a snapshot of its
+// own, and next after each page.
+func eachPage(ctx context.Context, st *store.Store, t *contenttypes.ContentType, status store.Status, yield func(store.Record), next func(done, total int) error) error {
+	id := t.Attribute("id")
+	total, done := 0, 0
+	for last := uint64(0); ; {
+		rows := 0
+		err := st.View(func(snap *store.Snapshot) error {
+			page, err := snap.Find(&store.Query{
+				Type: t, Status: status, Locales: store.LocaleSet{All: true}, Limit: filledRows, Count: last == 0,
+				Filter: store.Compare{Attr: id, Op: store.Gt, Values: []any{float64(last)}}, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{id}}},
+			})
+			if last == 0 {
+				total = page.Total
+			}
+			rows = len(page.Rows)
+			for _, r := range page.Rows {
+				last = r.ID()
+				yield(r)
+			}
+			return err
+		})
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil || rows == 0 {
+			return err
+		}
+		done += rows
+		if err := next(done, max(done, total)); err != nil {
+			return err
+		}
+	}
+}
+
+// fillVersions fills the versions of one status of a type.
+func (s *Service) fillVersions(ctx context.Context, t *contenttypes.ContentType, st store.Status, a *contenttypes.Attribute, raw []byte, progress func(string, int, int)) (filled int, err error) {
+	var refs []store.Ref
+	err = eachPage(ctx, s.store, t, st, func(r store.Record) {
+		if lacks(r, a) {
+			refs = append(refs, r.Ref())
+		}
+	}, func(done, total int) error {
+		n, err := s.fillBatch(ctx, t, st, a, raw, refs)
+		filled, refs = filled+n, refs[:0]
+		if err == nil && progress != nil {
+			progress("filling "+attributeOf(a)+" in "+t.UID, done, total)
+		}
+		return err
+	})
+	return filled, err
+}
+
+// lacks reports whether a version, or a component in it, has no value for an attribute.
+func lacks(r store.Record, a *contenttypes.Attribute) (found bool) {
+	schema := r.Type()
+	attributes := []*contenttypes.Attribute(nil)
+	if schema != nil {
+		attributes = schema.Attributes
+	} else {
+		attributes = r.Component().Attributes
+	}
+	if a.Owner.UID == r.Ref().Type && r.JSON(a) == nil {
+		return true
+	}
+	for _, outer := range attributes {
+		if outer.IsStored() && !outer.IsScalar() && !found {
+			r.Each(outer, func(item store.Record) bool {
+				found = lacks(item, a)
+				return !found
+			})
+		}
+	}
+	return found
+}
+
+// fillBatch writes the versions that still lack a value.
+func (s *Service) fillBatch(ctx context.Context, t *contenttypes.ContentType, st store.Status, a *contenttypes.Attribute, raw []byte, refs []store.Ref) (filled int, err error) {
+	if len(refs) == 0 {
+		return 0, nil
+	}
+	err = s.store.Write(ctx, func(tx *store.Tx) error {
+		filled = 0
+		var b store.Batch
+		for _, ref := range refs {
+			r := tx.Version(t, ref.Doc, st, ref.Locale)
+			if !r.Exists() {
+				continue // removed meanwhile
+			}
+			row := r.Decode()
+			if !fillNull(&t.Schema, row.Values, a, raw) {
+				continue
+			}
+			filled++
+			b.PutRow(row)
+			b.Log(t, text(r.JSON(t.Attribute("documentId"))), store.Updated)
+		}
+		return tx.Apply(&b)
+	})
+	return filled, err
+}
+
+// fillNull puts a value in the place of null, in values of a schema and of the components in them.
+func fillNull(s *contenttypes.Schema, values []store.Value, a *contenttypes.Attribute, raw []byte) (filled bool) {
+	for i, own := range s.Attributes {
+		v := &values[i]
+		if own == a && v.JSON == nil {
+			v.JSON, filled = raw, true
+		}
+		for _, item := range v.Items {
+			filled = fillNull(&item.Component.Schema, item.Values, a, raw) || filled
+		}
+	}
+	return filled
+}
+
+// fillable says why an attribute cannot be filled.
+func fillable(a *contenttypes.Attribute) error {
+	switch {
+	case a.System || a.Type == contenttypes.ID:
+		return errors.New("the server gives it its values")
+	case a.IsRelation():
+		return fmt.Errorf("it is %s; link the documents over the API", describeType(a))
+	case !a.IsScalar():
+		return fmt.Errorf("it is %s; write the components over the API", describeType(a))
+	case a.Type == contenttypes.Password:
+		return errors.New("it is a password, and nobody's is that of somebody else")
+	case isUnique(a):
+		return errors.New("it is unique, and one value for all documents is not; write them one by one over the API")
+	}
+	return nil
+}
+
+func describeType(a *contenttypes.Attribute) string {
+	if a.Type == contenttypes.ComponentType || a.Type == contenttypes.DynamicZone || a.Type == contenttypes.RelationType {
+		return "a " + a.Type.String()
+	}
+	return a.Type.String()
+}
+
+// fillValue finds an attribute and casts a value for it as a write does. A text may stand as it is or in the quotes of JSON; anything
+// else is JSON.
+func (s *Service) fillValue(f Filling) (*contenttypes.Attribute, []byte, error) {
+	dot := strings.LastIndexByte(f.Attribute, '.')
+	if dot < 0 {
+		return nil, nil, errors.New("that names no attribute; write <uid>.<attribute>")
+	}
+	var schema *contenttypes.Schema
+	if t := s.model.Type(f.Attribute[:dot]); t != nil {
+		schema = &t.Schema
+	} else if c := s.model.Component(f.Attribute[:dot]); c != nil {
+		schema = &c.Schema
+	} else {
+		return nil, nil, fmt.Errorf("there is no content-type or component %q", f.Attribute[:dot])
+	}
+	a := schema.Attribute(f.Attribute[dot+1:])
+	if a == nil {
+		return nil, nil, fmt.Errorf("%s has no attribute %q", schema.UID, f.Attribute[dot+1:])
+	}
+	if err := fillable(a); err != nil {
+		return nil, nil, err
+	}
+	value := a.Default
+	switch {
+	case f.Value != nil:
+		var err error
+		if value, err = typedValue(a, *f.Value); err != nil {
+			return nil, nil, err
+		}
+	case !a.HasDefault:
+		return nil, nil, errors.New("it has no default; name a value")
+	}
+	if value == nil {
+		return nil, nil, errors.New("null is what is missing; name a value")
+	}
+	cast, faults := castScalar(a, []string{a.Name}, value, true, fullStage)
+	if len(faults) > 0 {
+		return nil, nil, faultsError(faults)
+	}
+	switch a.Type {
+	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
+		var wrong *Error
+		if cast, wrong = castTemporal(a, cast); wrong != nil {
+			return nil, nil, wrong
+		}
+	}
+	return a, storedJSON(cast), nil
+}
+
+// typedValue reads a value as somebody types it.
+func typedValue(a *contenttypes.Attribute, typed string) (any, error) {
+	parsed, err := jsontree.Parse([]byte(typed), jsontree.MaxDepth)
+	switch a.Type {
+	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal, contenttypes.Boolean, contenttypes.JSON, contenttypes.Blocks:
+		if err != nil {
+			return nil, fmt.Errorf("a value of type %s is JSON, which %q is not: %w", a.Type, typed, err)
+		}
+		return parsed, nil
+	}
+	if quoted, ok := parsed.(string); ok && err == nil {
+		return quoted, nil
+	}
+	return typed, nil
+}

@@ -1,0 +1,89 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"lectern/documents"
+	"lectern/store"
+)
+
+// reportServed reports on each edition that is served, beside the requests, until ctx ends.
+func (p *Project) reportServed(ctx context.Context) {
+	for {
+		select {
+		case e := <-p.served:
+			p.reportMisfits(ctx, e)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// serves has an edition reported on, in place of any other that waits for it.
+func (p *Project) serves(e *edition) {
+	select {
+	case <-p.served:
+	default:
+	}
+	p.served <- e
+}
+
+// reportMisfits tells the log what documents that are there break of what the files say now, as far as it shows at once: required values
+// that they lack, so that over GraphQL they cannot be read, and locales that the configuration does not have. `lectern check` knows more.
+func (p *Project) reportMisfits(ctx context.Context, e *edition) {
+	var until sync.WaitGroup
+	defer until.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	until.Go(func() {
+		select {
+		case <-e.replaced: // by another, which is reported on anew
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	missing, err := documents.MissingIn(ctx, e.store, e.Model)
+	for _, m := range missing {
+		args := []any{"attribute", m.Attribute, "type", m.Type, "versions", m.Versions, "drafts", m.Drafts}
+		if call := e.FillCall(m, p.options); call != "" {
+			args = append(args, "fill", call)
+		}
+		p.log.Warn("stored documents lack a required value: over GraphQL they are answered with an error", args...)
+	}
+	if err == nil {
+		err = p.reportLocales(e)
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrRedefined) && !errors.Is(err, store.ErrClosed) {
+		p.log.Error("look for stored documents that do not fit", "error", err)
+	}
+}
+
+// reportLocales names the locales that have content and are not in the configuration.
+func (p *Project) reportLocales(e *edition) error {
+	return e.store.View(func(snap *store.Snapshot) error {
+		for _, code := range snap.LocaleCodes() {
+			if e.Settings.I18n.has(code) {
+				continue
+			}
+			for _, t := range e.Model.Types {
+				if !t.Localized {
+					continue
+				}
+				versions := 0
+				for _, st := range []store.Status{store.Published, store.Draft} {
+					page, err := snap.Find(&store.Query{Type: t, Status: st, Locales: store.LocaleSet{Codes: []string{code}}, Limit: 1, Count: true})
+					if err != nil {
+						return err
+					}
+					versions += page.Total
+				}
+				if versions > 0 {
+					p.log.Warn("there is content in a locale that config/plugins.yaml does not list", "locale", code, "type", t.UID, "versions", versions)
+				}
+			}
+		}
+		return nil
+	})
+}
