@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"lectern/admission"
 	"lectern/documents"
 )
 
@@ -31,9 +32,9 @@ type Limiter struct {
 	young, old map[visitor]*rate.Limiter // two generations, as in verified: who has not come for long is forgotten
 }
 
-// A visitor is what is counted by. Who has an IPv6 address has the other 2^64 of its network too, so that they count as one.
+// A visitor is what is counted by.
 type visitor struct {
-	from  netip.Prefix
+	from  admission.Client
 	route string
 }
 
@@ -63,13 +64,7 @@ func (l *Limiter) Allow(from netip.Addr, route string) (ok bool, retry time.Dura
 }
 
 func (l *Limiter) of(from netip.Addr, route string) *rate.Limiter {
-	from = from.Unmap()
-	bits := from.BitLen()
-	if from.Is6() {
-		bits = 64
-	}
-	network, _ := from.WithZone("").Prefix(bits) // an address that could not be read is one of its own
-	v := visitor{network, route}
+	v := visitor{admission.ClientAt(from), route}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if known := l.young[v]; known != nil {

@@ -2,9 +2,14 @@ package documents
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime"
 	"sync/atomic"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"lectern/admission"
 )
 
 // tooLong is what is told of a password that bcrypt would cut.
@@ -67,14 +72,30 @@ func SamePassword(ctx context.Context, hash, plain string) (same bool, err error
 // maxCost bounds the work that an imported hash may ask for.
 const maxCost = 14
 
-// hashingTurn waits until few enough passwords are being hashed, or ctx ends, and calls f.
+// hashing bounds how many passwords are hashed at a time: each keeps a processor busy for a while. The others wait, and the clients
+// that they are hashed for (admission.ClientOf) take turns, so that whoever guesses many passwords keeps nobody else waiting.
+var hashing = admission.New(admission.Limits{Places: max(1, runtime.GOMAXPROCS(0)-1), Waiting: MaxHashesWaiting})
+
+// MaxHashesWaiting is how many passwords of one client may wait to be hashed.
+const MaxHashesWaiting = 32
+
+// errHashesWaiting is the answer to a client that has more passwords waiting.
+var errHashesWaiting = &Error{Status: 429, Name: "RateLimitError",
+	Message: fmt.Sprintf("Too many requests, please try again later. %d passwords from this address wait to be hashed, and no more may.", MaxHashesWaiting)}
+
+// Hashing returns the counters of what is hashed, and waits for it.
+func Hashing() admission.Stats { return hashing.Stats() }
+
+// hashingTurn waits for the turn of the client that ctx knows, or until ctx ends, and calls f.
 func hashingTurn(ctx context.Context, cost int, f func() error) error {
-	select {
-	case hashing <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	turn := hashing.Share(admission.ClientOf(ctx))
+	defer turn.Close()
+	if err := turn.Acquire(ctx); errors.Is(err, admission.ErrWaiting) {
+		return errHashesWaiting
+	} else if err != nil {
+		return err
 	}
-	defer func() { <-hashing }()
+	defer turn.Release()
 	hashWork.Add(1 << cost)
 	return f()
 }

@@ -2,7 +2,6 @@ package documents
 
 import (
 	"context"
-	"runtime"
 
 	"lectern/contenttypes"
 	"lectern/jsontree"
@@ -10,9 +9,6 @@ import (
 
 // maxPassword is how many bytes of a password count; longer ones are refused rather than cut.
 const maxPassword = 72
-
-// hashing bounds how many passwords are hashed at a time: each keeps a processor busy for a while.
-var hashing = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 
 // hashPasswords returns the hash of each password in a body, by password. It is called before the write begins, so that
 // other writes need not wait for it.

@@ -1,0 +1,66 @@
+package documents_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"runtime"
+	"sync"
+	"testing"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"lectern/admission"
+	"lectern/documents"
+)
+
+// forClient is a context of work for a client.
+func forClient(addr string) context.Context {
+	return admission.WithClient(context.Background(), admission.ClientAt(netip.MustParseAddr(addr)))
+}
+
+// Whoever guesses passwords waits for his own guesses, and only so many of them may wait: another's password is looked at next.
+func TestHashingTakesTurns(t *testing.T) {
+	hash, err := bcrypt.GenerateFromPassword([]byte("right"), 12) // so long that all who guess have come before one is done
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(forClient("192.0.2.1"))
+	var all sync.WaitGroup
+	guess := func() {
+		all.Go(func() {
+			if _, err := documents.SamePassword(ctx, string(hash), "guess"); err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	}
+	for range runtime.GOMAXPROCS(0) {
+		guess()
+	}
+	for documents.Hashing().Waiting == 0 {
+		runtime.Gosched()
+	}
+	for n := documents.Hashing().Waiting + documents.Hashing().Held; n < documents.MaxHashesWaiting+max(1, runtime.GOMAXPROCS(0)-1); n++ {
+		guess()
+	}
+	for documents.Hashing().Waiting < documents.MaxHashesWaiting {
+		runtime.Gosched()
+	}
+
+	var told *documents.Error
+	if _, err := documents.SamePassword(ctx, string(hash), "guess"); !errors.As(err, &told) || told.Status != 429 || told.Name != "RateLimitError" {
+		t.Errorf("one guess more than may wait: %v", err)
+	}
+	if same, err := documents.SamePassword(forClient("192.0.2.2"), string(hash), "right"); !same || err != nil {
+		t.Errorf("another client: %t, %v", same, err)
+	}
+	// In order of arrival it would have been the last of all.
+	if waiting := documents.Hashing().Waiting; waiting < documents.MaxHashesWaiting/2 {
+		t.Errorf("only %d guesses were left waiting when another client's password had been looked at", waiting)
+	}
+	stop()
+	all.Wait()
+	if left := documents.Hashing(); left.Held != 0 || left.Waiting != 0 || left.Clients != 0 {
+		t.Errorf("in the end: %+v", left)
+	}
+}
