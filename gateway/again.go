@@ -116,12 +116,27 @@ func (k *keptBody) discard() {
 	}
 }
 
+// A passingBody is a body that is too much to keep. The form that is read of it is kept.
+type passingBody struct {
+	io.ReadCloser
+	kept *keptBody // may be nil
+}
+
+// passing returns what reads a body without keeping it, unless something was read of it already.
+func passing(body io.ReadCloser) *passingBody {
+	p := &passingBody{ReadCloser: body, kept: keptBodyOf(body)}
+	if p.kept != nil && len(p.kept.begun) == 0 {
+		p.ReadCloser = p.kept.ReadCloser
+	}
+	return p
+}
+
 // keptBodyOf is what keeps a body; nil where nothing does.
 func keptBodyOf(body io.Reader) *keptBody {
 	switch b := body.(type) {
 	case *keptBody:
 		return b
-	case *patientBody:
+	case *passingBody:
 		return b.kept
 	}
 	return nil

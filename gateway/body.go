@@ -8,7 +8,6 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
-	"net"
 	"net/http"
 	"strings"
 
@@ -120,9 +119,9 @@ func (l *Limits) readFrom(r *http.Request, source io.Reader, limit int64) ([]byt
 
 // unreadable says why a body could not be read.
 func unreadable(err error) error {
-	var slow net.Error
-	if errors.As(err, &slow) && slow.Timeout() {
-		return &documents.Error{Status: http.StatusRequestTimeout, Name: "RequestTimeoutError", Message: "the request body came too slowly", NoDetails: true}
+	var told *documents.Error
+	if errors.As(err, &told) { // such as that it came too slowly
+		return told
 	}
 	return badBody("BadRequestError", "the request body cannot be read")
 }

@@ -6,28 +6,64 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
+
+	"lectern/admission"
 )
 
-// A listener hands out connections as conns.
-type listener struct{ net.Listener }
-
-func (l listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &conn{Conn: c}, nil
-}
-
 // A conn is a connection of a client. It sends what net/http writes, byte for byte and in its order; all that it may do is keep
-// the first write of an answer until the second comes, to send both in one call. Only the goroutine that handles requests
-// writes to it.
+// the first write of an answer until the second comes, to send both in one call. The goroutine that answers a request is the
+// only one that writes to it.
 type conn struct {
 	net.Conn
+	listener *listener
+	at       admission.Client // the other end
+	share    *admission.Share // of the connections
+	closed   sync.Once
+
+	proxied  bool // its requests are of many clients
+	ownPlace place
+	place    atomic.Pointer[place] // of the request at work
+	body     *clientBody           // of that request
+
 	gathers bool        // a write may be kept
 	kept    *[]byte     // the write that is kept
 	both    [2][]byte   // it and the next, while they are sent
 	unsent  net.Buffers // of both
+}
+
+// enterPlace takes a place for the request that the connection carries.
+func (c *conn) enterPlace(p *place) error {
+	c.place.Store(p)
+	return p.enter()
+}
+
+// leavePlace ends what enterPlace began.
+func (c *conn) leavePlace() {
+	c.waitForClient()
+	c.place.Store(nil)
+	c.body = nil
+}
+
+// waitForClient gives the place of the request back, and reports whether there was one. workAgain takes it again.
+func (c *conn) waitForClient() (held bool) {
+	p := c.place.Load()
+	if p == nil || !p.held.Load() {
+		return false
+	}
+	p.leave()
+	return true
+}
+
+func (c *conn) workAgain(ctx context.Context) error {
+	p := c.place.Load()
+	if p == nil {
+		return nil
+	}
+	if err := p.enterAgain(ctx); err != nil {
+		return c.listener.server.errNoPlace(err)
+	}
+	return nil
 }
 
 // mostKept is as much as net/http gathers before it writes anything.
@@ -39,6 +75,9 @@ var keptWrites = sync.Pool{New: func() any {
 }}
 
 func (c *conn) Write(p []byte) (int, error) {
+	if !c.gathers || c.kept != nil || len(p) > mostKept {
+		c.waitForClient()
+	}
 	switch {
 	case c.kept != nil:
 		return c.writeBoth(p)
@@ -70,7 +109,15 @@ func (c *conn) ReadFrom(r io.Reader) (int64, error) {
 			return 0, err
 		}
 	}
+	c.waitForClient()
 	return io.Copy(c.Conn, r)
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	c.closed.Do(func() { c.listener.closed(c) })
+	return err
 }
 
 // CloseWrite lets net/http end its side of the connection first, so that a client which still sends gets to read the answer.
@@ -85,7 +132,11 @@ func (c *conn) CloseWrite() error {
 type connKey struct{}
 
 func withConn(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
+	ctx = context.WithValue(ctx, connKey{}, c)
+	if c, ok := c.(*conn); ok && !c.proxied {
+		ctx = admission.WithClient(ctx, c.at)
+	}
+	return ctx
 }
 
 // connOf is the connection that a request came by; nil where it did not come by Serve.
@@ -117,20 +168,4 @@ func (c *conn) sendKept(w http.ResponseWriter) {
 	if c.kept != nil {
 		_, _ = c.writeBoth(nil) // likewise
 	}
-}
-
-// A clientBody is the body of a request as it comes from the client.
-type clientBody struct {
-	io.ReadCloser
-	conn *conn
-}
-
-// Read reads from the connection. What net/http writes meanwhile is its leave to send the body (100 Continue), which the client
-// waits for.
-func (b *clientBody) Read(p []byte) (int, error) {
-	gathers := b.conn.gathers
-	b.conn.gathers = false
-	n, err := b.ReadCloser.Read(p)
-	b.conn.gathers = gathers
-	return n, err
 }

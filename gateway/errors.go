@@ -19,7 +19,6 @@ import (
 // Errors of the transport.
 var (
 	errInternal  = &documents.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error", NoDetails: true}
-	errBusy      = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "too many requests are at work, try again", NoDetails: true}
 	errStopping  = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the server is stopping", NoDetails: true}
 	errChanged   = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the definitions changed during the request, try again", NoDetails: true}
 	errDecode    = &documents.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "failed to decode", NoDetails: true}
@@ -50,7 +49,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		told = errStopping
 	case errors.Is(err, store.ErrRedefined):
 		told = errChanged
-		w.Header()["Retry-After"] = []string{"1"}
+		w.Header()["Retry-After"] = retrySoon
 	case isReaderGone(r, err):
 		s.log.LogAttrs(r.Context(), slog.LevelDebug, "the client left before it had the answer", requestAttrs(w, r, slog.Any("error", err))...)
 		return
@@ -58,8 +57,14 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		told = errInternal
 		s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", requestAttrs(w, r, slog.Any("error", err))...)
 	}
+	if told.Status == http.StatusTooManyRequests && w.Header()["Retry-After"] == nil {
+		w.Header()["Retry-After"] = retrySoon
+	}
 	writeError(w, told)
 }
+
+// retrySoon is the header Retry-After of refusals whose cause may be over in a moment.
+var retrySoon = []string{"1"}
 
 // isReaderGone reports whether err comes of writing to the client of r, which left or stopped reading. It is no fault of the server.
 func isReaderGone(r *http.Request, err error) bool {

@@ -104,7 +104,7 @@ func cannotListen(address string, err error) error {
 
 func (p *Project) serverConfig() Config {
 	s := p.Definition().Settings.Server
-	return Config{Limits: s.Limits, Memory: p.memory, CORS: s.CORS, Compress: s.Compress, Log: p.log}
+	return Config{Limits: s.Limits, Memory: p.memory, CORS: s.CORS, Compress: s.Compress, TrustedProxies: s.TrustedProxies, Log: p.log}
 }
 
 // address is where the server is to listen.

@@ -40,11 +40,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // work answers r if there is a place for it, whatever happens on the way.
 func (s *Server) work(w http.ResponseWriter, r *http.Request) {
-	defer s.busy.Add(-1)
+	r, done, err := s.takePlace(r)
+	defer done()
 	defer s.recover(w, r)
-	if s.busy.Add(1) > int64(s.limits.Concurrent) {
-		w.Header()["Retry-After"] = []string{"1"}
-		writeError(w, errBusy)
+	if err != nil {
+		w.Header()["Retry-After"] = retrySoon
+		writeError(w, s.errNoPlace(err))
 		return
 	}
 	s.route(w, r)
@@ -182,7 +183,8 @@ func (c *call) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		sent := r.Body
 		kept = &keptBody{ReadCloser: sent}
 		if conn := connOf(r); conn != nil {
-			kept.ReadCloser = &clientBody{sent, conn}
+			conn.body = newClientBody(r, conn, &c.handlers.server.limits)
+			kept.ReadCloser = conn.body
 		}
 		r.Body = kept
 		defer func() {

@@ -13,9 +13,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
+	"lectern/admission"
 	"lectern/budget"
 	"lectern/shadowcrud/rest"
 )
@@ -27,7 +29,9 @@ type Config struct {
 	Compress bool // gzip or zstd answers, for clients that accept them
 	// Memory is that of all requests together; nil is Limits.Memory. It may be shared with what works for requests elsewhere.
 	Memory *budget.Budget
-	Log    *slog.Logger
+	// TrustedProxies are those whose word on a client's address is taken. Their connections are not counted as those of one client.
+	TrustedProxies []netip.Prefix
+	Log            *slog.Logger
 }
 
 // Limits bound what a request may cost.
@@ -41,12 +45,19 @@ type Limits struct {
 	HeaderBytes int           // head of a request
 	JSONBytes   int64         // JSON body, inflated
 	FormBytes   int64         // form or text body, inflated
-	Concurrent  int           // requests at one time; others are answered 503
+	BodyRate    int64         // bytes a second at which a client must at least send a body
 	Links       int           // documents that the body of a write names in relations
 	Components  int           // components in the body of a write
 	Memory      int64         // bytes that all requests may reserve together; 0 is a quarter of what the process may have
 	AnswerBytes int64         // of one answer
 	AnswerRate  int64         // bytes a second at which a client must at least take a long answer
+
+	// Requests at work at one time, and those of them from one address. Others are answered 503. A request that waits for its client
+	// is not at work.
+	Concurrent, ConcurrentPerAddress int
+	// Connections at one time, and those of them from one address. Others are closed. They are fewer where the process may not have so
+	// many descriptors.
+	Connections, ConnectionsPerAddress int
 }
 
 // DefaultLimits are the limits where nothing is said.
@@ -60,7 +71,9 @@ var DefaultLimits = Limits{
 	HeaderBytes: 64 << 10,
 	JSONBytes:   1 << 20,
 	FormBytes:   56 << 10,
+	BodyRate:    1 << 10,
 	Concurrent:  1024,
+	Connections: 8192,
 	Links:       10_000,
 	Components:  5_000,
 	AnswerBytes: rest.DefaultAnswerBytes,
@@ -81,7 +94,12 @@ func (l Limits) orDefaults() Limits {
 	fill(&l.HeaderBytes, DefaultLimits.HeaderBytes)
 	fill(&l.JSONBytes, DefaultLimits.JSONBytes)
 	fill(&l.FormBytes, DefaultLimits.FormBytes)
+	fill(&l.BodyRate, DefaultLimits.BodyRate)
 	fill(&l.Concurrent, DefaultLimits.Concurrent)
+	fill(&l.Connections, DefaultLimits.Connections)
+	l.Connections = min(l.Connections, mostConnections())
+	fill(&l.ConcurrentPerAddress, shareOf(l.Concurrent))
+	fill(&l.ConnectionsPerAddress, shareOf(l.Connections))
 	fill(&l.Links, DefaultLimits.Links)
 	fill(&l.Components, DefaultLimits.Components)
 	fill(&l.AnswerBytes, DefaultLimits.AnswerBytes)
@@ -91,6 +109,9 @@ func (l Limits) orDefaults() Limits {
 	}
 	return l
 }
+
+// shareOf is what one address may have of something: a quarter, but no less than a client that is a server itself needs.
+func shareOf(all int) int { return min(all, max(all/4, 64)) }
 
 func fill[T comparable](value *T, otherwise T) {
 	var zero T
@@ -105,16 +126,40 @@ type Server struct {
 	log     *slog.Logger
 	headers *headers
 	ids     requestIDs
-	busy    atomic.Int64 // requests at work
+	proxies []netip.Prefix
 	serving atomic.Pointer[handlers]
 	handler http.Handler
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
+
+	places, connections *admission.Semaphore
+	counters            struct{ refusedConnections, acceptErrors atomic.Int64 }
+}
+
+// Stats are the counters of a Server.
+type Stats struct {
+	Requests           admission.Stats // at work
+	Connections        admission.Stats
+	RefusedConnections int64 // closed at once, since there were too many
+	AcceptErrors       int64 // connections that could not be accepted, for want of descriptors or for other reasons of the system's
+}
+
+// Stats returns the counters.
+func (s *Server) Stats() Stats {
+	return Stats{
+		Requests: s.places.Stats(), Connections: s.connections.Stats(),
+		RefusedConnections: s.counters.refusedConnections.Load(), AcceptErrors: s.counters.acceptErrors.Load(),
+	}
 }
 
 // NewServer returns a server that answers with rt.
 func NewServer(c Config, rt Runtime) (*Server, error) {
-	s := &Server{limits: c.Limits.orDefaults(), log: c.Log, headers: newHeaders(c.CORS), ids: newRequestIDs()}
+	l := c.Limits.orDefaults()
+	s := &Server{
+		limits: l, log: c.Log, headers: newHeaders(c.CORS), ids: newRequestIDs(), proxies: c.TrustedProxies,
+		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),
+		connections: admission.New(admission.Limits{Places: l.Connections, Share: l.ConnectionsPerAddress}),
+	}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -165,7 +210,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(listener{boundedListener{ln}}) }()
+	go func() { failed <- srv.Serve(&listener{Listener: ln, server: s}) }()
 
 	select {
 	case err := <-failed:

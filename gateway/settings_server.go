@@ -31,9 +31,14 @@ type serverFile struct {
 		Memory     byteSize
 		Answer     byteSize
 		AnswerRate byteSize `yaml:"answerRate"`
-		Concurrent int
+		BodyRate   byteSize `yaml:"bodyRate"`
 		Links      int
 		Components int
+
+		Concurrent            int
+		ConcurrentPerAddress  int `yaml:"concurrentPerAddress"`
+		Connections           int
+		ConnectionsPerAddress int `yaml:"connectionsPerAddress"`
 	}
 	Timeouts struct {
 		Header   time.Duration
@@ -55,7 +60,9 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 	f.Log.Level = "info"
 	l := &s.Limits
 	f.Limits.JSON, f.Limits.Form, f.Limits.Headers = byteSize(l.JSONBytes), byteSize(l.FormBytes), byteSize(l.HeaderBytes)
-	f.Limits.Concurrent, f.Limits.Links, f.Limits.Components = l.Concurrent, l.Links, l.Components
+	f.Limits.Links, f.Limits.Components, f.Limits.BodyRate = l.Links, l.Components, byteSize(l.BodyRate)
+	f.Limits.Concurrent, f.Limits.ConcurrentPerAddress = l.Concurrent, l.ConcurrentPerAddress
+	f.Limits.Connections, f.Limits.ConnectionsPerAddress = l.Connections, l.ConnectionsPerAddress
 	f.Limits.Memory, f.Limits.Answer, f.Limits.AnswerRate = byteSize(l.Memory), byteSize(l.AnswerBytes), byteSize(l.AnswerRate)
 	f.Timeouts.Header, f.Timeouts.Read, f.Timeouts.Write = l.ReadHeader, l.Read, l.Write
 	f.Timeouts.Idle, f.Timeouts.Request, f.Timeouts.Shutdown = l.Idle, l.Handle, l.Shutdown
@@ -88,7 +95,9 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 	}
 
 	l.JSONBytes, l.FormBytes, l.HeaderBytes = int64(f.Limits.JSON), int64(f.Limits.Form), int(f.Limits.Headers)
-	l.Concurrent, l.Links, l.Components = f.Limits.Concurrent, f.Limits.Links, f.Limits.Components
+	l.Links, l.Components, l.BodyRate = f.Limits.Links, f.Limits.Components, int64(f.Limits.BodyRate)
+	l.Concurrent, l.ConcurrentPerAddress = f.Limits.Concurrent, f.Limits.ConcurrentPerAddress
+	l.Connections, l.ConnectionsPerAddress = f.Limits.Connections, f.Limits.ConnectionsPerAddress
 	l.Memory, l.AnswerBytes, l.AnswerRate = int64(f.Limits.Memory), int64(f.Limits.Answer), int64(f.Limits.AnswerRate)
 	if l.Memory != 0 && l.Memory < leastMemory*l.AnswerBytes {
 		wrong(n.At("limits", "memory"), "memory must be at least twice limits.answer (%s): it is what all requests take together; leave it out for a quarter of the machine's",
@@ -100,14 +109,13 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 			wrong(n.At("limits", key), "%s must be from 1kb to 1gb", key)
 		}
 	}
-	if l.Concurrent < 1 {
-		wrong(n.At("limits", "concurrent"), "concurrent must be 1 or more: it is how many requests are answered at a time")
-	}
 	for key, most := range map[string]int{"links": l.Links, "components": l.Components} {
 		if most < 1 {
 			wrong(n.At("limits", key), "%s must be 1 or more: it is how many of them one write may have", key)
 		}
 	}
+
+	l.checkClients(n, wrong)
 
 	l.ReadHeader, l.Read, l.Write = f.Timeouts.Header, f.Timeouts.Read, f.Timeouts.Write
 	l.Idle, l.Handle, l.Shutdown = f.Timeouts.Idle, f.Timeouts.Request, f.Timeouts.Shutdown
@@ -126,6 +134,34 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 		wrong(n.At("log", "format"), "format must be text or json, not %q", f.Log.Format)
 	}
 	return together(unfit, problems)
+}
+
+// checkClients reports what cannot be as a bound of clients.
+func (l *Limits) checkClients(n *contenttypes.Node, wrong func(at *contenttypes.Node, format string, args ...any)) {
+	for _, c := range []struct {
+		key   string
+		count int
+		what  string
+	}{
+		{"concurrent", l.Concurrent, "requests are answered at a time"},
+		{"connections", l.Connections, "connections there may be at a time"},
+		{"bodyRate", int(l.BodyRate), "bytes of a body must come each second"},
+	} {
+		if c.count < 1 {
+			wrong(n.At("limits", c.key), "%s must be 1 or more: it is how many %s", c.key, c.what)
+		}
+	}
+	for _, c := range []struct {
+		key, of    string
+		share, all int
+	}{
+		{"concurrentPerAddress", "concurrent", l.ConcurrentPerAddress, l.Concurrent},
+		{"connectionsPerAddress", "connections", l.ConnectionsPerAddress, l.Connections},
+	} {
+		if c.share < 0 || c.share > c.all {
+			wrong(n.At("limits", c.key), "%s must be from 1 to limits.%s (%d), of which it is the share of one address", c.key, c.of, c.all)
+		}
+	}
 }
 
 // isHTTP reports whether s is the address of a website.

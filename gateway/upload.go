@@ -186,11 +186,8 @@ func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *documen
 		return err
 	}
 	if r.Body != nil {
-		patient := &patientBody{ReadCloser: r.Body, kept: keptBodyOf(r.Body), control: connection(w, r), limits: &u.limits}
-		if patient.kept != nil && len(patient.kept.begun) == 0 {
-			patient.ReadCloser = patient.kept.ReadCloser // a file is too much to keep; the form that is read of it is kept
-		}
-		r.Body = patient
+		takeTime(r)
+		r.Body = passing(r.Body)
 	}
 	switch id := q.Value("id").(type) {
 	case nil:

@@ -1,0 +1,14 @@
+//go:build unix
+
+package gateway
+
+import "syscall"
+
+// descriptors is how many files and connections the process may have open, 0 where the system does not tell.
+func descriptors() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return int(min(limit.Cur, 1<<30))
+}

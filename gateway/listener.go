@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"lectern/admission"
+)
+
+// A listener hands out the connections that the limits let be: so many in all, so that descriptors are left for files, and so many
+// of one client. Others are closed at once. Those of trusted proxies count in all, and not by client.
+type listener struct {
+	net.Listener
+	server *Server
+	warned atomic.Int64 // when the log was last told that connections are refused, in Unix nanoseconds
+}
+
+// warnEvery is how often the log is told of what happens with each of many connections.
+const warnEvery = 10 * time.Second
+
+// Accept implements net.Listener.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			if !errors.Is(err, net.ErrClosed) {
+				l.server.counters.acceptErrors.Add(1)
+				l.warn("a connection cannot be accepted", slog.Any("error", err))
+			}
+			return nil, err
+		}
+		boundUnsent(accepted)
+		c := &conn{Conn: accepted, listener: l}
+		addr := remoteAddr(accepted)
+		c.at, c.proxied = admission.ClientAt(addr), isTrusted(addr, l.server.proxies)
+		counted := c.at
+		if c.proxied {
+			counted = admission.Client{}
+		}
+		c.share = l.server.connections.Share(counted)
+		if err := c.share.TryAcquire(); err != nil {
+			c.share.Close()
+			l.refuse(accepted, c.at, err)
+			continue
+		}
+		c.ownPlace.share = l.server.places.Share(c.at)
+		return c, nil
+	}
+}
+
+// refuse closes a connection that is one too many.
+func (l *listener) refuse(c net.Conn, client admission.Client, why error) {
+	_ = c.Close() // nothing was said on it
+	l.server.counters.refusedConnections.Add(1)
+	limits := l.server.connections.Limits()
+	if errors.Is(why, admission.ErrShare) {
+		l.warn("connections of one address are closed, since it has as many as one may have; if it is a proxy, name it in trustedProxies",
+			slog.String("address", client.String()), slog.Int("limits.connectionsPerAddress", limits.Share))
+		return
+	}
+	l.warn("connections are closed, since there are as many as there may be", slog.Int("limits.connections", limits.Places))
+}
+
+// warn tells the log, unless it was told something a moment ago.
+func (l *listener) warn(message string, attrs ...slog.Attr) {
+	now, last := time.Now().UnixNano(), l.warned.Load()
+	if last != 0 && now-last < int64(warnEvery) || !l.warned.CompareAndSwap(last, now) {
+		return
+	}
+	l.server.log.LogAttrs(context.Background(), slog.LevelWarn, message, attrs...)
+}
+
+// closed gives back what a connection held.
+func (l *listener) closed(c *conn) {
+	c.share.Release()
+	c.share.Close()
+	c.ownPlace.share.Close()
+}
+
+// remoteAddr is the address of the other end, the zero Addr where it has none.
+func remoteAddr(c net.Conn) netip.Addr {
+	addr, ok := c.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	return addr.AddrPort().Addr().Unmap()
+}
+
+// ownDescriptors are for what the server itself has open: store, log, sockets.
+const ownDescriptors = 64
+
+// mostConnections is how many connections the process can have, when each may need a file beside: that which it fetches or sends.
+func mostConnections() int {
+	all := descriptors()
+	if all == 0 {
+		return math.MaxInt
+	}
+	return max(1, (all-ownDescriptors)/2)
+}

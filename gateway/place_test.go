@@ -1,0 +1,341 @@
+package gateway_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"lectern/documents"
+	"lectern/gateway"
+)
+
+// A rawClient is a connection on which a test writes and reads what it likes.
+type rawClient struct {
+	t *testing.T
+	net.Conn
+	answers *bufio.Reader
+}
+
+// dialFrom connects to a server from an address of this machine, such as 127.0.0.2.
+func dialFrom(t *testing.T, from, base string) *rawClient {
+	t.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	conn, err := dialer.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return &rawClient{t, conn, bufio.NewReader(conn)}
+}
+
+func (c *rawClient) send(text string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c, text); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// answer reads the next answer.
+func (c *rawClient) answer() (status int, body string) {
+	c.t.Helper()
+	answer, err := http.ReadResponse(c.answers, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+// A syncLog is a log that is read while it is written.
+type syncLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *syncLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *syncLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// placeServer has routes that read, wait and write.
+type placeServer struct {
+	*gateway.Server
+	base    string
+	log     syncLog
+	entered chan struct{} // receives from each request that waits
+	proceed chan struct{} // lets them answer
+}
+
+func newPlaceServer(t *testing.T, c gateway.Config) *placeServer {
+	t.Helper()
+	s := &placeServer{entered: make(chan struct{}), proceed: make(chan struct{})}
+	c.Log = slog.New(slog.NewTextHandler(&s.log, nil))
+	type handle = func(http.ResponseWriter, *http.Request, *documents.Access) error
+	routes := map[string]handle{
+		"POST /read": func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+			if _, err := s.ReadBody(w, r); err != nil {
+				return err
+			}
+			_, err := io.WriteString(w, "read")
+			return err
+		},
+		"GET /wait": func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+			s.entered <- struct{}{}
+			<-s.proceed
+			return nil
+		},
+		"GET /large": func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+			_, err := w.Write(make([]byte, 32<<20))
+			return err
+		},
+		"GET /short": func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+			_, err := io.WriteString(w, "short")
+			return err
+		},
+	}
+	var rt gateway.Runtime
+	for name, handle := range routes {
+		method, path, _ := strings.Cut(name, " ")
+		rt.Routes = append(rt.Routes, gateway.Route{Method: method, Path: path, Open: true, Handle: handle})
+	}
+	var err error
+	if s.Server, err = gateway.NewServer(c, rt); err != nil {
+		t.Fatal(err)
+	}
+	_, s.base = serveCounted(t, s.Server)
+	return s
+}
+
+// until yields until something holds that the server brings about.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+const (
+	getShort  = "GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
+	getWait   = "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n"
+	bodyBegun = "POST /read HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+	bodyRest  = `"a":"b"}`
+)
+
+// Those who send a body slowly, or take an answer slowly, are not at work.
+func TestSlowClientsHoldNoPlace(t *testing.T) {
+	s := newPlaceServer(t, gateway.Config{Limits: gateway.Limits{Concurrent: 1}})
+	var slow []*rawClient
+	for range 5 {
+		c := dialFrom(t, "127.0.0.1", s.base)
+		c.send(bodyBegun)
+		slow = append(slow, c)
+	}
+	reader := dialFrom(t, "127.0.0.1", s.base)
+	reader.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+	if _, err := reader.answers.Peek(1); err != nil {
+		t.Fatal(err)
+	}
+	honest := dialFrom(t, "127.0.0.1", s.base)
+	until(t, "nobody is at work", func() bool {
+		stats := s.Stats()
+		return stats.Connections.Held == 7 && stats.Requests.Held == 0
+	})
+	for range 3 {
+		honest.send(getShort)
+		if status, body := honest.answer(); status != 200 {
+			t.Fatalf("beside slow clients: %d %s", status, body)
+		}
+	}
+
+	// Bodies that come while another is at work wait for its place.
+	worker := dialFrom(t, "127.0.0.1", s.base)
+	worker.send(getWait)
+	<-s.entered
+	for _, c := range slow {
+		c.send(bodyRest)
+	}
+	until(t, "all bodies have come", func() bool { return s.Stats().Requests.Waiting == len(slow) })
+	honest.send(getShort)
+	if status, body := honest.answer(); status != 503 || !strings.Contains(body, "limits.concurrent: 1") {
+		t.Errorf("while the place is taken: %d %s", status, body)
+	}
+	s.proceed <- struct{}{}
+	for _, c := range slow {
+		if status, body := c.answer(); status != 200 || body != "read" {
+			t.Errorf("a body that came slowly: %d %s", status, body)
+		}
+	}
+	if status, _ := worker.answer(); status != 200 {
+		t.Errorf("who was at work: %d", status)
+	}
+	until(t, "all places are free", func() bool { return s.Stats().Requests.Held == 0 })
+}
+
+// One address has only a share of the places. Behind a proxy it is the client's that counts.
+func TestPlacesOfOneAddress(t *testing.T) {
+	const proxy = "127.0.0.9"
+	s := newPlaceServer(t, gateway.Config{
+		Limits:         gateway.Limits{Concurrent: 3, ConcurrentPerAddress: 1},
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix(proxy + "/32")},
+	})
+	request := func(path, forwarded string) string {
+		if forwarded != "" {
+			forwarded = "X-Forwarded-For: " + forwarded + "\r\n"
+		}
+		return "GET " + path + " HTTP/1.1\r\nHost: a\r\n" + forwarded + "\r\n"
+	}
+	for _, c := range []struct{ from, forwarded string }{{"127.0.0.2", ""}, {proxy, "2001:db8::1"}} {
+		worker := dialFrom(t, c.from, s.base)
+		worker.send(request("/wait", c.forwarded))
+		<-s.entered
+	}
+	for _, c := range []struct {
+		from, forwarded string
+		status          int
+	}{
+		{"127.0.0.2", "", 503},
+		{"127.0.0.2", "192.0.2.1", 503}, // nobody trusts its word
+		{"127.0.0.3", "", 200},
+		{proxy, "2001:db8::2", 503}, // of the same network
+		{proxy, "2001:db8:0:1::1", 200},
+		{proxy, "127.0.0.2", 503},
+		{proxy, "", 200}, // whoever it is
+	} {
+		client := dialFrom(t, c.from, s.base)
+		client.send(request("/short", c.forwarded))
+		status, body := client.answer()
+		if status != c.status || status == 503 && !strings.Contains(body, "limits.concurrentPerAddress: 1") {
+			t.Errorf("from %s for %q: %d %s, want %d", c.from, c.forwarded, status, body, c.status)
+		}
+	}
+	close(s.proceed)
+}
+
+// One address has only a share of the connections; a trusted proxy has more.
+func TestConnectionsOfOneAddress(t *testing.T) {
+	const proxy = "127.0.0.9"
+	s := newPlaceServer(t, gateway.Config{
+		Limits:         gateway.Limits{Connections: 6, ConnectionsPerAddress: 2},
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix(proxy + "/32")},
+	})
+	served := func(from string) *rawClient {
+		c := dialFrom(t, from, s.base)
+		c.send(getShort)
+		if status, _ := c.answer(); status != 200 {
+			t.Errorf("from %s: %d", from, status)
+		}
+		return c
+	}
+	refused := func(from string) {
+		t.Helper()
+		before := s.Stats().RefusedConnections
+		c := dialFrom(t, from, s.base)
+		if n, err := c.Read(make([]byte, 1)); n > 0 || err == nil || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("from %s: a connection too many is open: %v", from, err)
+		}
+		if got := s.Stats().RefusedConnections; got != before+1 {
+			t.Errorf("%d connections were refused, want %d", got, before+1)
+		}
+	}
+	first := served("127.0.0.2")
+	served("127.0.0.2")
+	refused("127.0.0.2")
+	if log := s.log.String(); !strings.Contains(log, "address=127.0.0.2") || !strings.Contains(log, "limits.connectionsPerAddress=2") {
+		t.Errorf("logged: %s", log)
+	}
+	served("127.0.0.3")
+	for range 3 {
+		served(proxy)
+	}
+	refused(proxy) // there are six now
+	refused("127.0.0.4")
+	first.Close()
+	until(t, "the connection is closed", func() bool { return s.Stats().Connections.Held == 5 })
+	served("127.0.0.4")
+	if lines := strings.Count(s.log.String(), "\n"); lines != 1 {
+		t.Errorf("%d lines were logged of three refusals:\n%s", lines, s.log.String())
+	}
+}
+
+// A failingListener cannot accept the first connections.
+type failingListener struct {
+	net.Listener
+	failures int
+}
+
+func (l *failingListener) Accept() (net.Conn, error) {
+	if l.failures > 0 {
+		l.failures--
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return l.Listener.Accept()
+}
+
+// That connections cannot be accepted is counted, told in the log, and survived.
+func TestAcceptErrors(t *testing.T) {
+	var log syncLog
+	s, err := gateway.NewServer(gateway.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, gateway.Runtime{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- s.Serve(ctx, &failingListener{tcp, 3}) }()
+	c := dialFrom(t, "127.0.0.1", "http://"+tcp.Addr().String())
+	c.send("GET /_health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	if status, _ := c.answer(); status != 204 {
+		t.Errorf("after errors: %d", status)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if got := s.Stats().AcceptErrors; got != 3 {
+		t.Errorf("%d errors were counted, want 3", got)
+	}
+	if text := log.String(); strings.Count(text, "cannot be accepted") != 1 || !strings.Contains(text, "too many open files") {
+		t.Errorf("logged: %s", text)
+	}
+}
+
+// Who is refused for the rate of his body is told the setting.
+func TestBodyRate(t *testing.T) {
+	s := newPlaceServer(t, gateway.Config{Limits: gateway.Limits{Read: 300 * time.Millisecond}})
+	c := dialFrom(t, "127.0.0.1", s.base)
+	c.send(bodyBegun)
+	if status, body := c.answer(); status != 408 || !strings.Contains(body, "timeouts.read: 300ms") {
+		t.Errorf("a body that does not come: %d %s", status, body)
+	}
+}
