@@ -14,6 +14,7 @@ import (
 // flush walks over the bucket once.
 type buffer struct {
 	changes *btree.BTreeG[change]
+	idle    []*mergeCursor // not in use
 }
 
 // A change puts a value under a key, or deletes the key where the value is nil.
@@ -21,7 +22,7 @@ type change struct{ key, value []byte }
 
 func newBuffer() *buffer {
 	before := func(a, b change) bool { return bytes.Compare(a.key, b.key) < 0 }
-	return &buffer{btree.NewBTreeGOptions(before, btree.Options{NoLocks: true})}
+	return &buffer{changes: btree.NewBTreeGOptions(before, btree.Options{NoLocks: true})}
 }
 
 // empty is true of no buffer, too.
@@ -104,12 +105,28 @@ type mergeCursor struct {
 func (s *Snapshot) takeCursor(n bucket) cursor {
 	c := cursor{tree: s.take(n)}
 	if b := s.buffers[n]; !b.empty() {
-		c.merged = &mergeCursor{bucket: c.tree, buffer: b.changes.Iter()}
+		c.merged = b.take(c.tree)
 	}
 	return c
 }
 
-func (s *Snapshot) giveCursor(n bucket, c cursor) { s.give(n, c.tree) }
+func (s *Snapshot) giveCursor(n bucket, c cursor) {
+	s.give(n, c.tree)
+	if c.merged != nil {
+		s.buffers[n].idle = append(s.buffers[n].idle, c.merged)
+	}
+}
+
+// take returns a cursor over a bucket and the buffer.
+func (b *buffer) take(bucket *treeCursor) *mergeCursor {
+	m := &mergeCursor{}
+	if last := len(b.idle) - 1; last >= 0 {
+		m, b.idle = b.idle[last], b.idle[:last]
+	}
+	m.bucket = bucket
+	m.buffer.Init(b.changes, false)
+	return m
+}
 
 func (m *mergeCursor) seek(key []byte) (k, v []byte) {
 	m.key, m.value = m.bucket.Seek(key)
