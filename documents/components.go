@@ -21,7 +21,9 @@ func (wr *writing) items(a *contenttypes.Attribute, given []*input, present []*s
 	}
 	next := make([]*store.Item, 0, len(given))
 	for _, in := range given {
-		wr.tx.Step()
+		if !wr.tx.Step() {
+			return nil, wr.tx.Err()
+		}
 		var item *store.Item
 		fresh := created || !in.hasID
 		if fresh {
@@ -90,6 +92,9 @@ func itemRef(item *store.Item) store.Ref {
 func (wr *writing) forgetItems(values []store.Value) {
 	for _, v := range values {
 		for _, item := range v.Items {
+			if !wr.tx.Step() {
+				return
+			}
 			wr.forget(item)
 		}
 	}
@@ -125,7 +130,9 @@ func (c *cloning) value(v store.Value) store.Value {
 	}
 	items := make([]*store.Item, len(v.Items))
 	for i, item := range v.Items {
-		c.wr.tx.Step()
+		if !c.wr.tx.Step() {
+			return store.Value{Items: items[:i]}
+		}
 		items[i] = &store.Item{Component: item.Component, ID: c.wr.tx.NewComponentID(), Values: c.values(item.Values)}
 		for _, a := range item.Component.Attributes {
 			if !a.IsRelation() || a.Mapped {
@@ -145,7 +152,9 @@ func (wr *writing) sameItems(a, b []*store.Item, planeA, planeB store.Status) bo
 		return false
 	}
 	for i := range a {
-		wr.tx.Step()
+		if !wr.tx.Step() {
+			return false
+		}
 		if a[i].Component != b[i].Component {
 			return false
 		}

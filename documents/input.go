@@ -153,6 +153,10 @@ func (br *bodyReader) list(g *given, a *contenttypes.Attribute, path []string, v
 	}
 	g.items = make([]*input, len(list))
 	for i, v := range list {
+		if !br.wr.tx.Step() {
+			g.items = g.items[:i]
+			break
+		}
 		at := below(path, strconv.Itoa(i))
 		c := a.Component
 		o, isObject := v.(*jsontree.Object)
@@ -204,7 +208,6 @@ func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Objec
 
 // component reads one item. One with an id changes a component that is there; any other is new, with all components inside it.
 func (br *bodyReader) component(c *contenttypes.Component, o *jsontree.Object, path []string) *input {
-	br.wr.tx.Step()
 	id, hasID := o.Get("id")
 	fresh := always
 	if hasID && !br.created {

@@ -53,7 +53,7 @@ func (e end) link(ref store.Ref, pos, farPos uint64) store.Link {
 }
 
 // linkEdits is the store's links with the changes of one write on top of them. A change costs the same however many links the
-// write has changed before.
+// write has changed before. Once the work of the write has ended nothing is changed any more.
 type linkEdits struct {
 	model *contenttypes.Model
 	snap  *store.Snapshot
@@ -143,7 +143,6 @@ func (le *linkEdits) refs(e end) []store.Ref {
 
 // edit returns the edit of a link; was is what the store has of it when there is none yet.
 func (le *linkEdits) edit(l, was store.Link) *linkEdit {
-	le.snap.Step()
 	name := le.nameOf(l)
 	ed := le.edits[name]
 	if ed == nil {
@@ -197,13 +196,24 @@ func (l *linkList) remove(ed *linkEdit) {
 }
 
 // cut removes a link, given as list returned it.
-func (le *linkEdits) cut(l store.Link) { le.edit(l, l).become(store.Link{}) }
+func (le *linkEdits) cut(l store.Link) {
+	if le.snap.Step() {
+		le.edit(l, l).become(store.Link{})
+	}
+}
 
 // join adds a link that is not there.
-func (le *linkEdits) join(l store.Link) { le.edit(l, store.Link{}).become(l) }
+func (le *linkEdits) join(l store.Link) {
+	if le.snap.Step() {
+		le.edit(l, store.Link{}).become(l)
+	}
+}
 
 // move changes the position of a link in e's list.
 func (le *linkEdits) move(e end, l store.Link, pos uint64) {
+	if !le.snap.Step() {
+		return
+	}
 	ed := le.edit(l, l)
 	is := ed.is
 	if e.to {

@@ -153,7 +153,9 @@ func (wr *writing) linksOfDrafts() map[end]map[store.Ref]bool {
 
 // row checks the values of a draft that is to be published.
 func (br *bodyReader) row(s *contenttypes.Schema, values []store.Value, path []string) {
-	br.wr.tx.Step()
+	if !br.wr.tx.Step() {
+		return
+	}
 	for _, a := range s.Attributes {
 		if a.System || a.Type == contenttypes.ID || a.IsRelation() {
 			continue

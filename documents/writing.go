@@ -190,6 +190,9 @@ func (wr *writing) planes(a *contenttypes.Attribute, st store.Status) []store.St
 
 // apply carries out the batch and shows what was written.
 func (wr *writing) apply() error {
+	if err := wr.tx.Err(); err != nil {
+		return err
+	}
 	for _, v := range wr.changed {
 		if r := wr.rows[v]; r != nil {
 			wr.batch.PutRow(r)

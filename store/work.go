@@ -27,6 +27,9 @@ func (s *Snapshot) Within(ctx context.Context, limit time.Duration) {
 // Step counts a step of work that a caller does between look-ups, and reports whether work may go on (see Within).
 func (s *Snapshot) Step() bool { return s.step() }
 
+// Err is what has ended the work, nil while it may go on. Whatever was computed from look-ups after that means nothing.
+func (s *Snapshot) Err() error { return s.failed }
+
 // step counts a step of work and reports whether work may go on.
 func (s *Snapshot) step() bool {
 	if s.work.steps++; s.work.steps%stepsAtATime != 0 || s.work.ctx == nil {
