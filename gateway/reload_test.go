@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -383,5 +384,35 @@ func TestAdministrationMeetsAChange(t *testing.T) {
 	}
 	if tokens, err := e.project.Tokens(t.Context()); err != nil || len(tokens) != 7 {
 		t.Errorf("%v %v", tokens, err)
+	}
+}
+
+// TestLastUseOutlivesDefinitions has a token used just before the definitions change, so that what was opened under the former ones
+// cannot write that down.
+func TestLastUseOutlivesDefinitions(t *testing.T) {
+	e := newEditing(t)
+	_, key, err := e.project.CreateToken(t.Context(), auth.Declaration{Name: "other", Kind: auth.ReadOnly})
+	e.must(err)
+	if status, body := get(t, e.base+"/api/notes", key); status != 200 {
+		t.Fatal(status, body)
+	}
+	lastUse := func(p *gateway.Project) time.Time {
+		t.Helper()
+		tokens, err := p.Tokens(t.Context())
+		e.must(err)
+		return tokens[slices.IndexFunc(tokens, func(x auth.Token) bool { return x.Name == "other" })].LastUsedAt
+	}
+	used := lastUse(e.project)
+	if used.IsZero() {
+		t.Fatal("a token that was used is listed as never used")
+	}
+	e.expect("the definitions change", func() { e.write("content-types/note.yaml", noteFile("two: {type: string}")) }, "/api/notes?fields=two", 200)
+	if got := lastUse(e.project); !got.Equal(used) {
+		t.Errorf("used at %v; after a change of the definitions it is %v", used, got)
+	}
+	e.close()
+	p, _ := openProject(t, e.dir, gateway.Options{})
+	if got := lastUse(p); !got.Equal(used) {
+		t.Errorf("used at %v; after a restart it is %v", used, got)
 	}
 }

@@ -231,6 +231,9 @@ func (f *filterReader) each(a *contenttypes.Attribute, v any, all bool, make fun
 		}
 		list = append(list, make(item))
 	}
+	if len(list) == 1 { // which an index may answer
+		return list[0]
+	}
 	if all {
 		return store.And(list)
 	}

@@ -47,7 +47,7 @@ func TestFilters(t *testing.T) {
 		"filters[rating][$notNull]=0":                             `rating null`,
 		"filters[rating][$gt]":                                    `rating >[null]`,
 		"filters[name][$gt]=cc&filters[name][$gt]=aa":             `or(name >["cc"], name >["aa"])`,
-		"filters[seats][$lte][]=5":                                `or(seats <=[5])`,
+		"filters[seats][$lte][]=5":                                `seats <=[5]`,
 		"filters[owner][age][$gte][]=4&filters[owner][age][$gte]": `owner>or(age >=[null], age >=[4])`,
 		"filters[id][$not][$lt][]=4&filters[id][$not][$lt][]=x":   `not(or(id <[4], id in))`,
 		"filters[name][$eqi]":                                     `name null`,
