@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"lectern/documents"
 	"lectern/gateway"
@@ -15,11 +16,12 @@ import (
 )
 
 type serveCommand struct {
-	Dir       string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
-	Addr      string `help:"Address to listen at (default: as config/server.yaml says)." placeholder:"HOST:PORT"`
-	Port      *int   `help:"Port to listen at, on the host of config/server.yaml. 0 takes one that is free." placeholder:"PORT"`
-	Ephemeral bool   `help:"Serve an empty store in a temporary directory and print one line of JSON with address and tokens. For tests."`
-	NoWatch   bool   `help:"Take over changed files of the project at the next start alone, as it always is in production."`
+	Dir       string        `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
+	Addr      string        `help:"Address to listen at (default: as config/server.yaml says)." placeholder:"HOST:PORT"`
+	Port      *int          `help:"Port to listen at, on the host of config/server.yaml. 0 takes one that is free." placeholder:"PORT"`
+	Ephemeral bool          `help:"Serve an empty store in a temporary directory and print one line of JSON with address and tokens. For tests."`
+	NoWatch   bool          `help:"Take over changed files of the project at the next start alone, as it always is in production."`
+	LockWait  time.Duration `help:"How long to wait for another process to let go of the data directory, such as a server that was just killed." default:"10s" placeholder:"DURATION"`
 	projectFlags
 }
 
@@ -39,11 +41,11 @@ func (c *serveCommand) Run(s *session) (err error) {
 		}
 	}
 	o := c.options(s)
-	o.Addr, o.Port, o.Ephemeral, o.NoWatch = c.Addr, c.Port, c.Ephemeral, c.NoWatch
+	o.Addr, o.Port, o.Ephemeral, o.NoWatch, o.LockWait = c.Addr, c.Port, c.Ephemeral, c.NoWatch, c.LockWait
 	if c.Ephemeral {
 		o.Ready = func(r gateway.Ready) { json.NewEncoder(s.Stdout).Encode(r) }
 	}
-	p, err := gateway.Open(c.Dir, o)
+	p, err := gateway.OpenContext(s.ctx, c.Dir, o)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"lectern/documents"
 	"lectern/store"
@@ -81,9 +82,14 @@ func Fill(ctx context.Context, dir string, ms store.Migrations, o Options, progr
 	return a.Fill(ctx, fillings, progress)
 }
 
+// fileLockWait is how long a start waits for the lock of the store's file, once it has that of the directory: a process that ends
+// lets go of one after the other.
+const fileLockWait = 2 * time.Second
+
 // openStore opens a store file for the definitions of the project. When it refuses them, the error names the calls for this
 // very project.
 func (d *Definition) openStore(path string, o Options, so store.Options) (*store.Store, error) {
+	so.LockTimeout = fileLockWait
 	so.DefaultLocale = d.Settings.I18n.DefaultLocale
 	st, err := store.Open(path, d.Model, so)
 	var refused *store.DefinitionError

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,8 @@ type Options struct {
 	// Log is where the server writes its log; nil is a log on LogTo as config/server.yaml has it.
 	Log   *slog.Logger
 	LogTo io.Writer // nil is the standard error
+	// LockWait is how long Open waits for another process that works with the data directory to end; 0 is not at all.
+	LockWait time.Duration
 	// Ready is called once the server answers.
 	Ready func(Ready)
 	// Version is what the control socket says of the program.
@@ -193,8 +196,11 @@ type Project struct {
 }
 
 // Open loads the project in dir and opens its store, making what is not there yet. It fails with an error that wraps
-// ErrBusy when another process works with the data directory. Close ends it.
-func Open(dir string, o Options) (*Project, error) {
+// ErrBusy when another process works with the data directory, and goes on to after Options.LockWait. Close ends it.
+func Open(dir string, o Options) (*Project, error) { return OpenContext(context.Background(), dir, o) }
+
+// OpenContext is Open; it ends waiting for another process when ctx ends.
+func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
 	p := &Project{dir: dir, options: o, log: o.Log, served: make(chan *edition, 1)}
 	if p.watches() { // before they are read: what changes then is found later
 		p.loaded, _ = digestFiles(os.DirFS(dir))
@@ -213,21 +219,18 @@ func Open(dir string, o Options) (*Project, error) {
 	limits := d.Settings.Server.Limits.orDefaults()
 	p.memory = budget.New(limits.Memory)
 	p.answers = limits.answers(p.memory)
-	if err := p.open(d); err != nil {
+	if err := p.open(ctx, d); err != nil {
 		p.Close()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *Project) open(d *Definition) (err error) {
+func (p *Project) open(ctx context.Context, d *Definition) (err error) {
 	if p.options.Ephemeral {
 		p.data, err = temporaryDataDir()
 	} else {
-		p.data, err = lockDataDir(p.options.dataPath(p.dir))
-	}
-	if errors.Is(err, ErrBusy) {
-		return busyError(p.options.dataPath(p.dir))
+		p.data, err = p.lockDataDir(ctx)
 	}
 	if err != nil {
 		return err
@@ -242,6 +245,39 @@ func (p *Project) open(d *Definition) (err error) {
 	}
 	return e.open()
 }
+
+// lockDataDir locks the project's data directory, and waits for another process to let go of it as long as the options say: one
+// that was killed may still be dying when its successor starts.
+func (p *Project) lockDataDir(ctx context.Context) (*dataDir, error) {
+	path := p.options.dataPath(p.dir)
+	d, err := lockDataDir(path)
+	if !errors.Is(err, ErrBusy) {
+		return d, err
+	}
+	if p.options.LockWait <= 0 {
+		return nil, busyError(path)
+	}
+	p.log.Warn("waiting for another process to let go of the data directory", "data", path, "atMost", p.options.LockWait)
+	late := time.NewTimer(p.options.LockWait)
+	defer late.Stop()
+	again := time.NewTicker(lockRetry)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-late.C:
+			return nil, busyError(path)
+		case <-again.C:
+		}
+		if d, err = lockDataDir(path); !errors.Is(err, ErrBusy) {
+			return d, err
+		}
+	}
+}
+
+// lockRetry is how often somebody who waits for a data directory tries to lock it.
+const lockRetry = 20 * time.Millisecond
 
 // logProgress tells the log how far a start is that rebuilds something, every other second.
 func logProgress(log *slog.Logger) func(what string, done, total int) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"lectern/auth"
 	"lectern/gateway"
@@ -156,6 +157,49 @@ func TestDataDirectoryIsLocked(t *testing.T) {
 		t.Errorf("%v %v", tokens, err)
 	}
 }
+
+// TestDataDirectoryIsWaitedFor opens a data directory while another process is about to let go of it, and while one is not.
+func TestDataDirectoryIsWaitedFor(t *testing.T) {
+	dir := writeProject(t, nil)
+	p, err := gateway.Open(dir, gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = gateway.OpenContext(ctx, dir, gateway.Options{LockWait: time.Hour, Log: onLog(func(line string) {
+		if strings.Contains(line, "waiting for another process") {
+			cancel()
+		}
+	})})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("until its context ended: %v", err)
+	}
+	if _, err := gateway.Open(dir, gateway.Options{LockWait: time.Millisecond}); !errors.Is(err, gateway.ErrBusy) {
+		t.Errorf("for a short time: %v", err)
+	}
+	next, err := gateway.Open(dir, gateway.Options{LockWait: time.Hour, Log: onLog(func(line string) {
+		if strings.Contains(line, "waiting for another process") {
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})})
+	if err != nil {
+		t.Fatalf("until it was free: %v", err)
+	}
+	if err := next.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// onLog is a log of which each line is told to f.
+func onLog(f func(line string)) *slog.Logger {
+	return slog.New(slog.NewTextHandler(lineWriter(f), nil))
+}
+
+type lineWriter func(line string)
+
+func (w lineWriter) Write(p []byte) (int, error) { w(string(p)); return len(p), nil }
 
 // TestControlSocket looks at who may open the socket, and serves where its path is longer than the kernel takes.
 func TestControlSocket(t *testing.T) {
