@@ -197,9 +197,6 @@ func (c *conversion) carryOut(s *step) error {
 		return err
 	}
 	defer func() { _ = btx.Rollback() }() // after a commit this does nothing and says so
-	if err := c.store.takeSpace(); err != nil {
-		return err
-	}
 	tx := newTx(c.store, btx)
 	tx.bound = c.bound
 	tx.sequence++

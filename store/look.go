@@ -65,11 +65,7 @@ func (f *file) probe() error {
 	if err := putNumber(meta, keySequence, getNumber(meta, keySequence)); err != nil {
 		return err
 	}
-	if err := f.commitTx(tx, true); err != nil {
-		return err
-	}
-	f.health.mend(Full)
-	return nil
+	return f.commitTx(tx, true)
 }
 
 // beginWrite begins a write transaction on the file, if that is where it should be and as it was left.
@@ -93,7 +89,6 @@ func (f *file) beginWrite() (*bolt.Tx, error) {
 	}
 	f.committed = tx.ID() - 1
 	f.used = tx.Size()
-	f.taken = max(f.taken, f.used)
 	return tx, nil
 }
 

@@ -33,6 +33,25 @@ func noSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
+// prepareSpace has the space ahead at hand for the next commit, after one has succeeded or the file was opened. Where there is none,
+// the store is Full from then on; where there is some again, it is Sound.
+func (f *file) prepareSpace() {
+	size, err := f.db().size()
+	if err == nil {
+		f.used = size
+		err = f.takeSpace()
+	}
+	if err == nil {
+		f.health.mend(Full)
+	}
+}
+
+// size is how many bytes the pages in use reach to.
+func (o *opened) size() (n int64, err error) {
+	err = o.View(func(tx *bolt.Tx) error { n = tx.Size(); return nil })
+	return n, err
+}
+
 // takeSpace sees to it that there is the reserve beyond the pages in use, and takes a step more with it where it has to be taken. On
 // a full disk it asks for a step more at least, so that the store is sound again only when it can go on. The error wraps ErrFull
 // when there is no space.
@@ -44,13 +63,14 @@ func (f *file) takeSpace() error {
 }
 
 func (f *file) takeAhead(least int64) error {
-	if f.taken-f.used >= least {
+	taken := f.space()
+	if taken-f.used >= least {
 		return nil
 	}
 	step := min(max(f.used/8, minSpaceStep), maxSpaceStep)
 	var err error
 	for _, to := range []int64{f.used + spaceReserve + step, f.used + least} {
-		if err = f.allocate(f.taken, to); err == nil {
+		if err = f.allocate(taken, to); err == nil {
 			f.taken = to
 			return nil
 		}
@@ -59,6 +79,18 @@ func (f *file) takeAhead(least int64) error {
 		}
 	}
 	return f.health.fail(Full, fmt.Errorf("take space: %w", err))
+}
+
+// space is how far the file has space on the disk: what it uses at least, and what was taken, also by former processes.
+func (f *file) space() int64 {
+	if f.taken == 0 {
+		db := f.db()
+		if info, err := db.handle.Stat(); err == nil && info.Size() > f.used && reallocate(db.handle, f.used, info.Size()) == nil {
+			f.taken = info.Size() // otherwise it has holes, and there is no space for them
+		}
+	}
+	f.taken = max(f.taken, f.used)
+	return f.taken
 }
 
 func (f *file) allocate(from, to int64) error {
@@ -72,11 +104,11 @@ func (f *file) allocate(from, to int64) error {
 // limit is how large the file may become by a commit: what it has taken and what the file system still has, without the reserve
 // unless the commit only removes.
 func (f *file) limit(removes bool) int {
-	most := available(f.db().handle)
-	if most > math.MaxInt64-f.taken {
+	most, taken := available(f.db().handle), f.space()
+	if most > math.MaxInt64-taken {
 		return math.MaxInt
 	}
-	most += f.taken
+	most += taken
 	if !removes {
 		most -= spaceReserve
 	}
@@ -91,6 +123,7 @@ func (f *file) commitTx(tx *bolt.Tx, removes bool) error {
 	switch {
 	case err == nil:
 		f.committed = id
+		f.prepareSpace()
 		return f.look() // before anybody is told that it is in the file
 	case errors.Is(err, bolterrors.ErrMaxSizeReached):
 		if err := f.takeAhead(spaceReserve + minSpaceStep); err != nil {

@@ -15,26 +15,28 @@ var (
 
 // allocate makes a file that long, with space on the disk for what lies between.
 func allocate(f *os.File, from, to int64) error {
-	var err error
-	for err = syscall.EINTR; err == syscall.EINTR; {
-		err = allocateFile(f, from, to-from)
-	}
-	if !errors.Is(err, syscall.EOPNOTSUPP) && !errors.Is(err, syscall.ENOSYS) {
-		return os.NewSyscallError("fallocate", err)
-	}
-	return extend(f, from, to)
-}
-
-// extend is allocate where the file system cannot keep space: it looks whether there is some.
-func extend(f *os.File, from, to int64) error {
-	if available(f) < to-from {
+	if available(f) < to-from { // a file system may look for long for what it does not have
 		return syscall.ENOSPC
 	}
+	err := reallocate(f, from, to)
+	if !errors.Is(err, syscall.EOPNOTSUPP) && !errors.Is(err, syscall.ENOSYS) {
+		return err
+	}
+	// It cannot keep space: that there is some now has to do.
 	info, err := f.Stat()
 	if err != nil || info.Size() >= to {
 		return err
 	}
 	return f.Truncate(to)
+}
+
+// reallocate takes space for a part of a file that may have it already.
+func reallocate(f *os.File, from, to int64) error {
+	var err error
+	for err = syscall.EINTR; err == syscall.EINTR; {
+		err = allocateFile(f, from, to-from)
+	}
+	return os.NewSyscallError("fallocate", err)
 }
 
 // availableSpace is how many bytes the file system still gives; as many as can be where it does not say.

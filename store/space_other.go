@@ -17,6 +17,8 @@ func allocate(f *os.File, _, to int64) error {
 	return f.Truncate(to)
 }
 
+func reallocate(*os.File, int64, int64) error { return errors.ErrUnsupported }
+
 func available(*os.File) int64 { return math.MaxInt64 }
 
 // again fails: after a failed commit the store takes no more writes.

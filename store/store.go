@@ -72,7 +72,7 @@ type file struct {
 	// What follows is the writer's.
 	committed int        // the last transaction
 	used      int64      // bytes of the file that are in use by it or were by one before
-	taken     int64      // bytes that the file has on the disk; see takeSpace
+	taken     int64      // bytes that the file has on the disk; 0: unknown (see space)
 	drained   chan error // gets the end of the file as it was open before it was opened anew; nil: it is gone
 
 	resting  resting
@@ -124,6 +124,7 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 	case replaced && opts.Replaced != nil:
 		opts.Replaced()
 	}
+	f.prepareSpace()
 	f.writer.Add(2)
 	go f.writeLoop()
 	go f.watch(lookEvery)

@@ -177,10 +177,6 @@ func (s *file) carryOut(group []*writeRequest) (failed int, err error) {
 		return -1, err
 	}
 	defer func() { _ = btx.Rollback() }() // after a commit this does nothing and says so
-	full := s.takeSpace()
-	if full != nil && !errors.Is(full, ErrFull) {
-		return -1, full
-	}
 	current := s.current.Load()
 	tx := newTx(current, btx)
 	defer tx.end()
@@ -213,9 +209,6 @@ func (s *file) carryOut(group []*writeRequest) (failed int, err error) {
 	}
 	if err := s.commitTx(btx, !tx.adds); err != nil {
 		return -1, err
-	}
-	if full == nil {
-		s.health.mend(Full)
 	}
 	s.locales.persisted = tx.localesUsed
 	s.stats.commits.Add(1)

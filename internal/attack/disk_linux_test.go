@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -184,6 +186,8 @@ func (s *server) becomesWell(t *testing.T) {
 	}
 }
 
+var fileSystem = flag.String("filesystem", "tmpfs", "file system of the disks that are filled; others than tmpfs need loop devices and mkfs")
+
 // A smallDisk is a file system of its own.
 type smallDisk struct {
 	*testing.T
@@ -196,8 +200,16 @@ func newSmallDisk(t *testing.T, megabytes int) smallDisk {
 		t.Skip("only root may mount a file system")
 	}
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", megabytes)); err != nil {
-		t.Fatal(err)
+	if *fileSystem == "tmpfs" {
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", megabytes)); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		image := filepath.Join(t.TempDir(), "image")
+		make := fmt.Sprintf("truncate -s %dm %s && mkfs.%s -q %[2]s && mount -o loop %[2]s %[4]s", megabytes, image, *fileSystem, dir)
+		if out, err := exec.Command("sh", "-c", make).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", make, err, out)
+		}
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {
