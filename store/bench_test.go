@@ -146,7 +146,7 @@ func BenchmarkRelatedAll(b *testing.B) {
 }
 
 // fillTagged writes n articles, the first documents there are, and as many tags, of which each article has three.
-func fillTagged(b *testing.B, s *store.Store, n int) (article *contenttypes.ContentType, tags *contenttypes.Attribute) {
+func fillTagged(b testing.TB, s *store.Store, n int) (article *contenttypes.ContentType, tags *contenttypes.Attribute) {
 	article, tag := s.Model().Type("api::article.article"), s.Model().Type("api::tag.tag")
 	tags = article.Attribute("tags")
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -2,34 +2,95 @@ package store
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+
+	"lectern/store/internal/pages"
 )
 
-// maxFaults bounds how many faults Check lists.
-const maxFaults = 20
+// maxFaults bounds how many faults are listed.
+const maxFaults = 1000
 
-// Check reads the whole file and reports where rows, indexes, counts, lists of versions and links do not agree; nil when all
-// is well. It takes as long as reading everything does, and keeps writes waiting: bbolt's own check needs the pages that are
-// free to stay so.
+// Check reads the whole file and reports what is wrong with it (see Problems); nil when all is well.
 func (s *Store) Check() error {
-	return s.Write(context.Background(), func(tx *Tx) error {
-		if err := tx.flush(); err != nil {
-			return err
+	problems, err := s.Problems()
+	return errors.Join(append(problems, err)...)
+}
+
+// Problems reads one state of the whole file: whether its pages are what bbolt wrote and lead to each other, whether each value has
+// its checksum, and, if so, whether rows, indexes, counts, lists of versions and links agree. It takes as long as reading everything
+// does; others read and write meanwhile. err is why that could not be done.
+func (s *Store) Problems() (problems []error, err error) {
+	err = s.View(func(snap *Snapshot) error {
+		if problems = snap.damage(); len(problems) == 0 {
+			problems = snap.disagreements()
 		}
-		snap := tx.Snapshot
-		c := checker{snap: snap, index: map[string]uint64{}, versions: map[string][]slot{}}
-		c.rows()
-		c.indexes()
-		c.counts()
-		c.documents()
-		c.links()
-		return errors.Join(c.faults...)
+		return nil
 	})
+	return problems, err
+}
+
+// Verify reads all pages that the snapshot sees, and the checksums of what is in them. The error names what is damaged.
+func (s *Snapshot) Verify() error {
+	problems := s.damage()
+	if len(problems) == 0 {
+		return nil
+	}
+	return s.store.corrupt(errors.Join(problems[:min(len(problems), 3)]...))
+}
+
+// damage lists the pages that are damaged.
+func (s *Snapshot) damage() (problems []error) {
+	f := mapped(s.tx, nil)
+	m, whole := f.Meta(uint64(s.tx.ID()))
+	if !whole { // two later transactions have used that page: then there is no list of the pages that were free
+		m = pages.Meta{Root: uint64(s.tx.Cursor().Bucket().RootPage())}
+	}
+	for _, err := range audit(f, m, s, nil) {
+		problems = append(problems, s.store.corrupt(err))
+	}
+	return problems
+}
+
+// audit lists the pages of a state that are damaged, and gives the leaves that are whole to visit, which may be nil.
+func audit(f *pages.File, m pages.Meta, s *Snapshot, visit func(bucket, pages.Page)) (problems []error) {
+	f.Audit(m, func(name []byte) func(pages.Page) error {
+		if n, ok := bucketNamed(name); ok {
+			return s.checkPage(n)
+		}
+		return nil
+	}, func(name []byte, p pages.Page) {
+		if n, ok := bucketNamed(name); ok && visit != nil {
+			visit(n, p)
+		}
+	}, func(name []byte, err error) {
+		if name != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		if len(problems) < maxFaults {
+			problems = append(problems, err)
+		}
+	})
+	return problems
+}
+
+func bucketNamed(name []byte) (bucket, bool) {
+	i := slices.IndexFunc(bucketNames[:], func(b []byte) bool { return bytes.Equal(b, name) })
+	return bucket(i), i >= 0
+}
+
+// disagreements lists where the buckets do not agree.
+func (s *Snapshot) disagreements() []error {
+	c := checker{snap: s, index: map[string]uint64{}, versions: map[string][]slot{}}
+	c.rows()
+	c.indexes()
+	c.counts()
+	c.documents()
+	c.links()
+	return c.faults
 }
 
 type checker struct {

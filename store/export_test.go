@@ -2,26 +2,8 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 )
-
-// OpenAsIs opens a store for the definitions that its content has.
-func OpenAsIs(path string) (*Store, error) {
-	db, err := openFile(path, 0, openThere)
-	if err != nil {
-		return nil, err
-	}
-	c, err := newFile(db, path).loadConversion(Options{})
-	if err := errors.Join(err, db.Close()); err != nil {
-		return nil, err
-	}
-	model, err := storedModel(c.catalog)
-	if err != nil {
-		return nil, err
-	}
-	return Open(path, model, Options{})
-}
 
 // Interrupted returns options under which a conversion goes through that many rows a transaction and ends, as by a kill, with
 // the error that committed returns after one of them.

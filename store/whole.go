@@ -1,55 +1,77 @@
 package store
 
 import (
-	"encoding/binary"
 	"errors"
-	"hash/fnv"
 	"io"
 	"os"
+
+	"lectern/store/internal/pages"
 )
 
-// errCutOff is the error of a file of which the end is missing.
-var errCutOff = errors.New("the file is shorter than what was written into it, as one is that was copied in part; put back a whole one, from a backup")
+// Why a file is not opened.
+var (
+	errCutOff = errors.New("the file is shorter than what was written into it, as one is that was copied in part; put back a whole one, from a backup")
+	errNewest = errors.New("the page that says where its newest state lies is damaged; put back a whole one, from a backup, or save what can be read with salvage")
+)
 
-// checkWhole looks whether a file of bbolt is as long as its newest meta page says. One that was cut off would not be noticed
-// before a page beyond its end is touched in memory, which ends the process. What cannot be told here is left to bbolt.
+// checkWhole looks whether a file of bbolt is as long as its newest meta page says, and whether that is the newest. bbolt would take
+// the state before it for the newest where that page is damaged, and answer without what was written last. What cannot be told here
+// is left to bbolt.
 func checkWhole(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil // bbolt says why
 	}
 	defer f.Close()
-	newest, ok := readMeta(f, 0)
-	if !ok {
-		return nil
+	m, err := newestMeta(f)
+	if err != nil { // another process may have been writing that page
+		m, err = newestMeta(f)
 	}
-	if other, ok := readMeta(f, int64(newest.pageSize)); ok && other.transaction > newest.transaction {
-		newest = other
+	if err != nil || m.PageSize == 0 {
+		return err
 	}
 	// The length comes last: another process may be at work on the file, which grows before its meta pages say so.
-	if info, err := f.Stat(); err == nil && uint64(info.Size()) < newest.pages*uint64(newest.pageSize) {
+	if info, err := f.Stat(); err == nil && uint64(info.Size()) < m.Pages*uint64(m.PageSize) {
 		return errCutOff
 	}
 	return nil
 }
 
-// A fileMeta is what a meta page of bbolt says of its file.
-type fileMeta struct {
-	pageSize           uint32
-	pages, transaction uint64
+// newestMeta reads the newer one of a file's two meta pages. It is zero where both are damaged. The error is errNewest where the newer
+// one is: a disk writes the few bytes of it all at once, so that no loss of power leaves such a page.
+func newestMeta(f io.ReaderAt) (pages.Meta, error) {
+	m, whole := readMeta(f, 0)
+	if !whole {
+		return metaWithout(f, m)
+	}
+	other, otherWhole := readMeta(f, int64(m.PageSize))
+	switch {
+	case otherWhole && other.Tx > m.Tx:
+		return other, nil
+	case !otherWhole && other.Tx != m.Tx-1:
+		return m, errNewest
+	}
+	return m, nil
 }
 
-// readMeta reads the meta page at an offset, if there is a valid one.
-func readMeta(r io.ReaderAt, at int64) (fileMeta, bool) {
-	const pageHead, size, sum = 16, 64, 56 // bytes before the meta, of it, and of what its checksum is made of
-	var page [pageHead + size]byte
-	if _, err := r.ReadAt(page[:], at); err != nil {
-		return fileMeta{}, false
+// metaWithout is newestMeta for a file of which the first page is damaged.
+func metaWithout(f io.ReaderAt, first pages.Meta) (pages.Meta, error) {
+	for size := int64(1 << 10); size <= 1<<16; size *= 2 {
+		if m, whole := readMeta(f, size); whole {
+			if first.Tx != m.Tx-1 {
+				return m, errNewest
+			}
+			return m, nil
+		}
 	}
-	b, order := page[pageHead:], binary.NativeEndian
-	h := fnv.New64a()
-	h.Write(b[:sum])
-	m := fileMeta{pageSize: order.Uint32(b[8:]), pages: order.Uint64(b[40:]), transaction: order.Uint64(b[48:])}
-	const magic, version = 0xED0CDAED, 2
-	return m, order.Uint32(b) == magic && order.Uint32(b[4:]) == version && order.Uint64(b[sum:]) == h.Sum64()
+	return pages.Meta{}, nil
+}
+
+// readMeta reads the meta page at an offset; whole is false where it is damaged.
+func readMeta(r io.ReaderAt, at int64) (m pages.Meta, whole bool) {
+	var page [pages.MetaLen]byte
+	if _, err := r.ReadAt(page[:], at); err != nil {
+		return pages.Meta{}, false
+	}
+	return pages.ReadMeta(page[:])
 }

@@ -65,7 +65,7 @@ func (u Use) claim(id, n uint64, as byte) *Error {
 }
 
 // Audit goes through all pages of a state, each subtree as far as it is whole: visit gets each leaf that is, with the name of its
-// bucket, and report each page that is not. check is Tree.Check for the bucket with a name.
+// bucket, and report each page that is not. A Meta without Freelist says nothing of the pages that are free. check is Tree.Check for the bucket with a name.
 func (f *File) Audit(m Meta, check func(bucket []byte) func(Page) error, visit func(bucket []byte, p Page), report func(bucket []byte, err error)) Use {
 	use := make(Use, f.Len())
 	fresh := &File{data: f.data, pageSize: f.pageSize}
@@ -103,6 +103,9 @@ func (f *File) Audit(m Meta, check func(bucket []byte) func(Page) error, visit f
 
 // auditFree compares the pages that are free with those that are in use.
 func (f *File) auditFree(m Meta, use Use, report func(error)) {
+	if m.Freelist == 0 {
+		return
+	}
 	ids, own, err := f.freelist(m.Freelist)
 	if err != nil {
 		report(err)
@@ -199,15 +202,32 @@ func (a *audit) page(t *Tree, id uint64, first []byte, depth int, visit func(Pag
 	}
 }
 
-// Leaves calls visit with all pages of the file that nothing of an Audit's has used and that are whole leaves: those that a damaged page
-// no longer leads to, and, where the list of free pages is damaged, those of earlier states.
-func (f *File) Leaves(use Use, visit func(Page)) {
+// Pieces calls visit with all that may be a key and a value in the pages that an Audit found no use for: in damaged leaves, in leaves
+// that a damaged page no longer leads to, and, where the list of free pages is damaged, in those of earlier states. Whether it is one
+// is for visit to say.
+func (f *File) Pieces(use Use, visit func(k, v []byte)) {
 	for id := uint64(2); id < f.Len(); id++ {
 		if use[id] != unused {
 			continue
 		}
-		if p, err := f.take(id); err == nil && f.check(p, id, false) == nil && p.leaf() {
-			visit(p)
+		p, err := f.take(id)
+		if err != nil { // by its length, which may be what is damaged
+			at := id * uint64(f.pageSize)
+			p = Page(f.data[at : at+uint64(f.pageSize)])
+		}
+		p.pieces(visit)
+	}
+}
+
+// pieces takes a page for a leaf, however many elements it says that it has.
+func (p Page) pieces(visit func(k, v []byte)) {
+	for element := uint64(headerLen); element+elementLen <= uint64(len(p)); element += elementLen {
+		e := p[element:][:elementLen]
+		at := element + uint64(order.Uint32(e[4:]))
+		value := at + uint64(order.Uint32(e[8:]))
+		end := value + uint64(order.Uint32(e[12:]))
+		if at >= element+elementLen && at < value && value < end && end <= uint64(len(p)) {
+			visit(p[at:value:value], p[value:end:end])
 		}
 	}
 }

@@ -298,7 +298,7 @@ func FuzzPages(f *testing.F) {
 		file := pages.NewFile(data[:len(data)/size*size], size, nil)
 		m := pages.Meta{PageSize: size, Root: root, Freelist: 2, Pages: file.Len()}
 		use := file.Audit(m, func([]byte) func(pages.Page) error { return nil }, func(_ []byte, p pages.Page) { touch(p) }, func([]byte, error) {})
-		file.Leaves(use, touch)
+		file.Pieces(use, func([]byte, []byte) {})
 		if tree, err := file.Root(root).Bucket(bucketName); err == nil && tree != nil {
 			c := tree.Cursor()
 			for k, _ := c.Last(); k != nil; k, _ = c.Prev() {

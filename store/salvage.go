@@ -1,0 +1,419 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"lectern/store/internal/pages"
+)
+
+// A Salvage says what was saved out of a damaged store and what was not.
+type Salvage struct {
+	// Damage lists the pages that are damaged.
+	Damage []error
+	Rows   int
+	Links  int
+	// Lost lists versions that there were, as other parts of the file say, and that cannot be read. There may have been others that
+	// nothing tells of any more.
+	Lost []LostVersion
+}
+
+// A LostVersion is a version of a document that could not be saved.
+type LostVersion struct {
+	Type       string // its uid
+	DocumentID string // "" where that cannot be told; Row then names it
+	Row        uint64 // its id
+	Status     Status
+	Locale     string
+}
+
+// SalvageTo reads what can be read of the store file at path, whatever is damaged in it, and makes a store of it at another path, where
+// there must be none: of the rows and links, and of indexes and lists of versions as they follow from these. The file at path stays as
+// it is. It must not be in use.
+func SalvageTo(path, to string) (s Salvage, err error) {
+	raw, err := openRaw(path)
+	if err != nil {
+		return s, err
+	}
+	g := &gathering{raw: raw, rows: map[string][]byte{}, links: map[string][]byte{}, docs: map[string][]byte{}, ids: map[string]uint64{}, metas: map[string][]byte{}}
+	guarded := &file{}
+	if err := guarded.guard(g.gather); err != nil {
+		return s, err
+	}
+	s.Damage = g.damage
+	if g.metas[string(keyCatalog)] == nil {
+		return s, errors.New("nothing can be saved: the file has no readable catalog, which says what its content means")
+	}
+	if err := create(to); err != nil {
+		return s, fmt.Errorf("make the store for what is saved: %w", err)
+	}
+	if err := g.write(to, &s); err != nil {
+		return s, errors.Join(fmt.Errorf("write what is saved: %w", err), os.Remove(to))
+	}
+	return s, nil
+}
+
+// ProblemsOf is Problems for a file that is not in use, however damaged it is. It changes nothing.
+func ProblemsOf(path string) (problems []error, err error) {
+	raw, err := openRaw(path)
+	if err != nil {
+		return nil, err
+	}
+	if problems = raw.damage(nil); len(problems) > 0 {
+		return problems, nil
+	}
+	db, err := openBolt(path, bolt.Options{ReadOnly: true, Timeout: 50 * time.Millisecond}, os.Open)
+	if err != nil {
+		return []error{err}, nil
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	f := newFile(db, path)
+	c, err := f.loadConversion(Options{})
+	if err != nil {
+		return []error{err}, nil
+	}
+	if len(c.pending.Steps) > 0 {
+		return nil, nil // which the next start goes on with: until then the parts need not agree
+	}
+	if err := c.bind(); err != nil {
+		return []error{err}, nil
+	}
+	err = f.read(func(tx *bolt.Tx) error {
+		problems = newSnapshot(&Store{file: f, bound: c.bound}, tx).disagreements()
+		return nil
+	})
+	return problems, err
+}
+
+// A rawFile is a store file as it lies on the disk, read without bbolt, which opens no file that is damaged in some places.
+type rawFile struct {
+	pages *pages.File
+	meta  pages.Meta
+	snap  *Snapshot // knows the definitions, as far as they can be read; it has no transaction
+	// metas are damaged meta pages.
+	metas []error
+}
+
+// openRaw reads a file. Where the newest meta page is damaged it goes by the other one.
+func openRaw(path string) (*rawFile, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &rawFile{}
+	f := bytes.NewReader(data)
+	var whole bool
+	if r.meta, whole = readMeta(f, 0); !whole {
+		r.metas = append(r.metas, errors.New("page 0: is damaged; it says where a state of the file lies"))
+		if r.meta, err = metaWithout(f, r.meta); err != nil && !errors.Is(err, errNewest) || r.meta.PageSize == 0 {
+			return nil, fmt.Errorf("%s: the file is no store, or both pages that say where its content lies are damaged", path)
+		}
+	} else if other, whole := readMeta(f, int64(r.meta.PageSize)); !whole {
+		r.metas = append(r.metas, errors.New("page 1: is damaged; it says where a state of the file lies"))
+	} else if other.Tx > r.meta.Tx {
+		r.meta = other
+	}
+	size, used := uint64(r.meta.PageSize), r.meta.Pages
+	if have := uint64(len(data)) / size; have < used {
+		r.metas = append(r.metas, fmt.Errorf("the file ends after page %d of %d", have, used))
+		used = have
+	}
+	r.pages = pages.NewFile(data[:used*size], int(size), nil)
+	r.snap = &Snapshot{store: &Store{file: &file{}}, bound: r.binding()}
+	return r, nil
+}
+
+// binding is that of the file's catalog: the one that the file leads to or, where that cannot be read, the largest that lies anywhere
+// in it. Rows without a checksum are not believed without one.
+func (r *rawFile) binding() *binding {
+	var raw []byte
+	if tree, err := r.pages.Root(r.meta.Root).Bucket(bucketMeta); err == nil && tree != nil {
+		tree.Check = (&Snapshot{}).checkPage(metas)
+		if k, v := tree.Cursor().Seek(keyCatalog); bytes.Equal(k, keyCatalog) {
+			raw = v
+		}
+	}
+	if raw == nil {
+		r.pages.Pieces(make(pages.Use, r.pages.Len()), func(k, v []byte) {
+			if bytes.Equal(k, keyCatalog) && len(textOf(v)) < len(v) && len(v) > len(raw) && (&Snapshot{}).checkValue(metas, k, v) == nil {
+				raw = v
+			}
+		})
+	}
+	c := &catalog{}
+	if json.Unmarshal(textOf(raw), c) == nil {
+		if bound, err := bindStored(c); err == nil {
+			return bound
+		}
+	}
+	return &binding{}
+}
+
+// damage lists the pages that are damaged, and gives the leaves that are whole to visit.
+func (r *rawFile) damage(visit func(bucket, pages.Page)) []error {
+	return append(slices.Clone(r.metas), audit(r.pages, r.meta, r.snap, visit)...)
+}
+
+// A gathering collects what can be read of a damaged file.
+type gathering struct {
+	raw    *rawFile
+	damage []error
+
+	rows, links, docs, metas map[string][]byte
+	ids                      map[string]uint64 // documents by the keys of their entries in the indexes of ids
+	catalog                  *catalog
+	bound                    *binding
+}
+
+// gather reads the pages that lead to each other, and then all others that are not known to be free for single values that are whole:
+// those in damaged pages, and in those that damaged pages led to.
+func (g *gathering) gather() error {
+	f := g.raw.pages
+	use := f.Audit(g.raw.meta, func(name []byte) func(pages.Page) error {
+		if n, ok := bucketNamed(name); ok {
+			return g.raw.snap.checkPage(n)
+		}
+		return nil
+	}, func(name []byte, p pages.Page) {
+		if n, ok := bucketNamed(name); ok {
+			for i := range p.Len() {
+				g.take(n, p.Key(i), p.Value(i))
+			}
+		}
+	}, func(name []byte, err error) {
+		g.damage = append(g.damage, fmt.Errorf("%s: %w", name, err))
+	})
+	g.damage = append(slices.Clone(g.raw.metas), g.damage...)
+	if len(g.damage) > 0 {
+		f.Pieces(use, g.takePiece)
+	}
+	return nil
+}
+
+// take keeps a value, unless there is one for its key already.
+func (g *gathering) take(n bucket, k, v []byte) {
+	into := map[bucket]map[string][]byte{rows: g.rows, links: g.links, docs: g.docs, metas: g.metas}[n]
+	switch {
+	case n == index:
+		b := block(v)
+		for i := range b.len() {
+			key, doc := b.entry(i)
+			if len(key) == spaceLen+8 { // as those of ids are
+				g.ids[string(key)] = be.Uint64(doc)
+			}
+		}
+	case into != nil && into[string(k)] == nil:
+		into[string(k)] = v
+	}
+}
+
+// takePiece keeps a value that was found without anything leading to it, if its checksum says that it is whole.
+func (g *gathering) takePiece(k, v []byte) {
+	switch {
+	case len(k) == rowKeyLen && len(v) > recordHeader && hasChecksum(rows, v) && g.raw.snap.checkValue(rows, k, v) == nil:
+		g.take(rows, k, v)
+	case len(k) == linkKeyLen && len(v) == linkLen-linkKeyLen && k[4] <= byte(toSide) && k[5] <= byte(Draft) &&
+		be.Uint16(v[numberAt(links):]) != 0 && g.raw.snap.checkValue(links, k, v) == nil:
+		g.take(links, k, v)
+	case holdsText(metas, k) && len(textOf(v)) < len(v) && g.raw.snap.checkValue(metas, k, v) == nil:
+		if old := g.metas[string(k)]; len(old) < len(v) { // catalogs and lists of locales only grow
+			delete(g.metas, string(k))
+		}
+		g.take(metas, k, v)
+	case len(k) > spaceLen && len(v) > 2 && hasChecksum(index, v) && g.raw.snap.checkValue(index, k, v) == nil:
+		g.take(index, k, v)
+	case len(k) > 2 && len(v) >= 10 && len(v)%2 == 0 && be.Uint16(v) != 0 && g.raw.snap.checkValue(docs, k, v) == nil:
+		g.take(docs, k, v)
+	}
+}
+
+// write puts what was gathered into the new store at a path.
+func (g *gathering) write(path string, s *Salvage) (err error) {
+	db, err := openFile(path, 0, openThere)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	f := newFile(db, path)
+	if err := f.db().Update(func(tx *bolt.Tx) error {
+		return f.guard(func() error {
+			meta := f.meta(tx)
+			for _, k := range slices.Sorted(maps.Keys(g.metas)) {
+				if k == string(keyFormat) || k == string(keyIdentity) {
+					continue
+				}
+				if err := meta.Put([]byte(k), g.metas[k]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}); err != nil {
+		return err
+	}
+	c, err := f.loadConversion(Options{})
+	if err != nil {
+		return err
+	}
+	if err := c.bind(); err != nil {
+		return err
+	}
+	g.bound = c.bound
+	st := f.newStore(c.bound)
+	if err := g.writeRows(st, s); err != nil {
+		return err
+	}
+	if err := g.writeLinks(st, s); err != nil {
+		return err
+	}
+	return f.read(func(tx *bolt.Tx) error {
+		g.findLost(newSnapshot(st, tx), s)
+		return nil
+	})
+}
+
+// salvagedAtATime is how many rows or links are written in one transaction.
+const salvagedAtATime = 5000
+
+// inTransactions calls do with the keys, so many at a time.
+func inTransactions(f *file, st *Store, keys []string, do func(tx *Tx, key string) error) error {
+	for part := range slices.Chunk(keys, salvagedAtATime) {
+		if err := f.guard(func() error {
+			btx, err := f.db().Begin(true)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = btx.Rollback() }() // after a commit this does nothing and says so
+			tx := newTx(st, btx)
+			for _, k := range part {
+				if err := do(tx, k); err != nil {
+					return err
+				}
+			}
+			if err := tx.finish(); err != nil {
+				return err
+			}
+			return btx.Commit()
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *gathering) writeRows(st *Store, s *Salvage) error {
+	return inTransactions(st.file, st, slices.Sorted(maps.Keys(g.rows)), func(tx *Tx, key string) error {
+		k, v := []byte(key), g.rows[key]
+		if int(be.Uint16(v)) >= len(g.bound.tables) {
+			return nil
+		}
+		r := Record{table: g.bound.tables[be.Uint16(v)], slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: tx.Snapshot, data: v}
+		if b := r.table.bound; b != nil && b.typ != nil {
+			if tx.addVersion(b, unquote(r.JSON(b.system.documentID)), r.doc, r.slot) != nil {
+				return nil // of a document that was deleted, and its documentId given to another
+			}
+			tx.reindex(b, Record{}, r)
+			tx.rowIDs[b.number] = max(tx.lastRowID(b.number), r.ID())
+			s.Rows++
+		}
+		tx.docs = max(tx.docs, r.doc)
+		return tx.bucket(rows).Put(k, v)
+	})
+}
+
+// writeLinks writes each link at both ends, though it was found at one alone.
+func (g *gathering) writeLinks(st *Store, s *Salvage) error {
+	twins := map[string][]byte{}
+	for _, key := range slices.Sorted(maps.Keys(g.links)) {
+		k, v := []byte(key), g.links[key]
+		twin := linkTwin(k, v)
+		if g.links[string(twin)] == nil {
+			self, ok := g.bound.linkEnd(k)
+			if !ok {
+				continue // what it leads from cannot be told
+			}
+			twins[string(twin)] = appendLinkEnd(nil, self, be.Uint64(k[linkListLen:]))
+		}
+	}
+	maps.Copy(g.links, twins)
+	s.Links = len(g.links) / 2
+	return inTransactions(st.file, st, slices.Sorted(maps.Keys(g.links)), func(tx *Tx, key string) error {
+		tx.put(links, []byte(key), bytes.Clone(g.links[key]))
+		return nil
+	})
+}
+
+// linkEnd is the end in whose list the link under a key stands. ok is false where that may be of several types.
+func (b *binding) linkEnd(k []byte) (r ref, ok bool) {
+	r = ref{schema: be.Uint16(k), locale: be.Uint16(k[6:]), doc: be.Uint64(k[8:])}
+	if side(k[4]) == fromSide {
+		return r, true
+	}
+	owner := b.numbered(r.schema)
+	if owner == nil {
+		return r, false
+	}
+	i := slices.Index(owner.fields, be.Uint16(k[2:]))
+	if i < 0 || owner.schema.Attributes[i].Target == nil {
+		return r, false
+	}
+	r.schema = b.of(&owner.schema.Attributes[i].Target.Schema).number
+	return r, true
+}
+
+// findLost lists what the lists of versions and the indexes of ids name and the new store does not have.
+func (g *gathering) findLost(snap *Snapshot, s *Salvage) {
+	lost := map[string]LostVersion{}
+	for k, v := range g.docs {
+		b := g.bound.numbered(be.Uint16([]byte(k)))
+		if b == nil || b.typ == nil {
+			continue
+		}
+		for rest := v[8:]; len(rest) >= 2; rest = rest[2:] {
+			sl := slot(be.Uint16(rest))
+			if key := string(appendRowKey(nil, b.number, sl, number(v))); g.rows[key] == nil {
+				lost[key] = LostVersion{Type: b.typ.UID, DocumentID: k[2:], Status: sl.status(), Locale: snap.localeCode(sl.locale())}
+			}
+		}
+	}
+	for k, doc := range g.ids {
+		entry := []byte(k)
+		b, sl := g.bound.numbered(be.Uint16(entry)), slot(be.Uint16(entry[4:]))
+		if b == nil || b.typ == nil || be.Uint16(entry[2:]) != b.fields[b.system.id.Index] {
+			continue
+		}
+		if key := string(appendRowKey(nil, b.number, sl, doc)); g.rows[key] == nil {
+			l := lost[key]
+			l.Type, l.Row, l.Status, l.Locale = b.typ.UID, be.Uint64(entry[spaceLen:]), sl.status(), snap.localeCode(sl.locale())
+			lost[key] = l
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(lost)) {
+		s.Lost = append(s.Lost, lost[k])
+	}
+}
+
+// OpenAsIs opens a store for the definitions that its content has.
+func OpenAsIs(path string) (*Store, error) {
+	db, err := openFile(path, 0, openThere)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newFile(db, path).loadConversion(Options{})
+	if err := errors.Join(err, db.Close()); err != nil {
+		return nil, err
+	}
+	model, err := storedModel(c.catalog)
+	if err != nil {
+		return nil, err
+	}
+	return Open(path, model, Options{})
+}
