@@ -58,6 +58,7 @@ type line struct {
 	Import  importCommand  `cmd:"" help:"Read content that export wrote."`
 	Backup  backupCommand  `cmd:"" help:"Write one file with a consistent copy of store and uploads, also while serving."`
 	Restore restoreCommand `cmd:"" help:"Replace store and uploads by those of a backup. The server must be stopped."`
+	Salvage salvageCommand `cmd:"" help:"Write what can be read of a damaged store as export does, and list what cannot. The server must be stopped."`
 	Migrate migrateCommand `cmd:"" help:"Rename or drop content on purpose, where definitions changed. A server that runs takes the calls that its log asks for, and no others."`
 	Version versionCommand `cmd:"" help:"Print version, commit and Go version."`
 	Help    helpCommand    `cmd:"" help:"Print what a command does and takes, as --help after it does."`

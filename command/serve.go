@@ -64,11 +64,15 @@ func tuneMemory() {
 }
 
 type checkCommand struct {
-	Dir string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
+	Dir   string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
+	Store bool   `help:"Read all of the store instead, also while a server runs on it, and print what is damaged in it or does not agree."`
 	projectFlags
 }
 
 func (c *checkCommand) Run(s *session) error {
+	if c.Store {
+		return c.checkStore(s)
+	}
 	d, problems, warnings, err := gateway.Check(c.Dir, c.options(s))
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ type backupHead struct {
 }
 
 // Backup implements Administration. The store is copied out of one snapshot, and before the uploads: each file that a
-// document in it names was there when the snapshot was taken, and is kept until it is copied.
+// document in it names was there when the snapshot was taken, and is kept until it is copied. A damaged store is not copied.
 func (p *Project) Backup(ctx context.Context, w io.Writer) error {
 	return p.again(ctx, func(e *edition) error { return e.backup(ctx, w) })
 }
@@ -60,6 +60,9 @@ func (e *edition) backup(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	err = e.store.View(func(s *store.Snapshot) error {
+		if err := s.Verify(); err != nil {
+			return err
+		}
 		if err := b.add(backupHeadAt, int64(len(head)), copyFrom(bytes.NewReader(head))); err != nil {
 			return err
 		}

@@ -32,6 +32,7 @@ import (
 //	GET    /uploads         Uploads
 //	GET    /backup          the file
 //	GET    /export          JSON Lines
+//	GET    /problems        what is wrong with the store: a list of texts
 //	POST   /import?partial= JSON Lines → importEvents, one a line
 //	POST   /foresee         definitionsSent → foreseen
 //	POST   /fill            []documents.Filling → documents.Filled
@@ -117,6 +118,7 @@ func (c *control) serve(ctx context.Context) error {
 	mux.HandleFunc("GET /uploads", c.getUploads)
 	mux.HandleFunc("GET /backup", c.getBackup)
 	mux.HandleFunc("GET /export", c.getExport)
+	mux.HandleFunc("GET /problems", c.getProblems)
 	mux.HandleFunc("POST /import", c.postImport)
 	mux.HandleFunc("POST /foresee", c.postForesee)
 	mux.HandleFunc("POST /fill", c.postFill)
