@@ -142,11 +142,7 @@ func (r *rawFile) binding() *binding {
 		}
 	}
 	if raw == nil {
-		r.pages.Pieces(make(pages.Use, r.pages.Len()), func(k, v []byte) {
-			if bytes.Equal(k, keyCatalog) && len(textOf(v)) < len(v) && len(v) > len(raw) && (&Snapshot{}).checkValue(metas, k, v) == nil {
-				raw = v
-			}
-		})
+		raw = r.anywhere(keyCatalog)
 	}
 	c := &catalog{}
 	if json.Unmarshal(textOf(raw), c) == nil {
@@ -160,6 +156,17 @@ func (r *rawFile) binding() *binding {
 // damage lists the pages that are damaged, and gives the leaves that are whole to visit.
 func (r *rawFile) damage(visit func(bucket, pages.Page)) []error {
 	return append(slices.Clone(r.metas), audit(r.pages, r.meta, r.snap, visit)...)
+}
+
+// anywhere returns the longest value of a key of the bucket meta that lies in the file, also in pages that are free: catalogs and lists
+// of locales only grow.
+func (r *rawFile) anywhere(key []byte) (longest []byte) {
+	r.pages.Pieces(make(pages.Use, r.pages.Len()), func(k, v []byte) {
+		if bytes.Equal(k, key) && len(textOf(v)) < len(v) && len(v) > len(longest) && (&Snapshot{}).checkValue(metas, k, v) == nil {
+			longest = v
+		}
+	})
+	return longest
 }
 
 // A gathering collects what can be read of a damaged file.
@@ -195,6 +202,11 @@ func (g *gathering) gather() error {
 	if len(g.damage) > 0 {
 		f.Pieces(use, g.takePiece)
 	}
+	for _, key := range [][]byte{keyCatalog, keyLocales} {
+		if v := g.raw.anywhere(key); v != nil && g.metas[string(key)] == nil {
+			g.metas[string(key)] = v
+		}
+	}
 	return nil
 }
 
@@ -223,11 +235,6 @@ func (g *gathering) takePiece(k, v []byte) {
 	case len(k) == linkKeyLen && len(v) == linkLen-linkKeyLen && k[4] <= byte(toSide) && k[5] <= byte(Draft) &&
 		be.Uint16(v[numberAt(links):]) != 0 && g.raw.snap.checkValue(links, k, v) == nil:
 		g.take(links, k, v)
-	case holdsText(metas, k) && len(textOf(v)) < len(v) && g.raw.snap.checkValue(metas, k, v) == nil:
-		if old := g.metas[string(k)]; len(old) < len(v) { // catalogs and lists of locales only grow
-			delete(g.metas, string(k))
-		}
-		g.take(metas, k, v)
 	case len(k) > spaceLen && len(v) > 2 && hasChecksum(index, v) && g.raw.snap.checkValue(index, k, v) == nil:
 		g.take(index, k, v)
 	case len(k) > 2 && len(v) >= 10 && len(v)%2 == 0 && be.Uint16(v) != 0 && g.raw.snap.checkValue(docs, k, v) == nil:

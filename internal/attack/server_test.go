@@ -101,6 +101,16 @@ var servingLine = regexp.MustCompile(`base["=:]+(http://[0-9.:]+)`)
 // sets limits. The process is killed when the test ends.
 func (p *project) serve(wrap ...string) *server {
 	p.t.Helper()
+	s := p.start(wrap...)
+	if s.base == "" {
+		p.t.Fatalf("the server ended before it served:\n%s", s.log.String())
+	}
+	return s
+}
+
+// start is serve for a server that may refuse to serve, and has no base then.
+func (p *project) start(wrap ...string) *server {
+	p.t.Helper()
 	path, err := binary()
 	if err != nil {
 		p.t.Fatal(err)
@@ -134,7 +144,6 @@ func (p *project) serve(wrap ...string) *server {
 	select {
 	case s.base = <-serving:
 	case <-s.ended:
-		p.t.Fatalf("the server ended before it served:\n%s", s.log.String())
 	}
 	return s
 }
