@@ -40,14 +40,14 @@ type place struct {
 
 // populated adds the parameter populate to a selection of s, which it leaves as it is.
 func (r *request) populated(chosen *documents.Selection, s *contenttypes.Schema) *documents.Selection {
-	populate := r.given.populate
-	c := populateReader{request: r}
+	populate, lenient := r.given.populate, false
 	if populate == nil {
-		populate, c.lenient = r.defaults[r.typ], true
+		populate, lenient = r.defaults[r.typ], true
 	}
 	if populate == nil || populate == "" {
 		return chosen
 	}
+	c := populateReader{request: r, lenient: lenient}
 	into := &documents.Selection{Fields: chosen.Fields}
 	c.read(place{schema: s, into: into, level: 1}, populate)
 	return into
