@@ -264,6 +264,9 @@ func TestHello(t *testing.T) {
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
+// indentation is what blocks of Go have less of than where they stand.
+var indentation = regexp.MustCompile(`(?m)^\t+`)
+
 // What docs/extending.md shows in Go stands in an example, line by line, and so is compiled and tried.
 func TestExtendingGuide(t *testing.T) {
 	sources, err := filepath.Glob(filepath.Join("examples", "*", "*.go"))
@@ -276,7 +279,7 @@ func TestExtendingGuide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		code = append(code, string(text))
+		code = append(code, indentation.ReplaceAllString(string(text), ""))
 	}
 	guide, err := os.ReadFile(filepath.Join("docs", "extending.md"))
 	if err != nil {
@@ -287,7 +290,7 @@ func TestExtendingGuide(t *testing.T) {
 		t.Errorf("the guide has %d blocks of Go", len(blocks))
 	}
 	for _, block := range blocks {
-		if !slices.ContainsFunc(code, func(text string) bool { return strings.Contains(text, block[1]) }) {
+		if !slices.ContainsFunc(code, func(text string) bool { return strings.Contains(text, indentation.ReplaceAllString(block[1], "")) }) {
 			t.Errorf("no example has\n%s", block[1])
 		}
 	}
