@@ -16,7 +16,7 @@ const settings = language.Settings
 // lessAdvice is what helps against an answer that is too large.
 const lessAdvice = "Ask for shorter lists, or for fewer lists within lists"
 
-// mutationShare is the part of a limit that an answer to a mutation may have: it is made while others wait to write.
+// mutationShare is the part of a limit that an answer may have that is made in the transaction of a mutation, while others wait to write.
 const mutationShare = 10
 
 // shareOf is what an operation may have of a limit.
@@ -36,8 +36,13 @@ func shareName(op ast.Operation, name string, limit int) string {
 }
 
 func (x *execution) tooManyObjects() error {
-	setting := shareName(x.plan.op.Operation, "rows", x.engine.limits.Rows)
-	return documents.ValidationError(fmt.Sprintf("The answer is too large: it holds more than %d objects (%s). %s", x.most, setting, lessAdvice))
+	op := ast.Query
+	if x.writing {
+		op = ast.Mutation
+	}
+	most := x.engine.limits.Rows
+	return documents.ValidationError(fmt.Sprintf("The answer is too large: it holds more than %d objects (%s). %s",
+		shareOf(op, most), shareName(op, "rows", most), lessAdvice))
 }
 
 func (x *execution) tooManyBytes() error {

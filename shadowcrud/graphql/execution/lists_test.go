@@ -101,6 +101,20 @@ func TestLargeMutation(t *testing.T) {
 	}
 }
 
+// What a program's own mutation answers with is not made in a transaction, and may be as large as the answer to a query.
+func TestLargeMutationOfAProgram(t *testing.T) {
+	var e schema.Extensions
+	e.Use(schema.Extension{
+		TypeDefs:        "extend type Mutation { count: [Int!]! }",
+		Resolvers:       schema.Resolvers{"Mutation": {"count": value(make([]int, 150))}},
+		ResolversConfig: map[string]schema.FieldConfig{"Mutation.count": {Auth: schema.NoAuth}},
+	})
+	s := newExtended(t, execution.Limits{Rows: 1000}, &e)
+	if got := s.ask("mutation{count}"); strings.Count(got, "0") != 150 {
+		t.Errorf("got %s", got)
+	}
+}
+
 // An answer that would be without end is refused when little more was read than the documents that it is about, and nothing printed. Where
 // something of a program has part in it, it is printed as far as an answer may go.
 func TestCircledWork(t *testing.T) {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/vektah/gqlparser/v2/ast"
 	"lectern/budget"
+
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/jsontree"
@@ -102,7 +104,18 @@ func (m *mutation) again() {
 	m.printed = false
 }
 
+// run carries out the mutation. What it answers with is read in its transaction, and is a share of what an answer may hold.
 func (m *mutation) run() error {
+	whole, before := m.most, 0
+	if m.kept != nil {
+		before = m.rows
+	}
+	m.most, m.writing = min(whole, before+shareOf(ast.Mutation, m.engine.limits.Rows)), true
+	defer func() { m.most, m.writing = whole, false }()
+	return m.carryOut()
+}
+
+func (m *mutation) carryOut() error {
 	docs := m.engine.documents
 	single := m.field.meaning.Type.Kind == contenttypes.SingleType
 	switch m.field.meaning.Kind {

@@ -36,6 +36,7 @@ type execution struct {
 	snap    *store.Snapshot
 	status  store.Status // which version of related documents is shown
 	most    int          // objects that the answer may hold
+	writing bool         // within the transaction of a mutation, so that most is what is left of a share
 	rows    int          // that were found: each is an object of the answer, or several
 	objects int          // that were printed
 	idle    []*level     // memory for levels
@@ -79,7 +80,7 @@ func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *executio
 	x.engine, x.ctx, x.plan, x.access, x.limit = e, ctx, p, r.Access, r.Time
 	x.user, x.often, x.http, x.id = r.User, r.Limit, r.HTTP, r.ID
 	x.code = http.StatusOK
-	x.most = shareOf(p.op.Operation, e.limits.Rows)
+	x.most = e.limits.Rows
 	x.reserved = e.memory.Answer(e.limits.Bytes)
 	x.buf = x.reserved.Adopt(x.buf)
 	if x.reserved.Hold(x.kept) != nil {
