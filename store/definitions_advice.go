@@ -98,7 +98,7 @@ func (r Refusal) about() string {
 }
 
 // maxRenameRounds bounds how often renames are looked for that show only once others are made.
-const maxRenameRounds = 4
+const maxRenameRounds = 8
 
 // advise says what is refused, in the order in which it is settled: first what renames settle; then what is left once they are made,
 // which may be further renames (the attribute of a type that has another name too). What the renames settle beside that, such as a

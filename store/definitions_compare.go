@@ -98,7 +98,7 @@ func (c *comparison) typeGone(t *contenttypes.ContentType) {
 }
 
 // successors are the types or components that may be a gone one under another name: those without content to which attributes lead
-// that led to the gone one, or that have most of its attributes. The likeliest comes first.
+// that led to the gone one, that have most of its attributes, or that are new and have one in place of each. The likeliest comes first.
 func (c *comparison) successors(gone *contenttypes.Schema) []string {
 	type candidate struct {
 		uid    string
@@ -124,7 +124,8 @@ func (c *comparison) successors(gone *contenttypes.Schema) []string {
 				shared++
 			}
 		}
-		if led := c.led(gone, s); led > 0 || 2*shared >= own {
+		isNew := schemaOf(c.was, s.UID) == nil
+		if led := c.led(gone, s); led > 0 || 2*shared >= own || isNew && replaces(s, gone) {
 			list = append(list, candidate{s.UID, led, shared})
 		}
 	})
@@ -134,6 +135,35 @@ func (c *comparison) successors(gone *contenttypes.Schema) []string {
 		uids = append(uids, l.uid)
 	}
 	return uids
+}
+
+// replaces reports whether each attribute of a gone schema may be one of another under a new name, each of these for one.
+func replaces(s, gone *contenttypes.Schema) bool {
+	taken := map[*contenttypes.Attribute]bool{}
+	for _, loosely := range []bool{false, true} { // those that kept their name first
+		for _, a := range gone.Attributes {
+			if a.System || a.Type == contenttypes.ID || taken[a] {
+				continue
+			}
+			i := slices.IndexFunc(s.Attributes, func(b *contenttypes.Attribute) bool {
+				return !b.System && !taken[b] && (loosely || a.Name == b.Name) && ofOneKind(a, b)
+			})
+			if i >= 0 {
+				taken[a], taken[s.Attributes[i]] = true, true
+			} else if loosely {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ofOneKind is alike for attributes of types that have another name too, as what their relations lead to may have.
+func ofOneKind(was, is *contenttypes.Attribute) bool {
+	if was.IsRelation() {
+		return is.IsRelation() && was.Relation == is.Relation && was.Mapped == is.Mapped
+	}
+	return alike(was, is)
 }
 
 // led counts the attributes that led to a gone type or component and lead to another one now.
