@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"lectern/budget"
 	"lectern/documents"
 	"lectern/media"
 	"lectern/store"
@@ -68,9 +69,10 @@ func calledAnew(handle func(http.ResponseWriter, *http.Request, *documents.Acces
 type keptBody struct {
 	io.ReadCloser
 
-	whole bool // text is all of it, inflated
-	text  []byte
-	form  *media.Form
+	whole  bool // text is all of it, inflated
+	text   []byte
+	memory budget.Reservation // of text
+	form   *media.Form
 
 	begun []byte // what was read, if it was not too much
 	at    int    // how much of that was read again
@@ -111,6 +113,7 @@ func (k *keptBody) rewind() bool {
 
 // discard lets go of what a request leaves.
 func (k *keptBody) discard() {
+	k.memory.Release()
 	if k.form != nil {
 		k.form.Close()
 	}

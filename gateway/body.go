@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 
+	"lectern/budget"
 	"lectern/documents"
 	"lectern/jsontree"
 	"lectern/shadowcrud/qs"
@@ -48,26 +49,26 @@ func (l *Limits) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	switch kind {
 	case "application/json", "application/vnd.api+json", "application/csp-report":
-		text, err := l.readAll(w, r, l.JSONBytes)
+		text, err := l.readAll(r, l.JSONBytes)
 		if err != nil {
 			return nil, err
 		}
 		return parseJSON(text)
 	case "application/x-www-form-urlencoded":
-		text, err := l.readAll(w, r, l.FormBytes)
+		text, err := l.readAll(r, l.FormBytes)
 		if err != nil {
 			return nil, err
 		}
 		return parseForm(string(text))
 	case "multipart/form-data":
-		text, err := l.readAll(w, r, l.FormBytes)
+		text, err := l.readAll(r, l.FormBytes)
 		if err != nil {
 			return nil, err
 		}
 		return parseMultipart(text, params["boundary"])
 	}
 	if strings.HasPrefix(kind, "text/") {
-		_, err := l.readAll(w, r, l.FormBytes)
+		_, err := l.readAll(r, l.FormBytes)
 		return nil, err
 	}
 	return nil, nil
@@ -83,14 +84,14 @@ func contentType(h http.Header) (kind string, params map[string]string, err erro
 }
 
 // readAll reads a body of at most limit bytes, inflated.
-func (l *Limits) readAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+func (l *Limits) readAll(r *http.Request, limit int64) ([]byte, error) {
 	kept := keptBodyOf(r.Body)
 	if kept == nil {
-		return l.readFrom(r, r.Body, limit)
+		return readFrom(r, r.Body, limit, &budget.Reservation{})
 	}
 	if !kept.whole {
 		var err error
-		if kept.text, err = l.readFrom(r, kept.unread(r.Body), limit); err != nil {
+		if kept.text, err = readFrom(r, kept.unread(r.Body), limit, &kept.memory); err != nil {
 			return nil, err
 		}
 		kept.whole = true
@@ -98,23 +99,49 @@ func (l *Limits) readAll(w http.ResponseWriter, r *http.Request, limit int64) ([
 	return kept.text, nil
 }
 
-func (l *Limits) readFrom(r *http.Request, source io.Reader, limit int64) ([]byte, error) {
+func readFrom(r *http.Request, source io.Reader, limit int64, memory *budget.Reservation) ([]byte, error) {
 	body, err := inflate(source, r.Header.Get("Content-Encoding"))
 	if err != nil {
 		return nil, err
 	}
-	var text bytes.Buffer
-	if r.ContentLength > 0 {
-		text.Grow(int(min(r.ContentLength, limit)) + bytes.MinRead)
-	}
-	switch n, err := text.ReadFrom(io.LimitReader(body, limit+1)); {
-	case n > limit:
-		io.CopyN(io.Discard, source, drained)
-		return nil, errTooLarge
+	text, err := readText(io.LimitReader(body, limit+1), min(r.ContentLength, limit), memory)
+	switch {
+	case errors.Is(err, budget.ErrExhausted):
+		return nil, err
 	case err != nil:
 		return nil, unreadable(err)
+	case int64(len(text)) > limit:
+		io.CopyN(io.Discard, source, drained)
+		return nil, errTooLarge
 	}
-	return text.Bytes(), nil
+	return text, nil
+}
+
+// unreservedBody is how long a body may become that takes no memory from the budget of bodies.
+const unreservedBody = 16 << 10
+
+// readText reads all of a body that says that it is so long. Memory is taken as bytes come, not as they are announced: a body that
+// does not come takes none from others.
+func readText(body io.Reader, length int64, memory *budget.Reservation) ([]byte, error) {
+	text := make([]byte, 0, min(max(length, 0), unreservedBody)+bytes.MinRead)
+	for {
+		if len(text) == cap(text) {
+			room := 2 * cap(text)
+			if err := memory.Grow(int64(room)); err != nil {
+				return nil, err
+			}
+			text = append(make([]byte, 0, room), text...)
+		}
+		n, err := body.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		switch err {
+		case nil:
+		case io.EOF:
+			return text, nil
+		default:
+			return nil, err
+		}
+	}
 }
 
 // unreadable says why a body could not be read.

@@ -52,6 +52,8 @@ type serverInfo struct {
 	Version string `json:"version"`
 	// Memory is that of all requests together.
 	Memory budget.Stats `json:"memory"`
+	// Load is what the server has to do now, and what it had to refuse.
+	Load Stats `json:"load"`
 }
 
 type createdToken struct {
@@ -147,7 +149,7 @@ func (c *control) serve(ctx context.Context) error {
 }
 
 func (c *control) getServer(w http.ResponseWriter, _ *http.Request) {
-	writeControl(w, serverInfo{PID: os.Getpid(), Base: c.base, Version: c.project.options.Version, Memory: c.project.memory.Stats()})
+	writeControl(w, serverInfo{PID: os.Getpid(), Base: c.base, Version: c.project.options.Version, Memory: c.project.memory.Stats(), Load: c.project.server.Load().Stats()})
 }
 
 func (c *control) getTokens(w http.ResponseWriter, r *http.Request) {

@@ -226,7 +226,7 @@ var typeGraphQL = []string{graphqlType + "; charset=utf-8"}
 func (h *graphqlHandler) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	kind, _, err := contentType(r.Header)
 	if err == nil && strings.HasSuffix(kind, "+json") && r.Body != nil && r.Body != http.NoBody {
-		text, err := h.limits.readAll(w, r, h.limits.JSONBytes)
+		text, err := h.limits.readAll(r, h.limits.JSONBytes)
 		if err != nil {
 			return nil, err
 		}

@@ -56,15 +56,14 @@ func (l *listener) Accept() (net.Conn, error) {
 
 // refuse closes a connection that is one too many.
 func (l *listener) refuse(c net.Conn, client admission.Client, why error) {
-	_ = c.Close() // nothing was said on it
 	l.server.counters.refusedConnections.Add(1)
-	limits := l.server.connections.Limits()
-	if errors.Is(why, admission.ErrShare) {
+	if limits := l.server.connections.Limits(); errors.Is(why, admission.ErrShare) {
 		l.warn("connections of one address are closed, since it has as many as one may have; if it is a proxy, name it in trustedProxies",
 			slog.String("address", client.String()), slog.Int("limits.connectionsPerAddress", limits.Share))
-		return
+	} else {
+		l.warn("connections are closed, since there are as many as there may be", slog.Int("limits.connections", limits.Places))
 	}
-	l.warn("connections are closed, since there are as many as there may be", slog.Int("limits.connections", limits.Places))
+	_ = c.Close() // nothing was said on it
 }
 
 // warn tells the log, unless it was told something a moment ago.

@@ -14,6 +14,9 @@ import (
 // Memory that requests take is reserved from one budget, limits.memory: answers while they are printed and until they were
 // sent, images while they are decoded, compressors. A small answer reserves nothing, so that it is given also while large
 // ones have taken everything. See package budget.
+//
+// Bodies have a budget of their own, a quarter as large. They are read before their requests have a place, so it is up to their senders
+// how many there are and how long they stay. When it is used up, bodies of more than 16 KiB are refused, and nothing else.
 
 // answerPart is how much of a long answer is written at a time.
 const answerPart = 256 << 10

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -18,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"lectern/budget"
 	"lectern/documents"
 	"lectern/gateway"
 )
@@ -147,6 +149,8 @@ const (
 	getWait   = "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n"
 	bodyBegun = "POST /read HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
 	bodyRest  = `"a":"b"}`
+
+	bodyExpected = "POST /read HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
 )
 
 // Those who send a body slowly, or take an answer slowly, are not at work.
@@ -155,7 +159,11 @@ func TestSlowClientsHoldNoPlace(t *testing.T) {
 	var slow []*rawClient
 	for range 5 {
 		c := dialFrom(t, "127.0.0.1", s.base)
-		c.send(bodyBegun)
+		c.send(bodyExpected)
+		if status, _ := c.answer(); status != 100 { // which is said when the body is waited for
+			t.Fatalf("status %d", status)
+		}
+		c.send("{")
 		slow = append(slow, c)
 	}
 	reader := dialFrom(t, "127.0.0.1", s.base)
@@ -338,4 +346,35 @@ func TestBodyRate(t *testing.T) {
 	if status, body := c.answer(); status != 408 || !strings.Contains(body, "timeouts.read: 300ms") {
 		t.Errorf("a body that does not come: %d %s", status, body)
 	}
+}
+
+// Bodies take memory as they come, of a budget: when it is used up, long ones are refused, and short ones are read on.
+func TestBodyMemory(t *testing.T) {
+	s := newPlaceServer(t, gateway.Config{Memory: budget.New(1 << 20)}) // of which bodies have a quarter
+	const length = 130_000
+	text := `{"a":"` + strings.Repeat("x", length-8) + `"}`
+	begin := func(bytes int) *rawClient {
+		c := dialFrom(t, "127.0.0.1", s.base)
+		c.send(fmt.Sprintf("POST /read HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", length, text[:bytes]))
+		return c
+	}
+	want := func(c *rawClient, status int, says string) {
+		t.Helper()
+		if got, body := c.answer(); got != status || !strings.Contains(body, says) {
+			t.Errorf("%d %s, want %d %s", got, body, status, says)
+		}
+	}
+	for range 100 { // announce much and send nothing
+		begin(1)
+	}
+	slow := begin(120_000)
+	until(t, "most of a body has come", func() bool { return s.Stats().Bodies.Reserved > 120_000 })
+	want(begin(length), 503, "limits.memory")
+	short := dialFrom(t, "127.0.0.1", s.base)
+	short.send(bodyBegun + bodyRest)
+	want(short, 200, "read")
+	slow.send(text[120_000:])
+	want(slow, 200, "read")
+	until(t, "nothing is reserved", func() bool { return s.Stats().Bodies.Reserved == 0 })
+	want(begin(length), 200, "read")
 }

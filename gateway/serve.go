@@ -181,7 +181,7 @@ func (c *call) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kept, begun := r.Body.(*keptBody)
 	if !begun && r.Body != nil && r.Body != http.NoBody {
 		sent := r.Body
-		kept = &keptBody{ReadCloser: sent}
+		kept = &keptBody{ReadCloser: sent, memory: c.handlers.server.bodies.Reservation()}
 		if conn := connOf(r); conn != nil {
 			conn.body = newClientBody(r, conn, &c.handlers.server.limits)
 			kept.ReadCloser = conn.body

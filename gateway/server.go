@@ -131,6 +131,7 @@ type Server struct {
 	handler http.Handler
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
+	bodies  *budget.Budget // of the bodies that are in memory
 
 	places, connections *admission.Semaphore
 	counters            struct{ refusedConnections, acceptErrors atomic.Int64 }
@@ -142,6 +143,7 @@ type Stats struct {
 	Connections        admission.Stats
 	RefusedConnections int64 // closed at once, since there were too many
 	AcceptErrors       int64 // connections that could not be accepted, for want of descriptors or for other reasons of the system's
+	Bodies             budget.Stats
 }
 
 // Stats returns the counters.
@@ -149,6 +151,7 @@ func (s *Server) Stats() Stats {
 	return Stats{
 		Requests: s.places.Stats(), Connections: s.connections.Stats(),
 		RefusedConnections: s.counters.refusedConnections.Load(), AcceptErrors: s.counters.acceptErrors.Load(),
+		Bodies: s.bodies.Stats(),
 	}
 }
 
@@ -167,6 +170,7 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 		s.memory = budget.New(s.limits.Memory)
 	}
 	s.answers = s.limits.answers(s.memory)
+	s.bodies = budget.New(s.memory.Limit() / 4)
 	if err := s.Swap(rt); err != nil {
 		return nil, err
 	}
