@@ -111,6 +111,8 @@ func (t *Tokens) writeLastUse(id string, at int64) bool {
 	case errors.As(err, &missing) && missing.Status == http.StatusNotFound: // revoked in the meantime
 	case errors.Is(err, store.ErrRedefined): // the Tokens of the new definitions write it
 		return false
+	case documents.Unavailable(err) != nil: // the log knows; it is written when the store takes writes again
+		return false
 	case err != nil:
 		t.o.Failed(fmt.Errorf("note the last use of an API token: %w", err))
 		return false
