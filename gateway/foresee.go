@@ -32,7 +32,7 @@ func (d *Definition) Foresee(ctx context.Context, o Options) (Forecast, error) {
 func (d *Definition) foresee(ctx context.Context, data string) (o Forecast, err error) {
 	path := filepath.Join(data, storeName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return o, nil
+		return o, store.CheckThere(path)
 	}
 	if r, err := dialControl(ctx, controlPath(data)); err == nil {
 		defer r.Close()

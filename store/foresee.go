@@ -30,7 +30,7 @@ func Foresee(path string, model *contenttypes.Model, opts Options) (Outlook, err
 // Inspect is Foresee, and shows look the content as it will be, unless it is refused or cannot be told yet.
 func Inspect(path string, model *contenttypes.Model, opts Options, look func(*Preview) error) (o Outlook, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return o, checkThere(path)
+		return o, CheckThere(path)
 	}
 	db, err := openBolt(path, bolt.Options{Timeout: max(opts.LockTimeout, 50*time.Millisecond), ReadOnly: true}, os.Open)
 	if err != nil {

@@ -23,8 +23,8 @@ const markerText = `%s
 %s belongs beside this file. If it is gone, put it back, or a backup; to begin with an empty store, remove this file.
 `
 
-// checkThere fails when there is no file at path and should be one.
-func checkThere(path string) error {
+// CheckThere fails, with ErrLost, when there is no store file at path and there was one.
+func CheckThere(path string) error {
 	marker := MarkerPath(path)
 	switch _, err := os.Stat(marker); {
 	case errors.Is(err, fs.ErrNotExist):

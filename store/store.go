@@ -100,7 +100,7 @@ type Options struct {
 // definitions is converted first; where that would lose any of it, Open changes nothing and returns a *DefinitionError.
 func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if err := checkThere(path); err != nil {
+		if err := CheckThere(path); err != nil {
 			return nil, err
 		}
 		if err := create(path); err != nil {
