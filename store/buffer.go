@@ -59,6 +59,16 @@ func (tx *Tx) put(n bucket, key, value []byte) {
 // delete removes a key from a bucket that has a buffer.
 func (tx *Tx) delete(n bucket, key []byte) { tx.put(n, key, nil) }
 
+// buffered is how many changes the buffers hold.
+func (tx *Tx) buffered() (n int) {
+	for _, b := range tx.buffers {
+		if b != nil {
+			n += b.changes.Len()
+		}
+	}
+	return n
+}
+
 // flush brings the buffers into the file.
 func (tx *Tx) flush() error {
 	for n, b := range tx.buffers {

@@ -2,8 +2,10 @@ package store_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -168,5 +170,59 @@ func TestABucketIsWalkedOnce(t *testing.T) {
 	})
 	if n := s.Stats().Flushes - before.Flushes; n != 2 {
 		t.Errorf("%d walks over buckets, want one for documents and one for links", n)
+	}
+}
+
+// TestHeavyWritesShareNoTransaction carries out writes that come at the same time, each of which fills the buffers of a transaction:
+// each has a transaction of its own, and one that fails takes no other with it.
+func TestHeavyWritesShareNoTransaction(t *testing.T) {
+	s := newStore(t)
+	article, tag := s.Model().Type("api::article.article"), s.Model().Type("api::tag.tag")
+	tags := article.Attribute("tags")
+	const heavy, links = 6, 30
+	defer store.BufferedBy(2 * links)()
+	boom := errors.New("boom")
+	before := s.Stats()
+	waiting := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { // keeps the writer until the others wait
+		if err := s.Write(t.Context(), func(*store.Tx) error { <-waiting; return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	for i := range heavy {
+		wg.Go(func() {
+			err := s.Write(t.Context(), func(tx *store.Tx) error {
+				var b store.Batch
+				from, to := tx.NewDoc(), tx.NewDoc()
+				b.PutRow(newRow(tx, article, from, store.Published, "en", nil))
+				b.PutRow(newRow(tx, tag, to, store.Published, "", nil))
+				for k := range uint64(links) {
+					b.PutLink(store.Link{
+						Attr: tags, From: store.Ref{Type: article.UID, Doc: from, Locale: "en"}, To: store.Ref{Type: tag.UID, Doc: to},
+						FromPos: k + 1, ToPos: k + 1,
+					})
+				}
+				if err := tx.Apply(&b); err != nil {
+					return err
+				}
+				if i == 0 {
+					return boom
+				}
+				return nil
+			})
+			if i == 0 && !errors.Is(err, boom) || i > 0 && err != nil {
+				t.Errorf("write %d: %v", i, err)
+			}
+		})
+	}
+	close(waiting)
+	wg.Wait()
+	after := s.Stats()
+	if writes, commits := after.Writes-before.Writes, after.Commits-before.Commits; writes != heavy-1 || commits != heavy-1 {
+		t.Errorf("%d writes in %d transactions, want %d in as many", writes, commits, heavy-1)
+	}
+	if page := find(t, s, &store.Query{Type: tag, Limit: -1}); len(page.Docs) != heavy-1 {
+		t.Errorf("%d tags, want %d", len(page.Docs), heavy-1)
 	}
 }

@@ -19,6 +19,13 @@ func CountedBy(n int) (restore func()) {
 	return func() { maxCounted = before }
 }
 
+// BufferedBy has a transaction take no further write once it has buffered n changes, until restored.
+func BufferedBy(n int) (restore func()) {
+	before := maxBuffered
+	maxBuffered = n
+	return func() { maxBuffered = before }
+}
+
 // PlacesAfter has places remembered after n searches in one state, until restored.
 func PlacesAfter(n uint64) (restore func()) {
 	before := placesAfter

@@ -26,8 +26,11 @@ type writeRequest struct {
 	alone func() error // instead of f: what the writer does between two groups
 }
 
-// maxGrouped bounds how many writes share a transaction.
+// maxGrouped bounds how many writes share a transaction, and maxBuffered how many changes: a transaction that has buffered so
+// many takes no further write, so that many heavy ones at once do not need memory for all of them. It is constant but for tests.
 const maxGrouped = 256
+
+var maxBuffered = 100_000
 
 // writeLoop is the writer: the one goroutine that changes the file.
 func (s *file) writeLoop() {
@@ -124,16 +127,17 @@ func (g *gatherer) next() []*writeRequest {
 	return group
 }
 
-// commit carries out a group in one transaction and sets each one's err. A write that fails after it had applied something
-// is taken out, and the others are carried out again without it. Where there is no space for all, each shows by itself whether
-// there is space for it.
+// commit carries out a group in one transaction, or in several where it changes very much, and sets each one's err. A write that
+// fails after it had applied something is taken out, and the others are carried out again without it. Where there is no space
+// for all, each shows by itself whether there is space for it.
 func (s *file) commit(group []*writeRequest) {
 	for len(group) > 0 {
 		together := group
 		if s.health.load().State == Full {
 			together = group[:1]
 		}
-		failed, err := s.try(together)
+		done, failed, err := s.try(together)
+		together = together[:done]
 		switch {
 		case failed >= 0:
 			group = append(group[:failed:failed], group[failed+1:]...)
@@ -151,30 +155,32 @@ func (s *file) commit(group []*writeRequest) {
 	}
 }
 
-// try runs a group once. failed is the one that made all be rolled back, or -1; err is what befell the whole transaction.
-func (s *file) try(group []*writeRequest) (failed int, err error) {
+// try runs the first of a group once, as many as a transaction takes: done of them. failed is the one that made all be rolled back,
+// or -1; err is what befell the whole transaction.
+func (s *file) try(group []*writeRequest) (done, failed int, err error) {
 	corrupt := s.guard(func() error {
-		failed, err = s.carryOut(group)
+		done, failed, err = s.carryOut(group)
 		return nil
 	})
 	if corrupt != nil {
-		return -1, s.health.err()
+		return len(group), -1, s.health.err()
 	}
-	return failed, err
+	return done, failed, err
 }
 
-func (s *file) carryOut(group []*writeRequest) (failed int, err error) {
+func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
+	done = len(group)
 	for _, r := range group {
 		r.err = nil
 	}
 	if h := s.health.load(); h.State > Full {
-		return -1, h.Err
+		return done, -1, h.Err
 	}
 	s.resting.bar()
 	defer s.resting.open()
 	btx, err := s.beginWrite()
 	if err != nil {
-		return -1, err
+		return done, -1, err
 	}
 	defer func() { _ = btx.Rollback() }() // after a commit this does nothing and says so
 	current := s.current.Load()
@@ -192,28 +198,32 @@ func (s *file) carryOut(group []*writeRequest) (failed int, err error) {
 		r.err = tx.run(r)
 		if errors.Is(tx.failed, ErrCorrupt) { // and what bbolt has in memory may be half of a change
 			r.err = s.health.err()
-			return -1, r.err
+			return done, -1, r.err
 		}
 		if r.err != nil && tx.applied > 0 {
-			return i, nil
+			return done, i, nil
 		}
 		if tx.applied > 0 {
 			applied++
 		}
+		if tx.buffered() >= maxBuffered {
+			done = i + 1
+			break
+		}
 	}
 	if applied == 0 {
-		return -1, nil
+		return done, -1, nil
 	}
 	if err := tx.finish(); err != nil {
-		return -1, fmt.Errorf("finish write: %w", err)
+		return done, -1, fmt.Errorf("finish write: %w", err)
 	}
 	if err := s.commitTx(btx, !tx.adds); err != nil {
-		return -1, err
+		return done, -1, err
 	}
 	s.locales.persisted = tx.localesUsed
 	s.stats.commits.Add(1)
 	s.stats.writes.Add(uint64(applied))
-	return -1, nil
+	return done, -1, nil
 }
 
 // A Tx is the write transaction: a Snapshot that also sees what has been applied in it.
