@@ -218,7 +218,7 @@ func (d *decoder) structure(n *Node, v reflect.Value, name string) {
 			d.problems = append(d.problems, n.entryProblem(e, "unknown key %q; %s", e.Key, suggest(e.Key, names)))
 			continue
 		}
-		seen[e.Key] = !e.Value.IsNull()
+		seen[e.Key] = !e.Value.IsNull() || e.Value.unset // which is said already
 		d.value(e.Value, field, e.Key)
 	}
 	for _, key := range required {

@@ -36,6 +36,8 @@ type Node struct {
 
 	// fromEnv is set on a scalar that came from an environment variable, whose text stands for whichever type is wanted.
 	fromEnv bool
+	// unset is set on a null that stands for a variable without a value.
+	unset bool
 }
 
 // An Entry is one key of a mapping and its value.

@@ -45,7 +45,8 @@ func FindFile(fsys fs.FS, base string) (string, Problems) {
 
 // ReadFile reads a .yaml, .yml or .json file of a project; fsys is the project directory (os.DirFS), so that problems name
 // the file as the project's owner does. lookup fills in ${NAME} and ${NAME:default} in values; nil leaves them as they are.
-// The Node is nil when there are problems, and a null for an empty file.
+// The Node is a null for an empty file. It is nil when there are problems, unless all of them leave the rest readable: variables that are
+// not set, whose values are null then.
 func ReadFile(fsys fs.FS, name string, lookup Lookup) (*Node, Problems) {
 	data, problem := readBounded(fsys, name)
 	if problem != "" {
@@ -69,10 +70,10 @@ func Parse(name string, data []byte, lookup Lookup) (*Node, Problems) {
 	} else {
 		n = r.yaml(data)
 	}
-	if len(r.problems) > 0 {
-		return nil, r.problems.Sort()
+	if len(r.problems) > r.unset {
+		n = nil
 	}
-	return n, nil
+	return n, r.problems.Sort()
 }
 
 const tooLarge = "the file is larger than 512 KiB; split it up"
@@ -141,6 +142,7 @@ type reader struct {
 	lookup   Lookup
 	nodes    int
 	over     bool // a bound was passed: said once, and nothing more is read
+	unset    int  // how many problems are variables that are not set
 	problems Problems
 }
 
@@ -178,6 +180,11 @@ func (r *reader) scalar(text string, plain bool, line int) *Node {
 	n.Text, n.fromEnv, missing = expand(text, r.lookup)
 	for _, name := range missing {
 		r.problem(line, "environment variable "+name+" is not set; set it, or give a default as in ${"+name+":default}")
+		r.unset++
+	}
+	if len(missing) > 0 {
+		n.Kind, n.unset = NullNode, true
+		return n
 	}
 	if plain {
 		n.Kind = plainKind(n.Text)

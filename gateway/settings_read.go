@@ -82,7 +82,7 @@ func within(path, other string) bool {
 	return len(path) >= len(other) && strings.EqualFold(path[:len(other)], other) && (len(path) == len(other) || path[len(other)] == '/')
 }
 
-// readConfig reads one file of config/; the node is nil when it is empty, does not exist or has problems.
+// readConfig reads one file of config/; the node is nil when it is empty, does not exist or cannot be read.
 func readConfig(project fs.FS, name string, lookup contenttypes.Lookup) (*contenttypes.Node, contenttypes.Problems) {
 	file, problems := contenttypes.FindFile(project, path.Join("config", name))
 	if file == "" {
