@@ -67,14 +67,19 @@ func audit(f *pages.File, m pages.Meta, s *Snapshot, visit func(bucket, pages.Pa
 			visit(n, p)
 		}
 	}, func(name []byte, err error) {
-		if name != nil {
-			err = fmt.Errorf("%s: %w", name, err)
-		}
 		if len(problems) < maxFaults {
-			problems = append(problems, err)
+			problems = append(problems, inBucket(name, err))
 		}
 	})
 	return problems
+}
+
+// inBucket says which bucket an error is of, where it is of one.
+func inBucket(name []byte, err error) error {
+	if name == nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 func bucketNamed(name []byte) (bucket, bool) {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -53,6 +54,32 @@ func (f *file) guard(do func() error) (err error) {
 	err = do()
 	returned = true
 	return err
+}
+
+// checkAgainAfter is how long a page that was found whole is taken to be so.
+const checkAgainAfter = time.Minute
+
+// doubt has every page checked again when it is read next, every now and then until the store is closed: disks do not fail at the
+// start alone. Places that are remembered, through which reads come to rows without looking at their pages, are forgotten for it.
+func (f *file) doubt(every time.Duration) {
+	defer f.writer.Done()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-f.closing:
+			return
+		case <-tick.C:
+			f.doubtAll()
+		}
+	}
+}
+
+func (f *file) doubtAll() {
+	f.sound.Clear()
+	f.places.Store(nil)
+	f.resting.bar() // those that rest have places, and stand on pages
+	f.resting.open()
 }
 
 // read calls do with a transaction that only reads.

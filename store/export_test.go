@@ -52,3 +52,6 @@ func (s *Store) Resting() int {
 
 // TargetWords is how much memory the places of targets take that are remembered.
 func (s *Store) TargetWords() int { return s.places.Load().targets.used }
+
+// Doubt has every page checked again when it is read next.
+func (s *Store) Doubt() { s.doubtAll() }

@@ -196,7 +196,7 @@ func (g *gathering) gather() error {
 			}
 		}
 	}, func(name []byte, err error) {
-		g.damage = append(g.damage, fmt.Errorf("%s: %w", name, err))
+		g.damage = append(g.damage, inBucket(name, err))
 	})
 	g.damage = append(slices.Clone(g.raw.metas), g.damage...)
 	if len(g.damage) > 0 {
@@ -207,7 +207,26 @@ func (g *gathering) gather() error {
 			g.metas[string(key)] = v
 		}
 	}
+	if g.metas[string(keyCatalog)] == nil {
+		g.takeDamagedCatalog()
+	}
 	return nil
+}
+
+// takeDamagedCatalog takes a catalog whose checksum does not match, if it still makes sense: better content with a wrong name in it than
+// none.
+func (g *gathering) takeDamagedCatalog() {
+	f := g.raw.pages
+	f.Pieces(make(pages.Use, f.Len()), func(k, v []byte) {
+		c := &catalog{}
+		if g.metas[string(keyCatalog)] != nil || !bytes.Equal(k, keyCatalog) || json.Unmarshal(textOf(v), c) != nil {
+			return
+		}
+		if _, err := bindStored(c); err == nil {
+			g.metas[string(keyCatalog)] = v
+			g.damage = append(g.damage, errors.New("meta: the catalog is damaged, and there is no other: names and types in what is saved may be wrong"))
+		}
+	})
 }
 
 // take keeps a value, unless there is one for its key already.
@@ -237,9 +256,16 @@ func (g *gathering) takePiece(k, v []byte) {
 		g.take(links, k, v)
 	case len(k) > spaceLen && len(v) > 2 && hasChecksum(index, v) && g.raw.snap.checkValue(index, k, v) == nil:
 		g.take(index, k, v)
-	case len(k) > 2 && len(v) >= 10 && len(v)%2 == 0 && be.Uint16(v) != 0 && g.raw.snap.checkValue(docs, k, v) == nil:
+	case isDocKey(k) && len(v) >= 10 && len(v)%2 == 0 && be.Uint16(v) != 0 && g.raw.snap.checkValue(docs, k, v) == nil:
 		g.take(docs, k, v)
 	}
+}
+
+// isDocKey reports whether a key may be one of the bucket docs: other values have short checksums as well.
+func isDocKey(k []byte) bool {
+	return len(k) > 2 && !slices.ContainsFunc(k[2:], func(c byte) bool {
+		return (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '-' && c != '_'
+	})
 }
 
 // write puts what was gathered into the new store at a path.

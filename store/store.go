@@ -125,9 +125,10 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 		opts.Replaced()
 	}
 	f.prepareSpace()
-	f.writer.Add(2)
+	f.writer.Add(3)
 	go f.writeLoop()
 	go f.watch(lookEvery)
+	go f.doubt(checkAgainAfter)
 	return s, nil
 }
 

@@ -68,6 +68,11 @@ func (u Use) claim(id, n uint64, as byte) *Error {
 // bucket, and report each page that is not. A Meta without Freelist says nothing of the pages that are free. check is Tree.Check for the bucket with a name.
 func (f *File) Audit(m Meta, check func(bucket []byte) func(Page) error, visit func(bucket []byte, p Page), report func(bucket []byte, err error)) Use {
 	use := make(Use, f.Len())
+	whole, tell := true, report
+	report = func(bucket []byte, err error) {
+		whole = false
+		tell(bucket, err)
+	}
 	fresh := &File{data: f.data, pageSize: f.pageSize}
 	root := fresh.Root(m.Root)
 	a := audit{use: use}
@@ -97,12 +102,13 @@ func (f *File) Audit(m Meta, check func(bucket []byte) func(Page) error, visit f
 			within.walk(t, func(p Page) { visit(name, p) }, func(err error) { report(name, err) })
 		}
 	}, func(err error) { report(nil, err) })
-	f.auditFree(m, use, func(err error) { report(nil, err) })
+	f.auditFree(m, use, whole, func(err error) { report(nil, err) })
 	return use
 }
 
-// auditFree compares the pages that are free with those that are in use.
-func (f *File) auditFree(m Meta, use Use, report func(error)) {
+// auditFree compares the pages that are free with those that are in use. All are one or the other where the trees are whole; otherwise
+// some were not reached.
+func (f *File) auditFree(m Meta, use Use, whole bool, report func(error)) {
 	if m.Freelist == 0 {
 		return
 	}
@@ -120,7 +126,7 @@ func (f *File) auditFree(m Meta, use Use, report func(error)) {
 		}
 	}
 	for id := uint64(2); id < f.Len(); id++ {
-		if use[id] == unused {
+		if whole && use[id] == unused {
 			report(damaged(id, "is neither in use nor free"))
 		}
 	}
