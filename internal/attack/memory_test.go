@@ -92,6 +92,7 @@ func TestUnreadAnswers(t *testing.T) {
 		open = append(open, s.askOnly(t, deep(2+i%11)), s.askOnly(t, deep(5)))
 	}
 	peak, late, slowest := idle, 0, time.Duration(0)
+	defer func() { t.Logf("RssAnon was %d MB at the most", peak>>20) }()
 	client := &http.Client{Timeout: 5 * time.Second}
 	for begin := time.Now(); time.Since(begin) < hold; {
 		select {
