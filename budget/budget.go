@@ -69,6 +69,9 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
+// Fits reports whether so many bytes can ever be reserved.
+func (b *Budget) Fits(bytes int64) bool { return b == nil || bytes <= b.room(bytes) }
+
 // Stats returns the counters.
 func (b *Budget) Stats() Stats {
 	if b == nil {

@@ -2,10 +2,16 @@ package gateway_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -21,7 +27,7 @@ import (
 func circleFiles(limits string) map[string]string {
 	return map[string]string{
 		"config/server.yaml":      "limits: " + limits + "\n",
-		"config/permissions.yaml": "roles:\n  public:\n    api::post.post: [find]\n    api::tag.tag: [find]\n",
+		"config/permissions.yaml": "roles:\n  public:\n    api::post.post: [find]\n    api::tag.tag: [find]\n    plugin::upload.content-api: [upload]\n",
 		"content-types/post.yaml": "kind: collectionType\ninfo: {singularName: post, pluralName: posts, displayName: Post}\nattributes:\n" +
 			"  title: {type: string}\n  text: {type: text}\n  tags: {type: relation, relation: manyToMany, target: api::tag.tag, inversedBy: posts}\n",
 		"content-types/tag.yaml": "kind: collectionType\ninfo: {singularName: tag, pluralName: tags, displayName: Tag}\nattributes:\n" +
@@ -211,5 +217,40 @@ func TestAnswerLimitOfGraphQL(t *testing.T) {
 	got := c.do("POST", "/graphql", "", map[string]any{"query": `{posts(pagination:{limit:40}){title tags(pagination:{limit:-1}){name posts{title text}}}}`})
 	if text, _ := json.Marshal(got.at("errors")); !strings.Contains(string(text), "limits.answer (100kb)") {
 		t.Errorf("%d, %d bytes, %.300s", got.status, len(got.text), got.text)
+	}
+}
+
+// TestMemoryOfImages sees that an image reserves what decoding it takes, and that one which takes more than there is is refused before
+// it is decoded.
+func TestMemoryOfImages(t *testing.T) {
+	c := newCircle(t, "{memory: 8mb, answer: 1mb}")
+	upload := func(side int) reply {
+		var file, body bytes.Buffer
+		m := image.NewNRGBA(image.Rect(0, 0, side, side))
+		m.Set(0, 0, color.NRGBA{1, 2, 3, 4})
+		if err := png.Encode(&file, m); err != nil {
+			t.Fatal(err)
+		}
+		form := multipart.NewWriter(&body)
+		part, err := form.CreateFormFile("files", "image.png")
+		if err == nil {
+			_, err = part.Write(file.Bytes())
+		}
+		if err := errors.Join(err, form.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return c.do("POST", "/api/upload", "", body.String(), "Content-Type", form.FormDataContentType())
+	}
+	if got := upload(200); got.status != 201 {
+		t.Fatalf("%d %.300s", got.status, got.text)
+	}
+	if m := c.memory(); m.Peak < 4*200*200 || m.Reserved != 0 {
+		t.Errorf("after an image of 200 × 200 pixels: %+v", m)
+	}
+	if got := upload(2000); got.status != 400 || !strings.Contains(got.message(), "limits.memory") {
+		t.Errorf("%d %.300s", got.status, got.text)
+	}
+	if m := c.memory(); m.Peak > 4<<20 {
+		t.Errorf("an image that was refused was decoded: %+v", m)
 	}
 }

@@ -66,7 +66,7 @@ func (e *edition) openMedia() (err error) {
 		return err
 	}
 	e.media, err = media.Open(media.Options{
-		Dir: e.project.data.join(uploadsName), Store: e.store, Documents: e.docs, Model: e.Model, Settings: e.Settings.Upload.Settings,
+		Dir: e.project.data.join(uploadsName), Store: e.store, Documents: e.docs, Model: e.Model, Settings: e.Settings.Upload.Settings, Memory: e.project.memory,
 		Failed: func(err error) { e.project.log.Error(err.Error()) },
 	})
 	lasting.library = e.media

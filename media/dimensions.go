@@ -21,8 +21,8 @@ type picture struct {
 	format      string // jpeg, png, gif, webp or svg
 	width       int    // as it is stored, before it is turned
 	height      int
-	orientation int // EXIF: 1 to 8
-	bytes       int // that a decoded pixel takes
+	orientation int     // EXIF: 1 to 8
+	pixelBytes  float64 // that decoding takes for each pixel
 	animated    bool
 }
 
@@ -50,19 +50,23 @@ func readPicture(f *os.File, k kind) (*picture, error) {
 		return p, nil
 	case "jpeg":
 		c, err = jpeg.DecodeConfig(head())
+		p.pixelBytes = jpegBytes(head())
 		p.orientation = jpegOrientation(head())
 	case "png":
-		c, err = png.DecodeConfig(head())
+		if c, err = png.DecodeConfig(head()); err == nil {
+			p.pixelBytes = pngBytes(c, head())
+		}
 		p.orientation = pngOrientation(head())
 	case "gif":
 		c, err = gif.DecodeConfig(head())
+		p.pixelBytes = 1 + 4 // as it is, and on the canvas of an animation
 	case "webp":
 		return p, p.readWebP(f)
 	}
 	if err != nil {
 		return nil, unreadableImage(err)
 	}
-	p.width, p.height, p.bytes = c.Width, c.Height, bytesPerPixel(c)
+	p.width, p.height = c.Width, c.Height
 	return p, nil
 }
 
@@ -75,15 +79,22 @@ func unreadableImage(err error) error {
 	return errImage
 }
 
-// bytesPerPixel is about what a decoder needs.
-func bytesPerPixel(c image.Config) int {
+// pngBytes is what decoding takes for each pixel of a PNG file: that of an interlaced one is put together of several images.
+func pngBytes(c image.Config, r io.Reader) float64 {
+	bytes := 4.0
 	switch c.ColorModel.Convert(color.White).(type) {
 	case color.Gray:
-		return 1
+		bytes = 1
+	case color.Gray16:
+		bytes = 2
 	case color.RGBA64, color.NRGBA64:
-		return 8
+		bytes = 8
 	}
-	return 4
+	var head [8 + 8 + 13]byte // signature, and the chunk IHDR with its length and name
+	if _, err := io.ReadFull(r, head[:]); err != nil || head[28] != 0 {
+		bytes *= 2
+	}
+	return bytes
 }
 
 // size is how large the image is shown: as it is stored, or turned on its side.
@@ -119,7 +130,7 @@ func (p *picture) readWebP(f *os.File) error {
 	}
 	end := int64(binary.LittleEndian.Uint32(head[4:])) + 8
 	extended := false
-	p.bytes = 4
+	p.pixelBytes = 1.5 + 1 // as photographs: YCbCr, and transparency
 	for at := int64(12); at+8 <= end; {
 		var chunk [8 + 10]byte
 		n, err := f.ReadAt(chunk[:], at)
@@ -150,6 +161,7 @@ func (p *picture) readWebP(f *os.File) error {
 			}
 			bits := binary.LittleEndian.Uint32(data[1:])
 			w, h = 1+int(bits&0x3fff), 1+int(bits>>14&0x3fff)
+			p.pixelBytes = 2 * 4 // without loss: as they are sent, and as they are
 		case "EXIF":
 			p.orientation = tiffOrientation(io.NewSectionReader(f, at+8, min(size, maxEXIF)))
 		}

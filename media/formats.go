@@ -66,11 +66,11 @@ func fit(width, height, maxWidth, maxHeight int) (int, int) {
 // render decodes an image and makes its formats, largest first, each from the one before. It decodes the image even where there are
 // no formats to make, to find out whether it can be.
 func (l *Library) render(ctx context.Context, f *os.File, p *picture, formats []*format) error {
-	leave, err := l.gate.enter(ctx, p.pixels()*int64(max(p.bytes, 4))/4)
+	done, err := l.reserveImage(ctx, p.memory(formats))
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer done()
 	source, err := p.decode(bufio.NewReaderSize(&contextReader{ctx, io.NewSectionReader(f, 0, math.MaxInt64)}, 64<<10))
 	if ctx.Err() != nil {
 		return ctx.Err()

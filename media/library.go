@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"sync"
 
+	"lectern/budget"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/store"
@@ -43,9 +44,6 @@ var DefaultSettings = Settings{
 	CacheControl: "public, max-age=31536000, immutable", // a file's name has a hash in it
 }
 
-// roomForImages is how many pixels the images that are worked on at one time may have together; a larger image is worked on alone.
-const roomForImages = 24_000_000
-
 // Options of Open.
 type Options struct {
 	Dir       string // of the files, or of what is on its way to another storage
@@ -53,7 +51,8 @@ type Options struct {
 	Documents *documents.Service
 	Model     *contenttypes.Model
 	Settings  Settings
-	Failed    func(error) // is told of what goes wrong in the background; may be nil
+	Memory    *budget.Budget // of all requests, for images that are worked on; nil is not bounded
+	Failed    func(error)    // is told of what goes wrong in the background; may be nil
 }
 
 // A Library is the files of a project, with the documents that tell of them under one Model. Any number of goroutines may use
@@ -77,6 +76,7 @@ type files struct {
 	settings Settings
 	policy   policy
 	gate     *gate
+	memory   *budget.Budget
 	failed   func(error)
 
 	recovering sync.Mutex
@@ -100,7 +100,7 @@ func Open(o Options) (*Library, error) {
 	s := o.Settings
 	f := &files{
 		dir: dir, spool: &spool{dir}, spare: newSpare(dir), settings: s, policy: policy{s.AllowedTypes, s.DeniedTypes},
-		gate: newGate(s.Concurrency, roomForImages), failed: failed, busy: map[uint64]chan struct{}{},
+		gate: newGate(s.Concurrency, roomForImages), memory: o.Memory, failed: failed, busy: map[uint64]chan struct{}{},
 	}
 	l, err := (&Library{files: f}).Under(o.Store, o.Documents, o.Model)
 	if err == nil {

@@ -1,0 +1,107 @@
+package media
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"runtime"
+
+	"lectern/documents"
+)
+
+// roomForImages is how many bytes the images that are worked on at one time may take together; one that takes more is worked on
+// alone.
+const roomForImages = 96 << 20
+
+// collectFrom is from how many bytes on the memory of an image is collected as soon as it is not needed any more. The collector
+// of garbage would wait until there are several times as many.
+const collectFrom = 16 << 20
+
+// reserveImage waits until an image may be worked on that takes so many bytes, in which order images come and from the budget of all
+// requests. done gives the bytes back.
+func (l *Library) reserveImage(ctx context.Context, bytes int64) (done func(), err error) {
+	if !l.memory.Fits(bytes) {
+		return nil, documents.ApplicationError("File is not a valid image: to decode it takes " + readable(bytes) +
+			", more than limits.memory (" + readable(l.memory.Limit()) + ") leaves for one request")
+	}
+	leave, err := l.gate.enter(ctx, bytes)
+	if err != nil {
+		return nil, err
+	}
+	memory := l.memory.Reservation()
+	if err := memory.Wait(ctx, bytes); err != nil {
+		leave()
+		return nil, err
+	}
+	return func() {
+		if bytes >= collectFrom {
+			runtime.GC()
+		}
+		memory.Release()
+		leave()
+	}, nil
+}
+
+// memory is about how many bytes it takes to decode the image and to make its formats.
+func (p *picture) memory(formats []*format) int64 {
+	var largest int64 // of the formats: as an image, turned, and what its encoder makes of it
+	for _, x := range formats {
+		largest = max(largest, 5*4*int64(x.width)*int64(x.height))
+	}
+	return int64(float64(p.pixels())*p.pixelBytes) + largest
+}
+
+// jpegBytes is what decoding takes for each pixel of a JPEG file: a byte for each sample of a component, as often as it is sampled;
+// five where the file is progressive, since all coefficients are kept until its end; and four for pixels that are not YCbCr, which
+// are converted. Where the file is not understood here the decoder will not understand it either.
+func jpegBytes(r io.Reader) float64 {
+	const most = 3*5 + 4
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:2]); err != nil {
+		return most
+	}
+	for range 1024 { // segments
+		if _, err := io.ReadFull(r, head[:]); err != nil || head[0] != 0xff {
+			return most
+		}
+		size := int64(binary.BigEndian.Uint16(head[2:])) - 2
+		switch marker := head[1]; marker {
+		case 0xc0, 0xc1, 0xc2:
+			frame := make([]byte, max(size, 0))
+			if _, err := io.ReadFull(r, frame); err != nil || len(frame) < 6 || len(frame) < 6+3*int(frame[5]) {
+				return most
+			}
+			return frameBytes(frame, marker == 0xc2)
+		default:
+			if size < 0 {
+				return most
+			}
+			if _, err := io.CopyN(io.Discard, r, size); err != nil {
+				return most
+			}
+		}
+	}
+	return most
+}
+
+// frameBytes is jpegBytes by the head of a frame.
+func frameBytes(frame []byte, progressive bool) float64 {
+	components := int(frame[5])
+	samples, wide, high := 0, 1, 1
+	for i := range components {
+		h, v := int(frame[6+3*i+1]>>4), int(frame[6+3*i+1]&15)
+		samples += h * v
+		wide, high = max(wide, h), max(high, v)
+	}
+	bytes := float64(samples) / float64(wide*high)
+	if components == 1 {
+		bytes = 1
+	}
+	if progressive {
+		bytes *= 5
+	}
+	if components == 4 || components == 3 && frame[6] == 'R' && frame[9] == 'G' && frame[12] == 'B' {
+		bytes += 4
+	}
+	return bytes
+}
