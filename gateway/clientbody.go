@@ -23,8 +23,12 @@ type clientBody struct {
 	end      time.Time // by when all of it must have come; zero where only the rate counts
 	pace     time.Time // by when the next bytes of the rate must have come
 	missing  int64     // how many of those have not
+	waited   time.Time // until when the client was last waited for
 	finished bool
 }
+
+// ownTime is how long the server may take between two reads before it no longer counts as the client's.
+const ownTime = time.Second
 
 // bodyPeriod is how long a client may take for the bytes that limits.bodyRate asks for in that time. Within it the client may pause.
 const bodyPeriod = 20 * time.Second
@@ -51,7 +55,14 @@ func (b *clientBody) Read(p []byte) (int, error) {
 }
 
 func (b *clientBody) read(p []byte) (int, error) {
-	if b.missing <= 0 && !b.finished {
+	own := time.Duration(0)
+	if !b.waited.IsZero() {
+		own = time.Since(b.waited)
+	}
+	if own > ownTime && !b.end.IsZero() {
+		b.end = b.end.Add(own)
+	}
+	if !b.finished && (b.missing <= 0 || own > ownTime) {
 		if err := b.nextPeriod(); err != nil {
 			return 0, err
 		}
@@ -66,6 +77,9 @@ func (b *clientBody) read(p []byte) (int, error) {
 		}
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return n, fmt.Errorf("%w: %w", b.tooSlow(), err)
+	}
+	if !b.finished {
+		b.waited = time.Now()
 	}
 	return n, err
 }

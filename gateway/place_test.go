@@ -107,6 +107,18 @@ func newPlaceServer(t *testing.T, c gateway.Config) *placeServer {
 			_, err := io.WriteString(w, "read")
 			return err
 		},
+		"POST /slowly": func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+			if _, err := io.ReadFull(r.Body, make([]byte, 1)); err != nil {
+				return err
+			}
+			s.entered <- struct{}{}
+			<-s.proceed
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				return err
+			}
+			_, err := io.WriteString(w, "read")
+			return err
+		},
 		"GET /wait": func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
 			s.entered <- struct{}{}
 			<-s.proceed
@@ -345,6 +357,20 @@ func TestBodyRate(t *testing.T) {
 	c.send(bodyBegun)
 	if status, body := c.answer(); status != 408 || !strings.Contains(body, "timeouts.read: 300ms") {
 		t.Errorf("a body that does not come: %d %s", status, body)
+	}
+}
+
+// What the server does between two reads of a body is not held against the client.
+func TestOwnTime(t *testing.T) {
+	s := newPlaceServer(t, gateway.Config{Limits: gateway.Limits{Read: 600 * time.Millisecond}})
+	c := dialFrom(t, "127.0.0.1", s.base)
+	c.send(strings.Replace(bodyBegun, "/read", "/slowly", 1))
+	<-s.entered
+	time.Sleep(1200 * time.Millisecond) // the program is at work
+	c.send(bodyRest)
+	s.proceed <- struct{}{}
+	if status, body := c.answer(); status != 200 || body != "read" {
+		t.Errorf("%d %s", status, body)
 	}
 }
 
