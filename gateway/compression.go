@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/klauspost/compress/gzhttp"
+
+	"lectern/budget"
 )
 
 // leastCompressed is the length from which an answer is compressed. A shorter one fits into one packet as it is.
@@ -16,8 +18,12 @@ const leastCompressed = 1024
 
 var varyByEncoding = []string{"Origin, Accept-Encoding"}
 
-// compressing returns a handler that answers as h does, compressed for clients that take it so.
-func compressing(h http.HandlerFunc) (http.Handler, error) {
+// compressorBytes is what a compressor takes while an answer goes through it, which is until a slow client has taken it.
+const compressorBytes = 1 << 20
+
+// compressing returns a handler that answers as h does, compressed for clients that take it so. Where others have reserved the
+// memory that a compressor takes, answers are sent as they are.
+func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error) {
 	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed))
 	if err != nil {
 		return nil, fmt.Errorf("compression of answers: %w", err)
@@ -29,6 +35,12 @@ func compressing(h http.HandlerFunc) (http.Handler, error) {
 			plain(w, r)
 			return
 		}
+		compressor := memory.Reservation()
+		if compressor.Grow(compressorBytes) != nil {
+			plain(w, r)
+			return
+		}
+		defer compressor.Release()
 		compressed(w, r)
 	}), nil
 }

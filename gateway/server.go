@@ -177,7 +177,7 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 	s.handler = http.HandlerFunc(s.serve)
 	if c.Compress {
 		var err error
-		if s.handler, err = compressing(s.serve); err != nil {
+		if s.handler, err = compressing(s.serve, s.memory); err != nil {
 			return nil, err
 		}
 	}
