@@ -29,7 +29,7 @@ var storeProblems = map[store.State]healthProblem{
 	},
 	store.Damaged: {
 		Message: "The store is damaged, or a write failed to reach the disk: reads go on, writes are answered 503.",
-		Action:  "See the log and check the disk, then restart the server. Restore a backup if it does not start.",
+		Action:  "See the log, run `lectern check --store` and check the disk. Restart the server if the store is whole; otherwise restore a backup, or save what can be read with `lectern salvage`.",
 	},
 }
 
