@@ -120,6 +120,10 @@ func (c *circle) askOnly(path string) net.Conn {
 	return conn
 }
 
+// taken reports whether of six answers of deepPosts(7), which take 8 MiB each, three have all that large answers may have of 32 MiB, and
+// the others have given up.
+func taken(m budget.Stats) bool { return m.Reserved >= 24<<20 && m.Refused >= 3 }
+
 // TestMemoryOfAnswers has answers that nobody reads take all memory for requests. A large one is then refused with 503, small ones are
 // given, and when the readers have gone so is the large one.
 func TestMemoryOfAnswers(t *testing.T) {
@@ -132,7 +136,7 @@ func TestMemoryOfAnswers(t *testing.T) {
 	for range 6 {
 		unread = append(unread, c.askOnly(deepPosts(7)))
 	}
-	c.until("all memory to be taken", func(m budget.Stats) bool { return m.Reserved > 16<<20 })
+	c.until("all memory to be taken", taken)
 	got := c.do("GET", deepPosts(7), "", nil)
 	if got.status != 503 || got.header.Get("Retry-After") == "" || !strings.Contains(got.message(), "limits.memory (32mb)") {
 		t.Errorf("%d, %d bytes, %v %.200s", got.status, len(got.text), got.header, got.text)
@@ -197,7 +201,7 @@ func TestMemoryOfGraphQL(t *testing.T) {
 	for range 6 {
 		unread = append(unread, c.askOnly(deepPosts(7)))
 	}
-	c.until("all memory to be taken", func(m budget.Stats) bool { return m.Reserved > 22<<20 })
+	c.until("all memory to be taken", taken)
 	if got := ask(); got.status != 503 || got.header.Get("Retry-After") == "" || !strings.Contains(got.message(), "limits.memory (32mb)") {
 		t.Errorf("%d, %d bytes, %v %.200s", got.status, len(got.text), got.header, got.text)
 	}
