@@ -21,9 +21,9 @@ type clientBody struct {
 	limits *Limits
 
 	end      time.Time // by when all of it must have come; zero where only the rate counts
-	pace     time.Time // by when the next bytes of the rate must have come
+	pace     time.Time // by when the next bytes of the rate must have come; zero while no rate is asked for
 	missing  int64     // how many of those have not
-	waited   time.Time // until when the client was last waited for
+	waited   time.Time // until when the client was last waited for; zero before the first read
 	finished bool
 }
 
@@ -55,23 +55,17 @@ func (b *clientBody) Read(p []byte) (int, error) {
 }
 
 func (b *clientBody) read(p []byte) (int, error) {
-	own := time.Duration(0)
-	if !b.waited.IsZero() {
-		own = time.Since(b.waited)
-	}
-	if own > ownTime && !b.end.IsZero() {
-		b.end = b.end.Add(own)
-	}
-	if !b.finished && (b.missing <= 0 || own > ownTime) {
-		if err := b.nextPeriod(); err != nil {
-			return 0, err
-		}
+	if err := b.askForRate(); err != nil {
+		return 0, err
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.missing -= int64(n)
 	switch {
 	case err == io.EOF && !b.finished: // from here on nothing is read, and nothing is late
 		b.finished = true
+		if b.pace.IsZero() {
+			break
+		}
 		if failed := b.conn.SetReadDeadline(time.Time{}); failed != nil {
 			return n, failed
 		}
@@ -82,6 +76,25 @@ func (b *clientBody) read(p []byte) (int, error) {
 		b.waited = time.Now()
 	}
 	return n, err
+}
+
+// askForRate sees to it that the next bytes come in time. The first read has until timeouts.read, which net/http counts from the head
+// of the request: nearly all bodies have come whole by then.
+func (b *clientBody) askForRate() error {
+	if b.finished || b.waited.IsZero() && !b.end.IsZero() {
+		return nil
+	}
+	own := time.Duration(0)
+	if !b.waited.IsZero() {
+		own = time.Since(b.waited)
+	}
+	if own > ownTime && !b.end.IsZero() {
+		b.end = b.end.Add(own)
+	}
+	if b.missing > 0 && own <= ownTime {
+		return nil
+	}
+	return b.nextPeriod()
 }
 
 // nextPeriod asks for the bytes of another period.

@@ -163,8 +163,7 @@ func (r *seenReader) Read(p []byte) (int, error) {
 func TestConstantHeaders(t *testing.T) {
 	always := map[string]string{
 		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "no-referrer",
-		"Strict-Transport-Security": "max-age=31536000; includeSubDomains", "X-Dns-Prefetch-Control": "off",
-		"X-Download-Options": "noopen", "X-Permitted-Cross-Domain-Policies": "none", "Access-Control-Allow-Credentials": "true",
+		"Strict-Transport-Security": "max-age=31536000; includeSubDomains",
 	}
 	type handle = func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error
 	answer := func(length int, headers ...string) handle {

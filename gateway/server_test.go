@@ -143,12 +143,10 @@ func TestHeaders(t *testing.T) {
 	s, _ := newServer(t, gateway.Config{})
 	always := map[string]string{
 		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "no-referrer",
-		"Strict-Transport-Security": "max-age=31536000; includeSubDomains", "X-Dns-Prefetch-Control": "off",
-		"X-Download-Options": "noopen", "X-Permitted-Cross-Domain-Policies": "none",
-		"Vary": "Origin", "Access-Control-Allow-Credentials": "true",
+		"Strict-Transport-Security": "max-age=31536000; includeSubDomains", "Vary": "Origin",
 	}
 	preflight := map[string]string{
-		"Access-Control-Allow-Origin":  "http://a.example",
+		"Access-Control-Allow-Origin": "http://a.example", "Access-Control-Allow-Credentials": "true",
 		"Access-Control-Allow-Methods": "GET,POST,PUT,PATCH,DELETE,HEAD,OPTIONS",
 		"Access-Control-Allow-Headers": "Content-Type,Authorization,Origin,Accept",
 		"Access-Control-Max-Age":       "31536000",
@@ -158,8 +156,8 @@ func TestHeaders(t *testing.T) {
 		send, want         map[string]string
 		status             int
 	}{
-		{"plain", "GET", "/api/things", nil, map[string]string{"Access-Control-Allow-Origin": ""}, 200},
-		{"with an origin", "GET", "/api/things", map[string]string{"Origin": "http://a.example"}, map[string]string{"Access-Control-Allow-Origin": "http://a.example"}, 200},
+		{"plain", "GET", "/api/things", nil, map[string]string{"Access-Control-Allow-Origin": "", "Access-Control-Allow-Credentials": ""}, 200},
+		{"with an origin", "GET", "/api/things", map[string]string{"Origin": "http://a.example"}, map[string]string{"Access-Control-Allow-Origin": "http://a.example", "Access-Control-Allow-Credentials": "true"}, 200},
 		{"an error with an origin", "GET", "/api/nope", map[string]string{"Origin": "http://a.example"}, map[string]string{"Access-Control-Allow-Origin": "http://a.example", "Content-Type": "application/json; charset=utf-8"}, 404},
 		{"a preflight", "OPTIONS", "/api/nope", map[string]string{"Origin": "http://a.example", "Access-Control-Request-Method": "PUT"}, preflight, 204},
 		{"an id of a proxy", "GET", "/api/things", map[string]string{"X-Request-Id": "abc-1"}, map[string]string{"X-Request-Id": "abc-1"}, 200},
