@@ -111,6 +111,7 @@ type treeCursor struct {
 	tree  *tree
 	pages *pages.Cursor // of a snapshot that only reads
 	bolt  *bolt.Cursor  // of a write transaction
+	key   []byte        // at which bolt stands
 }
 
 // Seek moves to the first key that is not less than key.
@@ -171,7 +172,18 @@ func (c *treeCursor) Prev() (k, v []byte) {
 		}
 		return k, v
 	}
-	return c.landed(c.bolt.Prev())
+	// Pages that the transaction has emptied stay in the tree until it commits. bbolt's cursor steps over them on its way up, but
+	// stops at them, as if it had come to the first key, on its way down.
+	from := c.key
+	for k, v = c.bolt.Prev(); k == nil && c.tree.hasBefore(from); k, v = c.bolt.Prev() {
+	}
+	return c.landed(k, v)
+}
+
+// hasBefore reports whether the bucket of a write transaction has a key that is less than key.
+func (t *tree) hasBefore(key []byte) bool {
+	first, _ := t.bolt.Cursor().First()
+	return first != nil && bytes.Compare(first, key) < 0
 }
 
 // ended fails the snapshot where the cursor found nothing since it came to a damaged page.
@@ -186,5 +198,6 @@ func (c *treeCursor) landed(k, v []byte) (key, value []byte) {
 	if k != nil {
 		c.tree.checkAround(k)
 	}
+	c.key = k
 	return k, v
 }
