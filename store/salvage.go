@@ -176,7 +176,6 @@ type gathering struct {
 
 	rows, links, docs, metas map[string][]byte
 	ids                      map[string]uint64 // documents by the keys of their entries in the indexes of ids
-	catalog                  *catalog
 	bound                    *binding
 }
 

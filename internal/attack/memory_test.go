@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -146,8 +147,9 @@ type memoryStats struct{ Limit, Reserved, Peak, Denied, Refused int64 }
 // memory asks the server for them over its control socket.
 func (s *server) memory(t *testing.T, p *project) memoryStats {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{Dial: func(string, string) (net.Conn, error) {
-		return net.Dial("unix", filepath.Join(p.data, "control.sock"))
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", filepath.Join(p.data, "control.sock"))
 	}}}
 	defer client.CloseIdleConnections()
 	answer, err := client.Get("http://control/server")
