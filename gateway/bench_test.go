@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"lectern/documents"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"lectern/documents"
 	"lectern/gateway"
 )
 

@@ -59,22 +59,8 @@ func (f *file) guard(do func() error) (err error) {
 // checkAgainAfter is how long a page that was found whole is taken to be so.
 const checkAgainAfter = time.Minute
 
-// doubt has every page checked again when it is read next, every now and then until the store is closed: disks do not fail at the
-// start alone. Places that are remembered, through which reads come to rows without looking at their pages, are forgotten for it.
-func (f *file) doubt(every time.Duration) {
-	defer f.writer.Done()
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-f.closing:
-			return
-		case <-tick.C:
-			f.doubtAll()
-		}
-	}
-}
-
+// doubtAll has every page checked again when it is read next: disks do not fail at the start alone. Places that are remembered, through
+// which reads come to rows without looking at their pages, are forgotten for it.
 func (f *file) doubtAll() {
 	f.sound.Clear()
 	f.places.Store(nil)

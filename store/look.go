@@ -92,19 +92,21 @@ func (f *file) beginWrite() (*bolt.Tx, error) {
 	return tx, nil
 }
 
-// watch has the writer look after the file every now and then, until the store is closed.
-func (f *file) watch(every time.Duration) {
+// watch has the writer look after the file. What it finds is in Health, and told to whoever writes.
+func (f *file) watch() { _ = f.byWriter(context.Background(), f.lookAfter) }
+
+// repeat calls do at intervals until the store is closed, in a goroutine that Close waits for.
+func (f *file) repeat(interval time.Duration, do func()) {
 	defer f.writer.Done()
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-f.closing:
 			return
 		case <-tick.C:
+			do()
 		}
-		// What it finds is in Health, and told to whoever writes.
-		_ = f.byWriter(context.Background(), f.lookAfter)
 	}
 }
 

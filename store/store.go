@@ -127,8 +127,8 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 	f.prepareSpace()
 	f.writer.Add(3)
 	go f.writeLoop()
-	go f.watch(lookEvery)
-	go f.doubt(checkAgainAfter)
+	go f.repeat(lookEvery, f.watch)
+	go f.repeat(checkAgainAfter, f.doubtAll)
 	return s, nil
 }
 
