@@ -73,7 +73,7 @@ type Uploads struct {
 
 // Uploads implements Administration.
 func (p *Project) Uploads(context.Context) (n Uploads, err error) {
-	e := p.edition.Load()
+	e := p.generation.Load()
 	if e.media == nil {
 		return n, nil
 	}
@@ -100,19 +100,19 @@ func (p *Project) Uploads(context.Context) (n Uploads, err error) {
 
 // Tokens implements Administration.
 func (p *Project) Tokens(context.Context) ([]auth.Token, error) {
-	return p.edition.Load().tokens.List(), nil
+	return p.generation.Load().tokens.List(), nil
 }
 
 // CreateToken implements Administration.
 func (p *Project) CreateToken(ctx context.Context, d auth.Declaration) (t auth.Token, key string, err error) {
-	err = p.held(ctx, func(ctx context.Context, e *edition) error {
+	err = p.held(ctx, func(ctx context.Context, e *generation) error {
 		t, key, err = e.createToken(ctx, d)
 		return err
 	})
 	return t, key, err
 }
 
-func (e *edition) createToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error) {
+func (e *generation) createToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error) {
 	i := slices.IndexFunc(e.Settings.Tokens, func(x auth.Declaration) bool { return x.Name == d.Name })
 	switch {
 	case i >= 0 && (d.Kind != "" || len(d.Permissions) > 0):
@@ -136,7 +136,7 @@ func (e *edition) createToken(ctx context.Context, d auth.Declaration) (auth.Tok
 
 // RotateToken implements Administration.
 func (p *Project) RotateToken(ctx context.Context, nameOrID string, grace time.Duration) (t auth.Token, key string, err error) {
-	err = p.held(ctx, func(ctx context.Context, e *edition) error {
+	err = p.held(ctx, func(ctx context.Context, e *generation) error {
 		t, key, err = e.tokens.Rotate(ctx, nameOrID, grace)
 		return err
 	})
@@ -145,7 +145,7 @@ func (p *Project) RotateToken(ctx context.Context, nameOrID string, grace time.D
 
 // RevokeToken implements Administration.
 func (p *Project) RevokeToken(ctx context.Context, nameOrID string) (t auth.Token, err error) {
-	err = p.held(ctx, func(ctx context.Context, e *edition) error {
+	err = p.held(ctx, func(ctx context.Context, e *generation) error {
 		t, err = e.tokens.Revoke(ctx, nameOrID)
 		return err
 	})
@@ -154,12 +154,12 @@ func (p *Project) RevokeToken(ctx context.Context, nameOrID string) (t auth.Toke
 
 // Export implements Administration.
 func (p *Project) Export(ctx context.Context, w io.Writer) error {
-	return p.again(ctx, func(e *edition) error { return documents.Export(ctx, e.store, e.Model, w, nil) })
+	return p.again(ctx, func(e *generation) error { return documents.Export(ctx, e.store, e.Model, w, nil) })
 }
 
 // Import implements Administration.
 func (p *Project) Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (result documents.ImportResult, err error) {
-	err = p.held(ctx, func(ctx context.Context, e *edition) error {
+	err = p.held(ctx, func(ctx context.Context, e *generation) error {
 		result, err = e.docs.Import(ctx, file, documents.ImportOptions{Partial: partial, Progress: progress})
 		return err
 	})
@@ -168,7 +168,7 @@ func (p *Project) Import(ctx context.Context, file io.ReadSeeker, partial bool, 
 
 // Fill implements Administration.
 func (p *Project) Fill(ctx context.Context, fillings []documents.Filling, progress func(what string, done, total int)) (filled documents.Filled, err error) {
-	err = p.held(ctx, func(ctx context.Context, e *edition) error {
+	err = p.held(ctx, func(ctx context.Context, e *generation) error {
 		filled, err = e.docs.Fill(ctx, fillings, progress)
 		return err
 	})
@@ -176,9 +176,9 @@ func (p *Project) Fill(ctx context.Context, fillings []documents.Filling, progre
 }
 
 // again calls f with what is served, until the definitions do not change on the way.
-func (p *Project) again(ctx context.Context, f func(*edition) error) error {
+func (p *Project) again(ctx context.Context, f func(*generation) error) error {
 	for {
-		e := p.edition.Load()
+		e := p.generation.Load()
 		err := f(e)
 		if !errors.Is(err, store.ErrRedefined) {
 			return err
@@ -192,8 +192,8 @@ func (p *Project) again(ctx context.Context, f func(*edition) error) error {
 }
 
 // held is again for what takes several writes: the definitions stay as they are meanwhile.
-func (p *Project) held(ctx context.Context, f func(context.Context, *edition) error) error {
-	return p.again(ctx, func(e *edition) error {
+func (p *Project) held(ctx context.Context, f func(context.Context, *generation) error) error {
+	return p.again(ctx, func(e *generation) error {
 		held, release, err := e.store.Hold(ctx)
 		if err != nil {
 			return err

@@ -44,10 +44,10 @@ type backupHead struct {
 // Backup implements Administration. The store is copied out of one snapshot, and before the uploads: each file that a
 // document in it names was there when the snapshot was taken, and is kept until it is copied. A damaged store is not copied.
 func (p *Project) Backup(ctx context.Context, w io.Writer) error {
-	return p.again(ctx, func(e *edition) error { return e.backup(ctx, w) })
+	return p.again(ctx, func(e *generation) error { return e.backup(ctx, w) })
 }
 
-func (e *edition) backup(ctx context.Context, w io.Writer) error {
+func (e *generation) backup(ctx context.Context, w io.Writer) error {
 	if e.media != nil {
 		if err := e.media.Recover(ctx); err != nil {
 			return err

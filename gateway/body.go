@@ -85,7 +85,7 @@ func contentType(h http.Header) (kind string, params map[string]string, err erro
 
 // readAll reads a body of at most limit bytes, inflated.
 func (l *Limits) readAll(r *http.Request, limit int64) ([]byte, error) {
-	kept := keptBodyOf(r.Body)
+	kept := replayableBodyOf(r.Body)
 	if kept == nil {
 		return readFrom(r, r.Body, limit, &budget.Reservation{})
 	}

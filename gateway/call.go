@@ -55,7 +55,7 @@ func (h *handlers) handleRoute(route Route) (handlerFunc, error) {
 	}
 	g.streams, g.whole, g.count = route.Streams, route.Whole, route.count
 	if route.own {
-		route.Handle = calledAnew(route.Handle)
+		route.Handle = onceBegun(route.Handle)
 	}
 	answer := route.answers()
 	if said || len(h.rt.Extensions.hooks) > 0 && !route.Open {

@@ -50,7 +50,7 @@ func (r *remote) problems(ctx context.Context) (problems []string, err error) {
 }
 
 func (c *control) getProblems(w http.ResponseWriter, r *http.Request) {
-	problems, err := texts(c.project.edition.Load().store.Problems())
+	problems, err := texts(c.project.generation.Load().store.Problems())
 	if err != nil {
 		c.fail(w, r, err)
 		return

@@ -142,7 +142,7 @@ func (x *Extensions) checkActions(actions *auth.Actions) (problems contenttypes.
 
 // routeNames are what the routes of users, files and locales, and those that are generated, can be configured by.
 func (d *Definition) routeNames() (server, generated []routeName) {
-	for _, route := range (&edition{Definition: d}).routes(nil, nil, nil) {
+	for _, route := range (&generation{Definition: d}).routes(nil, nil, nil) {
 		server = append(server, route.name())
 	}
 	for _, route := range rest.New(d.Model, nil, nil, nil).Routes() {
@@ -211,17 +211,17 @@ func (x *Extensions) checkConfig(c *RouteConfig, actions *auth.Actions) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// A host is what extensions see of the server: the edition that a request is answered by.
-type host struct{ edition *edition }
+// A host is what extensions see of the server: the generation that a request is answered by.
+type host struct{ generation *generation }
 
 var _ schema.Server = host{}
 
-func (h host) Store() *store.Store           { return h.edition.store }
-func (h host) Documents() *documents.Service { return h.edition.docs }
-func (h host) Log() *slog.Logger             { return h.edition.project.log }
+func (h host) Store() *store.Store           { return h.generation.store }
+func (h host) Documents() *documents.Service { return h.generation.docs }
+func (h host) Log() *slog.Logger             { return h.generation.project.log }
 
 // asked returns a request whose context knows who asks, for hooks around what it writes.
-func (e *edition) asked(r *http.Request, who auth.Principal) *http.Request {
+func (e *generation) asked(r *http.Request, who auth.Principal) *http.Request {
 	if len(e.extensions.hooks) == 0 {
 		return r
 	}

@@ -21,7 +21,7 @@ import (
 var graphqlMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
 // graphqlRoutes are the routes of the GraphQL endpoint; none where GraphQL is switched off.
-func (e *edition) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]Route, error) {
+func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]Route, error) {
 	g := e.Settings.GraphQL
 	if !g.Enabled {
 		return nil, nil
@@ -52,7 +52,7 @@ func (e *edition) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, li
 	page, pageRoutes := e.landing(limits.Document.Introspection)
 	h := &graphqlHandler{
 		engine: engine, page: page, auth: a, limiter: limiter, proxies: e.Settings.Server.TrustedProxies,
-		limits: e.Settings.Server.Limits.orDefaults(), persisted: e.project.lasting.persistedOf(g.Limits.Persisted), asked: e.asked,
+		limits: e.Settings.Server.Limits.orDefaults(), persisted: e.project.shared.persistedOf(g.Limits.Persisted), asked: e.asked,
 		anyOrigin: e.Settings.Server.CORS.anyOrigin(),
 	}
 	routes := pageRoutes
@@ -176,7 +176,7 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 
 // allow counts what an address may not do often, together with what it does over REST.
 func (h *graphqlHandler) allow(w http.ResponseWriter, r *http.Request, name string) error {
-	if h.limiter == nil || isAgain(r.Context()) {
+	if h.limiter == nil || isRetry(r.Context()) {
 		return nil
 	}
 	return allow(h.limiter, h.proxies, w, r, name)

@@ -28,7 +28,7 @@ func BenchmarkGraphQL(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer p.Close()
-	rt, err := p.edition.Load().runtime()
+	rt, err := p.generation.Load().runtime()
 	if err != nil {
 		b.Fatal(err)
 	}

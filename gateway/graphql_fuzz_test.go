@@ -61,7 +61,7 @@ func FuzzGraphQLTransport(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { p.Close() })
-	rt, err := p.edition.Load().runtime()
+	rt, err := p.generation.Load().runtime()
 	if err != nil {
 		f.Fatal(err)
 	}

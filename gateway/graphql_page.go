@@ -17,7 +17,7 @@ type LandingPage func(p *Project) (ide bool, page http.Handler)
 func (x *Extensions) LandingPage(f LandingPage) { x.landingPage = f }
 
 // landing returns what browsers see at the GraphQL endpoint, and the routes of what that loads.
-func (e *edition) landing(introspection bool) (http.Handler, []Route) {
+func (e *generation) landing(introspection bool) (http.Handler, []Route) {
 	wanted, asked := !e.project.options.Production, false
 	if setting := e.Settings.GraphQL.LandingPage; setting != nil {
 		wanted, asked = *setting, true

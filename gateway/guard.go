@@ -142,7 +142,7 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principa
 			}
 		}
 	}
-	if g.count != nil && !isAgain(r.Context()) {
+	if g.count != nil && !isRetry(r.Context()) {
 		err = g.count(w, r)
 	}
 	return who, err
@@ -198,7 +198,7 @@ func (g *guard) ask(r *http.Request) error {
 		if !passes {
 			return documents.PolicyFailed()
 		}
-		if kept, ok := r.Body.(*keptBody); ok && !kept.rewind() {
+		if kept, ok := r.Body.(*replayableBody); ok && !kept.rewind() {
 			return errTooLarge
 		}
 	}

@@ -40,7 +40,7 @@ var uploadsProblem = healthProblem{
 }
 
 // health is what is not well with the store or else with the directory of uploads; nil when both are.
-func (e *edition) health() *healthProblem {
+func (e *generation) health() *healthProblem {
 	if problem := problemOf(e.store.Health()); problem != nil {
 		return problem
 	}

@@ -15,7 +15,7 @@ import (
 const listLocales = "plugin::i18n.locales.listLocales"
 
 // makeLocales makes a document of each locale of the configuration that has none, in its order.
-func (e *edition) makeLocales() error {
+func (e *generation) makeLocales() error {
 	t := e.Model.Type(contenttypes.LocaleUID)
 	if t == nil {
 		return nil // i18n is switched off
@@ -71,7 +71,7 @@ func localeCode(t *contenttypes.ContentType, r store.Record) string {
 var localeFields = []string{"id", "documentId", "name", "code", "createdAt", "updatedAt", "publishedAt"}
 
 // localesRoute is GET /api/i18n/locales: a list without envelope, in order of creation.
-func (e *edition) localesRoute() []Route {
+func (e *generation) localesRoute() []Route {
 	t := e.Model.Type(contenttypes.LocaleUID)
 	if t == nil {
 		return nil
@@ -97,7 +97,7 @@ func (e *edition) localesRoute() []Route {
 	return []Route{{Method: http.MethodGet, Path: e.Settings.REST.Prefix + "/i18n/locales", Action: listLocales, Handle: handle}}
 }
 
-func (e *edition) appendLocale(body []byte, t *contenttypes.ContentType, r store.Record) []byte {
+func (e *generation) appendLocale(body []byte, t *contenttypes.ContentType, r store.Record) []byte {
 	body = append(body, '{')
 	for _, name := range localeFields {
 		body = append(jsontree.AppendString(body, name), ':')

@@ -9,7 +9,7 @@ import (
 	"lectern/store"
 )
 
-// reportServed reports on each edition that is served, beside the requests, until ctx ends.
+// reportServed reports on each generation that is served, beside the requests, until ctx ends.
 func (p *Project) reportServed(ctx context.Context) {
 	for {
 		select {
@@ -21,8 +21,8 @@ func (p *Project) reportServed(ctx context.Context) {
 	}
 }
 
-// serves has an edition reported on, in place of any other that waits for it.
-func (p *Project) serves(e *edition) {
+// serves has a generation reported on, in place of any other that waits for it.
+func (p *Project) serves(e *generation) {
 	select {
 	case <-p.served:
 	default:
@@ -32,7 +32,7 @@ func (p *Project) serves(e *edition) {
 
 // reportMisfits tells the log what documents that are there break of what the files say now, as far as it shows at once: required values
 // that they lack, so that over GraphQL they cannot be read, and locales that the configuration does not have. `lectern check` knows more.
-func (p *Project) reportMisfits(ctx context.Context, e *edition) {
+func (p *Project) reportMisfits(ctx context.Context, e *generation) {
 	var until sync.WaitGroup
 	defer until.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -61,7 +61,7 @@ func (p *Project) reportMisfits(ctx context.Context, e *edition) {
 }
 
 // reportLocales names the locales that have content and are not in the configuration.
-func (p *Project) reportLocales(e *edition) error {
+func (p *Project) reportLocales(e *generation) error {
 	return e.store.View(func(snap *store.Snapshot) error {
 		for _, code := range snap.LocaleCodes() {
 			if e.Settings.I18n.has(code) {

@@ -178,21 +178,21 @@ func isProject(project fs.FS) bool {
 // While it is served in development, its files may change: what Definition, Store and Documents return is what they say now.
 // A ContentType of one Definition is not for the Store and Documents of another, which answer store.ErrRedefined.
 type Project struct {
-	dir     string
-	options Options
-	log     *slog.Logger
-	data    *dataDir
-	edition atomic.Pointer[edition] // what is served
-	lasting lasting
-	server  atomic.Pointer[Server] // that serves it; nil before
-	listens atomic.Pointer[string] // Base of Ready; nil before
-	loaded  fileDigest             // of the files that it was opened with
+	dir        string
+	options    Options
+	log        *slog.Logger
+	data       *dataDir
+	generation atomic.Pointer[generation] // what is served
+	shared     shared
+	server     atomic.Pointer[Server] // that serves it; nil before
+	listens    atomic.Pointer[string] // Base of Ready; nil before
+	loaded     fileDigest             // of the files that it was opened with
 
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
 
-	replacing sync.Mutex    // held while an edition is replaced
-	served    chan *edition // the one to be reported on: see reportServed
+	replacing sync.Mutex       // held while a generation is replaced
+	served    chan *generation // the one to be reported on: see reportServed
 }
 
 // Open loads the project in dir and opens its store, making what is not there yet. It fails with an error that wraps
@@ -201,7 +201,7 @@ func Open(dir string, o Options) (*Project, error) { return OpenContext(context.
 
 // OpenContext is Open; it ends waiting for another process when ctx ends.
 func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
-	p := &Project{dir: dir, options: o, log: o.Log, served: make(chan *edition, 1)}
+	p := &Project{dir: dir, options: o, log: o.Log, served: make(chan *generation, 1)}
 	if p.watches() { // before they are read: what changes then is found later
 		p.loaded, _ = digestFiles(os.DirFS(dir))
 	}
@@ -235,8 +235,8 @@ func (p *Project) open(ctx context.Context, d *Definition) (err error) {
 	if err != nil {
 		return err
 	}
-	e := p.newEdition(d)
-	p.edition.Store(e)
+	e := p.newGeneration(d)
+	p.generation.Store(e)
 	e.store, err = d.openStore(p.data.join(storeName), p.options, store.Options{
 		Progress: logProgress(p.log), HealthChanged: p.logHealth, Replaced: p.logReplaced,
 	})
@@ -291,13 +291,13 @@ func logProgress(log *slog.Logger) func(what string, done, total int) {
 }
 
 // Definition is what the project's files say, as it is served.
-func (p *Project) Definition() *Definition { return p.edition.Load().Definition }
+func (p *Project) Definition() *Definition { return p.generation.Load().Definition }
 
 // Store is the project's store, to read from.
-func (p *Project) Store() *store.Store { return p.edition.Load().store }
+func (p *Project) Store() *store.Store { return p.generation.Load().store }
 
 // Documents is the service that writes the project's documents.
-func (p *Project) Documents() *documents.Service { return p.edition.Load().docs }
+func (p *Project) Documents() *documents.Service { return p.generation.Load().docs }
 
 // Log is the server's log.
 func (p *Project) Log() *slog.Logger { return p.log }
@@ -305,18 +305,18 @@ func (p *Project) Log() *slog.Logger { return p.log }
 // Close ends what Open began. It must not be called while Run runs.
 func (p *Project) Close() error {
 	var errs []error
-	e := p.edition.Load()
+	e := p.generation.Load()
 	if e != nil {
 		e.retire()
 	}
-	errs = append(errs, p.lasting.close())
+	errs = append(errs, p.shared.close())
 	if e != nil && e.store != nil {
 		errs = append(errs, e.store.Close())
 	}
 	if p.data != nil {
 		errs = append(errs, p.data.release())
 	}
-	p.lasting, p.data = lasting{}, nil
+	p.shared, p.data = shared{}, nil
 	return errors.Join(errs...)
 }
 

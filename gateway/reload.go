@@ -24,20 +24,20 @@ func (p *Project) settle(ctx context.Context, ms store.Migrations) (removed stor
 	if server == nil || !p.watches() {
 		return removed, fmt.Errorf("%s: %w: it takes over changed files at the next start alone", ms, store.ErrNotAsked)
 	}
-	err = p.replace(context.WithoutCancel(ctx), server, func(ctx context.Context, former *edition, d *Definition) (e *edition, err error) {
-		e = p.newEdition(d)
+	err = p.replace(context.WithoutCancel(ctx), server, func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
+		e = p.newGeneration(d)
 		e.store, removed, err = former.store.Settle(ctx, ms, d.Model, p.storeOptions(d))
 		return e, err
 	})
 	return removed, err
 }
 
-// replace makes an edition of what the files say, by way of redefine, and serves it.
-func (p *Project) replace(ctx context.Context, server *Server, redefine func(context.Context, *edition, *Definition) (*edition, error)) error {
+// replace makes a generation of what the files say, by way of redefine, and serves it.
+func (p *Project) replace(ctx context.Context, server *Server, redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
 	p.replacing.Lock()
 	defer p.replacing.Unlock()
 	began := time.Now()
-	former := p.edition.Load()
+	former := p.generation.Load()
 	d, err := Load(p.dir, p.options.Extensions)
 	if err != nil {
 		return err
@@ -58,9 +58,9 @@ func (p *Project) replace(ctx context.Context, server *Server, redefine func(con
 	return nil
 }
 
-// redefine makes an edition whose store is the former one's under other definitions. From then on the former one cannot work.
-func (p *Project) redefine(ctx context.Context, former *edition, d *Definition) (e *edition, err error) {
-	e = p.newEdition(d)
+// redefine makes a generation whose store is the former one's under other definitions. From then on the former one cannot work.
+func (p *Project) redefine(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
+	e = p.newGeneration(d)
 	e.store, err = former.store.Redefine(ctx, d.Model, p.storeOptions(d))
 	return e, err
 }
@@ -69,13 +69,13 @@ func (p *Project) storeOptions(d *Definition) store.Options {
 	return store.Options{Progress: logProgress(p.log), DefaultLocale: d.Settings.I18n.DefaultLocale}
 }
 
-// serve makes the rest of an edition with a store, and has it served in place of the former one.
-func (e *edition) serve(server *Server, former *edition) error {
+// serve makes the rest of a generation with a store, and has it served in place of the former one.
+func (e *generation) serve(server *Server, former *generation) error {
 	if err := e.open(); err != nil {
 		e.retire()
 		return err
 	}
-	e.project.edition.Store(e) // for what is asked while routes are made
+	e.project.generation.Store(e) // for what is asked while routes are made
 	rt, err := e.runtime()
 	if err == nil {
 		err = server.Swap(rt)
@@ -90,7 +90,7 @@ func (e *edition) serve(server *Server, former *edition) error {
 }
 
 // goBack serves former definitions again where others failed only once the store had them.
-func (p *Project) goBack(ctx context.Context, server *Server, failed *edition, d *Definition) error {
+func (p *Project) goBack(ctx context.Context, server *Server, failed *generation, d *Definition) error {
 	e, err := p.redefine(ctx, failed, d)
 	if err == nil {
 		err = e.serve(server, failed)

@@ -25,7 +25,7 @@ type Ready struct {
 // returns; the caller closes the project.
 func (p *Project) Run(ctx context.Context) error {
 	p.limitHeap()
-	runtime, err := p.edition.Load().runtime()
+	runtime, err := p.generation.Load().runtime()
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (p *Project) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	address := p.edition.Load().address()
+	address := p.generation.Load().address()
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
 		return cannotListen(address, err)
@@ -61,7 +61,7 @@ func (p *Project) Run(ctx context.Context) error {
 	parts.Go(func() { defer stop(); failed[1] = control.serve(ctx) })
 	parts.Go(func() { p.recoverMedia(ctx) })
 	parts.Go(func() { p.returnMemory(ctx) })
-	p.serves(p.edition.Load())
+	p.serves(p.generation.Load())
 	parts.Go(func() { p.reportServed(ctx) })
 	if watch := p.watch(server); watch != nil {
 		parts.Go(func() { watch.run(ctx) })
@@ -77,7 +77,7 @@ func (p *Project) announce(ready Ready) {
 	if p.options.Ready != nil {
 		p.options.Ready(ready)
 	}
-	e := p.edition.Load()
+	e := p.generation.Load()
 	types, _ := e.Size()
 	p.log.Info("serving", "base", ready.Base, "types", types, "data", p.data.path)
 	if types == 0 {
@@ -108,7 +108,7 @@ func (p *Project) serverConfig() Config {
 }
 
 // address is where the server is to listen.
-func (e *edition) address() string {
+func (e *generation) address() string {
 	s := e.Settings.Server
 	port := s.Port
 	if e.project.options.Port != nil {
@@ -119,7 +119,7 @@ func (e *edition) address() string {
 
 // base is the address that the links of mail begin with, without a slash at the end: where clients reach the server by what the
 // configuration says, and where it listens if that says nothing.
-func (e *edition) base() string {
+func (e *generation) base() string {
 	if url := e.Settings.Server.URL; url != "" {
 		return url
 	}
@@ -143,7 +143,7 @@ func clientAddress(address string) string {
 
 // ephemeralTokens makes the tokens of an ephemeral server and returns their keys.
 func (p *Project) ephemeralTokens(ctx context.Context) (map[string]string, error) {
-	e, keys := p.edition.Load(), map[string]string{}
+	e, keys := p.generation.Load(), map[string]string{}
 	declared := append([]auth.Declaration{{Name: "full", Kind: auth.FullAccess}, {Name: "readonly", Kind: auth.ReadOnly}}, e.Settings.Tokens...)
 	for _, d := range declared {
 		if e.tokens.Has(d.Name) {

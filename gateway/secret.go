@@ -19,7 +19,7 @@ const (
 )
 
 // jwtSecret is the secret of the configuration, or one that is made at the first start and kept.
-func (e *edition) jwtSecret() ([]byte, error) {
+func (e *generation) jwtSecret() ([]byte, error) {
 	s := e.Settings.Users.Secret
 	if s == "" {
 		return e.keptSecret()
@@ -59,7 +59,7 @@ func isShipped(secret string) (shipped bool, err error) {
 	return shipped, err
 }
 
-func (e *edition) keptSecret() ([]byte, error) {
+func (e *generation) keptSecret() ([]byte, error) {
 	name := e.project.data.join(secretName)
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -178,10 +178,10 @@ func (c *call) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		noOperation(w, r, n.allow)
 		return
 	}
-	kept, begun := r.Body.(*keptBody)
+	kept, begun := r.Body.(*replayableBody)
 	if !begun && r.Body != nil && r.Body != http.NoBody {
 		sent := r.Body
-		kept = &keptBody{ReadCloser: sent, memory: c.handlers.server.bodies.Reservation()}
+		kept = &replayableBody{ReadCloser: sent, memory: c.handlers.server.bodies.Reservation()}
 		if conn := connOf(r); conn != nil {
 			conn.body = newClientBody(r, conn, &c.handlers.server.limits)
 			kept.ReadCloser = conn.body
@@ -197,7 +197,7 @@ func (c *call) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if errors.Is(err, store.ErrRedefined) {
-		c.answerAgain(w, r, kept)
+		c.retry(w, r, kept)
 		return
 	}
 	c.handlers.server.fail(w, r, err)

@@ -40,7 +40,7 @@ type uploads struct {
 }
 
 // uploadRoutes are the routes of files; none where upload is switched off.
-func (e *edition) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
+func (e *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
 	if !e.Settings.Upload.Enabled {
 		return nil
 	}
@@ -56,26 +56,26 @@ func (e *edition) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
 }
 
 // openMedia opens the library of files, unless upload is switched off or it is open already.
-func (e *edition) openMedia() (err error) {
+func (e *generation) openMedia() (err error) {
 	if !e.Settings.Upload.Enabled {
 		return nil
 	}
-	lasting := &e.project.lasting
-	if lasting.library != nil {
-		e.media, err = lasting.library.Under(e.store, e.docs, e.Model)
+	shared := &e.project.shared
+	if shared.library != nil {
+		e.media, err = shared.library.Under(e.store, e.docs, e.Model)
 		return err
 	}
 	e.media, err = media.Open(media.Options{
 		Dir: e.project.data.join(uploadsName), Store: e.store, Documents: e.docs, Model: e.Model, Settings: e.Settings.Upload.Settings, Memory: e.project.memory,
 		Failed: func(err error) { e.project.log.Error(err.Error()) },
 	})
-	lasting.library = e.media
+	shared.library = e.media
 	return err
 }
 
 // recoverMedia clears up what uploads left that were interrupted when the server ended.
 func (p *Project) recoverMedia(ctx context.Context) {
-	err := p.again(ctx, func(e *edition) error {
+	err := p.again(ctx, func(e *generation) error {
 		if e.media == nil {
 			return nil
 		}
@@ -187,7 +187,7 @@ func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *documen
 	}
 	if r.Body != nil {
 		takeTime(r)
-		r.Body = passing(r.Body)
+		r.Body = streamed(r.Body)
 	}
 	switch id := q.Value("id").(type) {
 	case nil:
@@ -294,7 +294,7 @@ func isMultipart(r *http.Request) bool {
 // form reads a multipart form; a body of another kind is one without files. The form is closed by the function it returns, or
 // kept for when the request is answered again.
 func (u *uploads) form(w http.ResponseWriter, r *http.Request) (form *media.Form, done func(), err error) {
-	kept := keptBodyOf(r.Body)
+	kept := replayableBodyOf(r.Body)
 	if kept != nil && kept.form != nil {
 		return kept.form, func() {}, nil
 	}
@@ -355,7 +355,7 @@ func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ *documents.Acc
 	}
 	// Files are sent as they lie there, so that their parts and lengths are what is told of them.
 	w.Header()["No-Gzip-Compression"] = []string{"1"}
-	return u.library.ServeFile(&patientWriter{ResponseWriter: w, control: connection(w, r), idle: u.limits.Write}, r, r.PathValue("*"))
+	return u.library.ServeFile(&deadlineWriter{ResponseWriter: w, control: connection(w, r), idle: u.limits.Write}, r, r.PathValue("*"))
 }
 
 func sendJSON(w http.ResponseWriter, status int, body []byte) error {

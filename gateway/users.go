@@ -17,12 +17,12 @@ import (
 )
 
 // openUsers makes roles and takes users, where they are not switched off.
-func (e *edition) openUsers() error {
-	lasting := &e.project.lasting
+func (e *generation) openUsers() error {
+	shared := &e.project.shared
 	if !e.Settings.Users.Enabled {
-		if lasting.users != nil {
-			go lasting.users.Close() // which waits a moment for mail that is on its way
-			lasting.users = nil
+		if shared.users != nil {
+			go shared.users.Close() // which waits a moment for mail that is on its way
+			shared.users = nil
 		}
 		return nil
 	}
@@ -38,12 +38,12 @@ func (e *edition) openUsers() error {
 	}
 	e.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
 		Store: e.store, Documents: e.docs, Model: e.Model, Actions: e.Actions, Settings: settings, Granted: e.Settings.Roles,
-		Secret: secret, ServerURL: e.base, MailDir: mail, Log: e.project.log, Former: lasting.users,
+		Secret: secret, ServerURL: e.base, MailDir: mail, Log: e.project.log, Former: shared.users,
 	})
 	if err != nil {
 		return fmt.Errorf("open the users: %w", err)
 	}
-	lasting.users = e.users
+	shared.users = e.users
 	if mail == "" && settings.Mail.SMTP == nil && settings.EmailConfirmation {
 		e.project.log.Warn("nobody who registers gets in: addresses are to be confirmed, and config/plugins.yaml names no server for mail " +
 			"at users-permissions.config.email.smtp")
@@ -66,7 +66,7 @@ type userRoutes struct {
 	role    documents.Populate   // his role beside
 }
 
-func (e *edition) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.Limiter) []Route {
+func (e *generation) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.Limiter) []Route {
 	t := e.Model.Type(contenttypes.UserUID)
 	if t == nil {
 		return nil // they are switched off

@@ -12,9 +12,10 @@ import (
 	"lectern/store"
 )
 
-// An edition is a project as its files said at one time: all that hangs on one Model. It is made as a whole, and replaced as
-// a whole when the files say something else. What it is made of must not meet what another is made of.
-type edition struct {
+// A generation is everything that is built from one state of the project's files: the definition, the store under its Model, and
+// the services on top of it. When the files change, a new generation replaces it as a whole. Values of two generations must not
+// be mixed.
+type generation struct {
 	*Definition
 	project  *Project
 	store    *store.Store
@@ -22,47 +23,47 @@ type edition struct {
 	tokens   *auth.Tokens
 	users    *auth.Users    // nil where they are switched off
 	media    *media.Library // nil where upload is switched off
-	answers  *rest.Limits   // of all editions
-	replaced chan struct{}  // closed when another is there
+	answers  *rest.Limits   // shared by all generations
+	replaced chan struct{}  // closed when the next generation serves
 }
 
-func (p *Project) newEdition(d *Definition) *edition {
-	return &edition{Definition: d, project: p, answers: p.answers, replaced: make(chan struct{})}
+func (p *Project) newGeneration(d *Definition) *generation {
+	return &generation{Definition: d, project: p, answers: p.answers, replaced: make(chan struct{})}
 }
 
-// lasting is what outlives editions, unless its settings change.
-type lasting struct {
-	limiter   *auth.Limiter // of those who come in
-	often     auth.RateLimit
+// shared is what generations hand on to the next, unless its settings change.
+type shared struct {
+	limiter   *auth.Limiter  // of logins
+	often     auth.RateLimit // of limiter
 	persisted *persisted
-	library   *media.Library // under some Model; nil until upload is switched on
-	users     *auth.Users    // the last there were; nil while they are switched off
-	uses      *auth.LastUses // of API tokens
+	library   *media.Library // of the last generation that had one; nil until upload is switched on
+	users     *auth.Users    // of the last generation; nil while users are switched off
+	uses      *auth.LastUses // when each API token was last used
 }
 
-func (l *lasting) lastUses() *auth.LastUses {
+func (l *shared) lastUses() *auth.LastUses {
 	if l.uses == nil {
 		l.uses = auth.NewLastUses()
 	}
 	return l.uses
 }
 
-func (l *lasting) limiterOf(often auth.RateLimit) *auth.Limiter {
+func (l *shared) limiterOf(often auth.RateLimit) *auth.Limiter {
 	if l.limiter == nil || l.often != often {
 		l.limiter, l.often = auth.NewLimiter(often, nil), often
 	}
 	return l.limiter
 }
 
-func (l *lasting) persistedOf(most int) *persisted {
+func (l *shared) persistedOf(most int) *persisted {
 	if made := newPersisted(most); l.persisted == nil || l.persisted.most != made.most {
 		l.persisted = made
 	}
 	return l.persisted
 }
 
-// open makes what an edition with a store consists of.
-func (e *edition) open() (err error) {
+// open builds the services of a generation that has its store.
+func (e *generation) open() (err error) {
 	e.docs = documents.NewService(e.store, e.Model, e.Settings.I18n.DefaultLocale)
 	limits := e.Settings.Server.Limits.orDefaults()
 	e.docs.Limits = documents.Limits{Links: limits.Links, Components: limits.Components}
@@ -75,7 +76,7 @@ func (e *edition) open() (err error) {
 	}
 	e.tokens, err = auth.OpenTokens(auth.TokenOptions{
 		Store: e.store, Documents: e.docs, Model: e.Model, Actions: e.Actions, Declared: e.Settings.Tokens,
-		Uses:   e.project.lasting.lastUses(),
+		Uses:   e.project.shared.lastUses(),
 		Failed: func(err error) { e.project.log.Error(err.Error()) },
 	})
 	if err != nil {
@@ -87,15 +88,15 @@ func (e *edition) open() (err error) {
 	return e.openUsers()
 }
 
-// retire ends what belongs to an edition alone.
-func (e *edition) retire() {
+// retire closes what the generation does not share with others.
+func (e *generation) retire() {
 	if e.tokens != nil {
 		e.tokens.Close()
 	}
 }
 
-// close ends what outlives editions.
-func (l *lasting) close() error {
+// close closes what generations share.
+func (l *shared) close() error {
 	if l.users != nil {
 		l.users.Close()
 	}
@@ -105,15 +106,15 @@ func (l *lasting) close() error {
 	return nil
 }
 
-// runtime builds what the server answers with.
-func (e *edition) runtime() (Runtime, error) {
+// runtime builds the handlers that the server answers with.
+func (e *generation) runtime() (Runtime, error) {
 	s := e.Settings.REST
 	authenticator := &auth.Authenticator{Users: e.users, Roles: auth.CompileRoles(e.Settings.Roles), Tokens: e.tokens}
 	parser := params.New(e.Model, e.Settings.I18n.DefaultLocale, params.Limits{
 		DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
 	}).WithDefaults(e.populate)
 	api := rest.New(e.Model, e.store, e.docs, parser)
-	limiter := e.project.lasting.limiterOf(e.Settings.Users.RateLimit)
+	limiter := e.project.shared.limiterOf(e.Settings.Users.RateLimit)
 	graphql, err := e.graphqlRoutes(authenticator, parser, limiter)
 	if err != nil {
 		return Runtime{}, err
@@ -129,7 +130,7 @@ func (e *edition) runtime() (Runtime, error) {
 	}, nil
 }
 
-// routes are those of locales, files and users. Of an edition that was not opened they have names and answer nothing.
-func (e *edition) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []Route {
+// routes returns the routes of locales, files and users. Those of a generation that was not opened have names but cannot answer.
+func (e *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []Route {
 	return slices.Concat(e.localesRoute(), e.uploadRoutes(api, parser), e.userRoutes(api, parser, limiter))
 }

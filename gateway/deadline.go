@@ -1,0 +1,39 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+	"time"
+)
+
+// deadlineStep is after how many bytes of a file its write deadline is extended.
+const deadlineStep = 256 << 10
+
+// A deadlineWriter extends the write deadline of a connection by idle after each deadlineStep bytes. A large file may so take as
+// long as it needs, as long as the client keeps reading; the server's own deadline would hold for the whole answer.
+type deadlineWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	idle    time.Duration
+	since   int // bytes written since the deadline was extended
+}
+
+func (p *deadlineWriter) Write(b []byte) (int, error) {
+	if p.since >= deadlineStep {
+		p.since = 0
+		if err := supported(p.control.SetWriteDeadline(time.Now().Add(p.idle))); err != nil {
+			return 0, err
+		}
+	}
+	n, err := p.ResponseWriter.Write(b)
+	p.since += n
+	return n, err
+}
+
+// supported returns err, or nil if it says that the connection has no deadlines, as connections of tests have none.
+func supported(err error) error {
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"lectern/budget"
+	"lectern/documents"
+	"lectern/media"
+	"lectern/store"
+)
+
+// When the definitions change while a request is under way, the store fails it with store.ErrRedefined before it has done
+// anything. The request is then answered again, from authentication on, by the handlers of the new definitions. The part of
+// its body that was read already is kept for that.
+
+// maxRetries is how often one request is answered again before it fails.
+const maxRetries = 20
+
+// retryKey is the context key of the number of retries of a request, an int.
+type retryKey struct{}
+
+// isRetry reports whether a request is being answered again.
+func isRetry(ctx context.Context) bool { return ctx.Value(retryKey{}) != nil }
+
+// retry waits until new handlers serve and has them answer the request.
+func (c *call) retry(w http.ResponseWriter, r *http.Request, kept *replayableBody) {
+	s := c.handlers.server
+	times, _ := r.Context().Value(retryKey{}).(int)
+	if times == maxRetries || kept != nil && !kept.rewind() {
+		s.fail(w, r, store.ErrRedefined)
+		return
+	}
+	late := time.NewTimer(s.limits.Handle)
+	defer late.Stop()
+	select {
+	case <-c.handlers.replaced:
+	case <-r.Context().Done():
+		writeError(w, errTooLong(s.limits.Handle))
+		return
+	case <-late.C:
+		writeError(w, errTooLong(s.limits.Handle))
+		return
+	}
+	again := r.WithContext(context.WithValue(r.Context(), retryKey{}, times+1))
+	if kept != nil {
+		again.Body = kept
+	}
+	s.serving.Load().serve(w, again)
+}
+
+// onceBegun wraps a handler of an extension so that a request is not retried after the handler has begun to answer.
+func onceBegun(handle func(http.ResponseWriter, *http.Request, *documents.Access) error) func(http.ResponseWriter, *http.Request, *documents.Access) error {
+	return func(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+		seen := &loggedWriter{ResponseWriter: w}
+		err := handle(seen, r, access)
+		if seen.status != 0 && errors.Is(err, store.ErrRedefined) {
+			return fmt.Errorf("after the answer was begun: %s", err)
+		}
+		return err
+	}
+}
+
+// A replayableBody is a request body that a retry can read again. It keeps what was read: the whole body as one text, the form
+// parsed from it, or its first bytes as they came.
+type replayableBody struct {
+	io.ReadCloser
+
+	whole  bool // text is the whole body, decompressed
+	text   []byte
+	memory budget.Reservation // of text
+	form   *media.Form
+
+	begun []byte // the first bytes, as they were read
+	at    int    // how many of them were read again
+	lost  bool   // more than maxReplayed bytes were read, so that they cannot be read again
+}
+
+// maxReplayed is how many bytes are kept of a body that a handler reads as a stream.
+const maxReplayed = 1 << 20
+
+// Read implements io.Reader for the handlers of extensions, which read bodies as streams.
+func (k *replayableBody) Read(b []byte) (int, error) {
+	if k.at < len(k.begun) {
+		n := copy(b, k.begun[k.at:])
+		k.at += n
+		return n, nil
+	}
+	n, err := k.ReadCloser.Read(b)
+	if k.lost = k.lost || len(k.begun)+n > maxReplayed; !k.lost {
+		k.begun = append(k.begun, b[:n]...)
+		k.at = len(k.begun)
+	}
+	return n, err
+}
+
+// unread returns what to read a whole body from whose outcome is kept here: the body as sent, if nothing has read from it and
+// no middleware has wrapped it (body is that of the request), so that its bytes are not kept twice.
+func (k *replayableBody) unread(body io.Reader) io.Reader {
+	if body != k || len(k.begun) > 0 {
+		return body
+	}
+	return k.ReadCloser
+}
+
+// rewind starts reading from the beginning again. It reports false if the first bytes were not kept.
+func (k *replayableBody) rewind() bool {
+	k.at = 0
+	return !k.lost
+}
+
+// discard frees the memory and files of the body.
+func (k *replayableBody) discard() {
+	k.memory.Release()
+	if k.form != nil {
+		k.form.Close()
+	}
+}
+
+// A streamedBody is a body whose bytes are not kept because it may be large, such as an upload. The form parsed from it is kept.
+type streamedBody struct {
+	io.ReadCloser
+	kept *replayableBody // keeps the form; may be nil
+}
+
+// streamed returns a body whose bytes are not kept, unless some have been read already.
+func streamed(body io.ReadCloser) *streamedBody {
+	p := &streamedBody{ReadCloser: body, kept: replayableBodyOf(body)}
+	if p.kept != nil && len(p.kept.begun) == 0 {
+		p.ReadCloser = p.kept.ReadCloser
+	}
+	return p
+}
+
+// replayableBodyOf returns the replayableBody behind a request's body, or nil.
+func replayableBodyOf(body io.Reader) *replayableBody {
+	switch b := body.(type) {
+	case *replayableBody:
+		return b
+	case *streamedBody:
+		return b.kept
+	}
+	return nil
+}
