@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"lectern/admission"
 	"lectern/documents"
+	"lectern/internal/admission"
 )
 
 // A RateLimit bounds how often an address may use each of the routes that guess or send something: Max times at once, and as

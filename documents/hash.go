@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
-	"lectern/admission"
+	"lectern/internal/admission"
 )
 
 // tooLong is what is told of a password that bcrypt would cut.

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
-	"lectern/admission"
 	"lectern/documents"
+	"lectern/internal/admission"
 )
 
 // forClient is a context of work for a client.

@@ -4,8 +4,8 @@ import (
 	"strconv"
 
 	"lectern/contenttypes"
+	"lectern/internal/slug"
 	"lectern/jsontree"
-	"lectern/slug"
 )
 
 // maxUID is how long a generated uid may be, unless maxLength says less.

@@ -11,8 +11,8 @@ import (
 	"net/http"
 	"strings"
 
-	"lectern/budget"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/qs"
 )

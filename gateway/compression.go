@@ -10,7 +10,7 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 
-	"lectern/budget"
+	"lectern/internal/budget"
 )
 
 // leastCompressed is the length from which an answer is compressed. A shorter one fits into one packet as it is.

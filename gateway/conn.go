@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"lectern/admission"
+	"lectern/internal/admission"
 )
 
 // A conn is a connection of a client. It sends what net/http writes, byte for byte and in its order; all that it may do is keep

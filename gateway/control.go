@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/budget"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/store"
 )
 

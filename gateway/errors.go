@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"lectern/budget"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/store"
 )

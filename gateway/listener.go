@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lectern/admission"
+	"lectern/internal/admission"
 )
 
 // A listener hands out the connections that the limits let be: so many in all, so that descriptors are left for files, and so many

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	"lectern/budget"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
 )
 

@@ -20,9 +20,9 @@ import (
 	"testing"
 	"time"
 
-	"lectern/budget"
 	"lectern/documents"
 	"lectern/gateway"
+	"lectern/internal/budget"
 )
 
 // circleFiles are a project in which a short question asks for much: tags and posts lead to each other.

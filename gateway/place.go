@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lectern/admission"
 	"lectern/documents"
+	"lectern/internal/admission"
 )
 
 // A place is that of a request among those at work. A request that waits for its client holds none: not while it reads its body

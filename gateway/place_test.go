@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"lectern/budget"
 	"lectern/documents"
 	"lectern/gateway"
+	"lectern/internal/budget"
 )
 
 // A rawClient is a connection on which a test writes and reads what it likes.

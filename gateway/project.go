@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/budget"
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/rest"

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"lectern/budget"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/media"
 	"lectern/store"
 )

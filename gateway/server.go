@@ -17,8 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lectern/admission"
-	"lectern/budget"
+	"lectern/internal/admission"
+	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
 )
 

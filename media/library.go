@@ -20,9 +20,9 @@ import (
 	"fmt"
 	"sync"
 
-	"lectern/budget"
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/store"
 )
 

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"lectern/budget"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/store"
 )
 

@@ -3,9 +3,9 @@ package rest
 import (
 	"context"
 
-	"lectern/budget"
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/store"
 )
 

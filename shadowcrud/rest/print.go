@@ -4,9 +4,9 @@ import (
 	"strconv"
 	"sync"
 
-	"lectern/budget"
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/store"
 )
 

@@ -3,8 +3,8 @@ package execution
 import (
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"lectern/budget"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/shadowcrud/graphql/language"
 )
 

@@ -17,9 +17,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/auth"
-	"lectern/budget"
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/media"
 	"lectern/shadowcrud/graphql/language"

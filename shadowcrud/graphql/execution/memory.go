@@ -4,8 +4,8 @@ import (
 	"errors"
 	"net/http"
 
-	"lectern/budget"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/vektah/gqlparser/v2/ast"
-	"lectern/budget"
+	"lectern/internal/budget"
 
 	"lectern/contenttypes"
 	"lectern/documents"

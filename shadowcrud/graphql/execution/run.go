@@ -10,8 +10,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/auth"
-	"lectern/budget"
 	"lectern/documents"
+	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/language"
 	"lectern/store"

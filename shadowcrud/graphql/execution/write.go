@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"lectern/budget"
+	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"

@@ -1,4 +1,4 @@
-package main
+package repository
 
 import (
 	"os/exec"
@@ -9,7 +9,7 @@ import (
 // floors are the packages from the lowest to the highest: a package imports what lies below it, and nothing of its own
 // floor, unless that is one tree of packages ("x/"). See ARCHITECTURE.md.
 var floors = [][]string{
-	{"jsontree", "budget", "slug", "admission"},
+	{"jsontree", "internal/budget", "internal/slug", "internal/admission"},
 	{"contenttypes"},
 	{"store/internal/pages"},
 	{"store"},
@@ -21,10 +21,9 @@ var floors = [][]string{
 	{"shadowcrud/rest", "shadowcrud/graphql"},
 	{"gateway"},
 	{"command"},
-	{""},                                     // the program
-	{"conformance", "simulation", "clients"}, // tests of all of it
-	{"conformance/gendocs", "simulation/"},   // and what belongs to them
-	{"internal/"},
+	{""}, // the program
+	{"internal/conformance", "internal/simulation", "internal/clients", "internal/attack", "internal/repository"}, // tests of all of it
+	{"internal/conformance/gendocs", "internal/simulation/simulate"},                                              // their commands
 }
 
 // owners are the only packages that may import a module, so that it can be replaced in one place.

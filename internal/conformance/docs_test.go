@@ -20,7 +20,7 @@ var (
 // The defaults that docs/configuration.md states are those that hold: a project that says all of them is configured as one
 // that says nothing.
 func TestDocumentedDefaults(t *testing.T) {
-	page, err := os.ReadFile("../docs/configuration.md")
+	page, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestSandbox(t *testing.T) {
 	if chromium == "" {
 		lack(t, "no Chromium: install one (apt-get install chromium), or name it by CHROMIUM")
 	}
-	if files, _ := filepath.Glob("../gateway/sandbox/dist/assets/*.gz"); len(files) == 0 {
+	if files, _ := filepath.Glob("../../gateway/sandbox/dist/assets/*.gz"); len(files) == 0 {
 		lack(t, "the build would hold no IDE: run go generate ./gateway")
 	}
 	if err := install(t.Context()); err != nil {
@@ -69,7 +69,7 @@ func findChromium() string {
 func buildRelease(t *testing.T) string {
 	t.Helper()
 	lectern := filepath.Join(t.TempDir(), "lectern")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", lectern, "..")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", lectern, "../..")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, output)

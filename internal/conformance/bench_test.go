@@ -18,7 +18,7 @@ func newBench(t testing.TB) *bench {
 	return &bench{t: t, target: serve(t, projectDir), ids: map[string]string{}}
 }
 
-const projectDir = "../testdata/conformance/projects/kitchen"
+const projectDir = "../../testdata/conformance/projects/kitchen"
 
 // fill makes documents with drafts, locales, relations, components and zones.
 func (b *bench) fill() {

@@ -13,7 +13,7 @@ const (
 
 // Every step must be answered as recorded, but for those that differences.yaml lists.
 func TestSuites(t *testing.T) {
-	suites, err := LoadSuites("../testdata/conformance/suites")
+	suites, err := LoadSuites("../../testdata/conformance/suites")
 	if err != nil {
 		t.Fatal(err)
 	}

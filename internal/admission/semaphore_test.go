@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lectern/admission"
+	"lectern/internal/admission"
 )
 
 func client(addr string) admission.Client { return admission.ClientAt(netip.MustParseAddr(addr)) }

@@ -9,7 +9,7 @@ import (
 
 // suiteRequests calls yield with every REST request of the suites.
 func suiteRequests(f *testing.F, yield func(*Step)) {
-	suites, err := LoadSuites("../testdata/conformance/suites")
+	suites, err := LoadSuites("../../testdata/conformance/suites")
 	if err != nil {
 		f.Fatal(err)
 	}

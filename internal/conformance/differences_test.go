@@ -9,12 +9,12 @@ import (
 
 func TestDifferencesPageIsFresh(t *testing.T) {
 	d := loadDifferences(t)
-	page, err := os.ReadFile("../docs/differences.md")
+	page, err := os.ReadFile("../../docs/differences.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(page) != d.Markdown() {
-		t.Error("docs/differences.md is stale: run go generate ./conformance")
+		t.Error("docs/differences.md is stale: run go generate ./internal/conformance")
 	}
 }
 
@@ -48,7 +48,7 @@ func TestLoadDifferencesNamesProblems(t *testing.T) {
 
 func loadDifferences(t *testing.T) *Differences {
 	t.Helper()
-	d, err := LoadDifferences("../testdata/conformance/differences.yaml")
+	d, err := LoadDifferences("../../testdata/conformance/differences.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

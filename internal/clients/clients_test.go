@@ -1,8 +1,8 @@
 // Package clients drives Lectern with clients that others made, over HTTP, in JavaScript under Node: what their authors
 // take for granted of a server shows only there. Each file *.test.js has a server of its own, which serves project/ on an
-// empty store. By hand, with what `lectern serve clients/project --ephemeral` prints,
+// empty store. By hand, with what `lectern serve internal/clients/project --ephemeral` prints,
 //
-//	cd clients && npm ci && LECTERN='{"base":…,"tokens":…}' node --test strapi/files.test.js
+//	cd internal/clients && npm ci && LECTERN='{"base":…,"tokens":…}' node --test strapi/files.test.js
 package clients
 
 import (
@@ -116,10 +116,10 @@ func install(ctx context.Context) error {
 	if installed() {
 		return nil
 	}
-	if err := os.MkdirAll("../.cache", 0o755); err != nil {
+	if err := os.MkdirAll("../../.cache", 0o755); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("../.cache", "clients-")
+	dir, err := os.MkdirTemp("../../.cache", "clients-")
 	if err != nil {
 		return err
 	}

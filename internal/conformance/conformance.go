@@ -10,4 +10,4 @@
 // from it.
 package conformance
 
-//go:generate go run ./gendocs ../testdata/conformance/differences.yaml ../docs/differences.md
+//go:generate go run ./gendocs ../../testdata/conformance/differences.yaml ../../docs/differences.md

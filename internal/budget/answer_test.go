@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"lectern/budget"
+	"lectern/internal/budget"
 )
 
 // print appends n parts to an answer as printers do, and returns the text.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"lectern/conformance"
+	"lectern/internal/conformance"
 )
 
 func main() {

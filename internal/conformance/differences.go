@@ -68,7 +68,7 @@ func fields(n *contenttypes.Node, into map[string]*string) contenttypes.Problems
 	return problems.Sort()
 }
 
-const preamble = `<!-- Made by go generate ./conformance from testdata/conformance/differences.yaml: edit that. -->
+const preamble = `<!-- Made by go generate ./internal/conformance from testdata/conformance/differences.yaml: edit that. -->
 # Differences from the reference
 
 Lectern answers as Strapi 5 does, wording of errors included, and the suites in testdata/conformance hold it to that. This

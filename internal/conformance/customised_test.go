@@ -17,7 +17,7 @@ import (
 // GraphQL must be answered as recorded, too, when a middleware that changes nothing stands around each field of each type: then
 // nothing is printed from rows in one go, and every value comes through what programs see of it.
 func TestSuitesThroughMiddlewares(t *testing.T) {
-	suites, err := LoadSuites("../testdata/conformance/suites")
+	suites, err := LoadSuites("../../testdata/conformance/suites")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestUncachedFiles(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	}}}})
-	suites, err := LoadSuites("../testdata/conformance/suites")
+	suites, err := LoadSuites("../../testdata/conformance/suites")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -167,7 +167,7 @@ func shrunk(t *testing.T, run *Run, d *Difference) string {
 }
 
 // TestLectern compares the server with the evaluator: a short form by default. The long one is
-// go test ./simulation -run TestLectern -seeds 10 -operations 1000 -least 20 -coverage.
+// go test ./internal/simulation -run TestLectern -seeds 10 -operations 1000 -least 20 -coverage.
 func TestLectern(t *testing.T) { compareAll(t, NewCoverage(Quirks{}), false) }
 
 // TestGraphQL does the same with queries and mutations.

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lectern/budget"
+	"lectern/internal/budget"
 )
 
 // ended is a context that has ended: who waits with it does not wait.

@@ -63,8 +63,8 @@ func watchedModule(dir string) (string, error) {
 	err = os.CopyFS(bolt, os.DirFS(strings.TrimSpace(string(out))))
 	for to, from := range map[string]string{
 		filepath.Join(bolt, "bolt_linux.go"): "testdata/sync_linux.go.txt",
-		module:                               "../go.mod",
-		filepath.Join(dir, "watched.sum"):    "../go.sum",
+		module:                               "../../go.mod",
+		filepath.Join(dir, "watched.sum"):    "../../go.sum",
 	} {
 		var text []byte
 		if err == nil {

@@ -14,7 +14,7 @@ import (
 	"os"
 	"strings"
 
-	"lectern/simulation"
+	"lectern/internal/simulation"
 )
 
 func main() {

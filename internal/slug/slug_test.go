@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"testing"
 
-	"lectern/slug"
+	"lectern/internal/slug"
 )
 
 // TestOf holds slugs to what the reference makes of the same texts, but for ǎ, which it cannot write.
