@@ -173,7 +173,7 @@ func (u *Users) each(s *store.Snapshot, a *contenttypes.Attribute, value string,
 	s.Equal(u.typ, store.Published, "", a, jsontree.AppendString(nil, value), yield)
 }
 
-// MayLink refuses a body that makes or changes a user when it links him to documents that the asker may not find. His role is
+// MayLink refuses a body that makes or changes a user when it links him to documents that the caller may not find. His role is
 // none of these: who may write users gives them roles.
 func (u *Users) MayLink(body any, access *documents.Access) error {
 	sent, ok := body.(*jsontree.Object)
@@ -191,13 +191,13 @@ func (u *Users) MayLink(body any, access *documents.Access) error {
 }
 
 // prepare prepares a write of a user that hooks are not called around, such as that of his password or a code. The access is full, since it is
-// decided before what the asker may set.
+// decided before what the caller may set.
 func (u *Users) prepare(ctx context.Context, data *jsontree.Object, show Show, into *account) (*documents.Prepared, error) {
 	return u.o.Documents.Prepare(ctx, u.written("", data, show, into))
 }
 
 // written makes the write of a user. It notes in into, which may be nil, what was written, and calls show, which may be nil. The access
-// is full: it is decided before what the asker may set, and a user must have a role even where who makes him may not see roles.
+// is full: it is decided before what the caller may set, and a user must have a role even where who makes him may not see roles.
 func (u *Users) written(documentID string, data *jsontree.Object, show Show, into *account) documents.Write {
 	return documents.Write{
 		Type: u.typ, DocumentID: documentID, Data: data, Access: documents.FullAccess,

@@ -6,7 +6,7 @@ import (
 	"lectern/contenttypes"
 )
 
-// An Access says what an asker may do and see, compiled once per Model and set of permissions. Everything that leaves or
+// An Access says what a caller may do and see, compiled once per Model and set of permissions. Everything that leaves or
 // enters is held to it.
 type Access struct {
 	all     bool

@@ -68,7 +68,7 @@ func NotFound() *Error {
 	return &Error{Status: 404, Name: "NotFoundError", Message: "Not Found"}
 }
 
-// Forbidden makes the error for an action that the asker may not use.
+// Forbidden makes the error for an action that the caller may not use.
 func Forbidden() *Error {
 	return &Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden"}
 }

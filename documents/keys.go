@@ -178,7 +178,7 @@ func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) 
 	return nil
 }
 
-// CheckLinks refuses relations in data to documents that the asker may not find, at any depth: for writes that are made with
+// CheckLinks refuses relations in data to documents that the caller may not find, at any depth: for writes that are made with
 // another Access than his.
 func CheckLinks(t *contenttypes.ContentType, data *jsontree.Object, access *Access) error {
 	if err := followedKeys(&t.Schema, data, nil, access); err != nil {
@@ -187,7 +187,7 @@ func CheckLinks(t *contenttypes.ContentType, data *jsontree.Object, access *Acce
 	return nil
 }
 
-// WithoutHiddenLinks returns data without the relations to documents that the asker may not find, at any depth, as if they had not
+// WithoutHiddenLinks returns data without the relations to documents that the caller may not find, at any depth, as if they had not
 // been given: for writes that leave them as they are rather than refuse them.
 func WithoutHiddenLinks(s *contenttypes.Schema, data *jsontree.Object, access *Access) *jsontree.Object {
 	if access.all {
@@ -226,7 +226,7 @@ func itemsWithoutHiddenLinks(a *contenttypes.Attribute, v any, access *Access) a
 	return v
 }
 
-// followedKeys refuses relations to documents that the asker may not find.
+// followedKeys refuses relations to documents that the caller may not find.
 func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, access *Access) *Error {
 	for _, key := range o.Keys {
 		a := s.Attribute(key)

@@ -9,7 +9,7 @@ import (
 	"lectern/shadowcrud/rest"
 )
 
-// handleREST answers a generated route. Whether the asker may use it is decided before anything else of the request is
+// handleREST answers a generated route. Whether the caller may use it is decided before anything else of the request is
 // looked at, so that nobody learns from an answer what he may not ask.
 func (h *handlers) handleREST(route *rest.Route) (handlerFunc, error) {
 	readBody, limit, answers := h.server.limits.readBody, h.server.limits.Handle, h.server.answers

@@ -53,14 +53,14 @@ func (a *api) upload(as string, f *form) (r reply, url string) {
 // ofExample is a policy that lets those register whose address is of example.org. It reads the body, as what answers does after it.
 func ofExample(c *gateway.PolicyContext, _ gateway.Host) (bool, error) {
 	var body struct{ Email string }
-	err := json.NewDecoder(gateway.AskerOf(c.Context).HTTP.Body).Decode(&body)
+	err := json.NewDecoder(gateway.CallerOf(c.Context).HTTP.Body).Decode(&body)
 	return err == nil && strings.HasSuffix(body.Email, "@example.org"), nil
 }
 
 // isSomebody is a policy that lets those pass who may do everything, and users.
 func isSomebody(c *gateway.PolicyContext, _ gateway.Host) (bool, error) {
-	asker := gateway.AskerOf(c.Context)
-	return asker.User.ID != 0 || asker.Access.AllowsAction("api::article.article.delete"), nil
+	caller := gateway.CallerOf(c.Context)
+	return caller.User.ID != 0 || caller.Access.AllowsAction("api::article.article.delete"), nil
 }
 
 // TestConfiguredServerRoutes puts policies and middlewares on routes of the server's own, by action and by method and path.
@@ -275,7 +275,7 @@ func TestConfiguredAgain(t *testing.T) {
 			x.Route("POST "+c.path, gateway.RouteConfig{
 				Policies: []gateway.PolicyUse{{Func: func(p *gateway.PolicyContext, _ gateway.Host) (bool, error) {
 					calls++
-					if _, err := io.CopyN(io.Discard, gateway.AskerOf(p.Context).HTTP.Body, c.reads); err != nil && err != io.EOF {
+					if _, err := io.CopyN(io.Discard, gateway.CallerOf(p.Context).HTTP.Body, c.reads); err != nil && err != io.EOF {
 						return false, err
 					}
 					if calls == 1 {

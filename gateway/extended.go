@@ -225,7 +225,7 @@ func (e *generation) asked(r *http.Request, who auth.Principal) *http.Request {
 	if len(e.extensions.hooks) == 0 {
 		return r
 	}
-	return r.WithContext(schema.WithAsker(r.Context(), &Asker{Access: who.Access, User: who.User, HTTP: r, Server: host{e}}))
+	return r.WithContext(schema.WithCaller(r.Context(), &Caller{Access: who.Access, User: who.User, HTTP: r, Server: host{e}}))
 }
 
 // hook adds the hooks to a service.

@@ -67,7 +67,7 @@ func (tr *trace) add(format string, args ...any) {
 // policy is a policy that returns what it is told to, and traces its configuration.
 func (tr *trace) policy(name string, passes bool, err error) gateway.Policy {
 	return func(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
-		if s.Store() == nil || s.Documents() == nil || s.Log() == nil || gateway.AskerOf(c.Context).HTTP == nil {
+		if s.Store() == nil || s.Documents() == nil || s.Log() == nil || gateway.CallerOf(c.Context).HTTP == nil {
 			return false, errors.New("a policy is not told the server and the request")
 		}
 		tr.add("%s(%v)", name, c.Config)
@@ -106,7 +106,7 @@ func (w *statusWriter) WriteHeader(status int) {
 // say is a handler that answers with a text and the open parts of the path.
 func say(text string) func(http.ResponseWriter, *http.Request, *documents.Access) error {
 	return func(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
-		if access == nil || gateway.AskerOf(r.Context()).Access != access {
+		if access == nil || gateway.CallerOf(r.Context()).Access != access {
 			return errors.New("a handler is not told who asks")
 		}
 		_, err := io.WriteString(w, text+r.PathValue("id"))
@@ -114,7 +114,7 @@ func say(text string) func(http.ResponseWriter, *http.Request, *documents.Access
 	}
 }
 
-// TestExtendedRoutes asks routes of extensions, and generated ones that they configure, as different askers. The words are those of the
+// TestExtendedRoutes asks routes of extensions, and generated ones that they configure, as different callers. The words are those of the
 // reference.
 func TestExtendedRoutes(t *testing.T) {
 	const (
@@ -374,11 +374,11 @@ func TestHookedWrites(t *testing.T) {
 			if title == "forbidden" {
 				return &documents.Error{Status: 409, Name: "ConflictError", Message: "not that"}
 			}
-			asker := "nobody"
-			if a := gateway.AskerOf(ctx); a.HTTP != nil {
-				asker = fmt.Sprint(a.HTTP.URL.Path, " full ", a.Access == documents.FullAccess)
+			caller := "nobody"
+			if a := gateway.CallerOf(ctx); a.HTTP != nil {
+				caller = fmt.Sprint(a.HTTP.URL.Path, " full ", a.Access == documents.FullAccess)
 			}
-			tr.add("before %s by %s", title, asker)
+			tr.add("before %s by %s", title, caller)
 			e.Data.Set("title", strings.ToUpper(title))
 			return nil
 		},
@@ -433,7 +433,7 @@ func TestHookedUsersAndFiles(t *testing.T) {
 			} else if values != nil {
 				name = fmt.Sprint(" ", values.Value("username"), values.Value("name"))
 			}
-			a := gateway.AskerOf(ctx)
+			a := gateway.CallerOf(ctx)
 			who := "the public"
 			if a.Access == documents.FullAccess {
 				who = "full"

@@ -99,13 +99,13 @@ func (x *Extensions) Middleware(name string, m MiddlewareMaker) {
 type RouteConfig struct {
 	// Open routes look at no credential, and nothing needs to be granted for them.
 	Open bool
-	// Scopes are the permissions that the asker must all have, in place of the one that the route asks for otherwise.
+	// Scopes are the permissions that the caller must all have, in place of the one that the route asks for otherwise.
 	Scopes      []string
 	Policies    []PolicyUse
 	Middlewares []MiddlewareUse
 }
 
-// Policies are the same for routes and for fields of GraphQL. AskerOf tells who asks, by which request; Parent, Args and Info are
+// Policies are the same for routes and for fields of GraphQL. CallerOf tells who asks, by which request; Parent, Args and Info are
 // those of a field, and empty for a route.
 type (
 	Policy        = schema.Policy
@@ -113,15 +113,15 @@ type (
 	PolicyUse     = schema.PolicyUse
 )
 
-// A Host is what policies, and what answers, may use of the server: Asker.Server.
+// A Host is what policies, and what answers, may use of the server: Caller.Server.
 type Host = schema.Server
 
-// An Asker is who asks, and by what request.
-type Asker = schema.Asker
+// A Caller is the user, API token or public that a request comes from, with what it may do.
+type Caller = schema.Caller
 
-// AskerOf tells who asks, in the context of a policy, a middleware, a hook, or what answers a route of an extension. It is never nil:
-// what a program does by itself is asked by nobody.
-func AskerOf(ctx context.Context) *Asker { return schema.From(ctx) }
+// CallerOf returns the caller, in the context of a policy, a middleware, a hook or a handler of an extension. It is never nil: what a
+// program does by itself has a caller without any permission.
+func CallerOf(ctx context.Context) *Caller { return schema.CallerOf(ctx) }
 
 // A MiddlewareUse is a middleware of a route: by a registered name, with options for it, or a function.
 type MiddlewareUse struct {

@@ -19,13 +19,13 @@ import (
 func TestResolversServed(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Policy("agent", func(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
-		return s.Documents().Model().Type("api::article.article") != nil && gateway.AskerOf(c.Context).HTTP.UserAgent() != c.Config, nil
+		return s.Documents().Model().Type("api::article.article") != nil && gateway.CallerOf(c.Context).HTTP.UserAgent() != c.Config, nil
 	})
 	x.GraphQL().Use(schema.Extension{
 		TypeDefs: "extend type Query { who: String! open: Int boom: Int kept: Int scoped: Int }",
 		Resolvers: schema.Resolvers{"Query": {
 			"who": func(p graphql.ResolveParams) (any, error) {
-				a := gateway.AskerOf(p.Context)
+				a := gateway.CallerOf(p.Context)
 				return fmt.Sprint(a.User.ID, " ", a.HTTP.URL.Path), nil
 			},
 			"open":   func(graphql.ResolveParams) (any, error) { return 1, nil },

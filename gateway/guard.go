@@ -163,14 +163,14 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, m *found) error {
 	}
 	ctx, done := withAnswer(ctx, h.server.answers)
 	defer done()
-	asker := &Asker{Access: who.Access, User: who.User, Server: h.rt.Host}
-	ctx = schema.WithAsker(ctx, asker)
+	caller := &Caller{Access: who.Access, User: who.User, Server: h.rt.Host}
+	ctx = schema.WithCaller(ctx, caller)
 	p := &passage{found: m, who: who, writer: w}
 	if g.handler != nil {
 		ctx = context.WithValue(ctx, passageKey{}, p)
 	}
 	r = r.WithContext(ctx)
-	asker.HTTP = r
+	caller.HTTP = r
 	m.setPathValues(r)
 	if err := g.ask(r); err != nil {
 		return err

@@ -33,10 +33,10 @@ type Route struct {
 	// (r.PathValue gives it, decoded); a last part "*" the rest of it. Letter case does not matter.
 	Path string
 	// Handle answers. An error that it returns becomes the answer, as long as it has written nothing; what is no
-	// *documents.Error is logged and shown as a 500 without its text. access is what the asker may do.
+	// *documents.Error is logged and shown as a 500 without its text. access is what the caller may do.
 	Handle func(w http.ResponseWriter, r *http.Request, access *documents.Access) error
 
-	// Action is the permission that the asker needs, unless Scopes say otherwise: "api::article.article.feature".
+	// Action is the permission that the caller needs, unless Scopes say otherwise: "api::article.article.feature".
 	// config/permissions.yaml can grant it as those of generated routes. Without Action, Scopes and Open a route is for
 	// everybody whose credential is valid or who has none, and Handle decides by access.
 	Action string

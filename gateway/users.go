@@ -100,7 +100,7 @@ func (u *userRoutes) limited(method, path, permission string, handle userHandler
 	return route
 }
 
-// shown returns a Show that prints a user into body: as fully as may be, with his role if the asker may read roles and with
+// shown returns a Show that prints a user into body: as fully as may be, with his role if the caller may read roles and with
 // says so.
 func (u *userRoutes) shown(r *http.Request, who auth.Principal, with bool, body *[]byte) auth.Show {
 	s := u.user

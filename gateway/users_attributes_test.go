@@ -198,7 +198,7 @@ func TestRegisterFields(t *testing.T) {
 	}
 }
 
-// TestUserLinks links users to what the asker may not find: by attributes, components, and as a user himself.
+// TestUserLinks links users to what the caller may not find: by attributes, components, and as a user himself.
 func TestUserLinks(t *testing.T) {
 	a := serve(t, membersFiles)
 	a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}})

@@ -74,7 +74,7 @@ func (e existing) without(others []string) (rest []string) {
 }
 
 // attachment reads where a form wants its files to be linked from: the field of the entry refId of the type ref, nil where it says
-// nothing of that. The asker must be allowed to update entries of that type.
+// nothing of that. The caller must be allowed to update entries of that type.
 func (l *Library) attachment(fields *jsontree.Object, access *documents.Access) (*documents.Attachment, error) {
 	text := func(key string) string {
 		s, _ := fields.Value(key).(string)

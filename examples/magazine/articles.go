@@ -29,7 +29,7 @@ type wordCount struct {
 
 // topWords are the words that are used most often in the titles of published articles.
 func topWords(ctx context.Context, limit int) ([]wordCount, error) {
-	articles, err := gateway.AskerOf(ctx).Server.Documents().Query(articleUID).All(ctx)
+	articles, err := gateway.CallerOf(ctx).Server.Documents().Query(articleUID).All(ctx)
 	if err != nil {
 		return nil, err
 	}

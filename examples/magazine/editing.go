@@ -40,13 +40,13 @@ func addEditing(x *gateway.Extensions) {
 
 // hasRole is a policy that lets users pass who have the role of its config.
 func hasRole(c *gateway.PolicyContext, _ gateway.Host) (bool, error) {
-	return gateway.AskerOf(c.Context).User.Role == c.Config, nil
+	return gateway.CallerOf(c.Context).User.Role == c.Config, nil
 }
 
 // submitArticle answers Mutation.submitArticle: it creates a draft, and answers with it.
 func submitArticle(p graphql.ResolveParams) (any, error) {
-	asker := gateway.AskerOf(p.Context)
-	docs := asker.Server.Documents()
+	caller := gateway.CallerOf(p.Context)
+	docs := caller.Server.Documents()
 	taken, err := docs.Query(articleUID).Status(store.Draft).Where(documents.EqFold("title", p.Args["title"].(string))).Count(p.Context)
 	if err != nil {
 		return nil, err
@@ -57,10 +57,10 @@ func submitArticle(p graphql.ResolveParams) (any, error) {
 	data := jsontree.NewObject()
 	data.Set("title", p.Args["title"])
 	data.Set("text", p.Args["text"])
-	data.Set("notes", "handed in by "+asker.User.Username)
+	data.Set("notes", "handed in by "+caller.User.Username)
 	var made schema.Document
 	err = docs.Create(p.Context, documents.Write{
-		Type: articleType(asker.Server), Data: data, Status: store.Draft, Access: asker.Access,
+		Type: articleType(caller.Server), Data: data, Status: store.Draft, Access: caller.Access,
 		After: func(_ *store.Snapshot, row store.Record) error {
 			made = schema.DocumentOf(row)
 			return nil
@@ -80,7 +80,7 @@ func promoteArticle(p graphql.ResolveParams) (any, error) {
 
 // retractArticle answers Mutation.retractArticle: it takes back what was published, and answers with the draft that is left.
 func retractArticle(p graphql.ResolveParams) (any, error) {
-	server := gateway.AskerOf(p.Context).Server
+	server := gateway.CallerOf(p.Context).Server
 	documentID := p.Args["documentId"].(string)
 	err := server.Documents().Unpublish(p.Context, documents.Write{Type: articleType(server), DocumentID: documentID, Access: documents.FullAccess})
 	if err != nil {
@@ -95,14 +95,14 @@ func resolveArticlesOf(p graphql.ResolveParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gateway.AskerOf(p.Context).Server.Documents().Query(articleUID).
+	return gateway.CallerOf(p.Context).Server.Documents().Query(articleUID).
 		Where(documents.Eq("owner.username", p.Args["username"]), filters).
 		Sort("publishedAt:desc", "title").Limit(100).All(p.Context)
 }
 
 // putOnFrontPage features an article, published as it stands, in the place of those that were featured.
 func putOnFrontPage(ctx context.Context, documentID string) error {
-	server := gateway.AskerOf(ctx).Server
+	server := gateway.CallerOf(ctx).Server
 	ctx, release, err := server.Store().Hold(ctx) // it writes more than once
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func putOnFrontPage(ctx context.Context, documentID string) error {
 }
 
 func setFeatured(ctx context.Context, documentID string, featured bool) error {
-	server := gateway.AskerOf(ctx).Server
+	server := gateway.CallerOf(ctx).Server
 	data := jsontree.NewObject()
 	data.Set("featured", featured)
 	return server.Documents().Update(ctx, documents.Write{

@@ -48,7 +48,7 @@ func resolveWords(p graphql.ResolveParams) (any, error) {
 
 // resolveBySlug answers Query.articleBySlug: it says which document it is, and what is asked of it is read by the server.
 func resolveBySlug(p graphql.ResolveParams) (any, error) {
-	return gateway.AskerOf(p.Context).Server.Documents().Query(articleUID).
+	return gateway.CallerOf(p.Context).Server.Documents().Query(articleUID).
 		Where(documents.Eq("slug", p.Args["slug"])).First(p.Context)
 }
 
@@ -76,7 +76,7 @@ func teaser(options any) (schema.Middleware, error) {
 	return func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
 		v, err := next(p)
 		text, ok := v.(string)
-		if !ok || err != nil || gateway.AskerOf(p.Context).User.ID != 0 || utf8.RuneCountInString(text) <= length {
+		if !ok || err != nil || gateway.CallerOf(p.Context).User.ID != 0 || utf8.RuneCountInString(text) <= length {
 			return v, err
 		}
 		return string([]rune(text)[:length]) + "…", nil

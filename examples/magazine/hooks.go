@@ -28,7 +28,7 @@ func prepare(ctx context.Context, e *documents.Event) error {
 	if title, ok := e.Data.Value("title").(string); ok && e.Data.Value("slug") == nil {
 		e.Data.Set("slug", strings.ToLower(strings.Join(words(title), "-")))
 	}
-	if user := gateway.AskerOf(ctx).User.ID; user != 0 {
+	if user := gateway.CallerOf(ctx).User.ID; user != 0 {
 		e.Data.Set("owner", jsontree.Number(strconv.FormatUint(user, 10)))
 	}
 	return nil
@@ -61,7 +61,7 @@ func audit(ctx context.Context, e *documents.Event) error {
 	entry.Set("action", e.Action.String())
 	entry.Set("article", e.DocumentID)
 	entry.Set("title", title)
-	if user := gateway.AskerOf(ctx).User.ID; user != 0 {
+	if user := gateway.CallerOf(ctx).User.ID; user != 0 {
 		entry.Set("by", jsontree.Number(strconv.FormatUint(user, 10)))
 	}
 	return e.Documents().Create(ctx, documents.Write{

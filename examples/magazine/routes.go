@@ -55,16 +55,16 @@ func send(w http.ResponseWriter, v any) error {
 // isOwner is a policy that lets users change their own articles and nobody else's. It is used by routes and by fields of GraphQL
 // alike. API tokens are no users: what they were granted they may do.
 func isOwner(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
-	asker := gateway.AskerOf(c.Context)
-	if asker.User.ID == 0 {
+	caller := gateway.CallerOf(c.Context)
+	if caller.User.ID == 0 {
 		return true, nil
 	}
 	documentID, overGraphQL := c.Args["documentId"].(string)
 	if !overGraphQL {
-		documentID = asker.HTTP.PathValue("documentId")
+		documentID = caller.HTTP.PathValue("documentId")
 	}
 	own, err := s.Documents().Query(articleUID).Status(store.Draft).
-		Where(documents.Eq("documentId", documentID), documents.Eq("owner.id", asker.User.ID)).Count(c.Context)
+		Where(documents.Eq("documentId", documentID), documents.Eq("owner.id", caller.User.ID)).Count(c.Context)
 	return own > 0, err
 }
 

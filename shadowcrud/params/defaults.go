@@ -13,7 +13,7 @@ type Defaults map[*contenttypes.ContentType]any
 // WithDefaults returns a Parser that differs from p in what is populated where a request says nothing. Each default must have passed
 // CheckDefault.
 //
-// What an asker may not read of it is left out of his answers: what he may not find, as with any populate, and beside that each
+// What a caller may not read of it is left out of his answers: what he may not find, as with any populate, and beside that each
 // attribute whose filters, sort or fields name something that he may not see, since he did not ask for it and cannot be told.
 func (p *Parser) WithDefaults(d Defaults) *Parser {
 	q := *p

@@ -27,9 +27,9 @@ func FuzzParams(f *testing.F) {
 	p := newParser()
 	types := kitchen().Types
 	f.Fuzz(func(t *testing.T, query string, public bool) {
-		access := askers["full"]
+		access := callers["full"]
 		if public {
-			access = askers["public"]
+			access = callers["public"]
 		}
 		q, err := qs.Parse(query)
 		if err != nil {

@@ -31,8 +31,8 @@ var limits = params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true}
 
 func newParser() *params.Parser { return params.New(kitchen(), "en", limits) }
 
-// askers are those of the project's config/permissions.yaml.
-var askers = map[string]*documents.Access{
+// callers are those of the project's config/permissions.yaml.
+var callers = map[string]*documents.Access{
 	"full":     documents.FullAccess,
 	"readonly": documents.FullAccess,
 	"public": allow("api::restaurant.restaurant.find", "api::restaurant.restaurant.findOne", "api::category.category.find",

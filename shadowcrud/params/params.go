@@ -1,6 +1,6 @@
 // Package params turns the parameters of a REST request into what the store is asked and what the answer prints: filters,
 // sort, fields, populate, pagination, search, locale and status. Everything is checked against the Model and against what the
-// asker may see before anything is read; a wrong parameter is a *documents.Error of status 400, in the words that clients
+// caller may see before anything is read; a wrong parameter is a *documents.Error of status 400, in the words that clients
 // know.
 //
 // Where several parameters are wrong the error is always the same one: see the order of the ranks in faults.go. No condition

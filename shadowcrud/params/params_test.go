@@ -195,7 +195,7 @@ func TestRefused(t *testing.T) {
 		// locale
 		{"full", "locale[a]=fr", "Invalid locale param [object Object] provided. Document locales must be strings."},
 	} {
-		_, err := newParser().List(typeOf(t, "restaurant"), parse(t, tt.query), askers[tt.as])
+		_, err := newParser().List(typeOf(t, "restaurant"), parse(t, tt.query), callers[tt.as])
 		if err == nil {
 			t.Errorf("%s: not refused", tt.query)
 		} else if got := said(err); got != tt.want {

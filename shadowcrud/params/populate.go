@@ -22,14 +22,14 @@ const badPopulate = "Invalid populate parameter. Expected a string, an array of 
 type populateReader struct {
 	*request
 	populated int
-	// lenient is set where nobody asked for what is read: an attribute that the asker may not see as it says is left out.
+	// lenient is set where nobody asked for what is read: an attribute that the caller may not see as it says is left out.
 	lenient bool
 }
 
 // A place is where a populate is read: the schema that it speaks of, and the selection to which it adds what it names.
 type place struct {
 	schema *contenttypes.Schema
-	// into is what is added to; nil when the asker may not find what leads here, so that the populate is only checked.
+	// into is what is added to; nil when the caller may not find what leads here, so that the populate is only checked.
 	into *documents.Selection
 	// used is set when the entries that use a file are asked for; nil at the top, where into takes them.
 	used  *bool
@@ -89,7 +89,7 @@ func (c *populateReader) tooDeep() {
 	c.invalid(rankPopulateShape, fmt.Sprintf("Too deep a populate: at most %d levels are allowed", maxPopulateDepth))
 }
 
-// everything adds all that can be populated and that the asker may find.
+// everything adds all that can be populated and that the caller may find.
 func (c *populateReader) everything(at place) {
 	plan := c.plans[at.schema]
 	if plan.related {
@@ -114,12 +114,12 @@ func (c *populateReader) everything(at place) {
 	}
 }
 
-// shows reports whether the asker sees all that the default populate of a shows.
+// shows reports whether the caller sees all that the default populate of a shows.
 func (c *populateReader) shows(a *contenttypes.Attribute) bool {
 	return c.access.Follows(a) && (!a.IsRelation() || a.Target != nil || c.access == documents.FullAccess)
 }
 
-// followed are the variants of a populate that the asker may find.
+// followed are the variants of a populate that the caller may find.
 func (c *populateReader) followed(shown documents.Populate) []documents.Variant {
 	if c.shows(shown.Attr) {
 		return shown.On

@@ -60,7 +60,7 @@ func TestPopulate(t *testing.T) {
 		{"public", "populate=*", strings.NewReplacer(" owner{-}", "", " menu{-}", "").Replace(everything)},
 		{"public", "populate[related][populate]=*", "- related{" + strings.NewReplacer(" owner{-}", "", " menu{-}", "").Replace(everything) + "}"},
 	} {
-		o, err := newParser().One(typeOf(t, "restaurant"), parse(t, tt.query), askers[tt.as])
+		o, err := newParser().One(typeOf(t, "restaurant"), parse(t, tt.query), callers[tt.as])
 		if err != nil {
 			t.Errorf("%s: %s", tt.query, said(err))
 		} else if got := selectionText(o.Selection); got != tt.want {
@@ -135,7 +135,7 @@ func TestPopulateRefused(t *testing.T) {
 		{"full", "populate=" + strings.Repeat("related.", 21), "Too deep a populate: at most 20 levels are allowed"},
 		{"full", "populate=" + tooMany(), "Too many attributes to populate: at most 1000 are allowed"},
 	} {
-		_, err := newParser().List(typeOf(t, "restaurant"), parse(t, tt.query), askers[tt.as])
+		_, err := newParser().List(typeOf(t, "restaurant"), parse(t, tt.query), callers[tt.as])
 		if err == nil {
 			t.Errorf("%s: not refused", tt.query)
 		} else if got := said(err); got != tt.want {
@@ -165,16 +165,16 @@ func TestSelectionsAreNotShared(t *testing.T) {
 		"populate=*", "populate=owner.avatar,dz.files,cover.related", "populate[dz][populate]=*", "populate[owner][populate]=avatar",
 		"populate[dz][on][blocks.slider][populate]=*", "populate[related][populate]=*", "fields=name&populate[owner][fields]=age",
 	} {
-		if _, err := p.List(typ, parse(t, query), askers["full"]); err != nil {
+		if _, err := p.List(typ, parse(t, query), callers["full"]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, query := range []string{"", "populate=*", "populate=dz", "populate[related][populate]=*"} {
-		a, err := p.List(typ, parse(t, query), askers["full"])
+		a, err := p.List(typ, parse(t, query), callers["full"])
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := newParser().List(typ, parse(t, query), askers["full"])
+		b, err := newParser().List(typ, parse(t, query), callers["full"])
 		if err != nil {
 			t.Fatal(err)
 		}

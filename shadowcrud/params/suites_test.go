@@ -102,7 +102,7 @@ func (s *step) ask(t *testing.T, typ *contenttypes.ContentType, single bool) str
 	case strings.HasPrefix(as, "{{"):
 		as = "user"
 	}
-	access := askers[as]
+	access := callers[as]
 	if access == nil {
 		t.Fatalf("who is %s?", s.As)
 	}

@@ -10,7 +10,7 @@
 // and for a single type the same without an id, and without the list and POST, below /singular.
 //
 // An API knows nothing of how requests arrive: Routes says what it answers, and whoever carries requests finds the route,
-// decides whether the asker may use it, and calls Serve. An error that Serve returns has not been answered yet.
+// decides whether the caller may use it, and calls Serve. An error that Serve returns has not been answered yet.
 //
 // An answer is built within one snapshot of the store, straight from stored bytes into a pooled buffer, and sent after the
 // snapshot ended: a slow client keeps nothing open.
@@ -58,7 +58,7 @@ type Route struct {
 	Method string
 	Path   string // below the API's prefix; ":documentId" takes any one part
 	Type   *contenttypes.ContentType
-	Action string // what the asker must be allowed to do with Type
+	Action string // what the caller must be allowed to do with Type
 
 	api    *API
 	writes bool

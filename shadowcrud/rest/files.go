@@ -26,7 +26,7 @@ func fileUses(m *contenttypes.Model) []fileUse {
 	return uses
 }
 
-// users prints the documents that use a file: those of types that the asker may find.
+// users prints the documents that use a file: those of types that the caller may find.
 func (p *printer) users(file store.Record) {
 	if p.v4 {
 		p.buf = append(p.buf, `{"data":`...)

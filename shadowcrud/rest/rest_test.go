@@ -294,7 +294,7 @@ func TestShapes(t *testing.T) {
 	})
 }
 
-// TestFiles shows files and, where it is asked for, the documents that use them, as far as the asker may find them.
+// TestFiles shows files and, where it is asked for, the documents that use them, as far as the caller may find them.
 func TestFiles(t *testing.T) {
 	h, m, service := newProject(t)
 	data, err := jsontree.Parse([]byte(`{"name":"a.png","hash":"a","mime":"image/png","size":1,"url":"/uploads/a.png","provider":"local"}`), 10)

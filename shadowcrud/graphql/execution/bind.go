@@ -13,7 +13,7 @@ import (
 	"lectern/store"
 )
 
-// A bound is what a field asks for once variables and asker are known.
+// A bound is what a field asks for once variables and caller are known.
 type bound struct {
 	err *documents.Error // why the field has no value
 	// query is that of a root field, or filters, orders and cuts what a row leads to where the field leads from one to others.
@@ -23,13 +23,13 @@ type bound struct {
 	given arguments // of fields that look at them when they run
 }
 
-// boundFor are the bindings of a plan for one asker.
+// boundFor are the bindings of a plan for one caller.
 type boundFor struct {
 	access *documents.Access
 	bounds []bound
 }
 
-// maxBoundFor is for how many askers a plan keeps bindings.
+// maxBoundFor is for how many callers a plan keeps bindings.
 const maxBoundFor = 8
 
 // bind finds out what each field asks for. The error says that the operation asks for too much.
@@ -60,7 +60,7 @@ func (x *execution) bind(vars language.Variables) *language.Error {
 	return nil
 }
 
-// boundFor returns the bindings that are kept for an asker; nil where there are none.
+// boundFor returns the bindings that are kept for a caller; nil where there are none.
 func (p *plan) boundFor(access *documents.Access) []bound {
 	if list := p.bindings.Load(); list != nil {
 		for _, k := range *list {
@@ -72,7 +72,7 @@ func (p *plan) boundFor(access *documents.Access) []bound {
 	return nil
 }
 
-// keepBound keeps the bindings of a static plan for an asker.
+// keepBound keeps the bindings of a static plan for a caller.
 func (p *plan) keepBound(access *documents.Access, bounds []bound) {
 	list := []boundFor{{access, bounds}}
 	if known := p.bindings.Load(); known != nil {
@@ -297,7 +297,7 @@ func (a arguments) object(name string) *jsontree.Object {
 
 var errForbidden = &documents.Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden access"}
 
-// allowed reports whether the asker may use a root field.
+// allowed reports whether the caller may use a root field.
 func (b *binder) allowed(m *schema.Meaning) bool {
 	if m.Auth.IsSet() {
 		return allows(b.access, m.Auth)
@@ -305,7 +305,7 @@ func (b *binder) allowed(m *schema.Meaning) bool {
 	return m.Scope == "" || b.access.AllowsAction(m.Scope)
 }
 
-// allows reports whether an asker may ask for a field of which an extension says who may.
+// allows reports whether a caller may ask for a field of which an extension says who may.
 func allows(access *documents.Access, a schema.Auth) bool {
 	for _, scope := range a.Scopes() {
 		if !access.AllowsAction(scope) {

@@ -41,7 +41,7 @@ type place struct {
 
 // beginCustom makes the execution ready for what a program brought, until done is called.
 func (x *execution) beginCustom() (done func()) {
-	ctx := schema.WithAsker(x.ctx, &schema.Asker{Access: x.access, User: x.user, HTTP: x.http, Server: x.engine.server})
+	ctx := schema.WithCaller(x.ctx, &schema.Caller{Access: x.access, User: x.user, HTTP: x.http, Server: x.engine.server})
 	ctx = schema.WithFilterReader(ctx, x.filterReader())
 	cancel := func() {}
 	if x.limit > 0 {
@@ -101,7 +101,7 @@ func (x *execution) customised() error {
 	return x.failed
 }
 
-// judgeRoots finds out which fields of Query the asker may ask for, and which of these need nothing but the store.
+// judgeRoots finds out which fields of Query the caller may ask for, and which of these need nothing but the store.
 func (r *customRun) judgeRoots() []rootValue {
 	roots := make([]rootValue, len(r.plan.root.fields))
 	for i, f := range r.plan.root.fields {

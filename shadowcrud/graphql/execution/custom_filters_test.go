@@ -21,7 +21,7 @@ func TestFiltersOf(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return schema.From(p.Context).Server.Documents().Query(of).Where(when).Sort("id").All(p.Context)
+			return schema.CallerOf(p.Context).Server.Documents().Query(of).Where(when).Sort("id").All(p.Context)
 		}
 	}
 	var e schema.Extensions

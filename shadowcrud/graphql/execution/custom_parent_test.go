@@ -19,13 +19,13 @@ func TestComputedOverAMap(t *testing.T) {
 		"Query": {
 			"sample": func(graphql.ResolveParams) (any, error) { return map[string]any{"name": "x"}, nil },
 			"largest": func(p graphql.ResolveParams) (any, error) {
-				return schema.From(p.Context).Server.Documents().Query(uid).Sort("seats:desc").First(p.Context)
+				return schema.CallerOf(p.Context).Server.Documents().Query(uid).Sort("seats:desc").First(p.Context)
 			},
 			"none": func(p graphql.ResolveParams) (any, error) {
-				return schema.From(p.Context).Server.Documents().Query(uid).Where(documents.Eq("name", "none")).First(p.Context)
+				return schema.CallerOf(p.Context).Server.Documents().Query(uid).Where(documents.Eq("name", "none")).First(p.Context)
 			},
 			"sorted": func(p graphql.ResolveParams) (any, error) {
-				return schema.From(p.Context).Server.Documents().Query(uid).Sort("seats").All(p.Context)
+				return schema.CallerOf(p.Context).Server.Documents().Query(uid).Sort("seats").All(p.Context)
 			},
 		},
 		"Restaurant": {"length": func(p graphql.ResolveParams) (any, error) {

@@ -43,7 +43,7 @@ func TestCustomMutations(t *testing.T) {
 				"make": func(p graphql.ResolveParams) (any, error) {
 					data := jsontree.NewObject()
 					data.Set("name", p.Args["name"])
-					server := schema.From(p.Context).Server
+					server := schema.CallerOf(p.Context).Server
 					var made schema.Document
 					err := server.Documents().Create(p.Context, documents.Write{
 						Type: server.Documents().Model().Type("api::category.category"), Data: data, Access: documents.FullAccess,
@@ -53,7 +53,7 @@ func TestCustomMutations(t *testing.T) {
 				}},
 			"Category": {"shout": func(p graphql.ResolveParams) (any, error) {
 				// The store can be used: nothing is held here.
-				return p.Source.(*schema.Row).Get("name").(string) + "!", schema.From(p.Context).Server.Store().View(func(*store.Snapshot) error { return nil })
+				return p.Source.(*schema.Row).Get("name").(string) + "!", schema.CallerOf(p.Context).Server.Store().View(func(*store.Snapshot) error { return nil })
 			}}},
 		ResolversConfig: map[string]schema.FieldConfig{
 			"Mutation.createCategory": {Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
@@ -109,7 +109,7 @@ func TestResolversUseTheStore(t *testing.T) {
 		Resolvers: schema.Resolvers{
 			"Query": {"visit": func(p graphql.ResolveParams) (any, error) {
 				var found []schema.Document
-				server := schema.From(p.Context).Server
+				server := schema.CallerOf(p.Context).Server
 				typ := server.Documents().Model().Type("api::category.category")
 				data := jsontree.NewObject()
 				data.Set("name", "visited")
@@ -126,7 +126,7 @@ func TestResolversUseTheStore(t *testing.T) {
 				return found, err
 			}},
 			"Category": {"visits": func(p graphql.ResolveParams) (any, error) {
-				server, row := schema.From(p.Context).Server, p.Source.(*schema.Row)
+				server, row := schema.CallerOf(p.Context).Server, p.Source.(*schema.Row)
 				data := jsontree.NewObject()
 				data.Set("position", jsontree.Number("7"))
 				return 7, server.Documents().Update(p.Context, documents.Write{Type: server.Documents().Model().Type(row.Type()), DocumentID: row.DocumentID(), Data: data, Access: documents.FullAccess})
@@ -156,7 +156,7 @@ func TestResolversUseTheStore(t *testing.T) {
 }
 
 // Who asks, and by what, is for resolvers, policies and middlewares to see.
-func TestAsker(t *testing.T) {
+func TestCaller(t *testing.T) {
 	var e schema.Extensions
 	var judged *schema.PolicyContext
 	e.Policy("in", func(c *schema.PolicyContext, s schema.Server) (bool, error) { judged = c; return s != nil, nil })
@@ -173,7 +173,7 @@ func TestAsker(t *testing.T) {
 	e.Use(schema.Extension{
 		TypeDefs: "extend type Query { who(a: Int): Int }",
 		Resolvers: schema.Resolvers{"Query": {"who": func(p graphql.ResolveParams) (any, error) {
-			a := schema.From(p.Context)
+			a := schema.CallerOf(p.Context)
 			if a.HTTP.Header.Get("X-Test") != "yes" || a.Server == nil || !a.Access.AllowsAction("api::category.category.find") {
 				return nil, errors.New("not told who asks")
 			}
@@ -202,7 +202,7 @@ func TestAsker(t *testing.T) {
 	if got, want := string(answer.Body), `{"data":{"w":1111}}`+"\n"; got != want {
 		t.Errorf("got %s want %s%s", got, want, s.log.String())
 	}
-	if judged.Config != "c" || judged.Args["a"] != 4 || judged.Parent != nil || judged.Info.FieldName != "who" || schema.From(judged.Context).User.ID != 7 {
+	if judged.Config != "c" || judged.Args["a"] != 4 || judged.Parent != nil || judged.Info.FieldName != "who" || schema.CallerOf(judged.Context).User.ID != 7 {
 		t.Errorf("the policy saw %+v", judged)
 	}
 }

@@ -64,7 +64,7 @@ func (r *customRun) paramsOf(c *call) (p *graphql.ResolveParams, err error) {
 // errPolicy is the answer to who asks for a field that a policy keeps from him.
 var errPolicy = &documents.Error{Status: http.StatusForbidden, Name: "PolicyError", Message: "Policy Failed"}
 
-// admit finds out whether the asker may ask for the field: by what he is allowed, then by the field's policies.
+// admit finds out whether the caller may ask for the field: by what he is allowed, then by the field's policies.
 func (r *customRun) admit(c *call) error {
 	f, m := c.field, c.field.meaning
 	switch {

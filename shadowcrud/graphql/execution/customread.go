@@ -17,7 +17,7 @@ func (r *customRun) query(f *field, b *bound) (any, error) {
 		return nil, b.err
 	}
 	if f.as == asMe {
-		return r.asker(f)
+		return r.caller(f)
 	}
 	page, err := r.find(f, b)
 	if err != nil {
@@ -45,8 +45,8 @@ func (p *paging) page(rows []*schema.Row, total int) *schema.Page {
 	return &schema.Page{Nodes: rows, Total: total, Page: p.number(total), PageSize: p.size(total), PageCount: p.count(total)}
 }
 
-// asker reads the user who asks.
-func (r *customRun) asker(f *field) (any, error) {
+// caller reads the user who asks.
+func (r *customRun) caller(f *field) (any, error) {
 	if r.user.ID == 0 || r.engine.users == nil {
 		return nil, errForbidden
 	}

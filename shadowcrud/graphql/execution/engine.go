@@ -1,7 +1,7 @@
 // Package execution runs GraphQL operations on the store.
 //
 // The text of an operation is parsed, validated and compiled once, into a plan: which fields an answer prints in what order,
-// and what each of them means (prepare.go, compile.go). A plan is bound to the variables of a request and to what its asker
+// and what each of them means (prepare.go, compile.go). A plan is bound to the variables of a request and to what its caller
 // may see (bind.go), and run: a query against one snapshot, level by level, so that what all objects of a level lead to is
 // read together and each document once (load.go); a mutation field by field, each in a transaction of its own (mutation.go).
 // The answer is written straight from stored bytes into one buffer, in the order of the query (write.go).
@@ -137,10 +137,10 @@ type Request struct {
 	Operation *string // its name; nil: there is but one
 	Variables *jsontree.Object
 	Access    *documents.Access
-	User      auth.User     // zero when the asker is no user
+	User      auth.User     // zero when the caller is no user
 	HTTP      *http.Request // for policies and resolvers to see; nil where the operation came by other ways
 	ID        string        // names the request in the log
-	// Limit counts what an asker may not do often, by name; nil is no limit.
+	// Limit counts what a caller may not do often, by name; nil is no limit.
 	Limit func(name string) error
 	// QueriesOnly refuses other operations: the request came by a method that must not change anything.
 	QueriesOnly bool

@@ -25,7 +25,7 @@ func fileUses(m *contenttypes.Model) []*contenttypes.Attribute {
 	return uses
 }
 
-// usesOf finds the documents that use files, as far as the asker may find them.
+// usesOf finds the documents that use files, as far as the caller may find them.
 func (x *execution) usesOf(files []store.Record, into *store.Related) {
 	into.Set(nil)
 	into.Starts = into.Starts[:1]

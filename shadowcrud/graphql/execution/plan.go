@@ -22,13 +22,13 @@ type plan struct {
 	cost  int // of introspection
 	// introspections is how many fields __schema there are.
 	introspections int
-	static         bool // no argument holds a variable: bindings depend on the asker alone
+	static         bool // no argument holds a variable: bindings depend on the caller alone
 	custom         bool // something that a program brought is part of it; see custom.go
 	// fragments and operation are what resolvers see of the document, where the plan is custom.
 	fragments map[string]source.Definition
 	operation source.Definition
 
-	bindings atomic.Pointer[[]boundFor] // of the last askers, where static
+	bindings atomic.Pointer[[]boundFor] // of the last callers, where static
 }
 
 // A selection is what is printed of objects of one type.

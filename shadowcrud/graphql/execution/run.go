@@ -54,7 +54,7 @@ type execution struct {
 	errors []*language.Error
 	failed error // why nothing more can be read or printed
 	code   int   // HTTP status
-	own    bool  // the asker himself is printed, so that his role is shown
+	own    bool  // the caller himself is printed, so that his role is shown
 	since  int   // how many objects were printed since the clock was looked at
 }
 

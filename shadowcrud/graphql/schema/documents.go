@@ -11,7 +11,7 @@ import (
 
 // A Document names a version of a document. A resolver returns one, or a list of them, where the schema has the type of the
 // document; the engine then reads all that a level of the answer names together, and what is asked of them, as of any other.
-// What leads on from them is held to what the asker may see; that he may see the documents themselves is for the resolver, and
+// What leads on from them is held to what the caller may see; that he may see the documents themselves is for the resolver, and
 // the Auth of its field, to know. Where there is no such version the value is null, in lists nothing.
 type Document struct {
 	Type       string // its uid: api::article.article

@@ -20,7 +20,7 @@ func WithFilterReader(ctx context.Context, read FilterReader) context.Context {
 }
 
 // FiltersOf is what an argument of a field asks for, where the type of the argument is a filters input, such as ArticleFiltersInput: a
-// condition for documents.Query. It is read as the filters of generated fields are, and held to what the asker may see: a filter by
+// condition for documents.Query. It is read as the filters of generated fields are, and held to what the caller may see: a filter by
 // what is hidden is an error that the client is told. Where the argument was not given, the condition holds for everything.
 func FiltersOf(p graphql.ResolveParams, argument string) (documents.Condition, error) {
 	parent, _ := p.Info.ParentType.(*graphql.Object)

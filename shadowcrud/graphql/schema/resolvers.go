@@ -30,8 +30,8 @@ type FieldConfig struct {
 	Middlewares []MiddlewareUse
 }
 
-// Auth says what an asker of a field must be allowed. The zero Auth is what the generated field needs; of a field of Query or
-// Mutation that an extension brought, that the asker is a user, or the bearer of an API token with full access.
+// Auth says what a caller of a field must be allowed. The zero Auth is what the generated field needs; of a field of Query or
+// Mutation that an extension brought, that the caller is a user, or the bearer of an API token with full access.
 type Auth struct {
 	off    bool
 	scopes []string
@@ -43,7 +43,7 @@ var NoAuth = Auth{off: true}
 // Scopes lets those ask who may use all of these actions, as "api::article.article.find".
 func Scopes(actions ...string) Auth { return Auth{scopes: append([]string{}, actions...)} }
 
-// Off reports whether anybody may ask; Scopes are the actions that an asker must be allowed all.
+// Off reports whether anybody may ask; Scopes are the actions that a caller must be allowed all.
 func (a Auth) Off() bool        { return a.off }
 func (a Auth) Scopes() []string { return a.scopes }
 
@@ -92,27 +92,27 @@ type Server interface {
 	Log() *slog.Logger
 }
 
-// An Asker is who asks, and by what request.
-type Asker struct {
+// A Caller is the user, API token or public that a request comes from, with what it may do.
+type Caller struct {
 	Access *documents.Access
-	User   auth.User     // with its ID, Username and Role; zero when the asker is no user but the public, or an API token
+	User   auth.User     // with its ID, Username and Role; zero when the caller is no user but the public, or an API token
 	HTTP   *http.Request // nil where the operation came by other ways
 	Server Server
 }
 
-type askerKey struct{}
+type callerKey struct{}
 
-// WithAsker returns a context that knows who asks.
-func WithAsker(ctx context.Context, a *Asker) context.Context {
-	return context.WithValue(ctx, askerKey{}, a)
+// WithCaller returns a context that carries the caller.
+func WithCaller(ctx context.Context, a *Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, a)
 }
 
-// From returns who asks, in the context of a resolver, policy or middleware. It is never nil.
-func From(ctx context.Context) *Asker {
-	if a, ok := ctx.Value(askerKey{}).(*Asker); ok {
+// CallerOf returns the caller, in the context of a resolver, policy or middleware. It is never nil.
+func CallerOf(ctx context.Context) *Caller {
+	if a, ok := ctx.Value(callerKey{}).(*Caller); ok {
 		return a
 	}
-	return &Asker{Access: documents.NewAccess(nil)}
+	return &Caller{Access: documents.NewAccess(nil)}
 }
 
 // Policy registers a policy by a name, which PolicyUse.Name names.
