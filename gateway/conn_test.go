@@ -186,7 +186,7 @@ func TestConstantHeaders(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	}}}
-	s, err := gateway.NewServer(gateway.Config{Compress: true, Log: slog.New(slog.DiscardHandler)}, gateway.Runtime{Routes: []gateway.Route{
+	s, err := gateway.NewServer(gateway.Config{Compress: true, HTTPS: true, Log: slog.New(slog.DiscardHandler)}, gateway.Runtime{Routes: []gateway.Route{
 		{Method: "POST", Path: "/whole", Open: true, Whole: true, Handle: answer(10)},
 		{Method: "POST", Path: "/long", Open: true, Whole: true, Handle: answer(20_000)},
 		{Method: "POST", Path: "/head", Open: true, Whole: true, Handle: answer(20_000, "Long", strings.Repeat("b", 9000))},

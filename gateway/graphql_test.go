@@ -194,7 +194,7 @@ func TestGraphQLPersisted(t *testing.T) {
 // Answers of GraphQL are for pages of all origins, unless the configuration names some.
 func TestGraphQLOrigins(t *testing.T) {
 	for config, origins := range map[string]map[string]string{
-		"host: 127.0.0.1":                   {"": "*", "https://a.example": "*"},
+		"host: 127.0.0.1":                   {"": "", "https://a.example": "*"},
 		"cors: {origin: https://a.example}": {"": "", "https://a.example": "https://a.example", "https://b.example": ""},
 	} {
 		a := serve(t, map[string]string{"config/server.yaml": config})

@@ -21,6 +21,7 @@ func (c *CORS) anyOrigin() bool { return len(c.Origins) == 0 || slices.Contains(
 // replace or add to a header (which copies, since none has room to spare) but not write into one of these slices.
 type headers struct {
 	origins []string // nil: any
+	always  []header // in every answer
 
 	methods, allowed, maxAge []string
 }
@@ -35,23 +36,30 @@ var (
 	allowCredentials = []string{"true"}
 )
 
-// constant are the headers that are the same in all answers: they keep browsers from doing more with an answer than they should.
-// net/http copies, sorts and writes headers for each answer: with four more of them a short answer took a tenth longer. Together with
-// those that generated routes add there are eight, which is as many as a Go map holds without growing.
-var constant = []header{
+// protection are headers that keep browsers from doing more with an answer than they should.
+//
+// net/http copies, sorts and writes the header map of each answer, and a Go map of more than eight entries is several times slower
+// to copy. An answer to a request without an Origin therefore has at most eight headers.
+var protection = []header{
 	{"Referrer-Policy", []string{"no-referrer"}},
-	{"Strict-Transport-Security", []string{"max-age=31536000; includeSubDomains"}},
 	{"X-Content-Type-Options", []string{"nosniff"}},
 	{"X-Frame-Options", []string{"SAMEORIGIN"}},
 }
+
+// onlyHTTPS tells browsers never to use plain HTTP again. They ignore it in answers that come over plain HTTP (RFC 6797, section 8.1).
+var onlyHTTPS = header{"Strict-Transport-Security", []string{"max-age=31536000; includeSubDomains"}}
 
 var (
 	typeText = []string{"text/plain; charset=utf-8"}
 	typeJSON = []string{"application/json; charset=utf-8"}
 )
 
-func newHeaders(c CORS) *headers {
-	h := &headers{origins: c.Origins}
+// newHeaders makes the headers of a server. With https, clients reach it by https, through a proxy that ends TLS.
+func newHeaders(c CORS, https bool) *headers {
+	h := &headers{origins: c.Origins, always: protection}
+	if https {
+		h.always = append(slices.Clone(protection), onlyHTTPS)
+	}
 	if c.anyOrigin() {
 		h.origins = nil
 	}
@@ -77,8 +85,8 @@ func (h *headers) set(answer http.Header, r *http.Request) {
 		answer["Access-Control-Allow-Origin"] = origin
 		answer["Access-Control-Allow-Credentials"] = allowCredentials
 	}
-	for i := range constant {
-		answer[constant[i].name] = constant[i].value
+	for i := range h.always {
+		answer[h.always[i].name] = h.always[i].value
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -104,7 +105,8 @@ func cannotListen(address string, err error) error {
 
 func (p *Project) serverConfig() Config {
 	s := p.Definition().Settings.Server
-	return Config{Limits: s.Limits, Memory: p.memory, CORS: s.CORS, Compress: s.Compress, TrustedProxies: s.TrustedProxies, Log: p.log}
+	https := strings.HasPrefix(s.URL, "https://")
+	return Config{Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: https, Compress: s.Compress, TrustedProxies: s.TrustedProxies, Log: p.log}
 }
 
 // address is where the server is to listen.

@@ -26,6 +26,7 @@ import (
 type Config struct {
 	Limits   Limits
 	CORS     CORS
+	HTTPS    bool // clients reach the server by https, through a proxy that ends TLS
 	Compress bool // gzip or zstd answers, for clients that accept them
 	// Memory is that of all requests together; nil is Limits.Memory. It may be shared with what works for requests elsewhere.
 	Memory *budget.Budget
@@ -159,7 +160,7 @@ func (s *Server) Stats() Stats {
 func NewServer(c Config, rt Runtime) (*Server, error) {
 	l := c.Limits.orDefaults()
 	s := &Server{
-		limits: l, log: c.Log, headers: newHeaders(c.CORS), ids: newRequestIDs(), proxies: c.TrustedProxies,
+		limits: l, log: c.Log, headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies,
 		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),
 		connections: admission.New(admission.Limits{Places: l.Connections, Share: l.ConnectionsPerAddress}),
 	}

@@ -140,7 +140,7 @@ func TestCredentials(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	s, _ := newServer(t, gateway.Config{})
+	s, _ := newServer(t, gateway.Config{HTTPS: true})
 	always := map[string]string{
 		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "no-referrer",
 		"Strict-Transport-Security": "max-age=31536000; includeSubDomains", "Vary": "Origin",
@@ -185,6 +185,19 @@ func TestHeaders(t *testing.T) {
 	s.Handler().ServeHTTP(w, r)
 	if id := w.Header().Get("X-Request-Id"); id == "" || strings.Contains(id, "forged") {
 		t.Errorf("an id that is not fit for a log was taken: %q", id)
+	}
+}
+
+// Browsers ignore Strict-Transport-Security in an answer over plain HTTP, so it is sent only where clients come by https.
+func TestNoHSTSOverPlainHTTP(t *testing.T) {
+	s, _ := newServer(t, gateway.Config{})
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/api/things", nil))
+	if got, there := w.Header()["Strict-Transport-Security"]; there {
+		t.Errorf("Strict-Transport-Security is %q", got)
+	}
+	if n := len(w.Header()); n > 8 {
+		t.Errorf("an answer has %d headers, and more than 8 make it slow: %v", n, w.Header())
 	}
 }
 
