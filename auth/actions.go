@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/internal/spelling"
 )
 
 // Actions are all that can be granted in a model: a name per thing that a route or a field of the APIs does.
@@ -165,7 +166,7 @@ func (a *Actions) example() string {
 func nearest(s string, candidates []string) string {
 	best, least := "", len(s)/3+1
 	for _, c := range candidates {
-		if d := contenttypes.Distance(s, c, least); d < least {
+		if d := spelling.Distance(s, c, least); d < least {
 			best, least = c, d
 		}
 	}

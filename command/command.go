@@ -23,9 +23,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/gateway"
+	"lectern/internal/yamlfile"
 )
 
 // A Program is what a main function may add to the command line. The zero value is Lectern as it comes.
@@ -147,7 +147,7 @@ func (p Program) usage(err error) int {
 }
 
 func (p Program) fail(err error) int {
-	var problems contenttypes.Problems
+	var problems yamlfile.Problems
 	var lines documents.LineProblems
 	var wrong usageError
 	switch {

@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"lectern/internal/spelling"
+	"lectern/internal/yamlfile"
 )
 
 // attributeFile is an attribute as its file says it. Ignored keys only mean something to an admin panel or an SQL database.
@@ -12,26 +15,26 @@ type attributeFile struct {
 	Type        string `yaml:"type"`
 	CustomField string `yaml:"customField"`
 
-	Required  bool   `yaml:"required"`
-	Unique    bool   `yaml:"unique"`
-	Private   bool   `yaml:"private"`
-	Index     *bool  `yaml:"index"`
-	Default   *Node  `yaml:"default"`
-	Min       *Node  `yaml:"min"`
-	Max       *Node  `yaml:"max"`
-	MinLength *int32 `yaml:"minLength"`
-	MaxLength *int32 `yaml:"maxLength"`
-	Regex     string `yaml:"regex"`
+	Required  bool           `yaml:"required"`
+	Unique    bool           `yaml:"unique"`
+	Private   bool           `yaml:"private"`
+	Index     *bool          `yaml:"index"`
+	Default   *yamlfile.Node `yaml:"default"`
+	Min       *yamlfile.Node `yaml:"min"`
+	Max       *yamlfile.Node `yaml:"max"`
+	MinLength *int32         `yaml:"minLength"`
+	MaxLength *int32         `yaml:"maxLength"`
+	Regex     string         `yaml:"regex"`
 
-	Enum         *Node    `yaml:"enum"`
-	EnumName     string   `yaml:"enumName"`
-	TargetField  string   `yaml:"targetField"`
-	Generate     bool     `yaml:"generate"`
-	Multiple     bool     `yaml:"multiple"`
-	AllowedTypes *Node    `yaml:"allowedTypes"`
-	Repeatable   bool     `yaml:"repeatable"`
-	Component    string   `yaml:"component"`
-	Components   []string `yaml:"components"`
+	Enum         *yamlfile.Node `yaml:"enum"`
+	EnumName     string         `yaml:"enumName"`
+	TargetField  string         `yaml:"targetField"`
+	Generate     bool           `yaml:"generate"`
+	Multiple     bool           `yaml:"multiple"`
+	AllowedTypes *yamlfile.Node `yaml:"allowedTypes"`
+	Repeatable   bool           `yaml:"repeatable"`
+	Component    string         `yaml:"component"`
+	Components   []string       `yaml:"components"`
 
 	Relation   string `yaml:"relation"`
 	Target     string `yaml:"target"`
@@ -39,26 +42,26 @@ type attributeFile struct {
 	MappedBy   string `yaml:"mappedBy"`
 	MorphBy    string `yaml:"morphBy"`
 
-	PluginOptions *Node `yaml:"pluginOptions"`
+	PluginOptions *yamlfile.Node `yaml:"pluginOptions"`
 
-	Configurable *Node `yaml:"configurable,ignored"`
-	Searchable   *Node `yaml:"searchable,ignored"`
-	Writable     *Node `yaml:"writable,ignored"`
-	Visible      *Node `yaml:"visible,ignored"`
-	Editable     *Node `yaml:"editable,ignored"`
-	Column       *Node `yaml:"column,ignored"`
-	ColumnType   *Node `yaml:"columnType,ignored"`
-	Conditions   *Node `yaml:"conditions,ignored"`
-	Options      *Node `yaml:"options,ignored"`
-	Comment      *Node `yaml:"comment,ignored"`
-	Description  *Node `yaml:"description,ignored"`
-	DisplayName  *Node `yaml:"displayName,ignored"`
-	AutoPopulate *Node `yaml:"autoPopulate,ignored"`
-	UseJoinTable *Node `yaml:"useJoinTable,ignored"`
-	JoinTable    *Node `yaml:"joinTable,ignored"`
-	JoinColumn   *Node `yaml:"joinColumn,ignored"`
-	MorphColumn  *Node `yaml:"morphColumn,ignored"`
-	Ordered      *Node `yaml:"ordered,ignored"`
+	Configurable *yamlfile.Node `yaml:"configurable,ignored"`
+	Searchable   *yamlfile.Node `yaml:"searchable,ignored"`
+	Writable     *yamlfile.Node `yaml:"writable,ignored"`
+	Visible      *yamlfile.Node `yaml:"visible,ignored"`
+	Editable     *yamlfile.Node `yaml:"editable,ignored"`
+	Column       *yamlfile.Node `yaml:"column,ignored"`
+	ColumnType   *yamlfile.Node `yaml:"columnType,ignored"`
+	Conditions   *yamlfile.Node `yaml:"conditions,ignored"`
+	Options      *yamlfile.Node `yaml:"options,ignored"`
+	Comment      *yamlfile.Node `yaml:"comment,ignored"`
+	Description  *yamlfile.Node `yaml:"description,ignored"`
+	DisplayName  *yamlfile.Node `yaml:"displayName,ignored"`
+	AutoPopulate *yamlfile.Node `yaml:"autoPopulate,ignored"`
+	UseJoinTable *yamlfile.Node `yaml:"useJoinTable,ignored"`
+	JoinTable    *yamlfile.Node `yaml:"joinTable,ignored"`
+	JoinColumn   *yamlfile.Node `yaml:"joinColumn,ignored"`
+	MorphColumn  *yamlfile.Node `yaml:"morphColumn,ignored"`
+	Ordered      *yamlfile.Node `yaml:"ordered,ignored"`
 }
 
 // keyTypes are the keys that not all types have, and which have them.
@@ -89,22 +92,22 @@ var keyTypes = map[string]typeSet{
 type attributeDefinition struct {
 	attr *Attribute
 	of   *definition
-	node *Node
+	node *yamlfile.Node
 	file attributeFile
 }
 
 // at is the place of a key, or of the attribute where the key is missing.
-func (a *attributeDefinition) at(key string) *Node { return a.node.At(key) }
+func (a *attributeDefinition) at(key string) *yamlfile.Node { return a.node.At(key) }
 
 // attribute reads one attribute. What it says of other types is looked at when all are read. It returns nil when not even
 // its type is known.
-func (l *loader) attribute(d *definition, e Entry) *attributeDefinition {
+func (l *loader) attribute(d *definition, e yamlfile.Entry) *attributeDefinition {
 	node := e.Value
-	if node.Kind != MapNode {
-		l.report(node.Problem("attribute %s must be a mapping with a type, not %s", e.Key, node.describe()))
+	if node.Kind != yamlfile.Map {
+		l.report(node.Problem("attribute %s must be a mapping with a type, not %s", e.Key, node.Describe()))
 		return nil
 	}
-	a := &attributeDefinition{of: d, node: &Node{Kind: MapNode, File: node.File, Line: e.Line, Entries: node.Entries}}
+	a := &attributeDefinition{of: d, node: &yamlfile.Node{Kind: yamlfile.Map, File: node.File, Line: e.Line, Entries: node.Entries}}
 	found := a.node.Decode(&a.file)
 	l.problems = append(l.problems, found...)
 	t, ok := typeNamed(a.file.Type)
@@ -121,7 +124,7 @@ func (l *loader) attribute(d *definition, e Entry) *attributeDefinition {
 	l.byAttr[a.attr] = a
 	for _, key := range a.node.Entries {
 		if types, limited := keyTypes[key.Key]; limited && !types.has(t) && !key.Value.IsNull() {
-			l.report(a.node.entryProblem(key, "%s means nothing on an attribute of type %s; it belongs to %s", key.Key, t, types))
+			l.report(a.node.EntryProblem(key, "%s means nothing on an attribute of type %s; it belongs to %s", key.Key, t, types))
 		}
 	}
 	marked := l.localized(a.file.PluginOptions) // read in any case, for what may be wrong with it
@@ -145,11 +148,11 @@ func (l *loader) unknownType(a *attributeDefinition, name string) {
 	switch {
 	case a.node.Get("type").IsNull():
 		l.report(a.node.Problem("attribute %s has no type; types are %s", name, strings.Join(names, ", ")))
-	case !a.at("type").isText(): // reported already
+	case !a.at("type").IsText(): // reported already
 	case a.file.Type == "customField":
 		l.report(a.at("type").Problem("type customField does not say what is stored; write the type it is based on, such as string or json, beside customField"))
 	default:
-		l.report(a.at("type").Problem("unknown type %q; %s", a.file.Type, suggest(a.file.Type, names)))
+		l.report(a.at("type").Problem("unknown type %q; %s", a.file.Type, spelling.Suggest(a.file.Type, names)))
 	}
 }
 
@@ -195,22 +198,22 @@ func (l *loader) bounds(a *attributeDefinition) {
 
 // bound reads min or max: a number, for components and zones one of items. That of a biginteger may stand in quotes, as its values
 // do.
-func (l *loader) bound(a *attributeDefinition, key string, n *Node) *float64 {
+func (l *loader) bound(a *attributeDefinition, key string, n *yamlfile.Node) *float64 {
 	t := a.attr.Type
 	if n.IsNull() || !keyTypes[key].has(t) {
 		return nil
 	}
 	if t == BigInteger {
-		n = n.unquoted()
+		n = n.Unquoted()
 	}
-	f, ok := n.float()
+	f, ok := n.AsFloat()
 	items := t == ComponentType || t == DynamicZone
 	whole := items || t == Integer || t == BigInteger
 	switch {
 	case !ok && whole:
-		l.report(n.Problem("%s must be a whole number, not %s", key, n.describe()))
+		l.report(n.Problem("%s must be a whole number, not %s", key, n.Describe()))
 	case !ok:
-		l.report(n.Problem("%s must be a number, not %s", key, n.describe()))
+		l.report(n.Problem("%s must be a number, not %s", key, n.Describe()))
 	case whole && f != math.Trunc(f):
 		l.report(n.Problem("%s must be a whole number on an attribute of type %s, not %s", key, t, n.Text))
 	case items && f < 0:
@@ -264,20 +267,20 @@ func (l *loader) enumeration(a *attributeDefinition) {
 	case n.IsNull():
 		l.report(a.node.Problem("an enumeration needs enum, the list of its values"))
 		return
-	case n.Kind != ListNode:
-		l.report(n.Problem("enum must be a list of texts, not %s", n.describe()))
+	case n.Kind != yamlfile.List:
+		l.report(n.Problem("enum must be a list of texts, not %s", n.Describe()))
 		return
 	case len(n.Items) == 0:
 		l.report(n.Problem("enum is empty; an enumeration needs at least one value"))
 	}
 	seen := map[string]bool{}
 	for _, item := range n.Items {
-		value, ok := item.string()
+		value, ok := item.AsText()
 		switch {
-		case !ok && item.Kind < ListNode && !item.IsNull():
-			l.report(item.Problem("enum holds %s; put it in quotes: %q", item.describe(), item.Text))
+		case !ok && item.Kind < yamlfile.List && !item.IsNull():
+			l.report(item.Problem("enum holds %s; put it in quotes: %q", item.Describe(), item.Text))
 		case !ok:
-			l.report(item.Problem("enum holds %s; its values are texts", item.describe()))
+			l.report(item.Problem("enum holds %s; its values are texts", item.Describe()))
 		case strings.TrimSpace(value) == "":
 			l.report(item.Problem("enum holds an empty text; take it away"))
 		case seen[value]:
@@ -301,13 +304,13 @@ func (l *loader) media(a *attributeDefinition) {
 	if n.IsNull() {
 		return
 	}
-	if n.Kind != ListNode {
-		l.report(n.Problem("allowedTypes must be a list of %s, not %s", strings.Join(fileTypes, ", "), n.describe()))
+	if n.Kind != yamlfile.List {
+		l.report(n.Problem("allowedTypes must be a list of %s, not %s", strings.Join(fileTypes, ", "), n.Describe()))
 		return
 	}
 	for _, item := range n.Items {
-		if !item.isText() || !slices.Contains(fileTypes, item.Text) {
-			l.report(item.Problem("allowedTypes holds %s; %s", item.describe(), suggest(item.Text, fileTypes)))
+		if !item.IsText() || !slices.Contains(fileTypes, item.Text) {
+			l.report(item.Problem("allowedTypes holds %s; %s", item.Describe(), spelling.Suggest(item.Text, fileTypes)))
 			continue
 		}
 		a.attr.AllowedTypes = append(a.attr.AllowedTypes, item.Text)

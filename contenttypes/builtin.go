@@ -3,6 +3,8 @@ package contenttypes
 import (
 	"embed"
 	"sync"
+
+	"lectern/internal/yamlfile"
 )
 
 //go:embed builtin/*.yaml
@@ -60,9 +62,9 @@ func (l *loader) isOff(plugin string) bool {
 }
 
 // readBuiltIns reads the files once; in development the model is loaded at every change.
-var readBuiltIns = sync.OnceValues(func() (roots []*Node, problems Problems) {
+var readBuiltIns = sync.OnceValues(func() (roots []*yamlfile.Node, problems yamlfile.Problems) {
 	for _, b := range builtIns {
-		root, found := ReadFile(builtInFiles, "builtin/"+b.file+".yaml", nil)
+		root, found := yamlfile.Read(builtInFiles, "builtin/"+b.file+".yaml", nil)
 		roots, problems = append(roots, root), append(problems, found...)
 	}
 	return roots, problems

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"lectern/internal/spelling"
+	"lectern/internal/yamlfile"
 	"lectern/jsontree"
 )
 
@@ -32,25 +34,25 @@ func (l *loader) defaultValue(a *attributeDefinition) {
 }
 
 // castDefault reads a default by the type of its attribute; problem says what is wrong with it, "" when nothing is.
-func castDefault(a *Attribute, n *Node) (value any, problem string) {
+func castDefault(a *Attribute, n *yamlfile.Node) (value any, problem string) {
 	switch {
 	case texts.has(a.Type) || a.Type == Enumeration:
 		return textDefault(a, n)
 	case numbers.has(a.Type):
 		return numberDefault(a, n)
 	case a.Type == Boolean:
-		if b, ok := n.bool(); ok {
+		if b, ok := n.AsBool(); ok {
 			return b, ""
 		}
-		return nil, "must be true or false, not " + n.describe()
+		return nil, "must be true or false, not " + n.Describe()
 	case a.Type == Date:
 		return timeDefault(n, "2006-01-02", "a day such as 2026-01-31", "2006-01-02")
 	case a.Type == Time:
 		return timeDefault(n, "15:04:05.000", "a time such as 09:30:00", "15:04:05")
 	case a.Type == DateTime:
 		return dateTimeDefault(n)
-	case a.Type == Blocks && n.Kind != ListNode:
-		return nil, "must be a list of blocks, not " + n.describe()
+	case a.Type == Blocks && n.Kind != yamlfile.List:
+		return nil, "must be a list of blocks, not " + n.Describe()
 	}
 	return jsonValue(n)
 }
@@ -63,18 +65,18 @@ var (
 // maxString is how long a string may be that no maxLength bounds.
 const maxString = 255
 
-func textDefault(a *Attribute, n *Node) (any, string) {
-	s, ok := n.string()
+func textDefault(a *Attribute, n *yamlfile.Node) (any, string) {
+	s, ok := n.AsText()
 	if !ok {
-		if n.Kind < ListNode {
-			return nil, fmt.Sprintf("must be a text, not %s; put it in quotes: %q", n.describe(), n.Text)
+		if n.Kind < yamlfile.List {
+			return nil, fmt.Sprintf("must be a text, not %s; put it in quotes: %q", n.Describe(), n.Text)
 		}
-		return nil, "must be a text, not " + n.describe()
+		return nil, "must be a text, not " + n.Describe()
 	}
 	length := len(utf16.Encode([]rune(s)))
 	switch {
 	case a.Type == Enumeration && !slices.Contains(a.Enum, s):
-		return nil, fmt.Sprintf("%q is not in enum; %s", s, suggest(s, a.Enum))
+		return nil, fmt.Sprintf("%q is not in enum; %s", s, spelling.Suggest(s, a.Enum))
 	case a.MinLength != nil && length < *a.MinLength:
 		return nil, fmt.Sprintf("has %d characters, but minLength is %d", length, *a.MinLength)
 	case a.MaxLength != nil && length > *a.MaxLength:
@@ -91,17 +93,17 @@ func textDefault(a *Attribute, n *Node) (any, string) {
 	return s, ""
 }
 
-func numberDefault(a *Attribute, n *Node) (any, string) {
+func numberDefault(a *Attribute, n *yamlfile.Node) (any, string) {
 	whole := a.Type == Integer || a.Type == BigInteger
 	if a.Type == BigInteger {
-		n = n.unquoted()
+		n = n.Unquoted()
 	}
-	f, ok := n.float()
+	f, ok := n.AsFloat()
 	switch {
 	case whole && (!ok || f != math.Trunc(f)):
-		return nil, "must be a whole number, not " + n.describe()
+		return nil, "must be a whole number, not " + n.Describe()
 	case !ok:
-		return nil, "must be a number, not " + n.describe()
+		return nil, "must be a number, not " + n.Describe()
 	case a.Min != nil && f < *a.Min:
 		return nil, fmt.Sprintf("%s is less than min %s", n.Text, formatFloat(*a.Min))
 	case a.Max != nil && f > *a.Max:
@@ -111,7 +113,7 @@ func numberDefault(a *Attribute, n *Node) (any, string) {
 		return nil, n.Text + " is beyond what an integer holds exactly; use type biginteger"
 	}
 	if a.Type == BigInteger {
-		i, ok := n.int(64)
+		i, ok := n.AsInt(64)
 		if !ok {
 			return nil, n.Text + " does not fit into 64 bits"
 		}
@@ -136,20 +138,20 @@ func numberText(s string) jsontree.Number {
 }
 
 // timeDefault reads a date or time in one of the layouts and prints it as answers do.
-func timeDefault(n *Node, answer, want string, layouts ...string) (any, string) {
-	if n.Kind == TextNode {
+func timeDefault(n *yamlfile.Node, answer, want string, layouts ...string) (any, string) {
+	if n.Kind == yamlfile.Text {
 		for _, layout := range layouts {
 			if t, err := time.Parse(layout, n.Text); err == nil {
 				return t.UTC().Format(answer), ""
 			}
 		}
 	}
-	return nil, "must be " + want + ", not " + n.describe()
+	return nil, "must be " + want + ", not " + n.Describe()
 }
 
-func dateTimeDefault(n *Node) (any, string) {
+func dateTimeDefault(n *yamlfile.Node) (any, string) {
 	const answer = "2006-01-02T15:04:05.000Z"
-	if ms, ok := n.int(64); ok && ms > -1<<53 && ms < 1<<53 {
+	if ms, ok := n.AsInt(64); ok && ms > -1<<53 && ms < 1<<53 {
 		return time.UnixMilli(ms).UTC().Format(answer), ""
 	}
 	return timeDefault(n, answer, "a time such as 2026-01-31T09:30:00.000Z",
@@ -157,16 +159,16 @@ func dateTimeDefault(n *Node) (any, string) {
 }
 
 // jsonValue turns a node into a jsontree value.
-func jsonValue(n *Node) (value any, problem string) {
+func jsonValue(n *yamlfile.Node) (value any, problem string) {
 	switch n.Kind {
-	case NullNode:
+	case yamlfile.Null:
 		return nil, ""
-	case BoolNode:
-		b, _ := n.bool()
+	case yamlfile.Bool:
+		b, _ := n.AsBool()
 		return b, ""
-	case TextNode:
+	case yamlfile.Text:
 		return n.Text, ""
-	case ListNode:
+	case yamlfile.List:
 		list := make([]any, len(n.Items))
 		for i, item := range n.Items {
 			if list[i], problem = jsonValue(item); problem != "" {
@@ -174,7 +176,7 @@ func jsonValue(n *Node) (value any, problem string) {
 			}
 		}
 		return list, ""
-	case MapNode:
+	case yamlfile.Map:
 		object := jsontree.NewObject()
 		for _, e := range n.Entries {
 			item, problem := jsonValue(e.Value)
@@ -185,7 +187,7 @@ func jsonValue(n *Node) (value any, problem string) {
 		}
 		return object, ""
 	}
-	if _, ok := n.float(); !ok {
+	if _, ok := n.AsFloat(); !ok {
 		return nil, "holds " + n.Text + ", which JSON has no number for"
 	}
 	return numberText(n.Text), ""

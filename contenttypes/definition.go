@@ -5,47 +5,50 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"lectern/internal/spelling"
+	"lectern/internal/yamlfile"
 )
 
 // typeFile is a content-type as its file says it. Ignored keys only mean something to an admin panel or an SQL database.
 type typeFile struct {
-	Kind           string `yaml:"kind"`
-	UID            string `yaml:"uid"`
-	CollectionName *Node  `yaml:"collectionName,ignored"`
+	Kind           string         `yaml:"kind"`
+	UID            string         `yaml:"uid"`
+	CollectionName *yamlfile.Node `yaml:"collectionName,ignored"`
 	Info           struct {
-		SingularName string `yaml:"singularName"`
-		PluralName   string `yaml:"pluralName"`
-		DisplayName  string `yaml:"displayName"`
-		Description  string `yaml:"description"`
-		Name         *Node  `yaml:"name,ignored"`
-		Icon         *Node  `yaml:"icon,ignored"`
+		SingularName string         `yaml:"singularName"`
+		PluralName   string         `yaml:"pluralName"`
+		DisplayName  string         `yaml:"displayName"`
+		Description  string         `yaml:"description"`
+		Name         *yamlfile.Node `yaml:"name,ignored"`
+		Icon         *yamlfile.Node `yaml:"icon,ignored"`
 	} `yaml:"info"`
 	Options struct {
-		DraftAndPublish   bool     `yaml:"draftAndPublish"`
-		PrivateAttributes []string `yaml:"privateAttributes"`
-		PopulateCreator   *Node    `yaml:"populateCreatorFields,ignored"`
-		Comment           *Node    `yaml:"comment,ignored"`
-		Increments        *Node    `yaml:"increments,ignored"`
-		Timestamps        *Node    `yaml:"timestamps,ignored"`
-		ReviewWorkflows   *Node    `yaml:"reviewWorkflows,ignored"`
-		RequiredToPublish *Node    `yaml:"requiredToPublish,ignored"`
-		Visible           *Node    `yaml:"visible,ignored"`
+		DraftAndPublish   bool           `yaml:"draftAndPublish"`
+		PrivateAttributes []string       `yaml:"privateAttributes"`
+		PopulateCreator   *yamlfile.Node `yaml:"populateCreatorFields,ignored"`
+		Comment           *yamlfile.Node `yaml:"comment,ignored"`
+		Increments        *yamlfile.Node `yaml:"increments,ignored"`
+		Timestamps        *yamlfile.Node `yaml:"timestamps,ignored"`
+		ReviewWorkflows   *yamlfile.Node `yaml:"reviewWorkflows,ignored"`
+		RequiredToPublish *yamlfile.Node `yaml:"requiredToPublish,ignored"`
+		Visible           *yamlfile.Node `yaml:"visible,ignored"`
 	} `yaml:"options"`
-	PluginOptions *Node `yaml:"pluginOptions"`
-	Config        *Node `yaml:"config,ignored"`
-	ModelType     *Node `yaml:"modelType,ignored"`
-	Attributes    *Node `yaml:"attributes"`
+	PluginOptions *yamlfile.Node `yaml:"pluginOptions"`
+	Config        *yamlfile.Node `yaml:"config,ignored"`
+	ModelType     *yamlfile.Node `yaml:"modelType,ignored"`
+	Attributes    *yamlfile.Node `yaml:"attributes"`
 }
 
 // contentType reads one content-type.
-func (l *loader) contentType(root *Node, built builtIn) {
+func (l *loader) contentType(root *yamlfile.Node, built builtIn) {
 	var f typeFile
 	if root.IsNull() {
-		l.notRead(root.File, Problems{root.Problem("the file is empty; it takes kind, info and attributes")})
+		l.notRead(root.File, yamlfile.Problems{root.Problem("the file is empty; it takes kind, info and attributes")})
 		return
 	}
-	if root.Kind != MapNode {
-		l.notRead(root.File, Problems{root.Problem("a content-type is a mapping with kind, info and attributes, not %s", root.describe())})
+	if root.Kind != yamlfile.Map {
+		l.notRead(root.File, yamlfile.Problems{root.Problem("a content-type is a mapping with kind, info and attributes, not %s", root.Describe())})
 		return
 	}
 	l.problems = append(l.problems, root.Decode(&f)...)
@@ -68,7 +71,7 @@ func (l *loader) contentType(root *Node, built builtIn) {
 	l.privateAttributes(root.At("options", "privateAttributes"), t, f.Options.PrivateAttributes)
 }
 
-func (l *loader) kind(root *Node, kind string) Kind {
+func (l *loader) kind(root *yamlfile.Node, kind string) Kind {
 	switch {
 	case kind == "singleType":
 		return SingleType
@@ -89,7 +92,7 @@ func (l *loader) names(d *definition) {
 		switch {
 		case d.root.Get("info").Get(n.key).IsNull():
 			l.report(at.Problem("key \"info.%s\" is missing; it is a word such as %q", n.key, map[string]string{"singularName": "article", "pluralName": "articles"}[n.key]))
-		case at.isText() && !kebab.MatchString(n.value):
+		case at.IsText() && !kebab.MatchString(n.value):
 			l.report(at.Problem("%s %q is not in kebab-case; write it as %q", n.key, n.value, toKebab(n.value)))
 		}
 	}
@@ -162,36 +165,36 @@ func (l *loader) definitionOf(s *Schema) *definition {
 
 // componentFile is a component as its file says it.
 type componentFile struct {
-	CollectionName *Node `yaml:"collectionName,ignored"`
+	CollectionName *yamlfile.Node `yaml:"collectionName,ignored"`
 	Info           struct {
-		DisplayName string `yaml:"displayName"`
-		Description *Node  `yaml:"description,ignored"`
-		Name        *Node  `yaml:"name,ignored"`
-		Icon        *Node  `yaml:"icon,ignored"`
+		DisplayName string         `yaml:"displayName"`
+		Description *yamlfile.Node `yaml:"description,ignored"`
+		Name        *yamlfile.Node `yaml:"name,ignored"`
+		Icon        *yamlfile.Node `yaml:"icon,ignored"`
 	} `yaml:"info"`
-	Options       *Node `yaml:"options"`
-	PluginOptions *Node `yaml:"pluginOptions"`
-	Config        *Node `yaml:"config,ignored"`
-	ModelType     *Node `yaml:"modelType,ignored"`
-	Category      *Node `yaml:"category,ignored"`
-	Attributes    *Node `yaml:"attributes"`
+	Options       *yamlfile.Node `yaml:"options"`
+	PluginOptions *yamlfile.Node `yaml:"pluginOptions"`
+	Config        *yamlfile.Node `yaml:"config,ignored"`
+	ModelType     *yamlfile.Node `yaml:"modelType,ignored"`
+	Category      *yamlfile.Node `yaml:"category,ignored"`
+	Attributes    *yamlfile.Node `yaml:"attributes"`
 }
 
 var componentName = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
 
 // component reads one component.
-func (l *loader) component(root *Node, category, name string) {
+func (l *loader) component(root *yamlfile.Node, category, name string) {
 	for _, n := range []struct{ what, name string }{{"category", category}, {"file name", name}} {
 		if !componentName.MatchString(n.name) {
-			l.report(Problem{File: root.File, Message: fmt.Sprintf("%s %q of a component is not in kebab-case; call it %q", n.what, n.name, toKebab(n.name))})
+			l.report(yamlfile.Problem{File: root.File, Message: fmt.Sprintf("%s %q of a component is not in kebab-case; call it %q", n.what, n.name, toKebab(n.name))})
 		}
 	}
 	if root.IsNull() {
 		l.report(root.Problem("the file is empty; it takes info and attributes"))
 		return
 	}
-	if root.Kind != MapNode {
-		l.report(root.Problem("a component is a mapping with info and attributes, not %s", root.describe()))
+	if root.Kind != yamlfile.Map {
+		l.report(root.Problem("a component is a mapping with info and attributes, not %s", root.Describe()))
 		return
 	}
 	var f componentFile
@@ -201,7 +204,7 @@ func (l *loader) component(root *Node, category, name string) {
 	d := &definition{schema: &c.Schema, comp: c, root: root}
 	l.schemas = append(l.schemas, d)
 	if other := l.model.components[c.UID]; other != nil {
-		l.report(Problem{File: root.File, Message: fmt.Sprintf("component %s is already defined in %s; keep one of the two", c.UID, l.definitionOf(&other.Schema).root.File)})
+		l.report(yamlfile.Problem{File: root.File, Message: fmt.Sprintf("component %s is already defined in %s; keep one of the two", c.UID, l.definitionOf(&other.Schema).root.File)})
 	} else {
 		l.model.components[c.UID] = c
 		l.model.Components = append(l.model.Components, c)
@@ -213,12 +216,12 @@ func (l *loader) component(root *Node, category, name string) {
 const maxAttributes = 1000
 
 // schemaAttributes reads the attributes and puts the system attributes around them.
-func (l *loader) schemaAttributes(d *definition, attributes *Node) {
+func (l *loader) schemaAttributes(d *definition, attributes *yamlfile.Node) {
 	switch {
 	case attributes.IsNull():
 		l.report(d.root.Problem(`key "attributes" is missing; without any, write "attributes: {}"`))
-	case attributes.Kind != MapNode:
-		l.report(attributes.Problem("attributes must be a mapping of names to attributes, not %s", attributes.describe()))
+	case attributes.Kind != yamlfile.Map:
+		l.report(attributes.Problem("attributes must be a mapping of names to attributes, not %s", attributes.Describe()))
 	}
 	s := d.schema
 	s.typ = d.typ
@@ -227,7 +230,7 @@ func (l *loader) schemaAttributes(d *definition, attributes *Node) {
 		names := map[string]string{} // by lower case
 		for i, e := range attributes.Entries {
 			if i == maxAttributes {
-				l.report(attributes.entryProblem(e, "more than %d attributes; group some of them in components", maxAttributes))
+				l.report(attributes.EntryProblem(e, "more than %d attributes; group some of them in components", maxAttributes))
 				break
 			}
 			l.attributeName(attributes, e, names)
@@ -272,12 +275,12 @@ func trailingAttributes(t *ContentType) (attributes []*Attribute) {
 }
 
 // privateAttributes makes the attributes private that options.privateAttributes lists.
-func (l *loader) privateAttributes(at *Node, t *ContentType, names []string) {
+func (l *loader) privateAttributes(at *yamlfile.Node, t *ContentType, names []string) {
 	for i, name := range names {
 		a := t.Attribute(name)
 		switch {
 		case a == nil:
-			l.report(at.Items[i].Problem("privateAttributes names %q, which is no attribute; %s", name, suggest(name, t.ownNames())))
+			l.report(at.Items[i].Problem("privateAttributes names %q, which is no attribute; %s", name, spelling.Suggest(name, t.ownNames())))
 		case a.Type == ID || a.Type == DocumentID:
 			l.report(at.Items[i].Problem("%s cannot be private, since clients tell documents apart by it", name))
 		default:
@@ -297,12 +300,12 @@ func (s *Schema) ownNames() (names []string) {
 }
 
 // localized reads pluginOptions.i18n.localized.
-func (l *loader) localized(options *Node) bool {
+func (l *loader) localized(options *yamlfile.Node) bool {
 	if options.IsNull() {
 		return false
 	}
-	if options.Kind != MapNode {
-		l.report(options.Problem("pluginOptions must be a mapping, not %s", options.describe()))
+	if options.Kind != yamlfile.Map {
+		l.report(options.Problem("pluginOptions must be a mapping, not %s", options.Describe()))
 		return false
 	}
 	var i18n struct {

@@ -11,20 +11,12 @@
 //	  slug: {type: uid, targetField: title}
 //	  author: {type: relation, relation: manyToOne, target: api::author.author, inversedBy: articles}
 //
-// Load reads them all and returns either a Model, which is complete, linked and never changes, or Problems: everything
+// Load reads them all and returns either a Model, which is complete, linked and never changes, or problems: everything
 // that is wrong, each as file:line, what is wrong and what would be right. There is nothing between the two, so whoever
 // holds a Model need not check it again. The built-in types (users, roles, files, locales, API tokens) are definitions in
 // the same form that are embedded in the program.
 //
-// The loader stands on a reader of YAML and JSON that keeps positions, fills in environment variables and bounds what a
-// hostile file can cost. It serves the rest of a project's files too:
-//
-//	node, problems := contenttypes.ReadFile(os.DirFS(dir), "config/server.yaml", os.LookupEnv)
-//	if problems == nil {
-//		problems = node.Decode(&config)
-//	}
-//
 // Reading the source: model.go is what comes out; load.go goes over the files, definition.go and attribute.go read them,
-// link.go looks at what they say of one another, names.go at what they are called; read.go, yaml.go, json.go and decode.go
-// are the reader.
+// link.go looks at what they say of one another, names.go at what they are called. Package yamlfile reads the files
+// themselves.
 package contenttypes

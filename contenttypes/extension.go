@@ -3,6 +3,8 @@ package contenttypes
 import (
 	"slices"
 	"strings"
+
+	"lectern/internal/yamlfile"
 )
 
 // extensible is the one built-in type that a project may extend: all that the server reads and writes of the others is its own.
@@ -11,17 +13,17 @@ const extensible = UserUID
 // An extension is a file of content-types/ whose uid is that of a built-in type. The type keeps the attributes that it has and
 // gets those of the file after them.
 type extension struct {
-	root       *Node
-	attributes *Node
+	root       *yamlfile.Node
+	attributes *yamlfile.Node
 	private    []string // options.privateAttributes
 }
 
 // extensions takes the files that extend built-in types out of those of content-types/, and returns the others.
-func (l *loader) extensions(roots []*Node) (own []*Node) {
+func (l *loader) extensions(roots []*yamlfile.Node) (own []*yamlfile.Node) {
 	l.extended = map[string]*extension{}
 	for _, root := range roots {
 		at := root.Get("uid")
-		if at == nil || !at.isText() || !strings.HasPrefix(at.Text, "plugin::") && !isBuiltIn(at.Text) {
+		if at == nil || !at.IsText() || !strings.HasPrefix(at.Text, "plugin::") && !isBuiltIn(at.Text) {
 			own = append(own, root)
 			continue
 		}
@@ -43,12 +45,12 @@ func (l *loader) extensions(roots []*Node) (own []*Node) {
 
 // extension reads a file that extends a type. It may say the rest of a definition too, as a file made for the reference does, but
 // nothing else than the type is.
-func (l *loader) extension(root *Node) *extension {
+func (l *loader) extension(root *yamlfile.Node) *extension {
 	var f typeFile
 	l.problems = append(l.problems, root.Decode(&f)...)
 	x := &extension{root: root, attributes: f.Attributes, private: f.Options.PrivateAttributes}
 	for _, fixed := range []struct {
-		at         *Node
+		at         *yamlfile.Node
 		key, value string
 	}{
 		{root.Get("kind"), "kind", CollectionType.String()},
@@ -64,20 +66,20 @@ func (l *loader) extension(root *Node) *extension {
 	switch {
 	case x.attributes.IsNull():
 		l.report(root.Problem(`key "attributes" is missing; it takes those that %s is to have beside its own`, f.UID))
-		x.attributes = &Node{Kind: MapNode, File: root.File, Line: root.Line}
-	case x.attributes.Kind != MapNode:
-		l.report(x.attributes.Problem("attributes must be a mapping of names to attributes, not %s", x.attributes.describe()))
-		x.attributes = &Node{Kind: MapNode, File: root.File, Line: root.Line}
+		x.attributes = &yamlfile.Node{Kind: yamlfile.Map, File: root.File, Line: root.Line}
+	case x.attributes.Kind != yamlfile.Map:
+		l.report(x.attributes.Problem("attributes must be a mapping of names to attributes, not %s", x.attributes.Describe()))
+		x.attributes = &yamlfile.Node{Kind: yamlfile.Map, File: root.File, Line: root.Line}
 	}
 	return x
 }
 
 // extend joins the attributes of a built-in type and those of an extension. One that both have is the built-in one, with what
 // the extension says of it beside.
-func (l *loader) extend(attributes *Node, x *extension) *Node {
-	all := &Node{Kind: MapNode, File: x.attributes.File, Line: x.attributes.Line}
+func (l *loader) extend(attributes *yamlfile.Node, x *extension) *yamlfile.Node {
+	all := &yamlfile.Node{Kind: yamlfile.Map, File: x.attributes.File, Line: x.attributes.Line}
 	for _, e := range attributes.Entries {
-		if i := slices.IndexFunc(x.attributes.Entries, func(own Entry) bool { return own.Key == e.Key }); i >= 0 {
+		if i := slices.IndexFunc(x.attributes.Entries, func(own yamlfile.Entry) bool { return own.Key == e.Key }); i >= 0 {
 			e = l.again(e, x.attributes.Entries[i])
 		}
 		all.Entries = append(all.Entries, e)
@@ -92,15 +94,15 @@ func (l *loader) extend(attributes *Node, x *extension) *Node {
 
 // again joins a built-in attribute with what an extension says of it (own): it may make the attribute stricter, but not change what the
 // server relies on.
-func (l *loader) again(built, own Entry) Entry {
-	if own.Value.Kind != MapNode {
+func (l *loader) again(built, own yamlfile.Entry) yamlfile.Entry {
+	if own.Value.Kind != yamlfile.Map {
 		return own // what is wrong is reported when the attribute is read
 	}
-	joined := &Node{Kind: MapNode, File: own.Value.File, Line: own.Line}
+	joined := &yamlfile.Node{Kind: yamlfile.Map, File: own.Value.File, Line: own.Line}
 	for _, e := range own.Value.Entries {
 		was := built.Value.Get(e.Key)
 		if problem := l.unlike(built, e, was); problem != "" {
-			l.report(own.Value.entryProblem(e, "%s", problem))
+			l.report(own.Value.EntryProblem(e, "%s", problem))
 			continue
 		}
 		joined.Entries = append(joined.Entries, e)
@@ -109,14 +111,14 @@ func (l *loader) again(built, own Entry) Entry {
 		if joined.Get(e.Key) == nil {
 			value := *e.Value
 			value.File, value.Line = joined.File, joined.Line
-			joined.Entries = append(joined.Entries, Entry{Key: e.Key, Line: joined.Line, Value: &value})
+			joined.Entries = append(joined.Entries, yamlfile.Entry{Key: e.Key, Line: joined.Line, Value: &value})
 		}
 	}
-	return Entry{Key: built.Key, Line: own.Line, Value: joined}
+	return yamlfile.Entry{Key: built.Key, Line: own.Line, Value: joined}
 }
 
 // unlike says why an extension cannot say what it does of a built-in attribute; "" when it can.
-func (l *loader) unlike(built, e Entry, was *Node) string {
+func (l *loader) unlike(built, e yamlfile.Entry, was *yamlfile.Node) string {
 	switch e.Key {
 	case "type", "relation", "target", "inversedBy", "mappedBy", "morphBy":
 		switch {
@@ -126,7 +128,7 @@ func (l *loader) unlike(built, e Entry, was *Node) string {
 			return e.Key + " of the built-in attribute " + built.Key + " is " + was.Text + " and cannot be changed; give the attribute another name"
 		}
 	case "required", "unique", "private":
-		if says, ok := e.Value.bool(); was != nil && ok && !says { // each built-in attribute that says so says true
+		if says, ok := e.Value.AsBool(); was != nil && ok && !says { // each built-in attribute that says so says true
 			return "the built-in attribute " + built.Key + " is always " + e.Key + "; take " + e.Key + " away"
 		}
 	}

@@ -3,6 +3,9 @@ package contenttypes
 import (
 	"slices"
 	"strings"
+
+	"lectern/internal/spelling"
+	"lectern/internal/yamlfile"
 )
 
 // link resolves what attributes say of types, components and other attributes.
@@ -44,8 +47,8 @@ func (l *loader) relation(a *attributeDefinition) {
 	if !ok {
 		if a.node.Get("relation").IsNull() {
 			l.report(a.node.Problem("a relation needs the key relation: %s", strings.Join(relationKinds[1:], ", ")))
-		} else if a.at("relation").isText() {
-			l.report(a.at("relation").Problem("unknown relation %q; %s", a.file.Relation, suggest(a.file.Relation, relationKinds[1:])))
+		} else if a.at("relation").IsText() {
+			l.report(a.at("relation").Problem("unknown relation %q; %s", a.file.Relation, spelling.Suggest(a.file.Relation, relationKinds[1:])))
 		}
 		return
 	}
@@ -70,7 +73,7 @@ func (l *loader) target(a *attributeDefinition) *ContentType {
 	}
 	t := l.model.types[uid]
 	switch {
-	case !at.isText(): // reported already
+	case !at.IsText(): // reported already
 	case t == nil && builtInPlugin(uid) != "":
 		l.report(at.Problem("target %s belongs to the plugin %s, which is off; enable it in config/plugins.yaml, or take the relation away", uid, builtInPlugin(uid)))
 	case t == nil && l.unread["content-types/"+uid[strings.LastIndexByte(uid, '.')+1:]]: // reported there
@@ -82,7 +85,7 @@ func (l *loader) target(a *attributeDefinition) *ContentType {
 			}
 		}
 		slices.Sort(known)
-		l.report(at.Problem("target %q is no content-type; %s", uid, suggest(uid, known)))
+		l.report(at.Problem("target %q is no content-type; %s", uid, spelling.Suggest(uid, known)))
 	case t.Internal && (a.of.typ == nil || !a.of.typ.BuiltIn || a.of.extension != nil):
 		l.report(at.Problem("target %s is a type of the server's own that content cannot point to", uid))
 	default:
@@ -133,7 +136,7 @@ func (l *loader) pair(a *attributeDefinition, key, other string) {
 	b := attr.Target.Attribute(other)
 	switch {
 	case b == nil || b.System:
-		l.report(at.Problem("%s names %q, but %s has no such attribute; %s", key, other, attr.Target.UID, suggest(other, attr.Target.relationNames())))
+		l.report(at.Problem("%s names %q, but %s has no such attribute; %s", key, other, attr.Target.UID, spelling.Suggest(other, attr.Target.relationNames())))
 	case b == attr:
 		l.report(at.Problem("%s names the attribute itself; a two-way relation needs a second attribute, with %s: %s", key, back, attr.Name))
 	case b.Type != RelationType:
@@ -175,7 +178,7 @@ func (l *loader) morphSide(a *attributeDefinition) {
 	case a.of.comp != nil:
 		l.report(at.Problem("morphBy does not go in a component, whose relations are one-way; take it away"))
 	case b == nil || b.System:
-		l.report(at.Problem("morphBy names %q, but %s has no such attribute; %s", a.file.MorphBy, attr.Target.UID, suggest(a.file.MorphBy, attr.Target.relationNames())))
+		l.report(at.Problem("morphBy names %q, but %s has no such attribute; %s", a.file.MorphBy, attr.Target.UID, spelling.Suggest(a.file.MorphBy, attr.Target.relationNames())))
 	case b.Relation != MorphToOne && b.Relation != MorphToMany:
 		l.report(at.Problem("morphBy names %q, but that is no relation morphToOne or morphToMany", a.file.MorphBy))
 	default:
@@ -199,12 +202,12 @@ func (l *loader) componentOf(a *attributeDefinition) {
 		l.report(a.node.Problem("a component attribute needs the key component, such as shared.address"))
 		return
 	}
-	if at := a.at("component"); at.isText() {
+	if at := a.at("component"); at.IsText() {
 		a.attr.Component = l.componentNamed(at, a.file.Component)
 	}
 }
 
-func (l *loader) componentNamed(at *Node, uid string) *Component {
+func (l *loader) componentNamed(at *yamlfile.Node, uid string) *Component {
 	c := l.model.components[uid]
 	category, name, _ := strings.Cut(uid, ".")
 	if c == nil && !l.unread["components/"+category+"/"+name] {
@@ -214,9 +217,9 @@ func (l *loader) componentNamed(at *Node, uid string) *Component {
 		}
 		slices.Sort(known)
 		if name == "" {
-			l.report(at.Problem("component %q does not have the form <category>.<name>; %s", uid, suggest(uid, known)))
+			l.report(at.Problem("component %q does not have the form <category>.<name>; %s", uid, spelling.Suggest(uid, known)))
 		} else {
-			l.report(at.Problem("component %q does not exist, there is no components/%s/%s.yaml; %s", uid, category, name, suggest(uid, known)))
+			l.report(at.Problem("component %q does not exist, there is no components/%s/%s.yaml; %s", uid, category, name, spelling.Suggest(uid, known)))
 		}
 	}
 	return c
@@ -228,12 +231,12 @@ func (l *loader) zone(a *attributeDefinition) {
 	switch {
 	case a.of.comp != nil:
 		l.report(a.node.Problem("a component cannot hold a dynamic zone; put the zone into the content-type"))
-	case list.IsNull() || list.Kind == ListNode && len(list.Items) == 0:
+	case list.IsNull() || list.Kind == yamlfile.List && len(list.Items) == 0:
 		l.report(a.node.At("components").Problem("a dynamic zone needs the key components, a list of at least one component"))
-	case list.Kind == ListNode:
+	case list.Kind == yamlfile.List:
 		seen := map[string]bool{}
 		for _, item := range list.Items {
-			if !item.isText() {
+			if !item.IsText() {
 				continue // reported already
 			}
 			if seen[item.Text] {
@@ -263,7 +266,7 @@ func (l *loader) targetField(a *attributeDefinition) {
 	sources := setOf(String, Text)
 	switch b := a.of.schema.Attribute(name); {
 	case b == nil || b.System:
-		l.report(a.at("targetField").Problem("targetField names %q, which is no attribute here; %s", name, suggest(name, a.of.schema.ownNames())))
+		l.report(a.at("targetField").Problem("targetField names %q, which is no attribute here; %s", name, spelling.Suggest(name, a.of.schema.ownNames())))
 	case !sources.has(b.Type):
 		l.report(a.at("targetField").Problem("targetField names %q of type %s; it must be of type %s", name, b.Type, strings.ReplaceAll(sources.String(), ", ", " or ")))
 	}

@@ -8,11 +8,13 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"lectern/internal/yamlfile"
 )
 
 // Options of Load.
 type Options struct {
-	Lookup Lookup // environment variables for ${NAME}; nil leaves values as they are
+	Lookup yamlfile.Lookup // environment variables for ${NAME}; nil leaves values as they are
 
 	// Plugins that are switched off take their types away.
 	WithoutUsersPermissions bool
@@ -22,10 +24,10 @@ type Options struct {
 
 // Load reads content-types/ and components/ of a project directory, checks them and links them to a Model. When anything
 // is wrong it returns no Model but every problem there is.
-func Load(dir string, opts Options) (*Model, Problems) { return LoadFS(os.DirFS(dir), opts) }
+func Load(dir string, opts Options) (*Model, yamlfile.Problems) { return LoadFS(os.DirFS(dir), opts) }
 
 // LoadFS is Load on any file system.
-func LoadFS(fsys fs.FS, opts Options) (*Model, Problems) {
+func LoadFS(fsys fs.FS, opts Options) (*Model, yamlfile.Problems) {
 	o, problems := LoadOutline(fsys, opts)
 	if len(problems) > 0 {
 		return nil, problems
@@ -45,7 +47,7 @@ type Outline struct {
 func (o Outline) HasProblem(uid string) bool { return o.wrong[uid] }
 
 // LoadOutline is LoadFS for who goes on when there are problems.
-func LoadOutline(fsys fs.FS, opts Options) (Outline, Problems) {
+func LoadOutline(fsys fs.FS, opts Options) (Outline, yamlfile.Problems) {
 	l := &loader{
 		fsys: fsys, opts: opts,
 		model:  &Model{types: map[string]*ContentType{}, components: map[string]*Component{}},
@@ -75,7 +77,7 @@ func (l *loader) outline() Outline {
 		if d.extension != nil {
 			file = d.extension.root.File
 		}
-		o.wrong[d.schema.UID] = slices.ContainsFunc(l.problems, func(p Problem) bool { return p.File == file })
+		o.wrong[d.schema.UID] = slices.ContainsFunc(l.problems, func(p yamlfile.Problem) bool { return p.File == file })
 	}
 	return o
 }
@@ -89,7 +91,7 @@ type loader struct {
 	byAttr   map[*Attribute]*attributeDefinition
 	extended map[string]*extension // by the uid of the built-in type
 	unread   map[string]bool       // files, without their extension, that could not be read: see notRead
-	problems Problems
+	problems yamlfile.Problems
 }
 
 // A definition is a file that defines a content-type or a component.
@@ -97,28 +99,28 @@ type definition struct {
 	schema     *Schema
 	typ        *ContentType // nil for a component
 	comp       *Component   // nil for a content-type
-	root       *Node
+	root       *yamlfile.Node
 	nameless   bool       // a content-type whose singular name is missing or cannot be one
 	extension  *extension // of a built-in type; nil for others, and where there is none
 	attributes []*attributeDefinition
 }
 
-func (l *loader) report(p Problem) { l.problems = append(l.problems, p) }
+func (l *loader) report(p yamlfile.Problem) { l.problems = append(l.problems, p) }
 
 // contentTypeFiles reads content-types/.
-func (l *loader) contentTypeFiles() (roots []*Node) {
+func (l *loader) contentTypeFiles() (roots []*yamlfile.Node) {
 	files, ok := l.list("content-types")
 	if !ok {
-		l.notRead("content-types", Problems{{File: "content-types", Message: "there is no such directory; a project keeps its content-types there, one a file"}})
+		l.notRead("content-types", yamlfile.Problems{{File: "content-types", Message: "there is no such directory; a project keeps its content-types there, one a file"}})
 		return nil
 	}
 	for _, f := range files {
 		name := path.Join("content-types", f.Name())
 		if f.IsDir() {
-			l.notRead(name, Problems{{File: name, Message: "is a directory; content-types are files that lie directly in content-types/"}})
+			l.notRead(name, yamlfile.Problems{{File: name, Message: "is a directory; content-types are files that lie directly in content-types/"}})
 			continue
 		}
-		if root, problems := ReadFile(l.fsys, name, l.opts.Lookup); problems != nil {
+		if root, problems := yamlfile.Read(l.fsys, name, l.opts.Lookup); problems != nil {
 			l.notRead(name, problems)
 		} else {
 			roots = append(roots, root)
@@ -133,17 +135,17 @@ func (l *loader) componentFiles() {
 	for _, category := range categories {
 		dir := path.Join("components", category.Name())
 		if !category.IsDir() {
-			l.report(Problem{File: dir, Message: "lies outside of a category; components are files components/<category>/<name>.yaml"})
+			l.report(yamlfile.Problem{File: dir, Message: "lies outside of a category; components are files components/<category>/<name>.yaml"})
 			continue
 		}
 		files, _ := l.list(dir)
 		for _, f := range files {
 			name := path.Join(dir, f.Name())
 			if f.IsDir() {
-				l.report(Problem{File: name, Message: "is a directory; components are files components/<category>/<name>.yaml"})
+				l.report(yamlfile.Problem{File: name, Message: "is a directory; components are files components/<category>/<name>.yaml"})
 				continue
 			}
-			if root, problems := ReadFile(l.fsys, name, l.opts.Lookup); problems != nil {
+			if root, problems := yamlfile.Read(l.fsys, name, l.opts.Lookup); problems != nil {
 				l.notRead(name, problems)
 			} else {
 				l.component(root, category.Name(), strings.TrimSuffix(f.Name(), path.Ext(f.Name())))
@@ -154,18 +156,18 @@ func (l *loader) componentFiles() {
 
 // notRead reports what is wrong with a file, and notes that it could not be read: that other files name what it would have defined is
 // then not reported.
-func (l *loader) notRead(name string, problems Problems) {
+func (l *loader) notRead(name string, problems yamlfile.Problems) {
 	l.problems = append(l.problems, problems...)
 	l.unread[strings.TrimSuffix(name, path.Ext(name))] = true
 }
 
-// list returns the directories and the definition files in a directory, by name. Hidden files and those with another
-// extension (editors' copies, notes) are passed over.
+// list returns the directories and the definition files in a directory, by name. It leaves out hidden files and files with
+// another extension, such as copies that editors make.
 func (l *loader) list(dir string) (entries []fs.DirEntry, exists bool) {
 	all, err := fs.ReadDir(l.fsys, dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			l.report(Problem{File: dir, Message: "cannot be read: " + reason(err)})
+			l.report(yamlfile.Problem{File: dir, Message: "cannot be read: " + yamlfile.Reason(err)})
 			return nil, true
 		}
 		return nil, false
@@ -174,7 +176,7 @@ func (l *loader) list(dir string) (entries []fs.DirEntry, exists bool) {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		if e.IsDir() || slices.Contains(extensions, path.Ext(e.Name())) {
+		if e.IsDir() || yamlfile.HasExtension(e.Name()) {
 			entries = append(entries, e)
 		}
 	}

@@ -99,3 +99,9 @@ func TestConformanceProjects(t *testing.T) {
 		})
 	}
 }
+
+func env(name string) (string, bool) {
+	values := map[string]string{"PORT": "8080", "HOST": "example.org", "EMPTY": "", "ON": "true", "NUMBER": "12"}
+	v, ok := values[name]
+	return v, ok
+}

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"lectern/internal/yamlfile"
 )
 
 var attributeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
@@ -13,9 +15,9 @@ var reservedAttributes = []string{"id", "documentId", "createdAt", "updatedAt", 
 
 // attributeName checks the name of an attribute against what has a meaning already, and against the other names.
 // seen, which it adds to, holds those by their lower case.
-func (l *loader) attributeName(attributes *Node, e Entry, seen map[string]string) {
+func (l *loader) attributeName(attributes *yamlfile.Node, e yamlfile.Entry, seen map[string]string) {
 	name := e.Key
-	report := func(format string, args ...any) { l.report(attributes.entryProblem(e, format, args...)) }
+	report := func(format string, args ...any) { l.report(attributes.EntryProblem(e, format, args...)) }
 	switch {
 	case strings.HasPrefix(name, "$"):
 		report("attribute name %q begins with $, as operators do; take it away", name)
@@ -50,7 +52,7 @@ func toCamel(s string) string {
 // A claim says who uses a name.
 type claim struct {
 	name string // as it is written
-	at   *Node
+	at   *yamlfile.Node
 	of   string // the type or component
 }
 
@@ -67,7 +69,7 @@ func (l *loader) clashes() {
 	for _, d := range l.schemas {
 		switch t := d.typ; {
 		case t == nil:
-			l.claimTypes(graphQL, GraphQLName("component", d.comp.Category, d.comp.Name), claim{d.comp.UID, &Node{File: d.root.File}, d.comp.UID})
+			l.claimTypes(graphQL, GraphQLName("component", d.comp.Category, d.comp.Name), claim{d.comp.UID, &yamlfile.Node{File: d.root.File}, d.comp.UID})
 			l.connections(d)
 		case t.BuiltIn:
 			plugin, _, _ := strings.Cut(strings.TrimPrefix(t.UID, "plugin::"), ".")

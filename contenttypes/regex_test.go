@@ -7,10 +7,11 @@ import (
 	"testing/fstest"
 
 	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 )
 
 // loadOne loads a project with one content-type of one attribute.
-func loadOne(attribute string) (*contenttypes.Attribute, contenttypes.Problems) {
+func loadOne(attribute string) (*contenttypes.Attribute, yamlfile.Problems) {
 	model, problems := contenttypes.LoadFS(fstest.MapFS{"content-types/a.yaml": {Data: []byte(
 		"kind: collectionType\ninfo: {singularName: thing, pluralName: things}\nattributes:\n  it: " + attribute + "\n")}}, contenttypes.Options{})
 	if problems != nil {

@@ -9,18 +9,18 @@ import (
 	"path/filepath"
 	"strings"
 
-	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 )
 
 // environment returns the variables that ${NAME} takes in the files of the project in dir: those of the process and,
 // where it has none of that name, those of the file .env.
-func environment(dir string) (contenttypes.Lookup, contenttypes.Problems) {
+func environment(dir string) (yamlfile.Lookup, yamlfile.Problems) {
 	text, err := os.ReadFile(filepath.Join(dir, ".env"))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return os.LookupEnv, nil
 		}
-		return os.LookupEnv, contenttypes.Problems{{File: ".env", Message: "cannot be read: " + reason(err)}}
+		return os.LookupEnv, yamlfile.Problems{{File: ".env", Message: "cannot be read: " + yamlfile.Reason(err)}}
 	}
 	file, problems := parseDotEnv(text)
 	return func(name string) (string, bool) {
@@ -34,9 +34,9 @@ func environment(dir string) (contenttypes.Lookup, contenttypes.Problems) {
 
 // parseDotEnv reads lines of NAME=value. A value in double quotes knows \n, \t, \" and \\, one in single quotes is taken
 // as it stands, any other ends before " #". A line may begin with "export".
-func parseDotEnv(text []byte) (map[string]string, contenttypes.Problems) {
+func parseDotEnv(text []byte) (map[string]string, yamlfile.Problems) {
 	values := map[string]string{}
-	var problems contenttypes.Problems
+	var problems yamlfile.Problems
 	lines := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	lines.Buffer(nil, len(text)+64)
 	for number := 1; lines.Scan(); number++ {
@@ -49,14 +49,14 @@ func parseDotEnv(text []byte) (map[string]string, contenttypes.Problems) {
 		}
 		name, value, ok := strings.Cut(line, "=")
 		name = strings.TrimSpace(name)
-		if ok && isVariableName(name) {
+		if ok && yamlfile.IsVariable(name) {
 			value, ok = unquoteEnv(strings.TrimSpace(value))
 		} else {
 			ok = false
 		}
 		if !ok {
 			// The line is not shown: it may hold a secret.
-			problems = append(problems, contenttypes.Problem{File: ".env", Line: number,
+			problems = append(problems, yamlfile.Problem{File: ".env", Line: number,
 				Message: `this is no variable; write NAME=value, or NAME="value" with quotes around it`})
 			continue
 		}
@@ -101,24 +101,4 @@ func closingQuote(s string, quote byte) int {
 		}
 	}
 	return -1
-}
-
-func isVariableName(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
-
-// reason is what an error of the file system says, without the path that a message names already.
-func reason(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err.Error()
-	}
-	return err.Error()
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"lectern/auth"
-	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/internal/yamlfile"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
@@ -90,13 +90,13 @@ func (n *namedConfig) names(name routeName) bool {
 
 // check reports what of the extensions does not fit a definition, or is wrong by itself, and adds what their routes can be granted
 // by to its actions.
-func (x *Extensions) check(d *Definition) (problems contenttypes.Problems) {
+func (x *Extensions) check(d *Definition) (problems yamlfile.Problems) {
 	wrong := func(where string, err error) {
 		if err == nil {
 			return
 		}
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			problems = append(problems, contenttypes.Problem{File: "extensions", Message: where + line})
+			problems = append(problems, yamlfile.Problem{File: "extensions", Message: where + line})
 		}
 	}
 	for _, name := range x.twice {
@@ -123,10 +123,10 @@ func (x *Extensions) check(d *Definition) (problems contenttypes.Problems) {
 }
 
 // checkActions adds the actions of a program's routes to those that can be granted.
-func (x *Extensions) checkActions(actions *auth.Actions) (problems contenttypes.Problems) {
+func (x *Extensions) checkActions(actions *auth.Actions) (problems yamlfile.Problems) {
 	for _, action := range x.actions {
 		if err := actions.Add(action); err != nil {
-			problems = append(problems, contenttypes.Problem{File: "extensions", Message: "action: " + err.Error()})
+			problems = append(problems, yamlfile.Problem{File: "extensions", Message: "action: " + err.Error()})
 		}
 	}
 	for _, route := range x.routes {
@@ -134,7 +134,7 @@ func (x *Extensions) checkActions(actions *auth.Actions) (problems contenttypes.
 			continue
 		}
 		if err := actions.Add(route.Action); err != nil {
-			problems = append(problems, contenttypes.Problem{File: "extensions", Message: route.where() + err.Error()})
+			problems = append(problems, yamlfile.Problem{File: "extensions", Message: route.where() + err.Error()})
 		}
 	}
 	return problems

@@ -4,20 +4,20 @@ import (
 	"strconv"
 	"strings"
 
-	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 	"lectern/jsontree"
 	"lectern/shadowcrud/params"
 )
 
 // readPopulate reads what config/api.yaml says is populated where a request does not say: {uid: populate}, each in a form that the
 // parameter populate takes.
-func (d *Definition) readPopulate() (problems contenttypes.Problems) {
+func (d *Definition) readPopulate() (problems yamlfile.Problems) {
 	n := d.Settings.REST.Populate
 	if n.IsNull() {
 		return nil
 	}
-	if n.Kind != contenttypes.MapNode {
-		return contenttypes.Problems{n.Problem("populate says by content-type what is populated, such as api::article.article: [author, cover]")}
+	if n.Kind != yamlfile.Map {
+		return yamlfile.Problems{n.Problem("populate says by content-type what is populated, such as api::article.article: [author, cover]")}
 	}
 	d.populate = params.Defaults{}
 	parser := params.New(d.Model, d.Settings.I18n.DefaultLocale, params.Limits{})
@@ -48,17 +48,17 @@ func (d *Definition) readPopulate() (problems contenttypes.Problems) {
 // A populatePart is a piece of a populate that is right or wrong by itself, and where it is written.
 type populatePart struct {
 	populate any
-	at       *contenttypes.Node
+	at       *yamlfile.Node
 }
 
 // populateParts are the items of a list or the entries of a mapping, so that each problem has a line of its own.
-func populateParts(n *contenttypes.Node) (parts []populatePart) {
+func populateParts(n *yamlfile.Node) (parts []populatePart) {
 	switch n.Kind {
-	case contenttypes.ListNode:
+	case yamlfile.List:
 		for _, item := range n.Items {
 			parts = append(parts, populatePart{[]any{queryValue(item)}, item})
 		}
-	case contenttypes.MapNode:
+	case yamlfile.Map:
 		for _, e := range n.Entries {
 			o := jsontree.NewObject()
 			o.Set(e.Key, queryValue(e.Value))
@@ -71,17 +71,17 @@ func populateParts(n *contenttypes.Node) (parts []populatePart) {
 }
 
 // queryValue is what a query string would say in the place of a node: texts, lists and objects, and nil for nothing.
-func queryValue(n *contenttypes.Node) any {
+func queryValue(n *yamlfile.Node) any {
 	switch {
 	case n.IsNull():
 		return nil
-	case n.Kind == contenttypes.ListNode:
+	case n.Kind == yamlfile.List:
 		list := make([]any, len(n.Items))
 		for i, item := range n.Items {
 			list[i] = queryValue(item)
 		}
 		return list
-	case n.Kind == contenttypes.MapNode:
+	case n.Kind == yamlfile.Map:
 		o := jsontree.NewObject()
 		for _, e := range n.Entries {
 			o.Set(e.Key, queryValue(e.Value))

@@ -17,6 +17,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/internal/budget"
+	"lectern/internal/yamlfile"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/rest"
@@ -73,7 +74,7 @@ type Definition struct {
 }
 
 // Load reads and checks the definitions and the configuration of the project in dir, with what a program adds to them; nil adds
-// nothing. The error is contenttypes.Problems when they cannot work: all of them, with file, line and what would be right.
+// nothing. The error is yamlfile.Problems when they cannot work: all of them, with file, line and what would be right.
 func Load(dir string, x *Extensions) (*Definition, error) {
 	d, problems, err := load(dir, x)
 	if err == nil {
@@ -87,7 +88,7 @@ func Load(dir string, x *Extensions) (*Definition, error) {
 
 // load is Load for who goes on when there are problems: the Model is nil then unless the definitions have none, and the error is about
 // a directory that holds no project.
-func load(dir string, x *Extensions) (*Definition, contenttypes.Problems, error) {
+func load(dir string, x *Extensions) (*Definition, yamlfile.Problems, error) {
 	if x == nil {
 		x = &Extensions{}
 	}
@@ -136,7 +137,7 @@ func load(dir string, x *Extensions) (*Definition, contenttypes.Problems, error)
 
 // Check is Load for who wants to know all that is wrong at once: with problems too it returns what is known of the project, whose Model
 // is nil if its definitions cannot work. Problems refuse a start; warnings are of what has no effect, or may refuse one.
-func Check(dir string, o Options) (d *Definition, problems contenttypes.Problems, warnings []string, err error) {
+func Check(dir string, o Options) (d *Definition, problems yamlfile.Problems, warnings []string, err error) {
 	d, problems, err = load(dir, o.Extensions)
 	if err != nil {
 		return nil, nil, nil, err
@@ -321,7 +322,7 @@ func (p *Project) Close() error {
 }
 
 // loadModel reads the definitions; parts that are switched off take their types away.
-func loadModel(project fs.FS, s Settings, lookup contenttypes.Lookup) (contenttypes.Outline, contenttypes.Problems) {
+func loadModel(project fs.FS, s Settings, lookup yamlfile.Lookup) (contenttypes.Outline, yamlfile.Problems) {
 	return contenttypes.LoadOutline(project, contenttypes.Options{
 		Lookup:                  lookup,
 		WithoutUsersPermissions: !s.Users.Enabled,

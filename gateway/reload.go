@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 	"lectern/store"
 )
 
@@ -127,7 +127,7 @@ func (d *Definition) takeLater(former *Definition) (changed string) {
 // logFailedReload says why files that have changed are not served, each problem in a line of its own.
 func (p *Project) logFailedReload(err error) {
 	const still = "what was there before is still served"
-	var problems contenttypes.Problems
+	var problems yamlfile.Problems
 	var refused *store.DefinitionError
 	switch {
 	case errors.As(err, &problems):

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/contenttypes"
 	"lectern/gateway"
+	"lectern/internal/yamlfile"
 	"lectern/store"
 )
 
@@ -221,7 +221,7 @@ func (e *editing) carryOut(edit edit) time.Duration {
 	}
 	took := time.Since(began)
 	said := ""
-	var problems contenttypes.Problems
+	var problems yamlfile.Problems
 	var refused *store.DefinitionError
 	switch {
 	case errors.As(err, &problems):

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/gateway"
+	"lectern/internal/yamlfile"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -97,7 +97,7 @@ func TestWatchedFiles(t *testing.T) {
 func TestWatchedDirectoriesAreRemoved(t *testing.T) {
 	e := newEditing(t)
 	e.must(os.Rename(e.path("content-types"), e.path("old")))
-	var problems contenttypes.Problems
+	var problems yamlfile.Problems
 	if err := e.awaitReload(); !errors.As(err, &problems) { // permissions.yaml grants what is not there
 		t.Errorf("without definitions: %v", err)
 	}
@@ -146,7 +146,7 @@ func TestConfigurationChanges(t *testing.T) {
 		t.Errorf("nothing is said of config/server.yaml:\n%s", log)
 	}
 	e.write("config/server.yaml", "port: 4000\nprot: 3\n")
-	var problems contenttypes.Problems
+	var problems yamlfile.Problems
 	if err := e.awaitReload(); !errors.As(err, &problems) || !strings.Contains(e.log(), "config/server.yaml:2: ") {
 		t.Errorf("a key that there is not: %v", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 
 	"lectern/auth"
-	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 )
 
 // Settings are what config/*.yaml say, with defaults where they say nothing.
@@ -41,7 +41,7 @@ type RESTSettings struct {
 	MaxLimit     int // 0 or less: none
 	WithCount    bool
 
-	Populate *contenttypes.Node // what requests populate that do not say; read by Definition.readPopulate
+	Populate *yamlfile.Node // what requests populate that do not say; read by Definition.readPopulate
 }
 
 // I18nSettings are the part i18n of config/plugins.yaml.
@@ -66,7 +66,7 @@ type GraphQLSettings struct {
 	// DocumentActions adds the mutations that publish, unpublish and discard drafts.
 	DocumentActions bool
 
-	ShadowCRUDOptions *contenttypes.Node // what the schema leaves out; read by Definition.GraphQLSchema
+	ShadowCRUDOptions *yamlfile.Node // what the schema leaves out; read by Definition.GraphQLSchema
 
 	// Introspection says whether clients may ask for the schema; nil: in development alone.
 	Introspection *bool

@@ -3,7 +3,7 @@ package gateway
 import (
 	"strings"
 
-	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 )
 
 // GraphQLLimits are the part graphql.config.limits of config/plugins.yaml; 0 is what execution.DefaultLimits and
@@ -28,11 +28,11 @@ type GraphQLLimits struct {
 }
 
 // readMore fills g with what stands in parts of their own.
-func (g *GraphQLSettings) readMore(f *graphqlFile) (problems contenttypes.Problems) {
+func (g *GraphQLSettings) readMore(f *graphqlFile) (problems yamlfile.Problems) {
 	if !f.Limits.IsNull() {
 		problems = f.Limits.Decode(&g.Limits)
 		for _, e := range f.Limits.Entries {
-			if e.Value.Kind == contenttypes.IntNode && (strings.HasPrefix(e.Value.Text, "-") || e.Value.Text == "0") {
+			if e.Value.Kind == yamlfile.Int && (strings.HasPrefix(e.Value.Text, "-") || e.Value.Text == "0") {
 				problems = append(problems, e.Value.Problem("%s must be 1 or more; leave it out for what is usual", e.Key))
 			}
 		}
@@ -57,12 +57,12 @@ var elsewhere = map[string]string{
 }
 
 // readApollo takes what means something here from the settings of Apollo Server, and warns of the rest.
-func (g *GraphQLSettings) readApollo(n *contenttypes.Node) (problems contenttypes.Problems) {
+func (g *GraphQLSettings) readApollo(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if n.IsNull() {
 		return nil
 	}
-	if n.Kind != contenttypes.MapNode {
-		return contenttypes.Problems{n.Problem("apolloServer must be a map, such as {introspection: true}")}
+	if n.Kind != yamlfile.Map {
+		return yamlfile.Problems{n.Problem("apolloServer must be a map, such as {introspection: true}")}
 	}
 	for _, e := range n.Entries {
 		if e.Key == "introspection" {

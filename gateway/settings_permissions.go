@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"lectern/auth"
-	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 )
 
 // permissionsFile is config/permissions.yaml as it is written.
 type permissionsFile struct {
-	Roles  *contenttypes.Node // role → uid → actions
+	Roles  *yamlfile.Node // role → uid → actions
 	Tokens []tokenFile
 }
 
@@ -19,11 +19,11 @@ type tokenFile struct {
 	Description string
 	Type        string `yaml:",required"`
 	Permissions []string
-	Lifespan    *contenttypes.Node
+	Lifespan    *yamlfile.Node
 }
 
 // readPermissions fills s with what config/permissions.yaml grants.
-func (s *Settings) readPermissions(n *contenttypes.Node, actions *auth.Actions) contenttypes.Problems {
+func (s *Settings) readPermissions(n *yamlfile.Node, actions *auth.Actions) yamlfile.Problems {
 	var f permissionsFile
 	unfit := n.Decode(&f)
 	problems := s.readRoles(f.Roles, actions)
@@ -46,7 +46,7 @@ func (s *Settings) readPermissions(n *contenttypes.Node, actions *auth.Actions) 
 }
 
 // checkToken names the permission that cannot be granted where it stands, anything else that is wrong at the token.
-func checkToken(d auth.Declaration, at *contenttypes.Node, actions *auth.Actions) (problems contenttypes.Problems) {
+func checkToken(d auth.Declaration, at *yamlfile.Node, actions *auth.Actions) (problems yamlfile.Problems) {
 	for i, p := range d.Permissions {
 		if err := actions.CheckPermission(p); err != nil {
 			problems = append(problems, at.At("permissions").Items[i].Problem("%v", err))
@@ -63,7 +63,7 @@ func checkToken(d auth.Declaration, at *contenttypes.Node, actions *auth.Actions
 
 var roleName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
-func (s *Settings) readRoles(roles *contenttypes.Node, actions *auth.Actions) (problems contenttypes.Problems) {
+func (s *Settings) readRoles(roles *yamlfile.Node, actions *auth.Actions) (problems yamlfile.Problems) {
 	if roles.IsNull() {
 		return nil
 	}
@@ -71,13 +71,13 @@ func (s *Settings) readRoles(roles *contenttypes.Node, actions *auth.Actions) (p
 	unfit := roles.Decode(&file)
 	for _, role := range roles.Entries {
 		if !roleName.MatchString(role.Key) {
-			problems = append(problems, contenttypes.Problem{File: roles.File, Line: role.Line,
+			problems = append(problems, yamlfile.Problem{File: roles.File, Line: role.Line,
 				Message: "a role is called by letters, digits, - and _, such as public, authenticated or editor"})
 		}
 		granted := []string{}
 		for _, e := range role.Value.Entries {
 			if err := actions.CheckUID(e.Key); err != nil {
-				problems = append(problems, contenttypes.Problem{File: roles.File, Line: e.Line, Message: err.Error()})
+				problems = append(problems, yamlfile.Problem{File: roles.File, Line: e.Line, Message: err.Error()})
 				continue
 			}
 			for _, action := range e.Value.Items {

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 )
 
 // apiFile is config/api.yaml as it is written.
@@ -18,15 +18,15 @@ type apiFile struct {
 		MaxLimit     *int `yaml:"maxLimit"`
 		WithCount    bool `yaml:"withCount"`
 	}
-	Populate *contenttypes.Node // read once the model is known: see populate.go
+	Populate *yamlfile.Node // read once the model is known: see populate.go
 }
 
 // readREST fills r with what config/api.yaml says.
-func (r *RESTSettings) readREST(n *contenttypes.Node) contenttypes.Problems {
+func (r *RESTSettings) readREST(n *yamlfile.Node) yamlfile.Problems {
 	var f apiFile
 	f.REST.Prefix, f.REST.DefaultLimit, f.REST.MaxLimit, f.REST.WithCount = r.Prefix, r.DefaultLimit, &r.MaxLimit, r.WithCount
 	unfit := n.Decode(&f)
-	var problems contenttypes.Problems
+	var problems yamlfile.Problems
 	r.Populate = f.Populate
 	r.Prefix, r.DefaultLimit, r.WithCount = strings.TrimRight(f.REST.Prefix, "/"), f.REST.DefaultLimit, f.REST.WithCount
 	if !isPath(r.Prefix) {
@@ -68,12 +68,12 @@ type graphqlFile struct {
 	DefaultLimit int  `yaml:"defaultLimit"`
 	MaxLimit     int  `yaml:"maxLimit"`
 
-	LandingPage       *bool              `yaml:"landingPage"`
-	PlaygroundAlways  *bool              `yaml:"playgroundAlways"`
-	ApolloServer      *contenttypes.Node `yaml:"apolloServer"`
-	Limits            *contenttypes.Node
-	DocumentActions   bool               `yaml:"documentActions"`
-	ShadowCRUDOptions *contenttypes.Node `yaml:"shadowCRUDOptions"`
+	LandingPage       *bool          `yaml:"landingPage"`
+	PlaygroundAlways  *bool          `yaml:"playgroundAlways"`
+	ApolloServer      *yamlfile.Node `yaml:"apolloServer"`
+	Limits            *yamlfile.Node
+	DocumentActions   bool           `yaml:"documentActions"`
+	ShadowCRUDOptions *yamlfile.Node `yaml:"shadowCRUDOptions"`
 }
 
 type i18nFile struct {
@@ -82,7 +82,7 @@ type i18nFile struct {
 }
 
 // readPlugins fills s with what config/plugins.yaml says.
-func (s *Settings) readPlugins(n *contenttypes.Node) contenttypes.Problems {
+func (s *Settings) readPlugins(n *yamlfile.Node) yamlfile.Problems {
 	g := &s.GraphQL
 	f := pluginsFile{
 		GraphQL: plugin[graphqlFile]{g.Enabled, graphqlFile{Endpoint: g.Endpoint, ShadowCRUD: g.ShadowCRUD, DepthLimit: g.DepthLimit,
@@ -92,7 +92,7 @@ func (s *Settings) readPlugins(n *contenttypes.Node) contenttypes.Problems {
 		Upload: plugin[uploadFile]{s.Upload.Enabled, s.Upload.file()},
 	}
 	unfit := n.Decode(&f)
-	var problems contenttypes.Problems
+	var problems yamlfile.Problems
 	c := f.GraphQL.Config
 	*g = GraphQLSettings{
 		Enabled: f.GraphQL.Enabled, Endpoint: c.Endpoint, ShadowCRUD: c.ShadowCRUD, DepthLimit: c.DepthLimit, AmountLimit: c.AmountLimit,
@@ -110,7 +110,7 @@ func (s *Settings) readPlugins(n *contenttypes.Node) contenttypes.Problems {
 	return together(unfit, problems)
 }
 
-func (g *GraphQLSettings) check(config *contenttypes.Node) (problems contenttypes.Problems) {
+func (g *GraphQLSettings) check(config *yamlfile.Node) (problems yamlfile.Problems) {
 	if !isPath(g.Endpoint) {
 		problems = append(problems, config.At("endpoint").Problem("endpoint must be a path, such as /graphql, not %q", g.Endpoint))
 	}
@@ -126,7 +126,7 @@ func (g *GraphQLSettings) check(config *contenttypes.Node) (problems contenttype
 }
 
 // readI18n takes the locales; the default locale is one of them whether or not it is listed.
-func (s *I18nSettings) readI18n(f plugin[i18nFile], config *contenttypes.Node) (problems contenttypes.Problems) {
+func (s *I18nSettings) readI18n(f plugin[i18nFile], config *yamlfile.Node) (problems yamlfile.Problems) {
 	s.Enabled, s.DefaultLocale, s.Locales = f.Enabled, f.Config.DefaultLocale, nil
 	if !localePattern.MatchString(s.DefaultLocale) {
 		problems = append(problems, config.At("defaultLocale").Problem("defaultLocale must be a code such as en or pt-BR, not %q", s.DefaultLocale))
@@ -162,19 +162,19 @@ func localeName(code string) string {
 // A localeFile is a locale as it is written: its code, or code and name.
 type localeFile LocaleSetting
 
-func (l *localeFile) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
+func (l *localeFile) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 	var f struct {
 		Code string `yaml:",required"`
 		Name string
 	}
-	var problems contenttypes.Problems
+	var problems yamlfile.Problems
 	switch n.Kind {
-	case contenttypes.MapNode:
+	case yamlfile.Map:
 		problems = n.Decode(&f)
-	case contenttypes.TextNode:
+	case yamlfile.Text:
 		f.Code = n.Text
 	default:
-		return contenttypes.Problems{n.Problem("a locale is a code such as en or pt-BR, or {code: pt-BR, name: Português}")}
+		return yamlfile.Problems{n.Problem("a locale is a code such as en or pt-BR, or {code: pt-BR, name: Português}")}
 	}
 	if f.Name == "" {
 		f.Name = localeName(f.Code)

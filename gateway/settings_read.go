@@ -8,22 +8,23 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 )
 
 // settingsFiles are the files of config/ with what reads each, but for permissions: they are read once the model is known.
 var settingsFiles = []struct {
 	name string
-	read func(*Settings, *contenttypes.Node) contenttypes.Problems
+	read func(*Settings, *yamlfile.Node) yamlfile.Problems
 }{
-	{"server", func(s *Settings, n *contenttypes.Node) contenttypes.Problems { return s.Server.readServer(n) }},
-	{"api", func(s *Settings, n *contenttypes.Node) contenttypes.Problems { return s.REST.readREST(n) }},
+	{"server", func(s *Settings, n *yamlfile.Node) yamlfile.Problems { return s.Server.readServer(n) }},
+	{"api", func(s *Settings, n *yamlfile.Node) yamlfile.Problems { return s.REST.readREST(n) }},
 	{"plugins", (*Settings).readPlugins},
 }
 
 const permissionsName = "permissions"
 
 // readSettings reads config/ but for permissions. Every problem is found, in all files.
-func readSettings(project fs.FS, lookup contenttypes.Lookup) (Settings, contenttypes.Problems) {
+func readSettings(project fs.FS, lookup yamlfile.Lookup) (Settings, yamlfile.Problems) {
 	s := DefaultSettings()
 	problems := unknownFiles(project)
 	for _, f := range settingsFiles {
@@ -37,9 +38,9 @@ func readSettings(project fs.FS, lookup contenttypes.Lookup) (Settings, contentt
 }
 
 // checkPaths reports paths that would take one another's requests.
-func (s *Settings) checkPaths() (problems contenttypes.Problems) {
+func (s *Settings) checkPaths() (problems yamlfile.Problems) {
 	wrong := func(file, format string, args ...any) {
-		problems = append(problems, contenttypes.Problem{File: file, Message: fmt.Sprintf(format, args...)})
+		problems = append(problems, yamlfile.Problem{File: file, Message: fmt.Sprintf(format, args...)})
 	}
 	for _, taken := range []string{"/uploads", "/_health"} {
 		if within(s.REST.Prefix, taken) {
@@ -56,7 +57,7 @@ func (s *Settings) checkPaths() (problems contenttypes.Problems) {
 }
 
 // checkEndpoint reports an endpoint of GraphQL at a path of the REST API.
-func (s *Settings) checkEndpoint(m *contenttypes.Model) (problems contenttypes.Problems) {
+func (s *Settings) checkEndpoint(m *contenttypes.Model) (problems yamlfile.Problems) {
 	if !s.GraphQL.Enabled {
 		return nil
 	}
@@ -70,7 +71,7 @@ func (s *Settings) checkEndpoint(m *contenttypes.Model) (problems contenttypes.P
 	}
 	for _, name := range names {
 		if taken := s.REST.Prefix + "/" + name; within(s.GraphQL.Endpoint, taken) {
-			problems = append(problems, contenttypes.Problem{File: "config/plugins.yaml",
+			problems = append(problems, yamlfile.Problem{File: "config/plugins.yaml",
 				Message: fmt.Sprintf("the endpoint of graphql is in the way of %s; choose another", taken)})
 		}
 	}
@@ -83,12 +84,12 @@ func within(path, other string) bool {
 }
 
 // readConfig reads one file of config/; the node is nil when it is empty, does not exist or cannot be read.
-func readConfig(project fs.FS, name string, lookup contenttypes.Lookup) (*contenttypes.Node, contenttypes.Problems) {
-	file, problems := contenttypes.FindFile(project, path.Join("config", name))
+func readConfig(project fs.FS, name string, lookup yamlfile.Lookup) (*yamlfile.Node, yamlfile.Problems) {
+	file, problems := yamlfile.Find(project, path.Join("config", name))
 	if file == "" {
 		return nil, problems
 	}
-	n, more := contenttypes.ReadFile(project, file, lookup)
+	n, more := yamlfile.Read(project, file, lookup)
 	if n.IsNull() {
 		n = nil
 	}
@@ -96,7 +97,7 @@ func readConfig(project fs.FS, name string, lookup contenttypes.Lookup) (*conten
 }
 
 // unknownFiles names what lies in config/ and is read by nobody, since it is most likely a slip of the pen.
-func unknownFiles(project fs.FS) (problems contenttypes.Problems) {
+func unknownFiles(project fs.FS) (problems yamlfile.Problems) {
 	entries, err := fs.ReadDir(project, "config")
 	if err != nil {
 		return nil // none is needed
@@ -106,9 +107,9 @@ func unknownFiles(project fs.FS) (problems contenttypes.Problems) {
 		known = append(known, f.name)
 	}
 	for _, e := range entries {
-		base, ext := strings.TrimSuffix(e.Name(), path.Ext(e.Name())), path.Ext(e.Name())
-		if slices.Contains([]string{".yaml", ".yml", ".json"}, ext) && !slices.Contains(known, base) {
-			problems = append(problems, contenttypes.Problem{File: path.Join("config", e.Name()),
+		base := strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
+		if yamlfile.HasExtension(e.Name()) && !slices.Contains(known, base) {
+			problems = append(problems, yamlfile.Problem{File: path.Join("config", e.Name()),
 				Message: "is not a file of the configuration; there are server, api, plugins and permissions"})
 		}
 	}
@@ -117,8 +118,8 @@ func unknownFiles(project fs.FS) (problems contenttypes.Problems) {
 
 // together joins what does not fit a file's form with what is wrong with its values. Of the latter those are left out that say something
 // of the same key on the same line: they follow from it.
-func together(unfit, wrong contenttypes.Problems) contenttypes.Problems {
-	follows := func(w, u contenttypes.Problem) bool {
+func together(unfit, wrong yamlfile.Problems) yamlfile.Problems {
+	follows := func(w, u yamlfile.Problem) bool {
 		if u.File != w.File || u.Line != w.Line {
 			return false
 		}
@@ -129,7 +130,7 @@ func together(unfit, wrong contenttypes.Problems) contenttypes.Problems {
 	}
 	all := slices.Clone(unfit)
 	for _, w := range wrong {
-		if !slices.ContainsFunc(unfit, func(u contenttypes.Problem) bool { return follows(w, u) }) {
+		if !slices.ContainsFunc(unfit, func(u yamlfile.Problem) bool { return follows(w, u) }) {
 			all = append(all, w)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 )
 
 // serverFile is config/server.yaml as it is written.
@@ -55,7 +55,7 @@ type serverFile struct {
 }
 
 // readServer fills s with what config/server.yaml says.
-func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems {
+func (s *ServerSettings) readServer(n *yamlfile.Node) yamlfile.Problems {
 	f := serverFile{Host: s.Host, Port: s.Port, Compress: s.Compress}
 	f.Log.Level = "info"
 	l := &s.Limits
@@ -68,8 +68,8 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 	f.Timeouts.Idle, f.Timeouts.Request, f.Timeouts.Shutdown = l.Idle, l.Handle, l.Shutdown
 
 	unfit := n.Decode(&f)
-	var problems contenttypes.Problems
-	wrong := func(at *contenttypes.Node, format string, args ...any) {
+	var problems yamlfile.Problems
+	wrong := func(at *yamlfile.Node, format string, args ...any) {
 		problems = append(problems, at.Problem(format, args...))
 	}
 
@@ -137,7 +137,7 @@ func (s *ServerSettings) readServer(n *contenttypes.Node) contenttypes.Problems 
 }
 
 // checkClients reports what cannot be as a bound of clients.
-func (l *Limits) checkClients(n *contenttypes.Node, wrong func(at *contenttypes.Node, format string, args ...any)) {
+func (l *Limits) checkClients(n *yamlfile.Node, wrong func(at *yamlfile.Node, format string, args ...any)) {
 	for _, c := range []struct {
 		key   string
 		count int
@@ -173,13 +173,13 @@ func isHTTP(s string) bool {
 // A wordList is a text or a list of them.
 type wordList []string
 
-func (w *wordList) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
-	if n.Kind == contenttypes.TextNode {
+func (w *wordList) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
+	if n.Kind == yamlfile.Text {
 		*w = wordList{n.Text}
 		return nil
 	}
-	if n.Kind != contenttypes.ListNode {
-		return contenttypes.Problems{n.Problem("this must be a text or a list of texts")}
+	if n.Kind != yamlfile.List {
+		return yamlfile.Problems{n.Problem("this must be a text or a list of texts")}
 	}
 	var list []string
 	problems := n.Decode(&list)
@@ -206,11 +206,11 @@ func (b byteSize) String() string {
 	return text
 }
 
-func (b *byteSize) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
+func (b *byteSize) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 	text := strings.ToLower(strings.TrimSpace(n.Text))
 	for _, u := range byteUnits {
 		digits, ok := strings.CutSuffix(text, u.suffix)
-		if !ok || n.Kind >= contenttypes.ListNode {
+		if !ok || n.Kind >= yamlfile.List {
 			continue
 		}
 		if i, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 32); err == nil && i >= 0 {
@@ -218,13 +218,13 @@ func (b *byteSize) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
 			return nil
 		}
 	}
-	return contenttypes.Problems{n.Problem("a size is a number of bytes, such as 1048576, 56kb or 10mb")}
+	return yamlfile.Problems{n.Problem("a size is a number of bytes, such as 1048576, 56kb or 10mb")}
 }
 
 // A netPrefix is a range of addresses, or one.
 type netPrefix netip.Prefix
 
-func (p *netPrefix) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
+func (p *netPrefix) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 	if prefix, err := netip.ParsePrefix(n.Text); err == nil {
 		*p = netPrefix(prefix.Masked())
 		return nil
@@ -233,5 +233,5 @@ func (p *netPrefix) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
 		*p = netPrefix(netip.PrefixFrom(addr, addr.BitLen()))
 		return nil
 	}
-	return contenttypes.Problems{n.Problem("a trusted proxy is an address or a range, such as 10.0.0.1 or 10.0.0.0/8, not %q", n.Text)}
+	return yamlfile.Problems{n.Problem("a trusted proxy is an address or a range, such as 10.0.0.1 or 10.0.0.0/8, not %q", n.Text)}
 }

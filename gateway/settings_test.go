@@ -14,8 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"lectern/auth"
-	"lectern/contenttypes"
 	"lectern/gateway"
+	"lectern/internal/yamlfile"
 )
 
 var updateProblems = flag.Bool("update-problems", false, "write what is found wrong with the projects in testdata/problems into them")
@@ -79,7 +79,7 @@ func TestProblems(t *testing.T) {
 				kept = append(kept, f)
 			}
 			_, err = gateway.Load(writeProject(t, files), nil)
-			var problems contenttypes.Problems
+			var problems yamlfile.Problems
 			if !errors.As(err, &problems) {
 				t.Fatalf("got %v, want problems", err)
 			}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 	"lectern/media"
 )
 
@@ -21,9 +21,9 @@ var defaultUpload = UploadSettings{Enabled: true, Settings: media.DefaultSetting
 type uploadFile struct {
 	SizeLimit       byteSize `yaml:"sizeLimit"`
 	Provider        string
-	ProviderOptions s3File             `yaml:"providerOptions"`
-	Breakpoints     *contenttypes.Node // in its order
-	PixelLimit      int64              `yaml:"pixelLimit"`
+	ProviderOptions s3File         `yaml:"providerOptions"`
+	Breakpoints     *yamlfile.Node // in its order
+	PixelLimit      int64          `yaml:"pixelLimit"`
 	Concurrency     int
 	CacheControl    string `yaml:"cacheControl"`
 	Security        struct {
@@ -57,8 +57,8 @@ var (
 )
 
 // read takes what a file says; config is where it says it.
-func (s *UploadSettings) read(f *uploadFile, config *contenttypes.Node) (problems contenttypes.Problems) {
-	wrong := func(at *contenttypes.Node, format string, args ...any) {
+func (s *UploadSettings) read(f *uploadFile, config *yamlfile.Node) (problems yamlfile.Problems) {
+	wrong := func(at *yamlfile.Node, format string, args ...any) {
 		problems = append(problems, at.Problem(format, args...))
 	}
 	s.SizeLimit, s.PixelLimit, s.Concurrency = int64(f.SizeLimit), f.PixelLimit, f.Concurrency
@@ -97,7 +97,7 @@ func (s *UploadSettings) read(f *uploadFile, config *contenttypes.Node) (problem
 }
 
 // readBreakpoints takes the sizes that images are made in, largest first: {large: 1000, …}.
-func (s *UploadSettings) readBreakpoints(n *contenttypes.Node) (problems contenttypes.Problems) {
+func (s *UploadSettings) readBreakpoints(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if n.IsNull() {
 		return nil
 	}
@@ -124,10 +124,10 @@ func (s *UploadSettings) readBreakpoints(n *contenttypes.Node) (problems content
 }
 
 // readProvider takes where files are kept.
-func (s *UploadSettings) readProvider(f *uploadFile, config *contenttypes.Node) (problems contenttypes.Problems) {
+func (s *UploadSettings) readProvider(f *uploadFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	s.S3 = nil
 	o := f.ProviderOptions
-	at := func(key string) *contenttypes.Node { return config.At("providerOptions", key) }
+	at := func(key string) *yamlfile.Node { return config.At("providerOptions", key) }
 	switch f.Provider {
 	case "local":
 		if o != (s3File{}) {
@@ -136,7 +136,7 @@ func (s *UploadSettings) readProvider(f *uploadFile, config *contenttypes.Node) 
 		return problems
 	case "s3":
 	default:
-		return contenttypes.Problems{config.At("provider").Problem("provider must be local or s3, not %q", f.Provider)}
+		return yamlfile.Problems{config.At("provider").Problem("provider must be local or s3, not %q", f.Provider)}
 	}
 	if !isHTTP(o.Endpoint) || strings.Count(strings.TrimRight(o.Endpoint, "/"), "/") > 2 {
 		problems = append(problems, at("endpoint").Problem("endpoint must be the address of the storage, such as https://s3.eu-central-1.amazonaws.com, not %q", o.Endpoint))

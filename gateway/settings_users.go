@@ -14,6 +14,7 @@ import (
 
 	"lectern/auth"
 	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 )
 
 // UsersSettings are the part users-permissions of config/plugins.yaml.
@@ -23,9 +24,9 @@ type UsersSettings struct {
 	RateLimit auth.RateLimit
 	Accounts  auth.UserSettings
 
-	RegisterFields *contenttypes.Node // where Accounts.RegisterFields are said, nil where none are; checked by Load
-	DefaultRole    *contenttypes.Node // where Accounts.DefaultRole is said, nil where it is not; checked by Check
-	SecretAt       *contenttypes.Node // where Secret is said, nil where it is not
+	RegisterFields *yamlfile.Node // where Accounts.RegisterFields are said, nil where none are; checked by Load
+	DefaultRole    *yamlfile.Node // where Accounts.DefaultRole is said, nil where it is not; checked by Check
+	SecretAt       *yamlfile.Node // where Secret is said, nil where it is not
 }
 
 var defaultUsers = UsersSettings{
@@ -41,7 +42,7 @@ var defaultUsers = UsersSettings{
 type usersFile struct {
 	JWTSecret string `yaml:"jwtSecret"`
 	JWT       struct {
-		ExpiresIn *contenttypes.Node `yaml:"expiresIn"`
+		ExpiresIn *yamlfile.Node `yaml:"expiresIn"`
 	}
 	RateLimit struct {
 		Enabled  bool
@@ -96,8 +97,8 @@ func (s *UsersSettings) file() usersFile {
 }
 
 // read takes what the file says; config is where it says it.
-func (s *UsersSettings) read(f *usersFile, config *contenttypes.Node) (problems contenttypes.Problems) {
-	wrong := func(at *contenttypes.Node, format string, args ...any) {
+func (s *UsersSettings) read(f *usersFile, config *yamlfile.Node) (problems yamlfile.Problems) {
+	wrong := func(at *yamlfile.Node, format string, args ...any) {
 		problems = append(problems, at.Problem(format, args...))
 	}
 	a := &s.Accounts
@@ -130,7 +131,7 @@ func (s *UsersSettings) read(f *usersFile, config *contenttypes.Node) (problems 
 }
 
 // checkFields reports fields that nobody may set who registers: those that users do not have, and those that are not his to say.
-func (s *UsersSettings) checkFields(model *contenttypes.Model) (problems contenttypes.Problems) {
+func (s *UsersSettings) checkFields(model *contenttypes.Model) (problems yamlfile.Problems) {
 	user := model.Type(contenttypes.UserUID)
 	if user == nil {
 		return nil // switched off
@@ -156,7 +157,7 @@ func (s *UsersSettings) checkFields(model *contenttypes.Model) (problems content
 
 // checkDefaultRole reports a default_role that the files know no role for, with which a start is refused. Roles that were made at run
 // time are in the store alone: where there is one the role may be among them, and what is wrong is a warning.
-func (d *Definition) checkDefaultRole(o Options) (problems, warnings contenttypes.Problems) {
+func (d *Definition) checkDefaultRole(o Options) (problems, warnings yamlfile.Problems) {
 	users := d.Settings.Users
 	role := users.Accounts.DefaultRole
 	if _, declared := d.Settings.Roles[role]; declared || !users.Enabled || role == "" {
@@ -170,14 +171,14 @@ func (d *Definition) checkDefaultRole(o Options) (problems, warnings contenttype
 	}
 	mend := "name it under roles in config/permissions.yaml, or take one of " + strings.Join(known, ", ")
 	if _, err := os.Stat(filepath.Join(o.dataPath(d.Dir), storeName)); errors.Is(err, fs.ErrNotExist) {
-		return contenttypes.Problems{users.DefaultRole.Problem("there is no role %q to be the default_role: %s", role, mend)}, nil
+		return yamlfile.Problems{users.DefaultRole.Problem("there is no role %q to be the default_role: %s", role, mend)}, nil
 	}
-	return nil, contenttypes.Problems{users.DefaultRole.Problem(
+	return nil, yamlfile.Problems{users.DefaultRole.Problem(
 		"unless a role %q was made at run time, a start is refused for it being the default_role: %s", role, mend)}
 }
 
-func readMail(m *auth.MailSettings, f *mailFile, at *contenttypes.Node) (problems contenttypes.Problems) {
-	wrong := func(at *contenttypes.Node, format string, args ...any) {
+func readMail(m *auth.MailSettings, f *mailFile, at *yamlfile.Node) (problems yamlfile.Problems) {
+	wrong := func(at *yamlfile.Node, format string, args ...any) {
 		problems = append(problems, at.Problem(format, args...))
 	}
 	m.From, m.ReplyTo = f.From, f.ReplyTo
@@ -241,11 +242,11 @@ var intervalUnits = map[string]time.Duration{
 	"ms": time.Millisecond, "sec": time.Second, "min": time.Minute, "hour": time.Hour, "day": 24 * time.Hour,
 }
 
-func (i *interval) UnmarshalNode(n *contenttypes.Node) contenttypes.Problems {
-	if n.Kind != contenttypes.MapNode {
+func (i *interval) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
+	if n.Kind != yamlfile.Map {
 		d, ok := ParseLifespan(n.Text)
 		if !ok {
-			return contenttypes.Problems{n.Problem("interval must be a time such as 5m, or {min: 5}, not %q", n.Text)}
+			return yamlfile.Problems{n.Problem("interval must be a time such as 5m, or {min: 5}, not %q", n.Text)}
 		}
 		*i = interval(d)
 		return nil

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 )
 
 // Differences is what Lectern does in another way than the reference, on purpose.
@@ -24,7 +24,7 @@ type Deviation struct{ Area, Reference, Ours string }
 
 // LoadDifferences reads differences.yaml. Every problem in it is in the error.
 func LoadDifferences(file string) (*Differences, error) {
-	root, problems := contenttypes.ReadFile(os.DirFS(filepath.Dir(file)), filepath.Base(file), nil)
+	root, problems := yamlfile.Read(os.DirFS(filepath.Dir(file)), filepath.Base(file), nil)
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
@@ -51,8 +51,8 @@ func LoadDifferences(file string) (*Differences, error) {
 }
 
 // fields fills texts in from a mapping that must have exactly these keys.
-func fields(n *contenttypes.Node, into map[string]*string) contenttypes.Problems {
-	var problems contenttypes.Problems
+func fields(n *yamlfile.Node, into map[string]*string) yamlfile.Problems {
+	var problems yamlfile.Problems
 	for _, e := range n.Entries {
 		if into[e.Key] == nil {
 			problems = append(problems, e.Value.Problem("unknown key %q", e.Key))

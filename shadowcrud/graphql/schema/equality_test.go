@@ -15,6 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 
 	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -41,7 +42,7 @@ func TestRecorded(t *testing.T) {
 	})
 	t.Run("left out", func(t *testing.T) {
 		m := load(t, filepath.Join(projects, "kitchen"))
-		node, problems := contenttypes.ReadFile(os.DirFS("testdata"), "leftout.yaml", nil)
+		node, problems := yamlfile.Read(os.DirFS("testdata"), "leftout.yaml", nil)
 		var e schema.Extensions
 		if problems = append(problems, e.Shadow().Read(node, m)...); problems != nil {
 			t.Fatal(problems)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 )
 
 // ShadowCRUD says what the schema leaves out of what the Model asks for. The zero value leaves out nothing, and neither
@@ -223,11 +224,11 @@ func schemaOf(m *contenttypes.Model, uid string) *contenttypes.Schema {
 // shadowFile is what configuration says of one content-type or component.
 type shadowFile struct {
 	Disable          bool
-	DisableQueries   bool               `yaml:"disableQueries"`
-	DisableMutations bool               `yaml:"disableMutations"`
-	DisableAction    string             `yaml:"disableAction"`
-	DisableActions   []string           `yaml:"disableActions"`
-	Fields           *contenttypes.Node // by attribute: fieldFile
+	DisableQueries   bool           `yaml:"disableQueries"`
+	DisableMutations bool           `yaml:"disableMutations"`
+	DisableAction    string         `yaml:"disableAction"`
+	DisableActions   []string       `yaml:"disableActions"`
+	Fields           *yamlfile.Node // by attribute: fieldFile
 }
 
 type fieldFile struct {
@@ -245,11 +246,11 @@ type fieldFile struct {
 //	    notes: {disableOutput: true}
 //
 // The keys are the names of the methods. What is not in m is reported with its place.
-func (s *ShadowCRUD) Read(n *contenttypes.Node, m *contenttypes.Model) contenttypes.Problems {
+func (s *ShadowCRUD) Read(n *yamlfile.Node, m *contenttypes.Model) yamlfile.Problems {
 	if n.IsNull() {
 		return nil
 	}
-	var all map[string]*contenttypes.Node
+	var all map[string]*yamlfile.Node
 	problems := n.Decode(&all)
 	for _, uid := range slices.Sorted(maps.Keys(all)) {
 		node := all[uid]
@@ -263,7 +264,7 @@ func (s *ShadowCRUD) Read(n *contenttypes.Node, m *contenttypes.Model) contentty
 	return problems
 }
 
-func (t *TypeOptions) read(n *contenttypes.Node, schema *contenttypes.Schema) contenttypes.Problems {
+func (t *TypeOptions) read(n *yamlfile.Node, schema *contenttypes.Schema) yamlfile.Problems {
 	var f shadowFile
 	problems := n.Decode(&f)
 	t.disabled = t.disabled || f.Disable
@@ -278,7 +279,7 @@ func (t *TypeOptions) read(n *contenttypes.Node, schema *contenttypes.Schema) co
 	if f.Fields.IsNull() {
 		return problems
 	}
-	var fields map[string]*contenttypes.Node
+	var fields map[string]*yamlfile.Node
 	problems = append(problems, f.Fields.Decode(&fields)...)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if schema.Attribute(name) == nil {
@@ -290,15 +291,15 @@ func (t *TypeOptions) read(n *contenttypes.Node, schema *contenttypes.Schema) co
 	return problems
 }
 
-func (t *TypeOptions) readAction(n *contenttypes.Node, action string) contenttypes.Problems {
+func (t *TypeOptions) readAction(n *yamlfile.Node, action string) yamlfile.Problems {
 	if !slices.Contains(actions, action) {
-		return contenttypes.Problems{n.Problem("there is no action %q; there are %s", action, oneOf(actions))}
+		return yamlfile.Problems{n.Problem("there is no action %q; there are %s", action, oneOf(actions))}
 	}
 	t.DisableAction(action)
 	return nil
 }
 
-func (f *FieldOptions) read(n *contenttypes.Node) contenttypes.Problems {
+func (f *FieldOptions) read(n *yamlfile.Node) yamlfile.Problems {
 	var file fieldFile
 	problems := n.Decode(&file)
 	f.noOutput = f.noOutput || file.Disable || file.DisableOutput

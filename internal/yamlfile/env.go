@@ -1,15 +1,15 @@
-package contenttypes
+package yamlfile
 
 import (
 	"strings"
 )
 
-// A Lookup finds an environment variable; os.LookupEnv is one.
+// A Lookup returns the value of an environment variable, as os.LookupEnv does.
 type Lookup func(name string) (value string, ok bool)
 
-// expand fills in ${NAME} and ${NAME:default}. A variable that is set but empty counts as set. $${ stands for ${ itself,
-// and ${ before anything but a name is left alone, so that regular expressions need no care. missing lists the variables
-// that are not set and have no default.
+// expand replaces ${NAME} and ${NAME:default} by their values. A variable that is set but empty counts as set. $${ stands
+// for ${ itself, and ${ before anything but a name stays as it is, so that regular expressions need no escaping. missing
+// lists the variables that are not set and have no default.
 func expand(text string, lookup Lookup) (out string, changed bool, missing []string) {
 	if lookup == nil || !strings.Contains(text, "${") {
 		return text, false, nil
@@ -48,20 +48,21 @@ func expand(text string, lookup Lookup) (out string, changed bool, missing []str
 	return b.String(), changed, missing
 }
 
-// reference reads the ${NAME} or ${NAME:default} that text begins with.
+// reference parses the ${NAME} or ${NAME:default} at the beginning of text.
 func reference(text string) (name, fallback string, hasFallback bool, rest string, ok bool) {
 	end := strings.IndexByte(text, '}')
 	if end < 0 {
 		return "", "", false, "", false
 	}
 	name, fallback, hasFallback = strings.Cut(text[2:end], ":")
-	if !isVariable(name) {
+	if !IsVariable(name) {
 		return "", "", false, "", false
 	}
 	return name, fallback, hasFallback, text[end+1:], true
 }
 
-func isVariable(name string) bool {
+// IsVariable reports whether name can be that of an environment variable: letters, digits and _, not beginning with a digit.
+func IsVariable(name string) bool {
 	for i := 0; i < len(name); i++ {
 		c := name[i]
 		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'

@@ -1,4 +1,4 @@
-package contenttypes
+package yamlfile
 
 import (
 	"encoding"
@@ -6,35 +6,37 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"lectern/internal/spelling"
 )
 
-// A NodeUnmarshaler reads itself from a Node, for values that Decode does not know.
-type NodeUnmarshaler interface {
+// An Unmarshaler fills itself from a Node, for types that Decode does not know.
+type Unmarshaler interface {
 	UnmarshalNode(n *Node) Problems
 }
 
 var (
-	nodeUnmarshalerType = reflect.TypeFor[NodeUnmarshaler]()
+	unmarshalerType     = reflect.TypeFor[Unmarshaler]()
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 	nodeType            = reflect.TypeFor[*Node]()
 	durationType        = reflect.TypeFor[time.Duration]()
 )
 
-// Decode fills the struct (or map, slice, …) that v points to and reports everything that does not fit.
+// Decode fills the struct (or map, slice, …) that v points to and returns a problem for everything that does not fit.
 //
 // Fields are named by their yaml tag, else by their name in lower case; `yaml:"-"` leaves one out, `yaml:",inline"` takes
 // the keys of an embedded struct into the outer mapping, `yaml:"name,required"` makes a key compulsory and
-// `yaml:"name,ignored"` accepts one that messages do not speak of. A key that no field has is a problem. What the file does not
-// say, or says is null, keeps the value it had: put defaults there first.
+// `yaml:"name,ignored"` accepts a key without suggesting it. A key that no field has is a problem. A field whose key is missing
+// or null keeps its value: set defaults first.
 //
 // Fields may be booleans, numbers, strings, time.Duration (as in 90s or 1h30m), structs, pointers, slices, maps with string
 // keys, any (nil, bool, int64, float64, string, []any, map[string]any), *Node (taken as it is), and types with UnmarshalNode
-// or UnmarshalText. Nothing is converted silently: a number is not a text, nor a text a number, save where it came from an
+// or UnmarshalText. Nothing is converted silently: a number is not a text, nor a text a number, unless it came from an
 // environment variable.
 func (n *Node) Decode(v any) Problems {
 	p := reflect.ValueOf(v)
 	if p.Kind() != reflect.Pointer || p.IsNil() {
-		panic(fmt.Sprintf("contenttypes: Decode into %T, which is no pointer", v))
+		panic(fmt.Sprintf("yamlfile: Decode into %T, which is no pointer", v))
 	}
 	d := &decoder{}
 	d.value(n, p.Elem(), "")
@@ -43,15 +45,15 @@ func (n *Node) Decode(v any) Problems {
 
 type decoder struct{ problems Problems }
 
-// wrong reports a value that is not what is wanted.
+// wrong reports a value that is not of the type that is wanted.
 func (d *decoder) wrong(n *Node, name, want string) {
 	if name == "" {
 		name = "this"
 	}
-	d.problems = append(d.problems, n.Problem("%s must be %s, not %s", name, want, n.describe()))
+	d.problems = append(d.problems, n.Problem("%s must be %s, not %s", name, want, n.Describe()))
 }
 
-// value sets v from n; name is the key, for messages.
+// value sets v from n; name is the key that problems name.
 func (d *decoder) value(n *Node, v reflect.Value, name string) {
 	if v.Type() == nodeType {
 		v.Set(reflect.ValueOf(n))
@@ -84,19 +86,19 @@ func (d *decoder) value(n *Node, v reflect.Value, name string) {
 	}
 }
 
-// custom serves the types that read themselves.
+// custom sets values of types with a decoder of their own, and reports whether v is one.
 func (d *decoder) custom(n *Node, v reflect.Value, name string) bool {
 	if !v.CanAddr() {
 		return false
 	}
 	p := v.Addr()
 	switch {
-	case p.Type().Implements(nodeUnmarshalerType):
-		d.problems = append(d.problems, p.Interface().(NodeUnmarshaler).UnmarshalNode(n)...)
+	case p.Type().Implements(unmarshalerType):
+		d.problems = append(d.problems, p.Interface().(Unmarshaler).UnmarshalNode(n)...)
 	case v.Type() == durationType:
 		d.duration(n, v, name)
 	case p.Type().Implements(textUnmarshalerType):
-		if n.Kind >= ListNode {
+		if n.Kind >= List {
 			d.wrong(n, name, "a text")
 		} else if err := p.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Text)); err != nil {
 			d.problems = append(d.problems, n.Problem("%s: %v", name, err))
@@ -108,7 +110,7 @@ func (d *decoder) custom(n *Node, v reflect.Value, name string) bool {
 }
 
 func (d *decoder) duration(n *Node, v reflect.Value, name string) {
-	text, ok := n.string()
+	text, ok := n.AsText()
 	if ok {
 		if duration, err := time.ParseDuration(text); err == nil {
 			v.SetInt(int64(duration))
@@ -125,50 +127,50 @@ func (d *decoder) scalar(n *Node, v reflect.Value, name string) {
 	}
 	switch v.Kind() {
 	case reflect.Bool:
-		if b, ok := n.bool(); ok {
+		if b, ok := n.AsBool(); ok {
 			v.SetBool(b)
 			return
 		}
 		d.wrong(n, name, "true or false")
 	case reflect.String:
-		if s, ok := n.string(); ok {
+		if s, ok := n.AsText(); ok {
 			v.SetString(s)
 			return
 		}
-		if n.Kind < ListNode {
-			d.problems = append(d.problems, n.Problem("%s must be a text, not %s; put it in quotes: %q", name, n.describe(), n.Text))
+		if n.Kind < List {
+			d.problems = append(d.problems, n.Problem("%s must be a text, not %s; put it in quotes: %q", name, n.Describe(), n.Text))
 			return
 		}
 		d.wrong(n, name, "a text")
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if i, ok := n.int(bits); ok {
+		if i, ok := n.AsInt(bits); ok {
 			v.SetInt(i)
 			return
 		}
 		want := "a whole number"
-		if bits < 64 || n.Kind == IntNode {
+		if bits < 64 || n.Kind == Int {
 			want = fmt.Sprintf("a whole number from %d to %d", int64(-1)<<(bits-1), int64(1)<<(bits-1)-1)
 		}
 		d.wrong(n, name, want)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		if i, ok := n.uint(bits); ok {
+		if i, ok := n.AsUint(bits); ok {
 			v.SetUint(i)
 			return
 		}
 		d.wrong(n, name, fmt.Sprintf("a whole number from 0 to %d", ^uint64(0)>>(64-bits)))
 	case reflect.Float32, reflect.Float64:
-		if f, ok := n.float(); ok {
+		if f, ok := n.AsFloat(); ok {
 			v.SetFloat(f)
 			return
 		}
 		d.wrong(n, name, "a number")
 	default:
-		panic("contenttypes: Decode does not know " + v.Type().String())
+		panic("yamlfile: Decode does not know " + v.Type().String())
 	}
 }
 
 func (d *decoder) slice(n *Node, v reflect.Value, name string) {
-	if n.Kind != ListNode {
+	if n.Kind != List {
 		d.wrong(n, name, "a list")
 		return
 	}
@@ -184,7 +186,7 @@ func (d *decoder) slice(n *Node, v reflect.Value, name string) {
 }
 
 func (d *decoder) dictionary(n *Node, v reflect.Value, name string) {
-	if n.Kind != MapNode {
+	if n.Kind != Map {
 		d.wrong(n, name, "a mapping")
 		return
 	}
@@ -198,9 +200,9 @@ func (d *decoder) dictionary(n *Node, v reflect.Value, name string) {
 	}
 }
 
-// structure sets the fields of a struct and reports keys that no field has.
+// structure sets the fields of a struct and reports unknown and missing keys.
 func (d *decoder) structure(n *Node, v reflect.Value, name string) {
-	if n.Kind != MapNode {
+	if n.Kind != Map {
 		d.wrong(n, name, "a mapping")
 		return
 	}
@@ -215,10 +217,10 @@ func (d *decoder) structure(n *Node, v reflect.Value, name string) {
 	for _, e := range n.Entries {
 		field, ok := fieldNamed(fields, e.Key)
 		if !ok {
-			d.problems = append(d.problems, n.entryProblem(e, "unknown key %q; %s", e.Key, suggest(e.Key, names)))
+			d.problems = append(d.problems, n.EntryProblem(e, "unknown key %q; %s", e.Key, spelling.Suggest(e.Key, names)))
 			continue
 		}
-		seen[e.Key] = !e.Value.IsNull() || e.Value.unset // which is said already
+		seen[e.Key] = !e.Value.IsNull() || e.Value.unset // already reported
 		d.value(e.Value, field, e.Key)
 	}
 	for _, key := range required {
@@ -265,33 +267,33 @@ func fieldNamed(fields []structField, name string) (reflect.Value, bool) {
 	return reflect.Value{}, false
 }
 
-// Value returns n as plain Go values: nil, bool, int64, float64, string, []any or map[string]any. Numbers that fit neither
+// Value returns the value of n as plain Go values: nil, bool, int64, float64, string, []any or map[string]any. Numbers that fit neither
 // type are texts.
 func (n *Node) Value() any {
 	if n == nil {
 		return nil
 	}
 	switch n.Kind {
-	case BoolNode:
-		b, _ := n.bool()
+	case Bool:
+		b, _ := n.AsBool()
 		return b
-	case IntNode, FloatNode:
-		if i, ok := n.int(64); ok {
+	case Int, Float:
+		if i, ok := n.AsInt(64); ok {
 			return i
 		}
-		if f, ok := n.float(); ok {
+		if f, ok := n.AsFloat(); ok {
 			return f
 		}
 		return n.Text
-	case TextNode:
+	case Text:
 		return n.Text
-	case ListNode:
+	case List:
 		list := make([]any, len(n.Items))
 		for i, item := range n.Items {
 			list[i] = item.Value()
 		}
 		return list
-	case MapNode:
+	case Map:
 		m := make(map[string]any, len(n.Entries))
 		for _, e := range n.Entries {
 			m[e.Key] = e.Value.Value()

@@ -1,4 +1,4 @@
-package contenttypes
+package yamlfile
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Problem is one thing that is wrong in a file a person wrote, and what would be right.
+// A Problem is one thing that is wrong in a file, and what would be right.
 type Problem struct {
 	File    string // relative to the project directory, with forward slashes
 	Line    int    // from 1; 0 for the file as a whole
@@ -24,8 +24,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
 }
 
-// Problems is every Problem that was found, so that a person mends them in one go. As an error it prints one a line. Empty
-// Problems are no error: use Err where an error is wanted.
+// Problems are all problems that were found, so that a person can fix them in one go. Error prints one per line. Empty
+// Problems are not an error: use Err to get one.
 type Problems []Problem
 
 func (ps Problems) Error() string {
@@ -44,7 +44,7 @@ func (ps Problems) Err() error {
 	return ps
 }
 
-// Sort orders the problems by file and line and drops repetitions.
+// Sort orders the problems by file and line and removes duplicates.
 func (ps Problems) Sort() Problems {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))

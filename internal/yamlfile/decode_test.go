@@ -1,4 +1,4 @@
-package contenttypes_test
+package yamlfile_test
 
 import (
 	"reflect"
@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
 )
 
 type limits struct {
@@ -23,7 +23,7 @@ type settings struct {
 	On      *bool                          `yaml:"on"`
 	Limits  limits                         `yaml:"limits"`
 	Roles   map[string]map[string][]string `yaml:"roles"`
-	Raw     *contenttypes.Node             `yaml:"raw"`
+	Raw     *yamlfile.Node                 `yaml:"raw"`
 	Any     any                            `yaml:"any"`
 }
 
@@ -93,7 +93,7 @@ s.yaml:6: limits must be a mapping, not a list`},
 			if test.want.Host == "kept" {
 				got.Host = "kept"
 			}
-			n, problems := contenttypes.ReadFile(fsys, file, env)
+			n, problems := yamlfile.Read(fsys, file, env)
 			if len(problems) == 0 {
 				problems = n.Decode(&got)
 			}
@@ -110,17 +110,17 @@ s.yaml:6: limits must be a mapping, not a list`},
 
 func TestReadFileThatIsNone(t *testing.T) {
 	fsys := fstest.MapFS{"config/a.yaml": {}, "config/a.json": {}}
-	if _, problems := contenttypes.ReadFile(fsys, "config/b.yaml", nil); problems.Error() != "config/b.yaml: does not exist" {
+	if _, problems := yamlfile.Read(fsys, "config/b.yaml", nil); problems.Error() != "config/b.yaml: does not exist" {
 		t.Error(problems)
 	}
-	if _, problems := contenttypes.ReadFile(fsys, "config", nil); problems.Error() != "config: is not a regular file" {
+	if _, problems := yamlfile.Read(fsys, "config", nil); problems.Error() != "config: is not a regular file" {
 		t.Error(problems)
 	}
-	name, problems := contenttypes.FindFile(fsys, "config/a")
+	name, problems := yamlfile.Find(fsys, "config/a")
 	if name != "config/a.yaml" || problems.Error() != "config/a.json: says the same as config/a.yaml; keep one of the two" {
 		t.Error(name, problems)
 	}
-	if n, problems := contenttypes.ReadFile(fsys, "config/a.yaml", nil); problems != nil || !n.IsNull() {
+	if n, problems := yamlfile.Read(fsys, "config/a.yaml", nil); problems != nil || !n.IsNull() {
 		t.Error(n, problems)
 	}
 }

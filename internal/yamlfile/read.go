@@ -1,32 +1,44 @@
-package contenttypes
+// Package yamlfile reads YAML and JSON files that people write into values that know the file and line they come from.
+//
+//	node, problems := yamlfile.Read(os.DirFS(dir), "config/server.yaml", os.LookupEnv)
+//	if problems == nil {
+//		problems = node.Decode(&config)
+//	}
+//
+// References to environment variables (${NAME} and ${NAME:default}) are replaced by their values. The reader reports every
+// problem it finds instead of the first, each as file:line with what would be right, and bounds what a hostile file can cost.
+package yamlfile
 
 import (
 	"errors"
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// Bounds on a definition or configuration file. They are far beyond what people write, and keep a file that means harm
-// (a few lines of aliases that expand to gigabytes) from costing more than its own problem.
+// Bounds on a file. They are far beyond what people write, and keep a hostile file (a few lines of aliases that expand to
+// gigabytes) from using up memory.
 const (
 	MaxFileBytes = 512 << 10
-	MaxNodes     = 50_000 // aliases count as what they stand for
-	MaxDepth     = 100
+	MaxNodes     = 50_000 // values of a file; an alias counts as all values that it stands for
+	MaxDepth     = 100    // lists and mappings within one another
 )
 
-// maxFaults is how many faults of a file are listed, so that a file which is something else altogether does not fill the
-// screen.
-const maxFaults = 100
+// maxProblems is how many problems of a file are reported: a file of another kind altogether should not fill the screen.
+const maxProblems = 100
 
-// extensions a file may have, in the order in which they are looked for.
+// extensions are those a file may have, in the order in which Find tries them.
 var extensions = []string{".yaml", ".yml", ".json"}
 
-// FindFile returns the name of the one file base.yaml, base.yml or base.json that exists, or "" when there is none.
-// Several are a problem, since it would be left to chance which one holds.
-func FindFile(fsys fs.FS, base string) (string, Problems) {
+// HasExtension reports whether a file's name ends in .yaml, .yml or .json.
+func HasExtension(name string) bool { return slices.Contains(extensions, path.Ext(name)) }
+
+// Find returns the name of the one file base.yaml, base.yml or base.json that exists, or "" if there is none.
+// It is a problem if several exist, since it would be unclear which one counts.
+func Find(fsys fs.FS, base string) (string, Problems) {
 	var found []string
 	for _, ext := range extensions {
 		if _, err := fs.Stat(fsys, base+ext); err == nil {
@@ -43,11 +55,11 @@ func FindFile(fsys fs.FS, base string) (string, Problems) {
 	return found[0], problems
 }
 
-// ReadFile reads a .yaml, .yml or .json file of a project; fsys is the project directory (os.DirFS), so that problems name
-// the file as the project's owner does. lookup fills in ${NAME} and ${NAME:default} in values; nil leaves them as they are.
-// The Node is a null for an empty file. It is nil when there are problems, unless all of them leave the rest readable: variables that are
-// not set, whose values are null then.
-func ReadFile(fsys fs.FS, name string, lookup Lookup) (*Node, Problems) {
+// Read reads a .yaml, .yml or .json file of a project; fsys is the project directory (os.DirFS), so that problems name
+// the file as its author does. lookup gives the values of ${NAME} and ${NAME:default}; if it is nil they stay as they are.
+// The Node of an empty file is null. If there are problems the Node is nil, with one exception: if all problems are variables
+// that are not set, the Node is returned with null in their places, so that the caller can report what else is wrong.
+func Read(fsys fs.FS, name string, lookup Lookup) (*Node, Problems) {
 	data, problem := readBounded(fsys, name)
 	if problem != "" {
 		return nil, Problems{{File: name, Message: problem}}
@@ -55,7 +67,7 @@ func ReadFile(fsys fs.FS, name string, lookup Lookup) (*Node, Problems) {
 	return Parse(name, data, lookup)
 }
 
-// Parse is ReadFile on what a file holds. A name that ends in .json is read as JSON, any other as YAML.
+// Parse is Read for the text of a file. A name that ends in .json is read as JSON, any other as YAML.
 func Parse(name string, data []byte, lookup Lookup) (*Node, Problems) {
 	if len(data) > MaxFileBytes {
 		return nil, Problems{{File: name, Message: tooLarge}}
@@ -78,7 +90,7 @@ func Parse(name string, data []byte, lookup Lookup) (*Node, Problems) {
 
 const tooLarge = "the file is larger than 512 KiB; split it up"
 
-// readBounded reads a regular file of bounded size, or says what keeps it from that.
+// readBounded reads a regular file of at most MaxFileBytes. problem says why it cannot.
 func readBounded(fsys fs.FS, name string) (data []byte, problem string) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -88,7 +100,7 @@ func readBounded(fsys fs.FS, name string) (data []byte, problem string) {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return nil, "cannot be read: " + reason(err)
+		return nil, "cannot be read: " + Reason(err)
 	case !info.Mode().IsRegular():
 		return nil, "is not a regular file"
 	case info.Size() > MaxFileBytes:
@@ -96,7 +108,7 @@ func readBounded(fsys fs.FS, name string) (data []byte, problem string) {
 	}
 	data, err = io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 	if err != nil {
-		return nil, "cannot be read: " + reason(err)
+		return nil, "cannot be read: " + Reason(err)
 	}
 	return data, ""
 }
@@ -105,11 +117,11 @@ func openProblem(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "does not exist"
 	}
-	return "cannot be opened: " + reason(err)
+	return "cannot be opened: " + Reason(err)
 }
 
-// reason is an error of a file without the operation and path around it.
-func reason(err error) string {
+// Reason returns the message of a file error without the operation and the path.
+func Reason(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		return pe.Err.Error()
@@ -117,7 +129,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// validText reports whether data is UTF-8, and on which line it is not.
+// validText reports whether data is UTF-8 and, if not, the first line that is not.
 func validText(data []byte) (line int, ok bool) {
 	if utf8.Valid(data) || (len(data) > 1 && (data[0] == 0xFE || data[0] == 0xFF)) { // UTF-16 with its mark is YAML too
 		return 0, true
@@ -136,24 +148,24 @@ func validText(data []byte) (line int, ok bool) {
 	return line, false
 }
 
-// A reader turns one file into Nodes and gathers what is wrong with it.
+// A reader turns one file into Nodes and collects its problems.
 type reader struct {
 	file     string
 	lookup   Lookup
 	nodes    int
-	over     bool // a bound was passed: said once, and nothing more is read
-	unset    int  // how many problems are variables that are not set
+	over     bool // a bound was exceeded: it is reported once, and nothing more is read
+	unset    int  // how many of the problems are variables that are not set
 	problems Problems
 }
 
 func (r *reader) problem(line int, message string) {
 	r.problems = append(r.problems, Problem{File: r.file, Line: line, Message: message})
-	if len(r.problems) >= maxFaults {
+	if len(r.problems) >= maxProblems {
 		r.over = true
 	}
 }
 
-// enter counts a node and checks the bounds.
+// enter counts a value and reports whether it lies within the bounds.
 func (r *reader) enter(line, depth int) bool {
 	r.nodes++
 	switch {
@@ -169,13 +181,13 @@ func (r *reader) enter(line, depth int) bool {
 }
 
 // node makes a Node.
-func (r *reader) node(kind NodeKind, line int) *Node {
+func (r *reader) node(kind Kind, line int) *Node {
 	return &Node{Kind: kind, File: r.file, Line: line}
 }
 
-// scalar makes a scalar Node; plain is a text without quotes, whose type follows from how it looks.
+// scalar makes a scalar Node. The type of a plain text, one without quotes, follows from its form.
 func (r *reader) scalar(text string, plain bool, line int) *Node {
-	n := r.node(TextNode, line)
+	n := r.node(Text, line)
 	var missing []string
 	n.Text, n.fromEnv, missing = expand(text, r.lookup)
 	for _, name := range missing {
@@ -183,7 +195,7 @@ func (r *reader) scalar(text string, plain bool, line int) *Node {
 		r.unset++
 	}
 	if len(missing) > 0 {
-		n.Kind, n.unset = NullNode, true
+		n.Kind, n.unset = Null, true
 		return n
 	}
 	if plain {
@@ -192,26 +204,26 @@ func (r *reader) scalar(text string, plain bool, line int) *Node {
 	return n
 }
 
-// plainKind is the type of a scalar without quotes, as YAML 1.2 has it.
-func plainKind(s string) NodeKind {
+// plainKind returns the type of a scalar without quotes by the rules of YAML 1.2.
+func plainKind(s string) Kind {
 	switch s {
 	case "", "~", "null", "Null", "NULL":
-		return NullNode
+		return Null
 	case "true", "True", "TRUE", "false", "False", "FALSE":
-		return BoolNode
+		return Bool
 	case ".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF":
-		return FloatNode
+		return Float
 	}
 	if isInt(s) {
-		return IntNode
+		return Int
 	}
 	if isFloat(s) {
-		return FloatNode
+		return Float
 	}
-	return TextNode
+	return Text
 }
 
-// isInt reports whether s is a decimal number without leading zeros (007 is a text: somebody's number plate), or
+// isInt reports whether s is a decimal number without leading zeros (007 is a text), or
 // hexadecimal or octal as 0x1f and 0o17.
 func isInt(s string) bool {
 	s = strings.TrimLeft(s[:1], "+-") + s[1:]
@@ -241,7 +253,7 @@ func isFloat(s string) bool {
 		(point || len(mantissa) < len(s))
 }
 
-// only reports whether s is not empty and made of chars alone.
+// only reports whether s is not empty and consists of chars alone.
 func only(s, chars string) bool {
 	return s != "" && strings.Trim(s, chars) == ""
 }

@@ -1,12 +1,15 @@
-package contenttypes
+// Package spelling finds the known word that was meant by a misspelled one.
+package spelling
 
-import "strings"
+import (
+	"strings"
+)
 
-// listed is how many known words a message lists.
+// listed is how many known words a suggestion lists at most.
 const listed = 40
 
-// suggest says what may have been meant by a word that is not among those known.
-func suggest(word string, known []string) string {
+// Suggest returns the end of a message about an unknown word: the known word that is nearest to it, or else a list of known words.
+func Suggest(word string, known []string) string {
 	best, nearest := "", 3
 	if len(word) < 8 {
 		nearest = 2
@@ -27,8 +30,8 @@ func suggest(word string, known []string) string {
 	return "known are " + strings.Join(known, ", ")
 }
 
-// Distance is how many letters must be added, left out, changed or swapped with their neighbour to make b of a, case aside.
-// Where there are limit or more, or a word has more than 64 letters, it is some number that is not less than limit.
+// Distance returns how many letters must be added, left out, changed or swapped with their neighbour to turn a into b, ignoring
+// case. If there are limit or more, or a word has more than 64 letters, it returns some number that is at least limit.
 func Distance(a, b string, limit int) int {
 	if diff := len(a) - len(b); diff >= limit || -diff >= limit || len(a) > 64 || len(b) > 64 {
 		return limit

@@ -1,4 +1,4 @@
-package contenttypes
+package yamlfile
 
 import (
 	"bytes"
@@ -12,13 +12,13 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// yaml reads YAML; this file is all there is between the YAML library and the rest.
+// yaml reads YAML. Only this file uses the YAML library.
 func (r *reader) yaml(data []byte) *Node {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	doc, err := decodeYAML(decoder)
 	switch {
 	case errors.Is(err, io.EOF): // nothing but comments
-		return r.node(NullNode, 1)
+		return r.node(Null, 1)
 	case err != nil:
 		r.syntax(data, err)
 		return nil
@@ -32,7 +32,7 @@ func (r *reader) yaml(data []byte) *Node {
 	return root
 }
 
-// decodeYAML reads the next document. A panic of the library on odd input is an error as any other.
+// decodeYAML reads the next document. A panic of the library is returned as an error.
 func decodeYAML(d *yaml.Decoder) (doc *yaml.Node, err error) {
 	defer func() {
 		if recover() != nil {
@@ -49,7 +49,7 @@ func decodeYAML(d *yaml.Decoder) (doc *yaml.Node, err error) {
 	return doc, nil
 }
 
-// syntax reports an error of the library at its line.
+// syntax reports an error of the library at the line that it names.
 func (r *reader) syntax(data []byte, err error) {
 	message, line := strings.TrimPrefix(err.Error(), "yaml: "), 1
 	if rest, ok := strings.CutPrefix(message, "line "); ok {
@@ -73,7 +73,7 @@ func (r *reader) syntax(data []byte, err error) {
 	r.problem(line, "not valid YAML: "+message+yamlHint(message))
 }
 
-// yamlHint says what mostly is behind an error of the YAML library.
+// yamlHint returns the usual cause of an error of the YAML library.
 func yamlHint(message string) string {
 	switch {
 	case strings.HasPrefix(message, "found character that cannot start any token"):
@@ -86,24 +86,24 @@ func yamlHint(message string) string {
 	return ""
 }
 
-// fromYAML makes a Node of a node of the library. open holds the anchors that are being expanded.
+// fromYAML converts a node of the library. open holds the anchors that are being expanded.
 func (r *reader) fromYAML(y *yaml.Node, depth int, open []*yaml.Node) *Node {
 	if !r.enter(y.Line, depth) {
-		return r.node(NullNode, y.Line)
+		return r.node(Null, y.Line)
 	}
 	if y.Style&yaml.TaggedStyle != 0 && !knownTag(y) {
 		r.problem(y.Line, fmt.Sprintf("tag %s is not supported; take it away", y.Tag))
-		return r.node(NullNode, y.Line)
+		return r.node(Null, y.Line)
 	}
 	switch y.Kind {
 	case yaml.AliasNode:
 		if slices.Contains(open, y.Alias) {
 			r.problem(y.Line, fmt.Sprintf("alias *%s stands inside its own anchor; an anchor cannot hold itself", y.Value))
-			return r.node(NullNode, y.Line)
+			return r.node(Null, y.Line)
 		}
 		return r.fromYAML(y.Alias, depth, open)
 	case yaml.SequenceNode:
-		n := r.node(ListNode, y.Line)
+		n := r.node(List, y.Line)
 		open = anchored(y, open)
 		for _, item := range y.Content {
 			n.Items = append(n.Items, r.fromYAML(item, depth+1, open))
@@ -122,6 +122,7 @@ func (r *reader) fromYAML(y *yaml.Node, depth int, open []*yaml.Node) *Node {
 	return r.scalar(y.Value, plain, y.Line)
 }
 
+// anchored adds y to the open anchors if it has an anchor.
 func anchored(y *yaml.Node, open []*yaml.Node) []*yaml.Node {
 	if y.Anchor == "" {
 		return open
@@ -129,7 +130,7 @@ func anchored(y *yaml.Node, open []*yaml.Node) []*yaml.Node {
 	return append(slices.Clip(open), y)
 }
 
-// knownTag reports whether an explicit tag says what a node may be anyway.
+// knownTag reports whether an explicit tag is one of YAML's basic types and fits the node.
 func knownTag(y *yaml.Node) bool {
 	switch y.ShortTag() {
 	case "!!str", "!!int", "!!float", "!!bool", "!!null":
@@ -142,9 +143,9 @@ func knownTag(y *yaml.Node) bool {
 	return false
 }
 
-// mapping reads a mapping: its own keys first, then what merge keys (<<) add.
+// mapping converts a mapping: its own keys first, then those that merge keys (<<) add.
 func (r *reader) mapping(y *yaml.Node, depth int, open []*yaml.Node) *Node {
-	n := r.node(MapNode, y.Line)
+	n := r.node(Map, y.Line)
 	lines := map[string]int{}
 	var merges []*Node
 	for i := 0; i+1 < len(y.Content) && !r.over; i += 2 {
@@ -174,14 +175,14 @@ func (r *reader) mapping(y *yaml.Node, depth int, open []*yaml.Node) *Node {
 	return n
 }
 
-// merge adds the keys of a merged mapping, or of a list of them, that n does not have.
+// merge adds to n the keys that it lacks from a merged mapping or a list of them.
 func (r *reader) merge(n, from *Node, lines map[string]int) {
 	sources := []*Node{from}
-	if from.Kind == ListNode {
+	if from.Kind == List {
 		sources = from.Items
 	}
 	for _, source := range sources {
-		if source.Kind != MapNode {
+		if source.Kind != Map {
 			if !r.over {
 				r.problem(source.Line, "<< takes a mapping or a list of mappings, such as *name of an anchor")
 			}

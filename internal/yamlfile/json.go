@@ -1,4 +1,4 @@
-package contenttypes
+package yamlfile
 
 import (
 	"bytes"
@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// json reads JSON with the positions of its values. The YAML reader would do for most files, but not for all that JSON
-// allows, such as pairs of \u escapes for one character.
+// json reads JSON. The YAML reader cannot: it does not know all of JSON, such as pairs of \u escapes for one character.
 func (r *reader) json(data []byte) *Node {
 	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
 	if len(bytes.TrimSpace(data)) == 0 {
-		return r.node(NullNode, 1)
+		return r.node(Null, 1)
 	}
 	j := &jsonReader{reader: r, data: data, decoder: json.NewDecoder(bytes.NewReader(data)), line: 1}
 	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
@@ -37,12 +36,12 @@ type jsonReader struct {
 	offset  int64
 }
 
-// position is the line of the token that was read last.
+// position returns the line of the last token.
 func (j *jsonReader) position() int {
 	return j.lineAt(j.decoder.InputOffset())
 }
 
-// lineAt is the line of an offset; offsets mostly grow, so that counting goes over the text once.
+// lineAt returns the line of an offset. Offsets mostly grow, so that lines are counted once.
 func (j *jsonReader) lineAt(offset int64) int {
 	offset = min(offset, int64(len(j.data)))
 	if offset < j.offset {
@@ -70,7 +69,7 @@ func (j *jsonReader) value(depth int) (*Node, error) {
 	}
 	line := j.position()
 	if !j.enter(line, depth) {
-		return j.node(NullNode, line), nil
+		return j.node(Null, line), nil
 	}
 	switch t := token.(type) {
 	case json.Delim:
@@ -85,11 +84,11 @@ func (j *jsonReader) value(depth int) (*Node, error) {
 	case bool:
 		return j.scalar(fmt.Sprint(t), true, line), nil
 	}
-	return j.node(NullNode, line), nil
+	return j.node(Null, line), nil
 }
 
 func (j *jsonReader) array(line, depth int) (*Node, error) {
-	n := j.node(ListNode, line)
+	n := j.node(List, line)
 	for j.decoder.More() {
 		item, err := j.value(depth + 1)
 		if err != nil || j.over {
@@ -102,7 +101,7 @@ func (j *jsonReader) array(line, depth int) (*Node, error) {
 }
 
 func (j *jsonReader) object(line, depth int) (*Node, error) {
-	n := j.node(MapNode, line)
+	n := j.node(Map, line)
 	lines := map[string]int{}
 	for j.decoder.More() {
 		token, err := j.decoder.Token()

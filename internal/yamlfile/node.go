@@ -1,0 +1,167 @@
+package yamlfile
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// A Kind is the type of a Node's value.
+type Kind uint8
+
+const (
+	Null Kind = iota
+	Bool
+	Int // a whole number
+	Float
+	Text
+	List
+	Map
+)
+
+// String names the kind as problems do.
+func (k Kind) String() string {
+	return [...]string{"null", "a boolean", "a whole number", "a number", "a text", "a list", "a mapping"}[k]
+}
+
+// A Node is a value of a YAML or JSON file with its position. Aliases and merge keys (<<) are resolved and environment
+// variables replaced, so a Node is a plain tree. Its methods may be called on nil, which is a null without a position.
+type Node struct {
+	Kind    Kind
+	File    string // the name that Read was given
+	Line    int
+	Text    string  // of a scalar, with variables replaced
+	Items   []*Node // of a list
+	Entries []Entry // of a mapping, in the order of the file
+
+	// fromEnv is set on a scalar that came from an environment variable: its text is read as any type that is asked for.
+	fromEnv bool
+	// unset is set on a null in the place of a variable that is not set.
+	unset bool
+}
+
+// An Entry is one key of a mapping and its value.
+type Entry struct {
+	Key   string
+	Line  int // of the key
+	Value *Node
+}
+
+// IsNull reports whether n is null or nil.
+func (n *Node) IsNull() bool { return n == nil || n.Kind == Null }
+
+// Get returns the value of a key of a mapping. It is nil if there is no such key or n is not a mapping.
+func (n *Node) Get(key string) *Node {
+	if n == nil {
+		return nil
+	}
+	for _, e := range n.Entries {
+		if e.Key == key {
+			return e.Value
+		}
+	}
+	return nil
+}
+
+// At follows keys as far as they exist and returns the last Node: the position for a problem about a value that may be missing.
+func (n *Node) At(keys ...string) *Node {
+	for _, key := range keys {
+		next := n.Get(key)
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	return n
+}
+
+// Problem returns a problem at the position of n.
+func (n *Node) Problem(format string, args ...any) Problem {
+	p := Problem{Message: fmt.Sprintf(format, args...)}
+	if n != nil {
+		p.File, p.Line = n.File, n.Line
+	}
+	return p
+}
+
+// EntryProblem returns a problem at the key of an entry of n.
+func (n *Node) EntryProblem(e Entry, format string, args ...any) Problem {
+	return Problem{File: n.File, Line: e.Line, Message: fmt.Sprintf(format, args...)}
+}
+
+// Describe names a value in a problem: its kind, and its text if that is short.
+func (n *Node) Describe() string {
+	switch {
+	case n.IsNull():
+		return "null"
+	case n.Kind >= List:
+		return n.Kind.String()
+	}
+	text := n.Text
+	if len(text) > 40 {
+		text = string([]rune(text)[:min(40, len([]rune(text)))]) + "…"
+	}
+	if n.Kind == Text {
+		return n.Kind.String() + " " + strconv.Quote(text)
+	}
+	return n.Kind.String() + " " + text
+}
+
+// AsBool returns the value of a boolean.
+func (n *Node) AsBool() (value, ok bool) {
+	if n.Kind != Bool && !(n.fromEnv && n.Kind == Text) {
+		return false, false
+	}
+	switch n.Text {
+	case "true", "True", "TRUE":
+		return true, true
+	case "false", "False", "FALSE":
+		return false, true
+	}
+	return false, false
+}
+
+// AsInt returns a whole number that fits the given number of bits.
+func (n *Node) AsInt(bits int) (int64, bool) {
+	if n.Kind != Int && !(n.fromEnv && n.Kind == Text) {
+		return 0, false
+	}
+	i, err := strconv.ParseInt(n.Text, 0, bits)
+	return i, err == nil
+}
+
+// AsUint is AsInt for numbers without a sign.
+func (n *Node) AsUint(bits int) (uint64, bool) {
+	if n.Kind != Int && !(n.fromEnv && n.Kind == Text) {
+		return 0, false
+	}
+	i, err := strconv.ParseUint(n.Text, 0, bits)
+	return i, err == nil
+}
+
+// Unquoted returns a whole number for a text that holds one, and n otherwise. Values of biginteger attributes are written in quotes.
+func (n *Node) Unquoted() *Node {
+	if n.Kind != Text || n.Text == "" || !isInt(n.Text) {
+		return n
+	}
+	return &Node{Kind: Int, Text: n.Text, File: n.File, Line: n.Line}
+}
+
+// AsFloat returns a finite number.
+func (n *Node) AsFloat() (float64, bool) {
+	if i, ok := n.AsInt(64); ok {
+		return float64(i), true
+	}
+	if n.Kind != Int && n.Kind != Float && !(n.fromEnv && n.Kind == Text) {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(n.Text, 64)
+	return f, err == nil && f-f == 0
+}
+
+// AsText returns the value of a text. A number or boolean counts as a text only if it came from an environment variable.
+func (n *Node) AsText() (string, bool) { return n.Text, n.IsText() }
+
+// IsText reports whether AsText has a value.
+func (n *Node) IsText() bool {
+	return n != nil && (n.Kind == Text || (n.fromEnv && n.Kind > Null && n.Kind < List))
+}
