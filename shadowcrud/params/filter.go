@@ -1,28 +1,13 @@
 package params
 
 import (
-	"cmp"
-	"fmt"
-
 	"lectern/contenttypes"
 	"lectern/jsontree"
 	"lectern/store"
 )
 
-// A filterReader turns filters into a store.Filter.
-type filterReader struct {
-	*request
-	param *parameter
-	path  []string // of the object at hand, without $and, $or, $not and indexes
-
-	// Where the rows asked for have a locale, a condition on it at the top of filters takes the place of the parameter
-	// locale and is kept apart.
-	apart    *contenttypes.Attribute
-	byLocale store.Filter
-}
-
-// maxHops is how many relations and components the filters of a request may follow: each of them may look at all links.
-const maxHops = 100
+// A filterReader reads filters in the form of query strings: objects whose keys are names of attributes and operators.
+type filterReader struct{ FilterBuilder }
 
 // A subject is what an object of filters speaks about: the attributes of a schema, a single value, or both. Of a relation,
 // media or component the value is the numeric id of its target.
@@ -33,6 +18,10 @@ type subject struct {
 
 // filters reads the parameter filters. byLocale is the condition on the locale of the rows, nil where there is none.
 func (r *request) filters() (filter, byLocale store.Filter) {
+	if r.build != nil {
+		b := r.filterBuilder()
+		return r.build(&b), b.byLocale
+	}
 	switch r.given.filters.(type) {
 	case nil:
 		return nil, nil
@@ -40,10 +29,7 @@ func (r *request) filters() (filter, byLocale store.Filter) {
 		r.badFilters(rankFilterShape)
 		return nil, nil
 	}
-	f := filterReader{request: r, param: filtersParameter}
-	if r.typ.Localized {
-		f.apart = r.typ.Attribute("locale")
-	}
+	f := filterReader{r.filterBuilder()}
 	return f.read(subject{schema: &r.typ.Schema}, r.given.filters), f.byLocale
 }
 
@@ -59,7 +45,7 @@ func (r *request) filtersOf(s *contenttypes.Schema, v any) store.Filter {
 		return nil
 	}
 	sub := r.within()
-	f := filterReader{request: sub, param: filtersWithin}
+	f := filterReader{FilterBuilder{request: sub, param: filtersWithin}}
 	filter := f.read(subject{schema: s}, v)
 	r.adopt(&sub.faults)
 	return filter
@@ -75,7 +61,7 @@ func (f *filterReader) read(on subject, v any) store.Filter {
 		return f.object(on, o)
 	}
 	if on.value != nil {
-		return f.operator(on.value, "$eq", v)
+		return f.operator(on.value, store.Eq, v)
 	}
 	if list, ok := v.([]any); ok {
 		return f.group(on, "filters", list)
@@ -87,7 +73,7 @@ func (f *filterReader) read(on subject, v any) store.Filter {
 func (f *filterReader) object(on subject, o *jsontree.Object) store.Filter {
 	var all store.Filter
 	for _, key := range o.Keys {
-		all = and(all, f.condition(on, key, o.Value(key)))
+		all = And(all, f.condition(on, key, o.Value(key)))
 	}
 	return all
 }
@@ -102,8 +88,10 @@ func (f *filterReader) condition(on subject, key string, v any) store.Filter {
 	case "$not":
 		return f.not(on, v)
 	}
-	if on.value != nil && isOperator(key) {
-		return f.operator(on.value, key, v)
+	if on.value != nil {
+		if op, ok := operators[key]; ok {
+			return f.operator(on.value, op, v)
+		}
 	}
 	if on.schema == nil {
 		f.unknownKey(key)
@@ -121,53 +109,24 @@ func (f *filterReader) condition(on subject, key string, v any) store.Filter {
 	return f.attribute(a, v)
 }
 
-// attribute reads the conditions on an attribute. Those on one that may not be asked are read as well, since keys that do not
-// exist are told of first.
+// attribute reads the conditions on an attribute. Conditions on one that the caller may not see are read as well, since an unknown
+// key is reported before a forbidden one.
 func (f *filterReader) attribute(a *contenttypes.Attribute, v any) store.Filter {
-	if a.Type == contenttypes.DynamicZone {
-		f.forbiddenKey(f.param.zone, a.Name)
+	if !f.Enter(a) {
 		return nil
 	}
-	switch {
-	case a.Type == contenttypes.Password:
-		f.forbiddenKey(f.param.password, a.Name)
-	case a.IsScalar() && !f.access.Sees(a), !a.IsScalar() && (target(a) == nil || !f.access.Follows(a)):
-		f.forbiddenKey(f.param.hidden, a.Name)
-	}
-
-	if a.Type == contenttypes.ID || a.Type == contenttypes.DocumentID {
-		return f.read(subject{value: a}, v)
-	}
-	top := len(f.path) == 0
-	f.path = append(f.path, a.Name)
-	defer func() { f.path = f.path[:len(f.path)-1] }()
 	if a.IsScalar() {
-		filter := f.read(subject{value: a}, v)
-		if top && a == f.apart {
-			f.byLocale, filter = filter, nil
-		}
-		return filter
+		return f.Leave(a, f.read(subject{value: a}, v))
 	}
 	to := target(a)
-	if to == nil {
-		return nil
-	}
-	whole := cmp.Or(f.whole, f.request)
-	if whole.hops++; whole.hops > maxHops {
-		f.invalid(f.param.shape, fmt.Sprintf("Too many relations to follow in filters: at most %d are allowed", maxHops))
-		return nil
-	}
-	if filter := f.read(subject{schema: to, value: to.Attribute("id")}, v); filter != nil {
-		return store.Through{Attr: a, Filter: filter}
-	}
-	return nil
+	return f.Leave(a, f.read(subject{schema: to, value: to.Attribute("id")}, v))
 }
 
 // group reads a list of filters all of which must hold.
 func (f *filterReader) group(on subject, name string, v any) store.Filter {
 	var all store.Filter
 	for _, filter := range f.list(on, name, v) {
-		all = and(all, filter)
+		all = And(all, filter)
 	}
 	return all
 }
@@ -190,9 +149,8 @@ func (f *filterReader) list(on subject, name string, v any) []store.Filter {
 		f.invalid(f.param.value, "Invalid "+name+" parameter. Expected an array of objects")
 		return nil
 	}
-	apart := f.apart
-	f.apart = nil
-	defer func() { f.apart = apart }()
+	f.OpenGroup()
+	defer f.CloseGroup()
 	list := make([]store.Filter, 0, len(items))
 	for _, item := range items {
 		if _, object := item.(*jsontree.Object); !object && on.value == nil {
@@ -220,43 +178,11 @@ func (f *filterReader) not(on subject, v any) store.Filter {
 		f.invalid(f.param.value, "Invalid $not parameter. Expected an object")
 		return nil
 	}
-	apart := f.apart
-	f.apart = nil
+	f.OpenGroup()
 	filter := f.read(on, v)
-	f.apart = apart
+	f.CloseGroup()
 	if filter == nil {
 		return nil
 	}
 	return store.Not{Filter: filter}
-}
-
-// parent is the dotted path of the object at hand.
-func (f *filterReader) parent() string {
-	path := ""
-	for _, name := range f.path {
-		path = join(path, name)
-	}
-	return path
-}
-
-func (f *filterReader) unknownKey(key string) {
-	f.unknown(f.param.key, key, f.parent(), f.param.name)
-}
-
-func (f *filterReader) forbiddenKey(k rank, key string) {
-	f.forbidden(k, key, join(f.parent(), key), f.param.name)
-}
-
-// and joins two conditions, either of which may be missing.
-func and(a, b store.Filter) store.Filter {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	if list, ok := a.(store.And); ok {
-		return append(list, b)
-	}
-	return store.And{a, b}
 }

@@ -25,64 +25,57 @@ const (
 	null                  // a boolean
 )
 
-// operators are those that compare; $and, $or and $not join.
-var operators = map[string]struct {
-	arity
-	op store.Op
-}{
-	"$eq":           {equality, store.Eq},
-	"$ne":           {equality, store.Ne},
-	"$eqi":          {folding, store.EqI},
-	"$nei":          {folding, store.NeI},
-	"$in":           {list, store.In},
-	"$notIn":        {list, store.NotIn},
-	"$lt":           {order, store.Lt},
-	"$lte":          {order, store.Lte},
-	"$gt":           {order, store.Gt},
-	"$gte":          {order, store.Gte},
-	"$between":      {between, store.Between},
-	"$contains":     {like, store.Contains},
-	"$containsi":    {like, store.ContainsI},
-	"$notContains":  {like, store.NotContains},
-	"$notContainsi": {like, store.NotContainsI},
-	"$startsWith":   {like, store.StartsWith},
-	"$startsWithi":  {like, store.StartsWithI},
-	"$endsWith":     {like, store.EndsWith},
-	"$endsWithi":    {like, store.EndsWithI},
-	"$null":         {null, store.Null},
-	"$notNull":      {null, store.NotNull},
+// operators are the keys of query strings that compare; $and, $or and $not join.
+var operators = map[string]store.Op{
+	"$eq": store.Eq, "$ne": store.Ne, "$eqi": store.EqI, "$nei": store.NeI, "$in": store.In, "$notIn": store.NotIn,
+	"$lt": store.Lt, "$lte": store.Lte, "$gt": store.Gt, "$gte": store.Gte, "$between": store.Between,
+	"$contains": store.Contains, "$containsi": store.ContainsI, "$notContains": store.NotContains, "$notContainsi": store.NotContainsI,
+	"$startsWith": store.StartsWith, "$startsWithi": store.StartsWithI, "$endsWith": store.EndsWith, "$endsWithi": store.EndsWithI,
+	"$null": store.Null, "$notNull": store.NotNull,
 }
 
-func isOperator(key string) bool { _, ok := operators[key]; return ok }
+// arities says what operand each operator takes.
+var arities = [...]arity{
+	store.Eq: equality, store.Ne: equality, store.EqI: folding, store.NeI: folding, store.In: list, store.NotIn: list,
+	store.Lt: order, store.Lte: order, store.Gt: order, store.Gte: order, store.Between: between,
+	store.Contains: like, store.ContainsI: like, store.NotContains: like, store.NotContainsI: like,
+	store.StartsWith: like, store.StartsWithI: like, store.EndsWith: like, store.EndsWithI: like,
+	store.Null: null, store.NotNull: null,
+}
 
 // never is an operand that no stored value can equal. Its sign says how it is ordered: 1 is greater than all of them (an integer
 // beyond 64 bits), -1 less than all, and 0 neither, so that $lt and $gt hold for nothing (a text compared with an id).
 type never int
 
 // operator reads one comparison of an attribute.
-func (f *filterReader) operator(a *contenttypes.Attribute, name string, v any) store.Filter {
+func (f *filterReader) operator(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
 	if o := objectIn(v); o != nil && len(o.Keys) > 0 {
 		f.unknownKey(o.Keys[0])
 		return nil
 	}
-	o := operators[name]
-	switch o.arity {
+	return f.Compare(a, op, v)
+}
+
+// Compare returns the comparison of an attribute with an operand: a text, nil, or a list of these, each of which is converted to the
+// type of the attribute. It is nil where the operand does not fit, which is an error.
+func (b *FilterBuilder) Compare(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
+	switch arities[op] {
 	case equality:
-		return f.equality(a, o.op, v)
+		return b.equality(a, op, v)
 	case folding:
-		return f.folding(a, o.op, v)
+		return b.folding(a, op, v)
 	case list:
-		return f.anyOf(a, o.op, v)
+		return b.anyOf(a, op, v)
 	case order:
-		return f.each(a, v, false, func(x any) store.Filter { return f.ordered(a, o.op, x) })
+		return b.each(a, v, false, func(x any) store.Filter { return b.ordered(a, op, x) })
 	case between:
-		return f.between(a, v)
+		return b.between(a, v)
 	case like:
-		return f.each(a, v, o.op == store.NotContains || o.op == store.NotContainsI, func(text any) store.Filter {
-			return compare(a, o.op, text)
+		return b.each(a, v, op == store.NotContains || op == store.NotContainsI, func(text any) store.Filter {
+			return compare(a, op, text)
 		})
 	}
-	return f.null(a, o.op, v, name)
+	return b.null(a, op, v)
 }
 
 // objectIn finds an object where values are expected.
@@ -109,15 +102,15 @@ func compare(a *contenttypes.Attribute, op store.Op, values ...any) store.Filter
 func nothing(a *contenttypes.Attribute) store.Filter { return compare(a, store.In) }
 
 // equality reads $eq and $ne.
-func (f *filterReader) equality(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
+func (b *FilterBuilder) equality(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
 	equal := op == store.Eq
 	if _, many := v.([]any); many {
 		if equal {
-			return f.anyOf(a, store.In, v)
+			return b.anyOf(a, store.In, v)
 		}
-		return f.anyOf(a, store.NotIn, v)
+		return b.anyOf(a, store.NotIn, v)
 	}
-	x, ok := f.operand(a, v)
+	x, ok := b.operand(a, v)
 	if !ok {
 		return nil
 	}
@@ -141,16 +134,16 @@ func isNull(a *contenttypes.Attribute, want bool) store.Filter {
 }
 
 // folding reads $eqi and $nei, which are $eq and $ne for attributes that are no texts.
-func (f *filterReader) folding(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
+func (b *FilterBuilder) folding(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
 	plain := store.Eq
 	if op == store.NeI {
 		plain = store.Ne
 	}
 	switch a.Type {
 	case contenttypes.ID, contenttypes.Integer, contenttypes.BigInteger, contenttypes.Float, contenttypes.Decimal, contenttypes.Boolean:
-		return f.equality(a, plain, v)
+		return b.equality(a, plain, v)
 	}
-	return f.each(a, v, op == store.NeI, func(text any) store.Filter {
+	return b.each(a, v, op == store.NeI, func(text any) store.Filter {
 		if text == nil {
 			return isNull(a, op == store.EqI)
 		}
@@ -159,14 +152,14 @@ func (f *filterReader) folding(a *contenttypes.Attribute, op store.Op, v any) st
 }
 
 // anyOf reads $in and $notIn, and lists where one value is expected.
-func (f *filterReader) anyOf(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
+func (b *FilterBuilder) anyOf(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
 	items, many := v.([]any)
 	if !many {
 		items = []any{v}
 	}
 	values := make([]any, 0, len(items))
 	for _, item := range items {
-		x, ok := f.operand(a, item)
+		x, ok := b.operand(a, item)
 		if !ok {
 			return nil
 		}
@@ -178,8 +171,8 @@ func (f *filterReader) anyOf(a *contenttypes.Attribute, op store.Op, v any) stor
 }
 
 // ordered reads one value of $lt, $lte, $gt or $gte.
-func (f *filterReader) ordered(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
-	x, ok := f.operand(a, v)
+func (b *FilterBuilder) ordered(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
+	x, ok := b.operand(a, v)
 	if !ok {
 		return nil
 	}
@@ -194,17 +187,17 @@ func (f *filterReader) ordered(a *contenttypes.Attribute, op store.Op, v any) st
 }
 
 // between reads $between. Bounds of which one is never become two comparisons, which know how it is ordered.
-func (f *filterReader) between(a *contenttypes.Attribute, v any) store.Filter {
+func (b *FilterBuilder) between(a *contenttypes.Attribute, v any) store.Filter {
 	items, _ := v.([]any)
 	if len(items) != 2 {
-		f.invalid(f.param.value, "Invalid $between parameter. Expected an array of two values")
+		b.invalid(b.param.value, "Invalid $between parameter. Expected an array of two values")
 		return nil
 	}
-	low, ok := f.operand(a, items[0])
+	low, ok := b.operand(a, items[0])
 	if !ok {
 		return nil
 	}
-	high, ok := f.operand(a, items[1])
+	high, ok := b.operand(a, items[1])
 	if !ok {
 		return nil
 	}
@@ -213,12 +206,12 @@ func (f *filterReader) between(a *contenttypes.Attribute, v any) store.Filter {
 	if !farLow && !farHigh {
 		return compare(a, store.Between, low, high)
 	}
-	return and(f.ordered(a, store.Gte, items[0]), f.ordered(a, store.Lte, items[1]))
+	return And(b.ordered(a, store.Gte, items[0]), b.ordered(a, store.Lte, items[1]))
 }
 
 // each makes a condition of a single value, or one of each element of a list: where all is set all of them must hold, otherwise
 // one of them.
-func (f *filterReader) each(a *contenttypes.Attribute, v any, all bool, make func(any) store.Filter) store.Filter {
+func (b *FilterBuilder) each(a *contenttypes.Attribute, v any, all bool, make func(any) store.Filter) store.Filter {
 	items, many := v.([]any)
 	if !many {
 		return make(v)
@@ -226,7 +219,7 @@ func (f *filterReader) each(a *contenttypes.Attribute, v any, all bool, make fun
 	var list []store.Filter
 	for _, item := range items {
 		if _, many := item.([]any); many {
-			f.badOperand(a, "a single value")
+			b.badOperand(a, "a single value")
 			return nil
 		}
 		list = append(list, make(item))
@@ -241,7 +234,7 @@ func (f *filterReader) each(a *contenttypes.Attribute, v any, all bool, make fun
 }
 
 // null reads $null and $notNull, which false turns around.
-func (f *filterReader) null(a *contenttypes.Attribute, op store.Op, v any, name string) store.Filter {
+func (b *FilterBuilder) null(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
 	want := op == store.Null
 	switch v := v.(type) {
 	case nil:
@@ -249,7 +242,11 @@ func (f *filterReader) null(a *contenttypes.Attribute, op store.Op, v any, name 
 	case string:
 		want = want == boolean(v)
 	default:
-		f.invalid(f.param.value, "Invalid "+name+" parameter. Expected a boolean")
+		name := "$null"
+		if op == store.NotNull {
+			name = "$notNull"
+		}
+		b.invalid(b.param.value, "Invalid "+name+" parameter. Expected a boolean")
 		return nil
 	}
 	return isNull(a, want)
@@ -257,13 +254,13 @@ func (f *filterReader) null(a *contenttypes.Attribute, op store.Op, v any, name 
 
 // operand turns a value into what the store compares the attribute with: nil, never, or what store.Compare takes. It is not
 // ok when the attribute can have no such value.
-func (f *filterReader) operand(a *contenttypes.Attribute, v any) (any, bool) {
+func (b *FilterBuilder) operand(a *contenttypes.Attribute, v any) (any, bool) {
 	if v == nil {
 		return nil, true
 	}
 	s, ok := v.(string)
 	if !ok {
-		f.badOperand(a, "a single value")
+		b.badOperand(a, "a single value")
 		return nil, false
 	}
 	switch a.Type {
@@ -275,13 +272,13 @@ func (f *filterReader) operand(a *contenttypes.Attribute, v any) (any, bool) {
 	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal:
 		n, ok := readNumber(s)
 		if !ok {
-			f.badOperand(a, "a number")
+			b.badOperand(a, "a number")
 		}
 		return n, ok
 	case contenttypes.BigInteger:
 		n, ok := readInteger(s)
 		if !ok {
-			f.badOperand(a, "an integer")
+			b.badOperand(a, "an integer")
 		}
 		return n, ok
 	case contenttypes.Boolean:
@@ -289,19 +286,19 @@ func (f *filterReader) operand(a *contenttypes.Attribute, v any) (any, bool) {
 	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
 		text, err := documents.ParseFilterTime(a, s)
 		if err != nil {
-			f.faults.add(f.param.value, err)
+			b.faults.add(b.param.value, err)
 		}
 		return text, err == nil
 	}
 	return s, true
 }
 
-func (f *filterReader) badOperand(a *contenttypes.Attribute, expected string) {
-	path := f.parent()
-	if len(f.path) == 0 || f.path[len(f.path)-1] != a.Name {
+func (b *FilterBuilder) badOperand(a *contenttypes.Attribute, expected string) {
+	path := b.parent()
+	if len(b.path) == 0 || b.path[len(b.path)-1] != a.Name {
 		path = join(path, a.Name)
 	}
-	f.invalid(f.param.value, "Invalid value at "+path+". Expected "+expected)
+	b.invalid(b.param.value, "Invalid value at "+path+". Expected "+expected)
 }
 
 // readNumber reads a finite number as JavaScript would; blanks alone are none.

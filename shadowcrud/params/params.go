@@ -92,6 +92,7 @@ type request struct {
 	access *documents.Access
 	faults faults
 	given  given
+	build  Filters  // those of a caller that has no query string
 	whole  *request // for a request within a populate: the one that holds it
 	hops   int      // relations that the filters of the whole request have followed
 }

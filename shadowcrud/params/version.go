@@ -38,12 +38,12 @@ func (r *request) query(locales func(*request) store.LocaleSet, state *store.Pub
 			q.Locales = store.LocaleSet{Codes: codes}
 		} else if byLocale != nil {
 			q.Locales = store.LocaleSet{All: true}
-			filter = and(filter, byLocale)
+			filter = And(filter, byLocale)
 		}
 	}
-	filter = and(filter, r.searched())
+	filter = And(filter, r.searched())
 	if state != nil && r.typ.DraftAndPublish {
-		filter = and(filter, store.Publication{State: *state})
+		filter = And(filter, store.Publication{State: *state})
 	}
 	q.Filter = filter
 	q.Sort = r.sort(&r.typ.Schema, r.given.sort, sortParameter)

@@ -10,6 +10,7 @@ import (
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/language"
 	"lectern/shadowcrud/graphql/schema"
+	"lectern/shadowcrud/params"
 	"lectern/store"
 )
 
@@ -83,13 +84,13 @@ func (p *plan) keepBound(access *documents.Access, bounds []bound) {
 
 // A binder binds the fields of a plan.
 type binder struct {
-	engine    *Engine
-	vars      language.Variables
-	access    *documents.Access
-	bounds    []bound
-	cost      int       // see Limits.Cost
-	most      int       // what cost may become; 0: nothing is estimated
-	converter converter // counts the conditions of all filters
+	engine *Engine
+	vars   language.Variables
+	access *documents.Access
+	bounds []bound
+	cost   int            // see Limits.Cost
+	most   int            // what cost may become; 0: nothing is estimated
+	asked  conditionCount // of all filters
 
 	shared map[*selection]int // selections that several fields share: the most objects that each was bound for
 
@@ -345,8 +346,7 @@ func (b *binder) root(f *field, to *bound) {
 		return
 	}
 	query, wrong := b.engine.params.Rows(m.Type, filters, sort, locale, to.state, b.access)
-	if wrong != nil {
-		to.err, _ = told(wrong)
+	if to.err = b.refused(wrong); to.err != nil {
 		return
 	}
 	query.Status = status(args)
@@ -421,41 +421,43 @@ func (b *binder) target(f *field, to *bound, in scope) {
 		q.Offset, q.Limit = to.page.start, to.page.limit
 	}
 	if in.state != nil && m.Type != nil && m.Type.DraftAndPublish {
-		state := store.Publication{State: *in.state}
-		if q.Filter == nil {
-			q.Filter = state
-		} else {
-			q.Filter = store.And{q.Filter, state}
-		}
+		q.Filter = params.And(q.Filter, store.Publication{State: *in.state})
 	}
 }
 
 // items reads the filters and the sort of what a field leads to.
 func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey, *documents.Error) {
-	filters, sort, wrong := b.conditions(f.meaning, args)
-	if filters == nil && sort == nil {
-		return nil, nil, wrong
-	}
-	filter, keys, err := b.engine.params.Items(targetSchema(f.attr), filters, sort, b.access)
+	filters, sort, err := b.conditions(f.meaning, args)
 	if err != nil {
-		wrong, _ := told(err)
-		return nil, nil, wrong
+		return nil, nil, err
 	}
-	return filter, keys, nil
+	if filters == nil && sort == nil {
+		return nil, nil, b.refused(nil)
+	}
+	filter, keys, wrong := b.engine.params.Items(targetSchema(f.attr), filters, sort, b.access)
+	return filter, keys, b.refused(wrong)
 }
 
-// conditions are the filters and the sort of a field in the form of REST, nil where nothing is asked.
-func (b *binder) conditions(m *schema.Meaning, args arguments) (filters, sort any, err *documents.Error) {
+// conditions are the filters and the sort of a field, nil where nothing is asked.
+func (b *binder) conditions(m *schema.Meaning, args arguments) (filters params.Filters, sort any, err *documents.Error) {
 	sort = sortList(args.value("sort"))
 	if list, ok := sort.([]any); ok && len(list) > b.engine.limits.SortKeys {
 		return nil, nil, tooMany("sort keys", b.engine.limits.SortKeys, "sortKeys")
 	}
-	b.converter.most = b.engine.limits.Conditions
-	filters = b.converter.filters(m.Filters, args.object("filters"))
-	if b.converter.full() {
-		return nil, nil, tooMany("conditions", b.engine.limits.Conditions, "conditions")
+	b.asked.most = b.engine.limits.Conditions
+	return b.asked.filters(m.Filters, args.object("filters")), sort, nil
+}
+
+// refused is why conditions that were read are not run: there are too many of them, or one of them is wrong.
+func (b *binder) refused(wrong error) *documents.Error {
+	if b.asked.full() {
+		return tooMany("conditions", b.engine.limits.Conditions, "conditions")
 	}
-	return filters, sort, nil
+	if wrong == nil {
+		return nil
+	}
+	err, _ := told(wrong)
+	return err
 }
 
 // sortList is a sort without the nulls in it.

@@ -135,15 +135,11 @@ func (x *execution) filterReader() schema.FilterReader {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", input, err)
 		}
-		c := converter{most: e.limits.Conditions}
+		b := binder{engine: e, access: access, asked: conditionCount{most: e.limits.Conditions}}
 		asked, _ := tree.(*jsontree.Object)
-		rest := c.filters(f, asked)
-		if c.full() {
-			return nil, tooMany("conditions", e.limits.Conditions, "conditions")
-		}
-		filter, _, err := e.params.Items(f.Schema, rest, nil, access)
-		if err != nil {
-			return nil, err
+		filter, _, err := e.params.Items(f.Schema, b.asked.filters(f, asked), nil, access)
+		if wrong := b.refused(err); wrong != nil {
+			return nil, wrong
 		}
 		return documents.Matching(f.Schema, filter), nil
 	}

@@ -3,156 +3,196 @@ package execution
 import (
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/schema"
+	"lectern/shadowcrud/params"
+	"lectern/store"
 )
 
-// A converter turns the filters of an operation into the form of REST, and counts the conditions in them: comparisons, and the
-// objects that hold them. Once there are too many it turns no more.
-type converter struct{ conditions, most int }
+// conditionCount counts what the filters of an operation ask: comparisons, and the objects that hold them. Once there are more than
+// most, filters are read no further.
+type conditionCount struct{ n, most int }
 
-// hop is how many conditions a relation counts for that is followed: for each of them all links may have to be looked at.
+// hop is how many conditions a relation counts for that a filter follows: all links of it may have to be read.
 const hop = 40
 
-func (c *converter) full() bool { return c.conditions > c.most }
+func (c *conditionCount) full() bool { return c.n > c.most }
 
-// filters turns filters into the form that REST has them in, from where both go the same way: names of attributes, $and, $or,
-// $not, and operators whose values are texts. What asks nothing is left out. The result is nil where nothing is asked.
-func (c *converter) filters(f *schema.Filters, given *jsontree.Object) any {
+// filters returns what makes the condition of an argument filters, nil where nothing is asked. An empty condition asks nothing.
+func (c *conditionCount) filters(f *schema.Filters, given *jsontree.Object) params.Filters {
 	if f == nil || given == nil {
 		return nil
 	}
-	if o := c.filterTree(f, given); len(o.Keys) > 0 {
-		return o
+	return func(b *params.FilterBuilder) store.Filter {
+		r := filterReader{FilterBuilder: b, count: c}
+		return r.object(f, given)
 	}
-	return nil
 }
 
-func (c *converter) filterTree(f *schema.Filters, given *jsontree.Object) *jsontree.Object {
-	c.conditions++
-	o := jsontree.NewObject()
+// A filterReader turns an argument filters into a store.Filter.
+type filterReader struct {
+	*params.FilterBuilder
+	count *conditionCount
+}
+
+// object reads an object of filters, all of whose conditions must hold; nil where there are none.
+func (r *filterReader) object(f *schema.Filters, given *jsontree.Object) (all store.Filter) {
+	r.count.n++
 	for _, key := range given.Keys {
-		ff, v := f.Field(key), given.Value(key)
-		if c.full() {
+		if r.count.full() {
 			break
 		}
-		if ff == nil {
-			continue
-		}
-		switch ff.Kind {
-		case schema.FilterAnd:
-			setList(o, "$and", c.filterTrees(f, v))
-		case schema.FilterOr:
-			setList(o, "$or", c.filterTrees(f, v))
-		case schema.FilterNot:
-			setTree(o, "$not", c.filterOf(f, v))
-		case schema.FilterThrough:
-			c.conditions += hop
-			setTree(o, ff.Attr.Name, c.filterOf(ff.Filters, v))
-		case schema.FilterValue:
-			if v == nil {
-				c.conditions++
-				o.Set(ff.Attr.Name, nil)
-			} else if operators, ok := v.(*jsontree.Object); ok {
-				setTree(o, ff.Attr.Name, c.operatorTree(ff.Operators, operators))
-			}
+		if field := f.Field(key); field != nil {
+			all = params.And(all, r.field(f, field, given.Value(key)))
 		}
 	}
-	return o
+	return all
 }
 
-func (c *converter) filterOf(f *schema.Filters, v any) *jsontree.Object {
-	if o, ok := v.(*jsontree.Object); ok {
-		return c.filterTree(f, o)
+// field reads one field of an object of filters.
+func (r *filterReader) field(f *schema.Filters, field *schema.FilterField, v any) store.Filter {
+	switch field.Kind {
+	case schema.FilterAnd:
+		return and(r.objects(f, v))
+	case schema.FilterOr:
+		return or(r.objects(f, v))
+	case schema.FilterNot:
+		if o, ok := v.(*jsontree.Object); ok {
+			return r.not(func() store.Filter { return r.object(f, o) })
+		}
+	case schema.FilterThrough:
+		r.count.n += hop
+		if o, ok := v.(*jsontree.Object); ok && r.Enter(field.Attr) {
+			return r.Leave(field.Attr, r.object(field.Filters, o))
+		}
+	case schema.FilterValue:
+		if !r.Enter(field.Attr) {
+			return nil
+		}
+		if v == nil {
+			return r.Leave(field.Attr, r.compare(field, store.Eq, nil))
+		}
+		o, _ := v.(*jsontree.Object)
+		return r.Leave(field.Attr, r.operators(field, o))
 	}
 	return nil
 }
 
-func (c *converter) filterTrees(f *schema.Filters, v any) []any {
+// objects reads a list of objects of filters. One that asks nothing holds for all rows.
+func (r *filterReader) objects(f *schema.Filters, v any) (list []store.Filter) {
+	r.OpenGroup()
+	defer r.CloseGroup()
 	items, _ := v.([]any)
-	var list []any
 	for _, item := range items {
-		if c.full() {
+		if r.count.full() {
 			break
 		}
-		if o := c.filterOf(f, item); o != nil {
-			list = append(list, o)
+		if o, ok := item.(*jsontree.Object); ok {
+			filter := r.object(f, o)
+			if filter == nil {
+				filter = store.And{}
+			}
+			list = append(list, filter)
 		}
 	}
 	return list
 }
 
-func setList(o *jsontree.Object, key string, list []any) {
-	if len(list) > 0 {
-		o.Set(key, list)
+// not negates what read reads, if that asks anything.
+func (r *filterReader) not(read func() store.Filter) store.Filter {
+	r.OpenGroup()
+	defer r.CloseGroup()
+	if filter := read(); filter != nil {
+		return store.Not{Filter: filter}
 	}
+	return nil
 }
 
-func setTree(o *jsontree.Object, key string, tree *jsontree.Object) {
-	if tree != nil && len(tree.Keys) > 0 {
-		o.Set(key, tree)
+// operators reads the operators of a scalar, all of which must hold.
+func (r *filterReader) operators(field *schema.FilterField, given *jsontree.Object) (all store.Filter) {
+	if given == nil {
+		return nil
 	}
-}
-
-func (c *converter) operatorTree(ops *schema.Operators, given *jsontree.Object) *jsontree.Object {
-	o := jsontree.NewObject()
 	for _, key := range given.Keys {
-		op, v := ops.Field(key), given.Value(key)
-		if op == nil {
-			continue
-		}
-		switch op.Kind {
-		case schema.OperatorCompare:
-			o.Set("$"+key, c.operand(v))
-		case schema.OperatorNull:
-			if v != nil {
-				o.Set("$"+key, c.operand(v))
-			}
-		case schema.OperatorList:
-			if items, ok := v.([]any); ok {
-				o.Set("$"+key, c.operands(items))
-			}
-		case schema.OperatorAnd:
-			setList(o, "$and", c.equalities(v))
-		case schema.OperatorOr:
-			setList(o, "$or", c.equalities(v))
-		case schema.OperatorNot:
-			if inner, ok := v.(*jsontree.Object); ok {
-				setTree(o, "$not", c.operatorTree(ops, inner))
-			}
+		if op := field.Operators.Field(key); op != nil {
+			all = params.And(all, r.operator(field, op, given.Value(key)))
 		}
 	}
-	return o
+	return all
+}
+
+func (r *filterReader) operator(field *schema.FilterField, op *schema.Operator, v any) store.Filter {
+	items, isList := v.([]any)
+	switch op.Kind {
+	case schema.OperatorCompare:
+		return r.compare(field, op.Op, v)
+	case schema.OperatorNull:
+		if v != nil {
+			return r.compare(field, op.Op, v)
+		}
+	case schema.OperatorList:
+		if isList {
+			return r.Compare(field.Attr, op.Op, r.operands(items))
+		}
+	case schema.OperatorAnd:
+		return and(r.equalities(field, items))
+	case schema.OperatorOr:
+		return or(r.equalities(field, items))
+	case schema.OperatorNot:
+		if inner, ok := v.(*jsontree.Object); ok {
+			return r.not(func() store.Filter { return r.operators(field, inner) })
+		}
+	}
+	return nil
+}
+
+// compare compares a scalar with one value.
+func (r *filterReader) compare(field *schema.FilterField, op store.Op, v any) store.Filter {
+	return r.Compare(field.Attr, op, r.operand(v))
 }
 
 // equalities are conditions to equal each of a list of values.
-func (c *converter) equalities(v any) []any {
-	items, _ := v.([]any)
-	list := c.operands(items)
-	for i, item := range list {
-		o := jsontree.NewObject()
-		o.Set("$eq", item)
-		list[i] = o
+func (r *filterReader) equalities(field *schema.FilterField, items []any) (list []store.Filter) {
+	for _, v := range r.operands(items) {
+		if filter := r.Compare(field.Attr, store.Eq, v); filter != nil {
+			list = append(list, filter)
+		}
 	}
 	return list
 }
 
-// operands are a list of values as texts.
-func (c *converter) operands(items []any) (list []any) {
-	list = []any{}
+// operands are a list of values as Compare takes them.
+func (r *filterReader) operands(items []any) []any {
+	list := []any{}
 	for _, item := range items {
-		if c.full() {
+		if r.count.full() {
 			break
 		}
-		list = append(list, c.operand(item))
+		list = append(list, r.operand(item))
 	}
 	return list
 }
 
-// operand is a value as text, null as it is. A number's is as answers print it, however the operation spells it.
-func (c *converter) operand(v any) any {
-	c.conditions++
+// operand is a value as Compare takes it: as text, or nil. That of a number is the one that answers print, however the operation
+// spells it.
+func (r *filterReader) operand(v any) any {
+	r.count.n++
 	switch v := v.(type) {
 	case nil, string:
 		return v
 	}
 	return string(jsontree.Append(nil, v))
+}
+
+// and and or join lists of conditions; an empty list asks nothing.
+func and(list []store.Filter) store.Filter {
+	if len(list) == 0 {
+		return nil
+	}
+	return store.And(list)
+}
+
+func or(list []store.Filter) store.Filter {
+	if len(list) == 0 {
+		return nil
+	}
+	return store.Or(list)
 }
