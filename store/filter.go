@@ -22,7 +22,8 @@ type (
 		attr   *contenttypes.Attribute
 		status Status
 		cond   cond
-		known  verdicts // of targets that links lead to
+		all    conjunction // whose conditions make cond, unless a Not stands above; then it is empty
+		known  verdicts    // of targets that links lead to
 	}
 	// test looks at one scalar. Null is never a match.
 	test struct {
@@ -163,7 +164,7 @@ func compile(f Filter, status Status, negate bool) cond {
 	case Not:
 		return compile(f.Filter, status, !negate)
 	case Through:
-		return &someTarget{attr: f.Attr, status: status, cond: compile(f.Filter, status, negate)}
+		return compileThrough(f, status, negate)
 	case Publication:
 		return inState{f.State, negate}
 	case Search:
@@ -172,6 +173,35 @@ func compile(f Filter, status Status, negate bool) cond {
 		return compileCompare(f, negate)
 	}
 	return constant(false)
+}
+
+func compileThrough(f Through, status Status, negate bool) cond {
+	c := &someTarget{attr: f.Attr, status: status}
+	if negate {
+		c.cond = compile(f.Filter, status, true)
+		return c
+	}
+	c.all = compileConjuncts(f.Filter, status)
+	if c.cond = c.all.conds; len(c.all.conds) == 1 {
+		c.cond = c.all.conds[0]
+	}
+	return c
+}
+
+// A conjunction is a list of filters that must all hold, each with what it is compiled to.
+type conjunction struct {
+	filters []Filter
+	conds   allOf
+}
+
+// compileConjuncts splits a filter into those that must all hold, and compiles each.
+func compileConjuncts(f Filter, status Status) conjunction {
+	list := conjuncts(f)
+	c := conjunction{filters: list, conds: make(allOf, len(list))}
+	for i, x := range list {
+		c.conds[i] = compile(x, status, false)
+	}
+	return c
 }
 
 func compileList(list []Filter, status Status, negate, all bool) cond {

@@ -102,11 +102,12 @@ type finder struct {
 	query   *Query
 	bound   *boundSchema
 	slot    slot
-	conds   []cond // by conjunct
 	sources []*source
 	records []Record // those of hits that were read
 	planned bool
 	rows    int // of the slot; negative: not counted yet
+
+	conjunction // of the query's filter
 }
 
 func (s *Snapshot) finder(q *Query, sl slot) *finder {
@@ -125,17 +126,17 @@ func (f *finder) size() int {
 	return f.rows
 }
 
-// plan compiles the filter and finds the sources of its conjuncts.
+// plan compiles the filter, unless that was done already, and finds the sources of its conjuncts.
 func (f *finder) plan() {
 	if f.planned {
 		return
 	}
 	f.planned = true
-	list := conjuncts(f.query.Filter)
-	f.conds = make([]cond, len(list))
-	for i, c := range list {
-		f.conds[i] = compile(c, f.query.Status, false)
-		if src := f.source(i, c); src != nil {
+	if f.conds == nil {
+		f.conjunction = compileConjuncts(f.query.Filter, f.query.Status)
+	}
+	for i := range f.filters {
+		if src := f.source(i); src != nil {
 			f.sources = append(f.sources, src)
 		}
 	}
@@ -367,7 +368,7 @@ func (f *finder) eachEntry(src *source, yield func(hit)) {
 // scan reads all rows of the slot.
 func (f *finder) scan() []hit {
 	var hits []hit
-	all := allOf(f.conds)
+	all := f.conds
 	prefix := be.AppendUint16(be.AppendUint16(nil, f.bound.number), uint16(f.slot))
 	c := f.snap.take(rows)
 	defer f.snap.give(rows, c)

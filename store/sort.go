@@ -198,7 +198,7 @@ func (f *finder) walk(o indexOrder, offset, limit int, set *docSet) []Record {
 
 // walkMatching reads rows in the order of an index until the page is full of those that match.
 func (f *finder) walkMatching(o indexOrder) []Record {
-	all, offset, limit := allOf(f.conds), f.query.Offset, f.query.Limit
+	all, offset, limit := f.conds, f.query.Offset, f.query.Limit
 	list := make([]Record, 0, min(limit, 1024))
 	if limit == 0 {
 		return list

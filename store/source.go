@@ -49,14 +49,14 @@ func conjuncts(f Filter) []Filter {
 	return list
 }
 
-// source returns the source of a conjunct, nil when it has none.
-func (f *finder) source(i int, c Filter) *source {
+// source returns the source of conjunct i, nil when it has none.
+func (f *finder) source(i int) *source {
 	var src *source
-	switch c := c.(type) {
+	switch c := f.filters[i].(type) {
 	case Compare:
 		src = f.compareSource(c)
 	case Through:
-		src = f.throughSource(c)
+		src = f.throughSource(f.conds[i].(*someTarget))
 	}
 	if src == nil {
 		return nil
@@ -310,13 +310,12 @@ func (f *finder) appendDoc(hits []hit, doc uint64) []hit {
 const maxDriven = 4096
 
 // throughSource goes the other way round: it finds the targets first, by an index of theirs, and follows their links back.
-func (f *finder) throughSource(c Through) *source {
-	a := c.Attr
+func (f *finder) throughSource(c *someTarget) *source {
+	a := c.attr
 	if a.System || !a.IsRelation() || a.Target == nil || a.IsMorph() || !f.query.Type.Localized && a.Target.Localized {
 		return nil
 	}
-	inner := compile(c.Filter, f.query.Status, false)
-	if inner.holds(f.snap, Record{}) {
+	if c.cond.holds(f.snap, Record{}) {
 		return nil // rows without a target match as well
 	}
 	status := f.query.Status
@@ -327,7 +326,8 @@ func (f *finder) throughSource(c Through) *source {
 	if a.Target.Localized {
 		locale = f.slot.locale()
 	}
-	target := f.snap.finder(&Query{Type: a.Target, Status: f.query.Status, Filter: c.Filter, Limit: -1}, makeSlot(locale, status))
+	target := f.snap.finder(&Query{Type: a.Target, Status: f.query.Status, Limit: -1}, makeSlot(locale, status))
+	target.conjunction = c.all
 	best := target.best()
 	if best == nil || best.cost > maxDriven {
 		return nil
