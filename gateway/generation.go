@@ -35,7 +35,7 @@ func (p *Project) newGeneration(d *Definition) *generation {
 type shared struct {
 	limiter   *auth.Limiter  // of logins
 	often     auth.RateLimit // of limiter
-	persisted *persisted
+	persisted *persistedQueries
 	library   *media.Library // of the last generation that had one; nil until upload is switched on
 	users     *auth.Users    // of the last generation; nil while users are switched off
 	uses      *auth.LastUses // when each API token was last used
@@ -55,8 +55,8 @@ func (l *shared) limiterOf(often auth.RateLimit) *auth.Limiter {
 	return l.limiter
 }
 
-func (l *shared) persistedOf(most int) *persisted {
-	if made := newPersisted(most); l.persisted == nil || l.persisted.most != made.most {
+func (l *shared) persistedOf(most int) *persistedQueries {
+	if made := newPersistedQueries(most); l.persisted == nil || l.persisted.most != made.most {
 		l.persisted = made
 	}
 	return l.persisted

@@ -83,7 +83,7 @@ type graphqlHandler struct {
 	limiter   *auth.Limiter // of those who come in
 	proxies   []netip.Prefix
 	limits    Limits
-	persisted *persisted
+	persisted *persistedQueries
 	asked     func(*http.Request, auth.Principal) *http.Request
 	anyOrigin bool // pages of all origins may read answers
 }
@@ -167,7 +167,7 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 		header["Allow"] = postAlone
 	}
 	if op.persist && answer.Status != http.StatusBadRequest {
-		h.persisted.keep(op.hash, op.query)
+		h.persisted.Add(op.hash, op.query, len(op.query))
 	}
 	sendHead(w, answers, answer.Status, answer.Body)
 	_ = h.limits.send(r.Context(), w, answer.Body) // a client that did not take it needs no other
@@ -385,7 +385,7 @@ func objectOnce(given url.Values, key string) (*jsontree.Object, *graphqlError) 
 }
 
 // resolve finds the query of an operation that names it by its hash.
-func (p *persisted) resolve(op *operationRequest) *graphqlError {
+func (p *persistedQueries) resolve(op *operationRequest) *graphqlError {
 	var asked *jsontree.Object
 	if op.extensions != nil {
 		asked, _ = op.extensions.Value("persistedQuery").(*jsontree.Object)
@@ -411,7 +411,7 @@ func (p *persisted) resolve(op *operationRequest) *graphqlError {
 		op.persist = true
 		return nil
 	}
-	query, ok := p.find(op.hash)
+	query, ok := p.Get(op.hash)
 	if !ok {
 		return &graphqlError{status: http.StatusOK, message: "PersistedQueryNotFound", code: "PERSISTED_QUERY_NOT_FOUND",
 			cache: "private, no-cache, must-revalidate"}

@@ -20,6 +20,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/internal/budget"
+	"lectern/internal/lru"
 	"lectern/jsontree"
 	"lectern/media"
 	"lectern/shadowcrud/graphql/language"
@@ -112,7 +113,7 @@ type Engine struct {
 	tooLong   error
 	log       *slog.Logger
 	server    schema.Server
-	prepared  cache
+	prepared  *lru.Cache[planKey, *prepared]
 }
 
 // New makes an engine.
@@ -127,7 +128,7 @@ func New(o Options) (*Engine, error) {
 	if e.log == nil {
 		e.log = slog.Default()
 	}
-	e.prepared = newCache(e.limits.Plans, e.limits.PlanBytes)
+	e.prepared = lru.New[planKey, *prepared](e.limits.Plans, e.limits.PlanBytes)
 	return e, nil
 }
 

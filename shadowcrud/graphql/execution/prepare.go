@@ -1,9 +1,7 @@
 package execution
 
 import (
-	"container/list"
 	"maps"
-	"sync"
 	"sync/atomic"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -34,7 +32,7 @@ func (e *Engine) prepare(text string, name *string) (*prepared, []*language.Erro
 	if name != nil {
 		key.name, key.named = *name, true
 	}
-	if p := e.prepared.get(key); p != nil {
+	if p, known := e.prepared.Get(key); known {
 		return p, nil
 	}
 	doc, errs := e.language.Parse(text, e.limits.Document)
@@ -48,7 +46,7 @@ func (e *Engine) prepare(text string, name *string) (*prepared, []*language.Erro
 	p := &prepared{doc: doc, op: op}
 	p.plans.Store(&map[uint64]*plan{})
 	p.findSwitches()
-	e.prepared.put(key, p)
+	e.prepared.Add(key, p, p.size(len(text)))
 	return p, nil
 }
 
@@ -143,53 +141,4 @@ func (p *prepared) size(text int) int { return text + tokenBytes*p.doc.Tokens }
 type planKey struct {
 	text, name string
 	named      bool
-}
-
-// A cache remembers the operations that were asked for last, as many as its bounds allow.
-type cache struct {
-	most, mostBytes int
-
-	mu    sync.Mutex
-	bytes int
-	byKey map[planKey]*list.Element
-	order *list.List // of *cached, the last used in front
-}
-
-type cached struct {
-	key planKey
-	*prepared
-}
-
-func newCache(most, mostBytes int) cache {
-	return cache{most: most, mostBytes: mostBytes, byKey: map[planKey]*list.Element{}, order: list.New()}
-}
-
-func (c *cache) get(key planKey) *prepared {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.byKey[key]
-	if e == nil {
-		return nil
-	}
-	c.order.MoveToFront(e)
-	return e.Value.(*cached).prepared
-}
-
-func (c *cache) put(key planKey, p *prepared) {
-	size := p.size(len(key.text))
-	if size > c.mostBytes/4 {
-		return // one of its kind would drive out all others
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byKey[key] != nil {
-		return
-	}
-	c.byKey[key] = c.order.PushFront(&cached{key, p})
-	c.bytes += size
-	for len(c.byKey) > c.most || c.bytes > c.mostBytes {
-		last := c.order.Remove(c.order.Back()).(*cached)
-		delete(c.byKey, last.key)
-		c.bytes -= last.size(len(last.key.text))
-	}
 }
