@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 
 	"lectern/gateway"
-	"lectern/store"
+	"lectern/store/evolve"
 )
 
 type migrateCommand struct {
@@ -20,7 +20,7 @@ func (*migrateCommand) Help() string {
 	b.WriteString("Definitions that changed in a way that would lose content are refused at start, with the calls that say what is to become of it. " +
 		"Several operations in one call are carried out one after the other, all or none. The operations are:\n\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-	for _, op := range store.Operations {
+	for _, op := range evolve.Operations {
 		fmt.Fprintf(w, "    %s %s\t%s\n", op.Name, op.Usage(), op.Help)
 	}
 	w.Flush()
@@ -30,7 +30,7 @@ func (*migrateCommand) Help() string {
 
 func (c *migrateCommand) Run(s *session) error {
 	dir, words := c.split()
-	ms, err := store.ParseMigrations(words)
+	ms, err := evolve.ParseMigrations(words)
 	if err != nil {
 		return usageError(fmt.Sprintf("%v; \"%s migrate --help\" lists the operations", err, s.Name))
 	}
@@ -45,7 +45,7 @@ func (c *migrateCommand) Run(s *session) error {
 }
 
 // fill carries out fillings.
-func (c *migrateCommand) fill(s *session, dir string, ms store.Migrations) error {
+func (c *migrateCommand) fill(s *session, dir string, ms evolve.Migrations) error {
 	p := newProgress(s.Stderr)
 	filled, err := gateway.Fill(s.ctx, dir, ms, c.options(s), func(what string, done, total int) {
 		p.show("%s: %d of %d", what, done, total)
@@ -59,7 +59,7 @@ func (c *migrateCommand) fill(s *session, dir string, ms store.Migrations) error
 }
 
 // migrate carries out what changes definitions.
-func (c *migrateCommand) migrate(s *session, dir string, ms store.Migrations) error {
+func (c *migrateCommand) migrate(s *session, dir string, ms evolve.Migrations) error {
 	p := newProgress(s.Stderr)
 	removed, err := gateway.Migrate(dir, ms, c.options(s), func(what string, done, total int) {
 		p.show("%s: %d of %d", what, done, total)
@@ -78,7 +78,7 @@ func (c *migrateCommand) migrate(s *session, dir string, ms store.Migrations) er
 
 // split takes the optional directory off the words of the operation.
 func (c *migrateCommand) split() (dir string, words []string) {
-	for _, op := range store.Operations {
+	for _, op := range evolve.Operations {
 		if c.Args[0] == op.Name {
 			return ".", c.Args
 		}
@@ -86,7 +86,7 @@ func (c *migrateCommand) split() (dir string, words []string) {
 	return c.Args[0], c.Args[1:]
 }
 
-func describeRemoved(r store.Removed) string {
+func describeRemoved(r evolve.Removed) string {
 	var list []string
 	for _, part := range []struct {
 		n    int

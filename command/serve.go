@@ -12,7 +12,7 @@ import (
 
 	"lectern/documents"
 	"lectern/gateway"
-	"lectern/store"
+	"lectern/store/evolve"
 )
 
 type serveCommand struct {
@@ -90,7 +90,7 @@ func (c *checkCommand) Run(s *session) error {
 	var forecast gateway.Forecast
 	if d.Model != nil { // otherwise there is nothing to compare content with
 		forecast, err = d.Foresee(s.ctx, c.options(s))
-		var refused *store.DefinitionError
+		var refused *evolve.DefinitionError
 		switch {
 		case errors.As(err, &refused):
 			fmt.Fprintln(s.Stdout, refused)

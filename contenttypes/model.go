@@ -184,6 +184,19 @@ func (a *Attribute) ToMany() bool {
 	return false
 }
 
+// HasDraftLinks reports whether a relation may have other links for drafts than for what is published: where its target has draft &
+// publish, or its owner, or where it belongs to a component.
+func (a *Attribute) HasDraftLinks() bool {
+	if a.Mapped && a.Inverse != nil {
+		a = a.Inverse
+	}
+	if a.Target == nil || a.Target.DraftAndPublish {
+		return true
+	}
+	owner, ok := a.OwnerType()
+	return !ok || owner.DraftAndPublish
+}
+
 // OwnerType is the content-type that a belongs to; ok is false for attributes of components.
 func (a *Attribute) OwnerType() (t *ContentType, ok bool) { return a.Owner.typ, a.Owner.typ != nil }
 

@@ -30,7 +30,7 @@ func planesOf(t *contenttypes.ContentType, status store.Status) []store.Status {
 
 // planesUnder are those of planes in which there can be links under an attribute.
 func planesUnder(a *contenttypes.Attribute, planes []store.Status) []store.Status {
-	if !store.Planed(a) {
+	if !a.HasDraftLinks() {
 		return publishedOnly
 	}
 	return planes

@@ -62,7 +62,7 @@ func (wr *writing) sameContent(draft, published *store.Row) bool {
 		switch {
 		case a.System:
 		case a.IsRelation():
-			if store.Planed(a) && !wr.sameLinks(endOf(a, store.Draft, wr.ref(draft.Locale)), endOf(a, store.Published, wr.ref(draft.Locale))) {
+			if a.HasDraftLinks() && !wr.sameLinks(endOf(a, store.Draft, wr.ref(draft.Locale)), endOf(a, store.Published, wr.ref(draft.Locale))) {
 				return false
 			}
 		case a.IsScalar():
@@ -92,7 +92,7 @@ func (wr *writing) copyVersion(from, to *store.Row) {
 // those that are kept. last says where new ones go in the lists of their targets (see copying).
 func (wr *writing) copyLinks(from, to store.Status, keep map[end]map[store.Ref]bool, last bool) {
 	for _, a := range wr.t.Attributes {
-		if a.IsRelation() && !a.System && store.Planed(a) {
+		if a.IsRelation() && !a.System && a.HasDraftLinks() {
 			e := endOf(a, to, wr.ref(wr.locale))
 			wr.links.copy(endOf(a, from, wr.ref(wr.locale)), e, copying{keep: keep[e], last: last})
 		}
@@ -136,7 +136,7 @@ func (wr *writing) discardDraft() error {
 func (wr *writing) linksOfDrafts() map[end]map[store.Ref]bool {
 	found := map[end]map[store.Ref]bool{}
 	for _, a := range wr.t.Attributes {
-		if !a.IsRelation() || a.System || !a.Mapped || !a.ToMany() || !store.Planed(a) {
+		if !a.IsRelation() || a.System || !a.Mapped || !a.ToMany() || !a.HasDraftLinks() {
 			continue
 		}
 		e := endOf(a, store.Draft, wr.ref(wr.locale))

@@ -18,7 +18,7 @@ import (
 	"lectern/auth"
 	"lectern/documents"
 	"lectern/internal/budget"
-	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // The control socket is a socket in the data directory on which a running server answers those who may open it: the user
@@ -36,7 +36,7 @@ import (
 //	POST   /import?partial= JSON Lines → importEvents, one a line
 //	POST   /foresee         definitionsSent → foreseen
 //	POST   /fill            []documents.Filling → documents.Filled
-//	POST   /migrate         store.Migrations → store.Removed
+//	POST   /migrate         evolve.Migrations → evolve.Removed
 //
 // What goes wrong is controlError with status 400 or above; a download that fails in the middle ends without its last chunk.
 type control struct {
@@ -229,9 +229,9 @@ func (c *control) stream(w http.ResponseWriter, r *http.Request, write func(cont
 }
 
 func (c *control) postMigrate(w http.ResponseWriter, r *http.Request) {
-	var ms store.Migrations
+	var ms evolve.Migrations
 	err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&ms)
-	var removed store.Removed
+	var removed evolve.Removed
 	if err == nil {
 		removed, err = c.project.settle(r.Context(), ms)
 	}
@@ -291,7 +291,7 @@ func (c *control) fail(w http.ResponseWriter, _ *http.Request, err error) {
 }
 
 // controlCodes are the errors that pass through the socket as what they are.
-var controlCodes = map[string]error{"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "unasked": store.ErrNotAsked}
+var controlCodes = map[string]error{"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "unasked": evolve.ErrNotAsked}
 
 func writeControl(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")

@@ -16,7 +16,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
-	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // A remote is the administration of a project by way of the control socket of the server that runs on it.
@@ -71,7 +71,7 @@ func (r *remote) RevokeToken(ctx context.Context, nameOrID string) (tok auth.Tok
 	return tok, r.do(ctx, http.MethodDelete, "/tokens/"+url.PathEscape(nameOrID), nil, readJSON(&tok))
 }
 
-func (r *remote) migrate(ctx context.Context, ms store.Migrations) (removed store.Removed, err error) {
+func (r *remote) migrate(ctx context.Context, ms evolve.Migrations) (removed evolve.Removed, err error) {
 	body, err := json.Marshal(ms)
 	if err != nil {
 		return removed, err

@@ -12,6 +12,7 @@ import (
 
 	"lectern/documents"
 	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // StoreProblems reads all of the store of the project in dir and lists what is wrong with it: by the server that runs on the data
@@ -85,7 +86,7 @@ func Salvage(ctx context.Context, dir string, w io.Writer, o Options) (saved sto
 		return saved, err
 	}
 	st, err := d.openStore(path, o, store.Options{})
-	var refused *store.DefinitionError
+	var refused *evolve.DefinitionError
 	if errors.As(err, &refused) { // what is saved is written as it was stored
 		st, err = store.OpenAsIs(path)
 	}

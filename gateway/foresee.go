@@ -14,6 +14,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // A Forecast is what a start would do with content, and what of the content does not fit the project's files then.
@@ -22,7 +23,7 @@ type Forecast struct {
 	Audit documents.Audit
 }
 
-// Foresee says what a start would do with the content in the project's data directory, and refuses with the *store.DefinitionError
+// Foresee says what a start would do with the content in the project's data directory, and refuses with the *evolve.DefinitionError
 // with which it would. It changes nothing; a server that runs on the data directory is asked, and goes on as it is.
 func (d *Definition) Foresee(ctx context.Context, o Options) (Forecast, error) {
 	forecast, err := d.foresee(ctx, o.dataPath(d.Dir))
@@ -68,7 +69,7 @@ func (s *I18nSettings) codes() []string {
 
 // settledBy names, in the error of a store that refuses definitions, the calls for this very project.
 func (d *Definition) settledBy(o Options, err error) error {
-	var refused *store.DefinitionError
+	var refused *evolve.DefinitionError
 	if errors.As(err, &refused) {
 		refused.Command = d.call("migrate", o)
 	}
@@ -81,14 +82,14 @@ func (d *Definition) FillCall(m documents.Misfit, o Options) string {
 	case !m.Fillable:
 		return ""
 	case m.Default:
-		return d.call("migrate", o) + " " + store.FillCall(m.Attribute).String()
+		return d.call("migrate", o) + " " + evolve.FillCall(m.Attribute).String()
 	}
-	return d.call("migrate", o) + " " + store.FillCall(m.Attribute).String() + " VALUE"
+	return d.call("migrate", o) + " " + evolve.FillCall(m.Attribute).String() + " VALUE"
 }
 
 // DropLocaleCall is the call that removes the versions of a type in a locale.
 func (d *Definition) DropLocaleCall(m documents.Misfit, o Options) string {
-	return d.call("migrate", o) + " " + store.DropLocaleCall(m.Type, m.Locale).String()
+	return d.call("migrate", o) + " " + evolve.DropLocaleCall(m.Type, m.Locale).String()
 }
 
 // call is how a command begins that works on this very project.
@@ -109,8 +110,8 @@ type definitionsSent struct {
 
 // foreseen is what a server answers to them.
 type foreseen struct {
-	Forecast Forecast        `json:"forecast"`
-	Refusals []store.Refusal `json:"refusals,omitempty"`
+	Forecast Forecast         `json:"forecast"`
+	Refusals []evolve.Refusal `json:"refusals,omitempty"`
 }
 
 func (r *remote) foresee(ctx context.Context, d *Definition) (Forecast, error) {
@@ -125,7 +126,7 @@ func (r *remote) foresee(ctx context.Context, d *Definition) (Forecast, error) {
 		return answer.Forecast, err
 	}
 	if len(answer.Refusals) > 0 {
-		return answer.Forecast, &store.DefinitionError{Refusals: answer.Refusals}
+		return answer.Forecast, &evolve.DefinitionError{Refusals: answer.Refusals}
 	}
 	return answer.Forecast, nil
 }
@@ -153,7 +154,7 @@ func (c *control) postForesee(w http.ResponseWriter, r *http.Request) {
 		answer.Forecast.Audit, err = documents.AuditOf(r.Context(), p, sent.Locales)
 		return err
 	})
-	var refused *store.DefinitionError
+	var refused *evolve.DefinitionError
 	if errors.As(err, &refused) {
 		answer.Refusals, err = refused.Refusals, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"lectern/documents"
 	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // Migrate carries out migrations on the store of the project in dir, all or none, and returns what they removed. The definitions of
@@ -20,26 +21,26 @@ import (
 // definitions as they are, and serves them then.
 //
 // What fills in values is for Fill.
-func Migrate(dir string, ms store.Migrations, o Options, progress func(what string, done, total int)) (store.Removed, error) {
+func Migrate(dir string, ms evolve.Migrations, o Options, progress func(what string, done, total int)) (evolve.Removed, error) {
 	path := o.dataPath(dir)
 	if err := hasStore(path); err != nil {
-		return store.Removed{}, err
+		return evolve.Removed{}, err
 	}
 	data, err := lockDataDir(path)
 	if errors.Is(err, ErrBusy) {
 		r, dialErr := dialControl(context.Background(), controlPath(path))
 		if dialErr != nil {
-			return store.Removed{}, busyError(path)
+			return evolve.Removed{}, busyError(path)
 		}
 		defer r.Close()
 		removed, err := r.migrate(context.Background(), ms)
-		if errors.Is(err, store.ErrNotAsked) {
+		if errors.Is(err, evolve.ErrNotAsked) {
 			return removed, fmt.Errorf("%w: %w", err, busyError(path))
 		}
 		return removed, err
 	}
 	if err != nil {
-		return store.Removed{}, err
+		return evolve.Removed{}, err
 	}
 	defer data.release()
 	opts := store.Options{Progress: progress}
@@ -47,7 +48,7 @@ func Migrate(dir string, ms store.Migrations, o Options, progress func(what stri
 	if err != nil {
 		// What renames and what names definitions that are gone can be done whatever the files say.
 		if ms.NeedModel() {
-			return store.Removed{}, fmt.Errorf("whether the project's definitions ask for this cannot be told while its files have problems:\n%w", err)
+			return evolve.Removed{}, fmt.Errorf("whether the project's definitions ask for this cannot be told while its files have problems:\n%w", err)
 		}
 		return store.Migrate(data.join(storeName), ms, nil, opts)
 	}
@@ -64,7 +65,7 @@ func hasStore(data string) error {
 }
 
 // Fill carries out fillings on the content of the project in dir, by way of the server that runs on it if there is one.
-func Fill(ctx context.Context, dir string, ms store.Migrations, o Options, progress func(what string, done, total int)) (filled documents.Filled, err error) {
+func Fill(ctx context.Context, dir string, ms evolve.Migrations, o Options, progress func(what string, done, total int)) (filled documents.Filled, err error) {
 	if err := hasStore(o.dataPath(dir)); err != nil {
 		return filled, err
 	}
@@ -92,7 +93,7 @@ func (d *Definition) openStore(path string, o Options, so store.Options) (*store
 	so.LockTimeout = fileLockWait
 	so.DefaultLocale = d.Settings.I18n.DefaultLocale
 	st, err := store.Open(path, d.Model, so)
-	var refused *store.DefinitionError
+	var refused *evolve.DefinitionError
 	if errors.As(err, &refused) {
 		return nil, d.settledBy(o, err)
 	}

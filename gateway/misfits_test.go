@@ -15,6 +15,7 @@ import (
 	"lectern/gateway"
 	"lectern/jsontree"
 	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // The definitions under which content is written, and those that it does not fit. dishes is how many documents there are; each has a draft and
@@ -157,7 +158,7 @@ func TestFill(t *testing.T) {
 	dir := misfitProject(t)
 	fill := func(want string, words ...string) int {
 		t.Helper()
-		ms, err := store.ParseMigrations(words)
+		ms, err := evolve.ParseMigrations(words)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +171,7 @@ func TestFill(t *testing.T) {
 	const versions = 763 + 764
 	// On a stopped server; what is interrupted is gone on with by the same call.
 	ctx, cancel := context.WithCancel(t.Context())
-	ms, _ := store.ParseMigrations([]string{"fill", "api::dish.dish.kind"})
+	ms, _ := evolve.ParseMigrations([]string{"fill", "api::dish.dish.kind"})
 	first, err := gateway.Fill(ctx, dir, ms, gateway.Options{}, func(string, int, int) { cancel() })
 	if !errors.Is(err, context.Canceled) || first.Versions == 0 || first.Versions == versions {
 		t.Errorf("interrupted after %d: %v", first.Versions, err)

@@ -10,6 +10,7 @@ import (
 
 	"lectern/internal/yamlfile"
 	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // reload takes over what the files of the project say now. Where they cannot work, or the store refuses them, what was served
@@ -19,10 +20,10 @@ func (p *Project) reload(ctx context.Context, server *Server) error {
 }
 
 // settle carries out migrations that the project's files ask for as they are now, and takes them over.
-func (p *Project) settle(ctx context.Context, ms store.Migrations) (removed store.Removed, err error) {
+func (p *Project) settle(ctx context.Context, ms evolve.Migrations) (removed evolve.Removed, err error) {
 	server := p.server.Load()
 	if server == nil || !p.watches() {
-		return removed, fmt.Errorf("%s: %w: it takes over changed files at the next start alone", ms, store.ErrNotAsked)
+		return removed, fmt.Errorf("%s: %w: it takes over changed files at the next start alone", ms, evolve.ErrNotAsked)
 	}
 	err = p.replace(context.WithoutCancel(ctx), server, func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
 		e = p.newGeneration(d)
@@ -128,7 +129,7 @@ func (d *Definition) takeLater(former *Definition) (changed string) {
 func (p *Project) logFailedReload(err error) {
 	const still = "what was there before is still served"
 	var problems yamlfile.Problems
-	var refused *store.DefinitionError
+	var refused *evolve.DefinitionError
 	switch {
 	case errors.As(err, &problems):
 		p.log.Error("the files that were changed cannot work: "+still, "problems", len(problems))

@@ -22,7 +22,7 @@ import (
 	"lectern/auth"
 	"lectern/gateway"
 	"lectern/internal/yamlfile"
-	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // TestEditsUnderLoad edits the definitions of a project fifty times while it is read and written over REST and GraphQL: no request
@@ -222,7 +222,7 @@ func (e *editing) carryOut(edit edit) time.Duration {
 	took := time.Since(began)
 	said := ""
 	var problems yamlfile.Problems
-	var refused *store.DefinitionError
+	var refused *evolve.DefinitionError
 	switch {
 	case errors.As(err, &problems):
 		said = problems.Error()

@@ -19,6 +19,7 @@ import (
 	"lectern/internal/yamlfile"
 	"lectern/jsontree"
 	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // expect carries out what changes files and waits until they are served, and path answers with status. Of several changes some may
@@ -223,7 +224,7 @@ func TestSettleWhileServing(t *testing.T) {
 	load := e.startLoad()
 	migrate := func(want string, words ...string) {
 		t.Helper()
-		ms, err := store.ParseMigrations(words)
+		ms, err := evolve.ParseMigrations(words)
 		e.must(err)
 		for deadline := time.Now().Add(20 * time.Second); ; {
 			_, err = gateway.Migrate(e.dir, ms, gateway.Options{}, nil)
@@ -237,7 +238,7 @@ func TestSettleWhileServing(t *testing.T) {
 	}
 	refused := func() {
 		t.Helper()
-		var refusal *store.DefinitionError
+		var refusal *evolve.DefinitionError
 		if err := e.awaitReload(); !errors.As(err, &refusal) {
 			t.Errorf("not refused: %v", err)
 		}

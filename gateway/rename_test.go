@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"lectern/gateway"
-	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // What a project is renamed from and to in one edit: a type, an attribute of it, and a relation to it.
@@ -69,7 +69,7 @@ func TestRenamesInOneEdit(t *testing.T) {
 	e.must(os.Remove(e.path("content-types/tag.yaml")))
 	e.write("content-types/label.yaml", labelFile)
 	e.write("content-types/dish.yaml", fmt.Sprintf(dishFile, "labels", "label.label"))
-	var refused *store.DefinitionError
+	var refused *evolve.DefinitionError
 	for refused == nil || refused.AtOnce() == "" {
 		errors.As(e.awaitReload(), &refused)
 	}
@@ -91,10 +91,10 @@ func TestRenamesInOneEdit(t *testing.T) {
 	e.refuse("drop-links api::dish.dish.tags: cannot be done while the server runs", "drop-links", "api::dish.dish.tags")
 	e.refuse("rename-type api::tag.tag api::lable.lable: cannot be done while the server runs: the definitions have no api::lable.lable",
 		"rename-type", "api::tag.tag", "api::lable.lable")
-	ms, err := store.ParseMigrations(strings.Fields(renameAll))
+	ms, err := evolve.ParseMigrations(strings.Fields(renameAll))
 	e.must(err)
 	removed, err := gateway.Migrate(e.dir, ms, gateway.Options{}, nil)
-	if err != nil || removed != (store.Removed{}) {
+	if err != nil || removed != (evolve.Removed{}) {
 		t.Fatalf("%+v, %v", removed, err)
 	}
 	if n := links("/api/dishes", "labels"); n != dishes*each {
@@ -125,7 +125,7 @@ func (e *editing) create(path string, data jsonObject) string {
 // refuse carries out a migration that is refused with an error that begins in a certain way.
 func (e *editing) refuse(want string, words ...string) {
 	e.Helper()
-	ms, err := store.ParseMigrations(words)
+	ms, err := evolve.ParseMigrations(words)
 	e.must(err)
 	if _, err := gateway.Migrate(e.dir, ms, gateway.Options{}, nil); err == nil || !strings.Contains(err.Error(), want) {
 		e.Errorf("%v: %v, want %s", words, err, want)

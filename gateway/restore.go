@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // Restoring happens in a directory of the data directory: it is filled and checked under its first name, gets its second when
@@ -229,7 +230,7 @@ func compareSums(r io.Reader, got map[string]string) error {
 func (d *Definition) checkStore(path string, o Options) error {
 	st, err := d.openStore(path, o, store.Options{})
 	if err != nil {
-		var refused *store.DefinitionError
+		var refused *evolve.DefinitionError
 		if errors.As(err, &refused) {
 			return fmt.Errorf("it was taken under other definitions; restore it with those, then migrate: %w", err)
 		}

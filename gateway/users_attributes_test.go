@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"lectern/gateway"
-	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // membersFiles give the users of peopleFiles attributes of every kind.
@@ -286,7 +286,7 @@ func TestUserAttributesFollow(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "rename-attribute plugin::users-permissions.user.nickname nick") {
 		t.Fatalf("without an attribute that has values: %v", err)
 	}
-	rename := store.Migrations{{Op: "rename-attribute", Args: []string{"plugin::users-permissions.user.nickname", "nick"}}}
+	rename := evolve.Migrations{{Op: "rename-attribute", Args: []string{"plugin::users-permissions.user.nickname", "nick"}}}
 	if _, err := gateway.Migrate(dir, rename, gateway.Options{}, nil); err != nil {
 		t.Fatal(err)
 	}

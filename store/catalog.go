@@ -7,31 +7,8 @@ import (
 	"sync/atomic"
 
 	"lectern/contenttypes"
+	"lectern/store/evolve"
 )
-
-// catalog is what the file remembers of the definitions: the numbers that stand for names in keys and rows. Numbers are never
-// given out twice, so a definition may come and go without touching the rows of others.
-type catalog struct {
-	Schemas    map[string]*schemaEntry `json:"schemas"` // by uid
-	Layouts    []layoutEntry           `json:"layouts"` // by number
-	NextSchema uint16                  `json:"nextSchema"`
-}
-
-type schemaEntry struct {
-	Number     uint16            `json:"number"`
-	Fields     map[string]uint16 `json:"fields"`
-	NextField  uint16            `json:"nextField"`
-	Layout     uint16            `json:"layout"` // what new rows are written in
-	Indexed    []uint16          `json:"indexed,omitempty"`
-	Definition json.RawMessage   `json:"definition,omitempty"`
-}
-
-// A layoutEntry says which field stands at which place of a row. Rows carry the number of theirs, so that a new attribute
-// needs no rewriting: it is null in older rows.
-type layoutEntry struct {
-	Schema uint16   `json:"schema"`
-	Fields []uint16 `json:"fields"`
-}
 
 // binding joins a Model with the catalog: everything a read needs to know, compiled. It is immutable.
 type binding struct {
@@ -83,17 +60,16 @@ func newLocales(codes []string) *locales {
 }
 
 // bind gives numbers to what the model has and the catalog does not know yet, and compiles both.
-func bind(model *contenttypes.Model, c *catalog) (*binding, error) {
+func bind(model *contenttypes.Model, c *evolve.Catalog) (*binding, error) {
+	if err := c.Number(model); err != nil {
+		return nil, err
+	}
 	b := &binding{model: model, byUID: map[string]*boundSchema{}, absent: map[string]uint16{}}
 	for _, t := range model.Types {
-		if err := b.add(c, &boundSchema{schema: &t.Schema, typ: t}); err != nil {
-			return nil, err
-		}
+		b.add(c, &boundSchema{schema: &t.Schema, typ: t})
 	}
 	for _, comp := range model.Components {
-		if err := b.add(c, &boundSchema{schema: &comp.Schema, comp: comp}); err != nil {
-			return nil, err
-		}
+		b.add(c, &boundSchema{schema: &comp.Schema, comp: comp})
 	}
 	for uid, e := range c.Schemas {
 		if b.byUID[uid] == nil {
@@ -109,54 +85,34 @@ func bind(model *contenttypes.Model, c *catalog) (*binding, error) {
 	return b, nil
 }
 
-func (b *binding) add(c *catalog, s *boundSchema) error {
-	e := c.Schemas[s.schema.UID]
-	if e == nil {
-		if c.NextSchema++; c.NextSchema == 0 {
-			return fmt.Errorf("number %s: all 65,535 numbers for types and components are used up", s.schema.UID)
-		}
-		e = &schemaEntry{Number: c.NextSchema, Fields: map[string]uint16{}, Layout: uint16(len(c.Layouts))}
-		c.Schemas[s.schema.UID] = e
+// bindStored binds a catalog to the definitions that it holds.
+func bindStored(c *evolve.Catalog) (*binding, error) {
+	model, err := c.Model()
+	if err != nil {
+		return nil, err
 	}
+	return bind(model, c)
+}
+
+// add takes a schema with its numbers.
+func (b *binding) add(c *evolve.Catalog, s *boundSchema) {
+	e := c.Schemas[s.schema.UID]
 	s.number = e.Number
-	var layout []uint16
 	for _, a := range s.schema.Attributes {
-		f, ok := e.Fields[a.Name]
-		if !ok {
-			e.NextField++
-			f = e.NextField
-			e.Fields[a.Name] = f
-		}
-		s.fields = append(s.fields, f)
-		if a.IsStored() {
-			layout = append(layout, f)
-		}
-		if s.typ != nil && hasIndex(a) {
+		s.fields = append(s.fields, e.Fields[a.Name])
+		if s.typ != nil && evolve.HasIndex(a) {
 			s.indexed = append(s.indexed, a)
 		}
 	}
 	s.system = systemAttributes{s.schema.Attribute("id"), s.schema.Attribute("documentId"), s.schema.Attribute("updatedAt")}
-	if int(e.Layout) >= len(c.Layouts) || !slices.Equal(c.Layouts[e.Layout].Fields, layout) {
-		e.Layout = uint16(len(c.Layouts))
-		c.Layouts = append(c.Layouts, layoutEntry{Schema: e.Number, Fields: layout})
-	}
 	b.byUID[s.schema.UID] = s
 	if n := int(s.number) + 1 - len(b.byNum); n > 0 {
 		b.byNum = append(b.byNum, make([]*boundSchema, n)...)
 	}
 	b.byNum[s.number] = s
-	return nil
 }
 
-// hasIndex reports whether an attribute has an index space. Documents are found by documentId in the bucket docs.
-func hasIndex(a *contenttypes.Attribute) bool {
-	if a.Type == contenttypes.ID {
-		return true
-	}
-	return a.Indexed && a.IsScalar() && a.Type != contenttypes.DocumentID && a.Type != contenttypes.Locale
-}
-
-func (b *binding) compile(n uint16, l layoutEntry) *table {
+func (b *binding) compile(n uint16, l evolve.LayoutEntry) *table {
 	t := &table{number: n, bound: b.numbered(l.Schema), fields: len(l.Fields)}
 	if t.bound == nil {
 		return t
@@ -195,8 +151,8 @@ func (b *binding) relation(a *contenttypes.Attribute) (schema, field uint16) {
 }
 
 // loadCatalog reads the catalog and the locale codes; a new file has empty ones.
-func loadCatalog(meta *tree) (*catalog, *locales, error) {
-	c := &catalog{Schemas: map[string]*schemaEntry{}}
+func loadCatalog(meta *tree) (*evolve.Catalog, *locales, error) {
+	c := evolve.NewCatalog()
 	if raw := textOf(meta.Get(keyCatalog)); raw != nil {
 		if err := json.Unmarshal(raw, c); err != nil {
 			return nil, nil, fmt.Errorf("read catalog: %w", err)
@@ -211,7 +167,7 @@ func loadCatalog(meta *tree) (*catalog, *locales, error) {
 	return c, newLocales(codes), nil
 }
 
-func saveCatalog(meta *tree, c *catalog) error {
+func saveCatalog(meta *tree, c *evolve.Catalog) error {
 	raw, err := json.Marshal(c)
 	if err != nil {
 		return fmt.Errorf("print catalog: %w", err)

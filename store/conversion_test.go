@@ -13,6 +13,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // modelOf loads definitions given by file.
@@ -132,7 +133,7 @@ func TestANameThatComesBackIsAnother(t *testing.T) {
 	s := openModel(t, path, with, store.Options{})
 	fillItems(t, s, 10)
 	closeChecked(t, s)
-	if _, err := store.Migrate(path, store.Migrations{{Op: "drop-attribute", Args: []string{"api::item.item.rank"}}}, nil, store.Options{}); err != nil {
+	if _, err := store.Migrate(path, evolve.Migrations{{Op: "drop-attribute", Args: []string{"api::item.item.rank"}}}, nil, store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range []*contenttypes.Model{modelOf(t, contenttypes.Options{}, itemType("name: {type: string}")), with} {

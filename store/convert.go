@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/store/evolve"
 )
 
 // A conversion brings content from what it was written under to other definitions, step by step and transaction by
@@ -15,10 +15,10 @@ import (
 // at the next start where its last transaction ended.
 //
 // Steps run under the definitions that the catalog holds, whatever the project says by then: one of the steps puts others
-// in their place (see defineStep), those before it still see the old ones.
+// in their place (see evolve.Define), those before it still see the old ones.
 type conversion struct {
 	store    *Store
-	catalog  *catalog
+	catalog  *evolve.Catalog
 	pending  pending
 	bound    *binding // of the catalog's definitions; nil: to be made
 	dirty    bool     // the catalog was changed in this transaction
@@ -35,105 +35,18 @@ type conversionHooks struct {
 
 // pending is what the file keeps of a conversion.
 type pending struct {
-	Migrations Migrations `json:"migrations,omitempty"` // that the steps are of
-	Migration  *Migration `json:"migration,omitempty"`  // in place of Migrations, where an earlier version began
-	Steps      []*step    `json:"steps"`
-	Removed    Removed    `json:"removed"`
+	Migrations evolve.Migrations `json:"migrations,omitempty"` // that the steps are of
+	Migration  *evolve.Migration `json:"migration,omitempty"`  // in place of Migrations, where an earlier version began
+	Steps      []*evolve.Step    `json:"steps"`
+	Removed    evolve.Removed    `json:"removed"`
 }
 
 // begun are the migrations that the steps are of.
-func (p pending) begun() Migrations {
+func (p pending) begun() evolve.Migrations {
 	if p.Migration != nil {
-		return Migrations{*p.Migration}
+		return evolve.Migrations{*p.Migration}
 	}
 	return p.Migrations
-}
-
-// Removed counts what a migration took away.
-type Removed struct {
-	Documents int `json:"documents"` // of which nothing is left
-	Versions  int `json:"versions"`
-	Values    int `json:"values"` // versions that lost a value and are kept
-	Links     int `json:"links"`
-}
-
-// A step is a part of a conversion.
-type step struct {
-	work stepWork
-	at   position
-}
-
-// stepWork is what a step does. Its exported fields are kept in the file.
-type stepWork interface {
-	// kind is its name in stepKinds.
-	kind() string
-	// what says in words what is done.
-	what() string
-	// run does a transaction's worth and reports whether that was the last.
-	run(*chunk) (done bool, err error)
-}
-
-// position is how far a step is.
-type position struct {
-	After []byte `json:"after,omitempty"` // the last key that was looked at
-	Done  int    `json:"done,omitempty"`
-	Total int    `json:"total,omitempty"`
-}
-
-// stepKinds are the names under which steps are kept in files: add to them, but change none.
-var stepKinds = map[string]func() stepWork{
-	"define":     func() stepWork { return new(defineStep) },
-	"dropIndex":  func() stepWork { return new(dropIndexStep) },
-	"buildIndex": func() stepWork { return new(buildIndexStep) },
-	"values":     func() stepWork { return new(valuesStep) },
-	"moveLocale": func() stepWork { return new(moveLocaleStep) },
-	"moveRefs":   func() stepWork { return new(moveRefsStep) },
-	"addDrafts":  func() stepWork { return new(addDraftsStep) },
-	"dropDrafts": func() stepWork { return new(dropDraftsStep) },
-	"prune":      func() stepWork { return new(pruneStep) },
-	"share":      func() stepWork { return new(shareStep) },
-	"copyPlane":  func() stepWork { return new(copyPlaneStep) },
-	"dropPlane":  func() stepWork { return new(dropPlaneStep) },
-	"dropLinks":  func() stepWork { return new(dropLinksStep) },
-	"trimLinks":  func() stepWork { return new(trimLinksStep) },
-	"flipLinks":  func() stepWork { return new(flipLinksStep) },
-}
-
-type stepJSON struct {
-	Kind string          `json:"kind"`
-	At   position        `json:"at"`
-	Work json.RawMessage `json:"work"`
-}
-
-// MarshalJSON implements json.Marshaler.
-func (s *step) MarshalJSON() ([]byte, error) {
-	work, err := json.Marshal(s.work)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(stepJSON{s.work.kind(), s.at, work})
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *step) UnmarshalJSON(raw []byte) error {
-	var j stepJSON
-	if err := json.Unmarshal(raw, &j); err != nil {
-		return err
-	}
-	make := stepKinds[j.Kind]
-	if make == nil {
-		return fmt.Errorf("a conversion that was begun has a step %q, which this version of Lectern does not know; go on with the one that began it", j.Kind)
-	}
-	s.work, s.at = make(), j.At
-	return json.Unmarshal(j.Work, s.work)
-}
-
-func steps(work ...stepWork) []*step {
-	list := make([]*step, len(work))
-	for i, w := range work {
-		list[i] = &step{work: w}
-	}
-	return list
 }
 
 // loadPending reads what a conversion that did not end has left to do.
@@ -167,10 +80,10 @@ func (c *conversion) run() error {
 			}
 		}
 		if err := c.transaction(s); err != nil {
-			return fmt.Errorf("%s: %w", s.work.what(), err)
+			return fmt.Errorf("%s: %w", s.Work.What(), err)
 		}
-		if c.progress != nil && s.at.Done+s.at.Total > 0 {
-			c.progress(s.work.what(), s.at.Done, max(s.at.Total, s.at.Done))
+		if c.progress != nil && s.At.Done+s.At.Total > 0 {
+			c.progress(s.Work.What(), s.At.Done, max(s.At.Total, s.At.Done))
 		}
 		if c.hooks != nil && len(c.pending.Steps) > 0 {
 			if err := c.hooks.committed(); err != nil {
@@ -182,11 +95,11 @@ func (c *conversion) run() error {
 }
 
 // transaction does a transaction's worth of a step and notes it.
-func (c *conversion) transaction(s *step) error {
+func (c *conversion) transaction(s *evolve.Step) error {
 	return c.store.guard(func() error { return c.carryOut(s) })
 }
 
-func (c *conversion) carryOut(s *step) error {
+func (c *conversion) carryOut(s *evolve.Step) error {
 	if err := c.bind(); err != nil {
 		return err
 	}
@@ -201,7 +114,7 @@ func (c *conversion) carryOut(s *step) error {
 	tx.bound = c.bound
 	tx.sequence++
 	defer tx.end()
-	done, err := s.work.run(&chunk{Tx: tx, conversion: c, at: &s.at})
+	done, err := (&chunk{Tx: tx, conversion: c, at: &s.At}).run(s.Work)
 	if err != nil {
 		return err
 	}
@@ -250,31 +163,49 @@ func (c *conversion) bind() error {
 	return nil
 }
 
-// bindStored binds a catalog to the definitions it holds itself.
-func bindStored(cat *catalog) (*binding, error) {
-	model, err := storedModel(cat)
-	if err != nil {
-		return nil, err
-	}
-	return bind(model, cat)
-}
-
-// storedModel is the model of the definitions that a catalog holds.
-func storedModel(cat *catalog) (*contenttypes.Model, error) {
-	var definitions [][]byte
-	for _, uid := range slices.Sorted(maps.Keys(cat.Schemas)) {
-		if d := cat.Schemas[uid].Definition; d != nil {
-			definitions = append(definitions, d)
-		}
-	}
-	return contenttypes.FromDefinitions(definitions)
-}
-
 // A chunk is the transaction in which a step does a part of its work.
 type chunk struct {
 	*Tx
 	conversion *conversion
-	at         *position
+	at         *evolve.Position
+}
+
+// run does a transaction's worth of a step and reports whether that was the last.
+func (c *chunk) run(work evolve.Work) (done bool, err error) {
+	switch work := work.(type) {
+	case *evolve.Define:
+		c.conversion.dirty = true
+		return true, work.Apply(c.conversion.catalog)
+	case *evolve.DropIndex:
+		return c.dropIndex(work)
+	case *evolve.BuildIndex:
+		return c.buildIndex(work)
+	case *evolve.EditValues:
+		return c.editValues(work)
+	case *evolve.MoveLocale:
+		return c.moveLocale(work)
+	case *evolve.MoveRefs:
+		return c.moveRefs(work)
+	case *evolve.AddDrafts:
+		return c.addDrafts(work)
+	case *evolve.DropDrafts:
+		return c.dropDrafts(work)
+	case *evolve.Prune:
+		return c.prune(work)
+	case *evolve.Share:
+		return c.share(work)
+	case *evolve.CopyPlane:
+		return c.copyPlane(work)
+	case *evolve.DropPlane:
+		return c.dropPlane(work)
+	case *evolve.DropLinks:
+		return c.dropLinks(work)
+	case *evolve.TrimLinks:
+		return c.trimLinks(work)
+	case *evolve.FlipLinks:
+		return c.flipLinks(work)
+	}
+	return false, fmt.Errorf("there is no way to carry out the step %q", work.Kind())
 }
 
 // convertedRows is how many rows a transaction of a conversion goes through: so many that its fsyncs do not matter, so few

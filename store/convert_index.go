@@ -4,19 +4,11 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/store/evolve"
 )
 
-// dropIndexStep removes the entries of one attribute in all slots, with their counts.
-type dropIndexStep struct {
-	Schema uint16 `json:"schema"`
-	Field  uint16 `json:"field"`
-	Name   string `json:"name"` // for progress
-}
-
-func (d *dropIndexStep) kind() string { return "dropIndex" }
-func (d *dropIndexStep) what() string { return "removing the index of " + d.Name }
-
-func (d *dropIndexStep) run(c *chunk) (bool, error) {
+// dropIndex carries out evolve.DropIndex.
+func (c *chunk) dropIndex(d *evolve.DropIndex) (bool, error) {
 	prefix := be.AppendUint16(be.AppendUint16(nil, d.Schema), d.Field)
 	for _, n := range []bucket{index, groups, spans} {
 		removed, last, err := c.deletePrefix(n, prefix)
@@ -44,23 +36,15 @@ func (c *chunk) deletePrefix(n bucket, prefix []byte) (removed int, last bool, e
 	return len(keys), last, nil
 }
 
-// buildIndexStep makes the indexes of a type that are not complete: an entry for each row, null ones included, since queries
-// rely on finding every row in each index.
-type buildIndexStep struct {
-	Type string `json:"type"`
-}
-
-func (s *buildIndexStep) kind() string { return "buildIndex" }
-func (s *buildIndexStep) what() string { return "indexing " + s.Type }
-
-func (s *buildIndexStep) run(c *chunk) (bool, error) {
+// buildIndex carries out evolve.BuildIndex.
+func (c *chunk) buildIndex(s *evolve.BuildIndex) (bool, error) {
 	t, err := c.typ(s.Type)
 	if err != nil {
 		return false, err
 	}
 	b, e := c.bound.of(&t.Schema), c.conversion.catalog.Schemas[s.Type]
 	missing := slices.DeleteFunc(slices.Clone(t.Attributes), func(a *contenttypes.Attribute) bool {
-		return !hasIndex(a) || slices.Contains(e.Indexed, b.fields[a.Index])
+		return !evolve.HasIndex(a) || slices.Contains(e.Indexed, b.fields[a.Index])
 	})
 	done, err := c.eachRow(t, func(r Record) error {
 		for _, a := range missing {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"lectern/contenttypes"
+	"lectern/store/evolve"
 )
 
 // linksFrom gathers links, so that they can be changed while they are gone through.
@@ -83,22 +84,8 @@ func linkTwin(k, v []byte) []byte {
 	return be.AppendUint64(be.AppendUint64(twin, other.doc), pos)
 }
 
-// dropLinksStep removes the links of an attribute.
-type dropLinksStep struct {
-	Type string   `json:"type"`
-	Attr string   `json:"attr"`
-	Gone cutCount `json:"gone"`
-}
-
-// cutCount counts links that are gone, by plane. Most links are in both.
-type cutCount [2]int
-
-func (n cutCount) links() int { return max(n[Published], n[Draft]) }
-
-func (s *dropLinksStep) kind() string { return "dropLinks" }
-func (s *dropLinksStep) what() string { return "removing links of " + s.Type + "." + s.Attr }
-
-func (s *dropLinksStep) run(c *chunk) (bool, error) {
+// dropLinks carries out evolve.DropLinks.
+func (c *chunk) dropLinks(s *evolve.DropLinks) (bool, error) {
 	a, err := c.attribute(s.Type, s.Attr)
 	if err != nil {
 		return false, err
@@ -116,20 +103,12 @@ func (s *dropLinksStep) run(c *chunk) (bool, error) {
 			}
 		}
 	}
-	c.conversion.pending.Removed.Links += s.Gone.links()
+	c.conversion.pending.Removed.Links += s.Gone.Links()
 	return true, nil
 }
 
-// dropPlaneStep removes the draft plane of a relation whose planes do not differ any more.
-type dropPlaneStep struct {
-	Type string `json:"type"`
-	Attr string `json:"attr"`
-}
-
-func (s *dropPlaneStep) kind() string { return "dropPlane" }
-func (s *dropPlaneStep) what() string { return "removing draft links of " + s.Type + "." + s.Attr }
-
-func (s *dropPlaneStep) run(c *chunk) (bool, error) {
+// dropPlane carries out evolve.DropPlane.
+func (c *chunk) dropPlane(s *evolve.DropPlane) (bool, error) {
 	a, err := c.attribute(s.Type, s.Attr)
 	if err != nil {
 		return false, err
@@ -145,16 +124,8 @@ func (s *dropPlaneStep) run(c *chunk) (bool, error) {
 	return true, nil
 }
 
-// copyPlaneStep gives a relation whose planes did not differ a draft plane: a copy of the published one.
-type copyPlaneStep struct {
-	Type string `json:"type"`
-	Attr string `json:"attr"`
-}
-
-func (s *copyPlaneStep) kind() string { return "copyPlane" }
-func (s *copyPlaneStep) what() string { return "copying links of " + s.Type + "." + s.Attr }
-
-func (s *copyPlaneStep) run(c *chunk) (bool, error) {
+// copyPlane carries out evolve.CopyPlane.
+func (c *chunk) copyPlane(s *evolve.CopyPlane) (bool, error) {
 	a, err := c.attribute(s.Type, s.Attr)
 	if err != nil {
 		return false, err
@@ -182,19 +153,8 @@ func (c *chunk) forward(keys [][]byte) {
 	}
 }
 
-// trimLinksStep leaves each end but the first of its links.
-type trimLinksStep struct {
-	Type string   `json:"type"`
-	Attr string   `json:"attr"` // of either side
-	Gone cutCount `json:"gone"`
-}
-
-func (s *trimLinksStep) kind() string { return "trimLinks" }
-func (s *trimLinksStep) what() string {
-	return "removing all but the first links of " + s.Type + "." + s.Attr
-}
-
-func (s *trimLinksStep) run(c *chunk) (bool, error) {
+// trimLinks carries out evolve.TrimLinks.
+func (c *chunk) trimLinks(s *evolve.TrimLinks) (bool, error) {
 	a, err := c.attribute(s.Type, s.Attr)
 	if err != nil {
 		return false, err
@@ -221,23 +181,13 @@ func (s *trimLinksStep) run(c *chunk) (bool, error) {
 	}
 	c.forward(keys)
 	if last {
-		c.conversion.pending.Removed.Links += s.Gone.links()
+		c.conversion.pending.Removed.Links += s.Gone.Links()
 	}
 	return last, nil
 }
 
-// flipLinksStep moves the links of a two-way relation to the attribute of the other side, which says inversedBy now.
-type flipLinksStep struct {
-	Schema uint16 `json:"schema"`
-	Field  uint16 `json:"field"`
-	Type   string `json:"type"`
-	Attr   string `json:"attr"`
-}
-
-func (s *flipLinksStep) kind() string { return "flipLinks" }
-func (s *flipLinksStep) what() string { return "moving links to " + s.Type + "." + s.Attr }
-
-func (s *flipLinksStep) run(c *chunk) (bool, error) {
+// flipLinks carries out evolve.FlipLinks.
+func (c *chunk) flipLinks(s *evolve.FlipLinks) (bool, error) {
 	a, err := c.attribute(s.Type, s.Attr)
 	if err != nil {
 		return false, err
@@ -254,17 +204,8 @@ func (s *flipLinksStep) run(c *chunk) (bool, error) {
 	return last, nil
 }
 
-// moveRefsStep makes the links to and from documents of a type follow them to another locale.
-type moveRefsStep struct {
-	Type string `json:"type"`
-	From string `json:"from"`
-	To   string `json:"to"`
-}
-
-func (s *moveRefsStep) kind() string { return "moveRefs" }
-func (s *moveRefsStep) what() string { return "moving links of " + s.Type }
-
-func (s *moveRefsStep) run(c *chunk) (bool, error) {
+// moveRefs carries out evolve.MoveRefs.
+func (c *chunk) moveRefs(s *evolve.MoveRefs) (bool, error) {
 	t, err := c.typ(s.Type)
 	if err != nil {
 		return false, err

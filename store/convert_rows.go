@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"lectern/contenttypes"
+	"lectern/store/evolve"
 )
 
 // setSystem sets a system attribute of a row that is to be written, if its type has it.
@@ -42,22 +43,8 @@ func (tx *Tx) forgetValues(values []Value) error {
 	return nil
 }
 
-// moveLocaleStep moves the rows of a type from one locale to another; "" is that of types without locales.
-type moveLocaleStep struct {
-	Type string `json:"type"`
-	From string `json:"from"`
-	To   string `json:"to"`
-}
-
-func (s *moveLocaleStep) kind() string { return "moveLocale" }
-func (s *moveLocaleStep) what() string {
-	if s.To == "" {
-		return "taking the locale from " + s.Type
-	}
-	return "moving " + s.Type + " to locale " + s.To
-}
-
-func (s *moveLocaleStep) run(c *chunk) (bool, error) {
+// moveLocale carries out evolve.MoveLocale.
+func (c *chunk) moveLocale(s *evolve.MoveLocale) (bool, error) {
 	t, err := c.typ(s.Type)
 	if err != nil {
 		return false, err
@@ -82,16 +69,8 @@ func (s *moveLocaleStep) run(c *chunk) (bool, error) {
 	})
 }
 
-// addDraftsStep gives each published version of a type that has drafts now a draft like it. What a component of the published
-// version is linked to in the draft plane becomes that of its likeness.
-type addDraftsStep struct {
-	Type string `json:"type"`
-}
-
-func (s *addDraftsStep) kind() string { return "addDrafts" }
-func (s *addDraftsStep) what() string { return "making drafts of " + s.Type }
-
-func (s *addDraftsStep) run(c *chunk) (bool, error) {
+// addDrafts carries out evolve.AddDrafts.
+func (c *chunk) addDrafts(s *evolve.AddDrafts) (bool, error) {
 	t, err := c.typ(s.Type)
 	if err != nil {
 		return false, err
@@ -147,16 +126,8 @@ func (tx *Tx) renumber(values []Value, links func(a *contenttypes.Attribute, fro
 	return nil
 }
 
-// dropDraftsStep removes the drafts of a type that still has them: what is published stays, and is what requests for drafts
-// see from then on. It runs when no draft holds anything else, or after those were given up.
-type dropDraftsStep struct {
-	Type string `json:"type"`
-}
-
-func (s *dropDraftsStep) kind() string { return "dropDrafts" }
-func (s *dropDraftsStep) what() string { return "removing the drafts of " + s.Type }
-
-func (s *dropDraftsStep) run(c *chunk) (bool, error) {
+// dropDrafts carries out evolve.DropDrafts.
+func (c *chunk) dropDrafts(s *evolve.DropDrafts) (bool, error) {
 	t, err := c.typ(s.Type)
 	if err != nil {
 		return false, err
@@ -194,29 +165,8 @@ func (tx *Tx) unplaneValues(values []Value) error {
 	return nil
 }
 
-// pruneStep removes versions of a type, with the links of what is left without any.
-type pruneStep struct {
-	Type string    `json:"type"`
-	Rule pruneRule `json:"rule"`
-	// Locale or document that the rule is about.
-	Locale   string `json:"locale,omitempty"`
-	Document uint64 `json:"document,omitempty"`
-}
-
-type pruneRule string
-
-const (
-	pruneAll            pruneRule = "all"
-	pruneNeverPublished pruneRule = "neverPublished" // drafts without a published version in their locale
-	pruneLocale         pruneRule = "locale"         // those in Locale
-	pruneOtherLocales   pruneRule = "otherLocales"   // those not in Locale
-	pruneOtherDocuments pruneRule = "otherDocuments" // those not of Document
-)
-
-func (s *pruneStep) kind() string { return "prune" }
-func (s *pruneStep) what() string { return "removing versions of " + s.Type }
-
-func (s *pruneStep) run(c *chunk) (bool, error) {
+// prune carries out evolve.Prune.
+func (c *chunk) prune(s *evolve.Prune) (bool, error) {
 	t, err := c.typ(s.Type)
 	if err != nil {
 		return false, err
@@ -224,7 +174,7 @@ func (s *pruneStep) run(c *chunk) (bool, error) {
 	b := c.bound.of(&t.Schema)
 	owning := owningAttributes(c.bound.model, t)
 	return c.eachRow(t, func(r Record) error {
-		if !s.goes(c, b, r) {
+		if !c.prunes(s, b, r) {
 			return nil
 		}
 		ref, other := r.Ref(), makeSlot(r.slot.locale(), 1-r.Status())
@@ -247,18 +197,18 @@ func (s *pruneStep) run(c *chunk) (bool, error) {
 	})
 }
 
-// goes reports whether a version is one that the rule removes.
-func (s *pruneStep) goes(c *chunk, b *boundSchema, r Record) bool {
+// prunes reports whether a version is one that the rule removes.
+func (c *chunk) prunes(s *evolve.Prune, b *boundSchema, r Record) bool {
 	switch s.Rule {
-	case pruneAll:
+	case evolve.PruneAll:
 		return true
-	case pruneNeverPublished:
+	case evolve.PruneNeverPublished:
 		return r.Status() == Draft && !c.row(b, makeSlot(r.slot.locale(), Published), r.doc).Exists()
-	case pruneLocale:
+	case evolve.PruneLocale:
 		return r.Locale() == s.Locale
-	case pruneOtherLocales:
+	case evolve.PruneOtherLocales:
 		return r.Locale() != s.Locale
-	case pruneOtherDocuments:
+	case evolve.PruneOtherDocuments:
 		return r.doc != s.Document
 	}
 	return false
@@ -283,22 +233,18 @@ func (tx *Tx) forgetDocument(t *contenttypes.ContentType, owning []*contenttypes
 
 // owningAttributes lists the attributes whose links may point at documents of a type.
 func owningAttributes(m *contenttypes.Model, t *contenttypes.ContentType) (list []*contenttypes.Attribute) {
-	eachSchema(m, func(s *contenttypes.Schema) {
+	add := func(s *contenttypes.Schema) {
 		for _, a := range s.Attributes {
 			if a.IsRelation() && !a.System && !a.Mapped && (a.Target == nil || a.Target == t) {
 				list = append(list, a)
 			}
 		}
-	})
-	return list
-}
-
-// eachSchema calls f with all types and components of a model.
-func eachSchema(m *contenttypes.Model, f func(*contenttypes.Schema)) {
+	}
 	for _, t := range m.Types {
-		f(&t.Schema)
+		add(&t.Schema)
 	}
 	for _, c := range m.Components {
-		f(&c.Schema)
+		add(&c.Schema)
 	}
+	return list
 }

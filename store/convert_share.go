@@ -5,19 +5,11 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/store/evolve"
 )
 
-// shareStep gives all localizations of a document the value that one of them has.
-type shareStep struct {
-	Type   string `json:"type"`
-	Attr   string `json:"attr"`
-	Locale string `json:"locale"` // whose value; documents that have none in it go by their first locale
-}
-
-func (s *shareStep) kind() string { return "share" }
-func (s *shareStep) what() string { return "sharing " + s.Type + "." + s.Attr }
-
-func (s *shareStep) run(c *chunk) (bool, error) {
+// share carries out evolve.Share.
+func (c *chunk) share(s *evolve.Share) (bool, error) {
 	t, err := c.typ(s.Type)
 	if err != nil {
 		return false, err
@@ -33,7 +25,7 @@ func (s *shareStep) run(c *chunk) (bool, error) {
 			return nil
 		}
 		c.conversion.pending.Removed.Values++
-		return c.share(a, source, r)
+		return c.shareValue(a, source, r)
 	})
 }
 
@@ -57,8 +49,8 @@ func (s *Snapshot) sharing(r Record, first uint16) Record {
 	return r
 }
 
-// share copies the value of an attribute from one localization to another.
-func (c *chunk) share(a *contenttypes.Attribute, from, to Record) error {
+// shareValue copies the value of an attribute from one localization to another.
+func (c *chunk) shareValue(a *contenttypes.Attribute, from, to Record) error {
 	planes := planesOf(a, to)
 	if a.IsRelation() {
 		for _, plane := range planes {
@@ -90,7 +82,7 @@ func (c *chunk) share(a *contenttypes.Attribute, from, to Record) error {
 // planesOf are the planes in which a version has links: those of an attribute of its own, or of its components.
 func planesOf(a *contenttypes.Attribute, r Record) []Status {
 	switch {
-	case a.IsRelation() && !Planed(a):
+	case a.IsRelation() && !a.HasDraftLinks():
 		return []Status{Published}
 	case r.Type().DraftAndPublish:
 		return []Status{r.Status()}

@@ -15,6 +15,7 @@ import (
 	"lectern/documents"
 	"lectern/jsontree"
 	"lectern/store"
+	"lectern/store/evolve"
 )
 
 var changes = flag.Int("changes", 60, "how many changes TestRandomChanges makes")
@@ -190,7 +191,7 @@ func TestRandomChanges(t *testing.T) {
 		c.close()
 		for round := 0; ; round++ {
 			s, err := c.tryOpen(after.Model)
-			var refusal *store.DefinitionError
+			var refusal *evolve.DefinitionError
 			if err == nil {
 				c.store = s
 				break

@@ -21,6 +21,7 @@ import (
 	"lectern/documents"
 	"lectern/jsontree"
 	"lectern/store"
+	"lectern/store/evolve"
 )
 
 var update = flag.Bool("update", false, "write what comes out into the cases")
@@ -199,7 +200,7 @@ func (c *change) foresee(m *contenttypes.Model) (store.Outlook, error) {
 // cameTrue compares what was foreseen with what Open did.
 func (c *change) cameTrue(o store.Outlook, refusal error, s *store.Store, m *contenttypes.Model, err error) {
 	c.Helper()
-	var refused *store.DefinitionError
+	var refused *evolve.DefinitionError
 	switch {
 	case errors.As(err, &refused):
 		if refusal == nil || refusal.Error() != err.Error() {
@@ -245,7 +246,7 @@ func (c *change) refused() string {
 	before := c.dump()
 	c.close()
 	_, err := c.tryOpen(c.after)
-	var refusal *store.DefinitionError
+	var refusal *evolve.DefinitionError
 	if !errors.As(err, &refusal) {
 		c.Fatalf("not refused: %v", err)
 	}
@@ -270,7 +271,7 @@ func (c *change) migrate(lines string) string {
 		for _, w := range strings.Fields(line) {
 			words = append(words, strings.Trim(w, "'"))
 		}
-		ms, err := store.ParseMigrations(words)
+		ms, err := evolve.ParseMigrations(words)
 		if err != nil {
 			fmt.Fprintf(&out, "# %v\n", err)
 			continue
@@ -286,7 +287,7 @@ func (c *change) migrate(lines string) string {
 }
 
 // do carries out migrations, as often as it is killed.
-func (c *change) do(ms store.Migrations) (store.Removed, error) {
+func (c *change) do(ms evolve.Migrations) (evolve.Removed, error) {
 	removed, err := store.Migrate(c.path, ms, c.after, c.options())
 	for errors.Is(err, errKilled) {
 		removed, err = store.Migrate(c.path, ms, c.after, c.options())

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/store/evolve"
 )
 
 // A Page is the answer to a Query.
@@ -185,7 +186,7 @@ func (f *finder) order() (indexOrder, bool) {
 	o := indexOrder{attr: f.bound.system.id}
 	switch keys := f.query.Sort; {
 	case len(keys) == 0:
-	case len(keys) == 1 && len(keys[0].Path) == 1 && hasIndex(keys[0].Path[0]):
+	case len(keys) == 1 && len(keys[0].Path) == 1 && evolve.HasIndex(keys[0].Path[0]):
 		o.attr, o.desc = keys[0].Path[0], keys[0].Desc
 	default:
 		return o, false

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 
 	"lectern/contenttypes"
+	"lectern/store/evolve"
 )
 
 // An Outlook says what Open would do with content for a model that it does not refuse.
@@ -21,7 +21,7 @@ type Outlook struct {
 	First string
 }
 
-// Foresee says what Open would do with the store file at path for a model, and refuses with the *DefinitionError with which Open
+// Foresee says what Open would do with the store file at path for a model, and refuses with the *evolve.DefinitionError with which Open
 // would. It changes nothing. A file that is not there is one without content; one that a process has open is ErrLocked.
 func Foresee(path string, model *contenttypes.Model, opts Options) (Outlook, error) {
 	return Inspect(path, model, opts, nil)
@@ -77,16 +77,16 @@ func (s *file) foresee(model *contenttypes.Model, opts Options, look func(*Previ
 			o.First = "goes on with a conversion that was interrupted"
 			return nil
 		}
-		var c *comparison
-		if o.Converts = changed(model, cat); o.Converts {
-			if c, err = s.compareIn(tx, model, cat, opts); err != nil {
+		plan := &evolve.Plan{}
+		if o.Converts = evolve.Changed(model, cat); o.Converts {
+			if plan, err = s.planner(tx, opts).Convert(cat, model); err != nil {
 				return err
 			}
 		}
 		if look == nil {
 			return nil
 		}
-		p, err := s.preview(tx, model, cat, c)
+		p, err := s.preview(tx, model, cat, plan)
 		if err != nil {
 			return err
 		}
@@ -100,26 +100,20 @@ func (s *file) foresee(model *contenttypes.Model, opts Options, look func(*Previ
 // the function that it was given to returns.
 type Preview struct {
 	snap    *Snapshot
-	catalog *catalog
-	retyped map[*contenttypes.Attribute]*retyping
+	catalog *evolve.Catalog
+	retyped map[*contenttypes.Attribute]*evolve.Retyping
 }
 
-// preview shows content under a model; c is nil where that has the definitions of the catalog.
-func (s *file) preview(tx *bolt.Tx, model *contenttypes.Model, cat *catalog, c *comparison) (*Preview, error) {
-	left, err := cat.clone() // numbers that are new are given to this one alone
+// preview shows content under a model, as a plan will bring it there.
+func (s *file) preview(tx *bolt.Tx, model *contenttypes.Model, cat *evolve.Catalog, plan *evolve.Plan) (*Preview, error) {
+	left, err := cat.Clone() // numbers that are new are given to this one alone
 	if err != nil {
 		return nil, err
 	}
-	p := &Preview{catalog: left, retyped: map[*contenttypes.Attribute]*retyping{}}
-	if c != nil {
-		c.steps() // completes what is to be defined
-		if err := c.define.apply(left); err != nil {
+	p := &Preview{catalog: left, retyped: plan.Retyped}
+	if plan.Define != nil {
+		if err := plan.Define.Apply(left); err != nil {
 			return nil, err
-		}
-		for _, edits := range c.edits {
-			for _, e := range edits {
-				p.retyped[schemaOf(model, e.Schema).Attribute(e.Attr)] = e.Retype
-			}
 		}
 	}
 	bound, err := bind(model, left)
@@ -153,16 +147,13 @@ func (s *Snapshot) LocaleCodes() []string { return s.store.locales.current.Load(
 func (p *Preview) JSON(r Record, a *contenttypes.Attribute) []byte {
 	raw := r.JSON(a)
 	if by := p.retyped[a]; by != nil && raw != nil {
-		raw, _ = retype(by.From, by.To, raw) // what cannot be was refused
+		raw, _ = evolve.Retype(by.From, by.To, raw) // what cannot be was refused
 	}
 	return raw
 }
 
 // Indexed reports whether an attribute of a type has its index already.
-func (p *Preview) Indexed(a *contenttypes.Attribute) bool {
-	b, e := p.snap.bound.byUID[a.Owner.UID], p.catalog.Schemas[a.Owner.UID]
-	return slices.Contains(e.Indexed, b.fields[a.Index])
-}
+func (p *Preview) Indexed(a *contenttypes.Attribute) bool { return p.catalog.IsIndexed(a) }
 
 // Equal is Snapshot.Equal, for attributes that have their index.
 func (p *Preview) Equal(t *contenttypes.ContentType, status Status, locale string, a *contenttypes.Attribute, value []byte, yield func(Record) bool) {

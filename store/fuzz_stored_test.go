@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lectern/contenttypes"
+	"lectern/store/evolve"
 )
 
 // FuzzStoredValues takes any bytes for a value of any bucket: what checkValue lets pass can be read, and what withChecksum made it lets
@@ -14,7 +15,7 @@ func FuzzStoredValues(f *testing.F) {
 	if len(problems) > 0 {
 		f.Fatal(problems)
 	}
-	bound, err := bind(model, &catalog{Schemas: map[string]*schemaEntry{}})
+	bound, err := bind(model, evolve.NewCatalog())
 	if err != nil {
 		f.Fatal(err)
 	}

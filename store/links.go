@@ -21,7 +21,7 @@ type Ref struct {
 // plane is kept and not shown.
 //
 // Which planes a relation uses: where neither side has draft & publish the Published plane alone; otherwise a version of a
-// draft & publish type the plane of its status, and a row of a type without both planes (see Planed). A component's
+// draft & publish type the plane of its status, and a row of a type without both planes (see contenttypes.Attribute.HasDraftLinks). A component's
 // links follow the document it is in: both planes where that has no draft & publish.
 type Link struct {
 	Attr    *contenttypes.Attribute // the owning attribute: not the one that says mappedBy
@@ -34,18 +34,6 @@ type Link struct {
 
 // PosStep is the distance that is left between neighbours when links are numbered anew or added at an end.
 const PosStep = 1 << 32
-
-// Planed reports whether the links of a relation differ between the draft and the published plane.
-func Planed(a *contenttypes.Attribute) bool {
-	if a.Mapped && a.Inverse != nil {
-		a = a.Inverse
-	}
-	if a.Target == nil || a.Target.DraftAndPublish {
-		return true
-	}
-	owner, ok := a.OwnerType()
-	return !ok || owner.DraftAndPublish
-}
 
 // Each link stands in the file twice, once in the list of either end: under the key
 //
@@ -321,7 +309,7 @@ func linksOf(a *contenttypes.Attribute, status Status) (owning *contenttypes.Att
 	if a.Mapped {
 		owning, sd = a.Inverse, toSide
 	}
-	if !Planed(owning) {
+	if !owning.HasDraftLinks() {
 		plane = Published
 	}
 	return owning, sd, plane

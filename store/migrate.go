@@ -5,211 +5,23 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
+
+	bolt "go.etcd.io/bbolt"
 
 	"lectern/contenttypes"
+	"lectern/store/evolve"
 )
-
-// A Migration is something done to stored content on purpose, because definitions changed in a way that a store does not
-// follow by itself.
-type Migration struct {
-	Op   string   `json:"op"`   // the Name of one of Operations
-	Args []string `json:"args"` // as many as the operation has
-}
-
-// Migrations are carried out one after the other, as a whole.
-type Migrations []Migration
-
-// String is the migration as a command line has it.
-func (m Migration) String() string { return Migrations{m}.String() }
-
-// String is the migrations as one command line has them.
-func (ms Migrations) String() string {
-	var words []string
-	option := false
-	for _, m := range ms {
-		words = append(words, m.Op)
-		for _, arg := range m.Args {
-			words = append(words, shellWord(arg))
-			option = option || strings.HasPrefix(arg, "-")
-		}
-	}
-	if option {
-		words = append([]string{"--"}, words...) // it is none
-	}
-	return strings.Join(words, " ")
-}
-
-func (ms Migrations) has(m Migration) bool {
-	return slices.ContainsFunc(ms, func(x Migration) bool { return same(x, m) })
-}
-
-func same(a, b Migration) bool { return a.Op == b.Op && slices.Equal(a.Args, b.Args) }
-
-// renames reports whether a migration gives something that is kept another name.
-func (m Migration) renames() bool {
-	return m.Op == renameType || m.Op == renameAttribute || m.Op == renameValue
-}
-
-// Fills are the fillings among migrations; others reports whether there are migrations that change definitions, or what they leave.
-func (ms Migrations) Fills() (fills Migrations, others bool) {
-	for _, m := range ms {
-		if m.Op == fill {
-			fills = append(fills, m)
-		} else {
-			others = true
-		}
-	}
-	return fills, others
-}
-
-// FillCall is the migration that fills an attribute; without a value by its default.
-func FillCall(attribute string, value ...string) Migration {
-	return migration(fill, append([]string{attribute}, value...)...)
-}
-
-// DropLocaleCall is the migration that removes the versions of a type in a locale.
-func DropLocaleCall(uid, locale string) Migration { return migration(dropLocale, uid, locale) }
-
-// destroys reports whether content may be gone after a migration.
-func (m Migration) destroys() bool { return !m.renames() && m.Op != acceptNames }
-
-// shellWord quotes what a shell would not take as it stands.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-.:/@%+=,", r)
-	}
-	if s != "" && strings.TrimFunc(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// An Operation is a kind of Migration.
-type Operation struct {
-	Name     string
-	Args     []string // what they are, in capitals
-	Optional string   // one more argument, which may be left out; "" where there is none
-	Help     string
-}
-
-// Usage is what an operation takes.
-func (op *Operation) Usage() string {
-	if op.Optional != "" {
-		return strings.Join(op.Args, " ") + " [" + op.Optional + "]"
-	}
-	return strings.Join(op.Args, " ")
-}
-
-// Names of the operations.
-const (
-	renameType      = "rename-type"
-	renameAttribute = "rename-attribute"
-	renameValue     = "rename-value"
-	acceptNames     = "accept-names"
-	shareValue      = "share-value"
-	keepFirst       = "keep-first"
-	keepLocale      = "keep-locale"
-	keepDocument    = "keep-document"
-	dropLocale      = "drop-locale"
-	dropDrafts      = "drop-drafts"
-	dropType        = "drop-type"
-	dropAttribute   = "drop-attribute"
-	dropValue       = "drop-value"
-	dropItems       = "drop-items"
-	dropLinks       = "drop-links"
-	fill            = "fill"
-)
-
-// Operations are all there are. UID is that of a content-type or component, ATTRIBUTE such a uid, a dot and the name of one of
-// its attributes.
-var Operations = []Operation{
-	{Name: renameType, Args: []string{"UID", "NEW-UID"}, Help: "give a content-type or component another uid"},
-	{Name: renameAttribute, Args: []string{"ATTRIBUTE", "NEW-NAME"}, Help: "give an attribute another name"},
-	{Name: renameValue, Args: []string{"ATTRIBUTE", "VALUE", "NEW-VALUE"}, Help: "put one value of an enumeration in the place of another"},
-	{Name: acceptNames, Args: []string{"UID"}, Help: "take the singular and plural name that the definition has now"},
-	{Name: shareValue, Args: []string{"ATTRIBUTE", "LOCALE"}, Help: "give all localizations the value that LOCALE has"},
-	{Name: keepFirst, Args: []string{"ATTRIBUTE"}, Help: "leave the first component or link in each list"},
-	{Name: keepLocale, Args: []string{"UID", "LOCALE"}, Help: "remove all other localizations, and have no locales any more"},
-	{Name: keepDocument, Args: []string{"UID", "DOCUMENT-ID"}, Help: "remove all other documents, and make it a single type"},
-	{Name: dropLocale, Args: []string{"UID", "LOCALE"}, Help: "remove one localization"},
-	{Name: dropDrafts, Args: []string{"UID"}, Help: "keep what is published, and remove what never was"},
-	{Name: dropType, Args: []string{"UID"}, Help: "remove a content-type with its documents"},
-	{Name: dropAttribute, Args: []string{"ATTRIBUTE"}, Help: "remove an attribute with its values or links"},
-	{Name: dropValue, Args: []string{"ATTRIBUTE", "VALUE"}, Help: "set a value of an enumeration to null wherever it is"},
-	{Name: dropItems, Args: []string{"ATTRIBUTE", "COMPONENT"}, Help: "remove the components of one definition from an attribute"},
-	{Name: dropLinks, Args: []string{"ATTRIBUTE"}, Help: "remove all links of a relation or media attribute"},
-	{Name: fill, Args: []string{"ATTRIBUTE"}, Optional: "VALUE", Help: "put VALUE, or the default of the attribute, wherever it has none; also while serving"},
-}
-
-func migration(op string, args ...string) Migration { return Migration{Op: op, Args: args} }
-
-// ParseMigration reads the words of a command line that has one operation.
-func ParseMigration(words []string) (Migration, error) {
-	ms, err := ParseMigrations(words)
-	if err == nil && len(ms) > 1 {
-		err = fmt.Errorf("%s takes %s; got %s", words[0], operationNamed(words[0]).Usage(), plural(len(words)-1, "argument"))
-	}
-	if err != nil {
-		return Migration{}, err
-	}
-	return ms[0], nil
-}
-
-// ParseMigrations reads the words of a command line: operations, each with its arguments.
-func ParseMigrations(words []string) (ms Migrations, err error) {
-	if len(words) == 0 {
-		return nil, errors.New("no operation is named")
-	}
-	for len(words) > 0 {
-		op := operationNamed(words[0])
-		if op == nil && len(ms) > 0 {
-			before := operationNamed(ms[len(ms)-1].Op)
-			return nil, fmt.Errorf("there is no operation %q; %s takes %s", words[0], before.Name, before.Usage())
-		}
-		if op == nil {
-			return nil, fmt.Errorf("there is no operation %q", words[0])
-		}
-		if len(words)-1 < len(op.Args) {
-			return nil, fmt.Errorf("%s takes %s; got %s", op.Name, op.Usage(), plural(len(words)-1, "argument"))
-		}
-		end := 1 + len(op.Args)
-		if op.Optional != "" && len(words) > end && operationNamed(words[end]) == nil {
-			end++
-		}
-		ms = append(ms, Migration{Op: op.Name, Args: words[1:end]})
-		words = words[end:]
-	}
-	return ms, nil
-}
-
-func operationNamed(name string) *Operation {
-	if i := slices.IndexFunc(Operations, func(op Operation) bool { return op.Name == name }); i >= 0 {
-		return &Operations[i]
-	}
-	return nil
-}
-
-// checked reads migrations that came by another way than a command line.
-func (ms Migrations) checked() (Migrations, error) {
-	var words []string
-	for _, m := range ms {
-		words = append(append(words, m.Op), m.Args...)
-	}
-	return ParseMigrations(words)
-}
 
 // Migrate carries out migrations on a store that no process has open, all or none, and returns what they removed. Like all conversions
 // they may be interrupted: what is left of them is done by the next Open, or by the same call again.
 //
 // model is what the project says; with it, operations that change content alone are refused where it does not ask for them. It may be
 // nil where that is not known.
-func Migrate(path string, ms Migrations, model *contenttypes.Model, opts Options) (removed Removed, err error) {
+func Migrate(path string, ms evolve.Migrations, model *contenttypes.Model, opts Options) (removed evolve.Removed, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return removed, fmt.Errorf("there is no store %s, so there is nothing to migrate", path)
 	}
-	if ms, err = ms.checked(); err != nil {
+	if ms, err = ms.Checked(); err != nil {
 		return removed, err
 	}
 	db, err := openFile(path, opts.LockTimeout, openThere)
@@ -230,7 +42,10 @@ func Migrate(path string, ms Migrations, model *contenttypes.Model, opts Options
 		return c.pending.Removed, nil
 	}
 	c.pending = pending{Migrations: ms}
-	if c.pending.Steps, err = s.planMigrations(c.catalog, ms, model, opts); err != nil {
+	if err := s.read(func(tx *bolt.Tx) (err error) {
+		c.pending.Steps, err = s.planner(tx, opts).Migrate(c.catalog, ms, model)
+		return err
+	}); err != nil {
 		return removed, err
 	}
 	if err := c.run(); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // redefine takes over definitions while the store is in use under those that its content has. After each transaction of the
@@ -81,11 +82,11 @@ func (c *change) asIs() (s *store.Store, content string) {
 }
 
 // settle carries out a call while the store is in use, if it can be, and leaves the store open for the definitions.
-func (c *change) settle(after store.Migrations, call store.Migration, m *contenttypes.Model) bool {
+func (c *change) settle(after evolve.Migrations, call evolve.Migration, m *contenttypes.Model) bool {
 	was, before := c.asIs()
 	is, _, err := was.Settle(c.Context(), append(after, call), m, c.options())
-	var more *store.DefinitionError
-	if errors.As(err, &more) || errors.Is(err, store.ErrNotAsked) {
+	var more *evolve.DefinitionError
+	if errors.As(err, &more) || errors.Is(err, evolve.ErrNotAsked) {
 		if now, failed := c.contentOf(was); now != before || failed != nil {
 			c.Errorf("after %s was refused there is %s, %v; want %s", call, now, failed, before)
 		}
@@ -359,7 +360,7 @@ func TestSettle(t *testing.T) {
 		{"label: {type: text}, rank: {type: string, index: false}, kind: {type: enumeration, enum: [a, b, c]}", "rename-attribute api::item.item.name label", "", 40, 0},
 		{"rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name", "", 0, 40},
 		{"kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name", "attribute rank of api::item.item is gone", 0, 0},
-		{was, "drop-attribute api::item.item.name", store.ErrNotAsked.Error(), 0, 0},
+		{was, "drop-attribute api::item.item.name", evolve.ErrNotAsked.Error(), 0, 0},
 		// Two renames in one edit: neither is settled alone, and the refusal says with what.
 		{"label: {type: string}, grade: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name label rename-attribute api::item.item.rank grade", "", 40, 0},
 		{"label: {type: string}, grade: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name label",
@@ -371,8 +372,8 @@ func TestSettle(t *testing.T) {
 		{was + ", label: {type: string}", "rename-attribute api::item.item.name label", "cannot be done while the server runs: the definitions still have name in api::item.item", 0, 0},
 		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name lable", "the definitions have no lable in api::item.item", 0, 0},
 		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "keep-first api::item.item.name", "whether content fits after it is known only then", 0, 0},
-		{"rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.rank", store.ErrNotAsked.Error(), 0, 0},
-		{"name: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [b]}", "drop-value api::item.item.kind a", store.ErrNotAsked.Error(), 0, 0},
+		{"rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.rank", evolve.ErrNotAsked.Error(), 0, 0},
+		{"name: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [b]}", "drop-value api::item.item.kind a", evolve.ErrNotAsked.Error(), 0, 0},
 	} {
 		s := openModel(t, filepath.Join(t.TempDir(), "content.db"), modelOf(t, contenttypes.Options{}, itemType(was)), store.Options{})
 		item := s.Model().Type("api::item.item")
@@ -383,7 +384,7 @@ func TestSettle(t *testing.T) {
 			}
 			return tx.Apply(&b)
 		})
-		ms, err := store.ParseMigrations(strings.Fields(test.call))
+		ms, err := evolve.ParseMigrations(strings.Fields(test.call))
 		if err != nil {
 			t.Fatal(err)
 		}

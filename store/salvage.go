@@ -12,6 +12,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"lectern/store/evolve"
 	"lectern/store/internal/pages"
 )
 
@@ -144,7 +145,7 @@ func (r *rawFile) binding() *binding {
 	if raw == nil {
 		raw = r.anywhere(keyCatalog)
 	}
-	c := &catalog{}
+	c := &evolve.Catalog{}
 	if json.Unmarshal(textOf(raw), c) == nil {
 		if bound, err := bindStored(c); err == nil {
 			return bound
@@ -217,7 +218,7 @@ func (g *gathering) gather() error {
 func (g *gathering) takeDamagedCatalog() {
 	f := g.raw.pages
 	f.Pieces(make(pages.Use, f.Len()), func(k, v []byte) {
-		c := &catalog{}
+		c := &evolve.Catalog{}
 		if g.metas[string(keyCatalog)] != nil || !bytes.Equal(k, keyCatalog) || json.Unmarshal(textOf(v), c) != nil {
 			return
 		}
@@ -443,7 +444,7 @@ func OpenAsIs(path string) (*Store, error) {
 	if err := errors.Join(err, db.Close()); err != nil {
 		return nil, err
 	}
-	model, err := storedModel(c.catalog)
+	model, err := c.catalog.Model()
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/store/evolve"
 )
 
 // A source lists the rows of one slot that meet one conjunct of a filter (or may meet it) without reading them all.
@@ -92,7 +93,7 @@ func (f *finder) compareSource(c Compare) *source {
 		return f.documentSource(c)
 	case c.Attr.Type == contenttypes.ID:
 		return f.idSource(c)
-	case !hasIndex(c.Attr):
+	case !evolve.HasIndex(c.Attr):
 		return nil
 	}
 	b := rangeBuilder{space: f.space(c.Attr), typ: c.Attr.Type, exact: true}

@@ -97,7 +97,7 @@ type Options struct {
 }
 
 // Open opens the store file at path for a model, and makes it when there is none. Content that was written under other
-// definitions is converted first; where that would lose any of it, Open changes nothing and returns a *DefinitionError.
+// definitions is converted first; where that would lose any of it, Open changes nothing and returns a *evolve.DefinitionError.
 func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := CheckThere(path); err != nil {

@@ -12,7 +12,7 @@ var floors = [][]string{
 	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/lru"},
 	{"internal/yamlfile"},
 	{"contenttypes"},
-	{"store/internal/pages"},
+	{"store/internal/pages", "store/evolve"},
 	{"store"},
 	{"documents"},
 	{"auth", "media"},

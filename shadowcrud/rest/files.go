@@ -37,7 +37,7 @@ func (p *printer) users(file store.Record) {
 			continue
 		}
 		plane := p.status
-		if !store.Planed(use.attr) {
+		if !use.attr.HasDraftLinks() {
 			plane = store.Published
 		}
 		p.snapshot.LinksTo(use.attr, plane, file.Ref(), func(l store.Link) bool {

@@ -36,7 +36,7 @@ func (x *execution) usesOf(files []store.Record, into *store.Related) {
 				continue
 			}
 			plane := x.status
-			if !store.Planed(use) {
+			if !use.HasDraftLinks() {
 				plane = store.Published
 			}
 			x.snap.LinksTo(use, plane, file.Ref(), func(l store.Link) bool {

@@ -1,4 +1,4 @@
-package store
+package evolve
 
 import (
 	"cmp"
@@ -148,7 +148,7 @@ func (c *comparison) settledByRename() (list []Refusal) {
 
 // renamed compares anew as if the likeliest renames were made, each name being given and taken once.
 func (c *comparison) renamed(refusals []Refusal) (*comparison, Migrations) {
-	p := &migrationPlan{file: c.snap.store.file, tx: c.snap.tx, left: c.catalog}
+	p := &migrationPlan{planner: c.planner, left: c.catalog}
 	var made Migrations
 	taken := map[string]bool{}
 	for _, r := range refusals {
@@ -168,12 +168,9 @@ func (c *comparison) renamed(refusals []Refusal) (*comparison, Migrations) {
 	if len(made) == 0 {
 		return c, nil
 	}
-	bound, err := bindStored(p.left)
+	next, err := c.planner.compare(p.left, c.is)
 	if err != nil {
 		return c, nil
 	}
-	snap := newSnapshot(&Store{file: c.snap.store.file, bound: bound}, c.snap.tx)
-	next := newComparison(snap, p.left, c.is, c.locale)
-	next.compare()
 	return next, made
 }

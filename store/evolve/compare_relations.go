@@ -1,4 +1,4 @@
-package store
+package evolve
 
 import (
 	"fmt"
@@ -20,8 +20,8 @@ func (c *comparison) relation(was, is *contenttypes.Attribute) {
 		return
 	}
 	if flipped {
-		schema, field := c.snap.bound.relation(was)
-		c.flips = append(c.flips, steps(&flipLinksStep{schema, field, owning.Owner.UID, owning.Name})...)
+		schema, field := c.catalog.Field(was)
+		c.flips = append(c.flips, steps(&FlipLinks{schema, field, owning.Owner.UID, owning.Name})...)
 	} else if sameRelation(was, owning) {
 		return
 	}
@@ -65,11 +65,10 @@ func onePerTarget(owning *contenttypes.Attribute) bool {
 }
 
 func (c *comparison) linksGone(was, is *contenttypes.Attribute) {
-	schema, field := c.snap.bound.relation(was)
 	if is != nil {
 		c.renew(was)
 	}
-	n := c.snap.countLinks(schema, field, 0, false, false).links
+	n := c.content.CountLinks(was, LinkRule{}).Links
 	if n == 0 {
 		return
 	}
@@ -84,35 +83,29 @@ func (c *comparison) linksGone(was, is *contenttypes.Attribute) {
 
 // relationFits refuses that links lead to another type than their relation, or are more than it may have.
 func (c *comparison) relationFits(was, is *contenttypes.Attribute, flipped bool) {
-	schema, field := c.snap.bound.relation(was)
-	target := uint16(0)
-	if !flipped && is.Target != nil {
-		target = ^uint16(0) // of a type that nothing leads to yet
-		if b := c.snap.bound.byUID[is.Target.UID]; b != nil {
-			target = b.number
-		}
-	}
-	one, oneBack := !is.ToMany(), onePerTarget(is)
+	rule := LinkRule{One: !is.ToMany(), OneBack: onePerTarget(is)}
 	if flipped {
-		one, oneBack = oneBack, one
+		rule.One, rule.OneBack = rule.OneBack, rule.One
+	} else {
+		rule.Target = targetUID(is)
 	}
-	n := c.snap.countLinks(schema, field, target, one, oneBack)
+	n := c.content.CountLinks(was, rule)
 	changed := fmt.Sprintf("attribute %s of %s was %s and is %s", was.Name, was.Owner.UID, describe(was), describe(is))
 	if flipped {
 		changed = fmt.Sprintf("attribute %s of %s is %s now", is.Name, is.Owner.UID, describe(is))
 	}
 	drop := migration(dropLinks, attributeName(was))
 	switch {
-	case n.foreign > 0:
-		c.refuse([]Migration{drop}, "%s; it has %s to another type", changed, plural(n.foreign, "link"))
-	case n.from > 0:
-		c.refuse([]Migration{migration(keepFirst, attributeName(was)), drop}, "%s; %s more than one link", changed, haveLists(n.from))
-	case n.to > 0:
+	case n.Foreign > 0:
+		c.refuse([]Migration{drop}, "%s; it has %s to another type", changed, plural(n.Foreign, "link"))
+	case n.From > 0:
+		c.refuse([]Migration{migration(keepFirst, attributeName(was)), drop}, "%s; %s more than one link", changed, haveLists(n.From))
+	case n.To > 0:
 		calls := []Migration{drop}
 		if was.Inverse != nil {
 			calls = []Migration{migration(keepFirst, attributeName(was.Inverse)), drop}
 		}
-		c.refuse(calls, "%s, whose targets have one link each; %s more", changed, haveLists(n.to))
+		c.refuse(calls, "%s, whose targets have one link each; %s more", changed, haveLists(n.To))
 	}
 }
 
@@ -132,10 +125,10 @@ func (c *comparison) planes(is *contenttypes.Attribute) {
 	if was.Mapped { // flipped, or without links
 		was = was.Inverse
 	}
-	switch before, now := Planed(was), Planed(is); {
+	switch before, now := was.HasDraftLinks(), is.HasDraftLinks(); {
 	case !before && now:
-		c.after = append(c.after, steps(&copyPlaneStep{is.Owner.UID, is.Name})...)
+		c.after = append(c.after, steps(&CopyPlane{is.Owner.UID, is.Name})...)
 	case before && !now:
-		c.after = append(c.after, steps(&dropPlaneStep{is.Owner.UID, is.Name})...)
+		c.after = append(c.after, steps(&DropPlane{is.Owner.UID, is.Name})...)
 	}
 }

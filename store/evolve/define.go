@@ -1,4 +1,4 @@
-package store
+package evolve
 
 import (
 	"encoding/json"
@@ -7,8 +7,8 @@ import (
 	"lectern/contenttypes"
 )
 
-// defineStep puts definitions in the place of those that the catalog holds. The steps after it see these.
-type defineStep struct {
+// Define puts definitions in the place of those that the catalog holds. The steps after it see these.
+type Define struct {
 	// Definitions are all that there are from now on, by uid.
 	Definitions map[string]json.RawMessage `json:"definitions"`
 	// Moved are types and components that have another uid: the new one by the old one.
@@ -21,16 +21,8 @@ type defineStep struct {
 	Reordered map[string][]string `json:"reordered,omitempty"`
 }
 
-func (d *defineStep) kind() string { return "define" }
-func (d *defineStep) what() string { return "taking over the definitions" }
-
-func (d *defineStep) run(c *chunk) (bool, error) {
-	c.conversion.dirty = true
-	return true, d.apply(c.conversion.catalog)
-}
-
-// apply changes a catalog.
-func (d *defineStep) apply(cat *catalog) error {
+// Apply changes a catalog.
+func (d *Define) Apply(cat *Catalog) error {
 	var definitions [][]byte
 	for _, raw := range d.Definitions {
 		definitions = append(definitions, raw)
@@ -47,15 +39,16 @@ func (d *defineStep) apply(cat *catalog) error {
 			d.forget(uid, e, schemaOf(model, uid))
 		}
 	}
-	bound, err := bind(model, cat)
-	if err != nil {
+	if err := cat.Number(model); err != nil {
 		return err
 	}
 	for uid, raw := range d.Definitions {
-		e, s := cat.Schemas[uid], bound.byUID[uid]
-		if e.Definition == nil { // without a row, all its indexes are complete
-			for _, a := range s.indexed {
-				e.Indexed = append(e.Indexed, s.fields[a.Index])
+		e := cat.Schemas[uid]
+		if t := model.Type(uid); e.Definition == nil && t != nil { // without a row, all its indexes are complete
+			for _, a := range t.Attributes {
+				if HasIndex(a) {
+					e.Indexed = append(e.Indexed, e.Fields[a.Name])
+				}
 			}
 		}
 		e.Definition = raw
@@ -64,7 +57,7 @@ func (d *defineStep) apply(cat *catalog) error {
 }
 
 // move lets names go over to others, with their numbers.
-func (d *defineStep) move(cat *catalog) {
+func (d *Define) move(cat *Catalog) {
 	for uid, names := range d.MovedAttributes {
 		fields := cat.Schemas[uid].Fields
 		for from, to := range names {
@@ -80,7 +73,7 @@ func (d *defineStep) move(cat *catalog) {
 
 // forget takes the numbers from attributes that are gone or renewed, so that what is left of them in rows is never taken for
 // another's, and strikes the indexes that are not wanted or in the wrong order.
-func (d *defineStep) forget(uid string, e *schemaEntry, s *contenttypes.Schema) {
+func (d *Define) forget(uid string, e *SchemaEntry, s *contenttypes.Schema) {
 	indexed := e.Indexed
 	e.Indexed = nil
 	for name, f := range e.Fields {
@@ -89,22 +82,11 @@ func (d *defineStep) forget(uid string, e *schemaEntry, s *contenttypes.Schema) 
 			delete(e.Fields, name)
 			continue
 		}
-		if slices.Contains(indexed, f) && hasIndex(a) && !slices.Contains(d.Reordered[uid], name) {
+		if slices.Contains(indexed, f) && HasIndex(a) && !slices.Contains(d.Reordered[uid], name) {
 			e.Indexed = append(e.Indexed, f)
 		}
 	}
 	slices.Sort(e.Indexed)
-}
-
-// schemaOf finds a type or component.
-func schemaOf(m *contenttypes.Model, uid string) *contenttypes.Schema {
-	if t := m.Type(uid); t != nil {
-		return &t.Schema
-	}
-	if c := m.Component(uid); c != nil {
-		return &c.Schema
-	}
-	return nil
 }
 
 // definitionsOf prints all definitions of a model, by uid.

@@ -1,129 +1,15 @@
-package store
+package evolve
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	bolt "go.etcd.io/bbolt"
-
 	"lectern/contenttypes"
 )
 
-// A migrating is a Migration while its steps are put together. Content is brought in line with definitions as if somebody had
-// edited them: is begins as a copy of was, the operation edits it, and what the store holds of definitions is replaced by it.
-// How it compares with the project's definitions shows at the next start.
-type migrating struct {
-	plan    *migrationPlan
-	snap    *Snapshot
-	catalog *catalog
-	args    []string
-	was, is *contenttypes.Model
-	define  defineStep
-	before  []*step // under the definitions of before
-	after   []*step
-}
-
-// A migrationPlan is what several migrations do, one after the other. Each is planned under the definitions that those before it
-// leave, on the content as it is: what they remove of it is kept account of.
-type migrationPlan struct {
-	file  *file
-	tx    *bolt.Tx
-	left  *catalog // after the migrations so far
-	steps []*step
-
-	dropped map[string]bool      // locales that will be gone: by type and code
-	pruned  map[uint16]Migration // that takes documents or versions from a type, by its number
-}
-
-// planMigrations returns the steps of migrations, or why some of them cannot be carried out.
-func (s *file) planMigrations(cat *catalog, ms Migrations, model *contenttypes.Model, opts Options) (steps []*step, err error) {
-	err = s.read(func(tx *bolt.Tx) error {
-		p := &migrationPlan{file: s, tx: tx, left: cat}
-		var failed []error
-		for _, m := range ms {
-			err := p.unneeded(m, model, opts)
-			if err == nil {
-				err = p.add(m)
-			}
-			if err != nil {
-				failed = append(failed, fmt.Errorf("%s: %w", m, err))
-			}
-		}
-		steps = p.steps
-		if len(failed) > 0 && len(ms) > 1 {
-			failed = append(failed, errors.New("nothing was done"))
-		}
-		return errors.Join(failed...)
-	})
-	return steps, err
-}
-
-// add plans a migration after those that there are. When it fails, it is as if it had not been called.
-func (p *migrationPlan) add(m Migration) error {
-	bound, err := bindStored(p.left)
-	if err != nil {
-		return err
-	}
-	edited, err := storedModel(p.left)
-	if err != nil {
-		return err
-	}
-	snap := newSnapshot(&Store{file: p.file, bound: bound}, p.tx)
-	operate := migrations[m.Op]
-	if operate == nil {
-		return errors.New("it is done under the project's definitions, in a call of its own")
-	}
-	mg := &migrating{plan: p, snap: snap, catalog: p.left, args: m.Args, was: bound.model, is: edited}
-	if err := operate(mg); err != nil {
-		return err
-	}
-	mg.define.Definitions = definitionsOf(mg.is)
-	left, err := p.left.clone()
-	if err != nil {
-		return err
-	}
-	if err := mg.define.apply(left); err != nil {
-		return err
-	}
-	p.left = left
-	p.steps = slices.Concat(p.steps, mg.before, steps(&mg.define), mg.after)
-	return nil
-}
-
-// contentOnly are the operations that leave definitions as they are. That they were carried out shows nowhere, so they are refused where
-// nothing asks for them: made by mistake, or once more, they would take away content that fits.
-var contentOnly = map[string]bool{keepFirst: true, dropItems: true, dropLinks: true}
-
-// NeedModel reports whether a migration is among ms that is refused where definitions do not ask for it.
-func (ms Migrations) NeedModel() bool {
-	return slices.ContainsFunc(ms, func(m Migration) bool { return contentOnly[m.Op] })
-}
-
-// unneeded says why a migration that leaves definitions as they are is not called for by those of the project; nil where it is, and for
-// all others.
-func (p *migrationPlan) unneeded(m Migration, model *contenttypes.Model, opts Options) error {
-	if model == nil || !contentOnly[m.Op] {
-		return nil
-	}
-	refused := &DefinitionError{}
-	if _, err := p.file.planIn(p.tx, model, p.left, opts); err != nil && !errors.As(err, &refused) {
-		return err
-	}
-	if refused.offers(m) {
-		return nil
-	}
-	for _, r := range refused.Refusals {
-		if len(r.After) == 0 && slices.ContainsFunc(r.Calls, Migration.renames) {
-			return fmt.Errorf("the project's definitions do not ask for it; first %s, and see what is left to settle then", r.Calls[0])
-		}
-	}
-	return errors.New("nothing is left to settle here: the content fits the project's definitions as they are; change those first")
-}
-
-// migrations plan the operations.
-var migrations = map[string]func(*migrating) error{
+// operations plan what each of Operations does.
+var operations = map[string]func(*migrating) error{
 	renameType:      (*migrating).renameType,
 	renameAttribute: (*migrating).renameAttribute,
 	renameValue:     (*migrating).replaceValue,
@@ -141,8 +27,8 @@ var migrations = map[string]func(*migrating) error{
 	dropLinks:       (*migrating).dropLinks,
 }
 
-func (m *migrating) do(work ...stepWork)   { m.before = append(m.before, steps(work...)...) }
-func (m *migrating) then(work ...stepWork) { m.after = append(m.after, steps(work...)...) }
+func (m *migrating) do(work ...Work)   { m.before = append(m.before, steps(work...)...) }
+func (m *migrating) then(work ...Work) { m.after = append(m.after, steps(work...)...) }
 
 // typ is the content-type that the first argument names, before and after.
 func (m *migrating) typ() (was, is *contenttypes.ContentType, err error) {
@@ -174,11 +60,11 @@ func (m *migrating) attribute() (was, is *contenttypes.Attribute, err error) {
 }
 
 // edit changes the values of an attribute in all types that hold it.
-func (m *migrating) edit(a *contenttypes.Attribute, e valueEdit) {
+func (m *migrating) edit(a *contenttypes.Attribute, e ValueEdit) {
 	e.Schema, e.Attr = a.Owner.UID, a.Name
 	for _, t := range m.was.Types {
-		if holds(&t.Schema, a.Owner) && !m.snap.isEmpty(m.snap.bound.of(&t.Schema)) {
-			m.do(&valuesStep{Type: t.UID, Edits: []valueEdit{e}})
+		if Holds(&t.Schema, a.Owner) && !m.content.IsEmpty(t) {
+			m.do(&EditValues{Type: t.UID, Edits: []ValueEdit{e}})
 		}
 	}
 }
@@ -201,7 +87,7 @@ func (m *migrating) renameType() error {
 		return fmt.Errorf("%q is no uid that it could have", to)
 	}
 	if there := schemaOf(m.is, to); there != nil {
-		if !isType || !m.snap.isEmpty(m.snap.bound.byUID[to]) {
+		if !isType || !m.content.IsEmpty(m.was.Type(to)) {
 			return fmt.Errorf("the store has %s already, with content of its own; drop that first", to)
 		}
 		m.replace(there, s)
@@ -257,7 +143,7 @@ func (m *migrating) replaceValue() error {
 		return fmt.Errorf("%s is %s and has no such values", attributeName(was), was.Type)
 	}
 	old := m.args[1]
-	r := &replacement{Old: old}
+	r := &Replacement{Old: old}
 	if len(m.args) > 2 {
 		r.New = &m.args[2]
 	}
@@ -272,7 +158,7 @@ func (m *migrating) replaceValue() error {
 			is.Enum[i] = *r.New
 		}
 	}
-	m.edit(was, valueEdit{Replace: r})
+	m.edit(was, ValueEdit{Replace: r})
 	return nil
 }
 
@@ -296,7 +182,7 @@ func (m *migrating) shareValue() error {
 	if err := m.hasLocale(t, m.args[1]); err != nil {
 		return err
 	}
-	m.do(&shareStep{Type: t.UID, Attr: was.Name, Locale: m.args[1]})
+	m.do(&Share{Type: t.UID, Attr: was.Name, Locale: m.args[1]})
 	is.Localized = false
 	return nil
 }
@@ -306,11 +192,9 @@ func (m *migrating) hasLocale(t *contenttypes.ContentType, code string) error {
 	if !t.Localized {
 		return fmt.Errorf("%s has no locales", t.UID)
 	}
-	c := comparison{snap: m.snap}
-	b := m.snap.bound.of(&t.Schema)
 	var codes []string
-	c.eachLocale(b, func(code string, _ int) {
-		if !m.plan.dropped[droppedLocale(b, code)] {
+	m.content.EachLocale(t, func(code string, _ int) {
+		if !m.plan.dropped[m.droppedLocale(t, code)] {
 			codes = append(codes, code)
 		}
 	})
@@ -321,17 +205,18 @@ func (m *migrating) hasLocale(t *contenttypes.ContentType, code string) error {
 }
 
 // droppedLocale is the key of migrationPlan.dropped.
-func droppedLocale(b *boundSchema, code string) string { return fmt.Sprint(b.number, code) }
+func (m *migrating) droppedLocale(t *contenttypes.ContentType, code string) string {
+	return fmt.Sprint(m.catalog.Schemas[t.UID].Number, code)
+}
 
 // prune plans that documents or versions of a type are removed.
-func (m *migrating) prune(t *contenttypes.ContentType, op string, p *pruneStep) {
+func (m *migrating) prune(t *contenttypes.ContentType, op string, p *Prune) {
 	if m.plan.pruned == nil {
 		m.plan.pruned, m.plan.dropped = map[uint16]Migration{}, map[string]bool{}
 	}
-	b := m.snap.bound.of(&t.Schema)
-	m.plan.pruned[b.number] = migration(op, m.args...)
-	if p.Rule == pruneLocale {
-		m.plan.dropped[droppedLocale(b, p.Locale)] = true
+	m.plan.pruned[m.catalog.Schemas[t.UID].Number] = migration(op, m.args...)
+	if p.Rule == PruneLocale {
+		m.plan.dropped[m.droppedLocale(t, p.Locale)] = true
 	}
 	m.do(p)
 }
@@ -342,9 +227,9 @@ func (m *migrating) keepFirst() error {
 	case err != nil:
 		return err
 	case was.IsRelation() && (!was.Mapped || was.Inverse != nil):
-		m.do(&trimLinksStep{Type: was.Owner.UID, Attr: was.Name})
+		m.do(&TrimLinks{Type: was.Owner.UID, Attr: was.Name})
 	case was.IsStored() && !was.IsScalar():
-		m.edit(was, valueEdit{Clear: &clearing{KeepFirst: true}})
+		m.edit(was, ValueEdit{Clear: &Clearing{KeepFirst: true}})
 	default:
 		return fmt.Errorf("%s is %s, which is no list", attributeName(was), was.Type)
 	}
@@ -360,13 +245,13 @@ func (m *migrating) keepLocale() error {
 	if err := m.hasLocale(was, code); err != nil {
 		return err
 	}
-	m.prune(was, keepLocale, &pruneStep{Type: was.UID, Rule: pruneOtherLocales, Locale: code})
+	m.prune(was, keepLocale, &Prune{Type: was.UID, Rule: PruneOtherLocales, Locale: code})
 	is.Localized = false
 	for _, a := range is.Attributes {
 		a.Localized = false
 	}
 	remove(is.Attribute("locale"), is.Attribute("localizations"))
-	m.then(&moveLocaleStep{is.UID, code, ""}, &moveRefsStep{is.UID, code, ""})
+	m.then(&MoveLocale{is.UID, code, ""}, &MoveRefs{is.UID, code, ""})
 	return nil
 }
 
@@ -375,14 +260,14 @@ func (m *migrating) keepDocument() error {
 	if err != nil {
 		return err
 	}
-	doc, ok := m.snap.Document(was, m.args[1])
+	doc, ok := m.content.Document(was, m.args[1])
 	if !ok {
 		return fmt.Errorf("%s has no document %q", was.UID, m.args[1])
 	}
-	if by, ok := m.plan.pruned[m.snap.bound.of(&was.Schema).number]; ok {
+	if by, ok := m.plan.pruned[m.catalog.Schemas[was.UID].Number]; ok {
 		return fmt.Errorf("whether %s leaves this document is known only then; make a call of its own after that", by)
 	}
-	m.prune(was, keepDocument, &pruneStep{Type: was.UID, Rule: pruneOtherDocuments, Document: doc})
+	m.prune(was, keepDocument, &Prune{Type: was.UID, Rule: PruneOtherDocuments, Document: doc})
 	is.Kind = contenttypes.SingleType
 	return nil
 }
@@ -395,7 +280,7 @@ func (m *migrating) dropLocale() error {
 	if err := m.hasLocale(was, m.args[1]); err != nil {
 		return err
 	}
-	m.prune(was, dropLocale, &pruneStep{Type: was.UID, Rule: pruneLocale, Locale: m.args[1]})
+	m.prune(was, dropLocale, &Prune{Type: was.UID, Rule: PruneLocale, Locale: m.args[1]})
 	return nil
 }
 
@@ -407,19 +292,19 @@ func (m *migrating) dropDrafts() error {
 	if !was.DraftAndPublish {
 		return fmt.Errorf("%s has no drafts", was.UID)
 	}
-	m.prune(was, dropDrafts, &pruneStep{Type: was.UID, Rule: pruneNeverPublished})
-	m.do(&dropDraftsStep{Type: was.UID})
+	m.prune(was, dropDrafts, &Prune{Type: was.UID, Rule: PruneNeverPublished})
+	m.do(&DropDrafts{Type: was.UID})
 	is.DraftAndPublish = false
 	for _, t := range m.is.Types {
 		for _, a := range t.Attributes {
 			if !a.IsRelation() || a.System || a.Mapped {
 				continue
 			}
-			if before := Planed(m.was.Type(t.UID).Attribute(a.Name)); before && (t == is || !Planed(a)) {
-				m.then(&dropPlaneStep{t.UID, a.Name})
+			if before := m.was.Type(t.UID).Attribute(a.Name).HasDraftLinks(); before && (t == is || !a.HasDraftLinks()) {
+				m.then(&DropPlane{t.UID, a.Name})
 			}
-			if t == is && Planed(a) { // what was drawn up for drafts alone is gone
-				m.then(&copyPlaneStep{t.UID, a.Name})
+			if t == is && a.HasDraftLinks() { // what was drawn up for drafts alone is gone
+				m.then(&CopyPlane{t.UID, a.Name})
 			}
 		}
 	}
@@ -434,7 +319,7 @@ func (m *migrating) dropType() error {
 		}
 		return err
 	}
-	m.do(&pruneStep{Type: was.UID, Rule: pruneAll})
+	m.do(&Prune{Type: was.UID, Rule: PruneAll})
 	m.is.Types = slices.DeleteFunc(m.is.Types, func(t *contenttypes.ContentType) bool { return t == is })
 	eachSchema(m.is, func(s *contenttypes.Schema) {
 		s.Attributes = slices.DeleteFunc(s.Attributes, func(a *contenttypes.Attribute) bool { return a.Target == is })
@@ -449,14 +334,14 @@ func (m *migrating) dropAttribute() error {
 	}
 	switch {
 	case was.IsStored():
-		m.edit(was, valueEdit{Clear: &clearing{}})
+		m.edit(was, ValueEdit{Clear: &Clearing{}})
 		e := m.catalog.Schemas[was.Owner.UID]
 		if f := e.Fields[was.Name]; slices.Contains(e.Indexed, f) {
 			m.define.Reordered = map[string][]string{was.Owner.UID: {was.Name}}
-			m.then(&dropIndexStep{e.Number, f, attributeName(was)})
+			m.then(&DropIndex{e.Number, f, attributeName(was)})
 		}
 	case !was.Mapped:
-		m.do(&dropLinksStep{Type: was.Owner.UID, Attr: was.Name})
+		m.do(&DropLinks{Type: was.Owner.UID, Attr: was.Name})
 		for _, t := range m.is.Types { // the other sides, which have nothing to show
 			for _, a := range slices.Clone(t.Attributes) {
 				if a.Mapped && a.Inverse == is {
@@ -479,7 +364,7 @@ func (m *migrating) dropItems() error {
 	if was.IsScalar() || was.IsRelation() || m.was.Component(m.args[1]) == nil {
 		return fmt.Errorf("%s holds no component %q", attributeName(was), m.args[1])
 	}
-	m.edit(was, valueEdit{Clear: &clearing{Component: m.args[1]}})
+	m.edit(was, ValueEdit{Clear: &Clearing{Component: m.args[1]}})
 	return nil
 }
 
@@ -494,6 +379,6 @@ func (m *migrating) dropLinks() error {
 	if !was.IsRelation() || was.Mapped {
 		return fmt.Errorf("%s is %s, which has no links", attributeName(was), was.Type)
 	}
-	m.do(&dropLinksStep{Type: was.Owner.UID, Attr: was.Name})
+	m.do(&DropLinks{Type: was.Owner.UID, Attr: was.Name})
 	return nil
 }

@@ -1,4 +1,4 @@
-package store
+package evolve
 
 import (
 	"cmp"
@@ -12,28 +12,41 @@ import (
 // A comparison finds out what has to be done for content that was written under the definitions of before (was) to be found
 // under others (is), and what of it would be lost. It reads content only to answer what a difference asks.
 type comparison struct {
-	snap    *Snapshot // under the definitions of before
-	catalog *catalog
-	was, is *contenttypes.Model
-	locale  string // that content gets when its type becomes localized
-	survey  survey
+	planner   *Planner
+	catalog   *Catalog
+	content   Content // under the definitions of before
+	was, is   *contenttypes.Model
+	locale    string // that content gets when its type becomes localized
+	questions []*Question
 
 	refusals []Refusal
-	define   defineStep
-	before   []*step // under the definitions of before
-	edits    map[string][]valueEdit
-	flips    []*step
-	after    []*step
-	drafts   []*step // at last, since they copy rows
+	define   Define
+	retyped  map[*contenttypes.Attribute]*Retyping // of is
+	before   []*Step                               // under the definitions of before
+	edits    map[string][]ValueEdit
+	flips    []*Step
+	after    []*Step
+	drafts   []*Step // at last, since they copy rows
 }
 
-func newComparison(snap *Snapshot, cat *catalog, is *contenttypes.Model, locale string) *comparison {
-	c := &comparison{
-		snap: snap, catalog: cat, was: snap.bound.model, is: is, locale: cmp.Or(locale, "en"), edits: map[string][]valueEdit{},
-		define: defineStep{Definitions: definitionsOf(is), Renewed: map[string][]string{}, Reordered: map[string][]string{}},
+// compare compares the definitions of a catalog with those of a model.
+func (p *Planner) compare(cat *Catalog, is *contenttypes.Model) (*comparison, error) {
+	content, err := p.Content(cat)
+	if err != nil {
+		return nil, err
 	}
-	c.survey.snap = snap
-	return c
+	c := &comparison{
+		planner: p, catalog: cat, content: content, was: content.Model(), is: is, locale: cmp.Or(p.DefaultLocale, "en"),
+		edits: map[string][]ValueEdit{}, retyped: map[*contenttypes.Attribute]*Retyping{},
+		define: Define{Definitions: definitionsOf(is), Renewed: map[string][]string{}, Reordered: map[string][]string{}},
+	}
+	c.compare()
+	return c, nil
+}
+
+// ask asks a question of the records of an attribute's owner.
+func (c *comparison) ask(a *contenttypes.Attribute, concerns func(Value) bool, conclude func(versions int)) {
+	c.questions = append(c.questions, &Question{Attr: a, Concerns: concerns, Conclude: conclude})
 }
 
 // refuse notes that a change would lose content. Where a rename may keep that content, the calls that give it up are not offered.
@@ -70,23 +83,23 @@ func (c *comparison) compare() {
 			c.attributes(&comp.Schema, &is.Schema)
 		}
 	}
-	c.survey.run(c.was)
+	c.content.Survey(c.questions)
 }
 
 // steps are what there is to do, in order.
-func (c *comparison) steps() []*step {
-	list := append(c.before, &step{work: &c.define})
+func (c *comparison) steps() []*Step {
+	list := append(c.before, &Step{Work: &c.define})
 	list = append(list, c.surplusIndexes()...)
 	for _, t := range c.is.Types {
 		if e := c.edits[t.UID]; len(e) > 0 {
-			list = append(list, &step{work: &valuesStep{Type: t.UID, Edits: e}})
+			list = append(list, &Step{Work: &EditValues{Type: t.UID, Edits: e}})
 		}
 	}
 	return slices.Concat(list, c.flips, c.after, c.drafts, c.missingIndexes())
 }
 
 func (c *comparison) typeGone(t *contenttypes.ContentType) {
-	n := c.snap.documentCount(c.snap.bound.of(&t.Schema))
+	n := c.content.Documents(t)
 	if n == 0 {
 		return
 	}
@@ -111,7 +124,7 @@ func (c *comparison) successors(gone *contenttypes.Schema) []string {
 		if (c.is.Component(s.UID) != nil) != isComponent || !isComponent && !strings.HasPrefix(s.UID, "api::") {
 			return
 		}
-		if b := c.snap.bound.byUID[s.UID]; b != nil && (isComponent || !c.snap.isEmpty(b)) {
+		if there := schemaOf(c.was, s.UID); there != nil && (isComponent || !c.content.IsEmpty(c.was.Type(s.UID))) {
 			return
 		}
 		shared, own := 0, 0
@@ -189,73 +202,50 @@ func leadsTo(a *contenttypes.Attribute, uid string) bool {
 
 // contentType compares what a type says beside its attributes.
 func (c *comparison) contentType(was, is *contenttypes.ContentType) {
-	b := c.snap.bound.of(&was.Schema)
 	if !was.BuiltIn {
-		c.names(b, was, is)
+		c.names(was, is)
 	}
 	if was.Kind == contenttypes.CollectionType && is.Kind == contenttypes.SingleType {
-		if n := c.snap.documentCount(b); n > 1 {
-			c.refuse([]Migration{migration(keepDocument, was.UID, c.firstDocument(b))},
+		if n := c.content.Documents(was); n > 1 {
+			c.refuse([]Migration{migration(keepDocument, was.UID, c.content.FirstDocument(was))},
 				"%s is a single type now, which has one document; it has %d", was.UID, n)
 		}
 	}
-	if c.snap.isEmpty(b) {
+	if c.content.IsEmpty(was) {
 		return
 	}
 	switch {
 	case is.DraftAndPublish && !was.DraftAndPublish:
-		c.drafts = append(c.drafts, steps(&addDraftsStep{Type: is.UID})...)
+		c.drafts = append(c.drafts, steps(&AddDrafts{Type: is.UID})...)
 	case was.DraftAndPublish && !is.DraftAndPublish:
-		c.draftsOff(b, is)
+		c.draftsOff(was, is)
 	}
 	switch {
 	case is.Localized && !was.Localized:
-		c.after = append(c.after, steps(&moveLocaleStep{is.UID, "", c.locale}, &moveRefsStep{is.UID, "", c.locale})...)
+		c.after = append(c.after, steps(&MoveLocale{is.UID, "", c.locale}, &MoveRefs{is.UID, "", c.locale})...)
 	case was.Localized && !is.Localized:
-		c.localesOff(b)
+		c.localesOff(was)
 	}
 }
 
 // names refuses that documents move to another path unseen.
-func (c *comparison) names(b *boundSchema, was, is *contenttypes.ContentType) {
+func (c *comparison) names(was, is *contenttypes.ContentType) {
 	var changes []string
 	for _, n := range []struct{ key, was, is string }{{"singularName", was.Singular, is.Singular}, {"pluralName", was.Plural, is.Plural}} {
 		if n.was != n.is && n.was != "" { // empty: a change was accepted
 			changes = append(changes, fmt.Sprintf("%s was %s and is %s", n.key, n.was, n.is))
 		}
 	}
-	if n := c.snap.documentCount(b); len(changes) > 0 && n > 0 {
+	if n := c.content.Documents(was); len(changes) > 0 && n > 0 {
 		c.refuse([]Migration{migration(acceptNames, was.UID)}, "the %s in %s; %s would be found at another path",
 			strings.Join(changes, ", the "), was.UID, plural(n, "document"))
 	}
 }
 
-// firstDocument is the documentId of the oldest document of a type.
-func (c *comparison) firstDocument(b *boundSchema) (documentID string) {
-	first := ^uint64(0)
-	c.snap.eachKey(docs, be.AppendUint16(nil, b.number), func(k, v []byte) bool {
-		if doc := number(v); doc < first {
-			first, documentID = doc, string(k[2:])
-		}
-		return true
-	})
-	return documentID
-}
-
-func (c *comparison) draftsOff(b *boundSchema, is *contenttypes.ContentType) {
-	uid := b.typ.UID
-	never, differ := 0, 0
-	c.snap.eachRowOf(b, func(draft Record) {
-		if draft.Status() != Draft {
-			return
-		}
-		published := c.snap.row(b, makeSlot(draft.slot.locale(), Published), draft.doc)
-		if !published.Exists() {
-			never++
-		} else if !c.sameVersion(is, draft, published) {
-			differ++
-		}
-	})
+// draftsOff refuses that drafts are switched off where one of them holds anything that is not published.
+func (c *comparison) draftsOff(was, is *contenttypes.ContentType) {
+	uid := was.UID
+	never, differ := c.content.Drafts(was, lostDrafts(was, is))
 	if never+differ > 0 {
 		var what []string
 		if never > 0 {
@@ -267,35 +257,32 @@ func (c *comparison) draftsOff(b *boundSchema, is *contenttypes.ContentType) {
 		c.refuse([]Migration{migration(dropDrafts, uid)}, "drafts are switched off in %s; it has %s", uid, strings.Join(what, " and "))
 		return
 	}
-	c.before = append(c.before, steps(&dropDraftsStep{Type: uid})...)
+	c.before = append(c.before, steps(&DropDrafts{Type: uid})...)
 }
 
-// sameVersion reports whether a draft holds what is published. Of a relation that is shown from the other side too the links
-// that belong to drafts there are not lost.
-func (c *comparison) sameVersion(is *contenttypes.ContentType, draft, published Record) bool {
-	return !slices.ContainsFunc(draft.Type().Attributes, func(a *contenttypes.Attribute) bool {
-		if a.System {
-			return false
+// lostDrafts are the attributes of which drafts without their like would be lost. Of a relation that is shown from the other side
+// too the links that belong to drafts there are not.
+func lostDrafts(was, is *contenttypes.ContentType) []*contenttypes.Attribute {
+	return slices.DeleteFunc(slices.Clone(was.Attributes), func(a *contenttypes.Attribute) bool {
+		if a.System || !a.IsRelation() {
+			return a.System
 		}
-		if a.IsRelation() {
-			if n := is.Attribute(a.Name); a.Mapped && (n == nil || !n.IsRelation() || Planed(n)) || !Planed(a) {
-				return false
-			}
-		}
-		return !c.snap.same(a, draft, published)
+		n := is.Attribute(a.Name)
+		return a.Mapped && (n == nil || !n.IsRelation() || n.HasDraftLinks()) || !a.HasDraftLinks()
 	})
 }
 
-func (c *comparison) localesOff(b *boundSchema) {
-	uid := b.typ.UID
+// localesOff refuses that locales are switched off where a type has content in another one than the default.
+func (c *comparison) localesOff(was *contenttypes.ContentType) {
+	uid := was.UID
 	var list []string
 	var codes []string
-	c.eachLocale(b, func(code string, n int) {
+	c.content.EachLocale(was, func(code string, n int) {
 		codes = append(codes, code)
 		list = append(list, fmt.Sprintf("%s in %s", plural(n, "version"), code))
 	})
 	if len(codes) == 1 && codes[0] == c.locale {
-		c.after = append(c.after, steps(&moveLocaleStep{uid, codes[0], ""}, &moveRefsStep{uid, codes[0], ""})...)
+		c.after = append(c.after, steps(&MoveLocale{uid, codes[0], ""}, &MoveRefs{uid, codes[0], ""})...)
 		return
 	}
 	var calls []Migration
@@ -305,30 +292,17 @@ func (c *comparison) localesOff(b *boundSchema) {
 	c.refuse(calls, "locales are switched off in %s; it has %s", uid, strings.Join(list, ", "))
 }
 
-// eachLocale calls f with the locales in which a type has versions.
-func (c *comparison) eachLocale(b *boundSchema, f func(code string, versions int)) {
-	for n, code := range c.snap.store.locales.current.Load().codes {
-		versions := 0
-		for _, st := range []Status{Published, Draft} {
-			versions += c.snap.size(appendSpace(nil, b.number, b.fields[b.system.id.Index], makeSlot(uint16(n), st)))
-		}
-		if versions > 0 {
-			f(code, versions)
-		}
-	}
-}
-
 // surplusIndexes are those that are not wanted any more, or stand in an order that is not that of today's values.
-func (c *comparison) surplusIndexes() (list []*step) {
+func (c *comparison) surplusIndexes() (list []*Step) {
 	for _, t := range c.was.Types {
 		is := c.is.Type(t.UID)
 		if is == nil {
 			continue // without rows, or kept as it is
 		}
-		e, b := c.catalog.Schemas[t.UID], c.snap.bound.of(&t.Schema)
 		for _, a := range t.Attributes {
-			if slices.Contains(e.Indexed, b.fields[a.Index]) && !c.keepsIndex(a, is.Attribute(a.Name)) {
-				list = append(list, &step{work: &dropIndexStep{e.Number, b.fields[a.Index], t.UID + "." + a.Name}})
+			if c.catalog.IsIndexed(a) && !c.keepsIndex(a, is.Attribute(a.Name)) {
+				schema, field := c.catalog.Field(a)
+				list = append(list, &Step{Work: &DropIndex{schema, field, attributeName(a)}})
 				c.define.Reordered[t.UID] = append(c.define.Reordered[t.UID], a.Name)
 			}
 		}
@@ -337,31 +311,23 @@ func (c *comparison) surplusIndexes() (list []*step) {
 }
 
 func (c *comparison) keepsIndex(was, is *contenttypes.Attribute) bool {
-	return is != nil && hasIndex(is) && ordering(was.Type) == ordering(is.Type) && !slices.Contains(c.define.Renewed[was.Owner.UID], was.Name)
+	return is != nil && HasIndex(is) && ordering(was.Type) == ordering(is.Type) && !slices.Contains(c.define.Renewed[was.Owner.UID], was.Name)
 }
 
 // missingIndexes are those of types that have rows already.
-func (c *comparison) missingIndexes() (list []*step) {
+func (c *comparison) missingIndexes() (list []*Step) {
 	for _, t := range c.is.Types {
 		was := c.was.Type(t.UID)
 		if was == nil {
-			continue // new: see defineStep
+			continue // new: see Define
 		}
-		e, b := c.catalog.Schemas[t.UID], c.snap.bound.of(&was.Schema)
 		missing := slices.ContainsFunc(t.Attributes, func(is *contenttypes.Attribute) bool {
 			a := was.Attribute(is.Name)
-			return hasIndex(is) && (a == nil || !slices.Contains(e.Indexed, b.fields[a.Index]) || !c.keepsIndex(a, is))
+			return HasIndex(is) && (a == nil || !c.catalog.IsIndexed(a) || !c.keepsIndex(a, is))
 		})
 		if missing {
-			list = append(list, &step{work: &buildIndexStep{Type: t.UID}})
+			list = append(list, &Step{Work: &BuildIndex{Type: t.UID}})
 		}
 	}
 	return list
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -1,11 +1,11 @@
-package store_test
+package evolve_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // TestParseMigrations reads command lines of several operations and prints them as a shell takes them.
@@ -24,7 +24,7 @@ func TestParseMigrations(t *testing.T) {
 		{[]string{"drop-typ", "a"}, `there is no operation "drop-typ"`},
 		{[]string{"fill"}, "fill takes ATTRIBUTE [VALUE]; got 0 arguments"},
 	} {
-		ms, err := store.ParseMigrations(test.words)
+		ms, err := evolve.ParseMigrations(test.words)
 		got := ms.String()
 		if err != nil {
 			got = err.Error()
@@ -41,7 +41,7 @@ func FuzzParseMigrations(f *testing.F) {
 	f.Add("fill\na.b\nfill\na.c")
 	f.Fuzz(func(t *testing.T, line string) {
 		words := strings.Split(line, "\n")
-		ms, err := store.ParseMigrations(words)
+		ms, err := evolve.ParseMigrations(words)
 		if err != nil {
 			return
 		}

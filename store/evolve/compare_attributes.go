@@ -1,7 +1,8 @@
-package store
+package evolve
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,7 +73,7 @@ func describe(a *contenttypes.Attribute) string {
 
 // refuseValues refuses a change if any version has a value.
 func (c *comparison) refuseValues(a *contenttypes.Attribute, calls []Migration, format string, args ...any) {
-	c.survey.ask(a.Owner, func(r Record) bool { return len(r.field(a)) > 0 }, func(n int) {
+	c.ask(a, Value.Exists, func(n int) {
 		if n > 0 {
 			c.refuse(append(calls, migration(dropAttribute, attributeName(a))), format+"; %s", append(args, have(n, "a value for it"))...)
 		}
@@ -118,12 +119,12 @@ func (c *comparison) scalar(was, is *contenttypes.Attribute) {
 	if was.Type == is.Type {
 		return
 	}
-	c.survey.ask(was.Owner, func(r Record) bool {
-		raw := r.JSON(was)
+	c.ask(was, func(v Value) bool {
+		raw := v.JSON()
 		if raw == nil {
 			return false
 		}
-		_, ok := retype(was.Type, is.Type, raw)
+		_, ok := Retype(was.Type, is.Type, raw)
 		return !ok
 	}, func(n int) {
 		if n > 0 {
@@ -134,9 +135,10 @@ func (c *comparison) scalar(was, is *contenttypes.Attribute) {
 	if !rewrites(was.Type, is.Type) {
 		return
 	}
+	c.retyped[is] = &Retyping{was.Type, is.Type}
 	for _, t := range c.is.Types {
-		if c.was.Type(t.UID) != nil && holds(&t.Schema, is.Owner) {
-			c.edits[t.UID] = append(c.edits[t.UID], valueEdit{Schema: is.Owner.UID, Attr: is.Name, Retype: &retyping{was.Type, is.Type}})
+		if c.was.Type(t.UID) != nil && Holds(&t.Schema, is.Owner) {
+			c.edits[t.UID] = append(c.edits[t.UID], ValueEdit{Schema: is.Owner.UID, Attr: is.Name, Retype: c.retyped[is]})
 		}
 	}
 }
@@ -153,12 +155,11 @@ func (c *comparison) enumeration(was, is *contenttypes.Attribute) {
 		allowed[v] = true
 	}
 	found := map[string]int{}
-	c.survey.ask(was.Owner, func(r Record) bool {
-		raw := r.JSON(was)
-		if raw == nil || allowed[string(unquote(raw))] {
+	c.ask(was, func(v Value) bool {
+		if !v.Exists() || allowed[v.Text()] {
 			return false
 		}
-		found[string(unquote(raw))]++
+		found[v.Text()]++
 		return true
 	}, func(n int) {
 		if n == 0 {
@@ -170,7 +171,7 @@ func (c *comparison) enumeration(was, is *contenttypes.Attribute) {
 				came = append(came, v)
 			}
 		}
-		gone := sortedKeys(found)
+		gone := slices.Sorted(maps.Keys(found))
 		var calls []Migration
 		for _, v := range gone[:min(len(gone), maxValues)] {
 			for _, to := range came[:min(len(came), 3)] {
@@ -194,15 +195,6 @@ func quoted(list []string) []string {
 	return out
 }
 
-func sortedKeys(m map[string]int) []string {
-	list := make([]string, 0, len(m))
-	for k := range m {
-		list = append(list, k)
-	}
-	slices.Sort(list)
-	return list
-}
-
 // items compares components and zones.
 func (c *comparison) items(was, is *contenttypes.Attribute) {
 	allowed := map[string]bool{}
@@ -215,11 +207,7 @@ func (c *comparison) items(was, is *contenttypes.Attribute) {
 		}
 	}
 	if isList(was) && !isList(is) {
-		c.survey.ask(was.Owner, func(r Record) bool {
-			n := 0
-			r.Each(was, func(Record) bool { n++; return n < 2 })
-			return n > 1
-		}, func(n int) {
+		c.ask(was, func(v Value) bool { return len(v.Components()) > 1 }, func(n int) {
 			if n > 0 {
 				c.refuse([]Migration{migration(keepFirst, attributeName(was))}, "attribute %s of %s holds one component now; %s", was.Name, was.Owner.UID, have(n, "more"))
 			}
@@ -240,11 +228,7 @@ func isList(a *contenttypes.Attribute) bool {
 
 // componentGone asks for the items of a component that an attribute takes no more.
 func (c *comparison) componentGone(a *contenttypes.Attribute, comp *contenttypes.Component) {
-	c.survey.ask(a.Owner, func(r Record) bool {
-		found := false
-		r.Each(a, func(item Record) bool { found = item.Component() == comp; return !found })
-		return found
-	}, func(n int) {
+	c.ask(a, func(v Value) bool { return slices.Contains(v.Components(), comp) }, func(n int) {
 		if n == 0 {
 			return
 		}
@@ -265,20 +249,12 @@ func (c *comparison) unshared(was, is *contenttypes.Attribute) {
 	if n := c.is.Type(was.Owner.UID); !ok || n == nil || !n.Localized || was.IsRelation() != is.IsRelation() || was.IsRelation() && (was.Mapped || is.Mapped) {
 		return
 	}
-	first := c.snap.numberOf(c.locale)
-	differ := map[string]bool{}
-	c.survey.ask(&t.Schema, func(r Record) bool {
-		if c.snap.same(was, c.snap.sharing(r, first), r) {
-			return false
-		}
-		differ[r.Locale()] = true
-		return true
-	}, func(n int) {
+	c.ask(was, func(v Value) bool { return !v.IsShared(c.locale) }, func(n int) {
 		if n == 0 {
 			return
 		}
 		var calls []Migration
-		c.eachLocale(c.snap.bound.of(&t.Schema), func(code string, _ int) {
+		c.content.EachLocale(t, func(code string, _ int) {
 			calls = append(calls, migration(shareValue, attributeName(was), code))
 		})
 		c.refuse(calls, "attribute %s of %s has one value for all locales now; %s", was.Name, t.UID, have(n, "another than that of their document's first locale"))

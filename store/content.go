@@ -1,0 +1,213 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+
+	"lectern/contenttypes"
+	"lectern/store/evolve"
+)
+
+// A content answers what package evolve asks about content, under the definitions of its snapshot.
+type content struct{ snap *Snapshot }
+
+var _ evolve.Content = content{}
+
+func (c content) Model() *contenttypes.Model { return c.snap.bound.model }
+
+func (c content) of(t *contenttypes.ContentType) *boundSchema { return c.snap.bound.of(&t.Schema) }
+
+func (c content) IsEmpty(t *contenttypes.ContentType) bool {
+	empty := true
+	c.snap.eachKey(rows, be.AppendUint16(nil, c.of(t).number), func(_, _ []byte) bool { empty = false; return false })
+	return empty
+}
+
+func (c content) Documents(t *contenttypes.ContentType) int {
+	n := 0
+	c.snap.eachKey(docs, be.AppendUint16(nil, c.of(t).number), func(_, _ []byte) bool { n++; return true })
+	return n
+}
+
+func (c content) FirstDocument(t *contenttypes.ContentType) (documentID string) {
+	first := ^uint64(0)
+	c.snap.eachKey(docs, be.AppendUint16(nil, c.of(t).number), func(k, v []byte) bool {
+		if doc := number(v); doc < first {
+			first, documentID = doc, string(k[2:])
+		}
+		return true
+	})
+	return documentID
+}
+
+func (c content) Document(t *contenttypes.ContentType, documentID string) (doc uint64, ok bool) {
+	return c.snap.Document(t, documentID)
+}
+
+func (c content) EachLocale(t *contenttypes.ContentType, f func(code string, versions int)) {
+	b := c.of(t)
+	for n, code := range c.snap.store.locales.current.Load().codes {
+		versions := 0
+		for _, st := range []Status{Published, Draft} {
+			versions += c.snap.size(appendSpace(nil, b.number, b.fields[b.system.id.Index], makeSlot(uint16(n), st)))
+		}
+		if versions > 0 {
+			f(code, versions)
+		}
+	}
+}
+
+func (c content) Drafts(t *contenttypes.ContentType, compared []*contenttypes.Attribute) (unpublished, different int) {
+	b := c.of(t)
+	c.snap.eachRowOf(b, func(draft Record) {
+		if draft.Status() != Draft {
+			return
+		}
+		published := c.snap.row(b, makeSlot(draft.slot.locale(), Published), draft.doc)
+		switch differs := func(a *contenttypes.Attribute) bool { return !c.snap.same(a, draft, published) }; {
+		case !published.Exists():
+			unpublished++
+		case slices.ContainsFunc(compared, differs):
+			different++
+		}
+	})
+	return unpublished, different
+}
+
+// Survey goes once through the rows of each type that any question is about.
+func (c content) Survey(questions []*evolve.Question) {
+	asked := map[*contenttypes.Schema][]int{}
+	for i, q := range questions {
+		asked[q.Attr.Owner] = append(asked[q.Attr.Owner], i)
+	}
+	versions := make([]int, len(questions))
+	for _, t := range c.Model().Types {
+		if !slices.ContainsFunc(questions, func(q *evolve.Question) bool { return evolve.Holds(&t.Schema, q.Attr.Owner) }) {
+			continue
+		}
+		concerned := make([]bool, len(questions))
+		c.snap.eachRowOf(c.of(t), func(r Record) {
+			visit(r, func(r Record) {
+				for _, i := range asked[r.table.bound.schema] {
+					concerned[i] = questions[i].Concerns(storedValue{r, questions[i].Attr}) || concerned[i]
+				}
+			})
+			for i, yes := range concerned {
+				if yes {
+					versions[i]++
+					concerned[i] = false
+				}
+			}
+		})
+	}
+	for i, q := range questions {
+		q.Conclude(versions[i])
+	}
+}
+
+// visit calls f with a record and the components in it.
+func visit(r Record, f func(Record)) {
+	f(r)
+	for _, a := range r.table.bound.schema.Attributes {
+		if a.IsStored() && !a.IsScalar() {
+			r.Each(a, func(item Record) bool {
+				visit(item, f)
+				return true
+			})
+		}
+	}
+}
+
+// A storedValue is what a record holds under an attribute.
+type storedValue struct {
+	in   Record
+	attr *contenttypes.Attribute
+}
+
+func (v storedValue) Exists() bool { return len(v.in.field(v.attr)) > 0 }
+func (v storedValue) JSON() []byte { return v.in.JSON(v.attr) }
+func (v storedValue) Text() string { return string(unquote(v.JSON())) }
+
+func (v storedValue) Components() (list []*contenttypes.Component) {
+	v.in.Each(v.attr, func(item Record) bool { list = append(list, item.Component()); return true })
+	return list
+}
+
+func (v storedValue) IsShared(locale string) bool {
+	s := v.in.snap
+	return s.same(v.attr, s.sharing(v.in, s.numberOf(locale)), v.in)
+}
+
+// eachKey calls yield with the keys and values of a bucket that begin with prefix.
+func (s *Snapshot) eachKey(n bucket, prefix []byte, yield func(k, v []byte) bool) {
+	cur := s.bucket(n).Cursor()
+	for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
+		if !yield(k, v) {
+			return
+		}
+	}
+}
+
+// eachRowOf calls yield with all rows of a type.
+func (s *Snapshot) eachRowOf(b *boundSchema, yield func(Record)) {
+	s.eachKey(rows, be.AppendUint16(nil, b.number), func(k, v []byte) bool {
+		s.stats.rows++
+		yield(Record{table: s.bound.tables[be.Uint16(v)], slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: s, data: v})
+		return true
+	})
+}
+
+func (c content) CountLinks(a *contenttypes.Attribute, rule evolve.LinkRule) (n evolve.LinkCounts) {
+	s := c.snap
+	schema, field := s.bound.relation(a)
+	target := uint16(0)
+	if rule.Target != "" {
+		target = ^uint16(0) // of a type that nothing leads to yet
+		if b := s.bound.byUID[rule.Target]; b != nil {
+			target = b.number
+		}
+	}
+	for _, plane := range []Status{Published, Draft} {
+		links := 0
+		s.eachList(linkPrefix(schema, field, byte(fromSide), byte(plane)), func(length int, first []byte) {
+			links += length
+			if rule.One && length > 1 {
+				n.From++
+			}
+		}, func(v []byte) {
+			if to, _ := parseLinkEnd(v); target != 0 && to.schema != target {
+				n.Foreign++
+			}
+		})
+		n.Links = max(n.Links, links)
+		if rule.OneBack {
+			s.eachList(linkPrefix(schema, field, byte(toSide), byte(plane)), func(length int, _ []byte) {
+				if length > 1 {
+					n.To++
+				}
+			}, func([]byte) {})
+		}
+	}
+	return n
+}
+
+// eachList calls list with the length of each list of links, and link with the value of each link.
+func (s *Snapshot) eachList(prefix []byte, list func(length int, first []byte), link func(v []byte)) {
+	var first []byte
+	length := 0
+	s.eachKey(links, prefix, func(k, v []byte) bool {
+		s.stats.links++
+		if first == nil || string(first[:linkListLen]) != string(k[:linkListLen]) {
+			if length > 0 {
+				list(length, first)
+			}
+			first, length = k, 0
+		}
+		length++
+		link(v)
+		return true
+	})
+	if length > 0 {
+		list(length, first)
+	}
+}

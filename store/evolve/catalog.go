@@ -1,0 +1,138 @@
+package evolve
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"lectern/contenttypes"
+)
+
+// A Catalog is what a store remembers of definitions: the definitions themselves, and the numbers that stand for names in keys and rows.
+// No number is given out twice, so a definition may come and go without touching the rows of others.
+type Catalog struct {
+	Schemas    map[string]*SchemaEntry `json:"schemas"` // by uid
+	Layouts    []LayoutEntry           `json:"layouts"` // by number
+	NextSchema uint16                  `json:"nextSchema"`
+}
+
+// A SchemaEntry is a type or component, also one that no longer has a definition.
+type SchemaEntry struct {
+	Number     uint16            `json:"number"`
+	Fields     map[string]uint16 `json:"fields"` // by the names of attributes
+	NextField  uint16            `json:"nextField"`
+	Layout     uint16            `json:"layout"`            // of new rows
+	Indexed    []uint16          `json:"indexed,omitempty"` // fields whose index has an entry for each row
+	Definition json.RawMessage   `json:"definition,omitempty"`
+}
+
+// A LayoutEntry says which field stands at which place of a row. Rows carry the number of theirs, so that a new attribute
+// needs no rewriting: it is null in older rows.
+type LayoutEntry struct {
+	Schema uint16   `json:"schema"`
+	Fields []uint16 `json:"fields"`
+}
+
+// NewCatalog returns the catalog of a store without content.
+func NewCatalog() *Catalog { return &Catalog{Schemas: map[string]*SchemaEntry{}} }
+
+// Clone copies a catalog.
+func (c *Catalog) Clone() (*Catalog, error) {
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	copied := &Catalog{}
+	return copied, json.Unmarshal(raw, copied)
+}
+
+// Model returns the model of the definitions that a catalog holds.
+func (c *Catalog) Model() (*contenttypes.Model, error) {
+	var definitions [][]byte
+	for _, uid := range slices.Sorted(maps.Keys(c.Schemas)) {
+		if d := c.Schemas[uid].Definition; d != nil {
+			definitions = append(definitions, d)
+		}
+	}
+	return contenttypes.FromDefinitions(definitions)
+}
+
+// Number gives numbers to the types, components and attributes of a model that have none, and lays out their rows.
+func (c *Catalog) Number(m *contenttypes.Model) (err error) {
+	eachSchema(m, func(s *contenttypes.Schema) {
+		if err == nil {
+			err = c.number(s)
+		}
+	})
+	return err
+}
+
+func (c *Catalog) number(s *contenttypes.Schema) error {
+	e := c.Schemas[s.UID]
+	if e == nil {
+		if c.NextSchema++; c.NextSchema == 0 {
+			return fmt.Errorf("number %s: all 65,535 numbers for types and components are used up", s.UID)
+		}
+		e = &SchemaEntry{Number: c.NextSchema, Fields: map[string]uint16{}, Layout: uint16(len(c.Layouts))}
+		c.Schemas[s.UID] = e
+	}
+	var layout []uint16
+	for _, a := range s.Attributes {
+		f, ok := e.Fields[a.Name]
+		if !ok {
+			e.NextField++
+			f = e.NextField
+			e.Fields[a.Name] = f
+		}
+		if a.IsStored() {
+			layout = append(layout, f)
+		}
+	}
+	if int(e.Layout) >= len(c.Layouts) || !slices.Equal(c.Layouts[e.Layout].Fields, layout) {
+		e.Layout = uint16(len(c.Layouts))
+		c.Layouts = append(c.Layouts, LayoutEntry{Schema: e.Number, Fields: layout})
+	}
+	return nil
+}
+
+// Field is the number of an attribute's schema, and its own within that.
+func (c *Catalog) Field(a *contenttypes.Attribute) (schema, field uint16) {
+	e := c.Schemas[a.Owner.UID]
+	return e.Number, e.Fields[a.Name]
+}
+
+// IsIndexed reports whether the index of an attribute is complete.
+func (c *Catalog) IsIndexed(a *contenttypes.Attribute) bool {
+	e := c.Schemas[a.Owner.UID]
+	return slices.Contains(e.Indexed, e.Fields[a.Name])
+}
+
+// HasIndex reports whether a store keeps an index of an attribute. Documents are found by documentId without one.
+func HasIndex(a *contenttypes.Attribute) bool {
+	if a.Type == contenttypes.ID {
+		return true
+	}
+	return a.Indexed && a.IsScalar() && a.Type != contenttypes.DocumentID && a.Type != contenttypes.Locale
+}
+
+// schemaOf finds a type or component.
+func schemaOf(m *contenttypes.Model, uid string) *contenttypes.Schema {
+	if t := m.Type(uid); t != nil {
+		return &t.Schema
+	}
+	if c := m.Component(uid); c != nil {
+		return &c.Schema
+	}
+	return nil
+}
+
+// eachSchema calls f with all types and components of a model.
+func eachSchema(m *contenttypes.Model, f func(*contenttypes.Schema)) {
+	for _, t := range m.Types {
+		f(&t.Schema)
+	}
+	for _, c := range m.Components {
+		f(&c.Schema)
+	}
+}

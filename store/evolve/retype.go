@@ -1,0 +1,118 @@
+package evolve
+
+import (
+	"bytes"
+	"strconv"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+)
+
+// A Retyping turns values of one type into values of another.
+type Retyping struct {
+	From contenttypes.Type `json:"from"`
+	To   contenttypes.Type `json:"to"`
+}
+
+// isText reports whether values of a type are texts of any kind.
+func isText(t contenttypes.Type) bool {
+	switch t {
+	case contenttypes.String, contenttypes.Text, contenttypes.RichText, contenttypes.Email, contenttypes.UID:
+		return true
+	}
+	return false
+}
+
+func isNumber(t contenttypes.Type) bool {
+	return t == contenttypes.Integer || t == contenttypes.Float || t == contenttypes.Decimal
+}
+
+// Retype turns the stored JSON of a value into that of another type; ok is false when something of it would be lost. Whether
+// the value is valid under its new definition (a length, a pattern, the values of an enumeration) is not looked at: what is
+// stored is checked when it is written next.
+func Retype(from, to contenttypes.Type, raw []byte) (_ []byte, ok bool) {
+	switch {
+	case from == to:
+		return raw, true
+	case from == contenttypes.Password || to == contenttypes.Password:
+		return nil, false // a hash is no text, and a text is no hash
+	case to == contenttypes.JSON:
+		return raw, true
+	}
+	switch from {
+	case contenttypes.String, contenttypes.Text, contenttypes.RichText, contenttypes.Email, contenttypes.UID, contenttypes.Enumeration:
+		return raw, isText(to) || to == contenttypes.Enumeration
+	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal:
+		return retypeNumber(to, raw)
+	case contenttypes.BigInteger:
+		digits := bytes.Trim(raw, `"`)
+		if isNumber(to) {
+			n, _ := strconv.ParseInt(string(digits), 10, 64) // validated on the way in
+			return digits, -maxExact <= n && n <= maxExact
+		}
+		return quote(string(digits)), isText(to)
+	case contenttypes.Date:
+		if to == contenttypes.DateTime {
+			return quote(string(bytes.Trim(raw, `"`)) + "T00:00:00.000Z"), true
+		}
+		return raw, isText(to)
+	case contenttypes.Time, contenttypes.DateTime:
+		return raw, isText(to)
+	}
+	return nil, false
+}
+
+// maxExact is the greatest integer up to which JSON numbers are exact.
+const maxExact = 1 << 53
+
+// retypeNumber turns a number into another type. A fraction does not become a whole number.
+func retypeNumber(to contenttypes.Type, raw []byte) ([]byte, bool) {
+	switch to {
+	case contenttypes.Float, contenttypes.Decimal:
+		return raw, true
+	case contenttypes.Integer, contenttypes.BigInteger:
+		n, err := strconv.ParseInt(string(raw), 10, 64)
+		if err != nil {
+			f, _ := strconv.ParseFloat(string(raw), 64) // a range error gives ±Inf
+			if n = int64(f); f < -maxExact || f > maxExact || float64(n) != f {
+				return nil, false
+			}
+		}
+		if to == contenttypes.BigInteger {
+			return quote(strconv.FormatInt(n, 10)), true
+		}
+		return strconv.AppendInt(nil, n, 10), true
+	}
+	return quote(string(raw)), isText(to)
+}
+
+// rewrites reports whether values of one type stand in rows in another form than the same values of another type.
+func rewrites(from, to contenttypes.Type) bool {
+	switch {
+	case to == contenttypes.JSON:
+		return false
+	case isNumber(from):
+		return !isNumber(to)
+	case from == contenttypes.BigInteger:
+		return isNumber(to)
+	}
+	return from == contenttypes.Date && to == contenttypes.DateTime
+}
+
+// ordering tells types apart whose indexes are in different orders: equal texts of types with another order have other bytes in an index.
+func ordering(t contenttypes.Type) int {
+	switch t {
+	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal, contenttypes.ID:
+		return 1
+	case contenttypes.BigInteger:
+		return 2
+	case contenttypes.Boolean:
+		return 3
+	case contenttypes.DateTime:
+		return 4
+	}
+	return 0
+}
+
+// quote prints a text as a JSON string.
+func quote(s string) []byte { return jsontree.AppendString(nil, s) }
