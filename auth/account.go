@@ -7,14 +7,15 @@ import (
 	"strconv"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
 )
 
 var (
-	errNoUser     = &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "User not found"}
-	errEmailTaken = documents.ApplicationError("Email already taken")
-	errNameTaken  = documents.ApplicationError("Username already taken")
+	errNoUser     = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "User not found"}
+	errEmailTaken = apierror.Application("Email already taken")
+	errNameTaken  = apierror.Application("Username already taken")
 )
 
 // Create makes a user with whatever attributes the body gives him: it is for those who administer users. Keys that users do not have
@@ -46,9 +47,9 @@ func (u *Users) Create(ctx context.Context, body any, show Show) error {
 			return tx.Create(p)
 		})
 	}
-	var told *documents.Error
+	var told *apierror.Error
 	if errors.As(err, &told) && told.Status == http.StatusBadRequest {
-		return documents.ApplicationError(told.Message)
+		return apierror.Application(told.Message)
 	}
 	return err
 }

@@ -1,7 +1,7 @@
 // Package auth says who asks and what they may do.
 //
 // A request carries no credential (the public role), or a bearer: an API token, or the JWT of a user. An Authenticator turns
-// the request into the documents.Access that everything else is held to:
+// the request into the permission.Access that everything else is held to:
 //
 //	tokens, err := auth.OpenTokens(auth.TokenOptions{Store: st, Documents: docs, Model: model})
 //	users, err := auth.OpenUsers(ctx, auth.UserOptions{Store: st, Documents: docs, Model: model, Secret: secret})
@@ -18,7 +18,8 @@ import (
 	"net/http"
 	"strings"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -31,7 +32,7 @@ type Authenticator struct {
 
 // A Principal is who sent a request.
 type Principal struct {
-	Access *documents.Access
+	Access *permission.Access
 	User   User // zero for the public and for API tokens
 }
 
@@ -45,16 +46,16 @@ type User struct {
 var (
 	// errCredentials is the answer to a bearer that is not known or no longer valid, on public routes too: a client that
 	// sends a credential wants to be told that it does not work. What is wrong with it is not told.
-	errCredentials = &documents.Error{
+	errCredentials = &apierror.Error{
 		Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Missing or invalid credentials",
 	}
 	// errGone is the answer to a JWT that is valid, but whose user is gone, blocked, or has another password by now.
-	errGone = &documents.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Invalid credentials"}
+	errGone = &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Invalid credentials"}
 )
 
 // Authenticate returns what the sender of r may do: what the public role may for a request without credential. An unknown,
-// expired or revoked bearer is a *documents.Error 401.
-func (a *Authenticator) Authenticate(r *http.Request) (*documents.Access, error) {
+// expired or revoked bearer is an *apierror.Error 401.
+func (a *Authenticator) Authenticate(r *http.Request) (*permission.Access, error) {
 	p, err := a.Identify(r)
 	return p.Access, err
 }
@@ -75,7 +76,7 @@ func (a *Authenticator) Identify(r *http.Request) (Principal, error) {
 	return a.Users.identify(key)
 }
 
-func (a *Authenticator) public() (*documents.Access, error) {
+func (a *Authenticator) public() (*permission.Access, error) {
 	if a.Users == nil {
 		return a.Roles.Access(PublicRole), nil
 	}

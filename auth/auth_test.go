@@ -17,6 +17,8 @@ import (
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -127,13 +129,13 @@ func TestAuthenticate(t *testing.T) {
 		r := &http.Request{Header: http.Header{"Authorization": {c.header}}}
 		access, err := a.Authenticate(r)
 		got := token
-		var told *documents.Error
+		var told *apierror.Error
 		switch {
 		case errors.As(err, &told) && told.Status == 401 && told.Name == "UnauthorizedError" && told.Message == "Missing or invalid credentials":
 			got = refused
 		case err != nil:
 			got = err.Error()
-		case access != documents.FullAccess:
+		case access != permission.FullAccess:
 			got = public
 		}
 		if got != c.want {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -26,7 +27,7 @@ func (u *Users) ConfirmEmail(ctx context.Context, query any, show Show) (jwt str
 	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
 		r := u.withCode(tx.Snapshot, u.confirmCode, code)
 		if !r.Exists() {
-			return documents.ValidationError("Invalid token")
+			return apierror.Validation("Invalid token")
 		}
 		return tx.Update(u.account(r).documentID, p)
 	})
@@ -52,9 +53,9 @@ func (u *Users) SendConfirmation(body any) (email string, err error) {
 		case !r.Exists():
 			return nil
 		case isTrue(r, u.confirmed):
-			return documents.ApplicationError("Already confirmed")
+			return apierror.Application("Already confirmed")
 		case isTrue(r, u.blocked):
-			return documents.ApplicationError("User blocked")
+			return apierror.Application("User blocked")
 		}
 		return nil
 	})

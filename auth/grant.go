@@ -10,6 +10,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -121,7 +122,7 @@ func (u *Users) makeRole(tx *documents.Transaction, kind, name string, descripti
 	data.Set("description", description)
 	data.Set("type", kind)
 	p, err := u.o.Documents.Prepare(context.Background(), documents.Write{
-		Type: u.roles.role, Data: data, Access: documents.FullAccess,
+		Type: u.roles.role, Data: data, Access: permission.FullAccess,
 		After: func(_ *store.Snapshot, r store.Record) error { made = u.roleRef(r); return nil },
 	})
 	if err != nil {
@@ -132,12 +133,12 @@ func (u *Users) makeRole(tx *documents.Transaction, kind, name string, descripti
 }
 
 // permit gives a role a permission.
-func (u *Users) permit(tx *documents.Transaction, role roleRef, permission string, declared bool) error {
+func (u *Users) permit(tx *documents.Transaction, role roleRef, action string, declared bool) error {
 	data := jsontree.NewObject()
-	data.Set("action", permission)
+	data.Set("action", action)
 	data.Set("declared", declared)
 	data.Set("role", number(role.id))
-	p, err := u.o.Documents.Prepare(context.Background(), documents.Write{Type: u.roles.permission, Data: data, Access: documents.FullAccess})
+	p, err := u.o.Documents.Prepare(context.Background(), documents.Write{Type: u.roles.permission, Data: data, Access: permission.FullAccess})
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/internal/admission"
 )
 
@@ -21,7 +21,7 @@ type RateLimit struct {
 }
 
 // ErrRate is the answer to who asks too often.
-var ErrRate = &documents.Error{Status: http.StatusTooManyRequests, Name: "RateLimitError", Message: "Too many requests, please try again later."}
+var ErrRate = &apierror.Error{Status: http.StatusTooManyRequests, Name: "RateLimitError", Message: "Too many requests, please try again later."}
 
 // A Limiter counts by address and route, never by what a request says of itself, which its sender can vary as he likes.
 type Limiter struct {

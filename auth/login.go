@@ -7,17 +7,18 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
 )
 
 // What somebody is told who does not get in. Whether there is such a user is not told.
 var (
-	errLogin       = documents.ValidationError("Invalid identifier or password")
-	errUnconfirmed = documents.ApplicationError("Your account email is not confirmed")
-	errBlocked     = documents.ApplicationError("Your account has been blocked by an administrator")
+	errLogin       = apierror.Validation("Invalid identifier or password")
+	errUnconfirmed = apierror.Application("Your account email is not confirmed")
+	errBlocked     = apierror.Application("Your account has been blocked by an administrator")
 	// ErrProvider is the answer to a login by another service: there is none yet.
-	ErrProvider = documents.ApplicationError("This provider is disabled")
+	ErrProvider = apierror.Application("This provider is disabled")
 )
 
 // Login answers {identifier, password} with a JWT. The password is compared even where there is no user, or none who has one,
@@ -90,11 +91,11 @@ func MayRegister(a *contenttypes.Attribute) bool {
 // attributes the settings say which he may set.
 func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, err error) {
 	if !u.o.Settings.AllowRegister {
-		return "", documents.ApplicationError("Register action is currently disabled")
+		return "", apierror.Application("Register action is currently disabled")
 	}
 	form := documents.NewForm(body)
 	if others := form.Others(slices.Concat(registered, u.o.Settings.RegisterFields)...); len(others) > 0 {
-		return "", documents.ValidationError("Invalid parameters: " + strings.Join(others, ", "))
+		return "", apierror.Validation("Invalid parameters: " + strings.Join(others, ", "))
 	}
 	email, username := lower(form.Email("email")), form.Text("username")
 	form.Password("password")
@@ -126,7 +127,7 @@ func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, 
 	}
 	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
 		if u.isTaken(tx.Snapshot, email, username) {
-			return documents.ApplicationError("Email or Username are already taken")
+			return apierror.Application("Email or Username are already taken")
 		}
 		return tx.Create(p)
 	})
@@ -159,7 +160,7 @@ func (u *Users) defaultRole(ctx context.Context) (id jsontree.Number, err error)
 	case err != nil:
 		return "", err
 	case role == nil:
-		return "", documents.ApplicationError("Impossible to find the default role")
+		return "", apierror.Application("Impossible to find the default role")
 	}
 	return number(role.ID()), nil
 }

@@ -13,13 +13,14 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
 )
 
 var (
-	errAnonymous = documents.ApplicationError("You must be authenticated to reset your password")
-	errCode      = documents.ValidationError("Incorrect code provided")
+	errAnonymous = apierror.Application("You must be authenticated to reset your password")
+	errCode      = apierror.Validation("Incorrect code provided")
 )
 
 // ChangePassword answers {currentPassword, password, passwordConfirmation} of the user with that id, 0 for who is none, with a
@@ -51,9 +52,9 @@ func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show 
 	case err != nil:
 		return "", err
 	case !same:
-		return "", documents.ValidationError("The provided current password is invalid")
+		return "", apierror.Validation("The provided current password is invalid")
 	case current == password:
-		return "", documents.ValidationError("Your new password must be different than your current password")
+		return "", apierror.Validation("Your new password must be different than your current password")
 	}
 	data := jsontree.NewObject()
 	data.Set("password", password)

@@ -10,13 +10,15 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
 
 var (
-	errNoRole    = &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Role not found"}
-	errRoleTaken = documents.ApplicationError("There is a role of that name already")
+	errNoRole    = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Role not found"}
+	errRoleTaken = apierror.Application("There is a role of that name already")
 )
 
 // A Role is a role as it is listed.
@@ -154,7 +156,7 @@ func (u *Users) CreateRole(ctx context.Context, body any) error {
 	}
 	kind := snake(name)
 	if kind == "" {
-		return documents.ValidationError("name must contain a letter or a digit")
+		return apierror.Validation("name must contain a letter or a digit")
 	}
 	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
 		roles, err := u.Roles(tx.Snapshot)
@@ -198,7 +200,7 @@ func (u *Users) UpdateRole(ctx context.Context, id uint64, body any) error {
 	if err := form.Err(); err != nil {
 		return err
 	}
-	p, err := u.o.Documents.Prepare(ctx, documents.Write{Type: u.roles.role, Data: data, Access: documents.FullAccess})
+	p, err := u.o.Documents.Prepare(ctx, documents.Write{Type: u.roles.role, Data: data, Access: permission.FullAccess})
 	if err != nil {
 		return err
 	}
@@ -261,7 +263,7 @@ func (u *Users) DeleteRole(ctx context.Context, id uint64) error {
 			}
 			kind := textOf(row, u.roles.roleType)
 			if kind == PublicRole || kind == AuthenticatedRole || kind == u.o.Settings.DefaultRole {
-				return documents.ApplicationError("Cannot delete " + kind + " role")
+				return apierror.Application("Cannot delete " + kind + " role")
 			}
 			roles, err := u.rolesByType(tx.Snapshot)
 			if err != nil {
@@ -311,7 +313,7 @@ func (u *Users) roleName(r store.Record) string { return textOf(r, u.roles.role.
 
 func roleForm(body any) (*documents.Form, error) {
 	if o, ok := body.(*jsontree.Object); !ok || len(o.Keys) == 0 {
-		return nil, documents.ValidationError("Request body cannot be empty")
+		return nil, apierror.Validation("Request body cannot be empty")
 	}
 	return documents.NewForm(body), nil
 }

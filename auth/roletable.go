@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -16,11 +16,11 @@ type roleTable struct {
 	roles, permissions uint64 // revisions of the types it was read from
 	commits            atomic.Uint64
 	byDoc              map[uint64]compiledRole // by number of the role's document
-	byType             map[string]*documents.Access
+	byType             map[string]*permission.Access
 }
 
 // public is what someone may do who has no role.
-func (t *roleTable) public() *documents.Access {
+func (t *roleTable) public() *permission.Access {
 	if a := t.byType[PublicRole]; a != nil {
 		return a
 	}
@@ -30,11 +30,11 @@ func (t *roleTable) public() *documents.Access {
 // A compiledRole is a role's type, and what it may do.
 type compiledRole struct {
 	kind   string
-	access *documents.Access
+	access *permission.Access
 }
 
 // of is what someone may do who has the role that is the document of that number, or none, and the type of the role.
-func (t *roleTable) of(role uint64) (access *documents.Access, kind string) {
+func (t *roleTable) of(role uint64) (access *permission.Access, kind string) {
 	if r, ok := t.byDoc[role]; ok {
 		return r.access, r.kind
 	}
@@ -97,9 +97,9 @@ func (r *storedRoles) read(s *store.Snapshot, t *roleTable) error {
 	if err != nil {
 		return err
 	}
-	t.byDoc, t.byType = map[uint64]compiledRole{}, map[string]*documents.Access{}
+	t.byDoc, t.byType = map[uint64]compiledRole{}, map[string]*permission.Access{}
 	for _, role := range page.Rows {
-		kind, access := textOf(role, r.roleType), documents.NewAccess(r.granted(s, role))
+		kind, access := textOf(role, r.roleType), permission.NewAccess(r.granted(s, role))
 		t.byDoc[role.Doc()] = compiledRole{kind, access}
 		t.byType[kind] = access
 	}

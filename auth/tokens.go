@@ -12,6 +12,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -100,7 +101,7 @@ type Tokens struct {
 	o        TokenOptions
 	typ      *contenttypes.ContentType
 	actions  *Actions
-	readOnly *documents.Access
+	readOnly *permission.Access
 
 	table atomic.Pointer[table]
 	edit  sync.Mutex // held while tokens are made and revoked
@@ -118,7 +119,7 @@ type table struct {
 // An entry is a key that works: that of a token, or the one from before its last rotation.
 type entry struct {
 	hash    digest
-	access  *documents.Access
+	access  *permission.Access
 	expires int64 // unix seconds, 0: never
 	used    *lastUse
 }
@@ -141,7 +142,7 @@ func OpenTokens(o TokenOptions) (*Tokens, error) {
 	if t.o.Uses == nil {
 		t.o.Uses = NewLastUses()
 	}
-	t.readOnly = documents.NewAccess(t.actions.named("find", "findOne"))
+	t.readOnly = permission.NewAccess(t.actions.named("find", "findOne"))
 	if err := t.reload(); err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (t *Tokens) Close() {
 }
 
 // Access returns what the bearer of a key may do; ok is false for a key that is unknown, revoked or expired.
-func (t *Tokens) Access(key string) (access *documents.Access, ok bool) {
+func (t *Tokens) Access(key string) (access *permission.Access, ok bool) {
 	d, ok := digestOf(key)
 	if !ok {
 		return nil, false
@@ -204,7 +205,7 @@ func (t *Tokens) Create(ctx context.Context, d Declaration) (tok Token, key stri
 	}
 	key, hash := newKey()
 	if err := t.o.Documents.Create(ctx, documents.Write{
-		Type: t.typ, Access: documents.FullAccess, Data: tokenData(d, hash, t.o.Now()),
+		Type: t.typ, Access: permission.FullAccess, Data: tokenData(d, hash, t.o.Now()),
 	}); err != nil {
 		return Token{}, "", fmt.Errorf("create token %s: %w", d.Name, err)
 	}
@@ -233,7 +234,7 @@ func (t *Tokens) Rotate(ctx context.Context, nameOrID string, grace time.Duratio
 	}
 	key, hash := newKey()
 	if err := t.o.Documents.Update(ctx, documents.Write{
-		Type: t.typ, DocumentID: found.ID, Access: documents.FullAccess, Data: rotationData(*found, hash, t.o.Now(), grace),
+		Type: t.typ, DocumentID: found.ID, Access: permission.FullAccess, Data: rotationData(*found, hash, t.o.Now(), grace),
 	}); err != nil {
 		return Token{}, "", fmt.Errorf("rotate token %s: %w", found.Name, err)
 	}
@@ -256,7 +257,7 @@ func (t *Tokens) Revoke(ctx context.Context, nameOrID string) (Token, error) {
 		return Token{}, ErrNoToken
 	}
 	gone := *found
-	if err := t.o.Documents.Delete(ctx, documents.Write{Type: t.typ, DocumentID: gone.ID, Access: documents.FullAccess}); err != nil {
+	if err := t.o.Documents.Delete(ctx, documents.Write{Type: t.typ, DocumentID: gone.ID, Access: permission.FullAccess}); err != nil {
 		return Token{}, fmt.Errorf("revoke token %s: %w", gone.Name, err)
 	}
 	t.o.Uses.forget(gone.ID)
@@ -310,14 +311,14 @@ func (t *Tokens) declared(name string) *Declaration {
 	return nil
 }
 
-func (t *Tokens) compile(d Declaration) *documents.Access {
+func (t *Tokens) compile(d Declaration) *permission.Access {
 	switch d.Kind {
 	case FullAccess:
-		return documents.FullAccess
+		return permission.FullAccess
 	case ReadOnly:
 		return t.readOnly
 	}
-	return documents.NewAccess(d.Permissions)
+	return permission.NewAccess(d.Permissions)
 }
 
 // Has reports whether there is a token of that name.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -104,9 +106,9 @@ func (t *Tokens) writeLastUse(id string, at int64) bool {
 	data := jsontree.NewObject()
 	data.Set("lastUsedAt", time.Unix(at, 0).UTC().Format(timeLayout))
 	err := t.o.Documents.Update(context.Background(), documents.Write{
-		Type: t.typ, DocumentID: id, Access: documents.FullAccess, Data: data,
+		Type: t.typ, DocumentID: id, Access: permission.FullAccess, Data: data,
 	})
-	var missing *documents.Error
+	var missing *apierror.Error
 	switch {
 	case errors.As(err, &missing) && missing.Status == http.StatusNotFound: // revoked in the meantime
 	case errors.Is(err, store.ErrRedefined): // the Tokens of the new definitions write it

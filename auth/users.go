@@ -11,6 +11,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -46,7 +47,7 @@ type UserOptions struct {
 }
 
 // Users are the users of a project, their roles, and how they get in. Whatever a method is given as a body is checked by it;
-// what is wrong with it is a *documents.Error.
+// what is wrong with it is an *apierror.Error.
 type Users struct {
 	o       UserOptions
 	typ     *contenttypes.ContentType
@@ -175,7 +176,7 @@ func (u *Users) each(s *store.Snapshot, a *contenttypes.Attribute, value string,
 
 // MayLink refuses a body that makes or changes a user when it links him to documents that the caller may not find. His role is
 // none of these: who may write users gives them roles.
-func (u *Users) MayLink(body any, access *documents.Access) error {
+func (u *Users) MayLink(body any, access *permission.Access) error {
 	sent, ok := body.(*jsontree.Object)
 	if !ok {
 		return nil
@@ -200,7 +201,7 @@ func (u *Users) prepare(ctx context.Context, data *jsontree.Object, show Show, i
 // is full: it is decided before what the caller may set, and a user must have a role even where who makes him may not see roles.
 func (u *Users) written(documentID string, data *jsontree.Object, show Show, into *account) documents.Write {
 	return documents.Write{
-		Type: u.typ, DocumentID: documentID, Data: data, Access: documents.FullAccess,
+		Type: u.typ, DocumentID: documentID, Data: data, Access: permission.FullAccess,
 		After: func(s *store.Snapshot, r store.Record) error {
 			if into != nil {
 				*into = u.account(r)

@@ -21,6 +21,8 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -89,8 +91,8 @@ func TestRolesAreNoticed(t *testing.T) {
 	if !may("api::article.article.find") || may("api::article.article.create") || !may("plugin::users-permissions.user.me") {
 		t.Error("not what was granted")
 	}
-	permission := f.model.Type("plugin::users-permissions.permission")
-	w := documents.Write{Type: permission, Access: documents.FullAccess, DocumentID: "aaaaaaaaaaaaaaaaaaaaaaaa",
+	permissions := f.model.Type("plugin::users-permissions.permission")
+	w := documents.Write{Type: permissions, Access: permission.FullAccess, DocumentID: "aaaaaaaaaaaaaaaaaaaaaaaa",
 		Data: object("action", "api::article.article.create", "role", jsontree.Number("1"))}
 	if err := f.docs.Create(context.Background(), w); err != nil {
 		t.Fatal(err)
@@ -148,7 +150,7 @@ func TestRegisterAtOnce(t *testing.T) {
 			}
 			_, err := u.Register(context.Background(), object("username", name, "email", email, "password", "secret"),
 				func(*store.Snapshot, store.Record) error { return nil })
-			var told *documents.Error
+			var told *apierror.Error
 			switch {
 			case err == nil:
 				mutex.Lock()

@@ -13,6 +13,7 @@ import (
 
 	"lectern/command"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/shadowcrud/graphql/schema"
 )
@@ -67,7 +68,7 @@ func TestExtend(t *testing.T) {
 	}
 	shout := func(x *gateway.Extensions) error {
 		x.Handle(gateway.Route{Method: "GET", Path: "/shout", Action: "api::note.note.shout",
-			Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error { return nil }})
+			Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error { return nil }})
 		x.GraphQL().Use(schema.Extension{TypeDefs: "extend type Query { loudest: Note }", Resolvers: schema.Resolvers{
 			"Query": {"loudest": func(graphql.ResolveParams) (any, error) { return nil, nil }}}})
 		return nil

@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -71,7 +73,7 @@ func TestAnyBody(t *testing.T) {
 				}
 			}
 			w := documents.Write{
-				Type: typ, Data: data, Access: documents.FullAccess,
+				Type: typ, Data: data, Access: permission.FullAccess,
 				DocumentID: rapid.SampledFrom(ids).Draw(rt, "document"),
 				Locale:     rapid.SampledFrom([]string{"", "fr", "de", "*"}).Draw(rt, "locale"),
 				Status:     store.Status(rapid.IntRange(0, 1).Draw(rt, "status")),
@@ -91,7 +93,7 @@ func TestAnyBody(t *testing.T) {
 			if err == nil && id != "" && !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
-			var e *documents.Error
+			var e *apierror.Error
 			if err != nil && (!errors.As(err, &e) || e.Status < 400 || e.Status > 499) {
 				rt.Fatalf("%s: %v\n%s", typ.UID, err, jsontree.Append(nil, data))
 			}

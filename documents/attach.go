@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/store"
 )
 
@@ -74,6 +75,6 @@ func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 
 // WrongType makes the error for a value at a path of a body that is not of the type want ("string", "object", "array", …). wasCast
 // says that cast is not what was sent but what that was cast to; the message then shows both.
-func WrongType(path []string, want string, cast, sent any, wasCast bool) *Error {
+func WrongType(path []string, want string, cast, sent any, wasCast bool) *apierror.Error {
 	return faultsError([]fault{wrongType(path, want, cast, sent, wasCast)})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -19,7 +20,7 @@ func BenchmarkWrites(b *testing.B) {
 			svc := documents.NewService(testStore(b, model), model, "en")
 			var id string
 			tag := model.Type("api::tag.tag")
-			err := svc.Create(b.Context(), documents.Write{Type: tag, Data: body(b, `{"name":"x"}`), Access: documents.FullAccess, After: func(_ *store.Snapshot, r store.Record) error {
+			err := svc.Create(b.Context(), documents.Write{Type: tag, Data: body(b, `{"name":"x"}`), Access: permission.FullAccess, After: func(_ *store.Snapshot, r store.Record) error {
 				id = string(r.JSON(tag.Attribute("documentId")))
 				id = id[1 : len(id)-1]
 				return nil
@@ -39,7 +40,7 @@ func BenchmarkWrites(b *testing.B) {
 					if bench.name == "published" {
 						text = fmt.Sprintf(text, i, id)
 					}
-					if err := svc.Create(b.Context(), documents.Write{Type: model.Type(bench.typ), Data: body(b, text), Access: documents.FullAccess}); err != nil {
+					if err := svc.Create(b.Context(), documents.Write{Type: model.Type(bench.typ), Data: body(b, text), Access: permission.FullAccess}); err != nil {
 						b.Error(err)
 						return
 					}

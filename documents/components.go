@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -76,12 +77,12 @@ func componentID(v any) uint64 {
 }
 
 // foreignComponent is the error for an id that none of the components of the attribute has.
-func foreignComponent(a *contenttypes.Attribute) *Error {
+func foreignComponent(a *contenttypes.Attribute) *apierror.Error {
 	message := "Some of the provided components in " + a.Name + " are not related to the entity"
 	if a.Type == contenttypes.DynamicZone {
-		return &Error{Status: 400, Name: "Error", Message: message, NoDetails: true}
+		return &apierror.Error{Status: 400, Name: "Error", Message: message, NoDetails: true}
 	}
-	return ApplicationError(message)
+	return apierror.Application(message)
 }
 
 func itemRef(item *store.Item) store.Ref {

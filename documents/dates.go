@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 )
 
@@ -21,7 +22,7 @@ const (
 
 // castTemporal reads the value of a date, time or datetime attribute and returns the text that is stored: yyyy-MM-dd,
 // HH:mm:ss.SSS, or UTC with milliseconds and Z. nil stays nil.
-func castTemporal(a *contenttypes.Attribute, v any) (any, *Error) {
+func castTemporal(a *contenttypes.Attribute, v any) (any, *apierror.Error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -35,7 +36,7 @@ func castTemporal(a *contenttypes.Attribute, v any) (any, *Error) {
 		}
 	case contenttypes.Time:
 		if !isString {
-			return nil, validationError("Expected a string, got a "+typeOf(v), nil)
+			return nil, apierror.Validation("Expected a string, got a " + typeOf(v))
 		}
 		text, says = readTime(s)
 	default:
@@ -51,14 +52,14 @@ func castTemporal(a *contenttypes.Attribute, v any) (any, *Error) {
 		}
 	}
 	if says != "" {
-		return nil, validationError(says, nil)
+		return nil, apierror.Validation(says)
 	}
 	return text, nil
 }
 
 // ParseFilterTime reads the operand of a filter on a date, time or datetime attribute and returns it as castTemporal does.
 // After a date anything may follow.
-func ParseFilterTime(a *contenttypes.Attribute, s string) (string, *Error) {
+func ParseFilterTime(a *contenttypes.Attribute, s string) (string, *apierror.Error) {
 	var text, says string
 	switch a.Type {
 	case contenttypes.Date:
@@ -72,7 +73,7 @@ func ParseFilterTime(a *contenttypes.Attribute, s string) (string, *Error) {
 		}
 	}
 	if says != "" {
-		return "", validationError(says, nil)
+		return "", apierror.Validation(says)
 	}
 	return text, nil
 }

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -103,7 +104,7 @@ func (e *Event) locate() (there bool, err error) {
 		return err
 	})
 	if err == nil && !there && action != DeleteAction {
-		err = NotFound()
+		err = apierror.NotFound()
 	}
 	return there, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -251,7 +252,7 @@ func TestRolesByType(t *testing.T) {
 		st := testStore(t, model)
 		svc := documents.NewService(st, model, "en")
 		for _, kind := range []string{"public", "authenticated"} {
-			w := documents.Write{Type: role, DocumentID: kind + id, Data: body(t, `{"name":"`+kind+`","type":"`+kind+`"}`), Access: documents.FullAccess}
+			w := documents.Write{Type: role, DocumentID: kind + id, Data: body(t, `{"name":"`+kind+`","type":"`+kind+`"}`), Access: permission.FullAccess}
 			if err := svc.Create(t.Context(), w); err != nil {
 				t.Fatal(err)
 			}
@@ -259,7 +260,7 @@ func TestRolesByType(t *testing.T) {
 		return st, svc
 	}
 	from, svc := project("1")
-	w := documents.Write{Type: user, DocumentID: "ann", Access: documents.FullAccess,
+	w := documents.Write{Type: user, DocumentID: "ann", Access: permission.FullAccess,
 		Data: body(t, `{"username":"ann","email":"ann@example.com","role":"authenticated1"}`)}
 	if err := svc.Create(t.Context(), w); err != nil {
 		t.Fatal(err)

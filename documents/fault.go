@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 )
 
@@ -21,7 +22,7 @@ type fault struct {
 const maxFaults = 1000
 
 // faultsError makes the ValidationError that tells of faults, of which there must be at least one.
-func faultsError(faults []fault) *Error {
+func faultsError(faults []fault) *apierror.Error {
 	message := faults[0].message
 	if len(faults) > 1 {
 		message = strconv.Itoa(len(faults)) + " errors occurred"
@@ -32,7 +33,7 @@ func faultsError(faults []fault) *Error {
 	}
 	details := jsontree.NewObject()
 	details.Set("errors", list)
-	return validationError(message, details)
+	return &apierror.Error{Status: 400, Name: "ValidationError", Message: message, Details: details}
 }
 
 func (f fault) details() *jsontree.Object {
@@ -48,77 +49,6 @@ func (f fault) details() *jsontree.Object {
 		o.Set("value", f.value)
 	}
 	return o
-}
-
-// validationError makes a ValidationError; details is a jsontree value, nil for {}.
-func validationError(message string, details any) *Error {
-	return &Error{Status: 400, Name: "ValidationError", Message: message, Details: details}
-}
-
-// ValidationError makes the error for a request whose parameters or body do not hold, with empty details.
-func ValidationError(message string) *Error { return validationError(message, nil) }
-
-// ApplicationError makes the error for a request that cannot be carried out on the content as it is.
-func ApplicationError(message string) *Error {
-	return &Error{Status: 400, Name: "ApplicationError", Message: message}
-}
-
-// NotFound makes the error for a document, or route, that is not there.
-func NotFound() *Error {
-	return &Error{Status: 404, Name: "NotFoundError", Message: "Not Found"}
-}
-
-// Forbidden makes the error for an action that the caller may not use.
-func Forbidden() *Error {
-	return &Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden"}
-}
-
-// PolicyFailed makes the error for what a policy of the program does not let pass.
-func PolicyFailed() *Error {
-	return &Error{Status: 403, Name: "PolicyError", Message: "Policy Failed"}
-}
-
-// noPath as the path of InvalidKey leaves it out of the details.
-type noPath struct{}
-
-// NoPath, given to InvalidKey as path, leaves the path out of the details.
-var NoPath any = noPath{}
-
-// InvalidKey makes the error for a key that a body or a parameter may not have. The message is "Invalid key K", or "Invalid
-// key K at AT" when at is not empty. The details are {key, path, source, param}: path is a dotted string, nil for null, or
-// NoPath; param is left out when it is empty. Most callers want UnknownKey or ForbiddenKey.
-func InvalidKey(key, at string, path any, source, param string) *Error {
-	message := "Invalid key " + key
-	if at != "" {
-		message += " at " + at
-	}
-	details := jsontree.NewObject()
-	details.Set("key", key)
-	if path != NoPath {
-		details.Set("path", path)
-	}
-	details.Set("source", source)
-	if param != "" {
-		details.Set("param", param)
-	}
-	return validationError(message, details)
-}
-
-// UnknownKey is InvalidKey for a key that does not exist: the path is that of its parent, null at the root.
-func UnknownKey(key, parent, source, param string) *Error {
-	if parent == "" {
-		return InvalidKey(key, "", nil, source, param)
-	}
-	return InvalidKey(key, parent, parent, source, param)
-}
-
-// ForbiddenKey is InvalidKey for a key that exists but may not be used: the path is that of the key itself, and the message
-// names it only when the key is not at the root.
-func ForbiddenKey(key, path, source, param string) *Error {
-	if path == key {
-		return InvalidKey(key, "", path, source, param)
-	}
-	return InvalidKey(key, path, path, source, param)
 }
 
 // pathName prints a path as messages name it: closingPeriods[0].label; the empty path is "this".

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -263,7 +264,7 @@ func (s *Service) fillValue(f Filling) (*contenttypes.Attribute, []byte, error) 
 	}
 	switch a.Type {
 	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
-		var wrong *Error
+		var wrong *apierror.Error
 		if cast, wrong = castTemporal(a, cast); wrong != nil {
 			return nil, nil, wrong
 		}

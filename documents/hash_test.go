@@ -11,6 +11,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/internal/admission"
 )
 
@@ -47,7 +48,7 @@ func TestHashingTakesTurns(t *testing.T) {
 		runtime.Gosched()
 	}
 
-	var told *documents.Error
+	var told *apierror.Error
 	if _, err := documents.SamePassword(ctx, string(hash), "guess"); !errors.As(err, &told) || told.Status != 429 || told.Name != "RateLimitError" {
 		t.Errorf("one guess more than may wait: %v", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -34,7 +36,7 @@ func newHeavy(t *testing.T) *heavy {
 
 // write is a write of a document with this body.
 func (h *heavy) write(uid, id, data string, st store.Status) documents.Write {
-	w := documents.Write{Type: h.Model().Type(uid), DocumentID: id, Status: st, Access: documents.FullAccess}
+	w := documents.Write{Type: h.Model().Type(uid), DocumentID: id, Status: st, Access: permission.FullAccess}
 	if data != "" {
 		w.Data = body(h.t, data)
 	}
@@ -149,7 +151,7 @@ func TestAWriteEndsWithItsContext(t *testing.T) {
 	var ctx *countdown
 	for left := 0; ; left++ {
 		ctx = &countdown{Context: t.Context(), left: left}
-		err := h.Create(ctx, documents.Write{Type: h.Model().Type("api::article.article"), Status: store.Published, Data: data, Access: documents.FullAccess})
+		err := h.Create(ctx, documents.Write{Type: h.Model().Type("api::article.article"), Status: store.Published, Data: data, Access: permission.FullAccess})
 		if err == nil {
 			break
 		}
@@ -190,7 +192,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := h.Create(t.Context(), h.write("api::article.article", "", c.data, store.Draft))
-			var told *documents.Error
+			var told *apierror.Error
 			switch {
 			case c.refused == "" && err == nil:
 			case !errors.As(err, &told) || told.Status != 413 || told.Name != "PayloadTooLargeError" || told.Message != c.refused:

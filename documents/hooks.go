@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -17,7 +18,7 @@ import (
 // over GraphQL or by a Service in Go. They are not called for Import, which takes content as it was, nor when definitions change.
 //
 // What comes before a write is called once for it, before its transaction has begun: it may take its time, read the store, write other
-// documents, and change Event.Data, which is then checked like what anybody sends. An error refuses the write; a *Error is what
+// documents, and change Event.Data, which is then checked like what anybody sends. An error refuses the write; an *apierror.Error is what
 // the client is told. The store may change before the write is carried out: a condition that must still hold then is given to
 // Event.Require.
 //
@@ -188,7 +189,7 @@ func (s *Service) before(ctx context.Context, h *hooksOf, w *Write, action Actio
 		if w.Data == nil {
 			w.Data = jsontree.NewObject()
 		}
-		if err := checkKeys(w.Type, w.Data, FullAccess); err != nil {
+		if err := checkKeys(w.Type, w.Data, permission.FullAccess); err != nil {
 			return nil, err
 		}
 	}

@@ -14,6 +14,8 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -73,7 +75,7 @@ func (h *hooked) hook(hooks documents.Hooks, uids ...string) {
 
 // write is a write of a type with a body, which may be "".
 func (h *hooked) write(name, id, data string) documents.Write {
-	w := documents.Write{Type: h.model.Type("api::" + name + "." + name), DocumentID: id, Status: store.Draft, Access: documents.FullAccess}
+	w := documents.Write{Type: h.model.Type("api::" + name + "." + name), DocumentID: id, Status: store.Draft, Access: permission.FullAccess}
 	if data != "" {
 		w.Data = body(h.t, data)
 	}
@@ -223,7 +225,7 @@ func TestHooks(t *testing.T) {
 				return err
 			}))
 			err := c.do(h, h.write(c.typ, c.id, c.data))
-			var told *documents.Error
+			var told *apierror.Error
 			if errors.As(err, &told); (c.notFound != "") != (told != nil && fmt.Sprint(told.Status) == c.notFound) || told == nil && err != nil {
 				t.Errorf("error %v, want %q", err, c.notFound)
 			}
@@ -262,7 +264,7 @@ func TestHooksChangeData(t *testing.T) {
 				return nil
 			}}, "api::article.article")
 			w := h.write("article", "a", `{"title":"New","tags":["x"]}`)
-			w.Access = documents.NewAccess([]string{"api::article.article.create"})
+			w.Access = permission.NewAccess([]string{"api::article.article.create"})
 			got := ""
 			w.After = func(s *store.Snapshot, r store.Record) error {
 				attr := w.Type.Attribute
@@ -290,7 +292,7 @@ func TestHooksChangeData(t *testing.T) {
 
 // An error before a write refuses it; one after it is told of and changes nothing. A panic is such an error.
 func TestHooksFail(t *testing.T) {
-	refusal := &documents.Error{Status: http.StatusConflict, Name: "ConflictError", Message: "not today"}
+	refusal := &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Message: "not today"}
 	fail := func(context.Context, *documents.Event) error { return refusal }
 	panics := func(context.Context, *documents.Event) error { panic("broken hook") }
 	require := func(_ context.Context, e *documents.Event) error {
@@ -377,7 +379,7 @@ func TestHooksWrite(t *testing.T) {
 	deepest := 0
 	h.hook(documents.Hooks{AfterCreate: func(ctx context.Context, e *documents.Event) error {
 		deepest++
-		return e.Documents().Create(ctx, documents.Write{Type: e.Type, Data: body(t, `{"name":"more"}`), Access: documents.FullAccess})
+		return e.Documents().Create(ctx, documents.Write{Type: e.Type, Data: body(t, `{"name":"more"}`), Access: permission.FullAccess})
 	}}, "api::owner.owner")
 	ctx, cancel := context.WithCancel(t.Context())
 	w := h.write("owner", "b", `{"name":"B"}`)
@@ -435,7 +437,7 @@ func TestHookTypes(t *testing.T) {
 	fresh := newHooked(t)
 	fresh.hook(documents.Hooks{BeforeCreate: func(context.Context, *documents.Event) error { return errors.New("called") }})
 	locale := fresh.model.Type("plugin::i18n.locale")
-	if err := fresh.Create(t.Context(), documents.Write{Type: locale, Data: body(t, `{"code":"fr","name":"fr"}`), Access: documents.FullAccess}); err != nil {
+	if err := fresh.Create(t.Context(), documents.Write{Type: locale, Data: body(t, `{"code":"fr","name":"fr"}`), Access: permission.FullAccess}); err != nil {
 		t.Error(err)
 	}
 	if err := fresh.Create(t.Context(), fresh.write("home", "", `{}`)); err == nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -194,7 +195,7 @@ func importScalar(a *contenttypes.Attribute, path []string, v any) ([]byte, erro
 	}
 	switch a.Type {
 	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
-		var told *Error
+		var told *apierror.Error
 		if v, told = castTemporal(a, v); told != nil {
 			return nil, fmt.Errorf("%s: %s", pathName(path), told.Message)
 		}

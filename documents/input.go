@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 )
 
@@ -48,7 +49,7 @@ func newBodyReader(wr *writing, st stage, locales []string) *bodyReader {
 
 // document reads the data of a body. Of an attribute that the body leaves out, fresh says whether it is treated as that of a new
 // document, which gets its default and must have what is required, or is left as it is.
-func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.Attribute) bool) (*input, *Error) {
+func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.Attribute) bool) (*input, *apierror.Error) {
 	in := br.object(&br.wr.t.Schema, data, nil, fresh)
 	if br.links.missing != nil {
 		return nil, br.links.missing
@@ -234,7 +235,7 @@ func listFaults(a *contenttypes.Attribute, path []string, n int, value func() an
 }
 
 // castDates casts dates and times, and tells of the first that cannot be read.
-func castDates(in *input) *Error {
+func castDates(in *input) *apierror.Error {
 	for _, a := range in.schema.Attributes {
 		g := &in.given[a.Index]
 		if !g.set {

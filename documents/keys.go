@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 )
 
@@ -11,7 +13,7 @@ import (
 const fromBody = "body"
 
 // ReadData returns the data of a parsed body; body is nil where none could be read.
-func ReadData(body any) (*jsontree.Object, *Error) {
+func ReadData(body any) (*jsontree.Object, *apierror.Error) {
 	var data any
 	if o, ok := body.(*jsontree.Object); ok {
 		data = o.Value("data")
@@ -22,16 +24,16 @@ func ReadData(body any) (*jsontree.Object, *Error) {
 	case []any:
 		return nil, faultsError([]fault{wrongType(nil, "object", nil, data, true)})
 	}
-	return nil, validationError(`Missing "data" payload in the request body`, nil)
+	return nil, apierror.Validation(`Missing "data" payload in the request body`)
 }
 
 // checkKeys refuses the keys of a body that t does not have or that may not be written, at every level: components, zones (by
 // the __component of an item), and the objects that stand for related documents. Of several it names id, then documentId, then
 // the first as written; and only then the first relation to a type that access does not follow.
-func checkKeys(t *contenttypes.ContentType, data *jsontree.Object, access *Access) *Error {
+func checkKeys(t *contenttypes.ContentType, data *jsontree.Object, access *permission.Access) *apierror.Error {
 	for _, key := range []string{"id", "documentId"} {
 		if _, ok := data.Get(key); ok {
-			return InvalidKey(key, "", NoPath, fromBody, "")
+			return apierror.InvalidKey(key, "", apierror.NoPath, fromBody, "")
 		}
 	}
 	if err := checkRootKeys(t, data); err != nil {
@@ -41,7 +43,7 @@ func checkKeys(t *contenttypes.ContentType, data *jsontree.Object, access *Acces
 }
 
 // checkRootKeys checks the keys of a document, once id and documentId are out.
-func checkRootKeys(t *contenttypes.ContentType, data *jsontree.Object) *Error {
+func checkRootKeys(t *contenttypes.ContentType, data *jsontree.Object) *apierror.Error {
 	for _, key := range data.Keys {
 		a := t.Attribute(key)
 		switch key {
@@ -51,11 +53,11 @@ func checkRootKeys(t *contenttypes.ContentType, data *jsontree.Object) *Error {
 			}
 		case "createdAt", "updatedAt", "createdBy", "updatedBy", "localizations":
 			if a == nil || a.System {
-				return ForbiddenKey(key, key, fromBody, "")
+				return apierror.ForbiddenKey(key, key, fromBody, "")
 			}
 		}
 		if a == nil {
-			return UnknownKey(key, "", fromBody, "")
+			return apierror.UnknownKey(key, "", fromBody, "")
 		}
 		if err := valueKeys(a, data.Value(key), []string{key}); err != nil {
 			return err
@@ -65,33 +67,35 @@ func checkRootKeys(t *contenttypes.ContentType, data *jsontree.Object) *Error {
 }
 
 // valueKeys checks the keys within the value of an attribute; path leads to it, without positions in lists.
-func valueKeys(a *contenttypes.Attribute, v any, path []string) *Error {
+func valueKeys(a *contenttypes.Attribute, v any, path []string) *apierror.Error {
 	switch {
 	case a.IsRelation():
-		return objectsKeys(v, path, func(o *jsontree.Object) *Error { return relationKeys(a, o, path) })
+		return objectsKeys(v, path, func(o *jsontree.Object) *apierror.Error { return relationKeys(a, o, path) })
 	case a.Type == contenttypes.ComponentType:
-		return objectsKeys(v, path, func(o *jsontree.Object) *Error { return componentKeys(a.Component, o, path, false) })
+		return objectsKeys(v, path, func(o *jsontree.Object) *apierror.Error { return componentKeys(a.Component, o, path, false) })
 	case a.Type == contenttypes.DynamicZone:
-		return zoneItems(a, v, func(c *contenttypes.Component, o *jsontree.Object) *Error { return componentKeys(c, o, path, true) })
+		return zoneItems(a, v, func(c *contenttypes.Component, o *jsontree.Object) *apierror.Error {
+			return componentKeys(c, o, path, true)
+		})
 	}
 	return nil
 }
 
 // objectsKeys calls check with a value that is an object, or with each object of a list. A list within a list is refused as
 // the reference does, which takes its positions for keys: the first of them, 0, is unknown.
-func objectsKeys(v any, path []string, check func(*jsontree.Object) *Error) *Error {
+func objectsKeys(v any, path []string, check func(*jsontree.Object) *apierror.Error) *apierror.Error {
 	switch v := v.(type) {
 	case *jsontree.Object:
 		return check(v)
 	case []any:
 		for _, item := range v {
-			var err *Error
+			var err *apierror.Error
 			switch item := item.(type) {
 			case *jsontree.Object:
 				err = check(item)
 			case []any:
 				if len(item) > 0 {
-					err = UnknownKey("0", strings.Join(path, "."), fromBody, "")
+					err = apierror.UnknownKey("0", strings.Join(path, "."), fromBody, "")
 				}
 			}
 			if err != nil {
@@ -104,7 +108,7 @@ func objectsKeys(v any, path []string, check func(*jsontree.Object) *Error) *Err
 
 // zoneItems calls check with the items of a zone that say which component they are. What is wrong with the others is told when
 // the values are checked.
-func zoneItems(a *contenttypes.Attribute, v any, check func(*contenttypes.Component, *jsontree.Object) *Error) *Error {
+func zoneItems(a *contenttypes.Attribute, v any, check func(*contenttypes.Component, *jsontree.Object) *apierror.Error) *apierror.Error {
 	items, _ := v.([]any)
 	for _, item := range items {
 		o, ok := item.(*jsontree.Object)
@@ -135,14 +139,14 @@ func itemComponent(a *contenttypes.Attribute, item *jsontree.Object) *contenttyp
 	return nil
 }
 
-func componentKeys(c *contenttypes.Component, o *jsontree.Object, path []string, inZone bool) *Error {
+func componentKeys(c *contenttypes.Component, o *jsontree.Object, path []string, inZone bool) *apierror.Error {
 	for _, key := range o.Keys {
 		if key == "id" || key == "documentId" || inZone && key == "__component" {
 			continue
 		}
 		a := c.Attribute(key)
 		if a == nil {
-			return UnknownKey(key, strings.Join(path, "."), fromBody, "")
+			return apierror.UnknownKey(key, strings.Join(path, "."), fromBody, "")
 		}
 		if err := valueKeys(a, o.Value(key), below(path, key)); err != nil {
 			return err
@@ -153,7 +157,7 @@ func componentKeys(c *contenttypes.Component, o *jsontree.Object, path []string,
 
 // relationKeys checks the keys of an object that stands for a related document or says how to change a list of them. A
 // document that was read may be sent back as it is, so all keys that the target has may be there.
-func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) *Error {
+func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) *apierror.Error {
 	for _, key := range o.Keys {
 		switch key {
 		case "id", "documentId", "connect", "disconnect", "set", "options",
@@ -169,7 +173,7 @@ func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) 
 		}
 		target := a.Target.Attribute(key)
 		if target == nil {
-			return UnknownKey(key, strings.Join(path, "."), fromBody, "")
+			return apierror.UnknownKey(key, strings.Join(path, "."), fromBody, "")
 		}
 		if err := valueKeys(target, o.Value(key), below(path, key)); err != nil {
 			return err
@@ -180,7 +184,7 @@ func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) 
 
 // CheckLinks refuses relations in data to documents that the caller may not find, at any depth: for writes that are made with
 // another Access than his.
-func CheckLinks(t *contenttypes.ContentType, data *jsontree.Object, access *Access) error {
+func CheckLinks(t *contenttypes.ContentType, data *jsontree.Object, access *permission.Access) error {
 	if err := followedKeys(&t.Schema, data, nil, access); err != nil {
 		return err
 	}
@@ -189,8 +193,8 @@ func CheckLinks(t *contenttypes.ContentType, data *jsontree.Object, access *Acce
 
 // WithoutHiddenLinks returns data without the relations to documents that the caller may not find, at any depth, as if they had not
 // been given: for writes that leave them as they are rather than refuse them.
-func WithoutHiddenLinks(s *contenttypes.Schema, data *jsontree.Object, access *Access) *jsontree.Object {
-	if access.all {
+func WithoutHiddenLinks(s *contenttypes.Schema, data *jsontree.Object, access *permission.Access) *jsontree.Object {
+	if access == permission.FullAccess {
 		return data
 	}
 	kept := jsontree.NewObject()
@@ -199,7 +203,7 @@ func WithoutHiddenLinks(s *contenttypes.Schema, data *jsontree.Object, access *A
 		switch {
 		case a == nil:
 		case a.Type == contenttypes.RelationType:
-			if !access.mayLink(a, v) {
+			if !mayLink(access, a, v) {
 				continue
 			}
 		case a.Type == contenttypes.ComponentType, a.Type == contenttypes.DynamicZone:
@@ -210,7 +214,7 @@ func WithoutHiddenLinks(s *contenttypes.Schema, data *jsontree.Object, access *A
 	return kept
 }
 
-func itemsWithoutHiddenLinks(a *contenttypes.Attribute, v any, access *Access) any {
+func itemsWithoutHiddenLinks(a *contenttypes.Attribute, v any, access *permission.Access) any {
 	switch v := v.(type) {
 	case *jsontree.Object:
 		if c := itemComponent(a, v); c != nil {
@@ -227,22 +231,22 @@ func itemsWithoutHiddenLinks(a *contenttypes.Attribute, v any, access *Access) a
 }
 
 // followedKeys refuses relations to documents that the caller may not find.
-func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, access *Access) *Error {
+func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, access *permission.Access) *apierror.Error {
 	for _, key := range o.Keys {
 		a := s.Attribute(key)
 		if a == nil || a.IsScalar() {
 			continue
 		}
 		at := below(path, key)
-		inner := func(c *contenttypes.Component, o *jsontree.Object) *Error {
+		inner := func(c *contenttypes.Component, o *jsontree.Object) *apierror.Error {
 			return followedKeys(&c.Schema, o, at, access)
 		}
-		var err *Error
+		var err *apierror.Error
 		switch {
-		case a.Type == contenttypes.RelationType && !access.mayLink(a, o.Value(key)):
-			err = ForbiddenKey(key, strings.Join(at, "."), fromBody, "")
+		case a.Type == contenttypes.RelationType && !mayLink(access, a, o.Value(key)):
+			err = apierror.ForbiddenKey(key, strings.Join(at, "."), fromBody, "")
 		case a.Type == contenttypes.ComponentType:
-			err = objectsKeys(o.Value(key), at, func(o *jsontree.Object) *Error { return inner(a.Component, o) })
+			err = objectsKeys(o.Value(key), at, func(o *jsontree.Object) *apierror.Error { return inner(a.Component, o) })
 		case a.Type == contenttypes.DynamicZone:
 			err = zoneItems(a, o.Value(key), inner)
 		}
@@ -255,19 +259,19 @@ func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, acc
 
 // mayLink reports whether a relation may be written: when documents of its target may be found, or, where the target may be of
 // several types, of all those that the value names. Private relations may be written, like all private attributes.
-func (a *Access) mayLink(attr *contenttypes.Attribute, v any) bool {
+func mayLink(access *permission.Access, attr *contenttypes.Attribute, v any) bool {
 	if attr.Target != nil {
-		return attr.System || a.Allows(attr.Target, "find")
+		return attr.System || access.Allows(attr.Target, "find")
 	}
 	switch v := v.(type) {
 	case *jsontree.Object:
-		if uid, ok := v.Value("__type").(string); ok && !a.AllowsAction(uid+".find") {
+		if uid, ok := v.Value("__type").(string); ok && !access.AllowsAction(uid+".find") {
 			return false
 		}
-		return a.mayLink(attr, v.Value("set")) && a.mayLink(attr, v.Value("connect")) && a.mayLink(attr, v.Value("disconnect"))
+		return mayLink(access, attr, v.Value("set")) && mayLink(access, attr, v.Value("connect")) && mayLink(access, attr, v.Value("disconnect"))
 	case []any:
 		for _, item := range v {
-			if !a.mayLink(attr, item) {
+			if !mayLink(access, attr, item) {
 				return false
 			}
 		}

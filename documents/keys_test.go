@@ -5,6 +5,7 @@ import (
 	"testing/fstest"
 
 	"lectern/contenttypes"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 )
 
@@ -57,53 +58,53 @@ func loadModel(t *testing.T, project fstest.MapFS) *contenttypes.Model {
 
 func TestCheckKeys(t *testing.T) {
 	place := loadModel(t, keysProject).Type("api::place.place")
-	narrow := NewAccess([]string{"api::place.place.create"})
+	narrow := permission.NewAccess([]string{"api::place.place.create"})
 	for _, c := range []struct {
-		access *Access
+		access *permission.Access
 		data   string
 		want   string // "" is fine
 	}{
-		{FullAccess, `{"name":1,"hidden":2,"extra":{"nope":1,"id":1},"publishedAt":null,"locale":"zz"}`, ""},
-		{FullAccess, `{"nope":1,"documentId":"x","id":1}`, `Invalid key id {"key":"id","source":"body"}`},
-		{FullAccess, `{"nope":1,"documentId":null}`, `Invalid key documentId {"key":"documentId","source":"body"}`},
-		{FullAccess, `{"zeta":1,"alpha":2}`, `Invalid key zeta {"key":"zeta","path":null,"source":"body"}`},
-		{FullAccess, `{"Name":null}`, `Invalid key Name {"key":"Name","path":null,"source":"body"}`},
-		{FullAccess, `{"":1}`, `Invalid key  {"key":"","path":null,"source":"body"}`},
-		{FullAccess, `{"constructor":1}`, `Invalid key constructor {"key":"constructor","path":null,"source":"body"}`},
-		{FullAccess, `{"__component":"x"}`, `Invalid key __component {"key":"__component","path":null,"source":"body"}`},
-		{FullAccess, `{"createdAt":1,"nope":1}`, `Invalid key createdAt {"key":"createdAt","path":"createdAt","source":"body"}`},
-		{FullAccess, `{"updatedBy":null}`, `Invalid key updatedBy {"key":"updatedBy","path":"updatedBy","source":"body"}`},
-		{FullAccess, `{"localizations":[]}`, `Invalid key localizations {"key":"localizations","path":"localizations","source":"body"}`},
+		{permission.FullAccess, `{"name":1,"hidden":2,"extra":{"nope":1,"id":1},"publishedAt":null,"locale":"zz"}`, ""},
+		{permission.FullAccess, `{"nope":1,"documentId":"x","id":1}`, `Invalid key id {"key":"id","source":"body"}`},
+		{permission.FullAccess, `{"nope":1,"documentId":null}`, `Invalid key documentId {"key":"documentId","source":"body"}`},
+		{permission.FullAccess, `{"zeta":1,"alpha":2}`, `Invalid key zeta {"key":"zeta","path":null,"source":"body"}`},
+		{permission.FullAccess, `{"Name":null}`, `Invalid key Name {"key":"Name","path":null,"source":"body"}`},
+		{permission.FullAccess, `{"":1}`, `Invalid key  {"key":"","path":null,"source":"body"}`},
+		{permission.FullAccess, `{"constructor":1}`, `Invalid key constructor {"key":"constructor","path":null,"source":"body"}`},
+		{permission.FullAccess, `{"__component":"x"}`, `Invalid key __component {"key":"__component","path":null,"source":"body"}`},
+		{permission.FullAccess, `{"createdAt":1,"nope":1}`, `Invalid key createdAt {"key":"createdAt","path":"createdAt","source":"body"}`},
+		{permission.FullAccess, `{"updatedBy":null}`, `Invalid key updatedBy {"key":"updatedBy","path":"updatedBy","source":"body"}`},
+		{permission.FullAccess, `{"localizations":[]}`, `Invalid key localizations {"key":"localizations","path":"localizations","source":"body"}`},
 
-		{FullAccess, `{"address":{"id":1,"documentId":"x","city":5,"pin":{"lat":1}}}`, ""},
-		{FullAccess, `{"address":{"nope":1},"zzz":1}`, `Invalid key nope at address {"key":"nope","path":"address","source":"body"}`},
-		{FullAccess, `{"zzz":1,"address":{"nope":1}}`, `Invalid key zzz {"key":"zzz","path":null,"source":"body"}`},
-		{FullAccess, `{"address":{"pin":{"nope":1},"other":1}}`, `Invalid key nope at address.pin {"key":"nope","path":"address.pin","source":"body"}`},
-		{FullAccess, `{"address":{"createdAt":1}}`, `Invalid key createdAt at address {"key":"createdAt","path":"address","source":"body"}`},
-		{FullAccess, `{"address":{"__component":"parts.address"}}`, `Invalid key __component at address {"key":"__component","path":"address","source":"body"}`},
-		{FullAccess, `{"address":[{"nope":1}]}`, `Invalid key nope at address {"key":"nope","path":"address","source":"body"}`},
-		{FullAccess, `{"stops":[5,null,{"city":"x"},{"nope":1}]}`, `Invalid key nope at stops {"key":"nope","path":"stops","source":"body"}`},
-		{FullAccess, `{"stops":[[{}]]}`, `Invalid key 0 at stops {"key":"0","path":"stops","source":"body"}`},
-		{FullAccess, `{"stops":[[]],"address":5}`, ""},
+		{permission.FullAccess, `{"address":{"id":1,"documentId":"x","city":5,"pin":{"lat":1}}}`, ""},
+		{permission.FullAccess, `{"address":{"nope":1},"zzz":1}`, `Invalid key nope at address {"key":"nope","path":"address","source":"body"}`},
+		{permission.FullAccess, `{"zzz":1,"address":{"nope":1}}`, `Invalid key zzz {"key":"zzz","path":null,"source":"body"}`},
+		{permission.FullAccess, `{"address":{"pin":{"nope":1},"other":1}}`, `Invalid key nope at address.pin {"key":"nope","path":"address.pin","source":"body"}`},
+		{permission.FullAccess, `{"address":{"createdAt":1}}`, `Invalid key createdAt at address {"key":"createdAt","path":"address","source":"body"}`},
+		{permission.FullAccess, `{"address":{"__component":"parts.address"}}`, `Invalid key __component at address {"key":"__component","path":"address","source":"body"}`},
+		{permission.FullAccess, `{"address":[{"nope":1}]}`, `Invalid key nope at address {"key":"nope","path":"address","source":"body"}`},
+		{permission.FullAccess, `{"stops":[5,null,{"city":"x"},{"nope":1}]}`, `Invalid key nope at stops {"key":"nope","path":"stops","source":"body"}`},
+		{permission.FullAccess, `{"stops":[[{}]]}`, `Invalid key 0 at stops {"key":"0","path":"stops","source":"body"}`},
+		{permission.FullAccess, `{"stops":[[]],"address":5}`, ""},
 
-		{FullAccess, `{"zone":[{"__component":"parts.pin","id":1,"lat":1},{"__component":"parts.address","city":"x"}]}`, ""},
-		{FullAccess, `{"zone":[{"__component":"parts.pin","city":1}]}`, `Invalid key city at zone {"key":"city","path":"zone","source":"body"}`},
-		{FullAccess, `{"zone":[{"pin":{"nope":1},"__component":"parts.address"}]}`, `Invalid key nope at zone.pin {"key":"nope","path":"zone.pin","source":"body"}`},
-		{FullAccess, `{"zone":[{"__component":"parts.address","pin":{"__component":"parts.pin"}}]}`, `Invalid key __component at zone.pin {"key":"__component","path":"zone.pin","source":"body"}`},
-		{FullAccess, `{"zone":[{"nope":1},{"__component":"x.y","nope":1},{"__component":5},"x",null]}`, ""},
-		{FullAccess, `{"zone":{"__component":"parts.pin","nope":1}}`, ""},
+		{permission.FullAccess, `{"zone":[{"__component":"parts.pin","id":1,"lat":1},{"__component":"parts.address","city":"x"}]}`, ""},
+		{permission.FullAccess, `{"zone":[{"__component":"parts.pin","city":1}]}`, `Invalid key city at zone {"key":"city","path":"zone","source":"body"}`},
+		{permission.FullAccess, `{"zone":[{"pin":{"nope":1},"__component":"parts.address"}]}`, `Invalid key nope at zone.pin {"key":"nope","path":"zone.pin","source":"body"}`},
+		{permission.FullAccess, `{"zone":[{"__component":"parts.address","pin":{"__component":"parts.pin"}}]}`, `Invalid key __component at zone.pin {"key":"__component","path":"zone.pin","source":"body"}`},
+		{permission.FullAccess, `{"zone":[{"nope":1},{"__component":"x.y","nope":1},{"__component":5},"x",null]}`, ""},
+		{permission.FullAccess, `{"zone":{"__component":"parts.pin","nope":1}}`, ""},
 
-		{FullAccess, `{"owner":{"id":1,"documentId":"x","connect":[{"nope":1}],"disconnect":1,"set":[[1]],"options":{}}}`, ""},
-		{FullAccess, `{"owner":[{"documentId":"x","firstName":"y","createdAt":1,"locale":"en","home":{"city":"z"}}]}`, ""},
-		{FullAccess, `{"owner":{"name":"x"}}`, `Invalid key name at owner {"key":"name","path":"owner","source":"body"}`},
-		{FullAccess, `{"owner":["x",{"attach":1}]}`, `Invalid key attach at owner {"key":"attach","path":"owner","source":"body"}`},
-		{FullAccess, `{"owner":{"home":{"nope":1}}}`, `Invalid key nope at owner.home {"key":"nope","path":"owner.home","source":"body"}`},
-		{FullAccess, `{"owner":{"__type":"x"}}`, `Invalid key __type at owner {"key":"__type","path":"owner","source":"body"}`},
-		{FullAccess, `{"owner":[["x"]]}`, `Invalid key 0 at owner {"key":"0","path":"owner","source":"body"}`},
-		{FullAccess, `{"address":{"keeper":{"attach":1}}}`, `Invalid key attach at address.keeper {"key":"attach","path":"address.keeper","source":"body"}`},
-		{FullAccess, `{"cover":{"id":1,"name":"a.png","url":"/a","mime":"image/png"}}`, ""},
-		{FullAccess, `{"cover":[{"id":1,"nope":1}]}`, `Invalid key nope at cover {"key":"nope","path":"cover","source":"body"}`},
-		{FullAccess, `{"about":[{"__type":"api::owner.owner","id":1}]}`, ""},
+		{permission.FullAccess, `{"owner":{"id":1,"documentId":"x","connect":[{"nope":1}],"disconnect":1,"set":[[1]],"options":{}}}`, ""},
+		{permission.FullAccess, `{"owner":[{"documentId":"x","firstName":"y","createdAt":1,"locale":"en","home":{"city":"z"}}]}`, ""},
+		{permission.FullAccess, `{"owner":{"name":"x"}}`, `Invalid key name at owner {"key":"name","path":"owner","source":"body"}`},
+		{permission.FullAccess, `{"owner":["x",{"attach":1}]}`, `Invalid key attach at owner {"key":"attach","path":"owner","source":"body"}`},
+		{permission.FullAccess, `{"owner":{"home":{"nope":1}}}`, `Invalid key nope at owner.home {"key":"nope","path":"owner.home","source":"body"}`},
+		{permission.FullAccess, `{"owner":{"__type":"x"}}`, `Invalid key __type at owner {"key":"__type","path":"owner","source":"body"}`},
+		{permission.FullAccess, `{"owner":[["x"]]}`, `Invalid key 0 at owner {"key":"0","path":"owner","source":"body"}`},
+		{permission.FullAccess, `{"address":{"keeper":{"attach":1}}}`, `Invalid key attach at address.keeper {"key":"attach","path":"address.keeper","source":"body"}`},
+		{permission.FullAccess, `{"cover":{"id":1,"name":"a.png","url":"/a","mime":"image/png"}}`, ""},
+		{permission.FullAccess, `{"cover":[{"id":1,"nope":1}]}`, `Invalid key nope at cover {"key":"nope","path":"cover","source":"body"}`},
+		{permission.FullAccess, `{"about":[{"__type":"api::owner.owner","id":1}]}`, ""},
 
 		{narrow, `{"cover":1,"about":null}`, ""},
 		{narrow, `{"owner":null}`, `Invalid key owner {"key":"owner","path":"owner","source":"body"}`},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 )
 
@@ -15,7 +16,7 @@ type Limits struct {
 }
 
 // check refuses a body that says more.
-func (l Limits) check(t *contenttypes.ContentType, data *jsontree.Object) *Error {
+func (l Limits) check(t *contenttypes.ContentType, data *jsontree.Object) *apierror.Error {
 	if l == (Limits{}) {
 		return nil
 	}
@@ -30,8 +31,8 @@ func (l Limits) check(t *contenttypes.ContentType, data *jsontree.Object) *Error
 	return nil
 }
 
-func tooMuch(said int, what, setting string, most int) *Error {
-	return &Error{Status: 413, Name: "PayloadTooLargeError",
+func tooMuch(said int, what, setting string, most int) *apierror.Error {
+	return &apierror.Error{Status: 413, Name: "PayloadTooLargeError",
 		Message: fmt.Sprintf("The body has %d %s, and %s allows %d in one write", said, what, setting, most)}
 }
 

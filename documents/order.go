@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strconv"
 
+	"lectern/documents/apierror"
 	"lectern/store"
 )
 
@@ -37,7 +38,7 @@ type connection struct {
 
 // edited returns a list of links after disconnect and connect. Places are found in the list as it was, so that a neighbour
 // may be one that is disconnected in the same call. lenient puts what has no neighbour at the end.
-func edited(refs []store.Ref, connect []connection, disconnect []store.Ref, lenient bool) ([]store.Ref, *Error) {
+func edited(refs []store.Ref, connect []connection, disconnect []store.Ref, lenient bool) ([]store.Ref, *apierror.Error) {
 	connect, err := sequence(refs, connect, lenient)
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (p *partedList) place(c connection) {
 
 // sequence puts the items of a call in an order in which each finds its neighbour: what is placed beside another item of the
 // call comes after that.
-func sequence(list []store.Ref, connect []connection, lenient bool) ([]connection, *Error) {
+func sequence(list []store.Ref, connect []connection, lenient bool) ([]connection, *apierror.Error) {
 	connect, err := distinct(connect)
 	if err != nil || !slices.ContainsFunc(connect, connection.relative) {
 		return connect, err
@@ -137,8 +138,8 @@ func sequence(list []store.Ref, connect []connection, lenient bool) ([]connectio
 		var chain []int
 		for j, more := i, true; more && state[j] != 2; {
 			if state[j] == 1 {
-				return nil, validationError("A circular reference was found in the connect array. "+
-					"One relation is trying to connect before/after another one that is trying to connect before/after it", nil)
+				return nil, apierror.Validation("A circular reference was found in the connect array. " +
+					"One relation is trying to connect before/after another one that is trying to connect before/after it")
 			}
 			state[j] = 1
 			chain = append(chain, j)
@@ -163,7 +164,7 @@ func sequence(list []store.Ref, connect []connection, lenient bool) ([]connectio
 }
 
 // distinct leaves out repeated items. The same target at two places is an error.
-func distinct(connect []connection) ([]connection, *Error) {
+func distinct(connect []connection) ([]connection, *apierror.Error) {
 	seen := make(map[store.Ref]place, len(connect))
 	list := make([]connection, 0, len(connect))
 	for _, c := range connect {
@@ -172,8 +173,8 @@ func distinct(connect []connection) ([]connection, *Error) {
 			seen[c.ref] = c.place
 			list = append(list, c)
 		} else if p != c.place {
-			return nil, validationError("The relation with id "+strconv.FormatUint(c.id, 10)+
-				" is already connected. You cannot connect the same relation twice.", nil)
+			return nil, apierror.Validation("The relation with id " + strconv.FormatUint(c.id, 10) +
+				" is already connected. You cannot connect the same relation twice.")
 		}
 	}
 	return list, nil
@@ -181,12 +182,12 @@ func distinct(connect []connection) ([]connection, *Error) {
 
 func (c connection) relative() bool { return c.place.kind == before || c.place.kind == after }
 
-func (c connection) unplaced() *Error {
+func (c connection) unplaced() *apierror.Error {
 	side := map[placeKind]string{before: "before", after: "after"}[c.place.kind]
 	next := strconv.FormatUint(c.nextID, 10)
 	locale, _ := json.Marshal(c.label)
-	return validationError("There was a problem connecting relation with id "+strconv.FormatUint(c.id, 10)+
-		` at position {"`+side+`":`+next+`,"locale":`+string(locale)+`}. The relation with id `+next+" needs to be connected first.", nil)
+	return apierror.Validation("There was a problem connecting relation with id " + strconv.FormatUint(c.id, 10) +
+		` at position {"` + side + `":` + next + `,"locale":` + string(locale) + `}. The relation with id ` + next + " needs to be connected first.")
 }
 
 // positions numbers a list in the order it is to have. old holds each entry's present position, 0 for a new one. As many as

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 )
 
@@ -16,7 +17,7 @@ func hashPasswords(ctx context.Context, s *contenttypes.Schema, data *jsontree.O
 	var hashes map[string]string
 	for _, plain := range passwords(nil, s, data) {
 		if len(plain) > maxPassword {
-			return nil, validationError(tooLong, nil)
+			return nil, apierror.Validation(tooLong)
 		}
 		if hashes[plain] != "" {
 			continue

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -12,7 +13,7 @@ import (
 // publishDraft publishes the draft as it stands.
 func (wr *writing) publishDraft() error {
 	if wr.row(version{store.Draft, wr.locale}) == nil {
-		return NotFound()
+		return apierror.NotFound()
 	}
 	return wr.publish()
 }
@@ -103,7 +104,7 @@ func (wr *writing) copyLinks(from, to store.Status, keep map[end]map[store.Ref]b
 func (wr *writing) unpublish() error {
 	v := wr.published()
 	if wr.row(v) == nil {
-		return NotFound()
+		return apierror.NotFound()
 	}
 	wr.drop(v)
 	wr.written = version{store.Draft, wr.locale}
@@ -115,7 +116,7 @@ func (wr *writing) unpublish() error {
 func (wr *writing) discardDraft() error {
 	published, v := wr.row(wr.published()), version{store.Draft, wr.locale}
 	if published == nil {
-		return NotFound()
+		return apierror.NotFound()
 	}
 	row := wr.row(v)
 	if row == nil {

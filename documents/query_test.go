@@ -8,6 +8,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -20,7 +21,7 @@ func newKitchen(t *testing.T) *documents.Service {
 	}
 	svc := documents.NewService(testStore(t, model), model, "en")
 	create := func(uid, data string, draft bool) (id string) {
-		w := documents.Write{Type: model.Type(uid), Data: body(t, data), Access: documents.FullAccess,
+		w := documents.Write{Type: model.Type(uid), Data: body(t, data), Access: permission.FullAccess,
 			After: func(_ *store.Snapshot, r store.Record) error { id = documents.NewRow(r).DocumentID(); return nil }}
 		if draft {
 			w.Status = store.Draft

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -30,7 +31,7 @@ func (i linkItem) in(plane store.Status) bool { return !i.limited || i.only == p
 
 // order returns the list of an attribute in a plane after the input was applied to list, what it is now. Where lenient is set, an item
 // whose position is relative to one that is not in the list goes to its end; otherwise that is an error.
-func (in *linkInput) order(list []store.Ref, plane store.Status, lenient bool) ([]store.Ref, *Error) {
+func (in *linkInput) order(list []store.Ref, plane store.Status, lenient bool) ([]store.Ref, *apierror.Error) {
 	var connect []connection
 	for _, item := range in.connect {
 		if item.in(plane) {
@@ -67,8 +68,8 @@ func (in *linkInput) order(list []store.Ref, plane store.Status, lenient bool) (
 // anything else; of the rest one fault is told, after all faults of values.
 type linkReader struct {
 	wr      *writing
-	missing *Error // a documentId that is not there
-	invalid string // the message of the first value that is no relation
+	missing *apierror.Error // a documentId that is not there
+	invalid string          // the message of the first value that is no relation
 	absent  []absentIDs
 }
 
@@ -262,7 +263,7 @@ func (lr *linkReader) byDocument(t *contenttypes.ContentType, documentID any, o 
 		item.limited, item.only = true, store.Draft
 	default:
 		if lr.missing == nil {
-			lr.missing = validationError("Invalid status "+printValue(status)+` of a relation. Expected "draft" or "published".`, nil)
+			lr.missing = apierror.Validation("Invalid status " + printValue(status) + ` of a relation. Expected "draft" or "published".`)
 		}
 		return item, false
 	}
@@ -363,7 +364,7 @@ func (wr *writing) existing(t *contenttypes.ContentType, documentID, locale stri
 
 func (lr *linkReader) lost(id, locale string) {
 	if lr.missing == nil {
-		lr.missing = validationError(`Document with id "`+id+`", locale "`+locale+`" not found`, nil)
+		lr.missing = apierror.Validation(`Document with id "` + id + `", locale "` + locale + `" not found`)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/store"
 )
 
@@ -13,7 +14,7 @@ func (wr *writing) saveNew() error {
 	if id == "" {
 		id = newDocumentID()
 	} else if _, taken := wr.tx.Document(wr.t, id); taken {
-		return validationError(notUnique, nil)
+		return apierror.Validation(notUnique)
 	}
 	wr.create(wr.tx.NewDoc(), id)
 	return wr.save()
@@ -111,10 +112,10 @@ func (wr *writing) relate(in *linkInput, owner store.Ref, st store.Status) error
 	}
 	planes := wr.planes(in.attr, st)
 	orders := make([][]store.Ref, len(planes))
-	var failed *Error
+	var failed *apierror.Error
 	failures := 0
 	for i, plane := range planes {
-		var err *Error
+		var err *apierror.Error
 		if orders[i], err = in.order(wr.links.refs(endOf(in.attr, plane, owner)), plane, in.lenient); err != nil {
 			failed = err
 			failures++
@@ -126,7 +127,7 @@ func (wr *writing) relate(in *linkInput, owner store.Ref, st store.Status) error
 	for i, plane := range planes {
 		e := endOf(in.attr, plane, owner)
 		if failed != nil {
-			var err *Error
+			var err *apierror.Error
 			if orders[i], err = in.order(wr.links.refs(e), plane, true); err != nil {
 				return err
 			}

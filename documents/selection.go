@@ -2,6 +2,7 @@ package documents
 
 import (
 	"lectern/contenttypes"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -16,7 +17,7 @@ type Selection struct {
 func Scalars(s *contenttypes.Schema) *Selection {
 	all := &Selection{}
 	for _, a := range s.Attributes {
-		if a.IsScalar() && FullAccess.Sees(a) {
+		if a.IsScalar() && permission.FullAccess.Sees(a) {
 			all.Fields = append(all.Fields, a)
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -58,7 +60,7 @@ type Write struct {
 	Data       *jsontree.Object // the body's data
 	Status     store.Status     // Published: write the draft and publish it; without effect on types without drafts
 	Locale     string           // "" is the default locale; "*" only for Delete; without effect on types that are not localized
-	Access     *Access
+	Access     *permission.Access
 
 	// After, when set, is called inside the transaction with the version that was written (the published one when Status is
 	// Published), so that the answer shows exactly that. It may be called more than once: it must begin anew each time.
@@ -150,7 +152,7 @@ func (s *Service) DiscardDraft(ctx context.Context, w Write) error {
 func (s *Service) transition(ctx context.Context, w Write, action Action, f func(*writing) error) error {
 	return s.write(ctx, w, action, func(wr *writing) error {
 		if !w.Type.DraftAndPublish {
-			return NotFound()
+			return apierror.NotFound()
 		}
 		if wr.locale == "*" {
 			return localeError(wr.locale)
@@ -203,7 +205,7 @@ func (s *Service) locale(w *Write, all bool) (string, error) {
 // takesLocale refuses content in a locale that was retired.
 func (s *Service) takesLocale(locale string, action Action) error {
 	if s.Retired[locale] && (action == CreateAction || action == UpdateAction || action == PublishAction) {
-		return ValidationError("Locale " + locale + " is not available")
+		return apierror.Validation("Locale " + locale + " is not available")
 	}
 	return nil
 }
@@ -211,6 +213,6 @@ func (s *Service) takesLocale(locale string, action Action) error {
 // maxLocale bounds the length of a locale code.
 const maxLocale = 64
 
-func localeError(code string) *Error {
-	return validationError("Invalid locale param "+code+" provided. Document locales must be strings.", nil)
+func localeError(code string) *apierror.Error {
+	return apierror.Validation("Invalid locale param " + code + " provided. Document locales must be strings.")
 }

@@ -14,6 +14,8 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -34,7 +36,7 @@ func TestTimesRise(t *testing.T) {
 	tag := model.Type("api::tag.tag")
 	var id string
 	var times []string
-	w := documents.Write{Type: tag, Data: body(t, `{"name":"x"}`), Access: documents.FullAccess}
+	w := documents.Write{Type: tag, Data: body(t, `{"name":"x"}`), Access: permission.FullAccess}
 	w.After = func(_ *store.Snapshot, r store.Record) error {
 		id = string(r.JSON(tag.Attribute("documentId")))
 		times = append(times, string(r.JSON(tag.Attribute("updatedAt"))))
@@ -67,7 +69,7 @@ func TestAfterFails(t *testing.T) {
 	st := testStore(t, model)
 	svc := documents.NewService(st, model, "en")
 	failed := errors.New("cannot be shown")
-	w := documents.Write{Type: model.Type("api::tag.tag"), Data: body(t, `{"name":"x"}`), Access: documents.FullAccess}
+	w := documents.Write{Type: model.Type("api::tag.tag"), Data: body(t, `{"name":"x"}`), Access: permission.FullAccess}
 	w.After = func(*store.Snapshot, store.Record) error { return failed }
 	if err := svc.Create(t.Context(), w); !errors.Is(err, failed) {
 		t.Fatal(err)
@@ -100,8 +102,8 @@ func TestUniqueAtTheSameTime(t *testing.T) {
 	for i := range refused {
 		done.Go(func() {
 			data := body(t, fmt.Sprintf(`{"name":"%d","email":"one@example.com"}`, i))
-			var e *documents.Error
-			err := svc.Create(context.Background(), documents.Write{Type: writer, Data: data, Access: documents.FullAccess})
+			var e *apierror.Error
+			err := svc.Create(context.Background(), documents.Write{Type: writer, Data: data, Access: permission.FullAccess})
 			refused[i] = errors.As(err, &e) && e.Status == 400
 		})
 	}
@@ -152,7 +154,7 @@ func TestLinksAgainstTwin(t *testing.T) {
 		names := map[bool][]string{}
 		ids := map[string]string{}
 		write := func(f func(context.Context, documents.Write) error, w documents.Write) {
-			w.Access = documents.FullAccess
+			w.Access = permission.FullAccess
 			if err := f(context.Background(), w); err != nil {
 				rt.Fatal(err)
 			}
@@ -251,7 +253,7 @@ func TestDeleteEach(t *testing.T) {
 	model := testModel(t)
 	st := testStore(t, model)
 	svc := documents.NewService(st, model, "en")
-	w := documents.Write{Type: model.Type("api::plan.plan"), DocumentID: "plan", Access: documents.FullAccess}
+	w := documents.Write{Type: model.Type("api::plan.plan"), DocumentID: "plan", Access: permission.FullAccess}
 	for i, locale := range []string{"en", "fr", "de", "it"} {
 		w.Data, w.Locale = body(t, fmt.Sprintf(`{"name":"%d"}`, i)), locale
 		save := svc.Update

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -20,7 +21,7 @@ func TestManyUIDs(t *testing.T) {
 	create := func() error {
 		data := jsontree.NewObject()
 		data.Set("text", "Same")
-		return s.svc.Create(t.Context(), documents.Write{Type: typ, Access: documents.FullAccess, Data: data,
+		return s.svc.Create(t.Context(), documents.Write{Type: typ, Access: permission.FullAccess, Data: data,
 			After: func(_ *store.Snapshot, r store.Record) error {
 				mu.Lock()
 				defer mu.Unlock()

@@ -5,18 +5,19 @@ import (
 	"net/http"
 	"syscall"
 
+	"lectern/documents/apierror"
 	"lectern/store"
 )
 
 var (
-	errFull    = &Error{Status: http.StatusInsufficientStorage, Name: "InsufficientStorageError", Message: "there is no space left on the disk; only deletions are possible until there is", NoDetails: true}
-	errLost    = &Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the content cannot be changed: the file that holds it is gone or was replaced", NoDetails: true}
-	errDamaged = &Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the content cannot be changed: the store is damaged or failed to write", NoDetails: true}
+	errFull    = &apierror.Error{Status: http.StatusInsufficientStorage, Name: "InsufficientStorageError", Message: "there is no space left on the disk; only deletions are possible until there is", NoDetails: true}
+	errLost    = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the content cannot be changed: the file that holds it is gone or was replaced", NoDetails: true}
+	errDamaged = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the content cannot be changed: the store is damaged or failed to write", NoDetails: true}
 )
 
 // Unavailable is what a client is told of an error that the state of the store or a full disk is the cause of; nil when err is
 // none of these.
-func Unavailable(err error) *Error {
+func Unavailable(err error) *apierror.Error {
 	switch {
 	case err == nil:
 		return nil

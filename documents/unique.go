@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/store"
 )
 
@@ -23,7 +24,7 @@ func (br *bodyReader) free(a *contenttypes.Attribute, path []string, v any) []fa
 	cast := v
 	switch a.Type {
 	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
-		var err *Error
+		var err *apierror.Error
 		if cast, err = castTemporal(a, v); err != nil {
 			return nil // told later, alone
 		}

@@ -18,6 +18,8 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -149,7 +151,7 @@ func (s *script) call(line string) string {
 	line, as, _ := strings.Cut(line, " as ")
 	head, body, hasBody := strings.Cut(line, " {")
 	words := strings.Fields(head)
-	w := documents.Write{Access: documents.FullAccess}
+	w := documents.Write{Access: permission.FullAccess}
 	verb, subject, rest := words[0], words[1], words[2:]
 	if subject == "nobody" {
 		w.Type, w.DocumentID = s.typeOf("article"), subject
@@ -204,7 +206,7 @@ func (s *script) call(line string) string {
 		"publish": s.svc.Publish, "unpublish": s.svc.Unpublish, "discard": s.svc.DiscardDraft,
 	}
 	err := verbs[verb](context.Background(), w)
-	var e *documents.Error
+	var e *apierror.Error
 	switch {
 	case errors.As(err, &e):
 		answer = fmt.Sprintf("%d %s: %s", e.Status, e.Name, e.Message)

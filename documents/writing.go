@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -47,7 +48,7 @@ func (wr *writing) find() error {
 	case err != nil:
 		return err
 	case doc == 0:
-		return NotFound()
+		return apierror.NotFound()
 	}
 	wr.begin(doc, id)
 	return nil

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/gateway"
 )
 
@@ -95,9 +95,9 @@ func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // BenchmarkServe measures what a request costs with all that net/http does for it, but without a network.
 func BenchmarkServe(b *testing.B) {
-	answer := func(length int) func(http.ResponseWriter, *http.Request, *documents.Access) error {
+	answer := func(length int) func(http.ResponseWriter, *http.Request, *permission.Access) error {
 		body, said := bytes.Repeat([]byte("a"), length), []string{strconv.Itoa(length)}
-		return func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+		return func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 			if _, err := io.Copy(io.Discard, r.Body); err != nil {
 				return err
 			}

@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"strings"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/qs"
@@ -25,12 +25,12 @@ const maxJSONDepth = 512
 const drained = 1 << 20
 
 var (
-	errTooLarge = &documents.Error{Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError", Message: "request entity too large", NoDetails: true}
+	errTooLarge = &apierror.Error{Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError", Message: "request entity too large", NoDetails: true}
 	errNotJSON  = badBody("SyntaxError", "invalid JSON, only supports object and array")
 )
 
-func badBody(name, message string) *documents.Error {
-	return &documents.Error{Status: http.StatusBadRequest, Name: name, Message: message, NoDetails: true}
+func badBody(name, message string) *apierror.Error {
+	return &apierror.Error{Status: http.StatusBadRequest, Name: name, Message: message, NoDetails: true}
 }
 
 // ReadBody reads the body of a request as a jsontree value, by its content type: JSON or a form. It is nil where there is
@@ -146,7 +146,7 @@ func readText(body io.Reader, length int64, memory *budget.Reservation) ([]byte,
 
 // unreadable says why a body could not be read.
 func unreadable(err error) error {
-	var told *documents.Error
+	var told *apierror.Error
 	if errors.As(err, &told) { // such as that it came too slowly
 		return told
 	}
@@ -165,7 +165,7 @@ func inflate(body io.Reader, encoding string) (io.Reader, error) {
 	case "deflate":
 		inflated, err = zlib.NewReader(body)
 	default:
-		return nil, &documents.Error{Status: http.StatusUnsupportedMediaType, Name: "Error", Message: "Unsupported Content-Encoding: " + encoding, NoDetails: true}
+		return nil, &apierror.Error{Status: http.StatusUnsupportedMediaType, Name: "Error", Message: "Unsupported Content-Encoding: " + encoding, NoDetails: true}
 	}
 	if err != nil {
 		return nil, unreadable(err)

@@ -5,7 +5,8 @@ import (
 	"net/http"
 
 	"lectern/auth"
-	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/shadowcrud/rest"
 )
 
@@ -31,7 +32,7 @@ func (h *handlers) handleREST(route *rest.Route) (handlerFunc, error) {
 			return err
 		}
 		if !who.Access.Allows(route.Type, route.Action) {
-			return documents.Forbidden()
+			return apierror.Forbidden()
 		}
 		defer gatherWrites(r).sendKept(w)
 		if route.Writes() {
@@ -70,7 +71,7 @@ var anonymous = &http.Request{Header: http.Header{}}
 // identify says who sent a request, and what he may do: nothing where nobody can tell. An open route does not look at who it is.
 func (h *handlers) identify(r *http.Request, open bool) (auth.Principal, error) {
 	if h.rt.Authenticate == nil {
-		return auth.Principal{Access: documents.NewAccess(nil)}, nil
+		return auth.Principal{Access: permission.NewAccess(nil)}, nil
 	}
 	if open {
 		r = anonymous

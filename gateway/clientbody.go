@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 )
 
 // A clientBody is the body of a request as it comes from the client. While it is waited for, the request has no place among those
@@ -115,12 +115,12 @@ func (b *clientBody) nextPeriod() error {
 }
 
 // tooSlow says which limit was not kept.
-func (b *clientBody) tooSlow() *documents.Error {
+func (b *clientBody) tooSlow() *apierror.Error {
 	limit := fmt.Sprintf("limits.bodyRate: %d bytes a second", b.limits.BodyRate)
 	if !b.end.IsZero() && !time.Now().Before(b.end) {
 		limit = fmt.Sprintf("timeouts.read: %s", b.limits.Read)
 	}
-	return &documents.Error{Status: http.StatusRequestTimeout, Name: "RequestTimeoutError",
+	return &apierror.Error{Status: http.StatusRequestTimeout, Name: "RequestTimeoutError",
 		Message: "the request body came too slowly (" + limit + ")", NoDetails: true}
 }
 

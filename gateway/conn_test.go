@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/gateway"
 )
 
@@ -63,7 +64,7 @@ func serveCounted(t *testing.T, s *gateway.Server) (ln *countingListener, base s
 // An answer that is written in one piece is sent in one, whatever its length, and nothing of it stays behind.
 func TestAnswersInOnePiece(t *testing.T) {
 	text := strings.Repeat("0123456789", 3000)
-	handle := func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+	handle := func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return err
@@ -82,7 +83,7 @@ func TestAnswersInOnePiece(t *testing.T) {
 	s, err := gateway.NewServer(gateway.Config{}, gateway.Runtime{Routes: []gateway.Route{
 		{Method: "POST", Path: "/whole", Open: true, Whole: true, Handle: handle},
 		{Method: "POST", Path: "/parts", Open: true, Handle: handle},
-		{Method: "GET", Path: "/flushed", Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+		{Method: "GET", Path: "/flushed", Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 			w.Header().Set("Content-Length", "5000")
 			for n := 5000; n > 0; n -= 1000 {
 				if _, err := io.WriteString(w, text[:1000]); err != nil {
@@ -165,9 +166,9 @@ func TestConstantHeaders(t *testing.T) {
 		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "no-referrer",
 		"Strict-Transport-Security": "max-age=31536000; includeSubDomains",
 	}
-	type handle = func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error
+	type handle = func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error
 	answer := func(length int, headers ...string) handle {
-		return func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+		return func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 			if _, err := io.Copy(io.Discard, r.Body); err != nil {
 				return err
 			}
@@ -192,8 +193,8 @@ func TestConstantHeaders(t *testing.T) {
 		{Method: "POST", Path: "/head", Open: true, Whole: true, Handle: answer(20_000, "Long", strings.Repeat("b", 9000))},
 		{Method: "POST", Path: "/changed", Open: true, Handle: answer(10, "X-Frame-Options", "", "Referrer-Policy", "origin")},
 		{Method: "POST", Path: "/wrapped", Open: true, Handle: answer(10), Middlewares: wrapped},
-		{Method: "POST", Path: "/panics", Open: true, Whole: true, Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error { panic("at work") }},
-		{Method: "POST", Path: "/fails", Open: true, Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error { return documents.Forbidden() }},
+		{Method: "POST", Path: "/panics", Open: true, Whole: true, Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error { panic("at work") }},
+		{Method: "POST", Path: "/fails", Open: true, Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error { return apierror.Forbidden() }},
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/store"
@@ -18,22 +19,22 @@ import (
 
 // Errors of the transport.
 var (
-	errInternal  = &documents.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error", NoDetails: true}
-	errStopping  = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the server is stopping", NoDetails: true}
-	errChanged   = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the definitions changed during the request, try again", NoDetails: true}
-	errDecode    = &documents.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "failed to decode", NoDetails: true}
-	errMalicious = &documents.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "Malicious Path", NoDetails: true}
+	errInternal  = &apierror.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error", NoDetails: true}
+	errStopping  = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the server is stopping", NoDetails: true}
+	errChanged   = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the definitions changed during the request, try again", NoDetails: true}
+	errDecode    = &apierror.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "failed to decode", NoDetails: true}
+	errMalicious = &apierror.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "Malicious Path", NoDetails: true}
 )
 
 // errTooLong is the answer to a request whose work took longer than it may.
-func errTooLong(most time.Duration) *documents.Error {
-	return &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
+func errTooLong(most time.Duration) *apierror.Error {
+	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
 		Message: fmt.Sprintf("the request took longer than %s (timeouts.request)", most)}
 }
 
-// fail turns an error into the answer. What is no *documents.Error is for the log only: the client sees its request id.
+// fail turns an error into the answer. What is no *apierror.Error is for the log only: the client sees its request id.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var told *documents.Error
+	var told *apierror.Error
 	switch {
 	case errors.As(err, &told):
 	case documents.Unavailable(err) != nil:
@@ -81,7 +82,7 @@ func requestAttrs(w http.ResponseWriter, r *http.Request, more ...slog.Attr) []s
 	}, more...)
 }
 
-func writeError(w http.ResponseWriter, e *documents.Error) {
+func writeError(w http.ResponseWriter, e *apierror.Error) {
 	body := appendError(nil, e)
 	h := w.Header()
 	h["Content-Type"] = typeJSON
@@ -91,7 +92,7 @@ func writeError(w http.ResponseWriter, e *documents.Error) {
 }
 
 // appendError appends the envelope of an error.
-func appendError(dst []byte, e *documents.Error) []byte {
+func appendError(dst []byte, e *apierror.Error) []byte {
 	dst = append(dst, `{"data":null,"error":{"status":`...)
 	dst = strconv.AppendInt(dst, int64(e.Status), 10)
 	dst = append(dst, `,"name":`...)

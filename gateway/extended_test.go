@@ -21,6 +21,8 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/schema"
@@ -104,8 +106,8 @@ func (w *statusWriter) WriteHeader(status int) {
 }
 
 // say is a handler that answers with a text and the open parts of the path.
-func say(text string) func(http.ResponseWriter, *http.Request, *documents.Access) error {
-	return func(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+func say(text string) func(http.ResponseWriter, *http.Request, *permission.Access) error {
+	return func(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 		if access == nil || gateway.CallerOf(r.Context()).Access != access {
 			return errors.New("a handler is not told who asks")
 		}
@@ -124,7 +126,7 @@ func TestExtendedRoutes(t *testing.T) {
 		internal  = `500 {"data":null,"error":{"status":500,"name":"InternalServerError","message":"Internal Server Error"}}`
 	)
 	tr := &trace{}
-	refusal := &documents.Error{Status: 403, Name: "PolicyError", Message: "no way"}
+	refusal := &apierror.Error{Status: 403, Name: "PolicyError", Message: "no way"}
 	x := &gateway.Extensions{}
 	x.Policy("pass", tr.policy("pass", true, nil))
 	x.Policy("fail", tr.policy("fail", false, nil))
@@ -161,7 +163,7 @@ func TestExtendedRoutes(t *testing.T) {
 		gateway.Route{Method: "GET", Path: "/stop", Handle: say("not reached"), Middlewares: []gateway.MiddlewareUse{{Name: "one"}, {Func: stop}}},
 		gateway.Route{Method: "GET", Path: "/lost", Handle: say("not reached"), Middlewares: []gateway.MiddlewareUse{{Func: lost}}},
 		gateway.Route{Method: "GET", Path: "/error", Middlewares: around,
-			Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error { return documents.NotFound() }},
+			Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error { return apierror.NotFound() }},
 	)
 	x.Route("api::article.article.find", gateway.RouteConfig{Open: true, Middlewares: []gateway.MiddlewareUse{{Name: "one"}}})
 	x.Route("GET /api/articles", gateway.RouteConfig{Policies: named("pass")})
@@ -250,14 +252,14 @@ func send(t *testing.T, method, url, key, body string) (int, string) {
 // the client sees one answer.
 func TestExtendedAgain(t *testing.T) {
 	tr := &trace{}
-	runtime := func(handle func(http.ResponseWriter, *http.Request, *documents.Access) error) gateway.Runtime {
+	runtime := func(handle func(http.ResponseWriter, *http.Request, *permission.Access) error) gateway.Runtime {
 		x := &gateway.Extensions{}
 		x.Handle(gateway.Route{Method: "POST", Path: "/x", Handle: handle, Middlewares: []gateway.MiddlewareUse{{Name: "one"}}})
 		x.Middleware("one", tr.middleware("one"))
 		return gateway.Runtime{Extensions: x}
 	}
 	begun := make(chan struct{})
-	s, err := gateway.NewServer(gateway.Config{}, runtime(func(_ http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+	s, err := gateway.NewServer(gateway.Config{}, runtime(func(_ http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 		if _, err := io.ReadAll(r.Body); err != nil {
 			return err
 		}
@@ -274,7 +276,7 @@ func TestExtendedAgain(t *testing.T) {
 		s.Handler().ServeHTTP(answer, httptest.NewRequest("POST", "/x", strings.NewReader("sent")))
 	}()
 	<-begun
-	if err := s.Swap(runtime(func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+	if err := s.Swap(runtime(func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 		_, err := io.Copy(w, r.Body)
 		return err
 	})); err != nil {
@@ -372,11 +374,11 @@ func TestHookedWrites(t *testing.T) {
 		BeforeCreate: func(ctx context.Context, e *documents.Event) error {
 			title, _ := e.Data.Value("title").(string)
 			if title == "forbidden" {
-				return &documents.Error{Status: 409, Name: "ConflictError", Message: "not that"}
+				return &apierror.Error{Status: 409, Name: "ConflictError", Message: "not that"}
 			}
 			caller := "nobody"
 			if a := gateway.CallerOf(ctx); a.HTTP != nil {
-				caller = fmt.Sprint(a.HTTP.URL.Path, " full ", a.Access == documents.FullAccess)
+				caller = fmt.Sprint(a.HTTP.URL.Path, " full ", a.Access == permission.FullAccess)
 			}
 			tr.add("before %s by %s", title, caller)
 			e.Data.Set("title", strings.ToUpper(title))
@@ -403,7 +405,7 @@ func TestHookedWrites(t *testing.T) {
 	article := project.Documents().Model().Type("api::article.article")
 	data := jsontree.NewObject()
 	data.Set("title", "go")
-	if err := project.Documents().Create(t.Context(), documents.Write{Type: article, Data: data, Access: documents.FullAccess}); err != nil {
+	if err := project.Documents().Create(t.Context(), documents.Write{Type: article, Data: data, Access: permission.FullAccess}); err != nil {
 		t.Error(err)
 	}
 	if status, body := send(t, "POST", ready.Base+"/api/articles", full, `{"data":{"title":"forbidden"}}`); status != 409 ||
@@ -435,12 +437,12 @@ func TestHookedUsersAndFiles(t *testing.T) {
 			}
 			a := gateway.CallerOf(ctx)
 			who := "the public"
-			if a.Access == documents.FullAccess {
+			if a.Access == permission.FullAccess {
 				who = "full"
 			}
 			tr.add("%s %s%s by %s", when, e.Action, strings.ReplaceAll(name, "<nil>", ""), who)
 			if e.Data != nil && e.Data.Value("username") == "root" {
-				return &documents.Error{Status: 400, Name: "ValidationError", Message: "Not that name"}
+				return &apierror.Error{Status: 400, Name: "ValidationError", Message: "Not that name"}
 			}
 			return nil
 		}
@@ -540,7 +542,7 @@ func TestOwnActions(t *testing.T) {
 // A request that takes longer than it may is told which setting says so, over REST and over GraphQL.
 func TestTooLongNamesItsSetting(t *testing.T) {
 	x := &gateway.Extensions{}
-	x.Handle(gateway.Route{Method: "GET", Path: "/api/slow", Handle: func(_ http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+	x.Handle(gateway.Route{Method: "GET", Path: "/api/slow", Handle: func(_ http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 		<-r.Context().Done()
 		return r.Context().Err()
 	}})

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"lectern/auth"
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/language"
@@ -116,7 +116,7 @@ const (
 )
 
 // serve answers a request to the GraphQL endpoint. It finds out itself who asks, since some answers depend on it.
-func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	if h.anyOrigin && r.Header.Get("Origin") != "" {
 		w.Header()["Access-Control-Allow-Origin"] = anyOrigin
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"lectern/documents"
+	"lectern/documents/permission"
 )
 
 //go:generate npm --prefix sandbox ci --ignore-scripts --no-audit --no-fund
@@ -80,7 +80,7 @@ var (
 )
 
 // serve answers with the file as it is kept, or unpacked for clients that do not take it so.
-func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	header := w.Header()
 	etag := `W/"` + a.name + `"`
 	header["Cache-Control"] = forGood

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"lectern/documents"
+	"lectern/documents/permission"
 )
 
 // files are such as a build embeds.
@@ -44,7 +44,7 @@ func TestIDE(t *testing.T) {
 	const endpoint = "/api/query"
 	page := i.page(endpoint, false)
 	routes := append(i.routes(endpoint), Route{Method: "GET", Path: endpoint, Open: true,
-		Handle: func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+		Handle: func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 			page.ServeHTTP(w, r)
 			return nil
 		}})

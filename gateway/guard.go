@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
@@ -138,7 +138,7 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principa
 	if !g.open {
 		for _, scope := range g.scopes {
 			if !who.Access.AllowsAction(scope) {
-				return who, documents.Forbidden()
+				return who, apierror.Forbidden()
 			}
 		}
 	}
@@ -196,7 +196,7 @@ func (g *guard) ask(r *http.Request) error {
 			return err
 		}
 		if !passes {
-			return documents.PolicyFailed()
+			return apierror.PolicyFailed()
 		}
 		if kept, ok := r.Body.(*replayableBody); ok && !kept.rewind() {
 			return errTooLarge

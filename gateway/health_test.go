@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -33,7 +33,7 @@ func TestHealth(t *testing.T) {
 			}
 			rt := Runtime{
 				Routes: []Route{{Method: "POST", Path: "/api/write", Open: true,
-					Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error { return failed }}},
+					Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error { return failed }}},
 				health: func() *healthProblem { return problemOf(store.Health{State: tt.state, Err: failed}) },
 			}
 			s, err := NewServer(Config{}, rt)

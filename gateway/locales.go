@@ -7,6 +7,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -38,7 +39,7 @@ func (e *generation) makeLocales() error {
 		data := jsontree.NewObject()
 		data.Set("name", l.Name)
 		data.Set("code", l.Code)
-		if err := e.docs.Create(context.Background(), documents.Write{Type: t, Data: data, Access: documents.FullAccess}); err != nil {
+		if err := e.docs.Create(context.Background(), documents.Write{Type: t, Data: data, Access: permission.FullAccess}); err != nil {
 			return err
 		}
 	}
@@ -76,7 +77,7 @@ func (e *generation) localesRoute() []Route {
 	if t == nil {
 		return nil
 	}
-	handle := func(w http.ResponseWriter, _ *http.Request, _ *documents.Access) error {
+	handle := func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
 		body := []byte{'['}
 		err := eachLocale(e.store, t, func(r store.Record) {
 			if e.docs.Retired[localeCode(t, r)] {

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
 )
@@ -25,7 +25,7 @@ const answerPart = 256 << 10
 func (l *Limits) answers(memory *budget.Budget) *rest.Limits {
 	return &rest.Limits{
 		Time: l.Handle, Bytes: int(l.AnswerBytes), Memory: memory, Send: l.send,
-		TooLong: documents.ValidationError("The answer is too large: it is longer than limits.answer (" + byteSize(l.AnswerBytes).String() +
+		TooLong: apierror.Validation("The answer is too large: it is longer than limits.answer (" + byteSize(l.AnswerBytes).String() +
 			"). Ask for fewer documents, fields or populated relations"),
 	}
 }
@@ -77,8 +77,8 @@ func answerOf(ctx context.Context) *budget.Answer {
 }
 
 // errNoMemory is told to a client for whose request no memory was free.
-func errNoMemory(memory *budget.Budget) *documents.Error {
-	return &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
+func errNoMemory(memory *budget.Budget) *apierror.Error {
+	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
 		Message: "other requests use the memory that limits.memory (" + byteSize(memory.Limit()).String() + ") gives to all of them, try again"}
 }
 

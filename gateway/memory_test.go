@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/internal/budget"
 )
@@ -266,7 +266,7 @@ func TestMemoryOfCompressors(t *testing.T) {
 	memory := budget.New(4 << 20)
 	text := strings.Repeat("an answer ", 1000)
 	s, err := gateway.NewServer(gateway.Config{Compress: true, Memory: memory}, gateway.Runtime{Routes: []gateway.Route{
-		{Method: "GET", Path: "/text", Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *documents.Access) error {
+		{Method: "GET", Path: "/text", Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
 			w.Header().Set("Content-Type", "text/plain")
 			_, err := io.WriteString(w, text)
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/jsontree"
 	"lectern/store"
@@ -49,7 +50,7 @@ func misfitProject(t *testing.T) (dir string) {
 				t.Fatal(err)
 			}
 			id := fmt.Sprintf("d%03d", i)
-			if err := do(t.Context(), documents.Write{Type: dish, DocumentID: id, Locale: locale, Status: st, Data: body.(*jsontree.Object), Access: documents.FullAccess}); err != nil {
+			if err := do(t.Context(), documents.Write{Type: dish, DocumentID: id, Locale: locale, Status: st, Data: body.(*jsontree.Object), Access: permission.FullAccess}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/internal/admission"
 )
 
@@ -68,11 +68,11 @@ func (s *Server) takePlace(r *http.Request) (with *http.Request, done func(), er
 }
 
 // errNoPlace says which limit keeps a request from being answered.
-func (s *Server) errNoPlace(err error) *documents.Error {
+func (s *Server) errNoPlace(err error) *apierror.Error {
 	limits := s.places.Limits()
 	message := fmt.Sprintf("too many requests are at work (limits.concurrent: %d), try again", limits.Places)
 	if errors.Is(err, admission.ErrShare) {
 		message = fmt.Sprintf("too many requests from this address are at work (limits.concurrentPerAddress: %d), try again", limits.Share)
 	}
-	return &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: message, NoDetails: true}
+	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: message, NoDetails: true}
 }

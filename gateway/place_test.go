@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/internal/budget"
 )
@@ -98,16 +98,16 @@ func newPlaceServer(t *testing.T, c gateway.Config) *placeServer {
 	t.Helper()
 	s := &placeServer{entered: make(chan struct{}), proceed: make(chan struct{})}
 	c.Log = slog.New(slog.NewTextHandler(&s.log, nil))
-	type handle = func(http.ResponseWriter, *http.Request, *documents.Access) error
+	type handle = func(http.ResponseWriter, *http.Request, *permission.Access) error
 	routes := map[string]handle{
-		"POST /read": func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+		"POST /read": func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 			if _, err := s.ReadBody(w, r); err != nil {
 				return err
 			}
 			_, err := io.WriteString(w, "read")
 			return err
 		},
-		"POST /slowly": func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+		"POST /slowly": func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 			if _, err := io.ReadFull(r.Body, make([]byte, 1)); err != nil {
 				return err
 			}
@@ -119,16 +119,16 @@ func newPlaceServer(t *testing.T, c gateway.Config) *placeServer {
 			_, err := io.WriteString(w, "read")
 			return err
 		},
-		"GET /wait": func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+		"GET /wait": func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 			s.entered <- struct{}{}
 			<-s.proceed
 			return nil
 		},
-		"GET /large": func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+		"GET /large": func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 			_, err := w.Write(make([]byte, 32<<20))
 			return err
 		},
-		"GET /short": func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+		"GET /short": func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 			_, err := io.WriteString(w, "short")
 			return err
 		},

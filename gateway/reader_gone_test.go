@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"lectern/auth"
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/gateway"
 )
 
@@ -21,14 +21,14 @@ func TestReaderGone(t *testing.T) {
 	failed := make(chan error, 1)
 	x := &gateway.Extensions{}
 	x.Handle(
-		gateway.Route{Method: "GET", Path: "/long", Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *documents.Access) error {
+		gateway.Route{Method: "GET", Path: "/long", Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
 			var err error
 			for part := bytes.Repeat([]byte("x"), 1<<20); err == nil; _, err = w.Write(part) {
 			}
 			failed <- err
 			return fmt.Errorf("write: %w", err)
 		}},
-		gateway.Route{Method: "GET", Path: "/elsewhere", Open: true, Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error {
+		gateway.Route{Method: "GET", Path: "/elsewhere", Open: true, Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error {
 			return &net.OpError{Op: "write", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}, Err: io.ErrShortWrite}
 		}},
 	)

@@ -15,6 +15,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/internal/yamlfile"
 	"lectern/jsontree"
@@ -330,7 +331,7 @@ func TestOwnRoutesMeetAChange(t *testing.T) {
 			var e *editing
 			calls := 0
 			x := &gateway.Extensions{}
-			x.Handle(gateway.Route{Method: "POST", Path: "/api/own", Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+			x.Handle(gateway.Route{Method: "POST", Path: "/api/own", Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 				calls++
 				docs := e.project.Documents()
 				if body, err := io.ReadAll(r.Body); err != nil || len(body) != test.bytes {
@@ -345,7 +346,7 @@ func TestOwnRoutesMeetAChange(t *testing.T) {
 				}
 				data := jsontree.NewObject()
 				data.Set("title", "own")
-				if err := docs.Create(r.Context(), documents.Write{Type: docs.Model().Type("api::note.note"), Data: data, Access: documents.FullAccess}); err != nil {
+				if err := docs.Create(r.Context(), documents.Write{Type: docs.Model().Type("api::note.note"), Data: data, Access: permission.FullAccess}); err != nil {
 					return err
 				}
 				w.WriteHeader(http.StatusCreated)

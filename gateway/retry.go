@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/internal/budget"
 	"lectern/media"
 	"lectern/store"
@@ -54,8 +54,8 @@ func (c *call) retry(w http.ResponseWriter, r *http.Request, kept *replayableBod
 }
 
 // onceBegun wraps a handler of an extension so that a request is not retried after the handler has begun to answer.
-func onceBegun(handle func(http.ResponseWriter, *http.Request, *documents.Access) error) func(http.ResponseWriter, *http.Request, *documents.Access) error {
-	return func(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+func onceBegun(handle func(http.ResponseWriter, *http.Request, *permission.Access) error) func(http.ResponseWriter, *http.Request, *permission.Access) error {
+	return func(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 		seen := &loggedWriter{ResponseWriter: w}
 		err := handle(seen, r, access)
 		if seen.status != 0 && errors.Is(err, store.ErrRedefined) {

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"lectern/auth"
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/shadowcrud/rest"
 )
 
@@ -14,7 +14,7 @@ type Runtime struct {
 	Prefix string
 	// REST is the API generated from the Model.
 	REST *rest.API
-	// Authenticate says who sent a request and what he may do. A credential that is not valid is a *documents.Error 401; none
+	// Authenticate says who sent a request and what he may do. A credential that is not valid is an *apierror.Error 401; none
 	// at all is no error but the public. It is called for each request to a route of REST and of Routes.
 	Authenticate func(*http.Request) (auth.Principal, error)
 	// Routes are served beside the generated ones and go before them where both match; those of Extensions go before both.
@@ -33,8 +33,8 @@ type Route struct {
 	// (r.PathValue gives it, decoded); a last part "*" the rest of it. Letter case does not matter.
 	Path string
 	// Handle answers. An error that it returns becomes the answer, as long as it has written nothing; what is no
-	// *documents.Error is logged and shown as a 500 without its text. access is what the caller may do.
-	Handle func(w http.ResponseWriter, r *http.Request, access *documents.Access) error
+	// *apierror.Error is logged and shown as a 500 without its text. access is what the caller may do.
+	Handle func(w http.ResponseWriter, r *http.Request, access *permission.Access) error
 
 	// Action is the permission that the caller needs, unless Scopes say otherwise: "api::article.article.feature".
 	// config/permissions.yaml can grant it as those of generated routes. Without Action, Scopes and Open a route is for

@@ -13,7 +13,7 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/store"
 )
 
@@ -155,7 +155,7 @@ var readOnly = []string{"HEAD, GET"}
 func noOperation(w http.ResponseWriter, r *http.Request, allow []string) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-		writeError(w, documents.NotFound())
+		writeError(w, apierror.NotFound())
 	case http.MethodOptions:
 		w.Header()["Allow"] = allow
 		w.WriteHeader(http.StatusOK)

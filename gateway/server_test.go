@@ -21,7 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lectern/auth"
-	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/jsontree"
 )
@@ -32,13 +33,13 @@ func newServer(t *testing.T, c gateway.Config) (*gateway.Server, *bytes.Buffer) 
 	var log bytes.Buffer
 	c.Log = slog.New(slog.NewTextHandler(&log, nil))
 	var s *gateway.Server
-	say := func(text string) func(http.ResponseWriter, *http.Request, *documents.Access) error {
-		return func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+	say := func(text string) func(http.ResponseWriter, *http.Request, *permission.Access) error {
+		return func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 			fmt.Fprint(w, text, r.PathValue("id"), r.PathValue("*"))
 			return nil
 		}
 	}
-	echo := func(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+	echo := func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 		v, err := s.ReadBody(w, r)
 		if err != nil {
 			return err
@@ -50,9 +51,9 @@ func newServer(t *testing.T, c gateway.Config) (*gateway.Server, *bytes.Buffer) 
 	s, err = gateway.NewServer(c, gateway.Runtime{
 		Authenticate: func(r *http.Request) (auth.Principal, error) {
 			if r.Header.Get("Authorization") == "Bearer wrong" {
-				return auth.Principal{}, &documents.Error{Status: 401, Name: "UnauthorizedError", Message: "Missing or invalid credentials"}
+				return auth.Principal{}, &apierror.Error{Status: 401, Name: "UnauthorizedError", Message: "Missing or invalid credentials"}
 			}
-			return auth.Principal{Access: documents.FullAccess}, nil
+			return auth.Principal{Access: permission.FullAccess}, nil
 		},
 		Routes: []gateway.Route{
 			{Method: "GET", Path: "/api/things", Handle: say("list")},
@@ -62,8 +63,8 @@ func newServer(t *testing.T, c gateway.Config) (*gateway.Server, *bytes.Buffer) 
 			{Method: "DELETE", Path: "/api/things/:id", Handle: say("gone ")},
 			{Method: "POST", Path: "/api/things/:id/actions/go", Handle: say("go ")},
 			{Method: "GET", Path: "/files/*", Handle: say("file "), Open: true},
-			{Method: "GET", Path: "/api/panic", Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error { panic("the secret") }},
-			{Method: "GET", Path: "/api/broken", Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error {
+			{Method: "GET", Path: "/api/panic", Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error { panic("the secret") }},
+			{Method: "GET", Path: "/api/broken", Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error {
 				return errors.New("the secret")
 			}},
 		},
@@ -344,7 +345,7 @@ func TestBusy(t *testing.T) {
 	entered, leave := make(chan bool), make(chan bool)
 	s, err := gateway.NewServer(gateway.Config{Limits: gateway.Limits{Concurrent: 1}}, gateway.Runtime{Routes: []gateway.Route{{
 		Method: "GET", Path: "/wait", Open: true,
-		Handle: func(http.ResponseWriter, *http.Request, *documents.Access) error {
+		Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error {
 			entered <- true
 			<-leave
 			return nil
@@ -381,7 +382,7 @@ func TestServe(t *testing.T) {
 	entered, leave := make(chan bool), make(chan bool)
 	s, err := gateway.NewServer(gateway.Config{}, gateway.Runtime{Routes: []gateway.Route{{
 		Method: "GET", Path: "/wait", Open: true,
-		Handle: func(w http.ResponseWriter, _ *http.Request, _ *documents.Access) error {
+		Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
 			entered <- true
 			<-leave
 			_, err := io.WriteString(w, "done")
@@ -478,7 +479,7 @@ func TestSwap(t *testing.T) {
 func TestCompression(t *testing.T) {
 	long := strings.Repeat("long ", 1000)
 	answer := func(path string, header http.Header, body string) gateway.Route {
-		return gateway.Route{Method: "GET", Path: path, Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *documents.Access) error {
+		return gateway.Route{Method: "GET", Path: path, Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
 			for name, values := range header {
 				w.Header()[name] = values
 			}

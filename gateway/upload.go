@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/media"
 	"lectern/shadowcrud/params"
@@ -28,7 +30,7 @@ const (
 	destroyFile  = "plugin::upload.content-api.destroy"
 )
 
-var errOneID = documents.ValidationError("File id is required and must be a single value")
+var errOneID = apierror.Validation("File id is required and must be a single value")
 
 // uploads answers the routes of files.
 type uploads struct {
@@ -87,13 +89,13 @@ func (p *Project) recoverMedia(ctx context.Context) {
 }
 
 // plain prints files for someone who may see what access says.
-func (u *uploads) plain(ctx context.Context, access *documents.Access) *rest.Plain {
+func (u *uploads) plain(ctx context.Context, access *permission.Access) *rest.Plain {
 	return &rest.Plain{API: u.api, Access: access, Limits: u.answers, Memory: answerOf(ctx), Last: `"isUrlSigned":false`}
 }
 
 // all selects what everybody who may see a file sees of it.
 func (u *uploads) all() (*documents.Selection, error) {
-	list, err := u.params.PlainList(u.library.Type(), jsontree.NewObject(), documents.FullAccess)
+	list, err := u.params.PlainList(u.library.Type(), jsontree.NewObject(), permission.FullAccess)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func (u *uploads) all() (*documents.Selection, error) {
 }
 
 // list answers GET /api/upload/files: a list without envelope.
-func (u *uploads) list(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+func (u *uploads) list(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 	q, err := readQuery(r)
 	if err != nil {
 		return err
@@ -118,7 +120,7 @@ func (u *uploads) list(w http.ResponseWriter, r *http.Request, access *documents
 }
 
 // one answers GET /api/upload/files/:id. What it shows of the file itself cannot be chosen.
-func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 	q, err := readQuery(r)
 	if err != nil {
 		return err
@@ -151,7 +153,7 @@ func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *documents.
 }
 
 // destroy answers DELETE /api/upload/files/:id with the file that is gone.
-func (u *uploads) destroy(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+func (u *uploads) destroy(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 	id, err := strconv.ParseUint(r.PathValue("id"), 10, 64)
 	if err != nil {
 		return media.ErrNoFile
@@ -167,7 +169,7 @@ func (u *uploads) destroy(w http.ResponseWriter, r *http.Request, access *docume
 }
 
 // shown returns what prints a file as it was written, and where it prints it.
-func (u *uploads) shown(ctx context.Context, access *documents.Access) (*[]byte, func(*store.Snapshot, store.Record) error, error) {
+func (u *uploads) shown(ctx context.Context, access *permission.Access) (*[]byte, func(*store.Snapshot, store.Record) error, error) {
 	all, err := u.all()
 	if err != nil {
 		return nil, nil, err
@@ -180,7 +182,7 @@ func (u *uploads) shown(ctx context.Context, access *documents.Access) (*[]byte,
 }
 
 // upload answers POST /api/upload: it takes files, or with ?id=N changes one.
-func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 	q, err := readQuery(r)
 	if err != nil {
 		return err
@@ -202,7 +204,7 @@ func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *documen
 }
 
 // add takes files.
-func (u *uploads) add(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+func (u *uploads) add(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 	form, done, err := u.form(w, r)
 	if err != nil {
 		return err
@@ -232,7 +234,7 @@ func (u *uploads) add(w http.ResponseWriter, r *http.Request, access *documents.
 }
 
 // change gives a file another content, or says something else of it.
-func (u *uploads) change(w http.ResponseWriter, r *http.Request, access *documents.Access, id string) error {
+func (u *uploads) change(w http.ResponseWriter, r *http.Request, access *permission.Access, id string) error {
 	number, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
 		number = 0 // which no file has
@@ -349,9 +351,9 @@ func formFields(fields [][2]string) (*jsontree.Object, error) {
 }
 
 // fetch answers GET /uploads/*.
-func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	if strings.HasSuffix(r.URL.Path, "/") {
-		return documents.NotFound()
+		return apierror.NotFound()
 	}
 	// Files are sent as they lie there, so that their parts and lengths are what is told of them.
 	w.Header()["No-Gzip-Compression"] = []string{"1"}

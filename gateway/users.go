@@ -9,6 +9,7 @@ import (
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/qs"
@@ -121,7 +122,7 @@ func (u *userRoutes) plain(ctx context.Context, who auth.Principal) *rest.Plain 
 func readQuery(r *http.Request) (*jsontree.Object, error) {
 	query, err := qs.Parse(r.URL.RawQuery)
 	if err != nil {
-		return nil, documents.ValidationError(err.Error())
+		return nil, apierror.Validation(err.Error())
 	}
 	return query, nil
 }

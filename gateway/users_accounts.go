@@ -6,7 +6,7 @@ import (
 
 	"lectern/auth"
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/shadowcrud/params"
 	"lectern/store"
 )
@@ -68,7 +68,7 @@ func (u *userRoutes) oneUser(w http.ResponseWriter, r *http.Request, who auth.Pr
 // me answers GET /users/me.
 func (u *userRoutes) me(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	if who.User.ID == 0 {
-		return &documents.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Unauthorized"}
+		return &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Unauthorized"}
 	}
 	return u.show(w, r, who, who.User.ID)
 }

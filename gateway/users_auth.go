@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"lectern/auth"
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 )
 
@@ -136,4 +136,4 @@ func (u *userRoutes) connect(http.ResponseWriter, *http.Request, auth.Principal)
 }
 
 // absent answers POST /auth/logout and /auth/refresh, which sessions would need: a JWT needs neither.
-func absent(http.ResponseWriter, *http.Request, auth.Principal) error { return documents.NotFound() }
+func absent(http.ResponseWriter, *http.Request, auth.Principal) error { return apierror.NotFound() }

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/image/webp"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 )
 
 // A picture is what is known of an image before it is decoded.
@@ -26,7 +26,7 @@ type picture struct {
 	animated    bool
 }
 
-var errImage = documents.ApplicationError("File is not a valid image")
+var errImage = apierror.Application("File is not a valid image")
 
 // pictureFormats are the images that are looked into, by what their content says.
 var pictureFormats = map[string]string{

@@ -10,10 +10,11 @@ import (
 	"syscall"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
 )
 
 // errUnwritable is what a client is told where files cannot be stored.
-var errUnwritable = &documents.Error{Status: 503, Name: "ServiceUnavailableError", Message: "files cannot be stored: the directory of uploads is gone or cannot be written to", NoDetails: true}
+var errUnwritable = &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: "files cannot be stored: the directory of uploads is gone or cannot be written to", NoDetails: true}
 
 // A directory is where a library keeps files. It may be removed, moved or replaced while it is in use: whoever stores something
 // works in that which its path names by then, and makes it where there is none.

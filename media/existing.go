@@ -7,6 +7,8 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -75,7 +77,7 @@ func (e existing) without(others []string) (rest []string) {
 
 // attachment reads where a form wants its files to be linked from: the field of the entry refId of the type ref, nil where it says
 // nothing of that. The caller must be allowed to update entries of that type.
-func (l *Library) attachment(fields *jsontree.Object, access *documents.Access) (*documents.Attachment, error) {
+func (l *Library) attachment(fields *jsontree.Object, access *permission.Access) (*documents.Attachment, error) {
 	text := func(key string) string {
 		s, _ := fields.Value(key).(string)
 		return s
@@ -86,21 +88,21 @@ func (l *Library) attachment(fields *jsontree.Object, access *documents.Access) 
 	}
 	t := l.model.Type(ref)
 	if t == nil || t.Internal {
-		return nil, documents.ValidationError("ref names no content-type: " + ref)
+		return nil, apierror.Validation("ref names no content-type: " + ref)
 	}
 	if !access.Allows(t, "update") {
-		return nil, documents.Forbidden()
+		return nil, apierror.Forbidden()
 	}
 	if id == "" || field == "" {
 		return nil, nil
 	}
 	attr := t.Attribute(field)
 	if attr == nil || attr.Type != contenttypes.Media || !access.Follows(attr) {
-		return nil, documents.ValidationError("field names no media attribute of " + ref + ": " + field)
+		return nil, apierror.Validation("field names no media attribute of " + ref + ": " + field)
 	}
 	row, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
-		return nil, documents.ValidationError("refId must be the numeric id of an entry, not " + id)
+		return nil, apierror.Validation("refId must be the numeric id of an entry, not " + id)
 	}
 	return &documents.Attachment{Type: t, Attr: attr, Row: row}, nil
 }

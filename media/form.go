@@ -10,7 +10,7 @@ import (
 	"os"
 	"strconv"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 )
 
@@ -25,7 +25,7 @@ const (
 var ErrMalformed = errors.New("the multipart body cannot be read")
 
 // errEmpty is told when a form that must hold a file holds none.
-var errEmpty = documents.ValidationError("Files are empty")
+var errEmpty = apierror.Validation("Files are empty")
 
 // A Form is what a client sends to upload: the files are in the spool until they are stored, or until Close. The zero Form
 // is an empty one.
@@ -123,13 +123,13 @@ func (f *Form) field(name string, r io.Reader, room *int64) error {
 }
 
 func tooLarge(message string) error {
-	return &documents.Error{Status: 413, Name: "PayloadTooLargeError", Message: message}
+	return &apierror.Error{Status: 413, Name: "PayloadTooLargeError", Message: message}
 }
 
 // receive writes a part into the spool.
 func (l *Library) receive(ctx context.Context, form *Form, part *multipart.Part, name string) error {
 	if len(form.files) >= maxFiles {
-		return documents.ValidationError("Too many files at once: at most " + strconv.Itoa(maxFiles))
+		return apierror.Validation("Too many files at once: at most " + strconv.Itoa(maxFiles))
 	}
 	name, err := sentName(name)
 	if err != nil {

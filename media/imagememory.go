@@ -6,7 +6,7 @@ import (
 	"io"
 	"runtime"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 )
 
 // roomForImages is how many bytes the images that are worked on at one time may take together; one that takes more is worked on
@@ -21,7 +21,7 @@ const collectFrom = 16 << 20
 // requests. done gives the bytes back.
 func (l *Library) reserveImage(ctx context.Context, bytes int64) (done func(), err error) {
 	if !l.memory.Fits(bytes) {
-		return nil, documents.ApplicationError("File is not a valid image: to decode it takes " + readable(bytes) +
+		return nil, apierror.Application("File is not a valid image: to decode it takes " + readable(bytes) +
 			", more than limits.memory (" + readable(l.memory.Limit()) + ") leaves for one request")
 	}
 	leave, err := l.gate.enter(ctx, bytes)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 )
 
@@ -66,7 +67,7 @@ func decodedInfo(v any) (any, error) {
 		}
 		tree, err := jsontree.Parse([]byte(v), 20)
 		if err != nil {
-			return nil, documents.ValidationError("fileInfo must be JSON")
+			return nil, apierror.Validation("fileInfo must be JSON")
 		}
 		return tree, nil
 	case []any:

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -202,7 +204,7 @@ func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, 
 	if err := storage.Put(ctx, put); err != nil {
 		return err
 	}
-	err = l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: object, Access: documents.FullAccess, After: show})
+	err = l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: object, Access: permission.FullAccess, After: show})
 	if err != nil {
 		return err
 	}
@@ -233,6 +235,6 @@ func (l *Library) unused(f notedFile) (names []string, err error) {
 }
 
 func isNotFound(err error) bool {
-	var told *documents.Error
+	var told *apierror.Error
 	return errors.As(err, &told) && told.Status == 404
 }

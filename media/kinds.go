@@ -7,7 +7,7 @@ import (
 
 	"github.com/gabriel-vasile/mimetype"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 )
 
 // sniffed is how much of a file is looked at to tell what it is.
@@ -135,7 +135,7 @@ type policy struct{ allowed, denied []string }
 func (p policy) check(name string, k kind) error {
 	served := plainType(k.served)
 	if matches(p.denied, k.content) || matches(p.denied, served) || len(p.allowed) > 0 && !matches(p.allowed, served) {
-		return documents.ValidationError(name + " is of the type " + k.content + ", which may not be uploaded")
+		return apierror.Validation(name + " is of the type " + k.content + ", which may not be uploaded")
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 	maxExt  = 24
 )
 
-var errName = documents.ApplicationError("File name contains invalid characters")
+var errName = apierror.Application("File name contains invalid characters")
 
 // sentName is the name of a file as a form gives it: without directories before a backslash, which some browsers send. What
 // would be a path, or no name on some system, is refused.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strconv"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 )
 
@@ -38,7 +38,7 @@ func (l *Library) examine(ctx context.Context, f *prepared) error {
 		return nil
 	}
 	if p.pixels() > l.settings.PixelLimit {
-		return documents.ApplicationError("File is not a valid image: it has more than " + strconv.FormatInt(l.settings.PixelLimit, 10) + " pixels")
+		return apierror.Application("File is not a valid image: it has more than " + strconv.FormatInt(l.settings.PixelLimit, 10) + " pixels")
 	}
 	f.formats = formatsOf(l.settings.Breakpoints, f.width, f.height)
 	return l.render(ctx, file, p, f.formats)

@@ -9,18 +9,18 @@ import (
 	"path"
 	"strings"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 )
 
 // servedPolicy is what every file says to a browser that shows it by itself: run nothing, load nothing, be of no origin.
 const servedPolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 // ServeFile answers GET and HEAD of a stored file: whole or in ranges, or not at all when the client has it already. The
-// error of one that is not there is a *documents.Error 404.
+// error of one that is not there is an *apierror.Error 404.
 func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string) error {
 	o, err := l.open(r.Context(), name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return documents.NotFound()
+		return apierror.NotFound()
 	}
 	if err != nil {
 		return err

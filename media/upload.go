@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -24,7 +26,7 @@ type prepared struct {
 
 // Add stores the files of a form and makes a document of each, linked from where the form says. show is called with each,
 // in order, within the transaction; all of it may be called again, beginning with the first.
-func (l *Library) Add(ctx context.Context, form *Form, access *documents.Access, show func(i int, s *store.Snapshot, r store.Record) error) error {
+func (l *Library) Add(ctx context.Context, form *Form, access *permission.Access, show func(i int, s *store.Snapshot, r store.Record) error) error {
 	if len(form.files) == 0 {
 		return errEmpty
 	}
@@ -48,7 +50,7 @@ func (l *Library) Add(ctx context.Context, form *Form, access *documents.Access,
 		if err := l.examine(ctx, files[i]); err != nil {
 			return err
 		}
-		writes[i] = documents.Write{Type: l.typ, Data: files[i].newData(), Access: documents.FullAccess,
+		writes[i] = documents.Write{Type: l.typ, Data: files[i].newData(), Access: permission.FullAccess,
 			After: func(s *store.Snapshot, row store.Record) error { return show(i, s, row) }}
 	}
 	return l.keep(ctx, files, func() error { return l.documents.CreateAll(ctx, writes, at) })
@@ -102,7 +104,7 @@ func (l *Library) forget(noted string) error {
 
 // refused reports whether a write has certainly not been done. After other errors nobody knows until the store is opened anew.
 func refused(err error) bool {
-	var told *documents.Error
+	var told *apierror.Error
 	return errors.As(err, &told) || errors.Is(err, store.ErrFull) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
@@ -127,15 +129,15 @@ func (l *Library) Edit(ctx context.Context, id uint64, info Info, show func(*sto
 	}
 	data := jsontree.NewObject()
 	info.fill(data)
-	return l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: data, Access: documents.FullAccess, After: show})
+	return l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: data, Access: permission.FullAccess, After: show})
 }
 
 var (
-	errSeveral   = documents.ValidationError("Cannot replace a file with multiple ones")
-	errOtherType = documents.ApplicationError("A file can be replaced only by one of the same type: its url, and so its extension, stays")
-	errNoEntity  = &documents.Error{Status: 404, Name: "NotFoundError", Message: "Entity not found"}
+	errSeveral   = apierror.Validation("Cannot replace a file with multiple ones")
+	errOtherType = apierror.Application("A file can be replaced only by one of the same type: its url, and so its extension, stays")
+	errNoEntity  = &apierror.Error{Status: 404, Name: "NotFoundError", Message: "Entity not found"}
 	// ErrNoFile is what a client is told who asks for a file that is not there.
-	ErrNoFile = &documents.Error{Status: 404, Name: "NotFoundError", Message: "file.notFound"}
+	ErrNoFile = &apierror.Error{Status: 404, Name: "NotFoundError", Message: "file.notFound"}
 )
 
 // Replace gives a file the content of the one that the form holds. Its id, documentId, hash, extension and url stay.
@@ -229,7 +231,7 @@ func (l *Library) Delete(ctx context.Context, id uint64, show func(*store.Snapsh
 	if err != nil {
 		return fmt.Errorf("note a removal: %w", err)
 	}
-	err = l.documents.Delete(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Access: documents.FullAccess})
+	err = l.documents.Delete(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Access: permission.FullAccess})
 	switch {
 	case err == nil:
 		l.discard(context.WithoutCancel(ctx), removal{storage, old.names, noted})

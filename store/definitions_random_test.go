@@ -13,6 +13,8 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 	"lectern/store/evolve"
@@ -147,8 +149,8 @@ func (m *randomModel) populate(t *testing.T, s *store.Store, r *rand.Rand) {
 	}
 	// Who is linked to must be there in the locale that is written: a refusal by the service is a write less.
 	attempt := func(f func(context.Context, documents.Write) error, w documents.Write) {
-		w.Access = documents.FullAccess
-		var refused *documents.Error
+		w.Access = permission.FullAccess
+		var refused *apierror.Error
 		if err := f(context.Background(), w); err != nil && !errors.As(err, &refused) {
 			t.Fatal(err)
 		}

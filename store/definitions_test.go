@@ -19,6 +19,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 	"lectern/store/evolve"
@@ -313,7 +314,7 @@ func (c *change) write(lines string) {
 	for line := range strings.Lines(lines) {
 		head, body, hasBody := strings.Cut(strings.TrimSpace(line), " {")
 		words := strings.Fields(head)
-		w := documents.Write{Type: c.before.Type("api::" + words[1] + "." + words[1]), DocumentID: words[2], Access: documents.FullAccess}
+		w := documents.Write{Type: c.before.Type("api::" + words[1] + "." + words[1]), DocumentID: words[2], Access: permission.FullAccess}
 		if words[1] == "file" {
 			w.Type = c.before.Type("plugin::upload.file")
 		}

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"lectern/command"
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/gateway"
 )
 
@@ -19,7 +19,7 @@ func main() {
 	}}))
 }
 
-func hello(w http.ResponseWriter, r *http.Request, access *documents.Access) error {
+func hello(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 	_, err := fmt.Fprintf(w, "Hello, %s!\n", r.PathValue("name"))
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/graphql-go/graphql"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/schema"
@@ -52,7 +54,7 @@ func submitArticle(p graphql.ResolveParams) (any, error) {
 		return nil, err
 	}
 	if taken > 0 {
-		return nil, &documents.Error{Status: http.StatusConflict, Name: "ConflictError", Message: "There is an article of this title"}
+		return nil, &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Message: "There is an article of this title"}
 	}
 	data := jsontree.NewObject()
 	data.Set("title", p.Args["title"])
@@ -82,7 +84,7 @@ func promoteArticle(p graphql.ResolveParams) (any, error) {
 func retractArticle(p graphql.ResolveParams) (any, error) {
 	server := gateway.CallerOf(p.Context).Server
 	documentID := p.Args["documentId"].(string)
-	err := server.Documents().Unpublish(p.Context, documents.Write{Type: articleType(server), DocumentID: documentID, Access: documents.FullAccess})
+	err := server.Documents().Unpublish(p.Context, documents.Write{Type: articleType(server), DocumentID: documentID, Access: permission.FullAccess})
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +130,6 @@ func setFeatured(ctx context.Context, documentID string, featured bool) error {
 	data := jsontree.NewObject()
 	data.Set("featured", featured)
 	return server.Documents().Update(ctx, documents.Write{
-		Type: articleType(server), DocumentID: documentID, Data: data, Status: store.Published, Access: documents.FullAccess,
+		Type: articleType(server), DocumentID: documentID, Data: data, Status: store.Published, Access: permission.FullAccess,
 	})
 }

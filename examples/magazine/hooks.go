@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/jsontree"
 )
@@ -41,7 +43,7 @@ func keepFeatured(_ context.Context, e *documents.Event) error {
 		return err
 	}
 	if article.Value("featured") == true {
-		return &documents.Error{Status: http.StatusConflict, Name: "ConflictError", Message: "This article is on the front page"}
+		return &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Message: "This article is on the front page"}
 	}
 	e.State["title"] = article.Value("title")
 	return nil
@@ -65,6 +67,6 @@ func audit(ctx context.Context, e *documents.Event) error {
 		entry.Set("by", jsontree.Number(strconv.FormatUint(user, 10)))
 	}
 	return e.Documents().Create(ctx, documents.Write{
-		Type: e.Documents().Model().Type(auditUID), Data: entry, Access: documents.FullAccess,
+		Type: e.Documents().Model().Type(auditUID), Data: entry, Access: permission.FullAccess,
 	})
 }

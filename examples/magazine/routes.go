@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/store"
 )
@@ -26,15 +27,15 @@ func addRoutes(x *gateway.Extensions) {
 }
 
 // feature answers POST /api/articles/:documentId/feature: it puts an article on the front page, published as it stands.
-func feature(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+func feature(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	if err := putOnFrontPage(r.Context(), r.PathValue("documentId")); err != nil {
-		return err // a *documents.Error is what the client is told; any other is logged, and the client told nothing of it
+		return err // an *apierror.Error is what the client is told; any other is logged, and the client told nothing of it
 	}
 	return send(w, map[string]any{"data": map[string]any{"documentId": r.PathValue("documentId"), "featured": true}})
 }
 
 // getWords answers GET /api/statistics/words.
-func getWords(w http.ResponseWriter, r *http.Request, _ *documents.Access) error {
+func getWords(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	list, err := topWords(r.Context(), 3)
 	if err != nil {
 		return err

@@ -2,14 +2,14 @@ package params
 
 import (
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
 
 // Rows is List for callers without a query string: which documents of a type are asked for, and in what order. sort and locale have
 // the form of the parameters. state is the state of publication that the documents must be in; nil is any.
-func (p *Parser) Rows(t *contenttypes.ContentType, filters Filters, sort, locale any, state *store.PublicationState, a *documents.Access) (store.Query, error) {
+func (p *Parser) Rows(t *contenttypes.ContentType, filters Filters, sort, locale any, state *store.PublicationState, a *permission.Access) (store.Query, error) {
 	r := p.request(t, jsontree.NewObject(), a, everyRank)
 	r.build, r.given.sort, r.given.locale = filters, sort, locale
 	q := r.query((*request).locales, state)
@@ -17,7 +17,7 @@ func (p *Parser) Rows(t *contenttypes.ContentType, filters Filters, sort, locale
 }
 
 // Items is Rows for what a relation, media or component leads to: s is the schema of its targets.
-func (p *Parser) Items(s *contenttypes.Schema, filters Filters, sort any, a *documents.Access) (store.Filter, []store.SortKey, error) {
+func (p *Parser) Items(s *contenttypes.Schema, filters Filters, sort any, a *permission.Access) (store.Filter, []store.SortKey, error) {
 	r := &request{Parser: p, access: a, faults: faults{heeded: everyRank}}
 	var filter store.Filter
 	if filters != nil {

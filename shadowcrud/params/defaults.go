@@ -2,7 +2,8 @@ package params
 
 import (
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 )
 
@@ -23,10 +24,10 @@ func (p *Parser) WithDefaults(d Defaults) *Parser {
 
 // CheckDefault returns what is wrong with the default of a type for whoever asks; "" when it can be read.
 func (p *Parser) CheckDefault(t *contenttypes.ContentType, populate any) string {
-	r := p.request(t, jsontree.NewObject(), documents.FullAccess, everyRank)
+	r := p.request(t, jsontree.NewObject(), permission.FullAccess, everyRank)
 	r.given.populate = populate
 	r.selection()
-	if err, ok := r.faults.err.(*documents.Error); ok {
+	if err, ok := r.faults.err.(*apierror.Error); ok {
 		return err.Message
 	}
 	return ""

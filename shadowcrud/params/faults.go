@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 )
 
@@ -60,10 +60,10 @@ const writeRanks rankSet = 1<<rankPublicationFilter |
 type faults struct {
 	heeded rankSet
 	rank   rank
-	err    error // a *documents.Error, or nil
+	err    error // an *apierror.Error, or nil
 }
 
-func (f *faults) add(r rank, err *documents.Error) {
+func (f *faults) add(r rank, err *apierror.Error) {
 	if f.heeded&(1<<r) != 0 && (f.err == nil || r < f.rank) {
 		f.rank, f.err = r, err
 	}
@@ -104,7 +104,7 @@ func (r *request) within() *request {
 
 // adopt takes over the fault of a parameter inside a populate.
 func (r *request) adopt(inner *faults) {
-	err, ok := inner.err.(*documents.Error)
+	err, ok := inner.err.(*apierror.Error)
 	switch {
 	case !ok:
 	case inner.rank < rankMixedPaging:
@@ -116,25 +116,25 @@ func (r *request) adopt(inner *faults) {
 
 // unknown tells of a key that does not exist below parent, a dotted path.
 func (r *request) unknown(k rank, key, parent, param string) {
-	r.faults.add(k, documents.UnknownKey(key, parent, "query", param))
+	r.faults.add(k, apierror.UnknownKey(key, parent, "query", param))
 }
 
 // forbidden tells of a key that exists but may not be used; path includes it.
 func (r *request) forbidden(k rank, key, path, param string) {
-	r.faults.add(k, documents.ForbiddenKey(key, path, "query", param))
+	r.faults.add(k, apierror.ForbiddenKey(key, path, "query", param))
 }
 
 func (r *request) invalid(k rank, message string) {
-	r.faults.add(k, documents.ValidationError(message))
+	r.faults.add(k, apierror.Validation(message))
 }
 
-func paginationError(message string) *documents.Error {
-	return &documents.Error{Status: 400, Name: "PaginationError", Message: message}
+func paginationError(message string) *apierror.Error {
+	return &apierror.Error{Status: 400, Name: "PaginationError", Message: message}
 }
 
 // invalidLocale tells that a value of the parameter locale names no single locale.
-func invalidLocale(v any) *documents.Error {
-	return documents.ValidationError("Invalid locale param " + printed(v) + " provided. Document locales must be strings.")
+func invalidLocale(v any) *apierror.Error {
+	return apierror.Validation("Invalid locale param " + printed(v) + " provided. Document locales must be strings.")
 }
 
 // printed is a value as JavaScript turns it into a string.

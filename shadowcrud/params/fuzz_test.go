@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/qs"
 	"lectern/store"
@@ -69,7 +71,7 @@ func check(t *testing.T, query string, err error) bool {
 	if err == nil {
 		return true
 	}
-	var e *documents.Error
+	var e *apierror.Error
 	if !errors.As(err, &e) || e == nil || e.Status < 400 || e.Status > 499 || e.Message == "" || e.Name == "" {
 		t.Errorf("%q: %v", query, err)
 		return false
@@ -136,7 +138,7 @@ func BenchmarkList(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := p.List(typ, q, documents.FullAccess); err != nil {
+				if _, err := p.List(typ, q, permission.FullAccess); err != nil {
 					b.Fatal(err)
 				}
 			}

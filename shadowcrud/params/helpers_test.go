@@ -10,6 +10,8 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/qs"
@@ -32,9 +34,9 @@ var limits = params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true}
 func newParser() *params.Parser { return params.New(kitchen(), "en", limits) }
 
 // callers are those of the project's config/permissions.yaml.
-var callers = map[string]*documents.Access{
-	"full":     documents.FullAccess,
-	"readonly": documents.FullAccess,
+var callers = map[string]*permission.Access{
+	"full":     permission.FullAccess,
+	"readonly": permission.FullAccess,
 	"public": allow("api::restaurant.restaurant.find", "api::restaurant.restaurant.findOne", "api::category.category.find",
 		"api::category.category.findOne", "api::review.review.find"),
 	"user": allow("api::restaurant.restaurant.find", "api::restaurant.restaurant.findOne", "api::review.review.find",
@@ -42,7 +44,7 @@ var callers = map[string]*documents.Access{
 	"reviewer": allow("api::review.review.find", "api::review.review.create"),
 }
 
-func allow(actions ...string) *documents.Access { return documents.NewAccess(actions) }
+func allow(actions ...string) *permission.Access { return permission.NewAccess(actions) }
 
 func typeOf(t testing.TB, uid string) *contenttypes.ContentType {
 	t.Helper()
@@ -67,7 +69,7 @@ func parse(t testing.TB, query string) *jsontree.Object {
 
 // said is what an error tells: its message, and its details as JSON unless they are empty.
 func said(err error) string {
-	var e *documents.Error
+	var e *apierror.Error
 	if !errors.As(err, &e) {
 		return fmt.Sprint(err)
 	}
@@ -185,7 +187,7 @@ func selectionText(s *documents.Selection) string {
 func scalars(s *contenttypes.Schema) []*contenttypes.Attribute {
 	var list []*contenttypes.Attribute
 	for _, a := range s.Attributes {
-		if a.IsScalar() && documents.FullAccess.Sees(a) {
+		if a.IsScalar() && permission.FullAccess.Sees(a) {
 			list = append(list, a)
 		}
 	}

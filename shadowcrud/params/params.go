@@ -1,6 +1,6 @@
 // Package params turns the parameters of a REST request into what the store is asked and what the answer prints: filters,
 // sort, fields, populate, pagination, search, locale and status. Everything is checked against the Model and against what the
-// caller may see before anything is read; a wrong parameter is a *documents.Error of status 400, in the words that clients
+// caller may see before anything is read; a wrong parameter is an *apierror.Error of status 400, in the words that clients
 // know.
 //
 // Where several parameters are wrong the error is always the same one: see the order of the ranks in faults.go. No condition
@@ -10,6 +10,8 @@ package params
 import (
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -89,7 +91,7 @@ func (p *Parser) WithSortKeys(most int, setting string) *Parser {
 type request struct {
 	*Parser
 	typ    *contenttypes.ContentType
-	access *documents.Access
+	access *permission.Access
 	faults faults
 	given  given
 	build  Filters  // those of a caller that has no query string
@@ -106,7 +108,7 @@ type given struct {
 	hasStatus                                   bool
 }
 
-func (p *Parser) request(t *contenttypes.ContentType, q *jsontree.Object, a *documents.Access, heeded rankSet) *request {
+func (p *Parser) request(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access, heeded rankSet) *request {
 	r := &request{Parser: p, typ: t, access: a, faults: faults{heeded: heeded}}
 	g := &r.given
 	for _, key := range q.Keys {
@@ -145,13 +147,13 @@ func (p *Parser) request(t *contenttypes.ContentType, q *jsontree.Object, a *doc
 		}
 	}
 	if g.lookup != nil && g.lookup != "" {
-		r.faults.add(rankLookup, documents.ValidationError("Invalid params: 'lookup'"))
+		r.faults.add(rankLookup, apierror.Validation("Invalid params: 'lookup'"))
 	}
 	return r
 }
 
 // List reads the parameters of a list.
-func (p *Parser) List(t *contenttypes.ContentType, q *jsontree.Object, a *documents.Access) (*List, error) {
+func (p *Parser) List(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*List, error) {
 	r := p.request(t, q, a, everyRank)
 	if r.given.page != nil || r.given.pageSize != nil {
 		r.faults.add(rankTopLevelPage, paginationError("Invalid pagination attributes. The page parameters are incorrect and must be in the pagination object"))
@@ -163,7 +165,7 @@ func (p *Parser) List(t *contenttypes.ContentType, q *jsontree.Object, a *docume
 
 // PlainList is List for lists that are paged by start and limit at the top level, if at all, and do not tell how long they
 // are: those of users and of files.
-func (p *Parser) PlainList(t *contenttypes.ContentType, q *jsontree.Object, a *documents.Access) (*List, error) {
+func (p *Parser) PlainList(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*List, error) {
 	r := p.request(t, q, a, everyRank)
 	l := &List{}
 	l.Paging = r.plainPaging()
@@ -183,7 +185,7 @@ func (r *request) list(l *List) (*List, error) {
 }
 
 // One reads the parameters of a request for a single document. Those of lists are checked as far as they are not about pages.
-func (p *Parser) One(t *contenttypes.ContentType, q *jsontree.Object, a *documents.Access) (*One, error) {
+func (p *Parser) One(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*One, error) {
 	r := p.request(t, q, a, everyRank)
 	one := &One{Publication: r.publication()}
 	one.Query = r.query((*request).oneLocale, one.Publication)
@@ -197,7 +199,7 @@ func (p *Parser) One(t *contenttypes.ContentType, q *jsontree.Object, a *documen
 
 // Write reads the query of a POST or PUT. Parameters that choose among documents have no effect, but unknown keys in them
 // are refused.
-func (p *Parser) Write(t *contenttypes.ContentType, q *jsontree.Object, a *documents.Access) (*Written, error) {
+func (p *Parser) Write(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*Written, error) {
 	r := p.request(t, q, a, writeRanks)
 	w := &Written{Status: r.status()}
 	if t.Localized {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -100,7 +100,7 @@ func TestFilters(t *testing.T) {
 		"_q=4.5": `search "4.5" in documentId,name,slug,summary,body,contact,tier,id,seats,visits,rating,price`,
 		"publicationFilter=modified&hasPublishedVersion=false": `publication 2`,
 	} {
-		l, err := newParser().List(typeOf(t, "restaurant"), parse(t, query), documents.FullAccess)
+		l, err := newParser().List(typeOf(t, "restaurant"), parse(t, query), permission.FullAccess)
 		if err != nil {
 			t.Errorf("%s: %s", query, said(err))
 		} else if got := filterText(l.Query.Filter); got != want {
@@ -217,7 +217,7 @@ func TestSort(t *testing.T) {
 		"sort=name,name:desc,localizations.name:%20desc%20": "name,localizations.name:desc",
 		"sort=": "", "sort": "", "sort=:desc": "",
 	} {
-		l, err := newParser().List(typeOf(t, "restaurant"), parse(t, query), documents.FullAccess)
+		l, err := newParser().List(typeOf(t, "restaurant"), parse(t, query), permission.FullAccess)
 		if err != nil {
 			t.Errorf("%s: %s", query, said(err))
 		} else if got := sortText(l.Query.Sort); got != want {
@@ -249,7 +249,7 @@ func TestPaging(t *testing.T) {
 		"pagination[limit]=101":                     {true, 1, 100, 0, 100},
 		"pagination[page]&pagination[limit]=1":      {true, 1, 1, 0, 1},
 	} {
-		l, err := newParser().List(typeOf(t, "restaurant"), parse(t, query), documents.FullAccess)
+		l, err := newParser().List(typeOf(t, "restaurant"), parse(t, query), permission.FullAccess)
 		if err != nil {
 			t.Errorf("%s: %s", query, said(err))
 			continue
@@ -288,7 +288,7 @@ func TestVersions(t *testing.T) {
 		"filters[$and][0][locale]=fr":                                  `published en locale =["fr"]`,
 		"filters[$not][locale]=fr":                                     `published en not(locale =["fr"])`,
 	} {
-		l, err := newParser().List(typeOf(t, "restaurant"), parse(t, query), documents.FullAccess)
+		l, err := newParser().List(typeOf(t, "restaurant"), parse(t, query), permission.FullAccess)
 		if err != nil {
 			t.Errorf("%s: %s", query, said(err))
 		} else if got := list(l.Query); got != want {
@@ -297,7 +297,7 @@ func TestVersions(t *testing.T) {
 	}
 
 	one := func(uid, query string) string {
-		o, err := newParser().One(typeOf(t, uid), parse(t, query), documents.FullAccess)
+		o, err := newParser().One(typeOf(t, uid), parse(t, query), permission.FullAccess)
 		if err != nil {
 			return said(err)
 		}
@@ -326,7 +326,7 @@ func TestVersions(t *testing.T) {
 
 func TestWriteAndDelete(t *testing.T) {
 	write := func(uid, query string) string {
-		w, err := newParser().Write(typeOf(t, uid), parse(t, query), documents.FullAccess)
+		w, err := newParser().Write(typeOf(t, uid), parse(t, query), permission.FullAccess)
 		if err != nil {
 			return said(err)
 		}
@@ -368,14 +368,14 @@ func TestPlainList(t *testing.T) {
 	for query, want := range map[string][2]int{
 		"": {0, -1}, "start=1&limit=2": {1, 2}, "limit=-1&page=7": {0, -1}, "limit=0&pagination[page]=x": {0, -1},
 	} {
-		l, err := newParser().PlainList(typeOf(t, "plugin::upload.file"), parse(t, query), documents.FullAccess)
+		l, err := newParser().PlainList(typeOf(t, "plugin::upload.file"), parse(t, query), permission.FullAccess)
 		if err != nil {
 			t.Errorf("%s: %s", query, said(err))
 		} else if got := [2]int{l.Query.Offset, l.Query.Limit}; got != want {
 			t.Errorf("%s: got %v, want %v", query, got, want)
 		}
 	}
-	_, err := newParser().PlainList(typeOf(t, "plugin::upload.file"), parse(t, "limit=x"), documents.FullAccess)
+	_, err := newParser().PlainList(typeOf(t, "plugin::upload.file"), parse(t, "limit=x"), permission.FullAccess)
 	if got, want := said(err), "convertLimitQueryParams expected a positive integer got NaN"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -116,7 +118,7 @@ func (c *populateReader) everything(at place) {
 
 // shows reports whether the caller sees all that the default populate of a shows.
 func (c *populateReader) shows(a *contenttypes.Attribute) bool {
-	return c.access.Follows(a) && (!a.IsRelation() || a.Target != nil || c.access == documents.FullAccess)
+	return c.access.Follows(a) && (!a.IsRelation() || a.Target != nil || c.access == permission.FullAccess)
 }
 
 // followed are the variants of a populate that the caller may find.
@@ -337,7 +339,7 @@ func (c *populateReader) word(below place, s string) {
 	case s == "*":
 		for _, a := range below.schema.Attributes {
 			if !a.IsScalar() {
-				err := documents.ForbiddenKey(a.Name, join(below.path, a.Name), "", "")
+				err := apierror.ForbiddenKey(a.Name, join(below.path, a.Name), "", "")
 				details := jsontree.NewObject()
 				details.Set("key", a.Name)
 				details.Set("path", join(below.path, a.Name))

@@ -1,7 +1,7 @@
 package params
 
 import (
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -136,8 +136,8 @@ func (r *request) publication() *store.PublicationState {
 	return &state
 }
 
-func invalidPublicationFilter() *documents.Error {
-	err := documents.ValidationError("Invalid value for 'publicationFilter'. Expected one of: never-published, has-published-version, modified, " +
+func invalidPublicationFilter() *apierror.Error {
+	err := apierror.Validation("Invalid value for 'publicationFilter'. Expected one of: never-published, has-published-version, modified, " +
 		"unmodified, never-published-document, has-published-version-document, published-without-draft, published-with-draft.")
 	details := jsontree.NewObject()
 	details.Set("source", "query")

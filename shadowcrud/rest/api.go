@@ -21,6 +21,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/shadowcrud/params"
 	"lectern/store"
 )
@@ -67,7 +68,7 @@ type Route struct {
 
 // A Call is what the carrier of a request found out about it.
 type Call struct {
-	Access     *documents.Access
+	Access     *permission.Access
 	DocumentID string // as it stood in the path, decoded
 	// ReadBody reads the request's body as a jsontree value; nil where there is none.
 	ReadBody func(http.ResponseWriter, *http.Request) (any, error)

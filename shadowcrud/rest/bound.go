@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/internal/budget"
 	"lectern/store"
 )
@@ -34,7 +35,7 @@ var unlimited = &Limits{}
 func (l *Limits) Answer() budget.Answer { return l.Memory.Answer(cmp.Or(l.Bytes, DefaultAnswerBytes)) }
 
 // errTooLong is told where limits say nothing else.
-var errTooLong = documents.ValidationError("The answer is too large: ask for fewer documents, fields or populated relations")
+var errTooLong = apierror.Validation("The answer is too large: ask for fewer documents, fields or populated relations")
 
 // documentsAtATime are printed between two looks at the clock.
 const documentsAtATime = 256

@@ -5,6 +5,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/internal/budget"
 	"lectern/store"
 )
@@ -12,7 +13,7 @@ import (
 // A Plain prints documents without the envelope {data, meta}: for the routes of files and of users, whose answers have none.
 type Plain struct {
 	API    *API
-	Access *documents.Access
+	Access *permission.Access
 	Limits *Limits // nil: none but the default ones
 	// Memory is that of the answer; whoever sends it releases it. Nil is not bounded.
 	Memory *budget.Answer

@@ -10,6 +10,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/rest"
@@ -37,7 +38,7 @@ func TestPlainEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = service.Create(context.Background(), documents.Write{
-				Type: typ, Data: v.(*jsontree.Object), Access: documents.FullAccess, Status: store.Published,
+				Type: typ, Data: v.(*jsontree.Object), Access: permission.FullAccess, Status: store.Published,
 				After: func(_ *store.Snapshot, r store.Record) error {
 					ids = append(ids, string(r.JSON(typ.Attribute("documentId"))))
 					return nil
@@ -52,12 +53,12 @@ func TestPlainEnds(t *testing.T) {
 	tags := create(tag, 70, func(i int) string { return fmt.Sprintf(`{"name":"%d"}`, i) })
 	create(article, 70, func(i int) string { return fmt.Sprintf(`{"title":"%d","tags":[%s]}`, i, strings.Join(tags, ",")) })
 
-	plain := &rest.Plain{API: rest.New(m, st, service, parser), Access: documents.FullAccess}
+	plain := &rest.Plain{API: rest.New(m, st, service, parser), Access: permission.FullAccess}
 	query, err := jsontree.Parse([]byte(`{"filters":{"articles":{"tags":{"articles":{"title":{"$contains":"x"}}}}}}`), 20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := parser.PlainList(tag, query.(*jsontree.Object), documents.FullAccess)
+	list, err := parser.PlainList(tag, query.(*jsontree.Object), permission.FullAccess)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/internal/budget"
 	"lectern/store"
 )
@@ -18,7 +19,7 @@ type printer struct {
 	status   store.Status            // the request's: which versions of related documents are shown
 	state    *store.PublicationState // that related documents must be in; nil: any
 	v4       bool                    // wrap documents as the previous major version of the API did
-	access   *documents.Access
+	access   *permission.Access
 	api      *API
 	bound    bound
 	memory   budget.Answer // of bound, where it is not somebody else's

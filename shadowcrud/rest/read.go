@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/qs"
@@ -81,7 +81,7 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 			return err
 		}
 		if !row.Exists() {
-			return documents.NotFound()
+			return apierror.NotFound()
 		}
 		p.begin(s)
 		p.one(row, one.Selection)
@@ -103,7 +103,7 @@ func parseQuery(r *http.Request) (*jsontree.Object, error) {
 	}
 	query, err := qs.Parse(r.URL.RawQuery)
 	if err != nil {
-		return nil, documents.ValidationError(err.Error())
+		return nil, apierror.Validation(err.Error())
 	}
 	return query, nil
 }

@@ -13,6 +13,7 @@ import (
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/jsontree"
 	"lectern/shadowcrud/params"
@@ -95,11 +96,11 @@ func newProject(t testing.TB) (http.Handler, *contenttypes.Model, *documents.Ser
 			t.Error(err)
 		}
 	})
-	access := map[string]*documents.Access{
-		"":            documents.NewAccess([]string{"api::site.site.find"}),
-		"Bearer full": documents.FullAccess,
-		"Bearer tags": documents.NewAccess([]string{"api::tag.tag.find", "api::tag.tag.findOne"}),
-		"Bearer arts": documents.NewAccess([]string{"api::article.article.find"}),
+	access := map[string]*permission.Access{
+		"":            permission.NewAccess([]string{"api::site.site.find"}),
+		"Bearer full": permission.FullAccess,
+		"Bearer tags": permission.NewAccess([]string{"api::tag.tag.find", "api::tag.tag.findOne"}),
+		"Bearer arts": permission.NewAccess([]string{"api::article.article.find"}),
 	}
 	service := documents.NewService(st, m, "en")
 	s, err := gateway.NewServer(gateway.Config{}, gateway.Runtime{
@@ -303,7 +304,7 @@ func TestFiles(t *testing.T) {
 	}
 	known := map[string]string{}
 	err = service.Create(t.Context(), documents.Write{
-		Type: m.Type("plugin::upload.file"), Data: data.(*jsontree.Object), Access: documents.FullAccess,
+		Type: m.Type("plugin::upload.file"), Data: data.(*jsontree.Object), Access: permission.FullAccess,
 		After: func(_ *store.Snapshot, file store.Record) error {
 			known["file"] = strconv.FormatUint(file.ID(), 10)
 			return nil

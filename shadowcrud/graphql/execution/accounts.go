@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"lectern/auth"
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
@@ -161,7 +161,7 @@ func (m *mutation) session(begin func(context.Context, any, auth.Show) (string, 
 	return m.user(func(show auth.Show) (string, error) { return begin(m.ctx, body, show) })
 }
 
-var errNoUser = &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "User not found"}
+var errNoUser = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "User not found"}
 
 // user calls do, which changes or finds a user and shows his row, and prints {jwt, user} or {data}. The parts that show the user
 // are printed while his row can be read, before it is known whether there is a JWT.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/graphql-go/graphql"
 
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/schema"
@@ -50,7 +50,7 @@ func BenchmarkQuery(b *testing.B) {
 }
 
 func run(t testing.TB, s *server, query string, vars *jsontree.Object) int {
-	answer, err := s.engine.Execute(context.Background(), &execution.Request{Query: query, Variables: vars, Access: documents.FullAccess})
+	answer, err := s.engine.Execute(context.Background(), &execution.Request{Query: query, Variables: vars, Access: permission.FullAccess})
 	if err != nil {
 		t.Fatal(err)
 	}

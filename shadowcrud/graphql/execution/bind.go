@@ -6,7 +6,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/language"
 	"lectern/shadowcrud/graphql/schema"
@@ -16,7 +17,7 @@ import (
 
 // A bound is what a field asks for once variables and caller are known.
 type bound struct {
-	err *documents.Error // why the field has no value
+	err *apierror.Error // why the field has no value
 	// query is that of a root field, or filters, orders and cuts what a row leads to where the field leads from one to others.
 	query store.Query
 	state *store.PublicationState
@@ -26,7 +27,7 @@ type bound struct {
 
 // boundFor are the bindings of a plan for one caller.
 type boundFor struct {
-	access *documents.Access
+	access *permission.Access
 	bounds []bound
 }
 
@@ -62,7 +63,7 @@ func (x *execution) bind(vars language.Variables) *language.Error {
 }
 
 // boundFor returns the bindings that are kept for a caller; nil where there are none.
-func (p *plan) boundFor(access *documents.Access) []bound {
+func (p *plan) boundFor(access *permission.Access) []bound {
 	if list := p.bindings.Load(); list != nil {
 		for _, k := range *list {
 			if k.access == access {
@@ -74,7 +75,7 @@ func (p *plan) boundFor(access *documents.Access) []bound {
 }
 
 // keepBound keeps the bindings of a static plan for a caller.
-func (p *plan) keepBound(access *documents.Access, bounds []bound) {
+func (p *plan) keepBound(access *permission.Access, bounds []bound) {
 	list := []boundFor{{access, bounds}}
 	if known := p.bindings.Load(); known != nil {
 		list = append(list, (*known)[:min(len(*known), maxBoundFor-1)]...)
@@ -86,7 +87,7 @@ func (p *plan) keepBound(access *documents.Access, bounds []bound) {
 type binder struct {
 	engine *Engine
 	vars   language.Variables
-	access *documents.Access
+	access *permission.Access
 	bounds []bound
 	cost   int            // see Limits.Cost
 	most   int            // what cost may become; 0: nothing is estimated
@@ -234,7 +235,7 @@ func (a arguments) get(name string) (any, bool) {
 // value is that of an argument, nil where it has none.
 func (a arguments) value(name string) any { v, _ := a.get(name); return v }
 
-func (b *binder) arguments(f *field) (arguments, *documents.Error) {
+func (b *binder) arguments(f *field) (arguments, *apierror.Error) {
 	if f == b.changed {
 		return b.instead, nil
 	}
@@ -249,7 +250,7 @@ func (b *binder) arguments(f *field) (arguments, *documents.Error) {
 		}
 		v, ok, err := b.argument(a)
 		if err != "" {
-			return nil, documents.ValidationError(err)
+			return nil, apierror.Validation(err)
 		}
 		if ok {
 			args = append(args, given{a.def.Name, v})
@@ -296,7 +297,7 @@ func (a arguments) object(name string) *jsontree.Object {
 	return o
 }
 
-var errForbidden = &documents.Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden access"}
+var errForbidden = &apierror.Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden access"}
 
 // allowed reports whether the caller may use a root field.
 func (b *binder) allowed(m *schema.Meaning) bool {
@@ -307,7 +308,7 @@ func (b *binder) allowed(m *schema.Meaning) bool {
 }
 
 // allows reports whether a caller may ask for a field of which an extension says who may.
-func allows(access *documents.Access, a schema.Auth) bool {
+func allows(access *permission.Access, a schema.Auth) bool {
 	for _, scope := range a.Scopes() {
 		if !access.AllowsAction(scope) {
 			return false
@@ -426,7 +427,7 @@ func (b *binder) target(f *field, to *bound, in scope) {
 }
 
 // items reads the filters and the sort of what a field leads to.
-func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey, *documents.Error) {
+func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey, *apierror.Error) {
 	filters, sort, err := b.conditions(f.meaning, args)
 	if err != nil {
 		return nil, nil, err
@@ -439,7 +440,7 @@ func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey,
 }
 
 // conditions are the filters and the sort of a field, nil where nothing is asked.
-func (b *binder) conditions(m *schema.Meaning, args arguments) (filters params.Filters, sort any, err *documents.Error) {
+func (b *binder) conditions(m *schema.Meaning, args arguments) (filters params.Filters, sort any, err *apierror.Error) {
 	sort = sortList(args.value("sort"))
 	if list, ok := sort.([]any); ok && len(list) > b.engine.limits.SortKeys {
 		return nil, nil, tooMany("sort keys", b.engine.limits.SortKeys, "sortKeys")
@@ -449,7 +450,7 @@ func (b *binder) conditions(m *schema.Meaning, args arguments) (filters params.F
 }
 
 // refused is why conditions that were read are not run: there are too many of them, or one of them is wrong.
-func (b *binder) refused(wrong error) *documents.Error {
+func (b *binder) refused(wrong error) *apierror.Error {
 	if b.asked.full() {
 		return tooMany("conditions", b.engine.limits.Conditions, "conditions")
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/graphql-go/graphql"
 
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/schema"
 )
@@ -37,10 +37,10 @@ func TestFiltersOf(t *testing.T) {
 	told := func(message string) string {
 		return `{"errors":[{"message":"` + message
 	}
-	some := documents.NewAccess([]string{uid + ".find"})
+	some := permission.NewAccess([]string{uid + ".find"})
 	for _, tt := range []struct {
 		name, query string
-		access      *documents.Access
+		access      *permission.Access
 		want        string
 		logged      string
 	}{
@@ -60,7 +60,7 @@ func TestFiltersOf(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			access := tt.access
 			if access == nil {
-				access = documents.FullAccess
+				access = permission.FullAccess
 			}
 			s.log.Reset()
 			if got := s.askAs(access, tt.query); !strings.HasPrefix(got, tt.want) {

@@ -10,7 +10,8 @@ import (
 	"github.com/graphql-go/graphql"
 
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
@@ -84,7 +85,7 @@ func forbidden(path string) string {
 func TestCustomised(t *testing.T) {
 	var s *server
 	var ran trail
-	everybody := documents.NewAccess([]string{restaurantUID + ".find", restaurantUID + ".findOne", "api::category.category.find"})
+	everybody := permission.NewAccess([]string{restaurantUID + ".find", restaurantUID + ".findOne", "api::category.category.find"})
 	upper := schema.MiddlewareUse{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
 		v, err := next(p)
 		name, _ := v.(string)
@@ -107,7 +108,7 @@ func TestCustomised(t *testing.T) {
 		defs     string
 		resolve  schema.Resolvers
 		config   map[string]schema.FieldConfig
-		access   *documents.Access // nil: full
+		access   *permission.Access // nil: full
 		query    string
 		want     string
 		ran      []string
@@ -199,7 +200,7 @@ func TestCustomised(t *testing.T) {
 			config: config("Query.f", schema.FieldConfig{Auth: schema.Scopes(restaurantUID+".find", "api::category.category.find")}), want: `{"data":{"f":1}}`},
 		{name: "not all scopes", defs: "extend type Query { f: Int }", resolve: schema.Resolvers{"Query": {"f": value(1)}}, access: everybody, query: "{f}",
 			config: config("Query.f", schema.FieldConfig{Auth: schema.Scopes(restaurantUID+".find", restaurantUID+".create")}), want: `{"errors":[` + forbidden(`["f"]`) + `],"data":{"f":null}}`},
-		{name: "a generated field for anybody", access: documents.NewAccess(nil), query: `{restaurants(sort:"seats",filters:{seats:{gt:1}}){name owner{firstName}}}`,
+		{name: "a generated field for anybody", access: permission.NewAccess(nil), query: `{restaurants(sort:"seats",filters:{seats:{gt:1}}){name owner{firstName}}}`,
 			config: map[string]schema.FieldConfig{"Query.restaurants": {Auth: schema.NoAuth}, "Restaurant.owner": {Auth: schema.NoAuth}},
 			want:   `{"data":{"restaurants":[{"name":"Restaurant 1","owner":{"firstName":"P1"}},{"name":"Restaurant 2","owner":{"firstName":"P2"}}]}}`},
 		{name: "a generated field for fewer", access: everybody, query: `{category(documentId:"x"){name} restaurants(sort:"seats",pagination:{limit:2}){slug}}`,
@@ -217,7 +218,7 @@ func TestCustomised(t *testing.T) {
 			want:   `{"errors":[` + policyFailed(`["restaurants"]`) + `],"data":null}`},
 		{name: "an error of a policy", defs: "extend type Query { f: String }", query: "{f}", resolve: schema.Resolvers{"Query": {"f": value("x")}},
 			config: config("Query.f", schema.FieldConfig{Policies: []schema.PolicyUse{{Func: func(*schema.PolicyContext, schema.Server) (bool, error) {
-				return true, &documents.Error{Name: "PolicyError", Message: "not today", Details: []any{}}
+				return true, &apierror.Error{Name: "PolicyError", Message: "not today", Details: []any{}}
 			}}}}),
 			want: `{"errors":[{"message":"not today","path":["f"],"extensions":{"code":"FORBIDDEN","error":{"name":"PolicyError","message":"not today","details":[]}}}],"data":{"f":null}}`},
 		{name: "policies of nested fields judge each parent", query: `{restaurants(sort:"seats"){seats name}}`,
@@ -309,7 +310,7 @@ func TestCustomised(t *testing.T) {
 			ran.take()
 			access := tt.access
 			if access == nil {
-				access = documents.FullAccess
+				access = permission.FullAccess
 			}
 			variables := tt.variable
 			if variables == "" {

@@ -18,6 +18,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/schema"
@@ -46,7 +47,7 @@ func TestCustomMutations(t *testing.T) {
 					server := schema.CallerOf(p.Context).Server
 					var made schema.Document
 					err := server.Documents().Create(p.Context, documents.Write{
-						Type: server.Documents().Model().Type("api::category.category"), Data: data, Access: documents.FullAccess,
+						Type: server.Documents().Model().Type("api::category.category"), Data: data, Access: permission.FullAccess,
 						After: func(_ *store.Snapshot, r store.Record) error { made = schema.DocumentOf(r); return nil },
 					})
 					return made, err
@@ -113,7 +114,7 @@ func TestResolversUseTheStore(t *testing.T) {
 				typ := server.Documents().Model().Type("api::category.category")
 				data := jsontree.NewObject()
 				data.Set("name", "visited")
-				if err := server.Documents().Create(p.Context, documents.Write{Type: typ, Data: data, Access: documents.FullAccess}); err != nil {
+				if err := server.Documents().Create(p.Context, documents.Write{Type: typ, Data: data, Access: permission.FullAccess}); err != nil {
 					return nil, err
 				}
 				err := server.Store().View(func(snap *store.Snapshot) error {
@@ -129,7 +130,7 @@ func TestResolversUseTheStore(t *testing.T) {
 				server, row := schema.CallerOf(p.Context).Server, p.Source.(*schema.Row)
 				data := jsontree.NewObject()
 				data.Set("position", jsontree.Number("7"))
-				return 7, server.Documents().Update(p.Context, documents.Write{Type: server.Documents().Model().Type(row.Type()), DocumentID: row.DocumentID(), Data: data, Access: documents.FullAccess})
+				return 7, server.Documents().Update(p.Context, documents.Write{Type: server.Documents().Model().Type(row.Type()), DocumentID: row.DocumentID(), Data: data, Access: permission.FullAccess})
 			}},
 		},
 	})
@@ -193,7 +194,7 @@ func TestCaller(t *testing.T) {
 	r.Header.Set("X-Test", "yes")
 	answer, err := s.engine.Execute(context.Background(), &execution.Request{
 		Query: `query Op($v:Int){...F} fragment F on Query{w:who(a:$v)}`, Variables: object(t, `{"v":4}`), User: auth.User{ID: 7}, HTTP: r,
-		Access: documents.NewAccess([]string{"api::category.category.find"}),
+		Access: permission.NewAccess([]string{"api::category.category.find"}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -308,7 +309,7 @@ func TestTimeOfResolvers(t *testing.T) {
 		e.Use(schema.Extension{TypeDefs: "extend type Query { wait: Int after: Int } extend type Mutation { wait: Int after: Int }",
 			Resolvers: schema.Resolvers{"Query": {"wait": wait, "after": after}, "Mutation": {"wait": wait, "after": after}}})
 		s := newExtended(t, execution.Limits{}, &e)
-		_, err := s.engine.Execute(context.Background(), &execution.Request{Query: operation + "{wait after}", Access: documents.FullAccess, Time: 5 * time.Millisecond})
+		_, err := s.engine.Execute(context.Background(), &execution.Request{Query: operation + "{wait after}", Access: permission.FullAccess, Time: 5 * time.Millisecond})
 		if !errors.Is(err, context.DeadlineExceeded) || later.Load() {
 			t.Errorf("%s: error %v, went on: %v", operation, err, later.Load())
 		}

@@ -9,7 +9,8 @@ import (
 
 	"github.com/graphql-go/graphql"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/schema"
@@ -88,7 +89,7 @@ func TestResolvers(t *testing.T) {
 		{name: "a list of lists", typ: "[[Int!]]", resolve: value([][]any{{1}, nil, {nil}}),
 			want: strings.Replace(misfit("Cannot return null for non-nullable field Query.f.", "f", `{"f":[[1],null,null]}`), `["f"]`, `["f",2,0]`, 1)},
 		{name: "no list", typ: "[Int]", resolve: value(5), want: misfit(`Expected Iterable, but did not find one for field \"Query.f\".`, "f", `{"f":null}`)},
-		{name: "an error in a list", typ: "[Int]", resolve: value([]any{1, &documents.Error{Name: "NotFoundError", Message: "gone"}}),
+		{name: "an error in a list", typ: "[Int]", resolve: value([]any{1, &apierror.Error{Name: "NotFoundError", Message: "gone"}}),
 			want: `{"errors":[{"message":"gone","path":["f",1],"extensions":{"code":"STRAPI_NOT_FOUND_ERROR","error":{"name":"NotFoundError","message":"gone","details":{}}}}],"data":{"f":[1,null]}}`},
 		{name: "null in a list", typ: "[Int!]", resolve: value([]any{1, nil}),
 			want: strings.Replace(misfit("Cannot return null for non-nullable field Query.f.", "f", `{"f":null}`), `["f"]`, `["f",1]`, 1)},
@@ -104,11 +105,11 @@ func TestResolvers(t *testing.T) {
 		{name: "an interface", typ: "Node", defs: "interface Node { id: ID } type A implements Node { id: ID }", resolve: value(map[string]any{"id": 1, "__typename": "A"}), query: "{f{id __typename}}", want: `{"data":{"f":{"id":"1","__typename":"A"}}}`},
 		{name: "put off", typ: "String", resolve: value(func() (any, error) { return "later", nil }), want: `{"data":{"f":"later"}}`},
 
-		{name: "an error that is told", typ: "String", resolve: fails(&documents.Error{Name: "ApplicationError", Message: "no", Details: []any{}}), want: told("ApplicationError", "STRAPI_APPLICATION_ERROR", "no", "[]"), unlogged: true},
-		{name: "forbidden", typ: "String", resolve: fails(&documents.Error{Name: "ForbiddenError", Message: "no"}), want: told("ForbiddenError", "FORBIDDEN", "no", "{}")},
-		{name: "unauthorized", typ: "String", resolve: fails(&documents.Error{Name: "UnauthorizedError", Message: "no"}), want: told("UnauthorizedError", "FORBIDDEN", "no", "{}")},
-		{name: "a policy's error", typ: "String", resolve: fails(fmt.Errorf("wrapped: %w", &documents.Error{Name: "PolicyError", Message: "no"})), want: told("PolicyError", "FORBIDDEN", "no", "{}")},
-		{name: "wrong input", typ: "String", resolve: fails(documents.ValidationError("no")), want: told("ValidationError", "BAD_USER_INPUT", "no", "{}")},
+		{name: "an error that is told", typ: "String", resolve: fails(&apierror.Error{Name: "ApplicationError", Message: "no", Details: []any{}}), want: told("ApplicationError", "STRAPI_APPLICATION_ERROR", "no", "[]"), unlogged: true},
+		{name: "forbidden", typ: "String", resolve: fails(&apierror.Error{Name: "ForbiddenError", Message: "no"}), want: told("ForbiddenError", "FORBIDDEN", "no", "{}")},
+		{name: "unauthorized", typ: "String", resolve: fails(&apierror.Error{Name: "UnauthorizedError", Message: "no"}), want: told("UnauthorizedError", "FORBIDDEN", "no", "{}")},
+		{name: "a policy's error", typ: "String", resolve: fails(fmt.Errorf("wrapped: %w", &apierror.Error{Name: "PolicyError", Message: "no"})), want: told("PolicyError", "FORBIDDEN", "no", "{}")},
+		{name: "wrong input", typ: "String", resolve: fails(apierror.Validation("no")), want: told("ValidationError", "BAD_USER_INPUT", "no", "{}")},
 		{name: "an error that is not told", typ: "String", resolve: fails(errors.New("secret cause")), want: told("InternalServerError", "INTERNAL_SERVER_ERROR", "Internal Server Error", "{}"), logged: "secret cause"},
 		{name: "a panic", typ: "String", resolve: func(graphql.ResolveParams) (any, error) { panic("secret panic") }, want: told("InternalServerError", "INTERNAL_SERVER_ERROR", "Internal Server Error", "{}"), logged: "path=[f]"},
 	} {
@@ -125,7 +126,7 @@ func TestResolvers(t *testing.T) {
 				query = "{f}"
 			}
 			for range 2 {
-				if got := s.askAs(documents.NewAccess(nil), query); got != tt.want {
+				if got := s.askAs(permission.NewAccess(nil), query); got != tt.want {
 					t.Errorf("got  %s\nwant %s", got, tt.want)
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/schema"
 )
@@ -26,7 +27,7 @@ func (r *customRun) plainArguments(f *field, given arguments) (map[string]any, e
 	for _, a := range given {
 		v, err := r.engine.plainValue(f.def.Arguments.ForName(a.name).Type, a.value)
 		if err != nil {
-			return nil, documents.ValidationError(`Argument "` + a.name + `" has invalid value; ` + err.Error())
+			return nil, apierror.Validation(`Argument "` + a.name + `" has invalid value; ` + err.Error())
 		}
 		args[a.name] = v
 	}

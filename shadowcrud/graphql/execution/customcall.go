@@ -10,7 +10,7 @@ import (
 
 	"github.com/graphql-go/graphql"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
@@ -62,7 +62,7 @@ func (r *customRun) paramsOf(c *call) (p *graphql.ResolveParams, err error) {
 }
 
 // errPolicy is the answer to who asks for a field that a policy keeps from him.
-var errPolicy = &documents.Error{Status: http.StatusForbidden, Name: "PolicyError", Message: "Policy Failed"}
+var errPolicy = &apierror.Error{Status: http.StatusForbidden, Name: "PolicyError", Message: "Policy Failed"}
 
 // admit finds out whether the caller may ask for the field: by what he is allowed, then by the field's policies.
 func (r *customRun) admit(c *call) error {
@@ -177,7 +177,7 @@ func (r *customRun) own(c *call, do func() (any, error)) (any, error) {
 	return do()
 }
 
-var errNoResolver = &documents.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "No resolver answers this field"}
+var errNoResolver = &apierror.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "No resolver answers this field"}
 
 // innermost answers a field.
 func (r *customRun) innermost(c *call, p graphql.ResolveParams) (any, error) {
@@ -244,7 +244,7 @@ func (r *customRun) rebound(c *call, args map[string]any) (*bound, error) {
 		most: shareOf(r.plan.op.Operation, r.engine.limits.Cost)}
 	b.field(f, scope{objects: 1})
 	if b.tooExpensive() {
-		return nil, documents.ValidationError(tooExpensive(r.plan.op.Operation, r.engine.limits.Cost).Message)
+		return nil, apierror.Validation(tooExpensive(r.plan.op.Operation, r.engine.limits.Cost).Message)
 	}
 	r.bounds = b.bounds
 	return r.bound(f), nil

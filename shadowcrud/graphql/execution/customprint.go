@@ -3,7 +3,7 @@ package execution
 import (
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/internal/budget"
 	"lectern/shadowcrud/graphql/language"
 )
@@ -17,7 +17,7 @@ type value struct {
 	sel   *selection
 	level *level
 	row   int32
-	err   *documents.Error
+	err   *apierror.Error
 }
 
 type valueKind uint8

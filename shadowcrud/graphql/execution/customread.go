@@ -3,6 +3,7 @@ package execution
 import (
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
@@ -197,7 +198,7 @@ func (r *customRun) named(g *referenceGroup) (rows []store.Record, places []int3
 	if g.typ.Localized && g.locale != "" {
 		locale = g.locale
 	}
-	q, err := r.engine.params.Rows(g.typ, nil, nil, locale, nil, documents.FullAccess)
+	q, err := r.engine.params.Rows(g.typ, nil, nil, locale, nil, permission.FullAccess)
 	if err != nil {
 		return nil, nil, err
 	}

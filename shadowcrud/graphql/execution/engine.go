@@ -19,6 +19,8 @@ import (
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/internal/budget"
 	"lectern/internal/lru"
 	"lectern/jsontree"
@@ -137,7 +139,7 @@ type Request struct {
 	Query     string
 	Operation *string // its name; nil: there is but one
 	Variables *jsontree.Object
-	Access    *documents.Access
+	Access    *permission.Access
 	User      auth.User     // zero when the caller is no user
 	HTTP      *http.Request // for policies and resolvers to see; nil where the operation came by other ways
 	ID        string        // names the request in the log
@@ -219,10 +221,10 @@ func message(errs ...*language.Error) []byte {
 }
 
 // errInternal is what a client is told of an error that concerns the server alone.
-var errInternal = &documents.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error"}
+var errInternal = &apierror.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error"}
 
 // told is what a client may know of an error; ok is false when there is something for the log besides.
-func told(err error) (e *documents.Error, ok bool) {
+func told(err error) (e *apierror.Error, ok bool) {
 	if errors.As(err, &e) {
 		return e, true
 	}

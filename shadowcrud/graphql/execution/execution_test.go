@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/store"
 )
@@ -75,7 +76,7 @@ func TestNullPropagation(t *testing.T) {
 	// A draft may lack what is required.
 	err := s.docs.Create(context.Background(), documents.Write{
 		Type: s.model.Type("api::restaurant.restaurant"), Data: object(t, `{"seats":2,"address":{"street":"x"},"dz":[{"__component":"default.closingperiod"}]}`),
-		Status: store.Draft, Access: documents.FullAccess,
+		Status: store.Draft, Access: permission.FullAccess,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +112,7 @@ func TestHidden(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	s.fill(1)
 	s.create("api::menu.menu", `{"title":"M","dishes":[{"name":"Soup","categories":[`+categoryID(t, s)+`]}]}`)
-	access := documents.NewAccess([]string{"api::restaurant.restaurant.find", "api::menu.menu.find"})
+	access := permission.NewAccess([]string{"api::restaurant.restaurant.find", "api::menu.menu.find"})
 	for _, query := range []string{
 		`{restaurants{owner{firstName}}}`,
 		`{restaurants{categories{name}}}`,
@@ -150,7 +151,7 @@ func TestHiddenLinks(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	s.fill(1)
 	category := categoryID(t, s)
-	access := documents.NewAccess([]string{"api::menu.menu.find", "api::menu.menu.create", "api::menu.menu.update"})
+	access := permission.NewAccess([]string{"api::menu.menu.find", "api::menu.menu.create", "api::menu.menu.update"})
 	const read = `{menus{title restaurant{seats} dishes{name categories{name}}}}`
 	restaurant := idOf(t, s, `{restaurants{documentId}}`)
 	created := s.askAs(access, `mutation{createMenu(data:{title:"M",restaurant:`+restaurant+`,dishes:[{name:"Soup",categories:[`+category+`]}]}){documentId}}`)
@@ -302,7 +303,7 @@ func TestCancelled(t *testing.T) {
 	s.fill(2)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	answer, err := s.engine.Execute(ctx, &execution.Request{Query: `mutation{createCategory(data:{name:"Z"}){name}}`, Access: documents.FullAccess})
+	answer, err := s.engine.Execute(ctx, &execution.Request{Query: `mutation{createCategory(data:{name:"Z"}){name}}`, Access: permission.FullAccess})
 	if err == nil {
 		t.Errorf("a mutation nobody waits for answers %s", answer.Body)
 	}
@@ -322,7 +323,7 @@ func TestConcurrent(t *testing.T) {
 	for _, q := range queries {
 		want = append(want, s.ask(q))
 	}
-	some := documents.NewAccess([]string{"api::restaurant.restaurant.find"})
+	some := permission.NewAccess([]string{"api::restaurant.restaurant.find"})
 	hidden := s.askAs(some, queries[0])
 	var wait sync.WaitGroup
 	for worker := range 4 {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/media"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
@@ -51,7 +51,7 @@ func (x *execution) usesOf(files []store.Record, into *store.Related) {
 	}
 }
 
-var errNoFile = &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Entity not found"}
+var errNoFile = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Entity not found"}
 
 // file changes what is said of a file, or removes it, and prints it.
 func (m *mutation) file() error {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
 )
@@ -50,13 +50,13 @@ func FuzzExecute(f *testing.F) {
 	s := newServer(f, execution.Limits{})
 	s.fill(4)
 	around := s.extended(execution.Limits{}, everywhere(f))
-	some := documents.NewAccess([]string{"api::restaurant.restaurant.find", "api::category.category.find"})
+	some := permission.NewAccess([]string{"api::restaurant.restaurant.find", "api::category.category.find"})
 	f.Fuzz(func(t *testing.T, query, variables string) {
 		var vars *jsontree.Object
 		if v, err := jsontree.Parse([]byte(variables), 100); err == nil {
 			vars, _ = v.(*jsontree.Object)
 		}
-		answer := func(engine *execution.Engine, access *documents.Access) string {
+		answer := func(engine *execution.Engine, access *permission.Access) string {
 			a, err := engine.Execute(context.Background(), &execution.Request{
 				Query: query, Variables: vars, Access: access, QueriesOnly: true, Time: 5 * time.Second,
 			})
@@ -74,11 +74,11 @@ func FuzzExecute(f *testing.F) {
 			}
 			return text
 		}
-		first := answer(s.engine, documents.FullAccess)
-		if again := answer(s.engine, documents.FullAccess); again != first {
+		first := answer(s.engine, permission.FullAccess)
+		if again := answer(s.engine, permission.FullAccess); again != first {
 			t.Errorf("%q with %s answers %s and then %s", query, variables, first, again)
 		}
-		for _, access := range []*documents.Access{documents.FullAccess, some} {
+		for _, access := range []*permission.Access{permission.FullAccess, some} {
 			if plain, through := answer(s.engine, access), answer(around, access); through != plain {
 				t.Errorf("%q with %s answers %s and through middlewares %s", query, variables, plain, through)
 			}

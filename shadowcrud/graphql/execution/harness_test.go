@@ -11,6 +11,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/schema"
@@ -82,10 +83,10 @@ func (s *server) Log() *slog.Logger             { return slog.Default() }
 // ask runs an operation with full access and returns the answer.
 func (s *server) ask(query string, variables ...string) string {
 	s.t.Helper()
-	return s.askAs(documents.FullAccess, query, variables...)
+	return s.askAs(permission.FullAccess, query, variables...)
 }
 
-func (s *server) askAs(access *documents.Access, query string, variables ...string) string {
+func (s *server) askAs(access *permission.Access, query string, variables ...string) string {
 	s.t.Helper()
 	r := &execution.Request{Query: query, Access: access}
 	if len(variables) > 0 {
@@ -117,7 +118,7 @@ func (s *server) create(uid, data string) (id string) {
 	s.t.Helper()
 	typ := s.model.Type(uid)
 	err := s.docs.Create(context.Background(), documents.Write{
-		Type: typ, Data: object(s.t, data), Access: documents.FullAccess,
+		Type: typ, Data: object(s.t, data), Access: permission.FullAccess,
 		After: func(_ *store.Snapshot, r store.Record) error {
 			id = strings.Trim(string(r.JSON(typ.Attribute("documentId"))), `"`)
 			return nil

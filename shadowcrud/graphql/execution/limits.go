@@ -5,7 +5,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/shadowcrud/graphql/language"
 )
 
@@ -41,7 +41,7 @@ func (x *execution) tooManyObjects() error {
 		op = ast.Mutation
 	}
 	most := x.engine.limits.Rows
-	return documents.ValidationError(fmt.Sprintf("The answer is too large: it holds more than %d objects (%s). %s",
+	return apierror.Validation(fmt.Sprintf("The answer is too large: it holds more than %d objects (%s). %s",
 		shareOf(op, most), shareName(op, "rows", most), lessAdvice))
 }
 
@@ -49,7 +49,7 @@ func (x *execution) tooManyBytes() error {
 	if x.engine.tooLong != nil {
 		return x.engine.tooLong
 	}
-	return documents.ValidationError(fmt.Sprintf("The answer is too large: it is longer than %d bytes (%sbytes). %s", x.engine.limits.Bytes, settings, lessAdvice))
+	return apierror.Validation(fmt.Sprintf("The answer is too large: it is longer than %d bytes (%sbytes). %s", x.engine.limits.Bytes, settings, lessAdvice))
 }
 
 func tooExpensive(op ast.Operation, cost int) *language.Error {
@@ -66,6 +66,6 @@ func tooManyIntrospections(most int) *language.Error {
 }
 
 // tooMany says that the arguments of a field hold more than a limit of something.
-func tooMany(what string, most int, setting string) *documents.Error {
-	return documents.ValidationError(fmt.Sprintf("Too many %s: at most %d are allowed (%s%s)", what, most, settings, setting))
+func tooMany(what string, most int, setting string) *apierror.Error {
+	return apierror.Validation(fmt.Sprintf("Too many %s: at most %d are allowed (%s%s)", what, most, settings, setting))
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/internal/budget"
 	"lectern/store"
 )
@@ -21,7 +21,7 @@ const (
 )
 
 // errNoMemory is told of a field of Mutation for whose answer no memory was free.
-var errNoMemory = &documents.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError",
+var errNoMemory = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError",
 	Message: "other requests use the memory that limits.memory gives to all of them"}
 
 // hold reserves memory that is needed beside the text.

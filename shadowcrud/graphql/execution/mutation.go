@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"github.com/vektah/gqlparser/v2/ast"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/internal/budget"
 
 	"lectern/contenttypes"
@@ -127,7 +129,7 @@ func (m *mutation) carryOut() error {
 			do = docs.SaveSingle
 		}
 		err := m.write(do)
-		var missing *documents.Error
+		var missing *apierror.Error
 		if errors.As(err, &missing) && missing.Status == http.StatusNotFound {
 			m.again()
 			return nil
@@ -156,7 +158,7 @@ type operation func(context.Context, documents.Write) error
 // write creates or updates, and prints what was written.
 func (m *mutation) write(do operation) error {
 	w := m.target(m.writtenStatus())
-	w.Access = documents.FullAccess // what he may not write is left out
+	w.Access = permission.FullAccess // what he may not write is left out
 	w.Data = documents.WithoutHiddenLinks(&w.Type.Schema, inputTree(m.field.meaning.Input, m.given.object("data")), m.access)
 	return do(m.ctx, w)
 }
@@ -241,7 +243,7 @@ func (m *mutation) delete(single bool) error {
 // single returns the id of the document of a single type, whichever localizations it has.
 func (m *mutation) single() (id string, err error) {
 	t := m.field.meaning.Type
-	q, err := m.engine.params.Rows(t, nil, nil, "*", nil, documents.FullAccess)
+	q, err := m.engine.params.Rows(t, nil, nil, "*", nil, permission.FullAccess)
 	if err != nil {
 		return "", err
 	}
@@ -255,7 +257,7 @@ func (m *mutation) single() (id string, err error) {
 			return err
 		}
 		if len(page.Rows) == 0 {
-			return &documents.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Document not found"}
+			return &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Document not found"}
 		}
 		v, err := jsontree.Parse(page.Rows[0].JSON(t.Attribute("documentId")), 1)
 		id, _ = v.(string)

@@ -1,7 +1,7 @@
 package execution
 
 import (
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 )
 
@@ -27,7 +27,7 @@ func atMost(n, most int) int {
 
 // paging reads the argument pagination of a list that has so many items at most; negative: any number. What is null in it is as
 // if it were not given.
-func (l *Limits) paging(given *jsontree.Object, most int) (paging, *documents.Error) {
+func (l *Limits) paging(given *jsontree.Object, most int) (paging, *apierror.Error) {
 	p := paging{limit: atMost(l.DefaultLimit, most)}
 	if given == nil {
 		return p, nil
@@ -37,7 +37,7 @@ func (l *Limits) paging(given *jsontree.Object, most int) (paging, *documents.Er
 	start, byStart := whole(given, "start")
 	limit, byLimit := whole(given, "limit")
 	if (byPage || bySize) && (byStart || byLimit) {
-		return p, &documents.Error{Status: 400, Name: "PaginationError", Message: "Cannot use both page & offset pagination in the same query"}
+		return p, &apierror.Error{Status: 400, Name: "PaginationError", Message: "Cannot use both page & offset pagination in the same query"}
 	}
 	switch {
 	case bySize:

@@ -2,7 +2,7 @@ package execution
 
 import (
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/store"
 )
 
@@ -103,7 +103,7 @@ func (f *field) counts() bool {
 
 // errOutput is an error of a value that the schema has no place for.
 func errOutput(message string) error {
-	return &documents.Error{Status: 500, Name: "InternalServerError", Message: message}
+	return &apierror.Error{Status: 500, Name: "InternalServerError", Message: message}
 }
 
 // targetSchema is the schema of what a relation, media or component leads to.

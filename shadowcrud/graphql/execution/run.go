@@ -10,7 +10,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/auth"
-	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/language"
@@ -24,7 +25,7 @@ type execution struct {
 	plan   *plan
 	bounds []bound
 	memory []bound // used again and again for the bounds of plans that are not static
-	access *documents.Access
+	access *permission.Access
 	user   auth.User
 	often  func(name string) error // see Request.Limit
 	limit  time.Duration
@@ -250,7 +251,7 @@ func codeOf(name string) string {
 	return string(code)
 }
 
-func toldTree(e *documents.Error) any {
+func toldTree(e *apierror.Error) any {
 	o := jsontree.NewObject()
 	o.Set("name", e.Name)
 	o.Set("message", e.Message)

@@ -167,7 +167,7 @@ type Meaning struct {
 	// Localized says that the field takes the argument locale.
 	Localized bool
 	// Scope is the permission that the field itself needs, as "api::article.article.find"; empty where it needs none. Whether a
-	// relation may be followed is not said here, but by documents.Access.Follows.
+	// relation may be followed is not said here, but by permission.Access.Follows.
 	Scope string
 	// Password says that the value is never shown: null.
 	Password bool

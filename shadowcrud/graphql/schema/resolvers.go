@@ -9,6 +9,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -94,7 +95,7 @@ type Server interface {
 
 // A Caller is the user, API token or public that a request comes from, with what it may do.
 type Caller struct {
-	Access *documents.Access
+	Access *permission.Access
 	User   auth.User     // with its ID, Username and Role; zero when the caller is no user but the public, or an API token
 	HTTP   *http.Request // nil where the operation came by other ways
 	Server Server
@@ -112,7 +113,7 @@ func CallerOf(ctx context.Context) *Caller {
 	if a, ok := ctx.Value(callerKey{}).(*Caller); ok {
 		return a
 	}
-	return &Caller{Access: documents.NewAccess(nil)}
+	return &Caller{Access: permission.NewAccess(nil)}
 }
 
 // Policy registers a policy by a name, which PolicyUse.Name names.

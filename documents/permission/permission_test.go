@@ -1,21 +1,36 @@
-package documents_test
+package permission_test
 
 import (
 	"testing"
+	"testing/fstest"
 
-	"lectern/documents"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"lectern/contenttypes"
+	"lectern/documents/permission"
 )
 
 func TestAccess(t *testing.T) {
-	model := testModel(t)
+	archive, err := txtar.ParseFile("../testdata/model.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	project := fstest.MapFS{}
+	for _, f := range archive.Files {
+		project[f.Name] = &fstest.MapFile{Data: f.Data}
+	}
+	model, problems := contenttypes.LoadFS(project, contenttypes.Options{})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
 	tag, article := model.Type("api::tag.tag"), model.Type("api::article.article")
-	access := documents.NewAccess([]string{"api::tag.tag.find", "plugin::upload.content-api.upload", "nonsense", ""})
-	nobody := documents.NewAccess(nil)
+	access := permission.NewAccess([]string{"api::tag.tag.find", "plugin::upload.content-api.upload", "nonsense", ""})
+	nobody := permission.NewAccess(nil)
 	for name, tt := range map[string]struct{ got, want bool }{
 		"granted":               {access.Allows(tag, "find"), true},
 		"another action":        {access.Allows(tag, "findOne"), false},
 		"another type":          {access.Allows(article, "find"), false},
-		"all":                   {documents.FullAccess.Allows(article, "delete"), true},
+		"all":                   {permission.FullAccess.Allows(article, "delete"), true},
 		"nobody":                {nobody.Allows(tag, "find"), false},
 		"by name":               {access.AllowsAction("api::tag.tag.find"), true},
 		"what is no type":       {access.AllowsAction("plugin::upload.content-api.upload"), true},
@@ -26,7 +41,7 @@ func TestAccess(t *testing.T) {
 		"links to what is not":  {access.Follows(article.Attribute("writer")), false},
 		"its own localizations": {nobody.Follows(article.Attribute("localizations")), true},
 		"files":                 {nobody.Follows(article.Attribute("cover")), true},
-		"passwords":             {documents.FullAccess.Sees(article.Attribute("secret")), false},
+		"passwords":             {permission.FullAccess.Sees(article.Attribute("secret")), false},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s: %v", name, tt.got)
