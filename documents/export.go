@@ -50,14 +50,13 @@ func lookUp(snap *store.Snapshot, t *contenttypes.ContentType, name string) (doc
 }
 
 // Export writes all content to w as JSON Lines, out of one snapshot: every version of every document, type by type, drafts
-// before published versions, each in order of id. progress, which may be nil, is told the number of versions from time to time
-// and at the end.
-func Export(ctx context.Context, st *store.Store, model *contenttypes.Model, w io.Writer, progress func(versions int)) error {
-	if progress == nil {
-		progress = func(int) {}
-	}
+// before published versions, each in order of id. The snapshot is held until w has taken everything.
+//
+// Memory grows with the longest line alone. Before a line becomes longer than ever before, reserve, which may be nil, is called with
+// the number of bytes that lines take from then on; its error ends the export.
+func Export(ctx context.Context, st *store.Store, model *contenttypes.Model, w io.Writer, reserve func(bytes int64) error) error {
 	return st.View(func(s *store.Snapshot) error {
-		e := &exporter{ctx: ctx, s: s, model: model, w: bufio.NewWriterSize(w, 64<<10), progress: progress}
+		e := &exporter{ctx: ctx, s: s, model: model, w: bufio.NewWriterSize(w, 64<<10), reserve: reserve}
 		fmt.Fprintf(e.w, `{"format":%q,"version":%d}`+"\n", exportFormat, ExportVersion)
 		for _, t := range model.Types {
 			if !Exported(t) {
@@ -72,19 +71,31 @@ func Export(ctx context.Context, st *store.Store, model *contenttypes.Model, w i
 				return err
 			}
 		}
-		progress(e.count)
 		return e.w.Flush()
 	})
 }
 
 type exporter struct {
-	ctx      context.Context
-	s        *store.Snapshot
-	model    *contenttypes.Model
-	w        *bufio.Writer
-	count    int
-	progress func(int)
-	line     []byte // kept between rows
+	ctx   context.Context
+	s     *store.Snapshot
+	model *contenttypes.Model
+	w     *bufio.Writer
+	line  []byte // kept between rows
+
+	reserve func(bytes int64) error // nil: memory is not bounded
+	room    int                     // how long a line may become with what is reserved
+	err     error                   // of reserve
+}
+
+// fits reserves memory for a line of so many bytes and for the buffer that it outgrows. It reports false when reserve failed, now or before.
+func (e *exporter) fits(length int) bool {
+	if e.err == nil && e.reserve != nil && length > e.room {
+		room := max(2*e.room, length)
+		if e.err = e.reserve(2 * int64(room)); e.err == nil {
+			e.room = room
+		}
+	}
+	return e.err == nil
 }
 
 // rows writes the rows of one type and status in order of id.
@@ -107,16 +118,17 @@ func (e *exporter) rows(t *contenttypes.ContentType, status store.Status) error 
 		}
 		for _, r := range page.Rows {
 			e.line = append(e.appendRow(e.line[:0], t, r), '\n')
+			if e.err != nil {
+				return fmt.Errorf("export document %s of %s: %w", r.JSON(t.Attribute("documentId")), t.UID, e.err)
+			}
 			if _, err := e.w.Write(e.line); err != nil {
 				return err
 			}
 			last = r.ID()
-			e.count++
 		}
 		if len(page.Rows) < exportPage {
 			return nil
 		}
-		e.progress(e.count)
 	}
 }
 
@@ -124,6 +136,9 @@ func (e *exporter) rows(t *contenttypes.ContentType, status store.Status) error 
 var exportedTimes = []string{"createdAt", "updatedAt", "publishedAt"}
 
 func (e *exporter) appendRow(b []byte, t *contenttypes.ContentType, r store.Record) []byte {
+	if !e.fits(2 * r.Size()) { // the values of a row, and their names
+		return b
+	}
 	b = jsontree.AppendString(append(b, `{"type":`...), t.UID)
 	b = appendRaw(append(b, `,"documentId":`...), r.JSON(t.Attribute("documentId")))
 	if t.Localized {
@@ -141,7 +156,7 @@ func (e *exporter) appendRow(b []byte, t *contenttypes.ContentType, r store.Reco
 	return append(b, "}}"...)
 }
 
-// appendValues appends the attributes of a document or component that hold anything.
+// appendValues appends the attributes of a document or component that hold anything. Their scalar values fit the line already.
 func (e *exporter) appendValues(b []byte, schema *contenttypes.Schema, r store.Record, planes []store.Status) []byte {
 	for _, a := range schema.Attributes {
 		if a.System || a.Mapped {
@@ -201,7 +216,7 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 	for i, plane := range planes {
 		e.s.LinksFrom(a, plane, from, func(l store.Link) bool {
 			lists[i] = append(lists[i], l)
-			return true
+			return e.fits(len(b) + len(lists[i])*linkText)
 		})
 	}
 	named := len(lists) == 2 && !sameTargets(lists[0], lists[1])
@@ -215,6 +230,9 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 			if named {
 				plane = statusName(l.Plane)
 			}
+			if !e.fits(len(b) + linkText) {
+				return b
+			}
 			if next := e.appendLink(b, a, l, plane, len(b) > start); next != nil {
 				b = next
 			}
@@ -227,6 +245,9 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 	}
 	return b
 }
+
+// linkText is about how many bytes an entry of a relation takes, as a store.Link and as text.
+const linkText = 256
 
 // sameTargets reports whether two lists of links lead to the same, and have the same positions in the lists of the other side.
 func sameTargets(x, y []store.Link) bool {

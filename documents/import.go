@@ -20,11 +20,12 @@ import (
 
 // Bounds of an import.
 const (
-	importChunk     = 200      // lines stored in one transaction
-	maxImportLine   = 64 << 20 // bytes of a line
-	maxLineProblems = 1000     // that are told; all are counted
-	progressEvery   = 1000     // lines
-	strangeLines    = 20       // at the beginning of a file; it is no export when all of them are no JSON
+	importChunk     = 200       // lines stored in one transaction
+	importChunkText = 256 << 10 // bytes of lines stored in one transaction, and those of the line that ends it
+	maxImportLine   = 64 << 20  // bytes of a line
+	maxLineProblems = 1000      // that are told; all are counted
+	progressEvery   = 1000      // lines
+	strangeLines    = 20        // at the beginning of a file; it is no export when all of them are no JSON
 )
 
 // ImportOptions say how Import goes about it.
@@ -33,6 +34,9 @@ type ImportOptions struct {
 	Partial bool
 	// Progress, when set, is told how far the import is.
 	Progress func(ImportProgress)
+	// Reserve, when set, is called before the import takes more memory, with the number of bytes that it takes from then on. Its
+	// error ends the import before anything is stored.
+	Reserve func(bytes int64) error
 }
 
 // ImportProgress is how far an import is. Each line is gone over three times; while it is checked, Total is not known yet and 0.
@@ -144,19 +148,25 @@ type importer struct {
 	now  string
 	seed maphash.Seed
 
+	reserved int64 // bytes that Reserve was called with
+	longest  int   // bytes of the longest line so far
+	read     int   // lines read so far, at the first time through the file
+	length   int   // bytes of the line that was read last
+
 	lines    int          // of the file
 	bad      map[int]bool // lines that are not stored
 	late     map[int]bool // those of them that are wrong only by what they point at
 	problems LineProblems
 	damaged  map[uint64]int // documents of which a line is wrong → that line
 
-	versions map[uint64]int                       // version → the line that has it
-	present  map[uint64]bool                      // localizations of the documents of the file
-	unique   map[uint64]int                       // unique value → the line that has it
-	singles  map[*contenttypes.ContentType]string // single type → its documentId
-	pending  map[uint64][]lateProblem             // localization → who points at it, though neither store nor file have it so far
-	held     map[uint64]holder                    // link end that holds one link → what has it
-	ranks    linkRanks
+	versions   map[uint64]int                       // version → the line that has it
+	present    map[uint64]bool                      // localizations of the documents of the file
+	unique     map[uint64]int                       // unique value → the line that has it
+	singles    map[*contenttypes.ContentType]string // single type → its documentId
+	pending    map[uint64][]lateProblem             // localization → who points at it, though neither store nor file have it so far
+	lateChecks int                                  // entries of pending
+	held       map[uint64]holder                    // link end that holds one link → what has it
+	ranks      linkRanks
 }
 
 // A holder is a line of the file and the document it is of: other lines of that document may hold the same.
@@ -199,7 +209,7 @@ func (im *importer) eachLine(phase string, do func(number int, o *jsontree.Objec
 	r := bufio.NewReaderSize(im.file, 256<<10)
 	number := 0
 	for {
-		text, err := readLine(r)
+		text, err := im.readLine(r)
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -207,6 +217,7 @@ func (im *importer) eachLine(phase string, do func(number int, o *jsontree.Objec
 			return err
 		}
 		number++
+		im.read, im.length = max(im.read, number), len(text)
 		if number%progressEvery == 0 {
 			im.o.Progress(ImportProgress{phase, number, im.lines})
 		}
@@ -249,11 +260,40 @@ func parseObject(text []byte) (*jsontree.Object, error) {
 
 var errLongLine = fmt.Errorf("a line has at most %d MiB", maxImportLine>>20)
 
+// Memory that an import takes, about, in bytes.
+const (
+	perLineByte  = 8 // a line, and what it is parsed to
+	perLine      = 192
+	perUnique    = 64
+	perLink      = 128
+	perLateCheck = 320
+)
+
+// reserve reserves memory for what is remembered of the file and for lines of a length, at least 256 KiB more at a time. All that an
+// import needs is reserved once the file is checked.
+func (im *importer) reserve(length int) error {
+	im.longest = max(im.longest, length)
+	bytes := int64(im.longest+importChunkText)*perLineByte + int64(im.read)*perLine + int64(len(im.unique))*perUnique +
+		int64(len(im.held)+len(im.ranks.links))*perLink + int64(im.lateChecks)*perLateCheck
+	if im.o.Reserve == nil || bytes <= im.reserved {
+		return nil
+	}
+	bytes += 256 << 10
+	if err := im.o.Reserve(bytes); err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	im.reserved = bytes
+	return nil
+}
+
 // readLine reads up to the next line break; a line that is too long is read over.
-func readLine(r *bufio.Reader) ([]byte, error) {
+func (im *importer) readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')
+		if err := im.reserve(len(line) + len(part)); err != nil {
+			return nil, err
+		}
 		if len(line) <= maxImportLine {
 			line = append(line, part...)
 		}
@@ -406,6 +446,7 @@ func ownerOf(snap *store.Snapshot, l *importLine, a *contenttypes.Attribute, val
 func (im *importer) storeRows(result *ImportResult) error {
 	seen := map[uint64]bool{} // documents of which a version was stored
 	var chunk []storedLine
+	length := 0 // of the lines of the chunk
 	flush := func() error {
 		versions := 0
 		err := im.s.store.Write(im.ctx, func(tx *store.Tx) error {
@@ -419,7 +460,7 @@ func (im *importer) storeRows(result *ImportResult) error {
 			return nil
 		})
 		result.Versions += versions
-		chunk = chunk[:0]
+		chunk, length = chunk[:0], 0
 		return err
 	}
 	err := im.eachLine("storing", func(number int, o *jsontree.Object, err error) error {
@@ -439,7 +480,8 @@ func (im *importer) storeRows(result *ImportResult) error {
 		}
 		chunk = append(chunk, storedLine{l, !seen[doc]})
 		seen[doc] = true
-		if len(chunk) < importChunk {
+		length += im.length
+		if len(chunk) < importChunk && length < importChunkText {
 			return nil
 		}
 		return flush()

@@ -197,6 +197,7 @@ func (im *importer) checkEdges(snap *store.Snapshot, number int, doc uint64, edg
 		if e.target.Localized {
 			in = " in " + e.locale
 		}
+		im.lateChecks++
 		im.pending[name] = append(im.pending[name], lateProblem{number, doc,
 			fmt.Sprintf("%s: there is no document %s of %s%s, neither in the file nor in the store", pathName(e.path), e.id, e.target.UID, in)})
 	}
@@ -219,7 +220,7 @@ type linkedLine struct {
 // storeLinks stores the links, when all versions are there.
 func (im *importer) storeLinks() error {
 	var chunk []linkedLine
-	ranks := 0
+	ranks, length := 0, 0
 	err := im.eachLine("linking", func(number int, o *jsontree.Object, err error) error {
 		if err != nil || im.bad[number] && !im.late[number] {
 			return nil
@@ -244,11 +245,12 @@ func (im *importer) storeLinks() error {
 		if links == 0 || im.late[number] {
 			return nil
 		}
-		if chunk = append(chunk, line); len(chunk) < importChunk {
+		chunk = append(chunk, line)
+		if length += im.length; len(chunk) < importChunk && length < importChunkText {
 			return nil
 		}
 		err = im.linkChunk(chunk)
-		chunk = chunk[:0]
+		chunk, length = chunk[:0], 0
 		return err
 	})
 	if err != nil {

@@ -154,13 +154,23 @@ func (p *Project) RevokeToken(ctx context.Context, nameOrID string) (t auth.Toke
 
 // Export implements Administration.
 func (p *Project) Export(ctx context.Context, w io.Writer) error {
-	return p.again(ctx, func(e *generation) error { return documents.Export(ctx, e.store, e.Model, w, nil) })
+	reserve, release, err := p.reserve(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return p.again(ctx, func(e *generation) error { return documents.Export(ctx, e.store, e.Model, w, reserve) })
 }
 
 // Import implements Administration.
 func (p *Project) Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (result documents.ImportResult, err error) {
+	reserve, release, err := p.reserve(ctx)
+	if err != nil {
+		return result, err
+	}
+	defer release()
 	err = p.held(ctx, func(ctx context.Context, e *generation) error {
-		result, err = e.docs.Import(ctx, file, documents.ImportOptions{Partial: partial, Progress: progress})
+		result, err = e.docs.Import(ctx, file, documents.ImportOptions{Partial: partial, Progress: progress, Reserve: reserve})
 		return err
 	})
 	return result, err

@@ -44,10 +44,18 @@ type backupHead struct {
 // Backup implements Administration. The store is copied out of one snapshot, and before the uploads: each file that a
 // document in it names was there when the snapshot was taken, and is kept until it is copied. A damaged store is not copied.
 func (p *Project) Backup(ctx context.Context, w io.Writer) error {
-	return p.again(ctx, func(e *generation) error { return e.backup(ctx, w) })
+	reserve, release, err := p.reserve(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return p.again(ctx, func(e *generation) error { return e.backup(ctx, w, reserve) })
 }
 
-func (e *generation) backup(ctx context.Context, w io.Writer) error {
+// verifiedPerByte is how many bytes of a store need one byte of memory while its pages are verified.
+const verifiedPerByte = 2 << 10
+
+func (e *generation) backup(ctx context.Context, w io.Writer, reserve func(bytes int64) error) error {
 	if e.media != nil {
 		if err := e.media.Recover(ctx); err != nil {
 			return err
@@ -60,6 +68,9 @@ func (e *generation) backup(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	err = e.store.View(func(s *store.Snapshot) error {
+		if err := reserve(s.Size() / verifiedPerByte); err != nil {
+			return err
+		}
 		if err := s.Verify(); err != nil {
 			return err
 		}

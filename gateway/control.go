@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -33,6 +32,7 @@ import (
 //	GET    /backup          the file
 //	GET    /export          JSON Lines
 //	GET    /problems        what is wrong with the store: a list of texts
+//	GET    /downloads/{id}  controlError: why a download ended before its end
 //	POST   /import?partial= JSON Lines → importEvents, one a line
 //	POST   /foresee         definitionsSent → foreseen
 //	POST   /fill            []documents.Filling → documents.Filled
@@ -40,10 +40,11 @@ import (
 //
 // What goes wrong is controlError with status 400 or above; a download that fails in the middle ends without its last chunk.
 type control struct {
-	project *Project
-	ln      *net.UnixListener
-	path    string
-	base    string
+	project   *Project
+	ln        *net.UnixListener
+	path      string
+	base      string
+	downloads downloads
 }
 
 type serverInfo struct {
@@ -121,6 +122,7 @@ func (c *control) serve(ctx context.Context) error {
 	mux.HandleFunc("GET /backup", c.getBackup)
 	mux.HandleFunc("GET /export", c.getExport)
 	mux.HandleFunc("GET /problems", c.getProblems)
+	mux.HandleFunc("GET /downloads/{id}", c.getDownload)
 	mux.HandleFunc("POST /import", c.postImport)
 	mux.HandleFunc("POST /foresee", c.postForesee)
 	mux.HandleFunc("POST /fill", c.postFill)
@@ -207,27 +209,6 @@ func (c *control) getUploads(w http.ResponseWriter, r *http.Request) {
 	writeControl(w, n)
 }
 
-func (c *control) getBackup(w http.ResponseWriter, r *http.Request) {
-	c.stream(w, r, c.project.Backup)
-}
-
-func (c *control) getExport(w http.ResponseWriter, r *http.Request) {
-	c.stream(w, r, c.project.Export)
-}
-
-// stream sends a file. When writing it fails in the middle, the connection is cut so that the reader notices.
-func (c *control) stream(w http.ResponseWriter, r *http.Request, write func(context.Context, io.Writer) error) {
-	w.Header().Set("Content-Type", "application/octet-stream")
-	if err := write(r.Context(), w); err != nil {
-		level := slog.LevelError
-		if r.Context().Err() != nil || isReaderGone(r, err) {
-			level = slog.LevelDebug
-		}
-		c.project.log.Log(r.Context(), level, "control socket", "path", r.URL.Path, "error", err)
-		panic(http.ErrAbortHandler)
-	}
-}
-
 func (c *control) postMigrate(w http.ResponseWriter, r *http.Request) {
 	var ms evolve.Migrations
 	err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&ms)
@@ -265,7 +246,7 @@ func (c *control) postImport(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer file.Close()
-	events := json.NewEncoder(w)
+	events := json.NewEncoder(c.limits().pacedWriter(r.Context(), w)) // progress is written with a snapshot held
 	flush := http.NewResponseController(w)
 	result, err := c.project.Import(r.Context(), file, partial, func(p documents.ImportProgress) {
 		events.Encode(importEvent{Progress: &p})

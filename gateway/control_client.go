@@ -145,7 +145,11 @@ func (r *remote) do(ctx context.Context, method, path string, body io.Reader, re
 	}
 	defer res.Body.Close()
 	if res.StatusCode == http.StatusOK {
-		return read(res.Body)
+		err := read(res.Body)
+		if id := res.Header.Get(downloadHeader); id != "" && errors.Is(err, io.ErrUnexpectedEOF) {
+			err = r.reasonOf(ctx, id, err)
+		}
+		return err
 	}
 	var e controlError
 	if err := json.NewDecoder(res.Body).Decode(&e); err != nil || e.Error == "" {

@@ -51,7 +51,13 @@ func (r *remote) problems(ctx context.Context) (problems []string, err error) {
 }
 
 func (c *control) getProblems(w http.ResponseWriter, r *http.Request) {
-	problems, err := texts(c.project.generation.Load().store.Problems())
+	memory, done, err := c.project.reserve(r.Context())
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	defer done()
+	problems, err := texts(c.project.generation.Load().store.Problems(memory))
 	if err != nil {
 		c.fail(w, r, err)
 		return

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -12,7 +13,7 @@ import (
 )
 
 // Memory that requests take is reserved from one budget, limits.memory: answers while they are printed and until they were
-// sent, images while they are decoded, compressors. A small answer reserves nothing, so that it is given also while large
+// sent, images while they are decoded, compressors, commands that read or write all content. A small answer reserves nothing, so that it is given also while large
 // ones have taken everything. See package budget.
 //
 // Bodies have a budget of their own, a quarter as large. They are read before their requests have a place, so it is up to their senders
@@ -38,18 +39,38 @@ func (l *Limits) send(ctx context.Context, w http.ResponseWriter, body []byte) e
 		_, err := w.Write(body)
 		return err
 	}
-	control := controlOf(ctx, w)
-	for len(body) > 0 {
-		n := min(len(body), answerPart)
-		if err := supported(control.SetWriteDeadline(time.Now().Add(l.partTime()))); err != nil {
-			return err
+	_, err := l.pacedWriter(ctx, w).Write(body)
+	return err
+}
+
+// A pacedWriter writes an answer in parts, each of which the client must take within partTime: otherwise Write fails with an
+// error that is os.ErrDeadlineExceeded.
+type pacedWriter struct {
+	to      http.ResponseWriter
+	control *http.ResponseController
+	limits  *Limits
+	begun   bool // something was written
+}
+
+func (l *Limits) pacedWriter(ctx context.Context, w http.ResponseWriter) *pacedWriter {
+	return &pacedWriter{to: w, control: controlOf(ctx, w), limits: l}
+}
+
+// Write implements io.Writer.
+func (p *pacedWriter) Write(b []byte) (written int, err error) {
+	p.begun = true
+	for len(b) > 0 {
+		if err := supported(p.control.SetWriteDeadline(time.Now().Add(p.limits.partTime()))); err != nil {
+			return written, err
 		}
-		if _, err := w.Write(body[:n]); err != nil {
-			return err
+		n, err := p.to.Write(b[:min(len(b), answerPart)])
+		written += n
+		if err != nil {
+			return written, err
 		}
-		body = body[n:]
+		b = b[n:]
 	}
-	return nil
+	return written, nil
 }
 
 // inBuffers is how much the buffers of a connection may let through at a time, while a client reads steadily: what it has
@@ -80,6 +101,34 @@ func answerOf(ctx context.Context) *budget.Answer {
 func errNoMemory(memory *budget.Budget) *apierror.Error {
 	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
 		Message: "other requests use the memory that limits.memory (" + byteSize(memory.Limit()).String() + ") gives to all of them, try again"}
+}
+
+const (
+	// commandMemory is what a command that reads or writes much content takes for its buffers.
+	commandMemory = 1 << 20
+	// commandPatience is how long such a command waits for memory.
+	commandPatience = 10 * time.Second
+)
+
+// reserve reserves memory for a command that reads or writes much content, from the budget of all requests. grow reserves so many bytes
+// beside the command's buffers, and fails when they are not free; release gives back everything. Where nothing is served, memory is not bounded.
+func (p *Project) reserve(ctx context.Context) (grow func(bytes int64) error, release func(), err error) {
+	var memory budget.Reservation
+	if p.server.Load() != nil {
+		memory = p.memory.Reservation()
+	}
+	told := func(err error) error {
+		if err == nil {
+			return nil
+		}
+		return fmt.Errorf("%w: limits.memory (%s) is shared by all requests and commands; try again later, or stop the server first", err, byteSize(p.memory.Limit()))
+	}
+	waiting, cancel := context.WithTimeout(ctx, commandPatience)
+	defer cancel()
+	if err := memory.Wait(waiting, commandMemory); err != nil {
+		return nil, nil, told(err)
+	}
+	return func(bytes int64) error { return told(memory.Grow(commandMemory + bytes)) }, memory.Release, nil
 }
 
 // returnMemory gives memory back to the system when a flood of requests is over, until ctx ends. The collector of garbage

@@ -45,9 +45,14 @@ type circle struct {
 
 func newCircle(t *testing.T, limits string) *circle {
 	t.Helper()
+	return newCircleWith(t, limits, gateway.Options{Production: true})
+}
+
+func newCircleWith(t *testing.T, limits string, o gateway.Options) *circle {
+	t.Helper()
 	dir := writeProject(t, circleFiles(limits))
 	c := &circle{data: filepath.Join(dir, "data")}
-	ready, _ := run(t, dir, gateway.Options{Production: true}, nil)
+	ready, _ := run(t, dir, o, nil)
 	c.api = newAPI(t, ready)
 	a, err := gateway.Administer(t.Context(), dir, gateway.Options{})
 	if err != nil {

@@ -16,19 +16,22 @@ const maxFaults = 1000
 
 // Check reads the whole file and reports what is wrong with it (see Problems); nil when all is well.
 func (s *Store) Check() error {
-	problems, err := s.Problems()
+	problems, err := s.Problems(nil)
 	return errors.Join(append(problems, err)...)
 }
 
 // Problems reads one state of the whole file: whether its pages are what bbolt wrote and lead to each other, whether each value has
 // its checksum, and, if so, whether rows, indexes, counts, lists of versions and links agree. It takes as long as reading everything
 // does; others read and write meanwhile. err is why that could not be done.
-func (s *Store) Problems() (problems []error, err error) {
-	err = s.View(func(snap *Snapshot) error {
+//
+// It remembers something of every row and index entry. Before it takes more memory, reserve, which may be nil, is called with the number of
+// bytes that it takes from then on; its error is then err.
+func (s *Store) Problems(reserve func(bytes int64) error) (problems []error, err error) {
+	err = s.View(func(snap *Snapshot) (err error) {
 		if problems = snap.damage(); len(problems) == 0 {
-			problems = snap.disagreements()
+			problems, err = snap.disagreements(reserve)
 		}
-		return nil
+		return err
 	})
 	return problems, err
 }
@@ -87,15 +90,15 @@ func bucketNamed(name []byte) (bucket, bool) {
 	return bucket(i), i >= 0
 }
 
-// disagreements lists where the buckets do not agree.
-func (s *Snapshot) disagreements() []error {
-	c := checker{snap: s, index: map[string]uint64{}, versions: map[string][]slot{}}
-	c.rows()
-	c.indexes()
-	c.counts()
-	c.documents()
-	c.links()
-	return c.faults
+// disagreements lists where the buckets do not agree. err is that of reserve.
+func (s *Snapshot) disagreements(reserve func(bytes int64) error) (problems []error, err error) {
+	c := checker{snap: s, reserve: reserve, index: map[string]uint64{}, versions: map[string][]slot{}}
+	for _, check := range []func(){c.rows, c.indexes, c.counts, c.documents, c.links} {
+		if check(); c.unreserved != nil {
+			return nil, c.unreserved
+		}
+	}
+	return c.faults, nil
 }
 
 type checker struct {
@@ -103,6 +106,23 @@ type checker struct {
 	index    map[string]uint64 // what the index must hold
 	versions map[string][]slot // what docs must hold, by key and document
 	faults   []error
+
+	reserve    func(bytes int64) error // nil: memory is not bounded
+	took       int64                   // bytes, about
+	reserved   int64
+	unreserved error // of reserve: the check ends
+}
+
+// entryMemory is about how many bytes an entry of a map takes beside its key.
+const entryMemory = 64
+
+// take reserves memory for a key of so many bytes, at least 1 MiB more at a time.
+func (c *checker) take(key int) {
+	if c.took += int64(key + entryMemory); c.reserve == nil || c.took <= c.reserved || c.unreserved != nil {
+		return
+	}
+	c.reserved = c.took + 1<<20
+	c.unreserved = c.reserve(c.reserved)
 }
 
 func (c *checker) fault(format string, args ...any) {
@@ -111,10 +131,10 @@ func (c *checker) fault(format string, args ...any) {
 	}
 }
 
-// each walks over a bucket.
+// each walks over a bucket, unless the check ends.
 func (c *checker) each(n bucket, f func(k, v []byte)) {
 	cur := c.snap.bucket(n).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := cur.First(); k != nil && c.unreserved == nil; k, v = cur.Next() {
 		f(k, v)
 	}
 }
@@ -140,14 +160,18 @@ func (c *checker) rows() {
 			c.fault("row %x: id %d in its head, %s in its field", k, r.ID(), r.JSON(b.system.id))
 		}
 		for _, a := range b.indexed {
-			c.index[string(indexKey(b, a, r))] = r.doc
+			key := indexKey(b, a, r)
+			c.take(len(key))
+			c.index[string(key)] = r.doc
 		}
 		unique := fmt.Sprintf("%d/%d", b.number, r.ID())
 		if ids[unique] {
 			c.fault("row %x: id %d is given twice", k, r.ID())
 		}
+		c.take(len(unique))
 		ids[unique] = true
 		key := string(appendDocKey(nil, b.number, string(unquote(r.JSON(b.system.documentID))))) + string(be.AppendUint64(nil, r.doc))
+		c.take(len(key))
 		c.versions[key] = append(c.versions[key], r.slot)
 	})
 }

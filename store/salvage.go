@@ -88,8 +88,8 @@ func ProblemsOf(path string) (problems []error, err error) {
 		return []error{err}, nil
 	}
 	err = f.read(func(tx *bolt.Tx) error {
-		problems = newSnapshot(&Store{file: f, bound: c.bound}, tx).disagreements()
-		return nil
+		problems, err = newSnapshot(&Store{file: f, bound: c.bound}, tx).disagreements(nil)
+		return err
 	})
 	return problems, err
 }

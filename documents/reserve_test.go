@@ -1,0 +1,95 @@
+package documents_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+)
+
+var errNothingLeft = errors.New("nothing is left")
+
+// limited returns a function that reserves up to limit bytes, and how many were reserved.
+func limited(limit int64) (reserve func(int64) error, reserved *int64) {
+	reserved = new(int64)
+	return func(bytes int64) error {
+		if bytes > limit {
+			return errNothingLeft
+		}
+		*reserved = max(*reserved, bytes)
+		return nil
+	}, reserved
+}
+
+// noteModel has one type, with a text of any length.
+func noteModel(t *testing.T) *contenttypes.Model {
+	model, problems := contenttypes.LoadFS(fstest.MapFS{"content-types/note.yaml": {Data: []byte(
+		"kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  text: {type: text}\n")}}, contenttypes.Options{})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return model
+}
+
+// importedNotes are lines of an import.
+func importedNotes(n, length int) []byte {
+	var lines strings.Builder
+	for i := range n {
+		fmt.Fprintf(&lines, `{"type":"api::note.note","documentId":"note%d","data":{"text":"%d %s"}}`+"\n", i, i, strings.Repeat("x", length))
+	}
+	return []byte(lines.String())
+}
+
+// TestExportReserves sees that an export reserves memory for its longest line, not for all lines, and that it ends where none is left.
+func TestExportReserves(t *testing.T) {
+	const length, lines = 10_000, 100
+	model := noteModel(t)
+	st := testStore(t, model)
+	if _, err := documents.NewService(st, model, "en").Import(t.Context(), bytes.NewReader(importedNotes(lines, length)), documents.ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	reserve, reserved := limited(1 << 30)
+	if err := documents.Export(context.Background(), st, model, &out, reserve); err != nil || out.Len() < lines*length {
+		t.Fatalf("%d bytes, %v", out.Len(), err)
+	}
+	if *reserved < 2*length || *reserved > 10*length {
+		t.Errorf("%d bytes were reserved for lines of %d", *reserved, length)
+	}
+	reserve, _ = limited(length)
+	out.Reset()
+	if err := documents.Export(context.Background(), st, model, &out, reserve); !errors.Is(err, errNothingLeft) || out.Len() > 100 {
+		t.Errorf("%d bytes, %v", out.Len(), err)
+	}
+}
+
+// TestImportReserves sees that an import reserves memory for its longest line and for what it remembers of each line, and that it ends
+// where none is left, with nothing stored.
+func TestImportReserves(t *testing.T) {
+	model := noteModel(t)
+	for _, test := range []struct {
+		lines, length int
+		least         int64
+	}{{1, 2 << 20, 16 << 20}, {20_000, 10, 2<<20 + 3_000_000}} {
+		st := testStore(t, model)
+		svc, file := documents.NewService(st, model, "en"), importedNotes(test.lines, test.length)
+		reserve, _ := limited(test.least)
+		if _, err := svc.Import(t.Context(), bytes.NewReader(file), documents.ImportOptions{Reserve: reserve}); !errors.Is(err, errNothingLeft) {
+			t.Errorf("%+v: %v", test, err)
+		}
+		if got := export(t, st, model); bytes.Count(got, []byte("\n")) != 1 {
+			t.Errorf("%+v: a refused import has stored %d bytes", test, len(got))
+		}
+		reserve, reserved := limited(1 << 30)
+		result, err := svc.Import(t.Context(), bytes.NewReader(file), documents.ImportOptions{Reserve: reserve})
+		if err != nil || result.Versions != test.lines || *reserved > 3*test.least {
+			t.Errorf("%+v: %+v, %d bytes reserved, %v", test, result, *reserved, err)
+		}
+	}
+}
