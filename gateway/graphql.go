@@ -42,13 +42,10 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	if limits.Bytes == 0 { // limits.answer holds
 		limits.Bytes, tooLong = e.answers.Bytes, e.answers.TooLong
 	}
-	engine, err := execution.New(execution.Options{
+	engine := execution.New(execution.Options{
 		Schema: built, Store: e.store, Documents: e.docs, Params: parser, Users: e.users, Media: e.media,
 		Limits: limits, Memory: e.project.memory, TooLong: tooLong, Log: e.project.log, Server: host{e},
 	})
-	if err != nil {
-		return nil, err
-	}
 	page, pageRoutes := e.landing(limits.Document.Introspection)
 	h := &graphqlHandler{
 		engine: engine, page: page, auth: a, limiter: limiter, proxies: e.Settings.Server.TrustedProxies,

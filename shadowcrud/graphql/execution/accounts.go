@@ -44,7 +44,7 @@ var counted = map[schema.Kind]string{
 
 // account runs a mutation of users or roles, or one by which somebody becomes a user or shows to be one.
 func (m *mutation) account() error {
-	kind, users := m.field.meaning.Kind, m.engine.users
+	kind, users := m.field.spec.Kind, m.engine.users
 	if name := counted[kind]; name != "" && m.often != nil {
 		if err := m.often(name); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (m *mutation) id() uint64 {
 // body is an argument in the form of a body of REST, without what has no effect.
 func (m *mutation) body(argument string) *jsontree.Object {
 	o := jsontree.NewObject()
-	in, given := m.field.meaning.Input, m.given.object(argument)
+	in, given := m.field.spec.Input, m.given.object(argument)
 	if given == nil {
 		return o
 	}
@@ -110,7 +110,7 @@ func (m *mutation) body(argument string) *jsontree.Object {
 // userBody is the data of a user. His role is named by the number of its row; other documents he is linked to may be, as in
 // bodies of REST.
 func (m *mutation) userBody() *jsontree.Object {
-	in, given := m.field.meaning.Input, m.given.object("data")
+	in, given := m.field.spec.Input, m.given.object("data")
 	o := inputTree(in, given)
 	for _, key := range o.Keys {
 		if f := in.Field(key); f.Kind == schema.InputRelation || f.Kind == schema.InputRelationList {
@@ -184,7 +184,7 @@ func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
 	if !shown {
 		return errNoUser
 	}
-	if m.field.meaning.Kind == schema.CreateUser {
+	if m.field.spec.Kind == schema.CreateUser {
 		m.code = http.StatusCreated
 	}
 	if m.kept != nil {

@@ -144,11 +144,11 @@ func (b *binder) field(f *field, in scope) {
 	case asMutation:
 		b.mutation(f, to)
 	case asMe:
-		if to.page.limit = 1; !b.allowed(f.meaning) {
+		if to.page.limit = 1; !b.allowed(f.spec) {
 			to.err = errForbidden
 		}
 	case asCustom:
-		if to.given, to.err = b.arguments(f); f.meaning.List {
+		if to.given, to.err = b.arguments(f); f.spec.List {
 			below.objects = b.times(in.objects, b.engine.limits.DefaultLimit)
 		}
 	default:
@@ -300,7 +300,7 @@ func (a arguments) object(name string) *jsontree.Object {
 var errForbidden = &apierror.Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden access"}
 
 // allowed reports whether the caller may use a root field.
-func (b *binder) allowed(m *schema.Meaning) bool {
+func (b *binder) allowed(m *schema.FieldSpec) bool {
 	if m.Auth.IsSet() {
 		return allows(b.access, m.Auth)
 	}
@@ -319,7 +319,7 @@ func allows(access *permission.Access, a schema.Auth) bool {
 
 // root binds a field of Query that asks for documents of a type.
 func (b *binder) root(f *field, to *bound) {
-	m := f.meaning
+	m := f.spec
 	to.page.limit = 1
 	if !b.allowed(m) {
 		to.err = errForbidden
@@ -388,7 +388,7 @@ func publicationState(args arguments) *store.PublicationState {
 
 // target binds a field that leads from an object to others.
 func (b *binder) target(f *field, to *bound, in scope) {
-	m := f.meaning
+	m := f.spec
 	to.page.limit = 1
 	switch m.Kind {
 	case schema.MeRole, schema.Related: // anybody sees his own role; who uses a file is looked at one by one
@@ -428,7 +428,7 @@ func (b *binder) target(f *field, to *bound, in scope) {
 
 // items reads the filters and the sort of what a field leads to.
 func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey, *apierror.Error) {
-	filters, sort, err := b.conditions(f.meaning, args)
+	filters, sort, err := b.conditions(f.spec, args)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -440,7 +440,7 @@ func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey,
 }
 
 // conditions are the filters and the sort of a field, nil where nothing is asked.
-func (b *binder) conditions(m *schema.Meaning, args arguments) (filters params.Filters, sort any, err *apierror.Error) {
+func (b *binder) conditions(m *schema.FieldSpec, args arguments) (filters params.Filters, sort any, err *apierror.Error) {
 	sort = sortList(args.value("sort"))
 	if list, ok := sort.([]any); ok && len(list) > b.engine.limits.SortKeys {
 		return nil, nil, tooMany("sort keys", b.engine.limits.SortKeys, "sortKeys")

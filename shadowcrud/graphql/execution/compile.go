@@ -159,16 +159,16 @@ func (c *compiler) field(s *selection, g *group) *field {
 		return f
 	}
 	f.items = f.def.Type.Elem != nil && f.def.Type.Elem.NonNull
-	f.meaning = s.object.Field(node.Name)
-	if f.meaning == nil {
+	f.spec = s.object.Field(node.Name)
+	if f.spec == nil {
 		return f
 	}
-	f.attr = f.meaning.Attr
+	f.attr = f.spec.Attr
 	c.arguments(f)
-	if f.meaning.Resolve != nil {
+	if f.spec.Resolve != nil {
 		c.custom(f, g)
 	} else {
-		c.meaning(s, f, g)
+		c.generatedField(s, f, g)
 	}
 	c.hook(s, f, g)
 	return f
@@ -211,9 +211,9 @@ var leaves = map[schema.Kind]printing{
 	schema.DeletedID: asDeletedID, schema.OK: asOK, schema.QueryOK: asOK, schema.JWT: asJWT,
 }
 
-// meaning compiles a field by what it means in the generated schema.
-func (c *compiler) meaning(s *selection, f *field, g *group) {
-	m := f.meaning
+// generatedField compiles a field of the generated schema by its kind.
+func (c *compiler) generatedField(s *selection, f *field, g *group) {
+	m := f.spec
 	if as, ok := leaves[m.Kind]; ok {
 		f.as = as
 		return
@@ -273,7 +273,7 @@ func (c *compiler) meaning(s *selection, f *field, g *group) {
 // or what a mutation of users answers with, whose rows are printed by fields asPart. Each of these fields has a selection of
 // its own among f.subs, since the rows are loaded for f.
 func (c *compiler) envelope(f *field, g *group, rows printing) {
-	object := f.meaning.Object
+	object := f.spec.Object
 	f.of = &selection{typ: c.engine.language.Type(object.Name), object: object}
 	for _, part := range c.collect(f.of.typ, g.below()) {
 		p := c.field(f.of, part)
@@ -289,7 +289,7 @@ func (c *compiler) envelope(f *field, g *group, rows printing) {
 func (c *compiler) root(f *field, g *group, as printing) {
 	f.as = as
 	c.bound(f)
-	f.subs = []*selection{c.object(f.meaning.Object, g)}
+	f.subs = []*selection{c.object(f.spec.Object, g)}
 }
 
 // leadsTo makes f a field whose rows are loaded.
@@ -308,7 +308,7 @@ func (c *compiler) object(o *schema.Object, g *group) *selection {
 func (c *compiler) custom(f *field, g *group) {
 	f.as, f.generated = asCustom, asCustom
 	c.bound(f)
-	if f.meaning.Scalar != nil || f.meaning.Enum != nil {
+	if f.spec.Scalar != nil || f.spec.Enum != nil {
 		return
 	}
 	for _, t := range c.engine.language.Type(f.def.Type.Name()).Possible() {
@@ -341,7 +341,7 @@ func (c *compiler) shared(o *schema.Object, g *group) *selection {
 
 // hook marks a field for which something runs that a program brought, or that prints a page or payload of which that is true.
 func (c *compiler) hook(s *selection, f *field, g *group) {
-	m := f.meaning
+	m := f.spec
 	root := s.object == c.engine.schema.Query || s.object == c.engine.schema.Mutation
 	f.hooked = m.Runs() || m.Auth.IsSet() && !root || f.of != nil && len(f.of.hooks) > 0
 	f.deep = f.hooked
@@ -378,7 +378,7 @@ func (f *field) unhooked() printing {
 // union compiles what is selected of each member.
 func (c *compiler) union(f *field, g *group) {
 	f.variants = map[*contenttypes.Schema]int{}
-	for _, member := range f.meaning.Union.Members {
+	for _, member := range f.spec.Union.Members {
 		if member.Schema == nil {
 			continue
 		}
@@ -390,14 +390,14 @@ func (c *compiler) union(f *field, g *group) {
 // valuePrinting says how the scalar of a row is printed.
 func valuePrinting(f *field) printing {
 	switch {
-	case f.meaning.Password || f.attr == nil:
+	case f.spec.Password || f.attr == nil:
 		return asHidden
-	case f.meaning.Enum != nil:
+	case f.spec.Enum != nil:
 		return asEnum
 	case f.attr.Type == contenttypes.ID:
 		return asID
 	}
-	if s := f.meaning.Scalar; s != nil {
+	if s := f.spec.Scalar; s != nil {
 		switch s.Kind {
 		case schema.LongScalar:
 			return asLong

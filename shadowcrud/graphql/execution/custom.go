@@ -116,7 +116,7 @@ func (r *customRun) judgeRoots() []rootValue {
 			r.fails(&root.call, &root.value, err)
 			continue
 		}
-		root.stored = f.as != asCustom && f.meaning.Middlewares == nil
+		root.stored = f.as != asCustom && f.spec.Middlewares == nil
 	}
 	return roots
 }
@@ -317,7 +317,7 @@ func (r *customRun) showTargets(l *level, i int, f *field, path *graphql.Respons
 
 // targets are what row i of a level leads to under a field.
 func (r *customRun) targets(l *level, i int, f *field) []int32 {
-	if f.meaning.Kind == schema.MeRole && !l.hooks.isOwn() {
+	if f.spec.Kind == schema.MeRole && !l.hooks.isOwn() {
 		return nil
 	}
 	return l.to[f.load].related.Of(i)

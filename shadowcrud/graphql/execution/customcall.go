@@ -53,8 +53,8 @@ func (r *customRun) paramsOf(c *call) (p *graphql.ResolveParams, err error) {
 		return nil, err
 	}
 	info := r.info
-	info.FieldName, info.Path = f.meaning.Name, c.path
-	info.ReturnType, info.ParentType = f.meaning.Output(), f.meaning.Of.GraphQL()
+	info.FieldName, info.Path = f.spec.Name, c.path
+	info.ReturnType, info.ParentType = f.spec.Output(), f.spec.Of.GraphQL()
 	info.FieldASTs = f.syntax
 	c.given = given
 	c.params = &graphql.ResolveParams{Source: c.parent, Args: args, Info: info, Context: r.ctx}
@@ -66,7 +66,7 @@ var errPolicy = &apierror.Error{Status: http.StatusForbidden, Name: "PolicyError
 
 // admit finds out whether the caller may ask for the field: by what he is allowed, then by the field's policies.
 func (r *customRun) admit(c *call) error {
-	f, m := c.field, c.field.meaning
+	f, m := c.field, c.field.spec
 	switch {
 	case m.Auth.IsSet():
 		if !allows(r.access, m.Auth) {
@@ -145,7 +145,7 @@ func (r *customRun) run(c *call) (any, error) {
 		return nil, err
 	}
 	next := func(p graphql.ResolveParams) (any, error) { return r.innermost(c, p) }
-	around := c.field.meaning.Middlewares
+	around := c.field.spec.Middlewares
 	if len(around) > 0 {
 		next = func(p graphql.ResolveParams) (any, error) {
 			v, err := r.innermost(c, p)
@@ -181,7 +181,7 @@ var errNoResolver = &apierror.Error{Status: http.StatusInternalServerError, Name
 
 // innermost answers a field.
 func (r *customRun) innermost(c *call, p graphql.ResolveParams) (any, error) {
-	m := c.field.meaning
+	m := c.field.spec
 	switch {
 	case m.Resolve != nil:
 		return m.Resolve(p)
@@ -238,7 +238,7 @@ func (r *customRun) rebound(c *call, args map[string]any) (*bound, error) {
 	}
 	given, err := r.givenArguments(f, args, before, c.given)
 	if err != nil {
-		return nil, fmt.Errorf("arguments that a middleware of %s.%s changed: %w", f.meaning.Of.Name, f.meaning.Name, err)
+		return nil, fmt.Errorf("arguments that a middleware of %s.%s changed: %w", f.spec.Of.Name, f.spec.Name, err)
 	}
 	b := binder{engine: r.engine, vars: r.vars, access: r.access, bounds: slices.Clone(r.bounds), changed: f, instead: given,
 		most: shareOf(r.plan.op.Operation, r.engine.limits.Cost)}

@@ -72,7 +72,7 @@ func (r *customRun) printValue(f *field, t *ast.Type, v *value) bool {
 		return false
 	default:
 		if t.NonNull {
-			r.misfit(f, "Cannot return null for non-nullable field "+f.meaning.Of.Name+"."+f.node.Name+".")
+			r.misfit(f, "Cannot return null for non-nullable field "+f.spec.Of.Name+"."+f.node.Name+".")
 			return false
 		}
 		r.null()

@@ -5,7 +5,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Resolvers see the selections of their field in the form of graphql-go, which is that of their info.
+// The functions of this file convert nodes of gqlparser to those of graphql-go, for the ResolveInfo that resolvers are called with. The
+// parser of graphql-go cannot make them of the text of the document: it refuses null literals and directives on variables.
 
 // fieldSyntax are the nodes of a field.
 func fieldSyntax(nodes []*ast.Field) []*source.Field {

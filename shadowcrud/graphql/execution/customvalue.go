@@ -77,7 +77,7 @@ func isNil(v any) bool {
 func (r *customRun) completeList(c *call, to *value, t *ast.Type, v any) error {
 	list := reflect.Indirect(reflect.ValueOf(v))
 	if k := list.Kind(); k != reflect.Slice && k != reflect.Array {
-		m := c.field.meaning
+		m := c.field.spec
 		return misfitError(`Expected Iterable, but did not find one for field "` + m.Of.Name + "." + m.Name + `".`)
 	}
 	n := list.Len()
@@ -160,7 +160,7 @@ func (r *customRun) completeDocument(c *call, to *value, t *ast.Type, d schema.D
 }
 
 func (r *customRun) wrongType(c *call, t *ast.Type, uid string) error {
-	return fmt.Errorf("what answers %s.%s returned a document of %q, where there is to be a %s", c.field.meaning.Of.Name, c.field.meaning.Name, uid, t.NamedType)
+	return fmt.Errorf("what answers %s.%s returned a document of %q, where there is to be a %s", c.field.spec.Of.Name, c.field.spec.Name, uid, t.NamedType)
 }
 
 // selectionOfType is what is printed under a field of a content-type or component.
@@ -242,7 +242,7 @@ func (r *customRun) objectOf(c *call, name string, v any, p *graphql.ResolvePara
 			return o, nil
 		}
 	}
-	m := c.field.meaning
+	m := c.field.spec
 	return nil, misfitError(fmt.Sprintf(`Abstract type %q must resolve to an Object type at runtime for field "%s.%s". Either the %q type should provide a "resolveType" function or each possible type should provide an "isTypeOf" function.`,
 		name, m.Of.Name, m.Name, name))
 }

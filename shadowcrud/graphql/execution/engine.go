@@ -119,19 +119,15 @@ type Engine struct {
 }
 
 // New makes an engine.
-func New(o Options) (*Engine, error) {
-	l, err := language.New(o.Schema)
-	if err != nil {
-		return nil, err
-	}
-	e := &Engine{schema: o.Schema, language: l, store: o.Store, documents: o.Documents,
+func New(o Options) *Engine {
+	e := &Engine{schema: o.Schema, language: language.New(o.Schema), store: o.Store, documents: o.Documents,
 		users: o.Users, media: o.Media, uses: fileUses(o.Schema.Model), limits: o.Limits.orDefaults(), memory: o.Memory, tooLong: o.TooLong, log: o.Log, server: o.Server}
 	e.params = o.Params.WithSortKeys(e.limits.SortKeys, settings+"sortKeys")
 	if e.log == nil {
 		e.log = slog.Default()
 	}
 	e.prepared = lru.New[planKey, *prepared](e.limits.Plans, e.limits.PlanBytes)
-	return e, nil
+	return e
 }
 
 // A Request is an operation to run.

@@ -59,7 +59,7 @@ func (m *mutation) file() error {
 		return errNoFile
 	}
 	id, err := strconv.ParseUint(m.given.text("id"), 10, 64)
-	if m.field.meaning.Kind == schema.DeleteFile {
+	if m.field.spec.Kind == schema.DeleteFile {
 		if err == nil {
 			err = m.engine.media.Delete(m.ctx, id, m.show)
 		} else {

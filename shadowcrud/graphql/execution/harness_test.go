@@ -66,14 +66,10 @@ func (s *server) extended(limits execution.Limits, e *schema.Extensions) *execut
 		s.t.Fatal(err)
 	}
 	limits.Document.Introspection = true
-	engine, err := execution.New(execution.Options{
+	return execution.New(execution.Options{
 		Schema: built, Store: s.store, Documents: s.docs, Params: params.New(s.model, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true}),
 		Limits: limits, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Server: s,
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return engine
 }
 
 func (s *server) Store() *store.Store           { return s.store }

@@ -140,7 +140,7 @@ func (x *execution) step(l *level) {
 			rows = nil
 		}
 		to.related.Most = max(x.most-x.rows, 1)
-		if f.meaning.Kind == schema.Related {
+		if f.spec.Kind == schema.Related {
 			x.usesOf(rows, &to.related)
 		} else if err := x.snap.RelatedAll(rows, f.attr, x.status, &b.query, &to.related); err != nil {
 			x.fail(err)
@@ -161,7 +161,7 @@ func (x *execution) step(l *level) {
 		if f.variants != nil {
 			to.divide(f)
 		}
-		if f.meaning.Kind == schema.MorphOne || f.meaning.Kind == schema.MorphList {
+		if f.spec.Kind == schema.MorphOne || f.spec.Kind == schema.MorphList {
 			to.related.Keep(func(row int32) bool { return x.access.Allows(to.related.Rows[row].Type(), "find") })
 		}
 		for _, kid := range to.kids {

@@ -19,7 +19,7 @@ import (
 
 // mutation binds a field of Mutation.
 func (b *binder) mutation(f *field, to *bound) {
-	if !b.allowed(f.meaning) {
+	if !b.allowed(f.spec) {
 		to.err = errForbidden
 		return
 	}
@@ -119,8 +119,8 @@ func (m *mutation) run() error {
 
 func (m *mutation) carryOut() error {
 	docs := m.engine.documents
-	single := m.field.meaning.Type.Kind == contenttypes.SingleType
-	switch m.field.meaning.Kind {
+	single := m.field.spec.Type.Kind == contenttypes.SingleType
+	switch m.field.spec.Kind {
 	case schema.Create:
 		return m.write(docs.Create)
 	case schema.Update:
@@ -159,7 +159,7 @@ type operation func(context.Context, documents.Write) error
 func (m *mutation) write(do operation) error {
 	w := m.target(m.writtenStatus())
 	w.Access = permission.FullAccess // what he may not write is left out
-	w.Data = documents.WithoutHiddenLinks(&w.Type.Schema, inputTree(m.field.meaning.Input, m.given.object("data")), m.access)
+	w.Data = documents.WithoutHiddenLinks(&w.Type.Schema, inputTree(m.field.spec.Input, m.given.object("data")), m.access)
 	return do(m.ctx, w)
 }
 
@@ -169,7 +169,7 @@ func (m *mutation) act(do operation, shows store.Status) error { return do(m.ctx
 // target is a write of the document that the arguments name; it prints what is written.
 func (m *mutation) target(status store.Status) documents.Write {
 	return documents.Write{
-		Type: m.field.meaning.Type, DocumentID: m.given.text("documentId"), Locale: m.given.text("locale"),
+		Type: m.field.spec.Type, DocumentID: m.given.text("documentId"), Locale: m.given.text("locale"),
 		Status: status, Access: m.access,
 		After: func(s *store.Snapshot, row store.Record) error {
 			m.again()
@@ -242,7 +242,7 @@ func (m *mutation) delete(single bool) error {
 
 // single returns the id of the document of a single type, whichever localizations it has.
 func (m *mutation) single() (id string, err error) {
-	t := m.field.meaning.Type
+	t := m.field.spec.Type
 	q, err := m.engine.params.Rows(t, nil, nil, "*", nil, permission.FullAccess)
 	if err != nil {
 		return "", err

@@ -52,7 +52,7 @@ type field struct {
 	name    string // in the answer
 	key     []byte // "name":
 	as      printing
-	meaning *schema.Meaning // nil for those of introspection and __typename
+	spec    *schema.FieldSpec // nil for those of introspection and __typename
 	attr    *contenttypes.Attribute
 	def     *ast.FieldDefinition
 	node    *ast.Field

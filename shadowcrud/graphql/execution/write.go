@@ -124,7 +124,7 @@ func (x *execution) value(f *field, r *store.Record) bool {
 // missing prints a null, where f may be one.
 func (x *execution) missing(f *field) bool {
 	if f.nonNull {
-		x.isNull(f, f.meaning.Of.Name)
+		x.isNull(f, f.spec.Of.Name)
 		return false
 	}
 	x.null()
@@ -161,20 +161,20 @@ func (x *execution) long(raw []byte) {
 
 func (x *execution) enum(f *field, raw []byte) bool {
 	if len(raw) >= 2 && raw[0] == '"' {
-		if name, ok := f.meaning.Enum.NameOf(string(raw[1 : len(raw)-1])); ok {
+		if name, ok := f.spec.Enum.NameOf(string(raw[1 : len(raw)-1])); ok {
 			x.buf = append(append(append(x.buf, '"'), name...), '"')
 			return true
 		}
 	}
 	if v, err := jsontree.Parse(raw, 1); err == nil {
 		if s, ok := v.(string); ok {
-			if name, ok := f.meaning.Enum.NameOf(s); ok {
+			if name, ok := f.spec.Enum.NameOf(s); ok {
 				x.buf = append(append(append(x.buf, '"'), name...), '"')
 				return true
 			}
 		}
 	}
-	x.fault(f.name, errOutput(`Enum "`+f.meaning.Enum.Name+`" cannot represent value: `+string(raw)))
+	x.fault(f.name, errOutput(`Enum "`+f.spec.Enum.Name+`" cannot represent value: `+string(raw)))
 	return x.orNull(f, len(x.buf))
 }
 
@@ -192,7 +192,7 @@ func (x *execution) leadsTo(l *level, i int, f *field) bool {
 	}
 	to := &l.to[f.load]
 	items := to.related.Of(i)
-	if f.meaning.Kind == schema.MeRole && !x.own && !l.hooks.isOwn() {
+	if f.spec.Kind == schema.MeRole && !x.own && !l.hooks.isOwn() {
 		items = nil
 	}
 	x.push(f.name)

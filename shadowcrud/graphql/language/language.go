@@ -8,11 +8,9 @@
 package language
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/shadowcrud/graphql/schema"
@@ -20,7 +18,7 @@ import (
 
 // A Schema is what documents are read against. It is immutable.
 type Schema struct {
-	meanings *schema.Schema
+	spec     *schema.Schema
 	ast      *ast.Schema
 	types    map[string]*Type
 	names    []string // of types, in the order of introspection
@@ -47,14 +45,9 @@ func (t *Type) Field(name string) *ast.FieldDefinition {
 }
 
 // New makes ready what documents are read against.
-func New(s *schema.Schema) (*Schema, error) {
-	parsed, err := gqlparser.LoadSchema(&ast.Source{Name: "schema.graphql", Input: s.SDL})
-	if err != nil {
-		return nil, fmt.Errorf("read the GraphQL schema: %w", err)
-	}
-	delete(parsed.Directives, "defer") // gqlparser's own: nothing is sent in parts here
-	addDeprecation(parsed)
-	l := &Schema{meanings: s, ast: parsed, types: make(map[string]*Type, len(parsed.Types)), Roots: map[ast.Operation]*Type{}}
+func New(s *schema.Schema) *Schema {
+	parsed := s.Tree
+	l := &Schema{spec: s, ast: parsed, types: make(map[string]*Type, len(parsed.Types)), Roots: map[ast.Operation]*Type{}}
 	for name, def := range parsed.Types {
 		l.types[name] = newType(def)
 	}
@@ -77,19 +70,7 @@ func New(s *schema.Schema) (*Schema, error) {
 	l.Query = root(ast.Query, parsed.Query)
 	l.Mutation = root(ast.Mutation, parsed.Mutation)
 	root(ast.Subscription, parsed.Subscription)
-	return l, nil
-}
-
-// addDeprecation adds what introspection tells of the deprecation of directives, which gqlparser does not know yet.
-func addDeprecation(s *ast.Schema) {
-	if d := s.Types["__Schema"].Fields.ForName("directives"); d != nil && len(d.Arguments) == 0 {
-		d.Arguments = ast.ArgumentDefinitionList{{Name: "includeDeprecated", Type: ast.NonNullNamedType("Boolean", nil),
-			DefaultValue: &ast.Value{Kind: ast.BooleanValue, Raw: "false"}}}
-	}
-	if t := s.Types["__Directive"]; t.Fields.ForName("isDeprecated") == nil {
-		t.Fields = append(t.Fields, &ast.FieldDefinition{Name: "isDeprecated", Type: ast.NonNullNamedType("Boolean", nil)},
-			&ast.FieldDefinition{Name: "deprecationReason", Type: ast.NamedType("String", nil)})
-	}
+	return l
 }
 
 func newType(def *ast.Definition) *Type {

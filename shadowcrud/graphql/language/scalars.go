@@ -116,7 +116,7 @@ func raw(v *ast.Value) string {
 }
 
 func (s *Schema) scalarKind(name string) schema.ScalarKind {
-	if sc := s.meanings.Scalar(name); sc != nil {
+	if sc := s.spec.Scalar(name); sc != nil {
 		return sc.Kind
 	}
 	switch name { // those that the definitions do not use
@@ -334,7 +334,7 @@ func isLocale(code string) bool {
 
 // zoneItem reads an item of a dynamic zone, which says by __typename what it is.
 func (s *Schema) zoneItem(scalar string, v any) (any, *scalarError) {
-	zone := s.meanings.Scalar(scalar).Zone
+	zone := s.spec.Scalar(scalar).Zone
 	if o, ok := v.(*jsontree.Object); ok {
 		if name, ok := o.Value("__typename").(string); ok {
 			if member := zone.ByName(name); member != nil && member.Component != nil {

@@ -72,10 +72,7 @@ func openWithSDL(t testing.TB, project string) (s *language.Schema, sdl string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err = language.New(built); err != nil {
-		t.Fatal(err)
-	}
-	return s, built.SDL
+	return language.New(built), built.SDL
 }
 
 // limits are those of the recorded projects.

@@ -14,8 +14,7 @@ type builder struct {
 	*Schema
 	options  Options
 	shadow   *ShadowCRUD
-	declared []*record          // in the order of the schema
-	byName   map[string]*record // those and the standard scalars
+	declared []*namedType // in the order of the schema
 	shapes   map[*contenttypes.Schema]*shapes
 	morph    *Union
 	listed   []graphql.Type // types of extensions, which stay though nothing leads to them
@@ -23,8 +22,8 @@ type builder struct {
 	errs     []error
 }
 
-// A record is a named type: exactly one of its parts is set.
-type record struct {
+// A namedType is a type of the schema by its name: exactly one of object, iface, union, enum, scalar and input is set.
+type namedType struct {
 	name   string
 	owner  string // what the type is made for
 	object *Object
@@ -34,6 +33,11 @@ type record struct {
 	scalar *Scalar
 	input  *inputType
 	goType graphql.Type // set on types of extensions that were made in Go
+
+	// What an input is for: one of these is set, or none of them.
+	filters   *Filters
+	operators *Operators
+	data      *Input
 }
 
 // An inputType is an input object; Filters, Operators and Inputs have one.
@@ -55,7 +59,7 @@ type argument struct {
 }
 
 // graphql is the type in graphql-go.
-func (r *record) graphql() graphql.Type {
+func (r *namedType) graphql() graphql.Type {
 	switch {
 	case r.goType != nil:
 		return r.goType
@@ -78,31 +82,28 @@ func (b *builder) errorf(format string, args ...any) {
 }
 
 // declare takes a name for a type. Where two want the same one the first keeps it.
-func (b *builder) declare(r *record) bool {
-	if first := b.byName[r.name]; first != nil {
+func (b *builder) declare(r *namedType) {
+	if first := b.types[r.name]; first != nil {
 		b.errorf("the GraphQL type %s is needed for %s and for %s; rename one of them", r.name, first.owner, r.owner)
-		return false
+		return
 	}
-	b.byName[r.name] = r
+	b.types[r.name] = r
 	b.declared = append(b.declared, r)
-	return true
 }
 
 // object declares an object type.
 func (b *builder) object(name, owner string) *Object {
-	o := &Object{Name: name, byName: map[string]*Meaning{}}
+	o := &Object{Name: name, byName: map[string]*FieldSpec{}}
 	o.graphql = graphql.NewObject(graphql.ObjectConfig{Name: name, Fields: graphql.FieldsThunk(o.define),
 		Interfaces: graphql.InterfacesThunk(o.defineInterfaces)})
-	if b.declare(&record{name: name, owner: owner, object: o}) {
-		b.objects[name] = o
-	}
+	b.declare(&namedType{name: name, owner: owner, object: o})
 	return o
 }
 
 // define gives graphql-go the fields.
 func (o *Object) define() graphql.Fields { return define(o.Fields) }
 
-func define(fields []*Meaning) graphql.Fields {
+func define(fields []*FieldSpec) graphql.Fields {
 	defined := graphql.Fields{}
 	for _, m := range fields {
 		args := graphql.FieldConfigArgument{}
@@ -122,7 +123,7 @@ func (o *Object) defineInterfaces() (defined []*graphql.Interface) {
 }
 
 // field adds a field to an object type.
-func (b *builder) field(o *Object, m *Meaning) {
+func (b *builder) field(o *Object, m *FieldSpec) {
 	if o.byName[m.Name] != nil {
 		b.errorf("%s has two fields %s in GraphQL; rename what one of them is made from", o.Name, m.Name)
 		return
@@ -136,7 +137,7 @@ func (b *builder) field(o *Object, m *Meaning) {
 }
 
 // output is the type of a field by what it is and whether it is a list.
-func (m *Meaning) output() graphql.Output {
+func (m *FieldSpec) output() graphql.Output {
 	var t graphql.Output
 	switch {
 	case m.Object != nil:
@@ -165,9 +166,7 @@ func (b *builder) union(name, owner string) *Union {
 	u := &Union{Name: name, byName: map[string]*Object{}}
 	u.graphql = graphql.NewUnion(graphql.UnionConfig{Name: name, Types: graphql.UnionTypesThunk(u.define),
 		ResolveType: func(graphql.ResolveTypeParams) *graphql.Object { return nil }})
-	if b.declare(&record{name: name, owner: owner, union: u}) {
-		b.unions[name] = u
-	}
+	b.declare(&namedType{name: name, owner: owner, union: u})
 	return u
 }
 
@@ -189,9 +188,7 @@ func (u *Union) member(o *Object) {
 
 // scalar declares a scalar.
 func (b *builder) scalar(s *Scalar, owner string) *Scalar {
-	if b.declare(&record{name: s.Name, owner: owner, scalar: s}) {
-		b.scalars[s.Name] = s
-	}
+	b.declare(&namedType{name: s.Name, owner: owner, scalar: s})
 	return s
 }
 
@@ -202,9 +199,7 @@ func (b *builder) enum(e *Enum, owner string) *Enum {
 		values[v.Name] = &graphql.EnumValueConfig{Value: v.Value, Description: v.description, DeprecationReason: v.deprecated}
 	}
 	e.GraphQL = graphql.NewEnum(graphql.EnumConfig{Name: e.Name, Description: e.description, Values: values})
-	if b.declare(&record{name: e.Name, owner: owner, enum: e}) {
-		b.enums[e.Name] = e
-	}
+	b.declare(&namedType{name: e.Name, owner: owner, enum: e})
 	return e
 }
 
@@ -212,7 +207,7 @@ func (b *builder) enum(e *Enum, owner string) *Enum {
 func (b *builder) input(name, owner string) *inputType {
 	in := &inputType{name: name}
 	in.graphql = graphql.NewInputObject(graphql.InputObjectConfig{Name: name, Fields: graphql.InputObjectConfigFieldMapThunk(in.define)})
-	b.declare(&record{name: name, owner: owner, input: in})
+	b.declare(&namedType{name: name, owner: owner, input: in})
 	return in
 }
 

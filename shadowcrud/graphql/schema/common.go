@@ -15,13 +15,13 @@ func (b *builder) declareCommon() {
 		s.specifiedBy = v.specifiedBy
 	}
 	b.plainObject("Error",
-		&Meaning{Kind: ErrorCode, Name: "code", Scalar: b.scalars["String"], NonNull: true},
-		&Meaning{Kind: ErrorMessage, Name: "message", Scalar: b.scalars["String"]})
-	number := func(kind Kind, name string) *Meaning {
-		return &Meaning{Kind: kind, Name: name, Scalar: b.scalars["Int"], NonNull: true}
+		&FieldSpec{Kind: ErrorCode, Name: "code", Scalar: b.Scalar("String"), NonNull: true},
+		&FieldSpec{Kind: ErrorMessage, Name: "message", Scalar: b.Scalar("String")})
+	number := func(kind Kind, name string) *FieldSpec {
+		return &FieldSpec{Kind: kind, Name: name, Scalar: b.Scalar("Int"), NonNull: true}
 	}
 	b.plainObject("Pagination", number(PageTotal, "total"), number(PageNumber, "page"), number(PageSize, "pageSize"), number(PageCount, "pageCount"))
-	b.plainObject("DeleteMutationResponse", &Meaning{Kind: DeletedID, Name: "documentId", Scalar: b.scalars["ID"], NonNull: true})
+	b.plainObject("DeleteMutationResponse", &FieldSpec{Kind: DeletedID, Name: "documentId", Scalar: b.Scalar("ID"), NonNull: true})
 
 	b.plainEnum("PublicationStatus", "DRAFT", "PUBLISHED")
 	var states []string
@@ -31,12 +31,12 @@ func (b *builder) declareCommon() {
 	b.plainEnum("PublicationFilter", states...)
 
 	for _, scalar := range []string{"ID", "Boolean", "String", "Int", "Long", "Float", "Date", "Time", "DateTime", "JSON"} {
-		b.declareOperators(b.scalars[scalar])
+		b.declareOperators(b.Scalar(scalar))
 	}
 }
 
 // plainObject declares an object type with its fields.
-func (b *builder) plainObject(name string, fields ...*Meaning) {
+func (b *builder) plainObject(name string, fields ...*FieldSpec) {
 	o := b.object(name, generated)
 	for _, m := range fields {
 		b.field(o, m)
@@ -68,7 +68,7 @@ var operators = []Operator{
 func (b *builder) declareOperators(s *Scalar) {
 	o := &Operators{Name: s.Name + "FilterInput", Scalar: s, byName: map[string]*Operator{}}
 	o.in = b.input(o.Name, generated)
-	b.operators[o.Name] = o
+	b.named(o.Name).operators = o
 	add := func(op Operator, t graphql.Input) {
 		o.Fields = append(o.Fields, &op)
 		o.byName[op.Name] = &op
@@ -99,7 +99,7 @@ func (b *builder) declarePagination() {
 }
 
 // inputNamed is an input object that is declared already.
-func (b *builder) inputNamed(name string) graphql.Input { return b.byName[name].input.graphql }
+func (b *builder) inputNamed(name string) graphql.Input { return b.types[name].input.graphql }
 
 // Arguments that many fields take.
 
@@ -108,13 +108,13 @@ func (b *builder) idArg(name string) *argument {
 }
 
 func (b *builder) statusArg() *argument {
-	return &argument{name: "status", typ: b.enums["PublicationStatus"].GraphQL, value: "PUBLISHED", literal: "PUBLISHED"}
+	return &argument{name: "status", typ: b.Enum("PublicationStatus").GraphQL, value: "PUBLISHED", literal: "PUBLISHED"}
 }
 
 // versionArgs say which version of a document is asked for.
 func (b *builder) versionArgs() []*argument {
 	return []*argument{b.statusArg(), {name: "hasPublishedVersion", typ: graphql.Boolean},
-		{name: "publicationFilter", typ: b.enums["PublicationFilter"].GraphQL}}
+		{name: "publicationFilter", typ: b.Enum("PublicationFilter").GraphQL}}
 }
 
 func (b *builder) pageArgs() []*argument {
@@ -125,7 +125,7 @@ func (b *builder) pageArgs() []*argument {
 }
 
 func (b *builder) localeArg(description string) *argument {
-	return &argument{name: "locale", typ: b.scalars["I18NLocaleCode"].GraphQL, description: description}
+	return &argument{name: "locale", typ: b.Scalar("I18NLocaleCode").GraphQL, description: description}
 }
 
 // listArgs are those of a list of what f filters; without f it takes none.

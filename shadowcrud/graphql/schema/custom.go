@@ -7,9 +7,9 @@ import (
 	"github.com/graphql-go/graphql"
 )
 
-// custom is the meaning of a field that an extension brings.
-func custom(name string, t graphql.Output) *Meaning {
-	m := &Meaning{Name: name, out: t}
+// custom makes the FieldSpec of a field that an extension adds.
+func custom(name string, t graphql.Output) *FieldSpec {
+	m := &FieldSpec{Name: name, out: t}
 	var inner graphql.Type = t
 	if n, ok := inner.(*graphql.NonNull); ok {
 		m.NonNull, inner = true, n.OfType
@@ -56,7 +56,7 @@ func (b *builder) link() {
 	}
 }
 
-func (b *builder) linkFields(fields []*Meaning) {
+func (b *builder) linkFields(fields []*FieldSpec) {
 	for _, m := range fields {
 		if m.Kind != Custom {
 			continue
@@ -76,13 +76,13 @@ func (b *builder) linkFields(fields []*Meaning) {
 }
 
 // adopt returns the record of the named type beneath t, which it makes for types of graphql-go that nobody declared.
-func (b *builder) adopt(t graphql.Type) *record {
+func (b *builder) adopt(t graphql.Type) *namedType {
 	t = named(t)
 	if t == nil {
 		b.errorf("an extension has a field without a type")
 		return nil
 	}
-	if r := b.byName[t.Name()]; r != nil {
+	if r := b.types[t.Name()]; r != nil {
 		if r.graphql() != t {
 			b.errorf("an extension has a type %s of its own beside that of %s; take the one that Builder.Type returns, or choose another name", t.Name(), r.owner)
 		}
@@ -92,24 +92,19 @@ func (b *builder) adopt(t graphql.Type) *record {
 }
 
 // declareGoType declares a type that an extension made in Go. What is in it is read when all types are there.
-func (b *builder) declareGoType(t graphql.Type) *record {
-	r := &record{name: t.Name(), owner: "an extension", goType: t}
+func (b *builder) declareGoType(t graphql.Type) *namedType {
+	r := &namedType{name: t.Name(), owner: "an extension", goType: t}
 	switch t := t.(type) {
 	case *graphql.Object:
-		r.object = &Object{Name: t.Name(), byName: map[string]*Meaning{}, graphql: t, description: t.Description()}
-		b.objects[r.name] = r.object
+		r.object = &Object{Name: t.Name(), byName: map[string]*FieldSpec{}, graphql: t, description: t.Description()}
 	case *graphql.Interface:
 		r.iface = &Interface{Name: t.Name(), graphql: t, description: t.Description()}
-		b.interfaces[r.name] = r.iface
 	case *graphql.Union:
 		r.union = &Union{Name: t.Name(), byName: map[string]*Object{}, graphql: t, description: t.Description()}
-		b.unions[r.name] = r.union
 	case *graphql.Enum:
 		r.enum = goEnum(t)
-		b.enums[r.name] = r.enum
 	case *graphql.Scalar:
 		r.scalar = &Scalar{Name: t.Name(), GraphQL: t}
-		b.scalars[r.name] = r.scalar
 	case *graphql.InputObject:
 		r.input = &inputType{name: t.Name(), description: t.Description(), graphql: t}
 	default:
@@ -135,7 +130,7 @@ func goEnum(t *graphql.Enum) *Enum {
 }
 
 // readGoType reads what is in a type that was made in Go.
-func (b *builder) readGoType(r *record) {
+func (b *builder) readGoType(r *namedType) {
 	switch t := r.goType.(type) {
 	case *graphql.Object:
 		b.goFields(r.object, t.Fields())
@@ -176,7 +171,7 @@ func (b *builder) addTypes(types []graphql.Type) {
 			b.errorf("an extension lists a type that is nil")
 			continue
 		}
-		known := b.byName[t.Name()]
+		known := b.types[t.Name()]
 		switch {
 		case known == nil:
 			b.declareGoType(t)
@@ -191,7 +186,7 @@ func (b *builder) addTypes(types []graphql.Type) {
 }
 
 // merge adds what is in t to the type of that name that the schema has.
-func (b *builder) merge(r *record, t graphql.Type) {
+func (b *builder) merge(r *namedType, t graphql.Type) {
 	switch t := t.(type) {
 	case *graphql.Object:
 		if r.object != nil {
@@ -248,7 +243,7 @@ func (b *builder) goFields(o *Object, fields graphql.FieldDefinitionMap) {
 	}
 }
 
-func goField(f *graphql.FieldDefinition) *Meaning {
+func goField(f *graphql.FieldDefinition) *FieldSpec {
 	m := custom(f.Name, f.Type)
 	m.Resolve, m.description, m.deprecated = f.Resolve, f.Description, f.DeprecationReason
 	args := slices.Clone(f.Args)
@@ -268,12 +263,12 @@ func goInputFields(t *graphql.InputObject) (fields []*argument) {
 }
 
 // inputExtra adds a field of an extension to an input object.
-func (b *builder) inputExtra(r *record, a *argument) {
+func (b *builder) inputExtra(r *namedType, a *argument) {
 	if slices.ContainsFunc(r.input.fields, func(x *argument) bool { return x.name == a.name }) {
 		b.errorf("the input %s has a field %s already", r.name, a.name)
 		return
 	}
-	switch in, f := b.inputs[r.name], b.filters[r.name]; {
+	switch in, f := b.Input(r.name), b.Filters(r.name); {
 	case in != nil:
 		field := &InputField{Kind: InputCustom, Name: a.name}
 		in.Fields = append(in.Fields, field)

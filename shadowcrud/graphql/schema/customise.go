@@ -13,7 +13,7 @@ func (b *builder) customise() {
 	if len(b.added) == 0 {
 		return
 	}
-	resolved := map[*Meaning]bool{}
+	resolved := map[*FieldSpec]bool{}
 	for _, x := range b.added {
 		for _, typ := range sortedKeys(x.Resolvers) {
 			for _, field := range sortedKeys(x.Resolvers[typ]) {
@@ -27,9 +27,11 @@ func (b *builder) customise() {
 		}
 	}
 	b.checkAnswered()
-	for _, e := range b.enums { // graphql-go finds their values by tables that it makes when they are first asked for
-		e.GraphQL.Serialize("")
-		e.GraphQL.ParseValue("")
+	for _, t := range b.types {
+		if e := t.enum; e != nil { // graphql-go makes the tables of an enum's values when they are first used, without a lock
+			e.GraphQL.Serialize("")
+			e.GraphQL.ParseValue("")
+		}
 	}
 }
 
@@ -50,8 +52,8 @@ func (b *builder) checkAnswered() {
 }
 
 // meant finds the field that a resolver or config is for, nil when there is none.
-func (b *builder) meant(what, typ, field string) *Meaning {
-	o := b.objects[typ]
+func (b *builder) meant(what, typ, field string) *FieldSpec {
+	o := b.Object(typ)
 	if o == nil {
 		b.errorf("%s: there is no type %s with fields to resolve", what, typ)
 		return nil
@@ -63,7 +65,7 @@ func (b *builder) meant(what, typ, field string) *Meaning {
 	return m
 }
 
-func (b *builder) resolve(typ, field string, resolve graphql.FieldResolveFn, resolved map[*Meaning]bool) {
+func (b *builder) resolve(typ, field string, resolve graphql.FieldResolveFn, resolved map[*FieldSpec]bool) {
 	what := "resolver of " + typ + "." + field
 	m := b.meant(what, typ, field)
 	switch {

@@ -86,7 +86,7 @@ func TestPluginResolvers(t *testing.T) {
 		b.AddResolvers(schema.Resolvers{"Article": {"late": func(graphql.ResolveParams) (any, error) { return 1, nil }}}, map[string]schema.FieldConfig{"Article.late": {Auth: schema.NoAuth}})
 		return b.AddTypeDefs("extend type Article { late: Int }")
 	}}})
-	if m := build(t, loadFiles(t, blog), schema.Options{Extensions: &e}).Meaning("Article", "late"); m.Resolve == nil || !m.Auth.Off() {
+	if m := build(t, loadFiles(t, blog), schema.Options{Extensions: &e}).FieldSpec("Article", "late"); m.Resolve == nil || !m.Auth.Off() {
 		t.Errorf("%+v", m)
 	}
 }

@@ -86,7 +86,7 @@ func (b *Builder) Schema() *Schema { return b.b.Schema }
 
 // Type returns the type of that name as graphql-go knows it, for fields of Types to refer to; nil when there is none.
 func (b *Builder) Type(name string) graphql.Type {
-	if r := b.b.byName[name]; r != nil {
+	if r := b.b.types[name]; r != nil {
 		return r.graphql()
 	}
 	return nil

@@ -170,10 +170,10 @@ func TestTypes(t *testing.T) {
 	if m.Kind != schema.Custom || m.Object != s.Object("Stats") || !m.List || !m.NonNulls || m.NonNull || m.Resolve == nil {
 		t.Errorf("stats: %+v", m)
 	}
-	if m := s.Meaning("Stats", "article"); m.Object != s.ObjectOf("api::article.article") || m.Type == nil {
+	if m := s.FieldSpec("Stats", "article"); m.Object != s.ObjectOf("api::article.article") || m.Type == nil {
 		t.Errorf("article: %+v", m)
 	}
-	if m := s.Meaning("Stats", "grid"); !m.Wrapped || m.Scalar.Kind != schema.IntScalar {
+	if m := s.FieldSpec("Stats", "grid"); !m.Wrapped || m.Scalar.Kind != schema.IntScalar {
 		t.Errorf("grid: %+v", m)
 	}
 }
@@ -274,7 +274,7 @@ func TestBuiltInMutations(t *testing.T) {
 	if s.Mutation.Field("updateUsersPermissionsRole") == nil || s.Mutation.Field("login") == nil || s.Query.Field("me") == nil {
 		t.Error("too much is gone")
 	}
-	if s.Meaning("MealPlan", "author") != nil {
+	if s.FieldSpec("MealPlan", "author") != nil {
 		t.Error("a relation leads to what is disabled")
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"lectern/contenttypes"
 )
 
-// newInput declares an input object that has a meaning.
+// newInput declares an input that writes data.
 func (b *builder) newInput(name, owner string) *Input {
 	in := &Input{Name: name, byName: map[string]*InputField{}, in: b.input(name, owner)}
-	b.inputs[name] = in
+	b.named(name).data = in
 	return in
 }
 
@@ -24,7 +24,7 @@ func (in *Input) field(f *InputField, t graphql.Input) *argument {
 // document may not, and an update names what it changes.
 func (b *builder) fillInput(s *shapes) {
 	if s.typ == nil {
-		id := b.scalars["ID"]
+		id := b.Scalar("ID")
 		s.input.field(&InputField{Kind: InputID, Name: "id", Attr: s.schema.Attribute("id"), Scalar: id}, id.GraphQL)
 	}
 	for _, a := range s.schema.Attributes {
@@ -36,11 +36,11 @@ func (b *builder) fillInput(s *shapes) {
 		return
 	}
 	if s.off.field("publishedAt").HasInputEnabled() {
-		at := b.scalars["DateTime"]
+		at := b.Scalar("DateTime")
 		s.input.field(&InputField{Kind: InputIgnored, Name: "publishedAt", Scalar: at}, at.GraphQL)
 	}
 	if !s.typ.Localized && s.off.field("locale").HasInputEnabled() {
-		text := b.scalars["String"]
+		text := b.Scalar("String")
 		s.input.field(&InputField{Kind: InputIgnored, Name: "locale", Scalar: text}, text.GraphQL)
 	}
 }
@@ -57,7 +57,7 @@ func (b *builder) inputField(s *shapes, a *contenttypes.Attribute) {
 		if b.target(a) == nil {
 			return
 		}
-		f.Kind, list, f.Scalar = InputRelation, a.ToMany(), b.scalars["ID"]
+		f.Kind, list, f.Scalar = InputRelation, a.ToMany(), b.Scalar("ID")
 		if a.Type == contenttypes.Media {
 			f.Kind = InputFile
 		}
@@ -83,7 +83,7 @@ func (b *builder) inputField(s *shapes, a *contenttypes.Attribute) {
 		if f.Enum != nil {
 			t = f.Enum.GraphQL
 		} else {
-			f.Scalar = b.scalars[scalarOf(a)]
+			f.Scalar = b.Scalar(scalarOf(a))
 			t = f.Scalar.GraphQL
 		}
 	}
@@ -101,7 +101,7 @@ func (b *builder) fileInfo() {
 	}
 	in := b.newInput("FileInfoInput", generated)
 	for _, name := range []string{"name", "alternativeText", "caption"} {
-		text := b.scalars["String"]
+		text := b.Scalar("String")
 		in.field(&InputField{Kind: InputArgument, Name: name, Attr: t.Attribute(name), Scalar: text}, text.GraphQL)
 	}
 }

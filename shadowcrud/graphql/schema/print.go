@@ -5,7 +5,7 @@ import (
 )
 
 // printSchema writes the types down in the schema definition language.
-func printSchema(types []*record) string {
+func printSchema(types []*namedType) string {
 	var p printer
 	for i, r := range types {
 		if i > 0 {
@@ -25,7 +25,7 @@ func (p *printer) words(words ...string) {
 	}
 }
 
-func (p *printer) record(r *record) {
+func (p *printer) record(r *namedType) {
 	switch {
 	case r.object != nil:
 		p.description("", r.object.description)
@@ -66,7 +66,7 @@ func (p *printer) record(r *record) {
 	}
 }
 
-func (p *printer) fields(fields []*Meaning) {
+func (p *printer) fields(fields []*FieldSpec) {
 	p.words(" {\n")
 	for _, m := range fields {
 		p.description("  ", m.description)

@@ -34,13 +34,13 @@ func (b *builder) fillQuery() {
 
 func (b *builder) querySingle(s *shapes) {
 	if s.off.IsActionEnabled("find") {
-		b.root(b.Query, s, &Meaning{Kind: RootSingle, Name: fieldName(s.name), Object: s.object, args: b.versionArgs()}, "find", queryLocale)
+		b.root(b.Query, s, &FieldSpec{Kind: RootSingle, Name: fieldName(s.name), Object: s.object, args: b.versionArgs()}, "find", queryLocale)
 	}
 }
 
 func (b *builder) queryCollection(s *shapes) {
 	if s.off.IsActionEnabled("findOne") {
-		one := &Meaning{Kind: RootOne, Name: fieldName(s.name), Object: s.object}
+		one := &FieldSpec{Kind: RootOne, Name: fieldName(s.name), Object: s.object}
 		one.args = append([]*argument{b.idArg("documentId")}, b.versionArgs()...)
 		b.root(b.Query, s, one, "findOne", queryLocale)
 	}
@@ -48,16 +48,16 @@ func (b *builder) queryCollection(s *shapes) {
 		return
 	}
 	many := fieldName(pluralName(s.typ))
-	pages := &Meaning{Kind: RootConnection, Name: many + "_connection", Object: s.page, Filters: s.filters, Paged: true}
-	list := &Meaning{Kind: RootList, Name: many, Object: s.object, List: true, NonNull: true, Filters: s.filters, Paged: true}
-	for _, m := range []*Meaning{pages, list} {
+	pages := &FieldSpec{Kind: RootConnection, Name: many + "_connection", Object: s.page, Filters: s.filters, Paged: true}
+	list := &FieldSpec{Kind: RootList, Name: many, Object: s.object, List: true, NonNull: true, Filters: s.filters, Paged: true}
+	for _, m := range []*FieldSpec{pages, list} {
 		m.args = append(b.listArgs(s.filters), b.versionArgs()...)
 		b.root(b.Query, s, m, "find", queryLocale)
 	}
 }
 
 // root adds a field of Query or Mutation that is about the documents of a type.
-func (b *builder) root(o *Object, s *shapes, m *Meaning, action, locale string) {
+func (b *builder) root(o *Object, s *shapes, m *FieldSpec, action, locale string) {
 	m.Type, m.Scope = s.typ, s.typ.UID+"."+action
 	if s.typ.Localized {
 		m.Localized = true
@@ -86,7 +86,7 @@ func (b *builder) mutateDocuments(s *shapes) {
 		if !s.off.IsActionEnabled(action) {
 			return
 		}
-		m := &Meaning{Kind: kind, Name: mutationName(action, s.name), Object: result, args: args}
+		m := &FieldSpec{Kind: kind, Name: mutationName(action, s.name), Object: result, args: args}
 		if kind == Create || kind == Update {
 			m.Input = s.input
 		}
@@ -99,7 +99,7 @@ func (b *builder) mutateDocuments(s *shapes) {
 		add(Create, "create", s.object, writtenIn, writes()...)
 	}
 	add(Update, "update", s.object, writtenIn, writes(id...)...)
-	add(Delete, "delete", b.objects["DeleteMutationResponse"], deletedIn, id...)
+	add(Delete, "delete", b.Object("DeleteMutationResponse"), deletedIn, id...)
 	if b.options.DocumentActions && s.typ.DraftAndPublish {
 		add(Publish, "publish", s.object, publishedIn, id...)
 		add(Unpublish, "unpublish", s.object, publishedIn, id...)

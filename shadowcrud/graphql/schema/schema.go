@@ -5,18 +5,20 @@
 //	s, err := schema.Build(model, schema.Options{})
 //	fmt.Print(s.SDL)
 //
-// The types are those of graphql-go. Beside them stands what each part means: which attribute a field shows, which operator
-// a filter is, which stored value an enum name stands for. Whoever answers an operation looks that up and never takes a
-// name apart:
+// The types are assembled as types of graphql-go, which is what extensions give and get. Three views of the same types are made while
+// they are assembled, and nothing makes them anywhere else: the FieldSpecs and the other types of fieldspec.go, which say which
+// attribute a field shows, which operator a filter is and which stored value an enum name stands for; the SDL; and the SDL's syntax
+// tree, which package language validates documents against. Code that answers an operation looks up specs and never derives anything
+// from a name:
 //
-//	m := s.Query.Field("articles") // m.Kind == schema.RootList, m.Type is api::article.article
-//	f := m.Object.Field("author")  // f.Kind == schema.Relation, f.Attr is the attribute
+//	spec := s.Query.Field("articles")    // spec.Kind == schema.RootList, spec.Type is api::article.article
+//	author := spec.Object.Field("author") // author.Kind == schema.Relation, author.Attr is the attribute
 //
-// What a type shows can be cut down, and types and fields can be added; see Extensions.
+// Extensions remove parts of what a type shows and add types and fields; see Extensions.
 //
-// Reading the source: meaning.go is what comes out; types.go, inputs.go, roots.go and users.go make it; builder.go is what they
-// make it with; seal.go finishes it, print.go writes it down. shadowcrud.go is what a program takes away; extensions.go, what it
-// adds: types in SDL (typedefs.go) and in Go (custom.go), resolvers and who may ask (resolvers.go, customise.go).
+// Reading the source: fieldspec.go declares the result; types.go, inputs.go, roots.go and users.go make it with the tools of
+// builder.go; seal.go finishes it and print.go prints it. shadowcrud.go is what a program can remove; extensions.go is what it can
+// add: types in SDL (typedefs.go) and in Go (custom.go), resolvers and permissions (resolvers.go, customise.go).
 package schema
 
 import (
@@ -41,15 +43,12 @@ type Options struct {
 func Build(m *contenttypes.Model, o Options) (*Schema, error) {
 	b := &builder{
 		Schema: &Schema{
-			Model: m, objects: map[string]*Object{}, interfaces: map[string]*Interface{}, unions: map[string]*Union{},
-			enums: map[string]*Enum{}, scalars: map[string]*Scalar{}, filters: map[string]*Filters{},
-			operators: map[string]*Operators{}, inputs: map[string]*Input{}, byUID: map[string]*Object{},
+			Model: m, types: map[string]*namedType{}, byUID: map[string]*Object{},
 		},
-		options: o, shadow: o.Extensions.shadowCRUD(), byName: map[string]*record{}, shapes: map[*contenttypes.Schema]*shapes{},
+		options: o, shadow: o.Extensions.shadowCRUD(), shapes: map[*contenttypes.Schema]*shapes{},
 	}
 	for _, s := range standardScalars {
-		b.scalars[s.Name] = s
-		b.byName[s.Name] = &record{name: s.Name, owner: "GraphQL itself", scalar: s}
+		b.types[s.Name] = &namedType{name: s.Name, owner: "GraphQL itself", scalar: s}
 	}
 	b.errs = append(b.errs, b.shadow.check(m)...)
 	b.generate(!o.WithoutShadowCRUD)

@@ -9,10 +9,11 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 )
 
-// seal makes the schema of graphql-go of what was declared, takes what nothing leads to out of it, and writes it down.
+// seal assembles the declared types to a schema of graphql-go, removes those that no field leads to, and makes the SDL and its tree of
+// the others.
 func (b *builder) seal() error {
 	if len(b.Query.Fields) == 0 { // a schema must have something to ask for
-		b.field(b.Query, &Meaning{Kind: QueryOK, Name: "ok", Scalar: b.scalars["Boolean"], NonNull: true})
+		b.field(b.Query, &FieldSpec{Kind: QueryOK, Name: "ok", Scalar: b.Scalar("Boolean"), NonNull: true})
 	}
 	b.link()
 	b.customise()
@@ -30,47 +31,44 @@ func (b *builder) seal() error {
 		return fmt.Errorf("make the GraphQL schema: %w", err)
 	}
 	kept := b.prune()
-	b.TypeNames = typeOrder(kept, b.byName)
+	b.TypeNames = typeOrder(kept, b.types)
 	b.SDL = printSchema(kept)
-	if b.options.Extensions != nil && len(b.options.Extensions.sources) > 0 {
-		return b.validate()
-	}
-	return nil
+	return b.parse()
 }
 
-// validate reads the schema that extensions were added to as package language will, so that what is wrong with it is told when it is
-// built.
-func (b *builder) validate() error {
-	if _, err := validator.LoadSchema(validator.Prelude, &ast.Source{Name: "schema", Input: b.SDL}); err != nil {
+// parse makes the tree of the SDL, to which it adds what introspection tells of deprecated directives and gqlparser does not know yet.
+func (b *builder) parse() (err error) {
+	if b.Tree, err = validator.LoadSchema(validator.Prelude, &ast.Source{Name: "schema", Input: b.SDL}); err != nil {
 		return fmt.Errorf("the GraphQL schema with its extensions: %w", err)
+	}
+	delete(b.Tree.Directives, "defer") // gqlparser's own: answers are not sent in parts
+	if d := b.Tree.Types["__Schema"].Fields.ForName("directives"); d != nil && len(d.Arguments) == 0 {
+		d.Arguments = ast.ArgumentDefinitionList{{Name: "includeDeprecated", Type: ast.NonNullNamedType("Boolean", nil),
+			DefaultValue: &ast.Value{Kind: ast.BooleanValue, Raw: "false"}}}
+	}
+	if t := b.Tree.Types["__Directive"]; t.Fields.ForName("isDeprecated") == nil {
+		t.Fields = append(t.Fields, &ast.FieldDefinition{Name: "isDeprecated", Type: ast.NonNullNamedType("Boolean", nil)},
+			&ast.FieldDefinition{Name: "deprecationReason", Type: ast.NamedType("String", nil)})
 	}
 	return nil
 }
 
 // prune takes out the types that no field of the schema leads to, and returns the others in order.
-func (b *builder) prune() (kept []*record) {
+func (b *builder) prune() (kept []*namedType) {
 	types := b.GraphQL.TypeMap()
-	gone := func(name string) bool { return types[name] == nil }
 	for _, r := range b.declared {
-		if !gone(r.name) {
+		if types[r.name] != nil {
 			kept = append(kept, r)
 		}
 	}
-	maps.DeleteFunc(b.objects, func(name string, _ *Object) bool { return gone(name) })
-	maps.DeleteFunc(b.interfaces, func(name string, _ *Interface) bool { return gone(name) })
-	maps.DeleteFunc(b.unions, func(name string, _ *Union) bool { return gone(name) })
-	maps.DeleteFunc(b.enums, func(name string, _ *Enum) bool { return gone(name) })
-	maps.DeleteFunc(b.scalars, func(name string, _ *Scalar) bool { return gone(name) })
-	maps.DeleteFunc(b.filters, func(name string, _ *Filters) bool { return gone(name) })
-	maps.DeleteFunc(b.operators, func(name string, _ *Operators) bool { return gone(name) })
-	maps.DeleteFunc(b.inputs, func(name string, _ *Input) bool { return gone(name) })
-	maps.DeleteFunc(b.byUID, func(_ string, o *Object) bool { return gone(o.Name) })
+	maps.DeleteFunc(b.types, func(name string, _ *namedType) bool { return types[name] == nil })
+	maps.DeleteFunc(b.byUID, func(_ string, o *Object) bool { return types[o.Name] == nil })
 	return kept
 }
 
 // typeOrder is the order in which introspection lists the types: as declared, each of GraphQL's own scalars behind the
 // first type that names it.
-func typeOrder(kept []*record, byName map[string]*record) (names []string) {
+func typeOrder(kept []*namedType, types map[string]*namedType) (names []string) {
 	standard := map[string]bool{}
 	for _, s := range standardScalars {
 		standard[s.Name] = true
@@ -98,13 +96,13 @@ func typeOrder(kept []*record, byName map[string]*record) (names []string) {
 	}
 	// String and Boolean are there in any schema: introspection and directives need them.
 	for _, name := range []string{"String", "Boolean"} {
-		visit(byName[name].graphql())
+		visit(types[name].graphql())
 	}
 	return names
 }
 
 // fields are those of an object type or interface.
-func (r *record) fields() []*Meaning {
+func (r *namedType) fields() []*FieldSpec {
 	switch {
 	case r.object != nil:
 		return r.object.Fields

@@ -28,7 +28,7 @@ func (b *builder) addTypeDefs(sources ...string) {
 	}
 	var known, extensions []*ast.Definition
 	for _, d := range doc.Definitions {
-		if b.byName[d.Name] == nil {
+		if b.types[d.Name] == nil {
 			b.declareDefinition(d, doc.Extensions)
 			known = append(known, d)
 		} else {
@@ -87,7 +87,7 @@ func (b *builder) declareDefinition(d *ast.Definition, extensions ast.Definition
 		in.description = d.Description
 		in.graphql.PrivateDescription = d.Description
 	}
-	if r := b.byName[d.Name]; r != nil {
+	if r := b.types[d.Name]; r != nil {
 		b.listed = append(b.listed, r.graphql())
 	}
 }
@@ -97,8 +97,7 @@ func (b *builder) declareInterface(d *ast.Definition) {
 	i.graphql = graphql.NewInterface(graphql.InterfaceConfig{Name: d.Name, Description: d.Description,
 		Fields:      graphql.FieldsThunk(func() graphql.Fields { return define(i.Fields) }),
 		ResolveType: func(graphql.ResolveTypeParams) *graphql.Object { return nil }})
-	b.interfaces[d.Name] = i
-	b.declare(&record{name: d.Name, owner: "an extension", iface: i})
+	b.declare(&namedType{name: d.Name, owner: "an extension", iface: i})
 }
 
 func (b *builder) addEnumValues(e *Enum, d *ast.Definition) {
@@ -114,7 +113,7 @@ func (b *builder) addEnumValues(e *Enum, d *ast.Definition) {
 // fillDefinition adds what a definition or extension holds to the type of its name.
 func (b *builder) fillDefinition(d *ast.Definition) {
 	b.checkDirectives(d.Directives, "specifiedBy")
-	r := b.byName[d.Name]
+	r := b.types[d.Name]
 	switch {
 	case d.Name == "Subscription":
 	case r == nil:
@@ -133,7 +132,7 @@ func (b *builder) fillDefinition(d *ast.Definition) {
 		}
 	case r.union != nil:
 		for _, name := range d.Types {
-			if member := b.byName[name]; member == nil || member.object == nil {
+			if member := b.types[name]; member == nil || member.object == nil {
 				b.refuse(d.Position, "%s cannot hold %s, which is no object type", d.Name, name)
 			} else {
 				r.union.member(member.object)
@@ -154,7 +153,7 @@ func (b *builder) fillDefinition(d *ast.Definition) {
 }
 
 // kind is what the type is in the schema definition language.
-func (r *record) kind() ast.DefinitionKind {
+func (r *namedType) kind() ast.DefinitionKind {
 	switch {
 	case r.object != nil:
 		return ast.Object
@@ -172,7 +171,7 @@ func (r *record) kind() ast.DefinitionKind {
 
 func (b *builder) fillObject(o *Object, d *ast.Definition) {
 	for _, name := range d.Interfaces {
-		if i := b.interfaces[name]; i == nil {
+		if i := b.Interface(name); i == nil {
 			b.refuse(d.Position, "there is no interface %s", name)
 		} else {
 			o.interfaces = append(o.interfaces, i)
@@ -189,8 +188,8 @@ func (b *builder) fillObject(o *Object, d *ast.Definition) {
 	}
 }
 
-// customField is the meaning of a defined field; nil when it cannot be.
-func (b *builder) customField(f *ast.FieldDefinition) *Meaning {
+// customField makes the FieldSpec of a field defined in SDL; nil, and an error of the builder, where the definition is wrong.
+func (b *builder) customField(f *ast.FieldDefinition) *FieldSpec {
 	b.checkDirectives(f.Directives, "deprecated")
 	t := b.typeOf(f.Type, f.Position)
 	if t == nil {
@@ -242,7 +241,7 @@ func (b *builder) typeOf(t *ast.Type, at *ast.Position) graphql.Type {
 			return nil
 		}
 		of = graphql.NewList(inner)
-	} else if r := b.byName[t.NamedType]; r != nil {
+	} else if r := b.types[t.NamedType]; r != nil {
 		of = r.graphql()
 	} else {
 		b.refuse(at, "there is no type %s", t.NamedType)

@@ -77,7 +77,7 @@ func (b *builder) declareShapes(s *shapes) {
 	}
 	s.filters = &Filters{Name: s.name + "FiltersInput", Schema: s.schema, byName: map[string]*FilterField{}}
 	s.filters.in = b.input(s.filters.Name, uid)
-	b.filters[s.filters.Name] = s.filters
+	b.named(s.filters.Name).filters = s.filters
 	s.input = b.newInput(s.name+"Input", uid)
 	s.input.Schema = s.schema
 
@@ -99,7 +99,7 @@ func (b *builder) declareShapes(s *shapes) {
 // enumOf makes the enum of an enumeration. Attributes may share one by giving it a name, when their values are the same.
 func (b *builder) enumOf(s *shapes, a *contenttypes.Attribute) *Enum {
 	e := newEnum(enumName(s.name, a), a.Enum)
-	if first := b.byName[e.Name]; first != nil && first.enum != nil && a.EnumName() != "" {
+	if first := b.types[e.Name]; first != nil && first.enum != nil && a.EnumName() != "" {
 		if slices.Equal(first.enum.Values, e.Values) {
 			return first.enum
 		}
@@ -147,15 +147,15 @@ func (b *builder) fillShapes(s *shapes) {
 	}
 	b.fillFilters(s)
 	b.fillInput(s)
-	nodes := func() *Meaning {
-		return &Meaning{Kind: Nodes, Name: "nodes", Type: s.typ, Object: s.object, List: true, NonNull: true, NonNulls: true}
+	nodes := func() *FieldSpec {
+		return &FieldSpec{Kind: Nodes, Name: "nodes", Type: s.typ, Object: s.object, List: true, NonNull: true, NonNulls: true}
 	}
 	if s.response != nil {
-		b.field(s.response, &Meaning{Kind: UserData, Name: "data", Type: s.typ, Object: s.object})
+		b.field(s.response, &FieldSpec{Kind: UserData, Name: "data", Type: s.typ, Object: s.object})
 	}
 	if s.page != nil {
 		b.field(s.page, nodes())
-		b.field(s.page, &Meaning{Kind: PageInfo, Name: "pageInfo", Object: b.objects["Pagination"], NonNull: true})
+		b.field(s.page, &FieldSpec{Kind: PageInfo, Name: "pageInfo", Object: b.Object("Pagination"), NonNull: true})
 	}
 	if s.relation != nil {
 		b.field(s.relation, nodes())
@@ -169,7 +169,7 @@ func (b *builder) fillZone(u *Union) {
 			u.member(s.object)
 		}
 	}
-	u.member(b.objects["Error"])
+	u.member(b.Object("Error"))
 }
 
 // target is what a relation, media or component attribute leads to, nil where the schema does not show that.
@@ -188,7 +188,7 @@ func (b *builder) output(s *shapes, a *contenttypes.Attribute) {
 	if a.Private || !s.off.field(a.Name).HasOutputEnabled() {
 		return
 	}
-	m := &Meaning{Name: a.Name, Attr: a, NonNull: a.Required || a.Type == contenttypes.DocumentID || a.Type == contenttypes.ID}
+	m := &FieldSpec{Name: a.Name, Attr: a, NonNull: a.Required || a.Type == contenttypes.DocumentID || a.Type == contenttypes.ID}
 	switch {
 	case a.Type == contenttypes.ID && s.typ != nil: // documents have a documentId
 	case a.IsMorph():
@@ -203,14 +203,14 @@ func (b *builder) output(s *shapes, a *contenttypes.Attribute) {
 	default:
 		m.Kind, m.Enum, m.Password = Value, s.enums[a], a.Type == contenttypes.Password
 		if m.Enum == nil {
-			m.Scalar = b.scalars[scalarOf(a)]
+			m.Scalar = b.Scalar(scalarOf(a))
 		}
 		b.field(s.object, m)
 	}
 }
 
 // outputMorph shows a relation to any type. Its other side (morphOne, morphMany) is not shown.
-func (b *builder) outputMorph(s *shapes, m *Meaning) {
+func (b *builder) outputMorph(s *shapes, m *FieldSpec) {
 	switch a := m.Attr; {
 	case s.schema.UID == contenttypes.FileUID && a.Name == "related":
 		m.Kind = Related
@@ -226,7 +226,7 @@ func (b *builder) outputMorph(s *shapes, m *Meaning) {
 }
 
 // outputRelation shows a relation or media.
-func (b *builder) outputRelation(s *shapes, m *Meaning) {
+func (b *builder) outputRelation(s *shapes, m *FieldSpec) {
 	a := m.Attr
 	to := b.target(a)
 	if to == nil {
@@ -253,7 +253,7 @@ func (b *builder) outputRelation(s *shapes, m *Meaning) {
 }
 
 // outputComponent shows a component.
-func (b *builder) outputComponent(s *shapes, m *Meaning) {
+func (b *builder) outputComponent(s *shapes, m *FieldSpec) {
 	to := b.target(m.Attr)
 	if to == nil {
 		return
@@ -281,7 +281,7 @@ func (b *builder) fillFilters(s *shapes) {
 		case a.Type == contenttypes.ID, a.Type == contenttypes.DocumentID && s.typ.Kind == contenttypes.SingleType:
 		case a.Type == contenttypes.Media, a.Type == contenttypes.DynamicZone, a.IsMorph():
 		case a.IsScalar():
-			operators := b.operators[scalarOf(a)+"FilterInput"]
+			operators := b.Operators(scalarOf(a) + "FilterInput")
 			add(&FilterField{Kind: FilterValue, Name: a.Name, Attr: a, Operators: operators}, operators.in.graphql)
 		default:
 			if to := b.target(a); to != nil {

@@ -23,7 +23,7 @@ func (b *builder) declareUsers() {
 	}
 	me, meRole := b.object("UsersPermissionsMe", generated), b.object("UsersPermissionsMeRole", generated)
 	b.shows(me, &user.Schema, []string{"id", "documentId", "username"}, "email", "confirmed", "blocked")
-	b.field(me, &Meaning{Kind: MeRole, Name: "role", Attr: user.Attribute("role"), Type: role, Object: meRole})
+	b.field(me, &FieldSpec{Kind: MeRole, Name: "role", Attr: user.Attribute("role"), Type: role, Object: meRole})
 	b.shows(meRole, &role.Schema, []string{"id", "name"}, "description", "type")
 	me.Schema, meRole.Schema = &user.Schema, &role.Schema
 
@@ -31,11 +31,11 @@ func (b *builder) declareUsers() {
 	login := b.textInput("UsersPermissionsLoginInput", "identifier", "password", "provider")
 	login.value, login.literal = "local", `"local"`
 
-	ok := func() *Meaning { return &Meaning{Kind: OK, Name: "ok", Scalar: b.scalars["Boolean"], NonNull: true} }
+	ok := func() *FieldSpec { return &FieldSpec{Kind: OK, Name: "ok", Scalar: b.Scalar("Boolean"), NonNull: true} }
 	b.plainObject("UsersPermissionsPasswordPayload", ok())
 	b.plainObject("UsersPermissionsLoginPayload",
-		&Meaning{Kind: JWT, Name: "jwt", Scalar: b.scalars["String"]},
-		&Meaning{Kind: LoginUser, Name: "user", Type: user, Object: me, NonNull: true})
+		&FieldSpec{Kind: JWT, Name: "jwt", Scalar: b.Scalar("String")},
+		&FieldSpec{Kind: LoginUser, Name: "user", Type: user, Object: me, NonNull: true})
 	for _, action := range []string{"Create", "Update", "Delete"} {
 		b.plainObject("UsersPermissions"+action+"RolePayload", ok())
 	}
@@ -45,13 +45,13 @@ func (b *builder) declareUsers() {
 func (b *builder) shows(o *Object, s *contenttypes.Schema, required []string, optional ...string) {
 	for i, name := range slices.Concat(required, optional) {
 		a := s.Attribute(name)
-		b.field(o, &Meaning{Kind: Value, Name: name, Attr: a, Scalar: b.scalars[scalarOf(a)], NonNull: i < len(required)})
+		b.field(o, &FieldSpec{Kind: Value, Name: name, Attr: a, Scalar: b.Scalar(scalarOf(a)), NonNull: i < len(required)})
 	}
 }
 
 // textInput declares an input of texts that must all be given, and returns the last one.
 func (b *builder) textInput(name string, fields ...string) (last *argument) {
-	in, text := b.newInput(name, generated), b.scalars["String"]
+	in, text := b.newInput(name, generated), b.Scalar("String")
 	for _, field := range fields {
 		last = in.field(&InputField{Kind: InputArgument, Name: field, Scalar: text}, graphql.NewNonNull(text.GraphQL))
 	}
@@ -60,8 +60,8 @@ func (b *builder) textInput(name string, fields ...string) (last *argument) {
 
 // queryMe adds the field that shows the user who asks.
 func (b *builder) queryMe() {
-	if me := b.objects["UsersPermissionsMe"]; me != nil {
-		b.field(b.Query, &Meaning{Kind: Me, Name: "me", Type: b.Model.Type(contenttypes.UserUID), Object: me, Scope: contenttypes.UserUID + ".me"})
+	if me := b.Object("UsersPermissionsMe"); me != nil {
+		b.field(b.Query, &FieldSpec{Kind: Me, Name: "me", Type: b.Model.Type(contenttypes.UserUID), Object: me, Scope: contenttypes.UserUID + ".me"})
 	}
 }
 
@@ -71,20 +71,20 @@ func (b *builder) mutateFiles() {
 	if t == nil || b.shapes[&t.Schema] == nil {
 		return
 	}
-	s, info := b.shapes[&t.Schema], b.inputs["FileInfoInput"]
+	s, info := b.shapes[&t.Schema], b.Input("FileInfoInput")
 	if s.off.allows("update") {
-		b.field(b.Mutation, &Meaning{Kind: UpdateFile, Name: "updateUploadFile", Type: t, Object: s.object, NonNull: true, Input: info,
+		b.field(b.Mutation, &FieldSpec{Kind: UpdateFile, Name: "updateUploadFile", Type: t, Object: s.object, NonNull: true, Input: info,
 			Scope: "plugin::upload.content-api.upload", args: []*argument{b.idArg("id"), {name: "info", typ: info.in.graphql}}})
 	}
 	if s.off.allows("delete") {
-		b.field(b.Mutation, &Meaning{Kind: DeleteFile, Name: "deleteUploadFile", Type: t, Object: s.object,
+		b.field(b.Mutation, &FieldSpec{Kind: DeleteFile, Name: "deleteUploadFile", Type: t, Object: s.object,
 			Scope: "plugin::upload.content-api.destroy", args: []*argument{b.idArg("id")}})
 	}
 }
 
 // mutateUsers adds the fields that change users and roles, and those by which a user comes in.
 func (b *builder) mutateUsers() {
-	if b.objects["UsersPermissionsMe"] == nil {
+	if b.Object("UsersPermissionsMe") == nil {
 		return
 	}
 	user, role := b.Model.Type(contenttypes.UserUID), b.Model.Type(contenttypes.RoleUID)
@@ -120,7 +120,7 @@ func (b *builder) administer(t *contenttypes.ContentType, operations []administe
 		if !s.off.allows(op.action) {
 			continue
 		}
-		m := &Meaning{Kind: op.kind, Name: mutationName(op.action, s.name), Type: t, Object: b.objects[op.payload], NonNull: t.UID == contenttypes.UserUID,
+		m := &FieldSpec{Kind: op.kind, Name: mutationName(op.action, s.name), Type: t, Object: b.Object(op.payload), NonNull: t.UID == contenttypes.UserUID,
 			Scope: t.UID + "." + op.permission, description: op.description}
 		if op.action != "create" {
 			m.args = append(m.args, b.idArg("id"))
@@ -141,13 +141,13 @@ func (b *builder) comeIn(user *contenttypes.ContentType) {
 		}
 		return args
 	}
-	payload := b.objects["UsersPermissionsLoginPayload"]
-	login, register := b.inputs["UsersPermissionsLoginInput"], b.inputs["UsersPermissionsRegisterInput"]
-	for _, m := range []*Meaning{
+	payload := b.Object("UsersPermissionsLoginPayload")
+	login, register := b.Input("UsersPermissionsLoginInput"), b.Input("UsersPermissionsRegisterInput")
+	for _, m := range []*FieldSpec{
 		{Kind: Login, Name: "login", Object: payload, NonNull: true, Input: login, args: []*argument{b.dataArg("input", login)}},
 		{Kind: Register, Name: "register", Object: payload, NonNull: true, Input: register, args: []*argument{b.dataArg("input", register)},
 			description: "Register a user with the default role."},
-		{Kind: ForgotPassword, Name: "forgotPassword", Object: b.objects["UsersPermissionsPasswordPayload"], args: texts("email"),
+		{Kind: ForgotPassword, Name: "forgotPassword", Object: b.Object("UsersPermissionsPasswordPayload"), args: texts("email"),
 			description: "Ask for a mail with the code that resets the password."},
 		{Kind: ResetPassword, Name: "resetPassword", Object: payload, args: texts("password", "passwordConfirmation", "code"),
 			description: "Set a new password with the code from the mail."},

@@ -11,8 +11,8 @@ import (
 	"lectern/store"
 )
 
-// TestMeanings looks at a field of each kind.
-func TestMeanings(t *testing.T) {
+// TestFieldSpecs looks at a field of each kind.
+func TestFieldSpecs(t *testing.T) {
 	s := build(t, load(t, filepath.Join(projects, "kitchen")), schema.Options{DocumentActions: true})
 	odd := build(t, load(t, "testdata/odd"), schema.Options{})
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestMeanings(t *testing.T) {
 		{s, "Error.code", schema.ErrorCode, "scalar String!"},
 	} {
 		typ, field, _ := strings.Cut(c.field, ".")
-		m := c.s.Meaning(typ, field)
+		m := c.s.FieldSpec(typ, field)
 		switch {
 		case m == nil:
 			t.Errorf("%s: missing", c.field)
@@ -81,8 +81,8 @@ func TestMeanings(t *testing.T) {
 	}
 }
 
-// says spells a meaning.
-func says(m *schema.Meaning) string {
+// says spells a FieldSpec.
+func says(m *schema.FieldSpec) string {
 	var words []string
 	add := func(ok bool, format string, args ...any) {
 		if ok {
@@ -126,7 +126,7 @@ func says(m *schema.Meaning) string {
 	return strings.Join(words, ", ")
 }
 
-// TestComplete follows everything that a schema holds: nothing may lack its meaning.
+// TestComplete follows everything that a schema holds: nothing may lack its spec.
 func TestComplete(t *testing.T) {
 	s := build(t, load(t, filepath.Join(projects, "kitchen")), schema.Options{DocumentActions: true})
 	for _, d := range parse(t, s.SDL).Types {
@@ -136,26 +136,26 @@ func TestComplete(t *testing.T) {
 		switch d.Kind {
 		case "OBJECT":
 			for _, f := range d.Fields {
-				if m := s.Meaning(d.Name, f.Name); !strings.HasPrefix(f.Name, "__") && (m == nil || m.Kind == schema.Custom) {
-					t.Errorf("%s.%s has no meaning", d.Name, f.Name)
+				if m := s.FieldSpec(d.Name, f.Name); !strings.HasPrefix(f.Name, "__") && (m == nil || m.Kind == schema.Custom) {
+					t.Errorf("%s.%s has no spec", d.Name, f.Name)
 				}
 			}
 		case "UNION":
 			for _, name := range d.Types {
 				if m := s.Union(d.Name).ByName(name); m == nil || m != s.Object(name) {
-					t.Errorf("%s | %s has no meaning", d.Name, name)
+					t.Errorf("%s | %s has no spec", d.Name, name)
 				}
 			}
 		case "ENUM":
 			for _, v := range d.EnumValues {
 				value, ok := s.Enum(d.Name).Value(v.Name)
 				if name, back := s.Enum(d.Name).NameOf(value); !ok || !back || name != v.Name {
-					t.Errorf("%s.%s has no meaning", d.Name, v.Name)
+					t.Errorf("%s.%s has no spec", d.Name, v.Name)
 				}
 			}
 		case "SCALAR":
 			if x := s.Scalar(d.Name); x == nil || x.Kind == schema.CustomScalar || (x.Kind == schema.ZoneScalar) != (x.Zone != nil) {
-				t.Errorf("%s has no meaning", d.Name)
+				t.Errorf("%s has no spec", d.Name)
 			}
 		case "INPUT_OBJECT":
 			if d.Name == "PaginationArg" {
@@ -173,7 +173,7 @@ func TestComplete(t *testing.T) {
 					known++
 				}
 				if known != 1 {
-					t.Errorf("%s.%s has %d meanings", d.Name, f.Name, known)
+					t.Errorf("%s.%s has %d specs", d.Name, f.Name, known)
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"github.com/graphql-go/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/contenttypes"
 	"lectern/store"
@@ -15,59 +16,62 @@ type Schema struct {
 	// SDL is the schema as text: every type in the order of TypeNames but the five scalars of GraphQL itself, with the
 	// descriptions, defaults and deprecations that introspection shows.
 	SDL string
+	// Tree is the SDL as gqlparser reads it: what package language validates documents against.
+	Tree *ast.Schema
 	// TypeNames are all types in the order in which introspection lists them, those of introspection itself left out.
 	TypeNames []string
 
 	Query    *Object
 	Mutation *Object // nil when nothing can be written
 
-	objects    map[string]*Object
-	interfaces map[string]*Interface
-	unions     map[string]*Union
-	enums      map[string]*Enum
-	scalars    map[string]*Scalar
-	filters    map[string]*Filters
-	operators  map[string]*Operators
-	inputs     map[string]*Input
-	byUID      map[string]*Object
+	types map[string]*namedType
+	byUID map[string]*Object
+}
+
+// named returns the type of that name; one that is nothing where there is none.
+func (s *Schema) named(name string) *namedType {
+	if t := s.types[name]; t != nil {
+		return t
+	}
+	return &namedType{}
 }
 
 // Object returns the object type of that name, or nil.
-func (s *Schema) Object(name string) *Object { return s.objects[name] }
+func (s *Schema) Object(name string) *Object { return s.named(name).object }
 
 // ObjectOf returns the object type of a content-type or component, nil when the schema does not show it.
 func (s *Schema) ObjectOf(uid string) *Object { return s.byUID[uid] }
 
-// Meaning returns what a field of an object type means, or nil.
-func (s *Schema) Meaning(typ, field string) *Meaning {
-	if o := s.objects[typ]; o != nil {
+// FieldSpec returns what a field of an object type means, or nil.
+func (s *Schema) FieldSpec(typ, field string) *FieldSpec {
+	if o := s.Object(typ); o != nil {
 		return o.Field(field)
 	}
 	return nil
 }
 
 // Interface returns the interface of that name, or nil. Only extensions have interfaces.
-func (s *Schema) Interface(name string) *Interface { return s.interfaces[name] }
+func (s *Schema) Interface(name string) *Interface { return s.named(name).iface }
 
 // Union returns the union of that name, or nil.
-func (s *Schema) Union(name string) *Union { return s.unions[name] }
+func (s *Schema) Union(name string) *Union { return s.named(name).union }
 
 // Enum returns the enum of that name, or nil.
-func (s *Schema) Enum(name string) *Enum { return s.enums[name] }
+func (s *Schema) Enum(name string) *Enum { return s.named(name).enum }
 
 // Scalar returns the scalar of that name, or nil.
-func (s *Schema) Scalar(name string) *Scalar { return s.scalars[name] }
+func (s *Schema) Scalar(name string) *Scalar { return s.named(name).scalar }
 
 // Filters returns the filters input (ArticleFiltersInput) of that name, or nil.
-func (s *Schema) Filters(name string) *Filters { return s.filters[name] }
+func (s *Schema) Filters(name string) *Filters { return s.named(name).filters }
 
 // Operators returns the input of a scalar's filter (StringFilterInput) of that name, or nil.
-func (s *Schema) Operators(name string) *Operators { return s.operators[name] }
+func (s *Schema) Operators(name string) *Operators { return s.named(name).operators }
 
 // Input returns the input (ArticleInput, UsersPermissionsLoginInput) of that name, or nil.
-func (s *Schema) Input(name string) *Input { return s.inputs[name] }
+func (s *Schema) Input(name string) *Input { return s.named(name).data }
 
-// Kind says what a field does, and by that which parts of its Meaning are set.
+// Kind says what a field does, and by that which parts of its FieldSpec are set.
 type Kind uint8
 
 const (
@@ -138,8 +142,8 @@ const (
 	ErrorMessage
 )
 
-// A Meaning says what a field of an object type is.
-type Meaning struct {
+// A FieldSpec says what a field of an object type is.
+type FieldSpec struct {
 	Kind Kind
 	Name string
 	Of   *Object // the object type that the field belongs to
@@ -187,12 +191,12 @@ type Meaning struct {
 }
 
 // Runs reports whether something that a program brought runs when the field is answered.
-func (m *Meaning) Runs() bool {
+func (m *FieldSpec) Runs() bool {
 	return m.Kind == Custom || m.Resolve != nil || m.Policies != nil || m.Middlewares != nil
 }
 
 // Output is the type of the field in graphql-go.
-func (m *Meaning) Output() graphql.Output { return m.out }
+func (m *FieldSpec) Output() graphql.Output { return m.out }
 
 // A BoundPolicy is a policy of a field, with the config of its use.
 type BoundPolicy struct {
@@ -204,13 +208,13 @@ type BoundPolicy struct {
 // An Object is an object type.
 type Object struct {
 	Name   string
-	Fields []*Meaning // in the order of the schema
+	Fields []*FieldSpec // in the order of the schema
 	// Schema is that of the content-type or component which the object shows; nil for all others.
 	Schema    *contenttypes.Schema
 	Type      *contenttypes.ContentType // nil for components
 	Component *contenttypes.Component   // nil for content-types
 
-	byName      map[string]*Meaning
+	byName      map[string]*FieldSpec
 	graphql     *graphql.Object
 	interfaces  []*Interface
 	description string
@@ -220,12 +224,12 @@ type Object struct {
 func (o *Object) GraphQL() *graphql.Object { return o.graphql }
 
 // Field returns the field of that name, or nil. __typename is none.
-func (o *Object) Field(name string) *Meaning { return o.byName[name] }
+func (o *Object) Field(name string) *FieldSpec { return o.byName[name] }
 
 // An Interface is one that an extension brought.
 type Interface struct {
 	Name   string
-	Fields []*Meaning
+	Fields []*FieldSpec
 
 	graphql     *graphql.Interface
 	description string
