@@ -25,6 +25,7 @@ import (
 
 	"lectern/documents"
 	"lectern/gateway"
+	"lectern/gateway/config"
 	"lectern/internal/yamlfile"
 )
 
@@ -183,7 +184,7 @@ func (f projectFlags) options(s *session) gateway.Options {
 func splitDir(args []string, what string) (dir, last string, err error) {
 	switch len(args) {
 	case 1:
-		if gateway.IsProject(args[0]) && !gateway.IsProject(".") {
+		if config.IsProject(args[0]) && !config.IsProject(".") {
 			return "", "", usageError(fmt.Sprintf("%s is missing after the project %s", what, args[0]))
 		}
 		return ".", args[0], nil

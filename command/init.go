@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lectern/gateway"
+	"lectern/internal/shell"
 )
 
 type initCommand struct {
@@ -15,7 +16,7 @@ func (c *initCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	dir := gateway.ShellPath(display(c.Dir))
+	dir := shell.Path(display(c.Dir))
 	fmt.Fprintf(s.Stdout, "made a project in %s: %s, and %s of documents\n\nserve it:  %s serve %s\nread it:   curl 'http://127.0.0.1:1337/api/articles?populate=*'\n",
 		dir, count(result.Files, "file"), count(result.Versions, "version"), s.Name, dir)
 	return nil

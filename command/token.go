@@ -10,6 +10,8 @@ import (
 
 	"lectern/auth"
 	"lectern/gateway"
+	"lectern/gateway/config"
+	"lectern/internal/shell"
 )
 
 type tokenCommand struct {
@@ -41,7 +43,7 @@ func (c *tokenCreateCommand) Run(s *session) error {
 	}
 	if c.Lifespan != "" {
 		var ok bool
-		if d.Lifespan, ok = gateway.ParseLifespan(c.Lifespan); !ok {
+		if d.Lifespan, ok = config.ParseLifespan(c.Lifespan); !ok {
 			return usageError(fmt.Sprintf("--lifespan is a time such as 30d or 12h, not %q", c.Lifespan))
 		}
 	}
@@ -74,7 +76,7 @@ func (c *tokenListCommand) Run(s *session) error {
 			return e.Encode(append([]auth.Token{}, tokens...))
 		}
 		if len(tokens) == 0 {
-			fmt.Fprintf(s.Stderr, "there are no tokens; `%s token create %s NAME` makes one\n", s.Name, gateway.ShellPath(display(c.Dir)))
+			fmt.Fprintf(s.Stderr, "there are no tokens; `%s token create %s NAME` makes one\n", s.Name, shell.Path(display(c.Dir)))
 			return nil
 		}
 		w := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
@@ -107,7 +109,7 @@ func (c *tokenRotateCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	grace, ok := gateway.ParseLifespan(c.Grace)
+	grace, ok := config.ParseLifespan(c.Grace)
 	if !ok && c.Grace != "0" {
 		return usageError(fmt.Sprintf("--grace is a time such as 1h or 2d, or 0, not %q", c.Grace))
 	}

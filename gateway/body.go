@@ -39,7 +39,7 @@ func (s *Server) ReadBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	return s.limits.readBody(w, r)
 }
 
-func (l *Limits) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
+func (l *requestLimits) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
@@ -84,7 +84,7 @@ func contentType(h http.Header) (kind string, params map[string]string, err erro
 }
 
 // readAll reads a body of at most limit bytes, inflated.
-func (l *Limits) readAll(r *http.Request, limit int64) ([]byte, error) {
+func (l *requestLimits) readAll(r *http.Request, limit int64) ([]byte, error) {
 	kept := replayableBodyOf(r.Body)
 	if kept == nil {
 		return readFrom(r, r.Body, limit, &budget.Reservation{})

@@ -18,7 +18,7 @@ type clientBody struct {
 	io.ReadCloser
 	ctx    context.Context
 	conn   *conn
-	limits *Limits
+	limits *requestLimits
 
 	end      time.Time // by when all of it must have come; zero where only the rate counts
 	pace     time.Time // by when the next bytes of the rate must have come; zero while no rate is asked for
@@ -34,7 +34,7 @@ const ownTime = time.Second
 const bodyPeriod = 20 * time.Second
 
 // newClientBody returns what reads a body from a connection.
-func newClientBody(r *http.Request, c *conn, l *Limits) *clientBody {
+func newClientBody(r *http.Request, c *conn, l *requestLimits) *clientBody {
 	return &clientBody{ReadCloser: r.Body, ctx: r.Context(), conn: c, limits: l, end: time.Now().Add(l.Read)}
 }
 

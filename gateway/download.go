@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"lectern/gateway/config"
 )
 
 // A backup or an export is sent while it is made, out of one snapshot. A snapshot keeps the store from using pages again, so the client has to
@@ -101,12 +103,12 @@ func (c *control) getDownload(w http.ResponseWriter, r *http.Request) {
 }
 
 // limits are those of the server.
-func (c *control) limits() *Limits { return &c.project.server.Load().limits }
+func (c *control) limits() *requestLimits { return &c.project.server.Load().limits }
 
 // errSlowReader says that a client took what it is sent more slowly than the limits ask for.
-func (l *Limits) errSlowReader() error {
+func (l *requestLimits) errSlowReader() error {
 	return fmt.Errorf("the server let go of a reader that took less than %s in %s: a snapshot of the store is held while it reads (limits.answerRate is %s a second); "+
-		"write to a file, or to something that reads faster", byteSize(answerPart), l.partTime(), byteSize(l.AnswerRate))
+		"write to a file, or to something that reads faster", config.ByteSize(answerPart), l.partTime(), config.ByteSize(l.AnswerRate))
 }
 
 // reasonOf asks the server why a download failed in its middle.

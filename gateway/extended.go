@@ -10,6 +10,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/gateway/config"
 	"lectern/internal/yamlfile"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/rest"
@@ -152,7 +153,7 @@ func (d *Definition) routeNames() (server, generated []routeName) {
 }
 
 // checkName says why a configuration is that of no route, or cannot be that of the one it names.
-func (x *Extensions) checkName(said *namedConfig, server, generated []routeName, graphql *GraphQLSettings) error {
+func (x *Extensions) checkName(said *namedConfig, server, generated []routeName, graphql *config.GraphQL) error {
 	if slices.ContainsFunc(server, said.names) {
 		if err := said.config.fitsServer(); err != nil {
 			return err
@@ -169,7 +170,7 @@ func (x *Extensions) checkName(said *namedConfig, server, generated []routeName,
 		return errors.New("the program has put a route of its own in that place; say it there")
 	case len(places) > 0:
 		return nil
-	case graphql.names(said):
+	case said.namesGraphQL(graphql):
 		return errors.New("what is asked at the GraphQL endpoint is up to each operation: give its fields policies and middlewares, " +
 			"by ResolversConfig of an extension of the schema")
 	}
@@ -177,8 +178,8 @@ func (x *Extensions) checkName(said *namedConfig, server, generated []routeName,
 		"name it as api::article.article.find, or as GET /api/articles")
 }
 
-// names reports whether a configuration is that of the endpoint.
-func (g *GraphQLSettings) names(said *namedConfig) bool {
+// namesGraphQL reports whether a configuration is for the GraphQL endpoint.
+func (said *namedConfig) namesGraphQL(g *config.GraphQL) bool {
 	return g.Enabled && slices.ContainsFunc(graphqlMethods, func(method string) bool {
 		return said.names(routeName{place: methodPath(method, g.Endpoint)})
 	})

@@ -13,6 +13,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/internal/shell"
 	"lectern/store"
 	"lectern/store/evolve"
 )
@@ -52,19 +53,10 @@ func (d *Definition) foresee(ctx context.Context, data string) (o Forecast, err 
 	}
 	defer unlock()
 	o.Outlook, err = store.Inspect(path, d.Model, store.Options{DefaultLocale: d.Settings.I18n.DefaultLocale}, func(p *store.Preview) (err error) {
-		o.Audit, err = documents.AuditOf(ctx, p, d.Settings.I18n.codes())
+		o.Audit, err = documents.AuditOf(ctx, p, d.Settings.I18n.Codes())
 		return err
 	})
 	return o, err
-}
-
-// codes are the locales that documents may be written in.
-func (s *I18nSettings) codes() []string {
-	codes := make([]string, len(s.Locales))
-	for i, l := range s.Locales {
-		codes[i] = l.Code
-	}
-	return codes
 }
 
 // settledBy names, in the error of a store that refuses definitions, the calls for this very project.
@@ -94,9 +86,9 @@ func (d *Definition) DropLocaleCall(m documents.Misfit, o Options) string {
 
 // call is how a command begins that works on this very project.
 func (d *Definition) call(command string, o Options) string {
-	call := cmp.Or(o.Program, "lectern") + " " + command + " " + ShellPath(d.Dir)
+	call := cmp.Or(o.Program, "lectern") + " " + command + " " + shell.Path(d.Dir)
 	if o.Data != "" {
-		call += " --data " + ShellPath(o.Data)
+		call += " --data " + shell.Path(o.Data)
 	}
 	return call
 }
@@ -115,7 +107,7 @@ type foreseen struct {
 }
 
 func (r *remote) foresee(ctx context.Context, d *Definition) (Forecast, error) {
-	sent := definitionsSent{DefaultLocale: d.Settings.I18n.DefaultLocale, Locales: d.Settings.I18n.codes()}
+	sent := definitionsSent{DefaultLocale: d.Settings.I18n.DefaultLocale, Locales: d.Settings.I18n.Codes()}
 	for _, raw := range d.Model.DefinitionsWithRules() {
 		sent.Definitions = append(sent.Definitions, raw)
 	}

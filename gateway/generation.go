@@ -65,7 +65,7 @@ func (l *shared) persistedOf(most int) *persistedQueries {
 // open builds the services of a generation that has its store.
 func (e *generation) open() (err error) {
 	e.docs = documents.NewService(e.store, e.Model, e.Settings.I18n.DefaultLocale)
-	limits := e.Settings.Server.Limits.orDefaults()
+	limits := e.Settings.Server.Limits.WithDefaults()
 	e.docs.Limits = documents.Limits{Links: limits.Links, Components: limits.Components}
 	e.docs.Failed = func(err error) { e.project.log.Error(err.Error()) }
 	if err := e.extensions.hook(e.docs); err != nil {
@@ -112,7 +112,7 @@ func (e *generation) runtime() (Runtime, error) {
 	authenticator := &auth.Authenticator{Users: e.users, Roles: auth.CompileRoles(e.Settings.Roles), Tokens: e.tokens}
 	parser := params.New(e.Model, e.Settings.I18n.DefaultLocale, params.Limits{
 		DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
-	}).WithDefaults(e.populate)
+	}).WithDefaults(e.Populate)
 	api := rest.New(e.Model, e.store, e.docs, parser)
 	limiter := e.project.shared.limiterOf(e.Settings.Users.RateLimit)
 	graphql, err := e.graphqlRoutes(authenticator, parser, limiter)

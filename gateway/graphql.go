@@ -11,6 +11,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/permission"
+	"lectern/gateway/config"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/language"
@@ -33,7 +34,7 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	if err != nil {
 		return nil, err
 	}
-	limits := g.limits()
+	limits := executionLimits(&g)
 	limits.Document.Introspection = !e.project.options.Production
 	if g.Introspection != nil {
 		limits.Document.Introspection = *g.Introspection
@@ -49,8 +50,8 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	page, pageRoutes := e.landing(limits.Document.Introspection)
 	h := &graphqlHandler{
 		engine: engine, page: page, auth: a, limiter: limiter, proxies: e.Settings.Server.TrustedProxies,
-		limits: e.Settings.Server.Limits.orDefaults(), persisted: e.project.shared.persistedOf(g.Limits.Persisted), asked: e.asked,
-		anyOrigin: e.Settings.Server.CORS.anyOrigin(),
+		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), persisted: e.project.shared.persistedOf(g.Limits.Persisted), asked: e.asked,
+		anyOrigin: e.Settings.Server.CORS.AnyOrigin(),
 	}
 	routes := pageRoutes
 	for _, method := range graphqlMethods {
@@ -60,7 +61,7 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 }
 
 // limits are those of an engine.
-func (g *GraphQLSettings) limits() execution.Limits {
+func executionLimits(g *config.GraphQL) execution.Limits {
 	l := g.Limits
 	return execution.Limits{
 		Document: language.Limits{
@@ -79,7 +80,7 @@ type graphqlHandler struct {
 	auth      *auth.Authenticator
 	limiter   *auth.Limiter // of those who come in
 	proxies   []netip.Prefix
-	limits    Limits
+	limits    requestLimits
 	persisted *persistedQueries
 	asked     func(*http.Request, auth.Principal) *http.Request
 	anyOrigin bool // pages of all origins may read answers

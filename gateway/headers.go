@@ -5,17 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"lectern/gateway/config"
 )
-
-// CORS says which pages of other origins may read answers.
-type CORS struct {
-	Origins []string // "*" is any; none is any
-	Methods []string // of a preflight's answer; none is all
-	Headers []string // of a preflight's answer; none is the usual four
-	MaxAge  int      // seconds that a preflight holds; 0 is a year
-}
-
-func (c *CORS) anyOrigin() bool { return len(c.Origins) == 0 || slices.Contains(c.Origins, "*") }
 
 // headers sets the headers that all answers have. The values are made once and shared by all answers: a handler may
 // replace or add to a header (which copies, since none has room to spare) but not write into one of these slices.
@@ -55,12 +47,12 @@ var (
 )
 
 // newHeaders makes the headers of a server. With https, clients reach it by https, through a proxy that ends TLS.
-func newHeaders(c CORS, https bool) *headers {
+func newHeaders(c config.CORS, https bool) *headers {
 	h := &headers{origins: c.Origins, always: protection}
 	if https {
 		h.always = append(slices.Clone(protection), onlyHTTPS)
 	}
-	if c.anyOrigin() {
+	if c.AnyOrigin() {
 		h.origins = nil
 	}
 	list := func(given []string, usual string) []string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -89,16 +88,4 @@ func remoteAddr(c net.Conn) netip.Addr {
 		return netip.Addr{}
 	}
 	return addr.AddrPort().Addr().Unmap()
-}
-
-// ownDescriptors are for what the server itself has open: store, log, sockets.
-const ownDescriptors = 64
-
-// mostConnections is how many connections the process can have, when each may need a file beside: that which it fetches or sends.
-func mostConnections() int {
-	all := descriptors()
-	if all == 0 {
-		return math.MaxInt
-	}
-	return max(1, (all-ownDescriptors)/2)
 }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"lectern/contenttypes"
 	"lectern/documents"
@@ -30,7 +29,7 @@ func (e *generation) makeLocales() error {
 	}
 	e.docs.Retired = map[string]bool{} // taken out of the configuration
 	for code := range have {
-		e.docs.Retired[code] = !e.Settings.I18n.has(code)
+		e.docs.Retired[code] = !e.Settings.I18n.Has(code)
 	}
 	for _, l := range e.Settings.I18n.Locales {
 		if have[l.Code] {
@@ -44,11 +43,6 @@ func (e *generation) makeLocales() error {
 		}
 	}
 	return nil
-}
-
-// has reports whether the configuration has a locale.
-func (s *I18nSettings) has(code string) bool {
-	return slices.ContainsFunc(s.Locales, func(l LocaleSetting) bool { return l.Code == code })
 }
 
 func eachLocale(st *store.Store, t *contenttypes.ContentType, yield func(store.Record)) error {

@@ -3,11 +3,13 @@ package gateway
 import (
 	"io"
 	"log/slog"
+
+	"lectern/gateway/config"
 )
 
 // newLogger returns the log of a server: text for people in development, JSON for machines in production, unless
 // log.format says otherwise.
-func newLogger(w io.Writer, s ServerSettings, production bool) *slog.Logger {
+func newLogger(w io.Writer, s config.Server, production bool) *slog.Logger {
 	format := s.LogFormat
 	if format == "" {
 		format = "text"

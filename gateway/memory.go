@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lectern/documents/apierror"
+	"lectern/gateway/config"
 	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
 )
@@ -23,10 +24,10 @@ import (
 const answerPart = 256 << 10
 
 // answers are what bounds answers by these limits.
-func (l *Limits) answers(memory *budget.Budget) *rest.Limits {
+func (l *requestLimits) answers(memory *budget.Budget) *rest.Limits {
 	return &rest.Limits{
 		Time: l.Handle, Bytes: int(l.AnswerBytes), Memory: memory, Send: l.send,
-		TooLong: apierror.Validation("The answer is too large: it is longer than limits.answer (" + byteSize(l.AnswerBytes).String() +
+		TooLong: apierror.Validation("The answer is too large: it is longer than limits.answer (" + config.ByteSize(l.AnswerBytes).String() +
 			"). Ask for fewer documents, fields or populated relations"),
 	}
 }
@@ -34,7 +35,7 @@ func (l *Limits) answers(memory *budget.Budget) *rest.Limits {
 // send writes the body of an answer. What had to reserve memory is written in parts, each of which the client must take within
 // the time that limits.answerRate gives for it: then the memory of those who do not read is soon free for others. An error ends
 // the connection, since less was written than the header said.
-func (l *Limits) send(ctx context.Context, w http.ResponseWriter, body []byte) error {
+func (l *requestLimits) send(ctx context.Context, w http.ResponseWriter, body []byte) error {
 	if len(body) <= budget.Unreserved {
 		_, err := w.Write(body)
 		return err
@@ -48,11 +49,11 @@ func (l *Limits) send(ctx context.Context, w http.ResponseWriter, body []byte) e
 type pacedWriter struct {
 	to      http.ResponseWriter
 	control *http.ResponseController
-	limits  *Limits
+	limits  *requestLimits
 	begun   bool // something was written
 }
 
-func (l *Limits) pacedWriter(ctx context.Context, w http.ResponseWriter) *pacedWriter {
+func (l *requestLimits) pacedWriter(ctx context.Context, w http.ResponseWriter) *pacedWriter {
 	return &pacedWriter{to: w, control: controlOf(ctx, w), limits: l}
 }
 
@@ -78,7 +79,7 @@ func (p *pacedWriter) Write(b []byte) (written int, err error) {
 const inBuffers = 512 << 10
 
 // partTime is how long a client may take for a part of an answer.
-func (l *Limits) partTime() time.Duration {
+func (l *requestLimits) partTime() time.Duration {
 	return time.Duration(float64(answerPart+inBuffers) / float64(l.AnswerRate) * float64(time.Second))
 }
 
@@ -100,7 +101,7 @@ func answerOf(ctx context.Context) *budget.Answer {
 // errNoMemory is told to a client for whose request no memory was free.
 func errNoMemory(memory *budget.Budget) *apierror.Error {
 	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
-		Message: "other requests use the memory that limits.memory (" + byteSize(memory.Limit()).String() + ") gives to all of them, try again"}
+		Message: "other requests use the memory that limits.memory (" + config.ByteSize(memory.Limit()).String() + ") gives to all of them, try again"}
 }
 
 const (
@@ -121,7 +122,7 @@ func (p *Project) reserve(ctx context.Context) (grow func(bytes int64) error, re
 		if err == nil {
 			return nil
 		}
-		return fmt.Errorf("%w: limits.memory (%s) is shared by all requests and commands; try again later, or stop the server first", err, byteSize(p.memory.Limit()))
+		return fmt.Errorf("%w: limits.memory (%s) is shared by all requests and commands; try again later, or stop the server first", err, config.ByteSize(p.memory.Limit()))
 	}
 	waiting, cancel := context.WithTimeout(ctx, commandPatience)
 	defer cancel()

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"lectern/documents"
@@ -101,13 +100,4 @@ func (d *Definition) openStore(path string, o Options, so store.Options) (*store
 		return nil, withAccess(fmt.Errorf("open the store: %w", err))
 	}
 	return st, nil
-}
-
-// ShellPath is a path as a shell takes it.
-func ShellPath(path string) string {
-	path = filepath.Clean(path)
-	if strings.ContainsAny(path, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
 }

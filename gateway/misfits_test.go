@@ -14,6 +14,7 @@ import (
 	"lectern/documents"
 	"lectern/documents/permission"
 	"lectern/gateway"
+	"lectern/internal/shell"
 	"lectern/jsontree"
 	"lectern/store"
 	"lectern/store/evolve"
@@ -128,8 +129,8 @@ func TestMisfits(t *testing.T) {
 	stop()
 
 	e := newEditingAt(t, dir)
-	e.awaitLog(`lack a required value`, `attribute=part.line.text`, `versions=763 drafts=764 fill="lectern migrate `+gateway.ShellPath(dir)+` fill api::dish.dish.kind"`,
-		`fill="lectern migrate `+gateway.ShellPath(dir)+` fill api::dish.dish.stars VALUE"`, `locale=de type=api::dish.dish versions=763`)
+	e.awaitLog(`lack a required value`, `attribute=part.line.text`, `versions=763 drafts=764 fill="lectern migrate `+shell.Path(dir)+` fill api::dish.dish.kind"`,
+		`fill="lectern migrate `+shell.Path(dir)+` fill api::dish.dish.stars VALUE"`, `locale=de type=api::dish.dish versions=763`)
 	if served, _ := check(); !slices.Equal(served, before) {
 		t.Error(cmp.Diff(before, served))
 	}

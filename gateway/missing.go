@@ -64,7 +64,7 @@ func (p *Project) reportMisfits(ctx context.Context, e *generation) {
 func (p *Project) reportLocales(e *generation) error {
 	return e.store.View(func(snap *store.Snapshot) error {
 		for _, code := range snap.LocaleCodes() {
-			if e.Settings.I18n.has(code) {
+			if e.Settings.I18n.Has(code) {
 				continue
 			}
 			for _, t := range e.Model.Types {

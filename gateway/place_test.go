@@ -21,6 +21,7 @@ import (
 
 	"lectern/documents/permission"
 	"lectern/gateway"
+	"lectern/gateway/config"
 	"lectern/internal/budget"
 )
 
@@ -167,7 +168,7 @@ const (
 
 // Those who send a body slowly, or take an answer slowly, are not at work.
 func TestSlowClientsHoldNoPlace(t *testing.T) {
-	s := newPlaceServer(t, gateway.Config{Limits: gateway.Limits{Concurrent: 1}})
+	s := newPlaceServer(t, gateway.Config{Limits: config.Limits{Concurrent: 1}})
 	var slow []*rawClient
 	for range 5 {
 		c := dialFrom(t, "127.0.0.1", s.base)
@@ -223,7 +224,7 @@ func TestSlowClientsHoldNoPlace(t *testing.T) {
 func TestPlacesOfOneAddress(t *testing.T) {
 	const proxy = "127.0.0.9"
 	s := newPlaceServer(t, gateway.Config{
-		Limits:         gateway.Limits{Concurrent: 3, ConcurrentPerAddress: 1},
+		Limits:         config.Limits{Concurrent: 3, ConcurrentPerAddress: 1},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix(proxy + "/32")},
 	})
 	request := func(path, forwarded string) string {
@@ -263,7 +264,7 @@ func TestPlacesOfOneAddress(t *testing.T) {
 func TestConnectionsOfOneAddress(t *testing.T) {
 	const proxy = "127.0.0.9"
 	s := newPlaceServer(t, gateway.Config{
-		Limits:         gateway.Limits{Connections: 6, ConnectionsPerAddress: 2},
+		Limits:         config.Limits{Connections: 6, ConnectionsPerAddress: 2},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix(proxy + "/32")},
 	})
 	served := func(from string) *rawClient {
@@ -352,7 +353,7 @@ func TestAcceptErrors(t *testing.T) {
 
 // Who is refused for the rate of his body is told the setting.
 func TestBodyRate(t *testing.T) {
-	s := newPlaceServer(t, gateway.Config{Limits: gateway.Limits{Read: 300 * time.Millisecond}})
+	s := newPlaceServer(t, gateway.Config{Limits: config.Limits{Read: 300 * time.Millisecond}})
 	c := dialFrom(t, "127.0.0.1", s.base)
 	c.send(bodyBegun)
 	if status, body := c.answer(); status != 408 || !strings.Contains(body, "timeouts.read: 300ms") {
@@ -362,7 +363,7 @@ func TestBodyRate(t *testing.T) {
 
 // What the server does between two reads of a body is not held against the client.
 func TestOwnTime(t *testing.T) {
-	s := newPlaceServer(t, gateway.Config{Limits: gateway.Limits{Read: 600 * time.Millisecond}})
+	s := newPlaceServer(t, gateway.Config{Limits: config.Limits{Read: 600 * time.Millisecond}})
 	c := dialFrom(t, "127.0.0.1", s.base)
 	c.send(strings.Replace(bodyBegun, "/read", "/slowly", 1))
 	<-s.entered

@@ -3,9 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,13 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lectern/auth"
-	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/internal/budget"
-	"lectern/internal/yamlfile"
-	"lectern/shadowcrud/graphql/schema"
-	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
 )
@@ -59,113 +52,6 @@ func (o Options) dataPath(dir string) string {
 		return o.Data
 	}
 	return filepath.Join(dir, "data")
-}
-
-// A Definition is all that the files of a project say: its Model and its Settings. It is immutable.
-type Definition struct {
-	Dir      string
-	Model    *contenttypes.Model
-	Settings Settings
-	Actions  *auth.Actions // what can be granted in Model
-
-	extensions *Extensions // never nil
-	populate   params.Defaults
-	graphql    *schema.Schema // nil where GraphQL is switched off
-}
-
-// Load reads and checks the definitions and the configuration of the project in dir, with what a program adds to them; nil adds
-// nothing. The error is yamlfile.Problems when they cannot work: all of them, with file, line and what would be right.
-func Load(dir string, x *Extensions) (*Definition, error) {
-	d, problems, err := load(dir, x)
-	if err == nil {
-		err = problems.Err()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
-}
-
-// load is Load for who goes on when there are problems: the Model is nil then unless the definitions have none, and the error is about
-// a directory that holds no project.
-func load(dir string, x *Extensions) (*Definition, yamlfile.Problems, error) {
-	if x == nil {
-		x = &Extensions{}
-	}
-	if info, err := os.Stat(dir); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, fmt.Errorf("there is no directory %s; `lectern init %s` makes an example project there", dir, dir)
-		}
-		return nil, nil, err
-	} else if !info.IsDir() {
-		return nil, nil, fmt.Errorf("%s is not a directory; name the directory of a project", dir)
-	}
-	project := os.DirFS(dir)
-	if err := strapiProject(dir, project); err != nil {
-		return nil, nil, err
-	}
-	if !isProject(project) {
-		return nil, nil, fmt.Errorf("%s holds no project: there is neither content-types/ nor config/ in it; `lectern init %s` makes an example", dir, dir)
-	}
-	lookup, problems := environment(dir)
-	settings, found := readSettings(project, lookup)
-	problems = append(problems, found...)
-	d := &Definition{Dir: dir, Settings: settings, extensions: x}
-
-	outline, found := loadModel(project, settings, lookup)
-	problems = append(problems, found...)
-	if len(found) == 0 {
-		d.Model, d.Actions = outline.Model, auth.ActionsOf(outline.Model)
-		problems = append(problems, x.check(d)...)
-		problems = append(problems, d.checkGraphQL()...)
-		problems = append(problems, d.readPopulate()...)
-	} else { // what can be told of the rest of the files all the same
-		d.Actions = auth.ActionsOfOutline(outline)
-		problems = append(problems, x.checkActions(d.Actions)...)
-	}
-	if !outline.HasProblem(contenttypes.UserUID) {
-		problems = append(problems, d.Settings.Users.checkFields(outline.Model)...)
-	}
-	problems = append(problems, d.Settings.checkEndpoint(outline.Model)...)
-	permissions, found := readConfig(project, permissionsName, lookup)
-	problems = append(problems, found...)
-	if permissions != nil {
-		problems = append(problems, d.Settings.readPermissions(permissions, d.Actions)...)
-	}
-	return d, problems.Sort(), nil
-}
-
-// Check is Load for who wants to know all that is wrong at once: with problems too it returns what is known of the project, whose Model
-// is nil if its definitions cannot work. Problems refuse a start; warnings are of what has no effect, or may refuse one.
-func Check(dir string, o Options) (d *Definition, problems yamlfile.Problems, warnings []string, err error) {
-	d, problems, err = load(dir, o.Extensions)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	warnings = d.Settings.GraphQL.Warnings
-	role, doubtful := d.checkDefaultRole(o)
-	problems = append(problems, role...)
-	for _, p := range doubtful {
-		warnings = append(warnings, p.String())
-	}
-	if users := d.Settings.Users; o.Production && users.Enabled && users.Secret != "" {
-		if err := checkSecret(users.Secret); err != nil {
-			problems = append(problems, users.SecretAt.Problem("%v", err))
-		}
-	}
-	return d, problems.Sort(), warnings, nil
-}
-
-// IsProject reports whether there is a project in dir, whatever may be wrong with it.
-func IsProject(dir string) bool { return isProject(os.DirFS(dir)) }
-
-func isProject(project fs.FS) bool {
-	for _, name := range []string{"content-types", "config"} {
-		if info, err := fs.Stat(project, name); err == nil && info.IsDir() {
-			return true
-		}
-	}
-	return false
 }
 
 // A Project is a project directory with its data: the one process that works with them. It serves the content (Run), and
@@ -217,7 +103,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
 		}
 		p.log = newLogger(to, d.Settings.Server, o.Production)
 	}
-	limits := d.Settings.Server.Limits.orDefaults()
+	limits := requestLimits(d.Settings.Server.Limits.WithDefaults())
 	p.memory = budget.New(limits.Memory)
 	p.answers = limits.answers(p.memory)
 	if err := p.open(ctx, d); err != nil {
@@ -319,24 +205,4 @@ func (p *Project) Close() error {
 	}
 	p.shared, p.data = shared{}, nil
 	return errors.Join(errs...)
-}
-
-// loadModel reads the definitions; parts that are switched off take their types away.
-func loadModel(project fs.FS, s Settings, lookup yamlfile.Lookup) (contenttypes.Outline, yamlfile.Problems) {
-	return contenttypes.LoadOutline(project, contenttypes.Options{
-		Lookup:                  lookup,
-		WithoutUsersPermissions: !s.Users.Enabled,
-		WithoutUpload:           !s.Upload.Enabled,
-		WithoutI18N:             !s.I18n.Enabled,
-	})
-}
-
-// Size is how many content-types and components the project itself defines.
-func (d *Definition) Size() (types, components int) {
-	for _, t := range d.Model.Types {
-		if !t.BuiltIn {
-			types++
-		}
-	}
-	return types, len(d.Model.Components)
 }

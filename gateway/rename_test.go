@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"lectern/gateway"
+	"lectern/internal/shell"
 	"lectern/store/evolve"
 )
 
@@ -73,7 +74,7 @@ func TestRenamesInOneEdit(t *testing.T) {
 	for refused == nil || refused.AtOnce() == "" {
 		errors.As(e.awaitReload(), &refused)
 	}
-	command := "lectern migrate " + gateway.ShellPath(e.dir) + " "
+	command := "lectern migrate " + shell.Path(e.dir) + " "
 	if refused.AtOnce() != command+renameAll {
 		t.Errorf("offered is %s", refused.AtOnce())
 	}

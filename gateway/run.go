@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"lectern/auth"
+	"lectern/internal/shell"
 )
 
 // Ready says where a server answers.
@@ -86,7 +87,7 @@ func (p *Project) announce(ready Ready) {
 	}
 	for _, d := range e.Settings.Tokens {
 		if !p.options.Ephemeral && !e.tokens.Has(d.Name) {
-			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", e.call("token create", p.options)+" "+ShellPath(d.Name))
+			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", e.call("token create", p.options)+" "+shell.Path(d.Name))
 		}
 	}
 }

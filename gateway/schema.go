@@ -49,7 +49,7 @@ func (d *Definition) checkGraphQL() (problems yamlfile.Problems) {
 		return places
 	}
 	where := "content-types"
-	bare := Definition{Model: d.Model, Settings: d.Settings, extensions: &Extensions{}}
+	bare := Definition{Definition: d.Definition, extensions: &Extensions{}}
 	if _, err := bare.GraphQLSchema(); err == nil {
 		where = "extensions"
 	}

@@ -15,17 +15,17 @@ import (
 	"net/http"
 	"net/netip"
 	"sync/atomic"
-	"time"
 
+	"lectern/gateway/config"
 	"lectern/internal/admission"
 	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
 )
 
-// Config is what a Server is built from. Zero values mean the defaults of DefaultLimits, any origin and slog.Default.
+// Config is what a Server is built from. Zero values mean config.DefaultLimits, any origin and slog.Default.
 type Config struct {
-	Limits   Limits
-	CORS     CORS
+	Limits   config.Limits
+	CORS     config.CORS
 	HTTPS    bool // clients reach the server by https, through a proxy that ends TLS
 	Compress bool // gzip or zstd answers, for clients that accept them
 	// Memory is that of all requests together; nil is Limits.Memory. It may be shared with what works for requests elsewhere.
@@ -35,95 +35,12 @@ type Config struct {
 	Log            *slog.Logger
 }
 
-// Limits bound what a request may cost.
-type Limits struct {
-	ReadHeader  time.Duration // to send the head of a request
-	Read        time.Duration // to send all of a request
-	Write       time.Duration // to take the answer, from the end of the request's head
-	Idle        time.Duration // a connection may wait for its next request
-	Handle      time.Duration // the work on a request: its context ends then
-	Shutdown    time.Duration // requests may go on after Serve was told to stop
-	HeaderBytes int           // head of a request
-	JSONBytes   int64         // JSON body, inflated
-	FormBytes   int64         // form or text body, inflated
-	BodyRate    int64         // bytes a second at which a client must at least send a body
-	Links       int           // documents that the body of a write names in relations
-	Components  int           // components in the body of a write
-	Memory      int64         // bytes that all requests may reserve together; 0 is a quarter of what the process may have
-	AnswerBytes int64         // of one answer
-	AnswerRate  int64         // bytes a second at which a client must at least take a long answer
-
-	// Requests at work at one time, and those of them from one address. Others are answered 503. A request that waits for its client
-	// is not at work.
-	Concurrent, ConcurrentPerAddress int
-	// Connections at one time, and those of them from one address. Others are closed. They are fewer where the process may not have so
-	// many descriptors.
-	Connections, ConnectionsPerAddress int
-}
-
-// DefaultLimits are the limits where nothing is said.
-var DefaultLimits = Limits{
-	ReadHeader:  10 * time.Second,
-	Read:        60 * time.Second,
-	Write:       120 * time.Second,
-	Idle:        120 * time.Second,
-	Handle:      30 * time.Second,
-	Shutdown:    20 * time.Second,
-	HeaderBytes: 64 << 10,
-	JSONBytes:   1 << 20,
-	FormBytes:   56 << 10,
-	BodyRate:    1 << 10,
-	Concurrent:  1024,
-	Connections: 8192,
-	Links:       10_000,
-	Components:  5_000,
-	AnswerBytes: rest.DefaultAnswerBytes,
-	AnswerRate:  32 << 10,
-}
-
-// leastMemory is to how many of the longest answers all requests must at least be able to get memory.
-const leastMemory = 2
-
-// orDefaults fills in what is zero.
-func (l Limits) orDefaults() Limits {
-	fill(&l.ReadHeader, DefaultLimits.ReadHeader)
-	fill(&l.Read, DefaultLimits.Read)
-	fill(&l.Write, DefaultLimits.Write)
-	fill(&l.Idle, DefaultLimits.Idle)
-	fill(&l.Handle, DefaultLimits.Handle)
-	fill(&l.Shutdown, DefaultLimits.Shutdown)
-	fill(&l.HeaderBytes, DefaultLimits.HeaderBytes)
-	fill(&l.JSONBytes, DefaultLimits.JSONBytes)
-	fill(&l.FormBytes, DefaultLimits.FormBytes)
-	fill(&l.BodyRate, DefaultLimits.BodyRate)
-	fill(&l.Concurrent, DefaultLimits.Concurrent)
-	fill(&l.Connections, DefaultLimits.Connections)
-	l.Connections = min(l.Connections, mostConnections())
-	fill(&l.ConcurrentPerAddress, shareOf(l.Concurrent))
-	fill(&l.ConnectionsPerAddress, shareOf(l.Connections))
-	fill(&l.Links, DefaultLimits.Links)
-	fill(&l.Components, DefaultLimits.Components)
-	fill(&l.AnswerBytes, DefaultLimits.AnswerBytes)
-	fill(&l.AnswerRate, DefaultLimits.AnswerRate)
-	if l.Memory == 0 {
-		l.Memory = max(budget.Default(budget.MachineMemory()), leastMemory*l.AnswerBytes)
-	}
-	return l
-}
-
-// shareOf is what one address may have of something: a quarter, but no less than a client that is a server itself needs.
-func shareOf(all int) int { return min(all, max(all/4, 64)) }
-
-func fill[T comparable](value *T, otherwise T) {
-	var zero T
-	if *value == zero {
-		*value = otherwise
-	}
-}
+// requestLimits are the limits of a Server as its handlers use them: nothing in them is zero.
+type requestLimits config.Limits
 
 // A Server serves a Runtime over HTTP. Any number of goroutines may use it.
 type Server struct {
-	limits  Limits
+	limits  requestLimits
 	log     *slog.Logger
 	headers *headers
 	ids     requestIDs
@@ -158,7 +75,7 @@ func (s *Server) Stats() Stats {
 
 // NewServer returns a server that answers with rt.
 func NewServer(c Config, rt Runtime) (*Server, error) {
-	l := c.Limits.orDefaults()
+	l := requestLimits(c.Limits.WithDefaults())
 	s := &Server{
 		limits: l, log: c.Log, headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies,
 		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),

@@ -24,6 +24,7 @@ import (
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/gateway"
+	"lectern/gateway/config"
 	"lectern/jsontree"
 )
 
@@ -203,7 +204,7 @@ func TestNoHSTSOverPlainHTTP(t *testing.T) {
 }
 
 func TestAllowedOrigins(t *testing.T) {
-	s, _ := newServer(t, gateway.Config{CORS: gateway.CORS{Origins: []string{"https://a.example"}}})
+	s, _ := newServer(t, gateway.Config{CORS: config.CORS{Origins: []string{"https://a.example"}}})
 	for origin, want := range map[string]string{"https://a.example": "https://a.example", "https://b.example": ""} {
 		r := httptest.NewRequest("GET", "/api/things", nil)
 		r.Header.Set("Origin", origin)
@@ -343,7 +344,7 @@ func TestInternalErrors(t *testing.T) {
 // TestBusy fills all places and sees that one more request is turned away, and let in when a place is free.
 func TestBusy(t *testing.T) {
 	entered, leave := make(chan bool), make(chan bool)
-	s, err := gateway.NewServer(gateway.Config{Limits: gateway.Limits{Concurrent: 1}}, gateway.Runtime{Routes: []gateway.Route{{
+	s, err := gateway.NewServer(gateway.Config{Limits: config.Limits{Concurrent: 1}}, gateway.Runtime{Routes: []gateway.Route{{
 		Method: "GET", Path: "/wait", Open: true,
 		Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error {
 			entered <- true

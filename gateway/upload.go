@@ -37,7 +37,7 @@ type uploads struct {
 	library *media.Library
 	api     *rest.API
 	params  *params.Parser
-	limits  Limits
+	limits  requestLimits
 	answers *rest.Limits
 }
 
@@ -46,7 +46,7 @@ func (e *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route 
 	if !e.Settings.Upload.Enabled {
 		return nil
 	}
-	u := &uploads{library: e.media, api: api, params: parser, limits: e.Settings.Server.Limits.orDefaults(), answers: e.answers}
+	u := &uploads{library: e.media, api: api, params: parser, limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), answers: e.answers}
 	prefix := e.Settings.REST.Prefix + "/upload"
 	return []Route{
 		{Method: http.MethodPost, Path: prefix, Action: uploadAction, Handle: u.upload, Streams: true},
@@ -367,7 +367,7 @@ func sendJSON(w http.ResponseWriter, status int, body []byte) error {
 }
 
 // sendJSON sends an answer that may be long. It returns nil: a client that did not take it needs no other.
-func (l *Limits) sendJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) error {
+func (l *requestLimits) sendJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) error {
 	headJSON(w, status, body)
 	_ = l.send(r.Context(), w, body)
 	return nil

@@ -61,7 +61,7 @@ type userRoutes struct {
 	params  *params.Parser
 	rest    *rest.API
 	store   *store.Store
-	limits  Limits
+	limits  requestLimits
 	answers *rest.Limits
 	user    *documents.Selection // all that is shown of a user
 	role    documents.Populate   // his role beside
@@ -76,7 +76,7 @@ func (e *generation) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.
 	u := &userRoutes{
 		prefix: s.REST.Prefix, users: e.users, limiter: limiter,
 		proxies: s.Server.TrustedProxies, params: ps, rest: api, store: e.store,
-		limits: s.Server.Limits.orDefaults(), answers: e.answers,
+		limits: requestLimits(s.Server.Limits.WithDefaults()), answers: e.answers,
 	}
 	u.user = documents.Scalars(&t.Schema)
 	role := t.Attribute("role")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"lectern/gateway"
+	"lectern/gateway/config"
 )
 
 var (
@@ -70,8 +71,8 @@ func TestDocumentedDefaults(t *testing.T) {
 
 // plainLists replaces by nothing what a list that is not given stands for, where in a file something is said, and the log's
 // format, which depends on how the server is started.
-func plainLists(s *gateway.Settings) {
-	s.Server.CORS = gateway.CORS{}
+func plainLists(s *config.Settings) {
+	s.Server.CORS = config.CORS{}
 	s.Server.LogFormat = ""
 	s.Users.RegisterFields, s.Users.DefaultRole = nil, nil
 }

@@ -9,7 +9,7 @@ import (
 // floors are the packages from the lowest to the highest: a package imports what lies below it, and nothing of its own
 // floor, unless that is one tree of packages ("x/"). See ARCHITECTURE.md.
 var floors = [][]string{
-	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/lru"},
+	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell", "internal/lru"},
 	{"internal/yamlfile"},
 	{"contenttypes"},
 	{"store/internal/pages", "store/evolve"},
@@ -20,6 +20,7 @@ var floors = [][]string{
 	{"shadowcrud/params"},
 	{"shadowcrud/graphql/"},
 	{"shadowcrud/rest", "shadowcrud/graphql"},
+	{"gateway/config"},
 	{"gateway"},
 	{"command"},
 	{""}, // the program

@@ -1,4 +1,4 @@
-package gateway
+package config
 
 import (
 	"regexp"
@@ -9,17 +9,17 @@ import (
 	"lectern/media"
 )
 
-// UploadSettings are the part upload of config/plugins.yaml.
-type UploadSettings struct {
+// Upload are the part upload of config/plugins.yaml.
+type Upload struct {
 	Enabled bool
 	media.Settings
 }
 
-var defaultUpload = UploadSettings{Enabled: true, Settings: media.DefaultSettings}
+var defaultUpload = Upload{Enabled: true, Settings: media.DefaultSettings}
 
 // uploadFile is that part as it is written.
 type uploadFile struct {
-	SizeLimit       byteSize `yaml:"sizeLimit"`
+	SizeLimit       ByteSize `yaml:"sizeLimit"`
 	Provider        string
 	ProviderOptions s3File         `yaml:"providerOptions"`
 	Breakpoints     *yamlfile.Node // in its order
@@ -43,8 +43,8 @@ type s3File struct {
 }
 
 // file is what a file says that says nothing.
-func (s *UploadSettings) file() uploadFile {
-	f := uploadFile{SizeLimit: byteSize(s.SizeLimit), Provider: "local", PixelLimit: s.PixelLimit, Concurrency: s.Concurrency,
+func (s *Upload) file() uploadFile {
+	f := uploadFile{SizeLimit: ByteSize(s.SizeLimit), Provider: "local", PixelLimit: s.PixelLimit, Concurrency: s.Concurrency,
 		CacheControl: s.CacheControl}
 	f.Security.AllowedTypes, f.Security.DeniedTypes = s.AllowedTypes, s.DeniedTypes
 	return f
@@ -57,7 +57,7 @@ var (
 )
 
 // read takes what a file says; config is where it says it.
-func (s *UploadSettings) read(f *uploadFile, config *yamlfile.Node) (problems yamlfile.Problems) {
+func (s *Upload) read(f *uploadFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	wrong := func(at *yamlfile.Node, format string, args ...any) {
 		problems = append(problems, at.Problem(format, args...))
 	}
@@ -97,7 +97,7 @@ func (s *UploadSettings) read(f *uploadFile, config *yamlfile.Node) (problems ya
 }
 
 // readBreakpoints takes the sizes that images are made in, largest first: {large: 1000, …}.
-func (s *UploadSettings) readBreakpoints(n *yamlfile.Node) (problems yamlfile.Problems) {
+func (s *Upload) readBreakpoints(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if n.IsNull() {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (s *UploadSettings) readBreakpoints(n *yamlfile.Node) (problems yamlfile.Pr
 }
 
 // readProvider takes where files are kept.
-func (s *UploadSettings) readProvider(f *uploadFile, config *yamlfile.Node) (problems yamlfile.Problems) {
+func (s *Upload) readProvider(f *uploadFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	s.S3 = nil
 	o := f.ProviderOptions
 	at := func(key string) *yamlfile.Node { return config.At("providerOptions", key) }

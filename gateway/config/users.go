@@ -1,13 +1,8 @@
-package gateway
+package config
 
 import (
-	"errors"
-	"io/fs"
-	"maps"
 	"net/mail"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,8 +12,8 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// UsersSettings are the part users-permissions of config/plugins.yaml.
-type UsersSettings struct {
+// Users are the part users-permissions of config/plugins.yaml.
+type Users struct {
 	Enabled   bool
 	Secret    string // signs JWTs; "" has one made and kept
 	RateLimit auth.RateLimit
@@ -29,7 +24,7 @@ type UsersSettings struct {
 	SecretAt       *yamlfile.Node // where Secret is said, nil where it is not
 }
 
-var defaultUsers = UsersSettings{
+var defaultUsers = Users{
 	Enabled:   true,
 	RateLimit: auth.RateLimit{Enabled: true, Interval: 5 * time.Minute, Max: 5},
 	Accounts: auth.UserSettings{
@@ -83,7 +78,7 @@ type smtpFile struct {
 type templateFile struct{ Object, Message string }
 
 // usersFile is what a file says that says nothing.
-func (s *UsersSettings) file() usersFile {
+func (s *Users) file() usersFile {
 	a := s.Accounts
 	f := usersFile{
 		JWTSecret: s.Secret, AllowRegister: a.AllowRegister, UniqueEmail: a.UniqueEmail, EmailConfirmation: a.EmailConfirmation,
@@ -97,7 +92,7 @@ func (s *UsersSettings) file() usersFile {
 }
 
 // read takes what the file says; config is where it says it.
-func (s *UsersSettings) read(f *usersFile, config *yamlfile.Node) (problems yamlfile.Problems) {
+func (s *Users) read(f *usersFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	wrong := func(at *yamlfile.Node, format string, args ...any) {
 		problems = append(problems, at.Problem(format, args...))
 	}
@@ -131,7 +126,7 @@ func (s *UsersSettings) read(f *usersFile, config *yamlfile.Node) (problems yaml
 }
 
 // checkFields reports fields that nobody may set who registers: those that users do not have, and those that are not his to say.
-func (s *UsersSettings) checkFields(model *contenttypes.Model) (problems yamlfile.Problems) {
+func (s *Users) checkFields(model *contenttypes.Model) (problems yamlfile.Problems) {
 	user := model.Type(contenttypes.UserUID)
 	if user == nil {
 		return nil // switched off
@@ -153,28 +148,6 @@ func (s *UsersSettings) checkFields(model *contenttypes.Model) (problems yamlfil
 		}
 	}
 	return problems
-}
-
-// checkDefaultRole reports a default_role that the files know no role for, with which a start is refused. Roles that were made at run
-// time are in the store alone: where there is one the role may be among them, and what is wrong is a warning.
-func (d *Definition) checkDefaultRole(o Options) (problems, warnings yamlfile.Problems) {
-	users := d.Settings.Users
-	role := users.Accounts.DefaultRole
-	if _, declared := d.Settings.Roles[role]; declared || !users.Enabled || role == "" {
-		return nil, nil
-	}
-	known := append(slices.Collect(maps.Keys(d.Settings.Roles)), auth.PublicRole, auth.AuthenticatedRole)
-	slices.Sort(known)
-	known = slices.Compact(known)
-	if slices.Contains(known, role) {
-		return nil, nil
-	}
-	mend := "name it under roles in config/permissions.yaml, or take one of " + strings.Join(known, ", ")
-	if _, err := os.Stat(filepath.Join(o.dataPath(d.Dir), storeName)); errors.Is(err, fs.ErrNotExist) {
-		return yamlfile.Problems{users.DefaultRole.Problem("there is no role %q to be the default_role: %s", role, mend)}, nil
-	}
-	return nil, yamlfile.Problems{users.DefaultRole.Problem(
-		"unless a role %q was made at run time, a start is refused for it being the default_role: %s", role, mend)}
 }
 
 func readMail(m *auth.MailSettings, f *mailFile, at *yamlfile.Node) (problems yamlfile.Problems) {

@@ -3,17 +3,14 @@ package gateway_test
 import (
 	"errors"
 	"flag"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"lectern/auth"
 	"lectern/gateway"
 	"lectern/internal/yamlfile"
 )
@@ -95,65 +92,5 @@ func TestProblems(t *testing.T) {
 				t.Error(diff)
 			}
 		})
-	}
-}
-
-func TestDefaults(t *testing.T) {
-	d, err := gateway.Load(writeProject(t, nil), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(gateway.DefaultSettings(), d.Settings); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestSettings(t *testing.T) {
-	t.Setenv("LECTERN_TEST_PORT", "8080")
-	d, err := gateway.Load(writeProject(t, map[string]string{
-		".env": "LECTERN_TEST_PORT=1\nLECTERN_TEST_LEVEL=debug\n",
-		"config/server.yml": `
-host: ${LECTERN_TEST_HOST:0.0.0.0}
-port: ${LECTERN_TEST_PORT}
-url: https://content.example.org/
-trustedProxies: [10.1.2.3/8, "::1"]
-compress: false
-cors: {origin: https://www.example.org, maxAge: 10m}
-limits: {json: 10mb, form: 2048}
-timeouts: {request: 1m30s}
-log: {level: "${LECTERN_TEST_LEVEL}", format: json}
-`,
-		"config/api.json":     `{"rest": {"prefix": "/content/v1/", "maxLimit": -1}}`,
-		"config/plugins.yaml": "i18n: {config: {defaultLocale: de, locales: [fr, {code: pt-BR, name: Português}]}}\nupload: {enabled: false}\n",
-		"config/permissions.yaml": `
-roles:
-  public: {api::article.article: [find], api::home.home: [find]}
-  editor: {}
-tokens:
-  - {name: news, type: custom, permissions: [api::article.article.find], lifespan: 30d}
-`,
-	}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := d.Settings
-	got := []any{
-		s.Server.Host, s.Server.Port, s.Server.URL, s.Server.TrustedProxies[0].String(), s.Server.TrustedProxies[1].String(),
-		s.Server.Compress, s.Server.CORS.Origins, s.Server.CORS.MaxAge, s.Server.Limits.JSONBytes, s.Server.Limits.FormBytes,
-		s.Server.Limits.Handle, s.Server.Limits.Idle, s.Server.LogLevel, s.Server.LogFormat,
-		s.REST, s.I18n, s.Upload.Enabled, s.Users.Enabled, s.Roles, s.Tokens,
-	}
-	want := []any{
-		"0.0.0.0", 8080, "https://content.example.org", "10.0.0.0/8", "::1/128",
-		false, []string{"https://www.example.org"}, 600, int64(10 << 20), int64(2048),
-		90 * time.Second, gateway.DefaultLimits.Idle, slog.LevelDebug, "json",
-		gateway.RESTSettings{Prefix: "/content/v1", DefaultLimit: 25, MaxLimit: -1, WithCount: true},
-		gateway.I18nSettings{Enabled: true, DefaultLocale: "de", Locales: []gateway.LocaleSetting{{Code: "de", Name: "de"}, {Code: "fr", Name: "fr"}, {Code: "pt-BR", Name: "Português"}}},
-		false, true,
-		map[string][]string{"public": {"api::article.article.find", "api::home.home.find"}, "editor": {}},
-		[]auth.Declaration{{Name: "news", Kind: auth.Custom, Permissions: []string{"api::article.article.find"}, Lifespan: 30 * 24 * time.Hour}},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }

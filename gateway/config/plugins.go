@@ -1,4 +1,4 @@
-package gateway
+package config
 
 import (
 	"regexp"
@@ -22,7 +22,7 @@ type apiFile struct {
 }
 
 // readREST fills r with what config/api.yaml says.
-func (r *RESTSettings) readREST(n *yamlfile.Node) yamlfile.Problems {
+func (r *REST) readREST(n *yamlfile.Node) yamlfile.Problems {
 	var f apiFile
 	f.REST.Prefix, f.REST.DefaultLimit, f.REST.MaxLimit, f.REST.WithCount = r.Prefix, r.DefaultLimit, &r.MaxLimit, r.WithCount
 	unfit := n.Decode(&f)
@@ -94,7 +94,7 @@ func (s *Settings) readPlugins(n *yamlfile.Node) yamlfile.Problems {
 	unfit := n.Decode(&f)
 	var problems yamlfile.Problems
 	c := f.GraphQL.Config
-	*g = GraphQLSettings{
+	*g = GraphQL{
 		Enabled: f.GraphQL.Enabled, Endpoint: c.Endpoint, ShadowCRUD: c.ShadowCRUD, DepthLimit: c.DepthLimit, AmountLimit: c.AmountLimit,
 		DefaultLimit: c.DefaultLimit, MaxLimit: c.MaxLimit, DocumentActions: c.DocumentActions, ShadowCRUDOptions: c.ShadowCRUDOptions,
 		LandingPage: c.LandingPage,
@@ -110,7 +110,7 @@ func (s *Settings) readPlugins(n *yamlfile.Node) yamlfile.Problems {
 	return together(unfit, problems)
 }
 
-func (g *GraphQLSettings) check(config *yamlfile.Node) (problems yamlfile.Problems) {
+func (g *GraphQL) check(config *yamlfile.Node) (problems yamlfile.Problems) {
 	if !isPath(g.Endpoint) {
 		problems = append(problems, config.At("endpoint").Problem("endpoint must be a path, such as /graphql, not %q", g.Endpoint))
 	}
@@ -126,7 +126,7 @@ func (g *GraphQLSettings) check(config *yamlfile.Node) (problems yamlfile.Proble
 }
 
 // readI18n takes the locales; the default locale is one of them whether or not it is listed.
-func (s *I18nSettings) readI18n(f plugin[i18nFile], config *yamlfile.Node) (problems yamlfile.Problems) {
+func (s *I18n) readI18n(f plugin[i18nFile], config *yamlfile.Node) (problems yamlfile.Problems) {
 	s.Enabled, s.DefaultLocale, s.Locales = f.Enabled, f.Config.DefaultLocale, nil
 	if !localePattern.MatchString(s.DefaultLocale) {
 		problems = append(problems, config.At("defaultLocale").Problem("defaultLocale must be a code such as en or pt-BR, not %q", s.DefaultLocale))
@@ -136,17 +136,29 @@ func (s *I18nSettings) readI18n(f plugin[i18nFile], config *yamlfile.Node) (prob
 		switch {
 		case !localePattern.MatchString(l.Code):
 			problems = append(problems, at.Problem("a locale is a code such as en or pt-BR, not %q", l.Code))
-		case slices.ContainsFunc(s.Locales, func(x LocaleSetting) bool { return x.Code == l.Code }):
+		case slices.ContainsFunc(s.Locales, func(x Locale) bool { return x.Code == l.Code }):
 			problems = append(problems, at.Problem("locale %s is listed twice; keep one", l.Code))
 		case utf8.RuneCountInString(l.Name) > 50:
 			problems = append(problems, at.Problem("a locale's name has at most 50 characters"))
 		}
-		s.Locales = append(s.Locales, LocaleSetting(l))
+		s.Locales = append(s.Locales, Locale(l))
 	}
-	if !slices.ContainsFunc(s.Locales, func(x LocaleSetting) bool { return x.Code == s.DefaultLocale }) {
-		s.Locales = slices.Insert(s.Locales, 0, LocaleSetting{s.DefaultLocale, localeName(s.DefaultLocale)})
+	if !slices.ContainsFunc(s.Locales, func(x Locale) bool { return x.Code == s.DefaultLocale }) {
+		s.Locales = slices.Insert(s.Locales, 0, Locale{s.DefaultLocale, localeName(s.DefaultLocale)})
 	}
 	return problems
+}
+
+// Has reports whether a locale is listed.
+func (s *I18n) Has(code string) bool { return slices.Contains(s.Codes(), code) }
+
+// Codes returns the codes of the locales in their order.
+func (s *I18n) Codes() []string {
+	codes := make([]string, len(s.Locales))
+	for i, l := range s.Locales {
+		codes[i] = l.Code
+	}
+	return codes
 }
 
 var localePattern = regexp.MustCompile(`^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$`)
@@ -160,7 +172,7 @@ func localeName(code string) string {
 }
 
 // A localeFile is a locale as it is written: its code, or code and name.
-type localeFile LocaleSetting
+type localeFile Locale
 
 func (l *localeFile) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 	var f struct {

@@ -1,10 +1,12 @@
 //go:build unix
 
-package gateway
+package config
 
-import "syscall"
+import (
+	"syscall"
+)
 
-// descriptors is how many files and connections the process may have open, 0 where the system does not tell.
+// descriptors returns how many files and connections the process may have open, or 0 if the system does not tell.
 func descriptors() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

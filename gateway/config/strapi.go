@@ -1,10 +1,12 @@
-package gateway
+package config
 
 import (
 	"fmt"
 	"io/fs"
 	"path"
 	"strings"
+
+	"lectern/internal/shell"
 )
 
 // strapiProject returns an error that says how to serve the content-types of the Strapi project in dir, and nil where there is
@@ -17,7 +19,7 @@ func strapiProject(dir string, project fs.FS) error {
 	if isDir("content-types") || !isDir("src/api") {
 		return nil
 	}
-	from := ShellPath(dir)
+	from := shell.Path(dir)
 	var b strings.Builder
 	fmt.Fprintf(&b, `%s is a Strapi project: its content-types are in src/api/. Lectern reads them from content-types/, one a file, and takes the
 JSON of Strapi's schemas as it is. These lines make a project of them in the directory NEW:

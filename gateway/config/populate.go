@@ -1,4 +1,4 @@
-package gateway
+package config
 
 import (
 	"strconv"
@@ -19,7 +19,7 @@ func (d *Definition) readPopulate() (problems yamlfile.Problems) {
 	if n.Kind != yamlfile.Map {
 		return yamlfile.Problems{n.Problem("populate says by content-type what is populated, such as api::article.article: [author, cover]")}
 	}
-	d.populate = params.Defaults{}
+	d.Populate = params.Defaults{}
 	parser := params.New(d.Model, d.Settings.I18n.DefaultLocale, params.Limits{})
 	for _, e := range n.Entries {
 		t := d.Model.Type(e.Key)
@@ -40,7 +40,7 @@ func (d *Definition) readPopulate() (problems yamlfile.Problems) {
 				problems = append(problems, part.at.Problem("populate of %s: %s", t.UID, wrong))
 			}
 		}
-		d.populate[t] = queryValue(e.Value)
+		d.Populate[t] = queryValue(e.Value)
 	}
 	return problems
 }

@@ -1,4 +1,4 @@
-package gateway
+package config
 
 import (
 	"strings"
@@ -28,7 +28,7 @@ type GraphQLLimits struct {
 }
 
 // readMore fills g with what stands in parts of their own.
-func (g *GraphQLSettings) readMore(f *graphqlFile) (problems yamlfile.Problems) {
+func (g *GraphQL) readMore(f *graphqlFile) (problems yamlfile.Problems) {
 	if !f.Limits.IsNull() {
 		problems = f.Limits.Decode(&g.Limits)
 		for _, e := range f.Limits.Entries {
@@ -57,7 +57,7 @@ var elsewhere = map[string]string{
 }
 
 // readApollo takes what means something here from the settings of Apollo Server, and warns of the rest.
-func (g *GraphQLSettings) readApollo(n *yamlfile.Node) (problems yamlfile.Problems) {
+func (g *GraphQL) readApollo(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if n.IsNull() {
 		return nil
 	}

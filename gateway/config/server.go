@@ -1,4 +1,4 @@
-package gateway
+package config
 
 import (
 	"net/netip"
@@ -25,13 +25,13 @@ type serverFile struct {
 		MaxAge  time.Duration `yaml:"maxAge"`
 	}
 	Limits struct {
-		JSON       byteSize
-		Form       byteSize
-		Headers    byteSize
-		Memory     byteSize
-		Answer     byteSize
-		AnswerRate byteSize `yaml:"answerRate"`
-		BodyRate   byteSize `yaml:"bodyRate"`
+		JSON       ByteSize
+		Form       ByteSize
+		Headers    ByteSize
+		Memory     ByteSize
+		Answer     ByteSize
+		AnswerRate ByteSize `yaml:"answerRate"`
+		BodyRate   ByteSize `yaml:"bodyRate"`
 		Links      int
 		Components int
 
@@ -55,15 +55,15 @@ type serverFile struct {
 }
 
 // readServer fills s with what config/server.yaml says.
-func (s *ServerSettings) readServer(n *yamlfile.Node) yamlfile.Problems {
+func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	f := serverFile{Host: s.Host, Port: s.Port, Compress: s.Compress}
 	f.Log.Level = "info"
 	l := &s.Limits
-	f.Limits.JSON, f.Limits.Form, f.Limits.Headers = byteSize(l.JSONBytes), byteSize(l.FormBytes), byteSize(l.HeaderBytes)
-	f.Limits.Links, f.Limits.Components, f.Limits.BodyRate = l.Links, l.Components, byteSize(l.BodyRate)
+	f.Limits.JSON, f.Limits.Form, f.Limits.Headers = ByteSize(l.JSONBytes), ByteSize(l.FormBytes), ByteSize(l.HeaderBytes)
+	f.Limits.Links, f.Limits.Components, f.Limits.BodyRate = l.Links, l.Components, ByteSize(l.BodyRate)
 	f.Limits.Concurrent, f.Limits.ConcurrentPerAddress = l.Concurrent, l.ConcurrentPerAddress
 	f.Limits.Connections, f.Limits.ConnectionsPerAddress = l.Connections, l.ConnectionsPerAddress
-	f.Limits.Memory, f.Limits.Answer, f.Limits.AnswerRate = byteSize(l.Memory), byteSize(l.AnswerBytes), byteSize(l.AnswerRate)
+	f.Limits.Memory, f.Limits.Answer, f.Limits.AnswerRate = ByteSize(l.Memory), ByteSize(l.AnswerBytes), ByteSize(l.AnswerRate)
 	f.Timeouts.Header, f.Timeouts.Read, f.Timeouts.Write = l.ReadHeader, l.Read, l.Write
 	f.Timeouts.Idle, f.Timeouts.Request, f.Timeouts.Shutdown = l.Idle, l.Handle, l.Shutdown
 
@@ -99,11 +99,11 @@ func (s *ServerSettings) readServer(n *yamlfile.Node) yamlfile.Problems {
 	l.Concurrent, l.ConcurrentPerAddress = f.Limits.Concurrent, f.Limits.ConcurrentPerAddress
 	l.Connections, l.ConnectionsPerAddress = f.Limits.Connections, f.Limits.ConnectionsPerAddress
 	l.Memory, l.AnswerBytes, l.AnswerRate = int64(f.Limits.Memory), int64(f.Limits.Answer), int64(f.Limits.AnswerRate)
-	if l.Memory != 0 && l.Memory < leastMemory*l.AnswerBytes {
+	if l.Memory != 0 && l.Memory < minAnswers*l.AnswerBytes {
 		wrong(n.At("limits", "memory"), "memory must be at least twice limits.answer (%s): it is what all requests take together; leave it out for a quarter of the machine's",
 			f.Limits.Answer)
 	}
-	for key, size := range map[string]byteSize{"json": f.Limits.JSON, "form": f.Limits.Form, "headers": f.Limits.Headers,
+	for key, size := range map[string]ByteSize{"json": f.Limits.JSON, "form": f.Limits.Form, "headers": f.Limits.Headers,
 		"answer": f.Limits.Answer, "answerRate": f.Limits.AnswerRate} {
 		if size < 1<<10 || size > 1<<30 {
 			wrong(n.At("limits", key), "%s must be from 1kb to 1gb", key)
@@ -187,8 +187,8 @@ func (w *wordList) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 	return problems
 }
 
-// A byteSize is a number of bytes, as 1048576, 56kb or 10mb.
-type byteSize int64
+// A ByteSize is a number of bytes, as 1048576, 56kb or 10mb.
+type ByteSize int64
 
 var byteUnits = []struct {
 	suffix string
@@ -196,7 +196,7 @@ var byteUnits = []struct {
 }{{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"b", 1}, {"", 1}}
 
 // String writes a size as it is read.
-func (b byteSize) String() string {
+func (b ByteSize) String() string {
 	text := strconv.FormatInt(int64(b), 10)
 	for _, u := range byteUnits { // the largest of which it is a whole number is the last
 		if n := int64(b); u.factor > 1 && n >= u.factor && n%u.factor == 0 {
@@ -206,7 +206,7 @@ func (b byteSize) String() string {
 	return text
 }
 
-func (b *byteSize) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
+func (b *ByteSize) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 	text := strings.ToLower(strings.TrimSpace(n.Text))
 	for _, u := range byteUnits {
 		digits, ok := strings.CutSuffix(text, u.suffix)
@@ -214,7 +214,7 @@ func (b *byteSize) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 			continue
 		}
 		if i, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 32); err == nil && i >= 0 {
-			*b = byteSize(i * u.factor)
+			*b = ByteSize(i * u.factor)
 			return nil
 		}
 	}
@@ -235,3 +235,14 @@ func (p *netPrefix) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 	}
 	return yamlfile.Problems{n.Problem("a trusted proxy is an address or a range, such as 10.0.0.1 or 10.0.0.0/8, not %q", n.Text)}
 }
+
+// CORS is which pages of other origins may read answers.
+type CORS struct {
+	Origins []string // "*" is any; empty: any
+	Methods []string // in the answer to a preflight; empty: all
+	Headers []string // in the answer to a preflight; empty: Content-Type, Authorization, Origin, Accept
+	MaxAge  int      // seconds that a browser may keep the answer to a preflight; 0: a year
+}
+
+// AnyOrigin reports whether pages of all origins may read answers.
+func (c *CORS) AnyOrigin() bool { return len(c.Origins) == 0 || slices.Contains(c.Origins, "*") }

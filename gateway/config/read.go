@@ -1,4 +1,4 @@
-package gateway
+package config
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ const permissionsName = "permissions"
 
 // readSettings reads config/ but for permissions. Every problem is found, in all files.
 func readSettings(project fs.FS, lookup yamlfile.Lookup) (Settings, yamlfile.Problems) {
-	s := DefaultSettings()
+	s := Default()
 	problems := unknownFiles(project)
 	for _, f := range settingsFiles {
 		n, found := readConfig(project, f.name, lookup)

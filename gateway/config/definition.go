@@ -1,0 +1,108 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"lectern/auth"
+	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
+	"lectern/shadowcrud/params"
+)
+
+// A Definition is all that the files of a project say: its content types and its settings. It does not change.
+type Definition struct {
+	Dir      string              // the project's directory
+	Model    *contenttypes.Model // nil if the content types have problems
+	Settings Settings
+	Actions  *auth.Actions   // the actions that roles and tokens can be granted
+	Populate params.Defaults // the relations that requests populate unless they say otherwise
+}
+
+// Load reads and checks the files of the project in dir. It calls check once the content types are known, with Model and Actions
+// set; check may add actions and returns further problems. The error says why dir holds no project. The Definition may be used
+// only if there are no problems.
+func Load(dir string, check func(*Definition) yamlfile.Problems) (*Definition, yamlfile.Problems, error) {
+	project, err := open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	lookup, problems := environment(dir)
+	settings, found := readSettings(project, lookup)
+	problems = append(problems, found...)
+	outline, found := loadModel(project, settings, lookup)
+	problems = append(problems, found...)
+	d := &Definition{Dir: dir, Settings: settings}
+	if len(found) == 0 {
+		d.Model, d.Actions = outline.Model, auth.ActionsOf(outline.Model)
+	} else { // the rest of the files can be checked nevertheless
+		d.Actions = auth.ActionsOfOutline(outline)
+	}
+	problems = append(problems, check(d)...)
+	if d.Model != nil {
+		problems = append(problems, d.readPopulate()...)
+	}
+	if !outline.HasProblem(contenttypes.UserUID) {
+		problems = append(problems, d.Settings.Users.checkFields(outline.Model)...)
+	}
+	problems = append(problems, d.Settings.checkEndpoint(outline.Model)...)
+	permissions, found := readConfig(project, permissionsName, lookup)
+	problems = append(problems, found...)
+	if permissions != nil {
+		problems = append(problems, d.Settings.readPermissions(permissions, d.Actions)...)
+	}
+	return d, problems.Sort(), nil
+}
+
+// open returns the files of the project in dir, or an error that says what to do if it holds none.
+func open(dir string) (fs.FS, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no directory %s; `lectern init %s` makes an example project there", dir, dir)
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, fmt.Errorf("%s is not a directory; name the directory of a project", dir)
+	}
+	project := os.DirFS(dir)
+	if err := strapiProject(dir, project); err != nil {
+		return nil, err
+	}
+	if !IsProject(dir) {
+		return nil, fmt.Errorf("%s holds no project: there is neither content-types/ nor config/ in it; `lectern init %s` makes an example", dir, dir)
+	}
+	return project, nil
+}
+
+// IsProject reports whether dir holds a project, even one with problems.
+func IsProject(dir string) bool {
+	for _, name := range []string{"content-types", "config"} {
+		if info, err := fs.Stat(os.DirFS(dir), name); err == nil && info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
+// loadModel reads the content types. Plugins that are switched off take their types away.
+func loadModel(project fs.FS, s Settings, lookup yamlfile.Lookup) (contenttypes.Outline, yamlfile.Problems) {
+	return contenttypes.LoadOutline(project, contenttypes.Options{
+		Lookup:                  lookup,
+		WithoutUsersPermissions: !s.Users.Enabled,
+		WithoutUpload:           !s.Upload.Enabled,
+		WithoutI18N:             !s.I18n.Enabled,
+	})
+}
+
+// Size returns how many content types and components the project itself defines.
+func (d *Definition) Size() (types, components int) {
+	for _, t := range d.Model.Types {
+		if !t.BuiltIn {
+			types++
+		}
+	}
+	return types, len(d.Model.Components)
+}

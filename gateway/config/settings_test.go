@@ -1,0 +1,96 @@
+package config_test
+
+import (
+	"log/slog"
+	"os"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lectern/auth"
+	"lectern/gateway/config"
+	"lectern/internal/yamlfile"
+)
+
+// load loads a project of two content types and the given files, by their paths in it.
+func load(t *testing.T, files map[string]string) (*config.Definition, error) {
+	t.Helper()
+	project := fstest.MapFS{
+		"content-types/article.yaml": {Data: []byte("kind: collectionType\ninfo: {singularName: article, pluralName: articles}\nattributes: {title: {type: string}}\n")},
+		"content-types/home.yaml":    {Data: []byte("kind: singleType\ninfo: {singularName: home, pluralName: homes}\nattributes: {title: {type: string}}\n")},
+	}
+	for name, text := range files {
+		project[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, project); err != nil {
+		t.Fatal(err)
+	}
+	d, problems, err := config.Load(dir, func(*config.Definition) yamlfile.Problems { return nil })
+	if err == nil {
+		err = problems.Err()
+	}
+	return d, err
+}
+
+func TestDefaults(t *testing.T) {
+	d, err := load(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(config.Default(), d.Settings); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Setenv("LECTERN_TEST_PORT", "8080")
+	d, err := load(t, map[string]string{
+		".env": "LECTERN_TEST_PORT=1\nLECTERN_TEST_LEVEL=debug\n",
+		"config/server.yml": `
+host: ${LECTERN_TEST_HOST:0.0.0.0}
+port: ${LECTERN_TEST_PORT}
+url: https://content.example.org/
+trustedProxies: [10.1.2.3/8, "::1"]
+compress: false
+cors: {origin: https://www.example.org, maxAge: 10m}
+limits: {json: 10mb, form: 2048}
+timeouts: {request: 1m30s}
+log: {level: "${LECTERN_TEST_LEVEL}", format: json}
+`,
+		"config/api.json":     `{"rest": {"prefix": "/content/v1/", "maxLimit": -1}}`,
+		"config/plugins.yaml": "i18n: {config: {defaultLocale: de, locales: [fr, {code: pt-BR, name: Português}]}}\nupload: {enabled: false}\n",
+		"config/permissions.yaml": `
+roles:
+  public: {api::article.article: [find], api::home.home: [find]}
+  editor: {}
+tokens:
+  - {name: news, type: custom, permissions: [api::article.article.find], lifespan: 30d}
+`,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := d.Settings
+	got := []any{
+		s.Server.Host, s.Server.Port, s.Server.URL, s.Server.TrustedProxies[0].String(), s.Server.TrustedProxies[1].String(),
+		s.Server.Compress, s.Server.CORS.Origins, s.Server.CORS.MaxAge, s.Server.Limits.JSONBytes, s.Server.Limits.FormBytes,
+		s.Server.Limits.Handle, s.Server.Limits.Idle, s.Server.LogLevel, s.Server.LogFormat,
+		s.REST, s.I18n, s.Upload.Enabled, s.Users.Enabled, s.Roles, s.Tokens,
+	}
+	want := []any{
+		"0.0.0.0", 8080, "https://content.example.org", "10.0.0.0/8", "::1/128",
+		false, []string{"https://www.example.org"}, 600, int64(10 << 20), int64(2048),
+		90 * time.Second, config.DefaultLimits.Idle, slog.LevelDebug, "json",
+		config.REST{Prefix: "/content/v1", DefaultLimit: 25, MaxLimit: -1, WithCount: true},
+		config.I18n{Enabled: true, DefaultLocale: "de", Locales: []config.Locale{{Code: "de", Name: "de"}, {Code: "fr", Name: "fr"}, {Code: "pt-BR", Name: "Português"}}},
+		false, true,
+		map[string][]string{"public": {"api::article.article.find", "api::home.home.find"}, "editor": {}},
+		[]auth.Declaration{{Name: "news", Kind: auth.Custom, Permissions: []string{"api::article.article.find"}, Lifespan: 30 * 24 * time.Hour}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

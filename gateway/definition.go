@@ -1,0 +1,98 @@
+package gateway
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lectern/auth"
+	"lectern/gateway/config"
+	"lectern/internal/yamlfile"
+	"lectern/shadowcrud/graphql/schema"
+)
+
+// A Definition is all that the files of a project say, with what a program adds to it.
+type Definition struct {
+	*config.Definition
+
+	extensions *Extensions    // never nil
+	graphql    *schema.Schema // nil if GraphQL is switched off
+}
+
+// Load reads and checks the files of the project in dir, with the extensions of a program; nil adds nothing. If the files have
+// problems, the error is a yamlfile.Problems of all of them, each with file, line and what would be right.
+func Load(dir string, x *Extensions) (*Definition, error) {
+	d, problems, err := load(dir, x)
+	if err == nil {
+		err = problems.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// load is Load for callers that go on if there are problems. The Model is nil then unless the content types have none. The error
+// says why dir holds no project.
+func load(dir string, x *Extensions) (*Definition, yamlfile.Problems, error) {
+	if x == nil {
+		x = &Extensions{}
+	}
+	var d *Definition
+	_, problems, err := config.Load(dir, func(base *config.Definition) yamlfile.Problems {
+		d = &Definition{Definition: base, extensions: x}
+		if d.Model == nil {
+			return x.checkActions(d.Actions)
+		}
+		return append(x.check(d), d.checkGraphQL()...)
+	})
+	return d, problems, err
+}
+
+// Check is Load for `lectern check`: it returns what is known of the project even if there are problems, with a nil Model if the
+// content types have some. The server does not start with problems; warnings name settings without effect, or that may keep it
+// from starting.
+func Check(dir string, o Options) (d *Definition, problems yamlfile.Problems, warnings []string, err error) {
+	d, problems, err = load(dir, o.Extensions)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	warnings = d.Settings.GraphQL.Warnings
+	role, doubtful := d.checkDefaultRole(o)
+	problems = append(problems, role...)
+	for _, p := range doubtful {
+		warnings = append(warnings, p.String())
+	}
+	if users := d.Settings.Users; o.Production && users.Enabled && users.Secret != "" {
+		if err := checkSecret(users.Secret); err != nil {
+			problems = append(problems, users.SecretAt.Problem("%v", err))
+		}
+	}
+	return d, problems.Sort(), warnings, nil
+}
+
+// checkDefaultRole reports a default_role that no file declares. The server does not start with a default_role that does not
+// exist. Roles may also have been created at run time: if there is a store, the result is a warning.
+func (d *Definition) checkDefaultRole(o Options) (problems, warnings yamlfile.Problems) {
+	users := d.Settings.Users
+	role := users.Accounts.DefaultRole
+	if _, declared := d.Settings.Roles[role]; declared || !users.Enabled || role == "" {
+		return nil, nil
+	}
+	known := append(slices.Collect(maps.Keys(d.Settings.Roles)), auth.PublicRole, auth.AuthenticatedRole)
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if slices.Contains(known, role) {
+		return nil, nil
+	}
+	mend := "name it under roles in config/permissions.yaml, or take one of " + strings.Join(known, ", ")
+	if _, err := os.Stat(filepath.Join(o.dataPath(d.Dir), storeName)); errors.Is(err, fs.ErrNotExist) {
+		return yamlfile.Problems{users.DefaultRole.Problem("there is no role %q to be the default_role: %s", role, mend)}, nil
+	}
+	return nil, yamlfile.Problems{users.DefaultRole.Problem(
+		"unless a role %q was made at run time, a start is refused for it being the default_role: %s", role, mend)}
+}
