@@ -88,13 +88,13 @@ func TestConfiguredServerRoutes(t *testing.T) {
 	x.Route("POST /api/auth/local/register", policies("of-example", "pass"))
 	x.Route("plugin::users-permissions.auth.register", around("one", "two"))
 	x.Route("plugin::users-permissions.role.find", policies("fail"))
-	x.Route("GET /api/users/:id", around("one"))
+	x.Route("GET /api/users/{id}", around("one"))
 	x.Route("plugin::users-permissions.user.me", around("two"))
 	x.Route("plugin::upload.content-api.upload", policies("pass"))
 	x.Route("POST /API/upload/", around("one"))
 	x.Route("plugin::upload.content-api.destroy", policies("fail"))
-	x.Route("GET /uploads/*", policies("is-somebody", "pass"))
-	x.Route("GET /uploads/*", around("one"))
+	x.Route("GET /uploads/{path:.*}", policies("is-somebody", "pass"))
+	x.Route("GET /uploads/{path:.*}", around("one"))
 	x.Route("plugin::i18n.locales.listLocales", policies("pass"))
 	ready, _ := run(t, writeProject(t, with(nil)), gateway.Options{Ephemeral: true, Extensions: x}, nil)
 	a := newAPI(t, ready)
@@ -160,7 +160,7 @@ func TestConfiguredServerRoutes(t *testing.T) {
 // credential is looked at; ranges are sent, and what the server says to protect whom a file is shown to.
 func TestConfiguredDelivery(t *testing.T) {
 	x := &gateway.Extensions{}
-	x.Route("GET /uploads/*", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler {
+	x.Route("GET /uploads/{path:.*}", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "public, max-age=3600")
 			next.ServeHTTP(w, r)
@@ -370,19 +370,19 @@ func TestConfiguredProblems(t *testing.T) {
 	}{
 		{name: "POST /api/auth/local/register"},
 		{name: "plugin::users-permissions.auth.callback"},
-		{name: "DELETE /api/upload/files/:any"},
+		{name: "DELETE /api/upload/files/{any}"},
 		{name: "GET /api/i18n/locales"},
-		{name: "GET /api/connect/*"},
+		{name: "GET /api/connect/{path:.*}"},
 		{name: "POST /content/upload", files: moved},
 		{name: "POST /api/upload", files: moved, want: none},
 		{name: "POST /api/auth/register", want: none},
 		{name: "PUT /api/upload", want: none},
-		{name: "POST /uploads/*", want: none},
-		{name: "GET /uploads/:name", want: none},
+		{name: "POST /uploads/{path:.*}", want: none},
+		{name: "GET /uploads/{name}", want: none},
 		{name: "plugin::upload.content-api.uplaod", want: none},
 		{name: "", want: none},
 		{name: "POST /api/upload", files: off, want: none},
-		{name: "GET /uploads/*", files: off, want: none},
+		{name: "GET /uploads/{path:.*}", files: off, want: none},
 		{name: "plugin::users-permissions.user.me", files: off, want: none},
 		{name: "plugin::i18n.locales.listLocales", files: off, want: none},
 		{name: "POST /graphql", files: off, want: none},
@@ -393,9 +393,9 @@ func TestConfiguredProblems(t *testing.T) {
 		{name: "POST /api/auth/local", config: gateway.RouteConfig{Open: true}, want: keeps},
 		{name: "plugin::users-permissions.user.create", config: gateway.RouteConfig{Open: true}, want: keeps},
 		{name: "plugin::upload.content-api.upload", config: scoped, want: keeps},
-		{name: "GET /uploads/*", config: scoped, want: keeps},
+		{name: "GET /uploads/{path:.*}", config: scoped, want: keeps},
 		{name: "POST /api/upload", own: &gateway.Route{Method: "POST", Path: "/api/upload", Handle: say("")}, want: own},
-		{name: "plugin::upload.content-api.findOne", own: &gateway.Route{Method: "GET", Path: "/api/upload/files/:file", Handle: say("")}, want: own},
+		{name: "plugin::upload.content-api.findOne", own: &gateway.Route{Method: "GET", Path: "/api/upload/files/{file}", Handle: say("")}, want: own},
 		{name: "api::article.article.find", own: &gateway.Route{Method: "GET", Path: "/api/articles", Handle: say("")}, want: own},
 		{name: "POST /api/upload", config: gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: "nope"}}}, want: `: there is no policy "nope"; none are registered`},
 	} {

@@ -26,15 +26,12 @@ func nameOfGenerated(prefix string, route *rest.Route) routeName {
 
 func (r *Route) name() routeName { return routeName{r.Action, methodPath(r.Method, r.Path)} }
 
-// methodPath names a route by its method and path, whatever its open parts are called.
+// methodPath names a route by its method and path, whatever its variables are called.
 func methodPath(method, path string) string {
-	parts := strings.Split(strings.ToLower(strings.TrimSuffix(path, "/")), "/")
-	for i, part := range parts {
-		if strings.HasPrefix(part, ":") {
-			parts[i] = ":"
-		}
+	if p, err := parsePattern(path); err == nil {
+		path = p.String()
 	}
-	return strings.ToUpper(method) + " " + strings.Join(parts, "/")
+	return strings.ToUpper(method) + " " + path
 }
 
 // configured is what was said of a route by its name, all of it together; ok is false where nothing was.
@@ -106,6 +103,10 @@ func (x *Extensions) check(d *Definition) (problems yamlfile.Problems) {
 	problems = append(problems, x.checkActions(d.Actions)...)
 	for _, route := range x.routes {
 		wrong(route.where(), x.checkRoute(&route, d.Actions))
+	}
+	for _, m := range x.mounts {
+		_, err := m.router()
+		wrong(m.where(), errors.Join(err, x.checkConfig(&m.config, d.Actions)))
 	}
 	var server, generated []routeName
 	if len(x.configs) > 0 {
@@ -197,7 +198,8 @@ func (x *Extensions) checkRoute(route *Route, actions *auth.Actions) error {
 		return errors.New("the route has no Handle")
 	}
 	c := route.config()
-	return errors.Join((&table{}).add(route.Method, route.Path, nil), x.checkConfig(&c, actions))
+	_, err := parsePattern(route.Path)
+	return errors.Join(err, x.checkConfig(&c, actions))
 }
 
 func (x *Extensions) checkConfig(c *RouteConfig, actions *auth.Actions) error {
@@ -208,7 +210,7 @@ func (x *Extensions) checkConfig(c *RouteConfig, actions *auth.Actions) error {
 	for _, scope := range c.Scopes {
 		errs = append(errs, checkScope(actions, scope))
 	}
-	_, err := x.ready(c)
+	_, err := x.guard(nil, c)
 	return errors.Join(append(errs, err)...)
 }
 

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gorilla/mux"
 	"github.com/graphql-go/graphql"
 
 	"lectern/auth"
@@ -111,7 +112,7 @@ func say(text string) func(http.ResponseWriter, *http.Request, *permission.Acces
 		if access == nil || gateway.CallerOf(r.Context()).Access != access {
 			return errors.New("a handler is not told who asks")
 		}
-		_, err := io.WriteString(w, text+r.PathValue("id"))
+		_, err := io.WriteString(w, text+mux.Vars(r)["id"])
 		return err
 	}
 }
@@ -148,9 +149,9 @@ func TestExtendedRoutes(t *testing.T) {
 	}
 	around := []gateway.MiddlewareUse{{Name: "one", Options: 1}, {Name: "two"}}
 	x.Handle(
-		gateway.Route{Method: "GET", Path: "/hello/:id", Handle: say("hello ")},
+		gateway.Route{Method: "GET", Path: "/hello/{id}", Handle: say("hello ")},
 		gateway.Route{Method: "GET", Path: "/open", Handle: say("open"), Open: true},
-		gateway.Route{Method: "POST", Path: "/api/articles/:id/seen", Handle: say("seen "), Action: "api::article.article.seen"},
+		gateway.Route{Method: "POST", Path: "/api/articles/{id}/seen", Handle: say("seen "), Action: "api::article.article.seen"},
 		gateway.Route{Method: "GET", Path: "/api/stats", Handle: say("stats"), Action: "api::stats.stats.count"},
 		gateway.Route{Method: "GET", Path: "/api/scoped", Handle: say("scoped"), Action: "api::stats.stats.other",
 			Scopes: []string{"api::stats.stats.count", "api::article.article.create"}},
@@ -158,7 +159,7 @@ func TestExtendedRoutes(t *testing.T) {
 		gateway.Route{Method: "GET", Path: "/fail", Handle: say("not reached"), Policies: named("pass", "fail", "pass"), Middlewares: around},
 		gateway.Route{Method: "GET", Path: "/refuse", Handle: say("not reached"), Policies: named("refuse")},
 		gateway.Route{Method: "GET", Path: "/break", Handle: say("not reached"), Policies: named("break")},
-		gateway.Route{Method: "GET", Path: "/around/:id", Handle: say("around "), Middlewares: around,
+		gateway.Route{Method: "GET", Path: "/around/{id}", Handle: say("around "), Middlewares: around,
 			Policies: []gateway.PolicyUse{{Name: "pass", Config: "c"}, {Func: tr.policy("inline", true, nil)}}},
 		gateway.Route{Method: "GET", Path: "/stop", Handle: say("not reached"), Middlewares: []gateway.MiddlewareUse{{Name: "one"}, {Func: stop}}},
 		gateway.Route{Method: "GET", Path: "/lost", Handle: say("not reached"), Middlewares: []gateway.MiddlewareUse{{Func: lost}}},
@@ -167,7 +168,7 @@ func TestExtendedRoutes(t *testing.T) {
 	)
 	x.Route("api::article.article.find", gateway.RouteConfig{Open: true, Middlewares: []gateway.MiddlewareUse{{Name: "one"}}})
 	x.Route("GET /api/articles", gateway.RouteConfig{Policies: named("pass")})
-	x.Route("GET /api/articles/:documentId", gateway.RouteConfig{Policies: named("fail")})
+	x.Route("GET /api/articles/{documentId}", gateway.RouteConfig{Policies: named("fail")})
 	x.Route("api::author.author.find", gateway.RouteConfig{Scopes: []string{"api::article.article.create"}})
 	ready, _ := run(t, writeProject(t, extendedFiles), gateway.Options{Ephemeral: true, Extensions: x}, nil)
 	for _, c := range []struct {
@@ -311,7 +312,7 @@ func TestExtensionProblems(t *testing.T) {
 		`extensions: route FETCH /x: a route's method is one of`: func(x *gateway.Extensions) {
 			x.Handle(gateway.Route{Method: "FETCH", Path: "/x", Handle: ok})
 		},
-		`extensions: route GET x: route GET x: the path must begin with a slash`: func(x *gateway.Extensions) {
+		`extensions: route GET x: the path must begin with a slash`: func(x *gateway.Extensions) {
 			x.Handle(gateway.Route{Method: "GET", Path: "x", Handle: ok})
 		},
 		`extensions: route GET /x: "feature" is no permission`: func(x *gateway.Extensions) {
@@ -509,7 +510,7 @@ func TestHookedUsersAndFiles(t *testing.T) {
 func TestOwnActions(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Handle(
-		gateway.Route{Method: "GET", Path: "/api/articles/:id/seen", Handle: say("seen "), Action: "api::article.article.seen"},
+		gateway.Route{Method: "GET", Path: "/api/articles/{id}/seen", Handle: say("seen "), Action: "api::article.article.seen"},
 		gateway.Route{Method: "GET", Path: "/api/stats", Handle: say("stats"), Action: "api::stats.stats.count"},
 	)
 	var project *gateway.Project

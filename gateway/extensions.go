@@ -27,6 +27,7 @@ import (
 type Extensions struct {
 	graphql     schema.Extensions
 	routes      []Route
+	mounts      []mount
 	actions     []string
 	configs     []namedConfig
 	middlewares map[string]MiddlewareMaker
@@ -61,8 +62,8 @@ func (x *Extensions) Handle(routes ...Route) {
 func (x *Extensions) Action(permissions ...string) { x.actions = append(x.actions, permissions...) }
 
 // Route configures a route that the server has: that of an action ("api::article.article.find"), or of a method and a path ("GET
-// /api/articles/:documentId"). What several calls say of one route adds up. Generated routes take all of a RouteConfig; those of
-// users, files and locales ("plugin::users-permissions.auth.register", "POST /api/upload", "GET /uploads/*") take policies and
+// /api/articles/{documentId}"). What several calls say of one route adds up. Generated routes take all of a RouteConfig; those of
+// users, files and locales ("plugin::users-permissions.auth.register", "POST /api/upload", "GET /uploads/{path:.*}") take policies and
 // middlewares, and keep their permissions. Fields of GraphQL are configured by GraphQL.
 func (x *Extensions) Route(name string, c RouteConfig) {
 	x.configs = append(x.configs, namedConfig{name, c})

@@ -79,7 +79,7 @@ var (
 	byEncoding   = []string{"Origin, Accept-Encoding"}
 )
 
-// serve answers with the file as it is kept, or unpacked for clients that do not take it so.
+// GET /graphql/assets/{name}: the file compressed, or unpacked for clients that do not take gzip.
 func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	header := w.Header()
 	etag := `W/"` + a.name + `"`

@@ -14,31 +14,35 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
 
-// A guard is a RouteConfig made ready: what stands between a request and what answers it.
+// A guard is all that stands between a request and what answers it: authentication, permissions, a limit, policies and middlewares.
 type guard struct {
 	handlers *handlers
 	open     bool
-	scopes   []string // all of these are needed; none: anybody may
-	count    counter  // nil: nobody counts
+	scopes   []string // the permissions that the caller needs; none: everybody may
+	limit    rateLimit
 	policies []PolicyUse
-	wrap     []Middleware
-	streams  bool // as in a Route
-	whole    bool // likewise; heeded where nothing of a program's is between
+	wrap     []Middleware // the first one outermost
 	answer   answer
-	handler  http.Handler // the middlewares around answer; nil where there are none
+	handler  http.Handler // wrap around answer, or a router that a program mounts; nil where there is neither
+
+	streams   bool // as in Route
+	whole     bool // as in Route, unless extended
+	generated bool // the route is one of a content-type
+	extended  bool // code of a program sees the request, or is called by what answers it: the context of the request has its Caller
 }
 
-// An answer answers a request that has passed.
-type answer func(w http.ResponseWriter, r *http.Request, m *found, who auth.Principal) error
+// An answer answers a request that a guard has let pass. documentID is that of a path of a content-type.
+type answer func(w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error
 
-// A counter counts what an address may not do often, and refuses what comes too often.
-type counter func(w http.ResponseWriter, r *http.Request) error
+// A rateLimit counts what an address may not do often, and refuses what comes too often; nil counts nothing.
+type rateLimit func(w http.ResponseWriter, r *http.Request) error
 
-// allow counts what an address may not do often, by name, and refuses what comes too often.
+// allow counts what an address does under a name, and refuses what it does too often.
 func allow(limiter *auth.Limiter, proxies []netip.Prefix, w http.ResponseWriter, r *http.Request, name string) error {
 	if ok, retry := limiter.Allow(clientAddr(r, proxies), name); !ok {
 		w.Header()["Retry-After"] = []string{strconv.Itoa(int(retry/time.Second) + 1)}
@@ -47,9 +51,9 @@ func allow(limiter *auth.Limiter, proxies []netip.Prefix, w http.ResponseWriter,
 	return nil
 }
 
-// ready makes a guard of a configuration: names become what was registered under them.
-func (x *Extensions) ready(c *RouteConfig) (*guard, error) {
-	g := &guard{open: c.Open, scopes: c.Scopes}
+// guard makes the guard that a configuration asks for, with the policies and middlewares that are registered under its names.
+func (x *Extensions) guard(h *handlers, c *RouteConfig) (*guard, error) {
+	g := &guard{handlers: h, open: c.Open, scopes: c.Scopes}
 	var errs []error
 	for _, use := range c.Policies {
 		if use.Func == nil {
@@ -101,38 +105,60 @@ func among[T any](registered map[string]T) string {
 	return "; there are " + strings.Join(names, ", ")
 }
 
-// A passage is a request on its way through middlewares. Its context knows it.
-type passage struct {
-	found  *found
-	who    auth.Principal
-	writer http.ResponseWriter // the server's own
-	err    error               // that the request is to be answered again for
+// A requestState is what the server knows of a request while code of a program handles it. The context of the request carries it.
+type requestState struct {
+	server     *Server
+	who        auth.Principal
+	documentID string
+	writer     http.ResponseWriter // the server's own, without those of middlewares
+	err        error               // store.ErrRedefined, when the request is to be retried
 }
 
-type passageKey struct{}
+type requestStateKey struct{}
 
-// passageOf is how a request comes through middlewares; nil where there are none.
-func passageOf(r *http.Request) *passage {
-	p, _ := r.Context().Value(passageKey{}).(*passage)
-	return p
+// stateOf returns the state of a request by its context; nil where no code of a program handles it.
+func stateOf(ctx context.Context) *requestState {
+	state, _ := ctx.Value(requestStateKey{}).(*requestState)
+	return state
 }
 
-// connection reaches the connection of a request, also where a middleware has put a writer of its own in front of it.
-func connection(w http.ResponseWriter, r *http.Request) *http.ResponseController {
-	return controlOf(r.Context(), w)
+// settle answers an error within the middlewares, so that they see the answer. A retry is left to the guard.
+func (s *requestState) settle(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case errors.Is(err, store.ErrRedefined):
+		s.err = err
+	case err != nil:
+		s.server.fail(w, r, err)
+	}
 }
 
-// controlOf is connection, by the context of a request.
+// controlOf returns the controller of the connection of a request, also where a middleware has wrapped the writer.
 func controlOf(ctx context.Context, w http.ResponseWriter) *http.ResponseController {
-	if p, _ := ctx.Value(passageKey{}).(*passage); p != nil {
-		w = p.writer
+	if state := stateOf(ctx); state != nil {
+		w = state.writer
 	}
 	return http.NewResponseController(w)
 }
 
-// admit finds out who sent a request, and refuses it where he may not, or comes too often.
+// identify authenticates a request. The caller may do nothing where nobody can tell who sent it.
+func (g *guard) identify(r *http.Request) (auth.Principal, error) {
+	authenticate := g.handlers.rt.Authenticate
+	if authenticate == nil {
+		return auth.Principal{Access: permission.NewAccess(nil)}, nil
+	}
+	if g.open {
+		r = withoutCredential
+	}
+	return authenticate(r)
+}
+
+// withoutCredential is a request of the public.
+var withoutCredential = &http.Request{Header: http.Header{}}
+
+// admit authenticates a request, and refuses it where the caller lacks a permission or its address has made too many. A retry is
+// not counted again.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principal, err error) {
-	if who, err = g.handlers.identify(r, g.open); err != nil {
+	if who, err = g.identify(r); err != nil {
 		return who, err
 	}
 	if !g.open {
@@ -142,53 +168,67 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principa
 			}
 		}
 	}
-	if g.count != nil && !isRetry(r.Context()) {
-		err = g.count(w, r)
+	if g.limit != nil && !isRetry(r.Context()) {
+		err = g.limit(w, r)
 	}
 	return who, err
 }
 
-// serve answers a request, if it may pass.
-func (g *guard) serve(w http.ResponseWriter, r *http.Request, m *found) error {
-	h := g.handlers
-	who, err := g.admit(w, r)
-	if err != nil {
-		return err
+// serve answers a request if it may pass. The permission is looked at before anything else of a request, so that no answer tells a
+// caller without it more than that.
+func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string) error {
+	var who auth.Principal
+	if !g.open || g.limit != nil || g.extended {
+		var err error
+		if who, err = g.admit(w, r); err != nil {
+			return err
+		}
 	}
-	ctx := r.Context()
+	s, ctx := g.handlers.server, r.Context()
 	if !g.streams {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, h.server.limits.Handle)
+		ctx, cancel = context.WithTimeout(ctx, s.limits.Handle)
 		defer cancel()
 	}
-	ctx, done := withAnswer(ctx, h.server.answers)
-	defer done()
-	caller := &Caller{Access: who.Access, User: who.User, Server: h.rt.Host}
-	ctx = schema.WithCaller(ctx, caller)
-	p := &passage{found: m, who: who, writer: w}
-	if g.handler != nil {
-		ctx = context.WithValue(ctx, passageKey{}, p)
+	if g.whole && !g.extended {
+		defer gatherWrites(r).sendKept(w)
+	} else {
+		var release func()
+		ctx, release = withAnswer(ctx, s.answers)
+		defer release()
 	}
-	r = r.WithContext(ctx)
+	if g.extended {
+		return g.serveExtended(ctx, w, r, who, documentID)
+	}
+	if ctx != r.Context() {
+		r = r.WithContext(ctx)
+	}
+	return g.answer(w, r, who, documentID)
+}
+
+// serveExtended has the policies decide, and then the middlewares and what they are around answer.
+func (g *guard) serveExtended(ctx context.Context, w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error {
+	state := &requestState{server: g.handlers.server, who: who, documentID: documentID, writer: w}
+	caller := &Caller{Access: who.Access, User: who.User, Server: g.handlers.rt.Host}
+	r = r.WithContext(context.WithValue(schema.WithCaller(ctx, caller), requestStateKey{}, state))
 	caller.HTTP = r
-	m.setPathValues(r)
 	if err := g.ask(r); err != nil {
 		return err
 	}
 	if g.handler == nil {
-		return g.answer(w, r, m, who)
+		return g.answer(w, r, who, documentID)
 	}
 	before, seen := maps.Clone(w.Header()), &loggedWriter{ResponseWriter: w}
 	g.handler.ServeHTTP(seen, r)
-	if p.err == nil || seen.status != 0 {
+	if state.err == nil || seen.status != 0 {
 		return nil
 	}
-	clear(w.Header()) // of what the middlewares have said of the answer, since they say it again
+	clear(w.Header()) // which middlewares have set, and set again in the retry
 	maps.Copy(w.Header(), before)
-	return p.err
+	return state.err
 }
 
-// ask has the policies decide. What one of them reads of the body is there again for those after it, and for what answers.
+// ask has the policies decide, in their order. Each of them, and what answers, can read the body from its beginning.
 func (g *guard) ask(r *http.Request) error {
 	for _, use := range g.policies {
 		passes, err := use.Func(&PolicyContext{Context: r.Context(), Config: use.Config}, g.handlers.rt.Host)
@@ -205,62 +245,27 @@ func (g *guard) ask(r *http.Request) error {
 	return nil
 }
 
-// plain returns the short way to an answer, where nothing of a program's is on it.
-func (g *guard) plain(h *handlers, a answer) handlerFunc {
-	g.handlers = h
-	return func(w http.ResponseWriter, r *http.Request, m *found) error {
-		var who auth.Principal
-		if !g.open || g.count != nil {
-			var err error
-			if who, err = g.admit(w, r); err != nil {
-				return err
-			}
-		}
-		ctx := r.Context()
-		if !g.streams {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, h.server.limits.Handle)
-			defer cancel()
-		}
-		if g.whole {
-			defer gatherWrites(r).sendKept(w)
-		} else {
-			var done func()
-			ctx, done = withAnswer(ctx, h.server.answers)
-			defer done()
-		}
-		if ctx != r.Context() {
-			r = r.WithContext(ctx)
-		}
-		m.setPathValues(r)
-		return a(w, r, m, who)
-	}
-}
-
-// finish puts the middlewares around what answers.
-func (g *guard) finish(h *handlers, a answer) handlerFunc {
-	g.handlers, g.answer = h, a
+// wrapAnswer puts the middlewares around what answers, if there are any.
+func (g *guard) wrapAnswer() {
 	if len(g.wrap) > 0 {
-		g.handler = http.HandlerFunc(g.innermost)
-		for _, wrap := range slices.Backward(g.wrap) {
-			g.handler = wrap(g.handler)
-		}
+		g.wrapAround(http.HandlerFunc(g.innermost))
 	}
-	return g.serve
 }
 
-// innermost answers what came through the middlewares. Its errors are answered here, so that they see the answer; only a request
-// that has to be answered again, by other handlers, is not.
+// wrapAround puts the middlewares around a handler, which then answers.
+func (g *guard) wrapAround(handler http.Handler) {
+	for _, wrap := range slices.Backward(g.wrap) {
+		handler = wrap(handler)
+	}
+	g.handler = handler
+}
+
+// innermost answers a request that has come through the middlewares.
 func (g *guard) innermost(w http.ResponseWriter, r *http.Request) {
-	p := passageOf(r)
-	if p == nil {
+	state := stateOf(r.Context())
+	if state == nil {
 		g.handlers.server.fail(w, r, errors.New("a middleware has handed on a request with another context"))
 		return
 	}
-	switch err := g.answer(w, r, p.found, p.who); {
-	case errors.Is(err, store.ErrRedefined):
-		p.err = err
-	case err != nil:
-		g.handlers.server.fail(w, r, err)
-	}
+	state.settle(w, r, g.answer(w, r, state.who, state.documentID))
 }

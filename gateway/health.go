@@ -60,19 +60,22 @@ func problemOf(h store.Health) *healthProblem {
 	return &p
 }
 
-// serveHealth answers 204 when all is well, and otherwise 503 with what is not.
-func (s *Server) serveHealth(w http.ResponseWriter) {
+// healthPath is where the server tells how it is.
+var healthPath = pattern{{literalPart, "_health"}}
+
+// GET /_health, or any other method of it: serveHealth answers 204 when all is well, and otherwise 503 with what is not.
+func (h *handlers) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	var problem *healthProblem
-	if health := s.serving.Load().rt.health; health != nil {
-		problem = health()
+	if h.rt.health != nil {
+		problem = h.rt.health()
 	}
 	if problem == nil {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	h := w.Header()
-	h["Content-Type"] = typeJSON
-	h["Cache-Control"] = []string{"no-store"}
+	header := w.Header()
+	header["Content-Type"] = typeJSON
+	header["Cache-Control"] = noStoreValue
 	w.WriteHeader(http.StatusServiceUnavailable)
 	_ = json.NewEncoder(w).Encode(problem) // the client is gone
 }

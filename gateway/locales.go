@@ -65,12 +65,13 @@ func localeCode(t *contenttypes.ContentType, r store.Record) string {
 // localeFields are what an answer prints of a locale, before isDefault.
 var localeFields = []string{"id", "documentId", "name", "code", "createdAt", "updatedAt", "publishedAt"}
 
-// localesRoute is GET /api/i18n/locales: a list without envelope, in order of creation.
+// localesRoute returns the route of locales.
 func (e *generation) localesRoute() []Route {
 	t := e.Model.Type(contenttypes.LocaleUID)
 	if t == nil {
 		return nil
 	}
+	// GET /api/i18n/locales: a list without envelope, in order of creation.
 	handle := func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
 		body := []byte{'['}
 		err := eachLocale(e.store, t, func(r store.Record) {

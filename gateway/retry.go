@@ -2,13 +2,10 @@ package gateway
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
 
-	"lectern/documents/permission"
 	"lectern/internal/budget"
 	"lectern/media"
 	"lectern/store"
@@ -28,8 +25,8 @@ type retryKey struct{}
 func isRetry(ctx context.Context) bool { return ctx.Value(retryKey{}) != nil }
 
 // retry waits until new handlers serve and has them answer the request.
-func (c *call) retry(w http.ResponseWriter, r *http.Request, kept *replayableBody) {
-	s := c.handlers.server
+func (h *handlers) retry(w http.ResponseWriter, r *http.Request, kept *replayableBody) {
+	s := h.server
 	times, _ := r.Context().Value(retryKey{}).(int)
 	if times == maxRetries || kept != nil && !kept.rewind() {
 		s.fail(w, r, store.ErrRedefined)
@@ -38,7 +35,7 @@ func (c *call) retry(w http.ResponseWriter, r *http.Request, kept *replayableBod
 	late := time.NewTimer(s.limits.Handle)
 	defer late.Stop()
 	select {
-	case <-c.handlers.replaced:
+	case <-h.replaced:
 	case <-r.Context().Done():
 		writeError(w, errTooLong(s.limits.Handle))
 		return
@@ -51,18 +48,6 @@ func (c *call) retry(w http.ResponseWriter, r *http.Request, kept *replayableBod
 		again.Body = kept
 	}
 	s.serving.Load().serve(w, again)
-}
-
-// onceBegun wraps a handler of an extension so that a request is not retried after the handler has begun to answer.
-func onceBegun(handle func(http.ResponseWriter, *http.Request, *permission.Access) error) func(http.ResponseWriter, *http.Request, *permission.Access) error {
-	return func(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
-		seen := &loggedWriter{ResponseWriter: w}
-		err := handle(seen, r, access)
-		if seen.status != 0 && errors.Is(err, store.ErrRedefined) {
-			return fmt.Errorf("after the answer was begun: %s", err)
-		}
-		return err
-	}
 }
 
 // A replayableBody is a request body that a retry can read again. It keeps what was read: the whole body as one text, the form

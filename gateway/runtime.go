@@ -29,8 +29,8 @@ type Runtime struct {
 // A Route is one operation beside the generated API.
 type Route struct {
 	Method string // GET answers HEAD as well
-	// Path begins with a slash and includes the prefix. A part that begins with a colon takes any one part of a path
-	// (r.PathValue gives it, decoded); a last part "*" the rest of it. Letter case does not matter.
+	// Path begins with a slash and includes the prefix. Variables are written as for mux: /api/articles/{documentId}/feature, and
+	// /files/{path:.*} for the rest of a path. mux.Vars gives their values, decoded. Letter case and a slash at the end do not matter.
 	Path string
 	// Handle answers. An error that it returns becomes the answer, as long as it has written nothing; what is no
 	// *apierror.Error is logged and shown as a 500 without its text. access is what the caller may do.
@@ -52,9 +52,9 @@ type Route struct {
 	// Whole are routes that write their answer in one piece and never flush it, so that it can be sent in one.
 	Whole bool
 
-	own   bool                                                                   // of a program: what answers it may ask who asks
-	user  func(w http.ResponseWriter, r *http.Request, who auth.Principal) error // in place of Handle, for what depends on the user
-	count counter                                                                // of a route that an address may not use often
+	own   bool        // it is a program's
+	user  userHandler // in place of Handle, for what depends on the user
+	limit rateLimit   // on how often an address may use the route
 }
 
 func (r *Route) config() RouteConfig {
@@ -68,12 +68,17 @@ func (r *Route) config() RouteConfig {
 // answers returns what answers the route.
 func (r *Route) answers() answer {
 	if user := r.user; user != nil {
-		return func(w http.ResponseWriter, r *http.Request, _ *found, who auth.Principal) error {
+		return func(w http.ResponseWriter, r *http.Request, who auth.Principal, _ string) error {
 			return user(w, r, who)
 		}
 	}
 	handle := r.Handle
-	return func(w http.ResponseWriter, r *http.Request, _ *found, who auth.Principal) error {
-		return handle(w, r, who.Access)
+	if !r.own {
+		return func(w http.ResponseWriter, r *http.Request, who auth.Principal, _ string) error {
+			return handle(w, r, who.Access)
+		}
+	}
+	return func(w http.ResponseWriter, r *http.Request, who auth.Principal, _ string) error {
+		return HandlerFunc(func(w http.ResponseWriter, r *http.Request) error { return handle(w, r, who.Access) }).untilBegun(w, r)
 	}
 }

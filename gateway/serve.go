@@ -13,60 +13,53 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"lectern/documents/apierror"
-	"lectern/store"
+	"lectern/auth"
+	"lectern/contenttypes"
+	"lectern/shadowcrud/rest"
 )
 
-const healthPath = "/_health" // in any case, with or without a slash at the end
-
-// serve is the way of every request: an id, the headers that all answers have, a place among those at work, and then the
-// route that answers.
+// serve answers a request: it gives the request an id, sets the headers that all answers have, finds the route, and answers if
+// there is a place for the request among those at work. Health is answered without one, however busy the server is.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h[requestIDHeader] = []string{s.ids.next(r)}
-	s.headers.set(h, r)
-	if path := r.URL.Path; len(path) <= len(healthPath)+1 && strings.EqualFold(strings.TrimSuffix(path, "/"), healthPath) {
-		s.serveHealth(w)
+	header := w.Header()
+	header[requestIDHeader] = []string{s.ids.next(r)}
+	s.headers.set(header, r)
+	h := s.serving.Load()
+	var m mux.RouteMatch
+	h.router.Match(r, &m)
+	if m.Route == h.health {
+		m.Handler.ServeHTTP(w, r)
 		return
 	}
 	if !s.log.Enabled(r.Context(), slog.LevelDebug) {
-		s.work(w, r)
+		s.work(w, r, h, &m)
 		return
 	}
 	began, logged := time.Now(), &loggedWriter{ResponseWriter: w}
-	s.work(logged, r)
+	s.work(logged, r, h, &m)
 	s.logRequest(logged, r, began)
 }
 
-// work answers r if there is a place for it, whatever happens on the way.
-func (s *Server) work(w http.ResponseWriter, r *http.Request) {
+// work answers a request if there is a place for it. It recovers from panics.
+func (s *Server) work(w http.ResponseWriter, r *http.Request, h *handlers, m *mux.RouteMatch) {
 	r, done, err := s.takePlace(r)
 	defer done()
 	defer s.recover(w, r)
-	if err != nil {
+	switch path := r.URL.Path; {
+	case err != nil:
 		w.Header()["Retry-After"] = retrySoon
 		writeError(w, s.errNoPlace(err))
-		return
-	}
-	s.route(w, r)
-}
-
-// route finds what answers r, or answers itself where nothing does.
-func (s *Server) route(w http.ResponseWriter, r *http.Request) {
-	if s.headers.preflight(w, r) {
-		return
-	}
-	switch path := r.URL.Path; {
+	case s.headers.preflight(w, r): // is answered
 	case strings.IndexByte(path, 0) >= 0:
 		writeError(w, errMalicious)
 	case !utf8.ValidString(path):
 		writeError(w, errDecode)
 	default:
-		s.serving.Load().serve(w, r)
+		h.answer(w, r, m)
 	}
 }
 
-// recover keeps a fault in one request from ending the server.
+// recover keeps a panic in one request from ending the server.
 func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 	fault := recover()
 	if fault == nil {
@@ -80,15 +73,17 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 	writeError(w, errInternal)
 }
 
-// handlers is a Runtime made ready to serve.
+// handlers are a Runtime made ready to serve.
 type handlers struct {
 	server   *Server
 	rt       Runtime
-	table    table
 	router   *mux.Router
+	health   *mux.Route
 	replaced chan struct{} // closed when others serve
 }
 
+// newHandlers makes the routes of a Runtime. Where several answer one method of one path, those of extensions go first, then the
+// other routes of the Runtime, then the generated ones.
 func (s *Server) newHandlers(rt Runtime) (*handlers, error) {
 	if rt.Prefix == "" {
 		rt.Prefix = "/api"
@@ -98,107 +93,97 @@ func (s *Server) newHandlers(rt Runtime) (*handlers, error) {
 		rt.Extensions = &Extensions{}
 	}
 	h := &handlers{server: s, rt: rt, router: mux.NewRouter().SkipClean(true).UseEncodedPath(), replaced: make(chan struct{})}
+	h.health = h.router.NewRoute().MatcherFunc(healthPath.match).HandlerFunc(h.serveHealth)
+	h.router.NotFoundHandler = http.HandlerFunc(answerNotFound)
+	t := &routeTable{handlers: h, byPath: map[string]*resource{}}
 	for _, route := range slices.Concat(rt.Extensions.routes, rt.Routes) {
-		handle, err := h.handleRoute(route)
-		if err == nil {
-			err = h.table.add(route.Method, route.Path, handle)
-		}
-		if err != nil {
+		if err := h.addRoute(t, &route); err != nil {
 			return nil, err
 		}
 	}
+	names := map[string]bool{}
 	if rt.REST != nil {
 		for _, route := range rt.REST.Routes() {
-			handle, err := h.handleREST(route)
-			if err == nil {
-				err = h.table.add(route.Method, rt.Prefix+route.Path, handle)
-			}
-			if err != nil {
+			names[contentName(route.Type)] = true
+			if err := h.addGenerated(t, route); err != nil {
 				return nil, err
 			}
 		}
 	}
-	// mux tries its routes one after the other by regular expressions. One route for the whole table costs the same for
-	// every content-type of a large project.
-	h.router.NewRoute().MatcherFunc(h.match)
-	h.router.NotFoundHandler = http.HandlerFunc(notFound)
-	return h, nil
-}
-
-// match hands the paths that the table knows to what answers them.
-func (h *handlers) match(r *http.Request, m *mux.RouteMatch) bool {
-	c := &call{handlers: h}
-	if !h.table.find(r.URL, &c.found) {
-		return false
+	for i := range rt.Extensions.mounts {
+		if err := t.addMount(rt.Extensions, &rt.Extensions.mounts[i]); err != nil {
+			return nil, err
+		}
 	}
-	m.Handler = c
-	return true
+	return h, t.addTo(h.router, rt.Prefix, names)
 }
 
-// serve does what mux.Router.ServeHTTP does, but for the two copies of the request that this makes to hand on the variables
-// of a path, which only routes with variables have.
+// contentName is the part of a path by which a content-type is found below the prefix of the API.
+func contentName(t *contenttypes.ContentType) string {
+	if t.Kind == contenttypes.SingleType {
+		return strings.ToLower(t.Singular)
+	}
+	return strings.ToLower(t.Plural)
+}
+
+// addGenerated adds the route of a content-type.
+func (h *handlers) addGenerated(t *routeTable, route *rest.Route) error {
+	x := h.rt.Extensions
+	config, configured := x.configured(nameOfGenerated(h.rt.Prefix, route))
+	g, err := x.guard(h, &config)
+	if err != nil {
+		return err
+	}
+	if len(g.scopes) == 0 {
+		g.scopes = []string{route.Type.UID + "." + route.Action}
+	}
+	readBody, answers := h.server.limits.readBody, h.server.answers
+	g.answer = func(w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error {
+		return route.Serve(w, r, rest.Call{Access: who.Access, DocumentID: documentID, ReadBody: readBody, Limits: answers})
+	}
+	g.generated, g.whole = true, true
+	g.extended = configured || route.Writes() && len(x.hooks) > 0
+	g.streams = !route.Writes() && !g.extended // a read bounds its own time
+	g.wrapAnswer()
+	return t.add(route.Method, h.rt.Prefix+route.Path, g)
+}
+
+// addRoute adds a route of Runtime.Routes, or of a program.
+func (h *handlers) addRoute(t *routeTable, route *Route) error {
+	config, configured, err := h.rt.Extensions.configOf(route)
+	if err != nil {
+		return err
+	}
+	g, err := h.rt.Extensions.guard(h, &config)
+	if err != nil {
+		return err
+	}
+	g.streams, g.whole, g.limit, g.answer = route.Streams, route.Whole, route.limit, route.answers()
+	g.extended = configured || len(h.rt.Extensions.hooks) > 0 && !route.Open
+	g.wrapAnswer()
+	return t.add(route.Method, route.Path, g)
+}
+
+// serve answers a request by the route that it asks for.
 func (h *handlers) serve(w http.ResponseWriter, r *http.Request) {
 	var m mux.RouteMatch
 	h.router.Match(r, &m)
-	if len(m.Vars) > 0 {
-		r = mux.SetURLVars(r, m.Vars)
+	h.answer(w, r, &m)
+}
+
+// answer has the handler of a match answer. Handlers that use mux.Vars, and those of programs, are called by way of mux.Router, which
+// copies the request twice to put what it found into the context. The others need nothing of that.
+func (h *handlers) answer(w http.ResponseWriter, r *http.Request, m *mux.RouteMatch) {
+	extended := false
+	switch handler := m.Handler.(type) {
+	case *resource:
+		extended = handler.extended
+	case *documentRequest:
+		extended = handler.extended
+	}
+	if extended || len(m.Vars) > 0 {
+		h.router.ServeHTTP(w, r)
+		return
 	}
 	m.Handler.ServeHTTP(w, r)
-}
-
-// notFound answers paths that no route has: as if each could be read, and nothing were there.
-func notFound(w http.ResponseWriter, r *http.Request) { noOperation(w, r, readOnly) }
-
-var readOnly = []string{"HEAD, GET"}
-
-// noOperation answers a method that a path lacks; allow lists those that it has.
-func noOperation(w http.ResponseWriter, r *http.Request, allow []string) {
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-		writeError(w, apierror.NotFound())
-	case http.MethodOptions:
-		w.Header()["Allow"] = allow
-		w.WriteHeader(http.StatusOK)
-	default:
-		notAllowed(w, allow)
-	}
-}
-
-// A call is a request whose path the table knows.
-type call struct {
-	handlers *handlers
-	found    found
-}
-
-// ServeHTTP answers by the operation of the request's method.
-func (c *call) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	n := c.found.node
-	handle := n.operation(r.Method)
-	if handle == nil {
-		noOperation(w, r, n.allow)
-		return
-	}
-	kept, begun := r.Body.(*replayableBody)
-	if !begun && r.Body != nil && r.Body != http.NoBody {
-		sent := r.Body
-		kept = &replayableBody{ReadCloser: sent, memory: c.handlers.server.bodies.Reservation()}
-		if conn := connOf(r); conn != nil {
-			conn.body = newClientBody(r, conn, &c.handlers.server.limits)
-			kept.ReadCloser = conn.body
-		}
-		r.Body = kept
-		defer func() {
-			kept.discard()
-			r.Body = sent // by which net/http knows whether a client still waits for leave to send it
-		}()
-	}
-	err := handle(w, r, &c.found)
-	if err == nil {
-		return
-	}
-	if errors.Is(err, store.ErrRedefined) {
-		c.retry(w, r, kept)
-		return
-	}
-	c.handlers.server.fail(w, r, err)
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/gorilla/mux"
 
 	"lectern/auth"
 	"lectern/documents/apierror"
@@ -36,7 +37,7 @@ func newServer(t *testing.T, c gateway.Config) (*gateway.Server, *bytes.Buffer) 
 	var s *gateway.Server
 	say := func(text string) func(http.ResponseWriter, *http.Request, *permission.Access) error {
 		return func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
-			fmt.Fprint(w, text, r.PathValue("id"), r.PathValue("*"))
+			fmt.Fprint(w, text, mux.Vars(r)["id"], mux.Vars(r)["path"])
 			return nil
 		}
 	}
@@ -60,10 +61,10 @@ func newServer(t *testing.T, c gateway.Config) (*gateway.Server, *bytes.Buffer) 
 			{Method: "GET", Path: "/api/things", Handle: say("list")},
 			{Method: "POST", Path: "/api/things", Handle: echo},
 			{Method: "GET", Path: "/api/things/latest", Handle: say("latest")},
-			{Method: "GET", Path: "/api/things/:id", Handle: say("one ")},
-			{Method: "DELETE", Path: "/api/things/:id", Handle: say("gone ")},
-			{Method: "POST", Path: "/api/things/:id/actions/go", Handle: say("go ")},
-			{Method: "GET", Path: "/files/*", Handle: say("file "), Open: true},
+			{Method: "GET", Path: "/api/things/{id}", Handle: say("one ")},
+			{Method: "DELETE", Path: "/api/things/{id}", Handle: say("gone ")},
+			{Method: "POST", Path: "/api/things/{id}/actions/go", Handle: say("go ")},
+			{Method: "GET", Path: "/files/{path:.*}", Handle: say("file "), Open: true},
 			{Method: "GET", Path: "/api/panic", Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error { panic("the secret") }},
 			{Method: "GET", Path: "/api/broken", Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error {
 				return errors.New("the secret")

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gorilla/mux"
+
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
@@ -32,7 +34,7 @@ const (
 
 var errOneID = apierror.Validation("File id is required and must be a single value")
 
-// uploads answers the routes of files.
+// uploads holds what the handlers of files need.
 type uploads struct {
 	library *media.Library
 	api     *rest.API
@@ -41,7 +43,7 @@ type uploads struct {
 	answers *rest.Limits
 }
 
-// uploadRoutes are the routes of files; none where upload is switched off.
+// uploadRoutes returns the routes of files; none where upload is switched off.
 func (e *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
 	if !e.Settings.Upload.Enabled {
 		return nil
@@ -51,9 +53,9 @@ func (e *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route 
 	return []Route{
 		{Method: http.MethodPost, Path: prefix, Action: uploadAction, Handle: u.upload, Streams: true},
 		{Method: http.MethodGet, Path: prefix + "/files", Action: findFiles, Handle: u.list},
-		{Method: http.MethodGet, Path: prefix + "/files/:id", Action: findOneFile, Handle: u.one},
-		{Method: http.MethodDelete, Path: prefix + "/files/:id", Action: destroyFile, Handle: u.destroy},
-		{Method: http.MethodGet, Path: "/uploads/*", Handle: u.fetch, Open: true, Streams: true},
+		{Method: http.MethodGet, Path: prefix + "/files/{id}", Action: findOneFile, Handle: u.one},
+		{Method: http.MethodDelete, Path: prefix + "/files/{id}", Action: destroyFile, Handle: u.destroy},
+		{Method: http.MethodGet, Path: "/uploads/{path:.*}", Handle: u.fetch, Open: true, Streams: true},
 	}
 }
 
@@ -75,7 +77,7 @@ func (e *generation) openMedia() (err error) {
 	return err
 }
 
-// recoverMedia clears up what uploads left that were interrupted when the server ended.
+// recoverMedia removes what uploads left behind that were interrupted when the server ended.
 func (p *Project) recoverMedia(ctx context.Context) {
 	err := p.again(ctx, func(e *generation) error {
 		if e.media == nil {
@@ -88,12 +90,12 @@ func (p *Project) recoverMedia(ctx context.Context) {
 	}
 }
 
-// plain prints files for someone who may see what access says.
+// plain returns a printer of files, of what access allows to see.
 func (u *uploads) plain(ctx context.Context, access *permission.Access) *rest.Plain {
 	return &rest.Plain{API: u.api, Access: access, Limits: u.answers, Memory: answerOf(ctx), Last: `"isUrlSigned":false`}
 }
 
-// all selects what everybody who may see a file sees of it.
+// all selects all fields of a file, and populates nothing.
 func (u *uploads) all() (*documents.Selection, error) {
 	list, err := u.params.PlainList(u.library.Type(), jsontree.NewObject(), permission.FullAccess)
 	if err != nil {
@@ -102,7 +104,7 @@ func (u *uploads) all() (*documents.Selection, error) {
 	return list.Selection, nil
 }
 
-// list answers GET /api/upload/files: a list without envelope.
+// GET /api/upload/files: a list without envelope.
 func (u *uploads) list(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 	q, err := readQuery(r)
 	if err != nil {
@@ -119,7 +121,7 @@ func (u *uploads) list(w http.ResponseWriter, r *http.Request, access *permissio
 	return u.limits.sendJSON(w, r, http.StatusOK, body)
 }
 
-// one answers GET /api/upload/files/:id. What it shows of the file itself cannot be chosen.
+// GET /api/upload/files/{id}: a file. The query says what is populated; the fields of the file are always all of them.
 func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 	q, err := readQuery(r)
 	if err != nil {
@@ -133,7 +135,7 @@ func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *permission
 	if err != nil {
 		return err
 	}
-	id, err := strconv.ParseUint(r.PathValue("id"), 10, 64)
+	id, err := strconv.ParseUint(mux.Vars(r)["id"], 10, 64)
 	if err != nil {
 		return media.ErrNoFile
 	}
@@ -152,9 +154,9 @@ func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *permission
 	return u.limits.sendJSON(w, r, http.StatusOK, body)
 }
 
-// destroy answers DELETE /api/upload/files/:id with the file that is gone.
+// DELETE /api/upload/files/{id}: deletes a file, and answers with it as it was.
 func (u *uploads) destroy(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
-	id, err := strconv.ParseUint(r.PathValue("id"), 10, 64)
+	id, err := strconv.ParseUint(mux.Vars(r)["id"], 10, 64)
 	if err != nil {
 		return media.ErrNoFile
 	}
@@ -168,7 +170,7 @@ func (u *uploads) destroy(w http.ResponseWriter, r *http.Request, access *permis
 	return sendJSON(w, http.StatusOK, *body)
 }
 
-// shown returns what prints a file as it was written, and where it prints it.
+// shown returns a function that prints a file as it was written, and the buffer that it prints into.
 func (u *uploads) shown(ctx context.Context, access *permission.Access) (*[]byte, func(*store.Snapshot, store.Record) error, error) {
 	all, err := u.all()
 	if err != nil {
@@ -181,7 +183,7 @@ func (u *uploads) shown(ctx context.Context, access *permission.Access) (*[]byte
 	}, nil
 }
 
-// upload answers POST /api/upload: it takes files, or with ?id=N changes one.
+// POST /api/upload: stores files, or with ?id=N changes one.
 func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 	q, err := readQuery(r)
 	if err != nil {
@@ -203,7 +205,7 @@ func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *permiss
 	return errOneID
 }
 
-// add takes files.
+// add stores the files of a form, and answers with a list of them.
 func (u *uploads) add(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 	form, done, err := u.form(w, r)
 	if err != nil {
@@ -233,7 +235,7 @@ func (u *uploads) add(w http.ResponseWriter, r *http.Request, access *permission
 	return u.limits.sendJSON(w, r, http.StatusCreated, append(body, ']'))
 }
 
-// change gives a file another content, or says something else of it.
+// change replaces the content of a file, or changes its name, alternative text and caption.
 func (u *uploads) change(w http.ResponseWriter, r *http.Request, access *permission.Access, id string) error {
 	number, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
@@ -274,7 +276,7 @@ func (u *uploads) change(w http.ResponseWriter, r *http.Request, access *permiss
 	return sendJSON(w, http.StatusOK, *body)
 }
 
-// infoOf reads what a body that is no multipart form says of a file.
+// infoOf reads the fileInfo of a body that is no multipart form.
 func (u *uploads) infoOf(w http.ResponseWriter, r *http.Request) (info media.Info, err error) {
 	body, err := u.limits.readBody(w, r)
 	if err != nil {
@@ -293,8 +295,8 @@ func isMultipart(r *http.Request) bool {
 	return err == nil && kind == "multipart/form-data"
 }
 
-// form reads a multipart form; a body of another kind is one without files. The form is closed by the function it returns, or
-// kept for when the request is answered again.
+// form reads a multipart form; a body of another kind counts as a form without files. done closes the form, unless it is kept for a
+// retry of the request.
 func (u *uploads) form(w http.ResponseWriter, r *http.Request) (form *media.Form, done func(), err error) {
 	kept := replayableBodyOf(r.Body)
 	if kept != nil && kept.form != nil {
@@ -350,14 +352,14 @@ func formFields(fields [][2]string) (*jsontree.Object, error) {
 	return tree, nil
 }
 
-// fetch answers GET /uploads/*.
+// GET /uploads/{path}: the content of a file.
 func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	if strings.HasSuffix(r.URL.Path, "/") {
 		return apierror.NotFound()
 	}
 	// Files are sent as they lie there, so that their parts and lengths are what is told of them.
 	w.Header()["No-Gzip-Compression"] = []string{"1"}
-	return u.library.ServeFile(&deadlineWriter{ResponseWriter: w, control: connection(w, r), idle: u.limits.Write}, r, r.PathValue("*"))
+	return u.library.ServeFile(&deadlineWriter{ResponseWriter: w, control: controlOf(r.Context(), w), idle: u.limits.Write}, r, mux.Vars(r)["path"])
 }
 
 func sendJSON(w http.ResponseWriter, status int, body []byte) error {

@@ -95,7 +95,7 @@ func (u *userRoutes) route(method, path, permission string, handle userHandler) 
 // limited is a route that each address may use only so often, however it writes the path.
 func (u *userRoutes) limited(method, path, permission string, handle userHandler) Route {
 	route := u.route(method, path, permission, handle)
-	route.count = func(w http.ResponseWriter, r *http.Request) error {
+	route.limit = func(w http.ResponseWriter, r *http.Request) error {
 		return allow(u.limiter, u.proxies, w, r, path)
 	}
 	return route

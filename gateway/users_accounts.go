@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/gorilla/mux"
+
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
@@ -18,14 +20,14 @@ func (u *userRoutes) accountRoutes() []Route {
 		u.route("GET", "/users", userAction+"find", u.listUsers),
 		u.route("GET", "/users/count", userAction+"count", u.countUsers),
 		u.route("GET", "/users/me", userAction+"me", u.me),
-		u.route("GET", "/users/:id", userAction+"findOne", u.oneUser),
+		u.route("GET", "/users/{id}", userAction+"findOne", u.oneUser),
 		u.route("POST", "/users", userAction+"create", u.createUser),
-		u.route("PUT", "/users/:id", userAction+"update", u.updateUser),
-		u.route("DELETE", "/users/:id", userAction+"destroy", u.deleteUser),
+		u.route("PUT", "/users/{id}", userAction+"update", u.updateUser),
+		u.route("DELETE", "/users/{id}", userAction+"destroy", u.deleteUser),
 	}
 }
 
-// listUsers answers GET /users.
+// GET /api/users: a list without envelope.
 func (u *userRoutes) listUsers(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	list, err := u.list(r, who)
 	if err != nil {
@@ -46,7 +48,7 @@ func (u *userRoutes) list(r *http.Request, who auth.Principal) (*params.List, er
 	return u.params.PlainList(u.users.Type(), query, who.Access)
 }
 
-// countUsers answers GET /users/count: a number.
+// GET /api/users/count: how many users match, as a number.
 func (u *userRoutes) countUsers(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	list, err := u.list(r, who)
 	if err != nil {
@@ -59,13 +61,13 @@ func (u *userRoutes) countUsers(w http.ResponseWriter, r *http.Request, who auth
 	return sendJSON(w, http.StatusOK, strconv.AppendInt(nil, int64(total), 10))
 }
 
-// oneUser answers GET /users/:id; there is no content where there is no such user.
+// GET /api/users/{id}: a user; 204 where there is none.
 func (u *userRoutes) oneUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	id, _ := auth.ParseID(r.PathValue("id"))
+	id, _ := auth.ParseID(mux.Vars(r)["id"])
 	return u.show(w, r, who, id)
 }
 
-// me answers GET /users/me.
+// GET /api/users/me: the user who is logged in.
 func (u *userRoutes) me(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	if who.User.ID == 0 {
 		return &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Unauthorized"}
@@ -93,7 +95,7 @@ func (u *userRoutes) show(w http.ResponseWriter, r *http.Request, who auth.Princ
 	return u.limits.sendJSON(w, r, http.StatusOK, body)
 }
 
-// sendUser sends a user, or tells that there is none.
+// sendUser sends a user, or 204 where there is none.
 func sendUser(w http.ResponseWriter, status int, body []byte) error {
 	if body == nil {
 		w.WriteHeader(http.StatusNoContent)
@@ -102,7 +104,7 @@ func sendUser(w http.ResponseWriter, status int, body []byte) error {
 	return sendJSON(w, status, body)
 }
 
-// createUser answers POST /users.
+// POST /api/users: creates a user, and answers with it.
 func (u *userRoutes) createUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	sent, err := u.limits.readBody(w, r)
 	if err != nil {
@@ -118,7 +120,7 @@ func (u *userRoutes) createUser(w http.ResponseWriter, r *http.Request, who auth
 	return sendJSON(w, http.StatusCreated, body)
 }
 
-// updateUser answers PUT /users/:id.
+// PUT /api/users/{id}: changes a user, and answers with it.
 func (u *userRoutes) updateUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	sent, err := u.limits.readBody(w, r)
 	if err != nil {
@@ -127,7 +129,7 @@ func (u *userRoutes) updateUser(w http.ResponseWriter, r *http.Request, who auth
 	if err := u.users.MayLink(sent, who.Access); err != nil {
 		return err
 	}
-	id, _ := auth.ParseID(r.PathValue("id"))
+	id, _ := auth.ParseID(mux.Vars(r)["id"])
 	var body []byte
 	if err := u.users.Update(r.Context(), id, sent, u.shown(r, who, true, &body)); err != nil {
 		return err
@@ -135,9 +137,9 @@ func (u *userRoutes) updateUser(w http.ResponseWriter, r *http.Request, who auth
 	return sendJSON(w, http.StatusOK, body)
 }
 
-// deleteUser answers DELETE /users/:id with the user as he was.
+// DELETE /api/users/{id}: deletes a user, and answers with it as it was.
 func (u *userRoutes) deleteUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	id, _ := auth.ParseID(r.PathValue("id"))
+	id, _ := auth.ParseID(mux.Vars(r)["id"])
 	var body []byte
 	if err := u.users.Delete(r.Context(), id, u.shown(r, who, false, &body)); err != nil {
 		return err

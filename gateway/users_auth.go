@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/gorilla/mux"
+
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/jsontree"
@@ -21,36 +23,36 @@ func (u *userRoutes) authRoutes() []Route {
 		u.limited("POST", "/auth/reset-password", authAction+"resetPassword", u.resetPassword),
 		u.limited("GET", "/auth/email-confirmation", authAction+"emailConfirmation", u.confirmEmail),
 		u.limited("POST", "/auth/send-email-confirmation", authAction+"sendEmailConfirmation", u.sendConfirmation),
-		u.route("GET", "/auth/:provider/callback", authAction+"callback", u.callback),
-		u.route("GET", "/connect/*", authAction+"connect", u.connect),
+		u.route("GET", "/auth/{provider}/callback", authAction+"callback", u.callback),
+		u.route("GET", "/connect/{path:.*}", authAction+"connect", u.connect),
 		u.route("POST", "/auth/logout", authAction+"logout", absent),
 		u.route("POST", "/auth/refresh", authAction+"refresh", absent),
 	}
 }
 
-// login answers POST /auth/local.
+// POST /api/auth/local: a user who logs in, and a JWT.
 func (u *userRoutes) login(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	return u.session(w, r, who, false, u.users.Login)
 }
 
-// register answers POST /auth/local/register.
+// POST /api/auth/local/register: creates a user, and answers with it and a JWT.
 func (u *userRoutes) register(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	return u.session(w, r, who, true, u.users.Register)
 }
 
-// changePassword answers POST /auth/change-password.
+// POST /api/auth/change-password: gives the user who is logged in another password.
 func (u *userRoutes) changePassword(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	return u.session(w, r, who, false, func(ctx context.Context, body any, show auth.Show) (string, error) {
 		return u.users.ChangePassword(ctx, who.User.ID, body, show)
 	})
 }
 
-// resetPassword answers POST /auth/reset-password.
+// POST /api/auth/reset-password: gives a user another password, by a code that was mailed.
 func (u *userRoutes) resetPassword(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	return u.session(w, r, who, false, u.users.ResetPassword)
 }
 
-// session answers with a user and the JWT that he gets, if he gets one yet.
+// session answers with the user that begin returns and a JWT, if begin makes one: it makes none before the address is confirmed.
 func (u *userRoutes) session(w http.ResponseWriter, r *http.Request, who auth.Principal, role bool,
 	begin func(context.Context, any, auth.Show) (string, error)) error {
 	sent, err := u.limits.readBody(w, r)
@@ -71,7 +73,7 @@ func (u *userRoutes) session(w http.ResponseWriter, r *http.Request, who auth.Pr
 	return sendJSON(w, http.StatusOK, append(body, '}'))
 }
 
-// forgotPassword answers POST /auth/forgot-password.
+// POST /api/auth/forgot-password: mails a code to set another password with.
 func (u *userRoutes) forgotPassword(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	sent, err := u.limits.readBody(w, r)
 	if err != nil {
@@ -83,8 +85,8 @@ func (u *userRoutes) forgotPassword(w http.ResponseWriter, r *http.Request, _ au
 	return sendJSON(w, http.StatusOK, []byte(`{"ok":true}`))
 }
 
-// confirmEmail answers GET /auth/email-confirmation?confirmation=, the link of a mail. A HEAD, by which programs look where
-// links of a mail lead, confirms nothing.
+// GET /api/auth/email-confirmation?confirmation=CODE: the link of a mail, which confirms the address. A HEAD, by which mail programs look
+// where links lead, confirms nothing.
 func (u *userRoutes) confirmEmail(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusNoContent)
@@ -106,7 +108,7 @@ func (u *userRoutes) confirmEmail(w http.ResponseWriter, r *http.Request, _ auth
 	return err
 }
 
-// sendConfirmation answers POST /auth/send-email-confirmation.
+// POST /api/auth/send-email-confirmation: mails the link that confirms an address.
 func (u *userRoutes) sendConfirmation(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	sent, err := u.limits.readBody(w, r)
 	if err != nil {
@@ -120,20 +122,20 @@ func (u *userRoutes) sendConfirmation(w http.ResponseWriter, r *http.Request, _ 
 	return sendJSON(w, http.StatusOK, append(body, `,"sent":true}`...))
 }
 
-// callback answers GET /auth/:provider/callback. Nobody logs in by it: passwords have no place in a path, and other services
-// are off.
+// GET /api/auth/{provider}/callback: nobody logs in by it, since passwords have no place in a path, and other services are not
+// supported.
 func (u *userRoutes) callback(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-	if r.PathValue("provider") != "local" {
+	if mux.Vars(r)["provider"] != "local" {
 		return auth.ErrProvider
 	}
 	_, err := u.users.Login(r.Context(), nil, nil)
 	return err
 }
 
-// connect answers GET /connect/….
+// GET /api/connect/{path}: other services are not supported.
 func (u *userRoutes) connect(http.ResponseWriter, *http.Request, auth.Principal) error {
 	return auth.ErrProvider
 }
 
-// absent answers POST /auth/logout and /auth/refresh, which sessions would need: a JWT needs neither.
+// POST /api/auth/logout and POST /api/auth/refresh: not found, since a JWT has no session to end or to go on with.
 func absent(http.ResponseWriter, *http.Request, auth.Principal) error { return apierror.NotFound() }

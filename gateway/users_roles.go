@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/gorilla/mux"
+
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/jsontree"
@@ -16,15 +18,15 @@ func (u *userRoutes) roleRoutes() []Route {
 	const roles = "/users-permissions/roles"
 	return []Route{
 		u.route("GET", roles, roleAction+"find", u.listRoles),
-		u.route("GET", roles+"/:id", roleAction+"findOne", u.oneRole),
+		u.route("GET", roles+"/{id}", roleAction+"findOne", u.oneRole),
 		u.route("POST", roles, roleAction+"createRole", u.createRole),
-		u.route("PUT", roles+"/:id", roleAction+"updateRole", u.updateRole),
-		u.route("DELETE", roles+"/:id", roleAction+"deleteRole", u.deleteRole),
+		u.route("PUT", roles+"/{id}", roleAction+"updateRole", u.updateRole),
+		u.route("DELETE", roles+"/{id}", roleAction+"deleteRole", u.deleteRole),
 		u.route("GET", "/users-permissions/permissions", "plugin::users-permissions.permissions.getPermissions", u.listPermissions),
 	}
 }
 
-// listRoles answers GET /users-permissions/roles, with how many users have each.
+// GET /api/users-permissions/roles: the roles, with how many users have each.
 func (u *userRoutes) listRoles(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	var body []byte
 	err := u.store.View(func(s *store.Snapshot) error {
@@ -52,9 +54,9 @@ func (u *userRoutes) listRoles(w http.ResponseWriter, r *http.Request, who auth.
 	return sendJSON(w, http.StatusOK, body)
 }
 
-// oneRole answers GET /users-permissions/roles/:id, with all permissions there are, each of them enabled or not.
+// GET /api/users-permissions/roles/{id}: a role, with all permissions there are, each of them enabled or not.
 func (u *userRoutes) oneRole(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	id, _ := auth.ParseID(r.PathValue("id"))
+	id, _ := auth.ParseID(mux.Vars(r)["id"])
 	var body []byte
 	err := u.store.View(func(s *store.Snapshot) error {
 		role, permissions, err := u.users.Role(s, id)
@@ -72,7 +74,7 @@ func (u *userRoutes) oneRole(w http.ResponseWriter, r *http.Request, who auth.Pr
 	return sendJSON(w, http.StatusOK, append(body, '}'))
 }
 
-// createRole answers POST /users-permissions/roles.
+// POST /api/users-permissions/roles: creates a role.
 func (u *userRoutes) createRole(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	sent, err := u.limits.readBody(w, r)
 	if err != nil {
@@ -81,23 +83,23 @@ func (u *userRoutes) createRole(w http.ResponseWriter, r *http.Request, _ auth.P
 	return done(w, u.users.CreateRole(r.Context(), sent))
 }
 
-// updateRole answers PUT /users-permissions/roles/:id.
+// PUT /api/users-permissions/roles/{id}: changes a role.
 func (u *userRoutes) updateRole(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	sent, err := u.limits.readBody(w, r)
 	if err != nil {
 		return err
 	}
-	id, _ := auth.ParseID(r.PathValue("id"))
+	id, _ := auth.ParseID(mux.Vars(r)["id"])
 	return done(w, u.users.UpdateRole(r.Context(), id, sent))
 }
 
-// deleteRole answers DELETE /users-permissions/roles/:id.
+// DELETE /api/users-permissions/roles/{id}: deletes a role; its users get the public one.
 func (u *userRoutes) deleteRole(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-	id, _ := auth.ParseID(r.PathValue("id"))
+	id, _ := auth.ParseID(mux.Vars(r)["id"])
 	return done(w, u.users.DeleteRole(r.Context(), id))
 }
 
-// listPermissions answers GET /users-permissions/permissions.
+// GET /api/users-permissions/permissions: all permissions that a role can have.
 func (u *userRoutes) listPermissions(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
 	body := jsontree.Append([]byte(`{"permissions":`), u.users.Permissions())
 	return sendJSON(w, http.StatusOK, append(body, '}'))

@@ -57,7 +57,7 @@ func (a *API) Routes() []*Route { return a.routes }
 // A Route is one operation on one content-type.
 type Route struct {
 	Method string
-	Path   string // below the API's prefix; ":documentId" takes any one part
+	Path   string // below the API's prefix; "{documentId}" is any one part
 	Type   *contenttypes.ContentType
 	Action string // what the caller must be allowed to do with Type
 
@@ -91,7 +91,7 @@ func (rt *Route) Serve(w http.ResponseWriter, r *http.Request, c Call) error {
 }
 
 func (a *API) addCollection(t *contenttypes.ContentType) {
-	all, one := "/"+t.Plural, "/"+t.Plural+"/:documentId"
+	all, one := "/"+t.Plural, "/"+t.Plural+"/{documentId}"
 	a.read(all, t, "find", (*Route).list)
 	a.read(one, t, "findOne", (*Route).one)
 	a.write("POST", all, t, "create", (*Route).create)

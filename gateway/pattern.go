@@ -1,0 +1,187 @@
+package gateway
+
+import (
+	"cmp"
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// A pattern is the path of a route in the notation of mux: /api/users/{id}, or /uploads/{path:.*}, whose last variable takes the
+// rest of a path. Like the reference, and unlike a template of mux, a pattern matches paths in any letter case, with or without
+// one slash at the end. Matching needs no regular expression.
+type pattern []patternPart
+
+// A patternPart is one part of a pattern, between two slashes.
+type patternPart struct {
+	kind partKind
+	text string // of a literal part, in lower case; otherwise the name of the variable
+}
+
+// A partKind says how much a part of a pattern matches. Kinds are in the order in which routes are tried.
+type partKind int
+
+const (
+	literalPart  partKind = iota
+	variablePart          // one part of a path
+	restPart              // all that is left of a path, at least one part
+	mountPart             // all that is left of a path, even if it is nothing
+)
+
+var errVariable = errors.New("a variable is a whole part of the path, as in /api/articles/{documentId}; the last one may take the rest of the path, " +
+	"as in /files/{path:.*}; routers of Extensions.Mount take all templates of mux")
+
+// parsePattern parses the path of a route.
+func parsePattern(path string) (pattern, error) {
+	if !strings.HasPrefix(path, "/") {
+		return nil, errors.New("the path must begin with a slash")
+	}
+	p := pattern{}
+	path = strings.Trim(path, "/")
+	for path != "" {
+		var text string
+		text, path, _ = strings.Cut(path, "/")
+		part := patternPart{literalPart, strings.ToLower(text)}
+		if strings.ContainsAny(text, "{}*") || text[:min(1, len(text))] == ":" {
+			name, isVariable := strings.CutPrefix(strings.TrimSuffix(text, "}"), "{")
+			name, isRest := strings.CutSuffix(name, ":.*")
+			if !isVariable || text[len(text)-1] != '}' || name == "" || strings.ContainsAny(name, "{}:*") || isRest && path != "" {
+				return nil, errVariable
+			}
+			part = patternPart{variablePart, name}
+			if isRest {
+				part.kind = restPart
+			}
+		}
+		p = append(p, part)
+	}
+	return p, nil
+}
+
+// String returns the pattern without the names of its variables. Patterns that match the same paths have the same string.
+func (p pattern) String() string {
+	var b strings.Builder
+	for _, part := range p {
+		switch part.kind {
+		case literalPart:
+			b.WriteString("/" + part.text)
+		case variablePart:
+			b.WriteString("/{}")
+		case restPart:
+			b.WriteString("/{:.*}")
+		case mountPart:
+			b.WriteString("/...")
+		}
+	}
+	return b.String()
+}
+
+// compare orders patterns so that of two which match one path the more literal one comes first: /users/me before /users/{id}.
+func (p pattern) compare(q pattern) int {
+	for i := range min(len(p), len(q)) {
+		if c := cmp.Compare(p[i].kind, q[i].kind); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(p), len(q))
+}
+
+// matches reports whether the pattern matches a path.
+func (p pattern) matches(at requestPath) bool {
+	rest, ok := p.cut(at.path)
+	return ok && rest == ""
+}
+
+// cut removes the parts of the pattern from the beginning of a path. It reports false where the path does not begin so.
+func (p pattern) cut(path string) (rest string, ok bool) {
+	for i := range p {
+		if p[i].kind == mountPart {
+			return "", true
+		}
+		if path == "" || path[0] != '/' {
+			return "", false
+		}
+		part, end := path[1:], len(path)
+		if slash := strings.IndexByte(part, '/'); slash >= 0 {
+			part, end = part[:slash], slash+1
+		}
+		if part == "" || p[i].kind == literalPart && lower(part) != p[i].text {
+			return "", false
+		}
+		if p[i].kind == restPart {
+			return "", true
+		}
+		path = path[end:]
+	}
+	return path, true
+}
+
+// variables returns the variables of a path that the pattern matches, decoded; nil where the pattern has none.
+func (p pattern) variables(at requestPath) (values map[string]string) {
+	for i, part := range p {
+		if part.kind == literalPart {
+			continue
+		}
+		if values == nil {
+			values = map[string]string{}
+		}
+		values[part.text] = at.part(i, part.kind)
+	}
+	return values
+}
+
+// first returns the first variable of a path that the pattern matches, decoded; "" where the pattern has none.
+func (p pattern) first(at requestPath) string {
+	for i := range p {
+		if p[i].kind != literalPart {
+			return at.part(i, p[i].kind)
+		}
+	}
+	return ""
+}
+
+// A requestPath is the path of a request as it was sent, so that an escaped slash does not part it, without a slash at its end.
+type requestPath struct {
+	path    string
+	escaped bool
+}
+
+func pathOf(u *url.URL) requestPath {
+	if u.RawPath != "" {
+		return requestPath{strings.TrimSuffix(u.RawPath, "/"), true}
+	}
+	return requestPath{strings.TrimSuffix(u.Path, "/"), false}
+}
+
+// part returns the i-th part of a path, or all from there on for a restPart, decoded.
+func (at requestPath) part(i int, kind partKind) string {
+	text := at.path[1:]
+	for range i {
+		_, text, _ = strings.Cut(text, "/")
+	}
+	if kind != restPart {
+		text, _, _ = strings.Cut(text, "/")
+	}
+	if at.escaped {
+		if decoded, err := url.PathUnescape(text); err == nil {
+			return decoded
+		}
+	}
+	return text
+}
+
+// lower returns s with the letters of ASCII in lower case. Other letters of a path have one case.
+func lower(s string) string {
+	for i := range len(s) {
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				if 'A' <= b[i] && b[i] <= 'Z' {
+					b[i] += 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}

@@ -1,0 +1,247 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gorilla/mux"
+
+	"lectern/documents/apierror"
+	"lectern/store"
+)
+
+// A resource is a path and the operations that answer its methods. mux has one route for each: the path is matched first, then
+// the method, so that DELETE /api/users/me is not a DELETE of /api/users/{id}.
+type resource struct {
+	handlers   *handlers
+	pattern    pattern
+	operations []operation
+	allow      []string // the value of the header Allow
+
+	generated bool        // all operations are generated, with no code of a program around: they need nothing in the request's context
+	extended  bool        // code of a program is called before a request is answered
+	mount     *mountedMux // what answers all methods and all paths below, if it is not nil
+}
+
+// An operation answers one method of a resource.
+type operation struct {
+	method string
+	serve  func(w http.ResponseWriter, r *http.Request, documentID string) error
+}
+
+// A routeTable collects resources for a router.
+type routeTable struct {
+	handlers  *handlers
+	byPath    map[string]*resource
+	resources []*resource
+}
+
+// add has a guard's route answer a method of a path, unless another route was added for it before.
+func (t *routeTable) add(method, path string, g *guard) error {
+	p, err := parsePattern(path)
+	if err != nil {
+		return fmt.Errorf("route %s %s: %w", method, path, err)
+	}
+	res := t.byPath[p.String()]
+	if res == nil {
+		res = &resource{handlers: t.handlers, pattern: p, generated: true}
+		t.byPath[p.String()] = res
+		t.resources = append(t.resources, res)
+	}
+	if res.operation(method) != nil {
+		return nil
+	}
+	res.operations = append(res.operations, operation{method, g.serve})
+	res.allow = []string{res.allowed()}
+	res.generated = res.generated && g.generated && !g.extended
+	res.extended = res.extended || g.extended
+	return nil
+}
+
+// operation returns what answers a method, or nil.
+func (res *resource) operation(method string) *operation {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	for i := range res.operations {
+		if res.operations[i].method == method {
+			return &res.operations[i]
+		}
+	}
+	return nil
+}
+
+// allowed returns the methods of the resource as the header Allow lists them.
+func (res *resource) allowed() string {
+	var all []string
+	for _, method := range routeMethods {
+		if res.operation(method) == nil {
+			continue
+		}
+		if method == http.MethodGet {
+			all = append(all, http.MethodHead)
+		}
+		all = append(all, method)
+	}
+	return strings.Join(all, ", ")
+}
+
+// ServeHTTP implements http.Handler.
+func (res *resource) ServeHTTP(w http.ResponseWriter, r *http.Request) { res.answer(w, r, "") }
+
+// A documentRequest is a request for a resource of a content-type, with the document that its path names.
+type documentRequest struct {
+	*resource
+	documentID string
+}
+
+// ServeHTTP implements http.Handler.
+func (d *documentRequest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.answer(w, r, d.documentID)
+}
+
+// answer answers a request by the operation of its method. It makes the body of the request one that a retry can read again.
+func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID string) {
+	var serve func(http.ResponseWriter, *http.Request, string) error
+	if op := res.operation(r.Method); op != nil {
+		serve = op.serve
+	} else if res.mount != nil {
+		serve = res.mount.guard.serve
+	} else {
+		answerNoOperation(w, r, res.allow)
+		return
+	}
+	h := res.handlers
+	kept, isRetry := r.Body.(*replayableBody)
+	if !isRetry && r.Body != nil && r.Body != http.NoBody {
+		sent := r.Body
+		kept = &replayableBody{ReadCloser: sent, memory: h.server.bodies.Reservation()}
+		if conn := connOf(r); conn != nil {
+			conn.body = newClientBody(r, conn, &h.server.limits)
+			kept.ReadCloser = conn.body
+		}
+		r.Body = kept
+		defer func() {
+			kept.discard()
+			r.Body = sent // by which net/http knows whether the client still waits for a "100 Continue"
+		}()
+	}
+	switch err := serve(w, r, documentID); {
+	case errors.Is(err, store.ErrRedefined):
+		h.retry(w, r, kept)
+	case err != nil:
+		h.server.fail(w, r, err)
+	}
+}
+
+// matchIn has m lead to the resource if that is what a request asks for. Variables are not set where all operations are
+// generated: these take the document's id, and putting variables into the context of a request copies the request.
+func (res *resource) matchIn(at requestPath, r *http.Request, m *mux.RouteMatch) bool {
+	if !res.pattern.matches(at) || res.mount != nil && !res.mount.matches(r) {
+		return false
+	}
+	if res.mount != nil {
+		m.Handler = res
+		return true
+	}
+	if !res.generated {
+		m.Vars = res.pattern.variables(at)
+	}
+	if id := res.pattern.first(at); id != "" {
+		m.Handler = &documentRequest{res, id}
+	} else {
+		m.Handler = res
+	}
+	return true
+}
+
+// match implements mux.MatcherFunc.
+func (res *resource) match(r *http.Request, m *mux.RouteMatch) bool {
+	return res.matchIn(pathOf(r.URL), r, m)
+}
+
+// contentRoutes match the paths of content-types, /api/articles and below, by one look-up however many types there are.
+type contentRoutes struct {
+	prefix pattern
+	byName map[string][]*resource
+}
+
+// match implements mux.MatcherFunc.
+func (c *contentRoutes) match(r *http.Request, m *mux.RouteMatch) bool {
+	at := pathOf(r.URL)
+	below, ok := c.prefix.cut(at.path)
+	if !ok || below == "" {
+		return false
+	}
+	name, _, _ := strings.Cut(below[1:], "/")
+	for _, res := range c.byName[lower(name)] {
+		if res.matchIn(at, r, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// addTo adds the resources to a router, which tries in this order:
+//
+//   - the paths of content-types, with what a program adds below them: one matcher for all;
+//   - a subrouter for each other beginning of paths: /graphql, /api/users, /api/upload, /uploads, and those of a program.
+//
+// Of the resources that match a path, the most literal one answers.
+func (t *routeTable) addTo(router *mux.Router, prefix string, contentNames map[string]bool) error {
+	below, err := parsePattern(prefix)
+	if err != nil {
+		return fmt.Errorf("prefix of the content API: %w", err)
+	}
+	content := &contentRoutes{prefix: below, byName: map[string][]*resource{}}
+	router.NewRoute().MatcherFunc(content.match)
+	subrouters := map[string]*mux.Router{}
+	slices.SortStableFunc(t.resources, func(a, b *resource) int { return a.pattern.compare(b.pattern) })
+	for _, res := range t.resources {
+		head := res.pattern[:min(1, len(res.pattern))]
+		if p := res.pattern; len(p) > len(below) && p[:len(below)].String() == below.String() {
+			head = p[:len(below)+1]
+			if last := head[len(below)]; last.kind == literalPart && contentNames[last.text] {
+				content.byName[last.text] = append(content.byName[last.text], res)
+				continue
+			}
+		}
+		sub := subrouters[head.String()]
+		if sub == nil {
+			sub = router.NewRoute().MatcherFunc(head.begins).Subrouter()
+			subrouters[head.String()] = sub
+		}
+		sub.NewRoute().MatcherFunc(res.match)
+	}
+	return nil
+}
+
+// match implements mux.MatcherFunc: it matches the paths of the pattern.
+func (p pattern) match(r *http.Request, _ *mux.RouteMatch) bool { return p.matches(pathOf(r.URL)) }
+
+// begins implements mux.MatcherFunc: it matches the paths that begin with the pattern.
+func (p pattern) begins(r *http.Request, _ *mux.RouteMatch) bool {
+	_, ok := p.cut(pathOf(r.URL).path)
+	return ok
+}
+
+// answerNotFound answers a path that no route has, as if the path could be read and nothing were there.
+func answerNotFound(w http.ResponseWriter, r *http.Request) { answerNoOperation(w, r, readOnly) }
+
+var readOnly = []string{"HEAD, GET"}
+
+// answerNoOperation answers a method that a path does not have; allow lists those that it has.
+func answerNoOperation(w http.ResponseWriter, r *http.Request, allow []string) {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		writeError(w, apierror.NotFound())
+	case http.MethodOptions:
+		w.Header()["Allow"] = allow
+		w.WriteHeader(http.StatusOK)
+	default:
+		notAllowed(w, allow)
+	}
+}
