@@ -116,7 +116,7 @@ const (
 // POST /graphql, GET /graphql: answers an operation, or with a page for browsers. It authenticates the request itself, since the order of
 // its refusals differs from that of other routes.
 func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
-	if h.anyOrigin {
+	if h.anyOrigin && r.Header.Get("Origin") != "" {
 		w.Header()["Access-Control-Allow-Origin"] = anyOrigin
 	}
 	who, err := h.auth.Identify(r)

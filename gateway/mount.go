@@ -71,10 +71,10 @@ type mountedMux struct {
 	guard  *guard
 }
 
-// matches reports whether a route of the mount has the path of a request. mux answers the wrong method of such a path.
+// matches reports whether a route of the mount matches a request.
 func (m *mountedMux) matches(r *http.Request) bool {
 	var match mux.RouteMatch
-	return m.router.Match(r, &match) || errors.Is(match.MatchErr, mux.ErrMethodMismatch)
+	return m.router.Match(r, &match)
 }
 
 // addMount adds what a program mounts.
@@ -97,7 +97,7 @@ func (t *routeTable) addMount(x *Extensions, m *mount) error {
 	return nil
 }
 
-// A HandlerFunc is an http.Handler whose error becomes the answer, as that of a Route does: a *apierror.Error as it is, any other is
+// A HandlerFunc is an http.Handler whose error becomes the answer, as that of a Route does: an *apierror.Error as it is, any other is
 // logged and shown as a 500 without its text. It answers requests to what a program mounts.
 type HandlerFunc func(w http.ResponseWriter, r *http.Request) error
 

@@ -2,12 +2,14 @@ module hello
 
 go 1.26.0
 
-require lectern v0.0.0
+require (
+	github.com/gorilla/mux v1.8.1
+	lectern v0.0.0
+)
 
 require (
 	github.com/alecthomas/kong v1.17.0 // indirect
 	github.com/gabriel-vasile/mimetype v1.4.16 // indirect
-	github.com/gorilla/mux v1.8.1 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/lestrrat-go/jwx/v2 v2.1.7 // indirect
 	github.com/minio/minio-go/v7 v7.4.1 // indirect

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/gorilla/mux"
+
 	"lectern/command"
 	"lectern/documents/permission"
 	"lectern/gateway"
@@ -14,12 +16,12 @@ import (
 
 func main() {
 	os.Exit(command.Main(context.Background(), os.Args[1:], command.Program{Name: "hello", Extend: func(x *gateway.Extensions) error {
-		x.Handle(gateway.Route{Method: "GET", Path: "/api/hello/:name", Handle: hello})
+		x.Handle(gateway.Route{Method: "GET", Path: "/api/hello/{name}", Handle: hello})
 		return nil
 	}}))
 }
 
 func hello(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
-	_, err := fmt.Fprintf(w, "Hello, %s!\n", r.PathValue("name"))
+	_, err := fmt.Fprintf(w, "Hello, %s!\n", mux.Vars(r)["name"])
 	return err
 }

@@ -20,6 +20,7 @@ func extend(x *gateway.Extensions) error {
 	x.Policy("at-most", atMost)
 	x.Middleware("cache-for", cacheFor)
 	addRoutes(x)
+	addArchive(x)
 	addHooks(x)
 	addGraphQL(x)
 	addEditing(x)

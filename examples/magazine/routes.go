@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/gorilla/mux"
+
 	"lectern/documents"
 	"lectern/documents/permission"
 	"lectern/gateway"
@@ -15,7 +17,7 @@ import (
 func addRoutes(x *gateway.Extensions) {
 	x.Handle(
 		gateway.Route{
-			Method: "POST", Path: "/api/articles/:documentId/feature", Handle: feature,
+			Method: "POST", Path: "/api/articles/{documentId}/feature", Handle: feature,
 			Action:   "api::article.article.feature", // what config/permissions.yaml grants
 			Policies: []gateway.PolicyUse{{Name: "is-owner"}},
 		},
@@ -23,18 +25,19 @@ func addRoutes(x *gateway.Extensions) {
 	)
 	x.Route("api::article.article.update", gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: "is-owner"}}})
 	x.Route("api::article.article.find", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Name: "cache-for", Options: 60}}})
-	x.Route("GET /uploads/*", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Name: "cache-for", Options: 3600}}})
+	x.Route("GET /uploads/{path:.*}", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Name: "cache-for", Options: 3600}}})
 }
 
-// feature answers POST /api/articles/:documentId/feature: it puts an article on the front page, published as it stands.
+// POST /api/articles/{documentId}/feature: feature puts an article on the front page, published as it stands.
 func feature(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
-	if err := putOnFrontPage(r.Context(), r.PathValue("documentId")); err != nil {
-		return err // an *apierror.Error is what the client is told; any other is logged, and the client told nothing of it
+	documentID := mux.Vars(r)["documentId"]
+	if err := putOnFrontPage(r.Context(), documentID); err != nil {
+		return err // a *apierror.Error is what the client is told; any other is logged, and the client told nothing of it
 	}
-	return send(w, map[string]any{"data": map[string]any{"documentId": r.PathValue("documentId"), "featured": true}})
+	return send(w, map[string]any{"data": map[string]any{"documentId": documentID, "featured": true}})
 }
 
-// getWords answers GET /api/statistics/words.
+// GET /api/statistics/words: getWords answers with the words that are most frequent in titles.
 func getWords(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	list, err := topWords(r.Context(), 3)
 	if err != nil {
@@ -62,7 +65,7 @@ func isOwner(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
 	}
 	documentID, overGraphQL := c.Args["documentId"].(string)
 	if !overGraphQL {
-		documentID = caller.HTTP.PathValue("documentId")
+		documentID = mux.Vars(caller.HTTP)["documentId"]
 	}
 	own, err := s.Documents().Query(articleUID).Status(store.Draft).
 		Where(documents.Eq("documentId", documentID), documents.Eq("owner.id", caller.User.ID)).Count(c.Context)

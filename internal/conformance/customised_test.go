@@ -56,7 +56,7 @@ func TestSuitesThroughMiddlewares(t *testing.T) {
 // is all that the steps of it in differences.yaml differ by.
 func TestUncachedFiles(t *testing.T) {
 	x := &gateway.Extensions{}
-	x.Route("GET /uploads/*", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler {
+	x.Route("GET /uploads/{path:.*}", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "max-age=0")
 			next.ServeHTTP(w, r)

@@ -234,6 +234,18 @@ func TestMagazine(t *testing.T) {
 			`{"data":{"retractArticle":{"title":"Soup","publishedAt":null}}}`},
 		{"GraphQL: a permission that a role was granted", "tom", "POST", "/graphql", graphql(`mutation { promoteArticle(documentId: "@id") { featured } }`), 200, `{"data":{"promoteArticle":{"featured":true}}}`},
 	})
+	year := time.Now().UTC().Format("2006")
+	c.exchange(t, []exchange{
+		{"a mounted router", "", "GET", "/archive/" + year, "", 200, `"Bread, at last"`},
+		{"a mounted router: another year", "full", "GET", "/archive/1999", "", 200, `{"data":[]}`},
+		{"a mounted router: a permission", "auditor", "GET", "/archive/" + year, "", 403, forbidden},
+		{"a mounted router: an expression", "", "GET", "/archive/99", "", 404, `"name":"NotFoundError"`},
+		{"a mounted router: a method", "", "POST", "/archive/" + year, "", 405, ""},
+		{"a mounted router: a plain handler", "", "GET", "/archive/latest", "", 200, `"title":"Bread, at last"`},
+	})
+	if res, _ := c.do(t, "", "GET", "/archive/1999", ""); res.Header.Get("X-Route") != "/archive/{year:[0-9]{4}}" {
+		t.Errorf("a middleware made for mux is told of the route %q", res.Header.Get("X-Route"))
+	}
 	for path, want := range map[string]string{"/api/articles": "public, max-age=60", "/uploads/soup.jpg": "public, max-age=3600"} {
 		if res, _ := c.do(t, "", "GET", path, ""); res.Header.Get("Cache-Control") != want {
 			t.Errorf("the middleware of %s says %q, want %q", path, res.Header.Get("Cache-Control"), want)

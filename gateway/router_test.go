@@ -1,0 +1,259 @@
+package gateway_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gorilla/mux"
+
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
+	"lectern/gateway"
+)
+
+// vars is a handler that answers with a text and the variables of the path.
+func vars(text string) gateway.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		answer := text
+		for _, name := range slices.Sorted(maps.Keys(mux.Vars(r))) {
+			answer += fmt.Sprintf(" %s=%s", name, mux.Vars(r)[name])
+		}
+		_, err := io.WriteString(w, answer)
+		return err
+	}
+}
+
+// TestMount serves routers that programs mount, with what mux has: expressions, subrouters, middlewares and the current route.
+func TestMount(t *testing.T) {
+	const (
+		failed    = `403 {"data":null,"error":{"status":403,"name":"PolicyError","message":"Policy Failed","details":{}}}`
+		forbidden = `403 {"data":null,"error":{"status":403,"name":"ForbiddenError","message":"Forbidden","details":{}}}`
+		unknown   = `401 {"data":null,"error":{"status":401,"name":"UnauthorizedError","message":"Missing or invalid credentials","details":{}}}`
+		internal  = `500 {"data":null,"error":{"status":500,"name":"InternalServerError","message":"Internal Server Error"}}`
+		missing   = "404 " + notFound
+	)
+	tr := &trace{}
+	x := &gateway.Extensions{}
+	x.Action("api::article.article.seen", "api::stats.stats.count") // which extendedFiles grant
+	x.Policy("pass", tr.policy("pass", true, nil))
+	x.Policy("fail", tr.policy("fail", false, nil))
+	x.Middleware("one", tr.middleware("one"))
+	named := func(name string) gateway.RouteConfig {
+		return gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: name}}, Middlewares: []gateway.MiddlewareUse{{Name: "one"}}}
+	}
+	current := func(next http.Handler) http.Handler { // such as those that count requests by route
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			template, err := mux.CurrentRoute(r).GetPathTemplate()
+			tr.add("%s %v", template, err)
+			next.ServeHTTP(w, r)
+		})
+	}
+	x.Mount("/shop", named("pass"), func(r *mux.Router) {
+		r.Use(current)
+		r.Handle("", vars("shop"))
+		r.Handle("/items/{id:[0-9]+}", vars("item")).Methods("GET")
+		r.Handle("/items/{name}.{ext}", vars("file"))
+		r.Handle("/error", gateway.HandlerFunc(func(http.ResponseWriter, *http.Request) error { return apierror.Application("no") }))
+		r.Handle("/broken", gateway.HandlerFunc(func(http.ResponseWriter, *http.Request) error { return errors.New("the secret") }))
+		r.HandleFunc("/who", func(w http.ResponseWriter, r *http.Request) {
+			caller := gateway.CallerOf(r.Context())
+			fmt.Fprint(w, caller.Access.AllowsAction("api::article.article.create"), caller.Server.Documents() != nil, caller.HTTP != nil)
+		})
+		sub := r.PathPrefix("/sub").Subrouter()
+		sub.Use(func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+		})
+		sub.Handle("/x", vars("not reached"))
+	})
+	x.Mount("/shut", named("fail"), func(r *mux.Router) { r.Handle("/x", vars("not reached")) })
+	x.Mount("/scoped", gateway.RouteConfig{Scopes: []string{"api::article.article.create"}}, func(r *mux.Router) { r.Handle("/x", vars("x")) })
+	x.Mount("/open", gateway.RouteConfig{Open: true}, func(r *mux.Router) { r.Handle("/x", vars("x")) })
+	x.Mount("/api/articles/", gateway.RouteConfig{}, func(r *mux.Router) {
+		r.Handle("/{id}", vars("not reached")) // which the server answers
+		r.Handle("/{id}/pages/{page}", vars("page"))
+	})
+	x.Mount("/", gateway.RouteConfig{}, func(r *mux.Router) {
+		r.Handle("/", vars("home"))
+		r.Handle("/api/articles", vars("not reached"))
+		r.Handle("/pages/{path:.*}", vars("site"))
+	})
+	ready, _ := run(t, writeProject(t, extendedFiles), gateway.Options{Ephemeral: true, Extensions: x}, nil)
+	for _, c := range []struct {
+		method, path, key string
+		want, calls       string
+	}{
+		{"GET", "/shop", "", "200 shop", "pass(<nil>), one(<nil>), /shop <nil>, one saw 0"},
+		{"GET", "/shop/items/7", "", "200 item id=7", "pass(<nil>), one(<nil>), /shop/items/{id:[0-9]+} <nil>, one saw 0"},
+		{"GET", "/shop/items/a%20b.txt", "", "200 file ext=txt name=a b", "pass(<nil>), one(<nil>), /shop/items/{name}.{ext} <nil>, one saw 0"},
+		{"DELETE", "/shop/items/7", "", "405 " + notAllowed, ""},
+		{"GET", "/shop/items/seven", "", missing, ""},
+		{"GET", "/shop/error", "", `400 {"data":null,"error":{"status":400,"name":"ApplicationError","message":"no","details":{}}}`,
+			"pass(<nil>), one(<nil>), /shop/error <nil>, one saw 400"},
+		{"GET", "/shop/broken", "", internal, "pass(<nil>), one(<nil>), /shop/broken <nil>, one saw 500"},
+		{"GET", "/shop/who", "writer", "200 true true true", "pass(<nil>), one(<nil>), /shop/who <nil>, one saw 0"},
+		{"GET", "/shop/who", "", "200 false true true", "pass(<nil>), one(<nil>), /shop/who <nil>, one saw 0"},
+		{"GET", "/shop/who", "wrong", unknown, ""},
+		{"GET", "/shop/sub/x", "", "418 ", "pass(<nil>), one(<nil>), /shop/sub/x <nil>, one saw 418"},
+		{"GET", "/shopping", "", missing, ""},
+		{"GET", "/shut/x", "", failed, "fail(<nil>)"},
+		{"GET", "/scoped/x", "readonly", forbidden, ""},
+		{"GET", "/scoped/x", "writer", "200 x", ""},
+		{"GET", "/open/x", "wrong", "200 x", ""},
+		{"GET", "/api/articles/7", "full", missing, ""},
+		{"GET", "/api/articles/7/pages/9", "", "200 page id=7 page=9", ""},
+		{"GET", "/api/articles", "full", `200 {"data":[],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":0,"total":0}}}`, ""},
+		{"GET", "/", "", "200 home", ""},
+		{"GET", "/pages/a/b", "", "200 site path=a/b", ""},
+		{"GET", "/nothing", "", missing, ""},
+		{"POST", "/api/upload/nothing", "", "405 " + notAllowed, ""},
+		{"GET", "/_health", "wrong", "204 ", ""},
+	} {
+		t.Run(strings.TrimPrefix(c.method+" "+c.path+" "+c.key, "GET "), func(t *testing.T) {
+			tr.calls = nil
+			key := ready.Tokens[c.key]
+			if c.key == "wrong" {
+				key = "wrong"
+			}
+			status, body := send(t, c.method, ready.Base+c.path, key, "")
+			if got := fmt.Sprint(status, " ", body); got != c.want {
+				t.Errorf("got %s\nwant %s", got, c.want)
+			}
+			if got := strings.Join(tr.calls, ", "); got != c.calls {
+				t.Errorf("called %s, want %s", got, c.calls)
+			}
+		})
+	}
+}
+
+// TestMountProblems names what is wrong with a mount when a project is loaded.
+func TestMountProblems(t *testing.T) {
+	define := func(r *mux.Router) { r.Handle("/x", vars("")) }
+	for _, c := range []struct {
+		path   string
+		config gateway.RouteConfig
+		define func(*mux.Router)
+		want   string
+	}{
+		{"shop", gateway.RouteConfig{}, define, "the path must begin with a slash"},
+		{"/shop/{id}", gateway.RouteConfig{}, define, "the path of a mount has no variables"},
+		{"/shop", gateway.RouteConfig{}, nil, "the function that defines the routes is nil"},
+		{"/shop", gateway.RouteConfig{}, func(r *mux.Router) { r.Handle("/{id", vars("")) }, `mux: unbalanced braces in "/shop/{id"`},
+		{"/shop", gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: "nope"}}}, define, `there is no policy "nope"`},
+		{"/shop", gateway.RouteConfig{Scopes: []string{"api::article.article.nope"}}, define, `api::article.article has no action "nope"`},
+	} {
+		x := &gateway.Extensions{}
+		x.Mount(c.path, c.config, c.define)
+		_, err := gateway.Load(writeProject(t, map[string]string{"content-types/article.yaml": typeFile("article")}), x)
+		if want := "extensions: mount " + c.path + ": " + c.want; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+}
+
+// TestRoutePaths refuses paths of routes that would not mean what they seem to.
+func TestRoutePaths(t *testing.T) {
+	for path, ok := range map[string]bool{
+		"/": true, "/a": true, "/a/{b}": true, "/a/{b}/c/{d}": true, "/a/{b:.*}": true, "/{a}/{b:.*}": true,
+		"": false, "a": false, "/:a": false, "/a/:b": false, "/a/*": false, "/a/{b": false, "/a/b}": false, "/a/{}": false, "/a/{b:[0-9]+}": false,
+		"/a/{b}.{c}": false, "/a/x{b}": false, "/{a:.*}/b": false, "/a/{:.*}": false,
+	} {
+		_, err := gateway.NewServer(gateway.Config{}, gateway.Runtime{Routes: []gateway.Route{{Method: "GET", Path: path, Handle: say("")}}})
+		if (err == nil) != ok {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+}
+
+// TestRouteChoice has routers of random routes choose among them, and looks for the right one by comparing parts.
+func TestRouteChoice(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	words := []string{"a", "b", "c", "{v}"}
+	for range 300 {
+		var patterns []string
+		var routes []gateway.Route
+		for range 1 + rng.IntN(12) {
+			var parts []string
+			for i := range 1 + rng.IntN(4) {
+				part := words[rng.IntN(len(words))]
+				parts = append(parts, strings.Replace(part, "v", fmt.Sprint("v", i), 1))
+			}
+			if rng.IntN(5) == 0 {
+				parts = append(parts, "{rest:.*}")
+			}
+			path := "/" + strings.Join(parts, "/")
+			if slices.Contains(patterns, path) {
+				continue
+			}
+			patterns = append(patterns, path)
+			routes = append(routes, gateway.Route{Method: "GET", Path: path, Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+				_, err := fmt.Fprint(w, path, mux.Vars(r))
+				return err
+			}})
+		}
+		s, err := gateway.NewServer(gateway.Config{}, gateway.Runtime{Prefix: "/a", Routes: routes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 40 {
+			var parts []string
+			for range 1 + rng.IntN(5) {
+				parts = append(parts, []string{"a", "b", "C", "d", "x%2Fy", "k l"}[rng.IntN(6)])
+			}
+			path := "/" + strings.ReplaceAll(strings.Join(parts, "/"), " ", "%20")
+			w := httptest.NewRecorder()
+			s.Handler().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+			want := notFound
+			if best, values := chosen(patterns, parts); best != "" {
+				want = fmt.Sprint(best, values)
+			}
+			if w.Body.String() != want {
+				t.Fatalf("%s of %q: got %s, want %s", path, patterns, w.Body, want)
+			}
+		}
+	}
+}
+
+// chosen returns the most literal pattern that matches the parts of a path, and its variables.
+func chosen(patterns, parts []string) (best string, values map[string]string) {
+	bestRank := ""
+	for _, p := range patterns {
+		rank, vars, rest := "", map[string]string{}, parts
+		for _, part := range strings.Split(p[1:], "/") {
+			switch {
+			case len(rest) == 0:
+				rank = "-"
+			case strings.HasSuffix(part, ":.*}"):
+				vars["rest"], rest, rank = decoded(strings.Join(rest, "/")), nil, rank+"2"
+			case part[0] == '{':
+				vars[part[1:len(part)-1]], rest, rank = decoded(rest[0]), rest[1:], rank+"1"
+			case strings.EqualFold(part, rest[0]):
+				rest, rank = rest[1:], rank+"0"
+			default:
+				rank = "-"
+			}
+			if rank == "-" {
+				break
+			}
+		}
+		if rank != "-" && len(rest) == 0 && (bestRank == "" || rank < bestRank) {
+			best, bestRank, values = p, rank, vars
+		}
+	}
+	return best, values
+}
+
+func decoded(s string) string {
+	if text, err := url.PathUnescape(s); err == nil {
+		return text
+	}
+	return s
+}
