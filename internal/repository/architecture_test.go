@@ -12,6 +12,7 @@ var floors = [][]string{
 	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell", "internal/lru"},
 	{"internal/yamlfile"},
 	{"contenttypes"},
+	{"documents/apierror", "documents/permission"},
 	{"store/internal/pages", "store/evolve"},
 	{"store"},
 	{"documents"},
