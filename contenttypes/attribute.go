@@ -123,8 +123,8 @@ func (l *loader) attribute(d *definition, e yamlfile.Entry) *attributeDefinition
 	}
 	l.byAttr[a.attr] = a
 	for _, key := range a.node.Entries {
-		if types, limited := keyTypes[key.Key]; limited && !types.has(t) && !key.Value.IsNull() {
-			l.report(a.node.EntryProblem(key, "%s means nothing on an attribute of type %s; it belongs to %s", key.Key, t, types))
+		if having, limited := keyTypes[key.Key]; limited && !having.has(t) && !key.Value.IsNull() {
+			l.report(a.node.EntryProblem(key, "%s means nothing on an attribute of type %s; it belongs to %s", key.Key, t, having))
 		}
 	}
 	marked := l.localized(a.file.PluginOptions) // read in any case, for what may be wrong with it
@@ -141,10 +141,7 @@ func (l *loader) attribute(d *definition, e yamlfile.Entry) *attributeDefinition
 }
 
 func (l *loader) unknownType(a *attributeDefinition, name string) {
-	var names []string
-	for _, t := range typeNames {
-		names = append(names, t.name)
-	}
+	names := typeNames()
 	switch {
 	case a.node.Get("type").IsNull():
 		l.report(a.node.Problem("attribute %s has no type; types are %s", name, strings.Join(names, ", ")))
@@ -179,7 +176,7 @@ func (l *loader) index(a *attributeDefinition) {
 	case wants != nil:
 		attr.Indexed = *wants
 	default:
-		attr.Indexed = !unindexed.has(t)
+		attr.Indexed = types[t].index == indexedUnasked
 	}
 }
 

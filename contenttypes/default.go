@@ -57,13 +57,7 @@ func castDefault(a *Attribute, n *yamlfile.Node) (value any, problem string) {
 	return jsonValue(n)
 }
 
-var (
-	uidValue   = regexp.MustCompile(`^[A-Za-z0-9-_.~]*$`)
-	emailValue = regexp.MustCompile(`^[^\s@.]+(\.[^\s@.]+)*@[^\s@.]+(\.[^\s@.]+)*\.\pL{2,}$`)
-)
-
-// maxString is how long a string may be that no maxLength bounds.
-const maxString = 255
+var emailValue = regexp.MustCompile(`^[^\s@.]+(\.[^\s@.]+)*@[^\s@.]+(\.[^\s@.]+)*\.\pL{2,}$`)
 
 func textDefault(a *Attribute, n *yamlfile.Node) (any, string) {
 	s, ok := n.AsText()
@@ -74,6 +68,7 @@ func textDefault(a *Attribute, n *yamlfile.Node) (any, string) {
 		return nil, "must be a text, not " + n.Describe()
 	}
 	length := len(utf16.Encode([]rune(s)))
+	most, bounded := a.LengthBound()
 	switch {
 	case a.Type == Enumeration && !slices.Contains(a.Enum, s):
 		return nil, fmt.Sprintf("%q is not in enum; %s", s, spelling.Suggest(s, a.Enum))
@@ -81,11 +76,11 @@ func textDefault(a *Attribute, n *yamlfile.Node) (any, string) {
 		return nil, fmt.Sprintf("has %d characters, but minLength is %d", length, *a.MinLength)
 	case a.MaxLength != nil && length > *a.MaxLength:
 		return nil, fmt.Sprintf("has %d characters, but maxLength is %d", length, *a.MaxLength)
-	case a.MaxLength == nil && a.Type == String && length > maxString:
-		return nil, fmt.Sprintf("has %d characters, but a string may have %d; use type text, or set maxLength", length, maxString)
+	case a.MaxLength == nil && bounded && length > most:
+		return nil, fmt.Sprintf("has %d characters, but a %s may have %d; use type text, or set maxLength", length, a.Type, most)
 	case a.Regex != nil && s != "" && !a.Regex.MatchString(s):
 		return nil, fmt.Sprintf("%q does not match regex %s", s, a.RegexSource)
-	case a.Type == UID && !uidValue.MatchString(s):
+	case a.Type == UID && !uidPattern.MatchString(s):
 		return nil, fmt.Sprintf("%q may hold letters, digits and - _ . ~ alone", s)
 	case a.Type == Email && !emailValue.MatchString(s):
 		return nil, fmt.Sprintf("%q is no email address", s)

@@ -65,7 +65,8 @@ type Schema struct {
 // Attribute returns the attribute of that name, system attributes included, or nil.
 func (s *Schema) Attribute(name string) *Attribute { return s.byName[name] }
 
-// Type is the type of an attribute.
+// Type is the type of an attribute. What all attributes of a type have in common stands in the table types. Stores keep the
+// numbers: add a type at the end.
 type Type uint8
 
 const (

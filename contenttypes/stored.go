@@ -95,16 +95,6 @@ func (a *Attribute) addRules(j *rulesJSON) error {
 	return nil
 }
 
-// storedType finds a type by what String says of it.
-func storedType(name string) (Type, bool) {
-	for _, t := range []Type{DocumentID, ID, Locale} {
-		if t.String() == name {
-			return t, true
-		}
-	}
-	return typeNamed(name)
-}
-
 func (m *Model) linkStored(a *Attribute, j attributeJSON) {
 	a.Target, a.Component = m.types[j.Target], m.components[j.Component]
 	if a.Target != nil && j.Inverse != "" {

@@ -248,12 +248,14 @@ func hasRules(a *contenttypes.Attribute) bool {
 	case !a.IsScalar() || a.Required:
 		return true
 	}
-	switch a.Type {
-	case contenttypes.String, contenttypes.Enumeration, contenttypes.Email, contenttypes.UID:
+	switch a.Type.Kind() {
+	case contenttypes.EnumValue:
 		return true
-	case contenttypes.Text, contenttypes.RichText:
-		return a.MinLength != nil || a.MaxLength != nil || a.Regex != nil
-	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal:
+	case contenttypes.TextValue:
+		_, bounded := a.LengthBound()
+		pattern, _ := a.Pattern()
+		return bounded || pattern != nil || a.MinLength != nil || a.Type == contenttypes.Email
+	case contenttypes.NumberValue:
 		return a.Min != nil || a.Max != nil || a.Type == contenttypes.Integer
 	}
 	return false
@@ -269,9 +271,10 @@ func (au *auditor) scalar(a *contenttypes.Attribute, raw []byte) {
 		return
 	case a.Type == contenttypes.Password:
 		return // its hash says nothing about it
-	case a.Type == contenttypes.Blocks || a.Type == contenttypes.JSON:
+	case a.Type.Kind() == contenttypes.JSONValue:
 		return
-	case a.Type == contenttypes.String && a.MinLength == nil && a.MaxLength == nil && a.Regex == nil && len(raw) <= maxString:
+	}
+	if most, bounded := a.LengthBound(); a.Type == contenttypes.String && bounded && len(raw) <= most && a.MinLength == nil && a.Regex == nil {
 		return // no rule that it could break
 	}
 	_, faults := castScalar(a, []string{"it"}, decode(raw), true, au.stage)

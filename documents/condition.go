@@ -224,17 +224,17 @@ func anys[T any](values []T) []any {
 
 // operandOf is a value in the form in which the store compares an attribute with it.
 func operandOf(a *contenttypes.Attribute, v any) (operand any, ok bool) {
-	switch a.Type {
-	case contenttypes.ID, contenttypes.Integer, contenttypes.Float, contenttypes.Decimal:
+	switch a.Type.Kind() {
+	case contenttypes.NumberValue:
 		return floatOf(v)
-	case contenttypes.BigInteger:
+	case contenttypes.BigIntegerValue:
 		return integerOf(v)
-	case contenttypes.Boolean:
+	case contenttypes.BooleanValue:
 		b := reflect.ValueOf(v)
 		return b.IsValid() && b.Kind() == reflect.Bool && b.Bool(), b.IsValid() && b.Kind() == reflect.Bool
-	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
+	case contenttypes.DateValue, contenttypes.TimeValue, contenttypes.DateTimeValue:
 		return timeOf(a, v)
-	case contenttypes.JSON, contenttypes.Blocks:
+	case contenttypes.JSONValue:
 		text, err := json.Marshal(v)
 		return string(text), err == nil
 	}

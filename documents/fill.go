@@ -262,8 +262,7 @@ func (s *Service) fillValue(f Filling) (*contenttypes.Attribute, []byte, error) 
 	if len(faults) > 0 {
 		return nil, nil, faultsError(faults)
 	}
-	switch a.Type {
-	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
+	if a.Type.Kind().IsTemporal() {
 		var wrong *apierror.Error
 		if cast, wrong = castTemporal(a, cast); wrong != nil {
 			return nil, nil, wrong
@@ -275,8 +274,8 @@ func (s *Service) fillValue(f Filling) (*contenttypes.Attribute, []byte, error) 
 // typedValue reads a value as somebody types it.
 func typedValue(a *contenttypes.Attribute, typed string) (any, error) {
 	parsed, err := jsontree.Parse([]byte(typed), jsontree.MaxDepth)
-	switch a.Type {
-	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal, contenttypes.Boolean, contenttypes.JSON, contenttypes.Blocks:
+	switch a.Type.Kind() {
+	case contenttypes.NumberValue, contenttypes.BooleanValue, contenttypes.JSONValue:
 		if err != nil {
 			return nil, fmt.Errorf("a value of type %s is JSON, which %q is not: %w", a.Type, typed, err)
 		}

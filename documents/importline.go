@@ -193,8 +193,7 @@ func importScalar(a *contenttypes.Attribute, path []string, v any) ([]byte, erro
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%s", faults[0].message)
 	}
-	switch a.Type {
-	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
+	if a.Type.Kind().IsTemporal() {
 		var told *apierror.Error
 		if v, told = castTemporal(a, v); told != nil {
 			return nil, fmt.Errorf("%s: %s", pathName(path), told.Message)

@@ -241,8 +241,7 @@ func castDates(in *input) *apierror.Error {
 		if !g.set {
 			continue
 		}
-		switch a.Type {
-		case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
+		if a.Type.Kind().IsTemporal() {
 			v, err := castTemporal(a, g.value)
 			if err != nil {
 				return err

@@ -2,7 +2,6 @@ package documents
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,9 +22,6 @@ const (
 	publishStage
 	fullStage
 )
-
-// maxString is how many UTF-16 units a string may have that no maxLength bounds.
-const maxString = 255
 
 // castScalar casts and checks the value of a scalar attribute: not that of a component, a zone or links. It returns the value
 // as it is to be stored (nil for null) and what is wrong with it.
@@ -48,21 +44,20 @@ func castScalar(a *contenttypes.Attribute, path []string, v any, given bool, st 
 		return nil, nil
 	}
 	c := caster{attr: a, path: path, stage: st}
-	switch a.Type {
-	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal:
+	switch kind := a.Type.Kind(); {
+	case kind == contenttypes.NumberValue:
 		v = c.number(v)
-	case contenttypes.BigInteger:
+	case kind == contenttypes.BigIntegerValue:
 		v = c.bigInteger(v)
-	case contenttypes.Boolean:
+	case kind == contenttypes.BooleanValue:
 		v = c.boolean(v)
-	case contenttypes.Enumeration:
+	case kind == contenttypes.EnumValue:
 		v = c.enumeration(v)
-	case contenttypes.JSON:
-		v = c.json(v)
-	case contenttypes.Blocks:
+	case a.Type == contenttypes.Blocks:
 		v, c.faults = castBlocks(path, v)
-	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
-	default:
+	case kind == contenttypes.JSONValue:
+		v = c.json(v)
+	case !kind.IsTemporal():
 		v = c.text(v)
 	}
 	return v, c.faults
@@ -70,16 +65,15 @@ func castScalar(a *contenttypes.Attribute, path []string, v any, given bool, st 
 
 // nullFault is what is wrong with null in a required attribute: each type says it in its own way.
 func nullFault(a *contenttypes.Attribute, path []string) fault {
-	switch a.Type {
-	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal:
+	switch kind := a.Type.Kind(); {
+	case kind == contenttypes.NumberValue:
 		return wrongType(path, "number", math.NaN(), nil, false)
-	case contenttypes.BigInteger, contenttypes.Boolean, contenttypes.JSON,
-		contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
-		return faultAt(path, "must be defined.", nil)
-	case contenttypes.Blocks:
+	case a.Type == contenttypes.Blocks:
 		return wrongType(path, "array", nil, nil, false)
+	case kind == contenttypes.TextValue, kind == contenttypes.EnumValue, kind == contenttypes.HashValue:
+		return wrongType(path, "string", nil, nil, false)
 	}
-	return wrongType(path, "string", nil, nil, false)
+	return faultAt(path, "must be defined.", nil)
 }
 
 // A caster casts one value that is not null.
@@ -101,9 +95,7 @@ func (c *caster) wrongType(want string, v any) {
 // publishing reports whether the rules hold that drafts may break.
 func (c *caster) publishing() bool { return c.stage != draftStage }
 
-var uidPattern = regexp.MustCompile(`^[A-Za-z0-9-_.~]*$`)
-
-// text checks string, text, richtext, uid, email and password.
+// text checks texts and passwords.
 func (c *caster) text(v any) any {
 	s, ok := v.(string)
 	if !ok {
@@ -115,7 +107,7 @@ func (c *caster) text(v any) any {
 	if least := c.attr.MinLength; least != nil && c.publishing() && !isEmail && utf16Length(s) < *least {
 		c.fault("must be at least "+strconv.Itoa(*least)+" characters", s)
 	}
-	if most, bounded := c.maxLength(); bounded && len(s) > most && utf16Length(s) > most {
+	if most, bounded := c.attr.LengthBound(); bounded && len(s) > most && utf16Length(s) > most {
 		c.fault("must be at most "+strconv.Itoa(most)+" characters", s)
 	}
 	if !c.publishing() {
@@ -130,29 +122,12 @@ func (c *caster) text(v any) any {
 			c.fault("must be a valid email", s)
 		}
 	}
-	pattern, source := c.pattern()
+	pattern, source := c.attr.Pattern()
 	// Only uids are held to their pattern when they are empty.
 	if pattern != nil && (s != "" || c.attr.Type == contenttypes.UID) && !pattern.MatchString(s) {
 		c.fault(`must match the following: "`+printRegex(source)+`"`, s)
 	}
 	return s
-}
-
-func (c *caster) maxLength() (most int, bounded bool) {
-	switch {
-	case c.attr.MaxLength != nil:
-		return *c.attr.MaxLength, true
-	case c.attr.Type == contenttypes.String:
-		return maxString, true
-	}
-	return 0, false
-}
-
-func (c *caster) pattern() (*regexp.Regexp, string) {
-	if c.attr.Regex == nil && c.attr.Type == contenttypes.UID {
-		return uidPattern, `^[A-Za-z0-9-_.~]*$`
-	}
-	return c.attr.Regex, c.attr.RegexSource
 }
 
 // printRegex prints the source of a regular expression between slashes, as JavaScript does, which escapes slashes outside of

@@ -22,8 +22,7 @@ func (br *bodyReader) free(a *contenttypes.Attribute, path []string, v any) []fa
 		return nil
 	}
 	cast := v
-	switch a.Type {
-	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
+	if a.Type.Kind().IsTemporal() {
 		var err *apierror.Error
 		if cast, err = castTemporal(a, v); err != nil {
 			return nil // told later, alone

@@ -30,17 +30,17 @@ func appendOrdered(b []byte, t contenttypes.Type, raw []byte) []byte {
 		return append(b, ordNull)
 	}
 	b = append(b, ordValue)
-	switch t {
-	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal, contenttypes.ID:
+	switch t.Kind() {
+	case contenttypes.NumberValue:
 		return appendFloat(b, parseFloat(raw))
-	case contenttypes.BigInteger:
+	case contenttypes.BigIntegerValue:
 		return be.AppendUint64(b, uint64(parseBig(raw))^(1<<63))
-	case contenttypes.Boolean:
+	case contenttypes.BooleanValue:
 		if raw[0] == 't' {
 			return append(b, 1)
 		}
 		return append(b, 0)
-	case contenttypes.DateTime:
+	case contenttypes.DateTimeValue:
 		if packed, ok := packTime(raw); ok {
 			return be.AppendUint64(b, packed)
 		}

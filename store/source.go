@@ -156,8 +156,8 @@ func (b *rangeBuilder) add(c Compare) bool {
 }
 
 func (b *rangeBuilder) textTest(c Compare) func([]byte) bool {
-	switch b.typ {
-	case contenttypes.String, contenttypes.Text, contenttypes.RichText, contenttypes.Email, contenttypes.UID, contenttypes.Enumeration, contenttypes.Date, contenttypes.Time:
+	switch b.typ.Kind() {
+	case contenttypes.TextValue, contenttypes.EnumValue, contenttypes.DateValue, contenttypes.TimeValue:
 		if len(c.Values) == 1 {
 			if text, ok := c.Values[0].(string); ok {
 				return textTest(c.Op, text)

@@ -89,7 +89,7 @@ func (f *filterReader) condition(on subject, key string, v any) store.Filter {
 		return f.not(on, v)
 	}
 	if on.value != nil {
-		if op, ok := operators[key]; ok {
+		if op, ok := operatorsByKey[key]; ok {
 			return f.operator(on.value, op, v)
 		}
 	}

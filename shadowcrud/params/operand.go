@@ -25,23 +25,42 @@ const (
 	null                  // a boolean
 )
 
-// operators are the keys of query strings that compare; $and, $or and $not join.
-var operators = map[string]store.Op{
-	"$eq": store.Eq, "$ne": store.Ne, "$eqi": store.EqI, "$nei": store.NeI, "$in": store.In, "$notIn": store.NotIn,
-	"$lt": store.Lt, "$lte": store.Lte, "$gt": store.Gt, "$gte": store.Gte, "$between": store.Between,
-	"$contains": store.Contains, "$containsi": store.ContainsI, "$notContains": store.NotContains, "$notContainsi": store.NotContainsI,
-	"$startsWith": store.StartsWith, "$startsWithi": store.StartsWithI, "$endsWith": store.EndsWith, "$endsWithi": store.EndsWithI,
-	"$null": store.Null, "$notNull": store.NotNull,
+// operators are the comparisons, with their keys in query strings and what operand they take. $and, $or and $not join comparisons.
+var operators = [...]struct {
+	key   string
+	arity arity
+}{
+	store.Eq:           {"$eq", equality},
+	store.Ne:           {"$ne", equality},
+	store.EqI:          {"$eqi", folding},
+	store.NeI:          {"$nei", folding},
+	store.In:           {"$in", list},
+	store.NotIn:        {"$notIn", list},
+	store.Lt:           {"$lt", order},
+	store.Lte:          {"$lte", order},
+	store.Gt:           {"$gt", order},
+	store.Gte:          {"$gte", order},
+	store.Between:      {"$between", between},
+	store.Contains:     {"$contains", like},
+	store.ContainsI:    {"$containsi", like},
+	store.NotContains:  {"$notContains", like},
+	store.NotContainsI: {"$notContainsi", like},
+	store.StartsWith:   {"$startsWith", like},
+	store.StartsWithI:  {"$startsWithi", like},
+	store.EndsWith:     {"$endsWith", like},
+	store.EndsWithI:    {"$endsWithi", like},
+	store.Null:         {"$null", null},
+	store.NotNull:      {"$notNull", null},
 }
 
-// arities says what operand each operator takes.
-var arities = [...]arity{
-	store.Eq: equality, store.Ne: equality, store.EqI: folding, store.NeI: folding, store.In: list, store.NotIn: list,
-	store.Lt: order, store.Lte: order, store.Gt: order, store.Gte: order, store.Between: between,
-	store.Contains: like, store.ContainsI: like, store.NotContains: like, store.NotContainsI: like,
-	store.StartsWith: like, store.StartsWithI: like, store.EndsWith: like, store.EndsWithI: like,
-	store.Null: null, store.NotNull: null,
-}
+// operatorsByKey finds a comparison by its key in query strings.
+var operatorsByKey = func() map[string]store.Op {
+	byKey := make(map[string]store.Op, len(operators))
+	for op, o := range operators {
+		byKey[o.key] = store.Op(op)
+	}
+	return byKey
+}()
 
 // never is an operand that no stored value can equal. Its sign says how it is ordered: 1 is greater than all of them (an integer
 // beyond 64 bits), -1 less than all, and 0 neither, so that $lt and $gt hold for nothing (a text compared with an id).
@@ -59,7 +78,7 @@ func (f *filterReader) operator(a *contenttypes.Attribute, op store.Op, v any) s
 // Compare returns the comparison of an attribute with an operand: a text, nil, or a list of these, each of which is converted to the
 // type of the attribute. It is nil where the operand does not fit, which is an error.
 func (b *FilterBuilder) Compare(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
-	switch arities[op] {
+	switch operators[op].arity {
 	case equality:
 		return b.equality(a, op, v)
 	case folding:
@@ -139,8 +158,8 @@ func (b *FilterBuilder) folding(a *contenttypes.Attribute, op store.Op, v any) s
 	if op == store.NeI {
 		plain = store.Ne
 	}
-	switch a.Type {
-	case contenttypes.ID, contenttypes.Integer, contenttypes.BigInteger, contenttypes.Float, contenttypes.Decimal, contenttypes.Boolean:
+	switch a.Type.Kind() {
+	case contenttypes.NumberValue, contenttypes.BigIntegerValue, contenttypes.BooleanValue:
 		return b.equality(a, plain, v)
 	}
 	return b.each(a, v, op == store.NeI, func(text any) store.Filter {
@@ -263,27 +282,25 @@ func (b *FilterBuilder) operand(a *contenttypes.Attribute, v any) (any, bool) {
 		b.badOperand(a, "a single value")
 		return nil, false
 	}
-	switch a.Type {
-	case contenttypes.ID:
-		if n, ok := readNumber(s); ok {
-			return n, true
-		}
-		return never(0), true
-	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal:
+	switch a.Type.Kind() {
+	case contenttypes.NumberValue:
 		n, ok := readNumber(s)
+		if !ok && a.Type == contenttypes.ID {
+			return never(0), true
+		}
 		if !ok {
 			b.badOperand(a, "a number")
 		}
 		return n, ok
-	case contenttypes.BigInteger:
+	case contenttypes.BigIntegerValue:
 		n, ok := readInteger(s)
 		if !ok {
 			b.badOperand(a, "an integer")
 		}
 		return n, ok
-	case contenttypes.Boolean:
+	case contenttypes.BooleanValue:
 		return boolean(s), true
-	case contenttypes.Date, contenttypes.Time, contenttypes.DateTime:
+	case contenttypes.DateValue, contenttypes.TimeValue, contenttypes.DateTimeValue:
 		text, err := documents.ParseFilterTime(a, s)
 		if err != nil {
 			b.faults.add(b.param.value, err)

@@ -50,11 +50,13 @@ func schemas(m *contenttypes.Model) []*contenttypes.Schema {
 func newPlan(s *contenttypes.Schema) *plan {
 	p := &plan{all: documents.Scalars(s)}
 	for _, a := range p.all.Fields {
-		switch a.Type {
-		case contenttypes.String, contenttypes.Text, contenttypes.RichText, contenttypes.UID, contenttypes.Email,
-			contenttypes.Enumeration, contenttypes.DocumentID:
+		if a.Type == contenttypes.Locale {
+			continue
+		}
+		switch a.Type.Kind() {
+		case contenttypes.TextValue, contenttypes.EnumValue:
 			p.texts = append(p.texts, a)
-		case contenttypes.ID, contenttypes.Integer, contenttypes.BigInteger, contenttypes.Float, contenttypes.Decimal:
+		case contenttypes.NumberValue, contenttypes.BigIntegerValue:
 			p.numbers = append(p.numbers, a)
 		}
 	}

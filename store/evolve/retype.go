@@ -15,17 +15,9 @@ type Retyping struct {
 }
 
 // isText reports whether values of a type are texts of any kind.
-func isText(t contenttypes.Type) bool {
-	switch t {
-	case contenttypes.String, contenttypes.Text, contenttypes.RichText, contenttypes.Email, contenttypes.UID:
-		return true
-	}
-	return false
-}
+func isText(t contenttypes.Type) bool { return t.Kind() == contenttypes.TextValue }
 
-func isNumber(t contenttypes.Type) bool {
-	return t == contenttypes.Integer || t == contenttypes.Float || t == contenttypes.Decimal
-}
+func isNumber(t contenttypes.Type) bool { return t.Kind() == contenttypes.NumberValue }
 
 // Retype turns the stored JSON of a value into that of another type; ok is false when something of it would be lost. Whether
 // the value is valid under its new definition (a length, a pattern, the values of an enumeration) is not looked at: what is
@@ -39,24 +31,24 @@ func Retype(from, to contenttypes.Type, raw []byte) (_ []byte, ok bool) {
 	case to == contenttypes.JSON:
 		return raw, true
 	}
-	switch from {
-	case contenttypes.String, contenttypes.Text, contenttypes.RichText, contenttypes.Email, contenttypes.UID, contenttypes.Enumeration:
+	switch from.Kind() {
+	case contenttypes.TextValue, contenttypes.EnumValue:
 		return raw, isText(to) || to == contenttypes.Enumeration
-	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal:
+	case contenttypes.NumberValue:
 		return retypeNumber(to, raw)
-	case contenttypes.BigInteger:
+	case contenttypes.BigIntegerValue:
 		digits := bytes.Trim(raw, `"`)
 		if isNumber(to) {
 			n, _ := strconv.ParseInt(string(digits), 10, 64) // validated on the way in
 			return digits, -maxExact <= n && n <= maxExact
 		}
 		return quote(string(digits)), isText(to)
-	case contenttypes.Date:
+	case contenttypes.DateValue:
 		if to == contenttypes.DateTime {
 			return quote(string(bytes.Trim(raw, `"`)) + "T00:00:00.000Z"), true
 		}
 		return raw, isText(to)
-	case contenttypes.Time, contenttypes.DateTime:
+	case contenttypes.TimeValue, contenttypes.DateTimeValue:
 		return raw, isText(to)
 	}
 	return nil, false
@@ -101,14 +93,14 @@ func rewrites(from, to contenttypes.Type) bool {
 
 // ordering tells types apart whose indexes are in different orders: equal texts of types with another order have other bytes in an index.
 func ordering(t contenttypes.Type) int {
-	switch t {
-	case contenttypes.Integer, contenttypes.Float, contenttypes.Decimal, contenttypes.ID:
+	switch t.Kind() {
+	case contenttypes.NumberValue:
 		return 1
-	case contenttypes.BigInteger:
+	case contenttypes.BigIntegerValue:
 		return 2
-	case contenttypes.Boolean:
+	case contenttypes.BooleanValue:
 		return 3
-	case contenttypes.DateTime:
+	case contenttypes.DateTimeValue:
 		return 4
 	}
 	return 0

@@ -83,7 +83,7 @@ func (b *builder) inputField(s *shapes, a *contenttypes.Attribute) {
 		if f.Enum != nil {
 			t = f.Enum.GraphQL
 		} else {
-			f.Scalar = b.Scalar(scalarOf(a))
+			f.Scalar = b.Scalar(a.Type.GraphQL())
 			t = f.Scalar.GraphQL
 		}
 	}

@@ -3,8 +3,6 @@ package schema
 import (
 	"github.com/graphql-go/graphql"
 	"github.com/graphql-go/graphql/language/ast"
-
-	"lectern/contenttypes"
 )
 
 // jsonURL is what specifies JSON.
@@ -41,29 +39,4 @@ func newScalar(name, description string, kind ScalarKind) *Scalar {
 		Name: name, Description: description, Serialize: same, ParseValue: same,
 		ParseLiteral: func(v ast.Value) any { return v.GetValue() },
 	})}
-}
-
-// scalarOf names the scalar of an attribute's values.
-func scalarOf(a *contenttypes.Attribute) string {
-	switch a.Type {
-	case contenttypes.Integer:
-		return "Int"
-	case contenttypes.BigInteger:
-		return "Long"
-	case contenttypes.Float, contenttypes.Decimal:
-		return "Float"
-	case contenttypes.Boolean:
-		return "Boolean"
-	case contenttypes.Date:
-		return "Date"
-	case contenttypes.Time:
-		return "Time"
-	case contenttypes.DateTime:
-		return "DateTime"
-	case contenttypes.JSON, contenttypes.Blocks:
-		return "JSON"
-	case contenttypes.DocumentID, contenttypes.ID:
-		return "ID"
-	}
-	return "String" // texts, enumerations in filters, locale
 }

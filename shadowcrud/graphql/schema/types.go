@@ -203,7 +203,7 @@ func (b *builder) output(s *shapes, a *contenttypes.Attribute) {
 	default:
 		m.Kind, m.Enum, m.Password = Value, s.enums[a], a.Type == contenttypes.Password
 		if m.Enum == nil {
-			m.Scalar = b.Scalar(scalarOf(a))
+			m.Scalar = b.Scalar(a.Type.GraphQL())
 		}
 		b.field(s.object, m)
 	}
@@ -281,7 +281,7 @@ func (b *builder) fillFilters(s *shapes) {
 		case a.Type == contenttypes.ID, a.Type == contenttypes.DocumentID && s.typ.Kind == contenttypes.SingleType:
 		case a.Type == contenttypes.Media, a.Type == contenttypes.DynamicZone, a.IsMorph():
 		case a.IsScalar():
-			operators := b.Operators(scalarOf(a) + "FilterInput")
+			operators := b.Operators(a.Type.GraphQL() + "FilterInput")
 			add(&FilterField{Kind: FilterValue, Name: a.Name, Attr: a, Operators: operators}, operators.in.graphql)
 		default:
 			if to := b.target(a); to != nil {

@@ -45,7 +45,7 @@ func (b *builder) declareUsers() {
 func (b *builder) shows(o *Object, s *contenttypes.Schema, required []string, optional ...string) {
 	for i, name := range slices.Concat(required, optional) {
 		a := s.Attribute(name)
-		b.field(o, &FieldSpec{Kind: Value, Name: name, Attr: a, Scalar: b.Scalar(scalarOf(a)), NonNull: i < len(required)})
+		b.field(o, &FieldSpec{Kind: Value, Name: name, Attr: a, Scalar: b.Scalar(a.Type.GraphQL()), NonNull: i < len(required)})
 	}
 }
 
