@@ -89,17 +89,16 @@ type indexEntry struct {
 
 func (e indexEntry) size() int { return len(e.key) + 8 }
 
-func (b block) entries() []indexEntry {
-	list := make([]indexEntry, b.len(), b.len()+4)
-	for i := range list {
+func (b block) appendEntries(list []indexEntry) []indexEntry {
+	for i := range b.len() {
 		k, doc := b.entry(i)
-		list[i] = indexEntry{k, be.Uint64(doc)}
+		list = append(list, indexEntry{k, be.Uint64(doc)})
 	}
 	return list
 }
 
 func newBlock(entries []indexEntry) block {
-	size := 2 + 2*len(entries)
+	size := 2 + 2*len(entries) + checksumLen // of which the last are for withChecksum
 	for _, e := range entries {
 		size += e.size()
 	}

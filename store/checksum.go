@@ -61,23 +61,22 @@ func numberAt(n bucket) int {
 	return 0
 }
 
-// withChecksum returns a value as it is to be put under a key. A checksum that it has already is made anew.
+// withChecksum writes its checksum into a value that is to be put under a key, or behind it, and returns it. A checksum that it has
+// already is made anew.
 func withChecksum(n bucket, key, value []byte) []byte {
 	switch {
 	case n == rows || n == index:
 		value = withoutChecksum(n, value)
-		b := append(make([]byte, 0, len(value)+checksumLen), value...)
-		b[flagAt(n)] |= summedFlag >> 8
-		return be.AppendUint32(b, checksum(key, b))
+		value[flagAt(n)] |= summedFlag >> 8
+		return be.AppendUint32(value, checksum(key, value))
 	case holdsText(n, key):
-		b := append(append(make([]byte, 0, len(value)+1+checksumLen), textOf(value)...), 0)
-		return be.AppendUint32(b, checksum(key, b))
+		value = append(textOf(value), 0)
+		return be.AppendUint32(value, checksum(key, value))
 	}
-	b := append(make([]byte, 0, len(value)), value...)
-	if at := numberAt(n); len(b) >= at+8 {
-		be.PutUint16(b[at:], shortChecksum(key, b, at))
+	if at := numberAt(n); len(value) >= at+8 {
+		be.PutUint16(value[at:], shortChecksum(key, value, at))
 	}
-	return b
+	return value
 }
 
 // flagAt is where in a row or block the byte stands that says whether it has a checksum.

@@ -27,6 +27,8 @@ type indexer struct {
 	blocks  *tree
 	counts  [len(counts)]*tree
 	pending []indexChange
+
+	old, merged []indexEntry // of the block at hand, before and after
 }
 
 func newIndexer(s *Snapshot) *indexer {
@@ -68,7 +70,7 @@ func (x *indexer) flush() error {
 // settleBlock applies the changes that fall into the first one's block and returns how many these were.
 func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 	space := changes[0].key[:spaceLen]
-	cur := x.blocks.Cursor()
+	cur := x.blocks.lookup()
 	low, old := floor(cur, changes[0].key)
 	isNew := !bytes.HasPrefix(low, space)
 	if isNew {
@@ -83,7 +85,9 @@ func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 	for n < len(changes) && bytes.HasPrefix(changes[n].key, space) && (next == nil || bytes.Compare(changes[n].key, next) < 0) {
 		n++
 	}
-	entries := merge(block(old).entries(), changes[:n])
+	x.old = block(old).appendEntries(x.old[:0])
+	x.merged = appendMerged(x.merged[:0], x.old, changes[:n])
+	entries := x.merged
 
 	grown, added := len(entries)-block(old).len(), 0
 	if isNew {
@@ -108,9 +112,8 @@ func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 	return n, x.count(0, low, grown, added)
 }
 
-// merge returns entries with changes made to them; both are in order of key. Of several changes of one key the last counts.
-func merge(entries []indexEntry, changes []indexChange) []indexEntry {
-	merged := make([]indexEntry, 0, len(entries)+len(changes))
+// appendMerged appends entries with changes made to them; both are in order of key. Of several changes of one key the last counts.
+func appendMerged(merged, entries []indexEntry, changes []indexChange) []indexEntry {
 	for i, ch := range changes {
 		if i+1 < len(changes) && bytes.Equal(changes[i+1].key, ch.key) {
 			continue
@@ -144,7 +147,7 @@ func tallyParts(v []byte) int   { return int(be.Uint32(v[8:])) }
 
 // tally returns the group (level 0) or span (level 1) that low belongs to, or will: without parts when there is none yet.
 func (x *indexer) tally(level int, low []byte) tally {
-	key, v := floor(x.counts[level].Cursor(), low)
+	key, v := floor(x.counts[level].lookup(), low)
 	if space := low[:spaceLen]; !bytes.HasPrefix(key, space) {
 		return tally{key: space}
 	}

@@ -66,7 +66,7 @@ func readValue(s *Snapshot, n bucket, key, v []byte) {
 		}
 	case index:
 		if b := block(v); !hasChecksum(index, v) {
-			b.entries()
+			b.appendEntries(nil)
 			b.search(key)
 		}
 	case links:

@@ -283,7 +283,7 @@ func (g *gathering) write(path string, s *Salvage) (err error) {
 				if k == string(keyFormat) || k == string(keyIdentity) {
 					continue
 				}
-				if err := meta.Put([]byte(k), g.metas[k]); err != nil {
+				if err := meta.Put([]byte(k), bytes.Clone(g.metas[k])); err != nil {
 					return err
 				}
 			}
@@ -358,7 +358,7 @@ func (g *gathering) writeRows(st *Store, s *Salvage) error {
 			s.Rows++
 		}
 		tx.docs = max(tx.docs, r.doc)
-		return tx.bucket(rows).Put(k, v)
+		return tx.bucket(rows).Put(k, bytes.Clone(v))
 	})
 }
 

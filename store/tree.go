@@ -2,6 +2,8 @@ package store
 
 import (
 	"bytes"
+	"slices"
+	"sort"
 	"unsafe"
 
 	bolt "go.etcd.io/bbolt"
@@ -19,12 +21,23 @@ type tree struct {
 	n     bucket
 	pages *pages.Tree  // as the transaction began; nil: there was no such bucket
 	bolt  *bolt.Bucket // of a write transaction
+	seeks *treeCursor  // see lookup
 
-	// Of what a write transaction began with: keys from low on and below high lie in pages that were checked, where checked is set; nil is no bound.
-	base      *pages.Cursor
-	low, high []byte
-	checked   bool
+	// Of what a write transaction began with:
+	base    *pages.Cursor
+	checked []checkedRange // whose pages were checked, in order of key; they do not overlap
+	latest  checkedRange   // of checked, if there are any
 }
+
+// A checkedRange is the keys from low on and below high; nil is no bound.
+type checkedRange struct{ low, high []byte }
+
+func (r checkedRange) has(key []byte) bool {
+	return bytes.Compare(r.low, key) <= 0 && (r.high == nil || bytes.Compare(key, r.high) < 0)
+}
+
+// maxChecked bounds how many ranges are remembered as checked. With more, a transaction begins to remember them anew.
+const maxChecked = 1024
 
 // mapped returns the pages that a transaction sees, as they lie in memory. They stay there until it ends, but for those of a
 // write transaction, which stay until it commits.
@@ -65,21 +78,31 @@ func (s *Snapshot) newTree(n bucket) *tree {
 	return t
 }
 
-// checkAround sees to it that bbolt can be trusted with a key: that the leaf where it is or would be, the leaves beside that, and the
-// pages above them are whole.
+// checkAround checks, once in a transaction, the pages that bbolt reads to look up or change a key: the leaf where the key is or would
+// be, the leaves beside that, and the pages above them.
 func (t *tree) checkAround(key []byte) {
-	if t.base == nil || t.checked && (t.low == nil || bytes.Compare(t.low, key) <= 0) && (t.high == nil || bytes.Compare(key, t.high) < 0) {
+	if t.base == nil || len(t.checked) > 0 && t.latest.has(key) {
+		return
+	}
+	i := sort.Search(len(t.checked), func(i int) bool { return bytes.Compare(t.checked[i].low, key) > 0 })
+	if i > 0 && t.checked[i-1].has(key) {
+		t.latest = t.checked[i-1]
 		return
 	}
 	t.base.Seek(key)
-	var err error
-	if t.low, t.high, err = t.base.Around(); err != nil {
+	low, high, err := t.base.Around()
+	if err != nil {
 		t.snap.fail(t.n, err)
 	}
-	t.checked = true
+	if len(t.checked) == maxChecked {
+		t.checked, i = t.checked[:0], 0
+	}
+	t.latest = checkedRange{low, high}
+	t.checked = slices.Insert(t.checked, i, t.latest)
 }
 
-// Put stores a value with its checksum. The transaction must be one that writes, as for Delete.
+// Put stores a value with its checksum, which it writes into the value: the caller must not use that any more. The transaction must be
+// one that writes, as for Delete.
 func (t *tree) Put(key, value []byte) error {
 	t.checkAround(key)
 	return t.bolt.Put(key, withChecksum(t.n, key, value))
@@ -92,10 +115,18 @@ func (t *tree) Delete(key []byte) error {
 
 // Get returns what lies under a key, nil where nothing does.
 func (t *tree) Get(key []byte) []byte {
-	if k, v := t.Cursor().Seek(key); bytes.Equal(k, key) {
+	if k, v := t.lookup().Seek(key); bytes.Equal(k, key) {
 		return v
 	}
 	return nil
+}
+
+// lookup returns the cursor that look-ups share which end before the next begins.
+func (t *tree) lookup() *treeCursor {
+	if t.seeks == nil {
+		t.seeks = t.Cursor()
+	}
+	return t.seeks
 }
 
 // Cursor returns a cursor that stands nowhere yet.

@@ -90,6 +90,7 @@ func (t *Tree) Cursor() *Cursor { return &Cursor{tree: t} }
 type Cursor struct {
 	tree  *Tree
 	stack []frame // from the root to a leaf
+	spare []frame // for Around
 	err   *Error
 }
 
@@ -290,7 +291,7 @@ func (c *Cursor) Around() (low, high []byte, err error) {
 		return nil, nil, c.err
 	}
 	for _, by := range [...]int{-1, +1} {
-		side := Cursor{tree: c.tree, stack: append([]frame(nil), c.stack...)}
+		side := Cursor{tree: c.tree, stack: append(c.spare[:0], c.stack...)}
 		var k []byte
 		if by < 0 {
 			if k, _ = side.turn(func(f *frame) bool { return f.i > 0 }, -1); k != nil {
@@ -300,7 +301,7 @@ func (c *Cursor) Around() (low, high []byte, err error) {
 			k, _ = side.next()
 			high = k
 		}
-		if side.err != nil {
+		if c.spare = side.stack; side.err != nil {
 			return nil, nil, side.err
 		}
 	}
