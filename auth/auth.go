@@ -94,7 +94,7 @@ func (u *Users) identify(token string) (p Principal, err error) {
 		return p, errCredentials
 	}
 	b := k.bearer.Load()
-	if b == nil || b.commits != u.o.Store.Stats().Commits {
+	if b == nil || b.revision != u.o.Store.Revision() {
 		if b, err = u.bearer(k.claims); err != nil {
 			return p, err
 		}
@@ -110,7 +110,7 @@ func (u *Users) identify(token string) (p Principal, err error) {
 
 // bearer looks up whether the user of a token may use it.
 func (u *Users) bearer(c claims) (*bearer, error) {
-	b := &bearer{commits: u.o.Store.Stats().Commits} // taken before the snapshot, which thus holds all of them
+	b := &bearer{revision: u.o.Store.Revision()} // taken before the snapshot: see Store.Revision
 	err := u.o.Store.View(func(s *store.Snapshot) error {
 		r := u.Row(s, c.user)
 		if !r.Exists() || isTrue(r, u.blocked) || u.o.Settings.EmailConfirmation && !isTrue(r, u.confirmed) ||

@@ -114,7 +114,7 @@ type known struct {
 
 // bearer says that the user of a token may use it, and his role, as of a commit: until the next one nothing can change that.
 type bearer struct {
-	commits  uint64
+	revision uint64
 	username string
 	role     uint64 // number of the role's document, 0 for none
 }

@@ -14,7 +14,7 @@ import (
 // be right.
 type roleTable struct {
 	roles, permissions uint64 // revisions of the types it was read from
-	commits            atomic.Uint64
+	revision           atomic.Uint64
 	byDoc              map[uint64]compiledRole // by number of the role's document
 	byType             map[string]*permission.Access
 }
@@ -41,8 +41,8 @@ func (t *roleTable) of(role uint64) (access *permission.Access, kind string) {
 	return t.public(), PublicRole
 }
 
-// storedRoles keeps the roleTable in step with the store, whoever writes there: a request looks at the store's count of
-// commits, in memory; only after a commit the revisions of the two types are looked up; and only when one of them changed
+// storedRoles keeps the roleTable in step with the store, whoever writes there: a request looks at the store's revision,
+// in memory; only after a write the revisions of the two types are looked up; and only when one of them changed
 // the roles are read again.
 type storedRoles struct {
 	store                         *store.Store
@@ -65,7 +65,7 @@ func newStoredRoles(st *store.Store, model *contenttypes.Model) (*storedRoles, e
 
 // current returns what the roles may do now.
 func (r *storedRoles) current() (*roleTable, error) {
-	if t := r.table.Load(); t != nil && t.commits.Load() == r.store.Stats().Commits {
+	if t := r.table.Load(); t != nil && t.revision.Load() == r.store.Revision() {
 		return t, nil
 	}
 	return r.renewed()
@@ -75,7 +75,7 @@ func (r *storedRoles) renewed() (*roleTable, error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	t := r.table.Load()
-	commits := r.store.Stats().Commits // taken before the snapshot, which thus holds all of them
+	revision := r.store.Revision() // taken before the snapshot: see Store.Revision
 	err := r.store.View(func(s *store.Snapshot) error {
 		roles, permissions := s.Revision(r.role), s.Revision(r.permission)
 		if t != nil && t.roles == roles && t.permissions == permissions {
@@ -87,7 +87,7 @@ func (r *storedRoles) renewed() (*roleTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.commits.Store(commits)
+	t.revision.Store(revision)
 	r.table.Store(t)
 	return t, nil
 }

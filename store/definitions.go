@@ -53,6 +53,7 @@ func (s *file) loadConversion(opts Options) (*conversion, error) {
 		c.catalog = cat
 		s.locales.current.Store(loc)
 		s.locales.persisted = len(loc.codes) - 1
+		s.revised.Store(getNumber(meta, keySequence))
 		c.pending, err = loadPending(meta)
 		return err
 	})

@@ -57,6 +57,7 @@ type file struct {
 	path    string
 	current atomic.Pointer[Store] // the one whose definitions the content has
 	locales localeTable
+	revised atomic.Uint64 // see Store.Revision
 	holds   holders
 
 	requests chan *writeRequest
@@ -254,6 +255,12 @@ func (s *Store) Path() string { return s.path }
 
 // Model is the model that the store was opened or redefined for.
 func (s *Store) Model() *contenttypes.Model { return s.bound.model }
+
+// Revision is the number of the last batch that is durable. It grows with everything that changes content, conversions included, never
+// goes back, and goes on counting after a restart. A snapshot that begins after Revision returned n sees all that is numbered up to n.
+// As long as Revision returns n, no Write that changed anything has returned since: whoever keeps something that was read takes the
+// revision first, then the snapshot, and may use what was read until the revision is another.
+func (s *Store) Revision() uint64 { return s.revised.Load() }
 
 // View calls f with a snapshot. Nothing that f takes out of the snapshot may be used after it returned.
 func (s *Store) View(f func(*Snapshot) error) error {

@@ -229,3 +229,69 @@ func find(t testing.TB, s *store.Store, q *store.Query) found {
 	}
 	return f
 }
+
+// TestRevision asserts what users of Revision rely on: it is another after each write that changed something and after a conversion, the
+// same after reads and writes that did not, and not less after a restart; a snapshot sees at least the revision that was taken before.
+func TestRevision(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "content.db")
+	s := open(t, path)
+	article := s.Model().Type("api::article.article")
+	last := s.Revision()
+	for i := range uint64(3) {
+		write(t, s, func(tx *store.Tx) error {
+			var b store.Batch
+			b.PutRow(newRow(tx, article, tx.NewDoc(), store.Draft, "en", nil))
+			return tx.Apply(&b)
+		})
+		if now := s.Revision(); now <= last {
+			t.Errorf("write %d: revision %d after %d", i, now, last)
+		}
+		last = s.Revision()
+		if err := s.View(func(snap *store.Snapshot) error {
+			if snap.Sequence() < last {
+				t.Errorf("a snapshot of %d after revision %d", snap.Sequence(), last)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, s, func(*store.Tx) error { return nil })
+	rollBack := errors.New("roll back")
+	if err := s.Write(t.Context(), func(tx *store.Tx) error {
+		var b store.Batch
+		b.PutRow(newRow(tx, article, tx.NewDoc(), store.Draft, "en", nil))
+		return errors.Join(tx.Apply(&b), rollBack)
+	}); !errors.Is(err, rollBack) {
+		t.Fatal(err)
+	}
+	if now := s.Revision(); now != last {
+		t.Errorf("revision %d after writes that changed nothing, was %d", now, last)
+	}
+	empty := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}"))
+	if _, err := s.Redefine(t.Context(), empty, store.Options{}); err == nil {
+		t.Error("content was lost")
+	}
+	closeChecked(t, s)
+	s = open(t, path)
+	defer closeChecked(t, s)
+	if now := s.Revision(); now != last {
+		t.Errorf("revision %d after a restart, was %d", now, last)
+	}
+}
+
+// TestRevisionOfConversions asserts that a conversion is a revision of its own.
+func TestRevisionOfConversions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "content.db")
+	s := openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("name: {type: string}")), store.Options{})
+	fillItems(t, s, 3)
+	last := s.Revision()
+	next, err := s.Redefine(t.Context(), modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, more: {type: integer}")), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeChecked(t, next)
+	if now := next.Revision(); now <= last || now != s.Revision() {
+		t.Errorf("revision %d (%d of the former Store) after a conversion, was %d", now, s.Revision(), last)
+	}
+}
