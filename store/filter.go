@@ -70,11 +70,16 @@ func (c isNull) holds(_ *Snapshot, r Record) bool { return (r.JSON(c.attr) == ni
 
 func (c *someTarget) holds(s *Snapshot, r Record) bool {
 	found, met := false, false
-	visit := func(target Record) bool {
-		found = true
-		met = c.cond.holds(s, target)
+	c.each(s, r, func(holds bool) bool {
+		found, met = true, holds
 		return !met
-	}
+	})
+	return met || !found && c.cond.holds(s, Record{})
+}
+
+// each calls yield for each target that r shows, in order, with whether the condition holds of it, until yield returns false.
+func (c *someTarget) each(s *Snapshot, r Record, yield func(holds bool) bool) {
+	visit := func(target Record) bool { return yield(c.cond.holds(s, target)) }
 	switch {
 	case !c.attr.IsRelation():
 		r.Each(c.attr, visit)
@@ -82,13 +87,10 @@ func (c *someTarget) holds(s *Snapshot, r Record) bool {
 		s.Related(r, c.attr, c.status, visit)
 	default:
 		s.eachTarget(r, c.attr, c.status, func(other ref) bool {
-			var shown bool
-			shown, met = c.target(s, other)
-			found = found || shown
-			return !met
+			shown, met := c.target(s, other)
+			return !shown || yield(met)
 		})
 	}
-	return met || !found && c.cond.holds(s, Record{})
 }
 
 // target reports whether a linked document has a version to show, and whether the condition holds of it.

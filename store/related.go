@@ -7,16 +7,15 @@ import (
 	"lectern/contenttypes"
 )
 
-// A Related has what several rows show under one attribute: the answer of RelatedAll. Its memory can be used again.
+// A Related holds what several rows show under one attribute: the answer of RelatedAll, or of UsesAll. Its memory can be used again.
 type Related struct {
 	// Rows are the targets. A document that several rows lead to is among them once.
 	Rows []Record
-	// Items are positions in Rows: those that one row shows after those of the row before. Those of row i begin at Starts[i] and
-	// end at Starts[i+1].
+	// Items are positions in Rows. Those of row i begin at Starts[i] and end at Starts[i+1].
 	Items  []int32
 	Starts []int32
-	// Most is how many items, or links to them, RelatedAll may find altogether; 0: any number. Where there are more it stops, and
-	// Over says so: what was found is then not to be used. Most does not hold where a filter or an order chooses among what is found.
+	// Most bounds how many items, or links to them, are found altogether; 0 is no bound. Where there are more, the search stops and
+	// Over is set: what was found must not be used then. Most has no effect where a filter or an order chooses among what is found.
 	Most int
 	Over bool
 
@@ -55,8 +54,9 @@ func (l *Related) over(n int) bool {
 	return l.Over
 }
 
-// RelatedAll is Related, or where q is given FindRelated, for many rows at once: each target is read once, and filters are compiled
-// once. a may be a component, too.
+// RelatedAll finds what each row shows under a relation, media, component, zone or localizations attribute, as Related does for one
+// row. q filters, orders and cuts what each row shows; its type, status and locales are not looked at, and nil shows all of it. Each
+// target is read, and asked whether it meets the filter, once.
 func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Status, q *Query, into *Related) error {
 	into.reset()
 	plain := q == nil || q.Filter == nil && len(q.Sort) == 0
@@ -71,8 +71,7 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 	case !a.IsRelation() || a.System:
 		s.gatherRows(of, a, status, most, into)
 	case !s.gatherKnown(of, a, status, most, into):
-		s.gatherLinks(of, a, status, most, into)
-		if into.Over {
+		if s.gatherLinks(of, a, status, most, into); into.Over {
 			break
 		}
 		s.readTargets(status, into)
@@ -91,8 +90,67 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 	return s.failed
 }
 
-// leaveOut takes out the rows that nothing shows, since a filter or a page left them out: whoever goes on from the rows would go on
-// from these as well.
+// UsesAll finds the documents that lead to each row under one of several media attributes: those under the first attribute before
+// those under the next, each in the order of the row's side. Where f is given, it finds only documents that meet it. Each document
+// is read once.
+func (s *Snapshot) UsesAll(of []Record, attrs []*contenttypes.Attribute, status Status, f Filter, into *Related) error {
+	into.reset()
+	if into.most = into.Most; f != nil {
+		into.most = 0
+	}
+	w := linkWalk{cursor: s.takeCursor(links), snap: s}
+	defer s.giveCursor(links, w.cursor)
+	var buf [linkListLen]byte
+	for i, r := range of {
+		for _, a := range attrs {
+			if !r.Exists() {
+				continue
+			}
+			plane := status
+			if !a.HasDraftLinks() {
+				plane = Published
+			}
+			if w.gather(s.appendLinkList(buf[:0], a, toSide, plane, r.ref()), -1, int32(i), into); into.Over {
+				return s.failed
+			}
+		}
+	}
+	s.readTargets(status, into)
+	s.list(of, nil, status, -1, into)
+	if f != nil {
+		s.choose(status, &Query{Filter: f, Limit: -1}, into)
+	}
+	if into.partial {
+		into.leaveOut()
+	}
+	return s.failed
+}
+
+// RelatedCounts appends to counts how many targets RelatedAll would find for each row. However many there are, it takes no memory
+// for them.
+func (s *Snapshot) RelatedCounts(of []Record, a *contenttypes.Attribute, status Status, q *Query, counts []int) ([]int, error) {
+	if q == nil {
+		q = &Query{Limit: -1}
+	}
+	targets := someTarget{attr: a, status: status, cond: compile(q.Filter, status, false)}
+	for _, r := range of {
+		n := 0
+		targets.each(s, r, func(met bool) bool {
+			if met {
+				n++
+			}
+			return true
+		})
+		if n = max(0, n-max(0, q.Offset)); q.Limit >= 0 {
+			n = min(n, q.Limit)
+		}
+		counts = append(counts, n)
+	}
+	return counts, s.failed
+}
+
+// leaveOut takes out the rows that no item stands for, because a filter or a page left them out: a caller that follows the rows
+// further must not follow these.
 func (l *Related) leaveOut() {
 	l.order = append(l.order[:0], make([]int32, len(l.Rows))...)
 	shown := int32(0)
@@ -126,22 +184,26 @@ func (s *Snapshot) gatherLinks(of []Record, a *contenttypes.Attribute, status St
 		if into.Over {
 			return
 		}
-		if !r.Exists() {
-			continue
+		if r.Exists() {
+			setLinkOwner(list, r.ref())
+			w.gather(list, most, int32(i), into)
 		}
-		setLinkOwner(list, r.ref())
-		k, v := w.seek(list, most)
-		for n := 0; k != nil && s.step(); n++ {
-			if n == most || into.over(len(into.edges)+1) {
-				into.short = append(into.short, int32(i))
-				w.leave()
-				break
-			}
-			s.stats.links++
-			target, _ := parseLinkEnd(v)
-			into.edges = append(into.edges, edge{from: int32(i), target: target})
-			k, v = w.next()
+	}
+}
+
+// gather adds an edge from a row for each link of a list, for the first most links when most is not negative.
+func (w *linkWalk) gather(list []byte, most int, row int32, into *Related) {
+	k, v := w.seek(list, most)
+	for n := 0; k != nil && w.snap.step(); n++ {
+		if n == most || into.over(len(into.edges)+1) {
+			into.short = append(into.short, row)
+			w.leave()
+			return
 		}
+		w.snap.stats.links++
+		target, _ := parseLinkEnd(v)
+		into.edges = append(into.edges, edge{from: row, target: target})
+		k, v = w.next()
 	}
 }
 
@@ -307,6 +369,14 @@ func (l *Related) Set(rows []Record) {
 	l.Starts = append(l.Starts, int32(len(rows)))
 }
 
+// SetNone makes the answer one for n rows that show nothing.
+func (l *Related) SetNone(n int) {
+	l.reset()
+	for range n {
+		l.Starts = append(l.Starts, 0)
+	}
+}
+
 // maxKept is how many rows a Related keeps memory for.
 const maxKept = 4096
 
@@ -320,7 +390,7 @@ func (l *Related) Clear() {
 	l.keys = nil
 }
 
-// Keep leaves out what rows for which keep is false.
+// Keep takes out the items whose row keep reports false for. The rows stay.
 func (l *Related) Keep(keep func(row int32) bool) {
 	kept := l.Items[:0]
 	begin := int32(0)

@@ -24,7 +24,6 @@ type Snapshot struct {
 	indexer *indexer                   // of a write transaction
 	buffers [bucketCount]*buffer       // of a write transaction: of the buckets that have one
 	failed  error                      // why it finds nothing more
-	askings map[*Query]*asking         // of FindRelated
 	work    workBound
 	stats   snapshotStats
 	in      *opened // what tx was begun on; nil where that is not counted
@@ -62,7 +61,7 @@ func (s *Snapshot) end() {
 
 // forget lets go of all that was made for one use of the snapshot.
 func (s *Snapshot) forget() {
-	s.lastRow, s.failed, s.askings, s.work, s.stats = nil, nil, nil, workBound{}, snapshotStats{}
+	s.lastRow, s.failed, s.work, s.stats = nil, nil, workBound{}, snapshotStats{}
 }
 
 // cursor returns the cursor that short look-ups in a bucket share.

@@ -18,7 +18,7 @@ var floors = [][]string{
 	{"documents"},
 	{"auth", "media"},
 	{"shadowcrud/qs"},
-	{"shadowcrud/params"},
+	{"shadowcrud/params", "shadowcrud/levels"},
 	{"shadowcrud/graphql/"},
 	{"shadowcrud/rest", "shadowcrud/graphql"},
 	{"gateway/config"},

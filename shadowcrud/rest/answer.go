@@ -30,9 +30,10 @@ func (p *printer) begin(s *store.Snapshot) {
 	p.buf = append(p.buf[:0], `{"data":`...)
 }
 
-// one prints the answer that holds one document.
-func (p *printer) one(row store.Record, s *documents.Selection) {
-	p.document(row, s, shape{})
+// single prints the answer that holds one document.
+func (p *printer) single(row store.Record, s *documents.Selection) {
+	p.one[0] = row
+	p.document(p.load(p.one[:], shape{Selection: s}), 0)
 	p.buf = append(p.buf, `,"meta":{}}`...)
 }
 
@@ -40,6 +41,7 @@ var typeJSON = []string{"application/json; charset=utf-8"}
 
 // send sends what was printed. The length is told, so that nothing is sent in chunks.
 func (p *printer) send(w http.ResponseWriter, status int) {
+	p.releaseLoader()
 	h := w.Header()
 	h["Content-Type"] = typeJSON
 	h["Content-Length"] = []string{strconv.Itoa(len(p.buf))}

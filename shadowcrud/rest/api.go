@@ -22,6 +22,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/shadowcrud/levels"
 	"lectern/shadowcrud/params"
 	"lectern/store"
 )
@@ -33,12 +34,14 @@ type API struct {
 	documents *documents.Service
 	params    *params.Parser
 	routes    []*Route
-	files     []fileUse
+	uses      []*contenttypes.Attribute // through which files are used
+	users     []fileUser                // the types that have them
 }
 
 // New returns the API of a model.
 func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *params.Parser) *API {
-	a := &API{model: m, store: st, documents: ds, params: ps, files: fileUses(m)}
+	a := &API{model: m, store: st, documents: ds, params: ps, uses: levels.FileUses(m)}
+	a.users = fileUsers(a.uses)
 	for _, t := range m.Types {
 		switch {
 		case t.BuiltIn:

@@ -64,6 +64,9 @@ func BenchmarkRead(b *testing.B) {
 		{"list of 25", "/api/articles"},
 		{"list of 25, page 2", "/api/articles?pagination[page]=2"},
 		{"populate=*, 25", "/api/articles?populate=*"},
+		{"populate=*, one", "/api/articles/" + one + "?populate=*"},
+		{"populate with filters, 25", "/api/articles?populate[tags][filters][name][$ne]=x&populate[tags][sort]=name:desc"},
+		{"nested, 25", "/api/articles?populate[tags][populate][articles][fields]=title&populate[writer]=true&populate[places][populate]=tag&populate[zone]=true"},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			read, w := reader(h, bench.path)

@@ -32,7 +32,9 @@ const DefaultAnswerBytes = 16 << 20
 var unlimited = &Limits{}
 
 // Answer is the memory of an answer.
-func (l *Limits) Answer() budget.Answer { return l.Memory.Answer(cmp.Or(l.Bytes, DefaultAnswerBytes)) }
+func (l *Limits) Answer() budget.Answer { return l.Memory.Answer(l.bytes()) }
+
+func (l *Limits) bytes() int { return cmp.Or(l.Bytes, DefaultAnswerBytes) }
 
 // errTooLong is told where limits say nothing else.
 var errTooLong = apierror.Validation("The answer is too large: ask for fewer documents, fields or populated relations")
@@ -83,12 +85,9 @@ func (b *bound) check() error {
 }
 
 // reserve makes room for the fields of a row or component. What it populates does that for itself.
-func (p *printer) reserve(r store.Record, s *documents.Selection) {
-	length := r.Size()
-	if length <= budget.Small {
-		length = 0
-	} else { // as much as is shown of it
-		length = 0
+func (p *printer) reserve(r *store.Record, s *documents.Selection) {
+	length := 0
+	if r.Size() > budget.Small { // as much as is shown of it
 		for _, a := range s.Fields {
 			length += len(r.JSON(a))
 		}
@@ -96,13 +95,8 @@ func (p *printer) reserve(r store.Record, s *documents.Selection) {
 	if p.bound.memory.Fits(len(p.buf), length) {
 		return
 	}
-	p.buf, p.err = p.bound.memory.Grow(p.buf, length)
-	switch {
-	case errors.Is(p.err, budget.ErrExhausted):
-		p.buf = nil // while others have the memory for it
-	case errors.Is(p.err, budget.ErrTooLong):
-		if p.err = p.bound.limits.TooLong; p.err == nil {
-			p.err = errTooLong
-		}
+	text, err := p.bound.memory.Grow(p.buf, length)
+	if p.buf = text; err != nil {
+		p.fail(err)
 	}
 }

@@ -2,8 +2,8 @@ package rest
 
 import (
 	"context"
+	"slices"
 
-	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
 	"lectern/internal/budget"
@@ -70,27 +70,30 @@ func (f *Plain) One(ctx context.Context, q *store.Query, shown *documents.Select
 // Append appends a document of a snapshot as an object.
 func (f *Plain) Append(ctx context.Context, dst []byte, s *store.Snapshot, row store.Record, shown *documents.Selection) ([]byte, error) {
 	p := f.printer(ctx, dst, s)
-	f.print(&p, row, shown)
+	defer p.releaseLoader()
+	f.print(p, p.load([]store.Record{row}, plainShape(shown)), 0)
 	return p.buf, p.err
 }
 
 // appendList appends documents as an array.
 func (f *Plain) appendList(ctx context.Context, dst []byte, s *store.Snapshot, rows []store.Record, shown *documents.Selection) ([]byte, error) {
 	p := f.printer(ctx, dst, s)
+	defer p.releaseLoader()
+	top := p.load(rows, plainShape(shown))
 	begin := p.open(true)
-	for _, row := range rows {
+	for i := range rows {
 		if p.err != nil {
 			break
 		}
 		p.next(begin)
-		f.print(&p, row, shown)
+		f.print(p, top, i)
 	}
 	p.close(begin, true)
 	return p.buf, p.err
 }
 
-func (f *Plain) printer(ctx context.Context, dst []byte, s *store.Snapshot) printer {
-	return printer{api: f.API, access: f.Access, status: store.Published, buf: dst, snapshot: s, bound: f.bound(ctx)}
+func (f *Plain) printer(ctx context.Context, dst []byte, s *store.Snapshot) *printer {
+	return &printer{api: f.API, access: f.Access, status: store.Published, buf: dst, snapshot: s, bound: f.bound(ctx)}
 }
 
 // bound bounds an answer.
@@ -106,19 +109,20 @@ func (f *Plain) bound(ctx context.Context) bound {
 	return bound{ctx: ctx, limits: limits, memory: f.Memory}
 }
 
-// print prints a document. A populate of the entries that use a file is taken out and left to the document's shape, since that is no
-// relation that the store could follow.
-func (f *Plain) print(p *printer, row store.Record, shown *documents.Selection) {
-	var as shape
-	for i, x := range shown.Populate {
-		if x.Related && x.Attr.Type != contenttypes.Media {
-			as.used = true
-			rest := append(shown.Populate[:i:i], shown.Populate[i+1:]...)
-			shown = &documents.Selection{Fields: shown.Fields, Populate: rest}
-			break
-		}
+// plainShape is the shape of documents that are printed as shown says. The populate of the documents that use a file becomes part of
+// the shape, because it is not a relation that the store could follow.
+func plainShape(shown *documents.Selection) shape {
+	isUse := func(x documents.Populate) bool { return x.Related && x.Of == nil }
+	if !slices.ContainsFunc(shown.Populate, isUse) {
+		return shape{Selection: shown}
 	}
-	p.document(row, shown, as)
+	rest := slices.DeleteFunc(slices.Clone(shown.Populate), isUse)
+	return shape{Selection: &documents.Selection{Fields: shown.Fields, Populate: rest}, used: true}
+}
+
+// print prints row i of a level.
+func (f *Plain) print(p *printer, l *level, i int) {
+	p.document(l, i)
 	if f.Last == "" || p.err != nil {
 		return
 	}

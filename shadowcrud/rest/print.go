@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"strconv"
 	"sync"
 
@@ -8,11 +9,12 @@ import (
 	"lectern/documents"
 	"lectern/documents/permission"
 	"lectern/internal/budget"
+	"lectern/shadowcrud/levels"
 	"lectern/store"
 )
 
 // A printer writes records as the JSON of an answer, straight from the bytes they are stored as. It lives within one
-// snapshot; its buffer comes from a pool and goes back when the answer was sent.
+// snapshot. Its buffer comes from a pool and goes back when the answer was sent.
 type printer struct {
 	buf      []byte
 	snapshot *store.Snapshot
@@ -21,15 +23,13 @@ type printer struct {
 	v4       bool                    // wrap documents as the previous major version of the API did
 	access   *permission.Access
 	api      *API
+	loader   *loader // of what the printed documents lead to; nil: nothing was loaded
+	flat     level   // of documents that lead to nothing
+	one      [1]store.Record
 	bound    bound
+	beside   int64         // memory that is held beside buf
 	memory   budget.Answer // of bound, where it is not somebody else's
 	err      error         // why the answer cannot be finished; nothing more is printed then
-}
-
-// A shape says what a document is printed as, beside its selection.
-type shape struct {
-	typed bool // with its type, __type: an item of a morph relation
-	used  bool // a file: with the entries that use it
 }
 
 // maxPooled keeps the buffers of a few very large answers from staying in memory.
@@ -39,6 +39,7 @@ var printers = sync.Pool{New: func() any { return &printer{buf: make([]byte, 0, 
 
 func (p *printer) release() {
 	p.memory.Release()
+	p.releaseLoader()
 	if cap(p.buf) > maxPooled {
 		return
 	}
@@ -46,8 +47,25 @@ func (p *printer) release() {
 	printers.Put(p)
 }
 
+// fail ends the answer: nothing more is printed. The first error counts.
+func (p *printer) fail(err error) {
+	if p.err != nil {
+		return
+	}
+	switch {
+	case errors.Is(err, budget.ErrExhausted):
+		p.buf, p.loader = nil, nil // while others have the memory for it
+	case errors.Is(err, budget.ErrTooLong), errors.Is(err, levels.ErrTooMany):
+		if err = p.bound.limits.TooLong; err == nil {
+			err = errTooLong
+		}
+	}
+	p.err = err
+}
+
 // list prints the rows of a page.
 func (p *printer) list(rows []store.Record, s *documents.Selection) {
+	top := p.load(rows, shape{Selection: s})
 	p.buf = append(p.buf, '[')
 	for i := range rows {
 		if p.err != nil {
@@ -56,18 +74,21 @@ func (p *printer) list(rows []store.Record, s *documents.Selection) {
 		if i > 0 {
 			p.buf = append(p.buf, ',')
 		}
-		p.document(rows[i], s, shape{})
+		p.document(top, i)
 	}
 	p.buf = append(p.buf, ']')
 }
 
-// document prints a version of a document: scalars in the order of the schema, then what is populated.
-func (p *printer) document(r store.Record, s *documents.Selection, as shape) {
+// document prints a version of a document, row i of a level: scalars in the order of the schema, then what is populated.
+func (p *printer) document(l *level, i int) {
 	if p.err == nil {
-		p.err = p.bound.check()
+		if err := p.bound.check(); err != nil {
+			p.fail(err)
+		}
 	}
+	r, s := &l.Rows[i], &l.Selection
 	if p.err == nil {
-		p.reserve(r, s)
+		p.reserve(r, s.Selection)
 	}
 	if p.err != nil {
 		return
@@ -82,14 +103,14 @@ func (p *printer) document(r store.Record, s *documents.Selection, as shape) {
 	} else {
 		p.buf = r.AppendFields(p.buf, s.Fields, true)
 	}
-	if as.typed {
+	if s.typed {
 		p.key(begin, "__type")
 		p.text(r.Type().UID)
 	}
-	p.populate(begin, r, s)
-	if as.used {
+	p.populate(begin, l, i)
+	if s.used {
 		p.key(begin, "related")
-		p.users(r)
+		p.targets(&l.To[len(s.Populate)], i, printed{relation: true, many: true})
 	}
 	if p.v4 {
 		p.buf = append(p.buf, '}')
@@ -104,9 +125,10 @@ func (p *printer) wrap(begin int) int {
 	return len(p.buf)
 }
 
-// component prints a component. In a dynamic zone (zoned) it says which one it is.
-func (p *printer) component(r store.Record, s *documents.Selection, zoned bool) {
-	if p.reserve(r, s); p.err != nil {
+// component prints a component, row i of a level. In a dynamic zone (zoned) it says which one it is.
+func (p *printer) component(l *level, i int, zoned bool) {
+	r, s := &l.Rows[i], &l.Selection
+	if p.reserve(r, s.Selection); p.err != nil {
 		return
 	}
 	p.buf = append(p.buf, '{')
@@ -116,7 +138,7 @@ func (p *printer) component(r store.Record, s *documents.Selection, zoned bool) 
 		p.text(r.Component().UID)
 	}
 	p.buf = r.AppendFields(p.buf, s.Fields, !zoned)
-	p.populate(begin, r, s)
+	p.populate(begin, l, i)
 	p.buf = append(p.buf, '}')
 }
 
@@ -149,119 +171,54 @@ func (p *printer) text(s string) {
 
 func (p *printer) null() { p.buf = append(p.buf, "null"...) }
 
-// populate prints the relations, media, components and zones of r that are asked for.
-func (p *printer) populate(begin int, r store.Record, s *documents.Selection) {
-	for i := range s.Populate {
+// populate prints the relations, media, components and zones of row i of a level that are asked for.
+func (p *printer) populate(begin int, l *level, i int) {
+	for n := range l.Selection.Populate {
 		if p.err != nil {
 			return
 		}
-		shown := &s.Populate[i]
-		p.key(begin, shown.Attr.Name)
-		switch {
-		case shown.Count && shown.Attr.Type != contenttypes.Media:
-			p.total(p.count(r, shown), shown.Attr.IsRelation())
-		case shown.Related && shown.Attr.Type != contenttypes.Media:
-			p.users(r)
-		case shown.Attr.IsRelation():
-			p.relation(r, shown)
-		default:
-			p.components(r, shown)
+		shown, to := &l.Selection.Populate[n], &l.To[n]
+		a := shown.Attr
+		p.key(begin, a.Name)
+		if shown.Count {
+			p.total(to.Counts[i], a.IsRelation())
+			continue
 		}
+		zoned := a.Type == contenttypes.DynamicZone
+		p.targets(to, i, printed{relation: a.IsRelation(), zoned: zoned, many: zoned || a.Repeatable || a.IsRelation() && a.ToMany()})
 	}
 }
 
-// components prints a component attribute or a dynamic zone.
-func (p *printer) components(r store.Record, shown *documents.Populate) {
-	zone := shown.Attr.Type == contenttypes.DynamicZone
-	many := zone || shown.Attr.Repeatable
-	begin := p.open(many)
-	p.targets(r, shown, func(item store.Record) bool {
-		s := shown.Of
-		if zone {
-			if s = p.variant(shown.On, item.Component().UID, item); s == nil {
-				return true
-			}
-		}
-		p.next(begin)
-		p.component(item, s, zone)
-		return many && p.err == nil
-	})
-	p.close(begin, many)
+// printed says how targets are printed.
+type printed struct {
+	relation bool // as documents
+	zoned    bool // as components of a zone
+	many     bool // as a list
 }
 
-// relation prints what a relation or media attribute of r links to.
-func (p *printer) relation(r store.Record, shown *documents.Populate) {
-	if p.v4 {
+// targets prints what row i of a level leads to.
+func (p *printer) targets(to *levels.Loaded[shape], i int, as printed) {
+	wrap := p.v4 && as.relation
+	if wrap {
 		p.buf = append(p.buf, `{"data":`...)
 	}
-	morph := shown.Attr.Type == contenttypes.RelationType && shown.Attr.Target == nil
-	many := shown.Attr.ToMany()
-	begin := p.open(many)
-	p.targets(r, shown, func(target store.Record) bool {
-		s := shown.Of
-		if morph {
-			if s = p.variant(shown.On, target.Type().UID, target); s == nil {
-				return true
-			}
-		}
+	begin := p.open(as.many)
+	for _, row := range to.Of(i) {
 		p.next(begin)
-		p.document(target, s, shape{typed: morph, used: shown.Related})
-		return many && p.err == nil
-	})
-	p.close(begin, many)
-	if p.v4 {
+		l, at := to.Item(row)
+		if as.relation {
+			p.document(l, int(at))
+		} else {
+			p.component(l, int(at), as.zoned)
+		}
+		if !as.many || p.err != nil {
+			break
+		}
+	}
+	p.close(begin, as.many)
+	if wrap {
 		p.buf = append(p.buf, '}')
 	}
-}
-
-// targets calls yield with the targets of a relation or the items of a component, as its populate filters, orders and cuts
-// them.
-func (p *printer) targets(r store.Record, shown *documents.Populate, yield func(store.Record) bool) {
-	q, isRelation := shown.Query, shown.Attr.IsRelation()
-	if isRelation && p.state != nil {
-		q = p.inState(q)
-	}
-	switch {
-	case q != nil:
-		p.found(r, shown.Attr, q, yield)
-	case isRelation:
-		p.snapshot.Related(r, shown.Attr, p.status, yield)
-	default:
-		r.Each(shown.Attr, yield)
-	}
-}
-
-func (p *printer) found(r store.Record, a *contenttypes.Attribute, q *store.Query, yield func(store.Record) bool) {
-	page, err := p.snapshot.FindRelated(r, a, p.status, q)
-	if err != nil {
-		if p.err == nil {
-			p.err = err
-		}
-		return
-	}
-	for _, target := range page.Rows {
-		if !yield(target) {
-			return
-		}
-	}
-}
-
-// inState is a query for those of q that are in the state of publication that is asked for.
-func (p *printer) inState(q *store.Query) *store.Query {
-	state := store.Publication{State: *p.state}
-	if q == nil {
-		return &store.Query{Filter: state, Limit: -1}
-	}
-	narrowed := *q
-	narrowed.Filter = store.And{q.Filter, state}
-	return &narrowed
-}
-
-// count returns how many targets or components populate would show.
-func (p *printer) count(r store.Record, shown *documents.Populate) int {
-	n := 0
-	p.targets(r, shown, func(store.Record) bool { n++; return true })
-	return n
 }
 
 // total prints a count in place of what was counted.
@@ -297,18 +254,4 @@ func (p *printer) close(begin int, many bool) {
 	} else if len(p.buf) == begin {
 		p.null()
 	}
-}
-
-// variant returns what is printed of a component or document where several types are possible, nil when it is left out.
-func (p *printer) variant(of []documents.Variant, uid string, r store.Record) *documents.Selection {
-	for i := range of {
-		if of[i].Schema.UID != uid {
-			continue
-		}
-		if of[i].Filter != nil && !p.snapshot.Matches(r, of[i].Filter, p.status) {
-			return nil
-		}
-		return of[i].Of
-	}
-	return nil
 }

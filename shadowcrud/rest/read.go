@@ -84,7 +84,7 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 			return apierror.NotFound()
 		}
 		p.begin(s)
-		p.one(row, one.Selection)
+		p.single(row, one.Selection)
 		return p.err
 	})
 	if err != nil {

@@ -104,7 +104,7 @@ func (rt *Route) do(w http.ResponseWriter, r *http.Request, c Call, code int, sh
 	p := rt.printer(r, c, write.Status, nil)
 	write.After = func(s *store.Snapshot, row store.Record) error {
 		p.begin(s)
-		p.one(row, shown)
+		p.single(row, shown)
 		return p.err
 	}
 	if err := do(r.Context(), write); err != nil {

@@ -18,18 +18,18 @@ func (x *execution) me(f *field) bool {
 		x.fault(f.name, errForbidden)
 		return x.orNull(f, begin)
 	}
-	row := x.engine.users.Row(x.snap, x.user.ID)
+	row := x.engine.users.Row(x.loader.Snapshot, x.user.ID)
 	if !row.Exists() {
 		x.null()
 		return true
 	}
-	x.own, x.status = true, store.Published
+	x.own, x.loader.Status = true, store.Published
 	to := x.top(f, []store.Record{row})
 	if x.failed != nil {
 		return false
 	}
 	x.push(f.name)
-	ok := x.object(to.kids[0], 0)
+	ok := x.object(to.Levels[0], 0)
 	x.pop()
 	x.own = false
 	return ok || x.failed == nil && x.orNull(f, begin)
@@ -170,7 +170,7 @@ func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
 	shown := false
 	jwt, err := do(func(s *store.Snapshot, row store.Record) error {
 		m.again()
-		m.snap, m.status, shown = s, store.Published, true
+		m.loader.Snapshot, m.loader.Status, shown = s, store.Published, true
 		if m.kept != nil {
 			m.kept.value = m.keep(row)
 		} else {
@@ -210,7 +210,7 @@ func (m *mutation) userParts(row store.Record) [][]byte {
 		}
 		begin := len(m.buf)
 		m.push(f.name)
-		if m.object(to.kids[f.sub], 0) {
+		if m.object(to.Levels[f.sub], 0) {
 			parts[f.sub] = append([]byte{}, m.buf[begin:]...)
 		}
 		m.pop()

@@ -31,12 +31,14 @@ type customRun struct {
 	todo   []*level // with objects of which fields are not known yet
 	later  []later  // values that are to be found out by calling a function
 	groups []*referenceGroup
+	hooks  map[*level]*levelHooks
+	known  map[place]*schema.Row // what resolvers know rows by
 }
 
 // A place says where a row lies that was read for a field.
 type place struct {
 	to  *loaded
-	row int32 // in to.related.Rows
+	row int32 // in to.Rows
 }
 
 // beginCustom makes the execution ready for what a program brought, until done is called.
@@ -48,7 +50,7 @@ func (x *execution) beginCustom() (done func()) {
 		ctx, cancel = context.WithTimeout(ctx, x.limit)
 	}
 	x.ctx = ctx
-	x.custom = &customRun{execution: x, places: map[*schema.Row]place{}, info: graphql.ResolveInfo{
+	x.custom = &customRun{execution: x, places: map[*schema.Row]place{}, known: map[place]*schema.Row{}, hooks: map[*level]*levelHooks{}, info: graphql.ResolveInfo{
 		Schema: x.engine.schema.GraphQL, VariableValues: map[string]any{}, Fragments: x.plan.fragments, Operation: x.plan.operation,
 	}}
 	x.custom.mu.Lock()
@@ -232,25 +234,40 @@ type levelHooks struct {
 	fresh []int32
 }
 
-func (h *levelHooks) isOwn() bool { return h != nil && h.own }
+// isOwn reports whether a level holds the user who asks. r may be nil.
+func (r *customRun) isOwn(l *level) bool {
+	if r == nil {
+		return false
+	}
+	h := r.hooks[l]
+	return h != nil && h.own
+}
 
 // hooksOf returns what is known of the objects of a level.
-func (l *level) hooksOf() *levelHooks {
-	if l.hooks == nil {
-		l.hooks = &levelHooks{}
+func (r *customRun) hooksOf(l *level) *levelHooks {
+	h := r.hooks[l]
+	if h == nil {
+		h = &levelHooks{}
+		r.hooks[l] = h
 	}
-	return l.hooks
+	return h
+}
+
+// endLevels lets go of what is known of levels that have ended.
+func (r *customRun) endLevels() {
+	clear(r.hooks)
+	clear(r.known)
 }
 
 // show says that row i of a level is shown.
 func (r *customRun) show(l *level, i int32, path *graphql.ResponsePath) {
-	if !l.sel.deep {
+	if !l.Selection.deep {
 		return
 	}
-	h := l.hooksOf()
+	h := r.hooksOf(l)
 	if h.paths == nil {
-		h.paths = make([]*graphql.ResponsePath, len(l.rows))
-		h.values = make([]value, len(l.rows)*len(l.sel.hooks))
+		h.paths = make([]*graphql.ResponsePath, len(l.Rows))
+		h.values = make([]value, len(l.Rows)*len(l.Selection.hooks))
 	}
 	if h.paths[i] != nil {
 		return
@@ -263,21 +280,21 @@ func (r *customRun) show(l *level, i int32, path *graphql.ResponsePath) {
 
 // objects finds out the hooked fields of the objects of a level that are newly shown, and shows what the others lead to.
 func (r *customRun) objects(l *level) {
-	h := l.hooks
+	h := r.hooks[l]
 	fresh := h.fresh
 	h.fresh = nil
 	for _, i := range fresh {
 		var parent *schema.Row
-		for _, f := range l.sel.fields {
+		for _, f := range l.Selection.fields {
 			switch {
 			case r.failed != nil:
 				return
 			case f.hooked:
 				if parent == nil {
-					parent = documents.RowOf(l.rows[i])
+					parent = documents.RowOf(l.Rows[i])
 				}
 				c := call{field: f, parent: parent, level: l, row: int(i), path: h.paths[i].WithKey(f.name)}
-				r.answer(&c, &h.values[f.own*len(l.rows)+int(i)])
+				r.answer(&c, &h.values[f.own*len(l.Rows)+int(i)])
 			case f.deep && f.load >= 0:
 				r.showTargets(l, int(i), f, h.paths[i].WithKey(f.name))
 			}
@@ -290,7 +307,7 @@ func (r *customRun) showTargets(l *level, i int, f *field, path *graphql.Respons
 	if r.bounds[f.slot].err != nil {
 		return
 	}
-	to := &l.to[f.load]
+	to := &l.To[f.load]
 	for n, row := range r.targets(l, i, f) {
 		at := path
 		switch f.as {
@@ -299,16 +316,13 @@ func (r *customRun) showTargets(l *level, i int, f *field, path *graphql.Respons
 		case asConnection:
 			for _, part := range f.of.fields {
 				if part.as == asNodes {
-					r.show(to.kids[part.sub], row, path.WithKey(part.name).WithKey(n))
+					r.show(to.Levels[part.sub], row, path.WithKey(part.name).WithKey(n))
 				}
 			}
 			continue
 		}
-		if f.variants == nil {
-			r.show(to.kids[0], row, at)
-		} else if m := to.at[row]; m.kid >= 0 {
-			r.show(to.kids[m.kid], m.row, at)
-		}
+		below, i := to.Item(row)
+		r.show(below, i, at)
 		if f.as == asOne || f.as == asUnion {
 			return
 		}
@@ -317,17 +331,17 @@ func (r *customRun) showTargets(l *level, i int, f *field, path *graphql.Respons
 
 // targets are what row i of a level leads to under a field.
 func (r *customRun) targets(l *level, i int, f *field) []int32 {
-	if f.spec.Kind == schema.MeRole && !l.hooks.isOwn() {
+	if f.spec.Kind == schema.MeRole && !r.isOwn(l) {
 		return nil
 	}
-	return l.to[f.load].related.Of(i)
+	return l.To[f.load].Of(i)
 }
 
 // view reads from the store. What is read is to be detached before it ends.
 func (r *customRun) view(read func() error) error {
 	return r.engine.store.View(func(s *store.Snapshot) error {
 		s.Within(r.ctx, 0)
-		r.snap = s
+		r.loader.Snapshot = s
 		return read()
 	})
 }

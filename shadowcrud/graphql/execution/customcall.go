@@ -263,7 +263,7 @@ func (r *customRun) ofRow(c *call) (any, error) {
 	if err := r.bounds[f.slot].err; err != nil {
 		return nil, err
 	}
-	rows := r.handles(&c.level.to[f.load], r.targets(c.level, c.row, f))
+	rows := r.handles(&c.level.To[f.load], r.targets(c.level, c.row, f))
 	switch f.generated {
 	case asConnection:
 		return &schema.Page{Nodes: rows}, nil

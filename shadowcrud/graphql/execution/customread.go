@@ -24,12 +24,12 @@ func (r *customRun) query(f *field, b *bound) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.status = b.query.Status
+	r.loader.Status = b.query.Status
 	to := r.read(f.subs, page.Rows)
 	if r.failed != nil {
 		return nil, r.failed
 	}
-	rows := r.handles(to, to.related.Items)
+	rows := r.handles(to, to.Items)
 	switch {
 	case f.as == asRootList:
 		return rows, nil
@@ -51,62 +51,45 @@ func (r *customRun) caller(f *field) (any, error) {
 	if r.user.ID == 0 || r.engine.users == nil {
 		return nil, errForbidden
 	}
-	row := r.engine.users.Row(r.snap, r.user.ID)
+	row := r.engine.users.Row(r.loader.Snapshot, r.user.ID)
 	if !row.Exists() {
 		return nil, nil
 	}
-	r.status = store.Published
+	r.loader.Status = store.Published
 	to := r.read(f.subs, []store.Record{row})
-	for _, l := range to.kids {
-		l.hooksOf().own = true
+	for _, l := range to.Levels {
+		r.hooksOf(l).own = true
 	}
 	return r.handle(to, 0), r.failed
 }
 
 // read makes levels of rows, reads what they lead to, and detaches all of it from the snapshot.
 func (r *customRun) read(subs []*selection, rows []store.Record) *loaded {
-	to, begin := &loaded{}, len(r.used)
-	to.related.Set(rows)
+	to, begin := &loaded{}, len(r.loader.Used())
+	to.Set(rows)
 	if !r.found(len(rows)) {
 		return to
 	}
 	r.topLevels(subs, to)
-	r.hold(to.detach())
-	for _, l := range r.used[begin:] {
-		for i := range l.to {
+	r.hold(to.Detach())
+	for _, l := range r.loader.Used()[begin:] {
+		for i := range l.To {
 			if r.failed == nil {
-				r.hold(l.to[i].detach())
+				r.hold(l.To[i].Detach())
 			}
 		}
 	}
 	return to
 }
 
-// detach makes what was loaded independent of its snapshot, and returns how much memory that takes.
-func (to *loaded) detach() (size int64) {
-	rows := to.related.Rows
-	for i := range rows {
-		rows[i] = rows[i].Detached()
-		size += int64(rows[i].Size())
-	}
-	for i, m := range to.at {
-		if m.kid >= 0 {
-			to.kids[m.kid].rows[m.row] = rows[i]
-		}
-	}
-	return size
-}
-
 // handle is what resolvers know a row by that was read for a field.
 func (r *customRun) handle(to *loaded, row int32) *schema.Row {
-	if known := to.handles[row]; known != nil {
+	at := place{to, row}
+	if known := r.known[at]; known != nil {
 		return known
 	}
-	if to.handles == nil {
-		to.handles = map[int32]*schema.Row{}
-	}
-	h := documents.RowOf(to.related.Rows[row])
-	to.handles[row], r.places[h] = h, place{to, row}
+	h := documents.RowOf(to.Rows[row])
+	r.known[at], r.places[h] = h, at
 	return h
 }
 
@@ -169,7 +152,7 @@ func (r *customRun) followGroup(g *referenceGroup) error {
 		}
 		return r.failed
 	}
-	r.status = g.status
+	r.loader.Status = g.status
 	to := r.read([]*selection{g.sel}, rows)
 	if r.failed != nil {
 		return r.failed
@@ -179,8 +162,8 @@ func (r *customRun) followGroup(g *referenceGroup) error {
 			n.to.kind, n.to.gone = valueNull, true
 			continue
 		}
-		n.to.isRow(to.kids[0], places[i])
-		r.show(to.kids[0], places[i], n.call.path)
+		n.to.isRow(to.Levels[0], places[i])
+		r.show(to.Levels[0], places[i], n.call.path)
 	}
 	return nil
 }
@@ -208,8 +191,8 @@ func (r *customRun) named(g *referenceGroup) (rows []store.Record, places []int3
 		place, again := known[n.id]
 		if !again {
 			place = -1
-			if doc, ok := r.snap.Document(g.typ, n.id); ok {
-				if row := r.snap.FindVersion(doc, &q); row.Exists() {
+			if doc, ok := r.loader.Snapshot.Document(g.typ, n.id); ok {
+				if row := r.loader.Snapshot.FindVersion(doc, &q); row.Exists() {
 					place = int32(len(rows))
 					rows = append(rows, row)
 				}

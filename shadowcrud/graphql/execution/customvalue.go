@@ -19,7 +19,7 @@ func (m misfitError) Error() string { return string(m) }
 // finish makes what a field was answered with its value.
 func (r *customRun) finish(c *call, to *value, v any, err error) {
 	if f := c.field; err == nil && f.generated == asStored && c.level != nil && v != nil && reflect.DeepEqual(v, c.stored) {
-		to.kind, to.text = valueLeaf, c.level.rows[c.row].JSON(f.attr) // with all its digits, in its order
+		to.kind, to.text = valueLeaf, c.level.Rows[c.row].JSON(f.attr) // with all its digits, in its order
 		return
 	}
 	if err == nil {
@@ -177,18 +177,10 @@ func (r *customRun) selectionOfType(f *field, t *ast.Type, uid string) *selectio
 // completeRow shows a row where it was read for this field; what was read for another is read again.
 func (r *customRun) completeRow(c *call, to *value, t *ast.Type, row *schema.Row) error {
 	if at, known := r.places[row]; known {
-		for n, kid := range at.to.kids {
-			i := at.row
-			if len(at.to.at) > 0 {
-				if m := at.to.at[i]; int(m.kid) == n {
-					i = m.row
-				} else {
-					continue
-				}
-			}
-			if slices.Contains(c.field.subs, kid.sel) {
-				to.isRow(kid, i)
-				r.show(kid, i, c.path)
+		for k, below := range at.to.Levels {
+			if i, on := at.to.On(k, at.row); on && slices.Contains(c.field.subs, below.Selection) {
+				to.isRow(below, i)
+				r.show(below, i, c.path)
 				return nil
 			}
 		}

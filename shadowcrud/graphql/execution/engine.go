@@ -27,6 +27,7 @@ import (
 	"lectern/media"
 	"lectern/shadowcrud/graphql/language"
 	"lectern/shadowcrud/graphql/schema"
+	"lectern/shadowcrud/levels"
 	"lectern/shadowcrud/params"
 	"lectern/store"
 )
@@ -121,7 +122,7 @@ type Engine struct {
 // New makes an engine.
 func New(o Options) *Engine {
 	e := &Engine{schema: o.Schema, language: language.New(o.Schema), store: o.Store, documents: o.Documents,
-		users: o.Users, media: o.Media, uses: fileUses(o.Schema.Model), limits: o.Limits.orDefaults(), memory: o.Memory, tooLong: o.TooLong, log: o.Log, server: o.Server}
+		users: o.Users, media: o.Media, uses: levels.FileUses(o.Schema.Model), limits: o.Limits.orDefaults(), memory: o.Memory, tooLong: o.TooLong, log: o.Log, server: o.Server}
 	e.params = o.Params.WithSortKeys(e.limits.SortKeys, settings+"sortKeys")
 	if e.log == nil {
 		e.log = slog.Default()

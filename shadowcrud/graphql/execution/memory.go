@@ -63,7 +63,7 @@ func (x *execution) fitsRow(s *selection, r *store.Record) {
 func (x *execution) await() error {
 	x.forget()
 	x.buf, x.errors, x.path, x.failed = nil, nil, x.path[:0], nil
-	x.beside, x.rows, x.objects, x.since, x.own = 0, 0, 0, 0, false
+	x.beside, x.objects, x.since, x.own = 0, 0, 0, false
 	if err := x.reserved.Wait(x.ctx); err != nil {
 		return err
 	}

@@ -100,20 +100,23 @@ func (m *mutation) again() {
 		m.kept.value = nil
 		return
 	}
-	m.reset()
-	m.buf, m.execution.errors, m.path, m.rows = m.buf[:m.begin], m.execution.errors[:m.errors], m.path[:0], 0
+	m.loader.Reset()
+	if m.custom != nil {
+		m.custom.endLevels()
+	}
+	m.buf, m.execution.errors, m.path = m.buf[:m.begin], m.execution.errors[:m.errors], m.path[:0]
 	m.objects = 0
 	m.printed = false
 }
 
 // run carries out the mutation. What it answers with is read in its transaction, and is a share of what an answer may hold.
 func (m *mutation) run() error {
-	whole, before := m.most, 0
+	whole, before := m.loader.Most, 0
 	if m.kept != nil {
-		before = m.rows
+		before = m.loader.Read
 	}
-	m.most, m.writing = min(whole, before+shareOf(ast.Mutation, m.engine.limits.Rows)), true
-	defer func() { m.most, m.writing = whole, false }()
+	m.loader.Most, m.writing = min(whole, before+shareOf(ast.Mutation, m.engine.limits.Rows)), true
+	defer func() { m.loader.Most, m.writing = whole, false }()
 	return m.carryOut()
 }
 
@@ -173,7 +176,7 @@ func (m *mutation) target(status store.Status) documents.Write {
 		Status: status, Access: m.access,
 		After: func(s *store.Snapshot, row store.Record) error {
 			m.again()
-			m.snap, m.status = s, status
+			m.loader.Snapshot, m.loader.Status = s, status
 			m.printed = m.row(row)
 			return m.failed
 		},
@@ -201,7 +204,7 @@ func (m *mutation) row(row store.Record) bool {
 	}
 	m.push(m.field.name)
 	defer m.pop()
-	return m.object(to.kids[0], 0)
+	return m.object(to.Levels[0], 0)
 }
 
 // keep reads what a row leads to, and returns what resolvers know it by.

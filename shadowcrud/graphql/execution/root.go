@@ -34,7 +34,7 @@ func (x *execution) rootField(f *field) bool {
 		x.fail(err)
 		return false
 	}
-	x.status = b.query.Status
+	x.loader.Status = b.query.Status
 	to := x.top(f, page.Rows)
 	if x.failed != nil {
 		return false
@@ -43,11 +43,11 @@ func (x *execution) rootField(f *field) bool {
 	ok := false
 	switch f.as {
 	case asRootOne, asRootSingle:
-		ok = len(page.Rows) > 0 && x.object(to.kids[0], 0)
+		ok = len(page.Rows) > 0 && x.object(to.Levels[0], 0)
 	case asRootList:
-		ok = x.list(to, f, to.related.Items)
+		ok = x.list(to, f, to.Items)
 	case asRootConnection:
-		ok = x.connection(to, f, to.related.Items, &b.page, page.Total)
+		ok = x.connection(to, f, to.Items, &b.page, page.Total)
 	}
 	x.pop()
 	return ok || x.failed == nil && x.orNull(f, begin)
@@ -56,13 +56,13 @@ func (x *execution) rootField(f *field) bool {
 // find reads the documents that a root field asks for.
 func (x *execution) find(f *field, b *bound) (store.Page, error) {
 	if f.as != asRootOne {
-		return x.snap.Find(&b.query)
+		return x.loader.Snapshot.Find(&b.query)
 	}
-	doc, ok := x.snap.Document(b.query.Type, b.given.text("documentId"))
+	doc, ok := x.loader.Snapshot.Document(b.query.Type, b.given.text("documentId"))
 	if !ok {
 		return store.Page{}, nil
 	}
-	if r := x.snap.FindVersion(doc, &b.query); r.Exists() {
+	if r := x.loader.Snapshot.FindVersion(doc, &b.query); r.Exists() {
 		return store.Page{Rows: []store.Record{r}}, nil
 	}
 	return store.Page{}, nil
@@ -70,8 +70,8 @@ func (x *execution) find(f *field, b *bound) (store.Page, error) {
 
 // top puts rows on the levels of a root field and reads what they lead to.
 func (x *execution) top(f *field, rows []store.Record) *loaded {
-	x.root.related.Set(rows)
-	x.root.kids = x.root.kids[:0]
+	x.root.Set(rows)
+	x.root.Levels = x.root.Levels[:0]
 	if !x.found(len(rows)) {
 		return &x.root
 	}
@@ -82,9 +82,9 @@ func (x *execution) top(f *field, rows []store.Record) *loaded {
 // topLevels makes the levels of rows that no others lead to, and reads what they lead to.
 func (x *execution) topLevels(subs []*selection, to *loaded) {
 	for _, s := range subs {
-		l := x.level(s)
-		l.rows = to.related.Rows
-		to.kids = append(to.kids, l)
+		l := x.loader.Level(s)
+		l.Rows = to.Rows
+		to.Levels = append(to.Levels, l)
 		if len(s.loads) > 0 {
 			x.load(l)
 		}

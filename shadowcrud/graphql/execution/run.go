@@ -15,6 +15,7 @@ import (
 	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/levels"
 	"lectern/store"
 )
 
@@ -34,16 +35,10 @@ type execution struct {
 	id     string     // of the request
 	custom *customRun // where the plan is custom
 
-	snap    *store.Snapshot
-	status  store.Status // which version of related documents is shown
-	most    int          // objects that the answer may hold
-	writing bool         // within the transaction of a mutation, so that most is what is left of a share
-	rows    int          // that were found: each is an object of the answer, or several
-	objects int          // that were printed
-	idle    []*level     // memory for levels
-	used    []*level     // by this run
-	queue   []*level     // whose loads are still to be read
-	root    loaded
+	loader  levels.Loader[*selection] // each object that it reads is one of the answer, or several
+	writing bool                      // within the transaction of a mutation, so that loader.Most is what is left of a share
+	objects int                       // that were printed
+	root    loaded                    // the rows of a root field
 
 	reserved budget.Answer // the memory of all that follows, and of rows and levels
 	beside   int64         // what it needs beside buf
@@ -71,9 +66,6 @@ const maxPooled = 1 << 20
 // maxKept is how much memory of levels is kept.
 const maxKept = 1 << 20
 
-// maxOwn is for how many rows a level keeps memory of its own.
-const maxOwn = 4096
-
 var executions = sync.Pool{New: func() any { return &execution{buf: make([]byte, 0, 8<<10)} }}
 
 func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *execution {
@@ -81,7 +73,7 @@ func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *executio
 	x.engine, x.ctx, x.plan, x.access, x.limit = e, ctx, p, r.Access, r.Time
 	x.user, x.often, x.http, x.id = r.User, r.Limit, r.HTTP, r.ID
 	x.code = http.StatusOK
-	x.most = e.limits.Rows
+	x.loader.Settings = levels.Settings[*selection]{Source: x, Access: r.Access, FileUses: e.uses, Most: e.limits.Rows}
 	x.reserved = e.memory.Answer(e.limits.Bytes)
 	x.buf = x.reserved.Adopt(x.buf)
 	if x.reserved.Hold(x.kept) != nil {
@@ -92,36 +84,21 @@ func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *executio
 
 func (x *execution) release() {
 	x.reserved.Release()
-	if cap(x.buf)+cap(x.full) > maxPooled || len(x.used) > 256 || x.beside > maxKept {
+	if cap(x.buf)+cap(x.full) > maxPooled || x.beside > maxKept {
 		return
 	}
 	kept := max(x.kept, x.beside)
-	x.reset()
-	x.root.related.Clear()
+	x.loader.Reset()
+	x.loader.Settings = levels.Settings[*selection]{}
+	x.root.Clear()
 	clear(x.memory)
-	*x = execution{kept: kept, memory: x.memory[:0], root: loaded{related: x.root.related, kids: x.root.kids[:0]}, idle: x.idle, used: x.used, queue: x.queue, buf: x.buf[:0], full: x.full[:0], path: x.path[:0]}
+	*x = execution{kept: kept, memory: x.memory[:0], root: x.root, loader: x.loader, buf: x.buf[:0], full: x.full[:0], path: x.path[:0]}
 	executions.Put(x)
 }
 
 // forget lets go of the memory of levels.
 func (x *execution) forget() {
-	x.kept, x.idle, x.used, x.queue, x.root = 0, nil, nil, nil, loaded{}
-}
-
-// reset gives levels back, and lets go of what they point to.
-func (x *execution) reset() {
-	for _, l := range x.used {
-		for i := range l.to {
-			l.to[i].related.Clear()
-			l.to[i].handles = nil
-		}
-		if clear(l.own); cap(l.own) > maxOwn {
-			l.own = nil
-		}
-		l.rows, l.own, l.hooks = nil, l.own[:0], nil
-	}
-	x.idle = append(x.idle, x.used...)
-	x.used = x.used[:0]
+	x.kept, x.loader, x.root = 0, levels.Loader[*selection]{Settings: x.loader.Settings}, loaded{}
 }
 
 // run makes the answer. The error says why there is none; what is wrong with single fields is part of the answer.
@@ -135,7 +112,7 @@ func (x *execution) run() error {
 	for {
 		err := x.engine.store.View(func(s *store.Snapshot) error {
 			s.Within(x.ctx, x.limit)
-			x.snap = s
+			x.loader.Snapshot = s
 			x.data(func(f *field) bool { return x.rootField(f) })
 			return x.failed
 		})

@@ -29,7 +29,7 @@ func (x *execution) goesOn() bool {
 
 // begins counts an object that is about to be printed, and reports whether it may be.
 func (x *execution) begins() bool {
-	if x.objects++; x.objects > x.most {
+	if x.objects++; x.objects > x.loader.Most {
 		x.fail(x.tooManyObjects())
 	}
 	return x.goesOn()
@@ -40,30 +40,30 @@ func (x *execution) object(l *level, i int) bool {
 	if !x.begins() {
 		return false
 	}
-	r := &l.rows[i]
+	r := &l.Rows[i]
 	if r.Size() > budget.Small {
-		if x.fitsRow(l.sel, r); x.failed != nil {
+		if x.fitsRow(l.Selection, r); x.failed != nil {
 			return false
 		}
 	}
 	x.buf = append(x.buf, '{')
-	for n := 0; n < len(l.sel.fields); n++ {
-		if run := l.sel.runs[n]; run > 0 {
+	for n := 0; n < len(l.Selection.fields); n++ {
+		if run := l.Selection.runs[n]; run > 0 {
 			var printed int
-			x.buf, printed = r.AppendMembers(x.buf, l.sel.plain[n:n+run], n == 0)
-			if n += printed; n == len(l.sel.fields) {
+			x.buf, printed = r.AppendMembers(x.buf, l.Selection.plain[n:n+run], n == 0)
+			if n += printed; n == len(l.Selection.fields) {
 				break
 			}
 		}
 		if n > 0 {
 			x.buf = append(x.buf, ',')
 		}
-		f := l.sel.fields[n]
+		f := l.Selection.fields[n]
 		x.buf = append(x.buf, f.key...)
 		ok := true
 		switch {
 		case f.as == asTypename:
-			x.text(l.sel.typ.Name)
+			x.text(l.Selection.typ.Name)
 		case f.as <= asHidden:
 			ok = x.value(f, r)
 		case f.as == asCustom:
@@ -190,9 +190,9 @@ func (x *execution) leadsTo(l *level, i int, f *field) bool {
 		x.fault(f.name, err)
 		return x.orNull(f, begin)
 	}
-	to := &l.to[f.load]
-	items := to.related.Of(i)
-	if f.spec.Kind == schema.MeRole && !x.own && !l.hooks.isOwn() {
+	to := &l.To[f.load]
+	items := to.Of(i)
+	if f.spec.Kind == schema.MeRole && !x.own && !x.custom.isOwn(l) {
 		items = nil
 	}
 	x.push(f.name)
@@ -202,11 +202,11 @@ func (x *execution) leadsTo(l *level, i int, f *field) bool {
 		if ok = len(items) > 0; !ok {
 			if f.nonNull {
 				x.pop()
-				x.isNull(f, l.sel.object.Name)
+				x.isNull(f, l.Selection.object.Name)
 				return false
 			}
 		} else {
-			ok = x.item(to, f, items[0])
+			ok = x.item(to, items[0])
 		}
 	case asList, asUnionList:
 		ok = x.list(to, f, items)
@@ -218,12 +218,9 @@ func (x *execution) leadsTo(l *level, i int, f *field) bool {
 }
 
 // item prints one of the rows that a field leads to.
-func (x *execution) item(to *loaded, f *field, row int32) bool {
-	if f.variants == nil {
-		return x.object(to.kids[0], int(row))
-	}
-	m := to.at[row]
-	return x.object(to.kids[m.kid], int(m.row))
+func (x *execution) item(to *loaded, row int32) bool {
+	l, i := to.Item(row)
+	return x.object(l, int(i))
 }
 
 // list prints rows that a field leads to. One that cannot be printed is null where the items of the list may be.
@@ -235,7 +232,7 @@ func (x *execution) list(to *loaded, f *field, items []int32) bool {
 		}
 		begin := len(x.buf)
 		x.pushIndex(n)
-		ok := x.item(to, f, row)
+		ok := x.item(to, row)
 		x.pop()
 		if !ok {
 			if f.items || x.failed != nil {
@@ -263,7 +260,7 @@ func (x *execution) connection(to *loaded, f *field, items []int32, page *paging
 			x.text(f.of.typ.Name)
 		case asNodes:
 			x.push(part.name)
-			ok = x.nodes(to.kids[part.sub], part, items)
+			ok = x.nodes(to.Levels[part.sub], part, items)
 			x.pop()
 		case asPageInfo:
 			x.pageInfo(part, *page, total)

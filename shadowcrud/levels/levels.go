@@ -1,0 +1,294 @@
+// Package levels reads what documents lead to: relations, files, components, zones, localizations, and the documents that use a
+// file. It reads breadth first within one snapshot. What all rows of a level lead to under an attribute is read together, and each
+// document once. The REST API and GraphQL print their answers from the levels.
+//
+// An API asks for a Level of the rows that it has found, calls Load, and prints. In the example, item prints a row of a level and all
+// that the row leads to:
+//
+//	top := loader.Level(selection)
+//	top.Rows = rows
+//	err := loader.Load(top)
+//
+//	func item(l *Level[S], i int) {
+//		for n := range l.To {
+//			to := &l.To[n]
+//			for _, row := range to.Of(i) {
+//				item(to.Item(row))
+//			}
+//		}
+//	}
+//
+// What is read below the rows of a level follows from the selection that the rows are printed by. It may be of any type; a Source
+// tells a Loader what a selection means.
+package levels
+
+import (
+	"errors"
+
+	"lectern/contenttypes"
+	"lectern/documents/permission"
+	"lectern/store"
+)
+
+// A Level holds rows that are printed by one selection, and what the rows lead to. A document that several rows of the level above
+// lead to is on it once.
+type Level[S any] struct {
+	Selection S
+	Rows      []store.Record
+	To        []Loaded[S] // by the number of the load; see Source
+
+	own   []store.Record // memory for Rows, where they are some of those that a union found
+	sizes []int          // by row: how many objects are printed of it; see Weigh
+}
+
+// A Loaded holds what one load found for all rows of a level.
+type Loaded[S any] struct {
+	store.Related             // empty where the targets are only counted
+	Counts        []int       // by row, where the targets are only counted
+	Levels        []*Level[S] // of the rows that were found; see Load.Levels
+
+	union   bool
+	members []member // of a union, by position in Related.Rows
+}
+
+// A member is the place of a row that a union found: on which of its levels, and where there. A row that is on none has level -1.
+type member struct{ level, row int32 }
+
+// Item returns where a row lies that is at a position in Rows: on which level, and at which position there. Where a load has several
+// levels without being a union, this is the first of them.
+func (to *Loaded[S]) Item(row int32) (l *Level[S], i int32) {
+	if !to.union {
+		return to.Levels[0], row
+	}
+	m := to.members[row]
+	return to.Levels[m.level], m.row
+}
+
+// On returns the position on the k-th level of a row that is at a position in Rows; ok is false where it is on another level.
+func (to *Loaded[S]) On(k int, row int32) (i int32, ok bool) {
+	if !to.union {
+		return row, true
+	}
+	m := to.members[row]
+	return m.row, int(m.level) == k
+}
+
+// Detach makes what was loaded independent of its snapshot. It returns how much memory that takes.
+func (to *Loaded[S]) Detach() (size int64) {
+	for i := range to.Rows {
+		to.Rows[i] = to.Rows[i].Detached()
+		size += int64(to.Rows[i].Size())
+	}
+	for i, m := range to.members {
+		if m.level >= 0 {
+			to.Levels[m.level].Rows[m.row] = to.Rows[i]
+		}
+	}
+	return size
+}
+
+// A Source tells a Loader what selections mean.
+type Source[S any] interface {
+	// Loads returns how many loads there are for the rows that s prints.
+	Loads(s S) int
+	// Load returns the n-th load of s.
+	Load(s S, n int) Load
+	// Below returns the selection of the k-th level of the n-th load of s.
+	Below(s S, n, k int) S
+	// Member returns on which of its levels a row goes that the n-th load of s found, where that is a union. A row for which it is
+	// negative is left out.
+	Member(s S, n int, r store.Record) int
+	// Hold reserves memory for what is read, or returns why there is none.
+	Hold(bytes int64) error
+}
+
+// A Load says what to read for the rows of a level.
+type Load struct {
+	Kind  Kind
+	Attr  *contenttypes.Attribute // that Targets and Counts follow
+	Query *store.Query            // filters, orders and cuts the targets of each row; nil finds all
+	// Levels is how many levels there are of what is found. All rows are on each of them, but on one alone where Union is set.
+	Levels int
+	Union  bool
+}
+
+// Kind is what a Load reads.
+type Kind uint8
+
+const (
+	Nothing Kind = iota
+	Targets      // of a relation or media attribute, the items of a component or zone, or localizations
+	Counts       // how many targets there are
+	Uses         // the documents that use a file, of types that the principal may find; of Query, Filter alone has an effect
+)
+
+// ErrTooMany says that there are more objects to be read than Loader.Most.
+var ErrTooMany = errors.New("there are too many objects to be read for the answer")
+
+// What reading takes, about: a row with its place on a level, and an item of a row with its link. An object that was found by itself
+// is both.
+const (
+	rowBytes  = 128
+	itemBytes = 32
+)
+
+// Settings say what a Loader reads for.
+type Settings[S any] struct {
+	Source   Source[S]
+	Snapshot *store.Snapshot
+	Status   store.Status              // of the versions that are shown of related documents
+	Access   *permission.Access        // of the principal
+	FileUses []*contenttypes.Attribute // the media attributes that Uses follows; see FileUses
+	Most     int                       // how many objects may be read in all
+}
+
+// A Loader reads levels. It keeps their memory for later ones. It is for one goroutine at a time.
+type Loader[S any] struct {
+	Settings[S]
+	Read int // how many objects were read since Reset
+
+	uses              []*contenttypes.Attribute // those of FileUses that the principal may see; nil: not looked for yet
+	idle, used, queue []*Level[S]
+}
+
+// Level returns an empty level, whose memory the loader may have used before.
+func (ld *Loader[S]) Level(s S) *Level[S] {
+	var l *Level[S]
+	if n := len(ld.idle); n > 0 {
+		l, ld.idle = ld.idle[n-1], ld.idle[:n-1]
+	} else {
+		l = &Level[S]{}
+	}
+	l.Selection = s
+	if n := ld.Source.Loads(s); n <= cap(l.To) {
+		l.To = l.To[:n]
+	} else {
+		l.To = append(l.To[:cap(l.To)], make([]Loaded[S], n-cap(l.To))...)
+	}
+	ld.used = append(ld.used, l)
+	return l
+}
+
+// Load reads all that the rows of a level lead to.
+func (ld *Loader[S]) Load(top *Level[S]) error {
+	ld.queue = append(ld.queue[:0], top)
+	for i := 0; i < len(ld.queue); i++ {
+		if err := ld.step(ld.queue[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Found counts objects that were read for the answer, and reserves memory for them.
+func (ld *Loader[S]) Found(n int) error { return ld.count(n, n) }
+
+// count counts items that were found, and reserves memory for them and the rows that they stand for.
+func (ld *Loader[S]) count(items, rows int) error {
+	if ld.Read += items; ld.Read > ld.Most {
+		return ErrTooMany
+	}
+	return ld.Source.Hold(int64(items)*itemBytes + int64(rows)*rowBytes)
+}
+
+// step reads what the rows of one level lead to.
+func (ld *Loader[S]) step(l *Level[S]) error {
+	for n := range l.To {
+		to, load := &l.To[n], ld.Source.Load(l.Selection, n)
+		to.Levels, to.members, to.union = to.Levels[:0], to.members[:0], load.Union
+		if err := ld.read(l.Rows, &load, to); err != nil {
+			return err
+		}
+		if to.Over {
+			return ErrTooMany
+		}
+		if err := ld.count(len(to.Items), len(to.Rows)); err != nil {
+			return err
+		}
+		for k := range load.Levels {
+			below := ld.Level(ld.Source.Below(l.Selection, n, k))
+			below.Rows = to.Rows
+			to.Levels = append(to.Levels, below)
+		}
+		if load.Union {
+			ld.divide(l, n)
+		}
+		for _, below := range to.Levels {
+			if len(below.To) > 0 && len(below.Rows) > 0 {
+				ld.queue = append(ld.queue, below)
+			}
+		}
+	}
+	return nil
+}
+
+// read carries out a load.
+func (ld *Loader[S]) read(rows []store.Record, load *Load, to *Loaded[S]) (err error) {
+	to.Most = max(ld.Most-ld.Read, 1)
+	switch load.Kind {
+	case Targets:
+		return ld.Snapshot.RelatedAll(rows, load.Attr, ld.Status, load.Query, &to.Related)
+	case Uses:
+		var f store.Filter
+		if load.Query != nil {
+			f = load.Query.Filter
+		}
+		return ld.Snapshot.UsesAll(rows, ld.visibleUses(), ld.Status, f, &to.Related)
+	}
+	to.SetNone(len(rows))
+	if load.Kind == Counts {
+		to.Counts, err = ld.Snapshot.RelatedCounts(rows, load.Attr, ld.Status, load.Query, to.Counts[:0])
+	}
+	return err
+}
+
+// divide puts each row that the n-th load of a level found, a union, on its level, and takes out the items of rows that are on none.
+func (ld *Loader[S]) divide(of *Level[S], n int) {
+	to := &of.To[n]
+	for _, l := range to.Levels {
+		l.Rows = l.own[:0]
+	}
+	all := true
+	for _, r := range to.Rows {
+		m := member{level: int32(ld.Source.Member(of.Selection, n, r))}
+		if m.level >= 0 {
+			l := to.Levels[m.level]
+			m.row = int32(len(l.Rows))
+			l.Rows = append(l.Rows, r)
+		}
+		all = all && m.level >= 0
+		to.members = append(to.members, m)
+	}
+	for _, l := range to.Levels {
+		l.own = l.Rows
+	}
+	if !all {
+		to.Keep(func(row int32) bool { return to.members[row].level >= 0 })
+	}
+}
+
+// FileUses returns the media attributes of the content-types of a model through which files are used.
+func FileUses(m *contenttypes.Model) []*contenttypes.Attribute {
+	var uses []*contenttypes.Attribute
+	for _, t := range m.Types {
+		for _, a := range t.Attributes {
+			if a.Type == contenttypes.Media && !a.Private && !t.Internal {
+				uses = append(uses, a)
+			}
+		}
+	}
+	return uses
+}
+
+// visibleUses are the FileUses of types that the principal may find.
+func (ld *Loader[S]) visibleUses() []*contenttypes.Attribute {
+	if ld.uses == nil {
+		ld.uses = []*contenttypes.Attribute{}
+		for _, a := range ld.FileUses {
+			if owner, _ := a.OwnerType(); ld.Access.Allows(owner, "find") {
+				ld.uses = append(ld.uses, a)
+			}
+		}
+	}
+	return ld.uses
+}

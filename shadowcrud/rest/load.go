@@ -1,0 +1,173 @@
+package rest
+
+import (
+	"sync"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/shadowcrud/levels"
+	"lectern/store"
+)
+
+// A shape says what documents or components are printed as.
+type shape struct {
+	*documents.Selection
+	typed bool // with their type, __type: targets of a morph relation, and documents that use a file
+	used  bool // files: with the documents that use them
+}
+
+type (
+	level  = levels.Level[shape]
+	loader = levels.Loader[shape]
+)
+
+var loaders = sync.Pool{New: func() any { return new(loader) }}
+
+func (p *printer) releaseLoader() {
+	if p.loader != nil {
+		p.loader.Reset()
+		p.loader.Settings = levels.Settings[shape]{}
+		loaders.Put(p.loader)
+		p.loader = nil
+	}
+}
+
+// leastObject is about how short a document or component can be in an answer.
+const leastObject = len(`{"id":1},`)
+
+// load puts rows on a level, and reads what they lead to.
+func (p *printer) load(rows []store.Record, s shape) *level {
+	if p.Loads(s) == 0 {
+		p.flat = level{Selection: s, Rows: rows}
+		return &p.flat
+	}
+	if p.loader == nil {
+		p.loader = loaders.Get().(*loader)
+	} else {
+		p.loader.Reset()
+	}
+	p.beside = 0
+	ld := p.loader
+	ld.Settings = levels.Settings[shape]{Source: p, Snapshot: p.snapshot, Status: p.status, Access: p.access, FileUses: p.api.uses,
+		Most: p.bound.limits.bytes() / leastObject}
+	top := ld.Level(s)
+	top.Rows = rows
+	err := ld.Found(len(rows))
+	if err == nil {
+		err = ld.Load(top)
+	}
+	if err == nil {
+		err = ld.Weigh(0)
+	}
+	if err != nil {
+		p.fail(err)
+	}
+	return top
+}
+
+// The methods that make a printer the levels.Source of its loader.
+
+// Loads returns how many attributes s populates, and one more where the documents that use a file are shown.
+func (p *printer) Loads(s shape) int {
+	n := len(s.Populate)
+	if s.used {
+		n++
+	}
+	return n
+}
+
+// Load returns what is read for a populate.
+func (p *printer) Load(s shape, n int) levels.Load {
+	if n == len(s.Populate) {
+		return levels.Load{Kind: levels.Uses, Query: p.inState(nil), Union: true, Levels: len(p.api.users)}
+	}
+	shown := &s.Populate[n]
+	load := levels.Load{Kind: levels.Targets, Attr: shown.Attr, Query: shown.Query, Levels: 1}
+	if shown.Attr.IsRelation() {
+		load.Query = p.inState(shown.Query)
+	}
+	switch {
+	case shown.Count:
+		load.Kind, load.Levels = levels.Counts, 0
+	case shown.Of == nil:
+		load.Union, load.Levels = true, len(shown.On)
+	}
+	return load
+}
+
+// inState narrows a query to documents in the state of publication that is asked for.
+func (p *printer) inState(q *store.Query) *store.Query {
+	if p.state == nil {
+		return q
+	}
+	state := store.Publication{State: *p.state}
+	if q == nil {
+		return &store.Query{Filter: state, Limit: -1}
+	}
+	narrowed := *q
+	narrowed.Filter = store.And{q.Filter, state}
+	return &narrowed
+}
+
+// Below returns what is printed of the targets of a populate.
+func (p *printer) Below(s shape, n, k int) shape {
+	if n == len(s.Populate) {
+		return shape{Selection: p.api.users[k].shown, typed: true}
+	}
+	shown := &s.Populate[n]
+	if shown.Of == nil {
+		return shape{Selection: shown.On[k].Of, typed: shown.Attr.IsRelation()}
+	}
+	return shape{Selection: shown.Of, used: shown.Related}
+}
+
+// Member returns which variant of a populate a row is; a negative one is not shown.
+func (p *printer) Member(s shape, n int, r store.Record) int {
+	if n == len(s.Populate) {
+		for k := range p.api.users {
+			if p.api.users[k].typ == r.Type() {
+				return k
+			}
+		}
+		return -1
+	}
+	for k := range s.Populate[n].On {
+		if v := &s.Populate[n].On[k]; v.Schema == schemaOf(r) {
+			if v.Filter != nil && !p.snapshot.Matches(r, v.Filter, p.status) {
+				return -1
+			}
+			return k
+		}
+	}
+	return -1
+}
+
+// Hold reserves memory for what is read.
+func (p *printer) Hold(bytes int64) error {
+	p.beside += bytes
+	return p.bound.memory.Hold(p.beside)
+}
+
+func schemaOf(r store.Record) *contenttypes.Schema {
+	if c := r.Component(); c != nil {
+		return &c.Schema
+	}
+	return &r.Type().Schema
+}
+
+// A fileUser is a type whose documents use files.
+type fileUser struct {
+	typ   *contenttypes.ContentType
+	shown *documents.Selection // what a file prints of such a document
+}
+
+// fileUsers returns the types that have one of these media attributes.
+func fileUsers(uses []*contenttypes.Attribute) (users []fileUser) {
+	for i, a := range uses {
+		typ, _ := a.OwnerType()
+		if i == 0 || users[len(users)-1].typ != typ {
+			users = append(users, fileUser{typ, documents.Scalars(&typ.Schema)})
+		}
+	}
+	return users
+}
