@@ -8,13 +8,12 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Limits bound what a document may ask of the server. All of them are checked before anything whose cost grows faster than
-// the document.
+// Limits bound the size of a document. Each limit is checked before any work whose cost grows faster than the document.
 type Limits struct {
 	Tokens     int // of the document, without comments
 	Nesting    int // brackets within brackets
 	Depth      int // of fields below a root field; introspection does not count
-	Selections int // of an operation, with each fragment put in place wherever it is spread
+	Selections int // of an operation, each fragment counted wherever it is spread
 	RootFields int // of an operation
 	Aliases    int // of the document
 	Directives int // of the document
@@ -28,8 +27,8 @@ type Limits struct {
 var DefaultLimits = Limits{Tokens: 15000, Nesting: 250, Depth: 10, Selections: 10000, RootFields: 100, Aliases: 500, Directives: 500,
 	IntrospectionDepth: 2, Introspection: true}
 
-// bounds checks a document against the limits that concern it before it is validated. Depth is told for each selection that
-// is too deep, anything else once.
+// bounds checks a document against the limits that concern it before it is validated. It reports each selection that is too deep, and every
+// other limit once.
 func (v *validator) bounds() {
 	d := v.doc
 	c := census{doc: d, sizes: map[string]int{}}
@@ -65,10 +64,10 @@ func (v *validator) bounds() {
 	}
 }
 
-// Settings is where the settings of Limits stand in config/plugins.yaml; messages name them.
+// Settings is the path of Limits in config/plugins.yaml, which messages name.
 const Settings = "graphql.config.limits."
 
-// tooMany ends validation: the document is not looked at any further.
+// tooMany reports a limit that is exceeded and ends validation.
 func (v *validator) tooMany(what string, limit int, setting string) {
 	v.stopped = true
 	v.errors = append(v.errors, &Error{
@@ -76,7 +75,7 @@ func (v *validator) tooMany(what string, limit int, setting string) {
 	})
 }
 
-// A census counts what a document holds.
+// A census counts the parts of a document.
 type census struct {
 	doc                 *Document
 	aliases, directives int
@@ -100,8 +99,7 @@ func (c *census) count(set ast.SelectionSet, on ast.DirectiveList) {
 	}
 }
 
-// size is how many selections a set holds with fragments put in place, as far as it is not more than limit. Fragments must
-// not be cyclic.
+// size counts the selections of a set with its fragments inlined, and stops at limit. The fragments must not be cyclic.
 func (c *census) size(set ast.SelectionSet, limit int) int {
 	n := 0
 	for _, sel := range set {
@@ -126,7 +124,7 @@ func (c *census) size(set ast.SelectionSet, limit int) int {
 	return n
 }
 
-// roots counts the fields of a set and of the fragments in it, each fragment once.
+// roots counts the fields of a set and of the fragments that it spreads, each fragment once.
 func (c *census) roots(set ast.SelectionSet, limit int, seen map[string]bool) int {
 	n := 0
 	for _, sel := range set {
@@ -148,7 +146,7 @@ func (c *census) roots(set ast.SelectionSet, limit int, seen map[string]bool) in
 	return n
 }
 
-// cyclic reports whether a fragment spreads itself, through whatever others.
+// cyclic reports whether a fragment spreads itself, directly or through others.
 func (c *census) cyclic() bool {
 	const open, done = 1, 2
 	state := map[string]int{}
@@ -187,12 +185,12 @@ func (c *census) cyclic() bool {
 	return false
 }
 
-// depths finds the selections that are one level too deep, which is told of each.
+// depths finds the selections that are one level too deep. Each of them is an error.
 type depths struct {
 	v         *validator
 	operation string
 	visited   int
-	open      []string // fragments that were entered since the last field: to enter one of them again leads nowhere
+	open      []string // fragments entered since the last field; entering one of them again adds nothing
 }
 
 // maxDepthVisits bounds the search where fragments are cyclic; it is greater than any limit of selections.

@@ -8,14 +8,14 @@ import (
 	"lectern/jsontree"
 )
 
-// Variables are the values of an operation's variables. One that was not given and has no default is absent; one that was
-// given as null is there, and nil.
+// Variables are the values of an operation's variables. A variable that was not given and has no default is absent; one that was given as
+// null is present, and nil.
 type Variables map[string]any
 
-// maxVariableErrors is how many errors of variables are told.
+// maxVariableErrors is how many errors of variables are reported.
 const maxVariableErrors = 50
 
-// Variables reads the values of the variables that an operation declares; given may be nil. Others are passed over.
+// Variables reads the values of the variables that an operation declares, and ignores others. given may be nil.
 func (s *Schema) Variables(d *Document, op *ast.OperationDefinition, given *jsontree.Object) (Variables, []*Error) {
 	if len(op.VariableDefinitions) == 0 {
 		return nil, nil
@@ -58,7 +58,7 @@ func (s *Schema) Variables(d *Document, op *ast.OperationDefinition, given *json
 	return nil, errs
 }
 
-// Value reads a value of an input type that came by another way than a request, as that of a variable of that name is read.
+// Value reads a value of an input type that did not come with a request. Errors name it as they name the variable of that name.
 func (s *Schema) Value(name string, t *ast.Type, v any) (any, error) {
 	c := coercer{schema: s, at: &ast.VariableDefinition{Variable: name}}
 	read := c.value(t, v)
@@ -93,7 +93,7 @@ func (c *coercer) fail(message string) {
 	}
 }
 
-// invalid tells of a value within the variable.
+// invalid reports a value within the variable.
 func (c *coercer) invalid(v any, why string) {
 	if len(c.errors) > maxVariableErrors {
 		return
@@ -185,9 +185,8 @@ func (c *coercer) object(t *Type, v any) any {
 	return o
 }
 
-// Literal reads a literal of an input type, with the values of its variables put in place. It is not ok when the value is
-// absent, or none of that type: which can be, in a document that was found to be valid, only where a variable has no value or
-// is null.
+// Literal reads a literal of an input type, with the values of its variables. It returns false where there is no value, or none of that
+// type; in a valid document that happens only where a variable is absent or null.
 func (s *Schema) Literal(t *ast.Type, v *ast.Value, vars Variables) (value any, ok bool) {
 	switch {
 	case v.Kind == ast.Variable:

@@ -6,7 +6,7 @@ import (
 	"lectern/jsontree"
 )
 
-// Codes of errors, as clients find them under extensions.code.
+// Codes of errors, which clients find under extensions.code.
 const (
 	ParseFailed         = "GRAPHQL_PARSE_FAILED"
 	ValidationFailed    = "GRAPHQL_VALIDATION_FAILED"
@@ -19,7 +19,7 @@ const (
 type Error struct {
 	Message   string
 	Locations []Location
-	Path      []any // of the answer's field: string keys and int positions; nil when the error is no field's
+	Path      []any // of the answer's field: string keys and int positions; nil for errors of the whole request
 	Code      string
 	// Reason says more than Code, under extensions.validationErrorCode.
 	Reason string

@@ -41,7 +41,7 @@ func (v *validator) fragmentSpread(on *Type, f *ast.FragmentSpread) {
 	v.directives(f.Directives, ast.LocationFragmentSpread)
 }
 
-// overlap reports whether a value can be of both types; it may be where one is not known.
+// overlap reports whether a value can be of both types. Unknown types may overlap with any.
 func overlap(a, b *Type) bool {
 	if a == nil || b == nil || a == b || !a.IsCompositeType() || !b.IsCompositeType() {
 		return true
@@ -56,7 +56,7 @@ func overlap(a, b *Type) bool {
 	return false
 }
 
-// uses returns what a fragment uses: variables, and other fragments. It visits the fragment if that was not done yet.
+// uses returns the variables and fragments that a fragment uses. It visits the fragment unless that was done before.
 func (v *validator) uses(f *ast.FragmentDefinition) *definition {
 	if d := v.definitions[f.Name]; d != nil {
 		return d
@@ -71,7 +71,7 @@ func (v *validator) uses(f *ast.FragmentDefinition) *definition {
 	return d
 }
 
-// referenced lists what an operation uses, and what the fragments use that it spreads, directly or not.
+// referenced lists what an operation uses itself and through the fragments that it spreads, directly or not.
 func (v *validator) referenced(op *definition) []*definition {
 	list := []*definition{op}
 	seen := map[string]bool{}
@@ -89,7 +89,7 @@ func (v *validator) referenced(op *definition) []*definition {
 	return list
 }
 
-// unusedFragments tells of fragments that no operation spreads.
+// unusedFragments reports fragments that no operation spreads.
 func (v *validator) unusedFragments() {
 	for _, f := range v.doc.fragments {
 		if !v.usedFragment[f.Name] {
@@ -98,14 +98,14 @@ func (v *validator) unusedFragments() {
 	}
 }
 
-// cycles remembers which fragments were looked through for cycles.
+// cycles searches fragments for cycles, each fragment once.
 type cycles struct {
 	visited map[string]bool
 	path    []*ast.FragmentSpread
 	index   map[string]int // of a fragment that is open, in path
 }
 
-// findCycles tells of fragments that spread themselves.
+// findCycles reports fragments that spread themselves.
 func (v *validator) findCycles(f *ast.FragmentDefinition) {
 	if !v.cyclic {
 		return
@@ -154,7 +154,7 @@ func (v *validator) reportCycle(name string, path []*ast.FragmentSpread) {
 	v.report(`Cannot spread fragment "`+name+`" within itself`+through+".", at...)
 }
 
-// introspectionDepth refuses introspection that goes in circles, each of which multiplies the answer.
+// introspectionDepth refuses introspection that nests lists of fields or types too deeply, since each level multiplies the answer.
 func (v *validator) introspectionDepth(f *ast.Field) {
 	if v.cyclic {
 		return // refused for that

@@ -16,7 +16,7 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// A Schema is what documents are read against. It is immutable.
+// A Schema validates documents. It is immutable.
 type Schema struct {
 	spec     *schema.Schema
 	ast      *ast.Schema
@@ -44,7 +44,7 @@ func (t *Type) Field(name string) *ast.FieldDefinition {
 	return t.fields[name]
 }
 
-// New makes ready what documents are read against.
+// New indexes the types of a schema for documents to be validated against.
 func New(s *schema.Schema) *Schema {
 	parsed := s.Tree
 	l := &Schema{spec: s, ast: parsed, types: make(map[string]*Type, len(parsed.Types)), Roots: map[ast.Operation]*Type{}}
@@ -110,7 +110,7 @@ func (s *Schema) TypeNames() []string { return s.names }
 // Directive returns the directive of that name, or nil.
 func (s *Schema) Directive(name string) *ast.DirectiveDefinition { return s.ast.Directives[name] }
 
-// of returns the named type that a type reference ends in, nil when the schema has none of that name.
+// of returns the named type beneath a type reference, nil when the schema has no such type.
 func (s *Schema) of(t *ast.Type) *Type {
 	if t == nil {
 		return nil
@@ -118,18 +118,18 @@ func (s *Schema) of(t *ast.Type) *Type {
 	return s.types[t.Name()]
 }
 
-// A Document is a GraphQL document that was parsed, and found to be valid.
+// A Document is a GraphQL document that was parsed and is valid.
 type Document struct {
 	Operations ast.OperationList
 	Fragments  map[string]*ast.FragmentDefinition
 	Tokens     int // how many it has
 
-	source    *source
-	fragments ast.FragmentDefinitionList
-	aliens    []alien // definitions that cannot be executed
+	source          *source
+	fragments       ast.FragmentDefinitionList
+	typeDefinitions []typeDefinition // definitions that cannot be executed
 }
 
-// Parse parses a document and validates it. A document with errors is not to be executed.
+// Parse parses and validates a document. It returns a document or errors.
 func (s *Schema) Parse(text string, l Limits) (*Document, []*Error) {
 	d, err := parse(text, l)
 	if err != nil {
@@ -139,11 +139,11 @@ func (s *Schema) Parse(text string, l Limits) (*Document, []*Error) {
 		return nil, errs
 	}
 	d.Tokens = len(d.source.tokens)
-	d.source.tokens = nil // they were for telling of errors
+	d.source.tokens = nil // only errors need them
 	return d, nil
 }
 
-// Operation returns the operation of that name; name is nil where none was given.
+// Operation returns the operation of that name. Without a name (nil) there must be exactly one operation.
 func (d *Document) Operation(name *string) (*ast.OperationDefinition, *Error) {
 	switch {
 	case name == nil && len(d.Operations) == 1:
@@ -159,7 +159,7 @@ func (d *Document) Operation(name *string) (*ast.OperationDefinition, *Error) {
 	return nil, &Error{Message: `Unknown operation named "` + *name + `".`, Code: OperationResolution}
 }
 
-// Location is where a node of the document stands.
+// Location is the line and column of a node of the document.
 func (d *Document) Location(p *ast.Position) Location { return d.source.at(p.Start) }
 
 // Includes reports whether a value of the object type o is one of t: o itself, or an interface or union that it belongs to.

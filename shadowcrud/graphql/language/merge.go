@@ -4,18 +4,18 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Fields of one response name must be such that they can be merged. Whether they all are is found in time linear in the size of the
-// operation: all selections that will be merged are looked at together, level by level, so that each field is compared with one
-// other. Only where there is a conflict, the slower search of overlap.go is made, which says where.
+// The fields of one response name must be mergeable. findConflict finds out in time linear in the size of the operation: it looks at all
+// selections that will be merged together, level by level, so that each field is compared with one other. Only where there is a conflict
+// does the slower search of overlap.go run, which finds its position.
 
-// A place is a selection set on a type.
-type place struct {
+// A typedSet is a selection set on a type.
+type typedSet struct {
 	on  *Type
 	set ast.SelectionSet
 }
 
-// A merged is a field with the type that it is selected on.
-type merged struct {
+// A typedField is a field with the type that it is selected on.
+type typedField struct {
 	on    *Type
 	field *ast.Field
 	def   *ast.FieldDefinition
@@ -24,7 +24,7 @@ type merged struct {
 // findConflict reports whether fields of some operation cannot be merged. Fragments must not be cyclic.
 func (v *validator) findConflict() bool {
 	for _, op := range v.doc.Operations {
-		root := []place{{v.schema.Roots[op.Operation], op.SelectionSet}}
+		root := []typedSet{{v.schema.Roots[op.Operation], op.SelectionSet}}
 		if v.shapesConflict(root) || v.fieldsConflict(root) {
 			return true
 		}
@@ -32,61 +32,60 @@ func (v *validator) findConflict() bool {
 	return false
 }
 
-// byName gathers the fields of several places by response name, those of each fragment once for each type.
-func (v *validator) byName(places []place) map[string][]merged {
-	fields := map[string][]merged{}
+// byName groups the fields of several selection sets by response name, those of each fragment once for each type.
+func (v *validator) byName(sets []typedSet) map[string][]typedField {
+	fields := map[string][]typedField{}
 	type spread struct {
 		name string
 		on   *Type
 	}
 	seen := map[spread]bool{}
-	var gather func(p place)
-	gather = func(p place) {
+	var gather func(p typedSet)
+	gather = func(p typedSet) {
 		for _, sel := range p.set {
 			switch sel := sel.(type) {
 			case *ast.Field:
-				fields[sel.Alias] = append(fields[sel.Alias], merged{p.on, sel, v.fieldOf(p.on, sel.Name)})
+				fields[sel.Alias] = append(fields[sel.Alias], typedField{p.on, sel, v.fieldOf(p.on, sel.Name)})
 			case *ast.InlineFragment:
 				on := p.on
 				if sel.TypeCondition != "" {
 					on = v.schema.types[sel.TypeCondition]
 				}
-				gather(place{on, sel.SelectionSet})
+				gather(typedSet{on, sel.SelectionSet})
 			case *ast.FragmentSpread:
 				f := v.doc.Fragments[sel.Name]
 				if f == nil || seen[spread{sel.Name, p.on}] {
 					continue
 				}
 				seen[spread{sel.Name, p.on}] = true
-				gather(place{v.schema.types[f.TypeCondition], f.SelectionSet})
+				gather(typedSet{v.schema.types[f.TypeCondition], f.SelectionSet})
 			}
 		}
 	}
-	for _, p := range places {
+	for _, p := range sets {
 		gather(p)
 	}
 	return fields
 }
 
-// below are the selections of fields that are merged.
-func (v *validator) below(fields []merged) []place {
-	var places []place
+// below returns the selections of fields that are merged.
+func (v *validator) below(fields []typedField) []typedSet {
+	var sets []typedSet
 	for _, f := range fields {
 		if len(f.field.SelectionSet) > 0 {
 			var to *Type
 			if f.def != nil {
 				to = v.schema.of(f.def.Type)
 			}
-			places = append(places, place{to, f.field.SelectionSet})
+			sets = append(sets, typedSet{to, f.field.SelectionSet})
 		}
 	}
-	return places
+	return sets
 }
 
-// shapesConflict reports whether fields of one response name have types that an answer cannot show alike, whatever types
-// they were selected on.
-func (v *validator) shapesConflict(places []place) bool {
-	for _, fields := range v.byName(places) {
+// shapesConflict reports whether fields of one response name have types that one answer cannot hold, whatever types they were selected on.
+func (v *validator) shapesConflict(sets []typedSet) bool {
+	for _, fields := range v.byName(sets) {
 		var first *ast.Type
 		for _, f := range fields {
 			if f.def == nil {
@@ -105,10 +104,10 @@ func (v *validator) shapesConflict(places []place) bool {
 	return false
 }
 
-// fieldsConflict reports whether fields of one response name that may be selected from one object are different fields, or
-// have different arguments.
-func (v *validator) fieldsConflict(places []place) bool {
-	for _, fields := range v.byName(places) {
+// fieldsConflict reports whether fields of one response name that may be selected on one object are different fields or have different
+// arguments.
+func (v *validator) fieldsConflict(sets []typedSet) bool {
+	for _, fields := range v.byName(sets) {
 		for _, group := range byObject(fields) {
 			for _, f := range group[1:] {
 				if f.field.Name != group[0].field.Name || !sameArguments(f.field.Arguments, group[0].field.Arguments) {
@@ -123,14 +122,13 @@ func (v *validator) fieldsConflict(places []place) bool {
 	return false
 }
 
-// byObject puts fields together that may be selected from one object: those on one object type, and with each of them those
-// on types that are no objects'.
-func byObject(fields []merged) [][]merged {
+// byObject groups fields that may be selected on one object: those on one object type, each with the fields on interfaces and unions.
+func byObject(fields []typedField) [][]typedField {
 	if len(fields) == 1 {
-		return [][]merged{fields}
+		return [][]typedField{fields}
 	}
-	groups := map[*Type][]merged{}
-	var any []merged
+	groups := map[*Type][]typedField{}
+	var any []typedField
 	for _, f := range fields {
 		if f.on != nil && f.on.Kind == ast.Object {
 			groups[f.on] = append(groups[f.on], f)
@@ -139,9 +137,9 @@ func byObject(fields []merged) [][]merged {
 		}
 	}
 	if len(groups) == 0 {
-		return [][]merged{any}
+		return [][]typedField{any}
 	}
-	list := make([][]merged, 0, len(groups))
+	list := make([][]typedField, 0, len(groups))
 	for _, group := range groups {
 		list = append(list, append(group, any...))
 	}

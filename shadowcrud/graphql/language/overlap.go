@@ -6,11 +6,11 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// maxComparisons bounds the search for the fields that conflict. It may end the search early, since the search only says where the
-// conflicts are: that there are any was found out before (merge.go).
+// maxComparisons bounds the search for conflicting fields. The search may end early, since merge.go has found out that there is a conflict;
+// the search only finds its position.
 const maxComparisons = 20000
 
-// overlaps searches a document for the fields that conflict.
+// overlaps searches a document for conflicting fields.
 type overlaps struct {
 	v           *validator
 	comparisons int
@@ -19,23 +19,23 @@ type overlaps struct {
 	compared    map[fragmentPair]bool // whether they were compared as mutually exclusive
 }
 
-// A fieldMap has the fields of one selection set by response name, and the fragments that it spreads.
+// A fieldMap holds the fields of one selection set by response name, and the fragments that it spreads.
 type fieldMap struct {
 	names     []string
-	fields    map[string][]merged
+	fields    map[string][]typedField
 	fragments []string
 }
 
 type fragmentPair struct{ a, b string }
 
-// A conflict says why fields conflict, and which they are on either side.
+// A conflict says why fields conflict, and names the fields of either side.
 type conflict struct {
 	name   string
 	reason string
 	a, b   []*ast.Field
 }
 
-// fieldsMerge tells of the fields of a selection set that conflict.
+// fieldsMerge reports the conflicting fields of a selection set.
 func (v *validator) fieldsMerge(on *Type, set ast.SelectionSet) {
 	if !v.conflicting || v.silent {
 		return
@@ -43,7 +43,7 @@ func (v *validator) fieldsMerge(on *Type, set ast.SelectionSet) {
 	if v.overlaps == nil {
 		v.overlaps = &overlaps{v: v, sets: map[*ast.Field]*fieldMap{}, fragments: map[string]*fieldMap{}, compared: map[fragmentPair]bool{}}
 	}
-	for _, c := range v.overlaps.within(v.overlaps.gather(place{on, set})) {
+	for _, c := range v.overlaps.within(v.overlaps.gather(typedSet{on, set})) {
 		at := make([]int, 0, len(c.a)+len(c.b))
 		for _, f := range c.a {
 			at = append(at, f.Position.Start)
@@ -55,19 +55,19 @@ func (v *validator) fieldsMerge(on *Type, set ast.SelectionSet) {
 	}
 }
 
-// gather makes the fieldMap of a selection set, inline fragments put in place.
-func (o *overlaps) gather(p place) *fieldMap {
-	m := &fieldMap{fields: map[string][]merged{}}
+// gather makes the fieldMap of a selection set, with inline fragments inlined.
+func (o *overlaps) gather(p typedSet) *fieldMap {
+	m := &fieldMap{fields: map[string][]typedField{}}
 	seen := map[string]bool{}
-	var visit func(p place)
-	visit = func(p place) {
+	var visit func(p typedSet)
+	visit = func(p typedSet) {
 		for _, sel := range p.set {
 			switch sel := sel.(type) {
 			case *ast.Field:
 				if m.fields[sel.Alias] == nil {
 					m.names = append(m.names, sel.Alias)
 				}
-				m.fields[sel.Alias] = append(m.fields[sel.Alias], merged{p.on, sel, o.v.fieldOf(p.on, sel.Name)})
+				m.fields[sel.Alias] = append(m.fields[sel.Alias], typedField{p.on, sel, o.v.fieldOf(p.on, sel.Name)})
 			case *ast.FragmentSpread:
 				if !seen[sel.Name] {
 					seen[sel.Name] = true
@@ -78,7 +78,7 @@ func (o *overlaps) gather(p place) *fieldMap {
 				if sel.TypeCondition != "" {
 					on = o.v.schema.types[sel.TypeCondition]
 				}
-				visit(place{on, sel.SelectionSet})
+				visit(typedSet{on, sel.SelectionSet})
 			}
 		}
 	}
@@ -87,11 +87,11 @@ func (o *overlaps) gather(p place) *fieldMap {
 }
 
 // below returns the fields of the selection set of a field.
-func (o *overlaps) below(f merged) *fieldMap {
+func (o *overlaps) below(f typedField) *fieldMap {
 	if m := o.sets[f.field]; m != nil {
 		return m
 	}
-	places := o.v.below([]merged{f})
+	places := o.v.below([]typedField{f})
 	m := o.gather(places[0])
 	o.sets[f.field] = m
 	return m
@@ -102,14 +102,14 @@ func (o *overlaps) fragment(name string) *fieldMap {
 	m, known := o.fragments[name]
 	if !known {
 		if f := o.v.doc.Fragments[name]; f != nil {
-			m = o.gather(place{o.v.schema.types[f.TypeCondition], f.SelectionSet})
+			m = o.gather(typedSet{o.v.schema.types[f.TypeCondition], f.SelectionSet})
 		}
 		o.fragments[name] = m
 	}
 	return m
 }
 
-// within finds the conflicts among the fields of one selection set, fragments included.
+// within finds the conflicts among the fields of one selection set and its fragments.
 func (o *overlaps) within(m *fieldMap) []conflict {
 	var found []conflict
 	for _, name := range m.names {
@@ -157,7 +157,7 @@ func (o *overlaps) withFragment(found []conflict, exclusive bool, m *fieldMap, n
 	return found
 }
 
-// done reports whether two fragments were compared already, and remembers that they are.
+// done reports whether two fragments were compared before, and records that they are now.
 func (o *overlaps) done(a, b string, exclusive bool) bool {
 	if a > b {
 		a, b = b, a
@@ -188,8 +188,8 @@ func (o *overlaps) betweenFragments(found []conflict, exclusive bool, a, b strin
 	return found
 }
 
-// compare appends the conflict of two fields of one response name, if they have one.
-func (o *overlaps) compare(found []conflict, exclusive bool, name string, a, b merged) []conflict {
+// compare appends the conflict of two fields of one response name, if there is one.
+func (o *overlaps) compare(found []conflict, exclusive bool, name string, a, b typedField) []conflict {
 	o.comparisons++
 	exclusive = exclusive || a.on != b.on && isObject(a.on) && isObject(b.on)
 	add := func(reason string) []conflict {
@@ -214,7 +214,7 @@ func (o *overlaps) compare(found []conflict, exclusive bool, name string, a, b m
 
 func isObject(t *Type) bool { return t != nil && t.Kind == ast.Object }
 
-func (o *overlaps) compareBelow(found []conflict, exclusive bool, name string, a, b merged) []conflict {
+func (o *overlaps) compareBelow(found []conflict, exclusive bool, name string, a, b typedField) []conflict {
 	x, y := o.below(a), o.below(b)
 	sub := o.between(nil, exclusive, x, y)
 	for _, f := range y.fragments {

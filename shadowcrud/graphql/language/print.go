@@ -59,7 +59,7 @@ func writeBlock(b *strings.Builder, s string) {
 	b.WriteString(`"""`)
 }
 
-// How much of a value inspect shows.
+// Bounds of what inspect prints.
 const (
 	maxInspectedItems = 10
 	maxInspectedDepth = 2
@@ -123,5 +123,5 @@ func writeInspected(b *strings.Builder, v any, depth int) {
 	}
 }
 
-// Print prints a literal as GraphQL has it.
+// Print prints a literal in GraphQL syntax.
 func Print(v *ast.Value) string { return printValue(v) }

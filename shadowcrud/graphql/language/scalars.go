@@ -13,23 +13,22 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// Values as they leave this package are jsontree values: Int and Float are Numbers, Long a Number with all its digits, ID,
-// dates and enumerations (by their names in GraphQL) strings, a time always has three decimals, a date-time is in UTC with
-// three decimals.
+// This package returns jsontree values: Int and Float are Numbers, Long is a Number with all its digits; ID, dates and enumerations (by
+// their GraphQL names) are strings. A time always has three decimals, and a date-time is in UTC with three decimals.
 
 // A scalarError says why a value does not fit a scalar or enumeration.
 type scalarError struct {
-	message string // "": there is nothing more to say
-	whole   bool   // the message says what was expected, too
+	message  string // "": no more than what was expected
+	complete bool   // the message also says what was expected
 }
 
-func whole(message string) *scalarError  { return &scalarError{message, true} }
-func reason(message string) *scalarError { return &scalarError{message, false} }
+func complete(message string) *scalarError { return &scalarError{message, true} }
+func reason(message string) *scalarError   { return &scalarError{message, false} }
 
 // ofLiteral is the message about a literal in a place of type t.
 func (e *scalarError) ofLiteral(t *ast.Type, v *ast.Value) string {
 	switch {
-	case e.whole:
+	case e.complete:
 		return e.message
 	case e.message == "":
 		return `Expected value of type "` + t.String() + `", found ` + printValue(v) + "."
@@ -40,7 +39,7 @@ func (e *scalarError) ofLiteral(t *ast.Type, v *ast.Value) string {
 // ofVariable is the message about the value of a variable.
 func (e *scalarError) ofVariable(t *Type) string {
 	switch {
-	case e.whole:
+	case e.complete:
 		return e.message
 	case e.message == "":
 		return `Expected type "` + t.Name + `".`
@@ -48,8 +47,7 @@ func (e *scalarError) ofVariable(t *Type) string {
 	return `Expected type "` + t.Name + `". ` + e.message
 }
 
-// literal reads the literal of a scalar or enumeration. Only literals of JSON may hold variables; they are left out where vars
-// is nil.
+// literal reads the literal of a scalar or enumeration. Only JSON literals may hold variables; where vars is nil they are left out.
 func (s *Schema) literal(t *Type, v *ast.Value, vars Variables) (any, *scalarError) {
 	if t.Kind == ast.Enum {
 		return t.enumLiteral(v)
@@ -58,19 +56,19 @@ func (s *Schema) literal(t *Type, v *ast.Value, vars Variables) (any, *scalarErr
 	switch kind := s.scalarKind(t.Name); kind {
 	case schema.StringScalar:
 		if !text {
-			return nil, whole("String cannot represent a non string value: " + printValue(v))
+			return nil, complete("String cannot represent a non string value: " + printValue(v))
 		}
 		return v.Raw, nil
 	case schema.IDScalar:
 		if !text && v.Kind != ast.IntValue {
-			return nil, whole("ID cannot represent a non-string and non-integer value: " + printValue(v))
+			return nil, complete("ID cannot represent a non-string and non-integer value: " + printValue(v))
 		}
 		return v.Raw, nil
 	case schema.IntScalar, schema.FloatScalar, schema.LongScalar:
 		return numberLiteral(kind, v)
 	case schema.BooleanScalar:
 		if v.Kind != ast.BooleanValue {
-			return nil, whole("Boolean cannot represent a non boolean value: " + printValue(v))
+			return nil, complete("Boolean cannot represent a non boolean value: " + printValue(v))
 		}
 		return v.Raw == "true", nil
 	case schema.DateScalar, schema.TimeScalar, schema.DateTimeScalar, schema.LocaleScalar:
@@ -89,15 +87,15 @@ func numberLiteral(kind schema.ScalarKind, v *ast.Value) (any, *scalarError) {
 	switch kind {
 	case schema.IntScalar:
 		if v.Kind != ast.IntValue {
-			return nil, whole("Int cannot represent non-integer value: " + printValue(v))
+			return nil, complete("Int cannot represent non-integer value: " + printValue(v))
 		}
 		if _, err := strconv.ParseInt(v.Raw, 10, 32); err != nil {
-			return nil, whole("Int cannot represent non 32-bit signed integer value: " + v.Raw)
+			return nil, complete("Int cannot represent non 32-bit signed integer value: " + v.Raw)
 		}
 		return jsontree.Number(v.Raw), nil
 	case schema.FloatScalar:
 		if v.Kind != ast.IntValue && v.Kind != ast.FloatValue || math.IsInf(jsontree.Number(v.Raw).Float(), 0) {
-			return nil, whole("Float cannot represent non numeric value: " + printValue(v))
+			return nil, complete("Float cannot represent non numeric value: " + printValue(v))
 		}
 		return jsontree.Number(v.Raw), nil
 	}
@@ -107,7 +105,7 @@ func numberLiteral(kind schema.ScalarKind, v *ast.Value) (any, *scalarError) {
 	return readLong(v.Raw)
 }
 
-// raw is a literal as messages name it that take its value as it was written.
+// raw is a literal as it was written, for the messages that quote it.
 func raw(v *ast.Value) string {
 	if v.Kind == ast.ObjectValue || v.Kind == ast.ListValue {
 		return "undefined"
@@ -137,20 +135,20 @@ func (s *Schema) scalarKind(name string) schema.ScalarKind {
 func (t *Type) enumLiteral(v *ast.Value) (any, *scalarError) {
 	if v.Kind != ast.EnumValue {
 		text := printValue(v)
-		return nil, whole(`Enum "` + t.Name + `" cannot represent non-enum value: ` + text + "." + t.meant(text))
+		return nil, complete(`Enum "` + t.Name + `" cannot represent non-enum value: ` + text + "." + t.suggestion(text))
 	}
 	return t.enumName(v.Raw)
 }
 
 func (t *Type) enumName(name string) (any, *scalarError) {
 	if t.values[name] == nil {
-		return nil, whole(`Value "` + name + `" does not exist in "` + t.Name + `" enum.` + t.meant(name))
+		return nil, complete(`Value "` + name + `" does not exist in "` + t.Name + `" enum.` + t.suggestion(name))
 	}
 	return name, nil
 }
 
-// meant suggests values of an enumeration.
-func (t *Type) meant(text string) string {
+// suggestion suggests values of an enumeration.
+func (t *Type) suggestion(text string) string {
 	names := make([]string, len(t.EnumValues))
 	for i, v := range t.EnumValues {
 		names[i] = v.Name
@@ -158,14 +156,13 @@ func (t *Type) meant(text string) string {
 	return didYouMean("the enum value", suggestions(text, names))
 }
 
-// coerce reads the value of a scalar or enumeration from a variable. Unknown locales are refused where strict is set, and pass
-// otherwise.
+// coerce reads the value of a scalar or enumeration from a variable. It refuses unknown locales where strict is set.
 func (s *Schema) coerce(t *Type, v any, strict bool) (any, *scalarError) {
 	if t.Kind == ast.Enum {
 		name, ok := v.(string)
 		if !ok {
 			text := inspect(v)
-			return nil, whole(`Enum "` + t.Name + `" cannot represent non-string value: ` + text + "." + t.meant(text))
+			return nil, complete(`Enum "` + t.Name + `" cannot represent non-string value: ` + text + "." + t.suggestion(text))
 		}
 		return t.enumName(name)
 	}
@@ -173,20 +170,20 @@ func (s *Schema) coerce(t *Type, v any, strict bool) (any, *scalarError) {
 	switch kind := s.scalarKind(t.Name); kind {
 	case schema.StringScalar:
 		if !isText {
-			return nil, whole("String cannot represent a non string value: " + inspect(v))
+			return nil, complete("String cannot represent a non string value: " + inspect(v))
 		}
 	case schema.IDScalar:
 		if number, ok := v.(jsontree.Number); ok && isWhole(number.Float()) {
 			return string(jsontree.Append(nil, number)), nil
 		}
 		if !isText {
-			return nil, whole("ID cannot represent value: " + inspect(v))
+			return nil, complete("ID cannot represent value: " + inspect(v))
 		}
 	case schema.IntScalar, schema.FloatScalar, schema.LongScalar:
 		return coerceNumber(kind, v)
 	case schema.BooleanScalar:
 		if _, ok := v.(bool); !ok {
-			return nil, whole("Boolean cannot represent a non boolean value: " + inspect(v))
+			return nil, complete("Boolean cannot represent a non boolean value: " + inspect(v))
 		}
 	case schema.DateScalar, schema.TimeScalar, schema.DateTimeScalar, schema.LocaleScalar:
 		switch {
@@ -211,15 +208,15 @@ func coerceNumber(kind schema.ScalarKind, v any) (any, *scalarError) {
 	case schema.IntScalar:
 		f := number.Float()
 		if !isNumber || !isWhole(f) {
-			return nil, whole("Int cannot represent non-integer value: " + inspect(v))
+			return nil, complete("Int cannot represent non-integer value: " + inspect(v))
 		}
 		if f > math.MaxInt32 || f < math.MinInt32 {
-			return nil, whole("Int cannot represent non 32-bit signed integer value: " + inspect(v))
+			return nil, complete("Int cannot represent non 32-bit signed integer value: " + inspect(v))
 		}
 		return jsontree.Number(strconv.FormatInt(int64(f), 10)), nil
 	case schema.FloatScalar:
 		if !isNumber || math.IsInf(number.Float(), 0) {
-			return nil, whole("Float cannot represent non numeric value: " + inspect(v))
+			return nil, complete("Float cannot represent non numeric value: " + inspect(v))
 		}
 		return v, nil
 	}
@@ -232,13 +229,13 @@ func coerceNumber(kind schema.ScalarKind, v any) (any, *scalarError) {
 	return nil, reason("Cannot convert " + inspect(v) + " to a BigInt")
 }
 
-// noText says of a value that it is no string, where a date, time or locale is expected; found is the value as messages show it.
+// noText is the error of a value that is no string where a date, time or locale is expected; found is the value as messages show it.
 func noText(kind schema.ScalarKind, found string) *scalarError {
 	switch kind {
 	case schema.DateScalar:
-		return whole("Date cannot represent non string type " + found)
+		return complete("Date cannot represent non string type " + found)
 	case schema.DateTimeScalar:
-		return whole("DateTime cannot represent non string or Date type " + found)
+		return complete("DateTime cannot represent non string or Date type " + found)
 	case schema.TimeScalar:
 		return reason("Time cannot represent non string type")
 	}
@@ -271,7 +268,7 @@ func typeOf(v any) string {
 	return "object"
 }
 
-// maxLongDigits bounds integers that no attribute could hold anyway.
+// maxLongDigits bounds integers that no attribute can hold.
 const maxLongDigits = 400
 
 func readLong(s string) (any, *scalarError) {
@@ -292,7 +289,7 @@ func readLong(s string) (any, *scalarError) {
 
 func readDate(s string) (any, *scalarError) {
 	if _, err := time.Parse("2006-01-02", s); err != nil || len(s) != len("2006-01-02") {
-		return nil, whole("Date cannot represent an invalid date-string " + s + ".")
+		return nil, complete("Date cannot represent an invalid date-string " + s + ".")
 	}
 	return s, nil
 }
@@ -310,11 +307,11 @@ func readTime(s string) (any, *scalarError) {
 func readDateTime(s string) (any, *scalarError) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil || len(s) < len("2006-01-02T15:04:05Z") || strings.Contains(s, ",") {
-		return nil, whole("DateTime cannot represent an invalid date-time-string " + s + ".")
+		return nil, complete("DateTime cannot represent an invalid date-time-string " + s + ".")
 	}
 	t = t.UTC()
 	if y := t.Year(); y < 0 || y > 9999 {
-		return nil, whole("DateTime cannot represent an invalid date-time-string " + s + ".")
+		return nil, complete("DateTime cannot represent an invalid date-time-string " + s + ".")
 	}
 	return t.Format("2006-01-02T15:04:05.000Z"), nil
 }
@@ -326,13 +323,13 @@ func readLocale(s string) (any, *scalarError) {
 	return s, nil
 }
 
-// isLocale reports whether a code is that of a known language, as far as they are said in a known script and region.
+// isLocale reports whether a code has a known language, and a known script and region where it names them.
 func isLocale(code string) bool {
 	tag, err := language.Raw.Parse(code)
 	return err == nil && tag.String() == code && len(tag.Variants()) == 0 && len(tag.Extensions()) == 0
 }
 
-// zoneItem reads an item of a dynamic zone, which says by __typename what it is.
+// zoneItem reads an item of a dynamic zone, whose component is named by __typename.
 func (s *Schema) zoneItem(scalar string, v any) (any, *scalarError) {
 	zone := s.spec.Scalar(scalar).Zone
 	if o, ok := v.(*jsontree.Object); ok {

@@ -12,8 +12,8 @@ import (
 type source struct {
 	text   string
 	ascii  bool
-	tokens []token // without comments, with <EOF>, or with the one that is none at the end
-	fault  *Error  // why the last token is none
+	tokens []token // without comments; the last one is <EOF>, or the invalid one that fault is about
+	fault  *Error  // why the last token is invalid
 }
 
 // A token is a token of a document; positions are counted in code points, as gqlparser does.
@@ -21,7 +21,7 @@ type token struct {
 	kind       lexer.Type
 	value      string
 	start, end int
-	line       int // with column as gqlparser counts them, to find the token that it complains about
+	line       int // and column as gqlparser counts them, to find the tokens that its errors name
 	column     int
 }
 
@@ -66,21 +66,21 @@ func scan(text string, l Limits) (*source, *Error) {
 
 func (t token) isNumber() bool { return t.kind == lexer.Int || t.kind == lexer.Float }
 
-// index finds the token that begins at a position, or the last one before it.
+// index returns the index of the token that begins at a position, or of the last one before it.
 func (s *source) index(start int) int {
 	i := sort.Search(len(s.tokens), func(i int) bool { return s.tokens[i].start > start })
 	return max(i-1, 0)
 }
 
-// before is the position of the token before the one at start.
+// before returns the position of the token before the one at start.
 func (s *source) before(start int) int { return s.tokens[max(s.index(start)-1, 0)].start }
 
-// next is the position of the n-th token after the one at start.
+// next returns the position of the n-th token after the one at start.
 func (s *source) next(start, n int) int {
 	return s.tokens[min(s.index(start)+n, len(s.tokens)-1)].start
 }
 
-// after is the text from a position on.
+// after returns the text from a position on.
 func (s *source) after(start int) string {
 	if s.ascii {
 		return s.text[min(start, len(s.text)):]
@@ -93,7 +93,7 @@ func (s *source) after(start int) string {
 	return rest
 }
 
-// at turns a position into line and column.
+// at converts a position to line and column.
 func (s *source) at(start int) Location {
 	l := Location{Line: 1, Column: 1}
 	cr := false
@@ -126,15 +126,15 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Positions that gqlparser does not keep.
+// The functions below find positions that gqlparser does not keep.
 
-// spread is where an inline fragment or a fragment spread begins: at its dots.
+// spread returns the position of the dots of an inline fragment or a fragment spread.
 func (s *source) spread(p *ast.Position) int { return s.before(p.Start) }
 
-// directive is where a directive begins: at its @.
+// directive returns the position of the @ of a directive.
 func (s *source) directive(d *ast.Directive) int { return s.before(d.Position.Start) }
 
-// selection is where a selection begins.
+// selection returns the position of a selection.
 func (s *source) selection(sel ast.Selection) int {
 	if f, ok := sel.(*ast.Field); ok {
 		return f.Position.Start
@@ -142,10 +142,10 @@ func (s *source) selection(sel ast.Selection) int {
 	return s.spread(sel.GetPosition())
 }
 
-// brace is where a selection set begins.
+// brace returns the position of the brace that opens a selection set.
 func (s *source) brace(set ast.SelectionSet) int { return s.before(s.selection(set[0])) }
 
-// typ is where a type reference begins.
+// typ returns the position of a type reference.
 func (s *source) typ(t *ast.Type) int {
 	if t.Elem != nil {
 		return s.before(s.typ(t.Elem))

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// didYouMean ends a message with the names that are close to one that was not found: ` Did you mean "a" or "b"?`. what stands
-// before them.
+// didYouMean returns the end of a message that suggests names: ` Did you mean "a" or "b"?`. what stands before the names.
 func didYouMean(what string, names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -35,7 +34,7 @@ func orList(items []string) string {
 	}
 }
 
-// suggestions are those of the options that are close to a name, the closest first.
+// suggestions returns the options that are close to a name, the closest first.
 func suggestions(name string, options []string) []string {
 	type option struct {
 		name     string
@@ -66,8 +65,8 @@ func suggestions(name string, options []string) []string {
 	return names
 }
 
-// distance counts the insertions, deletions, replacements and swaps of neighbours that make b of a, as far as they are not
-// more than threshold. Texts that differ in case alone have the distance 1.
+// distance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b, up to threshold. Texts that differ
+// only in case have the distance 1.
 func distance(a, lowerA, b string, threshold int) (int, bool) {
 	if a == b {
 		return 0, true

@@ -24,16 +24,16 @@ func parse(text string, l Limits) (*Document, *Error) {
 	}
 	d := &Document{source: src}
 	if src.fault == nil {
-		text, d.aliens = src.withoutAliens()
+		text, d.typeDefinitions = src.withoutTypeDefinitions()
 	}
 	parsed, failed := parser.ParseQuery(&ast.Source{Input: text})
 	if failed != nil {
 		return nil, src.parseError(failed)
 	}
 	if src.fault != nil {
-		return nil, src.fault // two tokens that must not touch, which gqlparser lets pass
+		return nil, src.fault // two tokens that must not touch, which gqlparser accepts
 	}
-	if len(parsed.Operations)+len(parsed.Fragments)+len(d.aliens) == 0 {
+	if len(parsed.Operations)+len(parsed.Fragments)+len(d.typeDefinitions) == 0 {
 		return nil, src.unexpected(src.tokens[len(src.tokens)-1])
 	}
 	d.Operations, d.fragments = parsed.Operations, parsed.Fragments
@@ -75,7 +75,7 @@ func (t token) describe() string {
 	return describeKind(t.kind.String())
 }
 
-// describeKind names a kind of tokens: punctuation stands in quotes.
+// describeKind names a kind of tokens. Punctuation stands in quotes.
 func describeKind(kind string) string {
 	switch kind {
 	case "Name", "Int", "Float", "String", "BlockString", "<EOF>":
@@ -87,7 +87,7 @@ func describeKind(kind string) string {
 	return `"` + kind + `"`
 }
 
-// parseError tells anew what gqlparser found wrong.
+// parseError rewords an error of gqlparser as graphql-js words it.
 func (s *source) parseError(failed error) *Error {
 	var e *gqlerror.Error
 	if !errors.As(failed, &e) || len(e.Locations) == 0 {
@@ -116,7 +116,7 @@ func (s *source) parseError(failed error) *Error {
 	return s.syntaxError(message, found.start)
 }
 
-// tokenAt finds the token that gqlparser names by line and column.
+// tokenAt finds the token at the line and column of an error of gqlparser.
 func (s *source) tokenAt(l gqlerror.Location) (token, bool) {
 	for _, t := range s.tokens {
 		if t.line == l.Line && t.column == l.Column {
@@ -126,8 +126,7 @@ func (s *source) tokenAt(l gqlerror.Location) (token, bool) {
 	return s.tokens[len(s.tokens)-1], false
 }
 
-// firstOf says what must stand first within the brackets that are empty: a variable in the definitions of an operation's
-// variables, otherwise a name.
+// firstOf says what was expected within empty brackets: a variable in the variable definitions of an operation, otherwise a name.
 func (s *source) firstOf(closing token) string {
 	i := s.index(closing.start) - 1
 	if i < 1 || s.tokens[i].kind != lexer.ParenL {
@@ -145,7 +144,7 @@ func (s *source) firstOf(closing token) string {
 	return "Name"
 }
 
-// depth is how many brackets are open at a position.
+// depth counts the brackets that are open at a position.
 func (s *source) depth(start int) int {
 	depth := 0
 	for _, t := range s.tokens {
@@ -162,7 +161,7 @@ func (s *source) depth(start int) int {
 	return depth
 }
 
-// lexicalError tells anew why gqlparser's lexer found no token; t is what it found instead.
+// lexicalError rewords the error of gqlparser's lexer about an invalid token t.
 func (s *source) lexicalError(t token, message string) *Error {
 	at := t.end
 	rest := s.after(t.end)
@@ -186,7 +185,7 @@ func (s *source) lexicalError(t token, message string) *Error {
 	return s.syntaxError("Unexpected character: "+printCodePoint(rest)+".", at)
 }
 
-// escapeError tells of an escape in a string that is none. The lexer stands behind its backslash.
+// escapeError reports an invalid escape in a string. The lexer stands behind its backslash.
 func (s *source) escapeError(t token) *Error {
 	start := max(t.end-1, 0)
 	sequence := s.after(start)
@@ -225,35 +224,35 @@ func printCodePoint(rest string) string {
 	return fmt.Sprintf("U+%04X", r)
 }
 
-// An alien is a definition of a schema, which has no place in a document that is to be executed.
-type alien struct {
+// A typeDefinition is a definition of the schema definition language, which a document to be executed must not hold.
+type typeDefinition struct {
 	start int
 	name  string // in quotes, or "schema"
 }
 
-// withoutAliens puts blanks in place of what gqlparser does not take in a document: definitions of types. They have errors of
-// their own, beside those of the other definitions.
-func (s *source) withoutAliens() (string, []alien) {
-	var aliens []alien
+// withoutTypeDefinitions replaces type definitions by blanks, since gqlparser takes none in a document. They are reported by a rule of
+// validation, beside the errors of the other definitions.
+func (s *source) withoutTypeDefinitions() (string, []typeDefinition) {
+	var typeDefinitions []typeDefinition
 	text := s.text
 	if !s.ascii {
-		return text, nil // rare enough to be told as a syntax error
+		return text, nil // rare: reported as a syntax error
 	}
 	for i := 0; i < len(s.tokens); {
 		end := s.definitionEnd(i)
-		if a, ok := s.alienAt(i); ok {
+		if a, ok := s.typeDefinitionAt(i); ok {
 			from, to := s.tokens[i].start, s.tokens[end-1].end
 			if _, err := parser.ParseSchema(&ast.Source{Input: s.text[from:to]}); err == nil {
-				aliens = append(aliens, a)
+				typeDefinitions = append(typeDefinitions, a)
 				text = text[:from] + strings.Repeat(" ", to-from) + text[to:]
 			}
 		}
 		i = end
 	}
-	return text, aliens
+	return text, typeDefinitions
 }
 
-// definitionEnd is the token behind the definition that begins at token i: behind the brace that closes its body.
+// definitionEnd returns the index of the token after the definition that begins at token i, which ends with its closing brace.
 func (s *source) definitionEnd(i int) int {
 	depth := 0
 	for ; i < len(s.tokens); i++ {
@@ -269,28 +268,28 @@ func (s *source) definitionEnd(i int) int {
 	return i
 }
 
-func (s *source) alienAt(i int) (alien, bool) {
+func (s *source) typeDefinitionAt(i int) (typeDefinition, bool) {
 	t := s.tokens[i]
 	if t.kind != lexer.Name {
-		return alien{}, false
+		return typeDefinition{}, false
 	}
 	named := i + 1
 	switch t.value {
 	case "schema":
-		return alien{t.start, "schema"}, true
+		return typeDefinition{t.start, "schema"}, true
 	case "extend":
 		named++
 		if named-1 < len(s.tokens) && s.tokens[named-1].value == "schema" {
-			return alien{t.start, "schema"}, true
+			return typeDefinition{t.start, "schema"}, true
 		}
 	case "directive":
 		named++ // behind the @
 	case "type", "interface", "union", "enum", "input", "scalar":
 	default:
-		return alien{}, false
+		return typeDefinition{}, false
 	}
 	if named >= len(s.tokens) {
-		return alien{}, false
+		return typeDefinition{}, false
 	}
-	return alien{t.start, strconv.Quote(s.tokens[named].value)}, true
+	return typeDefinition{t.start, strconv.Quote(s.tokens[named].value)}, true
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// maxErrors is how many errors of a document are told.
+// maxErrors is how many errors of a document are reported.
 const maxErrors = 100
 
-// A validator holds a document to the rules of the specification. It visits nodes in the order of the document and holds each
-// to the rules in the order that graphql-js has them in, so that errors come in its order.
+// A validator checks a document by the rules of the specification. It visits the nodes in the order of the document and checks each by the
+// rules in the order of graphql-js, so that errors come in its order.
 type validator struct {
 	schema *Schema
 	doc    *Document
 	limits Limits
 	errors []*Error
 
-	stopped bool // a limit was passed
+	stopped bool // a limit was exceeded
 	cyclic  bool // a fragment spreads itself
 	silent  bool // nothing is reported: a fragment is visited only to learn what it uses
 
@@ -32,10 +32,10 @@ type validator struct {
 	overlaps     *overlaps
 }
 
-// A definition is what is known of an operation or fragment: what it uses.
+// A definition holds what an operation or fragment uses.
 type definition struct {
 	usages  []usage
-	certain []certain
+	oneOf   []oneOfVariable
 	spreads []*ast.FragmentSpread
 }
 
@@ -46,13 +46,13 @@ type usage struct {
 	hasDefault bool      // the place has a default that is not null
 }
 
-// A certain is a variable that stands for the one field of a OneOf input object, and so must not be null.
-type certain struct {
+// A oneOfVariable is a variable that is the only field of a OneOf input object, and so must not be null.
+type oneOfVariable struct {
 	node *ast.Value
 	in   *Type
 }
 
-// validate returns what is wrong with a document.
+// validate returns the errors of a document.
 func (s *Schema) validate(d *Document, l Limits) []*Error {
 	v := &validator{schema: s, doc: d, limits: l, definitions: map[string]*definition{}, usedFragment: map[string]bool{},
 		operations: map[string]int{}, fragments: map[string]int{}}
@@ -60,7 +60,7 @@ func (s *Schema) validate(d *Document, l Limits) []*Error {
 	if v.stopped {
 		return v.errors
 	}
-	for _, a := range d.aliens {
+	for _, a := range d.typeDefinitions {
 		v.report("The "+a.name+" definition is not executable.", a.start)
 	}
 	if !v.cyclic {
@@ -89,7 +89,7 @@ func (s *Schema) validate(d *Document, l Limits) []*Error {
 // full reports whether enough errors were found.
 func (v *validator) full() bool { return v.stopped || len(v.errors) > maxErrors }
 
-// report adds an error that concerns the nodes at these positions.
+// report adds an error with the positions of the nodes that it concerns.
 func (v *validator) report(message string, at ...int) {
 	if v.silent || v.full() {
 		return
@@ -101,7 +101,7 @@ func (v *validator) report(message string, at ...int) {
 	v.errors = append(v.errors, e)
 }
 
-// inOrder lists operations and fragments as they stand in the document.
+// inOrder lists operations and fragments in the order of the document.
 func (v *validator) inOrder() []any {
 	type placed struct {
 		start int
@@ -122,7 +122,7 @@ func (v *validator) inOrder() []any {
 	return defs
 }
 
-// operation holds an operation to the rules.
+// operation checks an operation.
 func (v *validator) operation(op *ast.OperationDefinition) {
 	start := op.Position.Start
 	name := v.doc.source.next(start, 1)
@@ -169,7 +169,7 @@ func (v *validator) fragment(f *ast.FragmentDefinition) {
 	}
 }
 
-// selectionSet visits the selections on a type, which is nil where it is not known.
+// selectionSet visits the selections on a type, which is nil where it is unknown.
 func (v *validator) selectionSet(on *Type, set ast.SelectionSet) {
 	if on != nil && !on.IsCompositeType() {
 		on = nil
@@ -187,7 +187,7 @@ func (v *validator) selectionSet(on *Type, set ast.SelectionSet) {
 	}
 }
 
-// fieldOf finds the definition of a field, those included that every type, or the root, has.
+// fieldOf finds the definition of a field, including __typename, __schema and __type.
 func (v *validator) fieldOf(on *Type, name string) *ast.FieldDefinition {
 	switch {
 	case on == nil:
@@ -256,7 +256,7 @@ func (v *validator) argument(def *ast.ArgumentDefinition, arg *ast.Argument) {
 	v.value(def.Type, def.DefaultValue != nil, arg.Value)
 }
 
-// leaf holds a field to have a selection where its type has fields, and none where it has not.
+// leaf checks that a field has selections if and only if its type has fields.
 func (v *validator) leaf(def *ast.FieldDefinition, to *Type, f *ast.Field) {
 	switch {
 	case to == nil:
@@ -296,7 +296,7 @@ func (v *validator) unknownField(on *Type, f *ast.Field) {
 	v.report(message+hint, f.Position.Start)
 }
 
-// required tells of arguments that are missing; what names whose they are.
+// required reports missing arguments; what names the field or directive that they belong to.
 func (v *validator) required(defs ast.ArgumentDefinitionList, given ast.ArgumentList, what string, start int) {
 	for _, def := range defs {
 		if def.Type.NonNull && def.DefaultValue == nil && given.ForName(def.Name) == nil {
@@ -305,7 +305,7 @@ func (v *validator) required(defs ast.ArgumentDefinitionList, given ast.Argument
 	}
 }
 
-// uniqueArguments tells of arguments that are given more than once.
+// uniqueArguments reports arguments that are given more than once.
 func (v *validator) uniqueArguments(args ast.ArgumentList) {
 	if len(args) < 2 {
 		return
@@ -322,7 +322,7 @@ func (v *validator) uniqueArguments(args ast.ArgumentList) {
 	}
 }
 
-// uniqueDirectives tells of directives that stand more than once at one place.
+// uniqueDirectives reports directives that stand more than once in one place.
 func (v *validator) uniqueDirectives(list ast.DirectiveList) {
 	if len(list) < 2 {
 		return
@@ -382,7 +382,7 @@ func mayStand(def *ast.DirectiveDefinition, place ast.DirectiveLocation) bool {
 	return false
 }
 
-// knownType tells of the name of a type that the schema does not have.
+// knownType reports the name of a type that the schema does not have.
 func (v *validator) knownType(name string, start int) {
 	if v.schema.types[name] == nil && !v.silent {
 		v.report(`Unknown type "`+name+`".`+didYouMean("", suggestions(name, v.schema.names)), start)

@@ -4,8 +4,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// value holds a literal to the type that is expected of it, which is nil where it is not known. hasDefault says that its
-// place has a default.
+// value checks a literal against its expected type, which is nil where it is unknown. hasDefault says that the literal's place has a
+// default.
 func (v *validator) value(t *ast.Type, hasDefault bool, val *ast.Value) {
 	switch val.Kind {
 	case ast.Variable:
@@ -93,7 +93,7 @@ func (v *validator) oneOf(t *Type, val *ast.Value) {
 		v.report(`Field "`+t.Name+"."+c.Name+`" must be non-null.`, val.Position.Start)
 	case ast.Variable:
 		if v.current != nil {
-			v.current.certain = append(v.current.certain, certain{c.Value, t})
+			v.current.oneOf = append(v.current.oneOf, oneOfVariable{c.Value, t})
 		}
 	}
 }
@@ -106,7 +106,7 @@ func fieldNames(t *Type) []string {
 	return names
 }
 
-// uniqueField tells of a field of an object that stands there already; first has where.
+// uniqueField reports a field of an object literal that is given twice; first holds the positions of those that were given.
 func (v *validator) uniqueField(first map[string]int, c *ast.ChildValue) {
 	if at, taken := first[c.Name]; taken {
 		v.report(`There can be only one input field named "`+c.Name+`".`, at, c.Position.Start)
@@ -122,8 +122,8 @@ func (v *validator) uniqueFields(val *ast.Value) {
 	}
 }
 
-// usagesWithin gathers the variables within the literal of a scalar; the items of a list are expected to be of that scalar,
-// the fields of an object of any type.
+// usagesWithin collects the variables within the literal of a scalar. The items of a list are expected to be of that scalar, the fields of
+// an object of any type.
 func (v *validator) usagesWithin(t *ast.Type, val *ast.Value) {
 	if val.Kind == ast.ObjectValue {
 		t = nil
@@ -141,7 +141,7 @@ func (v *validator) usagesWithin(t *ast.Type, val *ast.Value) {
 	}
 }
 
-// scalar holds a literal to a scalar or an enumeration.
+// scalar checks the literal of a scalar or an enumeration.
 func (v *validator) scalar(t *ast.Type, val *ast.Value) {
 	if t == nil || v.silent {
 		return

@@ -4,7 +4,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// uniqueVariables tells of variables that are declared more than once.
+// uniqueVariables reports variables that are declared more than once.
 func (v *validator) uniqueVariables(op *ast.OperationDefinition) {
 	places := map[string][]int{}
 	for _, def := range op.VariableDefinitions {
@@ -40,7 +40,7 @@ func (v *validator) variableDefinition(def *ast.VariableDefinition) {
 	v.directives(def.Directives, ast.LocationVariableDefinition)
 }
 
-// variableRules holds the variables that an operation uses, in fragments too, to those that it declares.
+// variableRules checks the variables that an operation uses, also in fragments, against those that it declares.
 func (v *validator) variableRules(op *ast.OperationDefinition) {
 	declared := make(map[string]*ast.VariableDefinition, len(op.VariableDefinitions))
 	for _, def := range op.VariableDefinitions {
@@ -74,7 +74,7 @@ func (v *validator) variableRules(op *ast.OperationDefinition) {
 			v.report(`Variable "$`+u.node.Raw+`" of type "`+def.Type.String()+`" used in position expecting type "`+u.typ.String()+`".`,
 				def.Position.Start, u.node.Position.Start)
 		}
-		for _, c := range d.certain {
+		for _, c := range d.oneOf {
 			if def := declared[c.node.Raw]; def != nil && !def.Type.NonNull {
 				v.report(`Variable "$`+c.node.Raw+`" is of type "`+def.Type.String()+`" but must be non-nullable to be used for OneOf Input Object "`+c.in.Name+`".`,
 					def.Position.Start, c.node.Position.Start)

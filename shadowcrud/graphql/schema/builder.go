@@ -9,7 +9,7 @@ import (
 	"lectern/contenttypes"
 )
 
-// A builder makes a Schema: first every type as a shell, so that types can name one another, then what is in them.
+// A builder makes a Schema: it declares every type first, so that types can refer to one another, and then fills them.
 type builder struct {
 	*Schema
 	options  Options
@@ -17,15 +17,15 @@ type builder struct {
 	declared []*namedType // in the order of the schema
 	shapes   map[*contenttypes.Schema]*shapes
 	morph    *Union
-	listed   []graphql.Type // types of extensions, which stay though nothing leads to them
+	listed   []graphql.Type // types of extensions, kept even where no field leads to them
 	added    []Extension
 	errs     []error
 }
 
-// A namedType is a type of the schema by its name: exactly one of object, iface, union, enum, scalar and input is set.
+// A namedType is a type of the schema: exactly one of object, iface, union, enum, scalar and input is set.
 type namedType struct {
 	name   string
-	owner  string // what the type is made for
+	owner  string // what needs the type, for messages
 	object *Object
 	iface  *Interface
 	union  *Union
@@ -34,7 +34,7 @@ type namedType struct {
 	input  *inputType
 	goType graphql.Type // set on types of extensions that were made in Go
 
-	// What an input is for: one of these is set, or none of them.
+	// The purpose of an input: one of these is set where the engine reads the input itself.
 	filters   *Filters
 	operators *Operators
 	data      *Input
@@ -48,7 +48,7 @@ type inputType struct {
 	graphql     *graphql.InputObject
 }
 
-// An argument is one of a field, or a field of an input.
+// An argument is an argument of a field, or a field of an input.
 type argument struct {
 	name        string
 	description string
@@ -58,7 +58,7 @@ type argument struct {
 	deprecated  string // the reason
 }
 
-// graphql is the type in graphql-go.
+// graphql returns the type of graphql-go.
 func (r *namedType) graphql() graphql.Type {
 	switch {
 	case r.goType != nil:
@@ -81,7 +81,7 @@ func (b *builder) errorf(format string, args ...any) {
 	b.errs = append(b.errs, fmt.Errorf(format, args...))
 }
 
-// declare takes a name for a type. Where two want the same one the first keeps it.
+// declare adds a type. Where two types have one name, the first keeps it and the second is an error.
 func (b *builder) declare(r *namedType) {
 	if first := b.types[r.name]; first != nil {
 		b.errorf("the GraphQL type %s is needed for %s and for %s; rename one of them", r.name, first.owner, r.owner)
@@ -100,7 +100,7 @@ func (b *builder) object(name, owner string) *Object {
 	return o
 }
 
-// define gives graphql-go the fields.
+// define makes the fields of graphql-go.
 func (o *Object) define() graphql.Fields { return define(o.Fields) }
 
 func define(fields []*FieldSpec) graphql.Fields {
@@ -136,7 +136,7 @@ func (b *builder) field(o *Object, m *FieldSpec) {
 	o.byName[m.Name] = m
 }
 
-// output is the type of a field by what it is and whether it is a list.
+// output makes the type of a field from what it shows and whether it is a list.
 func (m *FieldSpec) output() graphql.Output {
 	var t graphql.Output
 	switch {
@@ -177,7 +177,7 @@ func (u *Union) define() (members []*graphql.Object) {
 	return members
 }
 
-// member adds a member, once.
+// member adds a member unless the union has it.
 func (u *Union) member(o *Object) {
 	if u.byName[o.Name] != nil {
 		return
@@ -226,5 +226,5 @@ func (in *inputType) add(name string, typ graphql.Input) *argument {
 	return a
 }
 
-// err is all that went wrong.
+// err joins all errors.
 func (b *builder) err() error { return errors.Join(b.errs...) }

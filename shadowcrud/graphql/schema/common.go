@@ -8,7 +8,7 @@ import (
 
 const generated = "every schema"
 
-// declareCommon makes what every generated schema is built from.
+// declareCommon declares the types that every generated schema uses.
 func (b *builder) declareCommon() {
 	for _, v := range valueScalars {
 		s := b.scalar(newScalar(v.name, v.description, v.kind), generated)
@@ -43,7 +43,7 @@ func (b *builder) plainObject(name string, fields ...*FieldSpec) {
 	}
 }
 
-// plainEnum declares an enum whose values are their names.
+// plainEnum declares an enum whose stored values equal its names.
 func (b *builder) plainEnum(name string, names ...string) {
 	e := &Enum{Name: name, byName: map[string]string{}, byValue: map[string]string{}}
 	for _, n := range names {
@@ -52,7 +52,7 @@ func (b *builder) plainEnum(name string, names ...string) {
 	b.enum(e, generated)
 }
 
-// operators are the fields of a scalar's filter after and, or and not.
+// operators are the fields of a scalar's filter that follow and, or and not.
 var operators = []Operator{
 	{Name: "eq", Op: store.Eq}, {Name: "eqi", Op: store.EqI}, {Name: "ne", Op: store.Ne}, {Name: "nei", Op: store.NeI},
 	{Name: "startsWith", Op: store.StartsWith}, {Name: "endsWith", Op: store.EndsWith},
@@ -64,7 +64,7 @@ var operators = []Operator{
 	{Name: "between", Kind: OperatorList, Op: store.Between},
 }
 
-// declareOperators makes the filter of a scalar.
+// declareOperators declares the filter of a scalar.
 func (b *builder) declareOperators(s *Scalar) {
 	o := &Operators{Name: s.Name + "FilterInput", Scalar: s, byName: map[string]*Operator{}}
 	o.in = b.input(o.Name, generated)
@@ -90,7 +90,7 @@ func (b *builder) declareOperators(s *Scalar) {
 	}
 }
 
-// declarePagination makes the argument of pages.
+// declarePagination declares the input of the argument pagination.
 func (b *builder) declarePagination() {
 	in := b.input("PaginationArg", generated)
 	for _, name := range []string{"page", "pageSize", "start", "limit"} {
@@ -98,10 +98,10 @@ func (b *builder) declarePagination() {
 	}
 }
 
-// inputNamed is an input object that is declared already.
+// inputNamed returns an input that was declared before.
 func (b *builder) inputNamed(name string) graphql.Input { return b.types[name].input.graphql }
 
-// Arguments that many fields take.
+// The functions below make arguments that many fields take.
 
 func (b *builder) idArg(name string) *argument {
 	return &argument{name: name, typ: graphql.NewNonNull(graphql.ID)}
@@ -111,7 +111,7 @@ func (b *builder) statusArg() *argument {
 	return &argument{name: "status", typ: b.Enum("PublicationStatus").GraphQL, value: "PUBLISHED", literal: "PUBLISHED"}
 }
 
-// versionArgs say which version of a document is asked for.
+// versionArgs choose the version of a document.
 func (b *builder) versionArgs() []*argument {
 	return []*argument{b.statusArg(), {name: "hasPublishedVersion", typ: graphql.Boolean},
 		{name: "publicationFilter", typ: b.Enum("PublicationFilter").GraphQL}}
@@ -128,7 +128,7 @@ func (b *builder) localeArg(description string) *argument {
 	return &argument{name: "locale", typ: b.Scalar("I18NLocaleCode").GraphQL, description: description}
 }
 
-// listArgs are those of a list of what f filters; without f it takes none.
+// listArgs are the arguments of a list that f filters; none where f is nil.
 func (b *builder) listArgs(f *Filters) []*argument {
 	if f == nil {
 		return nil

@@ -24,7 +24,7 @@ func custom(name string, t graphql.Output) *FieldSpec {
 	return m
 }
 
-// named takes the lists and non-nulls off a type; nil when there is nothing beneath them.
+// named returns the type beneath lists and non-nulls; nil where there is none.
 func named(t graphql.Type) graphql.Type {
 	for {
 		switch wrapped := t.(type) {
@@ -38,7 +38,7 @@ func named(t graphql.Type) graphql.Type {
 	}
 }
 
-// link finds what the fields of extensions lead to, and takes in the types of graphql-go that were only named by others.
+// link resolves the types of extensions' fields, and adds the types of graphql-go that only other types name.
 func (b *builder) link() {
 	for i := 0; i < len(b.declared); i++ { // grows
 		switch r := b.declared[i]; {
@@ -75,7 +75,7 @@ func (b *builder) linkFields(fields []*FieldSpec) {
 	}
 }
 
-// adopt returns the record of the named type beneath t, which it makes for types of graphql-go that nobody declared.
+// adopt returns the namedType beneath t. It declares types of graphql-go that are not declared yet.
 func (b *builder) adopt(t graphql.Type) *namedType {
 	t = named(t)
 	if t == nil {
@@ -91,7 +91,7 @@ func (b *builder) adopt(t graphql.Type) *namedType {
 	return b.declareGoType(t)
 }
 
-// declareGoType declares a type that an extension made in Go. What is in it is read when all types are there.
+// declareGoType declares a type that an extension made in Go. readGoType reads its content once all types are declared.
 func (b *builder) declareGoType(t graphql.Type) *namedType {
 	r := &namedType{name: t.Name(), owner: "an extension", goType: t}
 	switch t := t.(type) {
@@ -129,7 +129,7 @@ func goEnum(t *graphql.Enum) *Enum {
 	return e
 }
 
-// readGoType reads what is in a type that was made in Go.
+// readGoType reads the content of a type that was made in Go.
 func (b *builder) readGoType(r *namedType) {
 	switch t := r.goType.(type) {
 	case *graphql.Object:
@@ -164,7 +164,7 @@ func (b *builder) readGoType(r *namedType) {
 	}
 }
 
-// addTypes takes in types that an extension made in Go.
+// addTypes adds types that an extension made in Go.
 func (b *builder) addTypes(types []graphql.Type) {
 	for _, t := range types {
 		if t == nil {
@@ -185,13 +185,13 @@ func (b *builder) addTypes(types []graphql.Type) {
 	}
 }
 
-// merge adds what is in t to the type of that name that the schema has.
+// merge adds the content of t to the schema's type of that name.
 func (b *builder) merge(r *namedType, t graphql.Type) {
 	switch t := t.(type) {
 	case *graphql.Object:
 		if r.object != nil {
 			b.goFields(r.object, t.Fields())
-			b.linkFields(r.object.Fields) // so that definitions may name what they lead to
+			b.linkFields(r.object.Fields) // so that definitions can name the types of the fields
 			if err := t.Error(); err != nil {
 				b.errorf("type %s of an extension: %w", r.name, err)
 			}
@@ -217,7 +217,7 @@ func (b *builder) merge(r *namedType, t graphql.Type) {
 	b.errorf("an extension has a type %s (%s), which %s has already and which cannot be added to that", t.Name(), kindOf(t), r.owner)
 }
 
-// kindOf says what a type is, for messages.
+// kindOf names the kind of a type, for messages.
 func kindOf(t graphql.Type) string {
 	switch t.(type) {
 	case *graphql.Object:
@@ -236,7 +236,7 @@ func kindOf(t graphql.Type) string {
 	return fmt.Sprintf("a %T", t)
 }
 
-// goFields adds fields of graphql-go to an object, sorted, for they have no order.
+// goFields adds fields of graphql-go to an object. They have no order, so they are sorted.
 func (b *builder) goFields(o *Object, fields graphql.FieldDefinitionMap) {
 	for _, name := range sortedKeys(fields) {
 		b.field(o, goField(fields[name]))
@@ -262,7 +262,7 @@ func goInputFields(t *graphql.InputObject) (fields []*argument) {
 	return fields
 }
 
-// inputExtra adds a field of an extension to an input object.
+// inputExtra adds a field of an extension to an input.
 func (b *builder) inputExtra(r *namedType, a *argument) {
 	if slices.ContainsFunc(r.input.fields, func(x *argument) bool { return x.name == a.name }) {
 		b.errorf("the input %s has a field %s already", r.name, a.name)

@@ -8,7 +8,7 @@ import (
 	"github.com/graphql-go/graphql"
 )
 
-// customise puts the resolvers and the config of extensions where they belong. All types are there, and all fields in them.
+// customise attaches the resolvers and configs of extensions to their fields. All types and fields are declared before.
 func (b *builder) customise() {
 	if len(b.added) == 0 {
 		return
@@ -35,8 +35,8 @@ func (b *builder) customise() {
 	}
 }
 
-// checkAnswered reports the fields that extensions added to Query, Mutation and the types of documents and components, and that
-// nothing answers. Fields of other types are taken from the values that a program returns.
+// checkAnswered reports fields without a resolver that extensions added to Query, Mutation and the types of documents and components.
+// Fields of other types are read from the values that resolvers return.
 func (b *builder) checkAnswered() {
 	for _, r := range b.declared {
 		o := r.object
@@ -51,8 +51,8 @@ func (b *builder) checkAnswered() {
 	}
 }
 
-// meant finds the field that a resolver or config is for, nil when there is none.
-func (b *builder) meant(what, typ, field string) *FieldSpec {
+// specOf returns the field that a resolver or config is for; nil, and an error, where there is none.
+func (b *builder) specOf(what, typ, field string) *FieldSpec {
 	o := b.Object(typ)
 	if o == nil {
 		b.errorf("%s: there is no type %s with fields to resolve", what, typ)
@@ -67,7 +67,7 @@ func (b *builder) meant(what, typ, field string) *FieldSpec {
 
 func (b *builder) resolve(typ, field string, resolve graphql.FieldResolveFn, resolved map[*FieldSpec]bool) {
 	what := "resolver of " + typ + "." + field
-	m := b.meant(what, typ, field)
+	m := b.specOf(what, typ, field)
 	switch {
 	case m == nil:
 	case resolve == nil:
@@ -79,8 +79,8 @@ func (b *builder) resolve(typ, field string, resolve graphql.FieldResolveFn, res
 	}
 }
 
-// configure says of a field what an extension's ResolversConfig says of it. What several say of it runs in their order; the last
-// that says who may ask is right.
+// configure applies a FieldConfig. Policies and middlewares of several extensions run in the order of the extensions; the last Auth
+// applies.
 func (b *builder) configure(key string, c FieldConfig) {
 	what := "resolversConfig of " + key
 	typ, field, ok := strings.Cut(key, ".")
@@ -88,7 +88,7 @@ func (b *builder) configure(key string, c FieldConfig) {
 		b.errorf(`%s: the key must be a type and a field of it, as "Query.articles"`, what)
 		return
 	}
-	m := b.meant(what, typ, field)
+	m := b.specOf(what, typ, field)
 	if m == nil {
 		return
 	}
@@ -114,7 +114,7 @@ func (b *builder) configure(key string, c FieldConfig) {
 	}
 }
 
-// checkScope reports actions that nobody can be granted.
+// checkScope reports actions that cannot be granted.
 func (b *builder) checkScope(what, scope string) {
 	if check := b.options.CheckScope; check != nil {
 		if err := check(scope); err != nil {

@@ -6,14 +6,14 @@ import (
 	"unicode"
 )
 
-// spellingOf spells a letter of another alphabet in the one that GraphQL names are made of.
+// spellingOf transliterates a letter to those that GraphQL names may hold.
 func spellingOf(r rune) (spelling string, ok bool) {
 	for _, l := range latinSpellings {
 		if strings.ContainsRune(l.letters, r) {
 			return l.spelling, true
 		}
 	}
-	return "", unicode.Is(unicode.Mn, r) // what is put on top of a letter is left out
+	return "", unicode.Is(unicode.Mn, r) // diacritics are left out
 }
 
 var latinSpellings = []struct{ spelling, letters string }{
@@ -63,8 +63,8 @@ var latinSpellings = []struct{ spelling, letters string }{
 	{"kh", "ხ"}, {"j", "ჯ"}, {"h", "ჰ"},
 }
 
-// enumValueName is a name that GraphQL allows for the value of an enumeration: very hard is very_hard, Über is Ueber.
-// What is no letter or digit becomes one _ between two words.
+// enumValueName makes a GraphQL name of the value of an enumeration: very hard becomes very_hard, Über becomes Ueber. Each run of other
+// characters between two words becomes one _.
 func enumValueName(value string) string {
 	var b strings.Builder
 	gap := false
@@ -97,7 +97,7 @@ func enumValueName(value string) string {
 	return legalEnumName(b.String())
 }
 
-// legalEnumName makes a name of what begins with a digit, or is a word that means something else in GraphQL, or is empty.
+// legalEnumName prefixes names that are empty, begin with a digit or are reserved in GraphQL.
 func legalEnumName(name string) string {
 	switch {
 	case name == "", '0' <= name[0] && name[0] <= '9', name == "true", name == "false", name == "null":
@@ -106,7 +106,7 @@ func legalEnumName(name string) string {
 	return name
 }
 
-// newEnum gives each value a name of its own.
+// newEnum makes an enum with a distinct name for each value.
 func newEnum(name string, values []string) *Enum {
 	e := &Enum{Name: name, byName: map[string]string{}, byValue: map[string]string{}}
 	for _, value := range values {
@@ -115,14 +115,14 @@ func newEnum(name string, values []string) *Enum {
 	return e
 }
 
-// free is name, or the first of name_2, name_3, … that no other value has.
+// free returns name, or the first of name_2, name_3, … that no other value has.
 func (e *Enum) free(name string) string {
 	candidate := name
 	for n := 2; ; n++ {
 		if _, taken := e.byName[candidate]; !taken {
 			return candidate
 		}
-		candidate = strings.TrimSuffix(name, "_") + "_" + strconv.Itoa(n) // two _ may not stand in front
+		candidate = strings.TrimSuffix(name, "_") + "_" + strconv.Itoa(n) // a name must not begin with two _
 	}
 }
 

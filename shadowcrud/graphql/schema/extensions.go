@@ -6,7 +6,7 @@ import (
 	"github.com/graphql-go/graphql"
 )
 
-// Extensions are what a program changes about the schema: what is left out of what the Model asks for, and what is added.
+// Extensions are the changes of a program to the schema: what it removes from the generated part, and what it adds.
 //
 //	var e schema.Extensions
 //	e.ShadowCRUD("api::article.article").DisableMutations().Field("notes").DisableOutput()
@@ -23,13 +23,13 @@ type Extensions struct {
 // ShadowCRUD returns the options of a content-type or component.
 func (e *Extensions) ShadowCRUD(uid string) *TypeOptions { return e.shadow.Of(uid) }
 
-// Shadow returns all options, to read a configuration into.
+// Shadow returns all options, for a configuration to be read into.
 func (e *Extensions) Shadow() *ShadowCRUD { return &e.shadow }
 
 // Use adds extensions, or functions that make one.
 func (e *Extensions) Use(sources ...Source) { e.sources = append(e.sources, sources...) }
 
-// Clone returns a copy that can be changed without changing e. A nil e is one that changes nothing.
+// Clone returns an independent copy. The copy of nil changes nothing.
 func (e *Extensions) Clone() *Extensions {
 	if e == nil {
 		return &Extensions{}
@@ -60,9 +60,9 @@ type Extension struct {
 	TypeDefs string
 	// Resolvers answer fields, those of Types and TypeDefs and generated ones.
 	Resolvers Resolvers
-	// ResolversConfig says who may ask for which field, and what runs around it, by "Type.field".
+	// ResolversConfig sets permissions, policies and middlewares of fields, by "Type.field".
 	ResolversConfig map[string]FieldConfig
-	// Plugins are called with the schema as it is when all Types and TypeDefs are in it, and may look at it and add more.
+	// Plugins are called when all Types and TypeDefs are in the schema. They may look at it and add to it.
 	Plugins []func(*Builder) error
 }
 
@@ -78,13 +78,13 @@ var (
 	_ Source = ExtensionFunc(nil)
 )
 
-// A Builder shows an extension the schema that is being built. It must not be kept.
+// A Builder gives an extension access to the schema while it is built. It must not be kept.
 type Builder struct{ b *builder }
 
-// Schema is the schema so far. Its GraphQL, SDL and TypeNames are empty.
+// Schema returns the schema so far. Its GraphQL, SDL, Tree and TypeNames are empty.
 func (b *Builder) Schema() *Schema { return b.b.Schema }
 
-// Type returns the type of that name as graphql-go knows it, for fields of Types to refer to; nil when there is none.
+// Type returns the graphql-go type of that name, for fields of Types to refer to; nil when there is none.
 func (b *Builder) Type(name string) graphql.Type {
 	if r := b.b.types[name]; r != nil {
 		return r.graphql()
@@ -102,13 +102,13 @@ func (b *Builder) AddTypeDefs(source string) error {
 	return b.b.try(func() { b.b.addTypeDefs(source) })
 }
 
-// AddResolvers adds resolvers and configs as Extension.Resolvers and Extension.ResolversConfig do. Whether what they are for is
-// there is looked at when all plugins have run.
+// AddResolvers adds resolvers and configs as Extension.Resolvers and Extension.ResolversConfig do. Their fields are looked up when all
+// plugins have run.
 func (b *Builder) AddResolvers(r Resolvers, c map[string]FieldConfig) {
 	b.b.added = append(b.b.added, Extension{Resolvers: r, ResolversConfig: c})
 }
 
-// extend adds what extensions bring: first all types, then all definitions, which may name them, then what plugins add.
+// extend adds extensions: first all Types, then all TypeDefs, which may name them, then the additions of plugins.
 func (b *builder) extend(e *Extensions) {
 	if e == nil {
 		return
@@ -138,7 +138,7 @@ func (b *builder) extend(e *Extensions) {
 	}
 }
 
-// try runs f and returns the errors that it leads to, instead of keeping them.
+// try runs f and returns its errors instead of keeping them.
 func (b *builder) try(f func()) error {
 	kept := b.errs
 	b.errs = nil

@@ -8,17 +8,16 @@ import (
 	"lectern/store"
 )
 
-// A Schema is the GraphQL schema of a Model together with what each part of it means, which is found out once, when it is built, so
-// that nobody has to derive anything from a name while requests run. It is immutable: any number of goroutines may use it.
+// A Schema is the GraphQL schema of a Model, with a spec of each of its parts. It is immutable: any number of goroutines may use it.
 type Schema struct {
 	Model   *contenttypes.Model
 	GraphQL graphql.Schema
-	// SDL is the schema as text: every type in the order of TypeNames but the five scalars of GraphQL itself, with the
-	// descriptions, defaults and deprecations that introspection shows.
+	// SDL is the schema as text: every type in the order of TypeNames except the five standard scalars, with the descriptions, defaults and
+	// deprecations that introspection shows.
 	SDL string
 	// Tree is the SDL as gqlparser reads it: what package language validates documents against.
 	Tree *ast.Schema
-	// TypeNames are all types in the order in which introspection lists them, those of introspection itself left out.
+	// TypeNames are all types in the order of introspection, except those of introspection itself.
 	TypeNames []string
 
 	Query    *Object
@@ -28,7 +27,7 @@ type Schema struct {
 	byUID map[string]*Object
 }
 
-// named returns the type of that name; one that is nothing where there is none.
+// named returns the type of that name, an empty one where there is none.
 func (s *Schema) named(name string) *namedType {
 	if t := s.types[name]; t != nil {
 		return t
@@ -42,7 +41,7 @@ func (s *Schema) Object(name string) *Object { return s.named(name).object }
 // ObjectOf returns the object type of a content-type or component, nil when the schema does not show it.
 func (s *Schema) ObjectOf(uid string) *Object { return s.byUID[uid] }
 
-// FieldSpec returns what a field of an object type means, or nil.
+// FieldSpec returns the spec of a field of an object type, or nil.
 func (s *Schema) FieldSpec(typ, field string) *FieldSpec {
 	if o := s.Object(typ); o != nil {
 		return o.Field(field)
@@ -71,22 +70,22 @@ func (s *Schema) Operators(name string) *Operators { return s.named(name).operat
 // Input returns the input (ArticleInput, UsersPermissionsLoginInput) of that name, or nil.
 func (s *Schema) Input(name string) *Input { return s.named(name).data }
 
-// Kind says what a field does, and by that which parts of its FieldSpec are set.
+// Kind says what a field shows or does. It decides which parts of its FieldSpec are set.
 type Kind uint8
 
 const (
-	// Custom is a field that an extension brought: only a resolver of it knows what it is.
+	// Custom is a field that an extension added and its resolver answers.
 	Custom Kind = iota
 
-	// Fields of Query. Type is what is asked for.
+	// Fields of Query. Type is the type that is queried.
 	RootOne        // article(documentId, …)
 	RootList       // articles(filters, pagination, sort, …)
 	RootConnection // articles_connection(the same)
 	RootSingle     // homepage(…)
 	Me             // me: Type is the type of users
-	QueryOK        // ok: true, where there is nothing else to ask for
+	QueryOK        // ok: true, in a schema without other fields of Query
 
-	// Fields of Mutation. Type is what is written; Input that of the argument data, where there is one.
+	// Fields of Mutation. Type is the type that is written; Input is that of the argument data, if there is one.
 	Create // createArticle(status, data, [locale])
 	Update // updateArticle(documentId, status, data, [locale]); without documentId on a single type
 	Delete // deleteArticle(documentId, [locale]); without documentId on a single type
@@ -121,7 +120,7 @@ const (
 	FileConnection
 	MorphOne  // a relation to one document of any type; Union
 	MorphList // to many
-	Related   // UploadFile.related: who uses the file; Union. Its Attr is that of files
+	Related   // UploadFile.related: the documents that use the file; Union. Its Attr is that of files
 
 	// Fields of pages.
 	Nodes    // of connections; Type is that of the documents
@@ -142,7 +141,7 @@ const (
 	ErrorMessage
 )
 
-// A FieldSpec says what a field of an object type is.
+// A FieldSpec says what a field of an object type shows or does.
 type FieldSpec struct {
 	Kind Kind
 	Name string
@@ -152,7 +151,7 @@ type FieldSpec struct {
 	Attr      *contenttypes.Attribute
 	Component *contenttypes.Component
 
-	// What the field's value is, beneath lists: one of these is set.
+	// The type of the value beneath lists: one of these is set.
 	Object    *Object
 	Interface *Interface
 	Union     *Union
@@ -162,24 +161,24 @@ type FieldSpec struct {
 	List     bool // a list; no generated field is a list of lists, see Wrapped
 	NonNull  bool // the field itself is never null
 	NonNulls bool // the items of the list are never null
-	// Wrapped is set on fields of extensions whose type is a list of lists; List, NonNull and NonNulls speak of its outermost.
+	// Wrapped marks fields of extensions whose type is a list of lists; List, NonNull and NonNulls are those of the outermost list.
 	Wrapped bool
 
 	Filters *Filters // of the argument filters, nil where there is none
 	Input   *Input   // of the argument data, input or info
 	Paged   bool     // takes pagination and sort
-	// Localized says that the field takes the argument locale.
+	// Localized fields take the argument locale.
 	Localized bool
-	// Scope is the permission that the field itself needs, as "api::article.article.find"; empty where it needs none. Whether a
-	// relation may be followed is not said here, but by permission.Access.Follows.
+	// Scope is the action that the caller must be allowed, as "api::article.article.find"; empty where there is none.
+	// permission.Access.Follows decides whether a relation may be followed.
 	Scope string
-	// Password says that the value is never shown: null.
+	// Password fields are always null.
 	Password bool
 
-	// Resolve answers the field in place of all else: that of a graphql-go type which an extension brought, or one of its
-	// Resolvers; nil otherwise.
+	// Resolve, where it is set, answers the field instead of the engine. It comes from a graphql-go type or from the Resolvers of an
+	// extension.
 	Resolve graphql.FieldResolveFn
-	// Auth, Policies and Middlewares are what extensions say of the field, in the order in which they were added.
+	// Auth, Policies and Middlewares are those of extensions, in the order in which they were added.
 	Auth        Auth
 	Policies    []BoundPolicy
 	Middlewares []Middleware
@@ -190,15 +189,15 @@ type FieldSpec struct {
 	deprecated  string // the reason
 }
 
-// Runs reports whether something that a program brought runs when the field is answered.
+// Runs reports whether code of a program runs when the field is answered.
 func (m *FieldSpec) Runs() bool {
 	return m.Kind == Custom || m.Resolve != nil || m.Policies != nil || m.Middlewares != nil
 }
 
-// Output is the type of the field in graphql-go.
+// Output returns the field's type in graphql-go.
 func (m *FieldSpec) Output() graphql.Output { return m.out }
 
-// A BoundPolicy is a policy of a field, with the config of its use.
+// A BoundPolicy is a policy of a field with its config.
 type BoundPolicy struct {
 	Name   string // empty where it is a function
 	Config any
@@ -209,7 +208,7 @@ type BoundPolicy struct {
 type Object struct {
 	Name   string
 	Fields []*FieldSpec // in the order of the schema
-	// Schema is that of the content-type or component which the object shows; nil for all others.
+	// Schema is that of the content-type or component that the object shows; nil for other objects.
 	Schema    *contenttypes.Schema
 	Type      *contenttypes.ContentType // nil for components
 	Component *contenttypes.Component   // nil for content-types
@@ -220,13 +219,13 @@ type Object struct {
 	description string
 }
 
-// GraphQL is the type in graphql-go.
+// GraphQL returns the type of graphql-go.
 func (o *Object) GraphQL() *graphql.Object { return o.graphql }
 
 // Field returns the field of that name, or nil. __typename is none.
 func (o *Object) Field(name string) *FieldSpec { return o.byName[name] }
 
-// An Interface is one that an extension brought.
+// An Interface is an interface type. Only extensions add any.
 type Interface struct {
 	Name   string
 	Fields []*FieldSpec
@@ -251,13 +250,12 @@ type Union struct {
 // ByName returns the member of that name, or nil.
 func (u *Union) ByName(name string) *Object { return u.byName[name] }
 
-// An Enum has the values of an enumeration attribute under names that GraphQL allows, or is one of those that arguments
-// take, whose values are their names.
+// An Enum names the values of an enumeration attribute as GraphQL allows, or is an enum of arguments, whose values are their names.
 type Enum struct {
 	Name   string
 	Values []EnumValue
 
-	// GraphQL is the enum in graphql-go. Only those that an extension made in Go have values other than texts in it.
+	// GraphQL is the enum in graphql-go. Only enums that an extension made in Go have values other than strings in it.
 	GraphQL *graphql.Enum
 
 	byName      map[string]string
@@ -279,13 +277,13 @@ func (e *Enum) Value(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// NameOf returns the name of a stored value; ok is false for values that the enumeration does not have any more.
+// NameOf returns the name of a stored value; ok is false for values that were removed from the enumeration.
 func (e *Enum) NameOf(value string) (name string, ok bool) {
 	name, ok = e.byValue[value]
 	return name, ok
 }
 
-// ScalarKind says how the values of a scalar are read and written.
+// ScalarKind decides how the values of a scalar are read and printed.
 type ScalarKind uint8
 
 const (
@@ -310,13 +308,13 @@ type Scalar struct {
 	Kind ScalarKind
 	Zone *Union // of a ZoneScalar
 
-	// GraphQL is the scalar in graphql-go. Its ParseValue, ParseLiteral and Serialize matter for a CustomScalar alone.
+	// GraphQL is the scalar in graphql-go. The engine calls its ParseValue, ParseLiteral and Serialize only for a CustomScalar.
 	GraphQL *graphql.Scalar
 
 	specifiedBy string // a URL
 }
 
-// FilterKind says what a field of a filters input does.
+// FilterKind says what a field of a filters input asks.
 type FilterKind uint8
 
 const (
@@ -350,13 +348,13 @@ type FilterField struct {
 	Filters   *Filters // of FilterThrough, and those that the field belongs to for FilterAnd, FilterOr, FilterNot
 }
 
-// OperatorKind says what a field of a scalar's filter does.
+// OperatorKind says what a field of a scalar's filter compares.
 type OperatorKind uint8
 
 const (
 	OperatorCompare OperatorKind = iota // Op with one value
 	OperatorList                        // Op with a list of values
-	OperatorNull                        // Op (Null or NotNull) with a boolean: false asks for the opposite
+	OperatorNull                        // Op (Null or NotNull) with a boolean: false negates it
 	OperatorAnd                         // equal to all of a list of values
 	OperatorOr                          // equal to one of a list of values
 	OperatorNot                         // Operators, negated
@@ -382,7 +380,7 @@ type Operator struct {
 	Op   store.Op
 }
 
-// InputKind says what a field of an input is.
+// InputKind says what a field of an input holds.
 type InputKind uint8
 
 const (
@@ -424,7 +422,7 @@ type InputField struct {
 	Scalar *Scalar
 }
 
-// StatusOf returns the version that a name of the enum PublicationStatus means.
+// StatusOf returns the status of a name of the enum PublicationStatus.
 func StatusOf(name string) (s store.Status, ok bool) {
 	switch name {
 	case "DRAFT":
@@ -450,7 +448,7 @@ var publicationStates = []struct {
 	{"PUBLISHED_WITH_DRAFT", store.PublishedWithDraft},
 }
 
-// PublicationStateOf returns the state that a name of the enum PublicationFilter means.
+// PublicationStateOf returns the state of a name of the enum PublicationFilter.
 func PublicationStateOf(name string) (s store.PublicationState, ok bool) {
 	for _, p := range publicationStates {
 		if p.name == name {

@@ -20,8 +20,8 @@ func (in *Input) field(f *InputField, t graphql.Input) *argument {
 	return in.in.add(f.Name, t)
 }
 
-// fillInput makes the input that writes the attributes. Nothing in it is required: a draft may lack what a published
-// document may not, and an update names what it changes.
+// fillInput fills the input that writes the attributes. No field of it is required: a draft may lack what a published document needs, and
+// an update holds only changes.
 func (b *builder) fillInput(s *shapes) {
 	if s.typ == nil {
 		id := b.Scalar("ID")
@@ -93,7 +93,7 @@ func (b *builder) inputField(s *shapes, a *contenttypes.Attribute) {
 	s.input.field(f, t)
 }
 
-// fileInfo declares what can be changed of a file.
+// fileInfo declares the input that changes a file.
 func (b *builder) fileInfo() {
 	t := b.Model.Type(contenttypes.FileUID)
 	if t == nil {

@@ -15,10 +15,10 @@ import (
 
 func compare(a, b string) int { return cmp.Compare(a, b) }
 
-// sortedKeys are the names in a map of graphql-go, which has no order.
+// sortedKeys returns the keys of a map of graphql-go in order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// defaultLiteral is a default of graphql-go as the schema writes it, empty for none.
+// defaultLiteral prints a default of graphql-go as SDL, "" where there is none.
 func defaultLiteral(value any, t graphql.Type) string {
 	if value == nil {
 		return ""
@@ -26,7 +26,7 @@ func defaultLiteral(value any, t graphql.Type) string {
 	return literal(value, t)
 }
 
-// literal writes a value of Go as GraphQL does.
+// literal prints a Go value as a GraphQL literal.
 func literal(value any, t graphql.Type) string {
 	v := reflect.ValueOf(value)
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
@@ -95,7 +95,7 @@ func objectLiteral(v reflect.Value, t graphql.Type) string {
 	return "{" + strings.Join(members, ", ") + "}"
 }
 
-// quote writes a text as GraphQL does.
+// quote prints a string as a GraphQL literal.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

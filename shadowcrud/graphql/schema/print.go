@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// printSchema writes the types down in the schema definition language.
+// printSchema prints types in the schema definition language.
 func printSchema(types []*namedType) string {
 	var p printer
 	for i, r := range types {
@@ -18,7 +18,7 @@ func printSchema(types []*namedType) string {
 
 type printer struct{ strings.Builder }
 
-// words writes its arguments one after the other.
+// words appends strings.
 func (p *printer) words(words ...string) {
 	for _, w := range words {
 		p.WriteString(w)
@@ -79,7 +79,7 @@ func (p *printer) fields(fields []*FieldSpec) {
 	p.words("}\n")
 }
 
-// arguments stand in one line, or each in its own when one of them has a description.
+// arguments prints arguments in one line, or each in its own line where one has a description.
 func (p *printer) arguments(args []*argument) {
 	if len(args) == 0 {
 		return
@@ -138,7 +138,7 @@ func (p *printer) enum(e *Enum) {
 	p.words("}\n")
 }
 
-// description writes a description in a line, in quotes: so it may hold anything.
+// description prints a description as a quoted string in one line.
 func (p *printer) description(indent, text string) {
 	if text != "" {
 		p.words(indent, quote(text), "\n")

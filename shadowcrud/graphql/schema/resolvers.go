@@ -31,31 +31,31 @@ type FieldConfig struct {
 	Middlewares []MiddlewareUse
 }
 
-// Auth says what a caller of a field must be allowed. The zero Auth is what the generated field needs; of a field of Query or
-// Mutation that an extension brought, that the caller is a user, or the bearer of an API token with full access.
+// Auth says what the caller of a field must be allowed. The zero Auth is the default: for a generated field its own permission; for a field
+// of Query or Mutation that an extension added, that the caller is a user or holds an API token with full access.
 type Auth struct {
 	off    bool
 	scopes []string
 }
 
-// NoAuth lets anybody ask.
+// NoAuth allows everybody.
 var NoAuth = Auth{off: true}
 
-// Scopes lets those ask who may use all of these actions, as "api::article.article.find".
+// Scopes allows callers that may carry out all of these actions, as "api::article.article.find".
 func Scopes(actions ...string) Auth { return Auth{scopes: append([]string{}, actions...)} }
 
-// Off reports whether anybody may ask; Scopes are the actions that a caller must be allowed all.
+// Off reports whether everybody is allowed; Scopes returns the actions that a caller must be allowed otherwise.
 func (a Auth) Off() bool        { return a.off }
 func (a Auth) Scopes() []string { return a.scopes }
 
-// IsSet reports whether a is another than the zero Auth.
+// IsSet reports whether a differs from the zero Auth.
 func (a Auth) IsSet() bool { return a.off || a.scopes != nil }
 
-// A Policy judges who asks for a field: true lets pass, false is answered with an error Forbidden, and an error is told as that
-// of a resolver is.
+// A Policy decides whether a caller may use a field: false is answered with an error Forbidden; an error is reported as that of a resolver
+// is.
 type Policy func(c *PolicyContext, s Server) (bool, error)
 
-// A PolicyContext is what a Policy judges by.
+// A PolicyContext is the input of a Policy.
 type PolicyContext struct {
 	Context context.Context // From tells who asks
 	Parent  any             // of a nested field: the *Row, or other value, that it belongs to
@@ -64,29 +64,29 @@ type PolicyContext struct {
 	Config  any // of the PolicyUse
 }
 
-// A PolicyUse is a Policy of a field: by a registered name, with a config for it, or a function.
+// A PolicyUse is a Policy of a field: a registered name with a config, or a function.
 type PolicyUse struct {
 	Name   string
 	Config any
 	Func   Policy
 }
 
-// A Middleware runs around the resolution of a field. It may call next, with other arguments if it likes, and return its value
-// or another, or an error. Source in p is what the field belongs to.
+// A Middleware runs around the resolution of a field. It may call next, also with other arguments, and returns its value, another one, or
+// an error. Source in p is the object that the field belongs to.
 type Middleware func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error)
 
-// A MiddlewareMaker makes the Middleware that is registered under a name from the options of one use of it. It is called when
-// the schema is built; an error keeps the schema from being.
+// A MiddlewareMaker makes the Middleware that is registered under a name from the options of one use. It is called when the schema is
+// built, which fails with its error.
 type MiddlewareMaker func(options any) (Middleware, error)
 
-// A MiddlewareUse is a Middleware of a field: by a registered name, with options for it, or a function.
+// A MiddlewareUse is a Middleware of a field: a registered name with options, or a function.
 type MiddlewareUse struct {
 	Name    string
 	Options any
 	Func    Middleware
 }
 
-// A Server is what policies, middlewares and resolvers may use of the server that they run in.
+// A Server is the part of the server that policies, middlewares and resolvers may use.
 type Server interface {
 	Store() *store.Store
 	Documents() *documents.Service
@@ -116,7 +116,7 @@ func CallerOf(ctx context.Context) *Caller {
 	return &Caller{Access: permission.NewAccess(nil)}
 }
 
-// Policy registers a policy by a name, which PolicyUse.Name names.
+// Policy registers a policy under a name for PolicyUse.Name.
 func (e *Extensions) Policy(name string, p Policy) {
 	if e.policies == nil {
 		e.policies = map[string]Policy{}
@@ -124,10 +124,10 @@ func (e *Extensions) Policy(name string, p Policy) {
 	e.policies[name] = p
 }
 
-// Policies are those that were registered, by name. They must not be changed.
+// Policies returns the registered policies by name. The map must not be changed.
 func (e *Extensions) Policies() map[string]Policy { return e.policies }
 
-// Middleware registers a middleware by a name, which MiddlewareUse.Name names.
+// Middleware registers a middleware under a name for MiddlewareUse.Name.
 func (e *Extensions) Middleware(name string, m MiddlewareMaker) {
 	if e.middlewares == nil {
 		e.middlewares = map[string]MiddlewareMaker{}

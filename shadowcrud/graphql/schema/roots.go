@@ -56,7 +56,7 @@ func (b *builder) queryCollection(s *shapes) {
 	}
 }
 
-// root adds a field of Query or Mutation that is about the documents of a type.
+// root adds a field of Query or Mutation for the documents of a type.
 func (b *builder) root(o *Object, s *shapes, m *FieldSpec, action, locale string) {
 	m.Type, m.Scope = s.typ, s.typ.UID+"."+action
 	if s.typ.Localized {
@@ -107,5 +107,5 @@ func (b *builder) mutateDocuments(s *shapes) {
 	}
 }
 
-// mutationName is the field that does something with documents of a type: createArticle.
+// mutationName names the mutation that carries out an action: createArticle.
 func mutationName(action, typ string) string { return action + typ }

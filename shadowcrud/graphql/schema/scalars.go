@@ -5,10 +5,10 @@ import (
 	"github.com/graphql-go/graphql/language/ast"
 )
 
-// jsonURL is what specifies JSON.
+// jsonURL is the specification of JSON.
 const jsonURL = "http://www.ecma-international.org/publications/files/ECMA-ST/ECMA-404.pdf"
 
-// standardScalars are those that every GraphQL schema has.
+// standardScalars are the scalars of every GraphQL schema.
 var standardScalars = []*Scalar{
 	{Name: "String", Kind: StringScalar, GraphQL: graphql.String},
 	{Name: "Int", Kind: IntScalar, GraphQL: graphql.Int},
@@ -17,7 +17,7 @@ var standardScalars = []*Scalar{
 	{Name: "ID", Kind: IDScalar, GraphQL: graphql.ID},
 }
 
-// valueScalars are those of the values of attributes, in the order of the schema.
+// valueScalars are the scalars of attributes, in the order of the schema.
 var valueScalars = []struct {
 	name, description string
 	kind              ScalarKind
@@ -32,7 +32,7 @@ var valueScalars = []struct {
 
 const localeDescription = "The code of a locale, such as en or pt-BR; * stands for all of them."
 
-// newScalar makes a scalar. Its values are read and written by Kind, so graphql-go is told to leave them as they are.
+// newScalar makes a scalar. The engine reads and prints its values by Kind, so graphql-go passes them through.
 func newScalar(name, description string, kind ScalarKind) *Scalar {
 	same := func(value any) any { return value }
 	return &Scalar{Name: name, Kind: kind, GraphQL: graphql.NewScalar(graphql.ScalarConfig{

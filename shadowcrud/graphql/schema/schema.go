@@ -25,21 +25,20 @@ import (
 	"lectern/contenttypes"
 )
 
-// Options say what the schema holds beside what the Model asks for. The zero value takes nothing away and adds nothing.
+// Options change what the schema holds. The zero value keeps everything that the Model makes, and adds nothing.
 type Options struct {
-	// WithoutShadowCRUD leaves out all that the Model asks for: there is then only what extensions bring.
+	// WithoutShadowCRUD leaves out everything that is generated from the Model, so that only extensions make the schema.
 	WithoutShadowCRUD bool
 	// DocumentActions adds the mutations publishX, unpublishX and discardDraftX of types with drafts.
 	DocumentActions bool
-	// Extensions are what is taken away and added; nil is nothing.
+	// Extensions are the changes of a program; nil is none.
 	Extensions *Extensions
-	// CheckScope says why an action that a field is to need can be granted to nobody. Where it is nil, actions need only name a
-	// content-type that there is.
+	// CheckScope returns why an action cannot be granted, nil where it can. Without it, actions must only name an existing content-type.
 	CheckScope func(action string) error
 }
 
-// Build makes the schema of a Model. The error lists everything that cannot be: two definitions that need one name, options
-// for what is not there, types of extensions that do not fit.
+// Build makes the schema of a Model. The error lists everything that is wrong: names that two definitions need, options for what does not
+// exist, types of extensions that do not fit.
 func Build(m *contenttypes.Model, o Options) (*Schema, error) {
 	b := &builder{
 		Schema: &Schema{
@@ -62,8 +61,8 @@ func Build(m *contenttypes.Model, o Options) (*Schema, error) {
 	return b.Schema, nil
 }
 
-// generate makes all that the Model asks for. The order is that in which introspection shows the types. Without shadowCRUD
-// there are the scalars, inputs and enums that definitions of extensions may name, and roots without fields.
+// generate declares and fills the types of the Model in the order of introspection. Without shadowCRUD it declares only the scalars, inputs
+// and enums that definitions of extensions may name, and empty roots.
 func (b *builder) generate(shadowCRUD bool) {
 	b.declareCommon()
 	if shadowCRUD {

@@ -9,10 +9,10 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 )
 
-// seal assembles the declared types to a schema of graphql-go, removes those that no field leads to, and makes the SDL and its tree of
-// the others.
+// seal assembles the declared types to a schema of graphql-go, removes types that no field leads to, and makes the SDL and its syntax tree
+// of the others.
 func (b *builder) seal() error {
-	if len(b.Query.Fields) == 0 { // a schema must have something to ask for
+	if len(b.Query.Fields) == 0 { // a schema must have a field of Query
 		b.field(b.Query, &FieldSpec{Kind: QueryOK, Name: "ok", Scalar: b.Scalar("Boolean"), NonNull: true})
 	}
 	b.link()
@@ -36,7 +36,8 @@ func (b *builder) seal() error {
 	return b.parse()
 }
 
-// parse makes the tree of the SDL, to which it adds what introspection tells of deprecated directives and gqlparser does not know yet.
+// parse makes the syntax tree of the SDL. It adds the fields by which introspection shows deprecated directives, which gqlparser does not
+// know yet.
 func (b *builder) parse() (err error) {
 	if b.Tree, err = validator.LoadSchema(validator.Prelude, &ast.Source{Name: "schema", Input: b.SDL}); err != nil {
 		return fmt.Errorf("the GraphQL schema with its extensions: %w", err)
@@ -53,7 +54,7 @@ func (b *builder) parse() (err error) {
 	return nil
 }
 
-// prune takes out the types that no field of the schema leads to, and returns the others in order.
+// prune removes the types that no field leads to, and returns the others in order.
 func (b *builder) prune() (kept []*namedType) {
 	types := b.GraphQL.TypeMap()
 	for _, r := range b.declared {
@@ -66,8 +67,7 @@ func (b *builder) prune() (kept []*namedType) {
 	return kept
 }
 
-// typeOrder is the order in which introspection lists the types: as declared, each of GraphQL's own scalars behind the
-// first type that names it.
+// typeOrder returns the order in which introspection lists types: as declared, each standard scalar after the first type that names it.
 func typeOrder(kept []*namedType, types map[string]*namedType) (names []string) {
 	standard := map[string]bool{}
 	for _, s := range standardScalars {
@@ -94,14 +94,14 @@ func typeOrder(kept []*namedType, types map[string]*namedType) (names []string) 
 			}
 		}
 	}
-	// String and Boolean are there in any schema: introspection and directives need them.
+	// String and Boolean are in every schema, since introspection and directives use them.
 	for _, name := range []string{"String", "Boolean"} {
 		visit(types[name].graphql())
 	}
 	return names
 }
 
-// fields are those of an object type or interface.
+// fields returns the fields of an object type or interface.
 func (r *namedType) fields() []*FieldSpec {
 	switch {
 	case r.object != nil:

@@ -10,13 +10,12 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// ShadowCRUD says what the schema leaves out of what the Model asks for. The zero value leaves out nothing, and neither
-// does nil.
+// ShadowCRUD says which generated parts the schema leaves out. The zero value and nil leave out nothing.
 type ShadowCRUD struct {
 	types map[string]*TypeOptions
 }
 
-// Of returns the options of a content-type or component, to be read and changed.
+// Of returns the options of a content-type or component, for reading and changing.
 func (s *ShadowCRUD) Of(uid string) *TypeOptions {
 	if s.types == nil {
 		s.types = map[string]*TypeOptions{}
@@ -27,7 +26,7 @@ func (s *ShadowCRUD) Of(uid string) *TypeOptions {
 	return s.types[uid]
 }
 
-// of returns the options of a content-type or component, nil when nothing was said of it.
+// of returns the options of a content-type or component, nil when it has none.
 func (s *ShadowCRUD) of(uid string) *TypeOptions {
 	if s == nil {
 		return nil
@@ -47,28 +46,27 @@ func (s *ShadowCRUD) clone() *ShadowCRUD {
 	return c
 }
 
-// TypeOptions are what is left out of a content-type or component. Any but Disable and Field mean nothing on components. A
-// nil *TypeOptions answers its questions as one of which nothing was said.
+// TypeOptions say what is left out of a content-type or component. For components only Disable and Field have an effect. A nil *TypeOptions
+// leaves out nothing.
 type TypeOptions struct {
 	disabled, noQueries, noMutations bool
 	actions                          map[string]bool // that are disabled
 	fields                           map[string]*FieldOptions
 }
 
-// Actions are what can be disabled one by one; publish, unpublish and discardDraft are only there where they were asked for.
+// Actions are those that can be disabled one by one. publish, unpublish and discardDraft exist only with Options.DocumentActions.
 var actions = []string{"find", "findOne", "create", "update", "delete", "publish", "unpublish", "discardDraft"}
 
-// Disable takes the type away altogether: its operations, and each field and filter that leads to it.
+// Disable removes the type: its operations, and each field and filter that leads to it.
 func (t *TypeOptions) Disable() *TypeOptions { t.disabled = true; return t }
 
-// DisableQueries takes away the fields of Query. The type can still be reached through others.
+// DisableQueries removes the fields of Query. Relations can still lead to the type.
 func (t *TypeOptions) DisableQueries() *TypeOptions { t.noQueries = true; return t }
 
-// DisableMutations takes away the fields of Mutation.
+// DisableMutations removes the fields of Mutation.
 func (t *TypeOptions) DisableMutations() *TypeOptions { t.noMutations = true; return t }
 
-// DisableAction takes away the fields that carry out an action: find, findOne, create, update, delete, publish, unpublish or
-// discardDraft.
+// DisableAction removes the fields that carry out an action: find, findOne, create, update, delete, publish, unpublish or discardDraft.
 func (t *TypeOptions) DisableAction(action string) *TypeOptions {
 	if t.actions == nil {
 		t.actions = map[string]bool{}
@@ -77,7 +75,7 @@ func (t *TypeOptions) DisableAction(action string) *TypeOptions {
 	return t
 }
 
-// DisableActions is DisableAction for each of several.
+// DisableActions is DisableAction for several actions.
 func (t *TypeOptions) DisableActions(actions []string) *TypeOptions {
 	for _, a := range actions {
 		t.DisableAction(a)
@@ -103,7 +101,7 @@ func (t *TypeOptions) AreMutationsEnabled() bool { return t == nil || !t.noMutat
 // AreMutationsDisabled is the opposite of AreMutationsEnabled.
 func (t *TypeOptions) AreMutationsDisabled() bool { return !t.AreMutationsEnabled() }
 
-// IsActionEnabled reports whether an action was left in.
+// IsActionEnabled reports whether an action is not disabled.
 func (t *TypeOptions) IsActionEnabled(action string) bool { return t == nil || !t.actions[action] }
 
 // IsActionDisabled is the opposite of IsActionEnabled.
@@ -114,7 +112,7 @@ func (t *TypeOptions) allows(action string) bool {
 	return t.AreMutationsEnabled() && t.IsActionEnabled(action)
 }
 
-// Field returns the options of an attribute, to be read and changed.
+// Field returns the options of an attribute, for reading and changing.
 func (t *TypeOptions) Field(name string) *FieldOptions {
 	if t.fields == nil {
 		t.fields = map[string]*FieldOptions{}
@@ -142,7 +140,7 @@ func (t *TypeOptions) clone() *TypeOptions {
 	return &c
 }
 
-// FieldOptions are where an attribute is left out. A nil *FieldOptions answers its questions as one of which nothing was said.
+// FieldOptions say where an attribute is left out. A nil *FieldOptions leaves it out nowhere.
 type FieldOptions struct{ noOutput, noInput, noFilters bool }
 
 // Disable leaves the attribute out everywhere.
@@ -159,7 +157,7 @@ func (f *FieldOptions) DisableInput() *FieldOptions { f.noInput = true; return f
 // DisableFilters leaves the attribute out of what can be filtered by.
 func (f *FieldOptions) DisableFilters() *FieldOptions { f.noFilters = true; return f }
 
-// IsEnabled reports whether the attribute is left in somewhere.
+// IsEnabled reports whether the attribute can be selected, written or filtered by.
 func (f *FieldOptions) IsEnabled() bool {
 	return f.HasOutputEnabled() || f.HasInputEnabled() || f.HasFiltersEnabled()
 }
@@ -176,7 +174,7 @@ func (f *FieldOptions) HasInputEnabled() bool { return f == nil || !f.noInput }
 // HasFiltersEnabled reports whether the attribute can be filtered by.
 func (f *FieldOptions) HasFiltersEnabled() bool { return f == nil || !f.noFilters }
 
-// check reports what is said of types, attributes and actions that are not there.
+// check reports options for types, attributes and actions that do not exist.
 func (s *ShadowCRUD) check(m *contenttypes.Model) (errs []error) {
 	if s == nil {
 		return nil
@@ -210,7 +208,7 @@ func oneOf(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// schemaOf finds a content-type or component that the schema may show, or nil.
+// schemaOf returns a content-type or component that the schema may show, or nil.
 func schemaOf(m *contenttypes.Model, uid string) *contenttypes.Schema {
 	if t := m.Type(uid); t != nil && (!t.BuiltIn || slices.Contains(builtIns, uid)) {
 		return &t.Schema
@@ -221,7 +219,7 @@ func schemaOf(m *contenttypes.Model, uid string) *contenttypes.Schema {
 	return nil
 }
 
-// shadowFile is what configuration says of one content-type or component.
+// shadowFile is the configuration of one content-type or component.
 type shadowFile struct {
 	Disable          bool
 	DisableQueries   bool           `yaml:"disableQueries"`

@@ -8,8 +8,8 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 )
 
-// addTypeDefs takes in definitions in the schema definition language: all new types are declared before anything is put
-// into them, so that they may name one another in any order.
+// addTypeDefs adds definitions in the schema definition language. It declares all new types before it fills any, so that they may refer to
+// one another in any order.
 func (b *builder) addTypeDefs(sources ...string) {
 	doc := &ast.SchemaDocument{}
 	for _, source := range sources {
@@ -32,7 +32,7 @@ func (b *builder) addTypeDefs(sources ...string) {
 			b.declareDefinition(d, doc.Extensions)
 			known = append(known, d)
 		} else {
-			extensions = append(extensions, d) // that of a type which is there extends it
+			extensions = append(extensions, d) // defining an existing type extends it
 		}
 	}
 	for _, d := range append(append(known, extensions...), doc.Extensions...) {
@@ -110,7 +110,7 @@ func (b *builder) addEnumValues(e *Enum, d *ast.Definition) {
 	}
 }
 
-// fillDefinition adds what a definition or extension holds to the type of its name.
+// fillDefinition adds the content of a definition or extension to the type of its name.
 func (b *builder) fillDefinition(d *ast.Definition) {
 	b.checkDirectives(d.Directives, "specifiedBy")
 	r := b.types[d.Name]
@@ -152,7 +152,7 @@ func (b *builder) fillDefinition(d *ast.Definition) {
 	}
 }
 
-// kind is what the type is in the schema definition language.
+// kind returns the kind of the type in the schema definition language.
 func (r *namedType) kind() ast.DefinitionKind {
 	switch {
 	case r.object != nil:
@@ -210,7 +210,7 @@ func (b *builder) customField(f *ast.FieldDefinition) *FieldSpec {
 	return m
 }
 
-// argument is a defined argument or field of an input; nil when it cannot be.
+// argument makes a defined argument or field of an input; nil, and an error of the builder, where the definition is wrong.
 func (b *builder) argument(name, description string, typ *ast.Type, def *ast.Value, directives ast.DirectiveList, at *ast.Position) *argument {
 	t := b.typeOf(typ, at)
 	if t == nil {
@@ -232,7 +232,7 @@ func (b *builder) argument(name, description string, typ *ast.Type, def *ast.Val
 	return a
 }
 
-// typeOf finds a type that a definition names; nil when there is none.
+// typeOf returns the type that a definition names; nil, and an error of the builder, where there is none.
 func (b *builder) typeOf(t *ast.Type, at *ast.Position) graphql.Type {
 	var of graphql.Type
 	if t.Elem != nil {
@@ -262,7 +262,7 @@ func (b *builder) checkDirectives(directives ast.DirectiveList, allowed string) 
 	}
 }
 
-// deprecation is the reason of @deprecated, empty without it.
+// deprecation returns the reason of @deprecated, "" without it.
 func deprecation(directives ast.DirectiveList) string {
 	d := directives.ForName("deprecated")
 	if d == nil {

@@ -8,7 +8,7 @@ import (
 	"lectern/contenttypes"
 )
 
-// shapes are the GraphQL types of one content-type or component that the schema shows.
+// shapes are the GraphQL types of a content-type or component that the schema shows.
 type shapes struct {
 	name    string
 	schema  *contenttypes.Schema
@@ -26,10 +26,10 @@ type shapes struct {
 	response *Object // <Name>EntityResponse; nil for all but users
 }
 
-// builtIns are the built-in types that the schema shows, in its order.
+// builtIns are the built-in types that the schema shows, in order.
 var builtIns = []string{contenttypes.FileUID, contenttypes.LocaleUID, contenttypes.PermissionUID, contenttypes.RoleUID, contenttypes.UserUID}
 
-// shownTypes are the content-types that the schema shows, in its order.
+// shownTypes returns the content-types that the schema shows, in order.
 func (b *builder) shownTypes() (types []*contenttypes.ContentType) {
 	for _, uid := range builtIns {
 		if t := b.Model.Type(uid); t != nil && b.shadow.of(uid).IsEnabled() {
@@ -96,7 +96,7 @@ func (b *builder) declareShapes(s *shapes) {
 	s.relation = b.object(s.name+"RelationResponseCollection", uid)
 }
 
-// enumOf makes the enum of an enumeration. Attributes may share one by giving it a name, when their values are the same.
+// enumOf makes the enum of an enumeration. Attributes with the same enumName and values share one.
 func (b *builder) enumOf(s *shapes, a *contenttypes.Attribute) *Enum {
 	e := newEnum(enumName(s.name, a), a.Enum)
 	if first := b.types[e.Name]; first != nil && first.enum != nil && a.EnumName() != "" {
@@ -109,7 +109,7 @@ func (b *builder) enumOf(s *shapes, a *contenttypes.Attribute) *Enum {
 	return b.enum(e, a.Name+" of "+s.schema.UID)
 }
 
-// zoneOf makes the union of a dynamic zone, and the scalar by which inputs take its items.
+// zoneOf makes the union of a dynamic zone, and the scalar of its items in inputs.
 func (b *builder) zoneOf(s *shapes, a *contenttypes.Attribute) *Union {
 	name, owner := zoneName(s.name, a), a.Name+" of "+s.schema.UID
 	u := b.union(name, owner)
@@ -120,7 +120,7 @@ func (b *builder) zoneOf(s *shapes, a *contenttypes.Attribute) *Union {
 	return u
 }
 
-// fillTypes gives the declared types their members.
+// fillTypes fills the declared types.
 func (b *builder) fillTypes() {
 	for _, c := range slices.Backward(b.Model.Components) {
 		if s := b.shapes[&c.Schema]; s != nil {
@@ -162,7 +162,7 @@ func (b *builder) fillShapes(s *shapes) {
 	}
 }
 
-// fillZone gives a zone its members.
+// fillZone adds the members of a zone.
 func (b *builder) fillZone(u *Union) {
 	for _, c := range u.Attr.Components {
 		if s := b.shapes[&c.Schema]; s != nil {
@@ -172,7 +172,7 @@ func (b *builder) fillZone(u *Union) {
 	u.member(b.Object("Error"))
 }
 
-// target is what a relation, media or component attribute leads to, nil where the schema does not show that.
+// target returns what a relation, media or component attribute leads to, nil where the schema does not show it.
 func (b *builder) target(a *contenttypes.Attribute) *shapes {
 	switch {
 	case a.Type == contenttypes.ComponentType:
@@ -190,7 +190,7 @@ func (b *builder) output(s *shapes, a *contenttypes.Attribute) {
 	}
 	m := &FieldSpec{Name: a.Name, Attr: a, NonNull: a.Required || a.Type == contenttypes.DocumentID || a.Type == contenttypes.ID}
 	switch {
-	case a.Type == contenttypes.ID && s.typ != nil: // documents have a documentId
+	case a.Type == contenttypes.ID && s.typ != nil: // documents show their documentId instead
 	case a.IsMorph():
 		b.outputMorph(s, m)
 	case a.IsRelation():
@@ -265,7 +265,7 @@ func (b *builder) outputComponent(s *shapes, m *FieldSpec) {
 	b.field(s.object, m)
 }
 
-// fillFilters makes the input that filters by the attributes.
+// fillFilters fills the input that filters by the attributes.
 func (b *builder) fillFilters(s *shapes) {
 	f := s.filters
 	add := func(field *FilterField, t graphql.Input) {

@@ -10,12 +10,12 @@ import (
 
 const authUID = "plugin::users-permissions.auth"
 
-// dataArg is the argument that takes an input.
+// dataArg is the argument of an input.
 func (b *builder) dataArg(name string, in *Input) *argument {
 	return &argument{name: name, typ: graphql.NewNonNull(in.in.graphql)}
 }
 
-// declareUsers declares what registration and login take and give.
+// declareUsers declares the inputs and payloads of registration and login.
 func (b *builder) declareUsers() {
 	user, role := b.Model.Type(contenttypes.UserUID), b.Model.Type(contenttypes.RoleUID)
 	if user == nil || role == nil {
@@ -41,7 +41,7 @@ func (b *builder) declareUsers() {
 	}
 }
 
-// shows adds fields that show attributes; the required ones come first.
+// shows adds fields for attributes; the required ones come first.
 func (b *builder) shows(o *Object, s *contenttypes.Schema, required []string, optional ...string) {
 	for i, name := range slices.Concat(required, optional) {
 		a := s.Attribute(name)
@@ -58,7 +58,7 @@ func (b *builder) textInput(name string, fields ...string) (last *argument) {
 	return last
 }
 
-// queryMe adds the field that shows the user who asks.
+// queryMe adds the field of Query that shows the calling user.
 func (b *builder) queryMe() {
 	if me := b.Object("UsersPermissionsMe"); me != nil {
 		b.field(b.Query, &FieldSpec{Kind: Me, Name: "me", Type: b.Model.Type(contenttypes.UserUID), Object: me, Scope: contenttypes.UserUID + ".me"})
@@ -82,7 +82,7 @@ func (b *builder) mutateFiles() {
 	}
 }
 
-// mutateUsers adds the fields that change users and roles, and those by which a user comes in.
+// mutateUsers adds the fields that change users and roles, and those of login and registration.
 func (b *builder) mutateUsers() {
 	if b.Object("UsersPermissionsMe") == nil {
 		return
@@ -99,10 +99,10 @@ func (b *builder) mutateUsers() {
 		{UpdateUser, "update", "update", response, "Change a user."},
 		{DeleteUser, "delete", "destroy", response, "Delete a user."},
 	})
-	b.comeIn(user)
+	b.authenticate(user)
 }
 
-// An administered operation is one on users or roles.
+// An administered operation changes users or roles.
 type administered struct {
 	kind               Kind
 	action, permission string
@@ -110,7 +110,7 @@ type administered struct {
 	description        string
 }
 
-// administer adds operations on users or roles.
+// administer adds the operations that change users or roles.
 func (b *builder) administer(t *contenttypes.ContentType, operations []administered) {
 	s := b.shapes[&t.Schema]
 	if s == nil {
@@ -133,8 +133,8 @@ func (b *builder) administer(t *contenttypes.ContentType, operations []administe
 	}
 }
 
-// comeIn adds the operations by which somebody becomes a user, or shows to be one.
-func (b *builder) comeIn(user *contenttypes.ContentType) {
+// authenticate adds the operations of login, registration and passwords.
+func (b *builder) authenticate(user *contenttypes.ContentType) {
 	texts := func(names ...string) (args []*argument) {
 		for _, name := range names {
 			args = append(args, &argument{name: name, typ: graphql.NewNonNull(graphql.String)})
