@@ -5,11 +5,11 @@ import (
 	"net/netip"
 )
 
-// A Client is whom requests come from, as far as an address tells: an IPv4 address, or the /64 network of an IPv6 address, whose
-// owner has all addresses of it. The zero Client is nobody that can be told from others, such as the server itself.
+// A Client identifies the sender of requests by network: an IPv4 address, or the /64 network of an IPv6 address, since one owner
+// commonly has all addresses of a /64. The zero Client stands for unknown senders and for the server itself.
 type Client struct{ network netip.Prefix }
 
-// ClientAt returns the client with an address. That of an address that could not be read is the zero Client.
+// ClientAt returns the client with an address, or the zero Client when the address is not valid.
 func ClientAt(addr netip.Addr) Client {
 	addr = addr.Unmap().WithZone("")
 	bits := addr.BitLen()
@@ -23,7 +23,7 @@ func ClientAt(addr netip.Addr) Client {
 	return Client{network}
 }
 
-// String is the client's network as logs name it.
+// String returns the client's network as logs show it.
 func (c Client) String() string {
 	switch {
 	case !c.network.IsValid():
@@ -36,12 +36,12 @@ func (c Client) String() string {
 
 type clientKey struct{}
 
-// WithClient returns a context of work that is done for a client.
+// WithClient returns a context for work on behalf of a client.
 func WithClient(ctx context.Context, c Client) context.Context {
 	return context.WithValue(ctx, clientKey{}, c)
 }
 
-// ClientOf is the client that work is done for: the zero Client where nothing says so.
+// ClientOf returns the client that a context of WithClient names, or the zero Client.
 func ClientOf(ctx context.Context) Client {
 	c, _ := ctx.Value(clientKey{}).(Client)
 	return c

@@ -1,9 +1,9 @@
-// Package admission shares what there is too little of (places among the requests at work, connections, processors that hash
-// passwords) among clients, so that one of them cannot take it from all others.
+// Package admission shares scarce resources (requests at work, connections, processors that hash passwords) fairly among clients,
+// so that one client cannot take all of a resource.
 //
-// A Semaphore has a number of places. Each client has a Share of it: it can hold only so many places at a time, and where it has
-// to wait for one, clients take turns. Somebody who comes alone waits for one place of each other client, however many
-// requests of theirs came before.
+// A Semaphore has a number of places. A client holds places through its Share, which limits how many it may hold. Waiting clients
+// take turns: a client with one request waits for at most one place of each other client, however many requests the others sent
+// before.
 package admission
 
 import (
@@ -13,27 +13,27 @@ import (
 	"sync"
 )
 
-// Why a place cannot be had.
+// The reasons why a place is refused.
 var (
 	ErrFull    = errors.New("all places are taken")
 	ErrShare   = errors.New("the client holds as many places as one may")
 	ErrWaiting = errors.New("as many of the client as may wait are waiting")
 )
 
-// Limits are those of a Semaphore. Only Places must be given. Share and Waiting do not hold for the zero Client.
+// Limits are the bounds of a Semaphore. Only Places is required. Share and Waiting do not apply to the zero Client.
 type Limits struct {
-	Places  int // held at one time
-	Share   int // of them by one client; 0 is all
-	Waiting int // how many of one client may wait; 0 is any number
+	Places  int // places that all clients together may hold
+	Share   int // places that one client may hold; 0 means all of them
+	Waiting int // requests of one client that may wait; 0 means any number
 }
 
-// A Semaphore has places that clients hold and give back. Any number of goroutines may use it.
+// A Semaphore is a counting semaphore whose places are shared fairly among clients. Any number of goroutines may use it.
 type Semaphore struct {
 	limits Limits
 
 	mu     sync.Mutex
-	shares map[Client]*Share // those that somebody uses
-	turns  []*Share          // those with waiters and below their limit, by whose turn it is
+	shares map[Client]*Share // those in use
+	turns  []*Share          // the shares with waiters, in the order in which they get the next free places
 	stats  Stats
 }
 
@@ -42,15 +42,15 @@ type Stats struct {
 	Held    int   // places held now
 	Waiting int   // waiters now
 	Clients int   // shares in use now
-	Refused int64 // how often a place was asked for and could not be had
+	Refused int64 // requests for a place that were not granted
 }
 
-// New returns a semaphore whose places are free.
+// New returns a semaphore with all places free.
 func New(l Limits) *Semaphore {
 	return &Semaphore{limits: l, shares: map[Client]*Share{}}
 }
 
-// Limits are what New was given.
+// Limits returns the limits that New was given.
 func (s *Semaphore) Limits() Limits { return s.limits }
 
 // Stats returns the counters.
@@ -62,19 +62,19 @@ func (s *Semaphore) Stats() Stats {
 	return stats
 }
 
-// A Share is what one client has of a Semaphore. Several goroutines may use it.
+// A Share is the access of one client to a Semaphore. Several goroutines may use it.
 type Share struct {
 	semaphore *Semaphore
 	client    Client
 
 	// Guarded by the semaphore's mu.
-	users   int // how many have it and have not closed it
+	users   int // callers of Semaphore.Share that have not called Close
 	held    int
-	waiting []chan struct{} // each is closed when its waiter has got a place
-	inTurns bool
+	waiting []chan struct{} // one for each waiter, closed when the waiter has a place
+	inTurns bool            // whether the share is in Semaphore.turns
 }
 
-// Share returns the share of a client, for a time: until Close.
+// Share returns the share of a client. The caller must call Close when it needs the share no more.
 func (s *Semaphore) Share(c Client) *Share {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *Semaphore) Share(c Client) *Share {
 	return sh
 }
 
-// Close says that the caller needs the share no more, but to give back what he holds.
+// Close ends the use of a share. Release may still be called for places that are held.
 func (sh *Share) Close() {
 	s := sh.semaphore
 	s.mu.Lock()
@@ -96,14 +96,14 @@ func (sh *Share) Close() {
 	s.forget(sh)
 }
 
-// forget is called with mu held. It lets go of a share that nobody uses.
+// forget drops a share that is not in use. It is called with mu held.
 func (s *Semaphore) forget(sh *Share) {
 	if sh.users == 0 && sh.held == 0 && len(sh.waiting) == 0 {
 		delete(s.shares, sh.client)
 	}
 }
 
-// TryAcquire takes a place, or says at once why there is none.
+// TryAcquire takes a place without waiting; the error is ErrFull or ErrShare when there is none.
 func (sh *Share) TryAcquire() error {
 	s := sh.semaphore
 	s.mu.Lock()
@@ -115,8 +115,8 @@ func (sh *Share) TryAcquire() error {
 	return err
 }
 
-// Acquire takes a place, and waits for one until ctx ends: the error is then that of ctx. It is ErrWaiting, at once, where too many
-// of the client are waiting.
+// Acquire takes a place, and waits for one until ctx ends, in which case it returns the error of ctx. It returns ErrWaiting at once
+// when too many requests of the client are waiting already.
 func (sh *Share) Acquire(ctx context.Context) error {
 	s := sh.semaphore
 	s.mu.Lock()
@@ -143,7 +143,7 @@ func (sh *Share) Acquire(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.Index(sh.waiting, granted)
-	if i < 0 { // granted at the moment at which ctx ended
+	if i < 0 { // the place was granted when ctx ended
 		return nil
 	}
 	sh.waiting = slices.Delete(sh.waiting, i, i+1)
@@ -164,8 +164,8 @@ func (sh *Share) Release() {
 	s.forget(sh)
 }
 
-// take is called with mu held. Whoever takes a free place overtakes nobody: where one is free, all who wait are of clients that
-// may hold no more.
+// take takes a free place. It is called with mu held. Taking a place overtakes no waiter: while a place is free, only clients that
+// hold as many as they may are waiting.
 func (s *Semaphore) take(sh *Share) error {
 	if s.stats.Held >= s.limits.Places {
 		return ErrFull
@@ -178,7 +178,7 @@ func (s *Semaphore) take(sh *Share) error {
 	return nil
 }
 
-// queue is called with mu held. It gives a share a turn if somebody waits for one.
+// queue adds a share with waiters to the turns. It is called with mu held.
 func (s *Semaphore) queue(sh *Share) {
 	if !sh.inTurns && len(sh.waiting) > 0 {
 		sh.inTurns = true
@@ -186,7 +186,7 @@ func (s *Semaphore) queue(sh *Share) {
 	}
 }
 
-// grant is called with mu held. It gives free places to those who wait, to one of each client in turn.
+// grant gives free places to waiters, one client after the other. It is called with mu held.
 func (s *Semaphore) grant() {
 	for len(s.turns) > 0 && s.stats.Held < s.limits.Places {
 		sh := s.turns[0]

@@ -1,5 +1,5 @@
-// Package slug writes texts as uids: in small letters and digits of ASCII, with a hyphen between words. "Déjà vu" becomes deja-vu, and
-// "Привет, мир" privet-mir. It writes what the admin panel of Strapi proposes, so that documents of either have the same uids.
+// Package slug turns texts into uids of lower-case ASCII letters and digits, with a hyphen between words: "Déjà vu" becomes deja-vu, and
+// "Привет, мир" becomes privet-mir. The result is what the admin panel of Strapi proposes for the same text.
 package slug
 
 import (
@@ -12,13 +12,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// letters.txt says how letters are written that are none of ASCII, nor one with marks. It is taken from @sindresorhus/transliterate and
-// lodash.deburr, which are under the MIT licence.
+// letters.txt maps letters that are not ASCII letters with marks, such as Cyrillic ones, to ASCII. It is taken from
+// @sindresorhus/transliterate and lodash.deburr, which are under the MIT licence.
 //
 //go:embed letters.txt
 var letters string
 
-// replacer writes letters.txt's left sides as its right sides; where several fit, the first.
+// replacer replaces the left sides of letters.txt by the right sides; the first line that fits counts.
 var replacer = sync.OnceValue(func() *strings.Replacer {
 	var pairs []string
 	for line := range strings.Lines(letters) {
@@ -29,7 +29,7 @@ var replacer = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 })
 
-// Words are told apart by their capital letters too: fooBar, APIGateway, HTML5.
+// camels find the borders of words in fooBar, APIGateway and HTML5.
 var camels = []*regexp.Regexp{
 	regexp.MustCompile(`([A-Z]{2,})([0-9]+)`),
 	regexp.MustCompile(`([a-z0-9]+)([A-Z]{2,})`),
@@ -37,8 +37,8 @@ var camels = []*regexp.Regexp{
 	regexp.MustCompile(`([A-Z]+)([A-Z][a-z0-9]+)`),
 }
 
-// Of returns the slug of a text: words of a-z and 0-9 that are joined by single hyphens. It is empty where the text has no letter or
-// digit that can be written so.
+// Of returns the slug of a text: words of a-z and 0-9, joined by single hyphens. It is empty when the text has no letter or digit
+// that can be written in ASCII.
 func Of(text string) string {
 	text = replacer().Replace(norm.NFC.String(text))
 	text = strings.Map(func(r rune) rune {
@@ -54,7 +54,7 @@ func Of(text string) string {
 	return strings.Join(words, "-")
 }
 
-// Cut returns a slug of at most n bytes: s without words at its end, or without the end of a single one.
+// Cut shortens a slug to at most n bytes: it drops words from the end, or the end of the word when there is only one.
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
