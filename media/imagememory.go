@@ -6,31 +6,57 @@ import (
 	"io"
 	"runtime"
 
+	"golang.org/x/sync/semaphore"
+
 	"lectern/documents/apierror"
 )
 
-// roomForImages is how many bytes the images that are worked on at one time may take together; one that takes more is worked on
+// roomForImages is how many bytes the images that are decoded at one time may take together. An image that takes more is decoded
 // alone.
 const roomForImages = 96 << 20
 
-// collectFrom is from how many bytes on the memory of an image is collected as soon as it is not needed any more. The collector
-// of garbage would wait until there are several times as many.
+// imageLimits bound how many images are decoded at one time and what they take together. Images wait in the order in which they
+// come.
+type imageLimits struct{ count, bytes *semaphore.Weighted }
+
+func newImageLimits(count int) imageLimits {
+	return imageLimits{semaphore.NewWeighted(int64(count)), semaphore.NewWeighted(roomForImages)}
+}
+
+// acquire waits until an image may be decoded that takes so many bytes, or until ctx ends.
+func (l imageLimits) acquire(ctx context.Context, bytes int64) (release func(), err error) {
+	bytes = min(bytes, roomForImages)
+	if err := l.count.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	if err := l.bytes.Acquire(ctx, bytes); err != nil {
+		l.count.Release(1)
+		return nil, err
+	}
+	return func() {
+		l.bytes.Release(bytes)
+		l.count.Release(1)
+	}, nil
+}
+
+// collectFrom is the number of bytes from which the memory of an image is collected as soon as the image is not needed any more. The
+// garbage collector would wait until there are several times as many.
 const collectFrom = 16 << 20
 
-// reserveImage waits until an image may be worked on that takes so many bytes, in which order images come and from the budget of all
-// requests. done gives the bytes back.
+// reserveImage waits until an image may be decoded that takes so many bytes, and reserves them from the memory of all requests. done
+// gives them back.
 func (l *Library) reserveImage(ctx context.Context, bytes int64) (done func(), err error) {
 	if !l.memory.Fits(bytes) {
 		return nil, apierror.Application("File is not a valid image: to decode it takes " + readable(bytes) +
 			", more than limits.memory (" + readable(l.memory.Limit()) + ") leaves for one request")
 	}
-	leave, err := l.gate.enter(ctx, bytes)
+	release, err := l.images.acquire(ctx, bytes)
 	if err != nil {
 		return nil, err
 	}
 	memory := l.memory.Reservation()
 	if err := memory.Wait(ctx, bytes); err != nil {
-		leave()
+		release()
 		return nil, err
 	}
 	return func() {
@@ -38,7 +64,7 @@ func (l *Library) reserveImage(ctx context.Context, bytes int64) (done func(), e
 			runtime.GC()
 		}
 		memory.Release()
-		leave()
+		release()
 	}, nil
 }
 

@@ -75,7 +75,7 @@ type files struct {
 	storage  Storage // of new files
 	settings Settings
 	policy   policy
-	gate     *gate
+	images   imageLimits
 	memory   *budget.Budget
 	failed   func(error)
 
@@ -100,7 +100,7 @@ func Open(o Options) (*Library, error) {
 	s := o.Settings
 	f := &files{
 		dir: dir, spool: &spool{dir}, spare: newSpare(dir), settings: s, policy: policy{s.AllowedTypes, s.DeniedTypes},
-		gate: newGate(s.Concurrency, roomForImages), memory: o.Memory, failed: failed, busy: map[uint64]chan struct{}{},
+		images: newImageLimits(s.Concurrency), memory: o.Memory, failed: failed, busy: map[uint64]chan struct{}{},
 	}
 	l, err := (&Library{files: f}).Under(o.Store, o.Documents, o.Model)
 	if err == nil {
