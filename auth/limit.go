@@ -20,7 +20,7 @@ type RateLimit struct {
 	Max      int
 }
 
-// ErrRate is the answer to who asks too often.
+// ErrRate is the answer to a client that asks too often.
 var ErrRate = &apierror.Error{Status: http.StatusTooManyRequests, Name: "RateLimitError", Message: "Too many requests, please try again later."}
 
 // A Limiter counts by address and route, never by what a request says of itself, which its sender can vary as he likes.
@@ -29,17 +29,17 @@ type Limiter struct {
 	now   func() time.Time
 
 	mutex      sync.Mutex
-	young, old map[visitor]*rate.Limiter // two generations, as in verified: who has not come for long is forgotten
+	young, old map[limitKey]*rate.Limiter // two generations, as in verified: a key that was not used for long is forgotten
 }
 
-// A visitor is what is counted by.
-type visitor struct {
+// A limitKey is what a Limiter counts by.
+type limitKey struct {
 	from  admission.Client
 	route string
 }
 
-// maxVisitors bounds the memory of a Limiter: it holds twice as many at most.
-const maxVisitors = 1 << 15
+// maxKeys bounds the memory of a Limiter: it has at most twice as many keys.
+const maxKeys = 1 << 15
 
 // NewLimiter returns a Limiter that has counted nothing yet. now may be nil.
 func NewLimiter(l RateLimit, now func() time.Time) *Limiter {
@@ -64,14 +64,14 @@ func (l *Limiter) Allow(from netip.Addr, route string) (ok bool, retry time.Dura
 }
 
 func (l *Limiter) of(from netip.Addr, route string) *rate.Limiter {
-	v := visitor{admission.ClientAt(from), route}
+	v := limitKey{admission.ClientAt(from), route}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if known := l.young[v]; known != nil {
 		return known
 	}
-	if l.young == nil || len(l.young) >= maxVisitors {
-		l.young, l.old = make(map[visitor]*rate.Limiter), l.young
+	if l.young == nil || len(l.young) >= maxKeys {
+		l.young, l.old = make(map[limitKey]*rate.Limiter), l.young
 	}
 	known := l.old[v]
 	if known == nil {

@@ -20,8 +20,8 @@ import (
 // maxJSONDepth bounds how deep a body may nest.
 const maxJSONDepth = 512
 
-// drained is how much of a body that is too large is still read, so that a client which sends before it listens gets to
-// see the answer.
+// drained is how much of a body that is too large is still read, so that a client which sends all before it reads can see the
+// answer.
 const drained = 1 << 20
 
 var (
@@ -33,8 +33,8 @@ func badBody(name, message string) *apierror.Error {
 	return &apierror.Error{Status: http.StatusBadRequest, Name: name, Message: message, NoDetails: true}
 }
 
-// ReadBody reads the body of a request as a jsontree value, by its content type: JSON or a form. It is nil where there is
-// none, or none of a type that is read.
+// ReadBody reads the body of a request, JSON or a form by its content type, as a jsontree value. It returns nil where there is no body
+// or where it has another type.
 func (s *Server) ReadBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	return s.limits.readBody(w, r)
 }
@@ -74,7 +74,7 @@ func (l *requestLimits) readBody(w http.ResponseWriter, r *http.Request) (any, e
 	return nil, nil
 }
 
-// contentType is what a request says that its body is. What nearly all say costs no parsing.
+// contentType parses the Content-Type of a request. The one that nearly all requests have costs no parsing.
 func contentType(h http.Header) (kind string, params map[string]string, err error) {
 	said := h.Get("Content-Type")
 	if said == "application/json" {
@@ -83,7 +83,7 @@ func contentType(h http.Header) (kind string, params map[string]string, err erro
 	return mime.ParseMediaType(said)
 }
 
-// readAll reads a body of at most limit bytes, inflated.
+// readAll reads a whole body, inflated: at most limit bytes.
 func (l *requestLimits) readAll(r *http.Request, limit int64) ([]byte, error) {
 	kept := replayableBodyOf(r.Body)
 	if kept == nil {
@@ -117,10 +117,10 @@ func readFrom(r *http.Request, source io.Reader, limit int64, memory *budget.Res
 	return text, nil
 }
 
-// unreservedBody is how long a body may become that takes no memory from the budget of bodies.
+// unreservedBody is the length up to which a body takes no memory from the budget of bodies.
 const unreservedBody = 16 << 10
 
-// readText reads all of a body that says that it is so long. Memory is taken as bytes come, not as they are announced: a body that
+// readText reads a whole body that announces a length. It takes memory as bytes come and not as they are announced, so that a body which
 // does not come takes none from others.
 func readText(body io.Reader, length int64, memory *budget.Reservation) ([]byte, error) {
 	text := make([]byte, 0, min(max(length, 0), unreservedBody)+bytes.MinRead)
@@ -144,7 +144,7 @@ func readText(body io.Reader, length int64, memory *budget.Reservation) ([]byte,
 	}
 }
 
-// unreadable says why a body could not be read.
+// unreadable returns the answer to a request whose body could not be read.
 func unreadable(err error) error {
 	var told *apierror.Error
 	if errors.As(err, &told) { // such as that it came too slowly
@@ -153,7 +153,7 @@ func unreadable(err error) error {
 	return badBody("BadRequestError", "the request body cannot be read")
 }
 
-// inflate undoes a Content-Encoding.
+// inflate returns a reader of a body without its Content-Encoding.
 func inflate(body io.Reader, encoding string) (io.Reader, error) {
 	var inflated io.Reader
 	var err error
@@ -201,8 +201,7 @@ func parseForm(text string) (any, error) {
 	return form, nil
 }
 
-// parseMultipart reads the fields of a multipart form as those of a plain one. Files are not for the content API: they are
-// passed over.
+// parseMultipart reads the fields of a multipart form like those of a plain one. It skips files, which the content API does not take.
 func parseMultipart(text []byte, boundary string) (any, error) {
 	if boundary == "" {
 		return nil, badBody("BadRequestError", "the multipart body has no boundary")

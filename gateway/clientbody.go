@@ -12,34 +12,34 @@ import (
 	"lectern/documents/apierror"
 )
 
-// A clientBody is the body of a request as it comes from the client. While it is waited for, the request has no place among those
-// at work, and the client must send it at the least rate that the limits ask for.
+// A clientBody reads the body of a request from its connection. While a read waits for the client, the request has no place among
+// those at work. The client must send the body at the rate of limits.bodyRate or faster.
 type clientBody struct {
 	io.ReadCloser
 	ctx    context.Context
 	conn   *conn
 	limits *requestLimits
 
-	end      time.Time // by when all of it must have come; zero where only the rate counts
-	pace     time.Time // by when the next bytes of the rate must have come; zero while no rate is asked for
-	missing  int64     // how many of those have not
-	waited   time.Time // until when the client was last waited for; zero before the first read
+	end      time.Time // by when the whole body must have come; zero where only the rate counts
+	pace     time.Time // when the current period ends; zero before the first period
+	missing  int64     // the bytes that must still come in the current period
+	waited   time.Time // when the last read returned; zero before the first read
 	finished bool
 }
 
-// ownTime is how long the server may take between two reads before it no longer counts as the client's.
+// ownTime is how long the server may take between two reads. Time beyond that is not counted against the client.
 const ownTime = time.Second
 
-// bodyPeriod is how long a client may take for the bytes that limits.bodyRate asks for in that time. Within it the client may pause.
+// bodyPeriod is the time over which limits.bodyRate is measured. Within one period a client may pause.
 const bodyPeriod = 20 * time.Second
 
-// newClientBody returns what reads a body from a connection.
+// newClientBody returns a reader of the body that comes over a connection.
 func newClientBody(r *http.Request, c *conn, l *requestLimits) *clientBody {
 	return &clientBody{ReadCloser: r.Body, ctx: r.Context(), conn: c, limits: l, end: time.Now().Add(l.Read)}
 }
 
-// Read implements io.Reader. What net/http writes meanwhile is its leave to send the body (100 Continue), which the client waits
-// for.
+// Read implements io.Reader. During the first read, net/http may write "100 Continue", which the client waits for: the connection must
+// not hold that back.
 func (b *clientBody) Read(p []byte) (int, error) {
 	gathers := b.conn.gathers
 	b.conn.gathers = false
@@ -78,8 +78,8 @@ func (b *clientBody) read(p []byte) (int, error) {
 	return n, err
 }
 
-// askForRate sees to it that the next bytes come in time. The first read has until timeouts.read, which net/http counts from the head
-// of the request: nearly all bodies have come whole by then.
+// askForRate sets the deadline of the next read where that is needed. The first read keeps the deadline of net/http, timeouts.read after
+// the head of the request: nearly all bodies need no other.
 func (b *clientBody) askForRate() error {
 	if b.finished || b.waited.IsZero() && !b.end.IsZero() {
 		return nil
@@ -97,7 +97,7 @@ func (b *clientBody) askForRate() error {
 	return b.nextPeriod()
 }
 
-// nextPeriod asks for the bytes of another period.
+// nextPeriod begins another period: it sets the deadline by which its bytes must have come.
 func (b *clientBody) nextPeriod() error {
 	period := min(bodyPeriod, b.limits.Read)
 	b.missing = max(1, int64(float64(b.limits.BodyRate)*period.Seconds()))
@@ -114,7 +114,7 @@ func (b *clientBody) nextPeriod() error {
 	return b.conn.SetReadDeadline(b.pace)
 }
 
-// tooSlow says which limit was not kept.
+// tooSlow returns the answer to a client that was too slow: it names the limit.
 func (b *clientBody) tooSlow() *apierror.Error {
 	limit := fmt.Sprintf("limits.bodyRate: %d bytes a second", b.limits.BodyRate)
 	if !b.end.IsZero() && !time.Now().Before(b.end) {
@@ -124,7 +124,7 @@ func (b *clientBody) tooSlow() *apierror.Error {
 		Message: "the request body came too slowly (" + limit + ")", NoDetails: true}
 }
 
-// takeTime lets the body of a request take any time, as long as it comes at the least rate: for files.
+// takeTime lifts timeouts.read from the body of a request, so that only the rate counts: for files.
 func takeTime(r *http.Request) {
 	if c := connOf(r); c != nil && c.body != nil {
 		c.body.end = time.Time{}

@@ -11,13 +11,12 @@ import (
 	"lectern/internal/admission"
 )
 
-// A conn is a connection of a client. It sends what net/http writes, byte for byte and in its order; all that it may do is keep
-// the first write of an answer until the second comes, to send both in one call. The goroutine that answers a request is the
-// only one that writes to it.
+// A conn is the connection of a client. It sends the bytes that net/http writes, unchanged and in order. It may hold back the first write
+// of an answer until the second one, and then sends both in one system call. Only the goroutine that answers a request writes to it.
 type conn struct {
 	net.Conn
 	listener *listener
-	at       admission.Client // the other end
+	at       admission.Client // the client, or the proxy
 	share    *admission.Share // of the connections
 	closed   sync.Once
 
@@ -32,20 +31,21 @@ type conn struct {
 	unsent  net.Buffers // of both
 }
 
-// enterPlace takes a place for the request that the connection carries.
+// enterPlace acquires a place for the request that came over the connection.
 func (c *conn) enterPlace(p *place) error {
 	c.place.Store(p)
 	return p.enter()
 }
 
-// leavePlace ends what enterPlace began.
+// leavePlace releases the place when the request has been answered.
 func (c *conn) leavePlace() {
 	c.waitForClient()
 	c.place.Store(nil)
 	c.body = nil
 }
 
-// waitForClient gives the place of the request back, and reports whether there was one. workAgain takes it again.
+// waitForClient releases the place of the request while it waits for its client, and reports whether it held one. workAgain acquires
+// it again.
 func (c *conn) waitForClient() (held bool) {
 	p := c.place.Load()
 	if p == nil || !p.held.Load() {
@@ -66,7 +66,7 @@ func (c *conn) workAgain(ctx context.Context) error {
 	return nil
 }
 
-// mostKept is as much as net/http gathers before it writes anything.
+// mostKept is the size of the write buffer of net/http.
 const mostKept = 4 << 10
 
 var keptWrites = sync.Pool{New: func() any {
@@ -89,7 +89,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// writeBoth sends what was kept, and p after it.
+// writeBoth sends the write that was held back, and then p.
 func (c *conn) writeBoth(p []byte) (int, error) {
 	c.both = [...][]byte{*c.kept, p}
 	c.unsent = c.both[:]
@@ -120,7 +120,7 @@ func (c *conn) Close() error {
 	return err
 }
 
-// CloseWrite lets net/http end its side of the connection first, so that a client which still sends gets to read the answer.
+// CloseWrite lets net/http close its side of the connection first, so that a client which is still sending can read the answer.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -128,7 +128,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// A connKey is under which the context of a request has its conn.
+// A connKey is the context key of the conn of a request.
 type connKey struct{}
 
 func withConn(ctx context.Context, c net.Conn) context.Context {
@@ -139,15 +139,15 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// connOf is the connection that a request came by; nil where it did not come by Serve.
+// connOf returns the connection of a request; nil for a request that did not come through Serve, as in tests.
 func connOf(r *http.Request) *conn {
 	c, _ := r.Context().Value(connKey{}).(*conn)
 	return c
 }
 
-// gatherWrites is for handlers that write all of their answer at once, and do not flush it. net/http writes an answer that is
-// longer than its buffer in two pieces, which costs the server and the client a system call each; now the first piece waits for
-// the second, until sendKept is called. The conn is nil where a request did not come by Serve.
+// gatherWrites is for handlers that write their whole answer at once and do not flush it. net/http writes an answer that is longer than
+// its buffer in two pieces, which costs a system call more on either side. From now on the connection holds the first piece back until
+// the second one; sendKept ends that. The result is nil for a request that did not come through Serve.
 func gatherWrites(r *http.Request) *conn {
 	c := connOf(r)
 	if c != nil {
@@ -156,7 +156,7 @@ func gatherWrites(r *http.Request) *conn {
 	return c
 }
 
-// sendKept sends what is left of the answer that the handler has written to w.
+// sendKept sends what is left of the answer that was written to w, and ends what gatherWrites began.
 func (c *conn) sendKept(w http.ResponseWriter) {
 	if c == nil {
 		return

@@ -34,7 +34,7 @@ func methodPath(method, path string) string {
 	return strings.ToUpper(method) + " " + path
 }
 
-// configured is what was said of a route by its name, all of it together; ok is false where nothing was.
+// configured merges all configurations of a route; ok is false where there are none.
 func (x *Extensions) configured(name routeName) (c RouteConfig, ok bool) {
 	for _, said := range x.configs {
 		if !said.names(name) {
@@ -49,8 +49,8 @@ func (x *Extensions) configured(name routeName) (c RouteConfig, ok bool) {
 	return c, ok
 }
 
-// configOf is the configuration of a route that is not generated. said is whether a program has a part in it: that of its own
-// routes is all there is, and those of the server it gives policies and middlewares.
+// configOf returns the configuration of a route that is not generated. said reports whether a program has a part in it: it defines its own
+// routes, and adds policies and middlewares to those of the server.
 func (x *Extensions) configOf(route *Route) (c RouteConfig, said bool, err error) {
 	c = route.config()
 	if route.own {
@@ -68,8 +68,8 @@ func (x *Extensions) configOf(route *Route) (c RouteConfig, said bool, err error
 	return c, said || len(c.Policies)+len(c.Middlewares) > 0, nil
 }
 
-// fitsServer says why a configuration cannot be that of a route of the server's own. Who passes the permission of such a route may
-// do what it does to anybody's account or file, so nothing can be put in the place of it.
+// fitsServer returns an error if a configuration would replace the permission of one of the server's own routes. Whoever passes that
+// permission may change any account or file.
 func (c *RouteConfig) fitsServer() error {
 	if c.Open || len(c.Scopes) > 0 {
 		return errors.New("a route of users, files or locales keeps the permission that it asks for, which roles and tokens are granted; " +
@@ -86,8 +86,8 @@ func (n *namedConfig) names(name routeName) bool {
 	return n.name == name.action && n.name != ""
 }
 
-// check reports what of the extensions does not fit a definition, or is wrong by itself, and adds what their routes can be granted
-// by to its actions.
+// check reports what of the extensions is wrong or does not fit a definition. It adds the actions of extensions to those of the
+// definition.
 func (x *Extensions) check(d *Definition) (problems yamlfile.Problems) {
 	wrong := func(where string, err error) {
 		if err == nil {
@@ -124,7 +124,7 @@ func (x *Extensions) check(d *Definition) (problems yamlfile.Problems) {
 	return problems
 }
 
-// checkActions adds the actions of a program's routes to those that can be granted.
+// checkActions adds the actions of extensions to those that can be granted.
 func (x *Extensions) checkActions(actions *auth.Actions) (problems yamlfile.Problems) {
 	for _, action := range x.actions {
 		if err := actions.Add(action); err != nil {
@@ -142,7 +142,7 @@ func (x *Extensions) checkActions(actions *auth.Actions) (problems yamlfile.Prob
 	return problems
 }
 
-// routeNames are what the routes of users, files and locales, and those that are generated, can be configured by.
+// routeNames returns the names of the server's own routes and of the generated ones.
 func (d *Definition) routeNames() (server, generated []routeName) {
 	for _, route := range (&generation{Definition: d}).routes(nil, nil, nil) {
 		server = append(server, route.name())
@@ -153,7 +153,7 @@ func (d *Definition) routeNames() (server, generated []routeName) {
 	return server, generated
 }
 
-// checkName says why a configuration is that of no route, or cannot be that of the one it names.
+// checkName returns an error if a configuration names no route, or one that it cannot configure.
 func (x *Extensions) checkName(said *namedConfig, server, generated []routeName, graphql *config.GraphQL) error {
 	if slices.ContainsFunc(server, said.names) {
 		if err := said.config.fitsServer(); err != nil {

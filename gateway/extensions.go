@@ -22,8 +22,9 @@ import (
 //	})
 //	p, err := gateway.Open("blog", gateway.Options{Extensions: x})
 //
-// They are made before a project is opened and must not be changed after that. Definitions can change while they are served:
-// what extensions make is then made anew, so nothing of them may keep what belongs to a Model, such as a ContentType.
+// Extensions are complete before a project is opened, and must not be changed after that. In development, definitions change while a server
+// runs: routes, hooks and fields are then built again for the new Model, so code of extensions must not keep a ContentType or anything
+// else of a Model.
 type Extensions struct {
 	graphql     schema.Extensions
 	routes      []Route
@@ -94,13 +95,13 @@ func (x *Extensions) Middleware(name string, m MiddlewareMaker) {
 	x.middlewares[name] = m
 }
 
-// A RouteConfig says who may use a route and what is done before it answers. A request is first authenticated, then held to the
-// permissions, and to the limit on logins where there is one, then to the policies in their order; the middlewares are around what
-// answers, the first one outermost.
+// A RouteConfig says who may use a route and what runs before its handler. A request is authenticated, then held to the permissions, then
+// to the limit on logins where the route has one, then to the policies in their order. Then the middlewares run, the first one
+// outermost.
 type RouteConfig struct {
-	// Open routes look at no credential, and nothing needs to be granted for them.
+	// Open routes need no permission and ignore credentials.
 	Open bool
-	// Scopes are the permissions that the caller must all have, in place of the one that the route asks for otherwise.
+	// Scopes are the permissions that the caller needs, all of them, in place of the one that the route has.
 	Scopes      []string
 	Policies    []PolicyUse
 	Middlewares []MiddlewareUse
@@ -134,6 +135,6 @@ type MiddlewareUse struct {
 // A Middleware wraps what answers a request: it may answer itself, change the request, or look at the answer.
 type Middleware = func(next http.Handler) http.Handler
 
-// A MiddlewareMaker makes the middleware that is registered under a name from the options of one use of it. It is called when routes
-// are made; an error keeps the server from starting.
+// A MiddlewareMaker makes a middleware from the options of one use of its name. It is called when routes are made; an error keeps the server
+// from starting.
 type MiddlewareMaker func(options any) (Middleware, error)

@@ -12,15 +12,15 @@ import (
 	"lectern/internal/admission"
 )
 
-// A listener hands out the connections that the limits let be: so many in all, so that descriptors are left for files, and so many
-// of one client. Others are closed at once. Those of trusted proxies count in all, and not by client.
+// A listener accepts connections up to limits.connections, so that file descriptors are left for files, and from one client up to
+// limits.connectionsPerAddress. It closes others at once. Connections of trusted proxies count only in total.
 type listener struct {
 	net.Listener
 	server *Server
 	warned atomic.Int64 // when the log was last told that connections are refused, in Unix nanoseconds
 }
 
-// warnEvery is how often the log is told of what happens with each of many connections.
+// warnEvery is the shortest time between two warnings about refused connections.
 const warnEvery = 10 * time.Second
 
 // Accept implements net.Listener.
@@ -53,7 +53,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// refuse closes a connection that is one too many.
+// refuse closes a connection beyond a limit, and warns.
 func (l *listener) refuse(c net.Conn, client admission.Client, why error) {
 	l.server.counters.refusedConnections.Add(1)
 	if limits := l.server.connections.Limits(); errors.Is(why, admission.ErrShare) {
@@ -65,7 +65,7 @@ func (l *listener) refuse(c net.Conn, client admission.Client, why error) {
 	_ = c.Close() // nothing was said on it
 }
 
-// warn tells the log, unless it was told something a moment ago.
+// warn logs a warning, unless it has logged one within warnEvery.
 func (l *listener) warn(message string, attrs ...slog.Attr) {
 	now, last := time.Now().UnixNano(), l.warned.Load()
 	if last != 0 && now-last < int64(warnEvery) || !l.warned.CompareAndSwap(last, now) {
@@ -74,14 +74,14 @@ func (l *listener) warn(message string, attrs ...slog.Attr) {
 	l.server.log.LogAttrs(context.Background(), slog.LevelWarn, message, attrs...)
 }
 
-// closed gives back what a connection held.
+// closed releases what a connection holds.
 func (l *listener) closed(c *conn) {
 	c.share.Release()
 	c.share.Close()
 	c.ownPlace.share.Close()
 }
 
-// remoteAddr is the address of the other end, the zero Addr where it has none.
+// remoteAddr returns the address of the client; the zero Addr where there is none.
 func remoteAddr(c net.Conn) netip.Addr {
 	addr, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {

@@ -23,7 +23,7 @@ import (
 // answerPart is how much of a long answer is written at a time.
 const answerPart = 256 << 10
 
-// answers are what bounds answers by these limits.
+// answers returns the limits of the REST API.
 func (l *requestLimits) answers(memory *budget.Budget) *rest.Limits {
 	return &rest.Limits{
 		Time: l.Handle, Bytes: int(l.AnswerBytes), Memory: memory, Send: l.send,
@@ -32,9 +32,9 @@ func (l *requestLimits) answers(memory *budget.Budget) *rest.Limits {
 	}
 }
 
-// send writes the body of an answer. What had to reserve memory is written in parts, each of which the client must take within
-// the time that limits.answerRate gives for it: then the memory of those who do not read is soon free for others. An error ends
-// the connection, since less was written than the header said.
+// send writes the body of an answer. It writes a long body in parts, and the client must take each part within the time that
+// limits.answerRate gives for it, so that clients which do not read cannot hold memory for long. After an error the connection is
+// closed, since less was written than the Content-Length says.
 func (l *requestLimits) send(ctx context.Context, w http.ResponseWriter, body []byte) error {
 	if len(body) <= budget.Unreserved {
 		_, err := w.Write(body)
@@ -74,8 +74,8 @@ func (p *pacedWriter) Write(b []byte) (written int, err error) {
 	return written, nil
 }
 
-// inBuffers is how much the buffers of a connection may let through at a time, while a client reads steadily: what it has
-// taken becomes known here in steps of up to a sixteenth of its receive buffer, and the next part goes out after one or two.
+// inBuffers allows for the buffers of a connection: the server learns what a client has read in steps of up to a sixteenth of the
+// client's receive buffer, so that a part seems to be taken late although the client reads steadily.
 const inBuffers = 512 << 10
 
 // partTime is how long a client may take for a part of an answer.
@@ -83,22 +83,22 @@ func (l *requestLimits) partTime() time.Duration {
 	return time.Duration(float64(answerPart+inBuffers) / float64(l.AnswerRate) * float64(time.Second))
 }
 
-// An answerKey is what the context of a request has the memory of its answer under: a *budget.Answer.
+// An answerKey is the context key of the memory of an answer, a *budget.Answer.
 type answerKey struct{}
 
-// withAnswer gives a request memory for an answer without envelope, until done is called.
+// withAnswer adds memory for an answer to the context of a request. done releases it.
 func withAnswer(ctx context.Context, l *rest.Limits) (with context.Context, done func()) {
 	answer := l.Answer()
 	return context.WithValue(ctx, answerKey{}, &answer), answer.Release
 }
 
-// answerOf is the memory of a request's answer, nil where it has none.
+// answerOf returns the memory of the answer to a request; nil where there is none.
 func answerOf(ctx context.Context) *budget.Answer {
 	answer, _ := ctx.Value(answerKey{}).(*budget.Answer)
 	return answer
 }
 
-// errNoMemory is told to a client for whose request no memory was free.
+// errNoMemory is the answer to a request for which no memory was free.
 func errNoMemory(memory *budget.Budget) *apierror.Error {
 	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
 		Message: "other requests use the memory that limits.memory (" + config.ByteSize(memory.Limit()).String() + ") gives to all of them, try again"}
@@ -132,8 +132,8 @@ func (p *Project) reserve(ctx context.Context) (grow func(bytes int64) error, re
 	return func(bytes int64) error { return told(memory.Grow(commandMemory + bytes)) }, memory.Release, nil
 }
 
-// returnMemory gives memory back to the system when a flood of requests is over, until ctx ends. The collector of garbage
-// alone would get round to it minutes later, since a server that does little makes little garbage.
+// returnMemory returns memory to the operating system after each burst of requests, until ctx ends. The garbage collector alone would do
+// that minutes later, since an idle server makes little garbage.
 func (p *Project) returnMemory(ctx context.Context) {
 	for {
 		select {
@@ -141,7 +141,7 @@ func (p *Project) returnMemory(ctx context.Context) {
 			return
 		case <-p.memory.Ebb():
 		}
-		select { // what comes in waves is returned once
+		select { // bursts that follow each other count as one
 		case <-ctx.Done():
 			return
 		case <-time.After(time.Second):
@@ -150,7 +150,7 @@ func (p *Project) returnMemory(ctx context.Context) {
 	}
 }
 
-// limitHeap keeps garbage that is not collected yet from taking more memory than requests may.
+// limitHeap has garbage collected before it takes more memory than requests may.
 func (p *Project) limitHeap() {
 	memory, limit := budget.MachineMemory(), p.memory.Limit()
 	p.log.Debug("memory", "bytes", memory, "limits.memory", limit, "heap", budget.LimitHeap(memory, limit))

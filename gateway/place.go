@@ -12,17 +12,17 @@ import (
 	"lectern/internal/admission"
 )
 
-// A place is that of a request among those at work. A request that waits for its client holds none: not while it reads its body
-// from the connection, and not any more once it has begun to send its answer there.
+// A place lets a request be among those at work, of which limits.concurrent says how many there are at one time. A request holds its
+// place only while the server works for it: not while it waits for its body to come, and not once it has begun to send the answer.
 type place struct {
 	share *admission.Share
 	held  atomic.Bool
 }
 
-// placeWait is how long a request whose body has come waits for a place.
+// placeWait is how long a request waits to get its place back when its body has come.
 const placeWait = 5 * time.Second
 
-// enter takes a place for a request that has just come.
+// enter acquires the place for a request that has just come, or fails at once.
 func (p *place) enter() error {
 	err := p.share.TryAcquire()
 	p.held.Store(err == nil)
@@ -36,7 +36,7 @@ func (p *place) leave() {
 	}
 }
 
-// enterAgain takes a place for a request that left its own.
+// enterAgain acquires the place for a request that has left it before. It waits up to placeWait.
 func (p *place) enterAgain(ctx context.Context) error {
 	err := p.share.TryAcquire()
 	if err != nil {
@@ -48,8 +48,8 @@ func (p *place) enterAgain(ctx context.Context) error {
 	return err
 }
 
-// takePlace takes a place for a request, of the share of its client. done gives it back. The context of the request that is returned
-// knows the client.
+// takePlace acquires a place for a request, from the share of its client; done releases it. The context of the returned request
+// carries the client.
 func (s *Server) takePlace(r *http.Request) (with *http.Request, done func(), err error) {
 	c := connOf(r)
 	if c != nil && !c.proxied {
@@ -67,7 +67,7 @@ func (s *Server) takePlace(r *http.Request) (with *http.Request, done func(), er
 	return r, func() { c.leavePlace(); p.share.Close() }, c.enterPlace(p)
 }
 
-// errNoPlace says which limit keeps a request from being answered.
+// errNoPlace returns the answer to a request that gets no place: it names the limit.
 func (s *Server) errNoPlace(err error) *apierror.Error {
 	limits := s.places.Limits()
 	message := fmt.Sprintf("too many requests are at work (limits.concurrent: %d), try again", limits.Places)

@@ -1,9 +1,12 @@
-// Package gateway is the server: it listens, keeps every request within its bounds, finds the route that answers it, asks
-// who is asking, and turns errors into what a client may see of them.
+// Package gateway is the server: it accepts connections, bounds what requests cost, routes and authenticates them, and turns errors into
+// answers.
 //
-// A Server carries requests; what it answers with is its Runtime: the API generated from one Model and what belongs to it.
-// When the definitions of a project change, the Runtime is replaced as a whole (Server.Swap); a request meets one of them and
-// never parts of two.
+// A Server serves a Runtime: the API generated from one Model and what belongs to it. When the definitions of a project change, the
+// Runtime is replaced as a whole (Server.Swap), so that each request is answered by one of them.
+//
+// To read it, begin with serve.go (the way of a request), router.go (how gorilla/mux finds the route), guard.go (what a request must pass)
+// and one file of routes, such as users_accounts.go. To add a route, add it to the list of routes in the file of its resource, and the
+// handler below.
 package gateway
 
 import (
@@ -102,8 +105,8 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 	return s, nil
 }
 
-// Swap replaces what the server answers with, at once and without dropping a request. Requests under way finish with what
-// they began with, or begin anew when the store tells them that it has been redefined.
+// Swap replaces the Runtime, at once and without dropping a request. Requests under way finish with the former one, or are retried with
+// the new one when the store tells them that it has been redefined.
 func (s *Server) Swap(rt Runtime) error {
 	h, err := s.newHandlers(rt)
 	if err != nil {
@@ -118,8 +121,8 @@ func (s *Server) Swap(rt Runtime) error {
 // Handler answers requests. It does not bound connections: Serve does.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Serve answers the requests that come in over ln until ctx ends. Then it takes no more, lets those under way finish for as
-// long as Limits.Shutdown says, and returns nil when all of them did.
+// Serve answers the requests that come in over ln until ctx ends. Then it accepts no more, gives those under way the time of
+// Limits.Shutdown to finish, and returns nil when all of them did.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.handler,

@@ -17,7 +17,7 @@ import (
 	"lectern/store"
 )
 
-// openUsers makes roles and takes users, where they are not switched off.
+// openUsers opens the users and makes the roles of the configuration, unless users are switched off.
 func (e *generation) openUsers() error {
 	shared := &e.project.shared
 	if !e.Settings.Users.Enabled {
@@ -52,7 +52,7 @@ func (e *generation) openUsers() error {
 	return nil
 }
 
-// userRoutes are the routes of users and of what belongs to them: their bodies and answers have no envelope.
+// userRoutes holds what the handlers of users, roles and permissions need. Their bodies and answers have no envelope.
 type userRoutes struct {
 	prefix  string
 	users   *auth.Users
@@ -84,15 +84,15 @@ func (e *generation) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.
 	return append(append(u.authRoutes(), u.accountRoutes()...), u.roleRoutes()...)
 }
 
-// A userHandler answers a request of somebody who may make it.
+// A userHandler answers a request that has been authenticated and permitted.
 type userHandler func(w http.ResponseWriter, r *http.Request, who auth.Principal) error
 
-// route is a route for those who have a permission.
+// route returns a route that a permission opens.
 func (u *userRoutes) route(method, path, permission string, handle userHandler) Route {
 	return Route{Method: method, Path: u.prefix + path, Action: permission, user: handle}
 }
 
-// limited is a route that each address may use only so often, however it writes the path.
+// limited returns a route that an address may use only so often, however it writes the path.
 func (u *userRoutes) limited(method, path, permission string, handle userHandler) Route {
 	route := u.route(method, path, permission, handle)
 	route.limit = func(w http.ResponseWriter, r *http.Request) error {
@@ -101,8 +101,7 @@ func (u *userRoutes) limited(method, path, permission string, handle userHandler
 	return route
 }
 
-// shown returns a Show that prints a user into body: as fully as may be, with his role if the caller may read roles and with
-// says so.
+// shown returns a Show that prints all of a user into body; if with is set and the caller may read roles, with the role.
 func (u *userRoutes) shown(r *http.Request, who auth.Principal, with bool, body *[]byte) auth.Show {
 	s := u.user
 	if with && who.Access.Follows(u.role.Attr) {
