@@ -13,12 +13,12 @@ import (
 	"lectern/shadowcrud/rest"
 )
 
-// Memory that requests take is reserved from one budget, limits.memory: answers while they are printed and until they were
-// sent, images while they are decoded, compressors, commands that read or write all content. A small answer reserves nothing, so that it is given also while large
-// ones have taken everything. See package budget.
+// Requests reserve memory from one budget, limits.memory: for answers from printing until they are sent, for images while they are
+// decoded, for compressors, and for commands that read or write all content. A small answer reserves nothing, so that it succeeds even
+// when large ones have taken all. See package budget.
 //
-// Bodies have a budget of their own, a quarter as large. They are read before their requests have a place, so it is up to their senders
-// how many there are and how long they stay. When it is used up, bodies of more than 16 KiB are refused, and nothing else.
+// Bodies have a budget of their own, a quarter of that size. They are read before their requests have a place, so clients decide how many
+// there are and how long they stay. When that budget is used up, only bodies of more than 16 KiB are refused.
 
 // answerPart is how much of a long answer is written at a time.
 const answerPart = 256 << 10
