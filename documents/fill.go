@@ -34,7 +34,7 @@ const filledRows = 500
 // It goes through the content in batches, each durable by itself, while others read and write. When it is interrupted, the same call goes
 // on with what is left. progress may be nil.
 func (s *Service) Fill(ctx context.Context, fillings []Filling, progress func(what string, done, total int)) (filled Filled, err error) {
-	ctx, release, err := s.store.Hold(ctx)
+	ctx, release, err := s.store.LockSchema(ctx)
 	if err != nil {
 		return filled, err
 	}

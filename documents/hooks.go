@@ -136,7 +136,7 @@ func (s *Service) HoldHooked(ctx context.Context, t *contenttypes.ContentType) (
 	if s.hooks[t.UID] == nil {
 		return ctx, func() {}, nil
 	}
-	return s.store.Hold(ctx)
+	return s.store.LockSchema(ctx)
 }
 
 // maxHookDepth is how deep writes of hooks may set off hooks in turn.

@@ -204,7 +204,7 @@ func (p *Project) again(ctx context.Context, f func(*generation) error) error {
 // held is again for what takes several writes: the definitions stay as they are meanwhile.
 func (p *Project) held(ctx context.Context, f func(context.Context, *generation) error) error {
 	return p.again(ctx, func(e *generation) error {
-		held, release, err := e.store.Hold(ctx)
+		held, release, err := e.store.LockSchema(ctx)
 		if err != nil {
 			return err
 		}

@@ -196,7 +196,7 @@ func TestUsersOutliveChanges(t *testing.T) {
 // TestHeldDefinitions: a change waits for work that takes several steps, and is taken over after it.
 func TestHeldDefinitions(t *testing.T) {
 	e := newEditing(t)
-	_, release, err := e.project.Store().Hold(t.Context())
+	_, release, err := e.project.Store().LockSchema(t.Context())
 	e.must(err)
 	e.write("content-types/note.yaml", noteFile("one: {type: string}"))
 	for late := time.After(20 * time.Second); !strings.Contains(e.log(), "once work is done"); {
@@ -229,7 +229,7 @@ func TestSettleWhileServing(t *testing.T) {
 		e.must(err)
 		for deadline := time.Now().Add(20 * time.Second); ; {
 			_, err = gateway.Migrate(e.dir, ms, gateway.Options{}, nil)
-			if err == nil || !strings.Contains(err.Error(), store.ErrHeld.Error()) || time.Now().After(deadline) {
+			if err == nil || !strings.Contains(err.Error(), store.ErrSchemaLocked.Error()) || time.Now().After(deadline) {
 				break // otherwise writes of the load took too long, and one is told to try again
 			}
 		}

@@ -115,7 +115,7 @@ func (w *watch) look(ctx context.Context) (later bool) {
 	if ctx.Err() != nil {
 		return false
 	}
-	if errors.Is(err, store.ErrHeld) {
+	if errors.Is(err, store.ErrSchemaLocked) {
 		w.project.log.Info("changed files are taken over once work is done that takes several steps")
 		return true
 	}

@@ -154,7 +154,7 @@ func (l *Library) settle(ctx context.Context, n *note) error {
 	if err != nil {
 		return err
 	}
-	ctx, release, err := l.store.Hold(ctx)
+	ctx, release, err := l.store.LockSchema(ctx)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (l *Library) Add(ctx context.Context, form *Form, access *permission.Access
 
 // keep stores files and has their documents written. Where that fails, nothing of them stays.
 func (l *Library) keep(ctx context.Context, files []*prepared, write func() error) error {
-	ctx, release, err := l.store.Hold(ctx)
+	ctx, release, err := l.store.LockSchema(ctx)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 	if h := l.store.Health(); h.State != store.Sound { // the content must not be replaced where the document cannot follow
 		return h.Err
 	}
-	ctx, release, err := l.store.Hold(ctx)
+	ctx, release, err := l.store.LockSchema(ctx)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (l *Library) Delete(ctx context.Context, id uint64, show func(*store.Snapsh
 	if err != nil {
 		return err
 	}
-	ctx, release, err := l.store.Hold(ctx)
+	ctx, release, err := l.store.LockSchema(ctx)
 	if err != nil {
 		return err
 	}

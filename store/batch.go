@@ -7,7 +7,7 @@ import (
 	"lectern/contenttypes"
 )
 
-// A Batch is a list of changes that happen under one sequence number. Applying a batch is the only way the file changes;
+// A Batch is a list of changes that happen under one sequence number. It is the only way in which a Write changes content;
 // indexes, counts, revisions and the change log follow from it.
 type Batch struct {
 	putRows    []*Row

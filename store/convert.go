@@ -10,12 +10,12 @@ import (
 	"lectern/store/evolve"
 )
 
-// A conversion brings content from what it was written under to other definitions, step by step and transaction by
-// transaction. What is still to be done is kept in the file, with how far it is, so that a conversion that was killed goes on
-// at the next start where its last transaction ended.
+// A conversion carries out the steps that package evolve has planned, in transactions of some rows each. Each transaction also writes
+// into the file which steps are left and how far the first of them is, so that a conversion that was killed goes on at the next start
+// where its last transaction ended.
 //
-// Steps run under the definitions that the catalog holds, whatever the project says by then: one of the steps puts others
-// in their place (see evolve.Define), those before it still see the old ones.
+// A step runs under the definitions that the catalog holds at that time. The step evolve.Define replaces them: steps before it see the old
+// definitions, steps after it the new ones.
 type conversion struct {
 	store    *Store
 	catalog  *evolve.Catalog
@@ -164,7 +164,7 @@ func (c *conversion) bind() error {
 	return nil
 }
 
-// A chunk is the transaction in which a step does a part of its work.
+// A chunk is one transaction of a step.
 type chunk struct {
 	*Tx
 	conversion *conversion

@@ -7,13 +7,13 @@ import (
 	"lectern/store/evolve"
 )
 
-// linksFrom gathers links, so that they can be changed while they are gone through.
+// linksFrom returns the links of one end, as a list, since links must not be changed during a walk over them.
 func (s *Snapshot) linksFrom(a *contenttypes.Attribute, plane Status, from Ref) (list []Link) {
 	s.LinksFrom(a, plane, from, func(l Link) bool { list = append(list, l); return true })
 	return list
 }
 
-// linksOf gathers the links of one end in both planes.
+// linksOf returns the links of one end in both planes.
 func (s *Snapshot) linksOf(a *contenttypes.Attribute, sd side, ref Ref) (list []Link) {
 	add := func(l Link) bool { list = append(list, l); return true }
 	for _, plane := range []Status{Published, Draft} {
@@ -26,6 +26,7 @@ func (s *Snapshot) linksOf(a *contenttypes.Attribute, sd side, ref Ref) (list []
 	return list
 }
 
+// cutLinks removes links.
 func (tx *Tx) cutLinks(list []Link) error {
 	for _, l := range list {
 		if err := tx.deleteLink(l); err != nil {
@@ -76,7 +77,7 @@ func linkPrefix(schema, field uint16, more ...byte) []byte {
 	return append(be.AppendUint16(be.AppendUint16(nil, schema), field), more...)
 }
 
-// twin is the key under which a link stands at its other end.
+// linkTwin is the key under which a link stands at its other end.
 func linkTwin(k, v []byte) []byte {
 	other, pos := parseLinkEnd(v)
 	twin := append(bytes.Clone(k[:4]), 1-k[4], k[5])
@@ -145,7 +146,7 @@ func (c *chunk) copyPlane(s *evolve.CopyPlane) (bool, error) {
 	return last, nil
 }
 
-// forward notes the keys that were gone through.
+// forward advances the position of the step behind the keys.
 func (c *chunk) forward(keys [][]byte) {
 	if len(keys) > 0 {
 		c.at.After = keys[len(keys)-1]

@@ -11,20 +11,20 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// ErrCorrupt: what was to be read is damaged in the file. Other reads go on; writes are told ErrDamaged from then on.
+// ErrCorrupt: a read came upon damage in the file. Other reads go on; writes return ErrDamaged from then on.
 var ErrCorrupt = errors.New("the store is damaged")
 
-// A corruption is the panic by which a snapshot ends what is done with it where it comes to a damaged page: nothing that was made of
-// what could be read may be taken for all there is. guard turns it into an error.
+// A corruption is the panic with which a snapshot stops its user when it reads a damaged page: results that were made without that page
+// would be taken for complete. guard turns the panic into an error.
 type corruption struct{ error }
 
-// fail ends what is done with the snapshot, since a bucket cannot be read.
+// fail stops the user of the snapshot, since a bucket cannot be read.
 func (s *Snapshot) fail(n bucket, cause error) {
 	s.failed = s.store.corrupt(fmt.Errorf("%s: %w", bucketNames[n], cause))
 	panic(corruption{s.failed})
 }
 
-// corrupt marks the store as damaged and returns the error for whoever came upon it.
+// corrupt marks the store as damaged and returns the error of the read that found it so.
 func (f *file) corrupt(cause error) error {
 	err := fmt.Errorf("%w: %w", ErrCorrupt, cause)
 	f.sound.Clear()
@@ -32,9 +32,9 @@ func (f *file) corrupt(cause error) error {
 	return err
 }
 
-// guard calls do, which reads or writes the file, and returns as an error what a damaged file makes it panic with: a page that this
-// package does not believe, an assertion of bbolt, or a fault of the memory that the file is mapped to, as where it was cut off or the
-// disk cannot be read. Any other panic goes on as it came.
+// guard calls do, which reads or writes the file, and turns the panics that a damaged file causes into errors: the corruption of a
+// snapshot, an assertion of bbolt, and a memory fault of the mapping, when the file was cut off or the disk cannot be read. Other panics
+// pass through unchanged.
 func (f *file) guard(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	returned := false
@@ -59,8 +59,8 @@ func (f *file) guard(do func() error) (err error) {
 // checkAgainAfter is how long a page that was found whole is taken to be so.
 const checkAgainAfter = time.Minute
 
-// doubtAll has every page checked again when it is read next: disks do not fail at the start alone. Places that are remembered, through
-// which reads come to rows without looking at their pages, are forgotten for it.
+// doubtAll has every page checked again when it is read next, since a disk may fail at any time. It also forgets the places through which
+// reads reach rows without looking at their pages.
 func (f *file) doubtAll() {
 	f.sound.Clear()
 	f.places.Store(nil)
@@ -78,8 +78,8 @@ func (f *file) read(do func(*bolt.Tx) error) error {
 // meta is the bucket meta as a transaction sees it.
 func (f *file) meta(tx *bolt.Tx) *tree { return newSnapshot(&Store{file: f}, tx).bucket(metas) }
 
-// panicOrigin tells a deferred function what the panic is that runs it, when it is one that a damaged file causes; otherwise it is "".
-// It looks at the stack, since a panic that was recovered to be looked at would go on without the stack of its own.
+// panicOrigin tells a deferred function which function raised the panic that is under way, if that is one that a damaged file causes;
+// otherwise it returns "". It reads the stack instead of recovering, because a panic that is raised again loses its stack.
 func panicOrigin() string {
 	var at [32]uintptr
 	frames := runtime.CallersFrames(at[:runtime.Callers(2, at[:])])

@@ -64,8 +64,8 @@ func (h *health) load() Health {
 // err is the error of a write in the present state; nil when it is Sound.
 func (h *health) err() error { return h.load().Err }
 
-// fail puts the store into a state that is worse than its present one, and otherwise leaves it as it is. It returns the error
-// of what failed, which wraps that of the state.
+// fail puts the store into a state if that is worse than its present one. It returns an error that wraps the error of the state and
+// the cause.
 func (h *health) fail(to State, cause error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,7 +76,7 @@ func (h *health) fail(to State, cause error) error {
 	return err
 }
 
-// mend makes the store sound again if it is in a state. Nothing mends a damaged one but to open it anew.
+// mend makes the store Sound again if it is in the given state. A Damaged store must be opened anew instead.
 func (h *health) mend(from State) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

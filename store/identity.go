@@ -42,7 +42,7 @@ func newIdentity() []byte {
 	return hex.AppendEncode(nil, random[:])
 }
 
-// mark sees to it that the marker names the store that is open. It reports whether it named another one.
+// mark makes the marker name the open store, and reports whether it named another one before.
 func (f *file) mark() (replaced bool, err error) {
 	identity, err := f.identify()
 	if err != nil {
@@ -63,7 +63,7 @@ func (f *file) mark() (replaced bool, err error) {
 	return named != "", nil
 }
 
-// identify returns the identity of the store that is open, and gives it one if it was made before there were any.
+// identify returns the identity of the open store, and gives one to a store that was made before there were identities.
 func (f *file) identify() (identity string, err error) {
 	err = f.read(func(tx *bolt.Tx) error {
 		identity = string(textOf(f.meta(tx).Get(keyIdentity)))
@@ -84,7 +84,7 @@ func (f *file) identify() (identity string, err error) {
 	return string(made), f.commitTx(tx, true)
 }
 
-// writeDurably makes a file of what it is to hold, all at once.
+// writeDurably writes a file by temporary file, fsync and rename: after a crash it has the old content or the new one.
 func writeDurably(path string, content []byte) error {
 	temp := path + ".new"
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

@@ -21,8 +21,8 @@ var (
 	errOverwritten = errors.New("another program wrote into it")
 )
 
-// look sees whether the path of the store names the file that is open, in all its length. Otherwise what is written goes where no
-// start finds it.
+// look checks that the path of the store still names the open file, and that the file was not cut off. Otherwise the next start would
+// not find what is written from now on.
 func (f *file) look() error {
 	info, err := os.Stat(f.path)
 	switch {
@@ -38,8 +38,7 @@ func (f *file) look() error {
 	return nil
 }
 
-// lookAfter is called by the writer every now and then: it sees whether the file is there, and tries whether there is space
-// again where there was none.
+// lookAfter checks the file, and tries to leave the state Full if the store is in it. The writer calls it every lookEvery.
 func (f *file) lookAfter() error {
 	if err := f.look(); err != nil {
 		return err
@@ -51,7 +50,7 @@ func (f *file) lookAfter() error {
 	return f.probe()
 }
 
-// probe makes a commit that changes nothing, if there is space to go on.
+// probe commits a transaction that changes nothing, if there is space to go on: the store is Sound again when that succeeds.
 func (f *file) probe() error {
 	tx, err := f.beginWrite()
 	if err != nil {
@@ -68,7 +67,7 @@ func (f *file) probe() error {
 	return f.commitTx(tx, true)
 }
 
-// beginWrite begins a write transaction on the file, if that is where it should be and as it was left.
+// beginWrite begins a write transaction, if the path still names the file and no other program has written into it.
 func (f *file) beginWrite() (*bolt.Tx, error) {
 	switch drained, err := f.isDrained(); {
 	case err != nil:
@@ -92,7 +91,7 @@ func (f *file) beginWrite() (*bolt.Tx, error) {
 	return tx, nil
 }
 
-// watch has the writer look after the file. What it finds is in Health, and told to whoever writes.
+// watch has the writer check the file. The result is in Health, and is the error of later writes.
 func (f *file) watch() { _ = f.byWriter(context.Background(), f.lookAfter) }
 
 // repeat calls do at intervals until the store is closed, in a goroutine that Close waits for.
@@ -113,7 +112,7 @@ func (f *file) repeat(interval time.Duration, do func()) {
 // byWriter has the writer call do between two groups of writes.
 func (f *file) byWriter(ctx context.Context, do func() error) error {
 	req := &writeRequest{ctx: ctx, alone: do, done: make(chan error, 1)}
-	if err := f.hand(req); err != nil {
+	if err := f.submit(req); err != nil {
 		return err
 	}
 	return <-req.done

@@ -59,8 +59,7 @@ func openBolt(path string, o bolt.Options, openFile func(path string) (*os.File,
 	return nil, fmt.Errorf("open store %s: %w", path, err)
 }
 
-// boltOpen is bolt.Open, which panics where the list of free pages is damaged. What it has opened by then it keeps until the process
-// ends.
+// boltOpen is bolt.Open with its panic over a damaged list of free pages turned into an error. bbolt does not close the file then.
 func boltOpen(path string, o *bolt.Options) (db *bolt.DB, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -76,10 +75,10 @@ func toWrite() bolt.Options {
 	return bolt.Options{FreelistType: bolt.FreelistMapType, InitialMmapSize: mapSize}
 }
 
-// openThere opens a file that is there to read and write.
+// openThere opens an existing file to read and write.
 func openThere(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDWR, 0) }
 
-// begin begins a read transaction on the file as it is open now; done is to be called when that has ended.
+// begin begins a read transaction on the file as it is open now. Whoever ends the transaction unlocks in.inUse.
 func (f *file) begin() (tx *bolt.Tx, in *opened, err error) {
 	for {
 		in = f.db()

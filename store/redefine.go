@@ -18,8 +18,8 @@ import (
 // for them. Content is converted as Open does it: what would be lost is refused with a *evolve.DefinitionError, and nothing has changed
 // then; what was begun and interrupted is finished by the next Open.
 //
-// It waits for who holds the definitions (Hold), a second at most: then it is ErrHeld. While it converts, readers of this Store go
-// on and see the content as it was before, and writers wait. After it has returned, this Store answers ErrRedefined. When it fails
+// It waits for shared locks on the definitions (LockSchema), a second at most: then the error is ErrSchemaLocked. While it converts, readers
+// of this Store go on and see the content as it was before, and writers wait. After it has returned, this Store answers ErrRedefined. When it fails
 // while it converts, or ctx ends then, the store takes no more writes.
 func (s *Store) Redefine(ctx context.Context, model *contenttypes.Model, opts Options) (*Store, error) {
 	r := &redefinition{model: model, opts: opts}
@@ -40,11 +40,11 @@ func (s *Store) redefine(ctx context.Context, r *redefinition) error {
 	if err := s.health.err(); err != nil {
 		return err
 	}
-	open, err := s.holds.bar(ctx)
+	unlock, err := s.schema.lockExclusive(ctx)
 	if err != nil {
 		return err
 	}
-	defer open()
+	defer unlock()
 	return s.byWriter(ctx, func() error { return r.run(ctx, s) })
 }
 
@@ -57,7 +57,7 @@ type redefinition struct {
 	removed evolve.Removed
 }
 
-// run is called by the writer, so that nothing is written meanwhile.
+// run carries out the redefinition. The writer calls it, so that nothing is written meanwhile.
 func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	if s.current.Load() != s {
 		return ErrRedefined
@@ -73,16 +73,16 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	}
 	readers := 0
 	if len(c.pending.Steps) > 0 {
-		readers = readersOfPast()
+		readers = maxPinned()
 	}
-	past, err := newPast(s.db().DB, readers)
+	pinned, err := pinReaders(s.db().DB, readers)
 	if err != nil {
 		return err
 	}
-	s.past.Store(past)
-	s.until.Store(int64(past.txid))
+	s.pinned.Store(pinned)
+	s.until.Store(int64(pinned.txid))
 	// A file that grows beyond its mapping is mapped anew once nobody reads it: then nobody may be given the kept state.
-	stuck := time.AfterFunc(stuckAfter, past.empty)
+	stuck := time.AfterFunc(stuckAfter, pinned.empty)
 	c.goesOn = func() error {
 		stuck.Reset(stuckAfter)
 		return ctx.Err()
@@ -98,7 +98,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 		return s.health.fail(Damaged, fmt.Errorf("convert %s: %w; restart to go on converting", s.path, err))
 	}
 	r.made, r.removed = s.newStore(bound), c.pending.Removed
-	past.retire()
+	pinned.retire()
 	return nil
 }
 
@@ -127,23 +127,23 @@ func (s *Store) conversionTo(model *contenttypes.Model, first evolve.Migrations,
 	return c, err
 }
 
-// A past is the state of a file that a Store describes while there are later ones which it does not: transactions that were
-// begun in time, each used by one reader at a time.
-type past struct {
-	txid    int
+// pinnedReaders are read transactions that were begun on the state before a conversion, each used by one reader at a time: as long as
+// they last, the state that they see can be read, though the file is in a later one.
+type pinnedReaders struct {
+	txid    int // of that state
 	readers chan *bolt.Tx
-	retired chan struct{} // closed when nobody is to read it any more
-	emptied chan struct{} // closed when no more are to begin
+	retired chan struct{} // closed when nobody is to read that state any more
+	emptied chan struct{} // closed when no more readers are to begin
 	retire  func()
 	empty   func()
 }
 
-// readersOfPast is how many may read at a time while content is converted; others wait for them.
-func readersOfPast() int { return max(16, 4*runtime.GOMAXPROCS(0)) }
+// maxPinned is how many readers a conversion pins: so many may read at a time while it runs, and others wait for them.
+func maxPinned() int { return max(16, 4*runtime.GOMAXPROCS(0)) }
 
-// newPast keeps the state of a file as it is now.
-func newPast(db *bolt.DB, readers int) (*past, error) {
-	p := &past{readers: make(chan *bolt.Tx, readers), retired: make(chan struct{}), emptied: make(chan struct{})}
+// pinReaders begins that many readers of the present state of a file.
+func pinReaders(db *bolt.DB, readers int) (*pinnedReaders, error) {
+	p := &pinnedReaders{readers: make(chan *bolt.Tx, readers), retired: make(chan struct{}), emptied: make(chan struct{})}
 	p.empty = sync.OnceFunc(func() { close(p.emptied); p.drain() })
 	p.retire = sync.OnceFunc(func() { close(p.retired); p.empty() })
 	err := db.View(func(tx *bolt.Tx) error {
@@ -166,7 +166,7 @@ func newPast(db *bolt.DB, readers int) (*past, error) {
 }
 
 // drain ends the transactions that nobody uses.
-func (p *past) drain() {
+func (p *pinnedReaders) drain() {
 	for {
 		select {
 		case tx := <-p.readers:
@@ -178,7 +178,7 @@ func (p *past) drain() {
 }
 
 // giveBack takes back a transaction that a reader was given.
-func (p *past) giveBack(tx *bolt.Tx) {
+func (p *pinnedReaders) giveBack(tx *bolt.Tx) {
 	p.readers <- tx // there is room for all
 	select {
 	case <-p.emptied:
@@ -193,9 +193,9 @@ const stuckAfter = time.Second
 // maxWait bounds how long a reader waits where the state before a conversion cannot be kept, or too many read it.
 const maxWait = 30 * time.Second
 
-// viewPast is View when the file is in a state that the Store does not describe.
-func (s *Store) viewPast(f func(*Snapshot) error) error {
-	p := s.past.Load()
+// viewPinned is View when the file is in a state that the Store does not describe: it reads the state before, if that is pinned.
+func (s *Store) viewPinned(f func(*Snapshot) error) error {
+	p := s.pinned.Load()
 	select {
 	case <-p.retired:
 		return ErrRedefined

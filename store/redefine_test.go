@@ -58,7 +58,7 @@ func (c *change) redefine(m *contenttypes.Model) (*store.Store, error) {
 	if _, err := was.Redefine(c.Context(), m, c.options()); !errors.Is(err, store.ErrRedefined) {
 		c.Errorf("redefined twice: %v", err)
 	}
-	if _, _, err := was.Hold(c.Context()); !errors.Is(err, store.ErrRedefined) {
+	if _, _, err := was.LockSchema(c.Context()); !errors.Is(err, store.ErrRedefined) {
 		c.Errorf("held under the former definitions: %v", err)
 	}
 	if transactions > 0 {
@@ -205,11 +205,11 @@ func TestRedefineThatPanics(t *testing.T) {
 	closeChecked(t, openModel(t, path, m, store.Options{}))
 }
 
-// TestHold: definitions do not change while somebody holds them, who may hold again and write; who wants to hold while they
-// change waits, and is told.
-func TestHold(t *testing.T) {
+// TestSchemaLock: definitions do not change under a shared lock, whose holder may lock again and write. A shared lock that is asked for
+// while they change waits, and is then refused.
+func TestSchemaLock(t *testing.T) {
 	was := openModel(t, filepath.Join(t.TempDir(), "content.db"), loadModel(t), store.Options{})
-	held, release, err := was.Hold(t.Context())
+	held, release, err := was.LockSchema(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,16 +218,16 @@ func TestHold(t *testing.T) {
 	if _, err := was.Redefine(patient, loadModel(t), store.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("redefined while they are held: %v", err)
 	}
-	if _, err := was.Redefine(t.Context(), loadModel(t), store.Options{}); !errors.Is(err, store.ErrHeld) {
+	if _, err := was.Redefine(t.Context(), loadModel(t), store.Options{}); !errors.Is(err, store.ErrSchemaLocked) {
 		t.Errorf("redefined while they are held for long: %v", err)
 	}
-	_, again, err := was.Hold(held)
+	_, again, err := was.LockSchema(held)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again()
 	write(t, was, func(*store.Tx) error { return nil })
-	_, other, err := was.Hold(t.Context()) // after a change that was given up, others hold as before
+	_, other, err := was.LockSchema(t.Context()) // after a change that was given up, others lock as before
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestHold(t *testing.T) {
 	if is == nil {
 		t.FailNow()
 	}
-	if _, _, err := was.Hold(t.Context()); !errors.Is(err, store.ErrRedefined) {
+	if _, _, err := was.LockSchema(t.Context()); !errors.Is(err, store.ErrRedefined) {
 		t.Error(err)
 	}
 	closeChecked(t, is)

@@ -16,14 +16,13 @@ import (
 	"lectern/store/internal/pages"
 )
 
-// A Salvage says what was saved out of a damaged store and what was not.
+// A Salvage reports what was saved from a damaged store and what was not.
 type Salvage struct {
 	// Damage lists the pages that are damaged.
 	Damage []error
 	Rows   int
 	Links  int
-	// Lost lists versions that there were, as other parts of the file say, and that cannot be read. There may have been others that
-	// nothing tells of any more.
+	// Lost lists the versions that cannot be read although other parts of the file name them. More may be lost without a trace.
 	Lost []LostVersion
 }
 
@@ -36,9 +35,8 @@ type LostVersion struct {
 	Locale     string
 }
 
-// SalvageTo reads what can be read of the store file at path, whatever is damaged in it, and makes a store of it at another path, where
-// there must be none: of the rows and links, and of indexes and lists of versions as they follow from these. The file at path stays as
-// it is. It must not be in use.
+// SalvageTo saves the rows and links that can be read of the damaged store file at path into a new store at another path, and makes
+// indexes and lists of versions anew from them. It does not change the file at path, which must not be in use.
 func SalvageTo(path, to string) (s Salvage, err error) {
 	raw, err := openRaw(path)
 	if err != nil {
@@ -132,8 +130,8 @@ func openRaw(path string) (*rawFile, error) {
 	return r, nil
 }
 
-// binding is that of the file's catalog: the one that the file leads to or, where that cannot be read, the largest that lies anywhere
-// in it. Rows without a checksum are not believed without one.
+// binding compiles the file's catalog or, if that cannot be read, the largest catalog that lies anywhere in the file. Without any, rows
+// that have no checksum cannot be checked.
 func (r *rawFile) binding() *binding {
 	var raw []byte
 	if tree, err := r.pages.Root(r.meta.Root).Bucket(bucketMeta); err == nil && tree != nil {
@@ -154,7 +152,7 @@ func (r *rawFile) binding() *binding {
 	return &binding{}
 }
 
-// damage lists the pages that are damaged, and gives the leaves that are whole to visit.
+// damage lists the damaged pages, and calls visit with the leaves that are whole.
 func (r *rawFile) damage(visit func(bucket, pages.Page)) []error {
 	return append(slices.Clone(r.metas), audit(r.pages, r.meta, r.snap, visit)...)
 }
@@ -180,8 +178,8 @@ type gathering struct {
 	bound                    *binding
 }
 
-// gather reads the pages that lead to each other, and then all others that are not known to be free for single values that are whole:
-// those in damaged pages, and in those that damaged pages led to.
+// gather reads the tree of pages as far as it is whole. If anything was damaged it then searches all other pages that are not known to
+// be free for single values whose checksums match: damaged pages, and the pages below them.
 func (g *gathering) gather() error {
 	f := g.raw.pages
 	use := f.Audit(g.raw.meta, func(name []byte) func(pages.Page) error {
@@ -213,8 +211,8 @@ func (g *gathering) gather() error {
 	return nil
 }
 
-// takeDamagedCatalog takes a catalog whose checksum does not match, if it still makes sense: better content with a wrong name in it than
-// none.
+// takeDamagedCatalog takes a catalog whose checksum does not match, if it can still be compiled: saved content with a wrong name is better
+// than none.
 func (g *gathering) takeDamagedCatalog() {
 	f := g.raw.pages
 	f.Pieces(make(pages.Use, f.Len()), func(k, v []byte) {
@@ -246,7 +244,7 @@ func (g *gathering) take(n bucket, k, v []byte) {
 	}
 }
 
-// takePiece keeps a value that was found without anything leading to it, if its checksum says that it is whole.
+// takePiece keeps a value that was found outside of the tree, if its checksum matches.
 func (g *gathering) takePiece(k, v []byte) {
 	switch {
 	case len(k) == rowKeyLen && len(v) > recordHeader && hasChecksum(rows, v) && g.raw.snap.checkValue(rows, k, v) == nil:
@@ -268,7 +266,7 @@ func isDocKey(k []byte) bool {
 	})
 }
 
-// write puts what was gathered into the new store at a path.
+// write puts the gathered values into the new store at a path.
 func (g *gathering) write(path string, s *Salvage) (err error) {
 	db, err := openFile(path, 0, openThere)
 	if err != nil {
@@ -402,7 +400,7 @@ func (b *binding) linkEnd(k []byte) (r ref, ok bool) {
 	return r, true
 }
 
-// findLost lists what the lists of versions and the indexes of ids name and the new store does not have.
+// findLost lists the versions that the lists of versions and the indexes of ids name and the new store does not have.
 func (g *gathering) findLost(snap *Snapshot, s *Salvage) {
 	lost := map[string]LostVersion{}
 	for k, v := range g.docs {

@@ -33,8 +33,8 @@ func noSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// prepareSpace has the space ahead at hand for the next commit, after one has succeeded or the file was opened. Where there is none,
-// the store is Full from then on; where there is some again, it is Sound.
+// prepareSpace takes the space for the next commit, after a commit has succeeded or the file was opened. It sets the state of the store
+// to Full if there is no space, and back to Sound if there is some again.
 func (f *file) prepareSpace() {
 	size, err := f.db().size()
 	if err == nil {
@@ -52,9 +52,9 @@ func (o *opened) size() (n int64, err error) {
 	return n, err
 }
 
-// takeSpace sees to it that there is the reserve beyond the pages in use, and takes a step more with it where it has to be taken. On
-// a full disk it asks for a step more at least, so that the store is sound again only when it can go on. The error wraps ErrFull
-// when there is no space.
+// takeSpace makes sure that the file has the reserve beyond the pages in use, and otherwise takes the reserve and a step. When the store
+// is Full it requires a step beyond the reserve, so that the store is Sound again only when it can go on. The error wraps ErrFull when
+// there is no space.
 func (f *file) takeSpace() error {
 	if f.health.load().State == Full {
 		return f.takeAhead(spaceReserve + minSpaceStep)
@@ -62,6 +62,7 @@ func (f *file) takeSpace() error {
 	return f.takeAhead(spaceReserve)
 }
 
+// takeAhead makes sure that the file has at least so many bytes beyond the pages in use.
 func (f *file) takeAhead(least int64) error {
 	taken := f.space()
 	if taken-f.used >= least {
@@ -81,7 +82,7 @@ func (f *file) takeAhead(least int64) error {
 	return f.health.fail(Full, fmt.Errorf("take space: %w", err))
 }
 
-// space is how far the file has space on the disk: what it uses at least, and what was taken, also by former processes.
+// space is how many bytes the file has on the disk: those in use at least, and those that this or a former process has taken.
 func (f *file) space() int64 {
 	if f.taken == 0 {
 		db := f.db()
@@ -115,7 +116,8 @@ func (f *file) limit(removes bool) int {
 	return int(min(max(most, 1), math.MaxInt)) // 0 would be no limit
 }
 
-// commitTx commits a transaction. When the error wraps ErrFull nothing has changed; otherwise nobody knows what has.
+// commitTx commits a transaction. When the error wraps ErrFull nothing has changed. After any other error the content of the disk is
+// unknown, and the store is Damaged.
 func (f *file) commitTx(tx *bolt.Tx, removes bool) error {
 	id := tx.ID()
 	f.db().MaxSize = f.limit(removes)

@@ -39,16 +39,16 @@ var (
 	ErrTooManyLocales = errors.New("too many different locales")
 	// ErrRedefined: the definitions were changed by Redefine. Nothing was done; the Store that Redefine returned does it.
 	ErrRedefined = errors.New("the definitions have changed")
-	// ErrHeld: definitions cannot change now, since somebody holds them as they are.
-	ErrHeld = errors.New("the definitions are held as they are by work that takes several steps; try again")
+	// ErrSchemaLocked: definitions cannot change now, since somebody has a shared lock on them (see LockSchema).
+	ErrSchemaLocked = errors.New("the definitions are held as they are by work that takes several steps; try again")
 )
 
 // A Store is one bbolt file with all content of a project, seen under one Model. It may be used by any number of goroutines.
 type Store struct {
 	*file
-	bound *binding
-	until atomic.Int64         // the last transaction whose state it describes
-	past  atomic.Pointer[past] // that state, once there may be later ones; nil before
+	bound  *binding
+	until  atomic.Int64                  // the last transaction whose state it describes
+	pinned atomic.Pointer[pinnedReaders] // of that state, once there may be later ones; nil before
 }
 
 // A file is what the Stores of one file have in common.
@@ -58,13 +58,13 @@ type file struct {
 	current atomic.Pointer[Store] // the one whose definitions the content has
 	locales localeTable
 	revised atomic.Uint64 // see Store.Revision
-	holds   holders
+	schema  schemaLock
 
 	requests chan *writeRequest
 	closing  chan struct{}
 	closed   sync.Once
 	writer   sync.WaitGroup
-	senders  sync.RWMutex // held shared while a request is handed over, so that Close leaves none behind
+	senders  sync.RWMutex // held shared while a request is submitted, so that Close leaves none behind
 
 	health health
 	sound  pages.Marks // pages that were read and found whole
@@ -235,7 +235,7 @@ func (s *Store) Close() error {
 		close(s.requests)
 		s.senders.Unlock()
 		s.writer.Wait()
-		if p := s.current.Load().past.Load(); p != nil {
+		if p := s.current.Load().pinned.Load(); p != nil {
 			p.retire() // of a redefinition that failed
 		}
 		s.resting.bar() // for good
@@ -270,7 +270,7 @@ func (s *Store) View(f func(*Snapshot) error) error {
 	}
 	if int64(snap.tx.ID()) > s.until.Load() {
 		s.resting.give(snap)
-		return s.viewPast(f)
+		return s.viewPinned(f)
 	}
 	defer s.resting.give(snap)
 	return s.view(snap, f)
@@ -318,13 +318,14 @@ func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 		return h.Err
 	}
 	req := &writeRequest{ctx: ctx, store: s, f: f, done: make(chan error, 1)}
-	if err := s.hand(req); err != nil {
+	if err := s.submit(req); err != nil {
 		return err
 	}
 	return <-req.done
 }
 
-func (s *file) hand(req *writeRequest) error {
+// submit gives a request to the writer.
+func (s *file) submit(req *writeRequest) error {
 	s.senders.RLock()
 	defer s.senders.RUnlock()
 	select {

@@ -14,9 +14,8 @@ var (
 	errNewest = errors.New("the page that says where its newest state lies is damaged; put back a whole one, from a backup, or save what can be read with salvage")
 )
 
-// checkWhole looks whether a file of bbolt is as long as its newest meta page says, and whether that is the newest. bbolt would take
-// the state before it for the newest where that page is damaged, and answer without what was written last. What cannot be told here
-// is left to bbolt.
+// checkWhole refuses a bbolt file that is shorter than its newest meta page says, or whose newest meta page is damaged: bbolt would
+// open the state before the last write, without an error. Any other damage is left to bbolt.
 func checkWhole(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -37,8 +36,8 @@ func checkWhole(path string) error {
 	return nil
 }
 
-// newestMeta reads the newer one of a file's two meta pages. It is zero where both are damaged. The error is errNewest where the newer
-// one is: a disk writes the few bytes of it all at once, so that no loss of power leaves such a page.
+// newestMeta reads the newer of a file's two meta pages; the result is zero when both are damaged. The error is errNewest when the newer
+// one is damaged. A loss of power does not do that: a disk writes the few bytes of a meta page all at once.
 func newestMeta(f io.ReaderAt) (pages.Meta, error) {
 	m, whole := readMeta(f, 0)
 	if !whole {
@@ -54,7 +53,7 @@ func newestMeta(f io.ReaderAt) (pages.Meta, error) {
 	return m, nil
 }
 
-// metaWithout is newestMeta for a file of which the first page is damaged.
+// metaWithout is newestMeta for a file whose first page is damaged. The second is looked for under all page sizes.
 func metaWithout(f io.ReaderAt, first pages.Meta) (pages.Meta, error) {
 	for size := int64(1 << 10); size <= 1<<16; size *= 2 {
 		if m, whole := readMeta(f, size); whole {

@@ -23,7 +23,7 @@ type writeRequest struct {
 	err   error
 	done  chan error
 
-	alone func() error // instead of f: what the writer does between two groups
+	alone func() error // instead of f: work that the writer does between two groups
 }
 
 // maxGrouped bounds how many writes share a transaction, and maxBuffered how many changes: a transaction that has buffered so
@@ -35,15 +35,15 @@ var maxBuffered = 100_000
 // writeLoop is the writer: the one goroutine that changes the file.
 func (s *file) writeLoop() {
 	defer s.writer.Done()
-	gather := gatherer{requests: s.requests}
+	batcher := commitBatcher{requests: s.requests}
 	for {
-		group, alone := split(gather.next())
+		group, alone := split(batcher.next())
 		if group == nil && alone == nil {
 			return
 		}
 		began := time.Now()
 		s.commit(group)
-		gather.committed(len(group), time.Since(began))
+		batcher.committed(len(group), time.Since(began))
 		for _, r := range group {
 			r.done <- r.err
 		}
@@ -53,7 +53,7 @@ func (s *file) writeLoop() {
 	}
 }
 
-// split takes out of a group what is done alone: that comes after the writes that came with it.
+// split separates the requests of a group that are done alone; they are done after its writes.
 func split(group []*writeRequest) (writes, alone []*writeRequest) {
 	if !slices.ContainsFunc(group, func(r *writeRequest) bool { return r.alone != nil }) {
 		return group, nil
@@ -68,10 +68,10 @@ func split(group []*writeRequest) (writes, alone []*writeRequest) {
 	return writes, alone
 }
 
-// A gatherer collects the writes that are to share a transaction. Clients that wait for an answer before they write again come
+// A commitBatcher collects the writes that share a transaction. Clients that wait for an answer before they write again come
 // back all at once, a moment after a commit; so the next transaction waits a fraction of a commit's time for as many as were
 // answered, beside those that came meanwhile. Otherwise two halves of the clients would take turns.
-type gatherer struct {
+type commitBatcher struct {
 	requests chan *writeRequest
 	closed   bool
 	queued   []*writeRequest // what came during the last commit
@@ -80,56 +80,56 @@ type gatherer struct {
 }
 
 // committed is called when a group was carried out, before it is answered.
-func (g *gatherer) committed(n int, took time.Duration) {
-	g.drain()
-	g.expected = min(len(g.queued)+n, maxGrouped)
-	g.pause = min(took/2, 2*time.Millisecond)
+func (b *commitBatcher) committed(n int, took time.Duration) {
+	b.drain()
+	b.expected = min(len(b.queued)+n, maxGrouped)
+	b.pause = min(took/2, 2*time.Millisecond)
 }
 
 // drain takes what waits.
-func (g *gatherer) drain() {
-	for len(g.queued) < maxGrouped && !g.closed {
+func (b *commitBatcher) drain() {
+	for len(b.queued) < maxGrouped && !b.closed {
 		select {
-		case r, ok := <-g.requests:
-			g.take(r, ok)
+		case r, ok := <-b.requests:
+			b.take(r, ok)
 		default:
 			return
 		}
 	}
 }
 
-func (g *gatherer) take(r *writeRequest, ok bool) {
-	if g.closed = !ok; ok {
-		g.queued = append(g.queued, r)
+func (b *commitBatcher) take(r *writeRequest, ok bool) {
+	if b.closed = !ok; ok {
+		b.queued = append(b.queued, r)
 	}
 }
 
 // next returns the writes that share the next transaction, nil when the store was closed and nothing waits.
-func (g *gatherer) next() []*writeRequest {
-	if len(g.queued) == 0 && !g.closed {
-		r, ok := <-g.requests
-		g.take(r, ok)
+func (b *commitBatcher) next() []*writeRequest {
+	if len(b.queued) == 0 && !b.closed {
+		r, ok := <-b.requests
+		b.take(r, ok)
 	}
-	if g.drain(); len(g.queued) < g.expected && !g.closed {
-		timer := time.NewTimer(g.pause)
+	if b.drain(); len(b.queued) < b.expected && !b.closed {
+		timer := time.NewTimer(b.pause)
 		defer timer.Stop()
-		for late := false; len(g.queued) < g.expected && !g.closed && !late; {
+		for late := false; len(b.queued) < b.expected && !b.closed && !late; {
 			select {
-			case r, ok := <-g.requests:
-				g.take(r, ok)
+			case r, ok := <-b.requests:
+				b.take(r, ok)
 			case <-timer.C:
 				late = true
 			}
 		}
 	}
-	group := g.queued
-	g.queued = nil
+	group := b.queued
+	b.queued = nil
 	return group
 }
 
-// commit carries out a group in one transaction, or in several where it changes very much, and sets each one's err. A write that
-// fails after it had applied something is taken out, and the others are carried out again without it. Where there is no space
-// for all, each shows by itself whether there is space for it.
+// commit carries out a group in one transaction, or in several if it changes very much, and sets the err of each request. A write that
+// fails after it applied a batch is taken out, and the others are carried out again without it. When the disk has no space for the
+// group, each write is tried by itself.
 func (s *file) commit(group []*writeRequest) {
 	for len(group) > 0 {
 		together := group
@@ -155,8 +155,8 @@ func (s *file) commit(group []*writeRequest) {
 	}
 }
 
-// try runs the first of a group once, as many as a transaction takes: done of them. failed is the one that made all be rolled back,
-// or -1; err is what befell the whole transaction.
+// try runs the first requests of a group once, in one transaction, and returns how many these were. failed is the index of the request
+// for which all were rolled back, or -1; err is the error of the whole transaction.
 func (s *file) try(group []*writeRequest) (done, failed int, err error) {
 	corrupt := s.guard(func() error {
 		done, failed, err = s.carryOut(group)
@@ -168,6 +168,7 @@ func (s *file) try(group []*writeRequest) (done, failed int, err error) {
 	return done, failed, err
 }
 
+// carryOut is try without its guard.
 func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 	done = len(group)
 	for _, r := range group {
@@ -255,8 +256,8 @@ func newTx(s *Store, btx *bolt.Tx) *Tx {
 	}
 }
 
-// run carries out a request. Its work ends when nobody waits for it any more, unless it has begun to apply something (see
-// begin): the error is that of its context then, nothing of it was applied, and the transaction is as good as before.
+// run carries out a request. When the request's context ends before its first batch is applied (see begin), run returns the error of
+// the context, and the transaction goes on with the other requests.
 func (tx *Tx) run(r *writeRequest) error {
 	tx.applied = 0
 	tx.Within(r.ctx, 0)
@@ -268,8 +269,7 @@ func (tx *Tx) run(r *writeRequest) error {
 	return err
 }
 
-// begin is called before something is applied. What a request has begun to apply it completes, so its context is looked at
-// for the last time.
+// begin checks the context of the request before a batch is applied, for the last time: a request that has begun to apply is completed.
 func (tx *Tx) begin() error {
 	if tx.work.ctx != nil {
 		tx.look()

@@ -105,7 +105,7 @@ func resolveArticlesOf(p graphql.ResolveParams) (any, error) {
 // putOnFrontPage features an article, published as it stands, in the place of those that were featured.
 func putOnFrontPage(ctx context.Context, documentID string) error {
 	server := gateway.CallerOf(ctx).Server
-	ctx, release, err := server.Store().Hold(ctx) // it writes more than once
+	ctx, release, err := server.Store().LockSchema(ctx) // it writes more than once
 	if err != nil {
 		return err
 	}

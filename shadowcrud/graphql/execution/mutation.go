@@ -34,7 +34,7 @@ func (x *execution) mutations() error {
 		defer cancel()
 		x.ctx = ctx
 	}
-	held, release, err := x.engine.store.Hold(x.ctx)
+	held, release, err := x.engine.store.LockSchema(x.ctx)
 	if err != nil {
 		return err
 	}
