@@ -8,14 +8,14 @@ import (
 	"lectern/store"
 )
 
-// perLocale reports whether each localization of a document has its own value of a: it has of localized and system attributes, and of
-// relations and uids even if they are not marked as localized.
+// perLocale reports whether each localization of a document has a value of its own of a. This holds for localized and system
+// attributes, and for relations and uids even if they are not marked as localized.
 func perLocale(a *contenttypes.Attribute) bool {
 	return a.System || a.Localized || a.Type == contenttypes.UID || a.Type == contenttypes.RelationType
 }
 
-// sibling is the localization from which a new one, of the same status, takes over the values that all share: that of the default
-// locale if there is one, nil when there is none at all.
+// sibling returns the localization from which a new one of the same status copies the values that all localizations share: the one in
+// the default locale, or else the first. It returns nil when there is no other localization.
 func (wr *writing) sibling(v version) *store.Row {
 	if !wr.t.Localized {
 		return nil
@@ -30,8 +30,8 @@ func (wr *writing) sibling(v version) *store.Row {
 	return wr.row(version{v.status, locales[0]})
 }
 
-// withoutSharedNulls leaves out of the body of a new localization the nulls of attributes that all localizations share: they do not
-// clear the value in the others, it is taken over from them instead.
+// withoutSharedNulls returns the body of a new localization without the nulls of attributes that all localizations share. Such a null
+// does not clear the value in the others: the new localization copies the value from them instead.
 func withoutSharedNulls(t *contenttypes.ContentType, data *jsontree.Object) *jsontree.Object {
 	given := jsontree.NewObject()
 	for _, key := range data.Keys {
@@ -42,7 +42,7 @@ func withoutSharedNulls(t *contenttypes.ContentType, data *jsontree.Object) *jso
 	return given
 }
 
-// takeOver copies from another localization what all share and the body does not give.
+// takeOver copies from another localization the shared values that the body does not contain.
 func (wr *writing) takeOver(row, source *store.Row, in *input) error {
 	for _, a := range wr.t.Attributes {
 		if perLocale(a) || in.given[a.Index].set {
@@ -109,8 +109,8 @@ func (wr *writing) sameShared(a *contenttypes.Attribute, x, y *store.Row) bool {
 	return true
 }
 
-// copyShared copies an attribute from one localization to another of the same status. Links inside components that lead to
-// localized documents lead to their localization.
+// copyShared copies an attribute from one localization to another of the same status. A link inside a component to a localized
+// document becomes a link to that document's localization in the other's locale.
 func (wr *writing) copyShared(a *contenttypes.Attribute, from, to *store.Row) {
 	switch {
 	case a.IsScalar():

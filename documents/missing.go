@@ -8,11 +8,12 @@ import (
 	"lectern/store"
 )
 
-// maxScanned is how many versions of a type MissingIn reads to find what no index tells.
+// maxScanned is how many versions of a type MissingIn reads to find missing values for which there is no index.
 const maxScanned = 100_000
 
-// MissingIn finds the required values that stored documents lack, with little work: what has an index is counted there; types with up to
-// 100,000 versions are read where that is needed. Of larger types, AuditOf tells of attributes without an index and of components.
+// MissingIn finds the required values that stored documents lack, with little work. It counts in an index where an attribute has one.
+// Otherwise it reads all versions of the type, unless there are more than 100,000: AuditOf finds what such a type lacks in attributes
+// without an index and in components.
 func MissingIn(ctx context.Context, st *store.Store, model *contenttypes.Model) (found []Misfit, err error) {
 	for _, t := range model.Types {
 		if t.BuiltIn && t.UID != contenttypes.UserUID {
@@ -85,7 +86,7 @@ func (m *Misfit) note(drafts bool, n int) {
 	}
 }
 
-// counted reports whether an index tells which versions lack a value.
+// counted reports whether an attribute has an index in which missing values are counted.
 func counted(a *contenttypes.Attribute) bool {
 	_, own := a.OwnerType()
 	return own && a.IsScalar() && a.Indexed
@@ -96,7 +97,7 @@ func countRows(snap *store.Snapshot, t *contenttypes.ContentType, st store.Statu
 	return page.Total, err
 }
 
-// add takes the required scalars of a schema and of the components in it, and returns those that rows must be read for.
+// add registers the required scalars of a schema and of the components in it. It returns those for which rows must be read.
 func (c *missingCounts) add(s *contenttypes.Schema, t *contenttypes.ContentType, seen map[*contenttypes.Schema]bool) (scanned []*contenttypes.Attribute) {
 	if seen[s] {
 		return nil

@@ -24,7 +24,7 @@ func RowOf(r store.Record) *Row { return &Row{r} }
 func (r *Row) Record() store.Record { return r.record }
 
 // Type is the uid of the row's content-type or component.
-func (r *Row) Type() string { return r.schema().UID }
+func (r *Row) Type() string { return r.record.Schema().UID }
 
 // ID is the number of the row.
 func (r *Row) ID() uint64 { return r.record.ID() }
@@ -34,20 +34,13 @@ func (r *Row) DocumentID() string   { return r.Text("documentId") }
 func (r *Row) Locale() string       { return r.record.Locale() }
 func (r *Row) Status() store.Status { return r.record.Status() }
 
-func (r *Row) schema() *contenttypes.Schema {
-	if c := r.record.Component(); c != nil {
-		return &c.Schema
-	}
-	return &r.record.Type().Schema
-}
-
 // Text is the value of an attribute that is a text, "" where it is none.
 func (r *Row) Text(name string) string { s, _ := r.Get(name).(string); return s }
 
-// Get returns the value of an attribute: text, bool, int, float64, what encoding/json makes of JSON; of a component a *Row, of
-// several and of dynamic zones a []*Row. It is nil where there is none.
+// Get returns the value of an attribute: a string, bool, int or float64, or what encoding/json makes of JSON. The value of a component
+// is a *Row, that of a repeatable component or dynamic zone a []*Row. Get returns nil where there is no value.
 func (r *Row) Get(name string) any {
-	a := r.schema().Attribute(name)
+	a := r.record.Schema().Attribute(name)
 	switch {
 	case a == nil || a.Type == contenttypes.Password || a.IsRelation():
 		return nil

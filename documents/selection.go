@@ -6,8 +6,8 @@ import (
 	"lectern/store"
 )
 
-// A Selection says what of a document or component an answer prints. It is a plain value; whoever makes one checks it against an
-// Access.
+// A Selection says what an answer prints of a document or component. It is a plain value. The code that makes a Selection checks it
+// against a permission.Access.
 type Selection struct {
 	Fields   []*contenttypes.Attribute // scalars, system attributes included, in the order of the schema
 	Populate []Populate

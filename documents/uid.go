@@ -11,9 +11,9 @@ import (
 // maxUID is how long a generated uid may be, unless maxLength says less.
 const maxUID = 120
 
-// newUID makes the uid of a new document, or of a new localization of one: the slug of the attribute that a names as targetField,
-// with a number after it where another document has that. Where the attribute says nothing that a uid can be made of, it is made of
-// the default of a, or else of the name of the content-type.
+// newUID makes the uid of a new document, or of a new localization: the slug of the attribute that a names as targetField. A number
+// follows the slug where another document has that uid already. Where the attribute has no letter or digit for a slug, the default of a
+// is taken instead, or else the name of the content-type.
 func (wr *writing) newUID(a *contenttypes.Attribute, data *jsontree.Object) string {
 	base := slug.Of(wr.uidSource(a, data))
 	if base == "" {
@@ -33,8 +33,8 @@ func (wr *writing) newUID(a *contenttypes.Attribute, data *jsontree.Object) stri
 		suffix := "-" + strconv.Itoa(n)
 		return slug.Cut(base, max(1, longest-len(suffix))) + suffix
 	}
-	// Numbers are given out in order, so that the first free one is soon found between one that is taken and one that is free, however
-	// many documents have the same title.
+	// Numbers are given out in order. So a binary search between a taken and a free number finds the first free one, however many
+	// documents have the same title.
 	taken, free := -1, 0
 	for wr.isUID(a, numbered(free)) {
 		taken, free = free, max(1, 2*free)

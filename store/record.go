@@ -41,6 +41,9 @@ func (r Record) Type() *contenttypes.ContentType { return r.table.bound.typ }
 // Component is the component r is an instance of, nil for a document.
 func (r Record) Component() *contenttypes.Component { return r.table.bound.comp }
 
+// Schema is that of the content-type or component that r is an instance of.
+func (r Record) Schema() *contenttypes.Schema { return r.table.bound.schema }
+
 // Doc is the number of the document that r is a version of, 0 for a component.
 func (r Record) Doc() uint64 { return r.doc }
 

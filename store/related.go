@@ -48,7 +48,7 @@ func (l *Related) reset() {
 	l.edges, l.places, l.short, l.partial, l.Over = l.edges[:0], l.places[:0], l.short[:0], false, false
 }
 
-// over reports whether n is more than RelatedAll may find.
+// over reports whether n is more than may be found, and sets Over.
 func (l *Related) over(n int) bool {
 	l.Over = l.most > 0 && n > l.most
 	return l.Over

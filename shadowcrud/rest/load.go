@@ -132,7 +132,7 @@ func (p *printer) Member(s shape, n int, r store.Record) int {
 		return -1
 	}
 	for k := range s.Populate[n].On {
-		if v := &s.Populate[n].On[k]; v.Schema == schemaOf(r) {
+		if v := &s.Populate[n].On[k]; v.Schema == r.Schema() {
 			if v.Filter != nil && !p.snapshot.Matches(r, v.Filter, p.status) {
 				return -1
 			}
@@ -146,13 +146,6 @@ func (p *printer) Member(s shape, n int, r store.Record) int {
 func (p *printer) Hold(bytes int64) error {
 	p.beside += bytes
 	return p.bound.memory.Hold(p.beside)
-}
-
-func schemaOf(r store.Record) *contenttypes.Schema {
-	if c := r.Component(); c != nil {
-		return &c.Schema
-	}
-	return &r.Type().Schema
 }
 
 // A fileUser is a type whose documents use files.

@@ -3,7 +3,6 @@ package execution
 import (
 	"errors"
 
-	"lectern/contenttypes"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/levels"
 	"lectern/store"
@@ -66,7 +65,7 @@ func (x *execution) Below(s *selection, n, k int) *selection { return s.loads[n]
 // Member returns which member of a union a row is; a negative one is not shown.
 func (x *execution) Member(s *selection, n int, r store.Record) int {
 	f := s.loads[n]
-	k, ok := f.variants[schemaOf(r)]
+	k, ok := f.variants[r.Schema()]
 	if !ok {
 		return -1
 	}
@@ -80,13 +79,6 @@ func (x *execution) Member(s *selection, n int, r store.Record) int {
 func (x *execution) Hold(bytes int64) error {
 	x.hold(bytes)
 	return x.failed
-}
-
-func schemaOf(r store.Record) *contenttypes.Schema {
-	if c := r.Component(); c != nil {
-		return &c.Schema
-	}
-	return &r.Type().Schema
 }
 
 // fail ends the execution: nothing more is read or printed. The first error is the one that is told.
