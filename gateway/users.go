@@ -34,7 +34,7 @@ func (e *generation) openUsers() error {
 	settings := e.Settings.Users.Accounts
 	settings.ConfirmPath = e.Settings.REST.Prefix + "/auth/email-confirmation"
 	mail := ""
-	if !e.project.options.Production {
+	if o := e.project.options; !o.Production || o.Ephemeral { // an ephemeral server is for tests, which may look at the mail
 		mail = e.project.data.join("mail")
 	}
 	e.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{

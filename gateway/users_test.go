@@ -140,6 +140,20 @@ func TestMailFiles(t *testing.T) {
 	}
 }
 
+// TestMailOfEphemeralServers sees that an ephemeral server keeps mail as one in development does: a test may ask for a mail whether or not
+// its project names a server for it.
+func TestMailOfEphemeralServers(t *testing.T) {
+	log := &logged{}
+	ready, stop := run(t, writeProject(t, with(nil)), gateway.Options{Production: true, Ephemeral: true, Log: slog.New(slog.NewTextHandler(log, nil))}, nil)
+	a := newAPI(t, ready)
+	a.register("ann")
+	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"})
+	stop() // which waits for the mail
+	if text := log.String(); !strings.Contains(text, "a mail was written to a file instead of sent") || strings.Contains(text, "a mail was not sent") {
+		t.Error(text)
+	}
+}
+
 // TestUserSettings tries each setting of who may come in.
 func TestUserSettings(t *testing.T) {
 	ann := object{"username": "ann", "email": "ann@people.test", "password": "secret"}
