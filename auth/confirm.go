@@ -62,7 +62,7 @@ func (u *Users) SendConfirmation(body any) (email string, err error) {
 	if err != nil {
 		return "", err
 	}
-	u.post.later(func(ctx context.Context, u *Users) error {
+	u.mails.add(func(ctx context.Context, u *Users) error {
 		code := newCode(u.o.Now())
 		who, err := u.setCode(ctx, lower(email), u.confirmCode, code, func(a *account) bool { return !a.confirmed && !a.blocked })
 		if err != nil || who.id == 0 {
@@ -75,9 +75,9 @@ func (u *Users) SendConfirmation(body any) (email string, err error) {
 
 // mailConfirmation sends a new user the code that is stored already.
 func (u *Users) mailConfirmation(who account, code string) {
-	u.post.later(func(ctx context.Context, u *Users) error { return u.sendConfirmation(ctx, who, code) })
+	u.mails.add(func(ctx context.Context, u *Users) error { return u.sendConfirmation(ctx, who, code) })
 }
 
 func (u *Users) sendConfirmation(ctx context.Context, who account, code string) error {
-	return u.postman.send(ctx, u.o.Settings.Mail.Confirm.write(who.email, u.values(who, u.o.ServerURL()+u.o.Settings.ConfirmPath, code)))
+	return u.sender.send(ctx, u.o.Settings.Mail.Confirm.write(who.email, u.values(who, u.o.ServerURL()+u.o.Settings.ConfirmPath, code)))
 }

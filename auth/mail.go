@@ -76,27 +76,27 @@ func fill(text string, values map[string]string, escape func(string) string) str
 	})
 }
 
-// A letter is a mail ready to be sent.
-type letter struct {
-	to, subject, message string
-	html                 bool
+// A message is a mail ready to be sent.
+type message struct {
+	to, subject, text string
+	html              bool
 }
 
 // write fills in a template. Values cannot become headers or tags.
-func (t MailTemplate) write(to string, values map[string]string) letter {
-	l := letter{to: to, html: isHTML(t.Message)}
-	l.subject = strings.Map(func(r rune) rune {
+func (t MailTemplate) write(to string, values map[string]string) message {
+	msg := message{to: to, html: isHTML(t.Message)}
+	msg.subject = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return -1
 		}
 		return r
 	}, fill(t.Subject, values, func(s string) string { return s }))
 	escape := func(s string) string { return s }
-	if l.html {
+	if msg.html {
 		escape = html.EscapeString
 	}
-	l.message = fill(t.Message, values, escape)
-	return l
+	msg.text = fill(t.Message, values, escape)
+	return msg
 }
 
 func isHTML(message string) bool {
@@ -104,64 +104,65 @@ func isHTML(message string) bool {
 	return strings.HasPrefix(message, "<") && !strings.HasPrefix(message, "<%")
 }
 
-// A postman sends letters: by SMTP, or else into a directory, or else not at all.
-type postman struct {
+// A mailSender sends messages by SMTP. Without SMTP it writes them into a directory, and without that it fails.
+type mailSender struct {
 	settings MailSettings
-	dir      string // "" where letters are not kept
+	dir      string // "": messages are not kept
 	log      *slog.Logger
 }
 
-func (p *postman) send(ctx context.Context, l letter) error {
-	m, err := p.message(l)
+func (s *mailSender) send(ctx context.Context, msg message) error {
+	m, err := s.compose(msg)
 	if err != nil {
 		return err
 	}
-	switch s := p.settings.SMTP; {
-	case s != nil:
-		client, err := s.client()
+	switch server := s.settings.SMTP; {
+	case server != nil:
+		client, err := server.client()
 		if err != nil {
 			return err
 		}
 		return client.DialAndSendWithContext(ctx, m)
-	case p.dir != "":
-		return p.keep(m)
+	case s.dir != "":
+		return s.keep(m)
 	}
 	return fmt.Errorf("no mail can be sent: config/plugins.yaml names no server at users-permissions.config.email.smtp")
 }
 
-func (p *postman) message(l letter) (*gomail.Msg, error) {
-	to, err := mail.ParseAddress(l.to)
+// compose makes of a message what is sent.
+func (s *mailSender) compose(msg message) (*gomail.Msg, error) {
+	to, err := mail.ParseAddress(msg.to)
 	if err != nil {
 		return nil, fmt.Errorf("write a mail: the address of the user cannot be written to")
 	}
 	m := gomail.NewMsg()
-	if err := m.From(p.settings.From); err != nil {
+	if err := m.From(s.settings.From); err != nil {
 		return nil, fmt.Errorf("write a mail: from: %w", err)
 	}
-	if p.settings.ReplyTo != "" {
-		if err := m.ReplyTo(p.settings.ReplyTo); err != nil {
+	if s.settings.ReplyTo != "" {
+		if err := m.ReplyTo(s.settings.ReplyTo); err != nil {
 			return nil, fmt.Errorf("write a mail: replyTo: %w", err)
 		}
 	}
 	m.ToMailAddress(&mail.Address{Address: to.Address})
-	m.Subject(l.subject)
+	m.Subject(msg.subject)
 	kind := gomail.TypeTextPlain
-	if l.html {
+	if msg.html {
 		kind = gomail.TypeTextHTML
 	}
-	m.SetBodyString(kind, l.message)
+	m.SetBodyString(kind, msg.text)
 	m.SetDate()
 	m.SetMessageID()
 	return m, nil
 }
 
-// keep writes a mail into the directory, for whoever develops to look at. The log says only that there is one: what opens an
-// account has no place in it.
-func (p *postman) keep(m *gomail.Msg) error {
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+// keep writes a mail into the directory, for developers to read. The log names the file and nothing of its text, since the code in it opens
+// an account.
+func (s *mailSender) keep(m *gomail.Msg) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("keep a mail: %w", err)
 	}
-	file, err := os.CreateTemp(p.dir, time.Now().UTC().Format("20060102-150405-")+"*.part")
+	file, err := os.CreateTemp(s.dir, time.Now().UTC().Format("20060102-150405-")+"*.part")
 	if err != nil {
 		return fmt.Errorf("keep a mail: %w", err)
 	}
@@ -177,7 +178,7 @@ func (p *postman) keep(m *gomail.Msg) error {
 		_ = os.Remove(file.Name()) // the error that matters is told
 		return fmt.Errorf("keep a mail: %w", err)
 	}
-	p.log.Info("a mail was written to a file instead of sent", "file", filepath.Base(name))
+	s.log.Info("a mail was written to a file instead of sent", "file", filepath.Base(name))
 	return nil
 }
 

@@ -84,7 +84,7 @@ func (u *Users) ForgotPassword(body any) error {
 	if err := form.Err(); err != nil {
 		return err
 	}
-	u.post.later(func(ctx context.Context, u *Users) error { return u.sendReset(ctx, email) })
+	u.mails.add(func(ctx context.Context, u *Users) error { return u.sendReset(ctx, email) })
 	return nil
 }
 
@@ -94,7 +94,7 @@ func (u *Users) sendReset(ctx context.Context, email string) error {
 	if err != nil || who.id == 0 {
 		return err
 	}
-	return u.postman.send(ctx, u.o.Settings.Mail.Reset.write(who.email, u.values(who, cmp.Or(u.o.Settings.ResetURL, u.o.ServerURL()), code)))
+	return u.sender.send(ctx, u.o.Settings.Mail.Reset.write(who.email, u.values(who, cmp.Or(u.o.Settings.ResetURL, u.o.ServerURL()), code)))
 }
 
 // setCode stores a code in the attribute a of the user with that address, and returns him; who.id is 0 where there is no such user or

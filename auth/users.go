@@ -54,8 +54,8 @@ type Users struct {
 	actions *Actions
 	roles   *storedRoles
 	signer  *signer
-	post    *post
-	postman *postman
+	mails   *mailQueue
+	sender  *mailSender
 
 	username, email, password, provider, confirmed, blocked, role *contenttypes.Attribute
 	resetCode, confirmCode                                        *contenttypes.Attribute
@@ -96,18 +96,18 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 		}
 	}
 	u.signer = newSigner(o.Secret, o.Settings.Lifespan, o.Now)
-	u.postman = &postman{settings: o.Settings.Mail, dir: o.MailDir, log: o.Log}
+	u.sender = &mailSender{settings: o.Settings.Mail, dir: o.MailDir, log: o.Log}
 	if o.Former == nil {
-		u.post = newPost(u, o.Log)
+		u.mails = newMailQueue(u, o.Log)
 	} else {
-		u.post, u.o.Former = o.Former.post, nil
-		u.post.handTo(u)
+		u.mails, u.o.Former = o.Former.mails, nil
+		u.mails.handTo(u)
 	}
 	return u, nil
 }
 
 // Close waits a moment for mail that is on its way. It must be called before the store is closed.
-func (u *Users) Close() { u.post.close() }
+func (u *Users) Close() { u.mails.close() }
 
 // Show is called with a user's row while it can be read: to print it. It may be called more than once and must begin anew
 // each time.

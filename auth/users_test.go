@@ -226,8 +226,8 @@ func TestMailOutlivesDefinitions(t *testing.T) {
 		t.Errorf("who has logged in: %v", err)
 	}
 	u.Close()
-	if letters, err := os.ReadDir(dir); err != nil || len(letters) != 1 {
-		t.Errorf("letters: %v, %v", letters, err)
+	if mails, err := os.ReadDir(dir); err != nil || len(mails) != 1 {
+		t.Errorf("mails: %v, %v", mails, err)
 	}
 }
 

@@ -187,9 +187,9 @@ func TestUsersOutliveChanges(t *testing.T) {
 	e.expect("a change, seen by a user", func() { e.write("content-types/note.yaml", noteFile("two: {type: string}")) }, "/api/notes?fields[0]=two", 200)
 	e.key = key
 	e.close()
-	letters, err := os.ReadDir(e.path("data/mail"))
-	if err != nil || len(letters) != 1 {
-		t.Errorf("letters: %v, %v", letters, err)
+	mails, err := os.ReadDir(e.path("data/mail"))
+	if err != nil || len(mails) != 1 {
+		t.Errorf("mails: %v, %v", mails, err)
 	}
 }
 
