@@ -23,7 +23,7 @@ type (
 		status Status
 		cond   cond
 		all    conjunction // whose conditions make cond, unless a Not stands above; then it is empty
-		known  verdicts    // of targets that links lead to
+		known  memo        // of targets that links lead to
 	}
 	// test looks at one scalar. Null is never a match.
 	test struct {

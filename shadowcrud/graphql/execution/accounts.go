@@ -11,7 +11,7 @@ import (
 	"lectern/store"
 )
 
-// me prints the user who asks.
+// me prints the calling user.
 func (x *execution) me(f *field) bool {
 	begin := len(x.buf)
 	if x.user.ID == 0 || x.engine.users == nil {
@@ -23,7 +23,7 @@ func (x *execution) me(f *field) bool {
 		x.null()
 		return true
 	}
-	x.own, x.loader.Status = true, store.Published
+	x.printsCaller, x.loader.Status = true, store.Published
 	to := x.top(f, []store.Record{row})
 	if x.failed != nil {
 		return false
@@ -31,18 +31,18 @@ func (x *execution) me(f *field) bool {
 	x.push(f.name)
 	ok := x.object(to.Levels[0], 0)
 	x.pop()
-	x.own = false
+	x.printsCaller = false
 	return ok || x.failed == nil && x.orNull(f, begin)
 }
 
-// counted are the mutations that are counted for the rate limit, by the REST routes that do the same: both count together.
+// counted names the mutations that are limited by rate, by the REST routes that do the same. Both are counted together.
 var counted = map[schema.Kind]string{
 	schema.Login: "/auth/local", schema.Register: "/auth/local/register", schema.ChangePassword: "/auth/change-password",
 	schema.ForgotPassword: "/auth/forgot-password", schema.ResetPassword: "/auth/reset-password",
 	schema.EmailConfirmation: "/auth/email-confirmation",
 }
 
-// account runs a mutation of users or roles, or one by which somebody becomes a user or shows to be one.
+// account runs a mutation of users, roles, login, registration or passwords.
 func (m *mutation) account() error {
 	kind, users := m.field.spec.Kind, m.engine.users
 	if name := counted[kind]; name != "" && m.often != nil {
@@ -86,13 +86,13 @@ func (m *mutation) account() error {
 	return errOutput("This field cannot be answered yet")
 }
 
-// id is the argument id as the number of a row, 0 where it is none.
+// id returns the argument id as the number of a row, 0 where it is none.
 func (m *mutation) id() uint64 {
 	id, _ := auth.ParseID(m.given.text("id"))
 	return id
 }
 
-// body is an argument in the form of a body of REST, without what has no effect.
+// body converts an argument to the form of REST bodies, without ignored fields.
 func (m *mutation) body(argument string) *jsontree.Object {
 	o := jsontree.NewObject()
 	in, given := m.field.spec.Input, m.given.object(argument)
@@ -107,8 +107,7 @@ func (m *mutation) body(argument string) *jsontree.Object {
 	return o
 }
 
-// userBody is the data of a user. His role is named by the number of its row; other documents he is linked to may be, as in
-// bodies of REST.
+// userBody returns the data of a user. The role is named by the id of its row, other related documents as in REST bodies.
 func (m *mutation) userBody() *jsontree.Object {
 	in, given := m.field.spec.Input, m.given.object("data")
 	o := inputTree(in, given)
@@ -133,7 +132,7 @@ func without(o *jsontree.Object, key string) *jsontree.Object {
 	return rest
 }
 
-// texts are arguments in the form of a body of REST.
+// texts returns string arguments in the form of a REST body.
 func (m *mutation) texts(names ...string) *jsontree.Object {
 	o := jsontree.NewObject()
 	for _, name := range names {
@@ -147,7 +146,7 @@ func (m *mutation) ok(err error) error {
 	if err != nil {
 		return err
 	}
-	m.again()
+	m.takeBack()
 	if m.kept != nil {
 		m.kept.value = map[string]any{"ok": true}
 		return nil
@@ -156,20 +155,20 @@ func (m *mutation) ok(err error) error {
 	return nil
 }
 
-// session runs what answers with a JWT.
+// session runs an operation that answers with a JWT.
 func (m *mutation) session(begin func(context.Context, any, auth.Show) (string, error), body *jsontree.Object) error {
 	return m.user(func(show auth.Show) (string, error) { return begin(m.ctx, body, show) })
 }
 
 var errNoUser = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "User not found"}
 
-// user calls do, which changes or finds a user and shows his row, and prints {jwt, user} or {data}. The parts that show the user
-// are printed while his row can be read, before it is known whether there is a JWT.
+// user calls do, which changes or finds a user and shows the row, and prints {jwt, user} or {data}. It prints the parts that show the user
+// while the row can be read, before it knows whether there is a JWT.
 func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
 	var parts [][]byte
 	shown := false
 	jwt, err := do(func(s *store.Snapshot, row store.Record) error {
-		m.again()
+		m.takeBack()
 		m.loader.Snapshot, m.loader.Status, shown = s, store.Published, true
 		if m.kept != nil {
 			m.kept.value = m.keep(row)
@@ -199,7 +198,7 @@ func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
 	return nil
 }
 
-// userParts prints what is selected of a user, by the sub of each field that shows him: nil for what cannot be shown.
+// userParts prints the selections of a user, by the sub of each field; nil where a user cannot be shown.
 func (m *mutation) userParts(row store.Record) [][]byte {
 	parts := make([][]byte, len(m.field.subs))
 	to := m.top(m.field, []store.Record{row})

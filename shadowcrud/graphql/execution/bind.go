@@ -15,26 +15,26 @@ import (
 	"lectern/store"
 )
 
-// A bound is what a field asks for once variables and caller are known.
+// A bound is a field of a plan bound to a request: what it asks for, with the values of its variables and what its caller may see.
 type bound struct {
 	err *apierror.Error // why the field has no value
-	// query is that of a root field, or filters, orders and cuts what a row leads to where the field leads from one to others.
+	// query finds the documents of a root field; for a field that leads from rows to others it filters, sorts and cuts these.
 	query store.Query
 	state *store.PublicationState
 	page  paging
 	given arguments // of fields that look at them when they run
 }
 
-// boundFor are the bindings of a plan for one caller.
+// boundFor holds the bindings of a plan for one caller.
 type boundFor struct {
 	access *permission.Access
 	bounds []bound
 }
 
-// maxBoundFor is for how many callers a plan keeps bindings.
+// maxBoundFor is how many callers a plan keeps bindings for.
 const maxBoundFor = 8
 
-// bind finds out what each field asks for. The error says that the operation asks for too much.
+// bind binds all fields of the plan. The error says that the operation asks for too much.
 func (x *execution) bind(vars language.Variables) *language.Error {
 	x.vars = vars
 	if x.plan.static {
@@ -62,7 +62,7 @@ func (x *execution) bind(vars language.Variables) *language.Error {
 	return nil
 }
 
-// boundFor returns the bindings that are kept for a caller; nil where there are none.
+// boundFor returns the bindings of a caller, nil where none are kept.
 func (p *plan) boundFor(access *permission.Access) []bound {
 	if list := p.bindings.Load(); list != nil {
 		for _, k := range *list {
@@ -90,7 +90,7 @@ type binder struct {
 	access *permission.Access
 	bounds []bound
 	cost   int            // see Limits.Cost
-	most   int            // what cost may become; 0: nothing is estimated
+	most   int            // the limit of cost; 0: cost is not estimated
 	asked  conditionCount // of all filters
 
 	shared map[*selection]int // selections that several fields share: the most objects that each was bound for
@@ -100,7 +100,7 @@ type binder struct {
 	instead arguments
 }
 
-// A scope is what a root field says for all that is below it.
+// A scope holds what a root field decides for all fields below it.
 type scope struct {
 	state   *store.PublicationState
 	objects int // how many there may be here; 1 where nothing is estimated
@@ -113,7 +113,7 @@ func (b *binder) selection(s *selection, in scope) {
 	}
 }
 
-// field binds a field and all below it, and adds the objects that it may lead to to the cost.
+// field binds a field and all fields below it, and adds the objects that they may lead to to the cost.
 func (b *binder) field(f *field, in scope) {
 	as := f.unhooked()
 	if f.slot < 0 {
@@ -170,7 +170,7 @@ func (b *binder) field(f *field, in scope) {
 	b.parts(f, below)
 }
 
-// more reports whether a selection that fields share is yet to be bound for so many objects.
+// more reports whether a shared selection is not bound for so many objects yet.
 func (b *binder) more(s *selection, objects int) bool {
 	if b.shared[s] >= objects {
 		return false
@@ -182,7 +182,7 @@ func (b *binder) more(s *selection, objects int) bool {
 	return true
 }
 
-// parts binds the parts of a page or payload, where there are any that a program brought.
+// parts binds the parts of a page or payload, where code of a program runs for one of them.
 func (b *binder) parts(f *field, in scope) {
 	if f.of == nil || len(f.of.hooks) == 0 {
 		return
@@ -194,13 +194,13 @@ func (b *binder) parts(f *field, in scope) {
 	}
 }
 
-// zoneItems is how many items a dynamic zone is taken to have.
+// zoneItems is how many items the cost estimate expects in a dynamic zone.
 const zoneItems = 5
 
 // maxCost keeps costs from overflowing.
 const maxCost = 1 << 40
 
-// times is how many objects n lists hold that may be so long each; negative: of any length.
+// times returns how many objects n lists of that length hold; a negative length is unlimited.
 func (b *binder) times(n, each int) int {
 	switch {
 	case b.most == 0:
@@ -213,8 +213,8 @@ func (b *binder) times(n, each int) int {
 
 func (b *binder) tooExpensive() bool { return b.most > 0 && b.cost > b.most }
 
-// arguments are the values of a field's arguments by name. One that was not given and has no default is not there. They are not
-// changed: requests share those that are fixed.
+// arguments are the values of a field's arguments. An argument that was not given and has no default is absent. They must not be changed,
+// since requests share those that are fixed.
 type arguments []given
 
 type given struct {
@@ -222,7 +222,7 @@ type given struct {
 	value any
 }
 
-// get returns the value of an argument, and whether it has one.
+// get returns the value of an argument, and whether it is present.
 func (a arguments) get(name string) (any, bool) {
 	for i := range a {
 		if a[i].name == name {
@@ -232,7 +232,7 @@ func (a arguments) get(name string) (any, bool) {
 	return nil, false
 }
 
-// value is that of an argument, nil where it has none.
+// value returns the value of an argument, nil where it is absent.
 func (a arguments) value(name string) any { v, _ := a.get(name); return v }
 
 func (b *binder) arguments(f *field) (arguments, *apierror.Error) {
@@ -307,7 +307,7 @@ func (b *binder) allowed(m *schema.FieldSpec) bool {
 	return m.Scope == "" || b.access.AllowsAction(m.Scope)
 }
 
-// allows reports whether a caller may ask for a field of which an extension says who may.
+// allows reports whether a caller has the permissions that an extension demands.
 func allows(access *permission.Access, a schema.Auth) bool {
 	for _, scope := range a.Scopes() {
 		if !access.AllowsAction(scope) {
@@ -359,18 +359,18 @@ func (b *binder) root(f *field, to *bound) {
 	}
 	to.query.Limit = 1
 	to.given = args
-	if query.Locales.All { // all locales are none that a document could be shown in
+	if query.Locales.All { // one document is shown in one locale
 		to.query.Locales = store.LocaleSet{Codes: []string{"*"}}
 	}
 }
 
-// status is the version that a query asks for: published, unless it says otherwise.
+// status returns the requested version, published by default.
 func status(args arguments) store.Status {
 	s, _ := schema.StatusOf(args.text("status")) // not there, or null: the zero Status, which is Published
 	return s
 }
 
-// publicationState is the state that documents must be in; nil is any.
+// publicationState returns the state that documents must be in; nil is any.
 func publicationState(args arguments) *store.PublicationState {
 	if state, ok := schema.PublicationStateOf(args.text("publicationFilter")); ok {
 		return &state
@@ -391,7 +391,7 @@ func (b *binder) target(f *field, to *bound, in scope) {
 	m := f.spec
 	to.page.limit = 1
 	switch m.Kind {
-	case schema.MeRole, schema.Related: // anybody sees his own role; who uses a file is looked at one by one
+	case schema.MeRole, schema.Related: // everybody may see his own role; the users of a file are checked one by one
 	default:
 		if f.attr.Type == contenttypes.RelationType && !m.Auth.IsSet() && !b.access.Follows(f.attr) {
 			to.err = errForbidden
@@ -402,7 +402,7 @@ func (b *binder) target(f *field, to *bound, in scope) {
 	q := &to.query
 	switch f.unhooked() {
 	case asUnionList:
-		q.Limit = -1 // it cannot be paged: what was left out, nobody could ask for
+		q.Limit = -1 // it cannot be paged, so it must be complete
 	case asList, asConnection:
 		most := b.engine.limits.most()
 		if m.Kind == schema.ComponentList {
@@ -426,7 +426,7 @@ func (b *binder) target(f *field, to *bound, in scope) {
 	}
 }
 
-// items reads the filters and the sort of what a field leads to.
+// items reads the filters and the sort of the rows that a field leads to.
 func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey, *apierror.Error) {
 	filters, sort, err := b.conditions(f.spec, args)
 	if err != nil {
@@ -439,7 +439,7 @@ func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey,
 	return filter, keys, b.refused(wrong)
 }
 
-// conditions are the filters and the sort of a field, nil where nothing is asked.
+// conditions returns the filters and the sort of a field, each nil where it asks nothing.
 func (b *binder) conditions(m *schema.FieldSpec, args arguments) (filters params.Filters, sort any, err *apierror.Error) {
 	sort = sortList(args.value("sort"))
 	if list, ok := sort.([]any); ok && len(list) > b.engine.limits.SortKeys {
@@ -449,7 +449,7 @@ func (b *binder) conditions(m *schema.FieldSpec, args arguments) (filters params
 	return b.asked.filters(m.Filters, args.object("filters")), sort, nil
 }
 
-// refused is why conditions that were read are not run: there are too many of them, or one of them is wrong.
+// refused returns why conditions are refused: there are too many, or one of them is wrong.
 func (b *binder) refused(wrong error) *apierror.Error {
 	if b.asked.full() {
 		return tooMany("conditions", b.engine.limits.Conditions, "conditions")
@@ -461,7 +461,7 @@ func (b *binder) refused(wrong error) *apierror.Error {
 	return err
 }
 
-// sortList is a sort without the nulls in it.
+// sortList returns a sort without its nulls.
 func sortList(v any) any {
 	items, _ := v.([]any)
 	if len(items) == 0 {

@@ -22,7 +22,7 @@ type compiler struct {
 	selections map[*schema.Object][]sharedSelection // of fields that resolvers answer
 }
 
-// compile makes the plan of an operation for the values of its switches.
+// compile makes the plan of an operation for the values of the variables in @include and @skip.
 func compile(e *Engine, p *prepared, vars language.Variables) *plan {
 	c := compiler{engine: e, doc: p.doc, vars: vars, plan: &plan{doc: p.doc, op: p.op, static: true}}
 	root := e.language.Roots[p.op.Operation]
@@ -37,13 +37,13 @@ func compile(e *Engine, p *prepared, vars language.Variables) *plan {
 	return c.plan
 }
 
-// A group is the selections of one field of an answer, which are merged.
+// A group holds the selections of one field of the answer, which are merged.
 type group struct {
 	name  string
 	nodes []*ast.Field
 }
 
-// collect gathers the fields that are selected of objects of a type, in the order in which each stands first.
+// collect groups the selections on a type by response name, in the order in which each first appears.
 func (c *compiler) collect(on *language.Type, sets []ast.SelectionSet) []*group {
 	var groups []*group
 	byName := map[string]*group{}
@@ -85,7 +85,7 @@ func (c *compiler) collect(on *language.Type, sets []ast.SelectionSet) []*group 
 	return groups
 }
 
-// included reports whether @include and @skip leave a selection in.
+// included reports whether @include and @skip keep a selection.
 func (c *compiler) included(list ast.DirectiveList) bool {
 	for _, d := range list {
 		v := condition(d)
@@ -107,7 +107,7 @@ func (c *compiler) applies(condition string, to *language.Type) bool {
 	return condition == "" || condition == to.Name || c.engine.language.Type(condition).Includes(to)
 }
 
-// selection compiles what is selected of objects of a type; object is nil for types of introspection.
+// selection compiles the selections on a type; object is nil for types of introspection.
 func (c *compiler) selection(on *language.Type, object *schema.Object, sets []ast.SelectionSet) *selection {
 	s := &selection{typ: on, object: object}
 	for _, g := range c.collect(on, sets) {
@@ -117,10 +117,10 @@ func (c *compiler) selection(on *language.Type, object *schema.Object, sets []as
 	return s
 }
 
-// maxShortInt is how many digits an integer may have that surely fits into 32 bits.
+// maxShortInt is how many digits every 32-bit integer may have.
 const maxShortInt = 9
 
-// findRuns finds the fields whose values are printed as they are stored.
+// findRuns finds runs of fields whose stored values are printed as they are.
 func (s *selection) findRuns() {
 	s.plain, s.runs = make([]store.Member, len(s.fields)), make([]int, len(s.fields)+1)
 	for i := len(s.fields) - 1; i >= 0; i-- {
@@ -136,7 +136,7 @@ func (s *selection) findRuns() {
 	}
 }
 
-// below are the selections of the nodes of a group.
+// below returns the selection sets of a group's nodes.
 func (g *group) below() []ast.SelectionSet {
 	sets := make([]ast.SelectionSet, len(g.nodes))
 	for i, n := range g.nodes {
@@ -174,7 +174,7 @@ func (c *compiler) field(s *selection, g *group) *field {
 	return f
 }
 
-// arguments keeps the arguments of a field, those with a default and those that were given.
+// arguments compiles the arguments of a field. Values without variables are computed once.
 func (c *compiler) arguments(f *field) {
 	b := binder{engine: c.engine}
 	for _, def := range f.def.Arguments {
@@ -199,13 +199,13 @@ func (c *compiler) arguments(f *field) {
 	}
 }
 
-// bound gives a field a place among the bindings.
+// bound assigns a field its slot among the bindings.
 func (c *compiler) bound(f *field) {
 	f.slot = c.plan.slots
 	c.plan.slots++
 }
 
-// leaves are the kinds of fields that need no more than to be printed, with how they are.
+// leaves are the kinds of fields that need no compilation, with their printing.
 var leaves = map[schema.Kind]printing{
 	schema.PageTotal: asPageTotal, schema.PageNumber: asPageNumber, schema.PageSize: asPageSize, schema.PageCount: asPageCount,
 	schema.DeletedID: asDeletedID, schema.OK: asOK, schema.QueryOK: asOK, schema.JWT: asJWT,
@@ -269,9 +269,9 @@ func (c *compiler) generatedField(s *selection, f *field, g *group) {
 	}
 }
 
-// envelope compiles the fields of an object that is no row but holds rows: a connection, whose rows are printed by fields asNodes,
-// or what a mutation of users answers with, whose rows are printed by fields asPart. Each of these fields has a selection of
-// its own among f.subs, since the rows are loaded for f.
+// envelope compiles the fields of an object that is no row but holds rows: a connection, whose rows are printed by fields asNodes, or the
+// payload of a mutation of users, whose rows are printed by fields asPart. Each of these fields has a selection of its own in f.subs, since
+// the rows are loaded for f.
 func (c *compiler) envelope(f *field, g *group, rows printing) {
 	object := f.spec.Object
 	f.of = &selection{typ: c.engine.language.Type(object.Name), object: object}
@@ -304,7 +304,7 @@ func (c *compiler) object(o *schema.Object, g *group) *selection {
 	return c.selection(c.engine.language.Type(o.Name), o, g.below())
 }
 
-// custom compiles a field that a resolver answers: what is printed of each type that its value may have.
+// custom compiles a field that a resolver answers: a selection for each type that its value may have.
 func (c *compiler) custom(f *field, g *group) {
 	f.as, f.generated = asCustom, asCustom
 	c.bound(f)
@@ -316,15 +316,14 @@ func (c *compiler) custom(f *field, g *group) {
 	}
 }
 
-// A sharedSelection is what is printed of objects of a type below some nodes.
+// A sharedSelection is the selection on a type below some nodes.
 type sharedSelection struct {
 	nodes []*ast.Field
 	sel   *selection
 }
 
-// shared is object for fields that resolvers answer, compiled once for each type and the nodes below which it is selected. Where
-// the type of such fields is an interface, each of its types would otherwise compile all that lies below anew, and the number of
-// selections would grow exponentially with the depth of the operation.
+// shared compiles the selection on a type once for the same nodes. Where the type of resolved fields is an interface, each of its types
+// would otherwise compile everything below anew, and selections would grow exponentially with the depth of the operation.
 func (c *compiler) shared(o *schema.Object, g *group) *selection {
 	for _, known := range c.selections[o] {
 		if slices.Equal(known.nodes, g.nodes) {
@@ -339,7 +338,7 @@ func (c *compiler) shared(o *schema.Object, g *group) *selection {
 	return s
 }
 
-// hook marks a field for which something runs that a program brought, or that prints a page or payload of which that is true.
+// hook marks a field for which code of a program runs, or which prints a page or payload with such fields.
 func (c *compiler) hook(s *selection, f *field, g *group) {
 	m := f.spec
 	root := s.object == c.engine.schema.Query || s.object == c.engine.schema.Mutation
@@ -353,12 +352,12 @@ func (c *compiler) hook(s *selection, f *field, g *group) {
 	if !f.hooked {
 		return
 	}
-	f.own, f.syntax = len(s.hooks), fieldSyntax(g.nodes)
+	f.hook, f.syntax = len(s.hooks), fieldSyntax(g.nodes)
 	s.hooks = append(s.hooks, f)
 	if !root {
 		f.generated, f.as = f.as, asCustom
 	}
-	if f.variants != nil { // a middleware may answer with what no row is
+	if f.variants != nil { // a middleware may return an object that is no row
 		for _, member := range m.Union.Members {
 			if member.Schema == nil {
 				f.subs = append(f.subs, c.object(member, g))
@@ -367,7 +366,7 @@ func (c *compiler) hook(s *selection, f *field, g *group) {
 	}
 }
 
-// unhooked is how a field is printed, or would be if it were not hooked.
+// unhooked returns the printing of a field as if no code of a program ran for it.
 func (f *field) unhooked() printing {
 	if f.as == asCustom {
 		return f.generated
@@ -375,7 +374,7 @@ func (f *field) unhooked() printing {
 	return f.as
 }
 
-// union compiles what is selected of each member.
+// union compiles a selection for each member.
 func (c *compiler) union(f *field, g *group) {
 	f.variants = map[*contenttypes.Schema]int{}
 	for _, member := range f.spec.Union.Members {
@@ -387,7 +386,7 @@ func (c *compiler) union(f *field, g *group) {
 	}
 }
 
-// valuePrinting says how the scalar of a row is printed.
+// valuePrinting returns the printing of a scalar of a row.
 func valuePrinting(f *field) printing {
 	switch {
 	case f.spec.Password || f.attr == nil:
@@ -408,7 +407,7 @@ func valuePrinting(f *field) printing {
 	return asStored
 }
 
-// What introspection counts for, in objects.
+// The cost of introspection in objects.
 const (
 	schemaCost = 20000
 	typeCost   = 500

@@ -126,7 +126,7 @@ func (r *customRun) judgeRoots() []rootValue {
 // printRoots prints the answer, with what was printed of it already.
 func (r *customRun) printRoots(roots []rootValue) {
 	read, n := r.buf, 0
-	if r.hold(int64(cap(read))); r.failed != nil {
+	if r.reserve(int64(cap(read))); r.failed != nil {
 		return
 	}
 	r.buf = make([]byte, 0, cap(read))
@@ -227,20 +227,20 @@ type later struct {
 
 // A levelHooks is what is known of the objects of a level beside their rows.
 type levelHooks struct {
-	own    bool    // it is the user who asks
-	values []value // of hooked fields, one for each row by field.own
+	isCaller bool    // its row is the calling user
+	values   []value // of hooked fields, one for each row by field.hook
 	// paths are those under which rows are shown first, nil for those that are not; fresh are rows that were not looked at yet.
 	paths []*graphql.ResponsePath
 	fresh []int32
 }
 
-// isOwn reports whether a level holds the user who asks. r may be nil.
-func (r *customRun) isOwn(l *level) bool {
+// showsCaller reports whether a level holds the user who asks. r may be nil.
+func (r *customRun) showsCaller(l *level) bool {
 	if r == nil {
 		return false
 	}
 	h := r.hooks[l]
-	return h != nil && h.own
+	return h != nil && h.isCaller
 }
 
 // hooksOf returns what is known of the objects of a level.
@@ -294,7 +294,7 @@ func (r *customRun) objects(l *level) {
 					parent = documents.RowOf(l.Rows[i])
 				}
 				c := call{field: f, parent: parent, level: l, row: int(i), path: h.paths[i].WithKey(f.name)}
-				r.answer(&c, &h.values[f.own*len(l.Rows)+int(i)])
+				r.answer(&c, &h.values[f.hook*len(l.Rows)+int(i)])
 			case f.deep && f.load >= 0:
 				r.showTargets(l, int(i), f, h.paths[i].WithKey(f.name))
 			}
@@ -331,7 +331,7 @@ func (r *customRun) showTargets(l *level, i int, f *field, path *graphql.Respons
 
 // targets are what row i of a level leads to under a field.
 func (r *customRun) targets(l *level, i int, f *field) []int32 {
-	if f.spec.Kind == schema.MeRole && !r.isOwn(l) {
+	if f.spec.Kind == schema.MeRole && !r.showsCaller(l) {
 		return nil
 	}
 	return l.To[f.load].Of(i)

@@ -17,11 +17,11 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// Resolvers and middlewares get arguments as graphql-go gives them: Int is int, Float float64, Long int64, an enum the value that
-// its name stands for, an input a map[string]any, a list a []any, JSON what encoding/json makes of it, a scalar that was made in
-// Go what its ParseValue returns; all others are strings. What middlewares leave as it was goes on as it came.
+// Resolvers and middlewares get arguments as graphql-go passes them: Int is int, Float float64, Long int64, an enum the value of its name,
+// an input a map[string]any, a list a []any, JSON the types of encoding/json, a scalar made in Go the result of its ParseValue, and
+// everything else a string. Arguments that middlewares do not change reach the engine as the request sent them.
 
-// plainArguments are the arguments of a field for resolvers.
+// plainArguments returns the arguments of a field for resolvers.
 func (r *customRun) plainArguments(f *field, given arguments) (map[string]any, error) {
 	args := make(map[string]any, len(given))
 	for _, a := range given {
@@ -94,8 +94,8 @@ func (e *Engine) plainScalar(s *schema.Scalar, v any) (any, error) {
 	return jsontree.Plain(v), nil
 }
 
-// givenArguments turns arguments that middlewares changed into the form in which the engine has them. came are those of the request
-// and before the same as the middlewares got them: what equals these is taken from came, with all its digits and its order.
+// givenArguments converts arguments that middlewares changed back to those of the engine. came are the arguments of the request, and before
+// the same as the middlewares got them: values that equal before are taken from came, with all their digits and their order.
 func (r *customRun) givenArguments(f *field, args, before map[string]any, came arguments) (arguments, error) {
 	for name := range args {
 		if f.def.Arguments.ForName(name) == nil {
@@ -120,7 +120,7 @@ func (r *customRun) givenArguments(f *field, args, before map[string]any, came a
 	return changed, nil
 }
 
-// filterReader makes conditions of filters that resolvers were given.
+// filterReader returns the function behind schema.FiltersOf.
 func (x *execution) filterReader() schema.FilterReader {
 	e, access := x.engine, x.access
 	return func(input string, given any) (documents.Condition, error) {
@@ -146,7 +146,7 @@ func (x *execution) filterReader() schema.FilterReader {
 	}
 }
 
-// tree turns a value of Go into one of jsontree. Where it equals was, what the request sent for it (came) is taken instead.
+// tree converts a Go value to jsontree. Where it equals was, it takes came, which the request sent for it.
 func (e *Engine) tree(t *ast.Type, v, was, came any) (any, error) {
 	if isNil(v) {
 		return nil, nil
@@ -211,7 +211,7 @@ func (e *Engine) listTree(t *ast.Type, v, was, came any) (any, error) {
 	return list, nil
 }
 
-// jsonTree is any value that can be JSON.
+// jsonTree converts any value that encoding/json can print.
 func jsonTree(v any) (any, error) {
 	b, err := json.Marshal(ordered(v))
 	if err != nil {

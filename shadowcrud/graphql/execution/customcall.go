@@ -167,8 +167,8 @@ func (r *customRun) run(c *call) (any, error) {
 // errOver is what next returns to a middleware that calls it when it has returned already.
 var errOver = errors.New("a middleware called next when it had returned")
 
-// own runs what is the engine's, not the program's, to which a middleware came by calling next. It fails when the call is over.
-func (r *customRun) own(c *call, do func() (any, error)) (any, error) {
+// locked runs what is the engine's, not the program's, to which a middleware came by calling next. It fails when the call is over.
+func (r *customRun) locked(c *call, do func() (any, error)) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.over {
@@ -188,9 +188,9 @@ func (r *customRun) innermost(c *call, p graphql.ResolveParams) (any, error) {
 	case m.Kind == schema.Custom && (c.isRoot() || c.level != nil):
 		return nil, errNoResolver
 	case c.isRoot():
-		return r.own(c, func() (any, error) { return r.generated(c, p.Args) })
+		return r.locked(c, func() (any, error) { return r.generated(c, p.Args) })
 	case c.level != nil:
-		return r.own(c, func() (any, error) { return r.ofRow(c) })
+		return r.locked(c, func() (any, error) { return r.ofRow(c) })
 	case p.Source == nil:
 		return nil, nil
 	}

@@ -105,7 +105,7 @@ func intLeaf(v any) ([]byte, error) {
 	return strconv.AppendInt(nil, int64(f), 10), nil
 }
 
-// texts prints the values of scalars that are texts of a form, or integers of any size.
+// texts prints the values of scalars that are strings of a certain form, or integers of any size.
 func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte, error) {
 	if at, ok := v.(time.Time); ok {
 		switch kind {
@@ -134,10 +134,10 @@ func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte,
 	return jsontree.Append(nil, read), nil
 }
 
-// maxInspected is how long a value may be to be named in a message.
+// maxInspected is the longest string that a message quotes.
 const maxInspected = 100
 
-// inspected is a value as messages name it. What is in lists and objects is not for clients to see.
+// inspected prints a value for a message. The content of lists and objects is hidden from clients.
 func inspected(v any) string {
 	switch rv := reflect.Indirect(reflect.ValueOf(v)); rv.Kind() {
 	case reflect.Slice, reflect.Array:
@@ -153,7 +153,7 @@ func inspected(v any) string {
 	return "{…}"
 }
 
-// text is a value as a text: texts, numbers, bools, and what has a text of its own.
+// text converts strings, numbers, bools and encoding.TextMarshalers to a string.
 func text(v any) (string, bool) {
 	if m, ok := v.(encoding.TextMarshaler); ok {
 		b, err := m.MarshalText()
@@ -180,7 +180,7 @@ func isFloat(v any) bool {
 	return k == reflect.Float32 || k == reflect.Float64
 }
 
-// integer is a value of one of Go's integer types, or a float that is whole.
+// integer converts Go integers and whole floats.
 func integer(v any) (int64, bool) {
 	rv := reflect.ValueOf(v)
 	switch {
@@ -194,7 +194,7 @@ func integer(v any) (int64, bool) {
 	return 0, false
 }
 
-// number is a value as a number, as JavaScript has it: texts of numbers and bools are some, too.
+// number converts a value as JavaScript does: strings of digits and bools are numbers, too.
 func number(v any) (float64, bool) {
 	rv := reflect.ValueOf(v)
 	switch {
@@ -216,7 +216,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// ordered makes JSON that may hold values of jsontree into what encoding/json prints in their order.
+// ordered prepares a value that may hold jsontree values for encoding/json, which then prints their members in order.
 func ordered(v any) any {
 	switch v := v.(type) {
 	case jsontree.Number, *jsontree.Object:

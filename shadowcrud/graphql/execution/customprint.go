@@ -37,7 +37,7 @@ func (v *value) isRow(l *level, row int32) { v.kind, v.level, v.row = valueRow, 
 
 // field prints a hooked field of row i of a level.
 func (r *customRun) field(f *field, l *level, i int) bool {
-	return r.print(f, &r.hooks[l].values[f.own*len(l.Rows)+i])
+	return r.print(f, &r.hooks[l].values[f.hook*len(l.Rows)+i])
 }
 
 // print prints the value of a field.

@@ -58,7 +58,7 @@ func (r *customRun) caller(f *field) (any, error) {
 	r.loader.Status = store.Published
 	to := r.read(f.subs, []store.Record{row})
 	for _, l := range to.Levels {
-		r.hooksOf(l).own = true
+		r.hooksOf(l).isCaller = true
 	}
 	return r.handle(to, 0), r.failed
 }
@@ -71,11 +71,11 @@ func (r *customRun) read(subs []*selection, rows []store.Record) *loaded {
 		return to
 	}
 	r.topLevels(subs, to)
-	r.hold(to.Detach())
+	r.reserve(to.Detach())
 	for _, l := range r.loader.Used()[begin:] {
 		for i := range l.To {
 			if r.failed == nil {
-				r.hold(l.To[i].Detach())
+				r.reserve(l.To[i].Detach())
 			}
 		}
 	}

@@ -56,25 +56,25 @@ type Limits struct {
 	MaxLimit     int // that a list may ask for; negative: any number
 	AmountLimit  int // no list of documents is longer, whatever it asks for
 
-	// Rows is how many objects an answer may hold, counted when they have been read; a tenth of them in the answer to a mutation,
-	// which others wait for. Bytes is how long an answer may be.
+	// Rows is how many objects an answer may hold, counted when they have been read. The answer to a mutation may hold a tenth, since other
+	// writes wait for it. Bytes is how long an answer may be.
 	Rows  int
 	Bytes int
-	// Cost is how many objects an answer may hold by an estimate from the limits of its lists, before anything is read, and again
-	// a tenth of them for a mutation; 0 estimates nothing.
+	// Cost is how many objects an answer may hold by an estimate from the limits of its lists, made before anything is read; a tenth for a
+	// mutation. 0 disables the estimate.
 	Cost int
 	// Introspections is how many fields __schema an operation may have.
 	Introspections int
-	// Conditions is how many comparisons filters may hold, each value of a list counted.
+	// Conditions is how many comparisons filters may hold. Each value of a list counts.
 	Conditions int
 	SortKeys   int // of a list
 
-	// Plans and PlanBytes bound how many plans are kept, and about how much memory they take.
+	// Plans and PlanBytes bound the plans that are kept by their number and estimated memory.
 	Plans     int
 	PlanBytes int
 }
 
-// DefaultLimits are the limits where nothing is said.
+// DefaultLimits apply where a limit is zero.
 var DefaultLimits = Limits{
 	Document: language.DefaultLimits, DefaultLimit: 10, MaxLimit: -1, AmountLimit: 100,
 	Rows: 200_000, Bytes: 16 << 20, Introspections: 10, Conditions: 4000, SortKeys: 100, Plans: 1000, PlanBytes: 32 << 20,
@@ -140,9 +140,9 @@ type Request struct {
 	User      auth.User     // zero when the caller is no user
 	HTTP      *http.Request // for policies and resolvers to see; nil where the operation came by other ways
 	ID        string        // names the request in the log
-	// Limit counts what a caller may not do often, by name; nil is no limit.
+	// Limit counts operations that are limited by rate, by name; nil is no limit.
 	Limit func(name string) error
-	// QueriesOnly refuses other operations: the request came by a method that must not change anything.
+	// QueriesOnly refuses other operations than queries, for HTTP methods that must not change anything.
 	QueriesOnly bool
 	Time        time.Duration // that it may take; 0 is any
 }
@@ -151,13 +151,13 @@ type Request struct {
 type Response struct {
 	Status int
 	Body   []byte // JSON, with a line feed at its end
-	// NotByGet says that the operation is none for QueriesOnly; it was not run.
+	// NotByGet says that QueriesOnly refused the operation.
 	NotByGet bool
 
 	from *execution
 }
 
-// Release gives back the memory of Body. It is not to be used after that.
+// Release frees the memory of Body, which must not be used afterwards.
 func (r *Response) Release() {
 	if r.from != nil {
 		r.from.release()
@@ -165,8 +165,8 @@ func (r *Response) Release() {
 	}
 }
 
-// Execute runs an operation. The error is for the log: the answer tells a client what it may know. It is nil in all other cases, those
-// in which the answer is nothing but errors included.
+// Execute runs an operation. Errors that a client may see are part of the answer; the error that Execute returns is for the log, and there
+// is no answer then.
 func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 	p, errs := e.prepare(r.Query, r.Operation)
 	if errs != nil {
@@ -208,7 +208,7 @@ func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 	return &Response{Status: x.code, Body: x.answer(), from: x}, nil
 }
 
-// refuse is the answer to what is not run at all.
+// refuse is the answer to an operation that is not run.
 func refuse(errs []*language.Error) *Response {
 	return &Response{Status: http.StatusBadRequest, Body: message(errs...)}
 }
@@ -217,10 +217,10 @@ func message(errs ...*language.Error) []byte {
 	return append(language.AppendErrors([]byte("{"), errs), '}', '\n')
 }
 
-// errInternal is what a client is told of an error that concerns the server alone.
+// errInternal hides an internal error from clients.
 var errInternal = &apierror.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error"}
 
-// told is what a client may know of an error; ok is false when there is something for the log besides.
+// told returns the error that a client may see; ok is false where err must be logged, too.
 func told(err error) (e *apierror.Error, ok bool) {
 	if errors.As(err, &e) {
 		return e, true

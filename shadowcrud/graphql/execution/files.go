@@ -26,7 +26,7 @@ func (m *mutation) file() error {
 			err = media.ErrNoFile
 		}
 		if errors.Is(err, media.ErrNoFile) {
-			m.again()
+			m.takeBack()
 			return nil
 		}
 		return err
@@ -45,7 +45,7 @@ func (m *mutation) file() error {
 
 // show prints the row that a mutation is about.
 func (m *mutation) show(s *store.Snapshot, row store.Record) error {
-	m.again()
+	m.takeBack()
 	m.loader.Snapshot, m.loader.Status = s, store.Published
 	m.printed = m.row(row)
 	return m.failed

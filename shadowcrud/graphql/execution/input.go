@@ -8,8 +8,8 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// inputTree turns the argument data into the form that the bodies of REST have: stored values of enumerations in place of their
-// names, documents by documentId, the items of zones by their uid.
+// inputTree converts the argument data to the form of REST bodies: stored values of enumerations in place of their names, documents by
+// documentId, items of zones by their uid.
 func inputTree(in *schema.Input, given *jsontree.Object) *jsontree.Object {
 	o := jsontree.NewObject()
 	if in == nil || given == nil {
@@ -58,7 +58,7 @@ func inputValue(f *schema.InputField, v any) any {
 	return v
 }
 
-// each changes the items of a list; nil stays nil.
+// each maps the items of a list; nil items stay nil.
 func each(v any, change func(any) any) any {
 	items, ok := v.([]any)
 	if !ok {
@@ -73,7 +73,7 @@ func each(v any, change func(any) any) any {
 	return list
 }
 
-// reference names a document by its id, whatever that looks like: a text of digits is none of a row.
+// reference names a document by its documentId, also where that looks like the number of a row.
 func reference(v any) any {
 	o := jsontree.NewObject()
 	o.Set("documentId", v)
@@ -87,7 +87,7 @@ func componentTree(in *schema.Input, v any) any {
 	return v
 }
 
-// componentID is the id of a component as a number, where it is one.
+// componentID converts the id of a component to a number where it is one.
 func componentID(v any) any {
 	if s, ok := v.(string); ok && s != "" && len(s) < 20 && strings.Trim(s, "0123456789") == "" {
 		return jsontree.Number(s)
@@ -95,8 +95,7 @@ func componentID(v any) any {
 	return v
 }
 
-// zoneTree turns an item of a dynamic zone into the form of REST. Its values are those of REST already; keys that its
-// component does not have are left out.
+// zoneTree converts an item of a dynamic zone to the form of REST, and leaves out keys that its component does not have.
 func zoneTree(zone *schema.Union, v any) any {
 	given, ok := v.(*jsontree.Object)
 	if !ok {
@@ -113,7 +112,7 @@ func zoneTree(zone *schema.Union, v any) any {
 	return o
 }
 
-// copyKnown copies the attributes that a component has, those of components within it too.
+// copyKnown copies the attributes that a component has, also those of components within it.
 func copyKnown(to *jsontree.Object, s *contenttypes.Schema, given *jsontree.Object) {
 	for _, key := range given.Keys {
 		a, v := s.Attribute(key), given.Value(key)

@@ -25,7 +25,7 @@ func (x *execution) introspect(f *field) bool {
 	return x.failed == nil
 }
 
-// intro prints an object of introspection, whose fields print does.
+// intro prints an object of introspection; print prints each of its fields.
 func (x *execution) intro(s *selection, print func(*field)) {
 	x.buf = append(x.buf, '{')
 	for i, f := range s.fields {
@@ -45,7 +45,7 @@ func (x *execution) intro(s *selection, print func(*field)) {
 	x.buf = append(x.buf, '}')
 }
 
-// introList prints a list of n things.
+// introList prints a list of n items.
 func (x *execution) introList(n int, print func(i int)) {
 	x.buf = append(x.buf, '[')
 	for i := range n {
@@ -68,7 +68,7 @@ func (x *execution) described(s string) {
 	}
 }
 
-func (x *execution) truth(b bool) { x.buf = jsontree.Append(x.buf, b) }
+func (x *execution) boolean(b bool) { x.buf = jsontree.Append(x.buf, b) }
 
 func (x *execution) schemaField(f *field) {
 	l := x.engine.language
@@ -173,7 +173,7 @@ func (x *execution) typeField(f *field, t *language.Type) {
 			x.null()
 			return
 		}
-		x.truth(t.Directives.ForName("oneOf") != nil)
+		x.boolean(t.Directives.ForName("oneOf") != nil)
 	default:
 		x.null()
 	}
@@ -189,7 +189,7 @@ func (x *execution) specified(t *language.Type) {
 	x.null()
 }
 
-// withDeprecated reports whether a list asks for what is deprecated, too.
+// withDeprecated reports whether a list includes deprecated items.
 func (x *execution) withDeprecated(f *field) bool {
 	if f.slot < 0 {
 		return false
@@ -241,7 +241,7 @@ func (x *execution) deprecation(f *field, list ast.DirectiveList) {
 	d := list.ForName("deprecated")
 	switch {
 	case f.node.Name == "isDeprecated":
-		x.truth(d != nil)
+		x.boolean(d != nil)
 	case d == nil:
 		x.null()
 	default:
@@ -308,7 +308,7 @@ func (x *execution) directiveField(f *field, d *ast.DirectiveDefinition) {
 	case "description":
 		x.described(d.Description)
 	case "isRepeatable":
-		x.truth(d.IsRepeatable)
+		x.boolean(d.IsRepeatable)
 	case "locations":
 		x.introList(len(d.Locations), func(i int) { x.text(string(d.Locations[i])) })
 	case "args":

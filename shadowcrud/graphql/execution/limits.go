@@ -9,17 +9,17 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// What a client is told when an operation is over a limit: each message names the setting and its value.
+// The errors of operations that exceed a limit. Each message names the setting and its value.
 
 const settings = language.Settings
 
-// lessAdvice is what helps against an answer that is too large.
+// lessAdvice says what to do about an answer that is too large.
 const lessAdvice = "Ask for shorter lists, or for fewer lists within lists"
 
-// mutationShare is the part of a limit that an answer may have that is made in the transaction of a mutation, while others wait to write.
+// mutationShare divides a limit for answers that are made within the transaction of a mutation, while other writes wait.
 const mutationShare = 10
 
-// shareOf is what an operation may have of a limit.
+// shareOf returns the part of a limit that an operation may use.
 func shareOf(op ast.Operation, limit int) int {
 	if op == ast.Mutation {
 		return max(limit/mutationShare, min(limit, 1))
@@ -27,7 +27,7 @@ func shareOf(op ast.Operation, limit int) int {
 	return limit
 }
 
-// shareName is how messages name the share of a limit that is the setting of that name.
+// shareName names that part in messages.
 func shareName(op ast.Operation, name string, limit int) string {
 	if op == ast.Mutation {
 		return fmt.Sprintf("a tenth of %s%s, %d, for a mutation", settings, name, limit)
@@ -65,7 +65,7 @@ func tooManyIntrospections(most int) *language.Error {
 	}
 }
 
-// tooMany says that the arguments of a field hold more than a limit of something.
+// tooMany is the error of arguments that exceed a limit.
 func tooMany(what string, most int, setting string) *apierror.Error {
 	return apierror.Validation(fmt.Sprintf("Too many %s: at most %d are allowed (%s%s)", what, most, settings, setting))
 }

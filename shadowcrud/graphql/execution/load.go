@@ -77,7 +77,7 @@ func (x *execution) Member(s *selection, n int, r store.Record) int {
 
 // Hold reserves memory for what is read.
 func (x *execution) Hold(bytes int64) error {
-	x.hold(bytes)
+	x.reserve(bytes)
 	return x.failed
 }
 

@@ -9,30 +9,30 @@ import (
 	"lectern/store"
 )
 
-// The memory of an answer is reserved before it is taken, or as soon as what it takes is known: the text, the rows and levels that it is
-// made of, and its errors. Where it is not free, a query lets go of all of it, waits and begins anew; whatever has changed
-// something, or called what a program brought, fails.
+// An answer reserves its memory before it allocates it, or as soon as the amount is known: the text, the rows and levels, and the errors.
+// Where memory is not free, a query releases everything, waits and starts again. Operations that have changed something or called code of a
+// program fail.
 
 const (
-	// objectBytes is about what an object takes that was read: its row, its place in a list, its link.
+	// objectBytes estimates the memory of an object that was read: its row, its place in a list, its link.
 	objectBytes = 160
-	// errorBytes is about what an error takes: as a value, and as text.
+	// errorBytes estimates the memory of an error, as a value and as text.
 	errorBytes = 512
 )
 
-// errNoMemory is told of a field of Mutation for whose answer no memory was free.
+// errNoMemory is the error of a field of Mutation for whose answer there was no free memory.
 var errNoMemory = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError",
 	Message: "other requests use the memory that limits.memory gives to all of them"}
 
-// hold reserves memory that is needed beside the text.
-func (x *execution) hold(bytes int64) {
+// reserve reserves memory beside the text of the answer.
+func (x *execution) reserve(bytes int64) {
 	x.beside += bytes
 	if err := x.reserved.Hold(x.beside); err != nil {
 		x.fail(err)
 	}
 }
 
-// fits makes room for a part of the text; 0 stands for any small one.
+// fits makes room for a part of the text; 0 stands for a small one.
 func (x *execution) fits(part int) {
 	if x.reserved.Fits(len(x.buf), part) {
 		return
@@ -48,7 +48,7 @@ func (x *execution) fits(part int) {
 	}
 }
 
-// fitsRow makes room for what is printed of a large row.
+// fitsRow makes room for the printed values of a large row.
 func (x *execution) fitsRow(s *selection, r *store.Record) {
 	part := 0
 	for _, f := range s.fields {
@@ -59,11 +59,11 @@ func (x *execution) fitsRow(s *selection, r *store.Record) {
 	x.fits(part)
 }
 
-// await lets go of all that was made, and waits until there is memory to begin anew.
+// await releases everything and waits until there is memory to start again.
 func (x *execution) await() error {
 	x.forget()
 	x.buf, x.errors, x.path, x.failed = nil, nil, x.path[:0], nil
-	x.beside, x.objects, x.since, x.own = 0, 0, 0, false
+	x.beside, x.objects, x.since, x.printsCaller = 0, 0, 0, false
 	if err := x.reserved.Wait(x.ctx); err != nil {
 		return err
 	}

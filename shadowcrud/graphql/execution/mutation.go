@@ -26,8 +26,8 @@ func (b *binder) mutation(f *field, to *bound) {
 	to.given, to.err = b.arguments(f)
 }
 
-// mutations runs the fields of Mutation, one after the other. They are all run under the same definitions: the first would be
-// done already when another found that they have changed.
+// mutations runs the fields of Mutation in order. The definitions must not change between them: a field that has been written could not be
+// undone when a later one found that they did.
 func (x *execution) mutations() error {
 	if x.limit > 0 {
 		ctx, cancel := context.WithTimeout(x.ctx, x.limit)
@@ -41,7 +41,7 @@ func (x *execution) mutations() error {
 	defer release()
 	x.ctx = held
 	x.data(x.mutationField)
-	if errors.Is(x.failed, budget.ErrExhausted) { // not to be told as what can be tried again: fields were run
+	if errors.Is(x.failed, budget.ErrExhausted) { // not an error that is retried: fields have been written
 		return errNoMemory
 	}
 	return x.failed
@@ -66,7 +66,7 @@ func (x *execution) mutationField(f *field) bool {
 	}
 	m := &mutation{execution: x, field: f, given: b.given, begin: begin, errors: len(x.errors)}
 	if err := m.run(); err != nil {
-		m.again()
+		m.takeBack()
 		if wrong := x.ctx.Err(); wrong != nil && errors.Is(err, wrong) {
 			x.fail(err)
 			return false
@@ -91,11 +91,11 @@ type mutation struct {
 	kept    *keptResult // where the result is not to be printed, but kept
 }
 
-// A keptResult is what a mutation answers with, for what a program brought to look at: a *schema.Row, a map, or nil.
+// A keptResult is the result of a mutation for code of a program: a *schema.Row, a map, or nil.
 type keptResult struct{ value any }
 
-// again takes back what was printed of a mutation.
-func (m *mutation) again() {
+// takeBack removes what was printed of a mutation, which may run again.
+func (m *mutation) takeBack() {
 	if m.kept != nil {
 		m.kept.value = nil
 		return
@@ -109,7 +109,7 @@ func (m *mutation) again() {
 	m.printed = false
 }
 
-// run carries out the mutation. What it answers with is read in its transaction, and is a share of what an answer may hold.
+// run carries out the mutation. Its answer is read within its transaction, and may hold a share of what other answers may.
 func (m *mutation) run() error {
 	whole, before := m.loader.Most, 0
 	if m.kept != nil {
@@ -134,7 +134,7 @@ func (m *mutation) carryOut() error {
 		err := m.write(do)
 		var missing *apierror.Error
 		if errors.As(err, &missing) && missing.Status == http.StatusNotFound {
-			m.again()
+			m.takeBack()
 			return nil
 		}
 		return err
@@ -161,21 +161,21 @@ type operation func(context.Context, documents.Write) error
 // write creates or updates, and prints what was written.
 func (m *mutation) write(do operation) error {
 	w := m.target(m.writtenStatus())
-	w.Access = permission.FullAccess // what he may not write is left out
+	w.Access = permission.FullAccess // data that the caller may not write is left out
 	w.Data = documents.WithoutHiddenLinks(&w.Type.Schema, inputTree(m.field.spec.Input, m.given.object("data")), m.access)
 	return do(m.ctx, w)
 }
 
-// act publishes, or takes back, and prints the version that is left in a status.
+// act publishes, unpublishes or discards a draft, and prints the version in the resulting status.
 func (m *mutation) act(do operation, shows store.Status) error { return do(m.ctx, m.target(shows)) }
 
-// target is a write of the document that the arguments name; it prints what is written.
+// target returns a write of the document that the arguments name, which prints the written version.
 func (m *mutation) target(status store.Status) documents.Write {
 	return documents.Write{
 		Type: m.field.spec.Type, DocumentID: m.given.text("documentId"), Locale: m.given.text("locale"),
 		Status: status, Access: m.access,
 		After: func(s *store.Snapshot, row store.Record) error {
-			m.again()
+			m.takeBack()
 			m.loader.Snapshot, m.loader.Status = s, status
 			m.printed = m.row(row)
 			return m.failed
@@ -183,7 +183,7 @@ func (m *mutation) target(status store.Status) documents.Write {
 	}
 }
 
-// writtenStatus is the status that is written: published unless another is given. An explicit null is one.
+// writtenStatus returns the status that is written: published by default, draft for an explicit null.
 func (m *mutation) writtenStatus() store.Status {
 	v, given := m.given.get("status")
 	if given && v == nil {
@@ -207,7 +207,7 @@ func (m *mutation) row(row store.Record) bool {
 	return m.object(to.Levels[0], 0)
 }
 
-// keep reads what a row leads to, and returns what resolvers know it by.
+// keep reads what a row leads to, and returns the Row for resolvers.
 func (m *mutation) keep(row store.Record) any {
 	if to := m.custom.read(m.field.subs, []store.Record{row}); m.failed == nil {
 		return m.custom.handle(to, 0)
@@ -243,7 +243,7 @@ func (m *mutation) delete(single bool) error {
 	return nil
 }
 
-// single returns the id of the document of a single type, whichever localizations it has.
+// single returns the documentId of a single type, in whichever locales it exists.
 func (m *mutation) single() (id string, err error) {
 	t := m.field.spec.Type
 	q, err := m.engine.params.Rows(t, nil, nil, "*", nil, permission.FullAccess)
@@ -269,8 +269,7 @@ func (m *mutation) single() (id string, err error) {
 	return id, err
 }
 
-// payload prints what a mutation answers with that is no document; print prints a part of it, and returns false when that is
-// null though it must not be.
+// payload prints an answer that is no document; print prints one part of it, and returns false when the part is null but must not be.
 func (m *mutation) payload(print func(*field) bool) {
 	m.buf = append(m.buf, '{')
 	for i, f := range m.field.of.fields {
@@ -283,7 +282,7 @@ func (m *mutation) payload(print func(*field) bool) {
 		case asTypename:
 			m.text(m.field.of.typ.Name)
 		case asOK:
-			m.truth(true)
+			m.boolean(true)
 		default:
 			ok = print(f)
 		}

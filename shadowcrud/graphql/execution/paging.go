@@ -5,19 +5,19 @@ import (
 	"lectern/jsontree"
 )
 
-// A paging says which part of a list is asked for.
+// A paging is a part of a list.
 type paging struct {
 	start int
 	limit int // negative: all
-	// unlimited says that all was asked for: limit is then as many as such a list may have.
+	// unlimited says that all items were asked for; limit is then the most that such a list may have.
 	unlimited bool
 }
 
-// most is how many items a list of documents has at most. A list of components is held to MaxLimit alone: it lies in its document
-// whole, and whoever reads it by limit: -1 to write it back must not lose what is beyond.
+// most is the longest that a list of documents may be. Lists of components are bounded by MaxLimit alone: a client that reads one with
+// limit: -1 and writes it back must get all of it.
 func (l *Limits) most() int { return atMost(l.AmountLimit, l.MaxLimit) }
 
-// atMost is n, or most where that is less; a negative most is no bound.
+// atMost returns the smaller of n and most; a negative most is no bound.
 func atMost(n, most int) int {
 	if most < 0 {
 		return n
@@ -25,8 +25,8 @@ func atMost(n, most int) int {
 	return min(n, most)
 }
 
-// paging reads the argument pagination of a list that has so many items at most; negative: any number. What is null in it is as
-// if it were not given.
+// paging reads the argument pagination of a list of at most so many items; a negative number is unlimited. A null in it counts as not
+// given.
 func (l *Limits) paging(given *jsontree.Object, most int) (paging, *apierror.Error) {
 	p := paging{limit: atMost(l.DefaultLimit, most)}
 	if given == nil {
@@ -63,7 +63,7 @@ func whole(o *jsontree.Object, name string) (n int, ok bool) {
 	return int(v.Float()), true
 }
 
-// size, number and count are what pageInfo tells of a list of so many items.
+// size, number and count return the values of pageInfo for a list of so many items.
 func (p paging) size(total int) int {
 	if p.all(total) {
 		return max(total-p.start, 0)
@@ -85,5 +85,5 @@ func (p paging) count(total int) int {
 	return (total + p.limit - 1) / p.limit
 }
 
-// all reports whether the part is all that remains of the list, as was asked.
+// all reports whether the part is the rest of the list, as was asked.
 func (p paging) all(total int) bool { return p.unlimited && total-p.start <= p.limit }

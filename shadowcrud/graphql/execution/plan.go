@@ -12,8 +12,8 @@ import (
 	"lectern/store"
 )
 
-// A plan is an operation made ready to run: the fields of its answer in their order, with fragments put in place and @include and
-// @skip carried out. It is immutable but for the bindings that it keeps.
+// A plan is a compiled operation: the fields of its answer in order, with fragments inlined and @include and @skip applied. Only its
+// bindings change.
 type plan struct {
 	doc   *language.Document
 	op    *ast.OperationDefinition
@@ -23,7 +23,7 @@ type plan struct {
 	// introspections is how many fields __schema there are.
 	introspections int
 	static         bool // no argument holds a variable: bindings depend on the caller alone
-	custom         bool // something that a program brought is part of it; see custom.go
+	custom         bool // code of a program runs for a field; see custom.go
 	// fragments and operation are what resolvers see of the document, where the plan is custom.
 	fragments map[string]source.Definition
 	operation source.Definition
@@ -31,18 +31,17 @@ type plan struct {
 	bindings atomic.Pointer[[]boundFor] // of the last callers, where static
 }
 
-// A selection is what is printed of objects of one type.
+// A selection prints objects of one type.
 type selection struct {
 	typ    *language.Type
 	object *schema.Object // nil for types of introspection
 	fields []*field
 	loads  []*field // those of fields that lead to rows, by field.load
-	// plain are the fields whose values are printed as they are stored, by their position in fields; runs says how many of them
-	// follow from a position on.
+	// plain holds the fields whose stored values are printed as they are, by their position in fields; runs says how many of them follow
+	// from a position on.
 	plain []store.Member
 	runs  []int
-	// hooks are the fields among fields for which something runs that a program brought; deep says that there are such fields
-	// here, or below.
+	// hooks are the fields for which code of a program runs; deep says that there are such fields here or below.
 	hooks []*field
 	deep  bool
 }
@@ -66,28 +65,28 @@ type field struct {
 	slot    int // place of its binding in execution.bounds; -1: it has none
 	load    int // its place in selection.loads; -1: it leads to no rows
 
-	// subs say what is printed of what the field leads to: one for an object or a list of them, for a connection one for each field
-	// nodes of it, for a union one for each member of which something is known.
+	// subs are the selections of the objects that the field leads to: one for an object or a list; for a connection one for each field
+	// nodes; for a union one for each member that is selected on.
 	subs []*selection
-	// of holds the fields of what is no row: of a connection, its pageInfo, the payload of a mutation, and introspection.
+	// of holds the fields of an object that is no row: a connection, its pageInfo, the payload of a mutation, introspection.
 	of *selection
-	// variants says for a union which of subs prints which type or component.
+	// variants maps the types or components of a union to their place in subs.
 	variants map[*contenttypes.Schema]int
 	sub      int // of a field asNodes or asPart: its place among the subs of the field that it is part of
 
-	// hooked fields are those of selection.hooks, own is their place there; deep says that they or fields below them are hooked.
-	// A hooked field that is not one of the roots is printed asCustom; generated is then what it would be without.
+	// hooked fields are those of selection.hooks, hook is the place there; deep says that the field or one below it is hooked. A hooked
+	// field other than a root is printed asCustom, and generated is its printing without the hook.
 	hooked, deep bool
-	own          int
+	hook         int
 	generated    printing
 	syntax       []*source.Field // how a hooked field stands in the document, in the form of graphql-go
 }
 
-// An argument of a field. Its value is read when the field is bound.
+// An argument of a field, which is evaluated when the field is bound.
 type argument struct {
 	def   *ast.ArgumentDefinition
 	value *ast.Value // nil: not given
-	// fixed is the value that the argument has in all requests, where it holds no variable: none or one.
+	// fixed is the value of an argument without variables: none or one.
 	fixed   arguments
 	isFixed bool
 }
@@ -96,12 +95,12 @@ type argument struct {
 type printing uint8
 
 const (
-	asUnsupported printing = iota // there is nothing here that could answer it
+	asUnsupported printing = iota // no code answers it
 	asTypename
 	// Scalars of a row.
 	asStored  // as they stand in the file
 	asID      // a number as a string
-	asLong    // a string as a number, while that is exact in JSON
+	asLong    // a string as a number where JSON holds it exactly
 	asInteger // as stored, if 32 bits hold it
 	asEnum    // the name of a stored value
 	asHidden  // null
@@ -111,7 +110,7 @@ const (
 	asConnection
 	asUnion     // one of several types
 	asUnionList // several
-	// What a program has a hand in.
+	// A field for which code of a program runs.
 	asCustom
 	// Parts of connections.
 	asNodes

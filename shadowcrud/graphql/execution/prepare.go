@@ -9,24 +9,24 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// A prepared is an operation that was found to be valid, with the plans made for it.
+// A prepared is a valid operation with its plans.
 type prepared struct {
 	doc *language.Document
 	op  *ast.OperationDefinition
-	// switches are the variables that @include and @skip look at: what they are decides which fields there are, so that
-	// each combination of their values has a plan of its own.
+	// switches are the variables in @include and @skip. They decide which fields there are, so each combination of their values has a plan
+	// of its own.
 	switches []string
 
 	plans atomic.Pointer[map[uint64]*plan] // replaced, not changed, when one is added
 }
 
-// maxSwitches is how many variables may decide about plans that are kept, maxPlans how many plans of one operation are.
+// maxSwitches bounds the variables of operations whose plans are kept, maxPlans the plans of one operation.
 const (
 	maxSwitches = 16
 	maxPlans    = 16
 )
 
-// prepare parses and validates a document and finds the operation, or remembers to have done so.
+// prepare returns a valid operation, from the cache or by parsing and validating the document.
 func (e *Engine) prepare(text string, name *string) (*prepared, []*language.Error) {
 	key := planKey{text: text}
 	if name != nil {
@@ -50,7 +50,7 @@ func (e *Engine) prepare(text string, name *string) (*prepared, []*language.Erro
 	return p, nil
 }
 
-// findSwitches finds the variables of @include and @skip.
+// findSwitches collects the variables of @include and @skip.
 func (p *prepared) findSwitches() {
 	seen := map[string]bool{}
 	var visit func(set ast.SelectionSet)
@@ -82,7 +82,7 @@ func (p *prepared) findSwitches() {
 	}
 }
 
-// condition is the condition of @include or @skip, nil for other directives.
+// condition returns the argument of @include or @skip, nil for other directives.
 func condition(d *ast.Directive) *ast.Value {
 	if d.Name != "include" && d.Name != "skip" {
 		return nil
@@ -116,7 +116,7 @@ func (p *prepared) plan(e *Engine, vars language.Variables) (*plan, *language.Er
 	return pl, nil
 }
 
-// keep remembers a plan, if there are not too many.
+// keep keeps a plan unless there are too many.
 func (p *prepared) keep(key uint64, pl *plan) {
 	for {
 		known := p.plans.Load()
@@ -131,13 +131,13 @@ func (p *prepared) keep(key uint64, pl *plan) {
 	}
 }
 
-// tokenBytes is about how much memory the tree and the plan of an operation take for each of its tokens.
+// tokenBytes estimates the memory of the tree and the plan for each token of an operation.
 const tokenBytes = 600
 
-// size is about how much memory the operation takes whose text is so long.
+// size estimates the memory of an operation with a text of that length.
 func (p *prepared) size(text int) int { return text + tokenBytes*p.doc.Tokens }
 
-// A planKey is what an operation is remembered by.
+// A planKey is the key of an operation in the cache.
 type planKey struct {
 	text, name string
 	named      bool

@@ -18,7 +18,7 @@ func (x *execution) rootField(f *field) bool {
 	case asUnsupported:
 		return x.unsupported(f)
 	case asOK:
-		x.truth(true)
+		x.boolean(true)
 		return true
 	}
 	b := &x.bounds[f.slot]
@@ -45,7 +45,7 @@ func (x *execution) rootField(f *field) bool {
 	case asRootOne, asRootSingle:
 		ok = len(page.Rows) > 0 && x.object(to.Levels[0], 0)
 	case asRootList:
-		ok = x.list(to, f, to.Items)
+		ok = x.list(to, nil, f, to.Items)
 	case asRootConnection:
 		ok = x.connection(to, f, to.Items, &b.page, page.Total)
 	}

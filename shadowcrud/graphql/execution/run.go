@@ -44,14 +44,14 @@ type execution struct {
 	beside   int64         // what it needs beside buf
 	kept     int64         // what of that was kept from an earlier run
 
-	buf    []byte // the answer's data
-	full   []byte // the answer, where there are errors
-	path   []step
-	errors []*language.Error
-	failed error // why nothing more can be read or printed
-	code   int   // HTTP status
-	own    bool  // the caller himself is printed, so that his role is shown
-	since  int   // how many objects were printed since the clock was looked at
+	buf          []byte // the answer's data
+	full         []byte // the answer, where there are errors
+	path         []step
+	errors       []*language.Error
+	failed       error // why nothing more can be read or printed
+	code         int   // HTTP status
+	printsCaller bool  // the calling user is printed, so that the role is shown
+	since        int   // how many objects were printed since the clock was looked at
 }
 
 // A step is a part of the path to a field: its name, or a position in a list.
@@ -145,7 +145,7 @@ func (x *execution) data(print func(*field) bool) {
 	}
 	x.buf = append(x.buf, "}}\n"...)
 	if len(x.errors) > 0 { // all of it stands once more in full
-		x.hold(int64(len(x.buf) + errorBytes*len(x.errors)))
+		x.reserve(int64(len(x.buf) + errorBytes*len(x.errors)))
 	}
 }
 
@@ -168,7 +168,7 @@ func (x *execution) fault(name string, err error) {
 		x.fail(err) // for whoever carries the request, who runs the operation again
 		return
 	}
-	x.hold(errorBytes)
+	x.reserve(errorBytes)
 	e, known := told(err)
 	if !known {
 		x.engine.log.ErrorContext(x.ctx, "a GraphQL field failed", "id", x.id, "field", name, "error", err)
@@ -178,7 +178,7 @@ func (x *execution) fault(name string, err error) {
 
 // isNull adds the error of a field that must not be null and is.
 func (x *execution) isNull(f *field, of string) {
-	x.hold(errorBytes)
+	x.reserve(errorBytes)
 	x.errors = append(x.errors, &language.Error{
 		Message:   "Cannot return null for non-nullable field " + of + "." + f.node.Name + ".",
 		Locations: []language.Location{x.plan.doc.Location(f.node.Position)}, Path: x.pathTo(f.name), Code: language.Internal,

@@ -10,13 +10,13 @@ import (
 	"lectern/store"
 )
 
-// What prints a value returns false when there is none where there must be one. It has then added the error, and whoever can
-// be null takes back what was printed of it and prints null.
+// Functions that print a value return false where it is null but must not be. They have then added the error; the nearest parent that may
+// be null removes what was printed of it and prints null.
 
-// objectsAtATime are printed between two looks at the clock.
+// objectsAtATime is how many objects are printed between two checks of the context.
 const objectsAtATime = 256
 
-// goesOn reports whether printing may go on.
+// goesOn reports whether printing may continue.
 func (x *execution) goesOn() bool {
 	x.fits(0)
 	if x.since++; x.since%objectsAtATime == 0 {
@@ -27,7 +27,7 @@ func (x *execution) goesOn() bool {
 	return x.failed == nil
 }
 
-// begins counts an object that is about to be printed, and reports whether it may be.
+// begins counts an object that is about to be printed, and reports whether the answer may hold it.
 func (x *execution) begins() bool {
 	if x.objects++; x.objects > x.loader.Most {
 		x.fail(x.tooManyObjects())
@@ -81,7 +81,7 @@ func (x *execution) object(l *level, i int) bool {
 
 func (x *execution) null() { x.buf = append(x.buf, "null"...) }
 
-// orNull prints null in place of what was printed from begin on, where f may be null.
+// orNull replaces what was printed from begin on by null, where f may be null.
 func (x *execution) orNull(f *field, begin int) bool {
 	if f.nonNull {
 		return false
@@ -121,7 +121,7 @@ func (x *execution) value(f *field, r *store.Record) bool {
 	return true
 }
 
-// missing prints a null, where f may be one.
+// missing prints null, where f may be null.
 func (x *execution) missing(f *field) bool {
 	if f.nonNull {
 		x.isNull(f, f.spec.Of.Name)
@@ -141,10 +141,10 @@ func isInt32(raw []byte) bool {
 	return err == nil && f >= math.MinInt32 && f <= math.MaxInt32 && f == math.Trunc(f)
 }
 
-// maxSafeDigits is how many digits any integer may have that JSON holds exactly.
+// maxSafeDigits is how many digits every integer may have that JSON holds exactly.
 const maxSafeDigits = 15
 
-// long prints an integer that is stored as a string: as a number where JSON holds it exactly.
+// long prints an integer that is stored as a string, as a number where JSON holds it exactly.
 func (x *execution) long(raw []byte) {
 	digits := raw
 	if raw[0] == '"' {
@@ -192,7 +192,7 @@ func (x *execution) leadsTo(l *level, i int, f *field) bool {
 	}
 	to := &l.To[f.load]
 	items := to.Of(i)
-	if f.spec.Kind == schema.MeRole && !x.own && !x.custom.isOwn(l) {
+	if f.spec.Kind == schema.MeRole && !x.printsCaller && !x.custom.showsCaller(l) {
 		items = nil
 	}
 	x.push(f.name)
@@ -209,7 +209,7 @@ func (x *execution) leadsTo(l *level, i int, f *field) bool {
 			ok = x.item(to, items[0])
 		}
 	case asList, asUnionList:
-		ok = x.list(to, f, items)
+		ok = x.list(to, nil, f, items)
 	case asConnection:
 		ok = x.connection(to, f, items, nil, 0)
 	}
@@ -223,8 +223,9 @@ func (x *execution) item(to *loaded, row int32) bool {
 	return x.object(l, int(i))
 }
 
-// list prints rows that a field leads to. One that cannot be printed is null where the items of the list may be.
-func (x *execution) list(to *loaded, f *field, items []int32) bool {
+// list prints the rows that a field leads to: those of level l, or, where l is nil, each as the member of the union that it is. A row
+// that cannot be printed is null where the items of the list may be.
+func (x *execution) list(to *loaded, l *level, f *field, items []int32) bool {
 	x.buf = append(x.buf, '[')
 	for n, row := range items {
 		if n > 0 {
@@ -232,7 +233,11 @@ func (x *execution) list(to *loaded, f *field, items []int32) bool {
 		}
 		begin := len(x.buf)
 		x.pushIndex(n)
-		ok := x.item(to, row)
+		of, i := l, row
+		if l == nil {
+			of, i = to.Item(row)
+		}
+		ok := x.object(of, int(i))
 		x.pop()
 		if !ok {
 			if f.items || x.failed != nil {
@@ -260,7 +265,7 @@ func (x *execution) connection(to *loaded, f *field, items []int32, page *paging
 			x.text(f.of.typ.Name)
 		case asNodes:
 			x.push(part.name)
-			ok = x.nodes(to.Levels[part.sub], part, items)
+			ok = x.list(to, to.Levels[part.sub], part, items)
 			x.pop()
 		case asPageInfo:
 			x.pageInfo(part, *page, total)
@@ -272,28 +277,6 @@ func (x *execution) connection(to *loaded, f *field, items []int32, page *paging
 		}
 	}
 	x.buf = append(x.buf, '}')
-	return true
-}
-
-// nodes prints rows of a level.
-func (x *execution) nodes(l *level, f *field, items []int32) bool {
-	x.buf = append(x.buf, '[')
-	for n, row := range items {
-		if n > 0 {
-			x.buf = append(x.buf, ',')
-		}
-		begin := len(x.buf)
-		x.pushIndex(n)
-		ok := x.object(l, int(row))
-		x.pop()
-		if !ok {
-			if f.items || x.failed != nil {
-				return false
-			}
-			x.buf = append(x.buf[:begin], "null"...)
-		}
-	}
-	x.buf = append(x.buf, ']')
 	return true
 }
 
