@@ -1,4 +1,4 @@
-// Package command is the command line of Lectern. A program that adds to a server has the same one:
+// Package command is the command line of Lectern. A program that extends the server has the same commands:
 //
 //	func main() {
 //		os.Exit(command.Main(context.Background(), os.Args[1:], command.Program{
@@ -25,15 +25,16 @@ import (
 
 	"lectern/documents"
 	"lectern/gateway"
+	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/internal/yamlfile"
 )
 
-// A Program is what a main function may add to the command line. The zero value is Lectern as it comes.
+// A Program is what a main function may change about the command line. The zero value is plain Lectern.
 type Program struct {
 	// Name is what usage, errors and hints call the program; "" is lectern.
 	Name string
-	// Extend adds to the server. It is called whatever the command, so that all of them know what is served.
+	// Extend adds extensions to the server. It is called for every command, since checks and migrations depend on them too.
 	Extend func(*gateway.Extensions) error
 
 	Stdin  io.Reader // nil: the process's own, as those below
@@ -48,7 +49,7 @@ const (
 	exitUsage  = 2
 )
 
-// A line is the command line as kong reads it: this struct is its documentation.
+// A line is the command line as kong parses it. Its help tags are the documentation of the commands.
 type line struct {
 	Init    initCommand    `cmd:"" help:"Write a small example project with content, ready to serve."`
 	Serve   serveCommand   `cmd:"" help:"Serve a project."`
@@ -67,15 +68,15 @@ type line struct {
 	VersionFlag kong.VersionFlag `name:"version" help:"Print what the command version prints."`
 }
 
-// A session is what the commands have in common while one of them runs.
+// A session is what a command gets when it runs.
 type session struct {
 	Program
 	ctx        context.Context
 	extensions *gateway.Extensions
 }
 
-// Main carries out a command line and returns the exit code: 0 when it is done, 1 when it failed, 2 when it is no command.
-// SIGINT, SIGTERM and the SIGHUP of a closed terminal end it in good order; a second SIGINT or SIGTERM ends the process.
+// Main runs a command line and returns the exit code: 0 if it succeeded, 1 if it failed, 2 if it is not a command. SIGINT, SIGTERM
+// and the SIGHUP of a closed terminal end the command in good order; a second SIGINT or SIGTERM ends the process.
 func Main(ctx context.Context, args []string, p Program) int {
 	p.Name = cmp.Or(p.Name, "lectern")
 	if p.Stdin == nil {
@@ -128,8 +129,8 @@ func Main(ctx context.Context, args []string, p Program) int {
 	return exitDone
 }
 
-// hangup returns a context that ends when the terminal is closed. More than one SIGHUP comes then, from the shell and from the
-// kernel, so that a second one must not end the process. Where SIGHUP is ignored, as nohup has it, it stays so.
+// hangup returns a context that ends when the terminal is closed. The shell and the kernel both send SIGHUP then, so a second one
+// must not end the process. If SIGHUP is ignored, as nohup does, it stays ignored.
 func hangup(ctx context.Context) (context.Context, context.CancelFunc) {
 	if signal.Ignored(syscall.SIGHUP) {
 		return context.WithCancel(ctx)
@@ -137,7 +138,7 @@ func hangup(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
-// A usageError is a command line that parses and means nothing.
+// A usageError is an error in a command line that kong accepts.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
@@ -164,10 +165,18 @@ func (p Program) fail(err error) int {
 	return exitFailed
 }
 
-// errReported ends a command that has said what is wrong.
+// inCommand names the command in an error of its work, but not in a usageError.
+func inCommand(name string, err error) error {
+	if wrong := usageError(""); errors.As(err, &wrong) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// errReported is returned by a command that has printed its errors itself.
 var errReported = errors.New("reported")
 
-// projectFlags are those of each command that works with a project's data.
+// projectFlags are the flags of all commands that work with a project's data.
 type projectFlags struct {
 	Data string `help:"Data directory (default: data/ in the project)." type:"path" placeholder:"DIR"`
 	Env  string `help:"development or production: whether the schema may be asked for and browsers see an IDE, which secrets are taken, how the log is written." enum:"development,production" default:"development"`
@@ -180,7 +189,7 @@ func (f projectFlags) options(s *session) gateway.Options {
 	}
 }
 
-// splitDir takes the optional directory off arguments of which the last one must be there.
+// splitDir splits the arguments [DIR] last. what names the last one in errors.
 func splitDir(args []string, what string) (dir, last string, err error) {
 	switch len(args) {
 	case 1:
@@ -194,17 +203,22 @@ func splitDir(args []string, what string) (dir, last string, err error) {
 	return "", "", usageError(fmt.Sprintf("want [DIR] %s, got %d arguments", what, len(args)))
 }
 
-// administer opens the administration of a project for the time of f.
-func (f projectFlags) administer(s *session, dir string, do func(gateway.Administration) error) (err error) {
-	a, err := gateway.Administer(s.ctx, dir, f.options(s))
+// directory returns the project in dir.
+func (f projectFlags) directory(s *session, dir string) *admin.Directory {
+	return gateway.Directory(dir, f.options(s))
+}
+
+// administer calls do with the opened project in dir.
+func (f projectFlags) administer(s *session, dir string, do func(admin.Project) error) (err error) {
+	p, err := f.directory(s, dir).Administer(s.ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	return do(a)
+	defer func() { err = errors.Join(err, p.Close()) }()
+	return do(p)
 }
 
-// display is a path as the user would write it.
+// display returns a path relative to the working directory if it lies below that.
 func display(path string) string {
 	if wd, err := os.Getwd(); err == nil && filepath.IsAbs(path) {
 		if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsLocal(rel) {

@@ -8,51 +8,54 @@ import (
 	"path/filepath"
 
 	"lectern/documents"
-	"lectern/gateway"
+	"lectern/gateway/admin"
 )
 
-type exportCommand struct {
+// outputFlags are those of commands that write a file.
+type outputFlags struct {
 	Args  []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the file to write; - is the standard output."`
-	Force bool     `help:"Replace the file where there is one."`
+	Force bool     `help:"Replace the file if it exists."`
 	projectFlags
 }
 
+// target returns the project's directory and the file to write. It refuses to replace a file, which may be the only copy of
+// something, without --force. What is not an ordinary file is left to admin.WriteFile, which never replaces it.
+func (o *outputFlags) target() (dir, file string, err error) {
+	if dir, file, err = splitDir(o.Args, "FILE"); err != nil || file == "-" || o.Force {
+		return dir, file, err
+	}
+	if there, err := os.Stat(file); err == nil && there.Mode().IsRegular() {
+		return "", "", fmt.Errorf("%s is there already; take another name, or replace it with --force", file)
+	}
+	return dir, file, nil
+}
+
+// output has write write the file; - is the standard output.
+func (s *session) output(file string, write func(io.Writer) error) error {
+	if file == "-" {
+		return write(s.Stdout)
+	}
+	return admin.WriteFile(file, write)
+}
+
+type exportCommand struct{ outputFlags }
+
 func (c *exportCommand) Run(s *session) error {
-	dir, file, err := splitDir(c.Args, "FILE")
+	dir, file, err := c.target()
 	if err != nil {
-		return err
+		return inCommand("export", err)
 	}
-	if err := keepFile(file, c.Force); err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	return c.administer(s, dir, func(a gateway.Administration) error {
+	return c.administer(s, dir, func(a admin.Project) error {
 		p := newProgress(s.Stderr)
-		export := func(w io.Writer) error { return a.Export(s.ctx, p.countLines(w)) }
-		if file == "-" {
-			err = export(s.Stdout)
-		} else {
-			err = gateway.WriteFile(file, export)
-		}
+		err := s.output(file, func(w io.Writer) error { return a.Export(s.ctx, p.countLines(w)) })
 		if err != nil {
-			return fmt.Errorf("export: %w", err)
+			return inCommand("export", err)
 		}
 		p.done("exported %s", count(max(0, p.lines-1), "version"))
-		return sayMissing(s, p, a, func(n gateway.Uploads) (int, string) {
+		return sayMissing(s, p, a, func(n admin.Uploads) (int, string) {
 			return n.Total, fmt.Sprintf("what they hold is not in an export; `%s backup` has it", s.Name)
 		})
 	})
-}
-
-// keepFile refuses to write in the place of a file that may be the only copy of something, unless that is what was asked for.
-// What is no file is left to gateway.WriteFile, which never replaces it.
-func keepFile(path string, force bool) error {
-	if path == "-" || force {
-		return nil
-	}
-	if there, err := os.Stat(path); err == nil && there.Mode().IsRegular() {
-		return fmt.Errorf("%s is there already; take another name, or replace it with --force", path)
-	}
-	return nil
 }
 
 type importCommand struct {
@@ -71,7 +74,7 @@ func (c *importCommand) Run(s *session) error {
 		return err
 	}
 	defer file.Close()
-	return c.administer(s, dir, func(a gateway.Administration) error {
+	return c.administer(s, dir, func(a admin.Project) error {
 		p := newProgress(s.Stderr)
 		result, err := a.Import(s.ctx, file, c.Partial, func(at documents.ImportProgress) {
 			p.show("%s: %d of %d lines", at.Phase, at.Done, at.Total)
@@ -120,33 +123,21 @@ func openImport(stdin io.Reader, name string) (*os.File, error) {
 	return f, nil
 }
 
-type backupCommand struct {
-	Args  []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the file to write; - is the standard output."`
-	Force bool     `help:"Replace the file where there is one."`
-	projectFlags
-}
+type backupCommand struct{ outputFlags }
 
 func (c *backupCommand) Run(s *session) error {
-	dir, file, err := splitDir(c.Args, "FILE")
+	dir, file, err := c.target()
 	if err != nil {
-		return err
+		return inCommand("backup", err)
 	}
-	if err := keepFile(file, c.Force); err != nil {
-		return fmt.Errorf("backup: %w", err)
-	}
-	return c.administer(s, dir, func(a gateway.Administration) error {
+	return c.administer(s, dir, func(a admin.Project) error {
 		p := newProgress(s.Stderr)
-		backup := func(w io.Writer) error { return a.Backup(s.ctx, p.countBytes(w)) }
-		if file == "-" {
-			err = backup(s.Stdout)
-		} else {
-			err = gateway.WriteFile(file, backup)
-		}
+		err := s.output(file, func(w io.Writer) error { return a.Backup(s.ctx, p.countBytes(w)) })
 		if err != nil {
-			return fmt.Errorf("backup: %w", err)
+			return inCommand("backup", err)
 		}
 		p.done("backed up %s", megabytes(p.bytes))
-		return sayMissing(s, p, a, func(n gateway.Uploads) (int, string) {
+		return sayMissing(s, p, a, func(n admin.Uploads) (int, string) {
 			return n.Elsewhere, "they lie in a bucket, and what they hold is not in the backup; keep versions of the bucket"
 		})
 	})
@@ -172,7 +163,7 @@ func (c *restoreCommand) Run(s *session) error {
 		in = file
 	}
 	p := newProgress(s.Stderr)
-	kept, err := gateway.Restore(dir, p.readBytes(in), c.options(s))
+	kept, err := c.directory(s, dir).Restore(p.readBytes(in))
 	p.clear()
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
@@ -184,8 +175,8 @@ func (c *restoreCommand) Run(s *session) error {
 	return nil
 }
 
-// sayMissing tells of uploaded files whose content is not in what was written.
-func sayMissing(s *session, p *progress, a gateway.Administration, missing func(gateway.Uploads) (int, string)) error {
+// sayMissing says how many uploaded files are not part of what was written.
+func sayMissing(s *session, p *progress, a admin.Project, missing func(admin.Uploads) (int, string)) error {
 	n, err := a.Uploads(s.ctx)
 	if err != nil {
 		return fmt.Errorf("count the uploaded files: %w", err)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"lectern/gateway"
 	"lectern/store/evolve"
 )
 
@@ -47,7 +46,7 @@ func (c *migrateCommand) Run(s *session) error {
 // fill carries out fillings.
 func (c *migrateCommand) fill(s *session, dir string, ms evolve.Migrations) error {
 	p := newProgress(s.Stderr)
-	filled, err := gateway.Fill(s.ctx, dir, ms, c.options(s), func(what string, done, total int) {
+	filled, err := c.directory(s, dir).Fill(s.ctx, ms, func(what string, done, total int) {
 		p.show("%s: %d of %d", what, done, total)
 	})
 	p.clear()
@@ -61,7 +60,7 @@ func (c *migrateCommand) fill(s *session, dir string, ms evolve.Migrations) erro
 // migrate carries out what changes definitions.
 func (c *migrateCommand) migrate(s *session, dir string, ms evolve.Migrations) error {
 	p := newProgress(s.Stderr)
-	removed, err := gateway.Migrate(dir, ms, c.options(s), func(what string, done, total int) {
+	removed, err := c.directory(s, dir).Migrate(ms, func(what string, done, total int) {
 		p.show("%s: %d of %d", what, done, total)
 	})
 	p.clear()

@@ -4,46 +4,33 @@ import (
 	"fmt"
 	"io"
 
-	"lectern/gateway"
 	"lectern/store"
 )
 
-type salvageCommand struct {
-	Args  []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the file to write; - is the standard output."`
-	Force bool     `help:"Replace the file where there is one."`
-	projectFlags
-}
+type salvageCommand struct{ outputFlags }
 
 func (c *salvageCommand) Run(s *session) error {
-	dir, file, err := splitDir(c.Args, "FILE")
+	dir, file, err := c.target()
 	if err != nil {
-		return err
-	}
-	if err := keepFile(file, c.Force); err != nil {
-		return fmt.Errorf("salvage: %w", err)
+		return inCommand("salvage", err)
 	}
 	var saved store.Salvage
-	salvage := func(w io.Writer) (err error) {
-		saved, err = gateway.Salvage(s.ctx, dir, w, c.options(s))
+	err = s.output(file, func(w io.Writer) (err error) {
+		saved, err = c.directory(s, dir).Salvage(s.ctx, w)
 		return err
-	}
-	if file == "-" {
-		err = salvage(s.Stdout)
-	} else {
-		err = gateway.WriteFile(file, salvage)
-	}
+	})
 	for _, problem := range saved.Damage {
 		fmt.Fprintln(s.Stderr, "damaged:", problem)
 	}
 	if err != nil {
-		return fmt.Errorf("salvage: %w", err)
+		return inCommand("salvage", err)
 	}
 	s.reportLost(saved.Lost)
 	fmt.Fprintf(s.Stderr, "saved %s and %s\n", count(saved.Rows, "version"), count(saved.Links, "link"))
 	return nil
 }
 
-// reportLost lists what could not be saved, and how many versions of each type that is.
+// reportLost lists the versions that could not be saved, and their number by type.
 func (s *session) reportLost(lost []store.LostVersion) {
 	var types []string
 	counts := map[string]int{}
@@ -69,9 +56,9 @@ func (s *session) reportLost(lost []store.LostVersion) {
 	}
 }
 
-// checkStore prints all that is wrong with the store.
+// checkStore prints the problems of the store.
 func (c *checkCommand) checkStore(s *session) error {
-	problems, err := gateway.StoreProblems(s.ctx, c.Dir, c.options(s))
+	problems, err := c.directory(s, c.Dir).Problems(s.ctx)
 	if err != nil {
 		return fmt.Errorf("check the store: %w", err)
 	}

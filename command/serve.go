@@ -12,6 +12,7 @@ import (
 
 	"lectern/documents"
 	"lectern/gateway"
+	"lectern/gateway/admin"
 	"lectern/store/evolve"
 )
 
@@ -54,9 +55,9 @@ func (c *serveCommand) Run(s *session) (err error) {
 	return p.Run(s.ctx)
 }
 
-// tuneMemory lets the heap grow to five times what is in use before it is collected. A server keeps a few megabytes in use, its
-// content being mapped from the file; at the usual two times it would collect dozens of times a second under load, a seventh
-// of its time. GOGC, when set, is heeded.
+// tuneMemory lets the heap grow to five times the memory in use before it is collected. A server uses a few megabytes, since its
+// content is mapped from the file; with Go's default of two times it would collect dozens of times a second under load, a seventh
+// of its time. GOGC takes precedence if it is set.
 func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
@@ -87,9 +88,9 @@ func (c *checkCommand) Run(s *session) error {
 	if len(problems) > 0 {
 		wrong = append(wrong, count(len(problems), "problem"))
 	}
-	var forecast gateway.Forecast
+	var forecast admin.Forecast
 	if d.Model != nil { // otherwise there is nothing to compare content with
-		forecast, err = d.Foresee(s.ctx, c.options(s))
+		forecast, err = c.directory(s, c.Dir).Foresee(s.ctx, d.Definition)
 		var refused *evolve.DefinitionError
 		switch {
 		case errors.As(err, &refused):
@@ -98,7 +99,7 @@ func (c *checkCommand) Run(s *session) error {
 		case err != nil:
 			return err
 		}
-		if n := s.printMisfits(d, forecast.Audit, c.options(s)); n > 0 {
+		if n := s.printMisfits(c.directory(s, c.Dir), forecast.Audit); n > 0 {
 			wrong = append(wrong, count(n, "rule")+" that stored content breaks")
 		}
 	}
@@ -120,20 +121,20 @@ func (c *checkCommand) Run(s *session) error {
 	return nil
 }
 
-// printMisfits prints what of the stored content does not fit the project's files, with examples and what settles it, and returns how many
-// rules that breaks.
-func (s *session) printMisfits(d *gateway.Definition, a documents.Audit, o gateway.Options) int {
+// printMisfits prints the stored content that does not fit the project's files, with examples and the commands that settle it. It
+// returns how many rules the content breaks.
+func (s *session) printMisfits(d *admin.Directory, a documents.Audit) int {
 	for _, m := range a.Misfits {
 		examples := make([]string, len(m.Examples))
 		for i, e := range m.Examples {
 			examples[i] = e.String()
 		}
 		fmt.Fprintf(s.Stdout, "%s, such as %s\n", m, strings.Join(examples, ", "))
-		if call := d.FillCall(m, o); call != "" {
+		if call := d.FillCommand(m); call != "" {
 			fmt.Fprintln(s.Stdout, "    "+call)
 		}
 		if m.Locale != "" {
-			fmt.Fprintln(s.Stdout, "    "+d.DropLocaleCall(m, o))
+			fmt.Fprintln(s.Stdout, "    "+d.DropLocaleCommand(m))
 		}
 	}
 	for _, name := range a.Unindexed {

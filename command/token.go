@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/gateway"
+	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/internal/shell"
 )
@@ -47,7 +47,7 @@ func (c *tokenCreateCommand) Run(s *session) error {
 			return usageError(fmt.Sprintf("--lifespan is a time such as 30d or 12h, not %q", c.Lifespan))
 		}
 	}
-	return c.administer(s, dir, func(a gateway.Administration) error {
+	return c.administer(s, dir, func(a admin.Project) error {
 		tok, key, err := a.CreateToken(s.ctx, d)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ type tokenListCommand struct {
 }
 
 func (c *tokenListCommand) Run(s *session) error {
-	return c.administer(s, c.Dir, func(a gateway.Administration) error {
+	return c.administer(s, c.Dir, func(a admin.Project) error {
 		tokens, err := a.Tokens(s.ctx)
 		if err != nil {
 			return err
@@ -113,7 +113,7 @@ func (c *tokenRotateCommand) Run(s *session) error {
 	if !ok && c.Grace != "0" {
 		return usageError(fmt.Sprintf("--grace is a time such as 1h or 2d, or 0, not %q", c.Grace))
 	}
-	return c.administer(s, dir, func(a gateway.Administration) error {
+	return c.administer(s, dir, func(a admin.Project) error {
 		tok, key, err := a.RotateToken(s.ctx, name, grace)
 		if errors.Is(err, auth.ErrNoToken) {
 			return fmt.Errorf("%s: %w", name, err)
@@ -141,7 +141,7 @@ func (c *tokenRevokeCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return c.administer(s, dir, func(a gateway.Administration) error {
+	return c.administer(s, dir, func(a admin.Project) error {
 		tok, err := a.RevokeToken(s.ctx, name)
 		if errors.Is(err, auth.ErrNoToken) {
 			return fmt.Errorf("%s: %w", name, err)

@@ -1,9 +1,10 @@
 package gateway
 
 import (
-	"errors"
 	"net/http"
 	"time"
+
+	"lectern/gateway/internal/paced"
 )
 
 // deadlineStep is after how many bytes of a file its write deadline is extended.
@@ -21,19 +22,11 @@ type deadlineWriter struct {
 func (p *deadlineWriter) Write(b []byte) (int, error) {
 	if p.since >= deadlineStep {
 		p.since = 0
-		if err := supported(p.control.SetWriteDeadline(time.Now().Add(p.idle))); err != nil {
+		if err := paced.Supported(p.control.SetWriteDeadline(time.Now().Add(p.idle))); err != nil {
 			return 0, err
 		}
 	}
 	n, err := p.ResponseWriter.Write(b)
 	p.since += n
 	return n, err
-}
-
-// supported returns err, or nil if it says that the connection has no deadlines, as connections of tests have none.
-func supported(err error) error {
-	if errors.Is(err, http.ErrNotSupported) {
-		return nil
-	}
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"lectern/auth"
+	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/internal/yamlfile"
 	"lectern/shadowcrud/graphql/schema"
@@ -90,7 +91,7 @@ func (d *Definition) checkDefaultRole(o Options) (problems, warnings yamlfile.Pr
 		return nil, nil
 	}
 	mend := "name it under roles in config/permissions.yaml, or take one of " + strings.Join(known, ", ")
-	if _, err := os.Stat(filepath.Join(o.dataPath(d.Dir), storeName)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(Directory(d.Dir, o).DataPath(), admin.StoreName)); errors.Is(err, fs.ErrNotExist) {
 		return yamlfile.Problems{users.DefaultRole.Problem("there is no role %q to be the default_role: %s", role, mend)}, nil
 	}
 	return nil, yamlfile.Problems{users.DefaultRole.Problem(

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"lectern/gateway"
+	"lectern/gateway/admin"
 	"lectern/internal/budget"
 )
 
@@ -27,9 +28,9 @@ func exportedPosts(posts, text int) io.ReadSeeker {
 }
 
 // administer returns the administration of a running server.
-func (c *circle) administer(dir string) gateway.Administration {
+func (c *circle) administer(dir string) admin.Project {
 	c.t.Helper()
-	a, err := gateway.Administer(c.t.Context(), dir, gateway.Options{})
+	a, err := gateway.Directory(dir, gateway.Options{}).Administer(c.t.Context())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestMemoryOfCommands(t *testing.T) {
 			return err
 		},
 		"check": func() error {
-			_, err := gateway.StoreProblems(t.Context(), filepath.Dir(c.data), gateway.Options{})
+			_, err := gateway.Directory(filepath.Dir(c.data), gateway.Options{}).Problems(t.Context())
 			return err
 		},
 	}

@@ -6,6 +6,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/gateway/admin"
 	"lectern/media"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/rest"
@@ -86,6 +87,11 @@ func (e *generation) open() (err error) {
 		return err
 	}
 	return e.openUsers()
+}
+
+// content returns the content of the generation for administration.
+func (e *generation) content() admin.Content {
+	return admin.Content{Definition: e.Definition.Definition, Store: e.store, Documents: e.docs, Tokens: e.tokens, Media: e.media, Replaced: e.replaced}
 }
 
 // retire closes what the generation does not share with others.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"lectern/gateway/admin"
 	"lectern/store"
 )
 
@@ -82,7 +83,7 @@ func (h *handlers) serveHealth(w http.ResponseWriter, _ *http.Request) {
 
 // logReplaced tells the log that a start has found another store than the one before.
 func (p *Project) logReplaced() {
-	p.log.Warn("the store is not the one that was served from this data directory before", "store", p.data.join(storeName))
+	p.log.Warn("the store is not the one that was served from this data directory before", "store", p.Data.Join(admin.StoreName))
 }
 
 // logHealth tells the log of a change of the store's health.

@@ -3,6 +3,8 @@ package gateway
 import (
 	"net"
 	"syscall"
+
+	"lectern/gateway/internal/paced"
 )
 
 // tcpNotSentLowat is TCP_NOTSENT_LOWAT of Linux, which package syscall does not name.
@@ -21,6 +23,6 @@ func boundUnsent(c net.Conn) {
 		return // it is closed already
 	}
 	_ = raw.Control(func(fd uintptr) {
-		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpNotSentLowat, answerPart)
+		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpNotSentLowat, paced.Part)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"lectern/documents/apierror"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/paced"
 	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
 )
@@ -19,9 +20,6 @@ import (
 //
 // Bodies have a budget of their own, a quarter of that size. They are read before their requests have a place, so clients decide how many
 // there are and how long they stay. When that budget is used up, only bodies of more than 16 KiB are refused.
-
-// answerPart is how much of a long answer is written at a time.
-const answerPart = 256 << 10
 
 // answers returns the limits of the REST API.
 func (l *requestLimits) answers(memory *budget.Budget) *rest.Limits {
@@ -40,47 +38,8 @@ func (l *requestLimits) send(ctx context.Context, w http.ResponseWriter, body []
 		_, err := w.Write(body)
 		return err
 	}
-	_, err := l.pacedWriter(ctx, w).Write(body)
+	_, err := paced.NewWriter(w, controlOf(ctx, w), l.AnswerRate).Write(body)
 	return err
-}
-
-// A pacedWriter writes an answer in parts, each of which the client must take within partTime: otherwise Write fails with an
-// error that is os.ErrDeadlineExceeded.
-type pacedWriter struct {
-	to      http.ResponseWriter
-	control *http.ResponseController
-	limits  *requestLimits
-	begun   bool // something was written
-}
-
-func (l *requestLimits) pacedWriter(ctx context.Context, w http.ResponseWriter) *pacedWriter {
-	return &pacedWriter{to: w, control: controlOf(ctx, w), limits: l}
-}
-
-// Write implements io.Writer.
-func (p *pacedWriter) Write(b []byte) (written int, err error) {
-	p.begun = true
-	for len(b) > 0 {
-		if err := supported(p.control.SetWriteDeadline(time.Now().Add(p.limits.partTime()))); err != nil {
-			return written, err
-		}
-		n, err := p.to.Write(b[:min(len(b), answerPart)])
-		written += n
-		if err != nil {
-			return written, err
-		}
-		b = b[n:]
-	}
-	return written, nil
-}
-
-// inBuffers allows for the buffers of a connection: the server learns what a client has read in steps of up to a sixteenth of the
-// client's receive buffer, so that a part seems to be taken late although the client reads steadily.
-const inBuffers = 512 << 10
-
-// partTime is how long a client may take for a part of an answer.
-func (l *requestLimits) partTime() time.Duration {
-	return time.Duration(float64(answerPart+inBuffers) / float64(l.AnswerRate) * float64(time.Second))
 }
 
 // An answerKey is the context key of the memory of an answer, a *budget.Answer.

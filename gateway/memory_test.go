@@ -54,7 +54,7 @@ func newCircleWith(t *testing.T, limits string, o gateway.Options) *circle {
 	c := &circle{data: filepath.Join(dir, "data")}
 	ready, _ := run(t, dir, o, nil)
 	c.api = newAPI(t, ready)
-	a, err := gateway.Administer(t.Context(), dir, gateway.Options{})
+	a, err := gateway.Directory(dir, gateway.Options{}).Administer(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

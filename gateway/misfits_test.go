@@ -94,7 +94,7 @@ func TestMisfits(t *testing.T) {
 		if len(problems) > 0 || err != nil {
 			t.Fatal(problems, err)
 		}
-		forecast, err := d.Foresee(t.Context(), o)
+		forecast, err := gateway.Directory(dir, o).Foresee(t.Context(), d.Definition)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestFill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		filled, err := gateway.Fill(t.Context(), dir, ms, gateway.Options{}, nil)
+		filled, err := gateway.Directory(dir, gateway.Options{}).Fill(t.Context(), ms, nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%v: %v, want %q", words, err, want)
 		}
@@ -174,7 +174,7 @@ func TestFill(t *testing.T) {
 	// On a stopped server; what is interrupted is gone on with by the same call.
 	ctx, cancel := context.WithCancel(t.Context())
 	ms, _ := evolve.ParseMigrations([]string{"fill", "api::dish.dish.kind"})
-	first, err := gateway.Fill(ctx, dir, ms, gateway.Options{}, func(string, int, int) { cancel() })
+	first, err := gateway.Directory(dir, gateway.Options{}).Fill(ctx, ms, func(string, int, int) { cancel() })
 	if !errors.Is(err, context.Canceled) || first.Versions == 0 || first.Versions == versions {
 		t.Errorf("interrupted after %d: %v", first.Versions, err)
 	}

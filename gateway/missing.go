@@ -47,7 +47,7 @@ func (p *Project) reportMisfits(ctx context.Context, e *generation) {
 	missing, err := documents.MissingIn(ctx, e.store, e.Model)
 	for _, m := range missing {
 		args := []any{"attribute", m.Attribute, "type", m.Type, "versions", m.Versions, "drafts", m.Drafts}
-		if call := e.FillCall(m, p.options); call != "" {
+		if call := p.directory.FillCommand(m); call != "" {
 			args = append(args, "fill", call)
 		}
 		p.log.Warn("stored documents lack a required value: over GraphQL they are answered with an error", args...)

@@ -6,12 +6,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"lectern/documents"
+	"lectern/gateway/admin"
+	"lectern/gateway/config"
 	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
@@ -46,50 +47,64 @@ type Options struct {
 	Reloaded func(error)
 }
 
-// dataPath is the data directory of a project.
-func (o Options) dataPath(dir string) string {
-	if o.Data != "" {
-		return o.Data
+// Directory returns the project in dir as it lies on disk, for what is done with it besides serving it.
+func Directory(dir string, o Options) *admin.Directory {
+	return &admin.Directory{
+		Dir: dir, Data: o.Data, Program: o.Program,
+		Load: func() (*config.Definition, error) {
+			d, err := Load(dir, o.Extensions)
+			if err != nil {
+				return nil, err
+			}
+			return d.Definition, nil
+		},
+		Open: func(ctx context.Context) (admin.Project, error) {
+			p, err := OpenContext(ctx, dir, o)
+			if err != nil {
+				return nil, err
+			}
+			return p, nil
+		},
 	}
-	return filepath.Join(dir, "data")
 }
 
-// A Project is a project directory with its data: the one process that works with them. It serves the content (Run), and
-// does what the command line offers beside that (the methods of Administration).
+// A Project is an open project: this process alone uses its data directory. Run serves the content; the methods of admin.Local do
+// what the command line offers besides.
 //
 //	p, err := gateway.Open("blog", gateway.Options{})
 //	…
 //	defer p.Close()
 //	err = p.Run(ctx)
 //
-// While it is served in development, its files may change: what Definition, Store and Documents return is what they say now.
-// A ContentType of one Definition is not for the Store and Documents of another, which answer store.ErrRedefined.
+// The files of a project that is served in development may change. Definition, Store and Documents then return the current ones. A
+// ContentType of one Definition must not be used with the Store and Documents of another: they answer store.ErrRedefined.
 type Project struct {
-	dir        string
+	*admin.Local
+	directory  *admin.Directory
 	options    Options
 	log        *slog.Logger
-	data       *dataDir
 	generation atomic.Pointer[generation] // what is served
 	shared     shared
-	server     atomic.Pointer[Server] // that serves it; nil before
-	listens    atomic.Pointer[string] // Base of Ready; nil before
-	loaded     fileDigest             // of the files that it was opened with
+	server     atomic.Pointer[Server] // nil before Run
+	listens    atomic.Pointer[string] // the address of the server; nil before Run
+	loaded     fileDigest             // of the files that the project was opened with
 
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
 
 	replacing sync.Mutex       // held while a generation is replaced
-	served    chan *generation // the one to be reported on: see reportServed
+	served    chan *generation // the generation to report on: see reportServed
 }
 
-// Open loads the project in dir and opens its store, making what is not there yet. It fails with an error that wraps
-// ErrBusy when another process works with the data directory, and goes on to after Options.LockWait. Close ends it.
+// Open loads the project in dir and opens its store, which it creates if there is none. If another process uses the data directory, it
+// waits for Options.LockWait and then returns an error that wraps admin.ErrBusy. The caller must Close the project.
 func Open(dir string, o Options) (*Project, error) { return OpenContext(context.Background(), dir, o) }
 
-// OpenContext is Open; it ends waiting for another process when ctx ends.
+// OpenContext is Open, but stops waiting for another process when ctx ends.
 func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
-	p := &Project{dir: dir, options: o, log: o.Log, served: make(chan *generation, 1)}
-	if p.watches() { // before they are read: what changes then is found later
+	p := &Project{directory: Directory(dir, o), options: o, log: o.Log, served: make(chan *generation, 1)}
+	p.Local = &admin.Local{Version: o.Version, Reserve: p.reserve, Current: func() admin.Content { return p.generation.Load().content() }}
+	if p.watches() { // before they are read, so that later changes are noticed
 		p.loaded, _ = digestFiles(os.DirFS(dir))
 	}
 	d, err := Load(dir, o.Extensions)
@@ -115,16 +130,16 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
 
 func (p *Project) open(ctx context.Context, d *Definition) (err error) {
 	if p.options.Ephemeral {
-		p.data, err = temporaryDataDir()
+		p.Data, err = admin.Temporary()
 	} else {
-		p.data, err = p.lockDataDir(ctx)
+		p.Data, err = p.lockDataDir(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	e := p.newGeneration(d)
 	p.generation.Store(e)
-	e.store, err = d.openStore(p.data.join(storeName), p.options, store.Options{
+	e.store, err = p.directory.OpenStore(p.Data.Join(admin.StoreName), d.Definition, store.Options{
 		Progress: logProgress(p.log), HealthChanged: p.logHealth, Replaced: p.logReplaced,
 	})
 	if err != nil {
@@ -133,40 +148,40 @@ func (p *Project) open(ctx context.Context, d *Definition) (err error) {
 	return e.open()
 }
 
-// lockDataDir locks the project's data directory, and waits for another process to let go of it as long as the options say: one
-// that was killed may still be dying when its successor starts.
-func (p *Project) lockDataDir(ctx context.Context) (*dataDir, error) {
-	path := p.options.dataPath(p.dir)
-	d, err := lockDataDir(path)
-	if !errors.Is(err, ErrBusy) {
+// lockDataDir locks the data directory. It waits for another process as long as the options say: one that was killed may still be
+// ending when its successor starts.
+func (p *Project) lockDataDir(ctx context.Context) (*admin.DataDir, error) {
+	path := p.directory.DataPath()
+	d, err := admin.Lock(path)
+	if !errors.Is(err, admin.ErrBusy) {
 		return d, err
 	}
 	if p.options.LockWait <= 0 {
-		return nil, busyError(path)
+		return nil, admin.BusyError(path)
 	}
 	p.log.Warn("waiting for another process to let go of the data directory", "data", path, "atMost", p.options.LockWait)
-	late := time.NewTimer(p.options.LockWait)
-	defer late.Stop()
-	again := time.NewTicker(lockRetry)
-	defer again.Stop()
+	deadline := time.NewTimer(p.options.LockWait)
+	defer deadline.Stop()
+	retry := time.NewTicker(lockRetry)
+	defer retry.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-late.C:
-			return nil, busyError(path)
-		case <-again.C:
+		case <-deadline.C:
+			return nil, admin.BusyError(path)
+		case <-retry.C:
 		}
-		if d, err = lockDataDir(path); !errors.Is(err, ErrBusy) {
+		if d, err = admin.Lock(path); !errors.Is(err, admin.ErrBusy) {
 			return d, err
 		}
 	}
 }
 
-// lockRetry is how often somebody who waits for a data directory tries to lock it.
+// lockRetry is the interval between attempts to lock a data directory.
 const lockRetry = 20 * time.Millisecond
 
-// logProgress tells the log how far a start is that rebuilds something, every other second.
+// logProgress returns a function that logs the progress of a conversion at most every two seconds.
 func logProgress(log *slog.Logger) func(what string, done, total int) {
 	var last time.Time
 	return func(what string, done, total int) {
@@ -177,19 +192,19 @@ func logProgress(log *slog.Logger) func(what string, done, total int) {
 	}
 }
 
-// Definition is what the project's files say, as it is served.
+// Definition returns what the project's files say, as it is served.
 func (p *Project) Definition() *Definition { return p.generation.Load().Definition }
 
-// Store is the project's store, to read from.
+// Store returns the project's store, for reading.
 func (p *Project) Store() *store.Store { return p.generation.Load().store }
 
-// Documents is the service that writes the project's documents.
+// Documents returns the service that writes the project's documents.
 func (p *Project) Documents() *documents.Service { return p.generation.Load().docs }
 
-// Log is the server's log.
+// Log returns the server's log.
 func (p *Project) Log() *slog.Logger { return p.log }
 
-// Close ends what Open began. It must not be called while Run runs.
+// Close closes the project. It must not be called while Run runs.
 func (p *Project) Close() error {
 	var errs []error
 	e := p.generation.Load()
@@ -200,9 +215,9 @@ func (p *Project) Close() error {
 	if e != nil && e.store != nil {
 		errs = append(errs, e.store.Close())
 	}
-	if p.data != nil {
-		errs = append(errs, p.data.release())
+	if p.Data != nil {
+		errs = append(errs, p.Data.Release())
 	}
-	p.shared, p.data = shared{}, nil
+	p.shared, p.Data = shared{}, nil
 	return errors.Join(errs...)
 }

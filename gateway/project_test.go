@@ -17,6 +17,7 @@ import (
 
 	"lectern/auth"
 	"lectern/gateway"
+	"lectern/gateway/admin"
 	"lectern/store"
 )
 
@@ -101,7 +102,7 @@ func TestLocales(t *testing.T) {
 	list := func() (codes string) {
 		ready, stop := run(t, dir, gateway.Options{}, nil)
 		defer stop()
-		a, err := gateway.Administer(t.Context(), dir, gateway.Options{})
+		a, err := gateway.Directory(dir, gateway.Options{}).Administer(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,13 +145,13 @@ func TestLocales(t *testing.T) {
 func TestDataDirectoryIsLocked(t *testing.T) {
 	dir := writeProject(t, nil)
 	p, _ := openProject(t, dir, gateway.Options{})
-	if _, err := gateway.Open(dir, gateway.Options{}); !errors.Is(err, gateway.ErrBusy) || !strings.Contains(err.Error(), "--data") {
+	if _, err := gateway.Open(dir, gateway.Options{}); !errors.Is(err, admin.ErrBusy) || !strings.Contains(err.Error(), "--data") {
 		t.Errorf("a second project: %v", err)
 	}
-	if _, err := gateway.Administer(t.Context(), dir, gateway.Options{}); !errors.Is(err, gateway.ErrBusy) {
+	if _, err := gateway.Directory(dir, gateway.Options{}).Administer(t.Context()); !errors.Is(err, admin.ErrBusy) {
 		t.Errorf("administration: %v", err)
 	}
-	if _, err := gateway.Restore(dir, strings.NewReader(""), gateway.Options{}); !errors.Is(err, gateway.ErrBusy) {
+	if _, err := gateway.Directory(dir, gateway.Options{}).Restore(strings.NewReader("")); !errors.Is(err, admin.ErrBusy) {
 		t.Errorf("restore: %v", err)
 	}
 	if tokens, err := p.Tokens(t.Context()); err != nil || len(tokens) > 0 {
@@ -174,7 +175,7 @@ func TestDataDirectoryIsWaitedFor(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("until its context ended: %v", err)
 	}
-	if _, err := gateway.Open(dir, gateway.Options{LockWait: time.Millisecond}); !errors.Is(err, gateway.ErrBusy) {
+	if _, err := gateway.Open(dir, gateway.Options{LockWait: time.Millisecond}); !errors.Is(err, admin.ErrBusy) {
 		t.Errorf("for a short time: %v", err)
 	}
 	next, err := gateway.Open(dir, gateway.Options{LockWait: time.Hour, Log: onLog(func(line string) {
@@ -215,7 +216,7 @@ func TestControlSocket(t *testing.T) {
 			t.Errorf("%q has mode %o, want %o", name, got, want)
 		}
 	}
-	a, err := gateway.Administer(t.Context(), dir, gateway.Options{Data: data})
+	a, err := gateway.Directory(dir, gateway.Options{Data: data}).Administer(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

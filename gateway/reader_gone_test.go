@@ -52,7 +52,7 @@ func TestReaderGone(t *testing.T) {
 		t.Error("the handler could write on")
 	}
 
-	a, err := gateway.Administer(t.Context(), dir, gateway.Options{})
+	a, err := gateway.Directory(dir, gateway.Options{}).Administer(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (p *Project) replace(ctx context.Context, server *Server, redefine func(con
 	defer p.replacing.Unlock()
 	began := time.Now()
 	former := p.generation.Load()
-	d, err := Load(p.dir, p.options.Extensions)
+	d, err := Load(p.directory.Dir, p.options.Extensions)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (p *Project) replace(ctx context.Context, server *Server, redefine func(con
 	}
 	e, err := redefine(ctx, former, d)
 	if err != nil {
-		return d.settledBy(p.options, err)
+		return p.directory.WithCommand(err)
 	}
 	if err := e.serve(server, former); err != nil {
 		return errors.Join(err, p.goBack(ctx, server, e, former.Definition))

@@ -228,7 +228,7 @@ func TestSettleWhileServing(t *testing.T) {
 		ms, err := evolve.ParseMigrations(words)
 		e.must(err)
 		for deadline := time.Now().Add(20 * time.Second); ; {
-			_, err = gateway.Migrate(e.dir, ms, gateway.Options{}, nil)
+			_, err = gateway.Directory(e.dir, gateway.Options{}).Migrate(ms, nil)
 			if err == nil || !strings.Contains(err.Error(), store.ErrSchemaLocked.Error()) || time.Now().After(deadline) {
 				break // otherwise writes of the load took too long, and one is told to try again
 			}

@@ -80,7 +80,7 @@ func TestRenamesInOneEdit(t *testing.T) {
 	}
 	d, err := gateway.Load(e.dir, nil)
 	e.must(err)
-	_, checked := d.Foresee(t.Context(), gateway.Options{})
+	_, checked := gateway.Directory(e.dir, gateway.Options{}).Foresee(t.Context(), d.Definition)
 	for what, text := range map[string]string{"the reload": refused.Error(), "check": checked.Error(), "the log": e.log()} {
 		if strings.Contains(text, "drop-") || !strings.Contains(text, command+renameAll) {
 			t.Errorf("%s says %s", what, text)
@@ -94,7 +94,7 @@ func TestRenamesInOneEdit(t *testing.T) {
 		"rename-type", "api::tag.tag", "api::lable.lable")
 	ms, err := evolve.ParseMigrations(strings.Fields(renameAll))
 	e.must(err)
-	removed, err := gateway.Migrate(e.dir, ms, gateway.Options{}, nil)
+	removed, err := gateway.Directory(e.dir, gateway.Options{}).Migrate(ms, nil)
 	if err != nil || removed != (evolve.Removed{}) {
 		t.Fatalf("%+v, %v", removed, err)
 	}
@@ -128,7 +128,7 @@ func (e *editing) refuse(want string, words ...string) {
 	e.Helper()
 	ms, err := evolve.ParseMigrations(words)
 	e.must(err)
-	if _, err := gateway.Migrate(e.dir, ms, gateway.Options{}, nil); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := gateway.Directory(e.dir, gateway.Options{}).Migrate(ms, nil); err == nil || !strings.Contains(err.Error(), want) {
 		e.Errorf("%v: %v, want %s", words, err, want)
 	}
 }

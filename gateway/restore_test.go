@@ -89,7 +89,7 @@ func TestRestoreRefuses(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			dir := writeProject(t, map[string]string{"data/uploads/mine": "mine"})
-			if _, err := gateway.Restore(dir, bytes.NewReader(c.backup), gateway.Options{}); err == nil || !strings.Contains(err.Error(), c.message) {
+			if _, err := gateway.Directory(dir, gateway.Options{}).Restore(bytes.NewReader(c.backup)); err == nil || !strings.Contains(err.Error(), c.message) {
 				t.Errorf("got %v, want …%s…", err, c.message)
 			}
 			entries, err := os.ReadDir(filepath.Join(dir, "data"))

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"lectern/auth"
+	"lectern/gateway/admin"
 	"lectern/internal/shell"
 )
 
@@ -44,8 +45,8 @@ func (p *Project) Run(ctx context.Context) error {
 	p.server.Store(server)
 	ready := Ready{Base: "http://" + clientAddress(ln.Addr().String())}
 	p.listens.Store(&ready.Base)
-	control, err := p.listenControl(ready.Base)
-	if err != nil {
+	control := p.control(server, ready.Base)
+	if err := control.Listen(); err != nil {
 		return err
 	}
 	defer control.Close()
@@ -60,7 +61,7 @@ func (p *Project) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	var failed [2]error
 	parts.Go(func() { defer stop(); failed[0] = server.Serve(ctx, ln) })
-	parts.Go(func() { defer stop(); failed[1] = control.serve(ctx) })
+	parts.Go(func() { defer stop(); failed[1] = control.Serve(ctx) })
 	parts.Go(func() { p.recoverMedia(ctx) })
 	parts.Go(func() { p.returnMemory(ctx) })
 	p.serves(p.generation.Load())
@@ -75,19 +76,27 @@ func (p *Project) Run(ctx context.Context) error {
 	return errors.Join(failed[:]...)
 }
 
+// control returns the control socket of a server.
+func (p *Project) control(server *Server, base string) *admin.Control {
+	return &admin.Control{
+		Project: p.Local, Base: base, Memory: p.memory, Load: func() any { return server.Stats() },
+		Settle: p.settle, AnswerRate: server.limits.AnswerRate, Log: p.log,
+	}
+}
+
 func (p *Project) announce(ready Ready) {
 	if p.options.Ready != nil {
 		p.options.Ready(ready)
 	}
 	e := p.generation.Load()
 	types, _ := e.Size()
-	p.log.Info("serving", "base", ready.Base, "types", types, "data", p.data.path)
+	p.log.Info("serving", "base", ready.Base, "types", types, "data", p.Data.Path)
 	if types == 0 {
 		p.log.Warn("the project has no content-types yet; each is a file in content-types/")
 	}
 	for _, d := range e.Settings.Tokens {
 		if !p.options.Ephemeral && !e.tokens.Has(d.Name) {
-			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", e.call("token create", p.options)+" "+shell.Path(d.Name))
+			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", p.directory.Command("token create")+" "+shell.Path(d.Name))
 		}
 	}
 }

@@ -60,7 +60,7 @@ func isShipped(secret string) (shipped bool, err error) {
 }
 
 func (e *generation) keptSecret() ([]byte, error) {
-	name := e.project.data.join(secretName)
+	name := e.project.Data.Join(secretName)
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return makeSecret(name)

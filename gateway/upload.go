@@ -16,6 +16,7 @@ import (
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/gateway/admin"
 	"lectern/jsontree"
 	"lectern/media"
 	"lectern/shadowcrud/params"
@@ -70,7 +71,7 @@ func (e *generation) openMedia() (err error) {
 		return err
 	}
 	e.media, err = media.Open(media.Options{
-		Dir: e.project.data.join(uploadsName), Store: e.store, Documents: e.docs, Model: e.Model, Settings: e.Settings.Upload.Settings, Memory: e.project.memory,
+		Dir: e.project.Data.Join(admin.UploadsName), Store: e.store, Documents: e.docs, Model: e.Model, Settings: e.Settings.Upload.Settings, Memory: e.project.memory,
 		Failed: func(err error) { e.project.log.Error(err.Error()) },
 	})
 	shared.library = e.media
@@ -79,11 +80,11 @@ func (e *generation) openMedia() (err error) {
 
 // recoverMedia removes what uploads left behind that were interrupted when the server ended.
 func (p *Project) recoverMedia(ctx context.Context) {
-	err := p.again(ctx, func(e *generation) error {
-		if e.media == nil {
+	err := p.View(ctx, func(c admin.Content) error {
+		if c.Media == nil {
 			return nil
 		}
-		return e.media.Recover(ctx)
+		return c.Media.Recover(ctx)
 	})
 	if err != nil && ctx.Err() == nil {
 		p.log.Error(err.Error())

@@ -35,7 +35,7 @@ func (e *generation) openUsers() error {
 	settings.ConfirmPath = e.Settings.REST.Prefix + "/auth/email-confirmation"
 	mail := ""
 	if o := e.project.options; !o.Production || o.Ephemeral { // an ephemeral server is for tests, which may look at the mail
-		mail = e.project.data.join("mail")
+		mail = e.project.Data.Join("mail")
 	}
 	e.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
 		Store: e.store, Documents: e.docs, Model: e.Model, Actions: e.Actions, Settings: settings, Granted: e.Settings.Roles,

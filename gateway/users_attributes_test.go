@@ -287,7 +287,7 @@ func TestUserAttributesFollow(t *testing.T) {
 		t.Fatalf("without an attribute that has values: %v", err)
 	}
 	rename := evolve.Migrations{{Op: "rename-attribute", Args: []string{"plugin::users-permissions.user.nickname", "nick"}}}
-	if _, err := gateway.Migrate(dir, rename, gateway.Options{}, nil); err != nil {
+	if _, err := gateway.Directory(dir, gateway.Options{}).Migrate(rename, nil); err != nil {
 		t.Fatal(err)
 	}
 	serveKept(t, dir, gateway.Options{}, func(a *api) {

@@ -96,18 +96,18 @@ func (w *watch) matters(e fsnotify.Event) bool {
 	if e.Op == fsnotify.Chmod {
 		return false
 	}
-	name, err := filepath.Rel(w.project.dir, e.Name)
+	name, err := filepath.Rel(w.project.directory.Dir, e.Name)
 	first, _, _ := strings.Cut(filepath.ToSlash(name), "/")
 	return err == nil && (first == ".env" || slices.Contains(watchedDirs, first))
 }
 
 // look reloads the project if its files have changed. later is whether it is to be tried again.
 func (w *watch) look(ctx context.Context) (later bool) {
-	w.follow(w.project.dir, false)
+	w.follow(w.project.directory.Dir, false)
 	for _, name := range watchedDirs {
-		w.follow(filepath.Join(w.project.dir, name), true)
+		w.follow(filepath.Join(w.project.directory.Dir, name), true)
 	}
-	now, err := digestFiles(os.DirFS(w.project.dir)) // after that directories are watched, so that nothing is missed
+	now, err := digestFiles(os.DirFS(w.project.directory.Dir)) // after that directories are watched, so that nothing is missed
 	if err == nil && now == w.seen {
 		return false
 	}

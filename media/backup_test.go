@@ -56,7 +56,7 @@ func TestBackup(t *testing.T) {
 		t.Errorf("after the backup: %v", files)
 	}
 	s.stop()
-	if _, err := gateway.Restore(s.dir, &backup, gateway.Options{}); err != nil {
+	if _, err := gateway.Directory(s.dir, gateway.Options{}).Restore(&backup); err != nil {
 		t.Fatal(err)
 	}
 	s.start()

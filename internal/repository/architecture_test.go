@@ -22,6 +22,8 @@ var floors = [][]string{
 	{"shadowcrud/graphql/"},
 	{"shadowcrud/rest", "shadowcrud/graphql"},
 	{"gateway/config"},
+	{"gateway/internal/paced"},
+	{"gateway/admin"},
 	{"gateway"},
 	{"command"},
 	{""}, // the program

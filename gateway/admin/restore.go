@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"archive/tar"
@@ -15,36 +15,37 @@ import (
 	"strings"
 	"time"
 
+	"lectern/gateway/config"
 	"lectern/store"
 	"lectern/store/evolve"
 )
 
-// Restoring happens in a directory of the data directory: it is filled and checked under its first name, gets its second when
-// it is whole, and is then moved into place part by part. From the second name on a restore that was interrupted is
-// finished by whoever locks the data directory next.
+// A backup is unpacked into restoringName in the data directory and checked there. Once it is complete the directory is renamed to
+// restoredName, and its parts are moved into place one by one. A restore that is interrupted after the renaming is finished by the
+// next process that locks the data directory.
 const (
 	restoringName = ".restoring"
 	restoredName  = ".restored"
 )
 
-// Restore replaces the store and the uploads of the project in dir by those of a backup. What they replace is kept in a
-// directory beside them, whose path is returned ("" when there was nothing). It fails, and changes nothing, while a server runs, and when the backup
-// is not whole or does not fit the definitions.
-func Restore(dir string, backup io.Reader, o Options) (kept string, err error) {
-	d, err := Load(dir, o.Extensions)
+// Restore replaces the store and the uploads by those of a backup. It moves the former ones into a directory beside them and returns
+// its path, or "" if there were none. It fails and changes nothing while a server runs, or if the backup is incomplete or does not fit
+// the definitions.
+func (d *Directory) Restore(backup io.Reader) (kept string, err error) {
+	def, err := d.Load()
 	if err != nil {
 		return "", err
 	}
-	data, err := lockDataDir(o.dataPath(dir))
+	data, err := Lock(d.DataPath())
 	if errors.Is(err, ErrBusy) {
-		return "", busyError(o.dataPath(dir))
+		return "", BusyError(d.DataPath())
 	}
 	if err != nil {
 		return "", err
 	}
-	defer data.release()
+	defer data.Release()
 
-	restoring := data.join(restoringName)
+	restoring := data.Join(restoringName)
 	if err := os.RemoveAll(restoring); err != nil {
 		return "", err
 	}
@@ -52,7 +53,7 @@ func Restore(dir string, backup io.Reader, o Options) (kept string, err error) {
 	if err := unpack(backup, restoring); err != nil {
 		return "", fmt.Errorf("read the backup: %w", err)
 	}
-	if err := d.checkStore(filepath.Join(restoring, storeName), o); err != nil {
+	if err := d.checkStore(filepath.Join(restoring, StoreName), def); err != nil {
 		return "", fmt.Errorf("check the backup: %w", err)
 	}
 	aside, err := data.asideForRestore(time.Now())
@@ -65,27 +66,27 @@ func Restore(dir string, backup io.Reader, o Options) (kept string, err error) {
 	if err := syncTree(restoring); err != nil {
 		return "", err
 	}
-	if err := os.Rename(restoring, data.join(restoredName)); err != nil {
+	if err := os.Rename(restoring, data.Join(restoredName)); err != nil {
 		return "", err
 	}
-	if err := syncDirectory(data.path); err != nil {
+	if err := syncDirectory(data.Path); err != nil {
 		return "", err
 	}
-	if err := finishRestore(data.path); err != nil {
+	if err := finishRestore(data.Path); err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(data.join(aside)); err != nil {
+	if _, err := os.Stat(data.Join(aside)); err != nil {
 		return "", nil
 	}
-	return data.join(aside), nil
+	return data.Join(aside), nil
 }
 
-// asideForRestore names a directory, which there is none of yet, for what a restore replaces.
-func (d *dataDir) asideForRestore(now time.Time) (string, error) {
+// asideForRestore returns the name of a directory that does not exist yet, for what a restore replaces.
+func (d *DataDir) asideForRestore(now time.Time) (string, error) {
 	first := "before-restore-" + now.UTC().Format("20060102T150405Z")
 	name := first
 	for n := 2; ; n++ {
-		switch _, err := os.Lstat(d.join(name)); {
+		switch _, err := os.Lstat(d.Join(name)); {
 		case errors.Is(err, fs.ErrNotExist):
 			return name, nil
 		case err != nil:
@@ -98,8 +99,8 @@ func (d *dataDir) asideForRestore(now time.Time) (string, error) {
 // asideName is the file within the restored directory that names the directory for what is replaced.
 const asideName = "aside"
 
-// finishRestore moves what a whole restore left into place. Each step may be repeated, so that it can be interrupted
-// anywhere: a part whose restored copy is gone is in place already.
+// finishRestore moves a restored backup into place. It can be interrupted anywhere and repeated: a part whose restored copy is
+// gone is in place already.
 func finishRestore(data string) error {
 	restored := filepath.Join(data, restoredName)
 	aside, err := os.ReadFile(filepath.Join(restored, asideName))
@@ -109,7 +110,7 @@ func finishRestore(data string) error {
 	if err != nil {
 		return fmt.Errorf("finish the restore that was begun: %w", err)
 	}
-	for _, name := range []string{uploadsName, storeName, store.MarkerPath(storeName)} {
+	for _, name := range []string{UploadsName, StoreName, store.MarkerPath(StoreName)} {
 		if err := moveIn(filepath.Join(restored, name), filepath.Join(data, name), filepath.Join(data, filepath.Base(strings.TrimSpace(string(aside))))); err != nil {
 			return fmt.Errorf("finish the restore that was begun: %w", err)
 		}
@@ -120,7 +121,7 @@ func finishRestore(data string) error {
 	return os.RemoveAll(restored)
 }
 
-// moveIn renames from to place, and what was at place into the directory aside.
+// moveIn renames from to place. It first moves what is at place into the directory aside.
 func moveIn(from, place, aside string) error {
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -138,7 +139,7 @@ func moveIn(from, place, aside string) error {
 
 // unpack writes the files of a backup below dir and compares them with its checksums.
 func unpack(backup io.Reader, dir string) error {
-	if err := os.MkdirAll(filepath.Join(dir, uploadsName), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, UploadsName), 0o700); err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(dir)
@@ -185,10 +186,10 @@ func checkBackupHead(head *tar.Header, r io.Reader, sums map[string]string) erro
 	return nil
 }
 
-// unpackFile writes one file; root keeps it below the directory whatever its name says.
+// unpackFile writes one file. root keeps it below the directory, whatever its name is.
 func unpackFile(root *os.Root, head *tar.Header, r io.Reader, sums map[string]string) error {
 	name := filepath.FromSlash(head.Name)
-	if head.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || head.Name != storeName && !strings.HasPrefix(head.Name, uploadsName+"/") {
+	if head.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || head.Name != StoreName && !strings.HasPrefix(head.Name, UploadsName+"/") {
 		return fmt.Errorf("%q does not belong in a backup", head.Name)
 	}
 	if parent := filepath.Dir(name); parent != "." {
@@ -220,15 +221,15 @@ func compareSums(r io.Reader, got map[string]string) error {
 	if err := json.NewDecoder(io.LimitReader(r, 1<<30)).Decode(&want); err != nil {
 		return errors.New("it is cut off; take another one")
 	}
-	if want[storeName] == "" || !maps.Equal(want, got) {
+	if want[StoreName] == "" || !maps.Equal(want, got) {
 		return errors.New("it is damaged: what it holds differs from its checksums; take another one")
 	}
 	return nil
 }
 
 // checkStore opens a store that is to be restored, as a server would, reads all of it and closes it again.
-func (d *Definition) checkStore(path string, o Options) error {
-	st, err := d.openStore(path, o, store.Options{})
+func (d *Directory) checkStore(path string, def *config.Definition) error {
+	st, err := d.OpenStore(path, def, store.Options{})
 	if err != nil {
 		var refused *evolve.DefinitionError
 		if errors.As(err, &refused) {
@@ -239,7 +240,7 @@ func (d *Definition) checkStore(path string, o Options) error {
 	return errors.Join(st.Check(), st.Close())
 }
 
-// syncTree makes the names of the files below dir durable; the files are.
+// syncTree makes the names of the files below dir durable. Their contents already are.
 func syncTree(dir string) error {
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {

@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"archive/tar"
@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -26,7 +25,7 @@ import (
 //	uploads/…             the uploaded files
 //	checksums.json        the SHA-256 of each of the files before it, by name
 //
-// so that one without its last entry, or with a byte that differs, is not taken for a whole one.
+// so that a backup that is cut off or damaged is recognised.
 const (
 	backupFormat  = "lectern-backup"
 	backupVersion = 1
@@ -41,33 +40,34 @@ type backupHead struct {
 	By      string    `json:"by,omitempty"` // version of the program
 }
 
-// Backup implements Administration. The store is copied out of one snapshot, and before the uploads: each file that a
-// document in it names was there when the snapshot was taken, and is kept until it is copied. A damaged store is not copied.
-func (p *Project) Backup(ctx context.Context, w io.Writer) error {
-	reserve, release, err := p.reserve(ctx)
+// Backup implements Project. It copies the store out of one snapshot and then the uploads: a file that a document of the snapshot
+// names exists when the snapshot is taken, and is not removed until it is copied. A damaged store is not copied.
+func (l *Local) Backup(ctx context.Context, w io.Writer) error {
+	reserve, release, err := l.Reserve(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return p.again(ctx, func(e *generation) error { return e.backup(ctx, w, reserve) })
+	return l.View(ctx, func(c Content) error { return l.backup(ctx, c, w, reserve) })
 }
 
 // verifiedPerByte is how many bytes of a store need one byte of memory while its pages are verified.
 const verifiedPerByte = 2 << 10
 
-func (e *generation) backup(ctx context.Context, w io.Writer, reserve func(bytes int64) error) error {
-	if e.media != nil {
-		if err := e.media.Recover(ctx); err != nil {
+// backup writes a backup of one Content.
+func (l *Local) backup(ctx context.Context, c Content, w io.Writer, reserve func(bytes int64) error) error {
+	if c.Media != nil {
+		if err := c.Media.Recover(ctx); err != nil {
 			return err
 		}
-		defer e.media.Hold()()
+		defer c.Media.Hold()()
 	}
 	b := &backupWriter{ctx: ctx, tar: tar.NewWriter(w), sums: map[string]string{}, now: time.Now()}
-	head, err := json.Marshal(backupHead{backupFormat, backupVersion, b.now.UTC(), e.project.options.Version})
+	head, err := json.Marshal(backupHead{backupFormat, backupVersion, b.now.UTC(), l.Version})
 	if err != nil {
 		return err
 	}
-	err = e.store.View(func(s *store.Snapshot) error {
+	err = c.Store.View(func(s *store.Snapshot) error {
 		if err := reserve(s.Size() / verifiedPerByte); err != nil {
 			return err
 		}
@@ -77,12 +77,12 @@ func (e *generation) backup(ctx context.Context, w io.Writer, reserve func(bytes
 		if err := b.add(backupHeadAt, int64(len(head)), copyFrom(bytes.NewReader(head))); err != nil {
 			return err
 		}
-		return b.add(storeName, s.Size(), s.CopyTo)
+		return b.add(StoreName, s.Size(), s.CopyTo)
 	})
 	if err != nil {
 		return fmt.Errorf("copy the store: %w", err)
 	}
-	if err := b.addUploads(e.project.data.join(uploadsName)); err != nil {
+	if err := b.addUploads(l.Data.Join(UploadsName)); err != nil {
 		return fmt.Errorf("copy the uploads: %w", err)
 	}
 	sums, err := json.Marshal(b.sums)
@@ -116,7 +116,7 @@ func (b *backupWriter) add(name string, size int64, write func(io.Writer) (int64
 	return nil
 }
 
-// addUploads writes the regular files below dir. One that is removed while this goes on is passed over.
+// addUploads writes the regular files below dir. It leaves out files that are removed in the meantime.
 func (b *backupWriter) addUploads(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if os.IsNotExist(err) {
@@ -131,7 +131,7 @@ func (b *backupWriter) addUploads(dir string) error {
 			return nil
 		}
 		if err == nil && e.IsDir() && name != "." && name[0] == '.' {
-			return fs.SkipDir // files on their way in
+			return fs.SkipDir // uploads that are not complete
 		}
 		if err != nil || !e.Type().IsRegular() {
 			return err
@@ -148,7 +148,7 @@ func (b *backupWriter) addUploads(dir string) error {
 		if err != nil {
 			return err
 		}
-		return b.add(path.Join(uploadsName, name), info.Size(), copyFrom(io.LimitReader(f, info.Size())))
+		return b.add(path.Join(UploadsName, name), info.Size(), copyFrom(io.LimitReader(f, info.Size())))
 	})
 }
 
@@ -169,51 +169,4 @@ func (c *contextWriter) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return c.w.Write(p)
-}
-
-// WriteFile makes the file at path of what write writes, so that there is either all of it or, when write or the disk fails,
-// what was there before: it is written beside path, brought to disk and renamed.
-func WriteFile(path string, write func(io.Writer) error) (err error) {
-	switch there, err := os.Stat(path); {
-	case err == nil && there.IsDir():
-		return fmt.Errorf("%s is a directory; name a file in it", path)
-	case err == nil && !there.Mode().IsRegular(): // a device would be replaced
-		return fmt.Errorf("%s is no ordinary file; write to - and redirect that", path)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // made with mode 0600
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no directory %s", filepath.Dir(path))
-	}
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if err = write(f); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDirectory(filepath.Dir(path))
-}
-
-// syncDirectory makes a rename within a directory durable.
-func syncDirectory(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"bufio"
@@ -11,25 +11,25 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"time"
 
 	"lectern/auth"
 	"lectern/documents"
-	"lectern/store/evolve"
 )
 
-// A remote is the administration of a project by way of the control socket of the server that runs on it.
+// A remote is an open project that the server of another process has open. It sends requests to the server's control socket.
 type remote struct {
 	http   *http.Client
 	Server serverInfo
 }
 
-// dialControl finds the server that listens at a control socket. The error is that of the connection when there is none.
-func dialControl(ctx context.Context, path string) (*remote, error) {
+// dial connects to the server that runs on a data directory. The error is that of the connection if there is none.
+func dial(ctx context.Context, data string) (*remote, error) {
 	r := &remote{http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			short, done, err := shortSocketPath(path)
+			short, done, err := shortSocketPath(filepath.Join(data, controlName))
 			if err != nil {
 				return nil, err
 			}
@@ -54,10 +54,8 @@ func (r *remote) Tokens(ctx context.Context) (tokens []auth.Token, err error) {
 }
 
 func (r *remote) CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error) {
-	body, writer := io.Pipe()
-	go func() { writer.CloseWithError(json.NewEncoder(writer).Encode(d)) }()
 	var made createdToken
-	err := r.do(ctx, http.MethodPost, "/tokens", body, readJSON(&made))
+	err := r.post(ctx, "/tokens", d, &made)
 	return made.Token, made.Key, err
 }
 
@@ -71,20 +69,8 @@ func (r *remote) RevokeToken(ctx context.Context, nameOrID string) (tok auth.Tok
 	return tok, r.do(ctx, http.MethodDelete, "/tokens/"+url.PathEscape(nameOrID), nil, readJSON(&tok))
 }
 
-func (r *remote) migrate(ctx context.Context, ms evolve.Migrations) (removed evolve.Removed, err error) {
-	body, err := json.Marshal(ms)
-	if err != nil {
-		return removed, err
-	}
-	return removed, r.do(ctx, http.MethodPost, "/migrate", bytes.NewReader(body), readJSON(&removed))
-}
-
 func (r *remote) Fill(ctx context.Context, fillings []documents.Filling, _ func(string, int, int)) (filled documents.Filled, err error) {
-	body, err := json.Marshal(fillings)
-	if err != nil {
-		return filled, err
-	}
-	return filled, r.do(ctx, http.MethodPost, "/fill", bytes.NewReader(body), readJSON(&filled))
+	return filled, r.post(ctx, "/fill", fillings, &filled)
 }
 
 func (r *remote) Uploads(ctx context.Context) (n Uploads, err error) {
@@ -129,7 +115,16 @@ func (r *remote) get(ctx context.Context, path string, into any) error {
 	return r.do(ctx, http.MethodGet, path, nil, readJSON(into))
 }
 
-// do sends a request and gives the answer's body to read; an answer that is an error becomes one.
+// post sends a value as JSON and reads the answer into another.
+func (r *remote) post(ctx context.Context, path string, v, into any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return r.do(ctx, http.MethodPost, path, bytes.NewReader(body), readJSON(into))
+}
+
+// do sends a request and calls read with the body of the answer. It returns the error if the answer is one.
 func (r *remote) do(ctx context.Context, method, path string, body io.Reader, read func(io.Reader) error) error {
 	req, err := http.NewRequestWithContext(ctx, method, "http://control"+path, body)
 	if err != nil {
@@ -161,7 +156,7 @@ func (r *remote) do(ctx context.Context, method, path string, body io.Reader, re
 	return errors.New(e.Error)
 }
 
-// A controlFailure is an error of the server, with what it said, that is one of controlCodes.
+// A controlFailure is an error of the server that is one of controlCodes, with the server's message.
 type controlFailure struct {
 	message string
 	known   error

@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"bufio"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -14,18 +15,19 @@ import (
 	"sync"
 
 	"lectern/gateway/config"
+	"lectern/gateway/internal/paced"
 )
 
-// A backup or an export is sent while it is made, out of one snapshot. A snapshot keeps the store from using pages again, so the client has to
-// take what is sent at the rate of limits.answerRate. A slower one is let go, and asks why with another request.
+// A backup or an export is sent while it is made, from one snapshot. A snapshot keeps the store from reusing pages, so the client has
+// to read at the rate of limits.answerRate. The server closes the connection of a slower one, which then asks for the reason.
 
-// downloadHeader names a download, by the number under which getDownload tells why it ended.
+// downloadHeader is the header with the id of a download, under which GET /downloads/{id} tells why it failed.
 const downloadHeader = "Lectern-Download"
 
 // maxDownloads is how many downloads that failed are remembered.
 const maxDownloads = 16
 
-// downloads remember why the last downloads that failed did. The zero value is ready for use.
+// downloads keep the reasons of the last downloads that failed. The zero value is ready for use.
 type downloads struct {
 	mu     sync.Mutex
 	last   uint64
@@ -47,7 +49,7 @@ func (d *downloads) fail(id string, err error) {
 	d.failed = append(d.failed[max(0, len(d.failed)-maxDownloads+1):], failedDownload{id, err.Error()})
 }
 
-// reason is why a download failed, "" where that is not known.
+// reason returns why a download failed, or "" if that is not known.
 func (d *downloads) reason(id string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,22 +59,14 @@ func (d *downloads) reason(id string) string {
 	return ""
 }
 
-func (c *control) getBackup(w http.ResponseWriter, r *http.Request) {
-	c.download(w, r, c.project.Backup)
-}
-
-func (c *control) getExport(w http.ResponseWriter, r *http.Request) {
-	c.download(w, r, c.project.Export)
-}
-
-// download sends what write writes. When it fails in the middle, the connection is closed so that the client notices, and getDownload tells
-// the reason.
-func (c *control) download(w http.ResponseWriter, r *http.Request, write func(context.Context, io.Writer) error) {
+// download sends what write writes. If write fails in the middle, the connection is closed so that the client notices, and the
+// client can then ask for the reason.
+func (c *Control) download(w http.ResponseWriter, r *http.Request, write func(context.Context, io.Writer) error) {
 	id := c.downloads.begin()
 	w.Header().Set(downloadHeader, id)
 	w.Header().Set("Content-Type", "application/octet-stream")
-	to := c.limits().pacedWriter(r.Context(), w)
-	buffer := bufio.NewWriterSize(to, answerPart)
+	to := &begunWriter{Writer: paced.NewWriter(w, http.NewResponseController(w), c.AnswerRate)}
+	buffer := bufio.NewWriterSize(to, paced.Part)
 	err := write(r.Context(), buffer)
 	if err == nil {
 		err = buffer.Flush()
@@ -84,31 +78,40 @@ func (c *control) download(w http.ResponseWriter, r *http.Request, write func(co
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		level = slog.LevelWarn
-		err = c.limits().errSlowReader()
-	case r.Context().Err() != nil || isReaderGone(r, err):
+		err = c.errSlowReader()
+	case r.Context().Err() != nil || isWrite(err):
 		level = slog.LevelDebug
 	}
-	c.project.log.Log(r.Context(), level, "control socket", "path", r.URL.Path, "error", err)
+	c.Log.Log(r.Context(), level, "control socket", "path", r.URL.Path, "error", err)
 	if !to.begun {
-		c.fail(w, r, err)
+		writeError(w, err)
 		return
 	}
 	c.downloads.fail(id, err)
 	panic(http.ErrAbortHandler)
 }
 
-// getDownload tells why a download failed.
-func (c *control) getDownload(w http.ResponseWriter, r *http.Request) {
-	writeControl(w, controlError{Error: c.downloads.reason(r.PathValue("id"))})
+// isWrite reports whether err comes from writing to a connection.
+func isWrite(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "write"
 }
 
-// limits are those of the server.
-func (c *control) limits() *requestLimits { return &c.project.server.Load().limits }
+// A begunWriter knows whether something was written.
+type begunWriter struct {
+	io.Writer
+	begun bool
+}
 
-// errSlowReader says that a client took what it is sent more slowly than the limits ask for.
-func (l *requestLimits) errSlowReader() error {
+func (b *begunWriter) Write(p []byte) (int, error) {
+	b.begun = true
+	return b.Writer.Write(p)
+}
+
+// errSlowReader says that a client read more slowly than limits.answerRate asks for.
+func (c *Control) errSlowReader() error {
 	return fmt.Errorf("the server let go of a reader that took less than %s in %s: a snapshot of the store is held while it reads (limits.answerRate is %s a second); "+
-		"write to a file, or to something that reads faster", config.ByteSize(answerPart), l.partTime(), config.ByteSize(l.AnswerRate))
+		"write to a file, or to something that reads faster", config.ByteSize(paced.Part), paced.PartTime(c.AnswerRate), config.ByteSize(c.AnswerRate))
 }
 
 // reasonOf asks the server why a download failed in its middle.

@@ -1,0 +1,315 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"lectern/auth"
+	"lectern/documents"
+	"lectern/gateway/internal/paced"
+	"lectern/internal/budget"
+	"lectern/store/evolve"
+)
+
+// A Control answers on the control socket of a running server. The socket lies in the data directory and can be opened by the
+// user that the server runs as. It speaks HTTP:
+//
+//	GET    /server          serverInfo
+//	GET    /tokens          []auth.Token
+//	POST   /tokens          auth.Declaration → createdToken
+//	POST   /tokens/{name}/rotate?grace= → createdToken
+//	DELETE /tokens/{name}   → auth.Token
+//	GET    /uploads         Uploads
+//	GET    /backup          the file
+//	GET    /export          JSON Lines
+//	GET    /downloads/{id}  why a backup or export failed: controlError
+//	GET    /problems        what is wrong with the store: a list of texts
+//	POST   /import?partial= JSON Lines → importEvents, one a line
+//	POST   /foresee         sentDefinitions → foreseen
+//	POST   /fill            []documents.Filling → documents.Filled
+//	POST   /migrate         evolve.Migrations → evolve.Removed
+//
+// An error is a controlError with status 400 or above. A download that fails in the middle ends without its last chunk.
+type Control struct {
+	// Project is the project that the server serves.
+	Project *Local
+	// Base is the address at which the server answers.
+	Base string
+	// Memory is that of all requests.
+	Memory *budget.Budget
+	// Load returns the counters of the server.
+	Load func() any
+	// Settle carries out migrations that the files of the project ask for, and serves the files as they are now.
+	Settle func(context.Context, evolve.Migrations) (evolve.Removed, error)
+	// AnswerRate is how many bytes a second a client must at least read.
+	AnswerRate int64
+	Log        *slog.Logger
+
+	ln        *net.UnixListener
+	downloads downloads
+}
+
+type serverInfo struct {
+	PID     int          `json:"pid"`
+	Base    string       `json:"base"`
+	Version string       `json:"version"`
+	Memory  budget.Stats `json:"memory"` // of all requests
+	Load    any          `json:"load"`   // the counters of the server
+}
+
+type createdToken struct {
+	Token auth.Token `json:"token"`
+	Key   string     `json:"key"`
+}
+
+type controlError struct {
+	Error string `json:"error"`
+	Code  string `json:"code,omitempty"`
+}
+
+// An importEvent is a line of the answer to an import: its progress or, in the last line, its outcome.
+type importEvent struct {
+	Progress *documents.ImportProgress `json:"progress,omitempty"`
+	Result   *documents.ImportResult   `json:"result,omitempty"`
+	Problems documents.LineProblems    `json:"problems,omitempty"`
+	Error    string                    `json:"error,omitempty"`
+}
+
+// Listen creates the control socket. The data directory is locked, so a socket that exists was left by a process that has ended, and
+// is replaced.
+func (c *Control) Listen() (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("make the control socket: %w", err)
+		}
+	}()
+	// The socket is created in a directory that is closed to others, and moved once it is closed to them itself.
+	closed, err := os.MkdirTemp(c.Project.Data.Path, ".control-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(closed)
+	temporary := filepath.Join(closed, controlName)
+	ln, err := listenUnix(temporary)
+	if err != nil {
+		return err
+	}
+	ln.SetUnlinkOnClose(false)
+	err = os.Chmod(temporary, 0o600)
+	if err == nil {
+		err = os.Rename(temporary, c.path())
+	}
+	if err != nil {
+		ln.Close()
+		return err
+	}
+	c.ln = ln
+	return nil
+}
+
+func (c *Control) path() string { return c.Project.Data.Join(controlName) }
+
+// Close removes the socket.
+func (c *Control) Close() error {
+	os.Remove(c.path())
+	return c.ln.Close()
+}
+
+// Serve answers until ctx ends. Requests under way are then cancelled.
+func (c *Control) Serve(ctx context.Context) error {
+	work, cancelWork := context.WithCancel(context.Background())
+	defer cancelWork()
+	srv := &http.Server{
+		Handler: c.routes(), ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return work },
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(c.ln) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve the control socket: %w", err)
+	case <-ctx.Done():
+	}
+	cancelWork()
+	drain, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := srv.Shutdown(drain); err != nil {
+		srv.Close()
+		return fmt.Errorf("stop the control socket: %w", err)
+	}
+	return nil
+}
+
+func (c *Control) routes() http.Handler {
+	p := c.Project
+	mux := http.NewServeMux()
+	mux.Handle("GET /server", answer(func(*http.Request) (any, error) {
+		return serverInfo{PID: os.Getpid(), Base: c.Base, Version: p.Version, Memory: c.Memory.Stats(), Load: c.Load()}, nil
+	}))
+	mux.Handle("GET /tokens", answer(func(r *http.Request) (any, error) { return p.Tokens(r.Context()) }))
+	mux.Handle("POST /tokens", answer(c.createToken))
+	mux.Handle("POST /tokens/{name}/rotate", answer(c.rotateToken))
+	mux.Handle("DELETE /tokens/{name}", answer(func(r *http.Request) (any, error) { return p.RevokeToken(r.Context(), r.PathValue("name")) }))
+	mux.Handle("GET /uploads", answer(func(r *http.Request) (any, error) { return p.Uploads(r.Context()) }))
+	mux.HandleFunc("GET /backup", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.Backup) })
+	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.Export) })
+	mux.Handle("GET /downloads/{id}", answer(func(r *http.Request) (any, error) {
+		return controlError{Error: c.downloads.reason(r.PathValue("id"))}, nil
+	}))
+	mux.Handle("GET /problems", answer(c.problems))
+	mux.HandleFunc("POST /import", c.importFile)
+	mux.Handle("POST /foresee", answer(c.foresee))
+	mux.Handle("POST /fill", answer(func(r *http.Request) (any, error) {
+		fillings, err := decode[[]documents.Filling](r)
+		if err != nil {
+			return nil, err
+		}
+		return p.Fill(r.Context(), fillings, nil)
+	}))
+	mux.Handle("POST /migrate", answer(func(r *http.Request) (any, error) {
+		migrations, err := decode[evolve.Migrations](r)
+		if err != nil {
+			return nil, err
+		}
+		return c.Settle(r.Context(), migrations)
+	}))
+	return mux
+}
+
+// answer makes a handler of a function that returns what to answer as JSON, or an error.
+func answer(f func(*http.Request) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, err := f(r)
+		if err != nil {
+			writeError(w, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(v) // fails only if the client is gone
+	})
+}
+
+// maxBody bounds the JSON that a request may carry; the definitions of a project are the largest.
+const maxBody = 64 << 20
+
+// decode reads the JSON of a request.
+func decode[T any](r *http.Request) (v T, err error) {
+	return v, json.NewDecoder(io.LimitReader(r.Body, maxBody)).Decode(&v)
+}
+
+func (c *Control) problems(r *http.Request) (any, error) {
+	reserve, release, err := c.Project.Reserve(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return texts(c.Project.Current().Store.Problems(reserve))
+}
+
+func (c *Control) createToken(r *http.Request) (any, error) {
+	d, err := decode[auth.Declaration](r)
+	if err != nil {
+		return nil, err
+	}
+	token, key, err := c.Project.CreateToken(r.Context(), d)
+	return createdToken{token, key}, err
+}
+
+func (c *Control) rotateToken(r *http.Request) (any, error) {
+	grace, err := time.ParseDuration(r.URL.Query().Get("grace"))
+	if err != nil {
+		return nil, err
+	}
+	token, key, err := c.Project.RotateToken(r.Context(), r.PathValue("name"), grace)
+	return createdToken{token, key}, err
+}
+
+// importFile imports content. It first copies the file into the data directory, since an import reads it several times.
+func (c *Control) importFile(w http.ResponseWriter, r *http.Request) {
+	partial, _ := strconv.ParseBool(r.URL.Query().Get("partial"))
+	file, err := spool(r.Body, c.Project.Data.Path)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	defer file.Close()
+	control := http.NewResponseController(w)
+	events := json.NewEncoder(paced.NewWriter(w, control, c.AnswerRate)) // a snapshot is held while progress is written
+	result, err := c.Project.Import(r.Context(), file, partial, func(p documents.ImportProgress) {
+		events.Encode(importEvent{Progress: &p})
+		control.Flush()
+	})
+	end := importEvent{Result: &result}
+	if err != nil && !errors.As(err, &end.Problems) {
+		end.Error = err.Error()
+	}
+	events.Encode(end)
+}
+
+// writeError answers an error.
+func writeError(w http.ResponseWriter, err error) {
+	e := controlError{Error: err.Error()}
+	for code, known := range controlCodes {
+		if errors.Is(err, known) {
+			e.Code = code
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	json.NewEncoder(w).Encode(e)
+}
+
+// controlCodes name the errors that a client can tell from others by errors.Is.
+var controlCodes = map[string]error{"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "unasked": evolve.ErrNotAsked}
+
+// spool copies r into a file in dir that is gone once it is closed.
+func spool(r io.Reader, dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, ".import-")
+	if err != nil {
+		return nil, fmt.Errorf("copy the file: %w", err)
+	}
+	os.Remove(f.Name())
+	if _, err := io.Copy(f, r); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("copy the file: %w", err)
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return f, err
+}
+
+// maxSocketPath is a length of a socket's path that all systems take.
+const maxSocketPath = 100
+
+// listenUnix listens at a path of any length.
+func listenUnix(path string) (*net.UnixListener, error) {
+	short, done, err := shortSocketPath(path)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"})
+}
+
+// shortSocketPath returns a path that names the same socket and is short enough for the kernel, by way of the open directory. It is
+// valid until done is called.
+func shortSocketPath(path string) (short string, done func(), err error) {
+	if len(path) <= maxSocketPath || runtime.GOOS != "linux" {
+		return path, func() {}, nil
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return "", nil, err
+	}
+	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path)), func() { dir.Close() }, nil
+}

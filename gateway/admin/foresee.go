@@ -1,0 +1,101 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/gateway/config"
+	"lectern/store"
+	"lectern/store/evolve"
+)
+
+// A Forecast is what a start with changed definitions would do with the content, and which content does not fit them.
+type Forecast struct {
+	store.Outlook
+	Audit documents.Audit
+}
+
+// Foresee returns what a start with a definition would do with the content in the data directory. The error is the
+// *evolve.DefinitionError with which the start would fail. It changes nothing.
+func (d *Directory) Foresee(ctx context.Context, def *config.Definition) (f Forecast, err error) {
+	path := filepath.Join(d.DataPath(), StoreName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return f, store.CheckThere(path)
+	}
+	err = d.maintain(ctx, lockAsIs, func(m maintainer) error {
+		f, err = m.foresee(ctx, def)
+		return err
+	})
+	return f, d.WithCommand(err)
+}
+
+func (f files) foresee(ctx context.Context, d *config.Definition) (o Forecast, err error) {
+	o.Outlook, err = store.Inspect(f.data.Join(StoreName), d.Model, store.Options{DefaultLocale: d.Settings.I18n.DefaultLocale}, o.audit(ctx, d.Settings.I18n.Codes()))
+	return o, err
+}
+
+// audit returns a function that checks a preview of the content.
+func (f *Forecast) audit(ctx context.Context, locales []string) func(*store.Preview) error {
+	return func(p *store.Preview) (err error) {
+		f.Audit, err = documents.AuditOf(ctx, p, locales)
+		return err
+	}
+}
+
+// sentDefinitions are the definitions of a project as they are sent to a server.
+type sentDefinitions struct {
+	Definitions   []json.RawMessage `json:"definitions"` // with the rules that content is checked by
+	DefaultLocale string            `json:"defaultLocale"`
+	Locales       []string          `json:"locales"`
+}
+
+// foreseen is the server's answer to them.
+type foreseen struct {
+	Forecast Forecast         `json:"forecast"`
+	Refusals []evolve.Refusal `json:"refusals,omitempty"`
+}
+
+func (r *remote) foresee(ctx context.Context, d *config.Definition) (Forecast, error) {
+	sent := sentDefinitions{DefaultLocale: d.Settings.I18n.DefaultLocale, Locales: d.Settings.I18n.Codes()}
+	for _, raw := range d.Model.DefinitionsWithRules() {
+		sent.Definitions = append(sent.Definitions, raw)
+	}
+	var answer foreseen
+	if err := r.post(ctx, "/foresee", sent, &answer); err != nil {
+		return answer.Forecast, err
+	}
+	if len(answer.Refusals) > 0 {
+		return answer.Forecast, &evolve.DefinitionError{Refusals: answer.Refusals}
+	}
+	return answer.Forecast, nil
+}
+
+func (c *Control) foresee(r *http.Request) (any, error) {
+	sent, err := decode[sentDefinitions](r)
+	if err != nil {
+		return nil, err
+	}
+	definitions := make([][]byte, len(sent.Definitions))
+	for i, raw := range sent.Definitions {
+		definitions[i] = raw
+	}
+	model, err := contenttypes.FromDefinitions(definitions)
+	if err != nil {
+		return nil, err
+	}
+	var answer foreseen
+	f := &answer.Forecast
+	f.Outlook, err = c.Project.Current().Store.Inspect(model, store.Options{DefaultLocale: sent.DefaultLocale}, f.audit(r.Context(), sent.Locales))
+	var refused *evolve.DefinitionError
+	if errors.As(err, &refused) {
+		answer.Refusals, err = refused.Refusals, nil
+	}
+	return answer, err
+}

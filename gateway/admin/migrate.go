@@ -1,0 +1,84 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"lectern/documents"
+	"lectern/store"
+	"lectern/store/evolve"
+)
+
+// fileLockWait is how long to wait for the lock of the store file once the directory is locked: a process that ends drops one
+// lock after the other.
+const fileLockWait = 2 * time.Second
+
+// Migrate carries out migrations on the store, all or none, and returns what they removed. The next start compares the store with
+// the definitions of the project; Migrate looks at the definitions only to refuse to remove content that fits them. A running server
+// that takes over changed files does it only if that settles the files as they are now, and serves them then.
+//
+// Fill does the migrations that fill in values.
+func (d *Directory) Migrate(ms evolve.Migrations, progress func(what string, done, total int)) (removed evolve.Removed, err error) {
+	if err := d.requireStore(); err != nil {
+		return removed, err
+	}
+	ctx := context.Background() // a migration that has begun is completed
+	err = d.maintain(ctx, Lock, func(m maintainer) error {
+		removed, err = m.migrate(ctx, ms, progress)
+		return err
+	})
+	if errors.Is(err, evolve.ErrNotAsked) {
+		err = fmt.Errorf("%w: %w", err, BusyError(d.DataPath()))
+	}
+	return removed, err
+}
+
+func (f files) migrate(_ context.Context, ms evolve.Migrations, progress func(what string, done, total int)) (evolve.Removed, error) {
+	path, o := f.data.Join(StoreName), store.Options{Progress: progress}
+	d, err := f.Load()
+	if err != nil {
+		// Renames, and what names definitions that are gone, do not depend on the files.
+		if ms.NeedModel() {
+			return evolve.Removed{}, fmt.Errorf("whether the project's definitions ask for this cannot be told while its files have problems:\n%w", err)
+		}
+		return store.Migrate(path, ms, nil, o)
+	}
+	o.DefaultLocale = d.Settings.I18n.DefaultLocale
+	return store.Migrate(path, ms, d.Model, o)
+}
+
+func (r *remote) migrate(ctx context.Context, ms evolve.Migrations, _ func(string, int, int)) (removed evolve.Removed, err error) {
+	return removed, r.post(ctx, "/migrate", ms, &removed)
+}
+
+// requireStore returns an error if there is no store to migrate.
+func (d *Directory) requireStore() error {
+	if _, err := os.Stat(filepath.Join(d.DataPath(), StoreName)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no store in %s, so there is nothing to migrate", d.DataPath())
+	}
+	return nil
+}
+
+// Fill carries out the migrations that fill in values.
+func (d *Directory) Fill(ctx context.Context, ms evolve.Migrations, progress func(what string, done, total int)) (filled documents.Filled, err error) {
+	if err := d.requireStore(); err != nil {
+		return filled, err
+	}
+	fillings := make([]documents.Filling, len(ms))
+	for i, m := range ms {
+		if fillings[i].Attribute = m.Args[0]; len(m.Args) > 1 {
+			fillings[i].Value = &m.Args[1]
+		}
+	}
+	p, err := d.Administer(ctx)
+	if err != nil {
+		return filled, err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	return p.Fill(ctx, fillings, progress)
+}

@@ -1,0 +1,57 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// WriteFile creates or replaces the file at path with what write writes. The file is written beside path, synced and renamed, so
+// that path holds either all of it or, if something fails, what it held before.
+func WriteFile(path string, write func(io.Writer) error) (err error) {
+	switch there, err := os.Stat(path); {
+	case err == nil && there.IsDir():
+		return fmt.Errorf("%s is a directory; name a file in it", path)
+	case err == nil && !there.Mode().IsRegular(): // a device would be replaced
+		return fmt.Errorf("%s is no ordinary file; write to - and redirect that", path)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // made with mode 0600
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no directory %s", filepath.Dir(path))
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if err = write(f); err != nil {
+		return err
+	}
+	if err = f.Sync(); err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+// syncDirectory makes a rename within a directory durable.
+func syncDirectory(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
