@@ -6,8 +6,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// flagsFirst moves the flags of a command line to the front of what follows the command's name, so that they may stand
-// anywhere: kong ends a list of arguments at the first flag, and at "--". What follows that is never a flag.
+// flagsFirst moves the flags of a command line directly behind the command's name, so that they may stand anywhere: kong ends a list of
+// arguments at the first flag, and at "--". What follows "--" is never a flag.
 func flagsFirst(app *kong.Node, args []string) []string {
 	command, at := app, 0
 	for at < len(args) {

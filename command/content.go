@@ -11,7 +11,7 @@ import (
 	"lectern/gateway/admin"
 )
 
-// outputFlags are those of commands that write a file.
+// outputFlags are the arguments and flags of commands that write a file.
 type outputFlags struct {
 	Args  []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the file to write; - is the standard output."`
 	Force bool     `help:"Replace the file if it exists."`
@@ -30,7 +30,7 @@ func (o *outputFlags) target() (dir, file string, err error) {
 	return dir, file, nil
 }
 
-// output has write write the file; - is the standard output.
+// output calls write with the file to write; - is the standard output.
 func (s *session) output(file string, write func(io.Writer) error) error {
 	if file == "-" {
 		return write(s.Stdout)
@@ -100,7 +100,7 @@ func (c *importCommand) Run(s *session) error {
 	})
 }
 
-// openImport opens the file to import; the standard input is copied first, since it is read several times.
+// openImport opens the file to import. It copies the standard input first, since an import reads the file several times.
 func openImport(stdin io.Reader, name string) (*os.File, error) {
 	if name != "-" {
 		if there, err := os.Stat(name); err == nil && there.IsDir() {

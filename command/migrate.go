@@ -43,7 +43,7 @@ func (c *migrateCommand) Run(s *session) error {
 	return c.fill(s, dir, fills)
 }
 
-// fill carries out fillings.
+// fill carries out the migrations that fill in values.
 func (c *migrateCommand) fill(s *session, dir string, ms evolve.Migrations) error {
 	p := newProgress(s.Stderr)
 	filled, err := c.directory(s, dir).Fill(s.ctx, ms, func(what string, done, total int) {
@@ -57,7 +57,7 @@ func (c *migrateCommand) fill(s *session, dir string, ms evolve.Migrations) erro
 	return nil
 }
 
-// migrate carries out what changes definitions.
+// migrate carries out the other migrations.
 func (c *migrateCommand) migrate(s *session, dir string, ms evolve.Migrations) error {
 	p := newProgress(s.Stderr)
 	removed, err := c.directory(s, dir).Migrate(ms, func(what string, done, total int) {
@@ -75,7 +75,7 @@ func (c *migrateCommand) migrate(s *session, dir string, ms evolve.Migrations) e
 	return nil
 }
 
-// split takes the optional directory off the words of the operation.
+// split splits the arguments [DIR] operation….
 func (c *migrateCommand) split() (dir string, words []string) {
 	for _, op := range evolve.Operations {
 		if c.Args[0] == op.Name {

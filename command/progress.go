@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A progress tells on the standard error how far a command is: on a terminal in one line that changes, else a line now and
+// A progress prints the progress of a command on the standard error: on a terminal in one line that changes, otherwise a line now and
 // then.
 type progress struct {
 	w        io.Writer
@@ -30,7 +30,7 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
-// show says how far it is, unless it did so a moment ago.
+// show prints the progress, unless it did so a moment ago.
 func (p *progress) show(format string, args ...any) {
 	if time.Since(p.last) < p.every {
 		return
@@ -44,7 +44,7 @@ func (p *progress) show(format string, args ...any) {
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 
-// clear takes the changing line away.
+// clear removes the changing line.
 func (p *progress) clear() {
 	if p.open {
 		fmt.Fprint(p.w, "\r\x1b[K")
@@ -52,7 +52,7 @@ func (p *progress) clear() {
 	}
 }
 
-// done says what came out.
+// done prints the outcome.
 func (p *progress) done(format string, args ...any) {
 	p.clear()
 	fmt.Fprintf(p.w, format+"\n", args...)

@@ -16,7 +16,7 @@ func (versionCommand) Run(s *session) error {
 	return err
 }
 
-// versions is what version and --version print. The version is Lectern's, whatever the program is called.
+// versions returns what version and --version print. The version is Lectern's, whatever the program is called.
 func versions() string {
 	return fmt.Sprintf("lectern %s\ncommit  %s\n%s %s/%s", version(), commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
@@ -31,7 +31,7 @@ func version() string {
 	return "devel"
 }
 
-// commit is what the program was built from.
+// commit returns the commit that the program was built from.
 func commit() string {
 	id, changed := "unknown", ""
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -12,8 +12,8 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// environment returns the variables that ${NAME} takes in the files of the project in dir: those of the process and,
-// where it has none of that name, those of the file .env.
+// environment returns the variables for ${NAME} in the files of the project in dir: those of the process, and those of the file .env
+// that the process does not have.
 func environment(dir string) (yamlfile.Lookup, yamlfile.Problems) {
 	text, err := os.ReadFile(filepath.Join(dir, ".env"))
 	if err != nil {
@@ -32,8 +32,8 @@ func environment(dir string) (yamlfile.Lookup, yamlfile.Problems) {
 	}, problems
 }
 
-// parseDotEnv reads lines of NAME=value. A value in double quotes knows \n, \t, \" and \\, one in single quotes is taken
-// as it stands, any other ends before " #". A line may begin with "export".
+// parseDotEnv reads lines of NAME=value. In a value in double quotes \n, \t, \" and \\ are escapes; one in single quotes is taken
+// literally; any other ends before " #". A line may begin with "export".
 func parseDotEnv(text []byte) (map[string]string, yamlfile.Problems) {
 	values := map[string]string{}
 	var problems yamlfile.Problems
@@ -55,7 +55,7 @@ func parseDotEnv(text []byte) (map[string]string, yamlfile.Problems) {
 			ok = false
 		}
 		if !ok {
-			// The line is not shown: it may hold a secret.
+			// The problem does not show the line, since it may hold a secret.
 			problems = append(problems, yamlfile.Problem{File: ".env", Line: number,
 				Message: `this is no variable; write NAME=value, or NAME="value" with quotes around it`})
 			continue
@@ -90,7 +90,7 @@ func unquoteEnv(s string) (value string, ok bool) {
 	return strings.TrimSpace(s), true
 }
 
-// closingQuote finds the quote that ends the one at the beginning of s.
+// closingQuote returns the index of the quote that closes the one at the beginning of s, or -1.
 func closingQuote(s string, quote byte) int {
 	for i := 1; i < len(s); i++ {
 		switch {

@@ -6,28 +6,28 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// GraphQLLimits are the part graphql.config.limits of config/plugins.yaml; 0 is what execution.DefaultLimits and
-// language.DefaultLimits say.
+// GraphQLLimits is the part graphql.config.limits of config/plugins.yaml. Zero means the default of execution.DefaultLimits or
+// language.DefaultLimits.
 type GraphQLLimits struct {
-	Tokens     int // of a document
-	Nesting    int // brackets within brackets
-	Selections int // of an operation, its fragments put in place
+	Tokens     int // in a document
+	Nesting    int // of brackets in a document
+	Selections int // fields of an operation, those of its fragments included
 	RootFields int `yaml:"rootFields"`
 	Aliases    int
 	Directives int
-	Conditions int // comparisons of the filters of an operation
+	Conditions int // comparisons in the filters of an operation
 	SortKeys   int `yaml:"sortKeys"` // of a list
-	Cost       int // objects that an answer may hold by the limits of its lists; 0: nothing is estimated
-	Rows       int // objects that an answer may hold
-	Bytes      int // of an answer
-	Plans      int // operations that are remembered
-	Persisted  int // queries that clients persist by their hash
+	Cost       int // objects of an answer, estimated from the limits of its lists; 0: no estimate
+	Rows       int // objects of an answer
+	Bytes      int // bytes of an answer
+	Plans      int // compiled operations that are cached
+	Persisted  int // persisted queries that are cached
 
-	Introspections     int // fields __schema of an operation
+	Introspections     int // fields __schema in an operation
 	IntrospectionDepth int `yaml:"introspectionDepth"` // lists within lists of __schema and __type
 }
 
-// readMore fills g with what stands in parts of their own.
+// readMore reads the limits and the settings that Strapi takes for Apollo Server.
 func (g *GraphQL) readMore(f *graphqlFile) (problems yamlfile.Problems) {
 	if !f.Limits.IsNull() {
 		problems = f.Limits.Decode(&g.Limits)
@@ -46,7 +46,7 @@ func (g *GraphQL) readMore(f *graphqlFile) (problems yamlfile.Problems) {
 	return append(problems, g.readApollo(f.ApolloServer)...)
 }
 
-// elsewhere says, of settings of Apollo Server that mean nothing here, what there is in their place.
+// elsewhere are settings of Apollo Server that have no effect, with what Lectern does instead.
 var elsewhere = map[string]string{
 	"tracing":                  "answers hold no traces",
 	"cache":                    "all that is kept is bounded: limits.plans and limits.persisted say by how much",
@@ -56,7 +56,7 @@ var elsewhere = map[string]string{
 	"playground":               "landingPage says what browsers see",
 }
 
-// readApollo takes what means something here from the settings of Apollo Server, and warns of the rest.
+// readApollo reads the settings of Apollo Server that have a meaning here, and warns of the others.
 func (g *GraphQL) readApollo(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if n.IsNull() {
 		return nil

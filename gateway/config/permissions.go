@@ -8,7 +8,7 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// permissionsFile is config/permissions.yaml as it is written.
+// permissionsFile is config/permissions.yaml as written.
 type permissionsFile struct {
 	Roles  *yamlfile.Node // role → uid → actions
 	Tokens []tokenFile
@@ -22,7 +22,7 @@ type tokenFile struct {
 	Lifespan    *yamlfile.Node
 }
 
-// readPermissions fills s with what config/permissions.yaml grants.
+// readPermissions reads config/permissions.yaml.
 func (s *Settings) readPermissions(n *yamlfile.Node, actions *auth.Actions) yamlfile.Problems {
 	var f permissionsFile
 	unfit := n.Decode(&f)
@@ -45,7 +45,7 @@ func (s *Settings) readPermissions(n *yamlfile.Node, actions *auth.Actions) yaml
 	return together(unfit, problems)
 }
 
-// checkToken names the permission that cannot be granted where it stands, anything else that is wrong at the token.
+// checkToken reports permissions that cannot be granted, or else what is wrong with the token as a whole.
 func checkToken(d auth.Declaration, at *yamlfile.Node, actions *auth.Actions) (problems yamlfile.Problems) {
 	for i, p := range d.Permissions {
 		if err := actions.CheckPermission(p); err != nil {

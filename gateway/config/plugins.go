@@ -10,7 +10,7 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// apiFile is config/api.yaml as it is written.
+// apiFile is config/api.yaml as written.
 type apiFile struct {
 	REST struct {
 		Prefix       string
@@ -18,10 +18,10 @@ type apiFile struct {
 		MaxLimit     *int `yaml:"maxLimit"`
 		WithCount    bool `yaml:"withCount"`
 	}
-	Populate *yamlfile.Node // read once the model is known: see populate.go
+	Populate *yamlfile.Node // read by readPopulate once the model is known
 }
 
-// readREST fills r with what config/api.yaml says.
+// readREST reads config/api.yaml.
 func (r *REST) readREST(n *yamlfile.Node) yamlfile.Problems {
 	var f apiFile
 	f.REST.Prefix, f.REST.DefaultLimit, f.REST.MaxLimit, f.REST.WithCount = r.Prefix, r.DefaultLimit, &r.MaxLimit, r.WithCount
@@ -41,12 +41,12 @@ func (r *REST) readREST(n *yamlfile.Node) yamlfile.Problems {
 	return together(unfit, problems)
 }
 
-// isPath reports whether s is a path of plain parts.
+// isPath reports whether s is a path such as /content/v1, without parameters or escapes.
 func isPath(s string) bool { return pathPattern.MatchString(s) }
 
 var pathPattern = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
 
-// pluginsFile is config/plugins.yaml as it is written.
+// pluginsFile is config/plugins.yaml as written.
 type pluginsFile struct {
 	GraphQL plugin[graphqlFile]
 	I18n    plugin[i18nFile]
@@ -54,7 +54,7 @@ type pluginsFile struct {
 	Upload  plugin[uploadFile]
 }
 
-// A plugin is a part of the server that can be switched off.
+// A plugin is a part of config/plugins.yaml: a part of the server that can be switched off.
 type plugin[T any] struct {
 	Enabled bool
 	Config  T
@@ -81,7 +81,7 @@ type i18nFile struct {
 	Locales       []localeFile
 }
 
-// readPlugins fills s with what config/plugins.yaml says.
+// readPlugins reads config/plugins.yaml.
 func (s *Settings) readPlugins(n *yamlfile.Node) yamlfile.Problems {
 	g := &s.GraphQL
 	f := pluginsFile{
@@ -125,7 +125,7 @@ func (g *GraphQL) check(config *yamlfile.Node) (problems yamlfile.Problems) {
 	return problems
 }
 
-// readI18n takes the locales; the default locale is one of them whether or not it is listed.
+// readI18n reads the locales. The default locale is added if it is not listed.
 func (s *I18n) readI18n(f plugin[i18nFile], config *yamlfile.Node) (problems yamlfile.Problems) {
 	s.Enabled, s.DefaultLocale, s.Locales = f.Enabled, f.Config.DefaultLocale, nil
 	if !localePattern.MatchString(s.DefaultLocale) {
@@ -163,7 +163,7 @@ func (s *I18n) Codes() []string {
 
 var localePattern = regexp.MustCompile(`^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$`)
 
-// localeName is the name of a locale that was given none.
+// localeName returns the name of a locale that has none in the file.
 func localeName(code string) string {
 	if code == "en" {
 		return "English (en)"
@@ -171,7 +171,7 @@ func localeName(code string) string {
 	return code
 }
 
-// A localeFile is a locale as it is written: its code, or code and name.
+// A localeFile is a locale as written: a code, or code and name.
 type localeFile Locale
 
 func (l *localeFile) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
@@ -197,7 +197,7 @@ func (l *localeFile) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 
 var lifespanPattern = regexp.MustCompile(`^([0-9]{1,9})(d|)$`)
 
-// ParseLifespan reads a span of time longer than nothing: a number of seconds, days as in 30d, or 1h30m.
+// ParseLifespan parses a duration longer than zero: a number of seconds, days as in 30d, or a Go duration as in 1h30m.
 func ParseLifespan(s string) (time.Duration, bool) {
 	if m := lifespanPattern.FindStringSubmatch(s); m != nil {
 		d, err := time.ParseDuration(m[1] + "s")

@@ -9,8 +9,7 @@ import (
 	"lectern/shadowcrud/params"
 )
 
-// readPopulate reads what config/api.yaml says is populated where a request does not say: {uid: populate}, each in a form that the
-// parameter populate takes.
+// readPopulate reads the default relations of config/api.yaml: {uid: populate}, each in a form of the parameter populate.
 func (d *Definition) readPopulate() (problems yamlfile.Problems) {
 	n := d.Settings.REST.Populate
 	if n.IsNull() {
@@ -26,7 +25,7 @@ func (d *Definition) readPopulate() (problems yamlfile.Problems) {
 		if t == nil {
 			problem := "there is no content-type " + strconv.Quote(e.Key)
 			if err := d.Actions.Check(e.Key, "find"); err != nil && strings.HasPrefix(e.Key, "api::") {
-				problem = err.Error() // which names the nearest
+				problem = err.Error() // which suggests a similar name
 			}
 			problems = append(problems, e.Value.Problem("populate: %s", problem))
 			continue
@@ -45,13 +44,13 @@ func (d *Definition) readPopulate() (problems yamlfile.Problems) {
 	return problems
 }
 
-// A populatePart is a piece of a populate that is right or wrong by itself, and where it is written.
+// A populatePart is a part of a default that is checked by itself, so that a problem has its own line.
 type populatePart struct {
 	populate any
 	at       *yamlfile.Node
 }
 
-// populateParts are the items of a list or the entries of a mapping, so that each problem has a line of its own.
+// populateParts splits a default into the items of its list or the entries of its mapping.
 func populateParts(n *yamlfile.Node) (parts []populatePart) {
 	switch n.Kind {
 	case yamlfile.List:
@@ -70,7 +69,7 @@ func populateParts(n *yamlfile.Node) (parts []populatePart) {
 	return parts
 }
 
-// queryValue is what a query string would say in the place of a node: texts, lists and objects, and nil for nothing.
+// queryValue returns the value that a query string would give for a node: texts, lists and objects, and nil for null.
 func queryValue(n *yamlfile.Node) any {
 	switch {
 	case n.IsNull():

@@ -11,7 +11,7 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// settingsFiles are the files of config/ with what reads each, but for permissions: they are read once the model is known.
+// settingsFiles are the files of config/ except permissions, which is read once the model is known.
 var settingsFiles = []struct {
 	name string
 	read func(*Settings, *yamlfile.Node) yamlfile.Problems
@@ -23,7 +23,7 @@ var settingsFiles = []struct {
 
 const permissionsName = "permissions"
 
-// readSettings reads config/ but for permissions. Every problem is found, in all files.
+// readSettings reads config/ except permissions. It returns the problems of all files.
 func readSettings(project fs.FS, lookup yamlfile.Lookup) (Settings, yamlfile.Problems) {
 	s := Default()
 	problems := unknownFiles(project)
@@ -37,7 +37,7 @@ func readSettings(project fs.FS, lookup yamlfile.Lookup) (Settings, yamlfile.Pro
 	return s, append(problems, s.checkPaths()...)
 }
 
-// checkPaths reports paths that would take one another's requests.
+// checkPaths reports paths of the REST API and GraphQL that overlap each other or the server's own.
 func (s *Settings) checkPaths() (problems yamlfile.Problems) {
 	wrong := func(file, format string, args ...any) {
 		problems = append(problems, yamlfile.Problem{File: file, Message: fmt.Sprintf(format, args...)})
@@ -56,7 +56,7 @@ func (s *Settings) checkPaths() (problems yamlfile.Problems) {
 	return problems
 }
 
-// checkEndpoint reports an endpoint of GraphQL at a path of the REST API.
+// checkEndpoint reports a GraphQL endpoint that overlaps a path of the REST API.
 func (s *Settings) checkEndpoint(m *contenttypes.Model) (problems yamlfile.Problems) {
 	if !s.GraphQL.Enabled {
 		return nil
@@ -78,12 +78,12 @@ func (s *Settings) checkEndpoint(m *contenttypes.Model) (problems yamlfile.Probl
 	return problems
 }
 
-// within reports whether a path is another one, or lies below it, in whatever case.
+// within reports whether path is other or lies below it, ignoring case.
 func within(path, other string) bool {
 	return len(path) >= len(other) && strings.EqualFold(path[:len(other)], other) && (len(path) == len(other) || path[len(other)] == '/')
 }
 
-// readConfig reads one file of config/; the node is nil when it is empty, does not exist or cannot be read.
+// readConfig reads one file of config/. The node is nil if the file is empty, does not exist or cannot be read.
 func readConfig(project fs.FS, name string, lookup yamlfile.Lookup) (*yamlfile.Node, yamlfile.Problems) {
 	file, problems := yamlfile.Find(project, path.Join("config", name))
 	if file == "" {
@@ -96,11 +96,11 @@ func readConfig(project fs.FS, name string, lookup yamlfile.Lookup) (*yamlfile.N
 	return n, append(problems, more...)
 }
 
-// unknownFiles names what lies in config/ and is read by nobody, since it is most likely a slip of the pen.
+// unknownFiles reports files in config/ that are never read: most likely their names are misspelled.
 func unknownFiles(project fs.FS) (problems yamlfile.Problems) {
 	entries, err := fs.ReadDir(project, "config")
 	if err != nil {
-		return nil // none is needed
+		return nil // config/ is optional
 	}
 	known := []string{permissionsName}
 	for _, f := range settingsFiles {
@@ -116,8 +116,8 @@ func unknownFiles(project fs.FS) (problems yamlfile.Problems) {
 	return problems
 }
 
-// together joins what does not fit a file's form with what is wrong with its values. Of the latter those are left out that say something
-// of the same key on the same line: they follow from it.
+// together joins problems of a file's form with problems of its values. It drops a problem of a value that follows from a problem of
+// form: one about the same key on the same line.
 func together(unfit, wrong yamlfile.Problems) yamlfile.Problems {
 	follows := func(w, u yamlfile.Problem) bool {
 		if u.File != w.File || u.Line != w.Line {
@@ -137,7 +137,7 @@ func together(unfit, wrong yamlfile.Problems) yamlfile.Problems {
 	return all.Sort()
 }
 
-// firstWord is the key that a problem is about.
+// firstWord returns the first word of a message, which is the key that it is about.
 func firstWord(message string) string {
 	word, _, _ := strings.Cut(message, " ")
 	return word

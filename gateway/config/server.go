@@ -11,7 +11,7 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// serverFile is config/server.yaml as it is written.
+// serverFile is config/server.yaml as written.
 type serverFile struct {
 	Host           string
 	Port           int
@@ -54,7 +54,7 @@ type serverFile struct {
 	}
 }
 
-// readServer fills s with what config/server.yaml says.
+// readServer reads config/server.yaml.
 func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	f := serverFile{Host: s.Host, Port: s.Port, Compress: s.Compress}
 	f.Log.Level = "info"
@@ -136,7 +136,7 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	return together(unfit, problems)
 }
 
-// checkClients reports what cannot be as a bound of clients.
+// checkClients reports invalid limits on clients: on requests, connections and the rate of bodies.
 func (l *Limits) checkClients(n *yamlfile.Node, wrong func(at *yamlfile.Node, format string, args ...any)) {
 	for _, c := range []struct {
 		key   string
@@ -164,13 +164,13 @@ func (l *Limits) checkClients(n *yamlfile.Node, wrong func(at *yamlfile.Node, fo
 	}
 }
 
-// isHTTP reports whether s is the address of a website.
+// isHTTP reports whether s is an http or https URL without credentials, query and fragment.
 func isHTTP(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
-// A wordList is a text or a list of them.
+// A wordList is written as a text or as a list of texts.
 type wordList []string
 
 func (w *wordList) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
@@ -187,7 +187,7 @@ func (w *wordList) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 	return problems
 }
 
-// A ByteSize is a number of bytes, as 1048576, 56kb or 10mb.
+// A ByteSize is a number of bytes, written as 1048576, 56kb or 10mb.
 type ByteSize int64
 
 var byteUnits = []struct {
@@ -195,7 +195,7 @@ var byteUnits = []struct {
 	factor int64
 }{{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"b", 1}, {"", 1}}
 
-// String writes a size as it is read.
+// String returns the size in the largest unit of which it is a whole number.
 func (b ByteSize) String() string {
 	text := strconv.FormatInt(int64(b), 10)
 	for _, u := range byteUnits { // the largest of which it is a whole number is the last
@@ -221,7 +221,7 @@ func (b *ByteSize) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 	return yamlfile.Problems{n.Problem("a size is a number of bytes, such as 1048576, 56kb or 10mb")}
 }
 
-// A netPrefix is a range of addresses, or one.
+// A netPrefix is written as a range of addresses or as one address.
 type netPrefix netip.Prefix
 
 func (p *netPrefix) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {

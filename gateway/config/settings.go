@@ -28,61 +28,59 @@ type Settings struct {
 	Tokens []auth.Declaration  // declared in permissions.yaml
 }
 
-// Server are config/server.yaml.
+// Server is config/server.yaml.
 type Server struct {
-	Host           string
-	Port           int
-	URL            string // where clients reach the server, without a slash at its end; "" is where it listens
-	TrustedProxies []netip.Prefix
-	Compress       bool
-	CORS           CORS
-	Limits         Limits
-	LogLevel       slog.Level
-	LogFormat      string // "text" or "json"; "" is text in development and json in production
+	Host           string         // the address to listen at; default 127.0.0.1
+	Port           int            // default 1337
+	URL            string         // at which clients reach the server, without a trailing slash; "" is the address it listens at
+	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is believed; default none
+	Compress       bool           // answers, for clients that accept it; default true
+	CORS           CORS           // default: pages of any origin
+	Limits         Limits         // default DefaultLimits
+	LogLevel       slog.Level     // default info
+	LogFormat      string         // "text" or "json"; "" is text in development and json in production
 }
 
-// REST are config/api.yaml.
+// REST is config/api.yaml.
 type REST struct {
-	Prefix       string
-	DefaultLimit int
-	MaxLimit     int // 0 or less: none
-	WithCount    bool
+	Prefix       string // of the paths; default /api
+	DefaultLimit int    // documents on a page unless a request says otherwise; default 25
+	MaxLimit     int    // documents on a page at most; -1: no limit; default 100
+	WithCount    bool   // whether answers of lists hold the total unless a request says otherwise; default true
 
-	Populate *yamlfile.Node // what requests populate that do not say; read by Definition.readPopulate
+	Populate *yamlfile.Node // default relations by content type; Load reads them into Definition.Populate
 }
 
-// I18n are the part i18n of config/plugins.yaml.
+// I18n is the part i18n of config/plugins.yaml.
 type I18n struct {
-	Enabled       bool
-	DefaultLocale string
-	Locales       []Locale // the default locale is one of them
+	Enabled       bool     // default true
+	DefaultLocale string   // default en
+	Locales       []Locale // includes the default locale; default en alone
 }
 
 // A Locale is a locale that documents may be written in.
 type Locale struct{ Code, Name string }
 
-// GraphQL are the part graphql of config/plugins.yaml.
+// GraphQL is the part graphql of config/plugins.yaml.
 type GraphQL struct {
-	Enabled      bool
-	Endpoint     string
-	ShadowCRUD   bool
-	DepthLimit   int
-	AmountLimit  int
-	DefaultLimit int
-	MaxLimit     int // negative: none
-	// DocumentActions adds the mutations that publish, unpublish and discard drafts.
-	DocumentActions bool
+	Enabled         bool   // default true
+	Endpoint        string // the path; default /graphql
+	ShadowCRUD      bool   // whether the schema is generated from the content types; default true
+	DepthLimit      int    // levels of fields in an operation; default 10
+	AmountLimit     int    // documents of a list at most; default 100
+	DefaultLimit    int    // items of a list that asks for no number; default 10
+	MaxLimit        int    // items of a list at most; -1: no limit; default -1
+	DocumentActions bool   // whether there are mutations that publish, unpublish and discard drafts; default false
 
-	ShadowCRUDOptions *yamlfile.Node // what the schema leaves out; read by Definition.GraphQLSchema
+	ShadowCRUDOptions *yamlfile.Node // parts of the schema that are left out; the gateway reads them when it builds the schema
 
-	// Introspection says whether clients may ask for the schema; nil: in development alone.
-	Introspection *bool
-	LandingPage   *bool // nil: a page to work with in development, a plain one in production
+	Introspection *bool // whether clients may read the schema; nil: in development only
+	LandingPage   *bool // whether browsers see a page to work with; nil: in development only, and a plain page in production
 	Limits        GraphQLLimits
-	Warnings      []string // about what is said that has no effect, or will have none
+	Warnings      []string // about settings without effect, or that will have none
 }
 
-// Default are the settings of a project without config/.
+// Default returns the settings of a project without config/.
 func Default() Settings {
 	return Settings{
 		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits, LogLevel: slog.LevelInfo},

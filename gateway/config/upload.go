@@ -9,7 +9,7 @@ import (
 	"lectern/media"
 )
 
-// Upload are the part upload of config/plugins.yaml.
+// Upload is the part upload of config/plugins.yaml. Its defaults are media.DefaultSettings.
 type Upload struct {
 	Enabled bool
 	media.Settings
@@ -17,12 +17,12 @@ type Upload struct {
 
 var defaultUpload = Upload{Enabled: true, Settings: media.DefaultSettings}
 
-// uploadFile is that part as it is written.
+// uploadFile is that part as written.
 type uploadFile struct {
 	SizeLimit       ByteSize `yaml:"sizeLimit"`
 	Provider        string
 	ProviderOptions s3File         `yaml:"providerOptions"`
-	Breakpoints     *yamlfile.Node // in its order
+	Breakpoints     *yamlfile.Node // a Node, to keep its order
 	PixelLimit      int64          `yaml:"pixelLimit"`
 	Concurrency     int
 	CacheControl    string `yaml:"cacheControl"`
@@ -32,7 +32,7 @@ type uploadFile struct {
 	}
 }
 
-// s3File is what a provider is told that is not the local directory.
+// s3File is the part providerOptions of the provider s3 as written.
 type s3File struct {
 	Endpoint  string
 	Bucket    string
@@ -42,7 +42,7 @@ type s3File struct {
 	BaseURL   string `yaml:"baseUrl"`
 }
 
-// file is what a file says that says nothing.
+// file returns the settings as a file that sets nothing would give them.
 func (s *Upload) file() uploadFile {
 	f := uploadFile{SizeLimit: ByteSize(s.SizeLimit), Provider: "local", PixelLimit: s.PixelLimit, Concurrency: s.Concurrency,
 		CacheControl: s.CacheControl}
@@ -56,7 +56,7 @@ var (
 	breakpointPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,30}$`)
 )
 
-// read takes what a file says; config is where it says it.
+// read reads a file; config is its position for problems.
 func (s *Upload) read(f *uploadFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	wrong := func(at *yamlfile.Node, format string, args ...any) {
 		problems = append(problems, at.Problem(format, args...))
@@ -96,7 +96,7 @@ func (s *Upload) read(f *uploadFile, config *yamlfile.Node) (problems yamlfile.P
 	return append(problems, s.readProvider(f, config)...)
 }
 
-// readBreakpoints takes the sizes that images are made in, largest first: {large: 1000, …}.
+// readBreakpoints reads the sizes that images are made in, {large: 1000, …}, and sorts them from large to small.
 func (s *Upload) readBreakpoints(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if n.IsNull() {
 		return nil
@@ -123,7 +123,7 @@ func (s *Upload) readBreakpoints(n *yamlfile.Node) (problems yamlfile.Problems) 
 	return problems
 }
 
-// readProvider takes where files are kept.
+// readProvider reads where files are stored.
 func (s *Upload) readProvider(f *uploadFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	s.S3 = nil
 	o := f.ProviderOptions

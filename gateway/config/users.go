@@ -12,16 +12,16 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// Users are the part users-permissions of config/plugins.yaml.
+// Users is the part users-permissions of config/plugins.yaml.
 type Users struct {
-	Enabled   bool
-	Secret    string // signs JWTs; "" has one made and kept
-	RateLimit auth.RateLimit
+	Enabled   bool           // default true
+	Secret    string         // signs JWTs; "": one is generated and stored in the data directory
+	RateLimit auth.RateLimit // of logins; default 5 in 5 minutes by address and route
 	Accounts  auth.UserSettings
 
-	RegisterFields *yamlfile.Node // where Accounts.RegisterFields are said, nil where none are; checked by Load
-	DefaultRole    *yamlfile.Node // where Accounts.DefaultRole is said, nil where it is not; checked by Check
-	SecretAt       *yamlfile.Node // where Secret is said, nil where it is not
+	RegisterFields *yamlfile.Node // position of Accounts.RegisterFields; nil if not set
+	DefaultRole    *yamlfile.Node // position of Accounts.DefaultRole; nil if not set
+	SecretAt       *yamlfile.Node // position of Secret; nil if not set
 }
 
 var defaultUsers = Users{
@@ -33,7 +33,7 @@ var defaultUsers = Users{
 	},
 }
 
-// usersFile is that part as it is written.
+// usersFile is that part as written.
 type usersFile struct {
 	JWTSecret string `yaml:"jwtSecret"`
 	JWT       struct {
@@ -77,7 +77,7 @@ type smtpFile struct {
 
 type templateFile struct{ Object, Message string }
 
-// usersFile is what a file says that says nothing.
+// file returns the settings as a file that sets nothing would give them.
 func (s *Users) file() usersFile {
 	a := s.Accounts
 	f := usersFile{
@@ -91,7 +91,7 @@ func (s *Users) file() usersFile {
 	return f
 }
 
-// read takes what the file says; config is where it says it.
+// read reads a file; config is its position for problems.
 func (s *Users) read(f *usersFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	wrong := func(at *yamlfile.Node, format string, args ...any) {
 		problems = append(problems, at.Problem(format, args...))
@@ -125,7 +125,7 @@ func (s *Users) read(f *usersFile, config *yamlfile.Node) (problems yamlfile.Pro
 	return append(problems, readMail(&a.Mail, &f.Email, config.At("email"))...)
 }
 
-// checkFields reports fields that nobody may set who registers: those that users do not have, and those that are not his to say.
+// checkFields reports fields in register.allowedFields that users do not have, or that a user may not set when registering.
 func (s *Users) checkFields(model *contenttypes.Model) (problems yamlfile.Problems) {
 	user := model.Type(contenttypes.UserUID)
 	if user == nil {
@@ -194,7 +194,7 @@ func readMail(m *auth.MailSettings, f *mailFile, at *yamlfile.Node) (problems ya
 	return problems
 }
 
-// isPage reports whether s is the address of a website, or of an app that opens links of a scheme of its own.
+// isPage reports whether s is the URL of a website, or of an app with a URL scheme of its own.
 func isPage(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil || strings.ContainsAny(s, " <>\"'\\") {
@@ -203,12 +203,12 @@ func isPage(s string) bool {
 	return !slices.Contains([]string{"javascript", "data", "vbscript", "file"}, strings.ToLower(u.Scheme))
 }
 
-// isLocalPath reports whether s is a path on the same host; //example.org is not.
+// isLocalPath reports whether s is a path on the same host, which //example.org is not.
 func isLocalPath(s string) bool {
 	return strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//") && !strings.ContainsAny(s, "\\ <>\"'")
 }
 
-// An interval is a span of time as 5m, or as {min: 5}.
+// An interval is a duration, written as 5m or as {min: 5}.
 type interval time.Duration
 
 var intervalUnits = map[string]time.Duration{
