@@ -64,7 +64,6 @@ func (tx *Tx) Apply(b *Batch) error {
 	tx.applied++
 	tx.adds = tx.adds || len(b.putRows) > 0 || len(b.putLinks) > len(b.cutLinks)
 	tx.sequence++
-	tx.lastRow = nil
 	for _, l := range b.cutLinks {
 		if err := tx.deleteLink(l); err != nil {
 			return fmt.Errorf("delete link %s.%s: %w", l.Attr.Owner.UID, l.Attr.Name, err)
@@ -85,7 +84,6 @@ func (tx *Tx) Apply(b *Batch) error {
 			return fmt.Errorf("put link %s.%s: %w", l.Attr.Owner.UID, l.Attr.Name, err)
 		}
 	}
-	tx.lastRow = nil
 	return tx.log(b.changes)
 }
 
@@ -123,7 +121,6 @@ func (tx *Tx) putRow(r *Row) error {
 	tx.docs = max(tx.docs, r.Doc)
 	tx.items = max(tx.items, lastItem(r.Values))
 	tx.revisions[b.number] = tx.sequence
-	tx.lastRow = nil
 	return tx.bucket(rows).Put(appendRowKey(nil, b.number, sl, r.Doc), data)
 }
 
@@ -158,7 +155,6 @@ func (tx *Tx) removeRow(r Record) error {
 		return err
 	}
 	tx.revisions[b.number] = tx.sequence
-	tx.lastRow = nil
 	return tx.bucket(rows).Delete(appendRowKey(nil, b.number, r.slot, r.doc))
 }
 

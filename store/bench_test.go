@@ -116,14 +116,14 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-// BenchmarkRelatedAll reads what 25 rows here and there lead to, by searches and from places that are known.
+// BenchmarkRelatedAll reads what 25 rows here and there lead to, by searches and from the relation cache.
 func BenchmarkRelatedAll(b *testing.B) {
 	for _, c := range []struct {
 		name  string
 		after uint64
-	}{{"searched", math.MaxUint64}, {"remembered", 1}} {
+	}{{"searched", math.MaxUint64}, {"cached", 1}} {
 		b.Run(c.name, func(b *testing.B) {
-			defer store.PlacesAfter(c.after)()
+			defer store.CacheAfter(c.after)()
 			s := open(b, b.TempDir()+"/content.db")
 			article, tags := fillTagged(b, s, 5000)
 			var rows []store.Record

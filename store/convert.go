@@ -103,8 +103,7 @@ func (c *conversion) carryOut(s *evolve.Step) error {
 	if err := c.bind(); err != nil {
 		return err
 	}
-	c.store.resting.bar()
-	defer c.store.resting.open()
+	defer c.store.snapshots.Drain()()
 	btx, err := c.store.beginWrite()
 	if err != nil {
 		return err
@@ -244,7 +243,6 @@ func (c *chunk) eachRow(t *contenttypes.ContentType, f func(Record) error) (done
 	}
 	keys, last := c.keys(rows, be.AppendUint16(nil, b.number), c.limit())
 	for _, k := range keys {
-		c.lastRow = nil
 		r := c.row(b, slot(be.Uint16(k[2:])), be.Uint64(k[4:]))
 		if !r.Exists() {
 			continue // f has removed it
@@ -253,7 +251,6 @@ func (c *chunk) eachRow(t *contenttypes.ContentType, f func(Record) error) (done
 			return false, err
 		}
 	}
-	c.lastRow = nil
 	c.at.Done += len(keys)
 	if len(keys) > 0 {
 		c.at.After = keys[len(keys)-1]

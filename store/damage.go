@@ -59,13 +59,12 @@ func (f *file) guard(do func() error) (err error) {
 // checkAgainAfter is how long a page that was found whole is taken to be so.
 const checkAgainAfter = time.Minute
 
-// doubtAll has every page checked again when it is read next, since a disk may fail at any time. It also forgets the places through which
-// reads reach rows without looking at their pages.
+// doubtAll has every page checked again when it is read next, since a disk may fail at any time. It also begins a new relation cache,
+// by which reads reach rows without looking at their pages, and closes the snapshots that have the old one.
 func (f *file) doubtAll() {
 	f.sound.Clear()
-	f.places.Store(nil)
-	f.resting.bar() // those that rest have places, and stand on pages
-	f.resting.open()
+	f.cache.Store(nil)
+	f.snapshots.Drain()()
 }
 
 // read calls do with a transaction that only reads.

@@ -230,7 +230,7 @@ func writeDamaged(t *testing.T, name string, s *store.Store) {
 
 // TestCutOffWhileOpen truncates the file of an open store. Whoever asks for what is gone gets an error, and nobody ends the process.
 func TestCutOffWhileOpen(t *testing.T) {
-	defer store.PlacesAfter(1)()
+	defer store.CacheAfter(1)()
 	path := filepath.Join(t.TempDir(), "content.db")
 	s := open(t, path)
 	fillTagged(t, s, damagedRows/2)
@@ -257,12 +257,12 @@ func TestCutOffWhileOpen(t *testing.T) {
 
 // TestDamagedWhileOpen flips bits in the file of an open store that has read all of it. They are found when its pages are checked again.
 func TestDamagedWhileOpen(t *testing.T) {
-	defer store.PlacesAfter(1)()
+	defer store.CacheAfter(1)()
 	path := filepath.Join(t.TempDir(), "content.db")
 	s := open(t, path)
 	fillTagged(t, s, damagedRows/2)
 	want := answers(t, s)
-	answers(t, s) // by places that are remembered
+	answers(t, s) // from the relation cache
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)

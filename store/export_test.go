@@ -26,11 +26,11 @@ func BufferedBy(n int) (restore func()) {
 	return func() { maxBuffered = before }
 }
 
-// PlacesAfter has places remembered after n searches in one state, until restored.
-func PlacesAfter(n uint64) (restore func()) {
-	before := placesAfter
-	placesAfter = n
-	return func() { placesAfter = before }
+// CacheAfter has a state get its relation cache after n searches, until restored.
+func CacheAfter(n uint64) (restore func()) {
+	before := cacheAfter
+	cacheAfter = n
+	return func() { cacheAfter = before }
 }
 
 // Look has the store look after its file now.
@@ -43,15 +43,11 @@ func LookSeldom() (restore func()) {
 	return func() { lookEvery = before }
 }
 
-// Resting is how many snapshots wait for another use.
-func (s *Store) Resting() int {
-	s.resting.mu.Lock()
-	defer s.resting.mu.Unlock()
-	return len(s.resting.list)
-}
+// IdleSnapshots is how many snapshots wait for another use.
+func (s *Store) IdleSnapshots() int { return s.snapshots.Idle() }
 
-// TargetWords is how much memory the places of targets take that are remembered.
-func (s *Store) TargetWords() int { return s.places.Load().targets.used }
+// CachedWords is how much memory the lists in the relation cache take.
+func (s *Store) CachedWords() int { return s.cache.Load().relations.Load().Words() }
 
 // Doubt has every page checked again when it is read next.
 func (s *Store) Doubt() { s.doubtAll() }

@@ -348,7 +348,8 @@ func comparer(a *contenttypes.Attribute, v any) func(raw []byte) int {
 			return 1
 		}
 	case string:
-		return func(raw []byte) int { return strings.Compare(view(unquote(raw)), v) }
+		text := []byte(v)
+		return func(raw []byte) int { return bytes.Compare(unquote(raw), text) }
 	}
 	return func([]byte) int { return 1 }
 }

@@ -106,7 +106,7 @@ func (s *Snapshot) eachLink(a *contenttypes.Attribute, sd side, plane Status, r 
 func (s *Snapshot) eachInList(list []byte, yield func(other ref, pos, otherPos uint64) bool) {
 	w := linkWalk{cursor: s.takeCursor(links), snap: s}
 	defer s.giveCursor(links, w.cursor)
-	for k, v := w.seek(list, -1); k != nil && s.step(); k, v = w.next() {
+	for k, v := w.seek(list); k != nil && s.step(); k, v = w.next() {
 		s.stats.links++
 		other, otherPos := parseLinkEnd(v)
 		if !yield(other, be.Uint64(k[linkListLen:]), otherPos) {
@@ -115,63 +115,39 @@ func (s *Snapshot) eachInList(list []byte, yield func(other ref, pos, otherPos u
 	}
 }
 
-// A linkWalk goes through lists of links. One whose place is known, or that follows the one before in the file, is reached
-// without a search.
+// A linkWalk goes through lists of links. A list that follows the one before in the file is reached without a search.
 type linkWalk struct {
 	snap   *Snapshot
 	cursor cursor
 	key    []byte // at which the cursor stands, nil behind the last
 	value  []byte
-	moved  bool              // the cursor was, to
-	sought [linkListLen]byte // from which nothing lies to key
-	known  []byte            // of a list whose place is known: the links yet to come; nil otherwise
-	run    listRun           // of one whose place is not
+	moved  bool              // whether the cursor was moved yet
+	sought [linkListLen]byte // the beginning of the list; there is no link between it and key
 }
 
-// seek begins a list and returns its first link, nil where there is none. Of a longer one no more than most links and the next are
-// looked at, where most is not negative.
-func (w *linkWalk) seek(list []byte, most int) (k, v []byte) {
-	if w.known = w.snap.places.links(list, most); w.known != nil {
-		return w.next()
-	}
+// seek begins a list and returns its first link, nil where there is none.
+func (w *linkWalk) seek(list []byte) (k, v []byte) {
 	if !w.moved || bytes.Compare(list, w.sought[:]) <= 0 || w.key != nil && bytes.Compare(list, w.key) > 0 {
 		w.snap.stats.seeks++
 		w.key, w.value = w.cursor.Seek(list)
 	}
-	w.moved, w.run = true, listRun{}
+	w.moved = true
 	copy(w.sought[:], list)
 	return w.here()
 }
 
 // next returns the next link of the list, nil at its end.
 func (w *linkWalk) next() (k, v []byte) {
-	if w.known == nil {
-		w.key, w.value = w.cursor.Next()
-		return w.here()
-	}
-	if len(w.known) == 0 {
-		return nil, nil
-	}
-	k, v = w.known[:linkKeyLen], w.known[linkKeyLen:linkLen]
-	w.known = w.known[linkLen:]
-	return k, v
+	w.key, w.value = w.cursor.Next()
+	return w.here()
 }
 
 // here returns the link at which the cursor stands, if it is of the list.
 func (w *linkWalk) here() (k, v []byte) {
 	if !bytes.HasPrefix(w.key, w.sought[:]) {
-		w.snap.places.keepLinks(w.sought[:], &w.run, true)
 		return nil, nil
 	}
-	w.run.add(w.key, w.value)
 	return w.key, w.value
-}
-
-// leave is called where a list is left before its end.
-func (w *linkWalk) leave() {
-	if w.known == nil {
-		w.snap.places.keepLinks(w.sought[:], &w.run, false)
-	}
 }
 
 // LinksFrom calls yield with the links of from under the owning attribute a, in the order of from's side.
@@ -269,7 +245,7 @@ func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, y
 	}
 	var buf [linkListLen]byte
 	list := s.appendShownList(buf[:0], a, status, r.ref())
-	known, whole := s.knownTargets(list)
+	known, whole := s.cachedPlaces(list)
 	for _, place := range known {
 		s.stats.links++
 		if !s.step() || !yield(s.rowIn(place)) {
@@ -293,7 +269,7 @@ func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, y
 		whole = yield(target)
 		return whole
 	})
-	s.keepTargets(list, places, whole)
+	s.cachePlaces(list, places, whole)
 }
 
 // eachTarget calls yield with what the links of r lead to under a relation or media attribute, in order, whether or not it has a

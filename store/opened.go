@@ -107,5 +107,8 @@ func (s *Snapshot) close() {
 	}
 }
 
+// rollback ends a read: it only lets go, and cannot fail.
+func rollback(tx *bolt.Tx) { _ = tx.Rollback() }
+
 // db is the file as it is open now.
 func (f *file) db() *opened { return f.open.Load() }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
-	"unsafe"
 
 	"lectern/contenttypes"
 )
@@ -189,7 +188,7 @@ func parseFloat(raw []byte) float64 {
 			return float64(n)
 		}
 	}
-	f, _ := strconv.ParseFloat(view(raw), 64) // what is stored was printed by us; a range error still gives ±Inf, which orders
+	f, _ := strconv.ParseFloat(string(raw), 64) // what is stored was printed by us; a range error still gives ±Inf, which orders
 	return f
 }
 
@@ -198,12 +197,9 @@ func parseBig(raw []byte) int64 {
 	if len(raw) >= 2 && raw[0] == '"' {
 		raw = raw[1 : len(raw)-1]
 	}
-	n, _ := strconv.ParseInt(view(raw), 10, 64) // validated on the way in
+	n, _ := strconv.ParseInt(string(raw), 10, 64) // validated on the way in
 	return n
 }
-
-// view is raw as a string without a copy, for calls that do not keep it.
-func view(raw []byte) string { return unsafe.String(unsafe.SliceData(raw), len(raw)) }
 
 // unquote gives the text of a JSON string (or the JSON text of anything else), copying only when there are escapes.
 func unquote(raw []byte) []byte {
@@ -239,7 +235,7 @@ func unescape(body []byte) []byte {
 			out = append(out, '\t')
 		case 'u':
 			if i+4 < len(body) {
-				n, _ := strconv.ParseUint(view(body[i+1:i+5]), 16, 32) // our own printing
+				n, _ := strconv.ParseUint(string(body[i+1:i+5]), 16, 32) // our own printing
 				out = utf8.AppendRune(out, rune(n))
 				i += 4
 			}

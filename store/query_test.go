@@ -35,7 +35,7 @@ func TestQueriesAgreeWithANaiveTwin(t *testing.T) {
 		compareWithTwin(t, rand.New(rand.NewPCG(9, 1)), 900, 150)
 	})
 	t.Run("remembered places", func(t *testing.T) {
-		defer store.PlacesAfter(1)()
+		defer store.CacheAfter(1)()
 		compareWithTwin(t, rand.New(rand.NewPCG(11, 1)), 500, 150)
 	})
 }

@@ -22,9 +22,9 @@ type Related struct {
 	most    int // Most, where it holds
 	edges   []edge
 	targets []ref    // that edges lead to
-	seen    []int32  // table of targets, or of places: their positions there plus one
+	seen    []int32  // hash table of targets, or of places: their positions there plus one
 	shown   []int32  // by target: in Rows; negative: the target has no version to show
-	places  []uint64 // by item: that of its row, where all are known
+	places  []uint64 // by item: that of its row in the relation cache, which had all
 	order   []int32
 	short   []int32 // rows of which not all links were read
 	// partial says that a filter or a page left something out.
@@ -76,7 +76,7 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 		}
 		s.readTargets(status, into)
 		s.list(of, a, status, most, into)
-		s.keepAllTargets(of, a, status, most, into)
+		s.cacheAll(of, a, status, most, into)
 	}
 	if into.Over {
 		return s.failed
@@ -193,11 +193,10 @@ func (s *Snapshot) gatherLinks(of []Record, a *contenttypes.Attribute, status St
 
 // gather adds an edge from a row for each link of a list, for the first most links when most is not negative.
 func (w *linkWalk) gather(list []byte, most int, row int32, into *Related) {
-	k, v := w.seek(list, most)
+	k, v := w.seek(list)
 	for n := 0; k != nil && w.snap.step(); n++ {
 		if n == most || into.over(len(into.edges)+1) {
 			into.short = append(into.short, row)
-			w.leave()
 			return
 		}
 		w.snap.stats.links++

@@ -20,7 +20,7 @@ func TestRelatedAllAgreesWithOneAtATime(t *testing.T) {
 			article := s.Model().Type("api::article.article")
 			linkAtRandom(t, s, article, rnd)
 			if seed%2 == 1 {
-				defer store.PlacesAfter(0)()
+				defer store.CacheAfter(0)()
 				if err := s.View(func(*store.Snapshot) error { return nil }); err != nil {
 					t.Fatal(err)
 				}

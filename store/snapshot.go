@@ -8,26 +8,29 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/pages"
+	"lectern/store/internal/pool"
+	"lectern/store/internal/relcache"
 )
 
 // A Snapshot is a consistent view of the whole store, for one goroutine.
 type Snapshot struct {
-	store   *Store
-	tx      *bolt.Tx
-	bound   *binding
-	root    *pages.Tree // of all buckets, as the transaction began; nil: not looked for yet
-	trees   [bucketCount]*tree
-	idle    [bucketCount][]*treeCursor // cursors not in use
-	shared  [bucketCount]*treeCursor   // for look-ups that end before anything else is looked up
-	lastRow []byte                     // the key at which the rows' shared cursor stands; nil: unknown
-	places  *places                    // where rows and links are known to lie; nil where that is not remembered
-	indexer *indexer                   // of a write transaction
-	buffers [bucketCount]*buffer       // of a write transaction: of the buckets that have one
-	failed  error                      // why it finds nothing more
-	work    workBound
-	stats   snapshotStats
-	in      *opened // what tx was begun on; nil where that is not counted
-	since   int64   // see resting
+	store     *Store
+	tx        *bolt.Tx
+	bound     *binding
+	file      *pages.File // as the transaction began; nil until a bucket is looked for
+	root      *pages.Tree // of all buckets in file
+	trees     [bucketCount]*tree
+	idle      [bucketCount][]*treeCursor // cursors not in use
+	shared    [bucketCount]*treeCursor   // for look-ups that end before anything else is looked up
+	cache     *stateCache                // nil where nothing is cached
+	relations *relcache.Cache            // of cache; nil until it has one
+	indexer   *indexer                   // of a write transaction
+	buffers   [bucketCount]*buffer       // of a write transaction: of the buckets that have one
+	failed    error                      // why it finds nothing more
+	work      workBound
+	stats     snapshotStats
+	in        *opened    // what tx was begun on; nil where that is not counted
+	made      pool.Epoch // in which tx was begun
 }
 
 // The buckets by number.
@@ -54,14 +57,12 @@ func newSnapshot(s *Store, tx *bolt.Tx) *Snapshot {
 // end adds what the snapshot has done to the store's counters.
 func (s *Snapshot) end() {
 	s.store.stats.add(&s.stats)
-	if s.places == nil && !s.tx.Writable() {
-		s.store.searched(s)
-	}
+	s.cache.searched(s)
 }
 
 // forget lets go of all that was made for one use of the snapshot.
 func (s *Snapshot) forget() {
-	s.lastRow, s.failed, s.work, s.stats = nil, nil, workBound{}, snapshotStats{}
+	s.failed, s.work, s.stats = nil, workBound{}, snapshotStats{}
 }
 
 // cursor returns the cursor that short look-ups in a bucket share.
@@ -127,23 +128,15 @@ func (s *Snapshot) record(sl slot, doc uint64, data []byte) Record {
 
 // rowData returns what lies under the key of a row, nil where nothing does.
 func (s *Snapshot) rowData(key []byte) []byte {
-	if v := s.places.row(key); v != nil {
+	c := s.cursor(rows)
+	if v, ok := c.Step(key); ok {
 		return v
 	}
-	c := s.cursor(rows)
-	var k, v []byte
-	if s.lastRow != nil && bytes.Compare(key, s.lastRow) > 0 {
-		k, v = c.Next()
-	}
-	if !bytes.Equal(k, key) {
-		s.stats.seeks++
-		k, v = c.Seek(key)
-	}
-	s.lastRow = k
+	s.stats.seeks++
+	k, v := c.Seek(key)
 	if !bytes.Equal(k, key) {
 		return nil
 	}
-	s.places.keepRow(k, v)
 	return v
 }
 

@@ -17,7 +17,8 @@ func (f *finder) sortHits(hits []hit) {
 	}
 	keyed, keys := make([]keyedHit, len(hits)), f.snap.sorter(q.Sort, q.Status)
 	for i, h := range hits {
-		keyed[i] = keyedHit{h, keys.of(f.record(h))}
+		r := f.record(h)
+		keyed[i] = keyedHit{f.load(h, r), keys.of(r)}
 	}
 	slices.SortFunc(keyed, func(x, y keyedHit) int {
 		if c := compareKeys(x.keys, y.keys, q.Sort); c != 0 {

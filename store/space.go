@@ -157,7 +157,7 @@ func (f *file) reopen(cause error) error {
 		return f.health.fail(Damaged, errors.Join(cause, err, next.Close()))
 	}
 	f.open.Store(next)
-	f.places.Store(nil)
+	f.cache.Store(nil)
 	f.sound.Clear()
 	f.taken = 0
 	drained := make(chan error, 1)

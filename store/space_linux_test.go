@@ -193,7 +193,7 @@ func TestFullDisk(t *testing.T) {
 func TestReadersOfAFullDisk(t *testing.T) {
 	defer store.LookSeldom()()
 	defer store.BlindToSpace()()
-	defer store.PlacesAfter(1)()
+	defer store.CacheAfter(1)()
 	disk := newSmallDisk(t, 8)
 	s := &articleStore{t, open(t, filepath.Join(disk.dir, "content.db")), map[uint64]bool{}}
 	for range 20 {

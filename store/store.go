@@ -19,6 +19,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/pages"
+	"lectern/store/internal/pool"
 )
 
 // Errors that callers tell apart.
@@ -76,9 +78,8 @@ type file struct {
 	taken     int64      // bytes that the file has on the disk; 0: unknown (see space)
 	drained   chan error // gets the end of the file as it was open before it was opened anew; nil: it is gone
 
-	resting  resting
-	places   atomic.Pointer[places]
-	searches atomic.Uint64 // in snapshots of a state without places: the transaction and how many
+	snapshots pool.Pool[*Snapshot] // not in use, with their buckets and cursors at hand
+	cache     atomic.Pointer[stateCache]
 }
 
 // Options of Open.
@@ -133,8 +134,12 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 	return s, nil
 }
 
+// maxIdle is how many snapshots are kept for the next readers: hardly more are in use at a time, since a read waits for nothing.
+var maxIdle = 2 * runtime.GOMAXPROCS(0)
+
 func newFile(open *opened, path string) *file {
 	f := &file{path: path, requests: make(chan *writeRequest), closing: make(chan struct{})}
+	f.snapshots.Size, f.snapshots.Close = maxIdle, (*Snapshot).close
 	f.open.Store(open)
 	return f
 }
@@ -238,7 +243,7 @@ func (s *Store) Close() error {
 		if p := s.current.Load().pinned.Load(); p != nil {
 			p.retire() // of a redefinition that failed
 		}
-		s.resting.bar() // for good
+		s.snapshots.Drain() // for good
 		err = s.db().Close()
 		if s.drained != nil {
 			err = errors.Join(err, <-s.drained)
@@ -269,17 +274,17 @@ func (s *Store) View(f func(*Snapshot) error) error {
 		return err
 	}
 	if int64(snap.tx.ID()) > s.until.Load() {
-		s.resting.give(snap)
+		s.giveBack(snap)
 		return s.viewPinned(f)
 	}
-	defer s.resting.give(snap)
+	defer s.giveBack(snap)
 	return s.view(snap, f)
 }
 
-// snapshot returns one that rests, or a new one.
+// snapshot returns one that is not in use, or a new one.
 func (s *Store) snapshot() (*Snapshot, error) {
-	snap, since := s.resting.take()
-	if snap != nil {
+	snap, made, ok := s.snapshots.Get()
+	if ok {
 		return snap, nil
 	}
 	tx, in, err := s.begin()
@@ -287,15 +292,24 @@ func (s *Store) snapshot() (*Snapshot, error) {
 		return nil, err
 	}
 	snap = newSnapshot(s, tx)
-	snap.in, snap.since = in, since
+	snap.in, snap.made = in, made
 	return snap, nil
+}
+
+// giveBack keeps a snapshot for the next reader, or ends its transaction.
+func (s *Store) giveBack(snap *Snapshot) {
+	snap.forget()
+	s.snapshots.Put(snap, snap.made)
 }
 
 // view calls f with a snapshot.
 func (s *Store) view(snap *Snapshot, f func(*Snapshot) error) error {
 	snap.store, snap.bound = s, s.bound
-	if p := s.places.Load(); snap.places == nil && p.holds(snap.tx) {
-		snap.places = p
+	if snap.cache == nil {
+		snap.cache = s.cacheOf(snap.tx.ID())
+	}
+	if snap.cache != nil {
+		snap.relations = snap.cache.relations.Load()
 	}
 	defer snap.end()
 	err := s.guard(func() error { return f(snap) })

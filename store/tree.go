@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"sort"
-	"unsafe"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -43,8 +42,7 @@ const maxChecked = 1024
 // write transaction, which stay until it commits.
 func mapped(tx *bolt.Tx, sound *pages.Marks) *pages.File {
 	info := tx.DB().Info()
-	data := unsafe.Slice(*(**byte)(unsafe.Pointer(&info.Data)), int(tx.Size()))
-	return pages.NewFile(data, info.PageSize, sound)
+	return pages.NewFile(pages.Mapped(info.Data, int(tx.Size())), info.PageSize, sound)
 }
 
 // rootTree is the tree of all buckets that a transaction began with.
@@ -62,7 +60,8 @@ func (s *Snapshot) bucket(n bucket) *tree {
 func (s *Snapshot) newTree(n bucket) *tree {
 	t := &tree{snap: s, n: n}
 	if s.root == nil {
-		s.root = rootTree(s.tx, mapped(s.tx, &s.store.sound))
+		s.file = mapped(s.tx, &s.store.sound)
+		s.root = rootTree(s.tx, s.file)
 	}
 	var err error
 	if t.pages, err = s.root.Bucket(bucketNames[n]); err != nil {
@@ -155,6 +154,14 @@ func (c *treeCursor) Seek(key []byte) (k, v []byte) {
 	}
 	c.tree.checkAround(key)
 	return c.landed(c.bolt.Seek(key))
+}
+
+// Step moves to key if that is the next one, and reports whether it did. In a write transaction it does nothing.
+func (c *treeCursor) Step(key []byte) (v []byte, ok bool) {
+	if c.bolt != nil {
+		return nil, false
+	}
+	return c.pages.Step(key)
 }
 
 // First moves to the first key.

@@ -177,8 +177,7 @@ func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 	if h := s.health.load(); h.State > Full {
 		return done, -1, h.Err
 	}
-	s.resting.bar()
-	defer s.resting.open()
+	defer s.snapshots.Drain()()
 	btx, err := s.beginWrite()
 	if err != nil {
 		return done, -1, err

@@ -13,7 +13,7 @@ var floors = [][]string{
 	{"internal/yamlfile"},
 	{"contenttypes"},
 	{"documents/apierror", "documents/permission"},
-	{"store/internal/pages", "store/evolve"},
+	{"store/internal/pages", "store/internal/pool", "store/internal/relcache", "store/evolve"},
 	{"store"},
 	{"documents"},
 	{"auth", "media"},
@@ -35,6 +35,7 @@ var floors = [][]string{
 var owners = map[string]string{
 	"gopkg.in/yaml.v3":           "internal/yamlfile",
 	"go.etcd.io/bbolt":           "store",
+	"unsafe":                     "store/internal/pages",
 	"github.com/lestrrat-go/jwx": "auth",
 	"github.com/alecthomas/kong": "command",
 }

@@ -73,7 +73,7 @@ func (f *File) Audit(m Meta, check func(bucket []byte) func(Page) error, visit f
 		whole = false
 		tell(bucket, err)
 	}
-	fresh := &File{data: f.data, pageSize: f.pageSize}
+	fresh := NewFile(f.data, f.pageSize, nil)
 	root := fresh.Root(m.Root)
 	a := audit{use: use}
 	a.walk(root, func(p Page) {

@@ -57,22 +57,25 @@ func damaged(page uint64, format string, args ...any) *Error {
 type File struct {
 	data     []byte
 	pageSize int
+	len      uint64 // in pages
 	sound    *Marks
 }
 
 // NewFile returns the File of pages that lie in data one after the other. Pages marked in sound are not checked again, and those that
 // are found whole are marked; sound may be nil.
-func NewFile(data []byte, pageSize int, sound *Marks) *File { return &File{data, pageSize, sound} }
+func NewFile(data []byte, pageSize int, sound *Marks) *File {
+	return &File{data, pageSize, uint64(len(data) / pageSize), sound}
+}
 
 // Len is how many pages there are.
-func (f *File) Len() uint64 { return uint64(len(f.data) / f.pageSize) }
+func (f *File) Len() uint64 { return f.len }
 
 // A Page is a branch or a leaf, with the pages that it overflows to.
 type Page []byte
 
 // take returns the page with a number and all that it overflows to, unchecked but for lying within the file.
 func (f *File) take(id uint64) (Page, *Error) {
-	if id < 2 || id >= f.Len() {
+	if id < 2 || id >= f.len {
 		return nil, damaged(id, "is named, but lies outside of the file")
 	}
 	p := Page(f.data[id*uint64(f.pageSize):])

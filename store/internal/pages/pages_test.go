@@ -17,11 +17,12 @@ import (
 
 // A twin is a bbolt file and what its one bucket must hold.
 type twin struct {
-	t    *testing.T
-	db   *bolt.DB
-	path string
-	rnd  *rand.Rand
-	keys map[string]string
+	t            *testing.T
+	db           *bolt.DB
+	path         string
+	rnd          *rand.Rand
+	keys         map[string]string
+	nexts, steps int // of cursors, and those that Step did
 }
 
 var bucketName = []byte("things")
@@ -141,6 +142,9 @@ func TestCursorIsBBolts(t *testing.T) {
 				return
 			}
 		}
+		if w.steps < w.nexts*9/10 {
+			t.Errorf("seed %d: %d of %d keys are reached by a step", seed, w.steps, w.nexts)
+		}
 	}
 }
 
@@ -181,8 +185,8 @@ func (w *twin) compare(got *pages.Cursor, want *bolt.Cursor, space int) {
 				wk, wv = want.Prev()
 				step("prev", k, v, wk, wv)
 			default:
-				k, v = got.Next()
 				wk, wv = want.Next()
+				k, v = w.next(got, wk)
 				step("next", k, v, wk, wv)
 			}
 			if k == nil {
@@ -190,6 +194,25 @@ func (w *twin) compare(got *pages.Cursor, want *bolt.Cursor, space int) {
 			}
 		}
 	}
+}
+
+// next moves a cursor to the next key, which is k, now and then by Step: that must not move it to another key, and must move it to k
+// most of the time.
+func (w *twin) next(c *pages.Cursor, k []byte) (key, v []byte) {
+	if k == nil || w.rnd.IntN(2) == 0 {
+		return c.Next()
+	}
+	for _, other := range [][]byte{nil, k[:len(k)-1], append(bytes.Clone(k), 0)} {
+		if _, ok := c.Step(other); ok {
+			w.t.Fatalf("a step to %q, where %q is next", other, k)
+		}
+	}
+	w.nexts++
+	if v, ok := c.Step(k); ok {
+		w.steps++
+		return k, v
+	}
+	return c.Next()
 }
 
 // TestNoFlippedBitIsMissed flips bits that are in use in a file, one after the other. Whoever asks for keys then gets what there

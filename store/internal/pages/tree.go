@@ -210,6 +210,24 @@ func (c *Cursor) Seek(key []byte) (k, v []byte) {
 	}
 }
 
+// Step moves to key and returns its value if it is the next key in the same leaf or the first of the leaf beside it; otherwise it stays,
+// and ok is false. It reads no page in which key does not lie.
+func (c *Cursor) Step(key []byte) (v []byte, ok bool) {
+	if c.err != nil || len(c.stack) == 0 {
+		return nil, false
+	}
+	f := c.at()
+	last := f.i+1 >= f.n
+	if last && len(c.stack) > 1 {
+		f = &c.stack[len(c.stack)-2]
+	}
+	if f.i+1 >= f.n || !bytes.Equal(f.page.Key(f.i+1), key) {
+		return nil, false
+	}
+	k, v := c.Next()
+	return v, k != nil
+}
+
 // First moves to the first key.
 func (c *Cursor) First() (k, v []byte) {
 	if err := c.begin(); err != nil {

@@ -11,8 +11,8 @@ import (
 	"lectern/store"
 )
 
-// Snapshots rest between writes and at no other time.
-func TestResting(t *testing.T) {
+// TestIdleSnapshots looks how many snapshots are kept for the next reader: some between writes, and none at any other time.
+func TestIdleSnapshots(t *testing.T) {
 	s, w := newWheel(t)
 	look := func() {
 		t.Helper()
@@ -20,46 +20,47 @@ func TestResting(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	rests := func(when string, want int) {
+	kept := func(when string, want int) {
 		t.Helper()
-		if got := s.Resting(); got != want {
-			t.Errorf("%d snapshots rest %s, want %d", got, when, want)
+		if got := s.IdleSnapshots(); got != want {
+			t.Errorf("%d snapshots are kept %s, want %d", got, when, want)
 		}
 	}
-	rests("at first", 0)
+	kept("at first", 0)
 	look()
 	look()
-	rests("after two views, one after the other", 1)
+	kept("after two views, one after the other", 1)
 	err := s.View(func(*store.Snapshot) error {
-		rests("while it is in use", 0)
+		kept("while it is in use", 0)
 		look()
 		return nil
 	})
-	rests("after two views, one in the other", 2)
+	kept("after two views, one in the other", 2)
 	if err != nil {
 		t.Error(err)
 	}
 	refused := errors.New("refused")
 	err = s.View(func(*store.Snapshot) error {
 		return s.Write(context.Background(), func(tx *store.Tx) error {
-			rests("while another writes", 0)
+			kept("while another writes", 0)
 			look() // of the state before
-			rests("after a view beside a write", 0)
+			kept("after a view beside a write", 0)
 			return errors.Join(w.turn(tx, 1), refused)
 		})
 	})
 	if !errors.Is(err, refused) {
 		t.Errorf("error %v", err)
 	}
-	rests("after a view that began before a write", 0)
+	kept("after a view that began before a write", 0)
 	look()
-	rests("after the write", 1)
+	kept("after the write", 1)
 	write(t, s, func(tx *store.Tx) error { return w.turn(tx, 1) })
-	rests("after another write", 0)
+	kept("after another write", 0)
 }
 
-// Whoever reads sees what was written before, and resting snapshots keep no page from being used again.
-func TestRestingSeesWrites(t *testing.T) {
+// TestIdleSnapshotsSeeWrites reads after each of many writes. Readers see what was written before, and snapshots that are kept do not
+// keep pages from being used again.
+func TestIdleSnapshotsSeeWrites(t *testing.T) {
 	s, w := newWheel(t)
 	var size int64
 	for n := 1; n <= 300; n++ {

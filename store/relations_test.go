@@ -13,10 +13,10 @@ import (
 	"lectern/store"
 )
 
-// Rows and links are found where they lie in the state that a snapshot sees, and in no other, while writes move all of them: every
-// write gives all rows the next number, and lets each lead to as many tags from its own on.
-func TestPlaces(t *testing.T) {
-	defer store.PlacesAfter(1)()
+// TestRelationCache reads while writes move all rows and links: every write gives all rows the next number, and lets each lead to as
+// many tags from its own on. A snapshot must see the rows and links of its own state.
+func TestRelationCache(t *testing.T) {
+	defer store.CacheAfter(1)()
 	s, w := newWheel(t)
 	const turns = 60
 	var done atomic.Bool
@@ -44,9 +44,10 @@ func TestPlaces(t *testing.T) {
 	readers.Wait()
 }
 
-// What was searched for in a state is not searched for again, but for empty lists of links that are looked for alone.
-func TestPlacesAreUsed(t *testing.T) {
-	defer store.PlacesAfter(1)()
+// TestRelationCacheIsUsed reads a state three times: links and their targets are searched for until the cache has them, and from then
+// on rows alone are, one by one.
+func TestRelationCacheIsUsed(t *testing.T) {
+	defer store.CacheAfter(1)()
 	s, w := newWheel(t)
 	seeks := func() uint64 {
 		before := s.Stats().Seeks
@@ -55,9 +56,8 @@ func TestPlacesAreUsed(t *testing.T) {
 		}
 		return s.Stats().Seeks - before
 	}
-	const empty = wheelSize / 4
 	first, second, third := seeks(), seeks(), seeks()
-	if first < 2*wheelSize || second < 2*wheelSize || third > empty {
+	if first < 2*wheelSize || second < 2*wheelSize || third > wheelSize {
 		t.Errorf("%d, %d and %d searches for %d rows and their links", first, second, third, wheelSize)
 	}
 	var kept int
@@ -67,10 +67,10 @@ func TestPlacesAreUsed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if round > 0 && s.TargetWords() != kept {
-			t.Errorf("in round %d what is known takes %d words, and took %d", round, s.TargetWords(), kept)
+		if round > 0 && s.CachedWords() != kept {
+			t.Errorf("in round %d the cache takes %d words, and took %d", round, s.CachedWords(), kept)
 		}
-		kept = s.TargetWords()
+		kept = s.CachedWords()
 	}
 	write(t, s, func(tx *store.Tx) error { return w.turn(tx, 1) })
 	if again := seeks(); again < 2*wheelSize {
@@ -139,7 +139,7 @@ func (w *wheel) link(from, to uint64, i, k int) store.Link {
 	}
 }
 
-// check reads the state that a snapshot sees, in every way that goes by places.
+// check reads the state that a snapshot sees, in every way that uses the relation cache.
 func (w *wheel) check(snap *store.Snapshot, rnd *rand.Rand) error {
 	var rows []store.Record
 	var is []int
