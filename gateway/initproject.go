@@ -22,11 +22,11 @@ const (
 	initContent = "content/example.jsonl"
 )
 
-// InitResult is what Init made.
+// InitResult is the number of files and documents' versions that Init made.
 type InitResult struct{ Files, Versions int }
 
-// Init makes an example project in dir, which may exist as long as nothing in it would be overwritten, and imports its
-// content, so that it is ready to be served.
+// Init writes an example project into dir and imports its content, so that it is ready to be served. dir may exist as long as nothing
+// in it would be overwritten.
 func Init(ctx context.Context, dir string, o Options) (InitResult, error) {
 	files, err := initFiles()
 	if err != nil {
@@ -73,7 +73,7 @@ func initFiles() (files []string, err error) {
 	return files, err
 }
 
-// initTarget is where a file of the example project is written.
+// initTarget returns the path at which a file of the example project is written.
 func initTarget(name string) string {
 	if name == "gitignore" {
 		return ".gitignore"

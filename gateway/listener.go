@@ -20,7 +20,7 @@ type listener struct {
 	warned atomic.Int64 // when the log was last told that connections are refused, in Unix nanoseconds
 }
 
-// warnEvery is the shortest time between two warnings about refused connections.
+// warnEvery is the least interval between warnings about connections.
 const warnEvery = 10 * time.Second
 
 // Accept implements net.Listener.
@@ -53,7 +53,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// refuse closes a connection beyond a limit, and warns.
+// refuse closes a connection that exceeds a limit.
 func (l *listener) refuse(c net.Conn, client admission.Client, why error) {
 	l.server.counters.refusedConnections.Add(1)
 	if limits := l.server.connections.Limits(); errors.Is(why, admission.ErrShare) {

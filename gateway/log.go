@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A loggedWriter remembers what the log tells about an answer.
+// A loggedWriter records the status and size of an answer for the log.
 type loggedWriter struct {
 	http.ResponseWriter
 	status int
@@ -40,8 +40,8 @@ func (w *loggedWriter) Flush() {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *loggedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// logRequest writes the line of one request, at level debug: servers that are asked thousands of times a second have no
-// use for it. Neither query nor body nor credential is part of it.
+// logRequest logs a request at level debug: a server with thousands of requests a second has no use for a line of each. The line has
+// neither query nor body nor credential.
 func (s *Server) logRequest(w *loggedWriter, r *http.Request, began time.Time) {
 	s.log.LogAttrs(r.Context(), slog.LevelDebug, "request", requestAttrs(w, r,
 		slog.Int("status", w.status), slog.Int("bytes", w.bytes), slog.Duration("took", time.Since(began)))...)

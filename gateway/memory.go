@@ -30,9 +30,8 @@ func (l *requestLimits) answers(memory *budget.Budget) *rest.Limits {
 	}
 }
 
-// send writes the body of an answer. It writes a long body in parts, and the client must take each part within the time that
-// limits.answerRate gives for it, so that clients which do not read cannot hold memory for long. After an error the connection is
-// closed, since less was written than the Content-Length says.
+// send writes the body of an answer. A large one is written in parts, each of which the client must read at limits.answerRate: clients
+// that do not read then do not hold memory for long. An error closes the connection, since less was written than the header announced.
 func (l *requestLimits) send(ctx context.Context, w http.ResponseWriter, body []byte) error {
 	if len(body) <= budget.Unreserved {
 		_, err := w.Write(body)
@@ -42,7 +41,7 @@ func (l *requestLimits) send(ctx context.Context, w http.ResponseWriter, body []
 	return err
 }
 
-// An answerKey is the context key of the memory of an answer, a *budget.Answer.
+// An answerKey is the context key of the memory of a request's answer, a *budget.Answer.
 type answerKey struct{}
 
 // withAnswer adds memory for an answer to the context of a request. done releases it.
@@ -57,7 +56,7 @@ func answerOf(ctx context.Context) *budget.Answer {
 	return answer
 }
 
-// errNoMemory is the answer to a request for which no memory was free.
+// errNoMemory is the answer to a request for which there is no free memory.
 func errNoMemory(memory *budget.Budget) *apierror.Error {
 	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
 		Message: "other requests use the memory that limits.memory (" + config.ByteSize(memory.Limit()).String() + ") gives to all of them, try again"}

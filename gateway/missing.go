@@ -9,7 +9,7 @@ import (
 	"lectern/store"
 )
 
-// reportServed reports on each generation that is served, beside the requests, until ctx ends.
+// reportServed logs misfits of each generation that is served, in the background until ctx ends.
 func (p *Project) reportServed(ctx context.Context) {
 	for {
 		select {
@@ -21,7 +21,7 @@ func (p *Project) reportServed(ctx context.Context) {
 	}
 }
 
-// serves has a generation reported on, in place of any other that waits for it.
+// serves has reportServed report on a generation, in place of another that still waits for its report.
 func (p *Project) serves(e *generation) {
 	select {
 	case <-p.served:
@@ -30,8 +30,8 @@ func (p *Project) serves(e *generation) {
 	p.served <- e
 }
 
-// reportMisfits tells the log what documents that are there break of what the files say now, as far as it shows at once: required values
-// that they lack, so that over GraphQL they cannot be read, and locales that the configuration does not have. `lectern check` knows more.
+// reportMisfits logs which stored documents do not fit the files, as far as a quick look shows: missing required values, which GraphQL
+// answers with an error, and locales that the configuration does not list. `lectern check` finds more.
 func (p *Project) reportMisfits(ctx context.Context, e *generation) {
 	var until sync.WaitGroup
 	defer until.Wait()
@@ -60,7 +60,7 @@ func (p *Project) reportMisfits(ctx context.Context, e *generation) {
 	}
 }
 
-// reportLocales names the locales that have content and are not in the configuration.
+// reportLocales logs the locales that have content and are not configured.
 func (p *Project) reportLocales(e *generation) error {
 	return e.store.View(func(snap *store.Snapshot) error {
 		for _, code := range snap.LocaleCodes() {

@@ -18,32 +18,31 @@ import (
 	"lectern/store"
 )
 
-// Options say how a project is opened and served. The zero value serves it as its files say, for development.
+// Options are how to open and serve a project. The zero value serves it with its own settings, for development.
 type Options struct {
 	Data       string // the data directory; "" is data/ in the project
 	Addr       string // host:port to listen at; "" is as config/server.yaml says
 	Port       *int   // replaces the port of config/server.yaml where Addr is ""; 0 is one that is free
 	Production bool
-	// Ephemeral serves an empty store in a temporary directory that is removed at the end.
+	// Ephemeral serves an empty store in a temporary directory, which Close removes.
 	Ephemeral bool
-	// Log is where the server writes its log; nil is a log on LogTo as config/server.yaml has it.
+	// Log is the server's log; nil is a log to LogTo with the format and level of config/server.yaml.
 	Log   *slog.Logger
 	LogTo io.Writer // nil is the standard error
-	// LockWait is how long Open waits for another process that works with the data directory to end; 0 is not at all.
+	// LockWait is how long Open waits for another process that uses the data directory; 0: it does not wait.
 	LockWait time.Duration
 	// Ready is called once the server answers.
 	Ready func(Ready)
-	// Version is what the control socket says of the program.
+	// Version is the version of the program, for backups and the control socket.
 	Version string
 	// Program is what hints call the program; "" is lectern.
 	Program string
-	// Extensions are what a program adds; nil adds nothing.
+	// Extensions are those of the program; nil: none.
 	Extensions *Extensions
-	// NoWatch leaves changes of the project's files for the next start. Otherwise they are taken over while the project is
-	// served, unless that is for production.
+	// NoWatch ignores changed files until the next start. Without it a project in development is reloaded when its files change.
 	NoWatch bool
-	// Reloaded, when set, is called after files have changed: with nil when they are served as they are now, or with why those
-	// from before still are. No other change is taken over before it returns.
+	// Reloaded, if set, is called after each reload: with nil if the changed files are served, or with the reason why the former ones still
+	// are. There is no other reload until it returns.
 	Reloaded func(error)
 }
 

@@ -13,13 +13,13 @@ import (
 	"lectern/store/evolve"
 )
 
-// reload takes over what the files of the project say now. Where they cannot work, or the store refuses them, what was served
-// before is served on, and the error says why.
+// reload reads the project's files and serves what they say now. If they have problems or the store refuses them, the former
+// generation stays in service and the error says why.
 func (p *Project) reload(ctx context.Context, server *Server) error {
 	return p.replace(ctx, server, p.redefine)
 }
 
-// settle carries out migrations that the project's files ask for as they are now, and takes them over.
+// settle carries out migrations that the project's files ask for as they are now, and serves the files.
 func (p *Project) settle(ctx context.Context, ms evolve.Migrations) (removed evolve.Removed, err error) {
 	server := p.server.Load()
 	if server == nil || !p.watches() {
@@ -33,7 +33,7 @@ func (p *Project) settle(ctx context.Context, ms evolve.Migrations) (removed evo
 	return removed, err
 }
 
-// replace makes a generation of what the files say, by way of redefine, and serves it.
+// replace makes a generation of the project's files, with its store from redefine, and serves it.
 func (p *Project) replace(ctx context.Context, server *Server, redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
 	p.replacing.Lock()
 	defer p.replacing.Unlock()
@@ -59,7 +59,7 @@ func (p *Project) replace(ctx context.Context, server *Server, redefine func(con
 	return nil
 }
 
-// redefine makes a generation whose store is the former one's under other definitions. From then on the former one cannot work.
+// redefine makes a generation whose store is the former store under new definitions. The former generation cannot be used afterwards.
 func (p *Project) redefine(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
 	e = p.newGeneration(d)
 	e.store, err = former.store.Redefine(ctx, d.Model, p.storeOptions(d))
@@ -70,7 +70,7 @@ func (p *Project) storeOptions(d *Definition) store.Options {
 	return store.Options{Progress: logProgress(p.log), DefaultLocale: d.Settings.I18n.DefaultLocale}
 }
 
-// serve makes the rest of a generation with a store, and has it served in place of the former one.
+// serve builds the services of a generation that has its store, and serves it in place of the former one.
 func (e *generation) serve(server *Server, former *generation) error {
 	if err := e.open(); err != nil {
 		e.retire()
@@ -90,7 +90,7 @@ func (e *generation) serve(server *Server, former *generation) error {
 	return nil
 }
 
-// goBack serves former definitions again where others failed only once the store had them.
+// goBack serves the former definitions again after new ones failed although the store had accepted them.
 func (p *Project) goBack(ctx context.Context, server *Server, failed *generation, d *Definition) error {
 	e, err := p.redefine(ctx, failed, d)
 	if err == nil {
@@ -102,8 +102,8 @@ func (p *Project) goBack(ctx context.Context, server *Server, failed *generation
 	return nil
 }
 
-// takeLater puts the settings of a former definition in the place of those that cannot change while they are served, and names
-// those that have.
+// takeLater resets the settings that cannot change while the project is served to their former values, and returns the names of those
+// that were changed.
 func (d *Definition) takeLater(former *Definition) (changed string) {
 	for _, part := range []struct {
 		name     string
@@ -125,7 +125,7 @@ func (d *Definition) takeLater(former *Definition) (changed string) {
 	return changed
 }
 
-// logFailedReload says why files that have changed are not served, each problem in a line of its own.
+// logFailedReload logs why changed files are not served, one line for each problem.
 func (p *Project) logFailedReload(err error) {
 	const still = "what was there before is still served"
 	var problems yamlfile.Problems

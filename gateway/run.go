@@ -17,15 +17,15 @@ import (
 	"lectern/internal/shell"
 )
 
-// Ready says where a server answers.
+// Ready is the address of a server that answers.
 type Ready struct {
 	Base string `json:"base"` // its address without a slash at the end
 	// Tokens are the keys of an ephemeral server by name: full, readonly and those of permissions.yaml.
 	Tokens map[string]string `json:"tokens,omitempty"`
 }
 
-// Run serves the project until ctx ends. Then it lets requests under way finish, as long as timeouts.shutdown says, and
-// returns; the caller closes the project.
+// Run serves the project until ctx ends. It then lets requests under way finish for timeouts.shutdown and returns; the caller closes
+// the project.
 func (p *Project) Run(ctx context.Context) error {
 	p.limitHeap()
 	runtime, err := p.generation.Load().runtime()
@@ -101,7 +101,7 @@ func (p *Project) announce(ready Ready) {
 	}
 }
 
-// cannotListen says in the system's words why nobody can listen at an address, and what to do about it.
+// cannotListen returns an error with the system's reason for not listening at an address and what to do about it.
 func cannotListen(address string, err error) error {
 	if errno := syscall.Errno(0); errors.As(err, &errno) {
 		err = errno
@@ -119,7 +119,7 @@ func (p *Project) serverConfig() Config {
 	return Config{Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: https, Compress: s.Compress, TrustedProxies: s.TrustedProxies, Log: p.log}
 }
 
-// address is where the server is to listen.
+// address returns the address to listen at.
 func (e *generation) address() string {
 	s := e.Settings.Server
 	port := s.Port
@@ -129,8 +129,8 @@ func (e *generation) address() string {
 	return cmp.Or(e.project.options.Addr, net.JoinHostPort(s.Host, strconv.Itoa(port)))
 }
 
-// base is the address that the links of mail begin with, without a slash at the end: where clients reach the server by what the
-// configuration says, and where it listens if that says nothing.
+// base returns the address that links in mail begin with, without a trailing slash: the configured one, or else that at which the server
+// listens.
 func (e *generation) base() string {
 	if url := e.Settings.Server.URL; url != "" {
 		return url
@@ -141,7 +141,7 @@ func (e *generation) base() string {
 	return "http://" + clientAddress(e.address())
 }
 
-// clientAddress is where a client on this machine reaches what listens at an address.
+// clientAddress returns the address at which a client on this machine reaches a server that listens at address.
 func clientAddress(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -153,7 +153,7 @@ func clientAddress(address string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// ephemeralTokens makes the tokens of an ephemeral server and returns their keys.
+// ephemeralTokens creates the tokens of an ephemeral server and returns their keys by name.
 func (p *Project) ephemeralTokens(ctx context.Context) (map[string]string, error) {
 	e, keys := p.generation.Load(), map[string]string{}
 	declared := append([]auth.Declaration{{Name: "full", Kind: auth.FullAccess}, {Name: "readonly", Kind: auth.ReadOnly}}, e.Settings.Tokens...)

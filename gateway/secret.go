@@ -18,7 +18,7 @@ const (
 	madeSecret  = 32 // random bytes of one that is made
 )
 
-// jwtSecret is the secret of the configuration, or one that is made at the first start and kept.
+// jwtSecret returns the configured secret, or one that is generated at the first start and stored in the data directory.
 func (e *generation) jwtSecret() ([]byte, error) {
 	s := e.Settings.Users.Secret
 	if s == "" {
@@ -32,7 +32,7 @@ func (e *generation) jwtSecret() ([]byte, error) {
 	return []byte(s), nil
 }
 
-// checkSecret refuses a configured secret that production does not take.
+// checkSecret returns an error for a configured secret that is too weak for production.
 func checkSecret(s string) error {
 	if len(s) < leastSecret {
 		return fmt.Errorf("the jwtSecret of config/plugins.yaml has %d bytes, which is too easily guessed: production wants %d or more; "+
@@ -75,7 +75,7 @@ func (e *generation) keptSecret() ([]byte, error) {
 	return []byte(secret), nil
 }
 
-// makeSecret writes a new secret that only the owner of the process can read, all of it or nothing.
+// makeSecret generates a secret and writes it, completely or not at all, to a file that only the owner of the process can read.
 func makeSecret(name string) ([]byte, error) {
 	var b [madeSecret]byte
 	rand.Read(b[:]) // never fails: it ends the process rather than make a secret that can be guessed

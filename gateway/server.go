@@ -31,14 +31,14 @@ type Config struct {
 	CORS     config.CORS
 	HTTPS    bool // clients reach the server by https, through a proxy that ends TLS
 	Compress bool // gzip or zstd answers, for clients that accept them
-	// Memory is that of all requests together; nil is Limits.Memory. It may be shared with what works for requests elsewhere.
+	// Memory is the budget of all requests; nil: one of Limits.Memory bytes. Other parts of the program may share it.
 	Memory *budget.Budget
-	// TrustedProxies are those whose word on a client's address is taken. Their connections are not counted as those of one client.
+	// TrustedProxies are proxies whose word on a client's address is believed. Their connections are not limited by address.
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 }
 
-// requestLimits are the limits of a Server as its handlers use them: nothing in them is zero.
+// requestLimits are the limits of a Server with all defaults filled in.
 type requestLimits config.Limits
 
 // A Server serves a Runtime over HTTP. Any number of goroutines may use it.
@@ -121,8 +121,8 @@ func (s *Server) Swap(rt Runtime) error {
 // Handler answers requests. It does not bound connections: Serve does.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Serve answers the requests that come in over ln until ctx ends. Then it accepts no more, gives those under way the time of
-// Limits.Shutdown to finish, and returns nil when all of them did.
+// Serve answers the requests that come in over ln until ctx ends. It then accepts no more, lets requests under way finish for
+// Limits.Shutdown, and returns nil if all of them did.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.handler,

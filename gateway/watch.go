@@ -17,22 +17,22 @@ import (
 	"lectern/store"
 )
 
-// watchedDirs are the directories of a project that are watched, with all below them; beside them .env.
+// watchedDirs are the directories of a project that are watched, with everything below them. The file .env is watched too.
 var watchedDirs = []string{"content-types", "components", "config"}
 
-// How changes are gathered: editors write a file in several steps, and tools many files.
+// Changes are collected before the files are read: editors write a file in several steps, and tools write many files.
 const (
 	quiet   = 40 * time.Millisecond  // without a change, before files are read
 	longest = 300 * time.Millisecond // that changes are gathered, however many come
 
-	// It is tried again to change definitions that somebody holds after a pause that doubles up to a longest one, since others who
-	// want to hold them wait meanwhile.
+	// If the definitions are held, the reload is tried again after a pause that doubles up to longestPause, since others who want to
+	// hold them wait meanwhile.
 	pause        = time.Second
 	longestPause = 8 * time.Second
 )
 
-// A watch reloads a project when its files change. That they may have is told by the file system, and whether they have shows
-// in the files themselves: what was touched and says what it said is passed over.
+// A watch reloads a project when its files change. Events of the file system say that files may have changed; a digest of the files
+// tells whether they have.
 type watch struct {
 	project *Project
 	server  *Server
@@ -40,10 +40,10 @@ type watch struct {
 	seen    fileDigest // of the files when they were last read
 }
 
-// watches reports whether changes of the project's files are taken over while it is served.
+// watches reports whether the project is reloaded when its files change.
 func (p *Project) watches() bool { return !p.options.Production && !p.options.NoWatch }
 
-// watch begins to watch the project's files; nil where they are not, or cannot be.
+// watch starts watching the project's files. It returns nil if they are not to be watched or cannot be.
 func (p *Project) watch(server *Server) *watch {
 	if !p.watches() {
 		return nil
@@ -56,7 +56,7 @@ func (p *Project) watch(server *Server) *watch {
 	return &watch{project: p, server: server, events: events, seen: p.loaded}
 }
 
-// run reloads the project until ctx ends.
+// run reloads the project whenever its files change, until ctx ends.
 func (w *watch) run(ctx context.Context) {
 	defer w.events.Close()
 	due := time.NewTimer(0) // for what has changed since the project was opened
@@ -91,7 +91,7 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// matters reports whether an event may be about what a project says.
+// matters reports whether an event is about a file that the project may read.
 func (w *watch) matters(e fsnotify.Event) bool {
 	if e.Op == fsnotify.Chmod {
 		return false
@@ -101,7 +101,7 @@ func (w *watch) matters(e fsnotify.Event) bool {
 	return err == nil && (first == ".env" || slices.Contains(watchedDirs, first))
 }
 
-// look reloads the project if its files have changed. later is whether it is to be tried again.
+// look reloads the project if its files have changed. later reports whether to try again.
 func (w *watch) look(ctx context.Context) (later bool) {
 	w.follow(w.project.directory.Dir, false)
 	for _, name := range watchedDirs {
@@ -129,7 +129,7 @@ func (w *watch) look(ctx context.Context) (later bool) {
 	return false
 }
 
-// follow watches a directory, and those below it if below is set. To watch one twice does no harm.
+// follow watches a directory, and those below it if below is set. It may be called again for the same directory.
 func (w *watch) follow(dir string, below bool) {
 	if err := w.events.Add(dir); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +150,7 @@ func (w *watch) follow(dir string, below bool) {
 
 type fileDigest = [sha256.Size]byte
 
-// digestFiles is a digest of all that the files of a project say.
+// digestFiles returns a digest of the files that a project is read from.
 func digestFiles(project fs.FS) (sum fileDigest, err error) {
 	hash := sha256.New()
 	add := func(name string) error {
@@ -179,7 +179,7 @@ func digestFiles(project fs.FS) (sum fileDigest, err error) {
 	return fileDigest(hash.Sum(nil)), errors.Join(errs...)
 }
 
-// isDefinitionFile reports whether a file is one that is read.
+// isDefinitionFile reports whether a project reads a file.
 func isDefinitionFile(name string) bool {
 	switch filepath.Ext(name) {
 	case ".yaml", ".yml", ".json":
