@@ -89,9 +89,9 @@ type binder struct {
 	vars   language.Variables
 	access *permission.Access
 	bounds []bound
-	cost   int            // see Limits.Cost
-	most   int            // the limit of cost; 0: cost is not estimated
-	asked  conditionCount // of all filters
+	cost   int             // see Limits.Cost
+	most   int             // the limit of cost; 0: cost is not estimated
+	asked  *conditionCount // of all filters; nil until there are any
 
 	shared map[*selection]int // selections that several fields share: the most objects that each was bound for
 
@@ -445,8 +445,11 @@ func (b *binder) conditions(m *schema.FieldSpec, args arguments) (filters params
 	if list, ok := sort.([]any); ok && len(list) > b.engine.limits.SortKeys {
 		return nil, nil, tooMany("sort keys", b.engine.limits.SortKeys, "sortKeys")
 	}
-	b.asked.most = b.engine.limits.Conditions
-	return b.asked.filters(m.Filters, args.object("filters")), sort, nil
+	given := args.object("filters")
+	if given != nil && b.asked == nil {
+		b.asked = &conditionCount{most: b.engine.limits.Conditions}
+	}
+	return b.asked.filters(m.Filters, given), sort, nil
 }
 
 // refused returns why conditions are refused: there are too many, or one of them is wrong.

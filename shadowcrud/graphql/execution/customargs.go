@@ -136,7 +136,7 @@ func (x *execution) filterReader() schema.FilterReader {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", input, err)
 		}
-		b := binder{engine: e, access: access, asked: conditionCount{most: e.limits.Conditions}}
+		b := binder{engine: e, access: access, asked: &conditionCount{most: e.limits.Conditions}}
 		asked, _ := tree.(*jsontree.Object)
 		filter, _, err := e.params.Items(f.Schema, b.asked.filters(f, asked), nil, access)
 		if wrong := b.refused(err); wrong != nil {

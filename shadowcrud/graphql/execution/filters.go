@@ -14,7 +14,8 @@ type conditionCount struct{ n, most int }
 // hop is how many conditions a relation counts for that a filter follows: all links of it may have to be read.
 const hop = 40
 
-func (c *conditionCount) full() bool { return c.n > c.most }
+// full reports whether there are too many conditions. c may be nil.
+func (c *conditionCount) full() bool { return c != nil && c.n > c.most }
 
 // filters returns what makes the condition of an argument filters, nil where nothing is asked. An empty condition asks nothing.
 func (c *conditionCount) filters(f *schema.Filters, given *jsontree.Object) params.Filters {
