@@ -10,7 +10,7 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// attributeFile is an attribute as its file says it. Ignored keys only mean something to an admin panel or an SQL database.
+// attributeFile is an attribute as a file defines it. Ignored keys only mean something to an admin panel or an SQL database.
 type attributeFile struct {
 	Type        string `yaml:"type"`
 	CustomField string `yaml:"customField"`
@@ -64,7 +64,7 @@ type attributeFile struct {
 	Ordered      *yamlfile.Node `yaml:"ordered,ignored"`
 }
 
-// keyTypes are the keys that not all types have, and which have them.
+// keyTypes says which types may have a key, for the keys that not all types may have.
 var keyTypes = map[string]typeSet{
 	"default":      scalars &^ setOf(Password),
 	"min":          numbers | setOf(ComponentType, DynamicZone),
@@ -88,7 +88,7 @@ var keyTypes = map[string]typeSet{
 	"morphBy":      setOf(RelationType),
 }
 
-// An attributeDefinition is an Attribute with what its file says and where.
+// An attributeDefinition is an Attribute with its definition and the place of that in a file.
 type attributeDefinition struct {
 	attr *Attribute
 	of   *definition
@@ -96,11 +96,11 @@ type attributeDefinition struct {
 	file attributeFile
 }
 
-// at is the place of a key, or of the attribute where the key is missing.
+// at returns the place of a key, or that of the attribute when it has no such key.
 func (a *attributeDefinition) at(key string) *yamlfile.Node { return a.node.At(key) }
 
-// attribute reads one attribute. What it says of other types is looked at when all are read. It returns nil when not even
-// its type is known.
+// attribute reads one attribute, or returns nil when its type is not known. Its references to other types are resolved by link, after
+// all files are read.
 func (l *loader) attribute(d *definition, e yamlfile.Entry) *attributeDefinition {
 	node := e.Value
 	if node.Kind != yamlfile.Map {
@@ -193,8 +193,8 @@ func (l *loader) bounds(a *attributeDefinition) {
 	}
 }
 
-// bound reads min or max: a number, for components and zones one of items. That of a biginteger may stand in quotes, as its values
-// do.
+// bound reads min or max: the bound of a number, or of the number of items of a component or zone. The bound of a biginteger may be
+// quoted, as its values are.
 func (l *loader) bound(a *attributeDefinition, key string, n *yamlfile.Node) *float64 {
 	t := a.attr.Type
 	if n.IsNull() || !keyTypes[key].has(t) {
@@ -291,7 +291,7 @@ func (l *loader) enumeration(a *attributeDefinition) {
 
 var fileTypes = []string{"images", "videos", "audios", "files"}
 
-// media reads what a media attribute takes; it is a list of relations to files.
+// media reads the options of a media attribute.
 func (l *loader) media(a *attributeDefinition) {
 	if a.attr.Type != Media {
 		return

@@ -104,7 +104,7 @@ func (l *loader) names(d *definition) {
 	}
 }
 
-// toKebab makes a name of what somebody wrote instead.
+// toKebab turns a text into a name in kebab-case, to propose it in a message.
 func toKebab(s string) string {
 	var b strings.Builder
 	for _, word := range words(s) {
@@ -135,7 +135,7 @@ func (l *loader) uid(d *definition, uid string) string {
 	return uid
 }
 
-// addType adds a type to the model. One without a name that it can have stays out, since nothing can be said about it.
+// addType adds a type to the model, unless it has no valid name.
 func (l *loader) addType(d *definition) {
 	l.schemas = append(l.schemas, d)
 	if d.nameless {

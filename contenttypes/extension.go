@@ -7,7 +7,7 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// extensible is the one built-in type that a project may extend: all that the server reads and writes of the others is its own.
+// extensible is the only built-in type that a project may extend; the server alone defines the others.
 const extensible = UserUID
 
 // An extension is a file of content-types/ whose uid is that of a built-in type. The type keeps the attributes that it has and
@@ -80,7 +80,7 @@ func (l *loader) extend(attributes *yamlfile.Node, x *extension) *yamlfile.Node 
 	all := &yamlfile.Node{Kind: yamlfile.Map, File: x.attributes.File, Line: x.attributes.Line}
 	for _, e := range attributes.Entries {
 		if i := slices.IndexFunc(x.attributes.Entries, func(own yamlfile.Entry) bool { return own.Key == e.Key }); i >= 0 {
-			e = l.again(e, x.attributes.Entries[i])
+			e = l.merge(e, x.attributes.Entries[i])
 		}
 		all.Entries = append(all.Entries, e)
 	}
@@ -92,16 +92,16 @@ func (l *loader) extend(attributes *yamlfile.Node, x *extension) *yamlfile.Node 
 	return all
 }
 
-// again joins a built-in attribute with what an extension says of it (own): it may make the attribute stricter, but not change what the
+// merge joins a built-in attribute with the definition of it in an extension (own). The extension may make the attribute stricter, but not change what the
 // server relies on.
-func (l *loader) again(built, own yamlfile.Entry) yamlfile.Entry {
+func (l *loader) merge(built, own yamlfile.Entry) yamlfile.Entry {
 	if own.Value.Kind != yamlfile.Map {
 		return own // what is wrong is reported when the attribute is read
 	}
 	joined := &yamlfile.Node{Kind: yamlfile.Map, File: own.Value.File, Line: own.Line}
 	for _, e := range own.Value.Entries {
 		was := built.Value.Get(e.Key)
-		if problem := l.unlike(built, e, was); problem != "" {
+		if problem := l.conflict(built, e, was); problem != "" {
 			l.report(own.Value.EntryProblem(e, "%s", problem))
 			continue
 		}
@@ -117,8 +117,8 @@ func (l *loader) again(built, own yamlfile.Entry) yamlfile.Entry {
 	return yamlfile.Entry{Key: built.Key, Line: own.Line, Value: joined}
 }
 
-// unlike says why an extension cannot say what it does of a built-in attribute; "" when it can.
-func (l *loader) unlike(built, e yamlfile.Entry, was *yamlfile.Node) string {
+// conflict says why an extension cannot define a built-in attribute as it does; "" when it can.
+func (l *loader) conflict(built, e yamlfile.Entry, was *yamlfile.Node) string {
 	switch e.Key {
 	case "type", "relation", "target", "inversedBy", "mappedBy", "morphBy":
 		switch {

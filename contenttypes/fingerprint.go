@@ -2,8 +2,8 @@ package contenttypes
 
 import "encoding/json"
 
-// definitionJSON is what matters of a type or component for the content that is stored under it. Names and order of the
-// keys are part of what stores keep: add to them, but change none.
+// definitionJSON is the part of a definition that decides how content is stored. Stores keep this JSON: keys may be added, but never
+// renamed or reordered.
 type definitionJSON struct {
 	UID             string          `json:"uid"`
 	Kind            string          `json:"kind,omitempty"`
@@ -34,7 +34,7 @@ type attributeJSON struct {
 	Rules *rulesJSON `json:"rules,omitempty"`
 }
 
-// rulesJSON is what DefinitionWithRules says besides: what values are checked by when they are written.
+// rulesJSON are the rules that values are checked by when they are written; only DefinitionsWithRules prints them.
 type rulesJSON struct {
 	Required   bool     `json:"required,omitempty"`
 	HasDefault bool     `json:"hasDefault,omitempty"`
@@ -45,15 +45,15 @@ type rulesJSON struct {
 	Regex      string   `json:"regex,omitempty"`
 }
 
-// Definition returns JSON that says all that matters for stored content, the same for the same definition: a store that
-// keeps it can tell at the next start what changed. Components are named, not included.
+// Definition returns the part of the definition that decides how content is stored, as JSON that is the same for the same definition.
+// A store keeps it to find out at the next start what changed. Components are named, not included.
 func (t *ContentType) Definition() []byte { return t.definition(false) }
 
-// Definition is as that of a ContentType.
+// Definition is like ContentType.Definition.
 func (c *Component) Definition() []byte { return c.definition(false) }
 
-// DefinitionsWithRules are the definitions of all types and components, each with what values are checked by when they are written:
-// FromDefinitions makes a Model of them by which stored content can be checked.
+// DefinitionsWithRules returns the definitions of all types and components, each with the rules that values are checked by when they are
+// written. FromDefinitions makes a Model of them that stored content can be checked against.
 func (m *Model) DefinitionsWithRules() (definitions [][]byte) {
 	for _, t := range m.Types {
 		definitions = append(definitions, t.definition(true))

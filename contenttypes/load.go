@@ -35,8 +35,8 @@ func LoadFS(fsys fs.FS, opts Options) (*Model, yamlfile.Problems) {
 	return o.Model, nil
 }
 
-// An Outline is what definitions are known to define, whatever is wrong with them: enough to check what names them, too little to keep
-// content under.
+// An Outline is what definitions define as far as they could be read. It is enough to check names that refer to them, but not to store
+// content.
 type Outline struct {
 	Model *Model
 	Whole bool            // no type is missing from Model: each file could be read, and says how its type is called
@@ -46,7 +46,7 @@ type Outline struct {
 // HasProblem reports whether the file of a type has one, so that not all that it says of itself may be known.
 func (o Outline) HasProblem(uid string) bool { return o.wrong[uid] }
 
-// LoadOutline is LoadFS for who goes on when there are problems.
+// LoadOutline is LoadFS for callers that go on when there are problems.
 func LoadOutline(fsys fs.FS, opts Options) (Outline, yamlfile.Problems) {
 	l := &loader{
 		fsys: fsys, opts: opts,
@@ -154,8 +154,8 @@ func (l *loader) componentFiles() {
 	}
 }
 
-// notRead reports what is wrong with a file, and notes that it could not be read: that other files name what it would have defined is
-// then not reported.
+// notRead reports what is wrong with a file and notes that it could not be read, so that references to its definition are not reported
+// as unknown.
 func (l *loader) notRead(name string, problems yamlfile.Problems) {
 	l.problems = append(l.problems, problems...)
 	l.unread[strings.TrimSuffix(name, path.Ext(name))] = true

@@ -4,7 +4,7 @@ import (
 	"regexp"
 )
 
-// A Model is everything the definitions of a project say, checked and linked. It is immutable: any number of
+// A Model holds all definitions of a project, checked and linked. It is immutable: any number of
 // goroutines may read it.
 type Model struct {
 	Types      []*ContentType // sorted by UID, built-in ones included
@@ -201,6 +201,6 @@ func (a *Attribute) HasDraftLinks() bool {
 // OwnerType is the content-type that a belongs to; ok is false for attributes of components.
 func (a *Attribute) OwnerType() (t *ContentType, ok bool) { return a.Owner.typ, a.Owner.typ != nil }
 
-// JSONKey is what stands before a's value when it is a member of a JSON object, but not its first: ,"name":
+// JSONKey returns the text before a's value in a JSON object, for any member but the first: ,"name":
 // Names of attributes need no escaping.
 func (a *Attribute) JSONKey() string { return a.jsonKey }

@@ -40,7 +40,7 @@ func (l *loader) attributeName(attributes *yamlfile.Node, e yamlfile.Entry, seen
 	seen[strings.ToLower(name)] = name
 }
 
-// toCamel makes an attribute name of what somebody wrote instead.
+// toCamel turns a text into an attribute name, to propose it in a message.
 func toCamel(s string) string {
 	name := strings.TrimLeft(GraphQLName(s), "0123456789")
 	if name == "" {

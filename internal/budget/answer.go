@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// Slack is how much may be appended to an Answer beside what Fits and Grow were told of: punctuation, keys, small rows.
+	// Slack is how many bytes may be appended to an Answer without asking Fits or Grow: punctuation, keys, small rows.
 	Slack = 36 << 10
-	// Small is how long a part of an answer may be that Fits and Grow need not be told of.
+	// Small is the greatest length of a part of an answer for which Fits and Grow need not be asked.
 	Small = 32 << 10
-	// step is how much is reserved at a time for what an answer needs beside its text.
+	// step is how many bytes Hold reserves at a time.
 	step = 256 << 10
-	// patience is how long an answer waits for memory in all.
-	patience = time.Second
+	// maxWait is how long an answer waits for memory, all its waits together.
+	maxWait = time.Second
 )
 
-// ErrTooLong says that an answer has become longer than any may.
+// ErrTooLong says that an answer is longer than the limit of an answer.
 var ErrTooLong = errors.New("the answer is too long")
 
-// An Answer is the memory of a text that grows while it is printed, and of what is needed to print it. Small answers, as nearly
-// all are, reserve nothing. It is for one goroutine at a time.
+// An Answer accounts for the memory of an answer while it is printed: its text, and what printing needs besides. Most answers are
+// small and reserve nothing. An Answer is for one goroutine at a time.
 //
 //	if !answer.Fits(len(text), len(value)) {
 //		if text, err = answer.Grow(text, len(value)); err != nil {
@@ -35,10 +35,10 @@ type Answer struct {
 	room        int       // up to which length the text needs no more memory
 	beside      int64     // needed beside the text, in steps
 	wanted      int64     // in all, when that could not be reserved
-	until       time.Time // when the patience for waiting ends
+	until       time.Time // when maxWait is over
 }
 
-// Answer returns the memory of an answer of at most so many bytes.
+// Answer returns the account of an answer that may have at most so many bytes.
 func (b *Budget) Answer(most int) Answer {
 	return Answer{reservation: b.Reservation(), most: most, room: min(Unreserved, most+Slack)}
 }
@@ -51,7 +51,7 @@ func (a *Answer) Adopt(text []byte) []byte {
 	return text[:0]
 }
 
-// Restart is called when a text is begun anew. What is reserved stays so.
+// Restart must be called before the text is printed again from the start. The reservation is kept.
 func (a *Answer) Restart() { a.room, a.beside = min(Unreserved, a.most+Slack), 0 }
 
 // Fits reports whether part more bytes may be appended to a text of that length. Otherwise Grow has to be asked.
@@ -106,16 +106,16 @@ func (a *Answer) reserve(room int, beside int64) error {
 	return err
 }
 
-// Wait waits until there is memory for what could not be reserved, a second in all. The caller has let go of the text, and holds no
-// snapshot and no lock: those who have memory must be able to come to their end.
+// Wait waits, for a second in all, until there is memory for what could not be reserved. The caller must have dropped the text and
+// must hold no snapshot and no lock, since the requests that hold the memory must be able to finish.
 func (a *Answer) Wait(ctx context.Context) error {
 	if a.until.IsZero() {
-		a.until = time.Now().Add(patience)
+		a.until = time.Now().Add(maxWait)
 	}
 	ctx, cancel := context.WithDeadline(ctx, a.until)
 	defer cancel()
 	return a.reservation.Wait(ctx, a.wanted)
 }
 
-// Release gives back what is reserved: the answer was sent, or is not to be.
+// Release gives the reservation back, when the answer was sent or will not be.
 func (a *Answer) Release() { a.reservation.Release() }

@@ -4,14 +4,14 @@
 //	answer := memory.Reservation()
 //	defer answer.Release()
 //	if err := answer.Grow(4 << 20); err != nil {
-//		// Nothing more fits: let go of what was made, and either refuse or Wait and begin anew.
+//		// The budget is exhausted: drop what was made, and either refuse the request or Wait and begin again.
 //	}
 //
-// Bytes are reserved before they are allocated, in steps as large as the caller likes, and released when nobody needs them any
-// more: for an answer that is when it was sent, or its connection died. What takes less than Unreserved need not ask.
+// A caller reserves bytes before it allocates them, in steps of any size, and releases them when they are no longer needed: for an
+// answer, when it was sent or its connection died. Each request may use Unreserved bytes without a reservation.
 //
-// Whoever holds something must not wait for more, or all would wait for each other. So Grow never waits, and Wait releases
-// what is held before it waits.
+// A holder of memory must not wait for more, or all holders could wait for each other. So Grow never waits, and Wait releases the
+// reservation before it waits.
 package budget
 
 import (
@@ -21,14 +21,14 @@ import (
 	"sync"
 )
 
-// Unreserved is what each request may take without a reservation. How many requests there are at a time is bounded elsewhere.
+// Unreserved is how many bytes each request may use without a reservation. Package admission bounds the number of requests.
 const Unreserved = 128 << 10
 
 // ordinary is how large a reservation may be to have all of the budget for itself. Larger ones leave a quarter of it to the
 // others, so that a few huge answers to slow readers do not turn everybody away.
 const ordinary = 1 << 20
 
-// ErrExhausted says that other requests have reserved what is needed.
+// ErrExhausted says that other requests have reserved too much for a reservation to grow.
 var ErrExhausted = errors.New("the memory for requests is used up")
 
 // A Budget is a number of bytes that reservations share. Any number of goroutines may use it. A nil Budget is not bounded.
@@ -61,7 +61,7 @@ func New(limit int64) *Budget {
 	return &Budget{limit: limit, stats: Stats{Limit: limit}, ebb: make(chan struct{}, 1)}
 }
 
-// Limit is how many bytes may be reserved together, 0 for a nil Budget.
+// Limit returns how many bytes may be reserved in all, 0 for a nil Budget.
 func (b *Budget) Limit() int64 {
 	if b == nil {
 		return 0
@@ -82,7 +82,7 @@ func (b *Budget) Stats() Stats {
 	return b.stats
 }
 
-// Ebb receives when little is reserved again after much was: a good time to give memory back to the system.
+// Ebb returns a channel that receives when much memory was reserved and little is now: a good time to return memory to the system.
 func (b *Budget) Ebb() <-chan struct{} { return b.ebb }
 
 // room is how much may be reserved in all for a reservation of so many bytes to be made.
@@ -104,7 +104,7 @@ func (b *Budget) reserve(more, total int64) bool {
 	return true
 }
 
-// ebbFrom is how much must have been reserved for its end to be told of.
+// ebbFrom is how much must have been reserved before Ebb tells that little is.
 const ebbFrom = 32 << 20
 
 // free is called with mu held. It gives bytes back, and to those who wait for them in the order in which they came, each as
@@ -137,7 +137,7 @@ type Reservation struct {
 // Reservation returns one that holds nothing yet.
 func (b *Budget) Reservation() Reservation { return Reservation{budget: b} }
 
-// Bytes is how many bytes are reserved.
+// Bytes returns how many bytes are reserved.
 func (r *Reservation) Bytes() int64 { return r.bytes }
 
 // Grow makes the reservation hold at least so many bytes. When they are not free it fails with ErrExhausted at once, and the
@@ -213,7 +213,7 @@ func (b *Budget) enqueue(bytes int64) *waiter {
 	return w
 }
 
-// Release gives back what is reserved. It may be called more than once.
+// Release gives the reserved bytes back. It may be called more than once.
 func (r *Reservation) Release() {
 	if r.bytes == 0 {
 		return

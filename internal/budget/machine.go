@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// unknownMemory is what a process is taken to have where the system does not say.
+// unknownMemory is the memory that a process is assumed to have when the system does not tell.
 const unknownMemory = 2 << 30
 
-// MachineMemory is how much memory the process may have: the limits of the control groups that it is in (versions 2 and 1), or
+// MachineMemory returns how much memory the process may use: the limits of the control groups that it is in (versions 2 and 1), or
 // else the memory of the machine.
 func MachineMemory() int64 { return memoryIn(os.DirFS("/")) }
 
@@ -26,7 +26,7 @@ func Default(memory int64) int64 { return memory / 4 }
 // heapBeside is what the heap may hold beside twice a budget: what is not reserved, and the garbage of that.
 const heapBeside = 128 << 20
 
-// LimitHeap has the collector of garbage work harder when the heap comes near what the process should need: twice the limit of
+// LimitHeap makes the garbage collector work harder when the heap comes near what the process should need: twice the limit of
 // its Budget, or nine tenths of the memory that it may have, beyond which a control group would kill it. Otherwise garbage may grow
 // to several times what is in use. Where somebody has set a limit (GOMEMLIMIT), that holds. It returns the limit that holds.
 func LimitHeap(memory, limit int64) int64 {
@@ -38,7 +38,7 @@ func LimitHeap(memory, limit int64) int64 {
 	return heap
 }
 
-// memoryIn reads what a file system says that is mounted as that of Linux is.
+// memoryIn is MachineMemory, read from a file system laid out as that of Linux.
 func memoryIn(fsys fs.FS) int64 {
 	memory := totalMemory(fsys)
 	for _, limit := range groupLimits(fsys) {
@@ -52,7 +52,7 @@ func memoryIn(fsys fs.FS) int64 {
 	return memory
 }
 
-// totalMemory is the memory of the machine, 0 where it is not told.
+// totalMemory returns the memory of the machine, 0 when it is not known.
 func totalMemory(fsys fs.FS) int64 {
 	text, err := fs.ReadFile(fsys, "proc/meminfo")
 	if err != nil {
