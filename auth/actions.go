@@ -43,7 +43,7 @@ var pluginActions = []struct {
 // is not refused.
 func ActionsOfOutline(o contenttypes.Outline) *Actions {
 	a := ActionsOf(o.Model)
-	a.partial = !o.Whole
+	a.partial = !o.Complete
 	for _, t := range o.Model.Types {
 		if uid := t.UID; o.HasProblem(uid) && !t.BuiltIn {
 			a.names[uid] = slices.Concat(collectionActions, publicationActions)

@@ -10,7 +10,8 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// attributeFile is an attribute as a file defines it. Ignored keys only mean something to an admin panel or an SQL database.
+// attributeFile is an attribute as a file defines it. The ignored keys have a meaning only for an admin panel or an SQL
+// database.
 type attributeFile struct {
 	Type        string `yaml:"type"`
 	CustomField string `yaml:"customField"`
@@ -64,7 +65,7 @@ type attributeFile struct {
 	Ordered      *yamlfile.Node `yaml:"ordered,ignored"`
 }
 
-// keyTypes says which types may have a key, for the keys that not all types may have.
+// keyTypes maps each key that only some attribute types may have to those types.
 var keyTypes = map[string]typeSet{
 	"default":      scalars &^ setOf(Password),
 	"min":          numbers | setOf(ComponentType, DynamicZone),
@@ -88,7 +89,7 @@ var keyTypes = map[string]typeSet{
 	"morphBy":      setOf(RelationType),
 }
 
-// An attributeDefinition is an Attribute with its definition and the place of that in a file.
+// An attributeDefinition is an Attribute together with the text that defines it.
 type attributeDefinition struct {
 	attr *Attribute
 	of   *definition
@@ -96,10 +97,10 @@ type attributeDefinition struct {
 	file attributeFile
 }
 
-// at returns the place of a key, or that of the attribute when it has no such key.
+// at returns the node of a key, for the position of a problem; or the attribute's node when the key is missing.
 func (a *attributeDefinition) at(key string) *yamlfile.Node { return a.node.At(key) }
 
-// attribute reads one attribute, or returns nil when its type is not known. Its references to other types are resolved by link, after
+// attribute reads one attribute, or returns nil when its type is not known. link resolves its references to other types after
 // all files are read.
 func (l *loader) attribute(d *definition, e yamlfile.Entry) *attributeDefinition {
 	node := e.Value
@@ -117,7 +118,7 @@ func (l *loader) attribute(d *definition, e yamlfile.Entry) *attributeDefinition
 	}
 	a.attr = &Attribute{
 		Name: e.Key, Type: t, Required: a.file.Required, Private: a.file.Private,
-		Unique:   a.file.Unique || t == UID && d.typ != nil, // a uid is unique without saying so
+		Unique:   a.file.Unique || t == UID && d.typ != nil, // a uid attribute is always unique
 		Multiple: a.file.Multiple, Repeatable: a.file.Repeatable, TargetField: a.file.TargetField,
 		Generate: a.file.Generate,
 	}
@@ -127,7 +128,7 @@ func (l *loader) attribute(d *definition, e yamlfile.Entry) *attributeDefinition
 			l.report(a.node.EntryProblem(key, "%s means nothing on an attribute of type %s; it belongs to %s", key.Key, t, having))
 		}
 	}
-	marked := l.localized(a.file.PluginOptions) // read in any case, for what may be wrong with it
+	marked := l.localized(a.file.PluginOptions) // called for every type, to report problems in pluginOptions
 	a.attr.Localized = d.typ != nil && d.typ.Localized && (marked || t == RelationType || t == UID)
 	l.index(a)
 	l.bounds(a)
@@ -145,7 +146,7 @@ func (l *loader) unknownType(a *attributeDefinition, name string) {
 	switch {
 	case a.node.Get("type").IsNull():
 		l.report(a.node.Problem("attribute %s has no type; types are %s", name, strings.Join(names, ", ")))
-	case !a.at("type").IsText(): // reported already
+	case !a.at("type").IsText(): // Decode has reported it
 	case a.file.Type == "customField":
 		l.report(a.at("type").Problem("type customField does not say what is stored; write the type it is based on, such as string or json, beside customField"))
 	default:
@@ -176,11 +177,11 @@ func (l *loader) index(a *attributeDefinition) {
 	case wants != nil:
 		attr.Indexed = *wants
 	default:
-		attr.Indexed = types[t].index == indexedUnasked
+		attr.Indexed = types[t].index == indexedByDefault
 	}
 }
 
-// bounds reads min, max, minLength and maxLength.
+// bounds reads min, max, minLength and maxLength, and reports a minimum that is greater than its maximum.
 func (l *loader) bounds(a *attributeDefinition) {
 	attr := a.attr
 	attr.Min, attr.Max = l.bound(a, "min", a.file.Min), l.bound(a, "max", a.file.Max)
@@ -193,8 +194,8 @@ func (l *loader) bounds(a *attributeDefinition) {
 	}
 }
 
-// bound reads min or max: the bound of a number, or of the number of items of a component or zone. The bound of a biginteger may be
-// quoted, as its values are.
+// bound reads min or max: of a number, or of how many items a component or zone holds. The value may be quoted on a
+// biginteger, as values of that type are.
 func (l *loader) bound(a *attributeDefinition, key string, n *yamlfile.Node) *float64 {
 	t := a.attr.Type
 	if n.IsNull() || !keyTypes[key].has(t) {
@@ -205,13 +206,13 @@ func (l *loader) bound(a *attributeDefinition, key string, n *yamlfile.Node) *fl
 	}
 	f, ok := n.AsFloat()
 	items := t == ComponentType || t == DynamicZone
-	whole := items || t == Integer || t == BigInteger
+	integer := items || t == Integer || t == BigInteger
 	switch {
-	case !ok && whole:
+	case !ok && integer:
 		l.report(n.Problem("%s must be a whole number, not %s", key, n.Describe()))
 	case !ok:
 		l.report(n.Problem("%s must be a number, not %s", key, n.Describe()))
-	case whole && f != math.Trunc(f):
+	case integer && f != math.Trunc(f):
 		l.report(n.Problem("%s must be a whole number on an attribute of type %s, not %s", key, t, n.Text))
 	case items && f < 0:
 		l.report(n.Problem("%s counts items and cannot be negative", key))

@@ -20,11 +20,12 @@ const (
 	TokenUID      = "lectern::api-token"
 )
 
-// A builtIn is a content-type that comes with the server; it is defined as a project's are, in a file of builtin/.
+// A builtIn is a content-type that comes with the server. A file of builtin/ defines it, in the same form as a project's
+// files.
 type builtIn struct {
 	uid      string
 	file     string
-	plugin   string // that must be on; empty for those that are always there
+	plugin   string // the type exists only while this plugin is on; empty for types that always exist
 	internal bool
 }
 
@@ -61,7 +62,7 @@ func (l *loader) isOff(plugin string) bool {
 	return false
 }
 
-// readBuiltIns reads the files once; in development the model is loaded at every change.
+// readBuiltIns reads the embedded files once, because in development the model is loaded again after every change.
 var readBuiltIns = sync.OnceValues(func() (roots []*yamlfile.Node, problems yamlfile.Problems) {
 	for _, b := range builtIns {
 		root, found := yamlfile.Read(builtInFiles, "builtin/"+b.file+".yaml", nil)
@@ -70,7 +71,8 @@ var readBuiltIns = sync.OnceValues(func() (roots []*yamlfile.Node, problems yaml
 	return roots, problems
 })
 
-// builtInPlugin names the plugin that a built-in type belongs to, empty when the uid is none.
+// builtInPlugin returns the plugin that a built-in type belongs to. It is empty for a type that needs none and for any other
+// uid.
 func builtInPlugin(uid string) string {
 	for _, b := range builtIns {
 		if b.uid == uid {

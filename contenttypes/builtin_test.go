@@ -9,7 +9,7 @@ import (
 	"lectern/contenttypes"
 )
 
-// TestBuiltInTypes holds the built-in types to the attributes that the API shows of them, in their order.
+// TestBuiltInTypes checks that the built-in types have exactly the attributes that the API shows, in the same order.
 func TestBuiltInTypes(t *testing.T) {
 	model, problems := contenttypes.LoadFS(fstest.MapFS{"content-types/.keep": {}}, contenttypes.Options{})
 	if problems != nil {
@@ -54,7 +54,7 @@ func TestBuiltInTypes(t *testing.T) {
 	}
 }
 
-// TestExtendedUsers reads attributes of users in the form in which Strapi keeps them: the whole type, with what it had before.
+// TestExtendedUsers reads an extension of users in Strapi's form, which repeats the built-in attributes.
 func TestExtendedUsers(t *testing.T) {
 	const whole = `{"uid": "plugin::users-permissions.user", "kind": "collectionType", "collectionName": "up_users",
 	"info": {"name": "user", "description": "", "singularName": "user", "pluralName": "users", "displayName": "User"},

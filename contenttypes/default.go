@@ -17,8 +17,8 @@ import (
 	"lectern/jsontree"
 )
 
-// defaultValue reads the default of an attribute: a value that the attribute itself would accept, in the form in which
-// answers show it.
+// defaultValue reads the default of an attribute. The attribute must accept the value, which is kept in the form that
+// responses use.
 func (l *loader) defaultValue(a *attributeDefinition) {
 	n := a.file.Default
 	if n.IsNull() || !keyTypes["default"].has(a.attr.Type) {
@@ -33,7 +33,8 @@ func (l *loader) defaultValue(a *attributeDefinition) {
 	a.attr.Default = value
 }
 
-// castDefault reads a default by the type of its attribute; problem says what is wrong with it, "" when nothing is.
+// castDefault converts a default to the type of its attribute. problem says what is wrong with it and is empty when nothing
+// is.
 func castDefault(a *Attribute, n *yamlfile.Node) (value any, problem string) {
 	switch {
 	case texts.has(a.Type) || a.Type == Enumeration:
@@ -89,13 +90,13 @@ func textDefault(a *Attribute, n *yamlfile.Node) (any, string) {
 }
 
 func numberDefault(a *Attribute, n *yamlfile.Node) (any, string) {
-	whole := a.Type == Integer || a.Type == BigInteger
+	integer := a.Type == Integer || a.Type == BigInteger
 	if a.Type == BigInteger {
 		n = n.Unquoted()
 	}
 	f, ok := n.AsFloat()
 	switch {
-	case whole && (!ok || f != math.Trunc(f)):
+	case integer && (!ok || f != math.Trunc(f)):
 		return nil, "must be a whole number, not " + n.Describe()
 	case !ok:
 		return nil, "must be a number, not " + n.Describe()
@@ -119,7 +120,7 @@ func numberDefault(a *Attribute, n *yamlfile.Node) (any, string) {
 
 func formatFloat(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// numberText is a number of YAML as JSON writes it.
+// numberText converts a YAML number to JSON syntax.
 func numberText(s string) jsontree.Number {
 	s = strings.TrimPrefix(s, "+")
 	if json.Valid([]byte(s)) {
@@ -132,7 +133,7 @@ func numberText(s string) jsontree.Number {
 	return jsontree.Number(strconv.FormatFloat(f, 'g', -1, 64))
 }
 
-// timeDefault reads a date or time in one of the layouts and prints it as answers do.
+// timeDefault parses a date or time in one of the layouts and formats it as responses do.
 func timeDefault(n *yamlfile.Node, answer, want string, layouts ...string) (any, string) {
 	if n.Kind == yamlfile.Text {
 		for _, layout := range layouts {
@@ -153,7 +154,7 @@ func dateTimeDefault(n *yamlfile.Node) (any, string) {
 		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02")
 }
 
-// jsonValue turns a node into a jsontree value.
+// jsonValue converts a node to a jsontree value.
 func jsonValue(n *yamlfile.Node) (value any, problem string) {
 	switch n.Kind {
 	case yamlfile.Null:

@@ -6,7 +6,7 @@ import (
 	"lectern/jsontree"
 )
 
-// TestDefault looks at the form defaults have in the Model: that of answers.
+// TestDefault checks that the Model holds defaults in the form that responses use.
 func TestDefault(t *testing.T) {
 	for _, test := range []struct{ attribute, want string }{
 		{"{type: string, default: a}", `"a"`},

@@ -10,7 +10,8 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// typeFile is a content-type as its file says it. Ignored keys only mean something to an admin panel or an SQL database.
+// typeFile is a content-type as a file defines it. The ignored keys have a meaning only for an admin panel or an SQL
+// database.
 type typeFile struct {
 	Kind           string         `yaml:"kind"`
 	UID            string         `yaml:"uid"`
@@ -104,7 +105,7 @@ func (l *loader) names(d *definition) {
 	}
 }
 
-// toKebab turns a text into a name in kebab-case, to propose it in a message.
+// toKebab converts a text to kebab-case, for a message that proposes a name.
 func toKebab(s string) string {
 	var b strings.Builder
 	for _, word := range words(s) {
@@ -124,7 +125,7 @@ var (
 	uidFormWords = "api::<api>.<name>, both in kebab-case"
 )
 
-// uid is the type's own uid, or that which follows from its singular name.
+// uid returns the uid that the definition states, or else the one that follows from its singular name.
 func (l *loader) uid(d *definition, uid string) string {
 	if uid == "" {
 		return fmt.Sprintf("api::%s.%s", d.typ.Singular, d.typ.Singular)
@@ -153,7 +154,7 @@ func (l *loader) addType(d *definition) {
 	l.model.Types = append(l.model.Types, d.typ)
 }
 
-// definitionOf finds where a schema comes from.
+// definitionOf returns the definition that a schema was read from.
 func (l *loader) definitionOf(s *Schema) *definition {
 	for _, d := range l.schemas {
 		if d.schema == s {
@@ -163,7 +164,7 @@ func (l *loader) definitionOf(s *Schema) *definition {
 	return nil
 }
 
-// componentFile is a component as its file says it.
+// componentFile is a component as a file defines it.
 type componentFile struct {
 	CollectionName *yamlfile.Node `yaml:"collectionName,ignored"`
 	Info           struct {
@@ -212,10 +213,10 @@ func (l *loader) component(root *yamlfile.Node, category, name string) {
 	l.schemaAttributes(d, f.Attributes)
 }
 
-// maxAttributes is how many attributes a type or component may have.
+// maxAttributes is the largest number of attributes that a type or component may have.
 const maxAttributes = 1000
 
-// schemaAttributes reads the attributes and puts the system attributes around them.
+// schemaAttributes reads the attributes of a definition and adds the system attributes before and after them.
 func (l *loader) schemaAttributes(d *definition, attributes *yamlfile.Node) {
 	switch {
 	case attributes.IsNull():
@@ -227,7 +228,7 @@ func (l *loader) schemaAttributes(d *definition, attributes *yamlfile.Node) {
 	s.typ = d.typ
 	s.Attributes = leadingAttributes(d.typ)
 	if attributes != nil {
-		names := map[string]string{} // by lower case
+		names := map[string]string{} // keyed by the name in lower case
 		for i, e := range attributes.Entries {
 			if i == maxAttributes {
 				l.report(attributes.EntryProblem(e, "more than %d attributes; group some of them in components", maxAttributes))
@@ -248,7 +249,7 @@ func (l *loader) schemaAttributes(d *definition, attributes *yamlfile.Node) {
 	}
 }
 
-// leadingAttributes are the system attributes before those of the definition.
+// leadingAttributes returns the system attributes that come before those of the definition.
 func leadingAttributes(t *ContentType) []*Attribute {
 	id := &Attribute{Name: "id", Type: ID, System: true}
 	if t == nil {
@@ -258,7 +259,7 @@ func leadingAttributes(t *ContentType) []*Attribute {
 	return []*Attribute{id, {Name: "documentId", Type: DocumentID, System: true, Indexed: true}}
 }
 
-// trailingAttributes are the system attributes after those of the definition.
+// trailingAttributes returns the system attributes that come after those of the definition.
 func trailingAttributes(t *ContentType) (attributes []*Attribute) {
 	if t == nil {
 		return nil
@@ -274,13 +275,13 @@ func trailingAttributes(t *ContentType) (attributes []*Attribute) {
 	return attributes
 }
 
-// privateAttributes makes the attributes private that options.privateAttributes lists.
+// privateAttributes marks the attributes that options.privateAttributes lists as private.
 func (l *loader) privateAttributes(at *yamlfile.Node, t *ContentType, names []string) {
 	for i, name := range names {
 		a := t.Attribute(name)
 		switch {
 		case a == nil:
-			l.report(at.Items[i].Problem("privateAttributes names %q, which is no attribute; %s", name, spelling.Suggest(name, t.ownNames())))
+			l.report(at.Items[i].Problem("privateAttributes names %q, which is no attribute; %s", name, spelling.Suggest(name, t.definedNames())))
 		case a.Type == ID || a.Type == DocumentID:
 			l.report(at.Items[i].Problem("%s cannot be private, since clients tell documents apart by it", name))
 		default:
@@ -289,8 +290,8 @@ func (l *loader) privateAttributes(at *yamlfile.Node, t *ContentType, names []st
 	}
 }
 
-// ownNames are the names of the attributes that the definition has.
-func (s *Schema) ownNames() (names []string) {
+// definedNames returns the names of the attributes that the definition lists, without system attributes.
+func (s *Schema) definedNames() (names []string) {
 	for _, a := range s.Attributes {
 		if !a.System {
 			names = append(names, a.Name)

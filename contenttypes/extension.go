@@ -10,21 +10,21 @@ import (
 // extensible is the only built-in type that a project may extend; the server alone defines the others.
 const extensible = UserUID
 
-// An extension is a file of content-types/ whose uid is that of a built-in type. The type keeps the attributes that it has and
-// gets those of the file after them.
+// An extension is a file of content-types/ that adds attributes to a built-in type. It names the type by its uid. The new
+// attributes follow the built-in ones.
 type extension struct {
 	root       *yamlfile.Node
 	attributes *yamlfile.Node
 	private    []string // options.privateAttributes
 }
 
-// extensions takes the files that extend built-in types out of those of content-types/, and returns the others.
-func (l *loader) extensions(roots []*yamlfile.Node) (own []*yamlfile.Node) {
+// extensions reads the files that extend built-in types, and returns the other files.
+func (l *loader) extensions(roots []*yamlfile.Node) (others []*yamlfile.Node) {
 	l.extended = map[string]*extension{}
 	for _, root := range roots {
 		at := root.Get("uid")
 		if at == nil || !at.IsText() || !strings.HasPrefix(at.Text, "plugin::") && !isBuiltIn(at.Text) {
-			own = append(own, root)
+			others = append(others, root)
 			continue
 		}
 		switch other := l.extended[at.Text]; {
@@ -40,11 +40,11 @@ func (l *loader) extensions(roots []*yamlfile.Node) (own []*yamlfile.Node) {
 			l.extended[at.Text] = l.extension(root)
 		}
 	}
-	return own
+	return others
 }
 
-// extension reads a file that extends a type. It may say the rest of a definition too, as a file made for the reference does, but
-// nothing else than the type is.
+// extension reads a file that extends a type. The file may repeat other keys of the type, as Strapi's files do, but cannot
+// change them.
 func (l *loader) extension(root *yamlfile.Node) *extension {
 	var f typeFile
 	l.problems = append(l.problems, root.Decode(&f)...)
@@ -74,12 +74,11 @@ func (l *loader) extension(root *yamlfile.Node) *extension {
 	return x
 }
 
-// extend joins the attributes of a built-in type and those of an extension. One that both have is the built-in one, with what
-// the extension says of it beside.
+// extend joins the attributes of a built-in type and those of an extension. merge joins an attribute that both define.
 func (l *loader) extend(attributes *yamlfile.Node, x *extension) *yamlfile.Node {
 	all := &yamlfile.Node{Kind: yamlfile.Map, File: x.attributes.File, Line: x.attributes.Line}
 	for _, e := range attributes.Entries {
-		if i := slices.IndexFunc(x.attributes.Entries, func(own yamlfile.Entry) bool { return own.Key == e.Key }); i >= 0 {
+		if i := slices.IndexFunc(x.attributes.Entries, func(other yamlfile.Entry) bool { return other.Key == e.Key }); i >= 0 {
 			e = l.merge(e, x.attributes.Entries[i])
 		}
 		all.Entries = append(all.Entries, e)
@@ -92,17 +91,17 @@ func (l *loader) extend(attributes *yamlfile.Node, x *extension) *yamlfile.Node 
 	return all
 }
 
-// merge joins a built-in attribute with the definition of it in an extension (own). The extension may make the attribute stricter, but not change what the
-// server relies on.
-func (l *loader) merge(built, own yamlfile.Entry) yamlfile.Entry {
-	if own.Value.Kind != yamlfile.Map {
-		return own // what is wrong is reported when the attribute is read
+// merge joins a built-in attribute with its definition in an extension. The extension may make the attribute stricter,
+// but cannot change what the server relies on.
+func (l *loader) merge(built, ext yamlfile.Entry) yamlfile.Entry {
+	if ext.Value.Kind != yamlfile.Map {
+		return ext // attribute reports the problem when it reads the entry
 	}
-	joined := &yamlfile.Node{Kind: yamlfile.Map, File: own.Value.File, Line: own.Line}
-	for _, e := range own.Value.Entries {
+	joined := &yamlfile.Node{Kind: yamlfile.Map, File: ext.Value.File, Line: ext.Line}
+	for _, e := range ext.Value.Entries {
 		was := built.Value.Get(e.Key)
 		if problem := l.conflict(built, e, was); problem != "" {
-			l.report(own.Value.EntryProblem(e, "%s", problem))
+			l.report(ext.Value.EntryProblem(e, "%s", problem))
 			continue
 		}
 		joined.Entries = append(joined.Entries, e)
@@ -114,10 +113,11 @@ func (l *loader) merge(built, own yamlfile.Entry) yamlfile.Entry {
 			joined.Entries = append(joined.Entries, yamlfile.Entry{Key: e.Key, Line: joined.Line, Value: &value})
 		}
 	}
-	return yamlfile.Entry{Key: built.Key, Line: own.Line, Value: joined}
+	return yamlfile.Entry{Key: built.Key, Line: ext.Line, Value: joined}
 }
 
-// conflict says why an extension cannot define a built-in attribute as it does; "" when it can.
+// conflict returns a message when an extension defines a built-in attribute in a way that is not allowed, else "". was is the
+// value of the key in the built-in definition.
 func (l *loader) conflict(built, e yamlfile.Entry, was *yamlfile.Node) string {
 	switch e.Key {
 	case "type", "relation", "target", "inversedBy", "mappedBy", "morphBy":
@@ -128,7 +128,7 @@ func (l *loader) conflict(built, e yamlfile.Entry, was *yamlfile.Node) string {
 			return e.Key + " of the built-in attribute " + built.Key + " is " + was.Text + " and cannot be changed; give the attribute another name"
 		}
 	case "required", "unique", "private":
-		if says, ok := e.Value.AsBool(); was != nil && ok && !says { // each built-in attribute that says so says true
+		if says, ok := e.Value.AsBool(); was != nil && ok && !says { // a built-in definition has such a key only to set it to true
 			return "the built-in attribute " + built.Key + " is always " + e.Key + "; take " + e.Key + " away"
 		}
 	}

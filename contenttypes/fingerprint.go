@@ -2,8 +2,8 @@ package contenttypes
 
 import "encoding/json"
 
-// definitionJSON is the part of a definition that decides how content is stored. Stores keep this JSON: keys may be added, but never
-// renamed or reordered.
+// definitionJSON is the part of a definition that decides how content is stored. Stores keep this JSON, so keys may be added
+// but never renamed or reordered.
 type definitionJSON struct {
 	UID             string          `json:"uid"`
 	Kind            string          `json:"kind,omitempty"`
@@ -34,7 +34,7 @@ type attributeJSON struct {
 	Rules *rulesJSON `json:"rules,omitempty"`
 }
 
-// rulesJSON are the rules that values are checked by when they are written; only DefinitionsWithRules prints them.
+// rulesJSON holds the rules that a write checks values by. Only DefinitionsWithRules includes them.
 type rulesJSON struct {
 	Required   bool     `json:"required,omitempty"`
 	HasDefault bool     `json:"hasDefault,omitempty"`
@@ -45,15 +45,16 @@ type rulesJSON struct {
 	Regex      string   `json:"regex,omitempty"`
 }
 
-// Definition returns the part of the definition that decides how content is stored, as JSON that is the same for the same definition.
-// A store keeps it to find out at the next start what changed. Components are named, not included.
+// Definition returns the part of the definition that decides how content is stored, as JSON. Equal definitions give equal
+// JSON, so a store compares it at the next start to find what changed. A component that the type uses appears by its uid
+// only.
 func (t *ContentType) Definition() []byte { return t.definition(false) }
 
-// Definition is like ContentType.Definition.
+// Definition returns the part of the definition that decides how content is stored, as ContentType.Definition does.
 func (c *Component) Definition() []byte { return c.definition(false) }
 
-// DefinitionsWithRules returns the definitions of all types and components, each with the rules that values are checked by when they are
-// written. FromDefinitions makes a Model of them that stored content can be checked against.
+// DefinitionsWithRules returns the definitions of all types and components, each with the rules that a write checks values
+// by. FromDefinitions makes a Model of them that can check stored content.
 func (m *Model) DefinitionsWithRules() (definitions [][]byte) {
 	for _, t := range m.Types {
 		definitions = append(definitions, t.definition(true))
@@ -105,7 +106,7 @@ func (s *Schema) definition(rules bool) []attributeJSON {
 func marshalDefinition(d definitionJSON) []byte {
 	b, err := json.Marshal(d)
 	if err != nil {
-		panic(err) // texts and booleans alone: cannot be
+		panic(err) // the struct holds only types that JSON can represent
 	}
 	return b
 }

@@ -13,9 +13,9 @@ import (
 	"lectern/contenttypes"
 )
 
-// FuzzLoad puts anything into a content-type and a component, as YAML and as JSON. Loading never panics, stays within
-// bounds of memory that are linear in the size of the files, says the same the second time, and gives a Model only when
-// everything in it is linked.
+// FuzzLoad loads arbitrary bytes as a content-type and as a component, in YAML and in JSON. Loading must never panic, must
+// use memory linear in the size of the files, must give the same result twice, and must return a Model only when everything
+// in it is linked.
 func FuzzLoad(f *testing.F) {
 	archives, _ := filepath.Glob("testdata/*.txtar")
 	for _, name := range archives {
@@ -62,7 +62,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// checkLinked checks what the rest of the server takes for granted of a Model.
+// checkLinked checks the properties of a Model that the rest of the server relies on.
 func checkLinked(t *testing.T, m *contenttypes.Model) {
 	for _, typ := range m.Types {
 		if m.Type(typ.UID) != typ || typ.Singular == "" || typ.Plural == "" {

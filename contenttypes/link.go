@@ -8,7 +8,7 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// link resolves what attributes say of types, components and other attributes.
+// link resolves the references of attributes to types, components and other attributes.
 func (l *loader) link() {
 	for _, d := range l.schemas {
 		for _, a := range d.attributes {
@@ -33,7 +33,7 @@ func (l *loader) link() {
 	}
 }
 
-// mediaTarget points a media attribute to the type of files.
+// mediaTarget makes the built-in file type the target of a media attribute.
 func (l *loader) mediaTarget(a *attributeDefinition) {
 	a.attr.Target = l.model.types[FileUID]
 	if a.attr.Target == nil {
@@ -64,7 +64,7 @@ func (l *loader) relation(a *attributeDefinition) {
 	a.attr.Target = l.target(a)
 }
 
-// target finds the type a relation points to.
+// target returns the content-type that a relation points to, or nil after it reported a problem.
 func (l *loader) target(a *attributeDefinition) *ContentType {
 	at, uid := a.at("target"), a.file.Target
 	if a.node.Get("target").IsNull() {
@@ -73,10 +73,10 @@ func (l *loader) target(a *attributeDefinition) *ContentType {
 	}
 	t := l.model.types[uid]
 	switch {
-	case !at.IsText(): // reported already
+	case !at.IsText(): // Decode has reported it
 	case t == nil && builtInPlugin(uid) != "":
 		l.report(at.Problem("target %s belongs to the plugin %s, which is off; enable it in config/plugins.yaml, or take the relation away", uid, builtInPlugin(uid)))
-	case t == nil && l.unread["content-types/"+uid[strings.LastIndexByte(uid, '.')+1:]]: // reported there
+	case t == nil && l.unread["content-types/"+uid[strings.LastIndexByte(uid, '.')+1:]]: // the problem of that file is reported
 	case t == nil:
 		var known []string
 		for _, other := range l.model.Types {
@@ -94,7 +94,7 @@ func (l *loader) target(a *attributeDefinition) *ContentType {
 	return nil
 }
 
-// otherSide checks and links the two sides of a relation to one another.
+// otherSide checks the two sides of a relation and links them to each other.
 func (l *loader) otherSide(a *attributeDefinition) {
 	attr := a.attr
 	if attr.Type != RelationType || attr.Target == nil {
@@ -114,7 +114,7 @@ func (l *loader) otherSide(a *attributeDefinition) {
 	case a.file.MappedBy != "":
 		key, other = "mappedBy", a.file.MappedBy
 	case other == "":
-		return // one-way
+		return // a one-way relation
 	}
 	at := a.at(key)
 	switch {
@@ -129,7 +129,7 @@ func (l *loader) otherSide(a *attributeDefinition) {
 	}
 }
 
-// pair links a to the attribute called other on its target, which must say the same of a.
+// pair links a to the attribute other of its target, if that attribute names a in return.
 func (l *loader) pair(a *attributeDefinition, key, other string) {
 	attr, at := a.attr, a.at(key)
 	back := map[string]string{"inversedBy": "mappedBy", "mappedBy": "inversedBy"}[key]
@@ -145,7 +145,7 @@ func (l *loader) pair(a *attributeDefinition, key, other string) {
 		if b.Relation != NoRelation {
 			l.report(at.Problem("%s names %q, but that is %s; the other side of %s is %s", key, other, b.Relation, attr.Relation, attr.Relation.opposite()))
 		}
-	case a.of.nameless: // reported already
+	case a.of.nameless: // names has reported it
 	case l.byAttr[b].file.Target != a.of.schema.UID:
 		l.report(at.Problem("%s names %q, but that points to %s; its target must be %s", key, other, l.byAttr[b].file.Target, a.of.schema.UID))
 	case l.byAttr[b].side(back) != attr.Name:
@@ -155,7 +155,7 @@ func (l *loader) pair(a *attributeDefinition, key, other string) {
 	}
 }
 
-// side is what an attribute says under inversedBy or mappedBy.
+// side returns the value of inversedBy or mappedBy.
 func (a *attributeDefinition) side(key string) string {
 	if key == "mappedBy" {
 		return a.file.MappedBy
@@ -186,7 +186,7 @@ func (l *loader) morphSide(a *attributeDefinition) {
 	}
 }
 
-// relationNames are the names of the relations that the definition has.
+// relationNames returns the names of the relations that the definition lists.
 func (s *Schema) relationNames() (names []string) {
 	for _, a := range s.Attributes {
 		if a.Type == RelationType && !a.System {
@@ -196,7 +196,7 @@ func (s *Schema) relationNames() (names []string) {
 	return names
 }
 
-// componentOf finds the component of an attribute.
+// componentOf resolves the component of an attribute.
 func (l *loader) componentOf(a *attributeDefinition) {
 	if a.node.Get("component").IsNull() {
 		l.report(a.node.Problem("a component attribute needs the key component, such as shared.address"))
@@ -225,7 +225,7 @@ func (l *loader) componentNamed(at *yamlfile.Node, uid string) *Component {
 	return c
 }
 
-// zone finds the components of a dynamic zone.
+// zone resolves the components of a dynamic zone.
 func (l *loader) zone(a *attributeDefinition) {
 	list := a.node.Get("components")
 	switch {
@@ -237,7 +237,7 @@ func (l *loader) zone(a *attributeDefinition) {
 		seen := map[string]bool{}
 		for _, item := range list.Items {
 			if !item.IsText() {
-				continue // reported already
+				continue // Decode has reported it
 			}
 			if seen[item.Text] {
 				l.report(item.Problem("components holds %q twice; take one away", item.Text))
@@ -251,7 +251,7 @@ func (l *loader) zone(a *attributeDefinition) {
 	}
 }
 
-// targetField checks what a uid is made from.
+// targetField checks that a uid is made from an attribute that exists and holds text.
 func (l *loader) targetField(a *attributeDefinition) {
 	name := a.attr.TargetField
 	switch {
@@ -266,13 +266,13 @@ func (l *loader) targetField(a *attributeDefinition) {
 	sources := setOf(String, Text)
 	switch b := a.of.schema.Attribute(name); {
 	case b == nil || b.System:
-		l.report(a.at("targetField").Problem("targetField names %q, which is no attribute here; %s", name, spelling.Suggest(name, a.of.schema.ownNames())))
+		l.report(a.at("targetField").Problem("targetField names %q, which is no attribute here; %s", name, spelling.Suggest(name, a.of.schema.definedNames())))
 	case !sources.has(b.Type):
 		l.report(a.at("targetField").Problem("targetField names %q of type %s; it must be of type %s", name, b.Type, strings.ReplaceAll(sources.String(), ", ", " or ")))
 	}
 }
 
-// cycles reports components that contain themselves, which no document could ever hold to the end.
+// cycles reports components that contain themselves: a document with one would never end.
 func (l *loader) cycles() {
 	const (
 		open = 1 + iota

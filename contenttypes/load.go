@@ -12,21 +12,21 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// Options of Load.
+// Options are the settings of Load. The zero value loads a project with all plugins on.
 type Options struct {
-	Lookup yamlfile.Lookup // environment variables for ${NAME}; nil leaves values as they are
+	Lookup yamlfile.Lookup // environment variables for ${NAME}; nil leaves references as they are
 
-	// Plugins that are switched off take their types away.
+	// A plugin that is switched off does not define its types.
 	WithoutUsersPermissions bool
 	WithoutUpload           bool
-	WithoutI18N             bool // localized types then have one locale and no locale attribute
+	WithoutI18N             bool // localized types then have a single locale and no locale attribute
 }
 
-// Load reads content-types/ and components/ of a project directory, checks them and links them to a Model. When anything
-// is wrong it returns no Model but every problem there is.
+// Load reads the content-types and components of a project directory, checks them and links them to a Model. When anything is
+// wrong it returns no Model, but every problem.
 func Load(dir string, opts Options) (*Model, yamlfile.Problems) { return LoadFS(os.DirFS(dir), opts) }
 
-// LoadFS is Load on any file system.
+// LoadFS does what Load does, on any file system.
 func LoadFS(fsys fs.FS, opts Options) (*Model, yamlfile.Problems) {
 	o, problems := LoadOutline(fsys, opts)
 	if len(problems) > 0 {
@@ -35,27 +35,27 @@ func LoadFS(fsys fs.FS, opts Options) (*Model, yamlfile.Problems) {
 	return o.Model, nil
 }
 
-// An Outline is what definitions define as far as they could be read. It is enough to check names that refer to them, but not to store
-// content.
+// An Outline is a Model that may lack the parts whose files have problems. It is good for checking names that refer to
+// definitions, but not for storing content.
 type Outline struct {
-	Model *Model
-	Whole bool            // no type is missing from Model: each file could be read, and says how its type is called
-	wrong map[string]bool // the uids of those types whose file has a problem
+	Model    *Model
+	Complete bool            // every type of the project is in Model: each file could be read and has a valid name
+	wrong    map[string]bool // keyed by uid: whether the type's file has a problem
 }
 
-// HasProblem reports whether the file of a type has one, so that not all that it says of itself may be known.
+// HasProblem reports whether the file of a type has a problem, so that Model may lack some of its attributes.
 func (o Outline) HasProblem(uid string) bool { return o.wrong[uid] }
 
-// LoadOutline is LoadFS for callers that go on when there are problems.
+// LoadOutline does what LoadFS does, and returns an Outline even when there are problems.
 func LoadOutline(fsys fs.FS, opts Options) (Outline, yamlfile.Problems) {
 	l := &loader{
 		fsys: fsys, opts: opts,
 		model:  &Model{types: map[string]*ContentType{}, components: map[string]*Component{}},
 		byAttr: map[*Attribute]*attributeDefinition{}, unread: map[string]bool{},
 	}
-	own := l.extensions(l.contentTypeFiles())
+	files := l.extensions(l.contentTypeFiles())
 	l.builtIns()
-	for _, root := range own {
+	for _, root := range files {
 		l.contentType(root, builtIn{})
 	}
 	l.componentFiles()
@@ -68,9 +68,9 @@ func LoadOutline(fsys fs.FS, opts Options) (Outline, yamlfile.Problems) {
 }
 
 func (l *loader) outline() Outline {
-	o := Outline{Model: l.model, Whole: true, wrong: map[string]bool{}}
+	o := Outline{Model: l.model, Complete: true, wrong: map[string]bool{}}
 	for file := range l.unread {
-		o.Whole = o.Whole && !strings.HasPrefix(file, "content-types")
+		o.Complete = o.Complete && !strings.HasPrefix(file, "content-types")
 	}
 	for _, d := range l.schemas {
 		file := d.root.File
@@ -82,32 +82,32 @@ func (l *loader) outline() Outline {
 	return o
 }
 
-// A loader gathers definitions, then checks what they say of one another.
+// A loader reads all definitions of a project, then links and checks them.
 type loader struct {
 	fsys     fs.FS
 	opts     Options
 	model    *Model
 	schemas  []*definition // of types and components, in the order they were read
 	byAttr   map[*Attribute]*attributeDefinition
-	extended map[string]*extension // by the uid of the built-in type
-	unread   map[string]bool       // files, without their extension, that could not be read: see notRead
+	extended map[string]*extension // keyed by the uid of the built-in type
+	unread   map[string]bool       // files, without their extension, that could not be read; see notRead
 	problems yamlfile.Problems
 }
 
-// A definition is a file that defines a content-type or a component.
+// A definition is a content-type or a component together with the file that defines it.
 type definition struct {
 	schema     *Schema
 	typ        *ContentType // nil for a component
 	comp       *Component   // nil for a content-type
 	root       *yamlfile.Node
-	nameless   bool       // a content-type whose singular name is missing or cannot be one
-	extension  *extension // of a built-in type; nil for others, and where there is none
+	nameless   bool       // the content-type's singular name is missing or not valid
+	extension  *extension // the extension of a built-in type; nil if there is none
 	attributes []*attributeDefinition
 }
 
 func (l *loader) report(p yamlfile.Problem) { l.problems = append(l.problems, p) }
 
-// contentTypeFiles reads content-types/.
+// contentTypeFiles reads the files of content-types/.
 func (l *loader) contentTypeFiles() (roots []*yamlfile.Node) {
 	files, ok := l.list("content-types")
 	if !ok {
@@ -129,7 +129,7 @@ func (l *loader) contentTypeFiles() (roots []*yamlfile.Node) {
 	return roots
 }
 
-// componentFiles reads components/, which may be missing.
+// componentFiles reads the components of components/, a directory that may be missing.
 func (l *loader) componentFiles() {
 	categories, _ := l.list("components")
 	for _, category := range categories {
@@ -154,15 +154,15 @@ func (l *loader) componentFiles() {
 	}
 }
 
-// notRead reports what is wrong with a file and notes that it could not be read, so that references to its definition are not reported
-// as unknown.
+// notRead reports the problems of a file that could not be read, and remembers the file, so that references to its definition
+// are not reported as unknown.
 func (l *loader) notRead(name string, problems yamlfile.Problems) {
 	l.problems = append(l.problems, problems...)
 	l.unread[strings.TrimSuffix(name, path.Ext(name))] = true
 }
 
-// list returns the directories and the definition files in a directory, by name. It leaves out hidden files and files with
-// another extension, such as copies that editors make.
+// list returns the directories and definition files in a directory, sorted by name. It skips hidden files and files with
+// another extension, such as the backup copies of editors.
 func (l *loader) list(dir string) (entries []fs.DirEntry, exists bool) {
 	all, err := fs.ReadDir(l.fsys, dir)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is found into the golden files")
 
-// TestGolden loads the project in each archive of testdata. Its file "problems" says what is wrong with it, or its file
-// "model" what Definition says of the types and components that are the project's own.
+// TestGolden loads the project in each archive of testdata. Each archive holds the expected outcome: the problems in its file
+// "problems", or the definitions of the project's types and components in its file "model".
 func TestGolden(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {
@@ -65,7 +65,7 @@ func golden(t *testing.T, file string, archive *txtar.Archive, name, got string)
 	}
 }
 
-// describe prints the project's own definitions.
+// describe prints the definitions of a model, without the built-in types.
 func describe(m *contenttypes.Model) string {
 	var b strings.Builder
 	print := func(definition []byte) {
@@ -82,7 +82,7 @@ func describe(m *contenttypes.Model) string {
 	return b.String()
 }
 
-// TestConformanceProjects loads the projects that the conformance suites run against.
+// TestConformanceProjects loads the projects that the conformance suites use.
 func TestConformanceProjects(t *testing.T) {
 	projects, err := filepath.Glob("../testdata/conformance/projects/*")
 	if err != nil {

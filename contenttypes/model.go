@@ -7,7 +7,7 @@ import (
 // A Model holds all definitions of a project, checked and linked. It is immutable: any number of
 // goroutines may read it.
 type Model struct {
-	Types      []*ContentType // sorted by UID, built-in ones included
+	Types      []*ContentType // sorted by UID, with built-in types
 	Components []*Component   // sorted by UID
 
 	types      map[string]*ContentType
@@ -28,7 +28,7 @@ const (
 	SingleType
 )
 
-// A ContentType is a kind of document.
+// A ContentType defines the attributes and options of one kind of document.
 type ContentType struct {
 	Schema
 	Kind            Kind
@@ -42,7 +42,7 @@ type ContentType struct {
 	Internal        bool // built-in and never served by the generated APIs (API tokens, …)
 }
 
-// A Component is a group of attributes that lives inside a document.
+// A Component is a group of attributes that documents contain as one value.
 type Component struct {
 	Schema
 	Category    string
@@ -50,23 +50,23 @@ type Component struct {
 	DisplayName string
 }
 
-// A Schema is what content-types and components have in common: a uid and attributes.
+// A Schema is the common part of content-types and components: a uid and attributes.
 type Schema struct {
 	UID string
-	// Attributes in the order in which answers print them. A content-type begins with the system attributes id and
-	// documentId and ends with createdAt, updatedAt, publishedAt and, when localized, locale and localizations (a relation
-	// of the type to itself that is computed, not stored). A component begins with id alone.
+	// Attributes are in the order in which responses print them. A content-type begins with the system attributes id and
+	// documentId and ends with createdAt, updatedAt, publishedAt and, when localized, locale and localizations (a computed
+	// relation from the type to itself, not stored). A component begins with id alone.
 	Attributes []*Attribute
 
 	byName map[string]*Attribute
 	typ    *ContentType // set for content-types, nil for components
 }
 
-// Attribute returns the attribute of that name, system attributes included, or nil.
+// Attribute returns the attribute with that name, which may be a system attribute, or nil.
 func (s *Schema) Attribute(name string) *Attribute { return s.byName[name] }
 
-// Type is the type of an attribute. What all attributes of a type have in common stands in the table types. Stores keep the
-// numbers: add a type at the end.
+// Type is the type of an attribute. The table types holds the properties of each type. Stores keep the numbers, so add new
+// types at the end.
 type Type uint8
 
 const (
@@ -92,11 +92,11 @@ const (
 	ComponentType
 	DynamicZone
 	DocumentID // the system attribute documentId
-	ID         // the system attribute id: an integer the server gives out
+	ID         // the system attribute id: an integer that the server assigns
 	Locale     // the system attribute locale
 )
 
-// RelationKind is the `relation` of a relation attribute.
+// RelationKind is the value of the key relation.
 type RelationKind uint8
 
 const (
@@ -124,53 +124,55 @@ type Attribute struct {
 	Required   bool
 	Unique     bool
 	Private    bool
-	Localized  bool // marked as localized, and all relations and uids of localized types
-	Indexed    bool // has a secondary index: decided by type, unique and `index`
-	Default    any  // a jsontree value, as answers show it; nil where there is none
+	Localized  bool // marked as localized, or a relation or uid of a localized type
+	Indexed    bool // has a secondary index
+	Default    any  // a jsontree value, in the form that responses use; nil if there is none
 	HasDefault bool
 
-	Min, Max             *float64 // numbers; for components and zones the least and greatest number of items
-	MinLength, MaxLength *int     // UTF-16 units
+	Min, Max             *float64 // of a number, or of how many items a component or zone holds
+	MinLength, MaxLength *int     // in UTF-16 units
 	Regex                *regexp.Regexp
-	RegexSource          string // as written, for messages
+	RegexSource          string // as written in the definition, for messages
 	Enum                 []string
-	TargetField          string // uid: the attribute that it is made from
-	Generate             bool   // uid: a new document that is given none gets one made from TargetField
+	TargetField          string // of a uid: the attribute that it is made from
+	Generate             bool   // of a uid: a document created without a value gets one made from TargetField
 
-	// Relations. Media attributes are one-way relations to plugin::upload.file; Relation is ManyToMany for them, and ToMany says
-	// whether they hold several files.
+	// Relations. A media attribute is a one-way relation to plugin::upload.file. Its Relation is ManyToMany; Multiple, and so
+	// ToMany, says whether it holds several files.
 	Relation RelationKind
 	Target   *ContentType // nil for MorphToOne and MorphToMany
 	// Inverse is the attribute on Target that shows the same links from the other side, nil for one-way relations.
 	Inverse *Attribute
-	// Mapped is true on the side that says mappedBy (or morphBy): the links are stored under Inverse.
+	// Mapped is true on the side that has mappedBy or morphBy. The links are stored under Inverse.
 	Mapped       bool
-	Multiple     bool     // media: several files
-	AllowedTypes []string // media
+	Multiple     bool     // of media: may hold several files
+	AllowedTypes []string // of media
 
 	// Components.
 	Component  *Component   // ComponentType
 	Repeatable bool         // ComponentType
-	Components []*Component // DynamicZone: what an item may be
+	Components []*Component // of a dynamic zone: the components that it may contain
 
-	enumName string // see EnumName
+	enumName string // returned by EnumName
 }
 
-// EnumName is the name an enumeration asks to have in GraphQL, empty when it leaves that to the server.
+// EnumName returns the name that the definition gives an enumeration in GraphQL, or "" when the server chooses it.
 func (a *Attribute) EnumName() string { return a.enumName }
 
-// IsRelation reports whether a holds links to documents rather than a value: relations and media.
+// IsRelation reports whether a is a relation or media attribute, which holds links to documents instead of a value.
 func (a *Attribute) IsRelation() bool { return a.Type == RelationType || a.Type == Media }
 
-// IsStored reports whether a's value lives in the row: scalars, components and zones. Links live beside the rows.
+// IsStored reports whether the row of a document holds a's value: a scalar, component or zone. Links are stored outside the
+// row.
 func (a *Attribute) IsStored() bool { return !a.IsRelation() }
 
-// IsScalar reports whether a is a stored value that is neither component nor zone; system attributes count.
+// IsScalar reports whether a is a stored value that is neither a component nor a zone. System attributes other than
+// localizations are scalars.
 func (a *Attribute) IsScalar() bool {
 	return a.IsStored() && a.Type != ComponentType && a.Type != DynamicZone
 }
 
-// IsMorph reports whether a relation's other side may be of several types.
+// IsMorph reports whether the relation may point to, or be pointed to from, documents of several types.
 func (a *Attribute) IsMorph() bool { return a.Relation >= MorphToOne }
 
 // ToMany reports whether a relation or media attribute holds a list.
@@ -185,8 +187,8 @@ func (a *Attribute) ToMany() bool {
 	return false
 }
 
-// HasDraftLinks reports whether a relation may have other links for drafts than for what is published: where its target has draft &
-// publish, or its owner, or where it belongs to a component.
+// HasDraftLinks reports whether a relation may have other links in a draft than in its published version. It may if its
+// target or its owner has draft & publish, or if its owner is a component.
 func (a *Attribute) HasDraftLinks() bool {
 	if a.Mapped && a.Inverse != nil {
 		a = a.Inverse
@@ -198,9 +200,8 @@ func (a *Attribute) HasDraftLinks() bool {
 	return !ok || owner.DraftAndPublish
 }
 
-// OwnerType is the content-type that a belongs to; ok is false for attributes of components.
+// OwnerType returns the content-type that a belongs to; ok is false for attributes of components.
 func (a *Attribute) OwnerType() (t *ContentType, ok bool) { return a.Owner.typ, a.Owner.typ != nil }
 
-// JSONKey returns the text before a's value in a JSON object, for any member but the first: ,"name":
-// Names of attributes need no escaping.
+// JSONKey returns the key of a with a leading comma and a colon, as printed in a JSON object: `,"name":`. The name needs no escaping.
 func (a *Attribute) JSONKey() string { return a.jsonKey }

@@ -10,11 +10,11 @@ import (
 
 var attributeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
-// reservedAttributes are names that mean something else in every document.
+// reservedAttributes are the names that every document uses for system attributes.
 var reservedAttributes = []string{"id", "documentId", "createdAt", "updatedAt", "publishedAt", "createdBy", "updatedBy", "locale", "localizations"}
 
-// attributeName checks the name of an attribute against what has a meaning already, and against the other names.
-// seen, which it adds to, holds those by their lower case.
+// attributeName checks that the name of an attribute is well formed, not reserved, and not taken by another attribute. It
+// adds the name to seen, which is keyed by lower case.
 func (l *loader) attributeName(attributes *yamlfile.Node, e yamlfile.Entry, seen map[string]string) {
 	name := e.Key
 	report := func(format string, args ...any) { l.report(attributes.EntryProblem(e, format, args...)) }
@@ -40,7 +40,7 @@ func (l *loader) attributeName(attributes *yamlfile.Node, e yamlfile.Entry, seen
 	seen[strings.ToLower(name)] = name
 }
 
-// toCamel turns a text into an attribute name, to propose it in a message.
+// toCamel converts a text to camel case, for a message that proposes a name.
 func toCamel(s string) string {
 	name := strings.TrimLeft(GraphQLName(s), "0123456789")
 	if name == "" {
@@ -49,14 +49,14 @@ func toCamel(s string) string {
 	return strings.ToLower(name[:1]) + name[1:]
 }
 
-// A claim says who uses a name.
+// A claim says which definition uses a name.
 type claim struct {
-	name string // as it is written
+	name string // as it is written in the definition
 	at   *yamlfile.Node
-	of   string // the type or component
+	of   string // the uid of the type or component
 }
 
-// clashes reports names of types and components that lead to one name in the generated APIs.
+// clashes reports types and components that would get the same name in the generated APIs.
 func (l *loader) clashes() {
 	graphQL := map[string]claim{}
 	for _, name := range reservedGraphQLNames {
@@ -91,7 +91,8 @@ func (l *loader) clashes() {
 	}
 }
 
-// claimTypes claims a GraphQL type and those that are made to go with it. It reports whether it got them.
+// claimTypes claims the name of a GraphQL type and of the types derived from it. It returns false if another definition has
+// one of them.
 func (l *loader) claimTypes(taken map[string]claim, name string, c claim) bool {
 	for _, suffix := range []string{"", "Input", "FiltersInput", "EntityResponse", "EntityResponseCollection", "RelationResponseCollection"} {
 		if !l.claim(taken, name+suffix, c) {
@@ -101,7 +102,7 @@ func (l *loader) claimTypes(taken map[string]claim, name string, c claim) bool {
 	return true
 }
 
-// claim notes who uses a name, or reports that somebody else does.
+// claim records which definition uses a name. It reports a clash and returns false if another definition has the name.
 func (l *loader) claim(taken map[string]claim, key string, c claim) bool {
 	first, clash := taken[key]
 	switch {
@@ -109,7 +110,7 @@ func (l *loader) claim(taken map[string]claim, key string, c claim) bool {
 		taken[key] = c
 		return true
 	case first.of == c.of:
-		return true // two files of one uid, or a singular that is its own plural: reported where those are looked at
+		return true // two files with one uid, or a singular name equal to the plural one; both are reported elsewhere
 	case first.name == c.name:
 		l.report(c.at.Problem("name %q is already used by %s; choose another", c.name, first.of))
 	case first.name == "":
@@ -120,7 +121,7 @@ func (l *loader) claim(taken map[string]claim, key string, c claim) bool {
 	return false
 }
 
-// routes reports a type whose REST path belongs to the server.
+// routes reports a type whose REST path belongs to a plugin of the server.
 func (l *loader) routes(d *definition) {
 	name, key := d.typ.Plural, "pluralName"
 	if d.typ.Kind == SingleType {
@@ -145,7 +146,7 @@ func (l *loader) routes(d *definition) {
 	}
 }
 
-// connections reports attributes whose name is what GraphQL calls the pages of a list.
+// connections reports an attribute whose name is that of a connection field in GraphQL.
 func (l *loader) connections(d *definition) {
 	for _, a := range d.attributes {
 		base, ok := strings.CutSuffix(a.attr.Name, "_connection")
@@ -158,14 +159,14 @@ func (l *loader) connections(d *definition) {
 	}
 }
 
-// reservedGraphQLNames are the types every GraphQL schema has.
+// reservedGraphQLNames are the types that every generated GraphQL schema has.
 var reservedGraphQLNames = []string{"Query", "Mutation", "Subscription", "String", "Int", "Float", "Boolean", "Id", "Json",
 	"Date", "Time", "DateTime", "Long", "Error", "Pagination", "PaginationArg", "PublicationStatus", "PublicationFilter",
 	"GenericMorph", "DeleteMutationResponse", "FileInfoInput", "BooleanFilterInput", "DateTimeFilterInput", "DateFilterInput",
 	"TimeFilterInput", "FloatFilterInput", "IdFilterInput", "IntFilterInput", "LongFilterInput", "JsonFilterInput", "StringFilterInput"}
 
-// GraphQLName is the name that words have as a GraphQL type: meal-plan is MealPlan, and component, default, dish is
-// ComponentDefaultDish. The loader makes sure that no two definitions come to the same name.
+// GraphQLName joins words to the name of a GraphQL type: meal-plan becomes MealPlan, and component, default, dish become
+// ComponentDefaultDish. The loader makes sure that no two definitions get the same name.
 func GraphQLName(names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
@@ -176,7 +177,8 @@ func GraphQLName(names ...string) string {
 	return b.String()
 }
 
-// words splits a name at everything that is no letter or digit, and where lower case turns to upper.
+// words splits a name at every character that is not a letter or digit, and where a lower-case letter is followed by an
+// upper-case one.
 func words(s string) []string {
 	var out []string
 	start, last := -1, 0

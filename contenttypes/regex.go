@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// compileRegex compiles a regular expression in JavaScript's syntax, in which definitions are written, to one that means
-// the same in Go's, and says what is wrong where that cannot be.
+// compileRegex compiles a regular expression in JavaScript's syntax, which definitions use, to an equivalent Go expression.
+// problem says why that is not possible.
 func compileRegex(source string) (re *regexp.Regexp, problem string) {
 	if len(source) > 2000 {
 		return nil, "is longer than 2000 bytes; make it shorter"
@@ -35,7 +35,8 @@ func compileRegex(source string) (re *regexp.Regexp, problem string) {
 	return nil, fmt.Sprintf("is not valid: %s: %s", se.Code, se.Expr)
 }
 
-// JavaScript's \s, and the characters that its dot leaves out, as the inside of a class; and the complement of the former.
+// Sets of characters in Go's syntax, for use inside brackets: what \s matches in JavaScript, its complement, the line ends
+// that a dot does not match, and all characters.
 const (
 	jsSpace    = `\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
 	jsNonSpace = `\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}` +
@@ -44,7 +45,7 @@ const (
 	anything  = `\x{0}-\x{10ffff}`
 )
 
-// A regexTranslator goes over a regular expression once, copying what means the same.
+// A regexTranslator translates a regular expression from JavaScript's to Go's syntax in one pass.
 type regexTranslator struct {
 	in      string
 	pos     int
@@ -55,13 +56,13 @@ type regexTranslator struct {
 
 func (t *regexTranslator) rest() string { return t.in[t.pos:] }
 
-// take copies n bytes.
+// take copies n bytes of the input to the output.
 func (t *regexTranslator) take(n int) {
 	t.out.WriteString(t.in[t.pos : t.pos+n])
 	t.pos += n
 }
 
-// put writes s for the next n bytes.
+// put writes s in place of the next n bytes of the input.
 func (t *regexTranslator) put(s string, n int) {
 	t.out.WriteString(s)
 	t.pos += n
@@ -101,7 +102,7 @@ func (t *regexTranslator) next() {
 	}
 }
 
-// group reads the head of a group with a question mark.
+// group translates the beginning of a group that has a question mark.
 func (t *regexTranslator) group(rest string) {
 	for _, look := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
 		if strings.HasPrefix(rest, look) {
@@ -122,7 +123,7 @@ func (t *regexTranslator) group(rest string) {
 	}
 }
 
-// escape reads a backslash and what belongs to it.
+// escape translates a backslash and the characters that belong to it.
 func (t *regexTranslator) escape() {
 	rest := t.rest()
 	if len(rest) == 1 {
@@ -153,17 +154,17 @@ func (t *regexTranslator) escape() {
 	case '0' <= c && c <= '9' || c == 'k':
 		t.problem = fmt.Sprintf("refers back to a group with \\%c, which cannot be checked in bounded time; say it without", c)
 	case c == 'p' || c == 'P':
-		t.take(2) // a class of Unicode, as Go has it too
+		t.take(2) // Go has the same Unicode classes
 	case isLetter(c), c == '_':
-		t.put(string(c), 2) // JavaScript takes any other letter for itself
+		t.put(string(c), 2) // in JavaScript any other escaped letter stands for itself
 	case c < 0x80:
 		t.take(2)
 	default:
-		t.pos++ // the character itself follows
+		t.pos++ // drop the backslash and keep the character, which next copies
 	}
 }
 
-// code reads \xHH and \uHHHH.
+// code translates \xHH and \uHHHH.
 func (t *regexTranslator) code(rest string, digits int) {
 	if len(rest) >= 2+digits {
 		if r, err := strconv.ParseUint(rest[2:2+digits], 16, 32); err == nil {

@@ -20,7 +20,7 @@ func loadOne(attribute string) (*contenttypes.Attribute, yamlfile.Problems) {
 	return model.Type("api::thing.thing").Attribute("it"), nil
 }
 
-// TestRegex holds expressions to what JavaScript makes of them (RegExp.prototype.test).
+// TestRegex compares the translated expressions with the results of RegExp.prototype.test in JavaScript.
 func TestRegex(t *testing.T) {
 	for _, test := range []struct {
 		regex   string

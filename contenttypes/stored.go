@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// FromDefinitions makes a Model from the output of Definition. A store uses it to read content that was written under definitions
-// that have changed since. The Model says how content is stored; it says how values are checked only when DefinitionsWithRules made the
-// definitions. Targets and components that are not among the definitions are nil.
+// FromDefinitions makes a Model from the output of Definition. A store uses it to read content that was written under older
+// definitions. The Model has the rules that values are checked by only if DefinitionsWithRules made the definitions. A target
+// or component that is not among the definitions is nil.
 func FromDefinitions(definitions [][]byte) (*Model, error) {
 	m := &Model{types: map[string]*ContentType{}, components: map[string]*Component{}}
 	parsed := make([]definitionJSON, len(definitions))
@@ -35,7 +35,7 @@ func FromDefinitions(definitions [][]byte) (*Model, error) {
 	return m, nil
 }
 
-// addStored adds a type, or a component when the definition has no kind.
+// addStored adds a type to the model, or a component when the definition has no kind.
 func (m *Model) addStored(d *definitionJSON) *Schema {
 	if d.Kind == "" {
 		category, name, _ := strings.Cut(d.UID, ".")

@@ -8,7 +8,7 @@ import (
 	"lectern/contenttypes"
 )
 
-// TestDefinitionsWithRules: a model made of definitions with rules has the same, and checks values by them.
+// TestDefinitionsWithRules checks that a model made from definitions with rules has the same rules and checks values by them.
 func TestDefinitionsWithRules(t *testing.T) {
 	for _, project := range []string{"../store/testdata/project", "../testdata/conformance/projects/kitchen"} {
 		m, problems := contenttypes.Load(project, contenttypes.Options{})
@@ -48,7 +48,7 @@ func TestDefinitionsWithRules(t *testing.T) {
 	}
 }
 
-// TestFromDefinitions: a model made of definitions has the same definitions.
+// TestFromDefinitions checks that a model made from definitions has the same definitions.
 func TestFromDefinitions(t *testing.T) {
 	m, problems := contenttypes.Load("../store/testdata/project", contenttypes.Options{})
 	if len(problems) > 0 {

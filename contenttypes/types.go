@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A ValueKind says what kind of value an attribute type holds. Code that treats all texts or all numbers alike asks for the kind,
-// so that a new type of that kind needs a row in types and nothing else.
+// A ValueKind says what kind of value an attribute type holds. Code that treats all texts or all numbers alike tests the
+// kind, so that a new attribute type only needs a row in types.
 type ValueKind uint8
 
 const (
 	NoValue         ValueKind = iota // relations, media, components and dynamic zones
 	TextValue                        // any text
-	EnumValue                        // a text out of a list
-	HashValue                        // a text of which only a hash is stored
+	EnumValue                        // a text from a list
+	HashValue                        // a text of which only the hash is stored
 	NumberValue                      // a JSON number
 	BigIntegerValue                  // an integer of 64 bits, stored as a text of digits
 	BooleanValue
@@ -24,47 +24,47 @@ const (
 	JSONValue     // any JSON
 )
 
-// IsTemporal reports whether values are dates, times of day or moments.
+// IsTemporal reports whether values are dates, times of day or timestamps.
 func (k ValueKind) IsTemporal() bool { return k == DateValue || k == TimeValue || k == DateTimeValue }
 
 // An indexing says when attributes of a type have a secondary index.
 type indexing uint8
 
 const (
-	notIndexed     indexing = iota // never
-	indexedOnAsk                   // when the definition says `index: true` or `unique: true`
-	indexedUnasked                 // unless the definition says `index: false`
+	notIndexed       indexing = iota // never
+	indexedOnRequest                 // when the definition says `index: true` or `unique: true`
+	indexedByDefault                 // unless the definition says `index: false`
 )
 
-// uidPattern is what a uid looks like when its definition has no regex.
+// uidPattern is the form of a uid whose definition has no regex.
 var uidPattern = regexp.MustCompile(`^[A-Za-z0-9-_.~]*$`)
 
-// types says everything about the attribute types that is the same for all attributes of a type.
+// types holds the properties of each attribute type.
 var types = [...]struct {
 	name      string // in definitions
 	value     ValueKind
-	graphQL   string // the scalar of the values in GraphQL
+	graphQL   string // the name of the GraphQL scalar
 	index     indexing
-	maxLength int            // of texts, in UTF-16 units, where maxLength is not given; 0 is no bound
-	pattern   *regexp.Regexp // of texts, where regex is not given
-	system    bool           // belongs to system attributes; no definition can name it
+	maxLength int            // of texts without maxLength, in UTF-16 units; 0 means no limit
+	pattern   *regexp.Regexp // of texts without regex
+	system    bool           // only system attributes have the type; definitions cannot use it
 }{
-	String:        {name: "string", value: TextValue, graphQL: "String", index: indexedUnasked, maxLength: 255},
-	Text:          {name: "text", value: TextValue, graphQL: "String", index: indexedOnAsk},
-	RichText:      {name: "richtext", value: TextValue, graphQL: "String", index: indexedOnAsk},
+	String:        {name: "string", value: TextValue, graphQL: "String", index: indexedByDefault, maxLength: 255},
+	Text:          {name: "text", value: TextValue, graphQL: "String", index: indexedOnRequest},
+	RichText:      {name: "richtext", value: TextValue, graphQL: "String", index: indexedOnRequest},
 	Blocks:        {name: "blocks", value: JSONValue, graphQL: "JSON"},
-	Integer:       {name: "integer", value: NumberValue, graphQL: "Int", index: indexedUnasked},
-	BigInteger:    {name: "biginteger", value: BigIntegerValue, graphQL: "Long", index: indexedUnasked},
-	Float:         {name: "float", value: NumberValue, graphQL: "Float", index: indexedUnasked},
-	Decimal:       {name: "decimal", value: NumberValue, graphQL: "Float", index: indexedUnasked},
-	Date:          {name: "date", value: DateValue, graphQL: "Date", index: indexedUnasked},
-	Time:          {name: "time", value: TimeValue, graphQL: "Time", index: indexedUnasked},
-	DateTime:      {name: "datetime", value: DateTimeValue, graphQL: "DateTime", index: indexedUnasked},
-	Boolean:       {name: "boolean", value: BooleanValue, graphQL: "Boolean", index: indexedUnasked},
-	Enumeration:   {name: "enumeration", value: EnumValue, graphQL: "String", index: indexedUnasked},
+	Integer:       {name: "integer", value: NumberValue, graphQL: "Int", index: indexedByDefault},
+	BigInteger:    {name: "biginteger", value: BigIntegerValue, graphQL: "Long", index: indexedByDefault},
+	Float:         {name: "float", value: NumberValue, graphQL: "Float", index: indexedByDefault},
+	Decimal:       {name: "decimal", value: NumberValue, graphQL: "Float", index: indexedByDefault},
+	Date:          {name: "date", value: DateValue, graphQL: "Date", index: indexedByDefault},
+	Time:          {name: "time", value: TimeValue, graphQL: "Time", index: indexedByDefault},
+	DateTime:      {name: "datetime", value: DateTimeValue, graphQL: "DateTime", index: indexedByDefault},
+	Boolean:       {name: "boolean", value: BooleanValue, graphQL: "Boolean", index: indexedByDefault},
+	Enumeration:   {name: "enumeration", value: EnumValue, graphQL: "String", index: indexedByDefault},
 	JSON:          {name: "json", value: JSONValue, graphQL: "JSON"},
-	Email:         {name: "email", value: TextValue, graphQL: "String", index: indexedUnasked},
-	UID:           {name: "uid", value: TextValue, graphQL: "String", index: indexedUnasked, pattern: uidPattern},
+	Email:         {name: "email", value: TextValue, graphQL: "String", index: indexedByDefault},
+	UID:           {name: "uid", value: TextValue, graphQL: "String", index: indexedByDefault, pattern: uidPattern},
 	Password:      {name: "password", value: HashValue, graphQL: "String"},
 	Media:         {name: "media"},
 	RelationType:  {name: "relation"},
@@ -75,17 +75,17 @@ var types = [...]struct {
 	Locale:        {name: "locale", value: TextValue, graphQL: "String", system: true},
 }
 
-// Kind is the kind of the type's values.
+// Kind returns the kind of value that the type holds.
 func (t Type) Kind() ValueKind { return types[t].value }
 
-// GraphQL names the scalar that values of the type have in GraphQL, "" when they have none. Enumerations have types of their own
-// there, and are texts in filters.
+// GraphQL returns the GraphQL scalar of the type's values, or "" when the type has none. Each enumeration has a GraphQL type
+// of its own for values; the scalar returned here is the one for filters.
 func (t Type) GraphQL() string { return types[t].graphQL }
 
-// String is the word that definitions use.
+// String returns the name of the type in definitions.
 func (t Type) String() string { return types[t].name }
 
-// LengthBound returns the most UTF-16 units that a text may have; bounded is false when any number is allowed.
+// LengthBound returns the largest number of UTF-16 units that a text may have; bounded is false when there is no limit.
 func (a *Attribute) LengthBound() (most int, bounded bool) {
 	if a.MaxLength != nil {
 		return *a.MaxLength, true
@@ -94,7 +94,7 @@ func (a *Attribute) LengthBound() (most int, bounded bool) {
 	return most, most > 0
 }
 
-// Pattern returns the regular expression that texts must match, with its source for messages; nil when there is none.
+// Pattern returns the regular expression that texts must match, with its source for messages. It is nil when there is none.
 func (a *Attribute) Pattern() (_ *regexp.Regexp, source string) {
 	if pattern := types[a.Type].pattern; a.Regex == nil && pattern != nil {
 		return pattern, pattern.String()
@@ -102,10 +102,10 @@ func (a *Attribute) Pattern() (_ *regexp.Regexp, source string) {
 	return a.Regex, a.RegexSource
 }
 
-// timestamp is another word for datetime.
+// timestamp is an alias of datetime in definitions.
 const timestamp = "timestamp"
 
-// typeNames are the words that definitions may use as type, in the order in which messages list them.
+// typeNames returns the names that definitions may use as type, in the order in which messages list them.
 func typeNames() (names []string) {
 	for t, info := range types {
 		if info.system {
@@ -119,7 +119,7 @@ func typeNames() (names []string) {
 	return names
 }
 
-// typeNamed finds a type by the word that definitions use.
+// typeNamed returns the type that a name stands for in a definition.
 func typeNamed(name string) (Type, bool) {
 	if name == timestamp {
 		return DateTime, true
@@ -128,7 +128,7 @@ func typeNamed(name string) (Type, bool) {
 	return t, ok && !types[t].system
 }
 
-// storedType finds a type, system types included, by its name.
+// storedType returns the type with that name, which may be a system type.
 func storedType(name string) (Type, bool) {
 	for t, info := range types {
 		if info.name == name {
@@ -138,7 +138,7 @@ func storedType(name string) (Type, bool) {
 	return 0, false
 }
 
-// A typeSet holds types.
+// A typeSet is a set of attribute types.
 type typeSet uint32
 
 func setOf(types ...Type) (s typeSet) {
@@ -150,7 +150,7 @@ func setOf(types ...Type) (s typeSet) {
 
 func (s typeSet) has(t Type) bool { return s&(1<<t) != 0 }
 
-// String lists the words of the types for a message.
+// String lists the names of the types, for a message.
 func (s typeSet) String() string {
 	var names []string
 	for t, info := range types {
@@ -161,7 +161,7 @@ func (s typeSet) String() string {
 	return strings.Join(names, ", ")
 }
 
-// ofKinds returns the types, those of system attributes aside, whose values are of one of the kinds.
+// ofKinds returns the attribute types that hold values of one of the kinds, without system types.
 func ofKinds(kinds ...ValueKind) (s typeSet) {
 	for t, info := range types {
 		if !info.system && slices.Contains(kinds, info.value) {
@@ -190,10 +190,10 @@ var (
 var relationKinds = []string{OneToOne: "oneToOne", OneToMany: "oneToMany", ManyToOne: "manyToOne", ManyToMany: "manyToMany",
 	MorphToOne: "morphToOne", MorphToMany: "morphToMany", MorphOne: "morphOne", MorphMany: "morphMany"}
 
-// String is the word that definitions use; empty for NoRelation.
+// String returns the name of the relation in definitions, and "" for NoRelation.
 func (k RelationKind) String() string { return relationKinds[k] }
 
-// relationNamed finds a kind by its word.
+// relationNamed returns the relation that a name stands for in a definition.
 func relationNamed(name string) (RelationKind, bool) {
 	for k, n := range relationKinds {
 		if n == name && name != "" {
@@ -203,7 +203,7 @@ func relationNamed(name string) (RelationKind, bool) {
 	return NoRelation, false
 }
 
-// opposite is the kind that the other side of a two-way relation has.
+// opposite returns the kind of relation that the other side of a two-way relation has.
 func (k RelationKind) opposite() RelationKind {
 	switch k {
 	case OneToMany:
@@ -214,7 +214,7 @@ func (k RelationKind) opposite() RelationKind {
 	return k
 }
 
-// String is the word that definitions use.
+// String returns the name of the kind in definitions.
 func (k Kind) String() string {
 	if k == SingleType {
 		return "singleType"

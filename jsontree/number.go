@@ -8,13 +8,14 @@ import (
 	"unicode"
 )
 
-// MaxSafeInteger is the greatest integer up to which a float64, JavaScript's only number, holds every one.
+// MaxSafeInteger is the largest integer n such that a float64, JavaScript's only number type, holds every integer up to n
+// exactly.
 const MaxSafeInteger = 1<<53 - 1
 
-// safeDigits is how many digits every integer below 2^53 may have.
+// safeDigits is a number of digits that keeps an integer below 2^53.
 const safeDigits = 15
 
-// appendNumber prints a number as JavaScript would, but keeps the digits of large integers.
+// appendNumber prints a number as JavaScript does, except that large integers keep their digits.
 func appendNumber(dst []byte, n Number) []byte {
 	s := string(n)
 	if isInteger(s) {
@@ -35,7 +36,7 @@ func appendNumber(dst []byte, n Number) []byte {
 	return appendFloatJSON(dst, f)
 }
 
-// isInteger reports whether s is digits with no more than a minus sign.
+// isInteger reports whether s consists of digits, with an optional minus sign.
 func isInteger(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	for i := range len(s) {
@@ -46,7 +47,7 @@ func isInteger(s string) bool {
 	return s != ""
 }
 
-// appendFloatJSON is appendFloat with null for what JSON has no number for.
+// appendFloatJSON does what appendFloat does, but prints NaN and infinity, which JSON has no numbers for, as null.
 func appendFloatJSON(dst []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(dst, "null"...)
@@ -60,7 +61,7 @@ func FormatNumber(f float64) string {
 	return string(appendFloat(buf[:0], f))
 }
 
-// appendFloat is FormatNumber, appended.
+// appendFloat appends what FormatNumber returns.
 func appendFloat(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -76,7 +77,7 @@ func appendFloat(dst []byte, f float64) []byte {
 		return strconv.AppendFloat(dst, f, 'f', -1, 64)
 	}
 	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
-	// Go writes at least two digits of an exponent, JavaScript as many as there are.
+	// Go writes an exponent with at least two digits, JavaScript without leading zeros.
 	if n := len(dst); dst[n-2] == '0' && (dst[n-3] == '-' || dst[n-3] == '+') {
 		dst[n-2] = dst[n-1]
 		dst = dst[:n-1]
@@ -84,15 +85,15 @@ func appendFloat(dst []byte, f float64) []byte {
 	return dst
 }
 
-// Float returns n as a float64; numbers too large for one are infinite.
+// Float returns n as a float64. A number that is too large is infinite.
 func (n Number) Float() float64 {
 	f, _ := strconv.ParseFloat(string(n), 64)
 	return f
 }
 
-// ParseNumber reads a string as JavaScript's Number() does; ok is false for NaN. Blanks at both ends are trimmed, a text of
-// blanks alone is 0 and ok, as in JavaScript; 0x, 0o and 0b begin hexadecimal, octal and binary integers; Infinity may have a
-// sign, and what is too large is infinite.
+// ParseNumber reads a string as JavaScript's Number() does; ok is false for NaN. It trims white space at both ends; a string
+// of nothing else is 0. The prefixes 0x, 0o and 0b mark hexadecimal, octal and binary integers. Infinity may have a sign, and
+// a number that is too large is infinite.
 func ParseNumber(s string) (f float64, ok bool) {
 	s = strings.TrimFunc(s, IsBlank)
 	if s == "" {
@@ -117,11 +118,11 @@ func ParseNumber(s string) (f float64, ok bool) {
 	if !isDecimal(s) {
 		return math.NaN(), false
 	}
-	f, _ = strconv.ParseFloat(s, 64) // out of range: infinite
+	f, _ = strconv.ParseFloat(s, 64) // infinite when out of range
 	return f, true
 }
 
-// IsBlank reports whether JavaScript trims r, which is what \s matches too.
+// IsBlank reports whether JavaScript's trim() and \s treat r as white space.
 func IsBlank(r rune) bool {
 	switch r {
 	case '\t', '\n', '\v', '\f', '\r', ' ', 0xFEFF, 0x2028, 0x2029:
@@ -130,7 +131,7 @@ func IsBlank(r rune) bool {
 	return unicode.Is(unicode.Zs, r)
 }
 
-// parseDigits reads an integer of a base that is a power of two, rounding to even.
+// parseDigits reads an integer in a base that is a power of two, rounding to even.
 func parseDigits(s string, base int) (float64, bool) {
 	for i := range len(s) {
 		if d, ok := hexDigit(s[i]); !ok || int(d) >= base {
@@ -141,7 +142,7 @@ func parseDigits(s string, base int) (float64, bool) {
 	if s == "" {
 		return 0, true
 	}
-	if len(s) > 1024 { // 2^1024 and beyond in any base
+	if len(s) > 1024 { // at least 2^1024 in any base
 		return math.Inf(1), true
 	}
 	i, _ := new(big.Int).SetString(s, base)
@@ -149,7 +150,8 @@ func parseDigits(s string, base int) (float64, bool) {
 	return f, true
 }
 
-// isDecimal reports whether s is a decimal literal: digits with at most one point, a sign, an exponent.
+// isDecimal reports whether s is a decimal literal: an optional sign, digits with at most one point, and an optional
+// exponent.
 func isDecimal(s string) bool {
 	i := 0
 	digits := func() bool {

@@ -46,7 +46,7 @@ func TestParseNumber(t *testing.T) {
 	}
 }
 
-// FuzzNumber: what FormatNumber prints is read back as the same number.
+// FuzzNumber checks that ParseNumber reads what FormatNumber prints as the same number.
 func FuzzNumber(f *testing.F) {
 	f.Add("1e21")
 	f.Add("0x1F")

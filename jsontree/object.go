@@ -1,42 +1,42 @@
 package jsontree
 
-// An Object is a JSON object in the order of its keys. A repeated key keeps its first place and its last value.
+// An Object is a JSON object that keeps the order of its keys. A repeated key keeps its first position and its last value.
 //
-// Any number of goroutines may read one that nobody changes.
+// Any number of goroutines may read an Object while none changes it.
 type Object struct {
-	Keys   []string       // not to be changed but by Set
-	values []any          // by position in Keys
-	places map[string]int // in Keys; nil where there are few
+	Keys    []string       // only Set may change it
+	values  []any          // parallel to Keys
+	indexes map[string]int // from a key to its index in Keys; nil for a small object
 }
 
-// fewKeys are looked through faster than a map is asked, let alone made.
+// fewKeys is the number of keys up to which a linear search is faster than a map.
 const fewKeys = 12
 
 // NewObject returns an empty object.
 func NewObject() *Object { return &Object{} }
 
-// NewObjectOf returns an empty object with room for n keys.
+// NewObjectOf returns an empty object with capacity for n keys.
 func NewObjectOf(n int) *Object {
 	return &Object{Keys: make([]string, 0, n), values: make([]any, 0, n)}
 }
 
 // Get returns the value of a key and whether there is one.
 func (o *Object) Get(key string) (any, bool) {
-	if i := o.place(key); i >= 0 {
+	if i := o.index(key); i >= 0 {
 		return o.values[i], true
 	}
 	return nil, false
 }
 
-// Value returns the value of a key, nil where there is none.
+// Value returns the value of a key, or nil if there is none.
 func (o *Object) Value(key string) any {
 	v, _ := o.Get(key)
 	return v
 }
 
-// Set adds a key or changes its value.
+// Set adds a key or replaces its value.
 func (o *Object) Set(key string, v any) {
-	if i := o.place(key); i >= 0 {
+	if i := o.index(key); i >= 0 {
 		o.values[i] = v
 		return
 	}
@@ -45,20 +45,20 @@ func (o *Object) Set(key string, v any) {
 	}
 	o.Keys, o.values = append(o.Keys, key), append(o.values, v)
 	switch n := len(o.Keys); {
-	case o.places != nil:
-		o.places[key] = n - 1
+	case o.indexes != nil:
+		o.indexes[key] = n - 1
 	case n > fewKeys:
-		o.places = make(map[string]int, 2*n)
+		o.indexes = make(map[string]int, 2*n)
 		for i, k := range o.Keys {
-			o.places[k] = i
+			o.indexes[k] = i
 		}
 	}
 }
 
-// place is where in Keys a key stands; negative where it does not.
-func (o *Object) place(key string) int {
-	if o.places != nil {
-		if i, ok := o.places[key]; ok {
+// index returns the index of a key in Keys, or -1.
+func (o *Object) index(key string) int {
+	if o.indexes != nil {
+		if i, ok := o.indexes[key]; ok {
 			return i
 		}
 		return -1

@@ -9,7 +9,7 @@ import (
 	"lectern/jsontree"
 )
 
-// An object keeps each key's first place and last value, however many there are.
+// TestObject checks that an object keeps each key's first position and last value, whether it has few keys or many.
 func TestObject(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, size := range []int{0, 1, 4, 12, 13, 14, 40} {

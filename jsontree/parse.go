@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// ErrPrototype is returned, together with the value, by Parse for JSON in which some object has the key "__proto__". Servers
-// in JavaScript refuse such bodies, since the key would change what the object is; where it does no harm the error may be
-// passed over and the value used.
+// ErrPrototype is the error of Parse for JSON in which an object has the key "__proto__". Parse returns the value as well, so
+// a caller that accepts the key may ignore the error. JavaScript servers refuse such bodies, since the key would replace the
+// object's prototype.
 var ErrPrototype = &SyntaxError{"Object contains forbidden prototype property"}
 
-// Parse reads one JSON value; err is a *SyntaxError in the words of V8's JSON.parse. Arrays and objects nested deeper than
-// maxDepth are refused.
+// Parse reads one JSON value. Its errors are of type *SyntaxError, with the messages of V8's JSON.parse. It refuses arrays
+// and objects nested deeper than maxDepth.
 //
-// Each byte that is not UTF-8 and each unpaired surrogate becomes U+FFFD. Positions in messages count UTF-16 units. A byte
-// order mark is no JSON: the caller takes it away. Strings and numbers of the value share one copy of data, which lives as long
-// as any of them.
+// Each byte that is not UTF-8 and each unpaired surrogate becomes U+FFFD. Positions in messages count UTF-16 units. Parse
+// refuses a byte order mark, so the caller must remove it. The strings and numbers of the value share one copy of data, which
+// stays in memory as long as any of them.
 func Parse(data []byte, maxDepth int) (any, error) {
 	p := parser{data: string(data), left: maxDepth}
 	p.blanks()
@@ -34,15 +34,15 @@ func Parse(data []byte, maxDepth int) (any, error) {
 	return v, nil
 }
 
-// A parser stands at pos in data.
+// A parser reads data from front to back; pos is the position of the next byte.
 type parser struct {
 	data      string
 	pos       int
-	left      int // levels that may still be opened
+	left      int // how many levels of nesting are still allowed
 	prototype bool
 }
 
-// peek returns the byte at hand; 0, which no rule accepts, at the end.
+// peek returns the next byte, or 0, which no rule accepts, at the end.
 func (p *parser) peek() byte {
 	if p.pos < len(p.data) {
 		return p.data[p.pos]
@@ -61,7 +61,7 @@ func (p *parser) blanks() {
 	}
 }
 
-// value reads a value; blanks before it have been passed.
+// value reads a value that begins at pos.
 func (p *parser) value() (any, error) {
 	switch c := p.peek(); c {
 	case '{':
@@ -161,7 +161,7 @@ func (p *parser) array() (any, error) {
 	}
 }
 
-// enter passes an opening bracket, leave a closing one.
+// enter skips an opening bracket and counts the level. leave skips a closing bracket.
 func (p *parser) enter() error {
 	if p.left <= 0 {
 		return p.fail("Too deeply nested value in JSON")
@@ -219,7 +219,7 @@ func (p *parser) number() (any, error) {
 	return Number(p.data[start:p.pos]), nil
 }
 
-// digits passes digits and reports whether there were any.
+// digits skips digits and reports whether there were any.
 func (p *parser) digits() bool {
 	start := p.pos
 	for isDigit(p.peek()) {
@@ -230,7 +230,7 @@ func (p *parser) digits() bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// string reads a string at its opening quote. One without escapes and of sound UTF-8 is copied as it stands.
+// string reads a string from its opening quote. A string of valid UTF-8 without escapes needs no copy.
 func (p *parser) string() (string, error) {
 	p.pos++
 	start := p.pos
@@ -256,7 +256,7 @@ func (p *parser) string() (string, error) {
 	return "", p.fail("Unterminated string in JSON")
 }
 
-// escaped reads a string, whose contents begin at start, rune by rune.
+// escaped reads a string with escapes or invalid UTF-8, rune by rune. Its contents begin at start.
 func (p *parser) escaped(start int) (string, error) {
 	buf := make([]byte, 0, p.pos-start+32)
 	p.pos = start
@@ -286,7 +286,7 @@ func (p *parser) escaped(start int) (string, error) {
 	return "", p.fail("Unterminated string in JSON")
 }
 
-// escape reads what follows a backslash.
+// escape reads the part of an escape sequence after the backslash.
 func (p *parser) escape() (rune, error) {
 	var r rune
 	switch p.peek() {
@@ -306,7 +306,7 @@ func (p *parser) escape() (rune, error) {
 		return p.unicodeEscape()
 	default:
 		if r, _ := utf8.DecodeRuneInString(p.data[p.pos:]); p.pos >= len(p.data) || r > unicode.MaxLatin1 {
-			return 0, p.unexpected() // V8 knows bad escapes among the first 256 characters only
+			return 0, p.unexpected() // V8 has a message of its own for bad escapes below U+0100 only
 		}
 		return 0, p.fail("Bad escaped character in JSON")
 	}
@@ -314,7 +314,7 @@ func (p *parser) escape() (rune, error) {
 	return r, nil
 }
 
-// unicodeEscape reads a \u escape at its u, and the one after it when both make a pair.
+// unicodeEscape reads a \u escape from its u, and a second one if both form a surrogate pair.
 func (p *parser) unicodeEscape() (rune, error) {
 	r, err := p.hex4()
 	if err != nil || !utf16.IsSurrogate(r) {
@@ -335,7 +335,7 @@ func (p *parser) unicodeEscape() (rune, error) {
 	return utf8.RuneError, nil
 }
 
-// hex4 passes the u and reads four hexadecimal digits.
+// hex4 skips the u and reads four hexadecimal digits.
 func (p *parser) hex4() (rune, error) {
 	p.pos++
 	var r rune

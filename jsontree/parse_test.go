@@ -152,8 +152,8 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// FuzzParse holds Parse to encoding/json on what is valid (which bounds depth elsewhere), and printing to be stable: what is
-// printed is valid UTF-8, parses to an equal value and prints the same again.
+// FuzzParse checks that Parse accepts what encoding/json accepts, apart from the depth limit, and that printing is stable:
+// the printed value is valid UTF-8, parses to an equal value and prints the same again.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"a":[1,-0.5e+10,"x\u00e9\ud83d\ude00",null,true],"b":{}}`, `[[[]]`, `"\ud83d"`, "\"\xff\"", `9007199254740993`, `{"a":1,"a":2}`, `[1e999]`, `01`,
@@ -183,7 +183,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil && !errors.Is(err, jsontree.ErrPrototype) {
 			t.Fatalf("%q prints %q: %v", in, out, err)
 		}
-		// Numbers beyond float64 print as null, so equality is asked of what was printed.
+		// Numbers beyond float64 print as null, so the printed values are compared.
 		if twice := jsontree.Append(nil, again); string(twice) != string(out) {
 			t.Fatalf("%q prints %q, then %q", in, out, twice)
 		}
@@ -193,7 +193,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// beyondFloat64 reports whether v holds a number that no float64 holds.
+// beyondFloat64 reports whether v contains a number that is too large for a float64.
 func beyondFloat64(v any) bool {
 	switch v := v.(type) {
 	case jsontree.Number:

@@ -1,6 +1,6 @@
 package jsontree
 
-// Plain is a value as encoding/json would have read it: numbers are float64, objects map[string]any.
+// Plain converts a value to the types of encoding/json: float64 for numbers, map[string]any for objects.
 func Plain(v any) any {
 	switch v := v.(type) {
 	case Number:

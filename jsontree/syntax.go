@@ -5,18 +5,18 @@ import (
 	"unicode/utf16"
 )
 
-// A SyntaxError says where JSON text is wrong.
+// A SyntaxError says where and why JSON text is not valid.
 type SyntaxError struct{ Message string }
 
 func (e *SyntaxError) Error() string { return e.Message }
 
-// fail makes the error "message at position N" for the place at hand.
+// fail returns the error "message at position N" for the current position.
 func (p *parser) fail(message string) error {
 	return &SyntaxError{message + " at position " + strconv.Itoa(units(p.data[:p.pos]))}
 }
 
-// unexpected makes the error for a character, or the end of the text, that cannot stand at the place at hand. A character is
-// shown with up to ten UTF-16 units to either side.
+// unexpected returns the error for a character, or the end of the text, that is not allowed at the current position. The
+// message quotes up to ten UTF-16 units on either side of the character.
 func (p *parser) unexpected() error {
 	if p.pos >= len(p.data) {
 		return &SyntaxError{"Unexpected end of JSON input"}

@@ -1,4 +1,4 @@
-// Package lru keeps the values that were used last, as many as two bounds allow: a number of entries, and a number of bytes.
+// Package lru provides a cache that evicts the least recently used values. It limits the number of entries and of bytes.
 //
 //	plans := lru.New[string, *plan](1000, 32<<20)
 //	plans.Add(text, p, len(text)+p.size())
@@ -17,7 +17,7 @@ type Cache[K comparable, V any] struct {
 	mu    sync.Mutex
 	bytes int
 	byKey map[K]*list.Element
-	order *list.List // of *entry[K, V], the last used in front
+	order *list.List // of *entry[K, V], the most recently used first
 }
 
 type entry[K comparable, V any] struct {
@@ -31,7 +31,7 @@ func New[K comparable, V any](maxEntries, maxBytes int) *Cache[K, V] {
 	return &Cache[K, V]{maxEntries: maxEntries, maxBytes: maxBytes, byKey: map[K]*list.Element{}, order: list.New()}
 }
 
-// Get returns the value of a key, and counts as a use of it.
+// Get returns the value of a key and marks it as used.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,9 +43,9 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return e.Value.(*entry[K, V]).value, true
 }
 
-// Add keeps a value that takes size bytes, and lets go of the values that were unused for longest until the bounds hold. It keeps no
-// value that takes more than a quarter of all bytes, since a few of them would drive out all others, and it leaves a key that is
-// known as it is.
+// Add adds a value of size bytes, and evicts the least recently used values until both limits hold. It does not add a value
+// larger than a quarter of maxBytes, since a few of those would evict everything else. It does not replace the value of a key
+// that is present.
 func (c *Cache[K, V]) Add(key K, value V, size int) {
 	if size > c.maxBytes/4 {
 		return
@@ -64,7 +64,7 @@ func (c *Cache[K, V]) Add(key K, value V, size int) {
 	}
 }
 
-// Len returns how many entries there are.
+// Len returns the number of entries.
 func (c *Cache[K, V]) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

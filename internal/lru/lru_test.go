@@ -8,7 +8,8 @@ import (
 	"lectern/internal/lru"
 )
 
-// kept lists which of the keys a cache has, without making them used: each look-up is of a copy of the history.
+// kept returns those of keys that the cache has after history. It builds a new cache for each look-up, since a look-up marks
+// its key as used.
 func kept(t *testing.T, entries, bytes int, history func(*lru.Cache[string, int]), keys ...string) (found []string) {
 	t.Helper()
 	for _, key := range keys {

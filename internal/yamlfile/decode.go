@@ -10,7 +10,7 @@ import (
 	"lectern/internal/spelling"
 )
 
-// An Unmarshaler fills itself from a Node, for types that Decode does not know.
+// An Unmarshaler decodes a Node into itself. It is for types that Decode does not support.
 type Unmarshaler interface {
 	UnmarshalNode(n *Node) Problems
 }
@@ -24,15 +24,15 @@ var (
 
 // Decode fills the struct (or map, slice, …) that v points to and returns a problem for everything that does not fit.
 //
-// Fields are named by their yaml tag, else by their name in lower case; `yaml:"-"` leaves one out, `yaml:",inline"` takes
-// the keys of an embedded struct into the outer mapping, `yaml:"name,required"` makes a key compulsory and
-// `yaml:"name,ignored"` accepts a key without suggesting it. A key that no field has is a problem. A field whose key is missing
-// or null keeps its value: set defaults first.
+// A field is named by its yaml tag, or else by its Go name in lower case. `yaml:"-"` excludes a field, `yaml:",inline"` reads
+// the fields of an embedded struct from the same mapping, `yaml:"name,required"` makes a key compulsory and
+// `yaml:"name,ignored"` accepts a key without suggesting it. A key without a field is a problem. A field whose key is missing
+// or null keeps its value, so set defaults first.
 //
-// Fields may be booleans, numbers, strings, time.Duration (as in 90s or 1h30m), structs, pointers, slices, maps with string
-// keys, any (nil, bool, int64, float64, string, []any, map[string]any), *Node (taken as it is), and types with UnmarshalNode
-// or UnmarshalText. Nothing is converted silently: a number is not a text, nor a text a number, unless it came from an
-// environment variable.
+// Fields may be booleans, numbers, strings, time.Duration (such as 90s or 1h30m), structs, pointers, slices, maps with string
+// keys, any (nil, bool, int64, float64, string, []any, map[string]any), *Node (set without decoding), and types with
+// UnmarshalNode or UnmarshalText. Decode converts nothing silently: a number is not a text and a text is not a number, unless
+// the value came from an environment variable.
 func (n *Node) Decode(v any) Problems {
 	p := reflect.ValueOf(v)
 	if p.Kind() != reflect.Pointer || p.IsNil() {
@@ -45,7 +45,7 @@ func (n *Node) Decode(v any) Problems {
 
 type decoder struct{ problems Problems }
 
-// wrong reports a value that is not of the type that is wanted.
+// wrong reports a value that does not have the required type.
 func (d *decoder) wrong(n *Node, name, want string) {
 	if name == "" {
 		name = "this"
@@ -53,7 +53,7 @@ func (d *decoder) wrong(n *Node, name, want string) {
 	d.problems = append(d.problems, n.Problem("%s must be %s, not %s", name, want, n.Describe()))
 }
 
-// value sets v from n; name is the key that problems name.
+// value sets v from n; name is the key that problems mention.
 func (d *decoder) value(n *Node, v reflect.Value, name string) {
 	if v.Type() == nodeType {
 		v.Set(reflect.ValueOf(n))
@@ -86,7 +86,7 @@ func (d *decoder) value(n *Node, v reflect.Value, name string) {
 	}
 }
 
-// custom sets values of types with a decoder of their own, and reports whether v is one.
+// custom sets v if its type has its own decoding, and reports whether it has.
 func (d *decoder) custom(n *Node, v reflect.Value, name string) bool {
 	if !v.CanAddr() {
 		return false
@@ -220,7 +220,7 @@ func (d *decoder) structure(n *Node, v reflect.Value, name string) {
 			d.problems = append(d.problems, n.EntryProblem(e, "unknown key %q; %s", e.Key, spelling.Suggest(e.Key, names)))
 			continue
 		}
-		seen[e.Key] = !e.Value.IsNull() || e.Value.unset // already reported
+		seen[e.Key] = !e.Value.IsNull() || e.Value.unset // a variable that is not set was reported already
 		d.value(e.Value, field, e.Key)
 	}
 	for _, key := range required {
@@ -267,8 +267,8 @@ func fieldNamed(fields []structField, name string) (reflect.Value, bool) {
 	return reflect.Value{}, false
 }
 
-// Value returns the value of n as plain Go values: nil, bool, int64, float64, string, []any or map[string]any. Numbers that fit neither
-// type are texts.
+// Value returns n as plain Go values: nil, bool, int64, float64, string, []any or map[string]any. A number that fits neither
+// numeric type is returned as a string.
 func (n *Node) Value() any {
 	if n == nil {
 		return nil

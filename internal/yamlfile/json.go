@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// json reads JSON. The YAML reader cannot: it does not know all of JSON, such as pairs of \u escapes for one character.
+// json reads JSON. The YAML library cannot do it, since it lacks parts of JSON such as surrogate pairs of \u escapes.
 func (r *reader) json(data []byte) *Node {
 	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
 	if len(bytes.TrimSpace(data)) == 0 {
@@ -27,21 +27,21 @@ func (r *reader) json(data []byte) *Node {
 	return n
 }
 
-// A jsonReader walks over the tokens of a JSON text and counts its lines.
+// A jsonReader reads the tokens of a JSON text and counts lines.
 type jsonReader struct {
 	*reader
 	data    []byte
 	decoder *json.Decoder
-	line    int // at offset
+	line    int // the line at offset
 	offset  int64
 }
 
-// position returns the line of the last token.
+// position returns the line of the last token that was read.
 func (j *jsonReader) position() int {
 	return j.lineAt(j.decoder.InputOffset())
 }
 
-// lineAt returns the line of an offset. Offsets mostly grow, so that lines are counted once.
+// lineAt returns the line of an offset. It counts onwards from the previous offset, since offsets mostly grow.
 func (j *jsonReader) lineAt(offset int64) int {
 	offset = min(offset, int64(len(j.data)))
 	if offset < j.offset {

@@ -11,45 +11,45 @@ type Kind uint8
 const (
 	Null Kind = iota
 	Bool
-	Int // a whole number
+	Int // an integer
 	Float
 	Text
 	List
 	Map
 )
 
-// String names the kind as problems do.
+// String returns the kind's name in problems.
 func (k Kind) String() string {
 	return [...]string{"null", "a boolean", "a whole number", "a number", "a text", "a list", "a mapping"}[k]
 }
 
-// A Node is a value of a YAML or JSON file with its position. Aliases and merge keys (<<) are resolved and environment
-// variables replaced, so a Node is a plain tree. Its methods may be called on nil, which is a null without a position.
+// A Node is a value of a YAML or JSON file with its position. Aliases, merge keys (<<) and environment variables are replaced
+// by their values, so a Node is a plain tree. Methods work on a nil Node, which is a null without a position.
 type Node struct {
 	Kind    Kind
-	File    string // the name that Read was given
+	File    string // the file name that Read or Parse was called with
 	Line    int
-	Text    string  // of a scalar, with variables replaced
-	Items   []*Node // of a list
-	Entries []Entry // of a mapping, in the order of the file
+	Text    string  // the text of a scalar, with variables replaced
+	Items   []*Node // the items of a list
+	Entries []Entry // the entries of a mapping, in the order of the file
 
-	// fromEnv is set on a scalar that came from an environment variable: its text is read as any type that is asked for.
+	// fromEnv is true for a scalar that came from an environment variable. Its text may be decoded to any type.
 	fromEnv bool
-	// unset is set on a null in the place of a variable that is not set.
+	// unset is true for a null that replaces a variable without a value.
 	unset bool
 }
 
 // An Entry is one key of a mapping and its value.
 type Entry struct {
 	Key   string
-	Line  int // of the key
+	Line  int // the line of the key
 	Value *Node
 }
 
 // IsNull reports whether n is null or nil.
 func (n *Node) IsNull() bool { return n == nil || n.Kind == Null }
 
-// Get returns the value of a key of a mapping. It is nil if there is no such key or n is not a mapping.
+// Get returns the value of a key of a mapping, or nil if there is no such key or n is not a mapping.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -62,7 +62,8 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// At follows keys as far as they exist and returns the last Node: the position for a problem about a value that may be missing.
+// At follows keys as far as they exist and returns the last Node. It gives the position for a problem about a value that may
+// be missing.
 func (n *Node) At(keys ...string) *Node {
 	for _, key := range keys {
 		next := n.Get(key)
@@ -88,7 +89,7 @@ func (n *Node) EntryProblem(e Entry, format string, args ...any) Problem {
 	return Problem{File: n.File, Line: e.Line, Message: fmt.Sprintf(format, args...)}
 }
 
-// Describe names a value in a problem: its kind, and its text if that is short.
+// Describe returns a description of a value for problems: its kind, and its text, shortened to 40 characters.
 func (n *Node) Describe() string {
 	switch {
 	case n.IsNull():
@@ -120,7 +121,7 @@ func (n *Node) AsBool() (value, ok bool) {
 	return false, false
 }
 
-// AsInt returns a whole number that fits the given number of bits.
+// AsInt returns an integer that fits into bits bits.
 func (n *Node) AsInt(bits int) (int64, bool) {
 	if n.Kind != Int && !(n.fromEnv && n.Kind == Text) {
 		return 0, false
@@ -129,7 +130,7 @@ func (n *Node) AsInt(bits int) (int64, bool) {
 	return i, err == nil
 }
 
-// AsUint is AsInt for numbers without a sign.
+// AsUint returns an unsigned integer that fits into bits bits.
 func (n *Node) AsUint(bits int) (uint64, bool) {
 	if n.Kind != Int && !(n.fromEnv && n.Kind == Text) {
 		return 0, false
@@ -138,7 +139,7 @@ func (n *Node) AsUint(bits int) (uint64, bool) {
 	return i, err == nil
 }
 
-// Unquoted returns a whole number for a text that holds one, and n otherwise. Values of biginteger attributes are written in quotes.
+// Unquoted returns an Int node for a quoted integer, and n otherwise. Values of biginteger attributes are written in quotes.
 func (n *Node) Unquoted() *Node {
 	if n.Kind != Text || n.Text == "" || !isInt(n.Text) {
 		return n
@@ -161,7 +162,7 @@ func (n *Node) AsFloat() (float64, bool) {
 // AsText returns the value of a text. A number or boolean counts as a text only if it came from an environment variable.
 func (n *Node) AsText() (string, bool) { return n.Text, n.IsText() }
 
-// IsText reports whether AsText has a value.
+// IsText reports whether AsText would return a text.
 func (n *Node) IsText() bool {
 	return n != nil && (n.Kind == Text || (n.fromEnv && n.Kind > Null && n.Kind < List))
 }

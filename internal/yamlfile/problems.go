@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A Problem is one thing that is wrong in a file, and what would be right.
+// A Problem says what is wrong in a file and how to mend it.
 type Problem struct {
-	File    string // relative to the project directory, with forward slashes
-	Line    int    // from 1; 0 for the file as a whole
+	File    string // relative to the project directory, with slashes
+	Line    int    // from 1; 0 means the entire file
 	Message string
 }
 
@@ -24,8 +24,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
 }
 
-// Problems are all problems that were found, so that a person can fix them in one go. Error prints one per line. Empty
-// Problems are not an error: use Err to get one.
+// Problems is the list of all problems found, so that a person can fix them in one go. Error prints one per line. An empty
+// list is not an error: use Err to convert it.
 type Problems []Problem
 
 func (ps Problems) Error() string {
@@ -36,7 +36,7 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err returns ps as an error, nil when there are none.
+// Err returns ps as an error, or nil when it is empty.
 func (ps Problems) Err() error {
 	if len(ps) == 0 {
 		return nil

@@ -1,4 +1,4 @@
-// Package yamlfile reads YAML and JSON files that people write into values that know the file and line they come from.
+// Package yamlfile reads configuration files in YAML and JSON, and keeps the file and line of every value.
 //
 //	node, problems := yamlfile.Read(os.DirFS(dir), "config/server.yaml", os.LookupEnv)
 //	if problems == nil {
@@ -6,7 +6,8 @@
 //	}
 //
 // References to environment variables (${NAME} and ${NAME:default}) are replaced by their values. The reader reports every
-// problem it finds instead of the first, each as file:line with what would be right, and bounds what a hostile file can cost.
+// problem, not just the first, each with its file and line and how to mend it. It limits the memory that a hostile file can
+// use.
 package yamlfile
 
 import (
@@ -19,25 +20,26 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds on a file. They are far beyond what people write, and keep a hostile file (a few lines of aliases that expand to
+// Limits of a file. They are far above what people write, and stop a hostile file (a few lines of aliases that expand to
 // gigabytes) from using up memory.
 const (
 	MaxFileBytes = 512 << 10
-	MaxNodes     = 50_000 // values of a file; an alias counts as all values that it stands for
-	MaxDepth     = 100    // lists and mappings within one another
+	MaxNodes     = 50_000 // values in a file; an alias counts as many values as it stands for
+	MaxDepth     = 100    // levels of nested lists and mappings
 )
 
-// maxProblems is how many problems of a file are reported: a file of another kind altogether should not fill the screen.
+// maxProblems limits how many problems of a file are reported, so that a file of an unrelated format does not fill the
+// screen.
 const maxProblems = 100
 
-// extensions are those a file may have, in the order in which Find tries them.
+// extensions lists the extensions of configuration files, in the order in which Find tries them.
 var extensions = []string{".yaml", ".yml", ".json"}
 
 // HasExtension reports whether a file's name ends in .yaml, .yml or .json.
 func HasExtension(name string) bool { return slices.Contains(extensions, path.Ext(name)) }
 
-// Find returns the name of the one file base.yaml, base.yml or base.json that exists, or "" if there is none.
-// It is a problem if several exist, since it would be unclear which one counts.
+// Find returns the name of the file base.yaml, base.yml or base.json, or "" if none exists. If several exist it reports a
+// problem, since it is not clear which one counts.
 func Find(fsys fs.FS, base string) (string, Problems) {
 	var found []string
 	for _, ext := range extensions {
@@ -55,10 +57,12 @@ func Find(fsys fs.FS, base string) (string, Problems) {
 	return found[0], problems
 }
 
-// Read reads a .yaml, .yml or .json file of a project; fsys is the project directory (os.DirFS), so that problems name
-// the file as its author does. lookup gives the values of ${NAME} and ${NAME:default}; if it is nil they stay as they are.
-// The Node of an empty file is null. If there are problems the Node is nil, with one exception: if all problems are variables
-// that are not set, the Node is returned with null in their places, so that the caller can report what else is wrong.
+// Read reads a .yaml, .yml or .json file of a project. fsys is the project directory (os.DirFS), so that problems show paths
+// relative to it. lookup returns the values for ${NAME} and ${NAME:default}; if it is nil, references are kept as they are.
+//
+// The Node of an empty file is null. If there are problems the Node is nil, with one exception: if every problem is a
+// variable that is not set, Read returns the Node with nulls in place of the variables, so that the caller can look for
+// further problems.
 func Read(fsys fs.FS, name string, lookup Lookup) (*Node, Problems) {
 	data, problem := readBounded(fsys, name)
 	if problem != "" {
@@ -67,7 +71,7 @@ func Read(fsys fs.FS, name string, lookup Lookup) (*Node, Problems) {
 	return Parse(name, data, lookup)
 }
 
-// Parse is Read for the text of a file. A name that ends in .json is read as JSON, any other as YAML.
+// Parse does what Read does with the contents of a file. It reads a name that ends in .json as JSON, any other as YAML.
 func Parse(name string, data []byte, lookup Lookup) (*Node, Problems) {
 	if len(data) > MaxFileBytes {
 		return nil, Problems{{File: name, Message: tooLarge}}
@@ -90,7 +94,7 @@ func Parse(name string, data []byte, lookup Lookup) (*Node, Problems) {
 
 const tooLarge = "the file is larger than 512 KiB; split it up"
 
-// readBounded reads a regular file of at most MaxFileBytes. problem says why it cannot.
+// readBounded reads a regular file of at most MaxFileBytes. problem says why that failed.
 func readBounded(fsys fs.FS, name string) (data []byte, problem string) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -120,7 +124,7 @@ func openProblem(err error) string {
 	return "cannot be opened: " + Reason(err)
 }
 
-// Reason returns the message of a file error without the operation and the path.
+// Reason returns the message of a file error without its operation and path.
 func Reason(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -129,9 +133,9 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// validText reports whether data is UTF-8 and, if not, the first line that is not.
+// validText reports whether data is valid UTF-8 and, if not, the first line that is not.
 func validText(data []byte) (line int, ok bool) {
-	if utf8.Valid(data) || (len(data) > 1 && (data[0] == 0xFE || data[0] == 0xFF)) { // UTF-16 with its mark is YAML too
+	if utf8.Valid(data) || (len(data) > 1 && (data[0] == 0xFE || data[0] == 0xFF)) { // YAML may be UTF-16 with a byte order mark
 		return 0, true
 	}
 	line = 1
@@ -148,13 +152,13 @@ func validText(data []byte) (line int, ok bool) {
 	return line, false
 }
 
-// A reader turns one file into Nodes and collects its problems.
+// A reader converts one file to Nodes and collects problems.
 type reader struct {
 	file     string
 	lookup   Lookup
 	nodes    int
-	over     bool // a bound was exceeded: it is reported once, and nothing more is read
-	unset    int  // how many of the problems are variables that are not set
+	over     bool // a limit was exceeded; it is reported once, and reading stops
+	unset    int  // how many of problems are about variables that are not set
 	problems Problems
 }
 
@@ -165,7 +169,7 @@ func (r *reader) problem(line int, message string) {
 	}
 }
 
-// enter counts a value and reports whether it lies within the bounds.
+// enter counts a value and reports whether the file is still within the limits.
 func (r *reader) enter(line, depth int) bool {
 	r.nodes++
 	switch {
@@ -180,12 +184,11 @@ func (r *reader) enter(line, depth int) bool {
 	return !r.over
 }
 
-// node makes a Node.
 func (r *reader) node(kind Kind, line int) *Node {
 	return &Node{Kind: kind, File: r.file, Line: line}
 }
 
-// scalar makes a scalar Node. The type of a plain text, one without quotes, follows from its form.
+// scalar makes the Node of a scalar. The form of a plain text, one without quotes, decides its type.
 func (r *reader) scalar(text string, plain bool, line int) *Node {
 	n := r.node(Text, line)
 	var missing []string
@@ -204,7 +207,7 @@ func (r *reader) scalar(text string, plain bool, line int) *Node {
 	return n
 }
 
-// plainKind returns the type of a scalar without quotes by the rules of YAML 1.2.
+// plainKind returns the type of a scalar without quotes, by the rules of YAML 1.2.
 func plainKind(s string) Kind {
 	switch s {
 	case "", "~", "null", "Null", "NULL":
@@ -223,8 +226,8 @@ func plainKind(s string) Kind {
 	return Text
 }
 
-// isInt reports whether s is a decimal number without leading zeros (007 is a text), or
-// hexadecimal or octal as 0x1f and 0o17.
+// isInt reports whether s is a decimal integer without leading zeros (007 is a text), or a hexadecimal or octal one such as
+// 0x1f and 0o17.
 func isInt(s string) bool {
 	s = strings.TrimLeft(s[:1], "+-") + s[1:]
 	if hex, ok := strings.CutPrefix(s, "0x"); ok {
@@ -253,7 +256,7 @@ func isFloat(s string) bool {
 		(point || len(mantissa) < len(s))
 }
 
-// only reports whether s is not empty and consists of chars alone.
+// only reports whether s is not empty and consists only of the characters in chars.
 func only(s, chars string) bool {
 	return s != "" && strings.Trim(s, chars) == ""
 }

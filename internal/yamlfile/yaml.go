@@ -17,7 +17,7 @@ func (r *reader) yaml(data []byte) *Node {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	doc, err := decodeYAML(decoder)
 	switch {
-	case errors.Is(err, io.EOF): // nothing but comments
+	case errors.Is(err, io.EOF): // the file has only comments
 		return r.node(Null, 1)
 	case err != nil:
 		r.syntax(data, err)
@@ -32,7 +32,7 @@ func (r *reader) yaml(data []byte) *Node {
 	return root
 }
 
-// decodeYAML reads the next document. A panic of the library is returned as an error.
+// decodeYAML reads the next document. It returns a panic of the library as an error.
 func decodeYAML(d *yaml.Decoder) (doc *yaml.Node, err error) {
 	defer func() {
 		if recover() != nil {
@@ -49,7 +49,7 @@ func decodeYAML(d *yaml.Decoder) (doc *yaml.Node, err error) {
 	return doc, nil
 }
 
-// syntax reports an error of the library at the line that it names.
+// syntax reports an error of the library at the line that the error mentions.
 func (r *reader) syntax(data []byte, err error) {
 	message, line := strings.TrimPrefix(err.Error(), "yaml: "), 1
 	if rest, ok := strings.CutPrefix(message, "line "); ok {
@@ -59,7 +59,7 @@ func (r *reader) syntax(data []byte, err error) {
 			}
 		}
 		if strings.HasPrefix(message, "did not find expected ") {
-			line++ // the library counts these from 0
+			line++ // the library counts lines from 0 in these messages
 		}
 	}
 	if name, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
@@ -73,7 +73,7 @@ func (r *reader) syntax(data []byte, err error) {
 	r.problem(line, "not valid YAML: "+message+yamlHint(message))
 }
 
-// yamlHint returns the usual cause of an error of the YAML library.
+// yamlHint returns the usual cause of an error of the YAML library, to append to the message.
 func yamlHint(message string) string {
 	switch {
 	case strings.HasPrefix(message, "found character that cannot start any token"):
@@ -86,7 +86,8 @@ func yamlHint(message string) string {
 	return ""
 }
 
-// fromYAML converts a node of the library. open holds the anchors that are being expanded.
+// fromYAML converts a node of the library. open holds the anchored nodes that contain it, to detect an alias inside its own
+// anchor.
 func (r *reader) fromYAML(y *yaml.Node, depth int, open []*yaml.Node) *Node {
 	if !r.enter(y.Line, depth) {
 		return r.node(Null, y.Line)
@@ -122,7 +123,7 @@ func (r *reader) fromYAML(y *yaml.Node, depth int, open []*yaml.Node) *Node {
 	return r.scalar(y.Value, plain, y.Line)
 }
 
-// anchored adds y to the open anchors if it has an anchor.
+// anchored returns open, with y added if y has an anchor.
 func anchored(y *yaml.Node, open []*yaml.Node) []*yaml.Node {
 	if y.Anchor == "" {
 		return open
@@ -143,7 +144,7 @@ func knownTag(y *yaml.Node) bool {
 	return false
 }
 
-// mapping converts a mapping: its own keys first, then those that merge keys (<<) add.
+// mapping converts a mapping: first its own keys, then those that merge keys (<<) add.
 func (r *reader) mapping(y *yaml.Node, depth int, open []*yaml.Node) *Node {
 	n := r.node(Map, y.Line)
 	lines := map[string]int{}
@@ -175,7 +176,7 @@ func (r *reader) mapping(y *yaml.Node, depth int, open []*yaml.Node) *Node {
 	return n
 }
 
-// merge adds to n the keys that it lacks from a merged mapping or a list of them.
+// merge adds the keys of a mapping, or of a list of mappings, that n does not have.
 func (r *reader) merge(n, from *Node, lines map[string]int) {
 	sources := []*Node{from}
 	if from.Kind == List {
