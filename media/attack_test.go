@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// TestImageBombs uploads images that are small to send and huge to look at. They are refused by what their heads say, and
-// nothing of them is kept.
+// TestImageBombs uploads small files that decode to huge images. The server refuses them by their headers and stores nothing.
 func TestImageBombs(t *testing.T) {
 	s := serve(t, "upload: {config: {pixelLimit: 1000000}}")
 	jpeg := jpegOf(picture(8, 8), 0)
@@ -42,8 +41,8 @@ func TestImageBombs(t *testing.T) {
 	}
 }
 
-// TestWebPWithin uploads WebP files whose picture has another size than they say: what is told of an image, and bounded by it,
-// is what is decoded.
+// TestWebPWithin uploads WebP files whose inner picture has another size than the file states. The server must refuse them,
+// because it checks its limits against the stated size.
 func TestWebPWithin(t *testing.T) {
 	s := serve(t, "upload: {config: {pixelLimit: 1000000}}")
 	flat := func(w, h int) string { return webpFlat(w, h)[20:] }
@@ -66,13 +65,13 @@ func TestWebPWithin(t *testing.T) {
 	}
 }
 
-// vp8x is the head of an extended WebP file.
+// vp8x returns the header chunk of an extended WebP file.
 func vp8x(w, h int) string {
 	b := binary.LittleEndian.AppendUint32(nil, 0)
 	return string(append(b, byte(w-1), byte((w-1)>>8), byte((w-1)>>16), byte(h-1), byte((h-1)>>8), byte((h-1)>>16)))
 }
 
-// zeroPNG is a whole PNG file of one colour: thousands of times smaller than what it is decoded to.
+// zeroPNG returns a PNG file of one colour, thousands of times smaller than the image that it decodes to.
 func zeroPNG(w, h int) string {
 	var z bytes.Buffer
 	zw, _ := zlib.NewWriterLevel(&z, 9)
@@ -89,7 +88,8 @@ func zeroPNG(w, h int) string {
 	return head[:33] + string(chunk) + head[33:]
 }
 
-// TestDamagedImages uploads images cut off or damaged anywhere: refused, or taken for what is left of them, but never a fault of the server's.
+// TestDamagedImages uploads images that are cut off or damaged at any byte. The server refuses or accepts each, but never
+// answers with a status of 500 or above.
 func TestDamagedImages(t *testing.T) {
 	s := serve(t, "")
 	for name, data := range map[string]string{
@@ -116,8 +116,8 @@ func TestDamagedImages(t *testing.T) {
 	}
 }
 
-// TestScripts uploads what a browser could run and fetches it: it is to be saved, or is of a type that runs nothing, and has
-// no origin in either case. What a client called it does not matter.
+// TestScripts uploads and fetches content that a browser could run, under various declared types and names. The answer has the
+// browser save it or gives it a type without script; in both cases it has no origin.
 func TestScripts(t *testing.T) {
 	s := serve(t, "")
 	const (
@@ -179,7 +179,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestPaths asks for files that are none of the library's.
+// TestPaths requests names and paths that are not files of the library.
 func TestPaths(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.txt", "text/plain", "hello"))[0]
@@ -228,7 +228,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestRanges asks for parts of a file.
+// TestRanges requests parts of a file.
 func TestRanges(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.txt", "text/plain", "hello upload\n"))[0]
@@ -236,7 +236,7 @@ func TestRanges(t *testing.T) {
 		header string
 		status int
 		body   string
-		says   string // Content-Range
+		says   string // expected Content-Range
 	}{
 		{"bytes=0-4", 206, "hello", "bytes 0-4/13"},
 		{"bytes=6-", 206, "upload\n", "bytes 6-12/13"},
@@ -267,7 +267,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestCacheControl serves files as a project says.
+// TestCacheControl serves files with the Cache-Control header of the project's settings.
 func TestCacheControl(t *testing.T) {
 	s := serve(t, "upload: {config: {cacheControl: 'private, max-age=60'}}")
 	f := s.upload(file("a.txt", "text/plain", "hello"))[0]
@@ -276,7 +276,7 @@ func TestCacheControl(t *testing.T) {
 	}
 }
 
-// TestCaching asks for a file that the client has already.
+// TestCaching requests files with the ETag that the client already has.
 func TestCaching(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.png", "image/png", pngOf(picture(3, 2))))[0]
@@ -298,7 +298,7 @@ func TestCaching(t *testing.T) {
 	}
 	text := s.upload(file("a.txt", "text/plain", "0000"))[0]
 	seen := map[string]bool{}
-	for i := range 20 { // faster than the clocks of file systems
+	for i := range 20 { // faster than the clock of the file system ticks
 		s.changed(text.ID, file("a.txt", "text/plain", fmt.Sprintf("%04d", i)))
 		tag := s.get(text.URL).header.Get("ETag")
 		if seen[tag] {

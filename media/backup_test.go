@@ -15,13 +15,14 @@ import (
 	"lectern/gateway"
 )
 
-// TestBackup takes a backup with files while somebody deletes one, and restores it: each document has its files.
+// TestBackup takes a backup with files while a client deletes one, and restores it. Each document in the restored project has
+// its files.
 func TestBackup(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.png", "image/png", pngOf(picture(300, 200))), file("b.txt", "text/plain", "hello"))
 	writeFile(t, filepath.Join(s.dir, "data/uploads/.incoming/on-its-way"), "half a fi")
 	var backup bytes.Buffer
-	deleting := writerFunc(func(p []byte) (int, error) { // once the store was copied, and the files were not
+	deleting := writerFunc(func(p []byte) (int, error) { // after the store was copied and before the files are
 		if f != nil && bytes.Contains(p, []byte("uploads/")) {
 			if a := s.do("DELETE", fmt.Sprint("/api/upload/files/", f[0].ID), "", nil); a.status != 200 {
 				t.Errorf("delete: %d %s", a.status, a.body)

@@ -16,27 +16,27 @@ import (
 	"lectern/documents/apierror"
 )
 
-// A picture is what is known of an image before it is decoded.
+// A picture describes an image file as far as its header tells, before the image is decoded.
 type picture struct {
 	format      string // jpeg, png, gif, webp or svg
-	width       int    // as it is stored, before it is turned
+	width       int    // as stored, before the orientation is applied
 	height      int
 	orientation int     // EXIF: 1 to 8
-	pixelBytes  float64 // that decoding takes for each pixel
+	pixelBytes  float64 // memory that decoding takes for each pixel
 	animated    bool
 }
 
 var errImage = apierror.Application("File is not a valid image")
 
-// pictureFormats are the images that are looked into, by what their content says.
+// pictureFormats maps the media type of a file's content to the format that readPicture reads.
 var pictureFormats = map[string]string{
 	"image/jpeg": "jpeg", "image/png": "png", "image/vnd.mozilla.apng": "png", "image/gif": "gif", "image/webp": "webp", "image/svg+xml": "svg",
 }
 
-// readPicture reads the head of an image: nil where the content is none that is looked into.
+// readPicture reads the header of an image. It returns nil for content of any other type.
 func readPicture(f *os.File, k kind) (*picture, error) {
 	p := &picture{format: pictureFormats[k.content], orientation: 1}
-	if k.served == "image/svg+xml" { // also where the first bytes say no more than XML
+	if k.served == "image/svg+xml" { // SVG may look like any other XML in its first bytes
 		p.format = "svg"
 	}
 	head := func() io.Reader { return io.NewSectionReader(f, 0, 1<<62) }
@@ -59,7 +59,7 @@ func readPicture(f *os.File, k kind) (*picture, error) {
 		p.orientation = pngOrientation(head())
 	case "gif":
 		c, err = gif.DecodeConfig(head())
-		p.pixelBytes = 1 + 4 // as it is, and on the canvas of an animation
+		p.pixelBytes = 1 + 4 // one byte of the decoded image, four of the canvas that its first frame is drawn on
 	case "webp":
 		return p, p.readWebP(f)
 	}
@@ -70,7 +70,7 @@ func readPicture(f *os.File, k kind) (*picture, error) {
 	return p, nil
 }
 
-// unreadableImage tells a damaged image from a disk that fails.
+// unreadableImage returns err if reading the disk failed, and otherwise errImage: the file itself is damaged.
 func unreadableImage(err error) error {
 	var disk *os.PathError
 	if errors.As(err, &disk) {
@@ -79,7 +79,8 @@ func unreadableImage(err error) error {
 	return errImage
 }
 
-// pngBytes is what decoding takes for each pixel of a PNG file: that of an interlaced one is put together of several images.
+// pngBytes returns how many bytes decoding takes for each pixel of a PNG file. An interlaced file takes twice as many, because
+// it is assembled from several smaller images.
 func pngBytes(c image.Config, r io.Reader) float64 {
 	bytes := 4.0
 	switch c.ColorModel.Convert(color.White).(type) {
@@ -90,14 +91,14 @@ func pngBytes(c image.Config, r io.Reader) float64 {
 	case color.RGBA64, color.NRGBA64:
 		bytes = 8
 	}
-	var head [8 + 8 + 13]byte // signature, and the chunk IHDR with its length and name
+	var head [8 + 8 + 13]byte // signature, then the chunk IHDR with its length and name
 	if _, err := io.ReadFull(r, head[:]); err != nil || head[28] != 0 {
 		bytes *= 2
 	}
 	return bytes
 }
 
-// size is how large the image is shown: as it is stored, or turned on its side.
+// size returns width and height as the image is shown, with its orientation applied.
 func (p *picture) size() (width, height int) {
 	if p.orientation >= 5 {
 		return p.height, p.width
@@ -105,10 +106,9 @@ func (p *picture) size() (width, height int) {
 	return p.width, p.height
 }
 
-// pixels is how many there are.
 func (p *picture) pixels() int64 { return int64(p.width) * int64(p.height) }
 
-// decode decodes an image whose head was read: of an animation, the first picture.
+// decode decodes the image. Of an animated GIF it decodes the first frame.
 func (p *picture) decode(r io.Reader) (image.Image, error) {
 	switch p.format {
 	case "jpeg":
@@ -121,8 +121,8 @@ func (p *picture) decode(r io.Reader) (image.Image, error) {
 	return webp.Decode(r)
 }
 
-// readWebP walks through the chunks of a WebP file. The picture inside an extended file has a size of its own, which must be
-// that of the file: otherwise a small file could hold a huge one.
+// readWebP reads size, orientation and kind from the chunks of a WebP file. It refuses an extended file whose picture has
+// another size than the file states; otherwise a small file could hide a huge picture.
 func (p *picture) readWebP(f *os.File) error {
 	var head [12]byte
 	if _, err := f.ReadAt(head[:], 0); err != nil {
@@ -130,7 +130,7 @@ func (p *picture) readWebP(f *os.File) error {
 	}
 	end := int64(binary.LittleEndian.Uint32(head[4:])) + 8
 	extended := false
-	p.pixelBytes = 1.5 + 1 // as photographs: YCbCr, and transparency
+	p.pixelBytes = 1.5 + 1 // lossy: YCbCr and transparency
 	for at := int64(12); at+8 <= end; {
 		var chunk [8 + 10]byte
 		n, err := f.ReadAt(chunk[:], at)
@@ -161,7 +161,7 @@ func (p *picture) readWebP(f *os.File) error {
 			}
 			bits := binary.LittleEndian.Uint32(data[1:])
 			w, h = 1+int(bits&0x3fff), 1+int(bits>>14&0x3fff)
-			p.pixelBytes = 2 * 4 // without loss: as they are sent, and as they are
+			p.pixelBytes = 2 * 4 // lossless: the transformed pixels and the result
 		case "EXIF":
 			p.orientation = tiffOrientation(io.NewSectionReader(f, at+8, min(size, maxEXIF)))
 		}

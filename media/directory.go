@@ -13,18 +13,18 @@ import (
 	"lectern/documents/apierror"
 )
 
-// errUnwritable is what a client is told where files cannot be stored.
+// errUnwritable is the answer to a client when files cannot be stored.
 var errUnwritable = &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: "files cannot be stored: the directory of uploads is gone or cannot be written to", NoDetails: true}
 
-// A directory is where a library keeps files. It may be removed, moved or replaced while it is in use: whoever stores something
-// works in that which its path names by then, and makes it where there is none.
+// A directory is where a library stores files. The operator may remove, move or replace it while the server runs: each new file
+// goes to the directory that the path names at that time, which is created if it does not exist.
 type directory struct {
 	path   string
-	failed func(error) // is told when it was gone
+	failed func(error) // called with errors that the operator should see
 
 	now    atomic.Pointer[os.Root]
-	mu     sync.Mutex // held to open it anew
-	former []*os.Root // who began with one may still be at work in it
+	mu     sync.Mutex // guards open and former
+	former []*os.Root // directories opened earlier; a request that began with one may still use it
 }
 
 func openDirectory(path string, failed func(error)) (*directory, error) {
@@ -32,7 +32,7 @@ func openDirectory(path string, failed func(error)) (*directory, error) {
 	return d, d.open()
 }
 
-// open opens the directory and what belongs into it, and makes what is missing.
+// open opens the directory and creates it, and the directory of incoming files below it, if they do not exist.
 func (d *directory) open() error {
 	if err := os.MkdirAll(d.path, 0o700); err != nil {
 		return fmt.Errorf("make the directory of uploads: %w", err)
@@ -52,8 +52,8 @@ func (d *directory) open() error {
 
 func (d *directory) root() *os.Root { return d.now.Load() }
 
-// there reports whether the directory that is open is the one that its path names.
-func (d *directory) there() (bool, error) {
+// current reports whether the open directory is the one that its path names now.
+func (d *directory) current() (bool, error) {
 	named, err := os.Stat(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -65,28 +65,28 @@ func (d *directory) there() (bool, error) {
 	return err == nil && os.SameFile(named, opened), nil
 }
 
-// find opens the directory anew if it is not the one that its path names, and makes it if there is none.
+// find reopens the directory if its path names another one now, and creates it if there is none.
 func (d *directory) find() error {
-	if there, err := d.there(); there || err != nil {
+	if current, err := d.current(); current || err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if there, err := d.there(); there || err != nil {
+	if current, err := d.current(); current || err != nil {
 		return err
 	}
 	if err := d.open(); err != nil {
 		return err
 	}
-	d.failed(fmt.Errorf("the directory of uploads %s was removed or replaced while it was in use: files are stored in the one that is there now; "+
-		"put back what is missing", d.path))
+	d.failed(fmt.Errorf("the directory of uploads %s was removed or replaced while it was in use: new files are stored in the directory that is there now; "+
+		"put back the files that are missing", d.path))
 	return nil
 }
 
-// reopened is the directory that the path names now, if that is another than root; otherwise there is nothing new to be found.
+// reopened returns the directory that the path names now. The error is fs.ErrNotExist if there is none, or if it is root.
 func (d *directory) reopened(root *os.Root) (*os.Root, error) {
 	if _, err := os.Stat(d.path); err != nil {
-		return nil, fs.ErrNotExist // reading makes none
+		return nil, fs.ErrNotExist // reading does not create the directory
 	}
 	if err := d.find(); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (d *directory) reopened(root *os.Root) (*os.Root, error) {
 	return nil, fs.ErrNotExist
 }
 
-// create makes an empty file in the directory.
+// create creates an empty file in the directory and returns it with the root that it was created in.
 func (d *directory) create(name string) (f *os.File, root *os.Root, err error) {
 	if err := d.find(); err != nil {
 		return nil, nil, d.unwritable(err)
@@ -114,7 +114,8 @@ func (d *directory) create(name string) (f *os.File, root *os.Root, err error) {
 	return f, root, d.unwritable(err)
 }
 
-// unwritable has clients told of an error of making a file, unless a full disk is its cause.
+// unwritable logs an error of creating a file and makes it one that clients get as errUnwritable. A full disk has an answer of
+// its own and stays as it is.
 func (d *directory) unwritable(err error) error {
 	if err == nil || documents.Unavailable(err) != nil {
 		return err
@@ -123,7 +124,7 @@ func (d *directory) unwritable(err error) error {
 	return fmt.Errorf("%w: %w", errUnwritable, err)
 }
 
-// health says why files cannot be stored in the directory; nil when they can.
+// health returns why files cannot be stored in the directory; nil means that they can.
 func (d *directory) health() error {
 	switch info, err := os.Stat(d.path); {
 	case err != nil:

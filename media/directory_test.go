@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDirectoryInUse removes, moves, replaces and blocks the directory of uploads while it is in use.
+// TestDirectoryInUse removes, moves, replaces and blocks the directory of uploads while the server uses it.
 func TestDirectoryInUse(t *testing.T) {
 	s := serve(t, "")
 	s.expectErrors.Store(true)

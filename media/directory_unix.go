@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// writable says why nobody can make files in a directory.
+// writable returns an error if this process may not create files in dir.
 func writable(dir string) error {
 	const write, search = 2, 1
 	if err := syscall.Access(dir, write|search); err != nil {

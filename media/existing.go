@@ -13,13 +13,13 @@ import (
 	"lectern/store"
 )
 
-// existing is what a document says of its files.
+// existing holds the fields of a stored file's document that later requests need.
 type existing struct {
 	documentID, hash, ext, url, provider string
-	names                                []string // of the file and its formats
+	names                                []string // stored names of the file and its formats
 }
 
-// look finds a file by its id.
+// look returns the stored file with this id.
 func (l *Library) look(id uint64) (old existing, err error) {
 	err = l.store.View(func(s *store.Snapshot) error {
 		old, _, err = l.find(s, id)
@@ -28,7 +28,7 @@ func (l *Library) look(id uint64) (old existing, err error) {
 	return old, err
 }
 
-// find is look within a snapshot. The error is what a client is told who wants to change what is not there.
+// find does the work of look within a snapshot. It returns errNoEntity if no file has this id.
 func (l *Library) find(s *store.Snapshot, id uint64) (existing, store.Record, error) {
 	doc, status, locale, ok := s.DocumentByRow(l.typ, id)
 	if !ok {
@@ -65,7 +65,7 @@ func value(row store.Record, t *contenttypes.ContentType, name string) any {
 	return v
 }
 
-// without lists the names of an existing file that are not among others.
+// without returns the stored names of the file and its formats that are not in others.
 func (e existing) without(others []string) (rest []string) {
 	for _, name := range e.names {
 		if !slices.Contains(others, name) {
@@ -75,8 +75,8 @@ func (e existing) without(others []string) (rest []string) {
 	return rest
 }
 
-// attachment reads where a form wants its files to be linked from: the field of the entry refId of the type ref, nil where it says
-// nothing of that. The caller must be allowed to update entries of that type.
+// attachment reads the fields ref, refId and field of a form, which name the entry and the attribute that link the uploaded
+// files. It returns nil if they are absent. The caller must be allowed to update entries of that type.
 func (l *Library) attachment(fields *jsontree.Object, access *permission.Access) (*documents.Attachment, error) {
 	text := func(key string) string {
 		s, _ := fields.Value(key).(string)

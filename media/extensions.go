@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// typeByExtension is the media type that an extension stands for, "" for an unknown one. The table is the program's own, so that
-// what is served does not depend on the machine.
+// typeByExtension returns the media type for a file extension, "" for an unknown one. It uses a table of its own instead of the
+// system's, so that every machine serves the same types.
 func typeByExtension(ext string) string { return byExtension[strings.ToLower(ext)] }
 
-// extensionByType is the usual extension of a media type, .bin for an unknown one.
+// extensionByType returns the usual extension for a media type, .bin for an unknown one.
 func extensionByType(t string) string { return cmp.Or(usualExtension[plainType(t)], ".bin") }
 
-// extensionTable lists a type and its extensions, the usual one first.
+// extensionTable has one line per media type: the type and its extensions, the usual one first.
 const extensionTable = `
 text/plain                    .txt .text .log .conf .ini .lrc
 text/csv                      .csv
@@ -119,7 +119,7 @@ func readExtensions() (byExt, usual map[string]string) {
 	return byExt, usual
 }
 
-// withCharset are the types of texts, with the encoding that they are taken to be in.
+// withCharset maps the media types of text to the same type with the charset that they are served with.
 var withCharset = map[string]string{}
 
 func init() {

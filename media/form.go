@@ -14,39 +14,39 @@ import (
 	"lectern/jsontree"
 )
 
-// Bounds of a form, beside that of each file.
+// Limits of one form, beside the size limit of each file.
 const (
 	maxFiles      = 100
-	maxFieldBytes = 1 << 20 // of all fields that are no files
+	maxFieldBytes = 1 << 20 // of all text fields together
 	maxFields     = 1000
 )
 
-// ErrMalformed says that a form could not be read to its end: it is not well-formed, or did not come.
+// ErrMalformed means that a form could not be read to its end: it is not well-formed, or the connection broke.
 var ErrMalformed = errors.New("the multipart body cannot be read")
 
-// errEmpty is told when a form that must hold a file holds none.
+// errEmpty is the answer to a form without the file that it must contain.
 var errEmpty = apierror.Validation("Files are empty")
 
-// A Form is what a client sends to upload: the files are in the spool until they are stored, or until Close. The zero Form
-// is an empty one.
+// A Form is an upload as a client sent it. Its files are in the spool until they are stored or Close removes them. The zero
+// Form is empty.
 type Form struct {
 	files  []*received
 	fields [][2]string
-	parsed *jsontree.Object // of fields
+	parsed *jsontree.Object // made from fields
 	spool  *spool
 }
 
-// A received file lies in the spool.
+// A received file was read from a form and is in the spool.
 type received struct {
-	name    string // as sent
-	mime    string // as declared
+	name    string // name in the form, without directories
+	mime    string // media type that the client declared
 	spooled string
 	size    int64
 	kind    kind
 }
 
-// ReadForm reads a form: its files go to the disk as they come, and no further than their limit. parse makes a tree of the
-// fields. Only files of the field files count.
+// ReadForm reads a form and streams its files to the spool, each up to the size limit. Only files in the field named files
+// count. parse builds a tree from the other fields, as names and values.
 func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader, parse func([][2]string) (*jsontree.Object, error)) (form *Form, err error) {
 	form = &Form{spool: l.spool}
 	defer func() {
@@ -75,7 +75,7 @@ func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader, parse func(
 			return form, err
 		}
 	}
-	if len(form.files) == 1 && form.files[0].size == 0 { // as browsers send where no file was chosen
+	if len(form.files) == 1 && form.files[0].size == 0 { // browsers send an empty file if the user chose none
 		if err = form.Close(); err != nil {
 			return form, err
 		}
@@ -97,10 +97,11 @@ func (f *Form) Close() error {
 	return f.spool.remove(names...)
 }
 
-// Files is how many files the form holds.
+// Files returns how many files the form contains.
 func (f *Form) Files() int { return len(f.files) }
 
-// disposition reads the name of a part and that of its file. (multipart.Part cuts directories off, which are to be refused.)
+// disposition returns the name of a part and of its file. It replaces the methods of multipart.Part because those cut off
+// directories, and names with directories must be refused.
 func disposition(part *multipart.Part) (name, file string, isFile bool) {
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {
@@ -126,7 +127,7 @@ func tooLarge(message string) error {
 	return &apierror.Error{Status: 413, Name: "PayloadTooLargeError", Message: message}
 }
 
-// receive writes a part into the spool.
+// receive writes the file in a part to the spool, checks its type and adds it to the form.
 func (l *Library) receive(ctx context.Context, form *Form, part *multipart.Part, name string) error {
 	if len(form.files) >= maxFiles {
 		return apierror.Validation("Too many files at once: at most " + strconv.Itoa(maxFiles))
@@ -154,7 +155,8 @@ func (l *Library) receive(ctx context.Context, form *Form, part *multipart.Part,
 	return nil
 }
 
-// copyWithin copies what is not more than the limit, as its size is told: in kilobytes of two decimals.
+// copyWithin copies a file into the spool. It refuses a file over the size limit, which it compares in kilobytes rounded to two
+// decimals: the size that the document will state.
 func (l *Library) copyWithin(ctx context.Context, f *spooled, r io.Reader, name string) error {
 	limit := l.settings.SizeLimit
 	n, err := io.Copy(f, &contextReader{ctx, io.LimitReader(r, limit+10)})
@@ -162,7 +164,7 @@ func (l *Library) copyWithin(ctx context.Context, f *spooled, r io.Reader, name 
 	switch {
 	case errors.As(err, &disk):
 		return fmt.Errorf("receive a file: %w", err)
-	case ctx.Err() != nil && !errors.Is(err, os.ErrDeadlineExceeded): // a body that is late ends the request, too
+	case ctx.Err() != nil && !errors.Is(err, os.ErrDeadlineExceeded): // a body that is too slow ends the request's context too
 		return ctx.Err()
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
@@ -172,15 +174,15 @@ func (l *Library) copyWithin(ctx context.Context, f *spooled, r io.Reader, name 
 	return nil
 }
 
-// hundredths is a size in kilobytes, rounded to two decimals, times a hundred.
+// hundredths returns a size in hundredths of a kilobyte, rounded.
 func hundredths(bytes int64) int64 { return (bytes + 5) / 10 }
 
-// kilobytes is a size as files have it.
+// kilobytes returns a size in kilobytes with two decimals, as documents of files state it.
 func kilobytes(bytes int64) jsontree.Number {
 	return jsontree.Number(strconv.FormatFloat(float64(hundredths(bytes))/100, 'f', -1, 64))
 }
 
-// readable is a size as messages tell it: 1 MB, 209.7 MB.
+// readable returns a size as messages show it: 1 MB, 209.7 MB.
 func readable(bytes int64) string {
 	n, unit := float64(bytes), "B"
 	for _, next := range []string{"kB", "MB", "GB", "TB"} {
@@ -192,7 +194,8 @@ func readable(bytes int64) string {
 	return strconv.FormatFloat(float64(int64(n*10+0.5))/10, 'f', -1, 64) + " " + unit
 }
 
-// extensionOf is the extension that a file is stored with: that of its name, else one for its declared type.
+// extensionOf returns the extension that a file is stored with: that of its name or, if it has none, the usual one of its
+// declared type.
 func extensionOf(name, mime string) string {
 	if ext := extension(name); ext != "" {
 		return ext

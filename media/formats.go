@@ -18,29 +18,30 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// A Breakpoint is a format that is made of images which do not fit into a square of that side: scaled down until they do.
+// A Breakpoint is a format for images that are wider or higher than Side pixels: they are scaled down to fit into a square of
+// that side.
 type Breakpoint struct {
 	Name string
 	Side int
 }
 
 const (
-	thumbnail       = "thumbnail" // made of every image that is larger
+	thumbnail       = "thumbnail" // made for every image larger than this
 	thumbnailWidth  = 245
 	thumbnailHeight = 156
 	jpegQuality     = 80
 )
 
-// A format is a smaller image made of an uploaded one.
+// A format is a smaller version of an uploaded image.
 type format struct {
 	name          string
-	width, height int // as it is shown
+	width, height int // with the orientation applied
 	spooled       string
-	ext, mime     string // "" where they are those of the image
+	ext, mime     string // "" if they are those of the image
 	size          int64
 }
 
-// formatsOf lists what is made of an image of a size: the thumbnail first, then the breakpoints.
+// formatsOf returns the formats to make for an image of this size: the thumbnail first, then the breakpoints.
 func formatsOf(breakpoints []Breakpoint, width, height int) []*format {
 	var list []*format
 	add := func(name string, maxWidth, maxHeight int) {
@@ -56,15 +57,15 @@ func formatsOf(breakpoints []Breakpoint, width, height int) []*format {
 	return list
 }
 
-// fit is the greatest size of the same proportions within bounds.
+// fit returns the largest size with the same proportions within maxWidth and maxHeight.
 func fit(width, height, maxWidth, maxHeight int) (int, int) {
 	scale := math.Min(float64(maxWidth)/float64(width), float64(maxHeight)/float64(height))
 	side := func(n int) int { return max(int(math.Round(float64(n)*scale)), 1) }
 	return side(width), side(height)
 }
 
-// render decodes an image and makes its formats, largest first, each from the one before. It decodes the image even where there are
-// no formats to make, to find out whether it can be.
+// render decodes an image and makes its formats, largest first, each scaled down from the one before. It decodes an image
+// without formats too, to refuse one that is damaged.
 func (l *Library) render(ctx context.Context, f *os.File, p *picture, formats []*format) error {
 	done, err := l.reserveImage(ctx, p.memory(formats))
 	if err != nil {
@@ -105,8 +106,8 @@ func largestFirst(formats []*format) []*format {
 	return sorted
 }
 
-// encode writes a format into the spool, as an image of the kind that it is made of. A photograph that came as WebP becomes
-// JPEG where lossless WebP, all that is made here, would be larger.
+// encode writes a format to the spool in the file type of its image. A lossy WebP image becomes JPEG if that is smaller,
+// because only lossless WebP is written here.
 func (l *Library) encode(x *format, p *picture, m *image.RGBA, palette color.Palette) error {
 	write := map[string]func(io.Writer) error{
 		"jpeg": func(w io.Writer) error { return jpeg.Encode(w, m, &jpeg.Options{Quality: jpegQuality}) },
@@ -134,7 +135,7 @@ func (l *Library) encode(x *format, p *picture, m *image.RGBA, palette color.Pal
 	return nil
 }
 
-// written is how many bytes write writes.
+// written returns how many bytes the function write writes.
 func written(write func(io.Writer) error) int64 {
 	var n counter
 	if write(&n) != nil {
@@ -147,7 +148,7 @@ type counter int64
 
 func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }
 
-// paletteOf returns the colours of an image that has a palette.
+// paletteOf returns the palette of an image, nil if it has none.
 func paletteOf(m image.Image) color.Palette {
 	if p, ok := m.(*image.Paletted); ok {
 		return p.Palette
@@ -155,7 +156,7 @@ func paletteOf(m image.Image) color.Palette {
 	return nil
 }
 
-// onCanvas puts the first picture of an animation where it belongs; it may be smaller than the whole.
+// onCanvas draws the first frame of an animation at its position in the whole picture, which may be larger.
 func onCanvas(m image.Image, width, height int) image.Image {
 	if m.Bounds() == image.Rect(0, 0, width, height) {
 		return m
@@ -165,14 +166,14 @@ func onCanvas(m image.Image, width, height int) image.Image {
 	return canvas
 }
 
-// paletted draws an image in the colours that the one it is made of has.
+// paletted reduces an image to a palette, with dithering.
 func paletted(m *image.RGBA, colors color.Palette) *image.Paletted {
 	out := image.NewPaletted(m.Rect, colors)
 	draw.FloydSteinberg.Draw(out, m.Rect, m, m.Rect.Min)
 	return out
 }
 
-// A contextReader fails once its context has ended.
+// A contextReader reads from r until its context ends; then Read returns the context's error.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -15,13 +15,13 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// TestFormats uploads images and looks at their sizes and formats, and into them.
+// TestFormats uploads images and checks their sizes, their formats and the pixels of those.
 func TestFormats(t *testing.T) {
 	s := serve(t, "")
 	gray := func(w, h int) image.Image { return image.NewGray(image.Rect(0, 0, w, h)) }
 	for _, test := range []struct {
 		name, mime, data string
-		want             string // width x height and the formats
+		want             string // width x height of the file, then of its formats
 	}{
 		{"tiny.png", "image/png", pngOf(picture(3, 2)), "3x2"},
 		{"edge.png", "image/png", pngOf(picture(245, 156)), "245x156"},
@@ -51,7 +51,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// shape prints the size of a file and those of its formats.
+// shape returns the size of a file and those of its formats as text.
 func shape(f fileAnswer) string {
 	if f.Width == nil {
 		return "-"
@@ -65,7 +65,7 @@ func shape(f fileAnswer) string {
 	return out
 }
 
-// checkFormat fetches a format and decodes it.
+// checkFormat fetches a format, decodes it and compares its size with the document's.
 func (s *server) checkFormat(f fileAnswer, name string, x formatAnswer) {
 	s.Helper()
 	a := s.get(x.URL)
@@ -86,7 +86,7 @@ func (s *server) checkFormat(f fileAnswer, name string, x formatAnswer) {
 	}
 }
 
-// TestOrientation uploads the same picture stored in all eight orientations: shown, all are the same.
+// TestOrientation uploads the same picture in all eight EXIF orientations. Their thumbnails must be the same.
 func TestOrientation(t *testing.T) {
 	s := serve(t, "")
 	const w, h = 600, 400
@@ -100,7 +100,7 @@ func TestOrientation(t *testing.T) {
 		for y := range storedH {
 			for x := range storedW {
 				var sx, sy int
-				switch orientation { // as EXIF has it: where the first row and column of what is stored are shown
+				switch orientation { // EXIF: where the first stored row and column are shown
 				case 1:
 					sx, sy = x, y
 				case 2:
@@ -148,7 +148,8 @@ func near(a, b color.Color) bool {
 	return true
 }
 
-// TestWebPPhotograph sees what a photograph becomes: lossless WebP would be larger than the photograph itself.
+// TestWebPPhotograph uploads a photograph as WebP. Its formats must be JPEG, because lossless WebP would be larger than the
+// photograph itself.
 func TestWebPPhotograph(t *testing.T) {
 	s := serve(t, "")
 	m := image.NewNRGBA(image.Rect(0, 0, 300, 300))
@@ -170,7 +171,7 @@ func TestWebPPhotograph(t *testing.T) {
 	}
 }
 
-// losslessWebP writes pixels as they are: each colour in eight bits.
+// losslessWebP encodes pixels without compression: eight bits for each colour.
 func losslessWebP(m *image.NRGBA) string {
 	var stream bitStream
 	put := stream.put
@@ -217,7 +218,7 @@ func losslessWebP(m *image.NRGBA) string {
 	return riff("VP8L", string(stream.data))
 }
 
-// TestSVGSize reads the sizes that SVG files state.
+// TestSVGSize checks the sizes that are read from SVG files.
 func TestSVGSize(t *testing.T) {
 	s := serve(t, "")
 	const ns = `xmlns="http://www.w3.org/2000/svg"`

@@ -11,19 +11,18 @@ import (
 	"lectern/documents/apierror"
 )
 
-// roomForImages is how many bytes the images that are decoded at one time may take together. An image that takes more is decoded
-// alone.
+// roomForImages limits the bytes of all images that are decoded at one time. An image that takes more is decoded alone.
 const roomForImages = 96 << 20
 
-// imageLimits bound how many images are decoded at one time and what they take together. Images wait in the order in which they
-// come.
+// imageLimits limits how many images are decoded at one time, and how many bytes they take together. Requests wait in the order
+// of their arrival.
 type imageLimits struct{ count, bytes *semaphore.Weighted }
 
 func newImageLimits(count int) imageLimits {
 	return imageLimits{semaphore.NewWeighted(int64(count)), semaphore.NewWeighted(roomForImages)}
 }
 
-// acquire waits until an image may be decoded that takes so many bytes, or until ctx ends.
+// acquire waits until an image that takes this many bytes may be decoded, or until ctx ends.
 func (l imageLimits) acquire(ctx context.Context, bytes int64) (release func(), err error) {
 	bytes = min(bytes, roomForImages)
 	if err := l.count.Acquire(ctx, 1); err != nil {
@@ -39,12 +38,12 @@ func (l imageLimits) acquire(ctx context.Context, bytes int64) (release func(), 
 	}, nil
 }
 
-// collectFrom is the number of bytes from which the memory of an image is collected as soon as the image is not needed any more. The
-// garbage collector would wait until there are several times as many.
+// collectFrom is the size from which the garbage collector runs as soon as an image is no longer needed. By itself it would
+// wait until there is several times as much garbage.
 const collectFrom = 16 << 20
 
-// reserveImage waits until an image may be decoded that takes so many bytes, and reserves them from the memory of all requests. done
-// gives them back.
+// reserveImage waits until an image that takes this many bytes may be decoded, and reserves them in the memory budget of all
+// requests. done releases them.
 func (l *Library) reserveImage(ctx context.Context, bytes int64) (done func(), err error) {
 	if !l.memory.Fits(bytes) {
 		return nil, apierror.Application("File is not a valid image: to decode it takes " + readable(bytes) +
@@ -68,18 +67,18 @@ func (l *Library) reserveImage(ctx context.Context, bytes int64) (done func(), e
 	}, nil
 }
 
-// memory is about how many bytes it takes to decode the image and to make its formats.
+// memory estimates how many bytes it takes to decode the image and to make its formats.
 func (p *picture) memory(formats []*format) int64 {
-	var largest int64 // of the formats: as an image, turned, and what its encoder makes of it
+	var largest int64 // five copies of the largest format, at four bytes a pixel: scaled, turned, and the work of its encoder
 	for _, x := range formats {
 		largest = max(largest, 5*4*int64(x.width)*int64(x.height))
 	}
 	return int64(float64(p.pixels())*p.pixelBytes) + largest
 }
 
-// jpegBytes is what decoding takes for each pixel of a JPEG file: a byte for each sample of a component, as often as it is sampled;
-// five where the file is progressive, since all coefficients are kept until its end; and four for pixels that are not YCbCr, which
-// are converted. Where the file is not understood here the decoder will not understand it either.
+// jpegBytes returns how many bytes decoding takes for each pixel of a JPEG file: one for each sample; five times that for a
+// progressive file, whose coefficients are all in memory until its end; and four more for pixels that are not YCbCr, which are
+// converted. For a header that it does not understand it returns the maximum.
 func jpegBytes(r io.Reader) float64 {
 	const most = 3*5 + 4
 	var head [4]byte
@@ -110,7 +109,7 @@ func jpegBytes(r io.Reader) float64 {
 	return most
 }
 
-// frameBytes is jpegBytes by the head of a frame.
+// frameBytes computes the result of jpegBytes from a frame header.
 func frameBytes(frame []byte, progressive bool) float64 {
 	components := int(frame[5])
 	samples, wide, high := 0, 1, 1

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// TestPictureMemory sees that what is reserved to decode an image is about what decoding allocates: never much less.
+// TestPictureMemory compares the bytes that are reserved for decoding an image with those that decoding allocates: the
+// reservation must not be much smaller.
 func TestPictureMemory(t *testing.T) {
 	const width, height = 700, 500
 	rect := image.Rect(0, 0, width, height)
@@ -74,14 +75,14 @@ func TestPictureMemory(t *testing.T) {
 			t.Fatalf("%s: %v", test.name, err)
 		}
 		runtime.ReadMemStats(&after)
-		const beside = 300 << 10 // buffers and tables of the decoder
+		const beside = 300 << 10 // buffers and tables of the decoder, which are not reserved
 		if took, reserved := int64(after.TotalAlloc-before.TotalAlloc), p.memory(nil); took > reserved*11/10+beside || reserved > 6*took {
 			t.Errorf("%s: %d bytes reserved, %d allocated", test.name, reserved, took)
 		}
 	}
 }
 
-// TestJPEGBytes reads the heads of JPEG files.
+// TestJPEGBytes checks the memory per pixel that is computed from JPEG headers.
 func TestJPEGBytes(t *testing.T) {
 	frame := func(marker byte, components ...byte) []byte {
 		b := []byte{0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2, 0xff, marker, 0, byte(8 + len(components)), 8, 0, 1, 0, 1, byte(len(components) / 3)}

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// picture is an image whose every corner is of another colour: red, green, blue and white, clockwise.
+// picture returns an image whose corners are red, green, blue and white, clockwise.
 func picture(w, h int) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -48,7 +48,7 @@ func gifOf(m image.Image) string {
 	return b.String()
 }
 
-// jpegOf encodes an image with an EXIF orientation; 0 is none.
+// jpegOf encodes an image as JPEG with an EXIF orientation; 0 means none.
 func jpegOf(m image.Image, orientation int) string {
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, m, nil); err != nil {
@@ -62,7 +62,7 @@ func jpegOf(m image.Image, orientation int) string {
 	return b.String()[:2] + string(head) + tiff + b.String()[2:]
 }
 
-// pngHead is a PNG file that says it has a size, and has no more.
+// pngHead returns a PNG file that states a size and ends after its header.
 func pngHead(w, h uint32) string {
 	ihdr := binary.BigEndian.AppendUint32([]byte("IHDR"), w)
 	ihdr = binary.BigEndian.AppendUint32(ihdr, h)
@@ -70,7 +70,7 @@ func pngHead(w, h uint32) string {
 	return "\x89PNG\r\n\x1a\n\x00\x00\x00\r" + string(binary.BigEndian.AppendUint32(ihdr, crc32.ChecksumIEEE(ihdr))) + "\x00\x00\x00\x00IEND\xaeB`\x82"
 }
 
-// webpFlat is a lossless WebP file of one colour: a few bytes, whatever its size.
+// webpFlat returns a lossless WebP file of one colour: a few bytes for any size.
 func webpFlat(w, h int) string {
 	var stream bitStream
 	put := stream.put
@@ -88,11 +88,11 @@ func webpFlat(w, h int) string {
 	return riff("VP8L", string(stream.data))
 }
 
-// A bitStream is what a lossless WebP file holds: bits that fill bytes from the lowest one up.
+// A bitStream writes the bits of a lossless WebP file; each byte is filled from its lowest bit.
 type bitStream struct {
 	data []byte
-	bits uint64 // of the byte that is not full yet
-	n    int    // how many
+	bits uint64 // bits of the byte that is not full yet
+	n    int    // number of bits in it
 }
 
 func (s *bitStream) put(v uint64, count int) {
@@ -103,7 +103,7 @@ func (s *bitStream) put(v uint64, count int) {
 	}
 }
 
-// riff puts chunks into a WebP file.
+// riff returns a WebP file made of these chunks.
 func riff(chunks ...string) string {
 	var b strings.Builder
 	for i := 0; i < len(chunks); i += 2 {

@@ -8,15 +8,15 @@ import (
 	"lectern/jsontree"
 )
 
-// An Info is what a client says of a file, in the field fileInfo. Nil is what it says nothing of.
+// An Info holds what a client states about a file in the field fileInfo. A nil field is not stated.
 type Info struct {
 	name, alternativeText, caption *string
-	focalPoint                     any // a jsontree value
+	focalPoint                     any
 }
 
 const infoField = "fileInfo"
 
-// infos reads what is said of n files: an object for one, a list of objects for several.
+// infos reads the field fileInfo for n files: an object for one file, a list of objects for several.
 func infos(fields *jsontree.Object, n int) ([]Info, error) {
 	list := make([]Info, n)
 	given, ok := fields.Get(infoField)
@@ -46,7 +46,7 @@ func infos(fields *jsontree.Object, n int) ([]Info, error) {
 	return list, nil
 }
 
-// Info reads what a form says of the one file that it is about.
+// Info reads the field fileInfo of a form about one file.
 func (f *Form) Info() (Info, error) {
 	if f.parsed == nil {
 		return Info{}, nil
@@ -58,7 +58,7 @@ func (f *Form) Info() (Info, error) {
 	return list[0], nil
 }
 
-// decodedInfo parses the JSON that a field of a form holds, or each of several fields.
+// decodedInfo parses the JSON in a form field, or in each of several fields of the same name.
 func decodedInfo(v any) (any, error) {
 	switch v := v.(type) {
 	case string:
@@ -83,7 +83,7 @@ func decodedInfo(v any) (any, error) {
 	return v, nil
 }
 
-// ReadInfo reads an object of a JSON body.
+// ReadInfo reads an Info from an object of a JSON body.
 func ReadInfo(v any) (Info, error) { return readInfo(v, []string{infoField}) }
 
 func readInfo(v any, path []string) (info Info, err error) {
@@ -115,7 +115,7 @@ func readInfo(v any, path []string) (info Info, err error) {
 	return info, err
 }
 
-// focalPoint is what matters most in an image: a place in percent of its size.
+// focalPoint checks a focal point: the position, in percent of width and height, of the most important part of an image.
 func focalPoint(v any, path []string) (any, error) {
 	if v == nil {
 		return nil, nil
@@ -136,7 +136,7 @@ func focalPoint(v any, path []string) (any, error) {
 	return point, nil
 }
 
-// fill puts what is said into the data of a document.
+// fill writes the stated fields into the data of a document.
 func (i Info) fill(data *jsontree.Object) {
 	if i.name != nil {
 		data.Set("name", *i.name)

@@ -17,41 +17,41 @@ import (
 	"lectern/store"
 )
 
-// A note says what is going on, so that it can be cleared up or finished when a crash comes between. It is durable before the
-// first step that it is about, and removed after the last.
-type note struct {
-	Provider string `json:"provider"` // of the storage
-	// Files are files that must be there if a document names them, and otherwise must not.
-	Files []notedFile `json:"files"`
-	// Removes says that their document is being removed.
+// An entry of the journal describes an operation on files before it begins, so that the next start can finish or undo it after
+// a crash. It is durable before the first step of the operation and removed after the last.
+type entry struct {
+	Provider string `json:"provider"` // name of the storage
+	// Files must exist if a document names them, and must be deleted otherwise.
+	Files []entryFiles `json:"files"`
+	// Removes is set if the operation deletes the document of Files.
 	Removes bool `json:"removes,omitempty"`
-	// Replace, when set, is what has been decided and remains to be done, from the first step on.
+	// Replace, if set, is a replacement that must be finished, whichever step the crash interrupted.
 	Replace *replacement `json:"replace,omitempty"`
 }
 
-type notedFile struct {
-	Hash  string   `json:"hash"` // of the document
+type entryFiles struct {
+	Hash  string   `json:"hash"` // attribute hash of the document
 	Names []string `json:"names"`
 }
 
-// A replacement is a new content for a file that there is.
+// A replacement gives an existing file another content.
 type replacement struct {
 	ID   uint64          `json:"id"`
-	Data json.RawMessage `json:"data"` // of the document
+	Data json.RawMessage `json:"data"` // changes to the document
 	Put  []Stored        `json:"put"`
-	Drop []string        `json:"drop"` // formats that the file has no more
+	Drop []string        `json:"drop"` // names of formats that the new content does not have
 }
 
-const noteSuffix = ".note"
+const entrySuffix = ".note"
 
-// note writes a note, and makes it and the names of all that lies in the spool durable. That of a removal is written on a full
-// disk too.
-func (l *Library) note(ctx context.Context, n note) (name string, err error) {
+// writeEntry writes a journal entry and returns its name. The entry, and the names of all files in the spool, are durable then.
+// The entry of a removal can be written even if the disk is full.
+func (l *Library) writeEntry(ctx context.Context, n entry) (name string, err error) {
 	text, err := json.Marshal(n)
 	if err != nil {
 		return "", err
 	}
-	name, err = l.newNote(text)
+	name, err = l.newEntry(text)
 	switch {
 	case err == nil:
 		if err := l.spare.ensure(); err != nil {
@@ -63,7 +63,7 @@ func (l *Library) note(ctx context.Context, n note) (name string, err error) {
 	return name, err
 }
 
-func (l *Library) newNote(text []byte) (name string, err error) {
+func (l *Library) newEntry(text []byte) (name string, err error) {
 	f, err := l.spool.create()
 	if err != nil {
 		return "", err
@@ -72,7 +72,7 @@ func (l *Library) newNote(text []byte) (name string, err error) {
 	if _, err = f.finish(err); err != nil {
 		return "", err
 	}
-	name = f.name + noteSuffix
+	name = f.name + entrySuffix
 	if err := f.root.Rename(f.name, name); err != nil {
 		return "", errors.Join(err, l.spool.remove(f.name))
 	}
@@ -82,28 +82,28 @@ func (l *Library) newNote(text []byte) (name string, err error) {
 	return name, nil
 }
 
-// Recover finishes or clears away what was going on when the program ended without being able to. It may run while the
-// library is in use, and looks only at what lay there when it was opened. Calls after the first have nothing to do.
+// Recover finishes or undoes the operations that the last run of the program left unfinished. It may run while the library is
+// in use: it handles only the files that were in the spool when the library was opened. Later calls do nothing.
 func (l *Library) Recover(ctx context.Context) error {
 	l.recovering.Lock()
 	defer l.recovering.Unlock()
 	var errs []error
 	keep := map[string]bool{}
 	for _, name := range l.left {
-		if !strings.HasSuffix(name, noteSuffix) {
+		if !strings.HasSuffix(name, entrySuffix) {
 			continue
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		n, err := l.readNote(name)
+		n, err := l.readEntry(name)
 		if err == nil && n != nil {
 			err = l.settle(ctx, n)
 		}
 		if errors.Is(err, store.ErrRedefined) {
 			return err
 		}
-		if err != nil { // try again at the next start
+		if err != nil { // the next start tries again
 			errs = append(errs, fmt.Errorf("clear up after an interrupted upload: %w", err))
 			keep[name] = true
 			for _, f := range n.spooled() {
@@ -120,8 +120,8 @@ func (l *Library) Recover(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// spooled lists the files in the spool that a note still needs.
-func (n *note) spooled() (names []string) {
+// spooled returns the names of the files in the spool that an entry still needs.
+func (n *entry) spooled() (names []string) {
 	if n != nil && n.Replace != nil {
 		for _, f := range n.Replace.Put {
 			names = append(names, f.Spooled)
@@ -130,8 +130,8 @@ func (n *note) spooled() (names []string) {
 	return names
 }
 
-// readNote reads a note. One that cannot be read was never finished, so that nothing had begun: it is nil.
-func (l *Library) readNote(name string) (*note, error) {
+// readEntry reads an entry. It returns nil for an incomplete one, which was interrupted before its operation began.
+func (l *Library) readEntry(name string) (*entry, error) {
 	f, err := l.dir.root().Open(name)
 	if err != nil {
 		return nil, err
@@ -141,15 +141,15 @@ func (l *Library) readNote(name string) (*note, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &note{}
+	n := &entry{}
 	if json.Unmarshal(text, n) != nil {
 		return nil, nil
 	}
 	return n, nil
 }
 
-// settle does what a note demands.
-func (l *Library) settle(ctx context.Context, n *note) error {
+// settle finishes the operation of an entry, or undoes it.
+func (l *Library) settle(ctx context.Context, n *entry) error {
 	storage, err := l.storageOf(n.Provider)
 	if err != nil {
 		return err
@@ -181,7 +181,8 @@ func (l *Library) settle(ctx context.Context, n *note) error {
 	return nil
 }
 
-// replace carries out a replacement, of which some may have been done before.
+// replace carries out a replacement. It may be called after an interrupted replacement: steps that were done are done again or
+// skipped.
 func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, show func(*store.Snapshot, store.Record) error) error {
 	var put []Stored
 	for _, f := range r.Put {
@@ -211,8 +212,8 @@ func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, 
 	return storage.Delete(ctx, r.Drop)
 }
 
-// unused returns those names of a noted file that no document has.
-func (l *Library) unused(f notedFile) (names []string, err error) {
+// unused returns the names in f that no document has.
+func (l *Library) unused(f entryFiles) (names []string, err error) {
 	err = l.store.View(func(s *store.Snapshot) error {
 		hash, url, formats := l.typ.Attribute("hash"), l.typ.Attribute("url"), l.typ.Attribute("formats")
 		var used []string

@@ -25,7 +25,8 @@ import (
 	"lectern/store"
 )
 
-// serveDir makes the test binary a server of that project, to be killed.
+// serveDir is the environment variable that makes the test binary serve the project in that directory, as a process to be
+// killed.
 const serveDir = "MEDIA_TEST_SERVE"
 
 func TestMain(m *testing.M) {
@@ -45,14 +46,14 @@ func serveUntilKilled(dir string) error {
 	if err != nil {
 		return err
 	}
-	go func() { // who started it is gone
+	go func() { // the test process has ended
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
 	return p.Run(context.Background())
 }
 
-// kills is how often the server is killed: MEDIA_TEST_KILLS, or a few.
+// kills returns how often the server is killed: MEDIA_TEST_KILLS, or a few times.
 func kills(t *testing.T) int {
 	n, err := strconv.Atoi(os.Getenv("MEDIA_TEST_KILLS"))
 	if err != nil {
@@ -61,11 +62,11 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// TestKilled kills a server in the midst of uploads, replacements and deletions. After the next start there is neither half a
-// file, nor a document without its files, nor a file without its document; and all that was acknowledged is there.
+// TestKilled kills a server during uploads, replacements and deletions. After the next start there is no partial file, no
+// document without its files, no file without its document, and every acknowledged change is there.
 func TestKilled(t *testing.T) {
 	dir := writeProject(t, "")
-	acknowledged := map[string]string{} // content by url; "" for what is deleted
+	acknowledged := map[string]string{} // content by url; "" means deleted
 	pngs := []string{pngOf(picture(600, 400)), pngOf(picture(300, 300)), pngOf(picture(30, 20))}
 	for round := range kills(t) {
 		base, kill := startToKill(t, dir)
@@ -91,14 +92,14 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d files acknowledged", len(acknowledged))
 }
 
-// startToKill starts a server of its own process.
+// startToKill starts a server in its own process.
 func startToKill(t *testing.T, dir string) (base string, kill func()) {
 	t.Helper()
 	base, _, kill = startProcess(t, dir)
 	return base, kill
 }
 
-// startWatched starts a server of its own process, which ends with the test.
+// startWatched starts a server in its own process and stops it when the test ends.
 func startWatched(t *testing.T, dir string) (base string, pid int) {
 	t.Helper()
 	base, pid, _ = startProcess(t, dir)
@@ -110,7 +111,7 @@ func startProcess(t *testing.T, dir string) (base string, pid int, kill func()) 
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), serveDir+"="+dir)
 	c.Stderr = os.Stderr
-	stdin, err := c.StdinPipe() // held open while this process lives
+	stdin, err := c.StdinPipe() // open as long as this process lives
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,14 +134,14 @@ func startProcess(t *testing.T, dir string) (base string, pid int, kill func()) 
 	return base, c.Process.Pid, kill
 }
 
-// killLoad is what clients do until the server is gone, and what they were told.
+// killLoad sends the requests of a client until the server is gone, and records the answers.
 type killLoad struct {
 	*server
 	pngs []string
 
 	mu           sync.Mutex
 	acknowledged map[string]string
-	uncertain    map[string]bool // urls of which a change was not answered
+	uncertain    map[string]bool // urls with a change that was not answered
 }
 
 func (l *killLoad) client(rng *rand.Rand) {
@@ -196,7 +197,7 @@ func (l *killLoad) doubt(url string) {
 	l.uncertain[url] = true
 }
 
-// send sends a request to a server that may be gone.
+// send sends a request; ok is false if the server is gone.
 func (l *killLoad) send(method, path, contentType string, body []byte) (answer []byte, ok bool) {
 	r, err := http.NewRequest(method, l.base+path, strings.NewReader(string(body)))
 	if err != nil {
@@ -219,7 +220,7 @@ func (l *killLoad) send(method, path, contentType string, body []byte) (answer [
 	return answer, true
 }
 
-// openLibrary opens the store and the files of a project that is not served.
+// openLibrary opens store and library of a project that is not being served.
 func openLibrary(t *testing.T, dir string) (*store.Store, *media.Library) {
 	t.Helper()
 	model, problems := contenttypes.LoadFS(os.DirFS(dir), contenttypes.Options{})
@@ -238,7 +239,7 @@ func openLibrary(t *testing.T, dir string) (*store.Store, *media.Library) {
 	return st, l
 }
 
-// checkRecovered opens what a killed server left and compares documents with files.
+// checkRecovered opens the project of a killed server, recovers it and compares documents with files.
 func checkRecovered(t *testing.T, dir string, acknowledged map[string]string) {
 	t.Helper()
 	st, l := openLibrary(t, dir)
@@ -289,7 +290,7 @@ func checkRecovered(t *testing.T, dir string, acknowledged map[string]string) {
 	}
 }
 
-// documentsOf reads the files that a store knows of.
+// documentsOf returns the files that have documents in the store.
 func documentsOf(t *testing.T, st *store.Store) (files []fileAnswer) {
 	t.Helper()
 	typ := st.Model().Type(contenttypes.FileUID)

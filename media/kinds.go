@@ -10,19 +10,19 @@ import (
 	"lectern/documents/apierror"
 )
 
-// sniffed is how much of a file is looked at to tell what it is.
+// sniffed is how many bytes at the beginning of a file decide its type.
 const sniffed = 3072
 
-// A kind says what a file is, as far as its content and its name tell together.
+// A kind is the type of a file, as derived from its content and its name.
 type kind struct {
-	content string // what its first bytes say, without parameters
-	served  string // the Content-Type it is served as
-	active  bool   // a browser could run script in it
-	named   bool   // the extension was believed
+	content string // media type of the content, without parameters
+	served  string // Content-Type that it is served with
+	active  bool   // a browser may run script in it
+	named   bool   // served was chosen by the extension
 }
 
-// kindOf tells what a file is. Its content decides. Its extension is believed only where the content does not contradict it:
-// where it is a refinement of what the content says (a .csv is a text, a .docx an archive).
+// kindOf derives the type of a file from its content. The extension counts only if it refines the type of the content: a .csv
+// is text, a .docx is an archive.
 func kindOf(head []byte, ext string) kind {
 	m := mimetype.Detect(head)
 	k := kind{content: plainType(m.String()), served: m.String()}
@@ -30,7 +30,7 @@ func kindOf(head []byte, ext string) kind {
 		k.served, k.named = byName, true
 	}
 	if scripts[plainType(k.served)] {
-		k.served = "text/plain; charset=utf-8" // which no page can load as a script
+		k.served = "text/plain; charset=utf-8" // so that no page can load it as a script
 	}
 	k.active = isActive(k.content) || isActive(plainType(k.served))
 	if text, ok := withCharset[plainType(k.served)]; ok {
@@ -39,7 +39,7 @@ func kindOf(head []byte, ext string) kind {
 	return k
 }
 
-// kindOfFile is kindOf for a file whose head is still to be read.
+// kindOfFile reads the beginning of a file and returns its kind.
 func kindOfFile(r io.ReaderAt, ext string) (kind, error) {
 	head := make([]byte, sniffed)
 	n, err := r.ReadAt(head, 0)
@@ -49,22 +49,21 @@ func kindOfFile(r io.ReaderAt, ext string) (kind, error) {
 	return kindOf(head[:n], ext), nil
 }
 
-// agrees reports whether the type that a name says does not contradict what the content was found to be: it is the same type, or a
-// more special one.
+// agrees reports whether the type that an extension stands for is the detected type or a refinement of it.
 func agrees(m *mimetype.MIME, byName string) bool {
 	byName = plainType(byName)
 	if m.Is(byName) {
 		return true
 	}
 	switch content := plainType(m.String()); content {
-	case "application/octet-stream": // nothing is known; but it is no text
+	case "application/octet-stream": // the content is unknown, but it is not text
 		return !isTextual(byName)
 	case "text/plain":
 		return isTextual(byName)
 	case "text/xml", "application/json", "application/zip", "application/gzip", "application/x-ole-storage", "application/ogg", "video/mp4":
 		return refines[content][byName]
 	}
-	for p := m.Parent(); p != nil; p = p.Parent() { // a .xml that is in fact SVG: served as what it is
+	for p := m.Parent(); p != nil; p = p.Parent() { // for example SVG named .xml: it is served as SVG
 		if p.Is(byName) {
 			return false
 		}
@@ -72,7 +71,7 @@ func agrees(m *mimetype.MIME, byName string) bool {
 	return false
 }
 
-// refines lists the types by name that a more general content may have.
+// refines maps a general media type to the types by which an extension may refine it.
 var refines = map[string]map[string]bool{
 	"text/xml":                  set("image/svg+xml", "application/xml", "application/rss+xml", "application/atom+xml", "application/gpx+xml", "application/xhtml+xml", "application/vnd.google-earth.kml+xml"),
 	"application/json":          set("application/geo+json", "application/ld+json", "application/manifest+json", "model/gltf+json", "text/plain"),
@@ -100,10 +99,10 @@ func set(list ...string) map[string]bool {
 	return m
 }
 
-// scripts are what a page could load as a script.
+// scripts are the media types that a page can load as a script.
 var scripts = set("text/javascript", "application/javascript", "application/x-javascript", "text/ecmascript", "application/ecmascript")
 
-// isActive reports whether a browser that shows a document of this type may run what is written in it.
+// isActive reports whether a browser that opens a document of this type may run script in it.
 func isActive(t string) bool {
 	switch t {
 	case "text/html", "application/xhtml+xml", "text/xml", "application/xml", "text/xsl", "application/xslt+xml", "application/pdf",
@@ -122,16 +121,17 @@ func isTextual(t string) bool {
 	return strings.HasPrefix(t, "text/") || strings.HasSuffix(t, "+xml") || strings.HasSuffix(t, "+json") || scripts[t]
 }
 
-// plainType is a media type without parameters, in lower case.
+// plainType returns a media type in lower case without its parameters.
 func plainType(t string) string {
 	t, _, _ = strings.Cut(t, ";")
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
-// A policy says which types may be uploaded, written as image/png or image/*. Where allowed is empty, all that are not denied.
+// A policy lists the media types that may be uploaded, written as image/png or image/*. If allowed is empty, it allows all
+// types that are not denied.
 type policy struct{ allowed, denied []string }
 
-// check refuses a file of a kind that may not be uploaded.
+// check returns an error if files of this kind may not be uploaded.
 func (p policy) check(name string, k kind) error {
 	served := plainType(k.served)
 	if matches(p.denied, k.content) || matches(p.denied, served) || len(p.allowed) > 0 && !matches(p.allowed, served) {
@@ -149,8 +149,8 @@ func matches(patterns []string, t string) bool {
 	return false
 }
 
-// declaredType is the type that a form declares for a file, without parameters, as it is stored. One that is malformed or longer than
-// any real one counts as not declared.
+// declaredType returns the media type that a form declares for a file, without parameters. A malformed type, or one longer than
+// any real type, counts as absent.
 func declaredType(header string) string {
 	t, _, err := mime.ParseMediaType(header)
 	if err != nil || len(t) > 100 || !strings.Contains(t, "/") {

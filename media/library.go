@@ -1,17 +1,19 @@
-// Package media keeps uploaded files: their contents in a Storage, what is known of them as documents of plugin::upload.file.
+// Package media stores uploaded files. A Storage holds their contents; documents of plugin::upload.file describe them.
 //
 //	library, err := media.Open(media.Options{Dir: "data/uploads", Store: st, Documents: docs, Model: model})
-//	form, err := library.ReadForm(ctx, multipartReader)   // streamed to disk, within limits
-//	err = library.Add(ctx, form, access, show)            // stored, then written as documents, then shown
+//	form, err := library.ReadForm(ctx, multipartReader, parse) // streams the files to disk, within limits
+//	err = library.Add(ctx, form, access, show)                 // stores the files, writes their documents, shows those
 //	err = library.ServeFile(w, r, name)
 //
-// Contents and documents are two stores, and a crash may come between any two steps. What holds at all times: a document's
-// files are durable before the document is, and both before anybody is told; before a file is put where no document names it
-// yet, or a document is removed whose files are still there, a note of it is durable (see journal.go). What a crash left is
-// cleared away by the notes at the next start (Recover), and files that nobody noted are never touched.
+// No transaction spans the contents and the documents, so the package keeps a journal (journal.go). Its promises:
 //
-// What a file is, is decided by its content (see kinds.go): what may be uploaded, what is looked into as an image, and how it
-// is served. The type that a client declared is stored and otherwise believed nowhere.
+//   - The files of a document are durable before the document, and both before the client gets an answer.
+//   - Each upload, replacement and removal is in the journal, durably, before its first step.
+//   - After a crash, Recover finishes or undoes the operations in the journal. It never touches a file that the journal does
+//     not name.
+//
+// The content of a file decides its type (kinds.go): whether it may be uploaded, whether it is processed as an image, and how
+// it is served. The type that the client declared is stored and not trusted.
 package media
 
 import (
@@ -26,38 +28,38 @@ import (
 	"lectern/store"
 )
 
-// Settings are what a project says about uploads.
+// Settings are the settings of a project for uploads.
 type Settings struct {
-	SizeLimit    int64    // bytes of one file
-	AllowedTypes []string // as image/png or image/*; none: all
+	SizeLimit    int64    // maximum number of bytes of one file
+	AllowedTypes []string // as image/png or image/*; an empty list allows all
 	DeniedTypes  []string
 	Breakpoints  []Breakpoint
-	PixelLimit   int64 // pixels of an image
-	Concurrency  int   // how many images are worked on at one time
+	PixelLimit   int64 // maximum number of pixels of an image
+	Concurrency  int   // how many images are processed at one time
 	S3           *S3Settings
-	CacheControl string // the header of that name that files are served with
+	CacheControl string // value of the Cache-Control header of files
 }
 
-// DefaultSettings are those where nothing is said.
+// DefaultSettings are the settings of a project that changes none.
 var DefaultSettings = Settings{
 	SizeLimit: 200 << 20, Breakpoints: []Breakpoint{{"large", 1000}, {"medium", 750}, {"small", 500}}, PixelLimit: 100_000_000, Concurrency: 2,
-	CacheControl: "public, max-age=31536000, immutable", // a file's name has a hash in it
+	CacheControl: "public, max-age=31536000, immutable", // file names contain a hash, so that a URL never changes its content
 }
 
-// Options of Open.
+// Options are the arguments of Open.
 type Options struct {
-	Dir       string // of the files, or of what is on its way to another storage
+	Dir       string // directory of the files, or of the spool if another storage has the files
 	Store     *store.Store
 	Documents *documents.Service
 	Model     *contenttypes.Model
 	Settings  Settings
-	Memory    *budget.Budget // of all requests, for images that are worked on; nil is not bounded
-	Failed    func(error)    // is told of what goes wrong in the background; may be nil
+	Memory    *budget.Budget // budget of all requests, from which images are reserved; nil means no limit
+	Failed    func(error)    // called with errors of background work; may be nil
 }
 
-// A Library is the files of a project, with the documents that tell of them under one Model. Any number of goroutines may use
-// it. When definitions change under it, what it is asked fails with store.ErrRedefined, having done nothing, and can be asked
-// of the Library that Under returns.
+// A Library stores the files of a project and their documents. Any number of goroutines may use it. It belongs to one version
+// of the Model: when definitions change, its methods return store.ErrRedefined without having done anything; call them on the
+// Library that Under returns.
 type Library struct {
 	*files
 	store     *store.Store
@@ -66,13 +68,13 @@ type Library struct {
 	typ       *contenttypes.ContentType
 }
 
-// files are what does not change with definitions.
+// files is the part of a Library that is shared by all versions of the Model.
 type files struct {
 	dir      *directory
 	spool    *spool
 	spare    *spare
 	local    *local
-	storage  Storage // of new files
+	storage  Storage // storage of new files
 	settings Settings
 	policy   policy
 	images   imageLimits
@@ -80,14 +82,14 @@ type files struct {
 	failed   func(error)
 
 	recovering sync.Mutex
-	left       []string // what lay in the spool when the library was opened
+	left       []string // names of the files that were in the spool when the library was opened
 
 	mu   sync.Mutex
-	busy map[uint64]chan struct{} // files that are being changed, by id
-	held held
+	busy map[uint64]chan struct{} // files being changed, by id
+	pins pins
 }
 
-// Open opens the library of a project, and makes its directory where there is none.
+// Open opens the library of a project and creates its directory if there is none.
 func Open(o Options) (*Library, error) {
 	failed := o.Failed
 	if failed == nil {
@@ -112,7 +114,7 @@ func Open(o Options) (*Library, error) {
 	return l, nil
 }
 
-// Under is the library with documents under another Model.
+// Under returns the library for another Model. Both share the files.
 func (l *Library) Under(st *store.Store, docs *documents.Service, model *contenttypes.Model) (*Library, error) {
 	other := &Library{files: l.files, store: st, documents: docs, model: model, typ: model.Type(contenttypes.FileUID)}
 	if other.typ == nil {
@@ -121,7 +123,7 @@ func (l *Library) Under(st *store.Store, docs *documents.Service, model *content
 	return other, nil
 }
 
-// prepare makes the storages and the spool, and looks what was left in the spool.
+// prepare opens the storages and the spool, and records which files an earlier run left in the spool.
 func (l *files) prepare() (err error) {
 	l.local = &local{l.dir}
 	l.storage = l.local
@@ -136,16 +138,16 @@ func (l *files) prepare() (err error) {
 	return l.spare.ensure()
 }
 
-// Close lets go of the directory. Nothing of the library may be in use any more, under whichever Model.
+// Close closes the directory. No method may be running any more, of this Library or of one that Under returned.
 func (l *Library) Close() error { return l.dir.close() }
 
-// Health says why files cannot be stored; nil when they can.
+// Health returns why files cannot be stored; nil means that they can.
 func (l *Library) Health() error { return l.dir.health() }
 
-// Type is the content-type of files.
+// Type returns the content-type of files.
 func (l *Library) Type() *contenttypes.ContentType { return l.typ }
 
-// storageOf is the storage that keeps the files of a provider; those of an unknown one are nobody's.
+// storageOf returns the storage of a provider, by the name in a file's document. It fails if that provider is not configured.
 func (l *Library) storageOf(provider string) (Storage, error) {
 	switch provider {
 	case l.storage.Provider():
@@ -153,10 +155,10 @@ func (l *Library) storageOf(provider string) (Storage, error) {
 	case l.local.Provider():
 		return l.local, nil
 	}
-	return nil, fmt.Errorf("the file is kept by the provider %s, which is not configured", provider)
+	return nil, fmt.Errorf("the file is stored by the provider %s, which is not configured: configure it in config/plugins.yaml", provider)
 }
 
-// lock waits until nobody else changes the file with that id, or ctx ends.
+// lock waits until no other request changes the file with this id, or until ctx ends.
 func (l *Library) lock(ctx context.Context, id uint64) (unlock func(), err error) {
 	for {
 		l.mu.Lock()

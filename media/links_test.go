@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// names lists the names of files in a value of an answer: a file, a list of them, or null.
+// names returns the names of the files in a value of an answer: a file, a list of files, or null.
 func names(v any) (list []string) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -22,14 +22,14 @@ func names(v any) (list []string) {
 	return list
 }
 
-// created makes an entry and returns its documentId and the id of its row.
+// created creates an entry and returns its documentId and the id of its row.
 func (s *server) created(path, body string) (documentID string, id int) {
 	s.Helper()
 	data := s.json("POST", path, body, 201)["data"].(map[string]any)
 	return data["documentId"].(string), int(data["id"].(float64))
 }
 
-// TestAttach uploads files into fields of entries.
+// TestAttach uploads files and links them from fields of entries.
 func TestAttach(t *testing.T) {
 	s := serve(t, "")
 	one := file("new.txt", "text/plain", "x")
@@ -113,7 +113,8 @@ func (s *server) allFiles() (files []fileAnswer) {
 	return files
 }
 
-// TestDeleteUnlinks deletes a file that is used everywhere: no draft, published version, component or zone shows it any more.
+// TestDeleteUnlinks deletes a file that is linked from drafts, published versions, components and dynamic zones. None of them
+// shows it afterwards.
 func TestDeleteUnlinks(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("gone.png", "image/png", pngOf(picture(300, 200))), file("stays.txt", "text/plain", "x"))

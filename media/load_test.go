@@ -18,11 +18,12 @@ import (
 	"time"
 )
 
-// most is how much memory of its own, beside what the kernel keeps of files, a server may take under load.
+// most limits the memory of a server under load, without the kernel's file cache.
 const most = 150 << 20
 
-// TestLoad uploads files of 1 MB by 16 clients, and images of 4 megapixels, to a server of its own process. None is lost, and the
-// server's memory stays within bounds. MEDIA_TEST_LOAD says how many files; there is an image for each twenty.
+// TestLoad uploads files of 1 MB from 16 clients, and images of 4 megapixels, to a server in its own process. No upload is
+// lost, and the server's memory stays below most. MEDIA_TEST_LOAD sets the number of files; for each twenty files there is one
+// image.
 func TestLoad(t *testing.T) {
 	files, err := strconv.Atoi(os.Getenv("MEDIA_TEST_LOAD"))
 	if err != nil {
@@ -33,7 +34,7 @@ func TestLoad(t *testing.T) {
 	peak := watchMemory(t, pid)
 	s := &server{T: t, base: base, dir: dir}
 
-	sums := sync.Map{} // url → sum of what was sent
+	sums := sync.Map{} // checksum of the sent content by url
 	began := time.Now()
 	share := func(clients, n int, do func(i int)) {
 		var next atomic.Int64
@@ -90,7 +91,7 @@ func TestLoad(t *testing.T) {
 
 func slice(sum [32]byte) []byte { return sum[:] }
 
-// noisy is an image that does not compress to nothing.
+// noisy returns an image that compresses badly.
 func noisy(w, h int) image.Image {
 	m := picture(w, h)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -102,7 +103,7 @@ func noisy(w, h int) image.Image {
 	return m
 }
 
-// stream uploads without holding more than the data itself.
+// stream uploads a file without buffering the form in memory.
 func (s *server) stream(name string, data []byte) (url string) {
 	head, contentType := form(file(name, "", "|"))
 	before, after, _ := bytes.Cut(head, []byte("|"))
@@ -127,7 +128,7 @@ func (s *server) stream(name string, data []byte) (url string) {
 	return files[0].URL
 }
 
-// watchMemory looks at the anonymous resident memory of a process all the time; peak is the most that it saw.
+// watchMemory samples the anonymous resident memory of a process until the test ends; peak returns the maximum.
 func watchMemory(t *testing.T, pid int) (peak func() int64) {
 	status := fmt.Sprintf("/proc/%d/status", pid)
 	if _, err := os.Stat(status); err != nil {

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// local keeps files in a directory.
+// local is the Storage that keeps files in a directory.
 type local struct{ dir *directory }
 
 var _ Storage = (*local)(nil)
@@ -19,12 +19,12 @@ func (*local) Provider() string { return "local" }
 // URL implements Storage.
 func (*local) URL(name string) string { return "/uploads/" + name }
 
-// Put implements Storage: the spool lies in the same file system, so that to store is to rename.
+// Put implements Storage. Storing a file is a rename, because the spool is in the same file system.
 func (s *local) Put(_ context.Context, files []Stored) error {
 	root := s.dir.root()
 	for _, f := range files {
 		if !isStoredName(f.Name) {
-			return fmt.Errorf("store %q: no name for a file", f.Name)
+			return fmt.Errorf("store %q: this is not a valid file name", f.Name)
 		}
 		if err := root.Rename(f.Spooled, f.Name); err != nil {
 			return fmt.Errorf("store %s: %w", f.Name, err)
@@ -33,14 +33,14 @@ func (s *local) Put(_ context.Context, files []Stored) error {
 	return syncDir(root, ".")
 }
 
-// Open implements Storage. What is no regular file, a symbolic link above all, is not there.
+// Open implements Storage. It refuses symbolic links and everything else that is not a regular file, as if it did not exist.
 func (s *local) Open(_ context.Context, name string) (*Object, error) {
 	if !isStoredName(name) {
 		return nil, fs.ErrNotExist
 	}
 	root := s.dir.root()
 	named, err := root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) { // perhaps the directory was put back
+	if errors.Is(err, fs.ErrNotExist) { // the directory may have been replaced
 		if root, err = s.dir.reopened(root); err == nil {
 			named, err = root.Lstat(name)
 		}
@@ -56,7 +56,7 @@ func (s *local) Open(_ context.Context, name string) (*Object, error) {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err != nil || !os.SameFile(named, info) { // replaced in between, perhaps by a link
+	if err != nil || !os.SameFile(named, info) { // replaced between the two calls, perhaps by a link
 		return nil, errors.Join(fs.ErrNotExist, err, f.Close())
 	}
 	return &Object{ReadSeekCloser: f, Size: info.Size(), Modified: info.ModTime(),

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	maxName = 255 // UTF-16 units of a file's name
-	maxStem = 120 // bytes that a stored name takes over from it: with all that comes before and after it stays below 255
+	maxName = 255 // UTF-16 code units of a file's name
+	maxStem = 120 // bytes of the stem in a stored name, which with prefix, hash and extension stays below 255 bytes
 	maxExt  = 24
 )
 
 var errName = apierror.Application("File name contains invalid characters")
 
-// sentName is the name of a file as a form gives it: without directories before a backslash, which some browsers send. What
-// would be a path, or no name on some system, is refused.
+// sentName returns the file name that a form gives, without directories before a backslash, which some browsers send. It
+// refuses a path, and characters that some file system forbids.
 func sentName(name string) (string, error) {
 	name = name[strings.LastIndexByte(name, '\\')+1:]
 	if name == "" {
@@ -35,7 +35,7 @@ func sentName(name string) (string, error) {
 	return name, checkName(name)
 }
 
-// checkName refuses what no name of a file may hold, wherever it comes from.
+// checkName refuses a file name that is too long, not UTF-8, or has control characters.
 func checkName(name string) error {
 	if !utf8.ValidString(name) || len(utf16.Encode([]rune(name))) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
 		return errName
@@ -43,7 +43,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// extension is the extension of a name with its dot, "" where there is none or none that a url can hold as it stands.
+// extension returns the extension of a name with its dot, or "" if there is none that may stand in a URL unescaped.
 func extension(name string) string {
 	ext := path.Ext(name)
 	if len(ext) < 2 || len(ext) == len(name) || len(ext) > maxExt || strings.ContainsFunc(ext[1:], func(r rune) bool { return !isPlain(r) }) {
@@ -52,15 +52,16 @@ func extension(name string) string {
 	return ext
 }
 
-// newHash makes the name under which a file is stored, without extension: what is readable of its own name, and ten random
-// digits so that no two files, and no file and one that was removed, have the same.
+// newHash returns a unique name, without extension, to store a file under: the readable part of its own name and ten random
+// digits.
 func newHash(name string) string {
 	var random [5]byte
 	_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the process instead
 	return stem(name) + "_" + hex.EncodeToString(random[:])
 }
 
-// stem is a name without its extension in letters and digits of ASCII; whatever else it holds becomes a single _.
+// stem returns a name without its extension, transliterated to ASCII letters and digits; each run of other characters becomes
+// one _.
 func stem(name string) string {
 	name = path.Base(name)
 	if ext := extension(name); ext != "" {
@@ -91,7 +92,7 @@ func isPlain(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// isStoredName reports whether a name may be one of a stored file: one part of a path that is not hidden.
+// isStoredName reports whether a name may be that of a stored file: one path element that does not begin with a dot.
 func isStoredName(name string) bool {
 	return name != "" && len(name) <= 255 && name[0] != '.' && !strings.ContainsFunc(name, func(r rune) bool {
 		return r < ' ' || r == '/' || r == '\\' || r == ':' || r == 0x7f || r == utf8.RuneError

@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// maxEXIF bounds how much of an image is searched for its orientation.
+// maxEXIF limits how many bytes of an image are searched for its orientation.
 const maxEXIF = 128 << 10
 
-// jpegOrientation finds the EXIF orientation of a JPEG file, 1 where there is none: it stands in a segment before the picture.
+// jpegOrientation returns the EXIF orientation of a JPEG file, 1 if it states none.
 func jpegOrientation(r io.Reader) int {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:2]); err != nil {
@@ -40,7 +40,7 @@ func jpegOrientation(r io.Reader) int {
 	return 1
 }
 
-// pngOrientation finds the orientation in the chunk eXIf of a PNG file.
+// pngOrientation returns the EXIF orientation of a PNG file, from its chunk eXIf, 1 if it states none.
 func pngOrientation(r io.Reader) int {
 	if _, err := io.CopyN(io.Discard, r, 8); err != nil {
 		return 1
@@ -75,7 +75,7 @@ func tiffOrientation(r io.Reader) int {
 	return orientationOf(text)
 }
 
-// orientationOf reads the tag Orientation of the first directory of a TIFF header, 1 where there is none.
+// orientationOf returns the tag Orientation of the first directory of a TIFF header, 1 if there is none.
 func orientationOf(tiff []byte) int {
 	if len(tiff) < 8 {
 		return 1
@@ -105,7 +105,7 @@ func orientationOf(tiff []byte) int {
 	return 1
 }
 
-// turned returns an image as its orientation says it is to be shown.
+// turned returns an image rotated and mirrored as its EXIF orientation demands.
 func turned(m *image.RGBA, orientation int) *image.RGBA {
 	if orientation <= 1 {
 		return m

@@ -8,7 +8,7 @@ import (
 	"lectern/jsontree"
 )
 
-// fresh prepares a received file to be stored as a new one, and gives it its names.
+// fresh prepares a received file to be stored as a new one, under a new name.
 func (l *Library) fresh(r *received, info Info) *prepared {
 	f := &prepared{received: *r, info: info, ext: extensionOf(r.name, r.mime), storage: l.storage}
 	name := r.name
@@ -22,7 +22,7 @@ func (l *Library) fresh(r *received, info Info) *prepared {
 	return f
 }
 
-// examine looks how large an image is and makes its formats. Other files are left as they are.
+// examine reads the size of an image and makes its formats. It does nothing for other files.
 func (l *Library) examine(ctx context.Context, f *prepared) error {
 	file, err := l.dir.root().Open(f.spooled)
 	if err != nil {
@@ -44,7 +44,7 @@ func (l *Library) examine(ctx context.Context, f *prepared) error {
 	return l.render(ctx, file, p, f.formats)
 }
 
-// tidy removes what was made of a file and not stored; f may be nil.
+// tidy removes from the spool the formats that were made for a file and not stored; f may be nil.
 func (l *Library) tidy(f *prepared) {
 	if f == nil {
 		return
@@ -58,7 +58,7 @@ func (l *Library) tidy(f *prepared) {
 	}
 }
 
-// stored lists the files to be stored: the formats, and last the file itself.
+// stored returns the files to store: the formats, and last the file itself.
 func (f *prepared) stored() []Stored {
 	var list []Stored
 	for _, x := range f.formats {
@@ -74,7 +74,7 @@ func (f *prepared) stored() []Stored {
 
 func (f *prepared) formatName(x *format) string { return x.name + "_" + f.hash }
 
-// formatType is the extension and type of a format: those of the file, unless it had to be another.
+// formatType returns extension and media type of a format: those of the file, unless encode chose others.
 func (f *prepared) formatType(x *format) (ext, mime string) {
 	if x.ext != "" {
 		return x.ext, x.mime
@@ -82,7 +82,7 @@ func (f *prepared) formatType(x *format) (ext, mime string) {
 	return f.ext, f.mime
 }
 
-// newData is the data of the document of a new file.
+// newData returns the data for the document of a new file.
 func (f *prepared) newData() *jsontree.Object {
 	data := jsontree.NewObject()
 	data.Set("name", f.name)
@@ -96,7 +96,7 @@ func (f *prepared) newData() *jsontree.Object {
 	return data
 }
 
-// replacedData is what changes in a document whose file gets another content.
+// replacedData returns the fields that change in a document whose file gets another content.
 func (f *prepared) replacedData() *jsontree.Object {
 	data := jsontree.NewObject()
 	data.Set("name", f.name)
@@ -106,7 +106,7 @@ func (f *prepared) replacedData() *jsontree.Object {
 	return data
 }
 
-// measure sets what follows from the content.
+// measure sets the fields that describe the content: its size and type, and width and height of an image.
 func (f *prepared) measure(data *jsontree.Object) {
 	data.Set("width", nil)
 	data.Set("height", nil)
@@ -120,7 +120,7 @@ func (f *prepared) measure(data *jsontree.Object) {
 
 func number(n int) jsontree.Number { return jsontree.Number(strconv.Itoa(n)) }
 
-// formatsValue is the value of the attribute formats, or none where the file has no formats.
+// formatsValue returns the value of the attribute formats; none if the file has no formats.
 func (f *prepared) formatsValue(none any) any {
 	if len(f.formats) == 0 {
 		return none
@@ -148,7 +148,7 @@ func (f *prepared) formatsValue(none any) any {
 	return all
 }
 
-// sameKind refuses a content that is no longer what the extension says.
+// sameKind refuses new content whose type is not the one that the file's extension stands for.
 func (l *Library) sameKind(f *prepared) error {
 	byName := typeByExtension(f.ext)
 	if byName == "" || byName == "application/octet-stream" {

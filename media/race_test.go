@@ -2,5 +2,5 @@
 
 package media_test
 
-// raceDetector says that the race detector runs, which takes several times the memory.
+// raceDetector is true in a build with the race detector, which takes several times the memory.
 const raceDetector = true

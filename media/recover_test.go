@@ -12,8 +12,8 @@ import (
 	"lectern/store"
 )
 
-// TestRecover starts with what a crash may leave at any step: files that were noted go unless a document has them, replacements
-// that were decided are finished, and what nobody noted stays.
+// TestRecover opens a library after crashes at each step. Files in the journal are deleted unless a document names them,
+// replacements are finished, and files that are not in the journal stay.
 func TestRecover(t *testing.T) {
 	s := serve(t, "")
 	kept := s.upload(file("kept.png", "image/png", pngOf(picture(600, 400))))[0]
@@ -31,7 +31,7 @@ func TestRecover(t *testing.T) {
 		put(".incoming/"+name+".note", string(text))
 	}
 	type o = map[string]any
-	// A file was stored, and its document not written; of another the document was.
+	// One upload was interrupted before its document was written, and one after that.
 	put("lost_0123456789.txt", "lost")
 	put("thumbnail_lost_0123456789.txt", "lost")
 	note("1", o{"provider": "local", "files": []o{
@@ -39,7 +39,7 @@ func TestRecover(t *testing.T) {
 		{"hash": kept.Hash, "names": []string{kept.Hash + ".png", "thumbnail_" + kept.Hash + ".png", "medium_" + kept.Hash + ".png"}},
 	}})
 	put("medium_"+kept.Hash+".png", "no format of it")
-	// A replacement was decided; and of another the first step was done.
+	// One replacement was interrupted before its first step, and one after that.
 	put(".incoming/next", next)
 	put(half.Hash+".png", next)
 	data := o{"name": "new.png", "width": 30, "height": 20, "formats": o{}, "mime": "image/png", "size": 0.1}
@@ -50,7 +50,7 @@ func TestRecover(t *testing.T) {
 				"put": []o{{"Name": f.Hash + ".png", "Spooled": ".incoming/" + []string{"next", "gone"}[i], "Type": "image/png"}}},
 		})
 	}
-	// Nothing was decided, and nothing noted.
+	// A journal entry and an incoming file are incomplete, and one file is not in the journal.
 	put(".incoming/4.note", `{"files":[{"hash":"`)
 	put(".incoming/0123456789abcdef", "half a fi")
 	put("by-hand.txt", "somebody put this here")
@@ -83,8 +83,8 @@ func TestRecover(t *testing.T) {
 
 func ignore(*store.Snapshot, store.Record) error { return nil }
 
-// TestHold deletes a file while somebody copies them.
-func TestHold(t *testing.T) {
+// TestPin deletes a file while all files are pinned.
+func TestPin(t *testing.T) {
 	dir := writeProject(t, "")
 	s := &server{T: t, dir: dir}
 	s.start()
@@ -93,8 +93,8 @@ func TestHold(t *testing.T) {
 	st, l := openLibrary(t, dir)
 	defer st.Close()
 	defer l.Close()
-	release := l.Hold()
-	release2 := l.Hold()
+	release := l.Pin()
+	release2 := l.Pin()
 	if err := l.Delete(t.Context(), uint64(f.ID), ignore); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestHold(t *testing.T) {
 	}
 	release()
 	if files, spooled := listUploads(t, dir); len(files) != 1 || len(spooled) != 1 {
-		t.Errorf("while it is held: %v %v", files, spooled)
+		t.Errorf("while it is pinned: %v %v", files, spooled)
 	}
 	release2()
 	if files, spooled := listUploads(t, dir); len(files) > 0 || len(spooled) > 0 {

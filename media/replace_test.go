@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// changed sends a change of a file and returns it.
+// changed sends a change of a file and returns the file from the answer.
 func (s *server) changed(id int, parts ...part) (f fileAnswer) {
 	s.Helper()
 	a := s.post(fmt.Sprint("?id=", id), parts...)
@@ -20,7 +20,7 @@ func (s *server) changed(id int, parts ...part) (f fileAnswer) {
 	return f
 }
 
-// TestReplace gives files other contents.
+// TestReplace replaces the content of files.
 func TestReplace(t *testing.T) {
 	s := serve(t, "")
 	old := s.upload(file("old.png", "image/png", pngOf(picture(1200, 800))), field("fileInfo", `{"alternativeText":"alt"}`))[0]
@@ -82,7 +82,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestEdit changes what is said of a file.
+// TestEdit changes the fields of a file that fileInfo sets.
 func TestEdit(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.txt", "text/plain", "x"), field("fileInfo", `{"caption":"C"}`))[0]
@@ -106,7 +106,8 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// TestReplaceTogether replaces, changes, fetches and deletes the same file from many sides at once: what is fetched is one of the contents.
+// TestReplaceTogether replaces, edits, fetches and deletes one file from many clients at once. Each fetch returns one of the
+// contents, never a mixture.
 func TestReplaceTogether(t *testing.T) {
 	s := serve(t, "")
 	contents := map[string]bool{}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// resize scales an image, averaging with the Catmull-Rom kernel. It goes through the source row by row, so that beside source
-// and result it holds the few rows that one row of the result is made of.
+// resize scales an image with the Catmull-Rom kernel. It works row by row: beside source and result it needs memory only for
+// the few source rows that contribute to one row of the result.
 func resize(ctx context.Context, src image.Image, width, height int) (*image.RGBA, error) {
 	dst := image.NewRGBA(image.Rect(0, 0, width, height))
 	b := src.Bounds()
@@ -30,7 +30,7 @@ func resize(ctx context.Context, src image.Image, width, height int) (*image.RGB
 	return dst, nil
 }
 
-// addRow adds a row of pixels, weighted.
+// addRow adds a row of pixels, multiplied by weight, to sum.
 func addRow(sum []float32, row []uint8, weight float32) {
 	row = row[:len(sum)]
 	for i := range sum {
@@ -38,7 +38,7 @@ func addRow(sum []float32, row []uint8, weight float32) {
 	}
 }
 
-// scaleRow makes a row of the result from one of the source's width.
+// scaleRow scales one row of pixels to the width of dst.
 func scaleRow(dst []uint8, src []float32, across *taps) {
 	for x := range len(dst) / 4 {
 		first, weights := across.of(x)
@@ -56,7 +56,7 @@ func scaleRow(dst []uint8, src []float32, across *taps) {
 	}
 }
 
-// clamped rounds; the kernel has negative lobes, so that sums may leave the range.
+// clamped rounds f to an integer from 0 to most. Sums may leave that range because the kernel has negative weights.
 func clamped(f float32, most uint8) uint8 {
 	f += 0.5
 	if f < 0 {
@@ -68,12 +68,13 @@ func clamped(f float32, most uint8) uint8 {
 	return uint8(f)
 }
 
-// taps are, for each position of the result, where in the source its sum begins and with which weights.
+// taps holds, for each position of the result, the first position of the source that contributes to it, and the weights of that
+// one and the ones after it.
 type taps struct {
 	first   []int
-	start   []int // in weights; one more than there are positions
+	start   []int // index of each position's first weight; one more entry than positions
 	weights []float32
-	most    int // weights of one position
+	most    int // greatest number of weights of one position
 }
 
 func newTaps(from, to int) *taps {
@@ -107,27 +108,27 @@ func (t *taps) of(i int) (first int, weights []float32) {
 	return t.first[i], t.weights[t.start[i]:t.start[i+1]]
 }
 
-// rows are the rows of an image as 8-bit RGBA, of which the last few are kept.
+// rows converts the rows of an image to 8-bit RGBA and caches the last few.
 type rows struct {
-	src  image.Image
-	kept []int // the number of each row in ring, or -1
-	ring *image.RGBA
+	src    image.Image
+	cached []int // number of the row in each slot of ring, or -1
+	ring   *image.RGBA
 }
 
 func newRows(src image.Image, keep int) *rows {
-	r := &rows{src: src, kept: make([]int, keep), ring: image.NewRGBA(image.Rect(0, 0, src.Bounds().Dx(), keep))}
-	for i := range r.kept {
-		r.kept[i] = -1
+	r := &rows{src: src, cached: make([]int, keep), ring: image.NewRGBA(image.Rect(0, 0, src.Bounds().Dx(), keep))}
+	for i := range r.cached {
+		r.cached[i] = -1
 	}
 	return r
 }
 
 func (r *rows) row(y int) []uint8 {
-	slot, b := y%len(r.kept), r.src.Bounds()
-	if r.kept[slot] != y {
+	slot, b := y%len(r.cached), r.src.Bounds()
+	if r.cached[slot] != y {
 		at := image.Rect(0, slot, b.Dx(), slot+1)
 		draw.Draw(r.ring, at, r.src, image.Pt(b.Min.X, b.Min.Y+y), draw.Src)
-		r.kept[slot] = y
+		r.cached[slot] = y
 	}
 	return r.ring.Pix[slot*r.ring.Stride:][:4*b.Dx()]
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// S3Settings say where files are kept in a storage that speaks as Amazon S3 does.
+// S3Settings are the settings of a storage that speaks the protocol of Amazon S3.
 type S3Settings struct {
-	Endpoint  string // as in https://s3.eu-central-1.amazonaws.com
+	Endpoint  string // for example https://s3.eu-central-1.amazonaws.com
 	Bucket    string
 	Region    string
 	AccessKey string
 	SecretKey string
-	BaseURL   string // where clients fetch files; "": here, below /uploads
+	BaseURL   string // address of the files for clients; "" means /uploads of this server
 }
 
-// s3 keeps files in a bucket, each under its own name.
+// s3 is the Storage that keeps files in a bucket, each under its own name.
 type s3 struct {
 	client  *minio.Client
 	bucket  string
 	baseURL string
-	dir     *directory // of the spool
+	dir     *directory // contains the spool
 }
 
 var _ Storage = (*s3)(nil)
@@ -36,7 +36,7 @@ var _ Storage = (*s3)(nil)
 func newS3(c S3Settings, dir *directory) (*s3, error) {
 	endpoint, err := url.Parse(c.Endpoint)
 	if err != nil || endpoint.Host == "" {
-		return nil, fmt.Errorf("the endpoint of the storage is no address: %q", c.Endpoint)
+		return nil, fmt.Errorf("the endpoint of the storage is not a URL: %q", c.Endpoint)
 	}
 	client, err := minio.New(endpoint.Host, &minio.Options{
 		Creds: credentials.NewStaticV4(c.AccessKey, c.SecretKey, ""), Secure: endpoint.Scheme == "https", Region: c.Region,
@@ -58,7 +58,7 @@ func (s *s3) URL(name string) string {
 	return s.baseURL + "/" + name
 }
 
-// Put implements Storage. The files stay in the spool.
+// Put implements Storage. It leaves the files in the spool.
 func (s *s3) Put(ctx context.Context, files []Stored) error {
 	for _, f := range files {
 		if err := s.put(ctx, f); err != nil {
@@ -68,7 +68,8 @@ func (s *s3) Put(ctx context.Context, files []Stored) error {
 	return nil
 }
 
-// put streams one file. Whoever serves the bucket serves what could run script as something to be saved.
+// put uploads one file. A file in which a browser may run script gets the header that has browsers save it, since clients may
+// fetch it from the bucket.
 func (s *s3) put(ctx context.Context, f Stored) error {
 	in, err := s.dir.root().Open(f.Spooled)
 	if err != nil {
@@ -115,7 +116,7 @@ func (s *s3) Delete(ctx context.Context, names []string) error {
 	return errors.Join(errs...)
 }
 
-// missing makes fs.ErrNotExist of what the storage says of a file that is not there.
+// missing wraps an error of the storage in fs.ErrNotExist if it means that the file does not exist.
 func missing(err error) error {
 	if err == nil {
 		return nil

@@ -16,16 +16,16 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )
 
-// A bucket is a storage that speaks as Amazon S3 does, in memory.
+// A bucket is an in-memory server that speaks the protocol of Amazon S3.
 type bucket struct {
 	backend *s3mem.Backend
 	url     string
-	refuse  atomic.Bool // everything that is written
+	refuse  atomic.Bool // refuse every write
 }
 
 func newBucket(t *testing.T) *bucket {
 	t.Helper()
-	log.SetOutput(io.Discard) // the server's own log of what it refuses
+	log.SetOutput(io.Discard) // the server logs each refusal
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	b := &bucket{backend: s3mem.New()}
 	if err := b.backend.CreateBucket("files"); err != nil {
@@ -44,7 +44,7 @@ func newBucket(t *testing.T) *bucket {
 	return b
 }
 
-// names lists what the bucket holds.
+// names returns the names in the bucket.
 func (b *bucket) names(t *testing.T) (names []string) {
 	t.Helper()
 	list, err := b.backend.ListBucket("files", nil, gofakes3.ListBucketPage{})
@@ -62,7 +62,7 @@ func (b *bucket) config(baseURL string) string {
 	return fmt.Sprintf("upload: {config: {provider: s3, providerOptions: {endpoint: %q, bucket: files, region: eu-central-1, accessKey: key, secretKey: secret, baseUrl: %q}}}", b.url, baseURL)
 }
 
-// TestS3 keeps files in a bucket: they are stored, served, replaced and deleted as in a directory, of which nothing remains.
+// TestS3 stores, serves, replaces and deletes files in a bucket. Nothing remains in the directory.
 func TestS3(t *testing.T) {
 	b := newBucket(t)
 	s := serve(t, b.config(""))
@@ -116,7 +116,7 @@ func TestS3(t *testing.T) {
 	s.empty()
 }
 
-// TestS3BaseURL gives files the address of whoever serves the bucket.
+// TestS3BaseURL checks that the URL of a file begins with the configured base URL.
 func TestS3BaseURL(t *testing.T) {
 	b := newBucket(t)
 	s := serve(t, b.config("https://files.example.org/x/"))
@@ -129,8 +129,8 @@ func TestS3BaseURL(t *testing.T) {
 	}
 }
 
-// TestS3Refuses uploads to a storage that takes nothing: there is no document, nothing in the spool, and nothing of the storage in
-// the answer.
+// TestS3Refuses uploads to a storage that refuses writes. There is no document and nothing in the spool, and the answer does
+// not reveal the storage's error.
 func TestS3Refuses(t *testing.T) {
 	b := newBucket(t)
 	s := serve(t, b.config(""))
@@ -151,7 +151,7 @@ func TestS3Refuses(t *testing.T) {
 	}
 }
 
-// TestChangeOfProvider moves on to a bucket: the files that lie in the directory go on being served, and can be deleted.
+// TestChangeOfProvider changes the provider to a bucket. The files in the directory are still served and can be deleted.
 func TestChangeOfProvider(t *testing.T) {
 	s := serve(t, "")
 	old := s.upload(file("a.txt", "text/plain", "old"))[0]

@@ -12,11 +12,12 @@ import (
 	"lectern/documents/apierror"
 )
 
-// servedPolicy is what every file says to a browser that shows it by itself: run nothing, load nothing, be of no origin.
+// servedPolicy is the Content-Security-Policy of every file: a browser that opens it runs no script, loads nothing and treats
+// it as of no origin.
 const servedPolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
-// ServeFile answers GET and HEAD of a stored file: whole or in ranges, or not at all when the client has it already. The
-// error of one that is not there is an *apierror.Error 404.
+// ServeFile answers GET and HEAD for a stored file, with ranges and conditional requests. For a file that does not exist it
+// returns an *apierror.Error with status 404.
 func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string) error {
 	o, err := l.open(r.Context(), name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +37,7 @@ func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string)
 	k := kindOf(head, path.Ext(name))
 	h := w.Header()
 	h.Set("Content-Type", k.served)
-	if h.Get("Cache-Control") == "" { // unless what stands around this has said how long it may be kept
+	if h.Get("Cache-Control") == "" { // unless a middleware has set it
 		h.Set("Cache-Control", l.settings.CacheControl)
 	}
 	h.Set("Content-Security-Policy", servedPolicy)
@@ -52,7 +53,8 @@ func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string)
 	return nil
 }
 
-// open opens a file where new ones are stored, or where older ones lie that were uploaded before that was changed.
+// open opens a file in the storage of new files or, if it is not there, in the directory, which may contain files from before
+// the provider was changed.
 func (l *Library) open(ctx context.Context, name string) (*Object, error) {
 	if !isStoredName(name) {
 		return nil, fs.ErrNotExist
@@ -66,7 +68,7 @@ func (l *Library) open(ctx context.Context, name string) (*Object, error) {
 	return o, err
 }
 
-// isRange reports whether a header Range is one: lists of first-last, first- and -length. What is none is not heeded.
+// isRange reports whether a Range header is well-formed: a list of first-last, first- and -length. Malformed ones are ignored.
 func isRange(header string) bool {
 	list, ok := strings.CutPrefix(header, "bytes=")
 	if !ok {

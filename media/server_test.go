@@ -20,7 +20,8 @@ import (
 	"lectern/gateway"
 )
 
-// projectFiles are a project in which anybody may do anything with files, and most with what uses them.
+// projectFiles are the files of a project in which everybody may do everything with files, and almost everything with the
+// entries that link them.
 var projectFiles = map[string]string{
 	"content-types/article.yaml": `
 kind: collectionType
@@ -63,7 +64,7 @@ roles:
 `,
 }
 
-// A server is a project that is served.
+// A server serves a project for a test.
 type server struct {
 	*testing.T
 	base    string
@@ -71,10 +72,10 @@ type server struct {
 	project *gateway.Project
 	stop    func()
 
-	expectErrors atomic.Bool // in the log
+	expectErrors atomic.Bool // set if errors in the log are expected
 }
 
-// writeProject writes a project; plugins is its config/plugins.yaml.
+// writeProject creates a project; plugins is its config/plugins.yaml.
 func writeProject(t testing.TB, plugins string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -97,7 +98,7 @@ func writeFile(t testing.TB, path, text string) {
 	}
 }
 
-// serve serves a new project.
+// serve creates a project and serves it.
 func serve(t *testing.T, plugins string) *server {
 	t.Helper()
 	s := &server{T: t, dir: writeProject(t, plugins)}
@@ -105,7 +106,7 @@ func serve(t *testing.T, plugins string) *server {
 	return s
 }
 
-// start serves the project until stop is called, or the test ends.
+// start serves the project until stop is called or the test ends.
 func (s *server) start() {
 	s.Helper()
 	ready := make(chan gateway.Ready, 1)
@@ -145,7 +146,7 @@ func (s *server) start() {
 	}
 }
 
-// testLog takes the log of a server: an error in it is a fault.
+// testLog receives the log of a server and fails the test on an unexpected error.
 type testLog struct{ s *server }
 
 func (l *testLog) Write(p []byte) (int, error) {
@@ -155,7 +156,7 @@ func (l *testLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A part is a field of a form.
+// A part is a field or file of a form.
 type part struct {
 	name, file, mime string
 	isFile           bool
@@ -168,7 +169,7 @@ func file(name, mime, data string) part {
 
 func field(name, value string) part { return part{name: name, data: []byte(value)} }
 
-// form writes a multipart form.
+// form encodes a multipart form.
 func form(parts ...part) (body []byte, contentType string) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -189,7 +190,7 @@ func form(parts ...part) (body []byte, contentType string) {
 	return b.Bytes(), w.FormDataContentType()
 }
 
-// An answer is what came back.
+// An answer is the response to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -225,7 +226,7 @@ func (s *server) get(path string, headers ...string) answer {
 	return s.do("GET", path, "", nil, headers...)
 }
 
-// json sends a JSON body and decodes the answer, which must have that status.
+// json sends a JSON body and decodes the answer, which must have this status.
 func (s *server) json(method, path, body string, status int) map[string]any {
 	s.Helper()
 	a := s.do(method, path, "application/json", []byte(body))
@@ -241,7 +242,7 @@ func (s *server) json(method, path, body string, status int) map[string]any {
 	return m
 }
 
-// A fileAnswer is a file as answers show it.
+// A fileAnswer is a file as responses show it.
 type fileAnswer struct {
 	ID                         int
 	DocumentID                 string
@@ -269,7 +270,7 @@ func (s *server) post(query string, parts ...part) answer {
 	return s.do("POST", "/api/upload"+query, contentType, body)
 }
 
-// upload uploads and returns the files.
+// upload uploads files and returns them as the answer shows them.
 func (s *server) upload(parts ...part) []fileAnswer {
 	s.Helper()
 	a := s.post("", parts...)
@@ -283,7 +284,7 @@ func (s *server) upload(parts ...part) []fileAnswer {
 	return files
 }
 
-// stored lists the files in the directory of uploads, and what lies in the spool.
+// stored returns the names in the directory of uploads and those in the spool.
 func (s *server) stored() (files, spooled []string) {
 	s.Helper()
 	return listUploads(s.T, s.dir)
@@ -306,7 +307,7 @@ func listUploads(t testing.TB, dir string) (files, spooled []string) {
 	return files, spooled
 }
 
-// empty fails when anything was kept.
+// empty fails if there is any file or document.
 func (s *server) empty() {
 	s.Helper()
 	files, spooled := s.stored()

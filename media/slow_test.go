@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A dripping body comes in pieces, each some time after the one before.
+// A dripping body arrives in pieces with a pause before each.
 type dripping struct {
 	pieces []string
 	tick   *time.Ticker
@@ -31,8 +31,8 @@ func (d *dripping) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestSlowUploads sends bodies that take longer than a request may, in steps that come in time: they are taken. One that stops
-// coming is given up, and nothing of it is kept.
+// TestSlowUploads sends bodies that take longer than the request timeout. They are accepted as long as each piece arrives in
+// time; a body that stops is given up, and nothing of it is stored.
 func TestSlowUploads(t *testing.T) {
 	dir := writeProject(t, "")
 	writeFile(t, filepath.Join(dir, "config/server.yaml"), "timeouts: {read: 2500ms, header: 2500ms, write: 10s}")
@@ -72,7 +72,7 @@ func TestSlowUploads(t *testing.T) {
 	}
 }
 
-// TestGoneClients sends parts of bodies and goes away. Nothing of them is kept.
+// TestGoneClients sends parts of bodies and disconnects. Nothing of them is stored.
 func TestGoneClients(t *testing.T) {
 	s := serve(t, "")
 	whole, contentType := form(file("a.txt", "", strings.Repeat("x", 1<<20)), file("b.txt", "", "y"))
@@ -85,7 +85,7 @@ func TestGoneClients(t *testing.T) {
 		conn.Write(whole[:sent])
 		conn.Close()
 	}
-	s.stop() // waits for all that is under way
+	s.stop() // waits for all running requests
 	if files, spooled := s.stored(); len(files)+len(spooled) > 0 {
 		t.Errorf("kept: %v %v", files, spooled)
 	}

@@ -12,14 +12,14 @@ import (
 	"syscall"
 )
 
-// A note needs space, that of a removal too, which would free some. A spare is a file that has its space on the disk already: where
-// there is no more, a note is written over it, and when that has done its work it is the spare again.
+// A spare is a file whose disk space is allocated in advance, so that the journal entry of a removal can be written on a full
+// disk: the entry overwrites the spare. When the removal is done, the file is the spare again.
 type spare struct {
-	dir  *directory
-	mu   sync.Mutex // held to make it
-	made atomic.Bool
-	idle chan struct{}          // has one while the spare is there and no note
-	note atomic.Pointer[string] // that it is; nil: none
+	dir   *directory
+	mu    sync.Mutex // guards the creation of the file
+	made  atomic.Bool
+	idle  chan struct{}          // has one element while the file is the spare and not an entry
+	entry atomic.Pointer[string] // name of the entry that it is; nil if none
 }
 
 const spareSize = 16 << 10
@@ -28,7 +28,7 @@ var spareName = path.Join(incoming, "spare")
 
 func newSpare(d *directory) *spare { return &spare{dir: d, idle: make(chan struct{}, 1)} }
 
-// ensure makes the spare where there is none. That there is no space for it is no error.
+// ensure creates the spare if there is none. A full disk is no error.
 func (s *spare) ensure() error {
 	if s.made.Load() {
 		return nil
@@ -42,14 +42,14 @@ func (s *spare) ensure() error {
 		if noSpace(err) {
 			return s.dir.root().Remove(spareName)
 		}
-		return fmt.Errorf("make the spare note: %w", err)
+		return fmt.Errorf("create the spare journal entry: %w", err)
 	}
 	s.made.Store(true)
 	s.idle <- struct{}{}
 	return nil
 }
 
-// write writes text over the spare, with blanks behind it, which take no part in JSON.
+// write overwrites the spare with text, padded with blanks, which JSON ignores.
 func (s *spare) write(flag int, text []byte) error {
 	f, err := s.dir.root().OpenFile(spareName, os.O_WRONLY|flag, 0o600)
 	if err != nil {
@@ -65,7 +65,8 @@ func (s *spare) write(flag int, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// take makes a note of the spare. It waits while that is another note, unless ctx ends. lacking is the error where there is no spare.
+// take makes the spare a journal entry with this text. It waits while the spare is another entry, until ctx ends. If there is
+// no spare it returns the error lacking.
 func (s *spare) take(ctx context.Context, text []byte, lacking error) (name string, err error) {
 	if !s.made.Load() || len(text) > spareSize {
 		return "", lacking
@@ -75,13 +76,13 @@ func (s *spare) take(ctx context.Context, text []byte, lacking error) (name stri
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	name = path.Join(incoming, randomName()+noteSuffix)
+	name = path.Join(incoming, randomName()+entrySuffix)
 	root := s.dir.root()
 	err = s.write(0, text)
 	if err == nil {
 		err = root.Rename(spareName, name)
 	}
-	if errors.Is(err, fs.ErrNotExist) { // it went with the directory
+	if errors.Is(err, fs.ErrNotExist) { // the directory was removed
 		s.made.Store(false)
 		return "", errors.Join(lacking, err)
 	}
@@ -89,7 +90,7 @@ func (s *spare) take(ctx context.Context, text []byte, lacking error) (name stri
 		s.idle <- struct{}{}
 		return "", err
 	}
-	s.note.Store(&name)
+	s.entry.Store(&name)
 	if err := syncDir(root, incoming); err != nil {
 		_, failed := s.giveBack(name)
 		return "", errors.Join(err, failed)
@@ -97,12 +98,12 @@ func (s *spare) take(ctx context.Context, text []byte, lacking error) (name stri
 	return name, nil
 }
 
-// giveBack makes a note the spare again; mine is false when it was not made of that.
+// giveBack makes a journal entry the spare again; mine is false if the entry is a file of its own.
 func (s *spare) giveBack(name string) (mine bool, err error) {
-	if note := s.note.Load(); note == nil || *note != name {
+	if entry := s.entry.Load(); entry == nil || *entry != name {
 		return false, nil
 	}
-	s.note.Store(nil)
+	s.entry.Store(nil)
 	if err := s.dir.root().Rename(name, spareName); err != nil {
 		s.made.Store(false)
 		return true, err
@@ -111,7 +112,7 @@ func (s *spare) giveBack(name string) (mine bool, err error) {
 	return true, nil
 }
 
-// noSpace reports whether an error says that a disk or a quota is used up.
+// noSpace reports whether an error means that a disk or a quota is full.
 func noSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

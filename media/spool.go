@@ -12,27 +12,26 @@ import (
 	"time"
 )
 
-// incoming is the directory, beside the stored files, that holds what is not theirs yet: files that are received or made, and
-// the notes of what is going on (see journal.go).
+// incoming is the directory, below that of the stored files, that contains the spool and the journal (see journal.go).
 const incoming = ".incoming"
 
-// A spool makes files that are to be stored once they are whole.
+// A spool is where files are written before they are stored: received files and the formats made from them.
 type spool struct{ dir *directory }
 
-// A spooled is a file in the spool.
+// A spooled is a file in the spool that is open for writing.
 type spooled struct {
 	*os.File
-	name string // below the root
+	name string // relative to root
 	root *os.Root
 }
 
 func randomName() string {
 	var random [12]byte
-	_, _ = rand.Read(random[:]) // never fails
+	_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the process instead
 	return hex.EncodeToString(random[:])
 }
 
-// create makes an empty file.
+// create creates an empty file in the spool.
 func (s *spool) create() (*spooled, error) {
 	name := path.Join(incoming, randomName())
 	f, root, err := s.dir.create(name)
@@ -42,13 +41,14 @@ func (s *spool) create() (*spooled, error) {
 	return &spooled{File: f, name: name, root: root}, nil
 }
 
-// finish brings a file to disk and closes it, and returns its size; where writing it failed it is removed.
+// finish makes a file durable, closes it and returns its size. If failed is not nil, or one of the steps fails, it removes the
+// file and returns the error.
 func (f *spooled) finish(failed error) (size int64, err error) {
 	err = failed
 	if err == nil {
 		size, err = f.Seek(0, io.SeekEnd)
 	}
-	if err == nil { // clocks of file systems are coarse, and the time is part of what tells two contents apart
+	if err == nil { // file systems have coarse clocks, and the time is part of the ETag
 		err = f.root.Chtimes(f.name, time.Now(), time.Now())
 	}
 	if err == nil {
@@ -60,7 +60,7 @@ func (f *spooled) finish(failed error) (size int64, err error) {
 	return size, nil
 }
 
-// list returns the names of all files in the spool, notes among them, but for the spare.
+// list returns the names of all files in the spool and the journal, without the spare.
 func (s *spool) list() ([]string, error) {
 	entries, err := fs.ReadDir(s.dir.root().FS(), incoming)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *spool) list() ([]string, error) {
 	return names, nil
 }
 
-// remove removes files from the spool; those that were stored meanwhile are not there any more.
+// remove deletes files from the spool. A file that is no longer there is no error: it was stored.
 func (s *spool) remove(names ...string) error {
 	var errs []error
 	for _, name := range names {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestSpoolTimes finishes files, of which each is to have a time of its own: the tag by which a client knows a content is made of
-// it. What file systems write down by themselves is the same for all files of some milliseconds.
+// TestSpoolTimes finishes files and checks that each has its own modification time, because ETags are made from it. File
+// systems alone give the same time to all files written within some milliseconds.
 func TestSpoolTimes(t *testing.T) {
 	dir, err := openDirectory(t.TempDir(), func(err error) { t.Error(err) })
 	if err != nil {

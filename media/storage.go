@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// A Storage keeps files by name. Names are single parts of a path without a dot before them. Any number of goroutines may
-// use it.
+// A Storage stores files by name. A name is a single path element that does not begin with a dot. Any number of goroutines may
+// use a Storage.
 type Storage interface {
-	// Provider is its name, as files say it.
+	// Provider returns the name of the storage in the documents of files.
 	Provider() string
-	// URL is where clients fetch a file.
+	// URL returns the address from which clients fetch a file.
 	URL(name string) string
-	// Put stores files, replacing those that have their names; each either is there whole or is as it was before. When Put
-	// returns nil all are durable; when it does not, any of them may be there.
+	// Put stores files and replaces those of the same names; each file is replaced as a whole or not at all. When Put returns
+	// nil, all are durable; when it returns an error, any of them may have been stored.
 	Put(ctx context.Context, files []Stored) error
-	// Open opens a file; the error wraps fs.ErrNotExist where there is none.
+	// Open opens a file; the error wraps fs.ErrNotExist if there is none.
 	Open(ctx context.Context, name string) (*Object, error)
-	// Delete removes files. Those that are not there are no error.
+	// Delete removes files. It ignores names that do not exist.
 	Delete(ctx context.Context, names []string) error
 }
 
 // A Stored is a file to be stored.
 type Stored struct {
 	Name    string
-	Spooled string // where its content lies in the spool; Put may take it away from there
+	Spooled string // name of its content in the spool; Put may move it away
 	Type    string // Content-Type
-	Active  bool   // a browser that shows it might run script
+	Active  bool   // a browser that shows it may run script
 }
 
 // An Object is an open file.
@@ -35,5 +35,5 @@ type Object struct {
 	io.ReadSeekCloser
 	Size     int64
 	Modified time.Time
-	ETag     string // with quotes
+	ETag     string // in quotes
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// maxSVGHead is how far into an SVG file its root element is looked for.
+// maxSVGHead is how many bytes of an SVG file are searched for its root element.
 const maxSVGHead = 64 << 10
 
-// svgSize is the size that the root element of an SVG file states, 0 where it states none.
+// svgSize returns the size that the root element of an SVG file states, 0 if it states none.
 func svgSize(r io.Reader) (width, height int) {
 	d := xml.NewDecoder(io.LimitReader(r, maxSVGHead))
 	d.Strict = false
@@ -32,7 +32,7 @@ func svgSize(r io.Reader) (width, height int) {
 	}
 }
 
-// rootSize takes width and height, and from viewBox what is missing of them.
+// rootSize returns the size in the attributes of a root element: width and height, and viewBox for the one that is absent.
 func rootSize(attrs []xml.Attr) (width, height int) {
 	var w, h, boxW, boxH float64
 	for _, a := range attrs {
@@ -68,13 +68,13 @@ func rounded(f float64) int {
 	return int(math.Min(math.Round(f), math.MaxInt32))
 }
 
-// svgUnits are the units of lengths in pixels, at 72 pixels to the inch, as the reference has them.
+// svgUnits lists the units of length in pixels. An inch has 72 pixels, as in the reference.
 var svgUnits = []struct {
 	suffix string
 	factor float64
 }{{"px", 1}, {"pt", 1}, {"pc", 12}, {"in", 72}, {"cm", 72 / 2.54}, {"mm", 72 / 25.4}, {"em", 16}, {"ex", 8}, {"", 1}}
 
-// svgLength is a length in pixels, 0 for what is none or relative to something.
+// svgLength returns a length in pixels, 0 if it is malformed or relative.
 func svgLength(s string) float64 {
 	s = strings.TrimSpace(s)
 	for _, u := range svgUnits {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// transliterate writes a character in ASCII; what it cannot write stays as it is.
+// transliterate returns a character in ASCII letters, or unchanged if it has no transliteration.
 func transliterate(r rune) string {
 	if r < 0x80 {
 		if r == '&' {
@@ -32,7 +32,8 @@ func transliterate(r rune) string {
 	return string(r)
 }
 
-// letters are those that are not a letter of ASCII with marks, in lower case. German umlauts are written as Germans do.
+// letters maps lower-case letters that are not an ASCII letter with marks to ASCII. German umlauts are written as in German: ä
+// is ae.
 var letters = merged(map[rune]string{
 	'ä': "ae", 'ö': "oe", 'ü': "ue", 'ß': "ss", 'ẞ': "SS",
 	'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'þ': "th", 'ł': "l", 'ħ': "h", 'ı': "i", 'ĸ': "k", 'ŋ': "n", 'ŧ': "t", 'ə': "e",
@@ -44,7 +45,7 @@ var letters = merged(map[rune]string{
 	pairs("აბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰ", "a b g d e v z t i k l m n o p zh r s t u f k gh q sh ch ts dz ts ch kh j h"),
 )
 
-// pairs joins letters with what stands for each: "-" is nothing.
+// pairs maps each letter in from to the word at its position in to; "-" stands for nothing.
 func pairs(from, to string) map[rune]string {
 	m, words := map[rune]string{}, strings.Fields(to)
 	for i, r := range []rune(from) {

@@ -12,20 +12,21 @@ import (
 	"lectern/store"
 )
 
-// A prepared file is all that is known of it before it is stored.
+// A prepared file has all the information that its document needs, and is ready to be stored.
 type prepared struct {
 	received
 	storage   Storage
 	ext, hash string
 	url       string
-	width     int // 0: it has no size
+	width     int // 0 if it is no image or its size is unknown
 	height    int
 	formats   []*format
 	info      Info
 }
 
-// Add stores the files of a form and makes a document of each, linked from where the form says. show is called with each,
-// in order, within the transaction; all of it may be called again, beginning with the first.
+// Add stores the files of a form and creates a document for each, linked to the entry that the form names. show is called with
+// each document, in order, within the transaction. If the transaction is retried, show is called for all of them again from the
+// first.
 func (l *Library) Add(ctx context.Context, form *Form, access *permission.Access, show func(i int, s *store.Snapshot, r store.Record) error) error {
 	if len(form.files) == 0 {
 		return errEmpty
@@ -53,56 +54,57 @@ func (l *Library) Add(ctx context.Context, form *Form, access *permission.Access
 		writes[i] = documents.Write{Type: l.typ, Data: files[i].newData(), Access: permission.FullAccess,
 			After: func(s *store.Snapshot, row store.Record) error { return show(i, s, row) }}
 	}
-	return l.keep(ctx, files, func() error { return l.documents.CreateAll(ctx, writes, at) })
+	return l.storeAll(ctx, files, func() error { return l.documents.CreateAll(ctx, writes, at) })
 }
 
-// keep stores files and has their documents written. Where that fails, nothing of them stays.
-func (l *Library) keep(ctx context.Context, files []*prepared, write func() error) error {
+// storeAll stores files and calls write to create their documents. If that fails, it deletes the files.
+func (l *Library) storeAll(ctx context.Context, files []*prepared, write func() error) error {
 	ctx, release, err := l.store.LockSchema(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	n, put := note{Provider: l.storage.Provider()}, []Stored(nil)
+	n, put := entry{Provider: l.storage.Provider()}, []Stored(nil)
 	for _, f := range files {
 		list := f.stored()
 		put = append(put, list...)
-		n.Files = append(n.Files, notedFile{f.hash, namesOf(list)})
+		n.Files = append(n.Files, entryFiles{f.hash, namesOf(list)})
 	}
-	noted, err := l.note(ctx, n)
+	entryName, err := l.writeEntry(ctx, n)
 	if err != nil {
-		return fmt.Errorf("note an upload: %w", err)
+		return fmt.Errorf("write the journal entry of an upload: %w", err)
 	}
 	err = l.storage.Put(ctx, put)
 	if err == nil {
 		if err = write(); err != nil && !refused(err) {
-			return err // whether it was written shows at the next start
+			return err // the next start finds out whether it was written
 		}
 	}
 	if err != nil {
-		l.discard(context.WithoutCancel(ctx), removal{l.storage, namesOf(put), noted})
+		l.discard(context.WithoutCancel(ctx), removal{l.storage, namesOf(put), entryName})
 		return err
 	}
-	l.done(noted)
+	l.done(entryName)
 	return nil
 }
 
-// done removes the note of something that has come to its end.
-func (l *Library) done(noted string) {
-	if err := l.forget(noted); err != nil {
-		l.failed(fmt.Errorf("remove the note of an upload: %w", err))
+// done removes the journal entry of a finished operation, and logs if that fails.
+func (l *Library) done(entryName string) {
+	if err := l.forget(entryName); err != nil {
+		l.failed(fmt.Errorf("remove the journal entry of an upload: %w", err))
 	}
 }
 
-// forget removes a note.
-func (l *Library) forget(noted string) error {
-	if mine, err := l.spare.giveBack(noted); mine {
+// forget removes a journal entry.
+func (l *Library) forget(entryName string) error {
+	if mine, err := l.spare.giveBack(entryName); mine {
 		return err
 	}
-	return l.spool.remove(noted)
+	return l.spool.remove(entryName)
 }
 
-// refused reports whether a write has certainly not been done. After other errors nobody knows until the store is opened anew.
+// refused reports whether a write was certainly not done. After any other error that is unknown until the store is opened
+// again.
 func refused(err error) bool {
 	var told *apierror.Error
 	return errors.As(err, &told) || errors.Is(err, store.ErrFull) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
@@ -116,7 +118,7 @@ func namesOf(list []Stored) []string {
 	return names
 }
 
-// Edit changes what is said of a file.
+// Edit changes the fields of a file's document that clients may set.
 func (l *Library) Edit(ctx context.Context, id uint64, info Info, show func(*store.Snapshot, store.Record) error) error {
 	unlock, err := l.lock(ctx, id)
 	if err != nil {
@@ -136,11 +138,11 @@ var (
 	errSeveral   = apierror.Validation("Cannot replace a file with multiple ones")
 	errOtherType = apierror.Application("A file can be replaced only by one of the same type: its url, and so its extension, stays")
 	errNoEntity  = &apierror.Error{Status: 404, Name: "NotFoundError", Message: "Entity not found"}
-	// ErrNoFile is what a client is told who asks for a file that is not there.
+	// ErrNoFile is the answer to a request for a file that does not exist.
 	ErrNoFile = &apierror.Error{Status: 404, Name: "NotFoundError", Message: "file.notFound"}
 )
 
-// Replace gives a file the content of the one that the form holds. Its id, documentId, hash, extension and url stay.
+// Replace gives a file the content of the one in the form. Its id, documentId, hash, extension and URL stay.
 func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(*store.Snapshot, store.Record) error) error {
 	if len(form.files) > 1 {
 		return errSeveral
@@ -173,12 +175,12 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 	}
 	put := f.stored()
 	r := &replacement{ID: id, Data: jsontree.Append(nil, f.replacedData()), Put: put, Drop: old.without(namesOf(put))}
-	done, err := l.unheld(ctx)
+	done, err := l.waitUnpinned(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if h := l.store.Health(); h.State != store.Sound { // the content must not be replaced where the document cannot follow
+	if h := l.store.Health(); h.State != store.Sound { // do not replace the content if its document cannot be updated
 		return h.Err
 	}
 	ctx, release, err := l.store.LockSchema(ctx)
@@ -186,21 +188,21 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 		return err
 	}
 	defer release()
-	// From the note on the replacement is decided, and must be finished.
-	noted, err := l.note(ctx, note{Provider: old.provider, Replace: r, Files: []notedFile{{old.hash, append(namesOf(put), r.Drop...)}}})
+	// Once the entry is written, the replacement is decided: after a crash the next start finishes it.
+	entryName, err := l.writeEntry(ctx, entry{Provider: old.provider, Replace: r, Files: []entryFiles{{old.hash, append(namesOf(put), r.Drop...)}}})
 	if err != nil {
-		return fmt.Errorf("note a replacement: %w", err)
+		return fmt.Errorf("write the journal entry of a replacement: %w", err)
 	}
 	err = l.replace(context.WithoutCancel(ctx), storage, r, show)
 	if err != nil && (documents.Unavailable(err) != nil || errors.Is(err, store.ErrClosed)) {
-		f.formats = nil // the next start finishes it
+		f.formats = nil // keep them: the next start stores them
 		return err
 	}
-	l.done(noted)
+	l.done(entryName)
 	return err
 }
 
-// Delete removes a file: the document, with all links to it, and then its contents.
+// Delete deletes a file: its document, all links to it, and then its content.
 func (l *Library) Delete(ctx context.Context, id uint64, show func(*store.Snapshot, store.Record) error) error {
 	unlock, err := l.lock(ctx, id)
 	if err != nil {
@@ -227,16 +229,16 @@ func (l *Library) Delete(ctx context.Context, id uint64, show func(*store.Snapsh
 		return err
 	}
 	defer release()
-	noted, err := l.note(ctx, note{Provider: old.provider, Files: []notedFile{{old.hash, old.names}}, Removes: true})
+	entryName, err := l.writeEntry(ctx, entry{Provider: old.provider, Files: []entryFiles{{old.hash, old.names}}, Removes: true})
 	if err != nil {
-		return fmt.Errorf("note a removal: %w", err)
+		return fmt.Errorf("write the journal entry of a removal: %w", err)
 	}
 	err = l.documents.Delete(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Access: permission.FullAccess})
 	switch {
 	case err == nil:
-		l.discard(context.WithoutCancel(ctx), removal{storage, old.names, noted})
+		l.discard(context.WithoutCancel(ctx), removal{storage, old.names, entryName})
 	case refused(err):
-		l.done(noted)
+		l.done(entryName)
 	}
 	return err
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNames uploads files of all sorts of names and looks at what becomes of them.
+// TestNames uploads files with unusual names and checks the names that they are stored under.
 func TestNames(t *testing.T) {
 	s := serve(t, "")
 	for _, test := range []struct {
 		name, mime string
 		status     int
-		hash, ext  string // hash without its random part
+		hash, ext  string // hash without its random digits
 	}{
 		{"notes.txt", "text/plain", 201, "notes", ".txt"},
 		{"SHOUT.TXT", "text/plain", 201, "SHOUT", ".TXT"},
@@ -104,7 +104,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestDuplicateNames uploads the same name many times: each is a file of its own.
+// TestDuplicateNames uploads the same name many times. Each upload is a separate file.
 func TestDuplicateNames(t *testing.T) {
 	s := serve(t, "")
 	var parts []part
@@ -118,7 +118,7 @@ func TestDuplicateNames(t *testing.T) {
 	}
 }
 
-// TestInfo looks at what may be said of a file, in all its forms.
+// TestInfo uploads with the field fileInfo in all its forms.
 func TestInfo(t *testing.T) {
 	s := serve(t, "")
 	one := file("a.txt", "text/plain", "x")
@@ -127,7 +127,7 @@ func TestInfo(t *testing.T) {
 		name   string
 		parts  []part
 		status int
-		want   string // name|alternativeText|caption of each file, or what the error says
+		want   string // name|alternativeText|caption of each file, or part of the error message
 	}{
 		{"nothing", []part{one}, 201, "a.txt|-|-"},
 		{"all", []part{one, said(`{"name":"N.md","alternativeText":"A","caption":"C"}`)}, 201, "N.md|A|C"},
@@ -204,7 +204,7 @@ func slicesRepeat(p part, n int) (list []part) {
 	return list
 }
 
-// TestSizeLimit uploads files around the limit, which is told in kilobytes of two decimals.
+// TestSizeLimit uploads files around the size limit. Sizes count in kilobytes rounded to two decimals.
 func TestSizeLimit(t *testing.T) {
 	s := serve(t, "upload: {config: {sizeLimit: 1000000}}")
 	for _, test := range []struct{ size, status int }{{1000000, 201}, {1000004, 201}, {1000005, 413}, {5000000, 413}} {
@@ -225,7 +225,7 @@ func TestSizeLimit(t *testing.T) {
 	}
 }
 
-// TestMalformedForms sends what is no form, or not all of one. Nothing of it is kept.
+// TestMalformedForms sends bodies that are not forms, or are incomplete ones. Nothing is stored.
 func TestMalformedForms(t *testing.T) {
 	s := serve(t, "upload: {config: {sizeLimit: 100000}}")
 	whole, contentType := form(file("a.txt", "text/plain", "hello"))
@@ -271,7 +271,7 @@ func TestMalformedForms(t *testing.T) {
 	}
 }
 
-// TestTypes holds uploads to what may be uploaded, by what they are and not by what they are called.
+// TestTypes checks that the content of a file, not its declared type, decides whether it may be uploaded.
 func TestTypes(t *testing.T) {
 	s := serve(t, "upload: {config: {security: {allowedTypes: [image/*, text/plain, application/pdf], deniedTypes: [image/svg+xml]}}}")
 	png := pngOf(picture(3, 2))
@@ -302,7 +302,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestPermissions asks without being allowed to.
+// TestPermissions sends requests without the permission for them.
 func TestPermissions(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.txt", "text/plain", "x"))[0]
@@ -325,7 +325,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff takes routes and the type away.
+// TestSwitchedOff serves projects without upload routes or without the file type.
 func TestSwitchedOff(t *testing.T) {
 	s := &server{T: t, dir: t.TempDir()}
 	for name, text := range map[string]string{
@@ -350,7 +350,7 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestLists asks for files in the ways of a list without envelope.
+// TestLists requests lists of files, which have no envelope and parameters of their own.
 func TestLists(t *testing.T) {
 	s := serve(t, "")
 	s.upload(file("b.txt", "text/plain", "x"), file("a.txt", "text/plain", "x"), file("c.png", "image/png", pngOf(picture(3, 2))))

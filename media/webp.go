@@ -52,7 +52,7 @@ func encodeWebP(w io.Writer, m *image.RGBA) error {
 	return err
 }
 
-// argb returns the pixels with their colours not multiplied by alpha, and whether any is not opaque.
+// argb returns the pixels as 0xAARRGGBB with colours not premultiplied by alpha, and whether any pixel is not opaque.
 func argb(m *image.RGBA) (pixels []uint32, alpha bool) {
 	width, height := m.Rect.Dx(), m.Rect.Dy()
 	pixels = make([]uint32, 0, width*height)
@@ -78,11 +78,11 @@ func subtractGreen(pixels []uint32) {
 	}
 }
 
-const tileBits = 4 // pixels are predicted in one way in squares of 16
+const tileBits = 4 // the image is predicted in squares of 16 pixels, each with one predictor
 
 func tiles(n int) int { return (n + 1<<tileBits - 1) >> tileBits }
 
-// predictors are the ways of the format that are tried, by their numbers in it.
+// predictors are the predictors that are tried, with their numbers in the format.
 var predictors = []struct {
 	mode    uint32
 	predict func(left, top, topLeft uint32) uint32
@@ -96,7 +96,7 @@ var predictors = []struct {
 
 func average(a, b uint32) uint32 { return a&b + (a^b)&0xfefefefe>>1 }
 
-// choose is left or top, whichever is nearer to what both and the pixel between them suggest.
+// choose returns the left or the top pixel, whichever is nearer to the estimate left + top − topLeft.
 func choose(l, t, tl uint32) uint32 {
 	toLeft, toTop := 0, 0
 	for s := 0; s < 32; s += 8 {
@@ -124,7 +124,7 @@ func abs(n int) int {
 	return n
 }
 
-// residual is what is left of a pixel when its neighbours have said what they can.
+// residual returns the difference between a pixel and its prediction.
 func residual(pixels []uint32, x, y, width int, predict func(l, t, tl uint32) uint32) uint32 {
 	at := y*width + x
 	var p uint32
@@ -144,7 +144,8 @@ func residual(pixels []uint32, x, y, width int, predict func(l, t, tl uint32) ui
 	return alphaGreen&0xff00ff00 | redBlue&0x00ff00ff
 }
 
-// predictorModes picks for each tile the predictor that leaves least, and returns them as the image that the format keeps them in.
+// predictorModes picks for each tile the predictor with the smallest residuals, and returns the choices as the image that the
+// format stores them in.
 func predictorModes(pixels []uint32, width, height int) []uint32 {
 	modes := make([]uint32, 0, tiles(width)*tiles(height))
 	for ty := range tiles(height) {

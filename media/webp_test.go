@@ -11,7 +11,7 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// TestEncodeWebP decodes what was encoded: it must be the same, pixel by pixel.
+// TestEncodeWebP encodes images and decodes them again. The result must be the same, pixel by pixel.
 func TestEncodeWebP(t *testing.T) {
 	patterns := map[string]func(x, y int) color.NRGBA{
 		"flat":     func(x, y int) color.NRGBA { return color.NRGBA{10, 200, 30, 255} },

@@ -5,18 +5,18 @@ import (
 	"math/bits"
 )
 
-// A bitWriter writes the bit stream of lossless WebP: least significant bit first.
+// A bitWriter writes the bit stream of lossless WebP, least significant bit first.
 type bitWriter struct {
-	buf  []byte
-	hold uint64
-	n    uint
+	buf     []byte
+	partial uint64 // bits of the byte that is not full yet
+	n       uint
 }
 
 func (b *bitWriter) write(v uint32, n uint) {
-	b.hold |= uint64(v) << b.n
+	b.partial |= uint64(v) << b.n
 	for b.n += n; b.n >= 8; b.n -= 8 {
-		b.buf = append(b.buf, byte(b.hold))
-		b.hold >>= 8
+		b.buf = append(b.buf, byte(b.partial))
+		b.partial >>= 8
 	}
 }
 
@@ -30,16 +30,16 @@ func (b *bitWriter) flag(on bool) {
 
 func (b *bitWriter) bytes() []byte {
 	if b.n > 0 {
-		b.buf = append(b.buf, byte(b.hold))
-		b.hold, b.n = 0, 0
+		b.buf = append(b.buf, byte(b.partial))
+		b.partial, b.n = 0, 0
 	}
 	return b.buf
 }
 
-// A token is a pixel, or a run: as many pixels again as the one before.
+// A token is a pixel, or a run that repeats the pixel before it.
 type token struct {
 	pixel uint32
-	run   int // 0: the pixel itself
+	run   int // length of the run; 0 if this is a pixel
 }
 
 const (
@@ -76,11 +76,12 @@ func lengthCode(n int) (symbol int, extra uint32, extraBits uint) {
 	return 2*high + n>>extraBits&1, uint32(n) & (1<<extraBits - 1), extraBits
 }
 
-// leftPixel is how a distance says "the pixel before", whatever the width of the image.
+// leftPixel is the code of the distance "one pixel to the left", for an image of any width.
 const leftPixel = 2
 
-// pixels writes an entropy-coded image; the image proper has one more flag than those that belong to transforms.
-func (b *bitWriter) pixels(pixels []uint32, proper bool) {
+// pixels writes an entropy-coded image. main is true for the image itself and false for the images of transforms, which lack
+// one flag.
+func (b *bitWriter) pixels(pixels []uint32, main bool) {
 	tokens := runs(pixels)
 	green, red, blue, alpha, dist := make([]int, 256+24), make([]int, 256), make([]int, 256), make([]int, 256), make([]int, 40)
 	distSymbol, distExtra, distBits := lengthCode(leftPixel)
@@ -97,7 +98,7 @@ func (b *bitWriter) pixels(pixels []uint32, proper bool) {
 		alpha[t.pixel>>24]++
 	}
 	b.write(0, 1) // no colour cache
-	if proper {
+	if main {
 		b.write(0, 1) // one set of codes
 	}
 	codes := [5]prefixCode{}
@@ -123,12 +124,12 @@ func (b *bitWriter) pixels(pixels []uint32, proper bool) {
 // A prefixCode is a canonical Huffman code.
 type prefixCode struct {
 	lengths []uint
-	words   []uint32 // with the first bit lowest
+	words   []uint32 // reversed, so that their first bit is the lowest
 }
 
 func (b *bitWriter) symbol(c prefixCode, s int) { b.write(c.words[s], c.lengths[s]) }
 
-// prefixCode makes a code for symbols that occur so often and writes it.
+// prefixCode computes a code for symbols of these frequencies and writes it.
 func (b *bitWriter) prefixCode(counts []int) prefixCode {
 	var used []int
 	for s, n := range counts {
@@ -163,10 +164,11 @@ func (b *bitWriter) simpleCode(used []int, size int) prefixCode {
 	return c
 }
 
-// codeLengthOrder is the order in which the lengths of the code for lengths are written.
+// codeLengthOrder is the order in which codeLengths writes the lengths of its own code.
 var codeLengthOrder = [19]int{17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// codeLengths writes the lengths of a code, themselves in a code; symbols 17 and 18 of that stand for several zeros.
+// codeLengths writes the lengths of a prefix code. They are written in a prefix code of their own, whose symbols 17 and 18
+// stand for several zeros.
 func (b *bitWriter) codeLengths(lengths []uint) {
 	type item struct {
 		symbol int
@@ -194,7 +196,7 @@ func (b *bitWriter) codeLengths(lengths []uint) {
 	for _, it := range items {
 		counts[it.symbol]++
 	}
-	counts[0], counts[8] = counts[0]+1, counts[8]+1 // never a code of one symbol
+	counts[0], counts[8] = counts[0]+1, counts[8]+1 // so that at least two symbols occur
 	of := codeLengths(counts, 7)
 	b.write(19-4, 4)
 	for _, s := range codeLengthOrder {
@@ -208,7 +210,8 @@ func (b *bitWriter) codeLengths(lengths []uint) {
 	}
 }
 
-// codeLengths computes the lengths of a Huffman code of at most limit bits; a code too deep is made flatter by evening out the counts.
+// codeLengths computes the lengths of a Huffman code of at most limit bits. While the code is too deep it halves the counts,
+// which makes them more alike, and tries again.
 func codeLengths(counts []int, limit uint) []uint {
 	counts = append([]int(nil), counts...)
 	for {
@@ -224,7 +227,7 @@ func codeLengths(counts []int, limit uint) []uint {
 	}
 }
 
-// A tree of Huffman's: a symbol, or two branches.
+// A tree is a node of a Huffman tree: a symbol, or two branches.
 type tree struct {
 	count       int
 	symbol      int
@@ -260,7 +263,7 @@ func huffman(counts []int) *tree {
 	return f[0]
 }
 
-// deepest sets the lengths of all symbols and returns the greatest.
+// deepest sets the code lengths of all symbols below t and returns the greatest.
 func deepest(t *tree, lengths []uint, depth uint) uint {
 	if t.left == nil {
 		lengths[t.symbol] = max(depth, 1)
@@ -269,7 +272,7 @@ func deepest(t *tree, lengths []uint, depth uint) uint {
 	return max(deepest(t.left, lengths, depth+1), deepest(t.right, lengths, depth+1))
 }
 
-// canonical gives symbols their code words: by length, and then by number.
+// canonical returns the code words of a canonical code: ordered by length, then by symbol.
 func canonical(lengths []uint) prefixCode {
 	c := prefixCode{lengths: lengths, words: make([]uint32, len(lengths))}
 	next := uint32(0)

@@ -60,7 +60,7 @@ func (l *Local) backup(ctx context.Context, c Content, w io.Writer, reserve func
 		if err := c.Media.Recover(ctx); err != nil {
 			return err
 		}
-		defer c.Media.Hold()()
+		defer c.Media.Pin()()
 	}
 	b := &backupWriter{ctx: ctx, tar: tar.NewWriter(w), sums: map[string]string{}, now: time.Now()}
 	head, err := json.Marshal(backupHead{backupFormat, backupVersion, b.now.UTC(), l.Version})
