@@ -121,7 +121,7 @@ func (tx *Tx) putRow(r *Row) error {
 	tx.docs = max(tx.docs, r.Doc)
 	tx.items = max(tx.items, lastItem(r.Values))
 	tx.revisions[b.number] = tx.sequence
-	return tx.bucket(rows).Put(appendRowKey(nil, b.number, sl, r.Doc), data)
+	return tx.bucket(rows).Put(appendRowKey(nil, b.number, sl, r.Doc), freshValue{data})
 }
 
 // lastItem is the greatest component id within a row.
@@ -196,7 +196,7 @@ func (tx *Tx) addVersion(b *boundSchema, documentID []byte, doc uint64, sl slot)
 	} else if number(v) != doc {
 		return fmt.Errorf("documentId %s belongs to another document", documentID)
 	}
-	tx.put(docs, appendDocKey(nil, b.number, string(documentID)), be.AppendUint16(v, uint16(sl)))
+	tx.put(docs, appendDocKey(nil, b.number, string(documentID)), freshValue{be.AppendUint16(v, uint16(sl))})
 	return nil
 }
 
@@ -205,16 +205,18 @@ func (tx *Tx) removeVersion(b *boundSchema, documentID []byte, sl slot) error {
 	if len(old) < 8 {
 		return fmt.Errorf("document %s is not listed", documentID)
 	}
-	v := append([]byte(nil), old[:8]...)
+	v := bytes.Clone(old[:8])
 	for rest := old[8:]; len(rest) >= 2; rest = rest[2:] {
 		if slot(be.Uint16(rest)) != sl {
 			v = append(v, rest[:2]...)
 		}
 	}
+	key := appendDocKey(nil, b.number, string(documentID))
 	if len(v) == 8 {
-		v = nil
+		tx.delete(docs, key)
+	} else {
+		tx.put(docs, key, freshValue{v})
 	}
-	tx.put(docs, appendDocKey(nil, b.number, string(documentID)), v)
 	return nil
 }
 
@@ -240,8 +242,8 @@ func (tx *Tx) putLink(l Link) error {
 	if tx.get(links, fromKey) != nil || tx.get(links, toKey) != nil {
 		return fmt.Errorf("positions %d and %d: one is taken", l.FromPos, l.ToPos)
 	}
-	tx.put(links, fromKey, appendLinkEnd(nil, to, l.ToPos))
-	tx.put(links, toKey, appendLinkEnd(nil, from, l.FromPos))
+	tx.put(links, fromKey, newLinkEnd(to, l.ToPos))
+	tx.put(links, toKey, newLinkEnd(from, l.FromPos))
 	return nil
 }
 

@@ -18,7 +18,7 @@ type buffer struct {
 }
 
 // A change puts a value under a key, or deletes the key where the value is nil.
-type change struct{ key, value []byte }
+type change struct{ key, value []byte } // the value is that of a freshValue
 
 func newBuffer() *buffer {
 	before := func(a, b change) bool { return bytes.Compare(a.key, b.key) < 0 }
@@ -43,7 +43,7 @@ func (b *buffer) flush(into *tree) (err error) {
 		if c.value == nil {
 			err = into.Delete(c.key)
 		} else {
-			err = into.Put(c.key, c.value)
+			err = into.Put(c.key, freshValue{c.value})
 		}
 		return err == nil
 	})
@@ -51,13 +51,13 @@ func (b *buffer) flush(into *tree) (err error) {
 	return err
 }
 
-// put puts a value under a key of a bucket that has a buffer. Neither key nor value may be changed afterwards.
-func (tx *Tx) put(n bucket, key, value []byte) {
-	tx.buffers[n].changes.Set(change{key, value})
+// put puts a value under a key of a bucket that has a buffer. The key must not be changed afterwards.
+func (tx *Tx) put(n bucket, key []byte, value freshValue) {
+	tx.buffers[n].changes.Set(change{key, value.data})
 }
 
-// delete removes a key from a bucket that has a buffer.
-func (tx *Tx) delete(n bucket, key []byte) { tx.put(n, key, nil) }
+// delete removes a key from a bucket that has a buffer. The key must not be changed afterwards.
+func (tx *Tx) delete(n bucket, key []byte) { tx.buffers[n].changes.Set(change{key: key}) }
 
 // buffered is how many changes the buffers hold.
 func (tx *Tx) buffered() (n int) {

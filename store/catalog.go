@@ -172,7 +172,7 @@ func saveCatalog(meta *tree, c *evolve.Catalog) error {
 	if err != nil {
 		return fmt.Errorf("print catalog: %w", err)
 	}
-	return meta.Put(keyCatalog, raw)
+	return meta.Put(keyCatalog, freshValue{raw})
 }
 
 // localeTable hands out numbers to locale codes. Numbers given to writes that were rolled back stay given: they are written

@@ -40,7 +40,7 @@ func (tx *Tx) log(list []Change) error {
 			return err
 		}
 	}
-	return b.Put(be.AppendUint64(nil, tx.sequence), raw)
+	return b.Put(be.AppendUint64(nil, tx.sequence), freshValue{raw})
 }
 
 // Changes calls yield with the changes after a sequence number, oldest first. complete is false when the log does not go

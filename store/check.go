@@ -11,8 +11,8 @@ import (
 	"lectern/store/internal/pages"
 )
 
-// maxFaults bounds how many faults are listed.
-const maxFaults = 1000
+// maxProblems bounds how many problems a check lists.
+const maxProblems = 1000
 
 // Check reads the whole file and reports what is wrong with it (see Problems); nil when all is well.
 func (s *Store) Check() error {
@@ -70,7 +70,7 @@ func audit(f *pages.File, m pages.Meta, s *Snapshot, visit func(bucket, pages.Pa
 			visit(n, p)
 		}
 	}, func(name []byte, err error) {
-		if len(problems) < maxFaults {
+		if len(problems) < maxProblems {
 			problems = append(problems, inBucket(name, err))
 		}
 	})
@@ -98,14 +98,14 @@ func (s *Snapshot) disagreements(reserve func(bytes int64) error) (problems []er
 			return nil, c.unreserved
 		}
 	}
-	return c.faults, nil
+	return c.problems, nil
 }
 
 type checker struct {
 	snap     *Snapshot
 	index    map[string]uint64 // what the index must hold
 	versions map[string][]slot // what docs must hold, by key and document
-	faults   []error
+	problems []error
 
 	reserve    func(bytes int64) error // nil: memory is not bounded
 	took       int64                   // bytes, about
@@ -125,9 +125,9 @@ func (c *checker) take(key int) {
 	c.unreserved = c.reserve(c.reserved)
 }
 
-func (c *checker) fault(format string, args ...any) {
-	if len(c.faults) < maxFaults {
-		c.faults = append(c.faults, fmt.Errorf(format, args...))
+func (c *checker) report(format string, args ...any) {
+	if len(c.problems) < maxProblems {
+		c.problems = append(c.problems, fmt.Errorf(format, args...))
 	}
 }
 
@@ -143,7 +143,7 @@ func (c *checker) rows() {
 	ids := map[string]bool{}
 	c.each(rows, func(k, v []byte) {
 		if len(k) != rowKeyLen || len(v) < recordHeader || int(be.Uint16(v)) >= len(c.snap.bound.tables) {
-			c.fault("row %x: malformed", k)
+			c.report("row %x: malformed", k)
 			return
 		}
 		t := c.snap.bound.tables[be.Uint16(v)]
@@ -152,12 +152,12 @@ func (c *checker) rows() {
 		}
 		r := Record{table: t, slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: c.snap, data: v}
 		if err := r.check(); err != nil {
-			c.fault("row %x: %w", k, err)
+			c.report("row %x: %w", k, err)
 			return
 		}
 		b := t.bound
 		if id, err := parseID(r.JSON(b.system.id)); err != nil || id != r.ID() {
-			c.fault("row %x: id %d in its head, %s in its field", k, r.ID(), r.JSON(b.system.id))
+			c.report("row %x: id %d in its head, %s in its field", k, r.ID(), r.JSON(b.system.id))
 		}
 		for _, a := range b.indexed {
 			key := indexKey(b, a, r)
@@ -166,7 +166,7 @@ func (c *checker) rows() {
 		}
 		unique := fmt.Sprintf("%d/%d", b.number, r.ID())
 		if ids[unique] {
-			c.fault("row %x: id %d is given twice", k, r.ID())
+			c.report("row %x: id %d is given twice", k, r.ID())
 		}
 		c.take(len(unique))
 		ids[unique] = true
@@ -259,14 +259,14 @@ func (c *checker) indexes() {
 		for i := range b.len() {
 			k, doc := b.entry(i)
 			if bytes.Compare(k, bound) < 0 || bytes.Compare(k, before) <= 0 || !bytes.HasPrefix(k, bound[:spaceLen]) {
-				c.fault("index %x: out of place in the block of %x", k, bound)
+				c.report("index %x: out of place in the block of %x", k, bound)
 			}
 			before = append(before[:0], k...)
 			c.indexEntry(k, be.Uint64(doc))
 		}
 	})
 	for k := range c.index {
-		c.fault("index %x: missing", k)
+		c.report("index %x: missing", k)
 	}
 }
 
@@ -274,9 +274,9 @@ func (c *checker) indexEntry(k []byte, named uint64) {
 	doc, ok := c.index[string(k)]
 	switch {
 	case !ok && c.known(k):
-		c.fault("index %x: no row has this value", k)
+		c.report("index %x: no row has this value", k)
 	case ok && doc != named:
-		c.fault("index %x: names document %d, the row is of %d", k, named, doc)
+		c.report("index %x: names document %d, the row is of %d", k, named, doc)
 	}
 	delete(c.index, string(k))
 }
@@ -317,12 +317,12 @@ func (c *checker) levels(upper, lower bucket, said, counts func([]byte) int) {
 	})
 	for _, k := range slices.Sorted(maps.Keys(want)) {
 		if want[k] != got[k] {
-			c.fault("%s %x: says %d, there are %d", bucketNames[upper], k, want[k], got[k])
+			c.report("%s %x: says %d, there are %d", bucketNames[upper], k, want[k], got[k])
 		}
 		delete(got, k)
 	}
 	for k, n := range got {
-		c.fault("%s %x: missing for %d", bucketNames[upper], k, n)
+		c.report("%s %x: missing for %d", bucketNames[upper], k, n)
 	}
 }
 
@@ -340,12 +340,12 @@ func (c *checker) documents() {
 		there := c.versions[key]
 		slices.Sort(there)
 		if !slices.Equal(listed, there) {
-			c.fault("document %q: lists versions %v, has %v", k, listed, there)
+			c.report("document %q: lists versions %v, has %v", k, listed, there)
 		}
 		delete(c.versions, key)
 	})
 	for k := range c.versions {
-		c.fault("document %q: not listed", k)
+		c.report("document %q: not listed", k)
 	}
 }
 
@@ -354,25 +354,21 @@ func (c *checker) links() {
 	b := c.snap.bucket(links)
 	c.each(links, func(k, v []byte) {
 		if len(k) != linkListLen+8 || len(v) != 20 {
-			c.fault("link %x: malformed", k)
+			c.report("link %x: malformed", k)
 			return
 		}
-		other, otherPos := parseLinkEnd(v)
-		twin := slices.Clone(k[:4])
-		twin = append(twin, 1-k[4], k[5])
-		twin = be.AppendUint16(twin, other.locale)
-		twin = be.AppendUint64(be.AppendUint64(twin, other.doc), otherPos)
-		back := b.Get(twin)
+		back := b.Get(linkTwin(k, v))
 		if back == nil {
-			c.fault("link %x: missing at its other end", k)
+			c.report("link %x: missing at its other end", k)
 			return
 		}
 		self, pos := parseLinkEnd(back)
 		if self.doc != be.Uint64(k[8:]) || self.locale != be.Uint16(k[6:]) || pos != be.Uint64(k[linkListLen:]) {
-			c.fault("link %x: its other end names another", k)
+			c.report("link %x: its other end names another", k)
 		}
+		other, _ := parseLinkEnd(v)
 		if bound := c.snap.bound.numbered(other.schema); bound != nil && bound.typ != nil && !c.snap.hasVersion(bound, other) {
-			c.fault("link %x: its other end is a document that is not there", k)
+			c.report("link %x: its other end is a document that is not there", k)
 		}
 	})
 }

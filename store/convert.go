@@ -67,7 +67,7 @@ func (p pending) save(meta *tree) error {
 	if err != nil {
 		return fmt.Errorf("print pending conversion: %w", err)
 	}
-	return meta.Put(keyPending, raw)
+	return meta.Put(keyPending, freshValue{raw})
 }
 
 // run does all that is pending.
@@ -80,10 +80,10 @@ func (c *conversion) run() error {
 			}
 		}
 		if err := c.transaction(s); err != nil {
-			return fmt.Errorf("%s: %w", s.Work.What(), err)
+			return fmt.Errorf("%s: %w", s.Work, err)
 		}
 		if c.progress != nil && s.At.Done+s.At.Total > 0 {
-			c.progress(s.Work.What(), s.At.Done, max(s.At.Total, s.At.Done))
+			c.progress(s.Work.String(), s.At.Done, max(s.At.Total, s.At.Done))
 		}
 		if c.hooks != nil && len(c.pending.Steps) > 0 {
 			if err := c.hooks.committed(); err != nil {
@@ -108,7 +108,7 @@ func (c *conversion) carryOut(s *evolve.Step) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = btx.Rollback() }() // after a commit this does nothing and says so
+	defer rollback(btx)
 	tx := newTx(c.store, btx)
 	tx.bound = c.bound
 	tx.sequence++
@@ -205,7 +205,7 @@ func (c *chunk) run(work evolve.Work) (done bool, err error) {
 	case *evolve.FlipLinks:
 		return c.flipLinks(work)
 	}
-	return false, fmt.Errorf("there is no way to carry out the step %q", work.Kind())
+	return false, fmt.Errorf("there is no way to carry out the step %T", work)
 }
 
 // convertedRows is how many rows a transaction of a conversion goes through: so many that its fsyncs do not matter, so few

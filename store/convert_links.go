@@ -87,39 +87,35 @@ func linkTwin(k, v []byte) []byte {
 
 // dropLinks carries out evolve.DropLinks.
 func (c *chunk) dropLinks(s *evolve.DropLinks) (bool, error) {
-	a, err := c.attribute(s.Type, s.Attr)
-	if err != nil {
-		return false, err
+	done, err := c.deleteLinks(s.Type, s.Attr, &s.Gone, Published, Draft)
+	if done {
+		c.conversion.pending.Removed.Links += s.Gone.Links()
 	}
-	schema, field := c.bound.relation(a)
-	for _, sd := range []side{fromSide, toSide} {
-		for _, plane := range []Status{Published, Draft} {
-			removed, last, err := c.deletePrefix(links, linkPrefix(schema, field, byte(sd), byte(plane)))
-			c.at.Done += removed
-			if sd == fromSide {
-				s.Gone[plane] += removed
-			}
-			if err != nil || !last {
-				return false, err
-			}
-		}
-	}
-	c.conversion.pending.Removed.Links += s.Gone.Links()
-	return true, nil
+	return done, err
 }
 
 // dropPlane carries out evolve.DropPlane.
 func (c *chunk) dropPlane(s *evolve.DropPlane) (bool, error) {
-	a, err := c.attribute(s.Type, s.Attr)
+	return c.deleteLinks(s.Type, s.Attr, &evolve.LinkCount{}, Draft)
+}
+
+// deleteLinks removes the links of an attribute in some planes, adds their number to gone, and reports whether none is left.
+func (c *chunk) deleteLinks(uid, name string, gone *evolve.LinkCount, planes ...Status) (bool, error) {
+	a, err := c.attribute(uid, name)
 	if err != nil {
 		return false, err
 	}
 	schema, field := c.bound.relation(a)
 	for _, sd := range []side{fromSide, toSide} {
-		removed, last, err := c.deletePrefix(links, linkPrefix(schema, field, byte(sd), byte(Draft)))
-		c.at.Done += removed
-		if err != nil || !last {
-			return false, err
+		for _, plane := range planes {
+			removed, last, err := c.deletePrefix(links, linkPrefix(schema, field, byte(sd), byte(plane)))
+			c.at.Done += removed
+			if sd == fromSide {
+				gone[plane] += removed
+			}
+			if err != nil || !last {
+				return false, err
+			}
 		}
 	}
 	return true, nil
@@ -137,10 +133,9 @@ func (c *chunk) copyPlane(s *evolve.CopyPlane) (bool, error) {
 		if Status(k[5]) != Published {
 			continue
 		}
-		v := bytes.Clone(c.get(links, k))
 		draft := bytes.Clone(k)
 		draft[5] = byte(Draft)
-		c.put(links, draft, v)
+		c.put(links, draft, copied(c.get(links, k)))
 	}
 	c.forward(keys)
 	return last, nil
@@ -196,7 +191,7 @@ func (c *chunk) flipLinks(s *evolve.FlipLinks) (bool, error) {
 	schema, field := c.bound.relation(a)
 	keys, last := c.keys(links, linkPrefix(s.Schema, s.Field), c.limit())
 	for _, k := range keys {
-		v := bytes.Clone(c.get(links, k))
+		v := copied(c.get(links, k))
 		c.delete(links, k)
 		to := append(linkPrefix(schema, field, 1-k[4]), k[5:]...)
 		c.put(links, to, v)
@@ -256,6 +251,6 @@ func (c *chunk) moveLink(k, v []byte, moved func(ref) ref) {
 		key = be.AppendUint64(be.AppendUint16(key, r.locale), r.doc)
 		return be.AppendUint64(key, pos)
 	}
-	c.put(links, key(fromSide, newFrom, pos), appendLinkEnd(nil, newTo, toPos))
-	c.put(links, key(toSide, newTo, toPos), appendLinkEnd(nil, newFrom, pos))
+	c.put(links, key(fromSide, newFrom, pos), newLinkEnd(newTo, toPos))
+	c.put(links, key(toSide, newTo, toPos), newLinkEnd(newFrom, pos))
 }

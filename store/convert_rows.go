@@ -15,17 +15,14 @@ func setSystem(r *Row, name string, value []byte) {
 	}
 }
 
-// forgetItems removes the links of components, and of those inside them.
-func (tx *Tx) forgetItems(items []*Item) error {
-	for _, item := range items {
-		ref := Ref{Type: item.Component.UID, Doc: item.ID}
-		for i, a := range item.Component.Attributes {
-			if a.IsRelation() && !a.Mapped {
-				if err := tx.cutLinks(tx.linksOf(a, fromSide, ref)); err != nil {
-					return err
-				}
+// eachItem calls f with each component among values, and with those inside them.
+func eachItem(values []Value, f func(*Item) error) error {
+	for _, v := range values {
+		for _, item := range v.Items {
+			if err := f(item); err != nil {
+				return err
 			}
-			if err := tx.forgetItems(item.Values[i].Items); err != nil {
+			if err := eachItem(item.Values, f); err != nil {
 				return err
 			}
 		}
@@ -33,14 +30,29 @@ func (tx *Tx) forgetItems(items []*Item) error {
 	return nil
 }
 
-// forgetValues removes the links of all components in a row.
-func (tx *Tx) forgetValues(values []Value) error {
-	for _, v := range values {
-		if err := tx.forgetItems(v.Items); err != nil {
-			return err
+// ref names a component as links name it.
+func (i *Item) ref() Ref { return Ref{Type: i.Component.UID, Doc: i.ID} }
+
+// owningRelations returns the attributes of a type or component whose links are stored under them, not under those of another side.
+func owningRelations(s *contenttypes.Schema) (list []*contenttypes.Attribute) {
+	for _, a := range s.Attributes {
+		if a.IsRelation() && !a.System && !a.Mapped {
+			list = append(list, a)
 		}
 	}
-	return nil
+	return list
+}
+
+// deleteItemLinks removes the links of all components among values.
+func (tx *Tx) deleteItemLinks(values []Value) error {
+	return eachItem(values, func(item *Item) error {
+		for _, a := range owningRelations(&item.Component.Schema) {
+			if err := tx.cutLinks(tx.linksOf(a, fromSide, item.ref())); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // moveLocale carries out evolve.MoveLocale.
@@ -104,26 +116,19 @@ func (c *chunk) addDrafts(s *evolve.AddDrafts) (bool, error) {
 	})
 }
 
-// renumber gives all components among values new ids. links is called for what each of them may be linked by.
-func (tx *Tx) renumber(values []Value, links func(a *contenttypes.Attribute, from, to Ref) error) error {
-	for _, v := range values {
-		for _, item := range v.Items {
-			from := Ref{Type: item.Component.UID, Doc: item.ID}
-			item.ID = tx.NewComponentID()
-			to := Ref{Type: item.Component.UID, Doc: item.ID}
-			for _, a := range item.Component.Attributes {
-				if a.IsRelation() && !a.Mapped {
-					if err := links(a, from, to); err != nil {
-						return err
-					}
-				}
-			}
-			if err := tx.renumber(item.Values, links); err != nil {
+// renumber gives all components among values new ids. It calls moved with each of their relation attributes, and with the component's old
+// and new name, so that the links can follow.
+func (tx *Tx) renumber(values []Value, moved func(a *contenttypes.Attribute, from, to Ref) error) error {
+	return eachItem(values, func(item *Item) error {
+		from := item.ref()
+		item.ID = tx.NewComponentID()
+		for _, a := range owningRelations(&item.Component.Schema) {
+			if err := moved(a, from, item.ref()); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // dropDrafts carries out evolve.DropDrafts.
@@ -135,34 +140,26 @@ func (c *chunk) dropDrafts(s *evolve.DropDrafts) (bool, error) {
 	return c.eachRow(t, func(r Record) error {
 		row := r.Decode()
 		if r.Status() == Published {
-			return c.unplaneValues(row.Values)
+			return c.copyItemLinks(row.Values)
 		}
-		if err := c.forgetValues(row.Values); err != nil {
+		if err := c.deleteItemLinks(row.Values); err != nil {
 			return err
 		}
 		return c.removeRow(r)
 	})
 }
 
-// unplaneValues copies the links of all components among values from the published plane to the draft plane: a row of a type
-// without drafts is seen in both.
-func (tx *Tx) unplaneValues(values []Value) error {
-	for _, v := range values {
-		for _, item := range v.Items {
-			ref := Ref{Type: item.Component.UID, Doc: item.ID}
-			for _, a := range item.Component.Attributes {
-				if a.IsRelation() && !a.Mapped {
-					if err := tx.copyLinks(a, Published, ref, Draft, ref, ""); err != nil {
-						return err
-					}
-				}
-			}
-			if err := tx.unplaneValues(item.Values); err != nil {
+// copyItemLinks copies the published links of all components among values to their draft links: a row of a type without drafts is read
+// with either.
+func (tx *Tx) copyItemLinks(values []Value) error {
+	return eachItem(values, func(item *Item) error {
+		for _, a := range owningRelations(&item.Component.Schema) {
+			if err := tx.copyLinks(a, Published, item.ref(), Draft, item.ref(), ""); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // prune carries out evolve.Prune.
@@ -179,7 +176,7 @@ func (c *chunk) prune(s *evolve.Prune) (bool, error) {
 		}
 		ref, other := r.Ref(), makeSlot(r.slot.locale(), 1-r.Status())
 		documentID := bytes.Clone(unquote(r.JSON(b.system.documentID)))
-		if err := c.forgetValues(r.Decode().Values); err != nil {
+		if err := c.deleteItemLinks(r.Decode().Values); err != nil {
 			return err
 		}
 		if err := c.removeRow(r); err != nil {
@@ -216,11 +213,9 @@ func (c *chunk) prunes(s *evolve.Prune, b *boundSchema, r Record) bool {
 
 // forgetDocument removes the links of a document in a localization, at whichever end it is.
 func (tx *Tx) forgetDocument(t *contenttypes.ContentType, owning []*contenttypes.Attribute, ref Ref) error {
-	for _, a := range t.Attributes {
-		if a.IsRelation() && !a.System && !a.Mapped {
-			if err := tx.cutLinks(tx.linksOf(a, fromSide, ref)); err != nil {
-				return err
-			}
+	for _, a := range owningRelations(&t.Schema) {
+		if err := tx.cutLinks(tx.linksOf(a, fromSide, ref)); err != nil {
+			return err
 		}
 	}
 	for _, a := range owning {
@@ -234,8 +229,8 @@ func (tx *Tx) forgetDocument(t *contenttypes.ContentType, owning []*contenttypes
 // owningAttributes lists the attributes whose links may point at documents of a type.
 func owningAttributes(m *contenttypes.Model, t *contenttypes.ContentType) (list []*contenttypes.Attribute) {
 	add := func(s *contenttypes.Schema) {
-		for _, a := range s.Attributes {
-			if a.IsRelation() && !a.System && !a.Mapped && (a.Target == nil || a.Target == t) {
+		for _, a := range owningRelations(s) {
+			if a.Target == nil || a.Target == t {
 				list = append(list, a)
 			}
 		}

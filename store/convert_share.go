@@ -61,7 +61,7 @@ func (c *chunk) shareValue(a *contenttypes.Attribute, from, to Record) error {
 		return nil
 	}
 	row, value := to.Decode(), from.Decode().Values[a.Index]
-	if err := c.forgetItems(row.Values[a.Index].Items); err != nil {
+	if err := c.deleteItemLinks(row.Values[a.Index:][:1]); err != nil {
 		return err
 	}
 	row.Values[a.Index] = value

@@ -83,7 +83,7 @@ func (c *chunk) clear(v *Value, by *evolve.Clearing) (bool, error) {
 	for i, item := range v.Items {
 		if by.Component != "" && item.Component.UID != by.Component || by.KeepFirst && i == 0 {
 			kept = append(kept, item)
-		} else if err := c.forgetItems([]*Item{item}); err != nil {
+		} else if err := c.deleteItemLinks([]Value{{Items: []*Item{item}}}); err != nil {
 			return false, err
 		}
 	}

@@ -105,7 +105,7 @@ func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 			bound = list[0].key
 			added++
 		}
-		if err := x.blocks.Put(bound, newBlock(list)); err != nil {
+		if err := x.blocks.Put(bound, freshValue{newBlock(list)}); err != nil {
 			return 0, err
 		}
 	}
@@ -194,7 +194,7 @@ func (x *indexer) count(level int, low []byte, entries, parts int) error {
 // save writes a tally, as several when it has too many parts, and returns how many came into being by that.
 func (x *indexer) save(level int, t tally) (added int, err error) {
 	if t.parts <= maxCounted {
-		return 0, x.counts[level].Put(t.key, t.value())
+		return 0, x.counts[level].Put(t.key, freshValue{t.value()})
 	}
 	below, entries := x.blocks, func(v []byte) int { return block(v).len() }
 	if level > 0 {
@@ -211,7 +211,7 @@ func (x *indexer) save(level int, t tally) (added int, err error) {
 			part.entries += entries(v)
 			k, v = cur.Next()
 		}
-		if err := x.counts[level].Put(part.key, part.value()); err != nil {
+		if err := x.counts[level].Put(part.key, freshValue{part.value()}); err != nil {
 			return 0, err
 		}
 		left -= part.parts

@@ -74,6 +74,13 @@ func (f *file) read(do func(*bolt.Tx) error) error {
 	})
 }
 
+// update calls do with a transaction that writes, and commits it.
+func (f *file) update(do func(*bolt.Tx) error) error {
+	return f.db().Update(func(tx *bolt.Tx) error {
+		return f.guard(func() error { return do(tx) })
+	})
+}
+
 // meta is the bucket meta as a transaction sees it.
 func (f *file) meta(tx *bolt.Tx) *tree { return newSnapshot(&Store{file: f}, tx).bucket(metas) }
 

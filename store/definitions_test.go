@@ -188,7 +188,7 @@ func (c *change) tryOpen(m *contenttypes.Model) (*store.Store, error) {
 func (c *change) foresee(m *contenttypes.Model) (store.Outlook, error) {
 	c.Helper()
 	before, missing := os.ReadFile(c.path)
-	outlook, err := store.Foresee(c.path, m, store.Options{DefaultLocale: "en"})
+	outlook, err := store.Inspect(c.path, m, store.Options{DefaultLocale: "en"}, nil)
 	if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
 		c.Error("foreseeing what Open does changed the file")
 	}
@@ -217,7 +217,7 @@ func (c *change) cameTrue(o store.Outlook, refusal error, s *store.Store, m *con
 			c.Error("a conversion was not foreseen")
 		}
 	case err == nil:
-		if left, err := s.Foresee(m, store.Options{}); left != (store.Outlook{}) || err != nil {
+		if left, err := s.Inspect(m, store.Options{}, nil); left != (store.Outlook{}) || err != nil {
 			c.Errorf("under the definitions that it has is foreseen %+v, %v", left, err)
 		}
 	}

@@ -24,16 +24,13 @@ func upgrade(f *file) error {
 	}); err != nil || old == 0 || old >= formatNumber {
 		return err
 	}
-	err := f.db().Update(func(tx *bolt.Tx) error {
-		return f.guard(func() error {
-			meta := f.meta(tx)
-			if old == 1 {
-				if err := makeSpans(tx); err != nil {
-					return err
-				}
+	err := f.update(func(tx *bolt.Tx) error {
+		if old == 1 {
+			if err := makeSpans(tx); err != nil {
+				return err
 			}
-			return putNumber(meta, keyFormat, formatNumber)
-		})
+		}
+		return putNumber(f.meta(tx), keyFormat, formatNumber)
 	})
 	if err != nil {
 		return fmt.Errorf("upgrade from format %d: %w", old, err)

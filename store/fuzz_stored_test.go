@@ -31,7 +31,7 @@ func FuzzStoredValues(f *testing.F) {
 	f.Add(uint8(rows), key, withChecksum(rows, key, row))
 	f.Add(uint8(index), key, []byte(newBlock(entries)))
 	f.Add(uint8(index), key, withChecksum(index, key, newBlock(entries)))
-	f.Add(uint8(links), bytes.Repeat([]byte{1}, linkKeyLen), appendLinkEnd(nil, ref{1, 0, 9}, PosStep))
+	f.Add(uint8(links), bytes.Repeat([]byte{1}, linkKeyLen), newLinkEnd(ref{1, 0, 9}, PosStep).data)
 	f.Add(uint8(docs), []byte("\x00\x01d1"), []byte{0, 0, 0, 0, 0, 0, 0, 1, 0, 2})
 	f.Add(uint8(metas), keyCatalog, []byte(`{"schemas":{}}`))
 	f.Fuzz(func(t *testing.T, b uint8, key, value []byte) {

@@ -36,10 +36,10 @@ func CheckThere(path string) error {
 		path, ErrLost, filepath.Base(marker), marker)
 }
 
-func newIdentity() []byte {
+func newIdentity() string {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
-	return hex.AppendEncode(nil, random[:])
+	return hex.EncodeToString(random[:])
 }
 
 // mark makes the marker name the open store, and reports whether it named another one before.
@@ -76,12 +76,12 @@ func (f *file) identify() (identity string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit this does nothing and says so
-	made := newIdentity()
-	if err := f.meta(tx).Put(keyIdentity, made); err != nil {
+	defer rollback(tx)
+	identity = newIdentity()
+	if err := f.meta(tx).Put(keyIdentity, freshValue{[]byte(identity)}); err != nil {
 		return "", err
 	}
-	return string(made), f.commitTx(tx, true)
+	return identity, f.commitTx(tx, true)
 }
 
 // writeDurably writes a file by temporary file, fsync and rename: after a crash it has the old content or the new one.

@@ -76,11 +76,13 @@ func setLinkOwner(list []byte, r ref) {
 	be.PutUint64(list[8:], r.doc)
 }
 
-func appendLinkEnd(b []byte, r ref, pos uint64) []byte {
+// newLinkEnd is the value under which a link stands in the list of one end: the other end, and its position there.
+func newLinkEnd(r ref, pos uint64) freshValue {
+	b := make([]byte, 0, linkLen-linkKeyLen)
 	b = be.AppendUint16(b, r.schema)
 	b = be.AppendUint16(b, r.locale)
 	b = be.AppendUint64(b, r.doc)
-	return be.AppendUint64(b, pos)
+	return freshValue{be.AppendUint64(b, pos)}
 }
 
 func parseLinkEnd(v []byte) (ref, uint64) {

@@ -56,7 +56,7 @@ func (f *file) probe() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit this does nothing and says so
+	defer rollback(tx)
 	if err := f.takeSpace(); err != nil {
 		return err
 	}

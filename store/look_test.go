@@ -122,7 +122,7 @@ func TestMarker(t *testing.T) {
 	if !errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), store.MarkerPath(path)) {
 		t.Fatalf("without the file: %v", err)
 	}
-	if _, err := store.Foresee(path, loadModel(t), store.Options{}); !errors.Is(err, store.ErrLost) {
+	if _, err := store.Inspect(path, loadModel(t), store.Options{}, nil); !errors.Is(err, store.ErrLost) {
 		t.Errorf("foreseen without the file: %v", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {

@@ -107,7 +107,8 @@ func (s *Snapshot) close() {
 	}
 }
 
-// rollback ends a read: it only lets go, and cannot fail.
+// rollback ends a transaction without its changes. After a commit it does nothing. The error of bbolt can be ignored: it only says that the
+// transaction has ended already.
 func rollback(tx *bolt.Tx) { _ = tx.Rollback() }
 
 // db is the file as it is open now.

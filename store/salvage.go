@@ -274,19 +274,17 @@ func (g *gathering) write(path string, s *Salvage) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	f := newFile(db, path)
-	if err := f.db().Update(func(tx *bolt.Tx) error {
-		return f.guard(func() error {
-			meta := f.meta(tx)
-			for _, k := range slices.Sorted(maps.Keys(g.metas)) {
-				if k == string(keyFormat) || k == string(keyIdentity) {
-					continue
-				}
-				if err := meta.Put([]byte(k), bytes.Clone(g.metas[k])); err != nil {
-					return err
-				}
+	if err := f.update(func(tx *bolt.Tx) error {
+		meta := f.meta(tx)
+		for _, k := range slices.Sorted(maps.Keys(g.metas)) {
+			if k == string(keyFormat) || k == string(keyIdentity) {
+				continue
 			}
-			return nil
-		})
+			if err := meta.Put([]byte(k), copied(g.metas[k])); err != nil {
+				return err
+			}
+		}
+		return nil
 	}); err != nil {
 		return err
 	}
@@ -314,25 +312,17 @@ func (g *gathering) write(path string, s *Salvage) (err error) {
 // salvagedAtATime is how many rows or links are written in one transaction.
 const salvagedAtATime = 5000
 
-// inTransactions calls do with the keys, so many at a time.
-func inTransactions(f *file, st *Store, keys []string, do func(tx *Tx, key string) error) error {
+// inTransactions calls do with each key, in transactions of salvagedAtATime keys.
+func inTransactions(st *Store, keys []string, do func(tx *Tx, key string) error) error {
 	for part := range slices.Chunk(keys, salvagedAtATime) {
-		if err := f.guard(func() error {
-			btx, err := f.db().Begin(true)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = btx.Rollback() }() // after a commit this does nothing and says so
+		if err := st.update(func(btx *bolt.Tx) error {
 			tx := newTx(st, btx)
 			for _, k := range part {
 				if err := do(tx, k); err != nil {
 					return err
 				}
 			}
-			if err := tx.finish(); err != nil {
-				return err
-			}
-			return btx.Commit()
+			return tx.finish()
 		}); err != nil {
 			return err
 		}
@@ -341,7 +331,7 @@ func inTransactions(f *file, st *Store, keys []string, do func(tx *Tx, key strin
 }
 
 func (g *gathering) writeRows(st *Store, s *Salvage) error {
-	return inTransactions(st.file, st, slices.Sorted(maps.Keys(g.rows)), func(tx *Tx, key string) error {
+	return inTransactions(st, slices.Sorted(maps.Keys(g.rows)), func(tx *Tx, key string) error {
 		k, v := []byte(key), g.rows[key]
 		if int(be.Uint16(v)) >= len(g.bound.tables) {
 			return nil
@@ -356,7 +346,7 @@ func (g *gathering) writeRows(st *Store, s *Salvage) error {
 			s.Rows++
 		}
 		tx.docs = max(tx.docs, r.doc)
-		return tx.bucket(rows).Put(k, bytes.Clone(v))
+		return tx.bucket(rows).Put(k, copied(v))
 	})
 }
 
@@ -371,13 +361,13 @@ func (g *gathering) writeLinks(st *Store, s *Salvage) error {
 			if !ok {
 				continue // what it leads from cannot be told
 			}
-			twins[string(twin)] = appendLinkEnd(nil, self, be.Uint64(k[linkListLen:]))
+			twins[string(twin)] = newLinkEnd(self, be.Uint64(k[linkListLen:])).data
 		}
 	}
 	maps.Copy(g.links, twins)
 	s.Links = len(g.links) / 2
-	return inTransactions(st.file, st, slices.Sorted(maps.Keys(g.links)), func(tx *Tx, key string) error {
-		tx.put(links, []byte(key), bytes.Clone(g.links[key]))
+	return inTransactions(st, slices.Sorted(maps.Keys(g.links)), func(tx *Tx, key string) error {
+		tx.put(links, []byte(key), copied(g.links[key]))
 		return nil
 	})
 }

@@ -207,7 +207,7 @@ func create(path string) error {
 			}
 		}
 		meta := newFile(db, temp).meta(tx)
-		if err := meta.Put(keyIdentity, newIdentity()); err != nil {
+		if err := meta.Put(keyIdentity, freshValue{[]byte(newIdentity())}); err != nil {
 			return err
 		}
 		return putNumber(meta, keyFormat, formatNumber)
@@ -364,5 +364,5 @@ func getNumber(t *tree, key []byte) uint64 {
 }
 
 func putNumber(b *tree, key []byte, n uint64) error {
-	return b.Put(key, be.AppendUint64(nil, n))
+	return b.Put(key, freshValue{be.AppendUint64(nil, n)})
 }

@@ -272,6 +272,9 @@ func TestRevision(t *testing.T) {
 	if _, err := s.Redefine(t.Context(), empty, store.Options{}); err == nil {
 		t.Error("content was lost")
 	}
+	if now := s.Revision(); now != last {
+		t.Errorf("revision %d after a refused change of definitions, was %d", now, last)
+	}
 	closeChecked(t, s)
 	s = open(t, path)
 	defer closeChecked(t, s)

@@ -100,13 +100,21 @@ func (t *tree) checkAround(key []byte) {
 	t.checked = slices.Insert(t.checked, i, t.latest)
 }
 
-// Put stores a value with its checksum, which it writes into the value: the caller must not use that any more. The transaction must be
-// one that writes, as for Delete.
-func (t *tree) Put(key, value []byte) error {
+// A freshValue is a value to store, in memory that nothing else refers to, since its checksum is written into that memory. A value that
+// was read from the file lies in its mapping, where a write faults, or in memory that bbolt still has to write: copied makes a freshValue
+// of it.
+type freshValue struct{ data []byte }
+
+// copied returns a copy of a value that is used elsewhere.
+func copied(value []byte) freshValue { return freshValue{bytes.Clone(value)} }
+
+// Put stores a value with its checksum. It must be called in a write transaction.
+func (t *tree) Put(key []byte, value freshValue) error {
 	t.checkAround(key)
-	return t.bolt.Put(key, withChecksum(t.n, key, value))
+	return t.bolt.Put(key, withChecksum(t.n, key, value.data))
 }
 
+// Delete removes a key; it is no error when there is none. It must be called in a write transaction.
 func (t *tree) Delete(key []byte) error {
 	t.checkAround(key)
 	return t.bolt.Delete(key)

@@ -36,7 +36,7 @@ func TestFilesThatAreCutOff(t *testing.T) {
 		} else if length >= 2*page && !strings.Contains(err.Error(), "shorter than what was written") {
 			t.Errorf("a file of %d bytes of %d: %v", length, used, err)
 		}
-		if _, err := store.Foresee(path, loadModel(t), store.Options{}); err == nil {
+		if _, err := store.Inspect(path, loadModel(t), store.Options{}, nil); err == nil {
 			t.Errorf("what comes of a file of %d bytes of %d is foreseen", length, used)
 		}
 	}
@@ -68,7 +68,7 @@ func TestFilesThatAreNoStores(t *testing.T) {
 		} else if !strings.Contains(err.Error(), "damaged, or was never a store") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := store.Foresee(path, loadModel(t), store.Options{}); err == nil || !strings.Contains(err.Error(), "damaged, or was never a store") {
+		if _, err := store.Inspect(path, loadModel(t), store.Options{}, nil); err == nil || !strings.Contains(err.Error(), "damaged, or was never a store") {
 			t.Errorf("what comes of %s is foreseen: %v", name, err)
 		}
 	}

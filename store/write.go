@@ -182,7 +182,7 @@ func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 	if err != nil {
 		return done, -1, err
 	}
-	defer func() { _ = btx.Rollback() }() // after a commit this does nothing and says so
+	defer rollback(btx)
 	current := s.current.Load()
 	tx := newTx(current, btx)
 	defer tx.end()
@@ -347,5 +347,5 @@ func (tx *Tx) finish() error {
 	if err != nil {
 		return err
 	}
-	return meta.Put(keyLocales, raw)
+	return meta.Put(keyLocales, freshValue{raw})
 }

@@ -222,7 +222,7 @@ func (c *comparison) contentType(was, is *contenttypes.ContentType) {
 	}
 	switch {
 	case is.Localized && !was.Localized:
-		c.after = append(c.after, steps(&MoveLocale{is.UID, "", c.locale}, &MoveRefs{is.UID, "", c.locale})...)
+		c.after = append(c.after, moveLocale(is.UID, "", c.locale)...)
 	case was.Localized && !is.Localized:
 		c.localesOff(was)
 	}
@@ -282,7 +282,7 @@ func (c *comparison) localesOff(was *contenttypes.ContentType) {
 		list = append(list, fmt.Sprintf("%s in %s", plural(n, "version"), code))
 	})
 	if len(codes) == 1 && codes[0] == c.locale {
-		c.after = append(c.after, steps(&MoveLocale{uid, codes[0], ""}, &MoveRefs{uid, codes[0], ""})...)
+		c.after = append(c.after, moveLocale(uid, codes[0], "")...)
 		return
 	}
 	var calls []Migration

@@ -21,7 +21,9 @@ type Define struct {
 	Reordered map[string][]string `json:"reordered,omitempty"`
 }
 
-// Apply changes a catalog.
+func (*Define) String() string { return "taking over the definitions" }
+
+// Apply changes a catalog as the step says.
 func (d *Define) Apply(cat *Catalog) error {
 	var definitions [][]byte
 	for _, raw := range d.Definitions {

@@ -251,7 +251,7 @@ func (m *migrating) keepLocale() error {
 		a.Localized = false
 	}
 	remove(is.Attribute("locale"), is.Attribute("localizations"))
-	m.then(&MoveLocale{is.UID, code, ""}, &MoveRefs{is.UID, code, ""})
+	m.after = append(m.after, moveLocale(is.UID, code, "")...)
 	return nil
 }
 

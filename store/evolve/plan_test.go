@@ -142,7 +142,7 @@ func describe(p *evolve.Plan, err error) string {
 	}
 	var what []string
 	for _, s := range p.Steps {
-		what = append(what, s.Work.What())
+		what = append(what, s.Work.String())
 	}
 	return strings.Join(what, "; ")
 }

@@ -3,46 +3,45 @@ package evolve
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 )
 
-// A Step is a part of a conversion, as a store keeps it until it is done.
+// A Step is one part of a conversion. The store keeps it in its file until it is done.
 type Step struct {
 	Work Work
 	At   Position
 }
 
-// Work is what a Step does. Its exported fields are kept in the file.
+// Work is what a Step does: one of the types in kinds. Its exported fields are kept in the file.
 type Work interface {
-	// Kind is its name in kinds.
-	Kind() string
-	// What says in words what is done.
-	What() string
+	// String says what is being done, for progress and errors: "indexing api::article.article".
+	String() string
 }
 
-// A Position is how far a step is.
+// A Position is how far a step has come.
 type Position struct {
-	After []byte `json:"after,omitempty"` // the last key that was looked at
+	After []byte `json:"after,omitempty"` // the last key that was done
 	Done  int    `json:"done,omitempty"`
 	Total int    `json:"total,omitempty"`
 }
 
-// kinds are the names under which steps are kept in files: add to them, but change none.
-var kinds = map[string]func() Work{
-	"define":     func() Work { return new(Define) },
-	"dropIndex":  func() Work { return new(DropIndex) },
-	"buildIndex": func() Work { return new(BuildIndex) },
-	"values":     func() Work { return new(EditValues) },
-	"moveLocale": func() Work { return new(MoveLocale) },
-	"moveRefs":   func() Work { return new(MoveRefs) },
-	"addDrafts":  func() Work { return new(AddDrafts) },
-	"dropDrafts": func() Work { return new(DropDrafts) },
-	"prune":      func() Work { return new(Prune) },
-	"share":      func() Work { return new(Share) },
-	"copyPlane":  func() Work { return new(CopyPlane) },
-	"dropPlane":  func() Work { return new(DropPlane) },
-	"dropLinks":  func() Work { return new(DropLinks) },
-	"trimLinks":  func() Work { return new(TrimLinks) },
-	"flipLinks":  func() Work { return new(FlipLinks) },
+// kinds are the names of steps in files. Names may be added, but none may change.
+var kinds = map[string]reflect.Type{
+	"define":     reflect.TypeFor[Define](),
+	"dropIndex":  reflect.TypeFor[DropIndex](),
+	"buildIndex": reflect.TypeFor[BuildIndex](),
+	"values":     reflect.TypeFor[EditValues](),
+	"moveLocale": reflect.TypeFor[MoveLocale](),
+	"moveRefs":   reflect.TypeFor[MoveRefs](),
+	"addDrafts":  reflect.TypeFor[AddDrafts](),
+	"dropDrafts": reflect.TypeFor[DropDrafts](),
+	"prune":      reflect.TypeFor[Prune](),
+	"share":      reflect.TypeFor[Share](),
+	"copyPlane":  reflect.TypeFor[CopyPlane](),
+	"dropPlane":  reflect.TypeFor[DropPlane](),
+	"dropLinks":  reflect.TypeFor[DropLinks](),
+	"trimLinks":  reflect.TypeFor[TrimLinks](),
+	"flipLinks":  reflect.TypeFor[FlipLinks](),
 }
 
 type stepJSON struct {
@@ -57,7 +56,12 @@ func (s *Step) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(stepJSON{s.Work.Kind(), s.At, work})
+	for kind, t := range kinds {
+		if reflect.TypeOf(s.Work).Elem() == t {
+			return json.Marshal(stepJSON{kind, s.At, work})
+		}
+	}
+	return nil, fmt.Errorf("the step %T has no name", s.Work)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -66,11 +70,11 @@ func (s *Step) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &j); err != nil {
 		return err
 	}
-	make := kinds[j.Kind]
-	if make == nil {
+	t := kinds[j.Kind]
+	if t == nil {
 		return fmt.Errorf("a conversion that was begun has a step %q, which this version of Lectern does not know; go on with the one that began it", j.Kind)
 	}
-	s.Work, s.At = make(), j.At
+	s.Work, s.At = reflect.New(t).Interface().(Work), j.At
 	return json.Unmarshal(j.Work, s.Work)
 }
 
@@ -82,26 +86,31 @@ func steps(work ...Work) []*Step {
 	return list
 }
 
-// DropIndex removes the entries of one attribute in all slots, with their counts.
+// DropIndex removes the index of one attribute, with its counts.
 type DropIndex struct {
 	Schema uint16 `json:"schema"`
 	Field  uint16 `json:"field"`
-	Name   string `json:"name"` // for progress
+	Name   string `json:"name"` // for String
 }
 
-// BuildIndex completes the indexes of a type: an entry for each row, null ones included, since queries rely on finding every row in
-// each index.
+func (s *DropIndex) String() string { return "removing the index of " + s.Name }
+
+// BuildIndex builds the indexes that a type lacks. Each gets an entry for every row, also where the value is null: queries rely on that.
 type BuildIndex struct {
 	Type string `json:"type"`
 }
 
-// EditValues changes values in the rows of one type, wherever in them their attribute is.
+func (s *BuildIndex) String() string { return "indexing " + s.Type }
+
+// EditValues changes values in the rows of one type, and in the components inside them.
 type EditValues struct {
 	Type  string      `json:"type"`
 	Edits []ValueEdit `json:"edits"`
 }
 
-// A ValueEdit changes what an attribute of a type or component holds. One of Retype, Replace and Clear is set.
+func (s *EditValues) String() string { return "converting " + s.Type }
+
+// A ValueEdit changes the values of one attribute. One of Retype, Replace and Clear is set.
 type ValueEdit struct {
 	Schema  string       `json:"schema"`
 	Attr    string       `json:"attr"`
@@ -110,70 +119,92 @@ type ValueEdit struct {
 	Clear   *Clearing    `json:"clear,omitempty"`
 }
 
-// A Replacement puts one text for another; without New, null.
+// A Replacement replaces the text Old by New, or by null where New is nil.
 type Replacement struct {
 	Old string  `json:"old"`
 	New *string `json:"new,omitempty"`
 }
 
-// A Clearing empties an attribute. Of components it may take away those of one definition, or all but the first.
+// A Clearing sets an attribute to null. With Component or KeepFirst it removes only some of the attribute's components.
 type Clearing struct {
-	Component string `json:"component,omitempty"`
-	KeepFirst bool   `json:"keepFirst,omitempty"`
+	Component string `json:"component,omitempty"` // remove those of this definition
+	KeepFirst bool   `json:"keepFirst,omitempty"` // remove all but the first
 }
 
-// MoveLocale moves the rows of a type from one locale to another; "" is that of types without locales.
+// MoveLocale moves the rows of a type from one locale to another. "" is the locale of types that are not localized.
 type MoveLocale struct {
 	Type string `json:"type"`
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// MoveRefs makes the links to and from documents of a type follow them to another locale.
+func (s *MoveLocale) String() string {
+	if s.To == "" {
+		return "taking the locale from " + s.Type
+	}
+	return "moving " + s.Type + " to locale " + s.To
+}
+
+// MoveRefs moves the links to and from documents of a type from one locale to another, as MoveLocale does with the rows.
 type MoveRefs struct {
 	Type string `json:"type"`
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// AddDrafts gives each published version of a type that has drafts now a draft like it. The links that a component of the published
-// version has in the draft plane become those of the component's copy.
+func (s *MoveRefs) String() string { return "moving links of " + s.Type }
+
+// moveLocale plans that the rows and links of a type move to another locale.
+func moveLocale(uid, from, to string) []*Step {
+	return steps(&MoveLocale{uid, from, to}, &MoveRefs{uid, from, to})
+}
+
+// AddDrafts gives each published version of a type a draft with the same content, for a type in which drafts were switched on. The draft
+// links of a component in the published version move to the component's copy in the draft.
 type AddDrafts struct {
 	Type string `json:"type"`
 }
 
-// DropDrafts removes the drafts of a type that still has them: what is published stays, and is what requests for drafts
-// see from then on. It runs when no draft holds anything else, or after those were given up.
+func (s *AddDrafts) String() string { return "making drafts of " + s.Type }
+
+// DropDrafts removes the drafts of a type, for a type in which drafts are switched off. Requests for drafts read the published versions
+// from then on. It is planned only where drafts hold nothing that is not published, or where that content is given up.
 type DropDrafts struct {
 	Type string `json:"type"`
 }
 
-// Prune removes versions of a type, with the links of documents and localizations of which none is left.
+func (s *DropDrafts) String() string { return "removing the drafts of " + s.Type }
+
+// Prune removes the versions of a type that a rule selects. Where no version of a localization is left, its links are removed too.
 type Prune struct {
-	Type string    `json:"type"`
-	Rule PruneRule `json:"rule"`
-	// Locale or document that the rule is about.
-	Locale   string `json:"locale,omitempty"`
-	Document uint64 `json:"document,omitempty"`
+	Type     string    `json:"type"`
+	Rule     PruneRule `json:"rule"`
+	Locale   string    `json:"locale,omitempty"`   // for the rules about a locale
+	Document uint64    `json:"document,omitempty"` // for PruneOtherDocuments
 }
 
-// A PruneRule says which versions a Prune removes.
+func (s *Prune) String() string { return "removing versions of " + s.Type }
+
+// A PruneRule selects the versions that a Prune removes.
 type PruneRule string
 
 const (
 	PruneAll            PruneRule = "all"
 	PruneNeverPublished PruneRule = "neverPublished" // drafts without a published version in their locale
-	PruneLocale         PruneRule = "locale"         // those in Locale
-	PruneOtherLocales   PruneRule = "otherLocales"   // those not in Locale
-	PruneOtherDocuments PruneRule = "otherDocuments" // those not of Document
+	PruneLocale         PruneRule = "locale"         // versions in Locale
+	PruneOtherLocales   PruneRule = "otherLocales"   // versions not in Locale
+	PruneOtherDocuments PruneRule = "otherDocuments" // versions of documents other than Document
 )
 
-// Share gives all localizations of a document the value that one of them has.
+// Share gives all localizations of each document the same value of an attribute: that of the localization in Locale or, in documents
+// without one, of their first localization.
 type Share struct {
 	Type   string `json:"type"`
 	Attr   string `json:"attr"`
-	Locale string `json:"locale"` // whose value; documents that have none in it go by their first locale
+	Locale string `json:"locale"`
 }
+
+func (s *Share) String() string { return "sharing " + s.Type + "." + s.Attr }
 
 // DropLinks removes the links of an attribute.
 type DropLinks struct {
@@ -182,79 +213,47 @@ type DropLinks struct {
 	Gone LinkCount `json:"gone"`
 }
 
-// A LinkCount counts links by plane. Most links are in both.
+func (s *DropLinks) String() string { return "removing links of " + s.Type + "." + s.Attr }
+
+// A LinkCount counts links in the published and in the draft plane.
 type LinkCount [2]int
 
-// Links is how many links there are, those that are in both planes counted once.
+// Links is how many links there are. A link in both planes counts once: nearly all of the fewer links of one plane are in the other too.
 func (n LinkCount) Links() int { return max(n[0], n[1]) }
 
-// DropPlane removes the draft plane of a relation whose planes do not differ any more.
+// DropPlane removes the draft plane of a relation, once drafts and published versions show the same links.
 type DropPlane struct {
 	Type string `json:"type"`
 	Attr string `json:"attr"`
 }
 
-// CopyPlane gives a relation whose planes did not differ a draft plane: a copy of the published one.
+func (s *DropPlane) String() string { return "removing draft links of " + s.Type + "." + s.Attr }
+
+// CopyPlane copies the published plane of a relation to its draft plane, which it did not have before.
 type CopyPlane struct {
 	Type string `json:"type"`
 	Attr string `json:"attr"`
 }
 
-// TrimLinks leaves each end but the first of its links.
+func (s *CopyPlane) String() string { return "copying links of " + s.Type + "." + s.Attr }
+
+// TrimLinks removes all links but the first from each list of links under an attribute.
 type TrimLinks struct {
 	Type string    `json:"type"`
-	Attr string    `json:"attr"` // of either side
+	Attr string    `json:"attr"` // of either side of the relation
 	Gone LinkCount `json:"gone"`
 }
 
-// FlipLinks moves the links of a two-way relation to the attribute of the other side, which says inversedBy now.
-type FlipLinks struct {
-	Schema uint16 `json:"schema"`
-	Field  uint16 `json:"field"`
-	Type   string `json:"type"`
-	Attr   string `json:"attr"`
-}
-
-// The names of the steps in files.
-
-func (*Define) Kind() string     { return "define" }
-func (*DropIndex) Kind() string  { return "dropIndex" }
-func (*BuildIndex) Kind() string { return "buildIndex" }
-func (*EditValues) Kind() string { return "values" }
-func (*MoveLocale) Kind() string { return "moveLocale" }
-func (*MoveRefs) Kind() string   { return "moveRefs" }
-func (*AddDrafts) Kind() string  { return "addDrafts" }
-func (*DropDrafts) Kind() string { return "dropDrafts" }
-func (*Prune) Kind() string      { return "prune" }
-func (*Share) Kind() string      { return "share" }
-func (*CopyPlane) Kind() string  { return "copyPlane" }
-func (*DropPlane) Kind() string  { return "dropPlane" }
-func (*DropLinks) Kind() string  { return "dropLinks" }
-func (*TrimLinks) Kind() string  { return "trimLinks" }
-func (*FlipLinks) Kind() string  { return "flipLinks" }
-
-// What they do, in words.
-
-func (*Define) What() string       { return "taking over the definitions" }
-func (s *DropIndex) What() string  { return "removing the index of " + s.Name }
-func (s *BuildIndex) What() string { return "indexing " + s.Type }
-func (s *EditValues) What() string { return "converting " + s.Type }
-func (s *MoveRefs) What() string   { return "moving links of " + s.Type }
-func (s *AddDrafts) What() string  { return "making drafts of " + s.Type }
-func (s *DropDrafts) What() string { return "removing the drafts of " + s.Type }
-func (s *Prune) What() string      { return "removing versions of " + s.Type }
-func (s *Share) What() string      { return "sharing " + s.Type + "." + s.Attr }
-func (s *CopyPlane) What() string  { return "copying links of " + s.Type + "." + s.Attr }
-func (s *DropPlane) What() string  { return "removing draft links of " + s.Type + "." + s.Attr }
-func (s *DropLinks) What() string  { return "removing links of " + s.Type + "." + s.Attr }
-func (s *FlipLinks) What() string  { return "moving links to " + s.Type + "." + s.Attr }
-func (s *TrimLinks) What() string {
+func (s *TrimLinks) String() string {
 	return "removing all but the first links of " + s.Type + "." + s.Attr
 }
 
-func (s *MoveLocale) What() string {
-	if s.To == "" {
-		return "taking the locale from " + s.Type
-	}
-	return "moving " + s.Type + " to locale " + s.To
+// FlipLinks moves the links of a two-way relation to the attribute of the other side, when inversedBy has moved there.
+type FlipLinks struct {
+	Schema uint16 `json:"schema"` // of the attribute that has the links
+	Field  uint16 `json:"field"`
+	Type   string `json:"type"` // of the attribute that gets them
+	Attr   string `json:"attr"`
 }
+
+func (s *FlipLinks) String() string { return "moving links to " + s.Type + "." + s.Attr }

@@ -21,13 +21,10 @@ type Outlook struct {
 	First string
 }
 
-// Foresee says what Open would do with the store file at path for a model, and refuses with the *evolve.DefinitionError with which Open
-// would. It changes nothing. A file that is not there is one without content; one that a process has open is ErrLocked.
-func Foresee(path string, model *contenttypes.Model, opts Options) (Outlook, error) {
-	return Inspect(path, model, opts, nil)
-}
-
-// Inspect is Foresee, and shows look the content as it will be, unless it is refused or cannot be told yet.
+// Inspect says what Open would do with the store file at path for a model, and returns the *evolve.DefinitionError with which Open would
+// refuse it. It changes nothing. A missing file counts as a store without content; a file that another process has open is ErrLocked.
+//
+// If Open would not refuse the model, and Outlook.First is empty, look is called with the content as it will be. look may be nil.
 func Inspect(path string, model *contenttypes.Model, opts Options, look func(*Preview) error) (o Outlook, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return o, CheckThere(path)
@@ -37,21 +34,16 @@ func Inspect(path string, model *contenttypes.Model, opts Options, look func(*Pr
 		return o, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return newFile(db, path).foresee(model, opts, look)
+	return newFile(db, path).inspect(model, opts, look)
 }
 
-// Foresee says and refuses what Redefine would.
-func (s *Store) Foresee(model *contenttypes.Model, opts Options) (Outlook, error) {
-	return s.file.foresee(model, opts, nil)
-}
-
-// Inspect is Foresee, and shows look the content as it will be, unless it is refused.
+// Inspect says what Redefine would do, as the function Inspect does for Open.
 func (s *Store) Inspect(model *contenttypes.Model, opts Options, look func(*Preview) error) (Outlook, error) {
-	return s.file.foresee(model, opts, look)
+	return s.inspect(model, opts, look)
 }
 
-// foresee reads one state of the file, definitions and content.
-func (s *file) foresee(model *contenttypes.Model, opts Options, look func(*Preview) error) (o Outlook, err error) {
+// inspect reads the definitions and the content in one transaction.
+func (s *file) inspect(model *contenttypes.Model, opts Options, look func(*Preview) error) (o Outlook, err error) {
 	err = s.read(func(tx *bolt.Tx) error {
 		meta := s.meta(tx)
 		if meta.pages == nil {
