@@ -1,0 +1,152 @@
+package repository
+
+import (
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// documentation returns the text of every page of documentation, by its path.
+func documentation(t *testing.T) map[string]string {
+	t.Helper()
+	pages := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*/*.md"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages[name] = string(text)
+		}
+	}
+	if len(pages) < 10 {
+		t.Fatalf("found only %d pages", len(pages))
+	}
+	return pages
+}
+
+var (
+	fencedBlock  = regexp.MustCompile("(?ms)^```.*?^```$")
+	link         = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading      = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInAnchors = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+	quoted       = regexp.MustCompile("`([^`\n]+)`")
+)
+
+// anchors returns the anchors that GitHub gives to the headings of a page.
+func anchors(text string) []string {
+	var list []string
+	for _, g := range heading.FindAllStringSubmatch(fencedBlock.ReplaceAllString(text, ""), -1) {
+		list = append(list, strings.ReplaceAll(notInAnchors.ReplaceAllString(strings.ToLower(g[1]), ""), " ", "-"))
+	}
+	return list
+}
+
+// TestLinks follows every link of the documentation that leads to a file of the repository or to a heading.
+func TestLinks(t *testing.T) {
+	pages := documentation(t)
+	followed := 0
+	for page, text := range pages {
+		for _, g := range link.FindAllStringSubmatch(fencedBlock.ReplaceAllString(text, ""), -1) {
+			if strings.Contains(g[1], "://") {
+				continue
+			}
+			followed++
+			target, anchor, _ := strings.Cut(g[1], "#")
+			name := page
+			if target != "" {
+				name = path.Join(path.Dir(page), target)
+			}
+			if _, err := os.Stat(name); err != nil {
+				t.Errorf("%s links to %s: %v", page, g[1], err)
+			} else if anchor != "" && !slices.Contains(anchors(pages[name]), anchor) {
+				t.Errorf("%s links to %s, and %s has no such heading", page, g[1], name)
+			}
+		}
+	}
+	if followed < 30 {
+		t.Errorf("followed only %d links", followed)
+	}
+}
+
+// TestNamedFilesExist looks for every file and folder of the repository that the documentation names in backquotes. A page may
+// leave out the first folders of a path, and may name several files by a pattern.
+func TestNamedFilesExist(t *testing.T) {
+	out, err := exec.Command("git", "ls-files").Output()
+	if err != nil {
+		t.Skip("the repository is not a git checkout: ", err)
+	}
+	known := map[string]bool{} // paths of files and folders, and what follows each slash in them
+	for file := range strings.Lines(string(out)) {
+		for name := strings.TrimSpace(file); name != "."; name = path.Dir(name) {
+			for rest, more := name, true; more; _, rest, more = strings.Cut(rest, "/") {
+				known[rest] = true
+			}
+		}
+	}
+	looked := 0
+	for page, text := range documentation(t) {
+		for _, g := range quoted.FindAllStringSubmatch(fencedBlock.ReplaceAllString(text, ""), -1) {
+			name := strings.TrimSuffix(strings.TrimPrefix(g[1], module+"/"), "/")
+			first, _, isPath := strings.Cut(name, "/")
+			if _, err := os.Stat(first); err != nil || !isPath {
+				if path.Ext(name) != ".go" {
+					continue // not a name of ours: a setting, a value, a file of a project
+				}
+			}
+			if strings.ContainsAny(name, " ()<>{}…") {
+				continue
+			}
+			looked++
+			if !known[name] && !matchesAny(name, known) {
+				t.Errorf("%s names %s, which does not exist", page, g[1])
+			}
+		}
+	}
+	if looked < 100 {
+		t.Errorf("looked for only %d files", looked)
+	}
+}
+
+// matchesAny reports whether a pattern matches one of the names.
+func matchesAny(pattern string, names map[string]bool) bool {
+	if !strings.Contains(pattern, "*") {
+		return false
+	}
+	for name := range names {
+		if ok, err := path.Match(pattern, name); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
+// TestEveryPackageIsDescribed looks for every package in the table of ARCHITECTURE.md.
+func TestEveryPackageIsDescribed(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "list", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		pkg := inModule(strings.TrimSpace(line))
+		if pkg == "" {
+			pkg = "main.go"
+		}
+		if !regexp.MustCompile("(?m)^\\|[^|]*`" + regexp.QuoteMeta(pkg) + "`").Match(text) {
+			t.Errorf("the table of packages in ARCHITECTURE.md leaves out %s", pkg)
+		}
+	}
+}
