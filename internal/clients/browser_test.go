@@ -12,9 +12,9 @@ import (
 	"lectern/gateway"
 )
 
-// TestSandbox opens the GraphQL IDE of a release build in a headless browser that reaches nothing but the server. It wants a
-// Chromium (in the path, or named by CHROMIUM) and the files that go generate makes; where the environment says CI, they must
-// be there.
+// TestSandbox opens the GraphQL IDE of a release build in a headless browser without access to any other host. It needs
+// Chromium (in the path, or named by CHROMIUM) and the files that go generate makes. Without them it is skipped, but fails if
+// the environment variable CI is set.
 func TestSandbox(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a release build takes a while")
@@ -43,7 +43,7 @@ graphql:
 	}, "CHROMIUM="+chromium)
 }
 
-// lack skips a test for want of something; in CI it fails.
+// lack skips a test that lacks a tool; in CI the test fails.
 func lack(t *testing.T, what string) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
@@ -65,7 +65,7 @@ func findChromium() string {
 	return ""
 }
 
-// buildRelease builds the program as README.md says that a release is built.
+// buildRelease builds a release by the commands in README.md.
 func buildRelease(t *testing.T) string {
 	t.Helper()
 	lectern := filepath.Join(t.TempDir(), "lectern")
@@ -77,7 +77,8 @@ func buildRelease(t *testing.T) string {
 	return lectern
 }
 
-// startRelease serves project/ on an empty store until the test ends; plugins, if any, takes the place of config/plugins.yaml.
+// startRelease serves project/ on an empty store until the test ends. A plugins text that is not empty replaces
+// config/plugins.yaml.
 func startRelease(t *testing.T, lectern, environment, plugins string) (ready gateway.Ready) {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,6 +1,6 @@
-// Package clients drives Lectern with clients that others made, over HTTP, in JavaScript under Node: what their authors
-// take for granted of a server shows only there. Each file *.test.js has a server of its own, which serves project/ on an
-// empty store. By hand, with what `lectern serve internal/clients/project --ephemeral` prints,
+// Package clients tests Lectern with third-party clients: JavaScript under Node, over HTTP. It shows whether Lectern meets
+// the assumptions of their authors. Each file *.test.js has a server of its own, which serves project/ on an empty store. To
+// run one by hand, use the line that `lectern serve internal/clients/project --ephemeral` prints:
 //
 //	cd internal/clients && npm ci && LECTERN='{"base":…,"tokens":…}' node --test strapi/files.test.js
 package clients
@@ -22,16 +22,16 @@ import (
 	"lectern/gateway"
 )
 
-// TestStrapiClient drives the server with @strapi/client.
+// TestStrapiClient tests the server with @strapi/client.
 func TestStrapiClient(t *testing.T) { runFiles(t, "strapi/*.test.js") }
 
-// TestApolloClient drives the server with @apollo/client.
+// TestApolloClient tests the server with @apollo/client.
 func TestApolloClient(t *testing.T) { runFiles(t, "apollo/*.test.js") }
 
-// TestAudits holds the server to the audits of graphql-http.
+// TestAudits runs the audits of graphql-http against the server.
 func TestAudits(t *testing.T) { runFiles(t, "audits/*.test.js") }
 
-// runFiles runs the test files of a pattern, each as a subtest.
+// runFiles runs the test files that match a pattern, each as a subtest.
 func runFiles(t *testing.T, pattern string) {
 	if err := install(t.Context()); err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func runFiles(t *testing.T, pattern string) {
 // runFile runs one test file against a server with an empty store.
 func runFile(t *testing.T, file string) { runNode(t, file, serve(t)) }
 
-// runNode runs one test file and tells it what it is run against.
+// runNode runs one test file and passes it the description of the server under test.
 func runNode(t *testing.T, file string, against any, env ...string) {
 	ready, err := json.Marshal(against)
 	if err != nil {
@@ -66,7 +66,7 @@ func runNode(t *testing.T, file string, against any, env ...string) {
 	t.Logf("%s", output)
 }
 
-// serve serves the project until the test ends, and fails the test where the server finds reason to log an error.
+// serve serves the project until the test ends, and fails the test if the server logs an error.
 func serve(t *testing.T) gateway.Ready {
 	t.Helper()
 	ready := make(chan gateway.Ready, 1)
@@ -97,7 +97,7 @@ func serve(t *testing.T) gateway.Ready {
 	}
 }
 
-// faults are what a server logs that has no reason to.
+// faults is a log handler that fails the test on an error.
 type faults struct{ t *testing.T }
 
 func (f faults) Write(line []byte) (int, error) {
@@ -110,8 +110,8 @@ const (
 	lockFile = "package-lock.json"
 )
 
-// install installs what the lock file names, unless that is there. It is put in place whole, so that an install that broke
-// off is not taken for one.
+// install installs the modules of the lock file unless they are there. It renames the finished directory into place, so that
+// an interrupted install is not used.
 func install(ctx context.Context) error {
 	if installed() {
 		return nil
@@ -137,7 +137,7 @@ func install(ctx context.Context) error {
 	if err := copyFile(filepath.Join(dir, modules, lockFile), lockFile); err != nil {
 		return err
 	}
-	if installed() { // another run was faster
+	if installed() { // another run installed them meanwhile
 		return nil
 	}
 	if err := os.RemoveAll(modules); err != nil {
@@ -146,7 +146,7 @@ func install(ctx context.Context) error {
 	return os.Rename(filepath.Join(dir, modules), modules)
 }
 
-// installed reports whether the modules are those of the lock file: a copy of it lies beside them.
+// installed reports whether the modules are those of the lock file. An install leaves a copy of the lock file beside them.
 func installed() bool {
 	wanted, err := os.ReadFile(lockFile)
 	if err != nil {

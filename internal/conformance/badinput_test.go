@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// A badRequest is something that no client should send.
+// A badRequest is a request that a server must refuse, and the expected response.
 type badRequest struct {
 	name    string
-	as      string // a token's name, "" for full access
-	method  string // POST where there is a body, GET otherwise
+	as      string // the name of a token; "" means full access
+	method  string // the default is POST with a body, else GET
 	path    string
 	headers map[string]string
 	body    string
 	status  int
-	error   string // the error's name, "" where the answer is no envelope
+	error   string // the name of the error; "" when the response has no error envelope
 	message string // a part of the error's message
 }
 
@@ -52,7 +52,7 @@ func gzipped(text string) string {
 	return b.String()
 }
 
-// {r} and {v} in a path stand for documents that are there: a published restaurant and a review.
+// badBodies are requests to documents that exist: {r} in a path is a published restaurant, {v} a review.
 var badBodies = []badRequest{
 	{name: "JSON that ends early", body: `{"data":`, status: 400, error: syntax},
 	{name: "JSON with more behind it", body: `{"data":{"stars":1}} x`, status: 400, error: syntax},
@@ -246,7 +246,7 @@ var badQueries = []badRequest{
 	{name: "a documentId of 10,000 letters", path: "/" + strings.Repeat("a", 10000), status: 404, error: notFound},
 	{name: "no such route", path: "/{r}/nothing", status: 404, error: notFound},
 
-	{name: "an escape without digits", path: "/%zz", status: 400}, // in the words of net/http: nothing of ours sees it
+	{name: "an escape without digits", path: "/%zz", status: 400}, // net/http answers this request itself, in plain text
 	{name: "an escape cut off", path: "/%4", status: 400},
 	{name: "escapes that are no UTF-8", path: "/%ff%fe", status: 400, error: badSyntax, message: "failed to decode"},
 	{name: "a zero byte", path: "/a%00b", status: 400, error: badSyntax, message: "Malicious Path"},
@@ -276,7 +276,7 @@ func indexed(key string, n int) string {
 	return b.String()
 }
 
-// Whatever a client sends, it is told what is wrong with it, and nothing has changed.
+// TestBadInput checks that a bad request is answered with an explanation and changes nothing.
 func TestBadInput(t *testing.T) {
 	b := newBench(t)
 	b.fill()
@@ -300,7 +300,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// refused sends a bad request and holds the answer against what is wanted.
+// refused sends a bad request and compares the response with the expected one.
 func (b *bench) refused(t *testing.T, c badRequest) {
 	status, body := b.send(t, c)
 	if status != c.status {
@@ -321,7 +321,7 @@ func (b *bench) refused(t *testing.T, c badRequest) {
 	}
 }
 
-// What is no HTTP is refused and keeps nobody else from being answered.
+// TestBadHTTP checks that requests that are not valid HTTP are refused, and that other clients are still answered.
 func TestBadHTTP(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct{ name, request, status string }{
@@ -343,7 +343,7 @@ func TestBadHTTP(t *testing.T) {
 			}
 			defer conn.Close()
 			conn.SetDeadline(time.Now().Add(10 * time.Second))
-			io.WriteString(conn, c.request) // the server may hang up before it has read all
+			io.WriteString(conn, c.request) // the server may close the connection before it has read everything
 			line, err := bufio.NewReader(conn).ReadString('\n')
 			if err != nil {
 				t.Fatal(err)

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// A bench is a server with some documents of every kind.
+// A bench is a server with documents of every type.
 type bench struct {
 	t      testing.TB
 	target *Target
-	ids    map[string]string // documentIds by a letter
+	ids    map[string]string // documentIds, keyed by a letter that paths use
 }
 
 func newBench(t testing.TB) *bench {
@@ -20,7 +20,7 @@ func newBench(t testing.TB) *bench {
 
 const projectDir = "../../testdata/conformance/projects/kitchen"
 
-// fill makes documents with drafts, locales, relations, components and zones.
+// fill creates documents with drafts, locales, relations, components and zones.
 func (b *bench) fill() {
 	b.create("p", "/api/people", `{"firstName":"Ann","email":"ann@example.org"}`)
 	b.create("c", "/api/categories", `{"name":"Bread"}`)
@@ -37,13 +37,13 @@ func (b *bench) fill() {
 	b.do("PUT", "/api/homepage", `{"data":{"title":"Home"}}`)
 }
 
-// create makes a document and keeps its documentId under a letter.
+// create creates a document and records its documentId under a letter.
 func (b *bench) create(letter, path, data string) {
 	b.t.Helper()
 	b.ids[letter] = text(dig(b.do("POST", path, `{"data":`+data+`}`), "data.documentId"))
 }
 
-// do sends a request that must succeed and returns the body of the answer.
+// do sends a request that must succeed and returns the response body.
 func (b *bench) do(method, path, body string) any {
 	b.t.Helper()
 	status, answer := b.send(b.t, badRequest{method: method, path: path, body: body, headers: jsonType})
@@ -53,7 +53,7 @@ func (b *bench) do(method, path, body string) any {
 	return answer
 }
 
-// send sends a request; {r} in its path stands for a documentId.
+// send sends a request. A letter in braces in the path, such as {r}, is replaced by the documentId recorded under it.
 func (b *bench) send(t testing.TB, c badRequest) (status int, body any) {
 	t.Helper()
 	for letter, id := range b.ids {
@@ -73,7 +73,7 @@ func (b *bench) send(t testing.TB, c badRequest) (status int, body any) {
 	return answer.Status, answer.Body
 }
 
-// content is all documents as a client with full access sees them, in every version and locale.
+// content returns all documents in every version and locale, as a client with full access sees them.
 func (b *bench) content() string {
 	b.t.Helper()
 	var all strings.Builder

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// What the section beyond of differences.yaml says of Lectern, and TestBadInput does not show.
+// The tests below cover the section beyond of differences.yaml, as far as TestBadInput does not.
 
-// wants asks for a path and holds the part of the answer at a dotted path against JSON.
+// wants requests a path and compares the part of the response at a dotted path with JSON.
 func (b *bench) wants(path, at, want string) {
 	b.t.Helper()
 	got, err := json.Marshal(dig(b.do("GET", path, ""), at))
@@ -21,7 +21,7 @@ func (b *bench) wants(path, at, want string) {
 	}
 }
 
-// names asks for a list and holds the names in it against JSON.
+// names requests a list and compares the names in it with JSON.
 func (b *bench) names(path, want string) {
 	b.t.Helper()
 	rows, _ := dig(b.do("GET", path, ""), "data").([]any)
@@ -140,20 +140,20 @@ func TestBeyondVersions(t *testing.T) {
 	b.names("/api/restaurants?filters[localizations][name]=German", `[]`)
 	b.names("/api/restaurants?status=draft&filters[localizations][name]=German", `["English"]`)
 
-	// Publishing one locale brings its values that are not localized to the drafts of the others.
+	// Publishing one locale copies its shared values to the drafts of the other locales.
 	b.do("PUT", "/api/restaurants/{r}", `{"data":{"seats":2}}`)
 	b.wants("/api/restaurants/{r}?locale=fr&status=draft", "data.seats", `2`)
 	b.do("PUT", "/api/restaurants/{r}?locale=fr", `{"data":{"name":"French again"}}`)
 	b.wants("/api/restaurants/{r}", "data.seats", `2`)
 
-	// What is published late is shown at once.
+	// A document that is published late appears at once.
 	b.create("d", "/api/restaurants?status=draft", `{"name":"Late"}`)
 	b.do("PUT", "/api/homepage", fmt.Sprintf(`{"data":{"featured":[%q]}}`, b.ids["d"]))
 	b.wants("/api/homepage?populate=featured", "data.featured", `[]`)
 	b.do("PUT", "/api/restaurants/{d}", `{"data":{}}`)
 	b.wants("/api/homepage?populate=featured", "data.featured.0.name", `"Late"`)
 
-	// A draft takes nothing away from what is published.
+	// Editing a draft takes nothing away from published rows.
 	b.create("m", "/api/menus", `{"title":"Menu","dishes":[{"name":"soup"}]}`)
 	b.do("PUT", "/api/restaurants/{r}", fmt.Sprintf(`{"data":{"menu":%q}}`, b.ids["m"]))
 	b.do("PUT", "/api/restaurants/{d}?status=draft", fmt.Sprintf(`{"data":{"menu":%q}}`, b.ids["m"]))
@@ -166,7 +166,8 @@ func TestBeyondVersions(t *testing.T) {
 	b.wants("/api/restaurants/{r}?populate=reviews&status=draft", "data.reviews", `[]`)
 }
 
-// Values that are not localized are the same in all drafts and in all published rows, whichever of them is written.
+// TestBeyondSharedValues checks that values that are not localized are the same in all drafts and in all published rows after
+// a write to any of them.
 func TestBeyondSharedValues(t *testing.T) {
 	for _, c := range []struct{ what, path, published, draft string }{
 		{"a draft localization is added", "/api/restaurants/{r}?locale=fr&status=draft", `1`, `2`},
@@ -191,7 +192,8 @@ func TestBeyondSharedValues(t *testing.T) {
 	b.wants("/api/restaurants/{r}", "data.seats", `2`)
 }
 
-// A document that is published late stands in the lists of others where their drafts have it.
+// TestBeyondLateLinks checks that a document published late has the same position in the lists of other documents as in their
+// drafts.
 func TestBeyondLateLinks(t *testing.T) {
 	b := newBench(t)
 	b.create("a", "/api/restaurants", `{"name":"Aa"}`)

@@ -14,8 +14,9 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// GraphQL must be answered as recorded, too, when a middleware that changes nothing stands around each field of each type: then
-// nothing is printed from rows in one go, and every value comes through what programs see of it.
+// TestSuitesThroughMiddlewares replays the GraphQL suites with a middleware around each field that changes nothing. Responses
+// must be the same, although every value then passes through the resolvers that extensions see, and not through the faster
+// printing from rows.
 func TestSuitesThroughMiddlewares(t *testing.T) {
 	suites, err := LoadSuites("../../testdata/conformance/suites")
 	if err != nil {
@@ -52,8 +53,8 @@ func TestSuitesThroughMiddlewares(t *testing.T) {
 	}
 }
 
-// TestUncachedFiles replays the suite of files where they are served with the header Cache-Control that the reference has: that header
-// is all that the steps of it in differences.yaml differ by.
+// TestUncachedFiles replays the suite of files with the reference's header Cache-Control. Every step must match, since the
+// header is the only difference that differences.yaml lists for the suite.
 func TestUncachedFiles(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Route("GET /uploads/{path:.*}", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler {
@@ -74,7 +75,7 @@ func TestUncachedFiles(t *testing.T) {
 	}
 }
 
-// aroundAll is an extension with a middleware around each field that can be reached.
+// aroundAll returns an extension with a middleware around each field of the schema.
 func aroundAll(m schema.Middleware) schema.ExtensionFunc {
 	return func(b *schema.Builder) (schema.Extension, error) {
 		x := schema.Extension{ResolversConfig: map[string]schema.FieldConfig{}}

@@ -1,15 +1,25 @@
 package conformance
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
+var update = flag.Bool("update", false, "write docs/differences.md")
+
+// TestDifferencesPageIsFresh checks that docs/differences.md is what differences.yaml says. With -update it writes the page.
 func TestDifferencesPageIsFresh(t *testing.T) {
+	const file = "../../docs/differences.md"
 	d := loadDifferences(t)
-	page, err := os.ReadFile("../../docs/differences.md")
+	if *update {
+		if err := os.WriteFile(file, []byte(d.Markdown()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,7 +28,8 @@ func TestDifferencesPageIsFresh(t *testing.T) {
 	}
 }
 
-// An area is one table of the page.
+// TestDifferencesAreGrouped checks that deviations of one area are listed together, since each area becomes one table of the
+// page.
 func TestDifferencesAreGrouped(t *testing.T) {
 	seen, last := map[string]bool{}, ""
 	for _, x := range loadDifferences(t).Beyond {

@@ -18,8 +18,8 @@ var (
 	quotedWord    = regexp.MustCompile("`([^`]*)`")
 )
 
-// The defaults that docs/configuration.md states are those that hold: a project that says all of them is configured as one
-// that says nothing.
+// TestDocumentedDefaults checks the defaults in docs/configuration.md: a project that sets all of them has the same
+// configuration as one that sets nothing.
 func TestDocumentedDefaults(t *testing.T) {
 	page, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
@@ -69,15 +69,16 @@ func TestDocumentedDefaults(t *testing.T) {
 	}
 }
 
-// plainLists replaces by nothing what a list that is not given stands for, where in a file something is said, and the log's
-// format, which depends on how the server is started.
+// plainLists clears the settings that differ when a project sets their default explicitly, and the log format, which depends
+// on how the server is started.
 func plainLists(s *config.Settings) {
 	s.Server.CORS = config.CORS{}
 	s.Server.LogFormat = ""
 	s.Users.RegisterFields, s.Users.DefaultRole = nil, nil
 }
 
-// sayDefaults puts the defaults of a row of a table into a tree of keys. Keys after the first are named by their last part.
+// sayDefaults adds the defaults of a table row to a tree of keys, and returns the number of keys. The first key of a row is
+// complete; the others have the same parent and give only their last part.
 func sayDefaults(tree map[string]any, keys, defaults []string) int {
 	prefix := ""
 	for i, key := range keys {
@@ -101,7 +102,7 @@ func sayDefaults(tree map[string]any, keys, defaults []string) int {
 	return len(keys)
 }
 
-// words are what stands between backquotes.
+// words returns the words in backquotes.
 func words(s string) []string {
 	var list []string
 	for _, g := range quotedWord.FindAllStringSubmatch(s, -1) {

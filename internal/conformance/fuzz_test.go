@@ -22,11 +22,11 @@ func suiteRequests(f *testing.F, yield func(*Step)) {
 	}
 }
 
-// verbatim keeps what stands for something else in suites from being filled in.
+// verbatim breaks up the tokens of suites, so that random text is sent unchanged.
 var verbatim = strings.NewReplacer("{{", "{ { ", "<repeat:", "<repeat ")
 
-// Any query string is answered with a list or told what is wrong with it; asked twice it gives the same answer; and no more
-// entries are counted or shown than there are.
+// FuzzQuery sends random query strings. The response must be a list or an explanation, the same for a second request, and
+// must not count or show more entries than exist.
 func FuzzQuery(f *testing.F) {
 	suiteRequests(f, func(s *Step) {
 		if path, query, ok := strings.Cut(s.Request.Path, "?"); ok && path == "/api/restaurants" && s.Method() == "GET" {
@@ -46,7 +46,7 @@ func FuzzQuery(f *testing.F) {
 			t.Fatalf("answered %d: %v", status, body)
 		}
 		rows, _ := dig(body, "data").([]any)
-		if len(rows) > 4 { // two documents, one of them in two locales and two versions
+		if len(rows) > 4 { // two documents, one of which has two locales and two versions
 			t.Errorf("%d entries are shown", len(rows))
 		}
 		if total, ok := dig(body, "meta.pagination.total").(json.Number); ok {
@@ -60,7 +60,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// Any body makes a document or is refused. What was made reads as it was answered.
+// FuzzBody sends random bodies. The server must refuse the body or create a document, which then reads as it was answered.
 func FuzzBody(f *testing.F) {
 	suiteRequests(f, func(s *Step) {
 		path, _, _ := strings.Cut(s.Request.Path, "?")

@@ -9,12 +9,13 @@ const (
 	docB = `"bbbbbbbbbbbbbbbbbbbbbbbb"`
 )
 
-// A matcher that accepts too much would pass everything that is built on it.
+// TestMatch checks that the matcher accepts and rejects what it should. A matcher that accepted too much would hide failures
+// of every suite.
 func TestMatch(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		want, got  string
-		differs    string // where, "" for nowhere
+		differs    string // the path of the difference; "" for none
 		onlyInWord bool
 	}{
 		{name: "equal objects, other order of keys", want: `{"a":1,"b":[true,null,"x"]}`, got: `{"b":[true,null,"x"],"a":1}`},
@@ -140,7 +141,7 @@ func TestMatchStatusAndHeaders(t *testing.T) {
 	}
 }
 
-// A document stays the same one from step to step.
+// TestMatchDocumentsAcrossSteps checks that a <doc:N> token stands for the same document in every step.
 func TestMatchDocumentsAcrossSteps(t *testing.T) {
 	m := NewMatcher()
 	expect := &Expect{Status: 200, Body: []byte(`"<doc:1>"`)}

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	strictPercent = 98 // of the steps must match in all, wording of errors included
-	listedPart    = 50 // at most one step in so many may differ on purpose
+	strictPercent = 98 // the least percentage of steps that must be strict
+	listedPart    = 50 // at most one step in so many may be listed in differences.yaml
 )
 
-// Every step must be answered as recorded, but for those that differences.yaml lists.
+// TestSuites checks that every step is answered as recorded, except those that differences.yaml lists.
 func TestSuites(t *testing.T) {
 	suites, err := LoadSuites("../../testdata/conformance/suites")
 	if err != nil {
@@ -36,15 +36,15 @@ func TestSuites(t *testing.T) {
 	judge(t, results, loadDifferences(t))
 }
 
-// hashesPasswords reports whether a suite logs people in all the time.
+// hashesPasswords reports whether many steps of a suite hash passwords, which is slow.
 func (s *Suite) hashesPasswords() bool {
 	return strings.HasPrefix(s.Name, "auth-") || strings.HasPrefix(s.Name, "graphql-mutation-users")
 }
 
-// judge holds the results of all suites against what is promised of them: each step is answered as recorded, wording of
-// errors included, or it is listed. When only some suites were run (go test -run), only their steps are looked at.
+// judge checks the results of the suites: each step must be strict or listed in differences.yaml, and each listed step must
+// differ. If only some suites were run (go test -run), it looks only at their steps.
 func judge(t *testing.T, results []Result, d *Differences) {
-	listed := map[string]bool{} // suite and step, to whether it was seen to differ
+	listed := map[string]bool{} // keyed by suite and step: whether the step was seen to differ
 	for _, x := range d.Suites {
 		listed[x.Suite+": "+x.Step] = false
 	}

@@ -26,7 +26,7 @@ func TestRequestTarget(t *testing.T) {
 	}
 }
 
-// seen is what a server was sent.
+// seen is a request as the server received it.
 type seen struct {
 	Method, Target, Type, Authorization, Body string
 }

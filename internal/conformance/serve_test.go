@@ -9,10 +9,10 @@ import (
 	"lectern/gateway"
 )
 
-// serve serves a project on an empty store until the test ends, and checks then what it has stored.
+// serve serves a project on an empty store until the test ends, and then checks the store's consistency.
 func serve(t testing.TB, dir string) *Target { t.Helper(); return serveExtended(t, dir, nil) }
 
-// serveExtended is serve with extensions.
+// serveExtended does what serve does, with extensions.
 func serveExtended(t testing.TB, dir string, x *gateway.Extensions) *Target {
 	t.Helper()
 	ready := make(chan gateway.Ready, 1)
@@ -49,7 +49,7 @@ func serveExtended(t testing.TB, dir string, x *gateway.Extensions) *Target {
 	}
 }
 
-// A faultlessLog is the log of a server that must have no reason to log an error, whatever it is sent.
+// A faultlessLog fails the test when the server logs an error, since no request may cause one.
 type faultlessLog struct{ t testing.TB }
 
 func (faultlessLog) Enabled(_ context.Context, level slog.Level) bool {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// floors are the packages from the lowest to the highest: a package imports what lies below it, and nothing of its own
-// floor, unless that is one tree of packages ("x/"). See ARCHITECTURE.md.
-var floors = [][]string{
+// layers lists the packages from the lowest layer to the highest. A package may import only packages of lower layers. A layer
+// of one name that ends in "/" is a tree of packages that may import one another. ARCHITECTURE.md describes the layers.
+var layers = [][]string{
 	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell", "internal/lru"},
 	{"internal/yamlfile"},
 	{"contenttypes"},
@@ -27,11 +27,10 @@ var floors = [][]string{
 	{"gateway"},
 	{"command"},
 	{""}, // the program
-	{"internal/conformance", "internal/simulation", "internal/clients", "internal/attack", "internal/repository"}, // tests of all of it
-	{"internal/conformance/gendocs", "internal/simulation/simulate"},                                              // their commands
+	{"internal/conformance", "internal/simulation", "internal/clients", "internal/attack", "internal/repository"}, // tests of the complete program
 }
 
-// owners are the only packages that may import a module, so that it can be replaced in one place.
+// owners maps a dependency to the only package that may import it, so that the dependency can be replaced in one place.
 var owners = map[string]string{
 	"gopkg.in/yaml.v3":           "internal/yamlfile",
 	"go.etcd.io/bbolt":           "store",
@@ -50,12 +49,12 @@ func TestImportsRunOneWay(t *testing.T) {
 	for line := range strings.Lines(string(out)) {
 		names := strings.Fields(line)
 		pkg := inModule(names[0])
-		if floorOf(pkg) < 0 {
-			t.Errorf("%s has no floor: give it one in this test and a line in ARCHITECTURE.md", names[0])
+		if layerOf(pkg) < 0 {
+			t.Errorf("%s has no layer: give it one in this test and a line in ARCHITECTURE.md", names[0])
 		}
 		for _, name := range names[1:] {
 			if name == module || strings.HasPrefix(name, module+"/") {
-				if below := inModule(name); floorOf(below) > floorOf(pkg) || floorOf(below) == floorOf(pkg) && !isTree(floorOf(pkg)) {
+				if below := inModule(name); layerOf(below) > layerOf(pkg) || layerOf(below) == layerOf(pkg) && !isTree(layerOf(pkg)) {
 					t.Errorf("%s imports %s, which does not lie below it", names[0], name)
 				}
 			}
@@ -68,18 +67,18 @@ func TestImportsRunOneWay(t *testing.T) {
 	}
 }
 
-// isTree reports whether a floor is one tree of packages.
-func isTree(floor int) bool { return floor >= 0 && strings.HasSuffix(floors[floor][0], "/") }
+// isTree reports whether a layer is one tree of packages.
+func isTree(layer int) bool { return layer >= 0 && strings.HasSuffix(layers[layer][0], "/") }
 
-// inModule is a package's path within the module.
+// inModule returns a package's path within the module.
 func inModule(path string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
 }
 
-// floorOf is the floor of a package, -1 when it has none. A name that ends in a slash stands for all packages below it.
-func floorOf(pkg string) int {
-	for i, floor := range floors {
-		for _, name := range floor {
+// layerOf returns the index of a package's layer, or -1. A name that ends in a slash stands for all packages below it.
+func layerOf(pkg string) int {
+	for i, layer := range layers {
+		for _, name := range layer {
 			if pkg == name || strings.HasSuffix(name, "/") && strings.HasPrefix(pkg, name) {
 				return i
 			}

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// buildExample builds a project of examples/, a module of its own, with nothing but what the main module has: no network.
+// buildExample builds a project of examples/, which is a module of its own. It uses only dependencies of the main module, so
+// it needs no network.
 func buildExample(t *testing.T, name string) (program string) {
 	t.Helper()
 	program = filepath.Join(t.TempDir(), name)
@@ -30,11 +31,11 @@ func buildExample(t *testing.T, name string) (program string) {
 	return program
 }
 
-// A client asks a served example.
+// A client sends requests to a served example.
 type client struct {
 	base string
-	keys map[string]string // of tokens, and of users by name
-	id   string            // what @id stands for in paths and bodies
+	keys map[string]string // API tokens, and the tokens of users by name
+	id   string            // replaces @id in paths and bodies
 }
 
 // serveEphemeral serves an example on an empty store until the test ends.
@@ -70,7 +71,7 @@ func serveEphemeral(t *testing.T, program, dir string) *client {
 	return c
 }
 
-// do sends a request and returns the status, and the body as it came.
+// do sends a request and returns the response and its body.
 func (c *client) do(t *testing.T, as, method, path, body string) (*http.Response, string) {
 	t.Helper()
 	fill := strings.NewReplacer("@id", c.id)
@@ -96,7 +97,7 @@ func (c *client) do(t *testing.T, as, method, path, body string) (*http.Response
 	return res, string(text)
 }
 
-// register makes a user, who is known by his name from then on.
+// register creates a user whose token later requests select by name.
 func (c *client) register(t *testing.T, name string) {
 	t.Helper()
 	_, text := c.do(t, "", "POST", "/api/auth/local/register", `{"username":"`+name+`","email":"`+name+`@example.org","password":"correct horse"}`)
@@ -107,7 +108,7 @@ func (c *client) register(t *testing.T, name string) {
 	c.keys[name] = answer.JWT
 }
 
-// role is the id of a role.
+// role returns the id of a role.
 func (c *client) role(t *testing.T, kind string) string {
 	t.Helper()
 	_, text := c.do(t, "full", "GET", "/api/users-permissions/roles", "")
@@ -129,7 +130,7 @@ func (c *client) role(t *testing.T, kind string) string {
 	return ""
 }
 
-// An exchange is a request by somebody, and what the answer must hold.
+// An exchange is a request by one client and the expected response.
 type exchange struct {
 	what, as, method, path, body string
 	status                       int
@@ -147,7 +148,7 @@ func (c *client) exchange(t *testing.T, list []exchange) {
 	}
 }
 
-// TestMagazine serves examples/magazine and tries each thing that its code adds.
+// TestMagazine serves examples/magazine and tests everything that its code adds.
 func TestMagazine(t *testing.T) {
 	program := buildExample(t, "magazine")
 	c := serveEphemeral(t, program, filepath.Join("examples", "magazine"))
@@ -265,7 +266,7 @@ func TestMagazine(t *testing.T) {
 	}
 }
 
-// TestHello makes a project with examples/hello and serves it.
+// TestHello creates a project with examples/hello and serves it.
 func TestHello(t *testing.T) {
 	program, dir := buildExample(t, "hello"), filepath.Join(t.TempDir(), "blog")
 	if out, err := exec.Command(program, "init", dir).CombinedOutput(); err != nil {
@@ -276,10 +277,10 @@ func TestHello(t *testing.T) {
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// indentation is what blocks of Go have less of than where they stand.
+// indentation matches the tabs at the beginning of lines, which the guide omits.
 var indentation = regexp.MustCompile(`(?m)^\t+`)
 
-// What docs/extending.md shows in Go stands in an example, line by line, and so is compiled and tried.
+// TestExtendingGuide checks that every Go line of docs/extending.md occurs in an example, which is compiled and tested.
 func TestExtendingGuide(t *testing.T) {
 	sources, err := filepath.Glob(filepath.Join("examples", "*", "*.go"))
 	if err != nil {
@@ -308,7 +309,7 @@ func TestExtendingGuide(t *testing.T) {
 	}
 }
 
-// The call that pages without an IDE and docs/graphql.md propose finds Lectern from a program of one's own, too.
+// TestGenerateFromAnExample checks that the command that docs/graphql.md proposes works from a program of a user.
 func TestGenerateFromAnExample(t *testing.T) {
 	guide, err := os.ReadFile(filepath.Join("docs", "graphql.md"))
 	if err != nil {
@@ -331,7 +332,7 @@ func TestGenerateFromAnExample(t *testing.T) {
 	}
 }
 
-// What the README of examples/magazine shows is what happens.
+// TestMagazineREADME runs the commands of the README of examples/magazine and compares their output with the README.
 func TestMagazineREADME(t *testing.T) {
 	from := filepath.Join("examples", "magazine")
 	dir := t.TempDir()
@@ -347,7 +348,7 @@ func TestMagazineREADME(t *testing.T) {
 	follow(t, filepath.Join(from, "README.md"), dir, serve(t, dir, program, "."))
 }
 
-// A secret that stands in an example is one that everybody knows: the server makes its own.
+// TestExamplesShipNoSecret checks that examples contain no secrets, which everybody would know: the server generates its own.
 func TestExamplesShipNoSecret(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("examples", "*", "config", "*"))
 	if err != nil || len(files) == 0 {

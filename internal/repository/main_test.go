@@ -1,5 +1,5 @@
-// Package repository tests what no single package can answer for: which package imports which, and whether README.md, the guides
-// and the examples do what they say.
+// Package repository tests properties that involve several packages: which package imports which, and whether README.md, the
+// guides and the examples work as they say.
 package repository
 
 import (
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMain runs all tests in the root of the repository, where a reader of README.md runs its commands.
+// TestMain runs all tests in the root of the repository, the directory that README.md expects.
 func TestMain(m *testing.M) {
 	if err := os.Chdir("../.."); err != nil {
 		log.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// What README.md shows is what happens: its commands are run, in order, on the example project, and print what it says.
+// TestREADME runs the commands of README.md in order on the example project, and compares their output with README.md.
 func TestREADME(t *testing.T) {
 	dir := t.TempDir()
 	lectern := filepath.Join(dir, "lectern")
@@ -25,7 +25,7 @@ func TestREADME(t *testing.T) {
 	follow(t, "README.md", dir, serve(t, dir, lectern, "blog"))
 }
 
-// follow runs the commands of a README in dir, against the server at addr, and compares what they print with what it says.
+// follow runs the commands of a README in dir against the server at addr, and compares their output with the README.
 func follow(t *testing.T, readme, dir, addr string) {
 	t.Helper()
 	for _, tool := range []string{"bash", "curl", "sed"} {
@@ -48,7 +48,7 @@ func follow(t *testing.T, readme, dir, addr string) {
 	}
 }
 
-// serve has a program in dir serve a project until the test ends.
+// serve runs a program in dir that serves a project until the test ends.
 func serve(t *testing.T, dir, program, project string) (addr string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -79,7 +79,7 @@ func serve(t *testing.T, dir, program, project string) (addr string) {
 	return addr
 }
 
-// awaitLine reads until a text comes, and goes on reading what follows.
+// awaitLine reads until a line contains text, and drains the reader afterwards.
 func awaitLine(t *testing.T, r io.Reader, text string) {
 	t.Helper()
 	var seen bytes.Buffer
@@ -98,8 +98,8 @@ const separator = "\x1e"
 
 var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
 
-// transcript returns the commands of all console blocks as one script that prints a separator after each, and what README.md
-// says that each prints.
+// transcript returns the commands of all console blocks as a script that prints a separator after each, and the expected
+// outputs.
 func transcript(text string) (script string, outputs []string) {
 	var b strings.Builder
 	for _, block := range consoleBlock.FindAllStringSubmatch(text, -1) {
@@ -122,7 +122,7 @@ var (
 	documentID = regexp.MustCompile(`"documentId":"[a-z0-9]{24}"`)
 )
 
-// plain takes away what may differ: blanks, and the ids of documents.
+// plain removes what may differ between runs: white space and the ids of documents.
 func plain(s string) string {
 	return documentID.ReplaceAllString(space.ReplaceAllString(s, ""), "")
 }

@@ -9,7 +9,7 @@
 //
 // A Coverage counts which operators, types, relations and versions were touched, and steers towards those that were not.
 //
-// The evaluator itself is checked by putting the same to a server that it was not written for (command simulate -reference):
+// The evaluator itself is checked by putting the same to a server that it was not written for (TestCommand with -reference):
 // what it says of the language is what that server answers, save the faults that Quirks lists.
 //
 // A Difference names the seed and the request; Shrink drops operations that it does not need.

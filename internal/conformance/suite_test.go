@@ -9,27 +9,27 @@ import (
 	"slices"
 )
 
-// A Suite is a list of exchanges with a server that starts from an empty store.
+// A Suite is a list of recorded exchanges that starts with an empty store.
 type Suite struct {
 	Name    string `json:"suite"`
-	Project string `json:"project"` // its directory, relative to the suite's file
+	Project string `json:"project"` // directory of the project, relative to the suite's file
 	Steps   []Step `json:"steps"`
 
 	file string
 }
 
-// A Step is one exchange. A later step may use what an earlier one saved.
+// A Step is one exchange. It may use values that earlier steps saved.
 type Step struct {
 	Name    string            `json:"name"`
-	Needs   []string          `json:"needs"` // upload, users: what the step, or one whose answer it uses, stands on
+	Needs   []string          `json:"needs"` // features that the step depends on, directly or through earlier steps: upload, users
 	As      string            `json:"as"`    // full (the default), readonly, public, a token's name, or {{var}}
 	Request Request           `json:"request"`
-	Headers []string          `json:"headers"` // response headers that are compared too
-	Save    map[string]string `json:"save"`    // name to dotted path in the answer
+	Headers []string          `json:"headers"` // response headers to compare
+	Save    map[string]string `json:"save"`    // from name to dotted path in the response
 	Expect  Expect            `json:"expect"`
 }
 
-// A Request says what is sent. At most one of JSON, GraphQL, Raw and Multipart is there.
+// A Request is the request of a step. At most one of JSON, GraphQL, Raw and Multipart is set.
 type Request struct {
 	Method    string            `json:"method"`
 	Path      string            `json:"path"`
@@ -40,7 +40,7 @@ type Request struct {
 	Multipart []Part            `json:"multipart"`
 }
 
-// A Part is a field of a multipart form: a value, or a file when File is set.
+// A Part is a field of a multipart form: a file if File is set, otherwise a value.
 type Part struct {
 	Name   string          `json:"name"`
 	Value  json.RawMessage `json:"value"`
@@ -49,7 +49,7 @@ type Part struct {
 	Base64 string          `json:"base64"`
 }
 
-// Expect is the recorded answer. An empty body is null.
+// Expect is the recorded response. An empty body is null.
 type Expect struct {
 	Status  int             `json:"status"`
 	Headers json.RawMessage `json:"headers"`
@@ -58,10 +58,10 @@ type Expect struct {
 
 var restPath = regexp.MustCompile(`^/(api|uploads|_health)`)
 
-// REST reports whether the step asks the REST API, and not GraphQL.
+// REST reports whether the request goes to the REST API and not to GraphQL.
 func (s *Step) REST() bool { return s.Request.GraphQL == nil && restPath.MatchString(s.Request.Path) }
 
-// Method returns the HTTP method that is used.
+// Method returns the HTTP method of the request.
 func (s *Step) Method() string {
 	switch {
 	case s.Request.Method != "":
@@ -72,7 +72,7 @@ func (s *Step) Method() string {
 	return "GET"
 }
 
-// StepKey names a step within its suite: by its name, and its index too where several have that name.
+// StepKey returns the key of a step within its suite: its name, with its index appended if several steps have that name.
 func (s *Suite) StepKey(index int) string {
 	name, same := s.Steps[index].Name, 0
 	for i := range s.Steps {
@@ -89,7 +89,7 @@ func (s *Suite) StepKey(index int) string {
 // ProjectDir returns the directory of the suite's project.
 func (s *Suite) ProjectDir() string { return filepath.Join(filepath.Dir(s.file), s.Project) }
 
-// LoadSuites reads every suite of a directory, by name of file.
+// LoadSuites reads the suites of a directory, sorted by file name.
 func LoadSuites(dir string) ([]*Suite, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {

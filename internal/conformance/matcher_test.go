@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A Diff is one place where an answer is not what was expected.
+// A Diff is one difference between a response and the expected one.
 type Diff struct {
-	At   string // body.data[0].name
+	At   string // a path such as body.data[0].name
 	Why  string
 	Want any
 	Got  any
@@ -37,8 +37,8 @@ var (
 	countWords = regexp.MustCompile(`want [0-9]+ items`)
 )
 
-// Words reports whether the difference is only in how an error is worded: its message, its details, where in a GraphQL
-// query it was found. Status, name, code and path of an error are no words.
+// Words reports whether only the wording of an error differs: its message, details, or locations in a GraphQL query. Its
+// status, name, code and path are not wording.
 func (d Diff) Words() bool {
 	return wordsPath.MatchString(d.At) || d.At == "body.errors" && countWords.MatchString(d.Why)
 }
@@ -54,7 +54,7 @@ var (
 	uploadToken   = regexp.MustCompile(`^<upload:(.*?)(\.\w+)?>$`)
 )
 
-// tokens are the placeholders that stand for any value of a kind.
+// tokens are the placeholders in expected responses, each of which matches any value of a kind.
 var tokens = map[string]struct {
 	want string
 	ok   func(any) bool
@@ -81,20 +81,20 @@ func isInteger(v any) bool {
 	return err == nil && f == math.Trunc(f)
 }
 
-// A Matcher compares the answers of one suite with what is expected. It remembers which documentId each <doc:N> stands
-// for, and the values that steps saved.
+// A Matcher compares the responses to the steps of one suite. It remembers the documentId that each <doc:N> matched, and the
+// values that steps saved.
 type Matcher struct {
 	Vars Vars
-	docs map[string]string // token to documentId
-	used map[string]bool   // documentIds that a token stands for
+	docs map[string]string // from token to documentId
+	used map[string]bool   // documentIds that a token has matched
 }
 
-// NewMatcher returns the matcher of a suite that begins.
+// NewMatcher returns a matcher for the beginning of a suite.
 func NewMatcher() *Matcher {
 	return &Matcher{Vars: Vars{}, docs: map[string]string{}, used: map[string]bool{}}
 }
 
-// Save keeps what a step saves of its answer.
+// Save stores the values that a step saves from its response.
 func (m *Matcher) Save(save map[string]string, body any) error {
 	names := make([]string, 0, len(save))
 	for name := range save {
@@ -111,7 +111,7 @@ func (m *Matcher) Save(save map[string]string, body any) error {
 	return nil
 }
 
-// dig follows a dotted path; numbers are indexes of arrays.
+// dig returns the value at a dotted path; numbers are indexes of arrays.
 func dig(v any, path string) any {
 	for _, key := range strings.Split(path, ".") {
 		switch x := v.(type) {
@@ -130,7 +130,7 @@ func dig(v any, path string) any {
 	return v
 }
 
-// Match returns how an answer differs from what a step expects.
+// Match returns the differences between a response and a step's expected one.
 func (m *Matcher) Match(e *Expect, a *Answer) ([]Diff, error) {
 	c := &comparison{Matcher: m}
 	if e.Status != a.Status {
@@ -255,8 +255,8 @@ func (c *comparison) matchText(at, want string, got any) {
 	}
 }
 
-// matchDoc holds a text with <doc:N> in it. Alone, the token stands for the same document throughout the suite; inside
-// other text for any documentId.
+// matchDoc compares a text that contains <doc:N>. A value that is only the token must be the same documentId throughout the
+// suite; within other text the token matches any documentId.
 func (c *comparison) matchDoc(at, want string, got any) {
 	s, isText := got.(string)
 	if !wholeDocToken.MatchString(want) {
@@ -279,7 +279,7 @@ func (c *comparison) matchDoc(at, want string, got any) {
 	c.used[s] = true
 }
 
-// same compares scalars; numbers by value.
+// same compares two scalars; it compares numbers by value.
 func same(want, got any) bool {
 	a, ok := want.(json.Number)
 	if !ok {

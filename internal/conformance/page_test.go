@@ -9,20 +9,20 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// Differences is what Lectern does in another way than the reference, on purpose.
+// Differences are the intended differences between Lectern and the reference.
 type Differences struct {
-	Suites []Difference // steps of suites: they count as failures of strict
-	Beyond []Deviation  // what no suite shows
+	Suites []Difference // steps that are not strict
+	Beyond []Deviation  // differences that no suite shows
 }
 
-// A Difference is a step of a suite that Lectern answers differently. Step is the step's name, followed by its index as in
-// "… draft #12" where the suite has several of that name.
+// A Difference is a step of a suite that Lectern answers differently. Step is the key of the step: its name, followed by its
+// index, as in "… draft #12", if the suite has several steps of that name.
 type Difference struct{ Suite, Step, Reason, Ours string }
 
-// A Deviation is a behaviour of the reference that is an error, and what Lectern does instead.
+// A Deviation is a faulty behaviour of the reference, and what Lectern does instead.
 type Deviation struct{ Area, Reference, Ours string }
 
-// LoadDifferences reads differences.yaml. Every problem in it is in the error.
+// LoadDifferences reads differences.yaml. The error lists every problem of the file.
 func LoadDifferences(file string) (*Differences, error) {
 	root, problems := yamlfile.Read(os.DirFS(filepath.Dir(file)), filepath.Base(file), nil)
 	if err := problems.Err(); err != nil {
@@ -50,7 +50,7 @@ func LoadDifferences(file string) (*Differences, error) {
 	return &d, problems.Err()
 }
 
-// fields fills texts in from a mapping that must have exactly these keys.
+// fields reads the values of a mapping that must have exactly the keys of into.
 func fields(n *yamlfile.Node, into map[string]*string) yamlfile.Problems {
 	var problems yamlfile.Problems
 	for _, e := range n.Entries {
@@ -76,7 +76,7 @@ page lists where it does not, on purpose: where the reference answers 500, loses
 does the right thing instead.
 `
 
-// Markdown is the page docs/differences.md.
+// Markdown returns the contents of docs/differences.md.
 func (d *Differences) Markdown() string {
 	var b strings.Builder
 	b.WriteString(preamble)
@@ -101,7 +101,7 @@ func (d *Differences) Markdown() string {
 	return b.String()
 }
 
-// cell puts a text into a cell of a table.
+// cell formats a text for a cell of a Markdown table.
 func cell(s string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "|", `\|`)
 }

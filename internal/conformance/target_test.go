@@ -13,23 +13,23 @@ import (
 	"strings"
 )
 
-// A Target is a server that answers: its address and the keys of its API tokens by name.
+// A Target is the server under test: its address, and its API tokens by name.
 type Target struct {
-	Base   string            `json:"base"` // http://127.0.0.1:1337
+	Base   string            `json:"base"` // such as http://127.0.0.1:1337
 	Tokens map[string]string `json:"tokens"`
 }
 
-// An Answer is what came back: a parsed body, or its text where it is no JSON.
+// An Answer is a response. Its body is parsed JSON, or text if it is not JSON.
 type Answer struct {
 	Status  int
 	Headers map[string]any
 	Body    any
 }
 
-// transport sends what it is told to: redirects are not followed and no cookies are kept.
+// transport sends single requests: it does not follow redirects and keeps no cookies.
 var transport = &http.Transport{MaxIdleConnsPerHost: 8}
 
-// Send puts a step's request to the server.
+// Send sends a step's request to the server.
 func (t *Target) Send(s *Step, vars Vars) (*Answer, error) {
 	req, err := t.request(s, vars)
 	if err != nil {
@@ -54,7 +54,7 @@ func (t *Target) Send(s *Step, vars Vars) (*Answer, error) {
 	return a, nil
 }
 
-// parseBody reads JSON; an empty body is null, what is no JSON stays text.
+// parseBody parses JSON. An empty body is nil; a body that is not JSON is returned as a string.
 func parseBody(data []byte) any {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(data) == 0 {
@@ -67,7 +67,7 @@ func parseBody(data []byte) any {
 	return v
 }
 
-// decode reads exactly one JSON value, numbers as json.Number.
+// decode parses exactly one JSON value, with numbers as json.Number.
 func decode(data []byte) (any, error) {
 	if !json.Valid(data) {
 		return nil, fmt.Errorf("no JSON: %.60q", data)
@@ -96,7 +96,7 @@ func (t *Target) request(s *Step, vars Vars) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Opaque goes on the wire as it stands, broken escapes included.
+	// An opaque URL is sent unchanged, even if it has invalid escapes.
 	req.URL = &url.URL{Scheme: req.URL.Scheme, Host: req.URL.Host, Opaque: requestTarget(path)}
 	req.Header.Set("Accept", "*/*")
 	req.Header.Set("Accept-Language", "*")
@@ -120,7 +120,7 @@ func (t *Target) request(s *Step, vars Vars) (*http.Request, error) {
 	return req, nil
 }
 
-// credential returns what follows "Bearer", "" for the public.
+// credential returns the bearer token for a step, or "" for the public.
 func (t *Target) credential(as string, vars Vars) (string, error) {
 	if as == "" {
 		as = "full"
@@ -135,7 +135,7 @@ func (t *Target) credential(as string, vars Vars) (string, error) {
 	return as, nil
 }
 
-// body returns the body of a request and the content-type that goes with it where none is given; nil for none.
+// body returns the body of a request and its default content-type. The body is nil if the request has none.
 func (r *Request) body(vars Vars) (io.Reader, string, error) {
 	switch {
 	case r.JSON != nil:
@@ -153,7 +153,7 @@ func (r *Request) body(vars Vars) (io.Reader, string, error) {
 	return nil, "", nil
 }
 
-// form writes a multipart form as browsers do.
+// form encodes a multipart form as browsers do.
 func form(parts []Part, vars Vars) (io.Reader, string, error) {
 	var buf bytes.Buffer
 	w := multipart.NewWriter(&buf)
@@ -211,7 +211,7 @@ func (p *Part) content(vars Vars) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
 }
 
-// text is a value: a string as it is, anything else as JSON.
+// text returns the value of a field: a string without its quotes, anything else as JSON.
 func (p *Part) text(vars Vars) ([]byte, error) {
 	data, err := vars.json(p.Value)
 	if err != nil {
@@ -225,11 +225,10 @@ func (p *Part) text(vars Vars) ([]byte, error) {
 	return []byte(s), nil
 }
 
-// unescaped are the bytes besides letters and digits that stand for themselves in a request's path and query.
+// unescaped are the bytes, besides letters and digits, that a request's path and query need not escape.
 const unescaped = ";,/?:@&=+$-_.!~*()%"
 
-// requestTarget percent-encodes a path as it goes on the wire, save for what is encoded already, and without its
-// fragment.
+// requestTarget percent-encodes a path and query, keeps existing escapes, and drops the fragment.
 func requestTarget(path string) string {
 	path, _, _ = strings.Cut(path, "#")
 	var b strings.Builder

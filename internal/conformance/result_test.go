@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Result says how one step went.
+// A Result is the outcome of one step.
 type Result struct {
 	Suite string
 	Key   string // see Suite.StepKey
@@ -13,10 +13,10 @@ type Result struct {
 	Diffs []Diff
 }
 
-// Strict reports whether all of the answer matched.
+// Strict reports whether the entire response matched.
 func (r *Result) Strict() bool { return len(r.Diffs) == 0 }
 
-// Core reports whether at most the wording of errors differed.
+// Core reports whether nothing differed, or only the wording of errors.
 func (r *Result) Core() bool {
 	for _, d := range r.Diffs {
 		if !d.Words() {
@@ -35,7 +35,7 @@ func (r *Result) String() string {
 	return b.String()
 }
 
-// Replay sends the steps of a suite in order to a server with an empty store, and returns how each went.
+// Replay sends the steps of a suite in order to a server with an empty store, and returns their results.
 func Replay(t *Target, s *Suite) []Result {
 	m := NewMatcher()
 	results := make([]Result, len(s.Steps))
@@ -61,10 +61,10 @@ func (m *Matcher) exchange(t *Target, s *Step) []Diff {
 	return diffs
 }
 
-// A Score counts steps.
+// A Score counts steps by result.
 type Score struct{ Total, Core, Strict int }
 
-// Add counts a result.
+// Add counts the result of one step.
 func (s *Score) Add(r *Result) {
 	s.Total++
 	if r.Core() {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Vars are the values that earlier steps saved: what encoding/json makes of them, numbers as json.Number.
+// Vars are the values that earlier steps saved, as decoded by encoding/json with numbers as json.Number.
 type Vars map[string]any
 
 var (
@@ -18,8 +18,8 @@ var (
 	anyVar      = regexp.MustCompile(`\{\{(\w+)\}\}`)
 )
 
-// value fills the tokens of a string in: <repeat:c:n>, or {{var}}, which keeps the type of what was saved when it is all
-// of the string.
+// value replaces the tokens <repeat:c:n> and {{var}} in a string. A string that is only {{var}} becomes the saved value with
+// its type.
 func (v Vars) value(s string) (any, error) {
 	if strings.Contains(s, "<repeat:") {
 		return repeatToken.ReplaceAllStringFunc(s, func(m string) string {
@@ -42,7 +42,7 @@ func (v Vars) value(s string) (any, error) {
 	return out, err
 }
 
-// text is value for places that hold text.
+// text does what value does, and converts the result to a string.
 func (v Vars) text(s string) (string, error) {
 	x, err := v.value(s)
 	return text(x), err
@@ -56,7 +56,7 @@ func (v Vars) lookup(name string) (any, error) {
 	return x, nil
 }
 
-// text prints a value as JavaScript's String() does.
+// text converts a value to a string as JavaScript's String() does.
 func text(x any) string {
 	switch x := x.(type) {
 	case nil:
@@ -72,8 +72,8 @@ func text(x any) string {
 	return string(data)
 }
 
-// json fills the tokens of a JSON text in, keys included, and keeps the order of keys: the server may be asked which
-// key came first.
+// json replaces the tokens in the strings and keys of a JSON text. It keeps the order of keys, since the server's response
+// may depend on it.
 func (v Vars) json(raw json.RawMessage) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -129,7 +129,7 @@ func (v Vars) copyValue(d *json.Decoder, out *bytes.Buffer) error {
 	return nil
 }
 
-// encode writes a value as JSON without escaping what HTML would need.
+// encode appends a value as JSON without HTML escaping.
 func encode(out *bytes.Buffer, v any) error {
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
