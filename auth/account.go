@@ -18,8 +18,8 @@ var (
 	errNameTaken  = apierror.Application("Username already taken")
 )
 
-// Create makes a user with whatever attributes the body gives him: it is for those who administer users. Keys that users do not have
-// are passed over.
+// Create creates a user with all attributes in the body, roles included. Only callers who may administer users may call it. It
+// ignores keys that are not attributes of users.
 func (u *Users) Create(ctx context.Context, body any, show Show) error {
 	form := documents.NewForm(body)
 	email := lower(form.Email("email"))
@@ -54,7 +54,7 @@ func (u *Users) Create(ctx context.Context, body any, show Show) error {
 	return err
 }
 
-// Update changes the user with that id.
+// Update changes the user with this id.
 func (u *Users) Update(ctx context.Context, id uint64, body any, show Show) error {
 	documentID, err := u.documentID(id)
 	if err != nil {
@@ -110,7 +110,7 @@ func (u *Users) Update(ctx context.Context, id uint64, body any, show Show) erro
 	})
 }
 
-// Delete removes the user with that id, and shows him before. Where there is none, show is not called.
+// Delete deletes the user with this id and calls show with the row before. If there is no such user, it does not call show.
 func (u *Users) Delete(ctx context.Context, id uint64, show Show) error {
 	documentID, err := u.documentID(id)
 	if errors.Is(err, errNoUser) {
@@ -152,7 +152,8 @@ func (u *Users) documentID(id uint64) (documentID string, err error) {
 	return documentID, err
 }
 
-// readRole reads the role of a user: an id, or an object as relations have them. Nobody can be left without one.
+// readRole reads the role of a user from a body: an id, or an object as relations have it. It reports a fault if the user would
+// have no role.
 func readRole(form *documents.Form, create bool) any {
 	path := []string{"role"}
 	v := form.Value("role")

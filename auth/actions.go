@@ -10,7 +10,8 @@ import (
 	"lectern/internal/spelling"
 )
 
-// Actions are all that can be granted in a model: a name per thing that a route or a field of the APIs does.
+// Actions lists all permissions that can be granted in a model, as actions of each uid. An action names something that a route
+// or a GraphQL field does.
 type Actions struct {
 	names map[string][]string // uid → action names, in the order of documentation
 	uids  []string            // sorted
@@ -18,14 +19,14 @@ type Actions struct {
 	partial bool // some types are not known: see ActionsOfOutline
 }
 
-// Actions of generated routes, by kind of type.
+// These are the actions of generated routes, by kind of type.
 var (
 	collectionActions  = []string{"find", "findOne", "create", "update", "delete"}
 	singleActions      = []string{"find", "update", "delete"}
 	publicationActions = []string{"publish", "unpublish", "discardDraft"}
 )
 
-// pluginActions are those of routes that are not generated: what their uid is, and the built-in type without which they do not exist.
+// pluginActions lists the actions of routes that are not generated, with their uid and the built-in type that they need.
 var pluginActions = []struct {
 	needs, uid string
 	names      []string
@@ -39,8 +40,8 @@ var pluginActions = []struct {
 	{contenttypes.UserUID, "plugin::users-permissions.permissions", []string{"getPermissions"}},
 }
 
-// ActionsOfOutline are the actions that can be granted as far as definitions with problems tell: what may be granted once they are mended
-// is not refused.
+// ActionsOfOutline returns the actions of definitions that have problems. It allows every action that may exist once the
+// problems are solved.
 func ActionsOfOutline(o contenttypes.Outline) *Actions {
 	a := ActionsOf(o.Model)
 	a.partial = !o.Complete
@@ -52,7 +53,7 @@ func ActionsOfOutline(o contenttypes.Outline) *Actions {
 	return a
 }
 
-// ActionsOf lists what can be granted in a model.
+// ActionsOf returns the actions of a model.
 func ActionsOf(model *contenttypes.Model) *Actions {
 	a := &Actions{names: map[string][]string{}}
 	for _, t := range model.Types {
@@ -80,11 +81,11 @@ func ActionsOf(model *contenttypes.Model) *Actions {
 	return a
 }
 
-// Add adds what a route of a program's own is granted by: an action of a content-type, or of something that has a uid of its
-// own, such as api::stats.stats.
+// Add adds the permission for a route of an extension: an action of a content-type, or of a uid of the extension's own, such as
+// api::stats.stats.
 func (a *Actions) Add(permission string) error {
 	uid, action, ok := splitPermission(permission)
-	if !ok || !ownAction.MatchString(permission) {
+	if !ok || !extensionAction.MatchString(permission) {
 		return fmt.Errorf("%q is no permission; write it as <uid>.<action>, for example %s", permission, a.example())
 	}
 	if a.names[uid] == nil {
@@ -97,10 +98,10 @@ func (a *Actions) Add(permission string) error {
 	return nil
 }
 
-// ownAction is what permissions of a program's own look like.
-var ownAction = regexp.MustCompile(`^[a-z]+::[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
+// extensionAction matches a permission that extensions may add.
+var extensionAction = regexp.MustCompile(`^[a-z]+::[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
-// CheckUID returns an error that says what would be right when nothing of that uid can be granted.
+// CheckUID returns an error with a suggestion if there are no actions of this uid.
 func (a *Actions) CheckUID(uid string) error {
 	if a.names[uid] != nil || a.partial && strings.HasPrefix(uid, "api::") {
 		return nil
@@ -111,7 +112,7 @@ func (a *Actions) CheckUID(uid string) error {
 	return fmt.Errorf("nothing is called %q; there are %s", uid, strings.Join(a.uids, ", "))
 }
 
-// Check returns an error that says what would be right when action is none of those of uid.
+// Check returns an error with a suggestion if uid has no such action.
 func (a *Actions) Check(uid, action string) error {
 	if err := a.CheckUID(uid); err != nil {
 		return err
@@ -122,7 +123,7 @@ func (a *Actions) Check(uid, action string) error {
 	return nil
 }
 
-// CheckPermission is Check for "uid.action" in one word.
+// CheckPermission does the work of Check for a permission, "uid.action".
 func (a *Actions) CheckPermission(permission string) error {
 	uid, action, ok := splitPermission(permission)
 	if !ok {
@@ -131,7 +132,7 @@ func (a *Actions) CheckPermission(permission string) error {
 	return a.Check(uid, action)
 }
 
-// splitPermission cuts "uid.action" at its last dot.
+// splitPermission splits "uid.action" at its last dot.
 func splitPermission(permission string) (uid, action string, ok bool) {
 	i := strings.LastIndexByte(permission, '.')
 	if i <= 0 || i == len(permission)-1 || !strings.Contains(permission, "::") {
@@ -140,7 +141,7 @@ func splitPermission(permission string) (uid, action string, ok bool) {
 	return permission[:i], permission[i+1:], true
 }
 
-// named returns every permission whose action has one of these names.
+// named returns the permissions whose action has one of these names.
 func (a *Actions) named(names ...string) []string {
 	var out []string
 	for _, uid := range a.uids {
@@ -162,7 +163,7 @@ func (a *Actions) example() string {
 	return "api::article.article.find"
 }
 
-// nearest returns the candidate that differs from s in the fewest letters, "" when none comes close.
+// nearest returns the candidate with the fewest letters different from s, "" if none is similar.
 func nearest(s string, candidates []string) string {
 	best, least := "", len(s)/3+1
 	for _, c := range candidates {

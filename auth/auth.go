@@ -1,17 +1,17 @@
-// Package auth says who asks and what they may do.
+// Package auth authenticates requests, decides what they may do, and manages users and roles.
 //
-// A request carries no credential (the public role), or a bearer: an API token, or the JWT of a user. An Authenticator turns
-// the request into the permission.Access that everything else is held to:
+// A request has no credential (the public role) or a bearer token: an API token or the JWT of a user. An Authenticator turns
+// it into a permission.Access, which all other packages check:
 //
 //	tokens, err := auth.OpenTokens(auth.TokenOptions{Store: st, Documents: docs, Model: model})
 //	users, err := auth.OpenUsers(ctx, auth.UserOptions{Store: st, Documents: docs, Model: model, Secret: secret})
 //	authenticate := (&auth.Authenticator{Users: users, Tokens: tokens}).Authenticate
 //
-// What an Access allows is compiled when roles change and when a token is made, not when a request comes in. Authenticate
-// touches no disk, but for the user of a JWT, who is looked up again whenever something was written since the last time.
+// An Access is compiled when roles or tokens change, not when a request arrives. Authenticate works in memory; it reads the
+// user of a JWT from the store only on the first request after a commit.
 //
-// Users also does what users ask for (to register, log in, change and reset their passwords, confirm their addresses), and what others
-// do with users and roles. Its methods take bodies as they were sent, and their errors say what is wrong with them.
+// The methods of Users serve the routes by which users register, log in, change and reset their passwords and confirm their
+// addresses, and the routes that administer users and roles. They take request bodies as clients sent them.
 package auth
 
 import (
@@ -23,44 +23,44 @@ import (
 	"lectern/store"
 )
 
-// An Authenticator finds out who sent a request.
+// An Authenticator authenticates requests: it returns the sender of a request and what they may do.
 type Authenticator struct {
-	Users  *Users // nil where there are none
-	Roles  Roles  // what everybody may who has no token, where there are no users
+	Users  *Users // nil if the project has no users
+	Roles  Roles  // roles of requests without a token; used if there are no users
 	Tokens *Tokens
 }
 
-// A Principal is who sent a request.
+// A Principal is the sender of a request and what they may do.
 type Principal struct {
 	Access *permission.Access
-	User   User // zero for the public and for API tokens
+	User   User // zero for requests without credential and for API tokens
 }
 
-// A User is who sent a request with the token of somebody who logged in.
+// A User is the sender of a request with the JWT of a user.
 type User struct {
-	ID       uint64 // of the user's row; never 0
+	ID       uint64 // id of the user's row; never 0
 	Username string
-	Role     string // its type, as config/permissions.yaml names it: authenticated
+	Role     string // type of their role, as in config/permissions.yaml: authenticated
 }
 
 var (
-	// errCredentials is the answer to a bearer that is not known or no longer valid, on public routes too: a client that
-	// sends a credential wants to be told that it does not work. What is wrong with it is not told.
+	// errCredentials is the answer to an unknown or invalid bearer token, on public routes too, since a client that sends a
+	// credential expects it to work. The answer does not say what is wrong with it.
 	errCredentials = &apierror.Error{
 		Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Missing or invalid credentials",
 	}
-	// errGone is the answer to a JWT that is valid, but whose user is gone, blocked, or has another password by now.
+	// errGone is the answer to a valid JWT whose user was deleted or blocked, or has changed their password since.
 	errGone = &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Invalid credentials"}
 )
 
-// Authenticate returns what the sender of r may do: what the public role may for a request without credential. An unknown,
-// expired or revoked bearer is an *apierror.Error 401.
+// Authenticate returns what the sender of r may do. A request without credential has the public role. For an unknown, expired
+// or revoked token it returns an *apierror.Error with status 401.
 func (a *Authenticator) Authenticate(r *http.Request) (*permission.Access, error) {
 	p, err := a.Identify(r)
 	return p.Access, err
 }
 
-// Identify is Authenticate that also says which user it is.
+// Identify returns the sender of r: the result of Authenticate, and the user if there is one.
 func (a *Authenticator) Identify(r *http.Request) (Principal, error) {
 	key, ok := Bearer(r.Header.Get("Authorization"))
 	if !ok {
@@ -87,7 +87,7 @@ func (a *Authenticator) public() (*permission.Access, error) {
 	return table.public(), nil
 }
 
-// identify finds the user of a JWT.
+// identify returns the user of a JWT and what they may do.
 func (u *Users) identify(token string) (p Principal, err error) {
 	k, ok := u.signer.verify(token)
 	if !ok {
@@ -108,9 +108,9 @@ func (u *Users) identify(token string) (p Principal, err error) {
 	return Principal{Access: access, User: User{ID: k.user, Username: b.username, Role: role}}, nil
 }
 
-// bearer looks up whether the user of a token may use it.
+// bearer reads the user of a token from the store and checks that they may use it.
 func (u *Users) bearer(c claims) (*bearer, error) {
-	b := &bearer{revision: u.o.Store.Revision()} // taken before the snapshot: see Store.Revision
+	b := &bearer{revision: u.o.Store.Revision()} // read before the snapshot: see Store.Revision
 	err := u.o.Store.View(func(s *store.Snapshot) error {
 		r := u.Row(s, c.user)
 		if !r.Exists() || isTrue(r, u.blocked) || u.o.Settings.EmailConfirmation && !isTrue(r, u.confirmed) ||
@@ -127,8 +127,8 @@ func (u *Users) bearer(c claims) (*bearer, error) {
 	return b, err
 }
 
-// Bearer takes the credential out of an Authorization header. Another scheme, none, or more than two words count as no
-// credential at all.
+// Bearer returns the credential in an Authorization header. A header with another scheme, without a credential or with more
+// than two words has none.
 func Bearer(header string) (credential string, ok bool) {
 	scheme, rest := cutWord(header)
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -141,7 +141,7 @@ func Bearer(header string) (credential string, ok bool) {
 	return credential, true
 }
 
-// cutWord splits s behind its first word; blanks before the word are dropped.
+// cutWord returns the first word of s and the rest after it. Blanks before the word are dropped.
 func cutWord(s string) (word, rest string) {
 	s = strings.TrimLeft(s, " \t")
 	if i := strings.IndexAny(s, " \t"); i >= 0 {

@@ -34,7 +34,7 @@ info: {singularName: home, pluralName: homes, displayName: Home}
 attributes: {title: {type: string}}`)},
 }
 
-// A fixture is a store with its tokens and a clock.
+// A fixture is a store with the tokens of its project and a clock for them.
 type fixture struct {
 	t      testing.TB
 	model  *contenttypes.Model
@@ -65,7 +65,7 @@ func newFixture(t testing.TB, declared ...auth.Declaration) *fixture {
 	return f
 }
 
-// open opens the tokens, as a start does.
+// open opens the tokens, as the server does when it starts.
 func (f *fixture) open(declared ...auth.Declaration) {
 	f.t.Helper()
 	if f.tokens != nil {
@@ -165,7 +165,7 @@ func TestKinds(t *testing.T) {
 		{"plugin::users-permissions.user.find", true, true, false},
 		{"plugin::users-permissions.user.count", true, false, false},
 		{"plugin::users-permissions.permissions.getPermissions", true, false, false},
-		{"lectern::api-token.find", true, false, false}, // there is no route to it
+		{"lectern::api-token.find", true, false, false}, // this type has no route
 	}
 	for _, c := range cases {
 		for key, want := range map[string]bool{full: c.full, readOnly: c.readOnly, custom: c.custom} {
@@ -209,7 +209,7 @@ func TestDeclarationCheck(t *testing.T) {
 	}
 }
 
-// TestKeyIsNotKept looks for the key in all that is stored of a token.
+// TestKeyIsNotKept searches the stored document of a token for its key.
 func TestKeyIsNotKept(t *testing.T) {
 	f := newFixture(t)
 	tok, key := f.create(auth.Declaration{Name: "full", Kind: auth.FullAccess})
@@ -256,7 +256,7 @@ func TestTokensLast(t *testing.T) {
 		t.Error("the token does something else after a restart")
 	}
 
-	// A declaration of its name decides what it may do.
+	// The declaration of the same name decides what the token may do.
 	f.open(auth.Declaration{Name: "news", Kind: auth.Custom, Permissions: []string{"api::article.article.findOne"}})
 	if a, ok := f.tokens.Access(key); !ok || a.AllowsAction("api::article.article.find") || !a.AllowsAction("api::article.article.findOne") {
 		t.Error("the declaration does not decide")
@@ -276,7 +276,7 @@ func TestTokensLast(t *testing.T) {
 	}
 }
 
-// TestLastUse has a token used at times, and looks at what is known of that at once, in the store within a minute, and after a
+// TestLastUse uses a token several times. Its last use is listed at once, in the store within a minute, and known after a
 // restart.
 func TestLastUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -297,7 +297,7 @@ func TestLastUse(t *testing.T) {
 		if got := stored(); got != "" {
 			t.Errorf("before its first use it is %s", got)
 		}
-		for range 3 { // uses that follow closely: none of them is lost, as a mere pause between writes would have it
+		for range 3 { // uses in quick succession; the last one must be written too
 			for range 2 {
 				f.clock.Add(7)
 				f.tokens.Access(key)
@@ -320,14 +320,14 @@ func TestLastUse(t *testing.T) {
 		}
 		f.clock.Add(7)
 		f.tokens.Access(key)
-		f.open() // writes down what was noted
+		f.open() // writes the last uses
 		if tokens := f.tokens.List(); tokens[0].LastUsedAt.Unix() != f.clock.Load() || !tokens[1].LastUsedAt.IsZero() {
 			t.Errorf("after a restart: %v", tokens)
 		}
 	})
 }
 
-// TestRotate gives a token new keys.
+// TestRotate gives a token new keys and checks which keys work when.
 func TestRotate(t *testing.T) {
 	f := newFixture(t)
 	made, first := f.create(auth.Declaration{Name: "x", Kind: auth.ReadOnly, Lifespan: 10 * time.Hour})
@@ -397,7 +397,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestAccessAllocates holds the check that each request passes to its budget.
+// TestAccessAllocates limits the allocations of the token check that each request makes.
 func TestAccessAllocates(t *testing.T) {
 	f := newFixture(t)
 	_, key := f.create(auth.Declaration{Name: "x", Kind: auth.FullAccess})

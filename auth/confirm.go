@@ -9,7 +9,7 @@ import (
 	"lectern/store"
 )
 
-// ConfirmEmail answers {confirmation}, the code that was sent to an address, with a JWT. The code works once.
+// ConfirmEmail answers {confirmation}, the code from a mail, with a JWT. The code works once.
 func (u *Users) ConfirmEmail(ctx context.Context, query any, show Show) (jwt string, err error) {
 	form := documents.NewForm(query)
 	code := form.Text("confirmation")
@@ -37,10 +37,11 @@ func (u *Users) ConfirmEmail(ctx context.Context, query any, show Show) (jwt str
 	return u.signer.sign(made.id, made.hash)
 }
 
-// ConfirmedURL is where who confirmed his address is sent. It is a setting: nothing of a request decides it.
+// ConfirmedURL returns the page to which users are redirected after they confirm their address. It comes from the settings
+// only, never from the request.
 func (u *Users) ConfirmedURL() string { return u.o.Settings.ConfirmedURL }
 
-// SendConfirmation answers {email} and sends a new code there, if a user has that address and has not confirmed it.
+// SendConfirmation answers {email}. It sends a new code to that address if a user has it and has not confirmed it.
 func (u *Users) SendConfirmation(body any) (email string, err error) {
 	form := documents.NewForm(body)
 	email = form.Email("email")
@@ -73,7 +74,7 @@ func (u *Users) SendConfirmation(body any) (email string, err error) {
 	return email, nil
 }
 
-// mailConfirmation sends a new user the code that is stored already.
+// mailConfirmation sends a new user the code that Register stored.
 func (u *Users) mailConfirmation(who account, code string) {
 	u.mails.add(func(ctx context.Context, u *Users) error { return u.sendConfirmation(ctx, who, code) })
 }

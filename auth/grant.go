@@ -15,17 +15,17 @@ import (
 	"lectern/store"
 )
 
-// AuthenticatedRole is the role of who registers, unless it is said otherwise.
+// AuthenticatedRole is the role of users who register, unless the settings name another.
 const AuthenticatedRole = "authenticated"
 
-// A givenRole is one that every project has from its first start, with what it may do then.
-type givenRole struct {
+// A builtinRole is a role that every project has from its first start, with its initial permissions.
+type builtinRole struct {
 	kind, name  string
-	description any // a text or nil
+	description any // a string or nil
 	permissions []string
 }
 
-var givenRoles = []givenRole{
+var builtinRoles = []builtinRole{
 	{AuthenticatedRole, "Authenticated", "Default role given to authenticated user.", []string{
 		contenttypes.UserUID + ".me", authActions + ".changePassword",
 	}},
@@ -37,8 +37,8 @@ var givenRoles = []givenRole{
 
 const authActions = "plugin::users-permissions.auth"
 
-// grant makes the roles that are missing, and brings what permissions.yaml granted before in step with what it grants now.
-// What was granted while serving is left alone.
+// grant creates the missing roles and makes the declared permissions the same as those of permissions.yaml. It keeps
+// permissions that were granted at run time.
 func (u *Users) grant(ctx context.Context) error {
 	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
 		roles, err := u.rolesByType(tx.Snapshot)
@@ -69,7 +69,7 @@ func (u *Users) grant(ctx context.Context) error {
 				}
 			}
 		}
-		for kind, role := range roles { // the file says nothing of them, or no longer does
+		for kind, role := range roles { // roles that permissions.yaml does not mention
 			if err := u.regrant(tx, role, nil); err != nil {
 				return fmt.Errorf("role %s: %w", kind, err)
 			}
@@ -78,12 +78,12 @@ func (u *Users) grant(ctx context.Context) error {
 	})
 }
 
-// wanted lists the roles that there must be: the given ones, and those of permissions.yaml by name.
-func (u *Users) wanted() []givenRole {
-	list := slices.Clone(givenRoles)
+// wanted returns the roles that must exist: the built-in ones, and those of permissions.yaml ordered by name.
+func (u *Users) wanted() []builtinRole {
+	list := slices.Clone(builtinRoles)
 	for _, kind := range slices.Sorted(maps.Keys(u.o.Granted)) {
 		if kind != AuthenticatedRole && kind != PublicRole {
-			list = append(list, givenRole{kind: kind, name: capital(kind)})
+			list = append(list, builtinRole{kind: kind, name: capital(kind)})
 		}
 	}
 	return list
@@ -94,7 +94,7 @@ func capital(s string) string {
 	return string(unicode.ToUpper(first)) + s[size:]
 }
 
-// A roleRef names a role: by the id of its row, which permissions are written with, and by its documentId.
+// A roleRef identifies a role, by the id of its row and by its documentId.
 type roleRef struct {
 	id         uint64
 	documentID string
@@ -132,7 +132,7 @@ func (u *Users) makeRole(tx *documents.Transaction, kind, name string, descripti
 	return made, err
 }
 
-// permit gives a role a permission.
+// permit grants a permission to a role. declared is true if it is from permissions.yaml.
 func (u *Users) permit(tx *documents.Transaction, role roleRef, action string, declared bool) error {
 	data := jsontree.NewObject()
 	data.Set("action", action)
@@ -151,7 +151,7 @@ type grant struct {
 	declared   bool
 }
 
-// grants returns the permissions of a role, by name.
+// grants returns the permissions of a role by name.
 func (u *Users) grants(tx *documents.Transaction, role roleRef) map[string]grant {
 	granted := map[string]grant{}
 	doc, _ := tx.Document(u.roles.role, role.documentID)
@@ -164,7 +164,7 @@ func (u *Users) grants(tx *documents.Transaction, role roleRef) map[string]grant
 	return granted
 }
 
-// regrant takes back what was declared and no longer is, and grants what is declared now.
+// regrant grants the declared permissions that the role lacks, and revokes those that were declared before and no longer are.
 func (u *Users) regrant(tx *documents.Transaction, role roleRef, declared []string) error {
 	granted := u.grants(tx, role)
 	for _, permission := range slices.Sorted(maps.Keys(granted)) {
@@ -186,7 +186,8 @@ func (u *Users) regrant(tx *documents.Transaction, role roleRef, declared []stri
 	return nil
 }
 
-// checkDefaultRole returns an error when there is no such role as DefaultRole: better at start than when somebody registers.
+// checkDefaultRole returns an error if the role in the setting default_role does not exist, so that the server refuses to start
+// instead of each registration.
 func (u *Users) checkDefaultRole() error {
 	table, err := u.roles.current()
 	if err != nil {

@@ -16,19 +16,19 @@ import (
 	"github.com/lestrrat-go/jwx/v2/jwt"
 )
 
-// maxJWT bounds the length of a token that is looked at.
+// maxJWT is the maximum length of a JWT; longer ones are refused unread.
 const maxJWT = 4096
 
-// claims are what a JWT says: who its bearer is, and how long. The stamp is that of the password which the user had when the
-// token was made, so that a new password ends it, however soon it comes.
+// claims are the contents of a JWT: its user, its expiry, and a stamp of the password that the user had when it was made. A new
+// password thus ends it at once.
 type claims struct {
 	user    uint64 // id of the user's row
 	stamp   string
 	expires int64 // unix seconds
 }
 
-// A signer makes and checks JWTs. HS256 is the only algorithm it knows, and its own secret the only key: nothing that a token
-// says of how it is to be checked is heeded.
+// A signer makes and checks JWTs. It accepts only HS256 with its own secret and ignores all other instructions in a token's
+// header.
 type signer struct {
 	secret   []byte
 	stampKey []byte
@@ -43,7 +43,7 @@ func newSigner(secret []byte, lifespan time.Duration, now func() time.Time) *sig
 	return &signer{secret: secret, stampKey: mac.Sum(nil), lifespan: lifespan, now: now}
 }
 
-// sign makes a token for a user whose password is stored as hash.
+// sign makes a token for a user; hash is the stored hash of their password.
 func (s *signer) sign(user uint64, hash []byte) (string, error) {
 	now := s.now()
 	token, err := jwt.NewBuilder().Claim("id", user).IssuedAt(now).Expiration(now.Add(s.lifespan)).Claim("stamp", s.stamp(hash)).Build()
@@ -54,19 +54,19 @@ func (s *signer) sign(user uint64, hash []byte) (string, error) {
 	return string(text), err
 }
 
-// stamp is a digest of a stored password that says nothing of it to who lacks the secret.
+// stamp returns a digest of a password hash. Without the secret it reveals nothing about the hash.
 func (s *signer) stamp(hash []byte) string {
 	mac := hmac.New(sha256.New, s.stampKey)
 	mac.Write(hash)
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// isOf reports whether a token was made for the password that is stored as hash now.
+// isOf reports whether the token was made when hash was the stored hash of the password.
 func (s *signer) isOf(c claims, hash []byte) bool {
 	return subtle.ConstantTimeCompare([]byte(c.stamp), []byte(s.stamp(hash))) == 1
 }
 
-// verify returns what a token says; ok is false unless it is signed with the secret and its time is now.
+// verify checks the signature and the times of a token and returns it; ok is false if it is not valid.
 func (s *signer) verify(token string) (k *known, ok bool) {
 	if k = s.seen.get(token); k == nil {
 		c, ok := s.parse(token)
@@ -92,12 +92,12 @@ func (s *signer) parse(token string) (c claims, ok bool) {
 		return c, false
 	}
 	stamp, _ := t.Get("stamp")
-	c.user, c.expires = uint64(n), t.Expiration().Unix() // without that it ended long ago
-	c.stamp, _ = stamp.(string)                          // without one it is of no password
+	c.user, c.expires = uint64(n), t.Expiration().Unix() // 0 if absent: the token has expired
+	c.stamp, _ = stamp.(string)                          // "" if absent: it matches no password
 	return c, true
 }
 
-// isHS256 reports whether a token is a signature in the compact form (not encrypted, not JSON) that says so itself.
+// isHS256 reports whether a token is a compact JWS with the algorithm HS256, that is neither encrypted nor JSON.
 func isHS256(token string) bool {
 	if strings.Count(token, ".") != 2 || token[0] == '{' {
 		return false
@@ -106,28 +106,29 @@ func isHS256(token string) bool {
 	return err == nil && len(message.Signatures()) == 1 && message.Signatures()[0].ProtectedHeaders().Algorithm() == jwa.HS256
 }
 
-// known is a token whose signature was found right, and what was found of its user when it was last looked at.
+// known is a token with a valid signature, and the result of the last look-up of its user.
 type known struct {
 	claims
 	bearer atomic.Pointer[bearer]
 }
 
-// bearer says that the user of a token may use it, and his role, as of a commit: until the next one nothing can change that.
+// bearer is the result of a look-up in the store: the user of a token may use it, and has this role. It is valid until the next
+// commit.
 type bearer struct {
 	revision uint64
 	username string
-	role     uint64 // number of the role's document, 0 for none
+	role     uint64 // number of the role's document, 0 if they have none
 }
 
-// verified remembers tokens whose signature was found right, since checking it takes longer than all else that is done to learn who
-// asks. There are two generations: a token that is used is put into the young one, and when that is full it becomes the old one,
-// and the tokens that were in the old one and not used since are forgotten.
+// verified caches tokens with a valid signature, since checking it is the most expensive part of authentication. It has two
+// generations: a token that is used goes to the young one; when that is full it replaces the old one, and tokens that were not
+// used since are dropped.
 type verified struct {
 	mutex      sync.RWMutex
 	young, old map[string]*known
 }
 
-// maxVerified is how many tokens each generation holds.
+// maxVerified is the maximum number of tokens in each generation.
 const maxVerified = 2048
 
 func (v *verified) get(token string) *known {

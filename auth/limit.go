@@ -12,36 +12,36 @@ import (
 	"lectern/internal/admission"
 )
 
-// A RateLimit bounds how often an address may use each of the routes that guess or send something: Max times at once, and as
-// often again in each Interval.
+// A RateLimit limits the requests from one address to each route that checks a password or sends a mail: Max requests at once,
+// and Max more in each Interval.
 type RateLimit struct {
 	Enabled  bool
 	Interval time.Duration
 	Max      int
 }
 
-// ErrRate is the answer to a client that asks too often.
+// ErrRate is the answer to a client that sends too many requests.
 var ErrRate = &apierror.Error{Status: http.StatusTooManyRequests, Name: "RateLimitError", Message: "Too many requests, please try again later."}
 
-// A Limiter counts by address and route, never by what a request says of itself, which its sender can vary as he likes.
+// A Limiter counts requests by address and route. It ignores the contents of a request, which senders can vary to evade it.
 type Limiter struct {
 	limit RateLimit
 	now   func() time.Time
 
 	mutex      sync.Mutex
-	young, old map[limitKey]*rate.Limiter // two generations, as in verified: a key that was not used for long is forgotten
+	young, old map[limitKey]*rate.Limiter // two generations, as in verified: a key that is not used is dropped
 }
 
-// A limitKey is what a Limiter counts by.
+// A limitKey identifies a counter.
 type limitKey struct {
 	from  admission.Client
 	route string
 }
 
-// maxKeys bounds the memory of a Limiter: it has at most twice as many keys.
+// maxKeys limits each generation of a Limiter's counters.
 const maxKeys = 1 << 15
 
-// NewLimiter returns a Limiter that has counted nothing yet. now may be nil.
+// NewLimiter returns a Limiter. now is its clock, time.Now if it is nil.
 func NewLimiter(l RateLimit, now func() time.Time) *Limiter {
 	if now == nil {
 		now = time.Now
@@ -49,7 +49,7 @@ func NewLimiter(l RateLimit, now func() time.Time) *Limiter {
 	return &Limiter{limit: l, now: now}
 }
 
-// Allow counts a use of a route and reports whether it is one too many; if so, retry is how long to wait.
+// Allow counts a request and reports whether it is allowed; if not, retry is how long the client must wait.
 func (l *Limiter) Allow(from netip.Addr, route string) (ok bool, retry time.Duration) {
 	if !l.limit.Enabled {
 		return true, 0

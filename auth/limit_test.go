@@ -25,12 +25,12 @@ func TestLimiter(t *testing.T) {
 		want        bool
 	}{
 		{0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", false},
-		{0, "::ffff:192.0.2.1", "a", false}, // the same in other words
+		{0, "::ffff:192.0.2.1", "a", false}, // the same address as IPv6
 		{0, "192.0.2.1", "b", true},
 		{0, "192.0.2.2", "a", true},
 		{19 * time.Second, "192.0.2.1", "a", false},
-		{time.Second, "192.0.2.1", "a", true}, // a third of the interval has gone by
-		{0, "192.0.2.1", "a", false},          // those that were refused did not count
+		{time.Second, "192.0.2.1", "a", true}, // a third of the interval has passed
+		{0, "192.0.2.1", "a", false},          // refused requests do not count
 		{time.Hour, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", false},
 		{0, "2001:db8::1", "a", true}, {0, "2001:db8::2", "a", true}, {0, "2001:db8:0:0:ffff::3", "a", true}, {0, "2001:db8::4", "a", false},
 		{0, "2001:db8:0:1::1", "a", true},
@@ -41,7 +41,7 @@ func TestLimiter(t *testing.T) {
 			t.Errorf("%d: %s %s: %v, want %v", i, c.addr, c.route, got, c.want)
 		}
 	}
-	// An address that could not be read is limited too.
+	// Requests whose address is unknown are limited too.
 	for range 3 {
 		l.Allow(netip.Addr{}, "a")
 	}
@@ -50,7 +50,7 @@ func TestLimiter(t *testing.T) {
 	}
 }
 
-// TestLimiterIsBounded asks from many addresses: one that asks all the time is not forgotten for it.
+// TestLimiterIsBounded sends requests from many addresses. The counter of an address that keeps sending is not dropped.
 func TestLimiterIsBounded(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	l := auth.NewLimiter(auth.RateLimit{Enabled: true, Interval: time.Hour, Max: 1}, func() time.Time { return now })

@@ -12,17 +12,17 @@ import (
 	"lectern/store"
 )
 
-// What somebody is told who does not get in. Whether there is such a user is not told.
+// These are the answers to a failed login. They do not reveal whether the user exists.
 var (
 	errLogin       = apierror.Validation("Invalid identifier or password")
 	errUnconfirmed = apierror.Application("Your account email is not confirmed")
 	errBlocked     = apierror.Application("Your account has been blocked by an administrator")
-	// ErrProvider is the answer to a login by another service: there is none yet.
+	// ErrProvider is the answer to a login by another identity provider: none is supported yet.
 	ErrProvider = apierror.Application("This provider is disabled")
 )
 
-// Login answers {identifier, password} with a JWT. The password is compared even where there is no user, or none who has one,
-// so that the answer takes as long.
+// Login answers {identifier, password} with a JWT. It compares the password even if there is no such user, or one without a
+// password, so that the answer takes as long.
 func (u *Users) Login(ctx context.Context, body any, show Show) (jwt string, err error) {
 	form := documents.NewForm(body)
 	identifier, password := form.Text("identifier"), form.Text("password")
@@ -55,7 +55,7 @@ func (u *Users) Login(ctx context.Context, body any, show Show) (jwt string, err
 	err = u.o.Store.View(func(s *store.Snapshot) error {
 		r := u.Row(s, who.id)
 		if !r.Exists() {
-			return errLogin // deleted just now
+			return errLogin // the user was deleted in the meantime
 		}
 		return show(s, r)
 	})
@@ -65,8 +65,8 @@ func (u *Users) Login(ctx context.Context, body any, show Show) (jwt string, err
 	return u.signer.sign(who.id, who.hash)
 }
 
-// identified returns the user whom a text names: by his address, in whichever case, or by his name. The address goes first, so
-// that nobody can take another's place by a name.
+// identified returns the user with this identifier: their address, in any case, or their name. It looks for the address first,
+// so that nobody can log in as another user by choosing their address as a name.
 func (u *Users) identified(s *store.Snapshot, identifier string) store.Record {
 	if r := u.with(s, u.email, lower(identifier)); r.Exists() {
 		return r
@@ -74,11 +74,11 @@ func (u *Users) identified(s *store.Snapshot, identifier string) store.Record {
 	return u.with(s, u.username, identifier)
 }
 
-// registered are what everybody says of himself who registers.
+// registered are the attributes that every registration contains.
 var registered = []string{"username", "email", "password"}
 
-// MayRegister reports whether who registers may be let set an attribute of users. What decides whether somebody gets in, and
-// what he may do, is never his to say.
+// MayRegister reports whether the settings may allow users to set this attribute when they register. It never allows attributes
+// that decide whether users can log in and what they may do.
 func MayRegister(a *contenttypes.Attribute) bool {
 	switch a.Name {
 	case "role", "provider", "confirmed", "blocked", "resetPasswordToken", "confirmationToken":
@@ -87,8 +87,8 @@ func MayRegister(a *contenttypes.Attribute) bool {
 	return !a.System
 }
 
-// Register answers {username, email, password} with a JWT, or with none where the address is to be confirmed first. Of other
-// attributes the settings say which he may set.
+// Register answers {username, email, password} with a JWT, or without one if the address must be confirmed first. The settings
+// list the other attributes that the body may contain.
 func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, err error) {
 	if !u.o.Settings.AllowRegister {
 		return "", apierror.Application("Register action is currently disabled")
@@ -141,7 +141,7 @@ func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, 
 	return u.signer.sign(made.id, made.hash)
 }
 
-// isTaken reports whether somebody is known by one of two names already: each of them as either, since both let in.
+// isTaken reports whether a user has this address or name. It compares each with both, because users may log in with either.
 func (u *Users) isTaken(s *store.Snapshot, email, username string) (taken bool) {
 	look := func(r store.Record) bool {
 		taken = taken || u.o.Settings.UniqueEmail || textOf(r, u.provider) == localProvider

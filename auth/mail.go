@@ -17,14 +17,14 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// MailSettings say how mail is sent and what it says.
+// MailSettings are the settings for sending mail and its templates.
 type MailSettings struct {
-	From, ReplyTo  string // addresses, as `Lectern <no-reply@example.org>`
-	SMTP           *SMTP  // nil: no mail is sent
+	From, ReplyTo  string // addresses, for example `Lectern <no-reply@example.org>`
+	SMTP           *SMTP  // nil means that no mail is sent
 	Reset, Confirm MailTemplate
 }
 
-// SMTP is a server that takes mail.
+// SMTP is the mail server that messages are sent to.
 type SMTP struct {
 	Host               string
 	Port               int
@@ -32,10 +32,11 @@ type SMTP struct {
 	Security           string // starttls, tls, or none
 }
 
-// A MailTemplate is what a mail says. A message that begins with a tag is HTML, any other plain text.
+// A MailTemplate is the subject and text of a mail. A text that begins with an HTML tag is sent as HTML, any other as plain
+// text.
 type MailTemplate struct{ Subject, Message string }
 
-// The templates where nothing is said.
+// These are the templates of projects that set none.
 var (
 	DefaultResetMail = MailTemplate{
 		Subject: "Reset your password",
@@ -48,13 +49,13 @@ var (
 	}
 )
 
-// placeholders are what a template may name. They are replaced by values and nothing more: a template holds nothing that is
-// evaluated, and placeholders within values are not replaced.
+// placeholders are the names that a template may contain. Each is replaced by its value, and nothing else in a template, or in
+// a value, is evaluated.
 var placeholders = []string{"URL", "TOKEN", "CODE", "USER.username", "USER.email", "SERVER_URL"}
 
 var placeholder = regexp.MustCompile(`<%(=?)\s*([^%]*?)\s*%>`)
 
-// Check returns an error that says what would be right when a template names something else.
+// Check returns an error with a suggestion if a template contains an unknown or unclosed placeholder.
 func (t MailTemplate) Check() error {
 	for _, text := range []string{t.Subject, t.Message} {
 		if strings.Count(text, "<%") != len(placeholder.FindAllString(text, -1)) {
@@ -69,20 +70,20 @@ func (t MailTemplate) Check() error {
 	return nil
 }
 
-// fill replaces the placeholders of a text, each value passed through escape.
+// fill replaces the placeholders in a text by their values, which it passes through escape.
 func fill(text string, values map[string]string, escape func(string) string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		return escape(values[placeholder.FindStringSubmatch(found)[2]])
 	})
 }
 
-// A message is a mail ready to be sent.
+// A message is a mail that is ready to be sent.
 type message struct {
 	to, subject, text string
 	html              bool
 }
 
-// write fills in a template. Values cannot become headers or tags.
+// write fills in a template. Values cannot add headers or HTML tags.
 func (t MailTemplate) write(to string, values map[string]string) message {
 	msg := message{to: to, html: isHTML(t.Message)}
 	msg.subject = strings.Map(func(r rune) rune {
@@ -104,10 +105,10 @@ func isHTML(message string) bool {
 	return strings.HasPrefix(message, "<") && !strings.HasPrefix(message, "<%")
 }
 
-// A mailSender sends messages by SMTP. Without SMTP it writes them into a directory, and without that it fails.
+// A mailSender sends messages by SMTP. Without an SMTP server it writes them to a directory, and without a directory it fails.
 type mailSender struct {
 	settings MailSettings
-	dir      string // "": messages are not kept
+	dir      string // "" means that no messages are written
 	log      *slog.Logger
 }
 
@@ -124,12 +125,12 @@ func (s *mailSender) send(ctx context.Context, msg message) error {
 		}
 		return client.DialAndSendWithContext(ctx, m)
 	case s.dir != "":
-		return s.keep(m)
+		return s.writeFile(m)
 	}
-	return fmt.Errorf("no mail can be sent: config/plugins.yaml names no server at users-permissions.config.email.smtp")
+	return fmt.Errorf("no mail can be sent: name a server in config/plugins.yaml at users-permissions.config.email.smtp")
 }
 
-// compose makes of a message what is sent.
+// compose converts a message to one of the mail library.
 func (s *mailSender) compose(msg message) (*gomail.Msg, error) {
 	to, err := mail.ParseAddress(msg.to)
 	if err != nil {
@@ -156,15 +157,15 @@ func (s *mailSender) compose(msg message) (*gomail.Msg, error) {
 	return m, nil
 }
 
-// keep writes a mail into the directory, for developers to read. The log names the file and nothing of its text, since the code in it opens
-// an account.
-func (s *mailSender) keep(m *gomail.Msg) error {
+// writeFile writes a mail to the directory, for developers to read. The log names the file but not its text, since the code in
+// it gives access to an account.
+func (s *mailSender) writeFile(m *gomail.Msg) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("keep a mail: %w", err)
+		return fmt.Errorf("write a mail to a file: %w", err)
 	}
 	file, err := os.CreateTemp(s.dir, time.Now().UTC().Format("20060102-150405-")+"*.part")
 	if err != nil {
-		return fmt.Errorf("keep a mail: %w", err)
+		return fmt.Errorf("write a mail to a file: %w", err)
 	}
 	_, err = m.WriteTo(file)
 	if closed := file.Close(); err == nil {
@@ -175,14 +176,14 @@ func (s *mailSender) keep(m *gomail.Msg) error {
 		err = os.Rename(file.Name(), name)
 	}
 	if err != nil {
-		_ = os.Remove(file.Name()) // the error that matters is told
-		return fmt.Errorf("keep a mail: %w", err)
+		_ = os.Remove(file.Name()) // report only the first error
+		return fmt.Errorf("write a mail to a file: %w", err)
 	}
 	s.log.Info("a mail was written to a file instead of sent", "file", filepath.Base(name))
 	return nil
 }
 
-// client returns what speaks to the server.
+// client returns a client for the mail server.
 func (s *SMTP) client() (*gomail.Client, error) {
 	options := []gomail.Option{gomail.WithPort(s.Port), gomail.WithTimeout(20 * time.Second)}
 	switch s.Security {

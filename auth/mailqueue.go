@@ -10,13 +10,13 @@ import (
 	"lectern/store"
 )
 
-// A mailQueue does everything a mail needs (look the user up, store a code, send) after the answer was sent, so that neither the
-// answer nor the time it takes tells whether there is such a user. When definitions change, the next Users take the queue over.
+// A mailQueue runs all work for a mail (looking the user up, storing a code, sending) after the answer was sent. Thus neither
+// the answer nor its timing reveals whether the user exists. When definitions change, the next Users take over the queue.
 type mailQueue struct {
 	log     *slog.Logger
 	tasks   chan mailTask
 	mu      sync.Mutex
-	users   *Users        // of the definitions in force
+	users   *Users        // for the current definitions
 	changed chan struct{} // closed when users is replaced
 	closing sync.RWMutex
 	closed  bool
@@ -24,15 +24,15 @@ type mailQueue struct {
 	workers sync.WaitGroup
 }
 
-// A mailTask sends one mail, if the user may get it as he is when the task runs. It is given the Users in force then, and runs again with the next
-// ones when it fails because the definitions have changed.
+// A mailTask sends one mail, if the user may receive it at the time the task runs. It gets the current Users. If it fails
+// because the definitions have changed, it runs again with the next Users.
 type mailTask func(context.Context, *Users) error
 
 const (
-	maxMailTasks  = 256              // in the queue
-	mailWorkers   = 2                // tasks that run at a time
-	mailTaskTime  = 60 * time.Second // for one task
-	mailCloseTime = 5 * time.Second  // for the tasks in the queue when the server stops
+	maxMailTasks  = 256              // maximum number of tasks in the queue
+	mailWorkers   = 2                // tasks that run at the same time
+	mailTaskTime  = 60 * time.Second // timeout of one task
+	mailCloseTime = 5 * time.Second  // time for the tasks in the queue when the server stops
 )
 
 func newMailQueue(u *Users, log *slog.Logger) *mailQueue {
@@ -74,7 +74,7 @@ func (q *mailQueue) now() (users *Users, changed <-chan struct{}) {
 	return q.users, q.changed
 }
 
-// handTo has the tasks in the queue run with other Users.
+// handTo makes u run the tasks in the queue from now on.
 func (q *mailQueue) handTo(u *Users) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -83,8 +83,8 @@ func (q *mailQueue) handTo(u *Users) {
 	q.changed = make(chan struct{})
 }
 
-// add puts a task into the queue. When the queue is full, the task is dropped and the log says so: a flood of requests must not fill
-// the memory.
+// add puts a task into the queue. If the queue is full, it drops the task and logs that: a flood of requests must not fill the
+// memory.
 func (q *mailQueue) add(task mailTask) {
 	q.closing.RLock()
 	defer q.closing.RUnlock()
@@ -94,11 +94,11 @@ func (q *mailQueue) add(task mailTask) {
 	select {
 	case q.tasks <- task:
 	default:
-		q.log.Error("a mail was not sent", "error", "too many wait to be sent")
+		q.log.Error("a mail was not sent", "error", "too many mails are waiting to be sent")
 	}
 }
 
-// close takes no more tasks, and waits for those in the queue, at most mailCloseTime.
+// close refuses further tasks and waits for those in the queue, at most mailCloseTime.
 func (q *mailQueue) close() {
 	q.closing.Lock()
 	q.closed = true

@@ -23,8 +23,8 @@ var (
 	errCode      = apierror.Validation("Incorrect code provided")
 )
 
-// ChangePassword answers {currentPassword, password, passwordConfirmation} of the user with that id, 0 for who is none, with a
-// new JWT: those from before end.
+// ChangePassword answers {currentPassword, password, passwordConfirmation} of the user with this id with a new JWT; all earlier
+// JWTs become invalid. The id is 0 for a request without a user, which is refused.
 func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show Show) (jwt string, err error) {
 	if user == 0 {
 		return "", errAnonymous
@@ -65,7 +65,7 @@ func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show 
 	}
 	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
 		if now := u.Row(tx.Snapshot, who.id); string(now.JSON(u.password)) != string(who.hash) {
-			return errGone // somebody else was quicker
+			return errGone // another request changed it first
 		}
 		return tx.Update(who.documentID, p)
 	})
@@ -75,8 +75,8 @@ func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show 
 	return u.signer.sign(made.id, made.hash)
 }
 
-// ForgotPassword answers {email}. If there is such a user he is sent a code; the answer does not tell, and nothing of that is
-// done before it has left.
+// ForgotPassword answers {email} and queues a mail with a code if a user has that address. The answer does not reveal whether
+// one has: it is sent before the user is looked up.
 func (u *Users) ForgotPassword(body any) error {
 	form := documents.NewForm(body)
 	email := lower(form.Email("email"))
@@ -97,8 +97,8 @@ func (u *Users) sendReset(ctx context.Context, email string) error {
 	return u.sender.send(ctx, u.o.Settings.Mail.Reset.write(who.email, u.values(who, cmp.Or(u.o.Settings.ResetURL, u.o.ServerURL()), code)))
 }
 
-// setCode stores a code in the attribute a of the user with that address, and returns him; who.id is 0 where there is no such user or
-// may does not allow it.
+// setCode stores a code in the attribute a of the user with this address and returns the user. who.id is 0 if there is no such
+// user or may returns false.
 func (u *Users) setCode(ctx context.Context, email string, a *contenttypes.Attribute, code string, may func(*account) bool) (who account, err error) {
 	data := jsontree.NewObject()
 	data.Set(a.Name, digestOfCode(code))
@@ -125,7 +125,7 @@ func (u *Users) setCode(ctx context.Context, email string, a *contenttypes.Attri
 	return who, nil
 }
 
-// values are what the placeholders of a mail stand for.
+// values returns the values for the placeholders of a mail.
 func (u *Users) values(who account, url, code string) map[string]string {
 	return map[string]string{
 		"URL": url, "TOKEN": code, "CODE": code, "USER.username": who.username, "USER.email": who.email, "SERVER_URL": u.o.ServerURL(),
@@ -133,7 +133,7 @@ func (u *Users) values(who account, url, code string) map[string]string {
 }
 
 // ResetPassword answers {code, password, passwordConfirmation} with a JWT. The code works once. The password is hashed before
-// the code is looked for, so that a wrong code takes as long as a right one.
+// the code is looked up, so that a wrong code takes as long as a right one.
 func (u *Users) ResetPassword(ctx context.Context, body any, show Show) (jwt string, err error) {
 	form := documents.NewForm(body)
 	form.Repeated("passwordConfirmation", "password")
@@ -163,18 +163,18 @@ func (u *Users) ResetPassword(ctx context.Context, body any, show Show) (jwt str
 	return u.signer.sign(made.id, made.hash)
 }
 
-// codeLife is how long a code lets its reader set a new password.
+// codeLife is how long a code can be used to set a new password.
 const codeLife = time.Hour
 
-// newCode makes a code to be sent by mail: the time it was made at, and 256 random bits.
+// newCode makes a code to send by mail: its creation time and 256 random bits.
 func newCode(now time.Time) string {
 	var b [32]byte
-	rand.Read(b[:]) // never fails: it ends the process rather than give out a code that can be guessed
+	rand.Read(b[:]) // never fails: it ends the process instead
 	return strconv.FormatInt(now.Unix(), 36) + "_" + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// isLate reports whether a code is older than codeLife. A code that was not made by newCode, but written by somebody who administers
-// users, does not say how old it is and is never late.
+// isLate reports whether a code is older than codeLife. A code that an administrator wrote into the user's document has no
+// creation time and is never late.
 func (u *Users) isLate(code string) bool {
 	made, random, ok := strings.Cut(code, "_")
 	seconds, err := strconv.ParseInt(made, 36, 64)
@@ -183,13 +183,13 @@ func (u *Users) isLate(code string) bool {
 
 const digestMark = "sha256:"
 
-// digestOfCode is what is stored of a code: who reads the store, or a copy of it, cannot use it.
+// digestOfCode returns what is stored of a code: a digest, which is of no use to a reader of the store.
 func digestOfCode(code string) string {
 	sum := sha256.Sum256([]byte(code))
 	return digestMark + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// withCode returns the user who has that code: one that was sent to him, or one that was set by who administers users.
+// withCode returns the user with this code: one that was sent by mail, or one that an administrator stored.
 func (u *Users) withCode(s *store.Snapshot, a *contenttypes.Attribute, code string) store.Record {
 	if r := u.with(s, a, digestOfCode(code)); r.Exists() || strings.HasPrefix(code, digestMark) {
 		return r

@@ -21,13 +21,13 @@ var (
 	errRoleTaken = apierror.Application("There is a role of that name already")
 )
 
-// A Role is a role as it is listed.
+// A Role is an entry in the list of roles.
 type Role struct {
 	store.Record
-	Users int // how many have it
+	Users int // number of users who have it
 }
 
-// Roles lists the roles in the order in which they were made.
+// Roles returns all roles in the order of their creation.
 func (u *Users) Roles(s *store.Snapshot) ([]Role, error) {
 	page, err := s.Find(&store.Query{Type: u.roles.role, Limit: -1})
 	if err != nil {
@@ -41,7 +41,7 @@ func (u *Users) Roles(s *store.Snapshot) ([]Role, error) {
 	return roles, nil
 }
 
-// Role returns the role with that id, and which of all permissions it has.
+// Role returns the role with this id, and the tree of all permissions with those enabled that it has.
 func (u *Users) Role(s *store.Snapshot, id uint64) (store.Record, *jsontree.Object, error) {
 	r := u.roleRow(s, id)
 	if !r.Exists() {
@@ -54,16 +54,16 @@ func (u *Users) Role(s *store.Snapshot, id uint64) (store.Record, *jsontree.Obje
 	return r, u.actions.tree(granted), nil
 }
 
-// RoleType is the content-type of roles.
+// RoleType returns the content-type of roles.
 func (u *Users) RoleType() *contenttypes.ContentType { return u.roles.role }
 
-// Permissions lists all permissions there are, none of them enabled.
+// Permissions returns the tree of all permissions, none of them enabled.
 func (u *Users) Permissions() *jsontree.Object { return u.actions.tree(nil) }
 
 func (u *Users) roleRow(s *store.Snapshot, id uint64) store.Record { return rowOf(s, u.roles.role, id) }
 
-// tree shows permissions as clients know them, {owner: {controllers: {controller: {action: {enabled, policy}}}}}, where owner is
-// the part of a uid before its last dot and controller the part behind it.
+// tree returns all permissions in the form that clients use, {owner: {controllers: {controller: {action: {enabled, policy}}}}}:
+// owner is the part of a uid before its last dot, controller the part after it.
 func (a *Actions) tree(granted map[string]bool) *jsontree.Object {
 	tree := jsontree.NewObject()
 	for _, uid := range a.uids {
@@ -94,7 +94,7 @@ func cutUID(uid string) (owner, controller string) {
 	return uid[:i], uid[i+1:]
 }
 
-// readPermissions reads a tree as Role gives it and returns what is enabled in it.
+// readPermissions returns the enabled permissions in a tree of the form that Role returns.
 func (u *Users) readPermissions(form *documents.Form) (list []string) {
 	eachEntry(form, []string{"permissions"}, form.Value("permissions"), func(owner string, at []string, v any) {
 		at = append(at, "controllers")
@@ -121,7 +121,7 @@ func (u *Users) readPermissions(form *documents.Form) (list []string) {
 	return list
 }
 
-// eachEntry calls f with the entries of what must be an object if it is anything, and with the path to each.
+// eachEntry calls f with key, path and value of each entry of v. It reports a fault if v is not an object, unless it is absent.
 func eachEntry(form *documents.Form, path []string, v any, f func(key string, at []string, v any)) {
 	switch v := v.(type) {
 	case nil:
@@ -134,7 +134,7 @@ func eachEntry(form *documents.Form, path []string, v any, f func(key string, at
 	}
 }
 
-// member is a member of an object. Of anything else it is the thing itself, so that whoever reads it finds that it is wrong.
+// member returns a member of an object. If v is not an object it returns v, so that the caller reports it as a fault.
 func member(v any, key string) any {
 	if o, isObject := v.(*jsontree.Object); isObject {
 		return o.Value(key)
@@ -142,7 +142,7 @@ func member(v any, key string) any {
 	return v
 }
 
-// CreateRole answers {name, description, permissions}.
+// CreateRole creates a role from {name, description, permissions}.
 func (u *Users) CreateRole(ctx context.Context, body any) error {
 	form, err := roleForm(body)
 	if err != nil {
@@ -181,8 +181,8 @@ func (u *Users) CreateRole(ctx context.Context, body any) error {
 	})
 }
 
-// UpdateRole answers {name, description, permissions} for the role with that id. It has exactly the permissions that are
-// enabled there afterwards: none where they are left out.
+// UpdateRole changes the role with this id to {name, description, permissions}. Afterwards it has exactly the permissions that
+// are enabled there, none if they are absent.
 func (u *Users) UpdateRole(ctx context.Context, id uint64, body any) error {
 	form, err := roleForm(body)
 	if err != nil {
@@ -228,7 +228,7 @@ func (u *Users) UpdateRole(ctx context.Context, id uint64, body any) error {
 	})
 }
 
-// permitOnly takes from a role the permissions that are not listed and gives it those that it lacks.
+// permitOnly gives a role exactly these permissions.
 func (u *Users) permitOnly(tx *documents.Transaction, role roleRef, permissions []string) error {
 	granted := u.grants(tx, role)
 	for _, permission := range slices.Sorted(maps.Keys(granted)) {
@@ -250,10 +250,10 @@ func (u *Users) permitOnly(tx *documents.Transaction, role roleRef, permissions 
 	return nil
 }
 
-// movedAtATime is how many users change their role in one transaction when theirs is deleted.
+// movedAtATime is how many users get another role in one transaction when their role is deleted.
 const movedAtATime = 500
 
-// DeleteRole removes the role with that id; its users get the public one.
+// DeleteRole deletes the role with this id. Its users get the public role.
 func (u *Users) DeleteRole(ctx context.Context, id uint64) error {
 	for more := true; more; {
 		err := u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
@@ -285,7 +285,7 @@ func (u *Users) DeleteRole(ctx context.Context, id uint64) error {
 	return nil
 }
 
-// move gives some of the users of a role another one, and reports whether there are more.
+// move gives up to movedAtATime users of a role another one, and reports whether there are more.
 func (u *Users) move(ctx context.Context, tx *documents.Transaction, from store.Record, to roleRef) (more bool, err error) {
 	data := jsontree.NewObject()
 	data.Set("role", number(to.id))
@@ -326,7 +326,7 @@ func readDescription(form *documents.Form) any {
 	return v
 }
 
-// snake is a name in lower case with its words joined by _: what a role is called in permissions.yaml.
+// snake returns a name in lower case with its words joined by _, which is the type of the role in permissions.yaml.
 func snake(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return strings.Join(words, "_")

@@ -2,17 +2,16 @@ package auth
 
 import "lectern/documents/permission"
 
-// PublicRole is the role of a request without credential.
+// PublicRole is the role of requests without credential.
 const PublicRole = "public"
 
-// Roles holds what each role may do, compiled.
+// Roles maps each role to its compiled permissions.
 type Roles map[string]*permission.Access
 
-// nobody may do nothing.
+// nobody is the Access that allows nothing.
 var nobody = permission.NewAccess(nil)
 
-// CompileRoles makes the Access of each role out of the permissions ("uid.action") that it was granted. They must have
-// been checked by Actions.
+// CompileRoles compiles the permissions ("uid.action") of each role. Actions must have checked them before.
 func CompileRoles(granted map[string][]string) Roles {
 	roles := Roles{}
 	for role, permissions := range granted {
@@ -21,7 +20,7 @@ func CompileRoles(granted map[string][]string) Roles {
 	return roles
 }
 
-// Access returns what a role may do: nothing when the role was granted nothing.
+// Access returns what a role may do: nothing if no permission was granted to it.
 func (r Roles) Access(role string) *permission.Access {
 	if a := r[role]; a != nil {
 		return a

@@ -10,16 +10,16 @@ import (
 	"lectern/store"
 )
 
-// A roleTable holds what each role in the store may do, compiled. It is immutable but for the note of how long it is known to
-// be right.
+// A roleTable holds the compiled permissions of all roles in the store. It is immutable, except for the revision up to which it
+// is known to be current.
 type roleTable struct {
-	roles, permissions uint64 // revisions of the types it was read from
+	roles, permissions uint64 // revisions of the two types when it was read
 	revision           atomic.Uint64
-	byDoc              map[uint64]compiledRole // by number of the role's document
+	byDoc              map[uint64]compiledRole // by the number of the role's document
 	byType             map[string]*permission.Access
 }
 
-// public is what someone may do who has no role.
+// public returns what a user without a role may do.
 func (t *roleTable) public() *permission.Access {
 	if a := t.byType[PublicRole]; a != nil {
 		return a
@@ -27,13 +27,13 @@ func (t *roleTable) public() *permission.Access {
 	return nobody
 }
 
-// A compiledRole is a role's type, and what it may do.
+// A compiledRole is the type of a role and its compiled permissions.
 type compiledRole struct {
 	kind   string
 	access *permission.Access
 }
 
-// of is what someone may do who has the role that is the document of that number, or none, and the type of the role.
+// of returns what users with a role may do, and the role's type. role is the number of its document, 0 for none.
 func (t *roleTable) of(role uint64) (access *permission.Access, kind string) {
 	if r, ok := t.byDoc[role]; ok {
 		return r.access, r.kind
@@ -41,9 +41,9 @@ func (t *roleTable) of(role uint64) (access *permission.Access, kind string) {
 	return t.public(), PublicRole
 }
 
-// storedRoles keeps the roleTable in step with the store, whoever writes there: a request looks at the store's revision,
-// in memory; only after a write the revisions of the two types are looked up; and only when one of them changed
-// the roles are read again.
+// storedRoles keeps a roleTable current with the store, whoever changes roles there. A request compares the store's revision,
+// in memory. Only if it changed are the revisions of the two types compared, and only if one of those changed are the roles
+// read again.
 type storedRoles struct {
 	store                         *store.Store
 	role, permission              *contenttypes.ContentType
@@ -63,7 +63,7 @@ func newStoredRoles(st *store.Store, model *contenttypes.Model) (*storedRoles, e
 	return r, nil
 }
 
-// current returns what the roles may do now.
+// current returns the current roleTable.
 func (r *storedRoles) current() (*roleTable, error) {
 	if t := r.table.Load(); t != nil && t.revision.Load() == r.store.Revision() {
 		return t, nil
@@ -75,7 +75,7 @@ func (r *storedRoles) renewed() (*roleTable, error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	t := r.table.Load()
-	revision := r.store.Revision() // taken before the snapshot: see Store.Revision
+	revision := r.store.Revision() // read before the snapshot: see Store.Revision
 	err := r.store.View(func(s *store.Snapshot) error {
 		roles, permissions := s.Revision(r.role), s.Revision(r.permission)
 		if t != nil && t.roles == roles && t.permissions == permissions {
@@ -106,7 +106,7 @@ func (r *storedRoles) read(s *store.Snapshot, t *roleTable) error {
 	return nil
 }
 
-// granted lists the permissions of a role.
+// granted returns the permissions of a role.
 func (r *storedRoles) granted(s *store.Snapshot, role store.Record) (list []string) {
 	s.Related(role, r.permissions, store.Published, func(p store.Record) bool {
 		list = append(list, textOf(p, r.action))

@@ -16,28 +16,29 @@ import (
 	"lectern/store"
 )
 
-// A Kind says what an API token may do.
+// A Kind says which actions an API token allows.
 type Kind string
 
 const (
 	FullAccess Kind = "full-access" // everything
 	ReadOnly   Kind = "read-only"   // the actions find and findOne of everything
-	Custom     Kind = "custom"      // what its permissions list
+	Custom     Kind = "custom"      // those in its permissions
 )
 
-// kinds are all there are.
+// kinds lists all Kinds.
 var kinds = []Kind{FullAccess, ReadOnly, Custom}
 
-// A Declaration describes a token before it is made: permissions.yaml lists them, and `lectern token create` takes one.
+// A Declaration describes a token to be created. permissions.yaml lists them, and `lectern token create` makes one from its
+// flags.
 type Declaration struct {
 	Name        string        `json:"name"`
 	Description string        `json:"description,omitempty"`
 	Kind        Kind          `json:"type"`
 	Permissions []string      `json:"permissions,omitempty"` // "uid.action", for Custom
-	Lifespan    time.Duration `json:"lifespan,omitempty"`    // 0: it does not expire
+	Lifespan    time.Duration `json:"lifespan,omitempty"`    // 0 means that it does not expire
 }
 
-// Check returns an error that says what would be right when no token can be made of d.
+// Check returns an error with a suggestion if no token can be created from d.
 func (d *Declaration) Check(actions *Actions) error {
 	switch {
 	case strings.TrimSpace(d.Name) == "":
@@ -61,7 +62,7 @@ func (d *Declaration) Check(actions *Actions) error {
 	return nil
 }
 
-// A Token is an API token as it is kept: without its key.
+// A Token is an API token as it is stored, without its key.
 type Token struct {
 	Declaration
 	ID         string    `json:"id"` // documentId
@@ -69,34 +70,34 @@ type Token struct {
 	CreatedAt  time.Time `json:"createdAt"`
 	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`
 	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
-	// FormerUntil is until when the key from before the last rotation works; zero where there is none.
+	// FormerUntil is when the key before the last rotation expires; zero if there is none.
 	FormerUntil time.Time `json:"formerUntil,omitzero"`
 
 	hash, former digest
 }
 
-// TokenOptions say what OpenTokens needs.
+// TokenOptions are the arguments of OpenTokens.
 type TokenOptions struct {
 	Store     *store.Store
 	Documents *documents.Service
 	Model     *contenttypes.Model
-	Actions   *Actions // what can be granted; nil: ActionsOf the Model
+	Actions   *Actions // nil means ActionsOf the Model
 
-	// Declared are the tokens of permissions.yaml. A token that was made under a declared name has the type and permissions
-	// that are declared now: what is taken out of the file is revoked at the next start.
+	// Declared are the tokens of permissions.yaml. A token with a declared name has the type and permissions that the file
+	// states at the last start; a permission that is removed from the file is thus revoked.
 	Declared []Declaration
 
-	// Uses are the last uses of the tokens, where several Tokens follow one another on a store; nil makes its own.
+	// Uses holds the last uses of the tokens. It is passed on when another Tokens replaces this one on the same store; nil
+	// means a new one.
 	Uses *LastUses
 
-	// Now is the clock, time.Now where it is nil. Failed is told when the last use of a token could not be written down;
-	// it may be nil.
+	// Now is the clock; nil means time.Now. Failed is called if the last use of a token could not be stored; it may be nil.
 	Now    func() time.Time
 	Failed func(error)
 }
 
-// Tokens are the API tokens of a project. Access, which every request passes, only reads an immutable table in memory;
-// the table is made anew when a token is made or revoked.
+// Tokens are the API tokens of a project. Access, which every request calls, only reads an immutable table in memory; creating
+// or revoking a token makes a new table.
 type Tokens struct {
 	o        TokenOptions
 	typ      *contenttypes.ContentType
@@ -104,27 +105,27 @@ type Tokens struct {
 	readOnly *permission.Access
 
 	table atomic.Pointer[table]
-	edit  sync.Mutex // held while tokens are made and revoked
+	edit  sync.Mutex // serialises changes of tokens
 
 	stop context.CancelFunc
 	done chan struct{}
 }
 
-// A table finds a token by its digest.
+// A table finds tokens by the digest of their key.
 type table struct {
 	entries map[[8]byte][]*entry
-	tokens  []Token // in order of creation
+	tokens  []Token // in the order of their creation
 }
 
-// An entry is a key that works: that of a token, or the one from before its last rotation.
+// An entry is a valid key: that of a token, or the one before its last rotation.
 type entry struct {
 	hash    digest
 	access  *permission.Access
-	expires int64 // unix seconds, 0: never
+	expires int64 // unix seconds; 0 means never
 	used    *lastUse
 }
 
-// OpenTokens reads the tokens of a store. Close ends it.
+// OpenTokens reads the tokens of a store. The caller must Close the result.
 func OpenTokens(o TokenOptions) (*Tokens, error) {
 	t := &Tokens{o: o, typ: o.Model.Type(contenttypes.TokenUID), actions: o.Actions}
 	if t.actions == nil {
@@ -152,7 +153,7 @@ func OpenTokens(o TokenOptions) (*Tokens, error) {
 	return t, nil
 }
 
-// Close writes down the last uses that were not written yet and ends t. It must be called before the store is closed.
+// Close stores the last uses that are not stored yet and ends t. Call it before you close the store.
 func (t *Tokens) Close() {
 	t.stop()
 	<-t.done
@@ -178,7 +179,7 @@ func (t *Tokens) Access(key string) (access *permission.Access, ok bool) {
 	return nil, false
 }
 
-// List returns the tokens in the order in which they were made, with their last uses up to now.
+// List returns the tokens in the order of their creation, with their last uses.
 func (t *Tokens) List() []Token {
 	tokens := slices.Clone(t.table.Load().tokens)
 	for i := range tokens {
@@ -187,13 +188,13 @@ func (t *Tokens) List() []Token {
 	return tokens
 }
 
-// Errors of Create, Rotate and Revoke.
+// These are the errors of Create, Rotate and Revoke.
 var (
 	ErrTokenExists = errors.New("there is a token of that name already; revoke it first or take another name")
 	ErrNoToken     = errors.New("there is no token of that name or id; `lectern token list` shows them")
 )
 
-// Create makes a token. The key is returned here and never again: only its digest is kept.
+// Create creates a token. Only this call returns its key; the store has just a digest of it.
 func (t *Tokens) Create(ctx context.Context, d Declaration) (tok Token, key string, err error) {
 	if err := d.Check(t.actions); err != nil {
 		return Token{}, "", err
@@ -214,14 +215,13 @@ func (t *Tokens) Create(ctx context.Context, d Declaration) (tok Token, key stri
 	}
 	made := t.find(d.Name)
 	if made == nil {
-		return Token{}, "", fmt.Errorf("create token %s: it was written and cannot be found", d.Name)
+		return Token{}, "", fmt.Errorf("create token %s: it was written but cannot be found", d.Name)
 	}
 	return *made, key, nil
 }
 
-// Rotate gives the token of that name or id a new key, which is returned here and never again. The key from before works beside
-// it as long as grace says, and no longer than it would have; one from an earlier rotation ends at once. A token with a lifespan
-// begins it anew.
+// Rotate gives the token with this name or id a new key, which only this call returns. The former key works for the time grace,
+// but no longer than before; keys of earlier rotations end at once. The lifespan of the token begins again.
 func (t *Tokens) Rotate(ctx context.Context, nameOrID string, grace time.Duration) (tok Token, key string, err error) {
 	if grace < 0 {
 		return Token{}, "", errors.New("the grace of a former key cannot be negative")
@@ -243,12 +243,12 @@ func (t *Tokens) Rotate(ctx context.Context, nameOrID string, grace time.Duratio
 	}
 	rotated := t.find(found.ID)
 	if rotated == nil {
-		return Token{}, "", fmt.Errorf("rotate token %s: it was written and cannot be found", found.Name)
+		return Token{}, "", fmt.Errorf("rotate token %s: it was written but cannot be found", found.Name)
 	}
 	return *rotated, key, nil
 }
 
-// Revoke removes the token of that name or id; its key is refused from then on.
+// Revoke deletes the token with this name or id. Its key is refused from then on.
 func (t *Tokens) Revoke(ctx context.Context, nameOrID string) (Token, error) {
 	t.edit.Lock()
 	defer t.edit.Unlock()
@@ -274,7 +274,7 @@ func (t *Tokens) find(nameOrID string) *Token {
 	return nil
 }
 
-// reload makes the lookup table anew from the store.
+// reload makes a new lookup table from the store.
 func (t *Tokens) reload() error {
 	tokens, err := readTokens(t.o.Store, t.typ)
 	if err != nil {
@@ -321,7 +321,7 @@ func (t *Tokens) compile(d Declaration) *permission.Access {
 	return permission.NewAccess(d.Permissions)
 }
 
-// Has reports whether there is a token of that name.
+// Has reports whether there is a token of this name.
 func (t *Tokens) Has(name string) bool {
 	return slices.ContainsFunc(t.table.Load().tokens, func(x Token) bool { return x.Name == name })
 }

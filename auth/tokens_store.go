@@ -10,10 +10,10 @@ import (
 	"lectern/store"
 )
 
-// timeLayout is how a datetime is written in a document.
+// timeLayout is the format of a datetime in a document.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// tokenData is the document of a token.
+// tokenData returns the data for the document of a new token.
 func tokenData(d Declaration, hash digest, now time.Time) *jsontree.Object {
 	data := jsontree.NewObject()
 	data.Set("name", d.Name)
@@ -32,7 +32,7 @@ func tokenData(d Declaration, hash digest, now time.Time) *jsontree.Object {
 	return data
 }
 
-// rotationData is what changes in the document of a token that gets another key.
+// rotationData returns the fields that change in the document of a token when it gets another key.
 func rotationData(tok Token, hash digest, now time.Time, grace time.Duration) *jsontree.Object {
 	data := jsontree.NewObject()
 	data.Set("hash", hash.String())
@@ -52,7 +52,7 @@ func rotationData(tok Token, hash digest, now time.Time, grace time.Duration) *j
 	return data
 }
 
-// readTokens reads all tokens in the order in which they were made.
+// readTokens returns all tokens in the order of their creation.
 func readTokens(st *store.Store, typ *contenttypes.ContentType) ([]Token, error) {
 	var tokens []Token
 	err := st.View(func(s *store.Snapshot) error {
@@ -71,12 +71,12 @@ func readTokens(st *store.Store, typ *contenttypes.ContentType) ([]Token, error)
 	return tokens, err
 }
 
-// readToken reads a token; ok is false when its hash cannot be one, so that it opens nothing.
+// readToken reads a token from its document; ok is false if its digest is malformed, so that no key can match it.
 func readToken(typ *contenttypes.ContentType, r store.Record) (tok Token, ok bool) {
 	read := func(name string, into any) {
 		if a := typ.Attribute(name); a != nil {
 			if text := r.JSON(a); text != nil {
-				json.Unmarshal(text, into) // a value of another form counts as absent
+				json.Unmarshal(text, into) // a malformed value counts as absent
 			}
 		}
 	}

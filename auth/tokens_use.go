@@ -16,27 +16,27 @@ import (
 	"lectern/store"
 )
 
-// useInterval is how often the last uses of tokens are written down: what the store says is then less than a minute late, also
-// where writing takes its time. A token that is not used costs no write.
+// useInterval is how often the last uses of tokens are stored, so that the store is less than a minute late even if writes are
+// slow. Tokens that are not used cost no write.
 const useInterval = 30 * time.Second
 
-// LastUses are the last uses of API tokens, ahead of what the store says of them. When the definitions change, Tokens are opened
-// anew while requests under way still use the former ones: both note uses here, and whichever can writes them down.
+// LastUses holds the last uses of API tokens, which may be newer than those in the store. When definitions change, two Tokens
+// share it for a while, because running requests still use the former: both record uses, and either stores them.
 type LastUses struct {
 	mu   sync.Mutex
 	byID map[string]*lastUse // by documentId
 }
 
-// A lastUse is that of one token, in unix seconds; 0: never.
+// A lastUse is the time of the last use of a token, in unix seconds; 0 means never.
 type lastUse struct {
 	at     atomic.Int64
 	stored atomic.Int64
 }
 
-// NewLastUses returns the uses of tokens of which nothing is known beside what the store says.
+// NewLastUses returns an empty LastUses.
 func NewLastUses() *LastUses { return &LastUses{byID: map[string]*lastUse{}} }
 
-// of returns the last use of a token; the first time it is what the store says.
+// of returns the last use of a token. On the first call for a token, that is the one in the store.
 func (l *LastUses) of(tok Token) *lastUse {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,7 +58,7 @@ func (l *LastUses) forget(id string) {
 	delete(l.byID, id)
 }
 
-// note is what every request with a key does: memory is written to once a second.
+// note records a use. Every request with an API token calls it; it writes to memory at most once a second.
 func (u *lastUse) note(now int64) {
 	if u.at.Load() != now {
 		u.at.Store(now)
@@ -72,7 +72,7 @@ func (u *lastUse) time() time.Time {
 	return time.Time{}
 }
 
-// keepLastUses writes down uses now and then until ctx ends, and then those that are left.
+// keepLastUses stores new uses every useInterval until ctx ends, and then once more.
 func (t *Tokens) keepLastUses(ctx context.Context) {
 	defer close(t.done)
 	tick := time.NewTicker(useInterval)
@@ -101,7 +101,7 @@ func (t *Tokens) writeLastUses() {
 	}
 }
 
-// writeLastUse reports whether the use of a token need not be written again.
+// writeLastUse stores the use of a token and reports whether that is settled, so that it need not be tried again.
 func (t *Tokens) writeLastUse(id string, at int64) bool {
 	data := jsontree.NewObject()
 	data.Set("lastUsedAt", time.Unix(at, 0).UTC().Format(timeLayout))
@@ -110,10 +110,10 @@ func (t *Tokens) writeLastUse(id string, at int64) bool {
 	})
 	var missing *apierror.Error
 	switch {
-	case errors.As(err, &missing) && missing.Status == http.StatusNotFound: // revoked in the meantime
-	case errors.Is(err, store.ErrRedefined): // the Tokens of the new definitions write it
+	case errors.As(err, &missing) && missing.Status == http.StatusNotFound: // the token was revoked in the meantime
+	case errors.Is(err, store.ErrRedefined): // the Tokens of the new definitions store it
 		return false
-	case documents.Unavailable(err) != nil: // the log knows; it is written when the store takes writes again
+	case documents.Unavailable(err) != nil: // the store has logged it; try again when it accepts writes
 		return false
 	case err != nil:
 		t.o.Failed(fmt.Errorf("note the last use of an API token: %w", err))

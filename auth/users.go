@@ -16,38 +16,38 @@ import (
 	"lectern/store"
 )
 
-// UserSettings say how users come and go.
+// UserSettings are the settings for registration, login and mail.
 type UserSettings struct {
-	Lifespan          time.Duration // of a JWT
-	AllowRegister     bool          // anybody may become a user
-	UniqueEmail       bool          // no two users have the same address, whichever their providers
-	EmailConfirmation bool          // nobody gets in before he has confirmed his address
-	RegisterFields    []string      // the attributes that who registers may set beside name, address and password: see MayRegister
-	DefaultRole       string        // the type of the role of who registers
-	ResetURL          string        // the page where a new password is set; "" is the server itself
-	ConfirmPath       string        // the route that confirms an address
-	ConfirmedURL      string        // where who confirmed his address is sent
+	Lifespan          time.Duration // validity of a JWT
+	AllowRegister     bool          // everybody may register
+	UniqueEmail       bool          // no two users may have the same address, even with different providers
+	EmailConfirmation bool          // users must confirm their address before they can log in
+	RegisterFields    []string      // attributes that users may set when they register, beside name, address and password: see MayRegister
+	DefaultRole       string        // type of the role of users who register
+	ResetURL          string        // page on which users set a new password; "" means the one of this server
+	ConfirmPath       string        // route that confirms an address
+	ConfirmedURL      string        // page to which users are redirected after they confirm their address
 	Mail              MailSettings
 }
 
-// UserOptions say what OpenUsers needs.
+// UserOptions are the arguments of OpenUsers.
 type UserOptions struct {
 	Store     *store.Store
 	Documents *documents.Service
 	Model     *contenttypes.Model
-	Actions   *Actions // what can be granted; nil: ActionsOf the Model
+	Actions   *Actions // nil means ActionsOf the Model
 	Settings  UserSettings
-	Granted   map[string][]string // what permissions.yaml grants: role → permissions
+	Granted   map[string][]string // permissions of each role in permissions.yaml
 	Secret    []byte              // signs JWTs
-	ServerURL func() string       // where the links of mail lead; nil is none
-	MailDir   string              // where mail is kept when there is no server for it; "" keeps none
+	ServerURL func() string       // base of the links in mails; may be nil
+	MailDir   string              // directory to write mails to if no mail server is configured; "" writes none
 	Log       *slog.Logger
-	Now       func() time.Time // time.Now where it is nil
-	Former    *Users           // nil at start; else the Users that these replace, whose mails that wait are sent by these
+	Now       func() time.Time // nil means time.Now
+	Former    *Users           // the Users that these replace, whose mail queue they take over; nil when the server starts
 }
 
-// Users are the users of a project, their roles, and how they get in. Whatever a method is given as a body is checked by it;
-// what is wrong with it is an *apierror.Error.
+// Users manages the users of a project and their roles. Each method checks the body that it gets and returns an *apierror.Error
+// for an invalid one.
 type Users struct {
 	o       UserOptions
 	typ     *contenttypes.ContentType
@@ -61,8 +61,7 @@ type Users struct {
 	resetCode, confirmCode                                        *contenttypes.Attribute
 }
 
-// OpenUsers makes the roles that are missing, brings what permissions.yaml granted in step with the file, and begins to take
-// requests. Close ends it.
+// OpenUsers creates the missing roles and grants them the permissions of permissions.yaml. The caller must Close the result.
 func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -88,7 +87,7 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 		return nil, err
 	}
 	if err := u.grant(ctx); err != nil {
-		return nil, fmt.Errorf("grant what permissions.yaml says: %w", err)
+		return nil, fmt.Errorf("grant the permissions of permissions.yaml: %w", err)
 	}
 	if u.o.Settings.DefaultRole != "" {
 		if err := u.checkDefaultRole(); err != nil {
@@ -106,19 +105,19 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 	return u, nil
 }
 
-// Close waits a moment for mail that is on its way. It must be called before the store is closed.
+// Close waits a moment for mails that are being sent. Call it before you close the store.
 func (u *Users) Close() { u.mails.close() }
 
-// Show is called with a user's row while it can be read: to print it. It may be called more than once and must begin anew
-// each time.
+// Show prints a user's row; it is called while the row can be read. It may be called again, and must then start from the
+// beginning.
 type Show func(*store.Snapshot, store.Record) error
 
-// An account is what decides whether somebody gets in.
+// An account holds the fields of a user that decide whether they can log in.
 type account struct {
 	id                 uint64
 	documentID         string
 	username, email    string
-	hash               []byte // of the password, as it is stored
+	hash               []byte // stored hash of the password
 	local              bool
 	confirmed, blocked bool
 }
@@ -134,24 +133,23 @@ func (u *Users) account(r store.Record) account {
 	}
 }
 
-// localProvider is the provider of users who log in by password.
+// localProvider is the provider of users who log in with a password.
 const localProvider = "local"
 
-// same reports whether a password is that of an account. Where there is no account, or none with a password, it takes as
-// long to say no.
+// same reports whether this is the password of the account. If a is nil or has no password, the answer takes as long.
 func (a *account) same(ctx context.Context, password string) (bool, error) {
 	return documents.SamePassword(ctx, string(jsonText(a.hash)), password)
 }
 
-// Type is the content-type of users.
+// Type returns the content-type of users.
 func (u *Users) Type() *contenttypes.ContentType { return u.typ }
 
-// Row returns the row of the user with that id, the zero Record when there is none.
+// Row returns the row of the user with this id, the zero Record if there is none.
 func (u *Users) Row(s *store.Snapshot, id uint64) store.Record {
 	return rowOf(s, u.typ, id)
 }
 
-// rowOf returns the row of a type with that id, the zero Record when there is none.
+// rowOf returns the row of a type with this id, the zero Record if there is none.
 func rowOf(s *store.Snapshot, t *contenttypes.ContentType, id uint64) store.Record {
 	doc, status, locale, ok := s.DocumentByRow(t, id)
 	if !ok {
@@ -160,7 +158,7 @@ func rowOf(s *store.Snapshot, t *contenttypes.ContentType, id uint64) store.Reco
 	return s.Version(t, doc, status, locale)
 }
 
-// with returns the first user whose attribute a has that value.
+// with returns the first user whose attribute a has this value.
 func (u *Users) with(s *store.Snapshot, a *contenttypes.Attribute, value string) (found store.Record) {
 	u.each(s, a, value, func(r store.Record) bool {
 		found = r
@@ -169,13 +167,13 @@ func (u *Users) with(s *store.Snapshot, a *contenttypes.Attribute, value string)
 	return found
 }
 
-// each calls yield with the users whose attribute a has that value, until it returns false.
+// each calls yield with the users whose attribute a has this value, until yield returns false.
 func (u *Users) each(s *store.Snapshot, a *contenttypes.Attribute, value string, yield func(store.Record) bool) {
 	s.Equal(u.typ, store.Published, "", a, jsontree.AppendString(nil, value), yield)
 }
 
-// MayLink refuses a body that makes or changes a user when it links him to documents that the caller may not find. His role is
-// none of these: who may write users gives them roles.
+// MayLink returns an error if a body for creating or changing a user links the user to documents that the caller may not find.
+// It allows every role, since callers who may write users may assign roles.
 func (u *Users) MayLink(body any, access *permission.Access) error {
 	sent, ok := body.(*jsontree.Object)
 	if !ok {
@@ -191,14 +189,13 @@ func (u *Users) MayLink(body any, access *permission.Access) error {
 	return documents.CheckLinks(u.typ, links, access)
 }
 
-// prepare prepares a write of a user that hooks are not called around, such as that of his password or a code. The access is full, since it is
-// decided before what the caller may set.
+// prepare prepares an internal write of a user, such as of a password or a code, which calls no hooks.
 func (u *Users) prepare(ctx context.Context, data *jsontree.Object, show Show, into *account) (*documents.Prepared, error) {
 	return u.o.Documents.Prepare(ctx, u.written("", data, show, into))
 }
 
-// written makes the write of a user. It notes in into, which may be nil, what was written, and calls show, which may be nil. The access
-// is full: it is decided before what the caller may set, and a user must have a role even where who makes him may not see roles.
+// written returns the write of a user with full access: Users has checked before what the caller may set, and a user must have
+// a role even if the caller may not read roles. The written row is stored in into and passed to show; both may be nil.
 func (u *Users) written(documentID string, data *jsontree.Object, show Show, into *account) documents.Write {
 	return documents.Write{
 		Type: u.typ, DocumentID: documentID, Data: data, Access: permission.FullAccess,
@@ -216,7 +213,7 @@ func (u *Users) written(documentID string, data *jsontree.Object, show Show, int
 
 func textOf(r store.Record, a *contenttypes.Attribute) string { return jsonText(r.JSON(a)) }
 
-// jsonText reads a stored text; anything else is "".
+// jsonText returns the string in a stored JSON value, "" for any other value.
 func jsonText(raw []byte) string {
 	v, err := jsontree.Parse(raw, 1)
 	s, _ := v.(string)
@@ -230,10 +227,10 @@ func isTrue(r store.Record, a *contenttypes.Attribute) bool { return string(r.JS
 
 func number(id uint64) jsontree.Number { return jsontree.Number(strconv.FormatUint(id, 10)) }
 
-// lower is how addresses are stored and looked for.
+// lower returns an address as it is stored and compared.
 func lower(email string) string { return strings.ToLower(email) }
 
-// ParseID reads the id of a row in a path: digits without a zero in front.
+// ParseID parses the id of a row in a path: digits without a leading zero.
 func ParseID(s string) (id uint64, ok bool) {
 	if s == "" || s[0] < '1' || s[0] > '9' {
 		return 0, false

@@ -27,7 +27,7 @@ import (
 	"lectern/store"
 )
 
-// TestMain makes hashes cheap: the tests make many users.
+// TestMain lowers the cost of password hashes, because the tests create many users.
 func TestMain(m *testing.M) {
 	if err := documents.SetHashCost(bcrypt.MinCost); err != nil {
 		panic(err)
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// users opens the users of a fixture; they are closed with it.
+// users opens the users of a fixture and closes them when the test ends.
 func (f *fixture) users(granted map[string][]string) *auth.Users {
 	f.t.Helper()
 	u, err := auth.OpenUsers(context.Background(), f.userOptions(granted))
@@ -62,7 +62,7 @@ func object(pairs ...any) *jsontree.Object {
 	return o
 }
 
-// register makes a user and returns a request of his.
+// register creates a user and returns a request with their JWT.
 func register(t testing.TB, u *auth.Users, name string) (*http.Request, uint64) {
 	t.Helper()
 	var id uint64
@@ -74,7 +74,7 @@ func register(t testing.TB, u *auth.Users, name string) (*http.Request, uint64) 
 	return &http.Request{Header: http.Header{"Authorization": {"Bearer " + jwt}}}, id
 }
 
-// TestRolesAreNoticed changes permissions behind the back of Users: what a role may do is known at the next request.
+// TestRolesAreNoticed changes permissions in the store without calling Users. The next request has the changed permissions.
 func TestRolesAreNoticed(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(map[string][]string{"authenticated": {"api::article.article.find"}})
@@ -112,8 +112,8 @@ func TestRolesAreNoticed(t *testing.T) {
 	}
 }
 
-// hold keeps all writers waiting until the function it returns is called, which may be called more than once.
-func (f *fixture) hold() (release func()) {
+// blockWrites makes all writers wait until release is called. release may be called more than once.
+func (f *fixture) blockWrites() (release func()) {
 	f.t.Helper()
 	held, let, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	began := sync.OnceFunc(func() { close(held) })
@@ -133,12 +133,12 @@ func (f *fixture) hold() (release func()) {
 	})
 }
 
-// TestRegisterAtOnce registers the same name and the same address many times at once: one of them gets it, though all of them
-// came before it was taken.
+// TestRegisterAtOnce registers the same name and address many times at once. Exactly one request succeeds, though none of them
+// saw the name taken at first.
 func TestRegisterAtOnce(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(nil)
-	release := f.hold()
+	release := f.blockWrites()
 	var wg sync.WaitGroup
 	var mutex sync.Mutex
 	var taken []string
@@ -161,7 +161,7 @@ func TestRegisterAtOnce(t *testing.T) {
 			}
 		})
 	}
-	for range 32 { // as long as all of them need to come as far as the store
+	for range 32 { // time for all of them to reach the store
 		if _, err := documents.HashPassword(context.Background(), "secret"); err != nil {
 			t.Fatal(err)
 		}
@@ -173,13 +173,13 @@ func TestRegisterAtOnce(t *testing.T) {
 	}
 }
 
-// TestForgotDoesNotWait asks for a code while nothing can be written: the answer does not wait for what would tell a known
-// address from an unknown one.
+// TestForgotDoesNotWait requests a code while writes are blocked. The answer does not wait for the write, which would reveal
+// that the address is known.
 func TestForgotDoesNotWait(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(nil)
 	register(t, u, "ann")
-	release := f.hold()
+	release := f.blockWrites()
 	defer release()
 	answered := make(chan error, 1)
 	go func() { answered <- u.ForgotPassword(object("email", "ann@people.test")) }()
@@ -195,8 +195,8 @@ func TestForgotDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestMailOutlivesDefinitions asks for a code when the definitions have changed under the users that are asked: those who replace
-// them send it.
+// TestMailOutlivesDefinitions requests a code after the definitions have changed. The Users that replace the former ones send
+// it.
 func TestMailOutlivesDefinitions(t *testing.T) {
 	f := newFixture(t)
 	dir := t.TempDir()
@@ -231,7 +231,7 @@ func TestMailOutlivesDefinitions(t *testing.T) {
 	}
 }
 
-// TestCodesGetOld resets a password by a code that was sent: within the hour. What is stored of the code is not the code.
+// TestCodesGetOld resets a password with a code within an hour and after it. The store does not contain the code itself.
 func TestCodesGetOld(t *testing.T) {
 	f := newFixture(t)
 	dir := t.TempDir()
@@ -250,7 +250,7 @@ func TestCodesGetOld(t *testing.T) {
 	if err := u.ForgotPassword(object("email", "ann@people.test")); err != nil {
 		t.Fatal(err)
 	}
-	u.Close() // which waits for the mail
+	u.Close() // waits for the mail
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
@@ -298,7 +298,8 @@ func TestCodesGetOld(t *testing.T) {
 	}
 }
 
-// TestSameWork logs in as users who are there and who are not, and resets passwords by codes of none: each is as much work.
+// TestSameWork logs in as known and unknown users, and resets passwords with wrong codes. Each attempt hashes as much as a
+// wrong password of a known user.
 func TestSameWork(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(nil)
@@ -342,7 +343,7 @@ func TestSameWork(t *testing.T) {
 	}
 }
 
-// TestAuthenticateAllocates holds what each request passes to its budget.
+// TestAuthenticateAllocates limits the allocations of Authenticate.
 func TestAuthenticateAllocates(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(nil)

@@ -6,8 +6,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// flagsFirst moves the flags of a command line directly behind the command's name, so that they may stand anywhere: kong ends a list of
-// arguments at the first flag, and at "--". What follows "--" is never a flag.
+// flagsFirst moves the flags on a command line to directly after the command's name, so that users may write them anywhere.
+// (kong ends a list of arguments at the first flag and at "--".) It leaves arguments after "--" alone.
 func flagsFirst(app *kong.Node, args []string) []string {
 	command, at := app, 0
 	for at < len(args) {
@@ -34,7 +34,7 @@ func flagsFirst(app *kong.Node, args []string) []string {
 	return append(flags, others...)
 }
 
-// takesNext reports whether the argument after a flag is its value.
+// takesNext reports whether the argument after the flag arg is the flag's value.
 func takesNext(command *kong.Node, arg string) bool {
 	for _, flag := range slices.Concat(command.AllFlags(false)...) {
 		if arg == "--"+flag.Name {

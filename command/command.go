@@ -30,14 +30,14 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// A Program is what a main function may change about the command line. The zero value is plain Lectern.
+// A Program holds the options of a main function. The zero value is Lectern itself.
 type Program struct {
-	// Name is what usage, errors and hints call the program; "" is lectern.
+	// Name is the name of the program in usage, errors and hints; "" means lectern.
 	Name string
-	// Extend adds extensions to the server. It is called for every command, since checks and migrations depend on them too.
+	// Extend adds extensions to the server. Every command calls it, because checks and migrations depend on extensions too.
 	Extend func(*gateway.Extensions) error
 
-	Stdin  io.Reader // nil: the process's own, as those below
+	Stdin  io.Reader // nil means that of the process, as for the two below
 	Stdout io.Writer
 	Stderr io.Writer
 }
@@ -49,34 +49,35 @@ const (
 	exitUsage  = 2
 )
 
-// A line is the command line as kong parses it. Its help tags are the documentation of the commands.
+// A line is the command line as kong parses it. The help tags document the commands.
 type line struct {
 	Init    initCommand    `cmd:"" help:"Write a small example project with content, ready to serve."`
 	Serve   serveCommand   `cmd:"" help:"Serve a project."`
 	Check   checkCommand   `cmd:"" help:"Check definitions and configuration and print every problem."`
 	Schema  schemaCommand  `cmd:"" help:"Print the GraphQL schema."`
-	Token   tokenCommand   `cmd:"" help:"Make, list, rotate and revoke API tokens."`
+	Token   tokenCommand   `cmd:"" help:"Create, list, rotate and revoke API tokens."`
 	Export  exportCommand  `cmd:"" help:"Write all content as JSON Lines."`
-	Import  importCommand  `cmd:"" help:"Read content that export wrote."`
+	Import  importCommand  `cmd:"" help:"Import content from a file that export wrote."`
 	Backup  backupCommand  `cmd:"" help:"Write one file with a consistent copy of store and uploads, also while serving."`
 	Restore restoreCommand `cmd:"" help:"Replace store and uploads by those of a backup. The server must be stopped."`
-	Salvage salvageCommand `cmd:"" help:"Write what can be read of a damaged store as export does, and list what cannot. The server must be stopped."`
-	Migrate migrateCommand `cmd:"" help:"Rename or drop content on purpose, where definitions changed. A server that runs takes the calls that its log asks for, and no others."`
+	Salvage salvageCommand `cmd:"" help:"Export the readable content of a damaged store and list the rest. The server must be stopped."`
+	Migrate migrateCommand `cmd:"" help:"Rename or drop stored content after definitions have changed. A running server accepts only the calls that its log asks for."`
 	Version versionCommand `cmd:"" help:"Print version, commit and Go version."`
-	Help    helpCommand    `cmd:"" help:"Print what a command does and takes, as --help after it does."`
+	Help    helpCommand    `cmd:"" help:"Print the help of a command, as --help after it does."`
 
-	VersionFlag kong.VersionFlag `name:"version" help:"Print what the command version prints."`
+	VersionFlag kong.VersionFlag `name:"version" help:"Print the version, as the command version does."`
 }
 
-// A session is what a command gets when it runs.
+// A session holds what a command needs to run: its context and standard streams.
 type session struct {
 	Program
 	ctx        context.Context
 	extensions *gateway.Extensions
 }
 
-// Main runs a command line and returns the exit code: 0 if it succeeded, 1 if it failed, 2 if it is not a command. SIGINT, SIGTERM
-// and the SIGHUP of a closed terminal end the command in good order; a second SIGINT or SIGTERM ends the process.
+// Main runs a command line and returns the exit code: 0 if it succeeded, 1 if it failed, 2 if the command line is invalid.
+// SIGINT, SIGTERM and the SIGHUP of a closed terminal make the command stop cleanly; a second SIGINT or SIGTERM ends the
+// process at once.
 func Main(ctx context.Context, args []string, p Program) int {
 	p.Name = cmp.Or(p.Name, "lectern")
 	if p.Stdin == nil {
@@ -111,7 +112,7 @@ func Main(ctx context.Context, args []string, p Program) int {
 		args = append(args[1:], "--help")
 	}
 	command, err := parser.Parse(flagsFirst(parser.Model.Node, args))
-	if exited { // --help or --version has printed
+	if exited { // --help or --version has printed its text
 		return code
 	}
 	if err != nil {
@@ -129,8 +130,8 @@ func Main(ctx context.Context, args []string, p Program) int {
 	return exitDone
 }
 
-// hangup returns a context that ends when the terminal is closed. The shell and the kernel both send SIGHUP then, so a second one
-// must not end the process. If SIGHUP is ignored, as nohup does, it stays ignored.
+// hangup returns a context that ends when the terminal is closed. The shell and the kernel may both send SIGHUP then, so a
+// second one does not end the process. If SIGHUP is ignored, as nohup does, it stays ignored.
 func hangup(ctx context.Context) (context.Context, context.CancelFunc) {
 	if signal.Ignored(syscall.SIGHUP) {
 		return context.WithCancel(ctx)
@@ -138,7 +139,7 @@ func hangup(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
-// A usageError is an error in a command line that kong accepts.
+// A usageError is an invalid command line that kong accepts.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
@@ -165,7 +166,7 @@ func (p Program) fail(err error) int {
 	return exitFailed
 }
 
-// inCommand names the command in an error of its work, but not in a usageError.
+// inCommand prefixes an error with the command's name, unless it is a usageError.
 func inCommand(name string, err error) error {
 	if wrong := usageError(""); errors.As(err, &wrong) {
 		return err
@@ -173,13 +174,13 @@ func inCommand(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// errReported is returned by a command that has printed its errors itself.
+// errReported means that the command has failed and has printed its errors itself.
 var errReported = errors.New("reported")
 
-// projectFlags are the flags of all commands that work with a project's data.
+// projectFlags are the flags of all commands that work with the data of a project.
 type projectFlags struct {
 	Data string `help:"Data directory (default: data/ in the project)." type:"path" placeholder:"DIR"`
-	Env  string `help:"development or production: whether the schema may be asked for and browsers see an IDE, which secrets are taken, how the log is written." enum:"development,production" default:"development"`
+	Env  string `help:"development or production. Decides whether GraphQL introspection and the IDE are available, which secrets are accepted, and the format of the log." enum:"development,production" default:"development"`
 }
 
 func (f projectFlags) options(s *session) gateway.Options {
@@ -189,7 +190,7 @@ func (f projectFlags) options(s *session) gateway.Options {
 	}
 }
 
-// splitDir splits the arguments [DIR] last. what names the last one in errors.
+// splitDir splits the arguments [DIR] last. what is the name of last in errors.
 func splitDir(args []string, what string) (dir, last string, err error) {
 	switch len(args) {
 	case 1:
@@ -208,7 +209,7 @@ func (f projectFlags) directory(s *session, dir string) *admin.Directory {
 	return gateway.Directory(dir, f.options(s))
 }
 
-// administer calls do with the opened project in dir.
+// administer opens the project in dir and calls do with it.
 func (f projectFlags) administer(s *session, dir string, do func(admin.Project) error) (err error) {
 	p, err := f.directory(s, dir).Administer(s.ctx)
 	if err != nil {
@@ -218,7 +219,7 @@ func (f projectFlags) administer(s *session, dir string, do func(admin.Project) 
 	return do(p)
 }
 
-// display returns a path relative to the working directory if it lies below that.
+// display returns a path relative to the working directory if it is below that.
 func display(path string) string {
 	if wd, err := os.Getwd(); err == nil && filepath.IsAbs(path) {
 		if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsLocal(rel) {

@@ -28,12 +28,12 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs testdata/script. Beside the commands of testscript there are
+// TestScripts runs testdata/script. It adds these commands to those of testscript:
 //
-//	exits CODE ARGS…         lectern with ARGS exits with CODE
-//	start ARGS…              starts lectern serve with ARGS at a free port and waits until it serves; sets $BASE, and $ADDR without http://
-//	shutdown [HUP]           ends it by SIGTERM, or by SIGHUP; it must exit with 0
-//	get PATH [STATUS [KEY]]  reads from it; KEY is the file that holds the key of a token
+//	exits CODE ARGS…         runs lectern with ARGS, which must exit with CODE
+//	start ARGS…              starts lectern serve with ARGS on a free port; sets $BASE, and $ADDR without http://
+//	shutdown [HUP]           sends it SIGTERM, or SIGHUP; it must exit with 0
+//	get PATH [STATUS [KEY]]  sends it a GET request; KEY is the name of a file with the key of a token
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -64,8 +64,8 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// A server is the lectern serve that a script has started.
-type server struct{ cmd *exec.Cmd } // nil: none
+// A server is the process `lectern serve` that a script has started.
+type server struct{ cmd *exec.Cmd } // nil if there is none
 
 func serverOf(ts *testscript.TestScript) *server { return ts.Value("server").(*server) }
 
@@ -110,7 +110,7 @@ func shutdown(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := s.cmd
 	s.cmd = nil
 	by := syscall.SIGTERM
-	if len(args) == 1 && args[0] == "HUP" && !signal.Ignored(syscall.SIGHUP) { // not where the tests run under nohup
+	if len(args) == 1 && args[0] == "HUP" && !signal.Ignored(syscall.SIGHUP) { // unless the tests run under nohup
 		by = syscall.SIGHUP
 	}
 	ts.Check(cmd.Process.Signal(by))

@@ -18,8 +18,8 @@ type outputFlags struct {
 	projectFlags
 }
 
-// target returns the project's directory and the file to write. It refuses to replace a file, which may be the only copy of
-// something, without --force. What is not an ordinary file is left to admin.WriteFile, which never replaces it.
+// target returns the project's directory and the file to write. Without --force it returns an error if the file exists. It
+// accepts special files such as devices, which admin.WriteFile does not replace.
 func (o *outputFlags) target() (dir, file string, err error) {
 	if dir, file, err = splitDir(o.Args, "FILE"); err != nil || file == "-" || o.Force {
 		return dir, file, err
@@ -60,7 +60,7 @@ func (c *exportCommand) Run(s *session) error {
 
 type importCommand struct {
 	Args    []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the file to read; - is the standard input."`
-	Partial bool     `help:"Store the lines that are right even when others are not."`
+	Partial bool     `help:"Import the valid lines even if others are invalid."`
 	projectFlags
 }
 
@@ -100,7 +100,8 @@ func (c *importCommand) Run(s *session) error {
 	})
 }
 
-// openImport opens the file to import. It copies the standard input first, since an import reads the file several times.
+// openImport opens the file to import. It copies the standard input to a temporary file, since an import reads its input
+// several times.
 func openImport(stdin io.Reader, name string) (*os.File, error) {
 	if name != "-" {
 		if there, err := os.Stat(name); err == nil && there.IsDir() {
@@ -175,7 +176,7 @@ func (c *restoreCommand) Run(s *session) error {
 	return nil
 }
 
-// sayMissing says how many uploaded files are not part of what was written.
+// sayMissing prints how many uploaded files are not in the export or backup.
 func sayMissing(s *session, p *progress, a admin.Project, missing func(admin.Uploads) (int, string)) error {
 	n, err := a.Uploads(s.ctx)
 	if err != nil {

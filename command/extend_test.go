@@ -18,7 +18,7 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// TestName has a program called by its own name: in usage, in what it says went wrong and in the calls that it proposes.
+// TestName runs a program with a name of its own. Usage, errors and proposed calls must show that name.
 func TestName(t *testing.T) {
 	dir := t.TempDir()
 	article := filepath.Join(dir, "blog/content-types/article.yaml")
@@ -35,7 +35,7 @@ func TestName(t *testing.T) {
 		{"migrate " + dir + "/blog nothing", 2, "\"magazine migrate --help\""},
 		{"serve --addr 127.0.0.1:0 " + dir + "/blog", 1, "magazine migrate " + dir + "/blog "},
 	} {
-		if strings.HasPrefix(c.args, "serve") { // an attribute with content has another name
+		if strings.HasPrefix(c.args, "serve") { // renames an attribute that has content
 			text, err := os.ReadFile(article)
 			if err == nil {
 				err = os.WriteFile(article, bytes.ReplaceAll(text, []byte("summary:"), []byte("teaser:")), 0o644)
@@ -52,7 +52,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestExtend has commands know what a program adds, whether they serve or not.
+// TestExtend runs commands of a program with extensions. All of them must know the extensions, not only serve.
 func TestExtend(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -12,12 +12,12 @@ type helpCommand struct {
 	Command []string `arg:"" optional:"" help:"The command, such as serve, or token create."`
 }
 
-// Run is called only for words that are not a command: Main turns others into --help.
+// Run prints the error for an unknown command. Main handles the help of known ones as --help.
 func (c *helpCommand) Run(*session) error {
 	return usageError(fmt.Sprintf("there is no command %q", strings.Join(c.Command, " ")))
 }
 
-// knows reports whether words name a command of app, or are empty.
+// knows reports whether words are the name of a command of app, or empty.
 func knows(app *kong.Node, words []string) bool {
 	for _, word := range words {
 		i := slices.IndexFunc(app.Children, func(n *kong.Node) bool { return n.Type == kong.CommandNode && n.Name == word })

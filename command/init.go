@@ -8,7 +8,7 @@ import (
 )
 
 type initCommand struct {
-	Dir string `arg:"" help:"Directory to make." type:"path"`
+	Dir string `arg:"" help:"Directory to create." type:"path"`
 }
 
 func (c *initCommand) Run(s *session) error {

@@ -9,21 +9,21 @@ import (
 )
 
 type migrateCommand struct {
-	Args []string `arg:"" name:"[dir] operation" help:"Project directory (default: here), the operation and what it is about; several are carried out as a whole."`
+	Args []string `arg:"" name:"[dir] operation" help:"Project directory (default: here) and one or more operations with their arguments; either all of them are carried out or none."`
 	projectFlags
 }
 
-// Help lists the operations.
+// Help returns the list of operations for --help.
 func (*migrateCommand) Help() string {
 	var b strings.Builder
-	b.WriteString("Definitions that changed in a way that would lose content are refused at start, with the calls that say what is to become of it. " +
-		"Several operations in one call are carried out one after the other, all or none. The operations are:\n\n")
+	b.WriteString("The server refuses to start if changed definitions would lose content, and its error lists the calls that decide what happens to the content. " +
+		"Several operations in one call are carried out in order: all of them or none. The operations are:\n\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	for _, op := range evolve.Operations {
 		fmt.Fprintf(w, "    %s %s\t%s\n", op.Name, op.Usage(), op.Help)
 	}
 	w.Flush()
-	b.WriteString("\nUID is that of a content-type (api::article.article) or component (shared.address), ATTRIBUTE such a uid, a dot and a name.")
+	b.WriteString("\nUID is the uid of a content-type (api::article.article) or component (shared.address). ATTRIBUTE is a uid, a dot and the attribute's name.")
 	return b.String()
 }
 
@@ -43,7 +43,7 @@ func (c *migrateCommand) Run(s *session) error {
 	return c.fill(s, dir, fills)
 }
 
-// fill carries out the migrations that fill in values.
+// fill carries out the migrations that fill in missing values.
 func (c *migrateCommand) fill(s *session, dir string, ms evolve.Migrations) error {
 	p := newProgress(s.Stderr)
 	filled, err := c.directory(s, dir).Fill(s.ctx, ms, func(what string, done, total int) {
@@ -57,7 +57,7 @@ func (c *migrateCommand) fill(s *session, dir string, ms evolve.Migrations) erro
 	return nil
 }
 
-// migrate carries out the other migrations.
+// migrate carries out all migrations other than fill.
 func (c *migrateCommand) migrate(s *session, dir string, ms evolve.Migrations) error {
 	p := newProgress(s.Stderr)
 	removed, err := c.directory(s, dir).Migrate(ms, func(what string, done, total int) {

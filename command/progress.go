@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A progress prints the progress of a command on the standard error: on a terminal in one line that changes, otherwise a line now and
-// then.
+// A progress prints the progress of a command to the standard error. On a terminal it rewrites a single line; otherwise it
+// prints a line from time to time.
 type progress struct {
 	w        io.Writer
 	terminal bool
 	every    time.Duration
 	last     time.Time
-	open     bool // a changing line stands there
+	open     bool // the cursor is on the line that show rewrites
 	lines    int
 	bytes    int64
 }
@@ -44,7 +44,7 @@ func (p *progress) show(format string, args ...any) {
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 
-// clear removes the changing line.
+// clear erases the line that show rewrites.
 func (p *progress) clear() {
 	if p.open {
 		fmt.Fprint(p.w, "\r\x1b[K")
@@ -52,7 +52,7 @@ func (p *progress) clear() {
 	}
 }
 
-// done prints the outcome.
+// done prints the result.
 func (p *progress) done(format string, args ...any) {
 	p.clear()
 	fmt.Fprintf(p.w, format+"\n", args...)

@@ -30,7 +30,7 @@ func (c *salvageCommand) Run(s *session) error {
 	return nil
 }
 
-// reportLost lists the versions that could not be saved, and their number by type.
+// reportLost prints the versions that could not be read, and their number by type.
 func (s *session) reportLost(lost []store.LostVersion) {
 	var types []string
 	counts := map[string]int{}
@@ -56,7 +56,7 @@ func (s *session) reportLost(lost []store.LostVersion) {
 	}
 }
 
-// checkStore prints the problems of the store.
+// checkStore prints the damage in the store.
 func (c *checkCommand) checkStore(s *session) error {
 	problems, err := c.directory(s, c.Dir).Problems(s.ctx)
 	if err != nil {

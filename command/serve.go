@@ -18,11 +18,11 @@ import (
 
 type serveCommand struct {
 	Dir       string        `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
-	Addr      string        `help:"Address to listen at (default: as config/server.yaml says)." placeholder:"HOST:PORT"`
-	Port      *int          `help:"Port to listen at, on the host of config/server.yaml. 0 takes one that is free." placeholder:"PORT"`
+	Addr      string        `help:"Address to listen on (default: the one in config/server.yaml)." placeholder:"HOST:PORT"`
+	Port      *int          `help:"Port to listen on, at the host of config/server.yaml. 0 takes a free port." placeholder:"PORT"`
 	Ephemeral bool          `help:"Serve an empty store in a temporary directory and print one line of JSON with address and tokens. For tests."`
-	NoWatch   bool          `help:"Take over changed files of the project at the next start alone, as it always is in production."`
-	LockWait  time.Duration `help:"How long to wait for another process to let go of the data directory, such as a server that was just killed." default:"10s" placeholder:"DURATION"`
+	NoWatch   bool          `help:"Do not reload changed project files while serving; production never does."`
+	LockWait  time.Duration `help:"How long to wait until another process, such as a server that is stopping, releases the data directory." default:"10s" placeholder:"DURATION"`
 	projectFlags
 }
 
@@ -55,9 +55,9 @@ func (c *serveCommand) Run(s *session) (err error) {
 	return p.Run(s.ctx)
 }
 
-// tuneMemory lets the heap grow to five times the memory in use before it is collected. A server uses a few megabytes, since its
-// content is mapped from the file; with Go's default of two times it would collect dozens of times a second under load, a seventh
-// of its time. GOGC takes precedence if it is set.
+// tuneMemory lets the heap grow to five times the memory in use before the garbage collector runs. A server uses a few
+// megabytes of heap, since its content is mapped from the file. With Go's default of two times it would collect dozens of times
+// a second under load and spend a seventh of its time on that. GOGC takes precedence if it is set.
 func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
@@ -66,7 +66,7 @@ func tuneMemory() {
 
 type checkCommand struct {
 	Dir   string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
-	Store bool   `help:"Read all of the store instead, also while a server runs on it, and print what is damaged in it or does not agree."`
+	Store bool   `help:"Check the store instead: read all of it and print what is damaged or inconsistent. Works while a server runs."`
 	projectFlags
 }
 
@@ -84,12 +84,12 @@ func (c *checkCommand) Run(s *session) error {
 	for _, p := range problems {
 		fmt.Fprintln(s.Stdout, p)
 	}
-	var wrong []string // what there is of each kind of problem
+	var wrong []string // number of problems of each kind
 	if len(problems) > 0 {
 		wrong = append(wrong, count(len(problems), "problem"))
 	}
 	var forecast admin.Forecast
-	if d.Model != nil { // otherwise there is nothing to compare content with
+	if d.Model != nil { // without a model there is nothing to compare content with
 		forecast, err = c.directory(s, c.Dir).Foresee(s.ctx, d.Definition)
 		var refused *evolve.DefinitionError
 		switch {
@@ -121,8 +121,8 @@ func (c *checkCommand) Run(s *session) error {
 	return nil
 }
 
-// printMisfits prints the stored content that does not fit the project's files, with examples and the commands that settle it. It
-// returns how many rules the content breaks.
+// printMisfits prints the stored content that breaks rules of the definitions, with examples and the commands that repair it.
+// It returns how many rules the content breaks.
 func (s *session) printMisfits(d *admin.Directory, a documents.Audit) int {
 	for _, m := range a.Misfits {
 		examples := make([]string, len(m.Examples))

@@ -15,18 +15,18 @@ import (
 )
 
 type tokenCommand struct {
-	Create tokenCreateCommand `cmd:"" help:"Make a token and print its key: the only time that it can be seen."`
+	Create tokenCreateCommand `cmd:"" help:"Create a token and print its key. The key cannot be shown again."`
 	List   tokenListCommand   `cmd:"" help:"List the tokens."`
-	Rotate tokenRotateCommand `cmd:"" help:"Give a token a new key and print it. The former key works for a while beside it."`
-	Revoke tokenRevokeCommand `cmd:"" help:"Take a token back. Its key is refused at once."`
+	Rotate tokenRotateCommand `cmd:"" help:"Give a token a new key and print it. The former key keeps working for a while."`
+	Revoke tokenRevokeCommand `cmd:"" help:"Delete a token. Its key is refused at once."`
 }
 
 type tokenCreateCommand struct {
-	Args        []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name of the token. What permissions.yaml declares under that name needs nothing else."`
+	Args        []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name of the token. A token that permissions.yaml declares needs no flags."`
 	Type        string   `help:"full-access, read-only or custom (default: custom with --permission, else read-only)." placeholder:"TYPE"`
-	Permission  []string `help:"What a custom token may do, such as api::article.article.find. May be repeated." placeholder:"UID.ACTION"`
+	Permission  []string `help:"A permission of a custom token, such as api::article.article.find. May be repeated." placeholder:"UID.ACTION"`
 	Lifespan    string   `help:"How long the token works, such as 30d or 12h (default: until it is revoked)." placeholder:"TIME"`
-	Description string   `help:"What it is for." placeholder:"TEXT"`
+	Description string   `help:"Purpose of the token." placeholder:"TEXT"`
 	projectFlags
 }
 

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// Version is set by a release build: -ldflags "-X lectern/command.Version=v1.2.3".
+// Version is the version of Lectern. A release build sets it: -ldflags "-X lectern/command.Version=v1.2.3".
 var Version = ""
 
 type versionCommand struct{}
@@ -16,7 +16,8 @@ func (versionCommand) Run(s *session) error {
 	return err
 }
 
-// versions returns what version and --version print. The version is Lectern's, whatever the program is called.
+// versions returns what version and --version print. The version is always that of Lectern, even in a program with another
+// name.
 func versions() string {
 	return fmt.Sprintf("lectern %s\ncommit  %s\n%s %s/%s", version(), commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -1,4 +1,4 @@
-// Hello is the smallest program that adds something to a server: a route.
+// Hello is the smallest program that extends a server: it adds one route.
 package main
 
 import (

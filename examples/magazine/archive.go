@@ -12,7 +12,7 @@ import (
 	"lectern/gateway"
 )
 
-// addArchive mounts a router of this program's own, for those who may find articles.
+// addArchive mounts a gorilla/mux router for callers who may find articles.
 func addArchive(x *gateway.Extensions) {
 	x.Mount("/archive", gateway.RouteConfig{Scopes: []string{"api::article.article.find"}}, func(r *mux.Router) {
 		r.Use(nameRoute)
@@ -21,7 +21,7 @@ func addArchive(x *gateway.Extensions) {
 	})
 }
 
-// nameRoute is a middleware as there are many for gorilla/mux: it names the route in a header.
+// nameRoute is ordinary middleware for gorilla/mux: it writes the route's name to a header.
 func nameRoute(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if template, err := mux.CurrentRoute(r).GetPathTemplate(); err == nil {
@@ -31,7 +31,7 @@ func nameRoute(next http.Handler) http.Handler {
 	})
 }
 
-// GET /archive/{year}: getYear answers with the titles of the articles that were published in a year.
+// getYear answers GET /archive/{year} with the titles of the articles that were published in that year.
 func getYear(w http.ResponseWriter, r *http.Request) error {
 	year, err := strconv.Atoi(mux.Vars(r)["year"])
 	if err != nil {

@@ -15,19 +15,19 @@ const (
 	auditUID   = "api::audit-entry.audit-entry"
 )
 
-// articleType is the content-type of articles as it is served now: definitions may change while a server runs in development,
-// so it is looked up each time.
+// articleType returns the content-type of articles. It is looked up for each request, because definitions may change while a
+// server runs in development.
 func articleType(s gateway.Host) *contenttypes.ContentType {
 	return s.Documents().Model().Type(articleUID)
 }
 
-// A wordCount is how often a word is used.
+// A wordCount is a word and how often it occurs.
 type wordCount struct {
 	Word  string `json:"word"`
 	Count int    `json:"count"`
 }
 
-// topWords are the words that are used most often in the titles of published articles.
+// topWords returns the most frequent words in the titles of published articles.
 func topWords(ctx context.Context, limit int) ([]wordCount, error) {
 	articles, err := gateway.CallerOf(ctx).Server.Documents().Query(articleUID).All(ctx)
 	if err != nil {

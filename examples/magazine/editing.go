@@ -15,9 +15,9 @@ import (
 	"lectern/store"
 )
 
-// addEditing adds what authors and editors do over GraphQL: hand in articles, promote them, and look for those of somebody.
+// addEditing adds GraphQL fields for authors and editors: submit an article, promote one, and list those of a user.
 func addEditing(x *gateway.Extensions) {
-	x.Action("api::article.article.promote") // config/permissions.yaml grants it to editors, and to the token of the desk
+	x.Action("api::article.article.promote") // config/permissions.yaml grants it to editors and to the API token named desk
 	x.Policy("has-role", hasRole)
 	x.GraphQL().Use(schema.Extension{
 		TypeDefs: `
@@ -40,12 +40,12 @@ func addEditing(x *gateway.Extensions) {
 	})
 }
 
-// hasRole is a policy that lets users pass who have the role of its config.
+// hasRole is a policy that allows users with the role in its config.
 func hasRole(c *gateway.PolicyContext, _ gateway.Host) (bool, error) {
 	return gateway.CallerOf(c.Context).User.Role == c.Config, nil
 }
 
-// submitArticle answers Mutation.submitArticle: it creates a draft, and answers with it.
+// submitArticle resolves Mutation.submitArticle: it creates a draft and returns it.
 func submitArticle(p graphql.ResolveParams) (any, error) {
 	caller := gateway.CallerOf(p.Context)
 	docs := caller.Server.Documents()
@@ -71,7 +71,7 @@ func submitArticle(p graphql.ResolveParams) (any, error) {
 	return made, err
 }
 
-// promoteArticle answers Mutation.promoteArticle, for whoever has been granted api::article.article.promote.
+// promoteArticle resolves Mutation.promoteArticle for callers with the permission api::article.article.promote.
 func promoteArticle(p graphql.ResolveParams) (any, error) {
 	documentID := p.Args["documentId"].(string)
 	if err := putOnFrontPage(p.Context, documentID); err != nil {
@@ -80,7 +80,7 @@ func promoteArticle(p graphql.ResolveParams) (any, error) {
 	return schema.Document{Type: articleUID, DocumentID: documentID}, nil
 }
 
-// retractArticle answers Mutation.retractArticle: it takes back what was published, and answers with the draft that is left.
+// retractArticle resolves Mutation.retractArticle: it unpublishes an article and returns its draft.
 func retractArticle(p graphql.ResolveParams) (any, error) {
 	server := gateway.CallerOf(p.Context).Server
 	documentID := p.Args["documentId"].(string)
@@ -91,7 +91,7 @@ func retractArticle(p graphql.ResolveParams) (any, error) {
 	return schema.Document{Type: articleUID, DocumentID: documentID, Status: store.Draft}, nil
 }
 
-// resolveArticlesOf answers Query.articlesOf by the published articles of a user that match the filters of the operation.
+// resolveArticlesOf resolves Query.articlesOf to the published articles of a user that match the filters in the query.
 func resolveArticlesOf(p graphql.ResolveParams) (any, error) {
 	filters, err := schema.FiltersOf(p, "filters")
 	if err != nil {
@@ -102,10 +102,10 @@ func resolveArticlesOf(p graphql.ResolveParams) (any, error) {
 		Sort("publishedAt:desc", "title").Limit(100).All(p.Context)
 }
 
-// putOnFrontPage features an article, published as it stands, in the place of those that were featured.
+// putOnFrontPage publishes an article as featured. Articles that were featured before no longer are.
 func putOnFrontPage(ctx context.Context, documentID string) error {
 	server := gateway.CallerOf(ctx).Server
-	ctx, release, err := server.Store().LockSchema(ctx) // it writes more than once
+	ctx, release, err := server.Store().LockSchema(ctx) // definitions must not change between the writes
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// addGraphQL cuts down what is generated from content-types/, and adds to it.
+// addGraphQL removes some fields and operations from the generated schema and adds others.
 func addGraphQL(x *gateway.Extensions) {
 	g := x.GraphQL()
 	g.ShadowCRUD(auditUID).Disable()
@@ -41,18 +41,18 @@ func addGraphQL(x *gateway.Extensions) {
 	})
 }
 
-// resolveWords answers Query.topWords.
+// resolveWords resolves Query.topWords.
 func resolveWords(p graphql.ResolveParams) (any, error) {
 	return topWords(p.Context, p.Args["limit"].(int))
 }
 
-// resolveBySlug answers Query.articleBySlug: it says which document it is, and what is asked of it is read by the server.
+// resolveBySlug resolves Query.articleBySlug. It returns only the document's identity; the server reads the selected fields.
 func resolveBySlug(p graphql.ResolveParams) (any, error) {
 	return gateway.CallerOf(p.Context).Server.Documents().Query(articleUID).
 		Where(documents.Eq("slug", p.Args["slug"])).First(p.Context)
 }
 
-// resolveReadingTime answers Article.readingTime by what the server has read of the article already.
+// resolveReadingTime resolves Article.readingTime from the article that the server has already read.
 func resolveReadingTime(p graphql.ResolveParams) (any, error) {
 	article, err := schema.ParentOf(p)
 	if err != nil {
@@ -61,13 +61,13 @@ func resolveReadingTime(p graphql.ResolveParams) (any, error) {
 	return 1 + len(words(article.Text("text")))/200, nil
 }
 
-// atMost is a policy that bounds the argument limit.
+// atMost is a policy that limits the argument limit.
 func atMost(c *gateway.PolicyContext, _ gateway.Host) (bool, error) {
 	limit, _ := c.Args["limit"].(int)
 	return limit <= c.Config.(int), nil
 }
 
-// teaser is a middleware that shows the beginning of a text to those who are not logged in.
+// teaser is a middleware that shortens a text for callers who are not logged in.
 func teaser(options any) (schema.Middleware, error) {
 	length, ok := options.(int)
 	if !ok {

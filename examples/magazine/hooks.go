@@ -13,7 +13,8 @@ import (
 	"lectern/jsontree"
 )
 
-// addHooks has functions called around what is done with articles, over REST, over GraphQL or by this program.
+// addHooks registers functions that run before and after writes of articles, whether over REST, over GraphQL or by this
+// program.
 func addHooks(x *gateway.Extensions) {
 	x.Hooks(documents.Hooks{
 		BeforeCreate: prepare,
@@ -25,7 +26,7 @@ func addHooks(x *gateway.Extensions) {
 	}, articleUID)
 }
 
-// prepare gives an article a slug, unless it has one, and makes who creates it its owner.
+// prepare gives a new article a slug, if it has none, and makes the user who creates it its owner.
 func prepare(ctx context.Context, e *documents.Event) error {
 	if title, ok := e.Data.Value("title").(string); ok && e.Data.Value("slug") == nil {
 		e.Data.Set("slug", strings.ToLower(strings.Join(words(title), "-")))
@@ -36,7 +37,7 @@ func prepare(ctx context.Context, e *documents.Event) error {
 	return nil
 }
 
-// keepFeatured refuses to delete what is on the front page. It leaves the title for audit, which comes when it is gone.
+// keepFeatured refuses to delete a featured article. It passes the article's title to audit, which runs after the deletion.
 func keepFeatured(_ context.Context, e *documents.Event) error {
 	article, err := e.Values()
 	if err != nil || article == nil {
@@ -49,7 +50,7 @@ func keepFeatured(_ context.Context, e *documents.Event) error {
 	return nil
 }
 
-// audit writes down what was done. What it returns goes to the log: the article is written by now, whatever happens here.
+// audit logs the write. An error that it returns goes to the log, because the article is already written.
 func audit(ctx context.Context, e *documents.Event) error {
 	title := e.State["title"]
 	article, err := e.Values()

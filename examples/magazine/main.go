@@ -1,5 +1,5 @@
-// Magazine is a server with code of its own: Lectern with a route, policies, middlewares, hooks around writes and fields of
-// GraphQL beside what is generated from content-types/. It has the same command line as lectern itself.
+// Magazine is a server with extensions: a route, policies, middleware, hooks around writes, and GraphQL fields beside those
+// generated from content-types/. It has the same command line as lectern itself.
 package main
 
 import (
@@ -14,7 +14,7 @@ func main() {
 	os.Exit(command.Main(context.Background(), os.Args[1:], command.Program{Name: "magazine", Extend: extend}))
 }
 
-// extend says all that this program adds.
+// extend registers everything that this program adds.
 func extend(x *gateway.Extensions) error {
 	x.Policy("is-owner", isOwner)
 	x.Policy("at-most", atMost)

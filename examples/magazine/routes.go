@@ -13,12 +13,12 @@ import (
 	"lectern/store"
 )
 
-// addRoutes adds two routes, and says what is done before and around those of the server.
+// addRoutes adds two routes, and policies and middleware to routes of the server.
 func addRoutes(x *gateway.Extensions) {
 	x.Handle(
 		gateway.Route{
 			Method: "POST", Path: "/api/articles/{documentId}/feature", Handle: feature,
-			Action:   "api::article.article.feature", // what config/permissions.yaml grants
+			Action:   "api::article.article.feature", // granted in config/permissions.yaml
 			Policies: []gateway.PolicyUse{{Name: "is-owner"}},
 		},
 		gateway.Route{Method: "GET", Path: "/api/statistics/words", Handle: getWords, Action: "api::statistics.statistics.words"},
@@ -28,16 +28,16 @@ func addRoutes(x *gateway.Extensions) {
 	x.Route("GET /uploads/{path:.*}", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Name: "cache-for", Options: 3600}}})
 }
 
-// POST /api/articles/{documentId}/feature: feature puts an article on the front page, published as it stands.
+// feature answers POST /api/articles/{documentId}/feature: it publishes the article as featured.
 func feature(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	documentID := mux.Vars(r)["documentId"]
 	if err := putOnFrontPage(r.Context(), documentID); err != nil {
-		return err // a *apierror.Error is what the client is told; any other is logged, and the client told nothing of it
+		return err // an *apierror.Error goes to the client; any other error goes to the log, and the client gets status 500
 	}
 	return send(w, map[string]any{"data": map[string]any{"documentId": documentID, "featured": true}})
 }
 
-// GET /api/statistics/words: getWords answers with the words that are most frequent in titles.
+// getWords answers GET /api/statistics/words with the most frequent words in titles.
 func getWords(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	list, err := topWords(r.Context(), 3)
 	if err != nil {
@@ -56,8 +56,8 @@ func send(w http.ResponseWriter, v any) error {
 	return err
 }
 
-// isOwner is a policy that lets users change their own articles and nobody else's. It is used by routes and by fields of GraphQL
-// alike. API tokens are no users: what they were granted they may do.
+// isOwner is a policy that lets users change only their own articles. Routes and GraphQL fields use it. It allows API tokens
+// everything that they were granted, since a token has no user.
 func isOwner(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
 	caller := gateway.CallerOf(c.Context)
 	if caller.User.ID == 0 {
@@ -72,7 +72,7 @@ func isOwner(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
 	return own > 0, err
 }
 
-// cacheFor is a middleware that lets clients keep an answer for some seconds.
+// cacheFor is a middleware that lets clients cache an answer for some seconds.
 func cacheFor(options any) (gateway.Middleware, error) {
 	seconds, ok := options.(int)
 	if !ok {
