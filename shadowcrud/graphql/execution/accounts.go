@@ -15,7 +15,7 @@ import (
 func (x *execution) me(f *field) bool {
 	begin := len(x.buf)
 	if x.user.ID == 0 || x.engine.users == nil {
-		x.fault(f.name, errForbidden)
+		x.addError(f.name, errForbidden)
 		return x.orNull(f, begin)
 	}
 	row := x.engine.users.Row(x.loader.Snapshot, x.user.ID)
@@ -35,8 +35,8 @@ func (x *execution) me(f *field) bool {
 	return ok || x.failed == nil && x.orNull(f, begin)
 }
 
-// counted names the mutations that are limited by rate, by the REST routes that do the same. Both are counted together.
-var counted = map[schema.Kind]string{
+// rateLimited maps each rate-limited mutation to the REST route that does the same. Calls of either count against one limit.
+var rateLimited = map[schema.Kind]string{
 	schema.Login: "/auth/local", schema.Register: "/auth/local/register", schema.ChangePassword: "/auth/change-password",
 	schema.ForgotPassword: "/auth/forgot-password", schema.ResetPassword: "/auth/reset-password",
 	schema.EmailConfirmation: "/auth/email-confirmation",
@@ -45,8 +45,8 @@ var counted = map[schema.Kind]string{
 // account runs a mutation of users, roles, login, registration or passwords.
 func (m *mutation) account() error {
 	kind, users := m.field.spec.Kind, m.engine.users
-	if name := counted[kind]; name != "" && m.often != nil {
-		if err := m.often(name); err != nil {
+	if name := rateLimited[kind]; name != "" && m.countCall != nil {
+		if err := m.countCall(name); err != nil {
 			return err
 		}
 	}
@@ -86,16 +86,16 @@ func (m *mutation) account() error {
 	return errOutput("This field cannot be answered yet")
 }
 
-// id returns the argument id as the number of a row, 0 where it is none.
+// id parses the argument id as the id of a row. It returns 0 if the argument is not such an id.
 func (m *mutation) id() uint64 {
-	id, _ := auth.ParseID(m.given.text("id"))
+	id, _ := auth.ParseID(m.args.text("id"))
 	return id
 }
 
-// body converts an argument to the form of REST bodies, without ignored fields.
+// body converts an argument to the form of a REST body, without ignored fields.
 func (m *mutation) body(argument string) *jsontree.Object {
 	o := jsontree.NewObject()
-	in, given := m.field.spec.Input, m.given.object(argument)
+	in, given := m.field.spec.Input, m.args.object(argument)
 	if given == nil {
 		return o
 	}
@@ -107,9 +107,9 @@ func (m *mutation) body(argument string) *jsontree.Object {
 	return o
 }
 
-// userBody returns the data of a user. The role is named by the id of its row, other related documents as in REST bodies.
+// userBody returns the data of a user in the form of a REST body. The role is identified by the id of its row.
 func (m *mutation) userBody() *jsontree.Object {
-	in, given := m.field.spec.Input, m.given.object("data")
+	in, given := m.field.spec.Input, m.args.object("data")
 	o := inputTree(in, given)
 	for _, key := range o.Keys {
 		if f := in.Field(key); f.Kind == schema.InputRelation || f.Kind == schema.InputRelationList {
@@ -122,6 +122,7 @@ func (m *mutation) userBody() *jsontree.Object {
 	return o
 }
 
+// without copies an object without one of its members.
 func without(o *jsontree.Object, key string) *jsontree.Object {
 	rest := jsontree.NewObject()
 	for _, k := range o.Keys {
@@ -136,19 +137,19 @@ func without(o *jsontree.Object, key string) *jsontree.Object {
 func (m *mutation) texts(names ...string) *jsontree.Object {
 	o := jsontree.NewObject()
 	for _, name := range names {
-		o.Set(name, m.given.text(name))
+		o.Set(name, m.args.text(name))
 	}
 	return o
 }
 
-// ok prints {ok: true}, unless there is an error.
+// ok returns err, or prints {ok: true} if it is nil.
 func (m *mutation) ok(err error) error {
 	if err != nil {
 		return err
 	}
 	m.takeBack()
-	if m.kept != nil {
-		m.kept.value = map[string]any{"ok": true}
+	if m.captured != nil {
+		m.captured.value = map[string]any{"ok": true}
 		return nil
 	}
 	m.payload(func(f *field) bool { return m.unsupported(f) })
@@ -162,16 +163,16 @@ func (m *mutation) session(begin func(context.Context, any, auth.Show) (string, 
 
 var errNoUser = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "User not found"}
 
-// user calls do, which changes or finds a user and shows the row, and prints {jwt, user} or {data}. It prints the parts that show the user
-// while the row can be read, before it knows whether there is a JWT.
+// user prints {jwt, user} or {data} of the user that do changes or finds. The user is printed in the callback of do, while the row can be
+// read; the JWT is known only when do returns.
 func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
 	var parts [][]byte
 	shown := false
 	jwt, err := do(func(s *store.Snapshot, row store.Record) error {
 		m.takeBack()
 		m.loader.Snapshot, m.loader.Status, shown = s, store.Published, true
-		if m.kept != nil {
-			m.kept.value = m.keep(row)
+		if m.captured != nil {
+			m.captured.value = m.capture(row)
 		} else {
 			parts = m.userParts(row)
 		}
@@ -186,19 +187,19 @@ func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
 	if m.field.spec.Kind == schema.CreateUser {
 		m.code = http.StatusCreated
 	}
-	if m.kept != nil {
-		payload := map[string]any{"ok": true, "user": m.kept.value, "data": m.kept.value}
+	if m.captured != nil {
+		payload := map[string]any{"ok": true, "user": m.captured.value, "data": m.captured.value}
 		if jwt != "" {
 			payload["jwt"] = jwt
 		}
-		m.kept.value = payload
+		m.captured.value = payload
 		return nil
 	}
 	m.userPayload(jwt, parts)
 	return nil
 }
 
-// userParts prints the selections of a user, by the sub of each field; nil where a user cannot be shown.
+// userParts prints each selection of the user in the payload, indexed by field.sub; nil where the user cannot be printed.
 func (m *mutation) userParts(row store.Record) [][]byte {
 	parts := make([][]byte, len(m.field.subs))
 	to := m.top(m.field, []store.Record{row})
@@ -219,7 +220,7 @@ func (m *mutation) userParts(row store.Record) [][]byte {
 	return parts
 }
 
-// userPayload prints the answer of a mutation that shows a user; jwt is "" where there is none.
+// userPayload prints the payload of a mutation that returns a user; an empty jwt is printed as null.
 func (m *mutation) userPayload(jwt string, parts [][]byte) {
 	m.payload(func(f *field) bool {
 		switch {

@@ -15,105 +15,106 @@ import (
 	"lectern/store"
 )
 
-// A bound is a field of a plan bound to a request: what it asks for, with the values of its variables and what its caller may see.
-type bound struct {
+// A binding holds what a field of a plan asks for in one request: its query and arguments, with the values of the variables and limited
+// to what the caller may see.
+type binding struct {
 	err *apierror.Error // why the field has no value
 	// query finds the documents of a root field; for a field that leads from rows to others it filters, sorts and cuts these.
 	query store.Query
 	state *store.PublicationState
 	page  paging
-	given arguments // of fields that look at them when they run
+	args  arguments // of fields that look at them when they run
 }
 
-// boundFor holds the bindings of a plan for one caller.
-type boundFor struct {
-	access *permission.Access
-	bounds []bound
+// callerBindings holds the bindings of a static plan for one caller.
+type callerBindings struct {
+	access   *permission.Access
+	bindings []binding
 }
 
-// maxBoundFor is how many callers a plan keeps bindings for.
-const maxBoundFor = 8
+// maxCachedBindings is how many callers a plan caches bindings for.
+const maxCachedBindings = 8
 
-// bind binds all fields of the plan. The error says that the operation asks for too much.
+// bind computes the bindings of all fields of the plan. The error says that the operation asks for too much.
 func (x *execution) bind(vars language.Variables) *language.Error {
 	x.vars = vars
 	if x.plan.static {
-		if x.bounds = x.plan.boundFor(x.access); x.bounds != nil {
+		if x.bindings = x.plan.cachedBindings(x.access); x.bindings != nil {
 			return nil
 		}
-		x.bounds = make([]bound, x.plan.slots)
+		x.bindings = make([]binding, x.plan.slots)
 	} else {
 		x.memory = slices.Grow(x.memory[:0], x.plan.slots)[:x.plan.slots]
-		x.bounds = x.memory
+		x.bindings = x.memory
 	}
 	limits, op := &x.engine.limits, x.plan.op.Operation
 	if x.plan.introspections > limits.Introspections {
 		return tooManyIntrospections(limits.Introspections)
 	}
 	most := shareOf(op, limits.Cost)
-	b := binder{engine: x.engine, vars: vars, access: x.access, bounds: x.bounds, cost: x.plan.cost, most: most}
+	b := binder{engine: x.engine, vars: vars, access: x.access, bindings: x.bindings, cost: x.plan.cost, most: most}
 	b.selection(x.plan.root, scope{objects: 1})
 	if b.tooExpensive() {
 		return tooExpensive(op, limits.Cost)
 	}
 	if x.plan.static {
-		x.plan.keepBound(x.access, x.bounds)
+		x.plan.cacheBindings(x.access, x.bindings)
 	}
 	return nil
 }
 
-// boundFor returns the bindings of a caller, nil where none are kept.
-func (p *plan) boundFor(access *permission.Access) []bound {
-	if list := p.bindings.Load(); list != nil {
+// callerBindings returns the bindings of a caller, nil where none are kept.
+func (p *plan) cachedBindings(access *permission.Access) []binding {
+	if list := p.cached.Load(); list != nil {
 		for _, k := range *list {
 			if k.access == access {
-				return k.bounds
+				return k.bindings
 			}
 		}
 	}
 	return nil
 }
 
-// keepBound keeps the bindings of a static plan for a caller.
-func (p *plan) keepBound(access *permission.Access, bounds []bound) {
-	list := []boundFor{{access, bounds}}
-	if known := p.bindings.Load(); known != nil {
-		list = append(list, (*known)[:min(len(*known), maxBoundFor-1)]...)
+// cacheBindings caches the bindings of a static plan for a caller, in place of the oldest where there are maxCachedBindings.
+func (p *plan) cacheBindings(access *permission.Access, bindings []binding) {
+	list := []callerBindings{{access, bindings}}
+	if known := p.cached.Load(); known != nil {
+		list = append(list, (*known)[:min(len(*known), maxCachedBindings-1)]...)
 	}
-	p.bindings.Store(&list)
+	p.cached.Store(&list)
 }
 
-// A binder binds the fields of a plan.
+// A binder computes the bindings of the fields of a plan, and the cost of the operation.
 type binder struct {
-	engine *Engine
-	vars   language.Variables
-	access *permission.Access
-	bounds []bound
-	cost   int             // see Limits.Cost
-	most   int             // the limit of cost; 0: cost is not estimated
-	asked  *conditionCount // of all filters; nil until there are any
+	engine         *Engine
+	vars           language.Variables
+	access         *permission.Access
+	bindings       []binding
+	cost           int             // see Limits.Cost
+	most           int             // the limit of cost; 0: cost is not estimated
+	conditionCount *conditionCount // of all filters; nil until there are any
 
 	shared map[*selection]int // selections that several fields share: the most objects that each was bound for
 
-	// changed is a field whose arguments a middleware changed; instead are those that it has now.
-	changed *field
-	instead arguments
+	// changed is a field whose arguments a middleware changed, and changedArgs are its arguments after the change.
+	changed     *field
+	changedArgs arguments
 }
 
 // A scope holds what a root field decides for all fields below it.
 type scope struct {
 	state   *store.PublicationState
-	objects int // how many there may be here; 1 where nothing is estimated
+	objects int // estimate of how many objects the fields are read for; 1 where the cost is not estimated
 }
 
-// selection binds the fields of a selection.
+// selection computes the bindings of the fields of a selection.
 func (b *binder) selection(s *selection, in scope) {
 	for _, f := range s.fields {
 		b.field(f, in)
 	}
 }
 
-// field binds a field and all fields below it, and adds the objects that they may lead to to the cost.
+// field computes the bindings of a field and of all fields below it, and adds the objects that they may return to the cost.
 func (b *binder) field(f *field, in scope) {
 	as := f.unhooked()
 	if f.slot < 0 {
@@ -125,7 +126,7 @@ func (b *binder) field(f *field, in scope) {
 		}
 		return
 	}
-	to := &b.bounds[f.slot]
+	to := &b.bindings[f.slot]
 	below := in
 	switch as {
 	case asRootOne, asRootSingle:
@@ -148,11 +149,11 @@ func (b *binder) field(f *field, in scope) {
 			to.err = errForbidden
 		}
 	case asCustom:
-		if to.given, to.err = b.arguments(f); f.spec.List {
+		if to.args, to.err = b.arguments(f); f.spec.List {
 			below.objects = b.times(in.objects, b.engine.limits.DefaultLimit)
 		}
 	default:
-		to.given, to.err = b.arguments(f)
+		to.args, to.err = b.arguments(f)
 		return
 	}
 	if b.cost = min(b.cost+below.objects, maxCost); b.tooExpensive() {
@@ -170,7 +171,7 @@ func (b *binder) field(f *field, in scope) {
 	b.parts(f, below)
 }
 
-// more reports whether a shared selection is not bound for so many objects yet.
+// more reports whether a shared selection must be bound again because this time it is read for more objects.
 func (b *binder) more(s *selection, objects int) bool {
 	if b.shared[s] >= objects {
 		return false
@@ -182,7 +183,7 @@ func (b *binder) more(s *selection, objects int) bool {
 	return true
 }
 
-// parts binds the parts of a page or payload, where code of a program runs for one of them.
+// parts binds the parts of a page or payload if one of them is customised by a program.
 func (b *binder) parts(f *field, in scope) {
 	if f.of == nil || len(f.of.hooks) == 0 {
 		return
@@ -200,7 +201,7 @@ const zoneItems = 5
 // maxCost keeps costs from overflowing.
 const maxCost = 1 << 40
 
-// times returns how many objects n lists of that length hold; a negative length is unlimited.
+// times estimates how many objects n lists of length each hold. A negative length is unlimited.
 func (b *binder) times(n, each int) int {
 	switch {
 	case b.most == 0:
@@ -213,11 +214,11 @@ func (b *binder) times(n, each int) int {
 
 func (b *binder) tooExpensive() bool { return b.most > 0 && b.cost > b.most }
 
-// arguments are the values of a field's arguments. An argument that was not given and has no default is absent. They must not be changed,
-// since requests share those that are fixed.
-type arguments []given
+// arguments are the values of a field's arguments. An argument that the request omits and that has no default is absent. Nobody may
+// change them, since requests share the values that hold no variables.
+type arguments []argumentValue
 
-type given struct {
+type argumentValue struct {
 	name  string
 	value any
 }
@@ -237,7 +238,7 @@ func (a arguments) value(name string) any { v, _ := a.get(name); return v }
 
 func (b *binder) arguments(f *field) (arguments, *apierror.Error) {
 	if f == b.changed {
-		return b.instead, nil
+		return b.changedArgs, nil
 	}
 	if len(f.args) == 0 || f.isFixed {
 		return f.fixed, nil
@@ -253,7 +254,7 @@ func (b *binder) arguments(f *field) (arguments, *apierror.Error) {
 			return nil, apierror.Validation(err)
 		}
 		if ok {
-			args = append(args, given{a.def.Name, v})
+			args = append(args, argumentValue{a.def.Name, v})
 		}
 	}
 	return args, nil
@@ -317,8 +318,8 @@ func allows(access *permission.Access, a schema.Auth) bool {
 	return true
 }
 
-// root binds a field of Query that asks for documents of a type.
-func (b *binder) root(f *field, to *bound) {
+// root binds a field of Query that returns documents of a content-type.
+func (b *binder) root(f *field, to *binding) {
 	m := f.spec
 	to.page.limit = 1
 	if !b.allowed(m) {
@@ -358,7 +359,7 @@ func (b *binder) root(f *field, to *bound) {
 		return
 	}
 	to.query.Limit = 1
-	to.given = args
+	to.args = args
 	if query.Locales.All { // one document is shown in one locale
 		to.query.Locales = store.LocaleSet{Codes: []string{"*"}}
 	}
@@ -370,7 +371,7 @@ func status(args arguments) store.Status {
 	return s
 }
 
-// publicationState returns the state that documents must be in; nil is any.
+// publicationState returns the publication state that the arguments ask for, or nil if documents of any state match.
 func publicationState(args arguments) *store.PublicationState {
 	if state, ok := schema.PublicationStateOf(args.text("publicationFilter")); ok {
 		return &state
@@ -386,12 +387,12 @@ func publicationState(args arguments) *store.PublicationState {
 	return &state
 }
 
-// target binds a field that leads from an object to others.
-func (b *binder) target(f *field, to *bound, in scope) {
+// target binds a field that returns rows related to a row: a relation, file, component or zone.
+func (b *binder) target(f *field, to *binding, in scope) {
 	m := f.spec
 	to.page.limit = 1
 	switch m.Kind {
-	case schema.MeRole, schema.Related: // everybody may see his own role; the users of a file are checked one by one
+	case schema.MeRole, schema.Related: // users may always see their own role; rows that use a file are checked one by one
 	default:
 		if f.attr.Type == contenttypes.RelationType && !m.Auth.IsSet() && !b.access.Follows(f.attr) {
 			to.err = errForbidden
@@ -426,7 +427,7 @@ func (b *binder) target(f *field, to *bound, in scope) {
 	}
 }
 
-// items reads the filters and the sort of the rows that a field leads to.
+// items compiles the filters and the sort of a field that returns related rows.
 func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey, *apierror.Error) {
 	filters, sort, err := b.conditions(f.spec, args)
 	if err != nil {
@@ -439,28 +440,28 @@ func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey,
 	return filter, keys, b.refused(wrong)
 }
 
-// conditions returns the filters and the sort of a field, each nil where it asks nothing.
+// conditions returns the filters and the sort in the arguments of a field, each nil if it is absent or empty.
 func (b *binder) conditions(m *schema.FieldSpec, args arguments) (filters params.Filters, sort any, err *apierror.Error) {
 	sort = sortList(args.value("sort"))
 	if list, ok := sort.([]any); ok && len(list) > b.engine.limits.SortKeys {
 		return nil, nil, tooMany("sort keys", b.engine.limits.SortKeys, "sortKeys")
 	}
 	given := args.object("filters")
-	if given != nil && b.asked == nil {
-		b.asked = &conditionCount{most: b.engine.limits.Conditions}
+	if given != nil && b.conditionCount == nil {
+		b.conditionCount = &conditionCount{most: b.engine.limits.Conditions}
 	}
-	return b.asked.filters(m.Filters, given), sort, nil
+	return b.conditionCount.filters(m.Filters, given), sort, nil
 }
 
-// refused returns why conditions are refused: there are too many, or one of them is wrong.
+// refused returns the error of refused conditions: there are too many, or the compiler of filters returned wrong.
 func (b *binder) refused(wrong error) *apierror.Error {
-	if b.asked.full() {
+	if b.conditionCount.full() {
 		return tooMany("conditions", b.engine.limits.Conditions, "conditions")
 	}
 	if wrong == nil {
 		return nil
 	}
-	err, _ := told(wrong)
+	err, _ := clientError(wrong)
 	return err
 }
 

@@ -12,17 +12,17 @@ import (
 	"lectern/store"
 )
 
-// A compiler makes the plan of an operation.
+// A compiler compiles an operation to a plan.
 type compiler struct {
 	engine *Engine
 	doc    *language.Document
-	vars   language.Variables // those of @include and @skip count
+	vars   language.Variables // the compiler reads only those of @include and @skip
 	plan   *plan
 
 	selections map[*schema.Object][]sharedSelection // of fields that resolvers answer
 }
 
-// compile makes the plan of an operation for the values of the variables in @include and @skip.
+// compile compiles an operation for the values of the variables in @include and @skip.
 func compile(e *Engine, p *prepared, vars language.Variables) *plan {
 	c := compiler{engine: e, doc: p.doc, vars: vars, plan: &plan{doc: p.doc, op: p.op, static: true}}
 	root := e.language.Roots[p.op.Operation]
@@ -37,7 +37,7 @@ func compile(e *Engine, p *prepared, vars language.Variables) *plan {
 	return c.plan
 }
 
-// A group holds the selections of one field of the answer, which are merged.
+// A group holds all selections of one field of the answer, which are merged.
 type group struct {
 	name  string
 	nodes []*ast.Field
@@ -120,7 +120,7 @@ func (c *compiler) selection(on *language.Type, object *schema.Object, sets []as
 // maxShortInt is how many digits every 32-bit integer may have.
 const maxShortInt = 9
 
-// findRuns finds runs of fields whose stored values are printed as they are.
+// findRuns fills in plain and runs.
 func (s *selection) findRuns() {
 	s.plain, s.runs = make([]store.Member, len(s.fields)), make([]int, len(s.fields)+1)
 	for i := len(s.fields) - 1; i >= 0; i-- {
@@ -199,13 +199,13 @@ func (c *compiler) arguments(f *field) {
 	}
 }
 
-// bound assigns a field its slot among the bindings.
-func (c *compiler) bound(f *field) {
+// assignSlot reserves an entry of execution.bindings for a field.
+func (c *compiler) assignSlot(f *field) {
 	f.slot = c.plan.slots
 	c.plan.slots++
 }
 
-// leaves are the kinds of fields that need no compilation, with their printing.
+// leaves maps each kind of field without fields of its own to its printing.
 var leaves = map[schema.Kind]printing{
 	schema.PageTotal: asPageTotal, schema.PageNumber: asPageNumber, schema.PageSize: asPageSize, schema.PageCount: asPageCount,
 	schema.DeletedID: asDeletedID, schema.OK: asOK, schema.QueryOK: asOK, schema.JWT: asJWT,
@@ -235,24 +235,24 @@ func (c *compiler) generatedField(s *selection, f *field, g *group) {
 		c.root(f, g, asRootList)
 	case schema.RootConnection:
 		f.as = asRootConnection
-		c.bound(f)
+		c.assignSlot(f)
 		c.envelope(f, g, asNodes)
 	case schema.Value:
 		f.as = valuePrinting(f)
 	case schema.Relation, schema.File, schema.ComponentOne, schema.MeRole:
-		c.leadsTo(s, f, asOne)
+		c.loads(s, f, asOne)
 		f.subs = []*selection{c.object(m.Object, g)}
 	case schema.RelationList, schema.FileList, schema.ComponentList:
-		c.leadsTo(s, f, asList)
+		c.loads(s, f, asList)
 		f.subs = []*selection{c.object(m.Object, g)}
 	case schema.RelationConnection, schema.FileConnection:
-		c.leadsTo(s, f, asConnection)
+		c.loads(s, f, asConnection)
 		c.envelope(f, g, asNodes)
 	case schema.Zone, schema.MorphList, schema.Related:
-		c.leadsTo(s, f, asUnionList)
+		c.loads(s, f, asUnionList)
 		c.union(f, g)
 	case schema.MorphOne:
-		c.leadsTo(s, f, asUnion)
+		c.loads(s, f, asUnion)
 		c.union(f, g)
 	case schema.PageInfo:
 		f.as = asPageInfo
@@ -264,14 +264,13 @@ func (c *compiler) generatedField(s *selection, f *field, g *group) {
 	case schema.Delete, schema.CreateRole, schema.UpdateRole, schema.DeleteRole, schema.CreateUser, schema.UpdateUser, schema.DeleteUser,
 		schema.Login, schema.Register, schema.ForgotPassword, schema.ResetPassword, schema.ChangePassword, schema.EmailConfirmation:
 		f.as = asMutation
-		c.bound(f)
+		c.assignSlot(f)
 		c.envelope(f, g, asPart)
 	}
 }
 
-// envelope compiles the fields of an object that is no row but holds rows: a connection, whose rows are printed by fields asNodes, or the
-// payload of a mutation of users, whose rows are printed by fields asPart. Each of these fields has a selection of its own in f.subs, since
-// the rows are loaded for f.
+// envelope compiles the fields of a connection or of the payload of a mutation: an object that is no row but has fields with rows. Its fields
+// whose printing is rows each get a selection in f.subs, since the rows are loaded for f.
 func (c *compiler) envelope(f *field, g *group, rows printing) {
 	object := f.spec.Object
 	f.of = &selection{typ: c.engine.language.Type(object.Name), object: object}
@@ -285,29 +284,29 @@ func (c *compiler) envelope(f *field, g *group, rows printing) {
 	}
 }
 
-// root makes f a field of the query or mutation type that leads to documents.
+// root compiles a field of Query or Mutation that returns one object or a list.
 func (c *compiler) root(f *field, g *group, as printing) {
 	f.as = as
-	c.bound(f)
+	c.assignSlot(f)
 	f.subs = []*selection{c.object(f.spec.Object, g)}
 }
 
-// leadsTo makes f a field whose rows are loaded.
-func (c *compiler) leadsTo(s *selection, f *field, as printing) {
+// loads makes f a field with related rows, which the loader reads.
+func (c *compiler) loads(s *selection, f *field, as printing) {
 	f.as = as
 	f.load = len(s.loads)
 	s.loads = append(s.loads, f)
-	c.bound(f)
+	c.assignSlot(f)
 }
 
 func (c *compiler) object(o *schema.Object, g *group) *selection {
 	return c.selection(c.engine.language.Type(o.Name), o, g.below())
 }
 
-// custom compiles a field that a resolver answers: a selection for each type that its value may have.
+// custom compiles a field with a resolver: a selection for each type that its value may have.
 func (c *compiler) custom(f *field, g *group) {
 	f.as, f.generated = asCustom, asCustom
-	c.bound(f)
+	c.assignSlot(f)
 	if f.spec.Scalar != nil || f.spec.Enum != nil {
 		return
 	}
@@ -316,14 +315,14 @@ func (c *compiler) custom(f *field, g *group) {
 	}
 }
 
-// A sharedSelection is the selection on a type below some nodes.
+// A sharedSelection is the compiled selection on a type below some nodes.
 type sharedSelection struct {
 	nodes []*ast.Field
 	sel   *selection
 }
 
-// shared compiles the selection on a type once for the same nodes. Where the type of resolved fields is an interface, each of its types
-// would otherwise compile everything below anew, and selections would grow exponentially with the depth of the operation.
+// shared compiles the selection on a type below the nodes of a group, once for the same nodes. Otherwise each type of an interface would
+// compile everything below it anew, and selections would grow exponentially with the depth of the operation.
 func (c *compiler) shared(o *schema.Object, g *group) *selection {
 	for _, known := range c.selections[o] {
 		if slices.Equal(known.nodes, g.nodes) {
@@ -338,7 +337,7 @@ func (c *compiler) shared(o *schema.Object, g *group) *selection {
 	return s
 }
 
-// hook marks a field for which code of a program runs, or which prints a page or payload with such fields.
+// hook marks a custom field, and a page or payload with custom fields.
 func (c *compiler) hook(s *selection, f *field, g *group) {
 	m := f.spec
 	root := s.object == c.engine.schema.Query || s.object == c.engine.schema.Mutation
@@ -366,7 +365,7 @@ func (c *compiler) hook(s *selection, f *field, g *group) {
 	}
 }
 
-// unhooked returns the printing of a field as if no code of a program ran for it.
+// unhooked returns the printing of a field as if it were not custom.
 func (f *field) unhooked() printing {
 	if f.as == asCustom {
 		return f.generated
@@ -374,7 +373,7 @@ func (f *field) unhooked() printing {
 	return f.as
 }
 
-// union compiles a selection for each member.
+// union compiles a selection for each member of a union.
 func (c *compiler) union(f *field, g *group) {
 	f.variants = map[*contenttypes.Schema]int{}
 	for _, member := range f.spec.Union.Members {
@@ -428,7 +427,7 @@ func (c *compiler) introspection(f *field, g *group) {
 	}
 	c.arguments(f)
 	if len(f.args) > 0 {
-		c.bound(f)
+		c.assignSlot(f)
 	}
 	named := c.engine.language.Type(f.def.Type.Name())
 	if !named.IsLeafType() {

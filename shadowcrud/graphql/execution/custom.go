@@ -13,35 +13,38 @@ import (
 	"lectern/store"
 )
 
-// Operations with custom fields, for which a resolver, policy or middleware of a program runs, go another way than all others. No
-// snapshot is held while one of these runs, since it may take its time, and may read and write the store itself. So whole levels
-// are read and copied first (customread.go). Then what the program brought runs for the objects that are shown (customcall.go,
-// customvalue.go). Documents that it names are read together, and what it brought runs for these, until nothing is left. The
-// answer is printed at the end (customprint.go). Fields of Query below which nothing is custom are printed while they are read,
-// as in other operations.
+// An operation has custom fields if a program registered a resolver, policy or middleware for one of its fields. Such functions may be
+// slow, and may read and write the store themselves, so no snapshot stays open while one runs. The operation therefore runs in steps:
+//
+//   - It reads levels of rows and copies them out of the snapshot (customread.go).
+//   - It calls the functions of the program for the objects of the answer (customcall.go), and converts the results (customvalue.go).
+//   - It reads the documents that the results refer to, together, and calls the functions for these, until no references are left.
+//   - It prints the answer (customprint.go).
+//
+// A field of Query without custom fields in it is printed while it is read, as in other operations.
 
-// A customRun is what such an operation needs beside its execution.
+// A customRun is the state of an operation with custom fields.
 type customRun struct {
 	*execution
-	// mu is held except while something of a program runs: a middleware may call next from another goroutine, and even after it has
-	// returned.
-	mu     sync.Mutex
-	info   graphql.ResolveInfo // what is the same for all fields
-	places map[*schema.Row]place
-	todo   []*level // with objects of which fields are not known yet
-	later  []later  // values that are to be found out by calling a function
-	groups []*referenceGroup
-	hooks  map[*level]*levelHooks
-	known  map[place]*schema.Row // what resolvers know rows by
+	// mu is unlocked only while a function of a program runs. A middleware may call next from another goroutine, even after it has
+	// returned; next locks mu again.
+	mu        sync.Mutex
+	info      graphql.ResolveInfo // the part that all fields have in common
+	positions map[*schema.Row]rowPosition
+	rows      map[rowPosition]*schema.Row // the reverse of positions
+	todo      []*level                    // levels with objects whose custom fields were not resolved yet
+	thunks    []thunk                     // functions that resolvers returned in place of values
+	groups    []*referenceGroup
+	hooks     map[*level]*levelHooks
 }
 
-// A place says where a row lies that was read for a field.
-type place struct {
+// A rowPosition identifies a row among those that were loaded for a field.
+type rowPosition struct {
 	to  *loaded
 	row int32 // in to.Rows
 }
 
-// beginCustom makes the execution ready for what a program brought, until done is called.
+// beginCustom prepares the execution for custom fields. The caller calls done at the end of the operation.
 func (x *execution) beginCustom() (done func()) {
 	ctx := schema.WithCaller(x.ctx, &schema.Caller{Access: x.access, User: x.user, HTTP: x.http, Server: x.engine.server})
 	ctx = schema.WithFilterReader(ctx, x.filterReader())
@@ -50,9 +53,10 @@ func (x *execution) beginCustom() (done func()) {
 		ctx, cancel = context.WithTimeout(ctx, x.limit)
 	}
 	x.ctx = ctx
-	x.custom = &customRun{execution: x, places: map[*schema.Row]place{}, known: map[place]*schema.Row{}, hooks: map[*level]*levelHooks{}, info: graphql.ResolveInfo{
+	x.custom = &customRun{execution: x, positions: map[*schema.Row]rowPosition{}, rows: map[rowPosition]*schema.Row{}, hooks: map[*level]*levelHooks{}}
+	x.custom.info = graphql.ResolveInfo{
 		Schema: x.engine.schema.GraphQL, VariableValues: map[string]any{}, Fragments: x.plan.fragments, Operation: x.plan.operation,
-	}}
+	}
 	x.custom.mu.Lock()
 	for name, v := range x.vars {
 		x.custom.info.VariableValues[name] = jsontree.Plain(v)
@@ -63,27 +67,27 @@ func (x *execution) beginCustom() (done func()) {
 	}
 }
 
-// A rootValue is what is known of the value of a field of Query.
+// A rootValue is the state of a field of Query.
 type rootValue struct {
 	call  call
 	value value
-	// stored says that the field is answered from the store alone, and may be; found is what was found there.
+	// stored says that the store answers the field, without a function of a program; found is the result.
 	stored bool
 	found  any
 	err    error
-	// printed says that it was printed while it was read, from begin to end; ok that this is a value.
+	// printed says that buf[begin:end] holds the field, printed while it was read. ok is false if it is null but must not be.
 	printed, ok bool
 	begin, end  int
 }
 
-// customised makes the answer to an operation.
-func (x *execution) customised() error {
+// runCustom runs an operation with custom fields.
+func (x *execution) runCustom() error {
 	defer x.beginCustom()()
 	r := x.custom
 	if r.isMutation() {
 		return x.mutations()
 	}
-	roots := r.judgeRoots()
+	roots := r.authorizeRoots()
 	if err := r.readRoots(roots); err != nil {
 		return err
 	}
@@ -103,8 +107,8 @@ func (x *execution) customised() error {
 	return x.failed
 }
 
-// judgeRoots finds out which fields of Query the caller may ask for, and which of these need nothing but the store.
-func (r *customRun) judgeRoots() []rootValue {
+// authorizeRoots checks which fields of Query the caller may read, and which of them the store alone answers.
+func (r *customRun) authorizeRoots() []rootValue {
 	roots := make([]rootValue, len(r.plan.root.fields))
 	for i, f := range r.plan.root.fields {
 		root := &roots[i]
@@ -114,8 +118,8 @@ func (r *customRun) judgeRoots() []rootValue {
 		if !f.hooked {
 			continue
 		}
-		if err := r.admit(&root.call); err != nil {
-			r.fails(&root.call, &root.value, err)
+		if err := r.authorize(&root.call); err != nil {
+			r.setError(&root.call, &root.value, err)
 			continue
 		}
 		root.stored = f.as != asCustom && f.spec.Middlewares == nil
@@ -123,7 +127,7 @@ func (r *customRun) judgeRoots() []rootValue {
 	return roots
 }
 
-// printRoots prints the answer, with what was printed of it already.
+// printRoots prints the answer. Fields that were printed while they were read are copied into it.
 func (r *customRun) printRoots(roots []rootValue) {
 	read, n := r.buf, 0
 	if r.reserve(int64(cap(read))); r.failed != nil {
@@ -144,7 +148,7 @@ func (r *customRun) printRoots(roots []rootValue) {
 	})
 }
 
-// readRoots reads what is answered from the store alone, in one snapshot.
+// readRoots reads the root fields that the store alone answers, in one snapshot.
 func (r *customRun) readRoots(roots []rootValue) error {
 	some := false
 	for i := range roots {
@@ -163,7 +167,7 @@ func (r *customRun) readRoots(roots []rootValue) error {
 				root.ok = r.rootField(f)
 				root.end = len(r.buf)
 			case root.stored:
-				root.found, root.err = r.query(f, r.bound(f))
+				root.found, root.err = r.query(f, r.binding(f))
 			}
 			if r.failed != nil {
 				return r.failed
@@ -173,15 +177,15 @@ func (r *customRun) readRoots(roots []rootValue) error {
 	})
 }
 
-// bound is the binding of a field, an empty one where it has none.
-func (r *customRun) bound(f *field) *bound {
+// binding returns the binding of a field, an empty one if the field has none.
+func (r *customRun) binding(f *field) *binding {
 	if f.slot < 0 {
-		return &bound{}
+		return &binding{}
 	}
-	return &r.bounds[f.slot]
+	return &r.bindings[f.slot]
 }
 
-// customMutation runs a field of Mutation.
+// customMutation runs and prints a field of Mutation that has custom fields in it, or is one.
 func (x *execution) customMutation(f *field) bool {
 	r := x.custom
 	c := r.rootCall(f)
@@ -193,48 +197,51 @@ func (x *execution) customMutation(f *field) bool {
 	return r.print(f, &v)
 }
 
-// settle finds out what is not known yet: fields of objects that are shown, values that were put off, documents that were named.
+// settle resolves everything that is pending: custom fields of objects, functions that resolvers returned, and references to documents. Each
+// may add more of the others.
 func (r *customRun) settle() {
 	for r.failed == nil {
 		switch {
 		case len(r.todo) > 0:
 			l := r.todo[0]
 			r.todo = r.todo[1:]
-			r.objects(l)
-		case len(r.later) > 0:
-			put := r.later
-			r.later = nil
-			for i := range put {
-				v, err := r.guarded(put[i].find)
-				r.finish(&put[i].call, put[i].to, v, err)
+			r.resolveObjects(l)
+		case len(r.thunks) > 0:
+			thunks := r.thunks
+			r.thunks = nil
+			for i := range thunks {
+				t := &thunks[i]
+				v, err := r.guarded(t.find)
+				r.finish(&t.call, t.to, v, err)
 			}
 		case len(r.groups) > 0:
 			groups := r.groups
 			r.groups = nil
-			r.follow(groups)
+			r.readReferences(groups)
 		default:
 			return
 		}
 	}
 }
 
-// A later is a value for which a resolver returned a function, to be called when all others of its level have run.
-type later struct {
+// A thunk is a function that a resolver returned in place of a value. It is called when all other resolvers of its level have run.
+type thunk struct {
 	call call
 	to   *value
 	find func() (any, error)
 }
 
-// A levelHooks is what is known of the objects of a level beside their rows.
+// A levelHooks holds the custom fields of the objects of a level.
 type levelHooks struct {
 	isCaller bool    // its row is the calling user
-	values   []value // of hooked fields, one for each row by field.hook
-	// paths are those under which rows are shown first, nil for those that are not; fresh are rows that were not looked at yet.
-	paths []*graphql.ResponsePath
-	fresh []int32
+	values   []value // of custom fields, for each field.hook one of each row
+	// paths are the response paths at which rows first appear in the answer, nil for rows that do not appear; unresolved are the rows that
+	// appear and whose fields were not resolved yet.
+	paths      []*graphql.ResponsePath
+	unresolved []int32
 }
 
-// showsCaller reports whether a level holds the user who asks. r may be nil.
+// showsCaller reports whether a level holds the calling user. r may be nil.
 func (r *customRun) showsCaller(l *level) bool {
 	if r == nil {
 		return false
@@ -243,7 +250,7 @@ func (r *customRun) showsCaller(l *level) bool {
 	return h != nil && h.isCaller
 }
 
-// hooksOf returns what is known of the objects of a level.
+// hooksOf returns the levelHooks of a level, and makes it when it is first needed.
 func (r *customRun) hooksOf(l *level) *levelHooks {
 	h := r.hooks[l]
 	if h == nil {
@@ -253,13 +260,13 @@ func (r *customRun) hooksOf(l *level) *levelHooks {
 	return h
 }
 
-// endLevels lets go of what is known of levels that have ended.
-func (r *customRun) endLevels() {
+// forgetLevels drops all references to levels, before the loader uses their memory again.
+func (r *customRun) forgetLevels() {
 	clear(r.hooks)
-	clear(r.known)
+	clear(r.rows)
 }
 
-// show says that row i of a level is shown.
+// show notes that row i of a level appears in the answer at a path, so that settle resolves its custom fields.
 func (r *customRun) show(l *level, i int32, path *graphql.ResponsePath) {
 	if !l.Selection.deep {
 		return
@@ -273,17 +280,18 @@ func (r *customRun) show(l *level, i int32, path *graphql.ResponsePath) {
 		return
 	}
 	h.paths[i] = path
-	if h.fresh = append(h.fresh, i); len(h.fresh) == 1 {
+	if h.unresolved = append(h.unresolved, i); len(h.unresolved) == 1 {
 		r.todo = append(r.todo, l)
 	}
 }
 
-// objects finds out the hooked fields of the objects of a level that are newly shown, and shows what the others lead to.
-func (r *customRun) objects(l *level) {
+// resolveObjects resolves the custom fields of the unresolved objects of a level. For other fields, it notes that their related rows appear
+// in the answer.
+func (r *customRun) resolveObjects(l *level) {
 	h := r.hooks[l]
-	fresh := h.fresh
-	h.fresh = nil
-	for _, i := range fresh {
+	rows := h.unresolved
+	h.unresolved = nil
+	for _, i := range rows {
 		var parent *schema.Row
 		for _, f := range l.Selection.fields {
 			switch {
@@ -296,19 +304,19 @@ func (r *customRun) objects(l *level) {
 				c := call{field: f, parent: parent, level: l, row: int(i), path: h.paths[i].WithKey(f.name)}
 				r.answer(&c, &h.values[f.hook*len(l.Rows)+int(i)])
 			case f.deep && f.load >= 0:
-				r.showTargets(l, int(i), f, h.paths[i].WithKey(f.name))
+				r.showRelated(l, int(i), f, h.paths[i].WithKey(f.name))
 			}
 		}
 	}
 }
 
-// showTargets shows what row i of a level leads to under a field.
-func (r *customRun) showTargets(l *level, i int, f *field, path *graphql.ResponsePath) {
-	if r.bounds[f.slot].err != nil {
+// showRelated notes that the rows related to row i of a level by a field appear in the answer.
+func (r *customRun) showRelated(l *level, i int, f *field, path *graphql.ResponsePath) {
+	if r.bindings[f.slot].err != nil {
 		return
 	}
 	to := &l.To[f.load]
-	for n, row := range r.targets(l, i, f) {
+	for n, row := range r.relatedRows(l, i, f) {
 		at := path
 		switch f.as {
 		case asList, asUnionList:
@@ -329,15 +337,15 @@ func (r *customRun) showTargets(l *level, i int, f *field, path *graphql.Respons
 	}
 }
 
-// targets are what row i of a level leads to under a field.
-func (r *customRun) targets(l *level, i int, f *field) []int32 {
+// relatedRows returns the rows related to row i of a level by a field. Only the calling user has a visible role.
+func (r *customRun) relatedRows(l *level, i int, f *field) []int32 {
 	if f.spec.Kind == schema.MeRole && !r.showsCaller(l) {
 		return nil
 	}
 	return l.To[f.load].Of(i)
 }
 
-// view reads from the store. What is read is to be detached before it ends.
+// view calls read with a snapshot of the store in the loader. Rows must be detached before read returns.
 func (r *customRun) view(read func() error) error {
 	return r.engine.store.View(func(s *store.Snapshot) error {
 		s.Within(r.ctx, 0)
@@ -346,5 +354,5 @@ func (r *customRun) view(read func() error) error {
 	})
 }
 
-// isMutation reports whether the operation is one.
+// isMutation reports whether the operation is a mutation.
 func (r *customRun) isMutation() bool { return r.plan.op.Operation == ast.Mutation }

@@ -87,16 +87,16 @@ func (e *Engine) plainScalar(s *schema.Scalar, v any) (any, error) {
 		}
 		read := s.GraphQL.ParseValue(plain)
 		if read == nil {
-			return nil, misfitError(`Expected type "` + s.Name + `".`)
+			return nil, coercionError(`Expected type "` + s.Name + `".`)
 		}
 		return read, nil
 	}
 	return jsontree.Plain(v), nil
 }
 
-// givenArguments converts arguments that middlewares changed back to those of the engine. came are the arguments of the request, and before
-// the same as the middlewares got them: values that equal before are taken from came, with all their digits and their order.
-func (r *customRun) givenArguments(f *field, args, before map[string]any, came arguments) (arguments, error) {
+// changedArguments converts the arguments that middlewares passed on to arguments of the engine. sent are the arguments of the request, and
+// before is what plainArguments made of them. A value that equals the one in before is taken from sent, with all its digits and in its order.
+func (r *customRun) changedArguments(f *field, args, before map[string]any, sent arguments) (arguments, error) {
 	for name := range args {
 		if f.def.Arguments.ForName(name) == nil {
 			return nil, fmt.Errorf("there is no argument %q", name)
@@ -108,19 +108,19 @@ func (r *customRun) givenArguments(f *field, args, before map[string]any, came a
 		if !ok {
 			continue
 		}
-		tree, err := r.engine.tree(def.Type, v, before[def.Name], came.value(def.Name))
+		tree, err := r.engine.tree(def.Type, v, before[def.Name], sent.value(def.Name))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", def.Name, err)
 		}
 		if tree, err = r.engine.language.Value(def.Name, def.Type, tree); err != nil {
 			return nil, err
 		}
-		changed = append(changed, given{def.Name, tree})
+		changed = append(changed, argumentValue{def.Name, tree})
 	}
 	return changed, nil
 }
 
-// filterReader returns the function behind schema.FiltersOf.
+// filterReader returns the function that schema.FiltersOf calls.
 func (x *execution) filterReader() schema.FilterReader {
 	e, access := x.engine, x.access
 	return func(input string, given any) (documents.Condition, error) {
@@ -136,9 +136,9 @@ func (x *execution) filterReader() schema.FilterReader {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", input, err)
 		}
-		b := binder{engine: e, access: access, asked: &conditionCount{most: e.limits.Conditions}}
-		asked, _ := tree.(*jsontree.Object)
-		filter, _, err := e.params.Items(f.Schema, b.asked.filters(f, asked), nil, access)
+		b := binder{engine: e, access: access, conditionCount: &conditionCount{most: e.limits.Conditions}}
+		filters, _ := tree.(*jsontree.Object)
+		filter, _, err := e.params.Items(f.Schema, b.conditionCount.filters(f, filters), nil, access)
 		if wrong := b.refused(err); wrong != nil {
 			return nil, wrong
 		}
@@ -146,16 +146,16 @@ func (x *execution) filterReader() schema.FilterReader {
 	}
 }
 
-// tree converts a Go value to jsontree. Where it equals was, it takes came, which the request sent for it.
-func (e *Engine) tree(t *ast.Type, v, was, came any) (any, error) {
+// tree converts a Go value to jsontree. If v equals before, it returns sent, the value of the request from which before was made.
+func (e *Engine) tree(t *ast.Type, v, before, sent any) (any, error) {
 	if isNil(v) {
 		return nil, nil
 	}
-	if came != nil && reflect.DeepEqual(v, was) {
-		return came, nil
+	if sent != nil && reflect.DeepEqual(v, before) {
+		return sent, nil
 	}
 	if t.Elem != nil {
-		return e.listTree(t.Elem, v, was, came)
+		return e.listTree(t.Elem, v, before, sent)
 	}
 	switch named := e.language.Type(t.NamedType); named.Kind {
 	case ast.InputObject:
@@ -163,19 +163,19 @@ func (e *Engine) tree(t *ast.Type, v, was, came any) (any, error) {
 		if !ok {
 			return nil, fmt.Errorf("%T is none of a %s", v, t.NamedType)
 		}
-		before, _ := was.(map[string]any)
-		cameAs, _ := came.(*jsontree.Object)
+		membersBefore, _ := before.(map[string]any)
+		sentObject, _ := sent.(*jsontree.Object)
 		o := jsontree.NewObject()
 		for _, key := range slices.Sorted(maps.Keys(given)) {
-			var from any
-			if cameAs != nil {
-				from = cameAs.Value(key)
+			var sentMember any
+			if sentObject != nil {
+				sentMember = sentObject.Value(key)
 			}
 			f := named.Field(key)
 			if f == nil {
 				return nil, fmt.Errorf("%s has no field %q", t.NamedType, key)
 			}
-			tree, err := e.tree(f.Type, given[key], before[key], from)
+			tree, err := e.tree(f.Type, given[key], membersBefore[key], sentMember)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", key, err)
 			}
@@ -190,21 +190,21 @@ func (e *Engine) tree(t *ast.Type, v, was, came any) (any, error) {
 	return jsonTree(v)
 }
 
-func (e *Engine) listTree(t *ast.Type, v, was, came any) (any, error) {
+func (e *Engine) listTree(t *ast.Type, v, before, sent any) (any, error) {
 	items := reflect.ValueOf(v)
 	if k := items.Kind(); k != reflect.Slice && k != reflect.Array {
 		return nil, fmt.Errorf("%T is no list", v)
 	}
-	before, _ := was.([]any)
-	cameAs, _ := came.([]any)
+	itemsBefore, _ := before.([]any)
+	sentItems, _ := sent.([]any)
 	list := make([]any, items.Len())
 	for i := range list {
-		var wasItem, cameItem any
-		if i < len(before) && i < len(cameAs) {
-			wasItem, cameItem = before[i], cameAs[i]
+		var itemBefore, sentItem any
+		if i < len(itemsBefore) && i < len(sentItems) {
+			itemBefore, sentItem = itemsBefore[i], sentItems[i]
 		}
 		var err error
-		if list[i], err = e.tree(t, items.Index(i).Interface(), wasItem, cameItem); err != nil {
+		if list[i], err = e.tree(t, items.Index(i).Interface(), itemBefore, sentItem); err != nil {
 			return nil, err
 		}
 	}

@@ -15,18 +15,18 @@ import (
 	"lectern/store"
 )
 
-// A call is the answering of a field of one object, as far as a program has a hand in it.
+// A call resolves one field of one object.
 type call struct {
 	field  *field
 	parent any
-	level  *level // of the parent, where it is a row of the answer
-	row    int
+	level  *level // of the parent, nil if the parent is no row of the answer
+	row    int    // of the parent, in level
 	path   *graphql.ResponsePath
 
 	params *graphql.ResolveParams // made when first needed
-	stored any                    // what next returned to a middleware for an attribute of a row
+	stored any                    // value of the attribute that next returned to a middleware
 	over   bool                   // the resolver and the middlewares have returned
-	given  arguments
+	args   arguments
 }
 
 func (r *customRun) rootCall(f *field) call {
@@ -36,7 +36,7 @@ func (r *customRun) rootCall(f *field) call {
 // isRoot reports whether the field is one of Query or Mutation.
 func (c *call) isRoot() bool { return c.path.Prev == nil }
 
-// paramsOf are what policies, middlewares and resolvers are called with.
+// paramsOf returns the parameters for the policies, middlewares and resolver of the field.
 func (r *customRun) paramsOf(c *call) (p *graphql.ResolveParams, err error) {
 	defer recovered(&err)
 	if c.params != nil {
@@ -56,16 +56,16 @@ func (r *customRun) paramsOf(c *call) (p *graphql.ResolveParams, err error) {
 	info.FieldName, info.Path = f.spec.Name, c.path
 	info.ReturnType, info.ParentType = f.spec.Output(), f.spec.Of.GraphQL()
 	info.FieldASTs = f.syntax
-	c.given = given
+	c.args = given
 	c.params = &graphql.ResolveParams{Source: c.parent, Args: args, Info: info, Context: r.ctx}
 	return c.params, nil
 }
 
-// errPolicy is the answer to who asks for a field that a policy keeps from him.
+// errPolicy is the error of a field that a policy refuses to the caller.
 var errPolicy = &apierror.Error{Status: http.StatusForbidden, Name: "PolicyError", Message: "Policy Failed"}
 
-// admit finds out whether the caller may ask for the field: by what he is allowed, then by the field's policies.
-func (r *customRun) admit(c *call) error {
+// authorize returns an error if the caller may not read the field: first by their permissions, then by the field's policies.
+func (r *customRun) authorize(c *call) error {
 	f, m := c.field, c.field.spec
 	switch {
 	case m.Auth.IsSet():
@@ -73,7 +73,7 @@ func (r *customRun) admit(c *call) error {
 			return errForbidden
 		}
 	case c.isRoot() && m.Kind == schema.Custom:
-		if r.user.ID == 0 && !r.access.AllowsAction(m.Of.Name+"."+m.Name) { // of those who are no users only full access allows that
+		if r.user.ID == 0 && !r.access.AllowsAction(m.Of.Name+"."+m.Name) { // of callers without an account, only full access allows that action
 			return errForbidden
 		}
 	case c.isRoot():
@@ -81,7 +81,7 @@ func (r *customRun) admit(c *call) error {
 			return errForbidden
 		}
 	case f.load >= 0 && c.level != nil:
-		if err := r.bounds[f.slot].err; err == errForbidden {
+		if err := r.bindings[f.slot].err; err == errForbidden {
 			return err
 		}
 	}
@@ -106,29 +106,29 @@ func (r *customRun) admit(c *call) error {
 	return nil
 }
 
-// answer finds out what a field comes to.
+// answer sets to to the value of a field, or to the error that the caller may not read it.
 func (r *customRun) answer(c *call, to *value) {
 	if c.field.hooked {
-		if err := r.admit(c); err != nil {
-			r.fails(c, to, err)
+		if err := r.authorize(c); err != nil {
+			r.setError(c, to, err)
 			return
 		}
 	}
 	r.resolve(c, to)
 }
 
-// resolve is answer for who may ask.
+// resolve sets to to the value of a field that the caller may read.
 func (r *customRun) resolve(c *call, to *value) {
 	v, err := r.run(c)
-	if find := thunk(v); find != nil && err == nil {
-		r.later = append(r.later, later{*c, to, find})
+	if find := asThunk(v); find != nil && err == nil {
+		r.thunks = append(r.thunks, thunk{*c, to, find})
 		return
 	}
 	r.finish(c, to, v, err)
 }
 
-// thunk is v where that is a function that finds the value.
-func thunk(v any) func() (any, error) {
+// asThunk returns v if it is a function that a resolver returned in place of a value, otherwise nil.
+func asThunk(v any) func() (any, error) {
 	switch v := v.(type) {
 	case func() (any, error):
 		return v
@@ -138,24 +138,24 @@ func thunk(v any) func() (any, error) {
 	return nil
 }
 
-// run runs the middlewares of a field around what answers it.
+// run calls the middlewares of a field, the innermost of which calls resolveField.
 func (r *customRun) run(c *call) (any, error) {
 	p, err := r.paramsOf(c)
 	if err != nil {
 		return nil, err
 	}
-	next := func(p graphql.ResolveParams) (any, error) { return r.innermost(c, p) }
-	around := c.field.spec.Middlewares
-	if len(around) > 0 {
+	next := func(p graphql.ResolveParams) (any, error) { return r.resolveField(c, p) }
+	middlewares := c.field.spec.Middlewares
+	if len(middlewares) > 0 {
 		next = func(p graphql.ResolveParams) (any, error) {
-			v, err := r.innermost(c, p)
-			if find := thunk(v); find != nil && err == nil {
+			v, err := r.resolveField(c, p)
+			if find := asThunk(v); find != nil && err == nil {
 				return find()
 			}
 			return v, err
 		}
 	}
-	for _, middleware := range slices.Backward(around) {
+	for _, middleware := range slices.Backward(middlewares) {
 		inner := next
 		next = func(p graphql.ResolveParams) (any, error) { return middleware(inner, p) }
 	}
@@ -164,10 +164,10 @@ func (r *customRun) run(c *call) (any, error) {
 	return v, err
 }
 
-// errOver is what next returns to a middleware that calls it when it has returned already.
+// errOver is the error of next when a middleware calls it after the call is over.
 var errOver = errors.New("a middleware called next when it had returned")
 
-// locked runs what is the engine's, not the program's, to which a middleware came by calling next. It fails when the call is over.
+// locked runs code of the engine while mu is locked, since a middleware may call next from any goroutine. It fails when the call is over.
 func (r *customRun) locked(c *call, do func() (any, error)) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,8 +179,8 @@ func (r *customRun) locked(c *call, do func() (any, error)) (any, error) {
 
 var errNoResolver = &apierror.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "No resolver answers this field"}
 
-// innermost answers a field.
-func (r *customRun) innermost(c *call, p graphql.ResolveParams) (any, error) {
+// resolveField returns the value of a field without its middlewares: from its resolver, from the store, or from a field of its parent.
+func (r *customRun) resolveField(c *call, p graphql.ResolveParams) (any, error) {
 	m := c.field.spec
 	switch {
 	case m.Resolve != nil:
@@ -188,9 +188,9 @@ func (r *customRun) innermost(c *call, p graphql.ResolveParams) (any, error) {
 	case m.Kind == schema.Custom && (c.isRoot() || c.level != nil):
 		return nil, errNoResolver
 	case c.isRoot():
-		return r.locked(c, func() (any, error) { return r.generated(c, p.Args) })
+		return r.locked(c, func() (any, error) { return r.generatedField(c, p.Args) })
 	case c.level != nil:
-		return r.locked(c, func() (any, error) { return r.ofRow(c) })
+		return r.locked(c, func() (any, error) { return r.storedField(c) })
 	case p.Source == nil:
 		return nil, nil
 	}
@@ -200,9 +200,9 @@ func (r *customRun) innermost(c *call, p graphql.ResolveParams) (any, error) {
 	return graphql.DefaultResolveFn(p)
 }
 
-// generated answers a field of Query or Mutation as if a program had no hand in it.
-func (r *customRun) generated(c *call, args map[string]any) (v any, err error) {
-	b, err := r.rebound(c, args)
+// generatedField returns the value of a generated field of Query or Mutation for the arguments that middlewares passed on.
+func (r *customRun) generatedField(c *call, args map[string]any) (v any, err error) {
+	b, err := r.rebind(c, args)
 	if err != nil {
 		return nil, err
 	}
@@ -216,42 +216,43 @@ func (r *customRun) generated(c *call, args map[string]any) (v any, err error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	m := &mutation{execution: r.execution, field: c.field, given: b.given, begin: len(r.buf), errors: len(r.errors), kept: &keptResult{}}
+	m := &mutation{execution: r.execution, field: c.field, args: b.args, begin: len(r.buf), errors: len(r.errors), captured: &capturedResult{}}
 	if err := m.run(); err != nil {
 		return nil, err
 	}
-	return m.kept.value, nil
+	return m.captured.value, nil
 }
 
-// rebound is the binding of a root field for the arguments that a middleware left.
-func (r *customRun) rebound(c *call, args map[string]any) (*bound, error) {
+// rebind returns the binding of a root field for the arguments that middlewares passed on. If they changed them, it binds the field again
+// and checks the cost again.
+func (r *customRun) rebind(c *call, args map[string]any) (*binding, error) {
 	f := c.field
 	if len(f.args) == 0 {
-		return r.bound(f), nil
+		return r.binding(f), nil
 	}
-	before, err := r.plainArguments(f, c.given)
+	before, err := r.plainArguments(f, c.args)
 	if err != nil {
 		return nil, err
 	}
 	if reflect.DeepEqual(before, args) {
-		return r.bound(f), nil
+		return r.binding(f), nil
 	}
-	given, err := r.givenArguments(f, args, before, c.given)
+	given, err := r.changedArguments(f, args, before, c.args)
 	if err != nil {
 		return nil, fmt.Errorf("arguments that a middleware of %s.%s changed: %w", f.spec.Of.Name, f.spec.Name, err)
 	}
-	b := binder{engine: r.engine, vars: r.vars, access: r.access, bounds: slices.Clone(r.bounds), changed: f, instead: given,
+	b := binder{engine: r.engine, vars: r.vars, access: r.access, bindings: slices.Clone(r.bindings), changed: f, changedArgs: given,
 		most: shareOf(r.plan.op.Operation, r.engine.limits.Cost)}
 	b.field(f, scope{objects: 1})
 	if b.tooExpensive() {
 		return nil, apierror.Validation(tooExpensive(r.plan.op.Operation, r.engine.limits.Cost).Message)
 	}
-	r.bounds = b.bounds
-	return r.bound(f), nil
+	r.bindings = b.bindings
+	return r.binding(f), nil
 }
 
-// ofRow is what a generated field of a row of the answer would show: the value of an attribute, or the rows that it leads to.
-func (r *customRun) ofRow(c *call) (any, error) {
+// storedField returns the value of a generated field of a row: the value of an attribute, or related rows.
+func (r *customRun) storedField(c *call) (any, error) {
 	f := c.field
 	if f.load < 0 {
 		if f.attr == nil {
@@ -260,10 +261,10 @@ func (r *customRun) ofRow(c *call) (any, error) {
 		c.stored = c.parent.(*schema.Row).Get(f.attr.Name)
 		return c.stored, nil
 	}
-	if err := r.bounds[f.slot].err; err != nil {
+	if err := r.bindings[f.slot].err; err != nil {
 		return nil, err
 	}
-	rows := r.handles(&c.level.To[f.load], r.targets(c.level, c.row, f))
+	rows := r.rowsOf(&c.level.To[f.load], r.relatedRows(c.level, c.row, f))
 	switch f.generated {
 	case asConnection:
 		return &schema.Page{Nodes: rows}, nil
@@ -276,7 +277,7 @@ func (r *customRun) ofRow(c *call) (any, error) {
 	return rows, nil
 }
 
-// A panicError is a panic in what a program brought.
+// A panicError is a panic in a function of a program.
 type panicError struct {
 	value any
 	stack []byte
@@ -284,7 +285,7 @@ type panicError struct {
 
 func (p *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
-// guarded calls what a program brought, unless the operation's time is over. Its panics become errors.
+// guarded calls a function of a program while mu is unlocked, unless the context of the operation is done. A panic becomes an error.
 func (r *customRun) guarded(do func() (any, error)) (v any, err error) {
 	if err := r.ctx.Err(); err != nil {
 		r.fail(err)
@@ -296,34 +297,34 @@ func (r *customRun) guarded(do func() (any, error)) (v any, err error) {
 	return do()
 }
 
-// recovered makes an error of a panic; it is to be deferred.
+// recovered converts a panic to an error. Call it by defer.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = &panicError{p, debug.Stack()}
 	}
 }
 
-// fails makes an error the value of a field, and logs it where the client is not told what it says.
-func (r *customRun) fails(c *call, to *value, err error) {
+// setError makes an error the value of a field. It logs the error if the client does not see its message.
+func (r *customRun) setError(c *call, to *value, err error) {
 	if over := r.ctx.Err(); over != nil && errors.Is(err, over) || errors.Is(err, store.ErrRedefined) {
 		r.fail(err)
 	}
 	if r.failed != nil {
 		return
 	}
-	var misfit misfitError
+	var misfit coercionError
 	if errors.As(err, &misfit) {
-		to.kind, to.text = valueMisfit, []byte(misfit)
-		r.logs(c, err)
+		to.kind, to.text = valueInvalid, []byte(misfit)
+		r.logError(c, err)
 		return
 	}
-	e, known := told(err)
+	e, known := clientError(err)
 	if !known {
-		r.logs(c, err)
+		r.logError(c, err)
 	}
 	to.kind, to.err = valueError, e
 }
 
-func (r *customRun) logs(c *call, err error) {
+func (r *customRun) logError(c *call, err error) {
 	r.engine.log.ErrorContext(r.ctx, "a GraphQL field failed", "id", r.id, "path", c.path.AsArray(), "error", err)
 }

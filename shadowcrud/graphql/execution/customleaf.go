@@ -18,12 +18,12 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// leaf prints a value of a scalar or enum; nil is null.
+// leaf converts a result to the JSON of a scalar or enum; it returns nil for null.
 func (e *Engine) leaf(t *language.Type, v any) ([]byte, error) {
 	if t.Kind == ast.Enum {
 		name, ok := e.schema.Enum(t.Name).GraphQL.Serialize(v).(string)
 		if !ok {
-			return nil, misfitError(`Enum "` + t.Name + `" cannot represent value: ` + inspected(v))
+			return nil, coercionError(`Enum "` + t.Name + `" cannot represent value: ` + inspected(v))
 		}
 		return jsontree.AppendString(nil, name), nil
 	}
@@ -62,7 +62,7 @@ func (e *Engine) leaf(t *language.Type, v any) ([]byte, error) {
 		if f, ok := number(v); ok {
 			return jsontree.Append(nil, f), nil
 		}
-		return nil, misfitError("Float cannot represent non numeric value: " + inspected(v))
+		return nil, coercionError("Float cannot represent non numeric value: " + inspected(v))
 	}
 	return e.texts(t, kind, v)
 }
@@ -71,17 +71,17 @@ func stringLeaf(v any) ([]byte, error) {
 	if s, ok := text(v); ok {
 		return jsontree.AppendString(nil, s), nil
 	}
-	return nil, misfitError("String cannot represent value: " + inspected(v))
+	return nil, coercionError("String cannot represent value: " + inspected(v))
 }
 
 func idLeaf(v any) ([]byte, error) {
-	if n, whole := integer(v); whole {
+	if n, ok := integer(v); ok {
 		return jsontree.AppendString(nil, strconv.FormatInt(n, 10)), nil
 	}
 	if s, ok := text(v); ok && !isBool(v) && !isFloat(v) {
 		return jsontree.AppendString(nil, s), nil
 	}
-	return nil, misfitError("ID cannot represent value: " + inspected(v))
+	return nil, coercionError("ID cannot represent value: " + inspected(v))
 }
 
 func booleanLeaf(v any) ([]byte, error) {
@@ -91,21 +91,21 @@ func booleanLeaf(v any) ([]byte, error) {
 	if f, ok := number(v); ok && !isText(v) {
 		return strconv.AppendBool(nil, f != 0), nil
 	}
-	return nil, misfitError("Boolean cannot represent a non boolean value: " + inspected(v))
+	return nil, coercionError("Boolean cannot represent a non boolean value: " + inspected(v))
 }
 
 func intLeaf(v any) ([]byte, error) {
 	f, ok := number(v)
 	if !ok || f != math.Trunc(f) {
-		return nil, misfitError("Int cannot represent non-integer value: " + inspected(v))
+		return nil, coercionError("Int cannot represent non-integer value: " + inspected(v))
 	}
 	if f > math.MaxInt32 || f < math.MinInt32 {
-		return nil, misfitError("Int cannot represent non 32-bit signed integer value: " + inspected(v))
+		return nil, coercionError("Int cannot represent non 32-bit signed integer value: " + inspected(v))
 	}
 	return strconv.AppendInt(nil, int64(f), 10), nil
 }
 
-// texts prints the values of scalars that are strings of a certain form, or integers of any size.
+// texts prints the values of scalars that are strings in a certain format, such as dates, or integers of any size.
 func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte, error) {
 	if at, ok := v.(time.Time); ok {
 		switch kind {
@@ -116,7 +116,7 @@ func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte,
 		default:
 			v = at.UTC().Format("2006-01-02T15:04:05.000Z")
 		}
-	} else if n, whole := integer(v); whole {
+	} else if n, ok := integer(v); ok {
 		v = jsontree.Number(strconv.FormatInt(n, 10))
 	} else if s, ok := text(v); ok {
 		v = s
@@ -124,7 +124,7 @@ func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte,
 	read, err := e.language.Value("value", ast.NamedType(t.Name, nil), v)
 	var wrong *language.Error
 	if errors.As(err, &wrong) {
-		return nil, misfitError(t.Name + " cannot represent value: " + inspected(v))
+		return nil, coercionError(t.Name + " cannot represent value: " + inspected(v))
 	}
 	if n, ok := read.(jsontree.Number); ok {
 		if i, err := strconv.ParseInt(string(n), 10, 64); err != nil || i > jsontree.MaxSafeInteger || i < -jsontree.MaxSafeInteger {
@@ -180,7 +180,7 @@ func isFloat(v any) bool {
 	return k == reflect.Float32 || k == reflect.Float64
 }
 
-// integer converts Go integers and whole floats.
+// integer converts Go integers, and floats without a fraction.
 func integer(v any) (int64, bool) {
 	rv := reflect.ValueOf(v)
 	switch {

@@ -8,10 +8,10 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// A value is the value of a custom field, or an item of it.
+// A value is the value of a custom field, or an item of such a value.
 type value struct {
 	kind  valueKind
-	gone  bool // a document was named that does not exist: it is left out of lists
+	gone  bool // it refers to a document that does not exist, which lists leave out
 	text  []byte
 	items []value
 	sel   *selection
@@ -23,19 +23,19 @@ type value struct {
 type valueKind uint8
 
 const (
-	valueUnknown valueKind = iota // not found out yet
+	valueUnknown valueKind = iota // not resolved yet
 	valueNull
-	valueLeaf   // text, as it is printed
-	valueList   // items
-	valueObject // items, by the fields of sel
-	valueRow    // row of level
-	valueError  // err
-	valueMisfit // text says why what a resolver returned is none of the field's type
+	valueLeaf    // text, in JSON
+	valueList    // items
+	valueObject  // items, by the fields of sel
+	valueRow     // row of level
+	valueError   // err
+	valueInvalid // text says why the result of a resolver is not a value of the field's type
 )
 
 func (v *value) isRow(l *level, row int32) { v.kind, v.level, v.row = valueRow, l, row }
 
-// field prints a hooked field of row i of a level.
+// field prints a custom field of row i of a level.
 func (r *customRun) field(f *field, l *level, i int) bool {
 	return r.print(f, &r.hooks[l].values[f.hook*len(l.Rows)+i])
 }
@@ -65,14 +65,14 @@ func (r *customRun) printValue(f *field, t *ast.Type, v *value) bool {
 	case valueRow:
 		return r.object(v.level, int(v.row))
 	case valueError:
-		r.fault("", v.err)
+		r.addError("", v.err)
 		return false
-	case valueMisfit:
-		r.misfit(f, string(v.text))
+	case valueInvalid:
+		r.addCoercionError(f, string(v.text))
 		return false
 	default:
 		if t.NonNull {
-			r.misfit(f, "Cannot return null for non-nullable field "+f.spec.Of.Name+"."+f.node.Name+".")
+			r.addCoercionError(f, "Cannot return null for non-nullable field "+f.spec.Of.Name+"."+f.node.Name+".")
 			return false
 		}
 		r.null()
@@ -80,8 +80,8 @@ func (r *customRun) printValue(f *field, t *ast.Type, v *value) bool {
 	return true
 }
 
-// misfit adds the error of a value that does not fit its type, at the path that printing has come to.
-func (r *customRun) misfit(f *field, message string) {
+// addCoercionError adds the error of a value that is none of its type, at the current path.
+func (r *customRun) addCoercionError(f *field, message string) {
 	r.errors = append(r.errors, &language.Error{
 		Message: message, Locations: []language.Location{r.plan.doc.Location(f.node.Position)}, Path: r.pathTo(""), Code: language.Internal,
 	})
@@ -94,7 +94,7 @@ func (r *customRun) printList(f *field, t *ast.Type, items []value) bool {
 		if items[i].gone {
 			continue
 		}
-		if !r.goesOn() {
+		if !r.mayContinue() {
 			return false
 		}
 		if n > 0 {
@@ -117,7 +117,7 @@ func (r *customRun) printList(f *field, t *ast.Type, items []value) bool {
 }
 
 func (r *customRun) printObject(v *value) bool {
-	if !r.begins() {
+	if !r.countObject() {
 		return false
 	}
 	r.buf = append(r.buf, '{')

@@ -8,9 +8,9 @@ import (
 	"lectern/store"
 )
 
-// query reads what a field of Query asks for, and what all of it leads to: true, a *schema.Row, a []*schema.Row, a *schema.Page, or
-// nil.
-func (r *customRun) query(f *field, b *bound) (any, error) {
+// query reads the result of a field of Query and all rows related to it. The result is true, a *schema.Row, a []*schema.Row, a
+// *schema.Page, or nil.
+func (r *customRun) query(f *field, b *binding) (any, error) {
 	if f.as == asOK {
 		return true, nil
 	}
@@ -29,7 +29,7 @@ func (r *customRun) query(f *field, b *bound) (any, error) {
 	if r.failed != nil {
 		return nil, r.failed
 	}
-	rows := r.handles(to, to.Items)
+	rows := r.rowsOf(to, to.Items)
 	switch {
 	case f.as == asRootList:
 		return rows, nil
@@ -41,12 +41,12 @@ func (r *customRun) query(f *field, b *bound) (any, error) {
 	return nil, nil
 }
 
-// page is a page of documents as middlewares see it.
+// page returns a page of documents as middlewares see it.
 func (p *paging) page(rows []*schema.Row, total int) *schema.Page {
 	return &schema.Page{Nodes: rows, Total: total, Page: p.number(total), PageSize: p.size(total), PageCount: p.count(total)}
 }
 
-// caller reads the user who asks.
+// caller reads the calling user.
 func (r *customRun) caller(f *field) (any, error) {
 	if r.user.ID == 0 || r.engine.users == nil {
 		return nil, errForbidden
@@ -60,10 +60,10 @@ func (r *customRun) caller(f *field) (any, error) {
 	for _, l := range to.Levels {
 		r.hooksOf(l).isCaller = true
 	}
-	return r.handle(to, 0), r.failed
+	return r.rowOf(to, 0), r.failed
 }
 
-// read makes levels of rows, reads what they lead to, and detaches all of it from the snapshot.
+// read makes levels of rows, reads all rows related to them, and detaches all of them from the snapshot.
 func (r *customRun) read(subs []*selection, rows []store.Record) *loaded {
 	to, begin := &loaded{}, len(r.loader.Used())
 	to.Set(rows)
@@ -82,58 +82,58 @@ func (r *customRun) read(subs []*selection, rows []store.Record) *loaded {
 	return to
 }
 
-// handle is what resolvers know a row by that was read for a field.
-func (r *customRun) handle(to *loaded, row int32) *schema.Row {
-	at := place{to, row}
-	if known := r.known[at]; known != nil {
+// rowOf returns the schema.Row of a row that was read for a field, always the same one.
+func (r *customRun) rowOf(to *loaded, row int32) *schema.Row {
+	at := rowPosition{to, row}
+	if known := r.rows[at]; known != nil {
 		return known
 	}
-	h := documents.RowOf(to.Rows[row])
-	r.known[at], r.places[h] = h, at
-	return h
+	made := documents.RowOf(to.Rows[row])
+	r.rows[at], r.positions[made] = made, at
+	return made
 }
 
-func (r *customRun) handles(to *loaded, items []int32) []*schema.Row {
+func (r *customRun) rowsOf(to *loaded, items []int32) []*schema.Row {
 	rows := make([]*schema.Row, len(items))
 	for i, row := range items {
-		rows[i] = r.handle(to, row)
+		rows[i] = r.rowOf(to, row)
 	}
 	return rows
 }
 
-// A referenceGroup holds the documents that were named for one selection, of one type and in one version.
+// A referenceGroup holds references to documents of one type that are read with one selection, locale and status.
 type referenceGroup struct {
 	sel    *selection
 	typ    *contenttypes.ContentType
 	locale string
 	status store.Status
-	named  []namedDocument
+	refs   []reference
 }
 
-// A namedDocument is a document that was named by its documentId, or a component that was read for another field.
-type namedDocument struct {
-	call call
-	id   string
-	item store.Record // a component, which has no documentId
-	to   *value
+// A reference is the value of a field that a resolver returned as a documentId, or as a component that was read for another field.
+type reference struct {
+	call      call
+	id        string
+	component store.Record // instead of id
+	to        *value
 }
 
-// refer puts off the value of a document that a program named until it is read together with others.
-func (r *customRun) refer(sel *selection, locale string, status store.Status, n namedDocument) {
+// refer adds a reference to the group in which it is read.
+func (r *customRun) refer(sel *selection, locale string, status store.Status, ref reference) {
 	for _, g := range r.groups {
 		if g.sel == sel && g.locale == locale && g.status == status {
-			g.named = append(g.named, n)
+			g.refs = append(g.refs, ref)
 			return
 		}
 	}
-	r.groups = append(r.groups, &referenceGroup{sel: sel, typ: sel.object.Type, locale: locale, status: status, named: []namedDocument{n}})
+	r.groups = append(r.groups, &referenceGroup{sel: sel, typ: sel.object.Type, locale: locale, status: status, refs: []reference{ref}})
 }
 
-// follow reads the documents that were named.
-func (r *customRun) follow(groups []*referenceGroup) {
+// readReferences reads the documents and components of the groups, all in one snapshot.
+func (r *customRun) readReferences(groups []*referenceGroup) {
 	err := r.view(func() error {
 		for _, g := range groups {
-			if err := r.followGroup(g); err != nil {
+			if err := r.readGroup(g); err != nil {
 				return err
 			}
 		}
@@ -144,11 +144,12 @@ func (r *customRun) follow(groups []*referenceGroup) {
 	}
 }
 
-func (r *customRun) followGroup(g *referenceGroup) error {
-	rows, places, err := r.named(g)
+// readGroup reads the documents or components of a group, and sets the values of its references.
+func (r *customRun) readGroup(g *referenceGroup) error {
+	rows, positions, err := r.findReferenced(g)
 	if err != nil {
-		for _, n := range g.named {
-			r.fails(&n.call, n.to, err)
+		for _, ref := range g.refs {
+			r.setError(&ref.call, ref.to, err)
 		}
 		return r.failed
 	}
@@ -157,25 +158,26 @@ func (r *customRun) followGroup(g *referenceGroup) error {
 	if r.failed != nil {
 		return r.failed
 	}
-	for i, n := range g.named {
-		if places[i] < 0 {
-			n.to.kind, n.to.gone = valueNull, true
+	for i, ref := range g.refs {
+		if positions[i] < 0 {
+			ref.to.kind, ref.to.gone = valueNull, true
 			continue
 		}
-		n.to.isRow(to.Levels[0], places[i])
-		r.show(to.Levels[0], places[i], n.call.path)
+		ref.to.isRow(to.Levels[0], positions[i])
+		r.show(to.Levels[0], positions[i], ref.call.path)
 	}
 	return nil
 }
 
-// named finds the rows of a group, each document once, and the place of each that was named among them; -1: there is none.
-func (r *customRun) named(g *referenceGroup) (rows []store.Record, places []int32, err error) {
-	places = make([]int32, len(g.named))
+// findReferenced finds the rows of a group, each document once. positions holds the index in rows for each reference, -1 if the document does
+// not exist.
+func (r *customRun) findReferenced(g *referenceGroup) (rows []store.Record, positions []int32, err error) {
+	positions = make([]int32, len(g.refs))
 	if g.typ == nil {
-		for i, n := range g.named {
-			rows, places[i] = append(rows, n.item), int32(i)
+		for i, ref := range g.refs {
+			rows, positions[i] = append(rows, ref.component), int32(i)
 		}
-		return rows, places, nil
+		return rows, positions, nil
 	}
 	var locale any
 	if g.typ.Localized && g.locale != "" {
@@ -187,19 +189,19 @@ func (r *customRun) named(g *referenceGroup) (rows []store.Record, places []int3
 	}
 	q.Status = g.status
 	known := map[string]int32{}
-	for i, n := range g.named {
-		place, again := known[n.id]
-		if !again {
-			place = -1
-			if doc, ok := r.loader.Snapshot.Document(g.typ, n.id); ok {
+	for i, ref := range g.refs {
+		position, isKnown := known[ref.id]
+		if !isKnown {
+			position = -1
+			if doc, ok := r.loader.Snapshot.Document(g.typ, ref.id); ok {
 				if row := r.loader.Snapshot.FindVersion(doc, &q); row.Exists() {
-					place = int32(len(rows))
+					position = int32(len(rows))
 					rows = append(rows, row)
 				}
 			}
-			known[n.id] = place
+			known[ref.id] = position
 		}
-		places[i] = place
+		positions[i] = position
 	}
-	return rows, places, nil
+	return rows, positions, nil
 }

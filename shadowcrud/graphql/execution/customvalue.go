@@ -11,33 +11,33 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// A misfitError says, in the words of graphql-js, why what a resolver returned is none of its field's type.
-type misfitError string
+// A coercionError says, in the words of graphql-js, why the result of a resolver is not a value of the field's type.
+type coercionError string
 
-func (m misfitError) Error() string { return string(m) }
+func (e coercionError) Error() string { return string(e) }
 
-// finish makes what a field was answered with its value.
+// finish sets to to the value that a call returned, or to its error.
 func (r *customRun) finish(c *call, to *value, v any, err error) {
 	if f := c.field; err == nil && f.generated == asStored && c.level != nil && v != nil && reflect.DeepEqual(v, c.stored) {
-		to.kind, to.text = valueLeaf, c.level.Rows[c.row].JSON(f.attr) // with all its digits, in its order
+		to.kind, to.text = valueLeaf, c.level.Rows[c.row].JSON(f.attr) // unchanged: print the stored bytes, with all digits and in stored order
 		return
 	}
 	if err == nil {
 		err = r.completed(c, to, v)
 	}
 	if err != nil {
-		r.fails(c, to, err)
+		r.setError(c, to, err)
 	}
 }
 
-// completed is complete for a value as a whole, with panics in what a program says of its types.
+// completed calls complete for the value of a field. A panic in a function of a type, such as ResolveType, becomes an error.
 func (r *customRun) completed(c *call, to *value, v any) (err error) {
 	defer recovered(&err)
 	return r.complete(c, to, c.field.def.Type, v)
 }
 
-// complete reads what was returned as a value of a type. The error is that of the value as a whole; errors of items and fields within
-// it become their values.
+// complete converts a result to a value of a type. A returned error is that of the value itself; the error of an item or field becomes the
+// value of that item or field.
 func (r *customRun) complete(c *call, to *value, t *ast.Type, v any) error {
 	if err, failed := v.(error); failed {
 		return err
@@ -78,7 +78,7 @@ func (r *customRun) completeList(c *call, to *value, t *ast.Type, v any) error {
 	list := reflect.Indirect(reflect.ValueOf(v))
 	if k := list.Kind(); k != reflect.Slice && k != reflect.Array {
 		m := c.field.spec
-		return misfitError(`Expected Iterable, but did not find one for field "` + m.Of.Name + "." + m.Name + `".`)
+		return coercionError(`Expected Iterable, but did not find one for field "` + m.Of.Name + "." + m.Name + `".`)
 	}
 	n := list.Len()
 	if !r.found(n) {
@@ -89,7 +89,7 @@ func (r *customRun) completeList(c *call, to *value, t *ast.Type, v any) error {
 		item := *c
 		item.path = c.path.WithKey(i)
 		if err := r.complete(&item, &to.items[i], t, list.Index(i).Interface()); err != nil {
-			r.fails(&item, &to.items[i], err)
+			r.setError(&item, &to.items[i], err)
 		}
 		if r.failed != nil {
 			return nil
@@ -98,7 +98,8 @@ func (r *customRun) completeList(c *call, to *value, t *ast.Type, v any) error {
 	return nil
 }
 
-// completeObject reads what was returned as an object: a document that is named, a row, or what has its fields.
+// completeObject converts a result to an object. The result may be a reference to a document, a row, or any value with the fields of the
+// type, such as a map.
 func (r *customRun) completeObject(c *call, to *value, t *ast.Type, v any) error {
 	switch d := v.(type) {
 	case schema.Document:
@@ -118,10 +119,10 @@ func (r *customRun) completeObject(c *call, to *value, t *ast.Type, v any) error
 	}
 	sel := c.field.selectionOf(o)
 	if sel == nil {
-		return misfitError(fmt.Sprintf("Runtime Object type %q is not a possible type for %q.", o.Name, t.NamedType))
+		return coercionError(fmt.Sprintf("Runtime Object type %q is not a possible type for %q.", o.Name, t.NamedType))
 	}
 	if is := o.GraphQL().IsTypeOf; is != nil && !is(graphql.IsTypeOfParams{Value: v, Info: p.Info, Context: r.ctx}) {
-		return misfitError(fmt.Sprintf("Expected value of type %q but got: %s.", o.Name, inspected(v)))
+		return coercionError(fmt.Sprintf("Expected value of type %q but got: %s.", o.Name, inspected(v)))
 	}
 	to.kind, to.sel, to.items = valueObject, sel, make([]value, len(sel.fields))
 	for i, f := range sel.fields {
@@ -137,7 +138,7 @@ func (r *customRun) completeObject(c *call, to *value, t *ast.Type, v any) error
 	return nil
 }
 
-// selectionOf is what is printed of objects of a type under the field, nil when it cannot lead to them.
+// selectionOf returns the selection of the field on a type, nil if the field cannot return that type.
 func (f *field) selectionOf(o *schema.Object) *selection {
 	if f.of != nil && f.of.object == o {
 		return f.of
@@ -155,7 +156,7 @@ func (r *customRun) completeDocument(c *call, to *value, t *ast.Type, d schema.D
 	if sel == nil || sel.object.Type == nil {
 		return r.wrongType(c, t, d.Type)
 	}
-	r.refer(sel, d.Locale, d.Status, namedDocument{call: *c, id: d.DocumentID, to: to})
+	r.refer(sel, d.Locale, d.Status, reference{call: *c, id: d.DocumentID, to: to})
 	return nil
 }
 
@@ -163,7 +164,7 @@ func (r *customRun) wrongType(c *call, t *ast.Type, uid string) error {
 	return fmt.Errorf("what answers %s.%s returned a document of %q, where there is to be a %s", c.field.spec.Of.Name, c.field.spec.Name, uid, t.NamedType)
 }
 
-// selectionOfType is what is printed under a field of a content-type or component.
+// selectionOfType returns the selection of a field on the object type of a content-type or component.
 func (r *customRun) selectionOfType(f *field, t *ast.Type, uid string) *selection {
 	if o := r.engine.schema.Object(t.NamedType); o != nil && o.Schema != nil && o.Schema.UID == uid {
 		return f.selectionOf(o)
@@ -174,9 +175,9 @@ func (r *customRun) selectionOfType(f *field, t *ast.Type, uid string) *selectio
 	return nil
 }
 
-// completeRow shows a row where it was read for this field; what was read for another is read again.
+// completeRow sets to to a row. A row that was read for another field is read again with the selection of this one.
 func (r *customRun) completeRow(c *call, to *value, t *ast.Type, row *schema.Row) error {
-	if at, known := r.places[row]; known {
+	if at, known := r.positions[row]; known {
 		for k, below := range at.to.Levels {
 			if i, on := at.to.On(k, at.row); on && slices.Contains(c.field.subs, below.Selection) {
 				to.isRow(below, i)
@@ -190,14 +191,14 @@ func (r *customRun) completeRow(c *call, to *value, t *ast.Type, row *schema.Row
 		if sel == nil {
 			return r.wrongType(c, t, row.Type())
 		}
-		r.refer(sel, row.Locale(), row.Status(), namedDocument{call: *c, item: row.Record(), to: to})
+		r.refer(sel, row.Locale(), row.Status(), reference{call: *c, component: row.Record(), to: to})
 		return nil
 	}
 	return r.completeDocument(c, to, t, schema.Document{Type: row.Type(), DocumentID: row.DocumentID(), Locale: row.Locale(), Status: row.Status()})
 }
 
-// objectOf finds out which object type a value is of: the type itself; for an interface or union what its ResolveType says, then the
-// type of a row, then what a map says as its __typename, then the first type whose IsTypeOf says yes.
+// objectOf returns the object type of a value. For an interface or union it is the first of these: the result of ResolveType, the type of
+// a row, the __typename in a map, the first possible type whose IsTypeOf returns true.
 func (r *customRun) objectOf(c *call, name string, v any, p *graphql.ResolveParams) (*schema.Object, error) {
 	s := r.engine.schema
 	if o := s.Object(name); o != nil {
@@ -214,7 +215,7 @@ func (r *customRun) objectOf(c *call, name string, v any, p *graphql.ResolvePara
 			if known := s.Object(o.Name()); known != nil {
 				return known, nil
 			}
-			return nil, misfitError(fmt.Sprintf("Runtime Object type %q is not a possible type for %q.", o.Name(), name))
+			return nil, coercionError(fmt.Sprintf("Runtime Object type %q is not a possible type for %q.", o.Name(), name))
 		}
 	}
 	if row, ok := v.(*schema.Row); ok {
@@ -235,6 +236,6 @@ func (r *customRun) objectOf(c *call, name string, v any, p *graphql.ResolvePara
 		}
 	}
 	m := c.field.spec
-	return nil, misfitError(fmt.Sprintf(`Abstract type %q must resolve to an Object type at runtime for field "%s.%s". Either the %q type should provide a "resolveType" function or each possible type should provide an "isTypeOf" function.`,
+	return nil, coercionError(fmt.Sprintf(`Abstract type %q must resolve to an Object type at runtime for field "%s.%s". Either the %q type should provide a "resolveType" function or each possible type should provide an "isTypeOf" function.`,
 		name, m.Of.Name, m.Name, name))
 }

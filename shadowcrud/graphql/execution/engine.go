@@ -1,10 +1,10 @@
 // Package execution runs GraphQL operations on the store.
 //
-// The text of an operation is parsed, validated and compiled once, into a plan: which fields an answer prints in what order,
-// and what each of them means (prepare.go, compile.go). A plan is bound to the variables of a request and to what its caller
-// may see (bind.go), and run: a query against one snapshot, level by level, so that what all objects of a level lead to is
-// read together and each document once (load.go); a mutation field by field, each in a transaction of its own (mutation.go).
-// The answer is written straight from stored bytes into one buffer, in the order of the query (write.go).
+// An operation is parsed, validated and compiled once into a plan: the fields of its answer in order (prepare.go, compile.go).
+// For each request, the engine binds the plan to the variables and to what the caller may see (bind.go), and runs it. A query
+// reads one snapshot, level by level: the related rows of all objects of a level are read together, each row once (load.go).
+// A mutation runs field by field, each in its own transaction (mutation.go). The answer is appended to one buffer straight from
+// stored bytes, in the order of the query (write.go).
 package execution
 
 import (
@@ -32,7 +32,7 @@ import (
 	"lectern/store"
 )
 
-// Options are what an Engine is made of.
+// Options configure an Engine.
 type Options struct {
 	Schema    *schema.Schema
 	Store     *store.Store
@@ -41,35 +41,35 @@ type Options struct {
 	Users     *auth.Users    // nil where there are none
 	Media     *media.Library // nil where there are no files
 	Limits    Limits
-	Memory    *budget.Budget // of all requests together; nil is not bounded
-	// TooLong is the error for an answer of more than Limits.Bytes; nil is one that names the setting of GraphQL.
+	Memory    *budget.Budget // of all requests together; nil is unlimited
+	// TooLong is the error of an answer longer than Limits.Bytes; nil stands for an error that names the setting of GraphQL.
 	TooLong error
 	Log     *slog.Logger  // nil: slog.Default
-	Server  schema.Server // that policies and resolvers of extensions may use; nil where there are none
+	Server  schema.Server // passed to policies and resolvers of extensions; nil if there are none
 }
 
-// Limits bound what an operation may ask for. Zero values mean DefaultLimits.
+// Limits restrict an operation. A zero field has its value of DefaultLimits.
 type Limits struct {
 	Document language.Limits
 
-	DefaultLimit int // of a list that does not say how long it may be
-	MaxLimit     int // that a list may ask for; negative: any number
-	AmountLimit  int // no list of documents is longer, whatever it asks for
+	DefaultLimit int // items of a list without pagination
+	MaxLimit     int // items that a list may request; negative: any number
+	AmountLimit  int // items of any list of documents, whatever the request says
 
-	// Rows is how many objects an answer may hold, counted when they have been read. The answer to a mutation may hold a tenth, since other
-	// writes wait for it. Bytes is how long an answer may be.
+	// Rows is how many objects an answer may hold, counted when they have been read. The answer to a mutation may hold a tenth, since
+	// other writes wait for it. Bytes is how long an answer may be.
 	Rows  int
 	Bytes int
-	// Cost is how many objects an answer may hold by an estimate from the limits of its lists, made before anything is read; a tenth for a
-	// mutation. 0 disables the estimate.
+	// Cost is how many objects an answer may hold by an estimate that multiplies the limits of its lists before anything is read; a mutation
+	// may have a tenth. 0 disables the estimate.
 	Cost int
 	// Introspections is how many fields __schema an operation may have.
 	Introspections int
-	// Conditions is how many comparisons filters may hold. Each value of a list counts.
+	// Conditions is how many comparisons all filters of an operation may hold. Each value of a list counts.
 	Conditions int
 	SortKeys   int // of a list
 
-	// Plans and PlanBytes bound the plans that are kept by their number and estimated memory.
+	// Plans and PlanBytes limit the cache of plans by number and by estimated memory.
 	Plans     int
 	PlanBytes int
 }
@@ -119,7 +119,7 @@ type Engine struct {
 	prepared  *lru.Cache[planKey, *prepared]
 }
 
-// New makes an engine.
+// New makes an Engine.
 func New(o Options) *Engine {
 	e := &Engine{schema: o.Schema, language: language.New(o.Schema), store: o.Store, documents: o.Documents,
 		users: o.Users, media: o.Media, uses: levels.FileUses(o.Schema.Model), limits: o.Limits.orDefaults(), memory: o.Memory, tooLong: o.TooLong, log: o.Log, server: o.Server}
@@ -134,17 +134,17 @@ func New(o Options) *Engine {
 // A Request is an operation to run.
 type Request struct {
 	Query     string
-	Operation *string // its name; nil: there is but one
+	Operation *string // its name; nil: the only one of Query
 	Variables *jsontree.Object
 	Access    *permission.Access
-	User      auth.User     // zero when the caller is no user
-	HTTP      *http.Request // for policies and resolvers to see; nil where the operation came by other ways
-	ID        string        // names the request in the log
-	// Limit counts operations that are limited by rate, by name; nil is no limit.
+	User      auth.User     // zero if the caller is no user
+	HTTP      *http.Request // passed to policies and resolvers; nil if the operation did not come by HTTP
+	ID        string        // identifies the request in the log
+	// Limit counts a call of a rate-limited mutation by its name, and returns an error when there were too many; nil is no limit.
 	Limit func(name string) error
-	// QueriesOnly refuses other operations than queries, for HTTP methods that must not change anything.
+	// QueriesOnly refuses mutations, for HTTP methods that must not change anything.
 	QueriesOnly bool
-	Time        time.Duration // that it may take; 0 is any
+	Time        time.Duration // how long it may take; 0 is unlimited
 }
 
 // A Response is the answer to a Request.
@@ -165,8 +165,8 @@ func (r *Response) Release() {
 	}
 }
 
-// Execute runs an operation. Errors that a client may see are part of the answer; the error that Execute returns is for the log, and there
-// is no answer then.
+// Execute runs an operation. Errors that a client may see are part of the Response. A returned error is for the log; there is no Response
+// then.
 func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 	p, errs := e.prepare(r.Query, r.Operation)
 	if errs != nil {
@@ -198,9 +198,9 @@ func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 	}
 	if err := x.run(); err != nil {
 		x.release()
-		if e, ok := told(err); ok {
+		if e, ok := clientError(err); ok {
 			return &Response{Status: http.StatusOK, Body: append(language.AppendErrors([]byte("{"), []*language.Error{{
-				Message: e.Message, Code: codeOf(e.Name), Told: toldTree(e),
+				Message: e.Message, Code: codeOf(e.Name), Details: errorDetails(e),
 			}}), ",\"data\":null}\n"...)}, nil
 		}
 		return nil, err
@@ -208,11 +208,12 @@ func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 	return &Response{Status: x.code, Body: x.answer(), from: x}, nil
 }
 
-// refuse is the answer to an operation that is not run.
+// refuse returns the answer to an operation that is not run.
 func refuse(errs []*language.Error) *Response {
 	return &Response{Status: http.StatusBadRequest, Body: message(errs...)}
 }
 
+// message prints an answer without data.
 func message(errs ...*language.Error) []byte {
 	return append(language.AppendErrors([]byte("{"), errs), '}', '\n')
 }
@@ -220,8 +221,8 @@ func message(errs ...*language.Error) []byte {
 // errInternal hides an internal error from clients.
 var errInternal = &apierror.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error"}
 
-// told returns the error that a client may see; ok is false where err must be logged, too.
-func told(err error) (e *apierror.Error, ok bool) {
+// clientError returns the error that a client may see instead of err; ok is false if err must be logged because it hides details.
+func clientError(err error) (e *apierror.Error, ok bool) {
 	if errors.As(err, &e) {
 		return e, true
 	}

@@ -13,12 +13,12 @@ import (
 
 var errNoFile = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Entity not found"}
 
-// file changes what is said of a file, or removes it, and prints it.
+// file updates the name, caption and other information of a file, or deletes the file, and prints it.
 func (m *mutation) file() error {
 	if m.engine.media == nil {
 		return errNoFile
 	}
-	id, err := strconv.ParseUint(m.given.text("id"), 10, 64)
+	id, err := strconv.ParseUint(m.args.text("id"), 10, 64)
 	if m.field.spec.Kind == schema.DeleteFile {
 		if err == nil {
 			err = m.engine.media.Delete(m.ctx, id, m.show)
@@ -35,7 +35,7 @@ func (m *mutation) file() error {
 		return errNoFile
 	}
 	var info media.Info
-	if given := m.given.object("info"); given != nil {
+	if given := m.args.object("info"); given != nil {
 		if info, err = media.ReadInfo(given); err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (m *mutation) file() error {
 	return m.engine.media.Edit(m.ctx, id, info, m.show)
 }
 
-// show prints the row that a mutation is about.
+// show prints the row of a file. It is the callback of media.Library, called within its transaction.
 func (m *mutation) show(s *store.Snapshot, row store.Record) error {
 	m.takeBack()
 	m.loader.Snapshot, m.loader.Status = s, store.Published

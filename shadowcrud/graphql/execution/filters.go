@@ -7,17 +7,17 @@ import (
 	"lectern/store"
 )
 
-// conditionCount counts what the filters of an operation ask: comparisons, and the objects that hold them. Once there are more than
-// most, filters are read no further.
+// conditionCount counts the comparisons in the filters of an operation, and the objects that hold them. When there are more than most, the
+// rest of the filters is not read.
 type conditionCount struct{ n, most int }
 
-// hop is how many conditions a relation counts for that a filter follows: all links of it may have to be read.
-const hop = 40
+// relationConditions is how many conditions a filter through a relation counts as, since all links of the relation may have to be read.
+const relationConditions = 40
 
 // full reports whether there are too many conditions. c may be nil.
 func (c *conditionCount) full() bool { return c != nil && c.n > c.most }
 
-// filters returns what makes the condition of an argument filters, nil where nothing is asked. An empty condition asks nothing.
+// filters returns a function that compiles the argument filters; nil if the argument is absent. An empty condition matches every row.
 func (c *conditionCount) filters(f *schema.Filters, given *jsontree.Object) params.Filters {
 	if f == nil || given == nil {
 		return nil
@@ -34,7 +34,7 @@ type filterReader struct {
 	count *conditionCount
 }
 
-// object reads an object of filters, all of whose conditions must hold; nil where there are none.
+// object compiles an object of filters: all its conditions must hold. It returns nil for an object without conditions.
 func (r *filterReader) object(f *schema.Filters, given *jsontree.Object) (all store.Filter) {
 	r.count.n++
 	for _, key := range given.Keys {
@@ -48,7 +48,7 @@ func (r *filterReader) object(f *schema.Filters, given *jsontree.Object) (all st
 	return all
 }
 
-// field reads one field of an object of filters.
+// field compiles one field of an object of filters.
 func (r *filterReader) field(f *schema.Filters, field *schema.FilterField, v any) store.Filter {
 	switch field.Kind {
 	case schema.FilterAnd:
@@ -60,7 +60,7 @@ func (r *filterReader) field(f *schema.Filters, field *schema.FilterField, v any
 			return r.not(func() store.Filter { return r.object(f, o) })
 		}
 	case schema.FilterThrough:
-		r.count.n += hop
+		r.count.n += relationConditions
 		if o, ok := v.(*jsontree.Object); ok && r.Enter(field.Attr) {
 			return r.Leave(field.Attr, r.object(field.Filters, o))
 		}
@@ -77,7 +77,7 @@ func (r *filterReader) field(f *schema.Filters, field *schema.FilterField, v any
 	return nil
 }
 
-// objects reads a list of objects of filters. One that asks nothing holds for all rows.
+// objects compiles a list of objects of filters. An object without conditions matches every row.
 func (r *filterReader) objects(f *schema.Filters, v any) (list []store.Filter) {
 	r.OpenGroup()
 	defer r.CloseGroup()
@@ -97,7 +97,7 @@ func (r *filterReader) objects(f *schema.Filters, v any) (list []store.Filter) {
 	return list
 }
 
-// not negates what read reads, if that asks anything.
+// not negates the filter that read compiles, if there is one.
 func (r *filterReader) not(read func() store.Filter) store.Filter {
 	r.OpenGroup()
 	defer r.CloseGroup()
@@ -107,7 +107,7 @@ func (r *filterReader) not(read func() store.Filter) store.Filter {
 	return nil
 }
 
-// operators reads the operators of a scalar, all of which must hold.
+// operators compiles the operators of a scalar, all of which must hold.
 func (r *filterReader) operators(field *schema.FilterField, given *jsontree.Object) (all store.Filter) {
 	if given == nil {
 		return nil
@@ -150,7 +150,7 @@ func (r *filterReader) compare(field *schema.FilterField, op store.Op, v any) st
 	return r.Compare(field.Attr, op, r.operand(v))
 }
 
-// equalities are conditions to equal each of a list of values.
+// equalities returns one condition for each value: that the attribute equals it.
 func (r *filterReader) equalities(field *schema.FilterField, items []any) (list []store.Filter) {
 	for _, v := range r.operands(items) {
 		if filter := r.Compare(field.Attr, store.Eq, v); filter != nil {
@@ -160,7 +160,7 @@ func (r *filterReader) equalities(field *schema.FilterField, items []any) (list 
 	return list
 }
 
-// operands are a list of values as Compare takes them.
+// operands converts a list of values by operand.
 func (r *filterReader) operands(items []any) []any {
 	list := []any{}
 	for _, item := range items {
@@ -172,8 +172,8 @@ func (r *filterReader) operands(items []any) []any {
 	return list
 }
 
-// operand is a value as Compare takes it: as text, or nil. That of a number is the one that answers print, however the operation
-// spells it.
+// operand converts a value to the text that Compare takes; null stays nil. A number is formatted as answers print it, however the
+// operation spells it.
 func (r *filterReader) operand(v any) any {
 	r.count.n++
 	switch v := v.(type) {
@@ -183,7 +183,7 @@ func (r *filterReader) operand(v any) any {
 	return string(jsontree.Append(nil, v))
 }
 
-// and and or join lists of conditions; an empty list asks nothing.
+// and and or combine conditions; both return nil for an empty list, which matches every row.
 func and(list []store.Filter) store.Filter {
 	if len(list) == 0 {
 		return nil

@@ -21,7 +21,7 @@ func inputTree(in *schema.Input, given *jsontree.Object) *jsontree.Object {
 			continue
 		}
 		switch f.Kind {
-		case schema.InputIgnored, schema.InputCustom: // for middlewares to look at
+		case schema.InputIgnored, schema.InputCustom: // only middlewares read these
 		case schema.InputID:
 			o.Set("id", componentID(v))
 		default:
@@ -45,9 +45,9 @@ func inputValue(f *schema.InputField, v any) any {
 			}
 		}
 	case schema.InputRelation:
-		return reference(v)
+		return documentReference(v)
 	case schema.InputRelationList:
-		return each(v, reference)
+		return each(v, documentReference)
 	case schema.InputComponent:
 		return componentTree(f.Input, v)
 	case schema.InputComponentList:
@@ -73,8 +73,8 @@ func each(v any, change func(any) any) any {
 	return list
 }
 
-// reference names a document by its documentId, also where that looks like the number of a row.
-func reference(v any) any {
+// documentReference identifies a document by its documentId, also if the documentId looks like the id of a row.
+func documentReference(v any) any {
 	o := jsontree.NewObject()
 	o.Set("documentId", v)
 	return o

@@ -16,12 +16,12 @@ func (x *execution) introspect(f *field) bool {
 		x.intro(f.of, func(p *field) { x.schemaField(p) })
 		return x.failed == nil
 	}
-	b := &x.bounds[f.slot]
+	b := &x.bindings[f.slot]
 	if b.err != nil {
-		x.fault(f.name, b.err)
+		x.addError(f.name, b.err)
 		return x.orNull(f, len(x.buf))
 	}
-	x.named(f, x.engine.language.Type(b.given.text("name")))
+	x.named(f, x.engine.language.Type(b.args.text("name")))
 	return x.failed == nil
 }
 
@@ -29,7 +29,7 @@ func (x *execution) introspect(f *field) bool {
 func (x *execution) intro(s *selection, print func(*field)) {
 	x.buf = append(x.buf, '{')
 	for i, f := range s.fields {
-		if !x.goesOn() {
+		if !x.mayContinue() {
 			return
 		}
 		if i > 0 {
@@ -194,7 +194,7 @@ func (x *execution) withDeprecated(f *field) bool {
 	if f.slot < 0 {
 		return false
 	}
-	all, _ := x.bounds[f.slot].given.value("includeDeprecated").(bool)
+	all, _ := x.bindings[f.slot].args.value("includeDeprecated").(bool)
 	return all
 }
 

@@ -9,11 +9,11 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// The errors of operations that exceed a limit. Each message names the setting and its value.
+// This file makes the errors of operations that exceed a limit. Each message names the setting and its value.
 
 const settings = language.Settings
 
-// lessAdvice says what to do about an answer that is too large.
+// lessAdvice ends the message about an answer that is too large.
 const lessAdvice = "Ask for shorter lists, or for fewer lists within lists"
 
 // mutationShare divides a limit for answers that are made within the transaction of a mutation, while other writes wait.
@@ -27,7 +27,7 @@ func shareOf(op ast.Operation, limit int) int {
 	return limit
 }
 
-// shareName names that part in messages.
+// shareName names the part of a limit that shareOf returns, for messages.
 func shareName(op ast.Operation, name string, limit int) string {
 	if op == ast.Mutation {
 		return fmt.Sprintf("a tenth of %s%s, %d, for a mutation", settings, name, limit)
@@ -66,6 +66,6 @@ func tooManyIntrospections(most int) *language.Error {
 }
 
 // tooMany is the error of arguments that exceed a limit.
-func tooMany(what string, most int, setting string) *apierror.Error {
-	return apierror.Validation(fmt.Sprintf("Too many %s: at most %d are allowed (%s%s)", what, most, settings, setting))
+func tooMany(subject string, most int, setting string) *apierror.Error {
+	return apierror.Validation(fmt.Sprintf("Too many %s: at most %d are allowed (%s%s)", subject, most, settings, setting))
 }

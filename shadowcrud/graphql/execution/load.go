@@ -13,8 +13,8 @@ type (
 	loaded = levels.Loaded[*selection]
 )
 
-// load reads all that the rows of a level lead to, and fails the execution where the answer would hold too many objects. An answer in
-// which something is custom is not known before it is printed.
+// load reads all rows related to those of a level, and fails the execution if the answer would hold too many objects. For operations with
+// custom fields, objects are only counted when they are printed.
 func (x *execution) load(top *level) {
 	err := x.loader.Load(top)
 	if err == nil && x.custom == nil {
@@ -25,7 +25,7 @@ func (x *execution) load(top *level) {
 	}
 }
 
-// found counts objects that were read for the answer, and reports whether it may hold so many.
+// found counts n objects as read, and reports whether the answer may hold so many.
 func (x *execution) found(n int) bool {
 	if err := x.loader.Found(n); err != nil {
 		x.failToRead(err)
@@ -40,15 +40,15 @@ func (x *execution) failToRead(err error) {
 	x.fail(err)
 }
 
-// The methods that make an execution the levels.Source of its loader.
+// The following methods make an execution the levels.Source of its loader.
 
-// Loads returns how many fields of s lead to rows.
+// Loads returns how many fields of s have related rows.
 func (x *execution) Loads(s *selection) int { return len(s.loads) }
 
 // Load returns what is read for a field.
 func (x *execution) Load(s *selection, n int) levels.Load {
 	f := s.loads[n]
-	b := &x.bounds[f.slot]
+	b := &x.bindings[f.slot]
 	load := levels.Load{Kind: levels.Targets, Attr: f.attr, Query: &b.query, Levels: len(f.subs), Union: f.variants != nil}
 	switch {
 	case b.err != nil:
@@ -59,10 +59,10 @@ func (x *execution) Load(s *selection, n int) levels.Load {
 	return load
 }
 
-// Below returns what is printed of the rows that a field leads to.
+// Below returns the selection on the related rows of a field.
 func (x *execution) Below(s *selection, n, k int) *selection { return s.loads[n].subs[k] }
 
-// Member returns which member of a union a row is; a negative one is not shown.
+// Member returns the index of the union member that a row belongs to, negative if the row is left out of the answer.
 func (x *execution) Member(s *selection, n int, r store.Record) int {
 	f := s.loads[n]
 	k, ok := f.variants[r.Schema()]
@@ -81,7 +81,7 @@ func (x *execution) Hold(bytes int64) error {
 	return x.failed
 }
 
-// fail ends the execution: nothing more is read or printed. The first error is the one that is told.
+// fail ends the execution: nothing more is read or printed. The first error wins.
 func (x *execution) fail(err error) {
 	if x.failed == nil {
 		x.failed = err

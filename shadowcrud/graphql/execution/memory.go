@@ -9,30 +9,26 @@ import (
 	"lectern/store"
 )
 
-// An answer reserves its memory before it allocates it, or as soon as the amount is known: the text, the rows and levels, and the errors.
-// Where memory is not free, a query releases everything, waits and starts again. Operations that have changed something or called code of a
-// program fail.
+// An execution reserves the memory of the text, the rows and levels, and the errors before it allocates it, or as soon as the amount is
+// known. If there is not enough free memory, a query releases everything, waits and starts again. An operation that has changed something
+// or called a function of a program fails.
 
-const (
-	// objectBytes estimates the memory of an object that was read: its row, its place in a list, its link.
-	objectBytes = 160
-	// errorBytes estimates the memory of an error, as a value and as text.
-	errorBytes = 512
-)
+// errorBytes estimates the memory of an error, as a value and as text.
+const errorBytes = 512
 
-// errNoMemory is the error of a field of Mutation for whose answer there was no free memory.
+// errNoMemory is the error of a field of Mutation when there is no free memory for its answer.
 var errNoMemory = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError",
 	Message: "other requests use the memory that limits.memory gives to all of them"}
 
-// reserve reserves memory beside the text of the answer.
+// reserve reserves memory in addition to that of buf.
 func (x *execution) reserve(bytes int64) {
-	x.beside += bytes
-	if err := x.reserved.Hold(x.beside); err != nil {
+	x.extra += bytes
+	if err := x.reserved.Hold(x.extra); err != nil {
 		x.fail(err)
 	}
 }
 
-// fits makes room for a part of the text; 0 stands for a small one.
+// fits makes room in buf for a part of the answer of that many bytes; 0 stands for any small part.
 func (x *execution) fits(part int) {
 	if x.reserved.Fits(len(x.buf), part) {
 		return
@@ -63,7 +59,7 @@ func (x *execution) fitsRow(s *selection, r *store.Record) {
 func (x *execution) await() error {
 	x.forget()
 	x.buf, x.errors, x.path, x.failed = nil, nil, x.path[:0], nil
-	x.beside, x.objects, x.since, x.printsCaller = 0, 0, 0, false
+	x.extra, x.objects, x.sinceCheck, x.printsCaller = 0, 0, 0, false
 	if err := x.reserved.Wait(x.ctx); err != nil {
 		return err
 	}

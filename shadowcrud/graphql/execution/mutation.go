@@ -17,29 +17,29 @@ import (
 	"lectern/store"
 )
 
-// mutation binds a field of Mutation.
-func (b *binder) mutation(f *field, to *bound) {
+// mutation computes the binding of a field of Mutation.
+func (b *binder) mutation(f *field, to *binding) {
 	if !b.allowed(f.spec) {
 		to.err = errForbidden
 		return
 	}
-	to.given, to.err = b.arguments(f)
+	to.args, to.err = b.arguments(f)
 }
 
-// mutations runs the fields of Mutation in order. The definitions must not change between them: a field that has been written could not be
-// undone when a later one found that they did.
+// mutations runs the fields of Mutation in order. It locks the schema for all of them: if the definitions changed between two fields, the
+// request would have to run again, but the first field could not be undone.
 func (x *execution) mutations() error {
 	if x.limit > 0 {
 		ctx, cancel := context.WithTimeout(x.ctx, x.limit)
 		defer cancel()
 		x.ctx = ctx
 	}
-	held, release, err := x.engine.store.LockSchema(x.ctx)
+	locked, release, err := x.engine.store.LockSchema(x.ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	x.ctx = held
+	x.ctx = locked
 	x.data(x.mutationField)
 	if errors.Is(x.failed, budget.ErrExhausted) { // not an error that is retried: fields have been written
 		return errNoMemory
@@ -59,64 +59,64 @@ func (x *execution) mutationField(f *field) bool {
 		return x.customMutation(f)
 	}
 	begin := len(x.buf)
-	b := &x.bounds[f.slot]
+	b := &x.bindings[f.slot]
 	if b.err != nil {
-		x.fault(f.name, b.err)
+		x.addError(f.name, b.err)
 		return x.orNull(f, begin)
 	}
-	m := &mutation{execution: x, field: f, given: b.given, begin: begin, errors: len(x.errors)}
+	m := &mutation{execution: x, field: f, args: b.args, begin: begin, errors: len(x.errors)}
 	if err := m.run(); err != nil {
 		m.takeBack()
 		if wrong := x.ctx.Err(); wrong != nil && errors.Is(err, wrong) {
 			x.fail(err)
 			return false
 		}
-		if errors.Is(err, budget.ErrExhausted) { // it was not written; others may have been
+		if errors.Is(err, budget.ErrExhausted) { // this field was not written, but fields before it may have been
 			x.failed, err = nil, errNoMemory
 		}
-		x.fault(f.name, err)
+		x.addError(f.name, err)
 		return x.orNull(f, begin)
 	}
 	return m.printed || x.orNull(f, begin)
 }
 
-// A mutation is the running of one field of Mutation.
+// A mutation is the state of running one field of Mutation.
 type mutation struct {
 	*execution
-	field   *field
-	given   arguments
-	begin   int // of what is printed of it
-	errors  int // that there were before it
-	printed bool
-	kept    *keptResult // where the result is not to be printed, but kept
+	field    *field
+	args     arguments
+	begin    int // where the field begins in buf
+	errors   int // how many errors there were before the field
+	printed  bool
+	captured *capturedResult // gets the result of a custom field, which is not printed here; nil otherwise
 }
 
-// A keptResult is the result of a mutation for code of a program: a *schema.Row, a map, or nil.
-type keptResult struct{ value any }
+// A capturedResult is the result of a mutation that a middleware gets from next: a *schema.Row, a map, or nil.
+type capturedResult struct{ value any }
 
-// takeBack removes what was printed of a mutation, which may run again.
+// takeBack removes everything printed for the mutation, because its transaction failed or runs again.
 func (m *mutation) takeBack() {
-	if m.kept != nil {
-		m.kept.value = nil
+	if m.captured != nil {
+		m.captured.value = nil
 		return
 	}
 	m.loader.Reset()
 	if m.custom != nil {
-		m.custom.endLevels()
+		m.custom.forgetLevels()
 	}
 	m.buf, m.execution.errors, m.path = m.buf[:m.begin], m.execution.errors[:m.errors], m.path[:0]
 	m.objects = 0
 	m.printed = false
 }
 
-// run carries out the mutation. Its answer is read within its transaction, and may hold a share of what other answers may.
+// run carries out the mutation. Its answer is read within its transaction, so it may hold only a tenth as many objects as other answers.
 func (m *mutation) run() error {
-	whole, before := m.loader.Most, 0
-	if m.kept != nil {
+	most, before := m.loader.Most, 0
+	if m.captured != nil {
 		before = m.loader.Read
 	}
-	m.loader.Most, m.writing = min(whole, before+shareOf(ast.Mutation, m.engine.limits.Rows)), true
-	defer func() { m.loader.Most, m.writing = whole, false }()
+	m.loader.Most, m.writing = min(most, before+shareOf(ast.Mutation, m.engine.limits.Rows)), true
+	defer func() { m.loader.Most, m.writing = most, false }()
 	return m.carryOut()
 }
 
@@ -158,21 +158,21 @@ func (m *mutation) carryOut() error {
 // An operation is a method of documents.Service.
 type operation func(context.Context, documents.Write) error
 
-// write creates or updates, and prints what was written.
+// write creates or updates a document, and prints the written version.
 func (m *mutation) write(do operation) error {
 	w := m.target(m.writtenStatus())
 	w.Access = permission.FullAccess // data that the caller may not write is left out
-	w.Data = documents.WithoutHiddenLinks(&w.Type.Schema, inputTree(m.field.spec.Input, m.given.object("data")), m.access)
+	w.Data = documents.WithoutHiddenLinks(&w.Type.Schema, inputTree(m.field.spec.Input, m.args.object("data")), m.access)
 	return do(m.ctx, w)
 }
 
 // act publishes, unpublishes or discards a draft, and prints the version in the resulting status.
 func (m *mutation) act(do operation, shows store.Status) error { return do(m.ctx, m.target(shows)) }
 
-// target returns a write of the document that the arguments name, which prints the written version.
+// target returns a Write of the document in the arguments; its After prints the version in a status.
 func (m *mutation) target(status store.Status) documents.Write {
 	return documents.Write{
-		Type: m.field.spec.Type, DocumentID: m.given.text("documentId"), Locale: m.given.text("locale"),
+		Type: m.field.spec.Type, DocumentID: m.args.text("documentId"), Locale: m.args.text("locale"),
 		Status: status, Access: m.access,
 		After: func(s *store.Snapshot, row store.Record) error {
 			m.takeBack()
@@ -185,17 +185,17 @@ func (m *mutation) target(status store.Status) documents.Write {
 
 // writtenStatus returns the status that is written: published by default, draft for an explicit null.
 func (m *mutation) writtenStatus() store.Status {
-	v, given := m.given.get("status")
+	v, given := m.args.get("status")
 	if given && v == nil {
 		return store.Draft
 	}
-	return status(m.given)
+	return status(m.args)
 }
 
 // row prints the document that a mutation wrote.
 func (m *mutation) row(row store.Record) bool {
-	if m.kept != nil {
-		m.kept.value = m.keep(row)
+	if m.captured != nil {
+		m.captured.value = m.capture(row)
 		return true
 	}
 	to := m.top(m.field, []store.Record{row})
@@ -207,10 +207,10 @@ func (m *mutation) row(row store.Record) bool {
 	return m.object(to.Levels[0], 0)
 }
 
-// keep reads what a row leads to, and returns the Row for resolvers.
-func (m *mutation) keep(row store.Record) any {
+// capture reads all rows related to a row, and returns the Row for resolvers.
+func (m *mutation) capture(row store.Record) any {
 	if to := m.custom.read(m.field.subs, []store.Record{row}); m.failed == nil {
-		return m.custom.handle(to, 0)
+		return m.custom.rowOf(to, 0)
 	}
 	return nil
 }
@@ -229,8 +229,8 @@ func (m *mutation) delete(single bool) error {
 	if err := m.engine.documents.Delete(m.ctx, w); err != nil {
 		return err
 	}
-	if m.kept != nil {
-		m.kept.value = map[string]any{"documentId": w.DocumentID}
+	if m.captured != nil {
+		m.captured.value = map[string]any{"documentId": w.DocumentID}
 		return nil
 	}
 	m.payload(func(f *field) bool {
@@ -243,7 +243,7 @@ func (m *mutation) delete(single bool) error {
 	return nil
 }
 
-// single returns the documentId of a single type, in whichever locales it exists.
+// single returns the documentId of a single type, whichever locales it has.
 func (m *mutation) single() (id string, err error) {
 	t := m.field.spec.Type
 	q, err := m.engine.params.Rows(t, nil, nil, "*", nil, permission.FullAccess)
@@ -269,7 +269,7 @@ func (m *mutation) single() (id string, err error) {
 	return id, err
 }
 
-// payload prints an answer that is no document; print prints one part of it, and returns false when the part is null but must not be.
+// payload prints an object that is not a document. print prints one field of it, and returns false if the field is null but must not be.
 func (m *mutation) payload(print func(*field) bool) {
 	m.buf = append(m.buf, '{')
 	for i, f := range m.field.of.fields {

@@ -5,19 +5,19 @@ import (
 	"lectern/jsontree"
 )
 
-// A paging is a part of a list.
+// A paging is the requested part of a list.
 type paging struct {
 	start int
 	limit int // negative: all
-	// unlimited says that all items were asked for; limit is then the most that such a list may have.
+	// unlimited says that all items were requested; limit is then the most that the list may have.
 	unlimited bool
 }
 
-// most is the longest that a list of documents may be. Lists of components are bounded by MaxLimit alone: a client that reads one with
-// limit: -1 and writes it back must get all of it.
+// most returns how many items a list of documents may have. It does not apply to lists of components: a client that reads one with
+// limit: -1 and writes it back must get all items, so only MaxLimit limits these.
 func (l *Limits) most() int { return atMost(l.AmountLimit, l.MaxLimit) }
 
-// atMost returns the smaller of n and most; a negative most is no bound.
+// atMost returns the smaller of n and most, or n if most is negative.
 func atMost(n, most int) int {
 	if most < 0 {
 		return n
@@ -25,17 +25,16 @@ func atMost(n, most int) int {
 	return min(n, most)
 }
 
-// paging reads the argument pagination of a list of at most so many items; a negative number is unlimited. A null in it counts as not
-// given.
+// paging reads the argument pagination of a list that may have at most most items; a negative number is unlimited. A null member is ignored.
 func (l *Limits) paging(given *jsontree.Object, most int) (paging, *apierror.Error) {
 	p := paging{limit: atMost(l.DefaultLimit, most)}
 	if given == nil {
 		return p, nil
 	}
-	page, byPage := whole(given, "page")
-	size, bySize := whole(given, "pageSize")
-	start, byStart := whole(given, "start")
-	limit, byLimit := whole(given, "limit")
+	page, byPage := integerField(given, "page")
+	size, bySize := integerField(given, "pageSize")
+	start, byStart := integerField(given, "start")
+	limit, byLimit := integerField(given, "limit")
 	if (byPage || bySize) && (byStart || byLimit) {
 		return p, &apierror.Error{Status: 400, Name: "PaginationError", Message: "Cannot use both page & offset pagination in the same query"}
 	}
@@ -55,7 +54,8 @@ func (l *Limits) paging(given *jsontree.Object, most int) (paging, *apierror.Err
 	return p, nil
 }
 
-func whole(o *jsontree.Object, name string) (n int, ok bool) {
+// integerField returns an integer member of the argument; ok is false if it is absent or null.
+func integerField(o *jsontree.Object, name string) (n int, ok bool) {
 	v, ok := o.Value(name).(jsontree.Number)
 	if !ok {
 		return 0, false
@@ -63,7 +63,7 @@ func whole(o *jsontree.Object, name string) (n int, ok bool) {
 	return int(v.Float()), true
 }
 
-// size, number and count return the values of pageInfo for a list of so many items.
+// size returns pageInfo.pageSize for a list of total items.
 func (p paging) size(total int) int {
 	if p.all(total) {
 		return max(total-p.start, 0)
@@ -71,6 +71,7 @@ func (p paging) size(total int) int {
 	return p.limit
 }
 
+// number returns pageInfo.page for a list of total items.
 func (p paging) number(total int) int {
 	if p.all(total) {
 		return 1
@@ -78,6 +79,7 @@ func (p paging) number(total int) int {
 	return p.start/p.limit + 1
 }
 
+// count returns pageInfo.pageCount for a list of total items.
 func (p paging) count(total int) int {
 	if p.all(total) {
 		return 1
@@ -85,5 +87,5 @@ func (p paging) count(total int) int {
 	return (total + p.limit - 1) / p.limit
 }
 
-// all reports whether the part is the rest of the list, as was asked.
+// all reports whether the request is for all items from start on, and the list is short enough to return them.
 func (p paging) all(total int) bool { return p.unlimited && total-p.start <= p.limit }

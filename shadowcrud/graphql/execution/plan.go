@@ -12,23 +12,23 @@ import (
 	"lectern/store"
 )
 
-// A plan is a compiled operation: the fields of its answer in order, with fragments inlined and @include and @skip applied. Only its
-// bindings change.
+// A plan is a compiled operation: the fields of its answer in order, with fragments inlined and @include and @skip applied. It never
+// changes, except for its cache of bindings.
 type plan struct {
 	doc   *language.Document
 	op    *ast.OperationDefinition
 	root  *selection
-	slots int // how many fields are bound: see field.slot
+	slots int // how many fields have bindings: see field.slot
 	cost  int // of introspection
 	// introspections is how many fields __schema there are.
 	introspections int
 	static         bool // no argument holds a variable: bindings depend on the caller alone
-	custom         bool // code of a program runs for a field; see custom.go
-	// fragments and operation are what resolvers see of the document, where the plan is custom.
+	custom         bool // has custom fields; see custom.go
+	// fragments and operation are the document as resolvers see it; set only if the plan is custom.
 	fragments map[string]source.Definition
 	operation source.Definition
 
-	bindings atomic.Pointer[[]boundFor] // of the last callers, where static
+	cached atomic.Pointer[[]callerBindings] // of the last callers, where static
 }
 
 // A selection prints objects of one type.
@@ -37,11 +37,11 @@ type selection struct {
 	object *schema.Object // nil for types of introspection
 	fields []*field
 	loads  []*field // those of fields that lead to rows, by field.load
-	// plain holds the fields whose stored values are printed as they are, by their position in fields; runs says how many of them follow
-	// from a position on.
+	// plain holds the fields whose stored values are printed unchanged, by index in fields; runs[i] is how many of them follow each other from
+	// index i on.
 	plain []store.Member
 	runs  []int
-	// hooks are the fields for which code of a program runs; deep says that there are such fields here or below.
+	// hooks are the custom fields; deep says that there are custom fields here or below.
 	hooks []*field
 	deep  bool
 }
@@ -62,31 +62,31 @@ type field struct {
 	// fixed are the values of the arguments where none holds a variable.
 	fixed   arguments
 	isFixed bool
-	slot    int // place of its binding in execution.bounds; -1: it has none
-	load    int // its place in selection.loads; -1: it leads to no rows
+	slot    int // index of its binding in execution.bindings; -1: it has none
+	load    int // index in selection.loads; -1: it has no related rows
 
-	// subs are the selections of the objects that the field leads to: one for an object or a list; for a connection one for each field
-	// nodes; for a union one for each member that is selected on.
+	// subs are the selections on the rows of the field: one for an object or a list; for a connection one for each field nodes; for a union
+	// one for each member.
 	subs []*selection
 	// of holds the fields of an object that is no row: a connection, its pageInfo, the payload of a mutation, introspection.
 	of *selection
-	// variants maps the types or components of a union to their place in subs.
+	// variants maps the content-types or components of a union to their index in subs.
 	variants map[*contenttypes.Schema]int
-	sub      int // of a field asNodes or asPart: its place among the subs of the field that it is part of
+	sub      int // of a field asNodes or asPart: its index among the subs of the connection or payload
 
-	// hooked fields are those of selection.hooks, hook is the place there; deep says that the field or one below it is hooked. A hooked
-	// field other than a root is printed asCustom, and generated is its printing without the hook.
+	// hooked says that the field is custom: it is selection.hooks[hook]. deep says that the field or one below it is custom. A custom field
+	// other than a root is printed asCustom; generated is how it would be printed if it were not custom.
 	hooked, deep bool
 	hook         int
 	generated    printing
-	syntax       []*source.Field // how a hooked field stands in the document, in the form of graphql-go
+	syntax       []*source.Field // nodes of a custom field in the document, for resolvers
 }
 
-// An argument of a field, which is evaluated when the field is bound.
+// An argument is a compiled argument of a field.
 type argument struct {
 	def   *ast.ArgumentDefinition
 	value *ast.Value // nil: not given
-	// fixed is the value of an argument without variables: none or one.
+	// fixed holds the value of an argument without variables, and is empty if such an argument is absent.
 	fixed   arguments
 	isFixed bool
 }
@@ -95,22 +95,22 @@ type argument struct {
 type printing uint8
 
 const (
-	asUnsupported printing = iota // no code answers it
+	asUnsupported printing = iota // an error, since the engine cannot answer it
 	asTypename
 	// Scalars of a row.
-	asStored  // as they stand in the file
+	asStored  // the stored JSON
 	asID      // a number as a string
 	asLong    // a string as a number where JSON holds it exactly
 	asInteger // as stored, if 32 bits hold it
 	asEnum    // the name of a stored value
 	asHidden  // null
-	// What a row leads to.
+	// Rows related to a row.
 	asOne
 	asList
 	asConnection
 	asUnion     // one of several types
 	asUnionList // several
-	// A field for which code of a program runs.
+	// A custom field.
 	asCustom
 	// Parts of connections.
 	asNodes
@@ -129,9 +129,9 @@ const (
 	asIntrospection // a field below these
 	asMutation
 	asMe
-	// Parts of what mutations answer with.
+	// Parts of the payloads of mutations.
 	asDeletedID
 	asOK
 	asJWT
-	asPart // a user; field.sub is its place among the subs of the mutation
+	asPart // a user; field.sub is its index among the subs of the mutation
 )

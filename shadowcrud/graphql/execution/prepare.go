@@ -9,7 +9,7 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// A prepared is a valid operation with its plans.
+// A prepared is a parsed and validated operation with its plans.
 type prepared struct {
 	doc *language.Document
 	op  *ast.OperationDefinition
@@ -20,7 +20,7 @@ type prepared struct {
 	plans atomic.Pointer[map[uint64]*plan] // replaced, not changed, when one is added
 }
 
-// maxSwitches bounds the variables of operations whose plans are kept, maxPlans the plans of one operation.
+// Plans are cached for operations with at most maxSwitches switches, and at most maxPlans for each operation.
 const (
 	maxSwitches = 16
 	maxPlans    = 16
@@ -93,7 +93,7 @@ func condition(d *ast.Directive) *ast.Value {
 	return nil
 }
 
-// plan returns the plan for the values of the variables.
+// plan returns the plan for the values of the switches.
 func (p *prepared) plan(e *Engine, vars language.Variables) (*plan, *language.Error) {
 	var key uint64
 	for i, name := range p.switches {
@@ -112,12 +112,12 @@ func (p *prepared) plan(e *Engine, vars language.Variables) (*plan, *language.Er
 		return pl, nil
 	}
 	pl := compile(e, p, vars)
-	p.keep(key, pl)
+	p.cache(key, pl)
 	return pl, nil
 }
 
-// keep keeps a plan unless there are too many.
-func (p *prepared) keep(key uint64, pl *plan) {
+// cache caches a plan, unless the operation has maxPlans plans.
+func (p *prepared) cache(key uint64, pl *plan) {
 	for {
 		known := p.plans.Load()
 		if len(*known) >= maxPlans {

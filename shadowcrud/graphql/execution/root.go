@@ -21,9 +21,9 @@ func (x *execution) rootField(f *field) bool {
 		x.boolean(true)
 		return true
 	}
-	b := &x.bounds[f.slot]
+	b := &x.bindings[f.slot]
 	if b.err != nil {
-		x.fault(f.name, b.err)
+		x.addError(f.name, b.err)
 		return x.orNull(f, begin)
 	}
 	if f.as == asMe {
@@ -53,12 +53,12 @@ func (x *execution) rootField(f *field) bool {
 	return ok || x.failed == nil && x.orNull(f, begin)
 }
 
-// find reads the documents that a root field asks for.
-func (x *execution) find(f *field, b *bound) (store.Page, error) {
+// find reads the documents of a root field.
+func (x *execution) find(f *field, b *binding) (store.Page, error) {
 	if f.as != asRootOne {
 		return x.loader.Snapshot.Find(&b.query)
 	}
-	doc, ok := x.loader.Snapshot.Document(b.query.Type, b.given.text("documentId"))
+	doc, ok := x.loader.Snapshot.Document(b.query.Type, b.args.text("documentId"))
 	if !ok {
 		return store.Page{}, nil
 	}
@@ -68,7 +68,7 @@ func (x *execution) find(f *field, b *bound) (store.Page, error) {
 	return store.Page{}, nil
 }
 
-// top puts rows on the levels of a root field and reads what they lead to.
+// top puts rows on the levels of a root field and reads all rows related to them.
 func (x *execution) top(f *field, rows []store.Record) *loaded {
 	x.root.Set(rows)
 	x.root.Levels = x.root.Levels[:0]
@@ -79,7 +79,7 @@ func (x *execution) top(f *field, rows []store.Record) *loaded {
 	return &x.root
 }
 
-// topLevels makes the levels of rows that no others lead to, and reads what they lead to.
+// topLevels makes a level of the rows for each selection, and reads all rows related to them.
 func (x *execution) topLevels(subs []*selection, to *loaded) {
 	for _, s := range subs {
 		l := x.loader.Level(s)
@@ -91,7 +91,7 @@ func (x *execution) topLevels(subs []*selection, to *loaded) {
 	}
 }
 
-// counts reports whether a root connection tells how many documents there are.
+// counts reports whether a root connection needs the total number of documents.
 func (f *field) counts() bool {
 	for _, part := range f.of.fields {
 		if part.unhooked() == asPageInfo {
@@ -101,12 +101,12 @@ func (f *field) counts() bool {
 	return false
 }
 
-// errOutput is an error of a value that the schema has no place for.
+// errOutput is the error of a value that the type of its field cannot represent.
 func errOutput(message string) error {
 	return &apierror.Error{Status: 500, Name: "InternalServerError", Message: message}
 }
 
-// targetSchema is the schema of what a relation, media or component leads to.
+// targetSchema returns the schema of the related rows of a relation, media or component attribute, nil if they may have several.
 func targetSchema(a *contenttypes.Attribute) *contenttypes.Schema {
 	if a.Target != nil {
 		return &a.Target.Schema

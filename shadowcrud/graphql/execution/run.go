@@ -19,64 +19,62 @@ import (
 	"lectern/store"
 )
 
-// An execution runs a plan once. Its memory is used again.
+// An execution runs a plan once. Its memory is pooled.
 type execution struct {
-	engine *Engine
-	ctx    context.Context
-	plan   *plan
-	bounds []bound
-	memory []bound // used again and again for the bounds of plans that are not static
-	access *permission.Access
-	user   auth.User
-	often  func(name string) error // see Request.Limit
-	limit  time.Duration
-	vars   language.Variables
-	http   *http.Request
-	id     string     // of the request
-	custom *customRun // where the plan is custom
+	engine    *Engine
+	ctx       context.Context
+	plan      *plan
+	bindings  []binding
+	memory    []binding // pooled; holds the bindings of plans that are not static
+	access    *permission.Access
+	user      auth.User
+	countCall func(name string) error // see Request.Limit
+	limit     time.Duration
+	vars      language.Variables
+	http      *http.Request
+	id        string     // of the request
+	custom    *customRun // where the plan is custom
 
-	loader  levels.Loader[*selection] // each object that it reads is one of the answer, or several
-	writing bool                      // within the transaction of a mutation, so that loader.Most is what is left of a share
-	objects int                       // that were printed
-	root    loaded                    // the rows of a root field
+	loader  levels.Loader[*selection]
+	writing bool   // within the transaction of a mutation, so that loader.Most is its share of the limit
+	objects int    // that were printed
+	root    loaded // the rows of a root field
 
-	reserved budget.Answer // the memory of all that follows, and of rows and levels
-	beside   int64         // what it needs beside buf
-	kept     int64         // what of that was kept from an earlier run
+	reserved budget.Answer // the memory of buf, full, path, errors, rows and levels
+	extra    int64         // bytes reserved for all of them except buf
+	pooled   int64         // bytes of extra that the pool holds from an earlier run
 
 	buf          []byte // the answer's data
 	full         []byte // the answer, where there are errors
-	path         []step
+	path         []pathSegment
 	errors       []*language.Error
-	failed       error // why nothing more can be read or printed
+	failed       error // set when nothing more can be read or printed
 	code         int   // HTTP status
-	printsCaller bool  // the calling user is printed, so that the role is shown
-	since        int   // how many objects were printed since the clock was looked at
+	printsCaller bool  // the object being printed is the calling user, whose role is visible
+	sinceCheck   int   // how many objects were printed since the context was checked
 }
 
-// A step is a part of the path to a field: its name, or a position in a list.
-type step struct {
+// A pathSegment is a part of the path to a field: its name, or an index in a list.
+type pathSegment struct {
 	name  string // "": index counts
 	index int
 }
 
-// maxPooled keeps the memory of a few very large answers from being kept.
+// maxPooled is how many bytes of answers and how many bytes of levels an execution may take into the pool. A larger one is left to the
+// garbage collector.
 const maxPooled = 1 << 20
-
-// maxKept is how much memory of levels is kept.
-const maxKept = 1 << 20
 
 var executions = sync.Pool{New: func() any { return &execution{buf: make([]byte, 0, 8<<10)} }}
 
 func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *execution {
 	x := executions.Get().(*execution)
 	x.engine, x.ctx, x.plan, x.access, x.limit = e, ctx, p, r.Access, r.Time
-	x.user, x.often, x.http, x.id = r.User, r.Limit, r.HTTP, r.ID
+	x.user, x.countCall, x.http, x.id = r.User, r.Limit, r.HTTP, r.ID
 	x.code = http.StatusOK
 	x.loader.Settings = levels.Settings[*selection]{Source: x, Access: r.Access, FileUses: e.uses, Most: e.limits.Rows}
 	x.reserved = e.memory.Answer(e.limits.Bytes)
 	x.buf = x.reserved.Adopt(x.buf)
-	if x.reserved.Hold(x.kept) != nil {
+	if x.reserved.Hold(x.pooled) != nil {
 		x.forget()
 	}
 	return x
@@ -84,27 +82,27 @@ func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *executio
 
 func (x *execution) release() {
 	x.reserved.Release()
-	if cap(x.buf)+cap(x.full) > maxPooled || x.beside > maxKept {
+	if cap(x.buf)+cap(x.full) > maxPooled || x.extra > maxPooled {
 		return
 	}
-	kept := max(x.kept, x.beside)
+	pooled := max(x.pooled, x.extra)
 	x.loader.Reset()
 	x.loader.Settings = levels.Settings[*selection]{}
 	x.root.Clear()
 	clear(x.memory)
-	*x = execution{kept: kept, memory: x.memory[:0], root: x.root, loader: x.loader, buf: x.buf[:0], full: x.full[:0], path: x.path[:0]}
+	*x = execution{pooled: pooled, memory: x.memory[:0], root: x.root, loader: x.loader, buf: x.buf[:0], full: x.full[:0], path: x.path[:0]}
 	executions.Put(x)
 }
 
-// forget lets go of the memory of levels.
+// forget drops the memory of levels, so that the garbage collector can free it.
 func (x *execution) forget() {
-	x.kept, x.loader, x.root = 0, levels.Loader[*selection]{Settings: x.loader.Settings}, loaded{}
+	x.pooled, x.loader, x.root = 0, levels.Loader[*selection]{Settings: x.loader.Settings}, loaded{}
 }
 
-// run makes the answer. The error says why there is none; what is wrong with single fields is part of the answer.
+// run makes the answer. A returned error means that there is no answer. Errors of fields are part of the answer.
 func (x *execution) run() error {
 	if x.plan.custom {
-		return x.customised()
+		return x.runCustom()
 	}
 	if x.plan.op.Operation == ast.Mutation {
 		return x.mutations()
@@ -125,7 +123,8 @@ func (x *execution) run() error {
 	}
 }
 
-// data prints the object of root fields, or null when one that cannot be null has no value: then those after it are not run.
+// data prints the object of root fields. When a field is null but must not be, it prints null for the whole object, and the fields after
+// it are not run.
 func (x *execution) data(print func(*field) bool) {
 	x.buf = append(x.buf[:0], `{"data":`...)
 	begin := len(x.buf)
@@ -144,12 +143,12 @@ func (x *execution) data(print func(*field) bool) {
 		}
 	}
 	x.buf = append(x.buf, "}}\n"...)
-	if len(x.errors) > 0 { // all of it stands once more in full
+	if len(x.errors) > 0 { // answer copies all of it to full
 		x.reserve(int64(len(x.buf) + errorBytes*len(x.errors)))
 	}
 }
 
-// answer is what was printed, behind the errors where there are any.
+// answer returns the complete answer: the errors, if there are any, and the data.
 func (x *execution) answer() []byte {
 	if len(x.errors) == 0 {
 		return x.buf
@@ -162,22 +161,22 @@ func (x *execution) answer() []byte {
 
 // Errors of fields.
 
-// fault adds the error of the field named at the end of the path.
-func (x *execution) fault(name string, err error) {
+// addError adds the error of the field called name at the current path.
+func (x *execution) addError(name string, err error) {
 	if errors.Is(err, store.ErrRedefined) {
-		x.fail(err) // for whoever carries the request, who runs the operation again
+		x.fail(err) // the gateway runs the request again
 		return
 	}
 	x.reserve(errorBytes)
-	e, known := told(err)
+	e, known := clientError(err)
 	if !known {
 		x.engine.log.ErrorContext(x.ctx, "a GraphQL field failed", "id", x.id, "field", name, "error", err)
 	}
-	x.errors = append(x.errors, &language.Error{Message: e.Message, Path: x.pathTo(name), Code: codeOf(e.Name), Told: toldTree(e)})
+	x.errors = append(x.errors, &language.Error{Message: e.Message, Path: x.pathTo(name), Code: codeOf(e.Name), Details: errorDetails(e)})
 }
 
-// isNull adds the error of a field that must not be null and is.
-func (x *execution) isNull(f *field, of string) {
+// addNullError adds the error of a field that is null but must not be.
+func (x *execution) addNullError(f *field, of string) {
 	x.reserve(errorBytes)
 	x.errors = append(x.errors, &language.Error{
 		Message:   "Cannot return null for non-nullable field " + of + "." + f.node.Name + ".",
@@ -185,7 +184,7 @@ func (x *execution) isNull(f *field, of string) {
 	})
 }
 
-// pathTo is the path that printing has come to, with name at its end unless that is "".
+// pathTo copies the current path, and appends name unless that is "".
 func (x *execution) pathTo(name string) []any {
 	path := make([]any, 0, len(x.path)+1)
 	for _, s := range x.path {
@@ -201,11 +200,11 @@ func (x *execution) pathTo(name string) []any {
 	return path
 }
 
-func (x *execution) push(name string) { x.path = append(x.path, step{name: name}) }
-func (x *execution) pushIndex(i int)  { x.path = append(x.path, step{index: i}) }
+func (x *execution) push(name string) { x.path = append(x.path, pathSegment{name: name}) }
+func (x *execution) pushIndex(i int)  { x.path = append(x.path, pathSegment{index: i}) }
 func (x *execution) pop()             { x.path = x.path[:len(x.path)-1] }
 
-// codeOf is the code under which clients know an error of that name.
+// codeOf returns extensions.code for an error of that name.
 func codeOf(name string) string {
 	switch name {
 	case "ValidationError":
@@ -228,7 +227,8 @@ func codeOf(name string) string {
 	return string(code)
 }
 
-func toldTree(e *apierror.Error) any {
+// errorDetails returns extensions.error.
+func errorDetails(e *apierror.Error) any {
 	o := jsontree.NewObject()
 	o.Set("name", e.Name)
 	o.Set("message", e.Message)

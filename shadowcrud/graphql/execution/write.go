@@ -10,16 +10,16 @@ import (
 	"lectern/store"
 )
 
-// Functions that print a value return false where it is null but must not be. They have then added the error; the nearest parent that may
-// be null removes what was printed of it and prints null.
+// A function that prints a value adds an error and returns false if the value is null but must not be. The nearest parent that may be null
+// then replaces its own text with null.
 
 // objectsAtATime is how many objects are printed between two checks of the context.
 const objectsAtATime = 256
 
-// goesOn reports whether printing may continue.
-func (x *execution) goesOn() bool {
+// mayContinue reports whether printing may continue: the context is not done, and there is room in buf.
+func (x *execution) mayContinue() bool {
 	x.fits(0)
-	if x.since++; x.since%objectsAtATime == 0 {
+	if x.sinceCheck++; x.sinceCheck%objectsAtATime == 0 {
 		if err := x.ctx.Err(); err != nil {
 			x.fail(err)
 		}
@@ -27,17 +27,17 @@ func (x *execution) goesOn() bool {
 	return x.failed == nil
 }
 
-// begins counts an object that is about to be printed, and reports whether the answer may hold it.
-func (x *execution) begins() bool {
+// countObject counts an object that is about to be printed, and reports whether the answer may hold it.
+func (x *execution) countObject() bool {
 	if x.objects++; x.objects > x.loader.Most {
 		x.fail(x.tooManyObjects())
 	}
-	return x.goesOn()
+	return x.mayContinue()
 }
 
 // object prints row i of a level.
 func (x *execution) object(l *level, i int) bool {
-	if !x.begins() {
+	if !x.countObject() {
 		return false
 	}
 	r := &l.Rows[i]
@@ -69,7 +69,7 @@ func (x *execution) object(l *level, i int) bool {
 		case f.as == asCustom:
 			ok = x.custom.field(f, l, i)
 		default:
-			ok = x.leadsTo(l, i, f)
+			ok = x.related(l, i, f)
 		}
 		if !ok {
 			return false
@@ -81,7 +81,7 @@ func (x *execution) object(l *level, i int) bool {
 
 func (x *execution) null() { x.buf = append(x.buf, "null"...) }
 
-// orNull replaces what was printed from begin on by null, where f may be null.
+// orNull replaces buf[begin:] by null and returns true, or returns false if f must not be null.
 func (x *execution) orNull(f *field, begin int) bool {
 	if f.nonNull {
 		return false
@@ -111,7 +111,7 @@ func (x *execution) value(f *field, r *store.Record) bool {
 		x.long(raw)
 	case asInteger:
 		if len(raw) > 9 && !isInt32(raw) {
-			x.fault(f.name, errOutput("Int cannot represent non 32-bit signed integer value: "+string(raw)))
+			x.addError(f.name, errOutput("Int cannot represent non 32-bit signed integer value: "+string(raw)))
 			return x.orNull(f, len(x.buf))
 		}
 		x.buf = append(x.buf, raw...)
@@ -121,18 +121,19 @@ func (x *execution) value(f *field, r *store.Record) bool {
 	return true
 }
 
-// missing prints null, where f may be null.
+// missing prints null, or adds an error if f must not be null.
 func (x *execution) missing(f *field) bool {
 	if f.nonNull {
-		x.isNull(f, f.spec.Of.Name)
+		x.addNullError(f, f.spec.Of.Name)
 		return false
 	}
 	x.null()
 	return true
 }
 
+// unsupported adds the error of a field that the engine cannot answer.
 func (x *execution) unsupported(f *field) bool {
-	x.fault(f.name, errOutput("This field cannot be answered yet"))
+	x.addError(f.name, errOutput("This field cannot be answered yet"))
 	return x.orNull(f, len(x.buf))
 }
 
@@ -141,10 +142,10 @@ func isInt32(raw []byte) bool {
 	return err == nil && f >= math.MinInt32 && f <= math.MaxInt32 && f == math.Trunc(f)
 }
 
-// maxSafeDigits is how many digits every integer may have that JSON holds exactly.
+// maxSafeDigits is the number of digits up to which JSON holds every integer exactly.
 const maxSafeDigits = 15
 
-// long prints an integer that is stored as a string, as a number where JSON holds it exactly.
+// long prints an integer that is stored as a string: as a number if JSON holds it exactly, otherwise as a string.
 func (x *execution) long(raw []byte) {
 	digits := raw
 	if raw[0] == '"' {
@@ -174,7 +175,7 @@ func (x *execution) enum(f *field, raw []byte) bool {
 			}
 		}
 	}
-	x.fault(f.name, errOutput(`Enum "`+f.spec.Enum.Name+`" cannot represent value: `+string(raw)))
+	x.addError(f.name, errOutput(`Enum "`+f.spec.Enum.Name+`" cannot represent value: `+string(raw)))
 	return x.orNull(f, len(x.buf))
 }
 
@@ -183,11 +184,11 @@ func (x *execution) text(s string) { x.buf = append(append(append(x.buf, '"'), s
 
 func (x *execution) number(n int) { x.buf = strconv.AppendInt(x.buf, int64(n), 10) }
 
-// leadsTo prints what row i of a level leads to under a field.
-func (x *execution) leadsTo(l *level, i int, f *field) bool {
+// related prints the rows related to row i of a level by a field.
+func (x *execution) related(l *level, i int, f *field) bool {
 	begin := len(x.buf)
-	if err := x.bounds[f.slot].err; err != nil {
-		x.fault(f.name, err)
+	if err := x.bindings[f.slot].err; err != nil {
+		x.addError(f.name, err)
 		return x.orNull(f, begin)
 	}
 	to := &l.To[f.load]
@@ -202,7 +203,7 @@ func (x *execution) leadsTo(l *level, i int, f *field) bool {
 		if ok = len(items) > 0; !ok {
 			if f.nonNull {
 				x.pop()
-				x.isNull(f, l.Selection.object.Name)
+				x.addNullError(f, l.Selection.object.Name)
 				return false
 			}
 		} else {
@@ -217,14 +218,14 @@ func (x *execution) leadsTo(l *level, i int, f *field) bool {
 	return ok || x.orNull(f, begin)
 }
 
-// item prints one of the rows that a field leads to.
+// item prints one of the related rows of a field.
 func (x *execution) item(to *loaded, row int32) bool {
 	l, i := to.Item(row)
 	return x.object(l, int(i))
 }
 
-// list prints the rows that a field leads to: those of level l, or, where l is nil, each as the member of the union that it is. A row
-// that cannot be printed is null where the items of the list may be.
+// list prints the related rows of a field with the selection of level l, or, if l is nil, each with the selection of its union member. A row
+// that cannot be printed becomes null if items of the list may be null.
 func (x *execution) list(to *loaded, l *level, f *field, items []int32) bool {
 	x.buf = append(x.buf, '[')
 	for n, row := range items {
@@ -250,7 +251,7 @@ func (x *execution) list(to *loaded, l *level, f *field, items []int32) bool {
 	return true
 }
 
-// connection prints {nodes, pageInfo}; page is nil where there is no pageInfo.
+// connection prints {nodes, pageInfo}. page may be nil if the connection has no pageInfo.
 func (x *execution) connection(to *loaded, f *field, items []int32, page *paging, total int) bool {
 	x.buf = append(x.buf, '{')
 	for n, part := range f.of.fields {

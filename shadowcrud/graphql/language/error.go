@@ -23,8 +23,8 @@ type Error struct {
 	Code      string
 	// Reason says more than Code, under extensions.validationErrorCode.
 	Reason string
-	// Told is what extensions.error holds, a jsontree value; nil where there is nothing.
-	Told any
+	// Details is what extensions.error holds, a jsontree value; nil where there is nothing.
+	Details any
 }
 
 // A Location is a place in a document, counted from 1; columns in UTF-16 code units.
@@ -58,8 +58,8 @@ func (e *Error) Append(b []byte) []byte {
 		b = append(b, ',')
 	}
 	b = jsontree.AppendString(append(b, `"code":`...), e.Code)
-	if e.Told != nil {
-		b = jsontree.Append(append(b, `,"error":`...), e.Told)
+	if e.Details != nil {
+		b = jsontree.Append(append(b, `,"error":`...), e.Details)
 	}
 	return append(b, "}}"...)
 }
