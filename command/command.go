@@ -27,7 +27,6 @@ import (
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
-	"lectern/internal/yamlfile"
 )
 
 // A Program holds the options of a main function. The zero value is Lectern itself.
@@ -150,7 +149,7 @@ func (p Program) usage(err error) int {
 }
 
 func (p Program) fail(err error) int {
-	var problems yamlfile.Problems
+	var problems config.Problems
 	var lines documents.LineProblems
 	var wrong usageError
 	switch {

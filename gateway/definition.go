@@ -12,7 +12,6 @@ import (
 	"lectern/auth"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
-	"lectern/internal/yamlfile"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -25,7 +24,7 @@ type Definition struct {
 }
 
 // Load reads and checks the files of the project in dir, with the extensions of a program; nil adds nothing. If the files have
-// problems, the error is a yamlfile.Problems of all of them, each with file, line and what would be right.
+// problems, the error is a config.Problems of all of them, each with file, line and what would be right.
 func Load(dir string, x *Extensions) (*Definition, error) {
 	d, problems, err := load(dir, x)
 	if err == nil {
@@ -39,12 +38,12 @@ func Load(dir string, x *Extensions) (*Definition, error) {
 
 // load is Load for callers that go on if there are problems. The Model is nil then unless the content types have none. The error
 // says why dir holds no project.
-func load(dir string, x *Extensions) (*Definition, yamlfile.Problems, error) {
+func load(dir string, x *Extensions) (*Definition, config.Problems, error) {
 	if x == nil {
 		x = &Extensions{}
 	}
 	var d *Definition
-	_, problems, err := config.Load(dir, func(base *config.Definition) yamlfile.Problems {
+	_, problems, err := config.Load(dir, func(base *config.Definition) config.Problems {
 		d = &Definition{Definition: base, extensions: x}
 		if d.Model == nil {
 			return x.checkActions(d.Actions)
@@ -57,7 +56,7 @@ func load(dir string, x *Extensions) (*Definition, yamlfile.Problems, error) {
 // Check is Load for `lectern check`: it returns what is known of the project even if there are problems, with a nil Model if the
 // content types have some. The server does not start with problems; warnings name settings without effect, or that may keep it
 // from starting.
-func Check(dir string, o Options) (d *Definition, problems yamlfile.Problems, warnings []string, err error) {
+func Check(dir string, o Options) (d *Definition, problems config.Problems, warnings []string, err error) {
 	d, problems, err = load(dir, o.Extensions)
 	if err != nil {
 		return nil, nil, nil, err
@@ -78,7 +77,7 @@ func Check(dir string, o Options) (d *Definition, problems yamlfile.Problems, wa
 
 // checkDefaultRole reports a default_role that no file declares. The server does not start with a default_role that does not
 // exist. Roles may also have been created at run time: if there is a store, the result is a warning.
-func (d *Definition) checkDefaultRole(o Options) (problems, warnings yamlfile.Problems) {
+func (d *Definition) checkDefaultRole(o Options) (problems, warnings config.Problems) {
 	users := d.Settings.Users
 	role := users.Accounts.DefaultRole
 	if _, declared := d.Settings.Roles[role]; declared || !users.Enabled || role == "" {
@@ -92,8 +91,8 @@ func (d *Definition) checkDefaultRole(o Options) (problems, warnings yamlfile.Pr
 	}
 	mend := "name it under roles in config/permissions.yaml, or take one of " + strings.Join(known, ", ")
 	if _, err := os.Stat(filepath.Join(Directory(d.Dir, o).DataPath(), admin.StoreName)); errors.Is(err, fs.ErrNotExist) {
-		return yamlfile.Problems{users.DefaultRole.Problem("there is no role %q to be the default_role: %s", role, mend)}, nil
+		return config.Problems{users.DefaultRole.Problem("there is no role %q to be the default_role: %s", role, mend)}, nil
 	}
-	return nil, yamlfile.Problems{users.DefaultRole.Problem(
+	return nil, config.Problems{users.DefaultRole.Problem(
 		"unless a role %q was made at run time, a start is refused for it being the default_role: %s", role, mend)}
 }

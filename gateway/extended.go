@@ -11,7 +11,6 @@ import (
 	"lectern/auth"
 	"lectern/documents"
 	"lectern/gateway/config"
-	"lectern/internal/yamlfile"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
@@ -88,13 +87,13 @@ func (n *namedConfig) names(name routeName) bool {
 
 // check reports what of the extensions is wrong or does not fit a definition. It adds the actions of extensions to those of the
 // definition.
-func (x *Extensions) check(d *Definition) (problems yamlfile.Problems) {
+func (x *Extensions) check(d *Definition) (problems config.Problems) {
 	wrong := func(where string, err error) {
 		if err == nil {
 			return
 		}
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			problems = append(problems, yamlfile.Problem{File: "extensions", Message: where + line})
+			problems = append(problems, config.Problem{File: "extensions", Message: where + line})
 		}
 	}
 	for _, name := range x.twice {
@@ -125,10 +124,10 @@ func (x *Extensions) check(d *Definition) (problems yamlfile.Problems) {
 }
 
 // checkActions adds the actions of extensions to those that can be granted.
-func (x *Extensions) checkActions(actions *auth.Actions) (problems yamlfile.Problems) {
+func (x *Extensions) checkActions(actions *auth.Actions) (problems config.Problems) {
 	for _, action := range x.actions {
 		if err := actions.Add(action); err != nil {
-			problems = append(problems, yamlfile.Problem{File: "extensions", Message: "action: " + err.Error()})
+			problems = append(problems, config.Problem{File: "extensions", Message: "action: " + err.Error()})
 		}
 	}
 	for _, route := range x.routes {
@@ -136,7 +135,7 @@ func (x *Extensions) checkActions(actions *auth.Actions) (problems yamlfile.Prob
 			continue
 		}
 		if err := actions.Add(route.Action); err != nil {
-			problems = append(problems, yamlfile.Problem{File: "extensions", Message: route.where() + err.Error()})
+			problems = append(problems, config.Problem{File: "extensions", Message: route.where() + err.Error()})
 		}
 	}
 	return problems

@@ -65,8 +65,8 @@ func errNoMemory(memory *budget.Budget) *apierror.Error {
 const (
 	// commandMemory is what a command that reads or writes much content takes for its buffers.
 	commandMemory = 1 << 20
-	// commandPatience is how long such a command waits for memory.
-	commandPatience = 10 * time.Second
+	// commandMemoryDeadline is how long such a command waits for memory.
+	commandMemoryDeadline = 10 * time.Second
 )
 
 // reserve reserves memory for a command that reads or writes much content, from the budget of all requests. grow reserves so many bytes
@@ -82,7 +82,7 @@ func (p *Project) reserve(ctx context.Context) (grow func(bytes int64) error, re
 		}
 		return fmt.Errorf("%w: limits.memory (%s) is shared by all requests and commands; try again later, or stop the server first", err, config.ByteSize(p.memory.Limit()))
 	}
-	waiting, cancel := context.WithTimeout(ctx, commandPatience)
+	waiting, cancel := context.WithTimeout(ctx, commandMemoryDeadline)
 	defer cancel()
 	if err := memory.Wait(waiting, commandMemory); err != nil {
 		return nil, nil, told(err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"lectern/internal/yamlfile"
+	"lectern/gateway/config"
 	"lectern/store"
 	"lectern/store/evolve"
 )
@@ -128,7 +128,7 @@ func (d *Definition) takeLater(former *Definition) (changed string) {
 // logFailedReload logs why changed files are not served, one line for each problem.
 func (p *Project) logFailedReload(err error) {
 	const still = "what was there before is still served"
-	var problems yamlfile.Problems
+	var problems config.Problems
 	var refused *evolve.DefinitionError
 	switch {
 	case errors.As(err, &problems):

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"lectern/auth"
-	"lectern/internal/yamlfile"
+	"lectern/gateway/config"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -37,7 +37,7 @@ func checkScope(actions *auth.Actions, action string) error {
 }
 
 // checkGraphQL reports why the project has no GraphQL schema.
-func (d *Definition) checkGraphQL() (problems yamlfile.Problems) {
+func (d *Definition) checkGraphQL() (problems config.Problems) {
 	if !d.Settings.GraphQL.Enabled || d.Model == nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (d *Definition) checkGraphQL() (problems yamlfile.Problems) {
 	if d.graphql, err = d.GraphQLSchema(); err == nil {
 		return nil
 	}
-	if places, ok := err.(yamlfile.Problems); ok {
+	if places, ok := err.(config.Problems); ok {
 		return places
 	}
 	where := "content-types"
@@ -54,7 +54,7 @@ func (d *Definition) checkGraphQL() (problems yamlfile.Problems) {
 		where = "extensions"
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		problems = append(problems, yamlfile.Problem{File: where, Message: line})
+		problems = append(problems, config.Problem{File: where, Message: line})
 	}
 	return problems
 }

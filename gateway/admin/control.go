@@ -154,41 +154,31 @@ func (c *Control) Serve(ctx context.Context) error {
 func (c *Control) routes() http.Handler {
 	p := c.Project
 	mux := http.NewServeMux()
-	mux.Handle("GET /server", answer(func(*http.Request) (any, error) {
+	mux.Handle("GET /server", answer(func(*http.Request) (serverInfo, error) {
 		return serverInfo{PID: os.Getpid(), Base: c.Base, Version: p.Version, Memory: c.Memory.Stats(), Load: c.Load()}, nil
 	}))
-	mux.Handle("GET /tokens", answer(func(r *http.Request) (any, error) { return p.Tokens(r.Context()) }))
-	mux.Handle("POST /tokens", answer(c.createToken))
+	mux.Handle("GET /tokens", answer(func(r *http.Request) ([]auth.Token, error) { return p.Tokens(r.Context()) }))
+	mux.Handle("POST /tokens", answerJSON(maxJSON, c.createToken))
 	mux.Handle("POST /tokens/{name}/rotate", answer(c.rotateToken))
-	mux.Handle("DELETE /tokens/{name}", answer(func(r *http.Request) (any, error) { return p.RevokeToken(r.Context(), r.PathValue("name")) }))
-	mux.Handle("GET /uploads", answer(func(r *http.Request) (any, error) { return p.Uploads(r.Context()) }))
+	mux.Handle("DELETE /tokens/{name}", answer(func(r *http.Request) (auth.Token, error) { return p.RevokeToken(r.Context(), r.PathValue("name")) }))
+	mux.Handle("GET /uploads", answer(func(r *http.Request) (Uploads, error) { return p.Uploads(r.Context()) }))
 	mux.HandleFunc("GET /backup", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.Backup) })
 	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.Export) })
-	mux.Handle("GET /downloads/{id}", answer(func(r *http.Request) (any, error) {
+	mux.Handle("GET /downloads/{id}", answer(func(r *http.Request) (controlError, error) {
 		return controlError{Error: c.downloads.reason(r.PathValue("id"))}, nil
 	}))
 	mux.Handle("GET /problems", answer(c.problems))
 	mux.HandleFunc("POST /import", c.importFile)
-	mux.Handle("POST /foresee", answer(c.foresee))
-	mux.Handle("POST /fill", answer(func(r *http.Request) (any, error) {
-		fillings, err := decode[[]documents.Filling](r)
-		if err != nil {
-			return nil, err
-		}
-		return p.Fill(r.Context(), fillings, nil)
+	mux.Handle("POST /foresee", answerJSON(maxDefinitions, c.foresee))
+	mux.Handle("POST /fill", answerJSON(maxFillings, func(ctx context.Context, fillings []documents.Filling) (documents.Filled, error) {
+		return p.Fill(ctx, fillings, nil)
 	}))
-	mux.Handle("POST /migrate", answer(func(r *http.Request) (any, error) {
-		migrations, err := decode[evolve.Migrations](r)
-		if err != nil {
-			return nil, err
-		}
-		return c.Settle(r.Context(), migrations)
-	}))
+	mux.Handle("POST /migrate", answerJSON(maxJSON, c.Settle))
 	return mux
 }
 
-// answer makes a handler of a function that returns what to answer as JSON, or an error.
-func answer(f func(*http.Request) (any, error)) http.Handler {
+// answer returns a handler that answers with the result of f as JSON.
+func answer[T any](f func(*http.Request) (T, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, err := f(r)
 		if err != nil {
@@ -200,15 +190,25 @@ func answer(f func(*http.Request) (any, error)) http.Handler {
 	})
 }
 
-// maxBody bounds the JSON that a request may carry; the definitions of a project are the largest.
-const maxBody = 64 << 20
+// Limits on the JSON of a request, in bytes.
+const (
+	maxJSON        = 1 << 20
+	maxFillings    = 16 << 20 // the values come from a command line, which systems limit to a few MiB
+	maxDefinitions = 64 << 20 // all definitions of a project
+)
 
-// decode reads the JSON of a request.
-func decode[T any](r *http.Request) (v T, err error) {
-	return v, json.NewDecoder(io.LimitReader(r.Body, maxBody)).Decode(&v)
+// answerJSON is answer for an f of the JSON in the request's body, which may have limit bytes.
+func answerJSON[In, Out any](limit int64, f func(context.Context, In) (Out, error)) http.Handler {
+	return answer(func(r *http.Request) (out Out, err error) {
+		var in In
+		if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, limit)).Decode(&in); err != nil {
+			return out, fmt.Errorf("read the request: %w", err)
+		}
+		return f(r.Context(), in)
+	})
 }
 
-func (c *Control) problems(r *http.Request) (any, error) {
+func (c *Control) problems(r *http.Request) ([]string, error) {
 	reserve, release, err := c.Project.Reserve(r.Context())
 	if err != nil {
 		return nil, err
@@ -217,19 +217,15 @@ func (c *Control) problems(r *http.Request) (any, error) {
 	return texts(c.Project.Current().Store.Problems(reserve))
 }
 
-func (c *Control) createToken(r *http.Request) (any, error) {
-	d, err := decode[auth.Declaration](r)
-	if err != nil {
-		return nil, err
-	}
-	token, key, err := c.Project.CreateToken(r.Context(), d)
+func (c *Control) createToken(ctx context.Context, d auth.Declaration) (createdToken, error) {
+	token, key, err := c.Project.CreateToken(ctx, d)
 	return createdToken{token, key}, err
 }
 
-func (c *Control) rotateToken(r *http.Request) (any, error) {
+func (c *Control) rotateToken(r *http.Request) (createdToken, error) {
 	grace, err := time.ParseDuration(r.URL.Query().Get("grace"))
 	if err != nil {
-		return nil, err
+		return createdToken{}, err
 	}
 	token, key, err := c.Project.RotateToken(r.Context(), r.PathValue("name"), grace)
 	return createdToken{token, key}, err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 
@@ -77,22 +76,17 @@ func (r *remote) foresee(ctx context.Context, d *config.Definition) (Forecast, e
 	return answer.Forecast, nil
 }
 
-func (c *Control) foresee(r *http.Request) (any, error) {
-	sent, err := decode[sentDefinitions](r)
-	if err != nil {
-		return nil, err
-	}
+func (c *Control) foresee(ctx context.Context, sent sentDefinitions) (answer foreseen, err error) {
 	definitions := make([][]byte, len(sent.Definitions))
 	for i, raw := range sent.Definitions {
 		definitions[i] = raw
 	}
 	model, err := contenttypes.FromDefinitions(definitions)
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
-	var answer foreseen
 	f := &answer.Forecast
-	f.Outlook, err = c.Project.Current().Store.Inspect(model, store.Options{DefaultLocale: sent.DefaultLocale}, f.audit(r.Context(), sent.Locales))
+	f.Outlook, err = c.Project.Current().Store.Inspect(model, store.Options{DefaultLocale: sent.DefaultLocale}, f.audit(ctx, sent.Locales))
 	var refused *evolve.DefinitionError
 	if errors.As(err, &refused) {
 		answer.Refusals, err = refused.Refusals, nil

@@ -12,6 +12,13 @@ import (
 	"lectern/shadowcrud/params"
 )
 
+// Problems are all that is wrong with the files of a project. Load of package gateway returns them as its error, so that programs can
+// tell them from other errors by errors.As.
+type Problems = yamlfile.Problems
+
+// A Problem is one of Problems, with its file and line.
+type Problem = yamlfile.Problem
+
 // A Definition is all that the files of a project say: its content types and its settings. It does not change.
 type Definition struct {
 	Dir      string              // the project's directory
