@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// The program as users run it, and one in which the store's syncs can be counted, delayed and made to fail. Each is built once,
+// The released program, and a build in which the store's syncs can be counted, delayed and made to fail. Each is built once,
 // in buildDir.
 var (
 	plainBinary   = sync.OnceValues(func() (string, error) { return buildBinary(false) })
@@ -46,14 +46,14 @@ func buildBinary(watched bool) (string, error) {
 		args = append(args, "-modfile", module)
 	}
 	build := exec.Command("go", append(args, "-o", binary, "lectern")...)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in a release
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
 	return binary, nil
 }
 
-// watchedModule returns a go.mod by which bbolt is a copy of it whose syncs are watched.
+// watchedModule writes a go.mod that replaces bbolt by a copy with watched syncs, and returns its path.
 func watchedModule(dir string) (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "go.etcd.io/bbolt").Output()
 	if err != nil {
@@ -81,15 +81,16 @@ func watchedModule(dir string) (string, error) {
 	return module, err
 }
 
-// A shelf is a project on disk with a binary that serves it: notes that lie on boards, drafts and published.
-type shelf struct {
+// A noteProject is a project on disk with the binary that serves it. Its notes belong to boards, and have drafts and
+// published versions.
+type noteProject struct {
 	binary, dir string
 	token       string
 	env         []string
 }
 
-// shelfModel has writes touch rows in two versions, an index, and links on both sides.
-func shelfModel() *Model {
+// noteModel defines types such that one write touches rows in two versions, an index, and links on both sides.
+func noteModel() *Model {
 	board := &Type{Schema: Schema{UID: "api::board.board"}, Singular: "board", Plural: "boards"}
 	note := &Type{Schema: Schema{UID: "api::note.note"}, Singular: "note", Plural: "notes", Drafts: true}
 	on := &Attribute{Name: "board", Type: "relation", Relation: "manyToOne", Target: board, Owner: note}
@@ -100,8 +101,8 @@ func shelfModel() *Model {
 	return &Model{Types: []*Type{board, note}, Locales: []string{"en"}, DefaultLimit: 10, MaxLimit: -1}
 }
 
-// newShelf writes the project and makes a token.
-func newShelf(t *testing.T, build func() (string, error)) *shelf {
+// newNoteProject writes the project and creates a token.
+func newNoteProject(t *testing.T, build func() (string, error)) *noteProject {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("builds the program")
@@ -110,16 +111,16 @@ func newShelf(t *testing.T, build func() (string, error)) *shelf {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shelf{binary: binary, dir: t.TempDir()}
-	if err := WriteProject(s.dir, shelfModel()); err != nil {
+	s := &noteProject{binary: binary, dir: t.TempDir()}
+	if err := WriteProject(s.dir, noteModel()); err != nil {
 		t.Fatal(err)
 	}
 	s.newData(t)
 	return s
 }
 
-// newData begins with an empty store.
-func (s *shelf) newData(t *testing.T) {
+// newData replaces the store by an empty one.
+func (s *noteProject) newData(t *testing.T) {
 	t.Helper()
 	if err := os.RemoveAll(filepath.Join(s.dir, "data")); err != nil {
 		t.Fatal(err)
@@ -133,8 +134,8 @@ func (s *shelf) newData(t *testing.T) {
 
 var baseInLog = regexp.MustCompile(`base["=:]+(http://[0-9.:]+)`)
 
-// serve starts the binary and waits until it says where it serves.
-func (s *shelf) serve(t *testing.T) *Server {
+// serve starts the binary and waits until it is ready.
+func (s *noteProject) serve(t *testing.T) *Server {
 	t.Helper()
 	server := &Server{Token: s.token, cmd: exec.Command(s.binary, "serve", s.dir, "--addr", "127.0.0.1:0", "--env", "production"), done: make(chan error, 1)}
 	server.cmd.Env = append(os.Environ(), s.env...)
@@ -164,15 +165,15 @@ func (s *shelf) serve(t *testing.T) *Server {
 	return server
 }
 
-// check verifies the store that a process left behind.
-func (s *shelf) check(t *testing.T) {
+// check verifies the store that a process has left behind.
+func (s *noteProject) check(t *testing.T) {
 	t.Helper()
 	if err := checkStore(s.dir, filepath.Join(s.dir, "data")); err != nil {
 		t.Errorf("the store after a crash: %v", err)
 	}
 }
 
-// stored reads all notes of a status back: number and documentId of each row, by key.
+// stored reads all notes of a status. It returns the number and documentId of each row, by key.
 func stored(t *testing.T, server *Server, status string) map[string][]note {
 	t.Helper()
 	found := map[string][]note{}
@@ -197,7 +198,7 @@ func stored(t *testing.T, server *Server, status string) map[string][]note {
 	}
 }
 
-// A note is one as it is read back.
+// A note is a note as the server returns it.
 type note struct {
 	documentID string
 	number     int

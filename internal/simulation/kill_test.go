@@ -10,10 +10,10 @@ import (
 
 var kills = flag.Int("kills", 3, "how often the server is killed while it writes")
 
-// TestKill kills the server at random moments under a load of writes. Whatever it had acknowledged must be there after the
-// next start, once, and the store in order.
+// TestKill kills the server at random moments while clients write. After the next start, every acknowledged write must be
+// present exactly once and the store consistent.
 func TestKill(t *testing.T) {
-	s := newShelf(t, plainBinary)
+	s := newNoteProject(t, plainBinary)
 	rng := rand.New(rand.NewPCG(*firstSeed, 4))
 	acknowledged := 0
 	for round := range *kills {

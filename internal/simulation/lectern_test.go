@@ -25,7 +25,7 @@ var (
 	least         = flag.Int("least", 0, "fail when something was covered less often")
 )
 
-// lectern serves a project within the test, on a data directory that outlives its restarts.
+// lectern serves a project inside the test. Its data directory survives restarts.
 type lectern struct {
 	Server
 	t         *testing.T
@@ -35,7 +35,7 @@ type lectern struct {
 	ended     chan error
 }
 
-// serveLectern writes the project of a model and serves it. The store is checked at every stop.
+// serveLectern writes the project of a model and serves it. Every stop checks the store.
 func serveLectern(t *testing.T, model *Model) *lectern {
 	dir := t.TempDir()
 	if err := WriteProject(dir, model); err != nil {
@@ -51,7 +51,7 @@ func serveLectern(t *testing.T, model *Model) *lectern {
 	}
 	l.Token = key
 	if len(model.Permitted) > 0 {
-		if _, l.Limited, err = l.project.CreateToken(context.Background(), auth.Declaration{Name: "asker", Kind: auth.Custom, Permissions: model.Permitted}); err != nil {
+		if _, l.Limited, err = l.project.CreateToken(context.Background(), auth.Declaration{Name: "limited", Kind: auth.Custom, Permissions: model.Permitted}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,7 +81,7 @@ func (l *lectern) start() error {
 	}
 }
 
-// end stops the server and checks what it leaves on the disk.
+// end stops the server and checks its store.
 func (l *lectern) end() error {
 	l.stop()
 	if err := <-l.ended; err != nil {
@@ -121,7 +121,7 @@ func checkStore(dir, data string) error {
 	return s.Check()
 }
 
-// simulate runs one seed and reports the first difference, with the operations it takes.
+// simulate runs one seed and reports the first difference, with the operations that reproduce it.
 func simulate(t *testing.T, seed uint64, n int, cover *Coverage, graphql bool) {
 	model := ModelOf(seed, Quirks{})
 	server := serveLectern(t, model)
@@ -147,7 +147,7 @@ func simulate(t *testing.T, seed uint64, n int, cover *Coverage, graphql bool) {
 	}
 }
 
-// shrunk tells the operations that a difference takes.
+// shrunk describes the operations that are needed to reproduce a difference.
 func shrunk(t *testing.T, run *Run, d *Difference) string {
 	replay := func(ops []*Operation) (*Run, error) {
 		server := serveLectern(t, run.Model)
@@ -166,11 +166,11 @@ func shrunk(t *testing.T, run *Run, d *Difference) string {
 	return Story(ops, again.world)
 }
 
-// TestLectern compares the server with the evaluator: a short form by default. The long one is
-// go test ./internal/simulation -run TestLectern -seeds 10 -operations 1000 -least 20 -coverage.
+// TestLectern compares the server with the evaluator. The default run is short; a long one is go test ./internal/simulation
+// -run TestLectern -seeds 10 -operations 1000 -least 20 -coverage.
 func TestLectern(t *testing.T) { compareAll(t, NewCoverage(Quirks{}), false) }
 
-// TestGraphQL does the same with queries and mutations.
+// TestGraphQL does what TestLectern does, with queries and mutations.
 func TestGraphQL(t *testing.T) { compareAll(t, NewGraphQLCoverage(Quirks{}), true) }
 
 func compareAll(t *testing.T, cover *Coverage, graphql bool) {

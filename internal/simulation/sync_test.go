@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A syncLog is what a watched binary notes of its syncs.
+// A syncLog is the file in which a watched binary records its syncs.
 type syncLog struct{ path string }
 
 type span struct{ began, ended time.Time }
@@ -31,17 +31,17 @@ func (l syncLog) spans(t *testing.T) []span {
 	return all
 }
 
-// watchedShelf returns a shelf whose syncs take a while, and its log.
-func watchedShelf(t *testing.T, delay time.Duration) (*shelf, syncLog) {
-	s := newShelf(t, watchedBinary)
+// watchedNotes returns a noteProject with slow syncs, and the log of the syncs.
+func watchedNotes(t *testing.T, delay time.Duration) (*noteProject, syncLog) {
+	s := newNoteProject(t, watchedBinary)
 	log := syncLog{filepath.Join(t.TempDir(), "syncs")}
 	s.env = []string{"SYNC_LOG=" + log.path, "SYNC_DELAY=" + delay.String()}
 	return s, log
 }
 
-// TestSharedSyncs counts the syncs of concurrent writers, and holds that no answer leaves before its write is on the disk.
+// TestSharedSyncs counts the syncs for concurrent writers, and checks that no write is answered before it is on disk.
 func TestSharedSyncs(t *testing.T) {
-	s, log := watchedShelf(t, 4*time.Millisecond)
+	s, log := watchedNotes(t, 4*time.Millisecond)
 	server := s.serve(t)
 	board := newBoard(t, server)
 	before := len(log.spans(t))
@@ -67,7 +67,7 @@ func TestSharedSyncs(t *testing.T) {
 	s.check(t)
 }
 
-// covered reports whether a sync began and ended while a write waited.
+// covered reports whether a sync began and ended between the request and the response of a write.
 func covered(a ack, syncs []span) bool {
 	for _, s := range syncs {
 		if !s.began.Before(a.sent) && !s.ended.After(a.received) {
@@ -77,10 +77,10 @@ func covered(a ack, syncs []span) bool {
 	return false
 }
 
-// TestFailingSync lets syncs fail in the midst of a load: from then on nothing is acknowledged, and what was before is there
-// after the next start.
+// TestFailingSync makes syncs fail while clients write. From then on no write may be acknowledged, and earlier acknowledged
+// writes must be present after the next start.
 func TestFailingSync(t *testing.T) {
-	s, _ := watchedShelf(t, time.Millisecond)
+	s, _ := watchedNotes(t, time.Millisecond)
 	fail := filepath.Join(t.TempDir(), "fail")
 	s.env = append(s.env, "SYNC_FAIL="+fail)
 	server := s.serve(t)

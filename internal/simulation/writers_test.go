@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// writers is how many clients write at the same time.
+// writers is the number of concurrent clients.
 const writers = 16
 
-// An entry is a note that a writer made, and what it was told about it.
+// An entry records a note that a writer has made, and the responses to its writes.
 type entry struct {
 	key        string
-	documentID string // "" while the creation is not acknowledged
-	acked      int    // the number of the last acknowledged write
-	tried      int    // the number of the last one sent
+	documentID string // "" until the creation is acknowledged
+	acked      int    // number of the last acknowledged write
+	tried      int    // number of the last write sent
 }
 
-// An ack is a write that the server confirmed.
+// An ack is a write that the server has acknowledged.
 type ack struct{ sent, received time.Time }
 
-// load lets writers create and change notes until each got limit acknowledgements or a request fails. stop, when closed, ends
-// it too.
+// A load is a number of concurrent clients that create and change notes. Each ends after limit acknowledgements, after a
+// failed request, or when stop is closed.
 type load struct {
 	server *Server
 	board  string
 	prefix string
 	limit  int
 	stop   chan struct{}
-	onAck  func(n int) // called with how many writes have been acknowledged, one call at a time; may be nil
+	onAck  func(n int) // called with the number of acknowledged writes, never concurrently; may be nil
 
 	mu       sync.Mutex
 	entries  []*entry
 	acks     []ack
-	refusals []time.Time // when requests that were answered by an error were sent
+	refusals []time.Time // when requests were sent that got an error
 }
 
-// run returns when all writers are done.
+// run runs the clients and returns when all have ended.
 func (l *load) run() {
 	var all sync.WaitGroup
 	for i := range writers {
@@ -74,7 +74,7 @@ func (l *load) write(writer int) {
 	}
 }
 
-// save sends the next number of an entry and reports whether it was acknowledged.
+// save sends the next write of an entry and reports whether it was acknowledged.
 func (l *load) save(e *entry) bool {
 	e.tried++
 	method, path := "POST", "/api/notes"
@@ -105,7 +105,7 @@ func (l *load) save(e *entry) bool {
 	return true
 }
 
-// verify reports every acknowledged write that is not there exactly once, in both versions.
+// verify checks that every acknowledged write is present exactly once, in both versions.
 func (l *load) verify(t *testing.T, server *Server) {
 	t.Helper()
 	for _, status := range []string{published, draft} {
@@ -125,7 +125,7 @@ func (l *load) verify(t *testing.T, server *Server) {
 	}
 }
 
-// newBoard makes the board that all notes of a load lie on.
+// newBoard creates the board that all notes of a load belong to.
 func newBoard(t *testing.T, server *Server) string {
 	t.Helper()
 	status, answer, err := server.Do("POST", "/api/boards", map[string]any{"data": map[string]any{"name": "board"}})

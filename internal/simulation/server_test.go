@@ -1,0 +1,118 @@
+package simulation
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// A Server is a process that serves a project directory. It has printed {"base":…,"tokens":{"full":…}}.
+type Server struct {
+	Base    string
+	Token   string
+	Limited string // token with limited permissions
+	cmd     *exec.Cmd
+	done    chan error
+	log     bytes.Buffer
+}
+
+// StartServer runs a command and waits until the server is ready. If that fails, the error contains the standard error of the
+// command.
+func StartServer(command ...string) (*Server, error) {
+	s := &Server{cmd: exec.Command(command[0], command[1:]...), done: make(chan error, 1)}
+	s.cmd.Stderr = &s.log
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	go func() {
+		io.Copy(io.Discard, out)
+		s.done <- s.cmd.Wait()
+	}()
+	var ready struct {
+		Base   string
+		Tokens map[string]string
+	}
+	if err == nil {
+		err = json.Unmarshal(line, &ready)
+	}
+	if err != nil {
+		s.Stop()
+		return nil, fmt.Errorf("start %v: %w: %s", command, err, s.log.String())
+	}
+	s.Base, s.Token, s.Limited = ready.Base, ready.Tokens["full"], ready.Tokens["limited"]
+	return s, nil
+}
+
+// Stop asks the process to end and waits for it.
+func (s *Server) Stop() error {
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-s.done:
+		return nil
+	case <-time.After(20 * time.Second):
+		s.cmd.Process.Kill()
+		return fmt.Errorf("server did not stop when asked to")
+	}
+}
+
+// Kill ends the process at once, like a crash.
+func (s *Server) Kill() {
+	s.cmd.Process.Kill()
+	<-s.done
+}
+
+var client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 2 * time.Second}}
+
+// Do sends a request and returns the status and the decoded body.
+func (s *Server) Do(method, path string, body any) (int, any, error) {
+	status, data, err := s.send(s.Token, method, path, body)
+	if err != nil || len(data) == 0 {
+		return status, nil, err
+	}
+	return status, decode(data), nil
+}
+
+// GraphQL sends an operation and returns the status and the body.
+func (s *Server) GraphQL(limited bool, query string, variables map[string]any) (int, []byte, error) {
+	token := s.Token
+	if limited {
+		token = s.Limited
+	}
+	return s.send(token, "POST", "/graphql", map[string]any{"query": query, "variables": variables})
+}
+
+func (s *Server) send(token, method, path string, body any) (int, []byte, error) {
+	if body == nil {
+		return s.sendAs(token, method, path, "", nil)
+	}
+	return s.sendAs(token, method, path, "application/json", bytes.NewReader([]byte(jsonOf(body))))
+}
+
+func (s *Server) sendAs(token, method, path, typ string, send io.Reader) (int, []byte, error) {
+	req, err := http.NewRequest(method, s.Base+path, send)
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	if typ != "" {
+		req.Header.Set("Content-Type", typ)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, data, err
+}
