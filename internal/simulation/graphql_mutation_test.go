@@ -198,11 +198,11 @@ func (w *World) permittedWrite(op *Operation, limited bool) *Operation {
 		return op
 	}
 	c := *op
-	c.Data = w.heededFields(op.Data)
+	c.Data = w.permittedFields(op.Data)
 	return &c
 }
 
-func (w *World) heededFields(fields []Field) []Field {
+func (w *World) permittedFields(fields []Field) []Field {
 	var kept []Field
 	for _, f := range fields {
 		if f.Attr.Type == "relation" && indexOf(w.Model.Permitted, f.Attr.Target.UID+".find") < 0 {
@@ -210,11 +210,11 @@ func (w *World) heededFields(fields []Field) []Field {
 		}
 		switch v := f.Value.(type) {
 		case *NewItem:
-			f.Value = w.heededItem(v)
+			f.Value = w.permittedItem(v)
 		case []*NewItem:
 			list := []*NewItem{}
 			for _, it := range v {
-				list = append(list, w.heededItem(it))
+				list = append(list, w.permittedItem(it))
 			}
 			f.Value = list
 		}
@@ -223,12 +223,12 @@ func (w *World) heededFields(fields []Field) []Field {
 	return kept
 }
 
-func (w *World) heededItem(it *NewItem) *NewItem {
+func (w *World) permittedItem(it *NewItem) *NewItem {
 	if w.Quirk.OpenComponents {
 		return it
 	}
 	c := *it
-	c.Fields = w.heededFields(it.Fields)
+	c.Fields = w.permittedFields(it.Fields)
 	return &c
 }
 

@@ -51,7 +51,7 @@ func serveLectern(t *testing.T, model *Model) *lectern {
 	}
 	l.Token = key
 	if len(model.Permitted) > 0 {
-		if _, l.Limited, err = l.project.CreateToken(context.Background(), auth.Declaration{Name: "limited", Kind: auth.Custom, Permissions: model.Permitted}); err != nil {
+		if _, l.Limited, err = l.project.CreateToken(context.Background(), auth.Declaration{Name: "principal", Kind: auth.Custom, Permissions: model.Permitted}); err != nil {
 			t.Fatal(err)
 		}
 	}
