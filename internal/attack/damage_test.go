@@ -20,8 +20,9 @@ import (
 
 var damagedCopies = flag.Int("attack.damaged", 5, "TestDamagedStores: how many copies of a store are damaged")
 
-// TestDamagedStores flips bits in copies of a store and does with each what an operator would. A server on it answers as the whole one
-// does, or with an error; check --store, backup and restore say that it is damaged; salvage saves the versions that are whole.
+// TestDamagedStores flips bits in copies of a store and does with each copy what an operator would. A server on it gives the
+// correct response or an error; check --store, backup and restore report the damage; salvage saves the versions that are
+// intact.
 func TestDamagedStores(t *testing.T) {
 	p := newProject(t, "", restaurantFiles(""))
 	p.importRestaurants()
@@ -68,10 +69,10 @@ func TestDamagedStores(t *testing.T) {
 	}
 }
 
-// damageSum counts what came of all copies.
+// damageSum counts the outcomes over all copies.
 type damageSum struct{ found, backups, restores, refused, failing, wrong, died int }
 
-// flipped flips bits in pages of a copy, behind the two that say where the content lies.
+// flipped flips bits in pages of a copy, but not in the first two pages, which locate the content.
 func flipped(whole []byte, seed uint64) []byte {
 	content, page := bytes.Clone(whole), os.Getpagesize()
 	used := len(bytes.TrimRight(content, "\x00"))
@@ -85,13 +86,13 @@ func flipped(whole []byte, seed uint64) []byte {
 	return content
 }
 
-// A reply is what a question was answered with.
+// A reply is the response to a question.
 type reply struct {
 	status int
 	body   string
 }
 
-// ask asks questions over REST and GraphQL.
+// ask sends questions by REST and GraphQL, and returns the replies.
 func ask(t *testing.T, s *server) map[string]reply {
 	t.Helper()
 	answers := map[string]reply{}
@@ -145,7 +146,7 @@ func versionsIn(t *testing.T, file string) int {
 	return bytes.Count(text, []byte("\n")) - 1
 }
 
-// checkDamaged reports whether check --store finds damage, offline.
+// checkDamaged runs check --store without a server and reports whether it finds damage.
 func (p *project) checkDamaged(sum *damageSum) bool {
 	p.t.Helper()
 	out, stderr, err := p.run("check", "--store", "--data", p.data, p.dir)
@@ -181,7 +182,7 @@ func (p *project) backUpDamaged(found bool, sum *damageSum) {
 	}
 }
 
-// restoreDamaged restores a backup that a program made which did not look at what it copied.
+// restoreDamaged tries to restore a backup whose content was damaged before it was packed.
 func (p *project) restoreDamaged(content []byte, found bool, sum *damageSum) {
 	p.t.Helper()
 	dir := p.t.TempDir()
@@ -232,7 +233,7 @@ func (p *project) restoreDamaged(content []byte, found bool, sum *damageSum) {
 	}
 }
 
-// lostLine names a lost version of what an export has.
+// lostLine matches a line of salvage about a version that could not be saved.
 var lostLine = regexp.MustCompile(`(?m)^lost: api::`)
 
 // salvageDamaged saves what can be read, and imports it into another project.
@@ -240,7 +241,7 @@ func (p *project) salvageDamaged(total int) {
 	p.t.Helper()
 	file := filepath.Join(p.t.TempDir(), "saved.jsonl")
 	_, stderr, err := p.run("salvage", "--data", p.data, p.dir, file)
-	if strings.Contains(stderr, "catalog") { // which says what all rows mean: salvage says that it is damaged
+	if strings.Contains(stderr, "catalog") { // the catalog, which is needed to decode every row, is damaged; salvage reports that
 		return
 	}
 	if err != nil {
@@ -256,7 +257,7 @@ func (p *project) salvageDamaged(total int) {
 	}
 }
 
-// serveDamaged asks a server on the damaged store.
+// serveDamaged starts a server on the damaged store and compares its replies.
 func (p *project) serveDamaged(want map[string]reply, found bool, sum *damageSum) {
 	p.t.Helper()
 	s := p.start()

@@ -27,18 +27,18 @@ attributes:
   text: {type: text}
 `}
 
-// An answer is what a server answered.
+// An answer is a response of the server.
 type answer struct {
 	status int
 	body   string
 }
 
-// is reports whether it is the envelope of an error.
+// is reports whether the response is an error with this status and name.
 func (a answer) is(status int, name string) bool {
 	return a.status == status && strings.HasPrefix(a.body, fmt.Sprintf(`{"data":null,"error":{"status":%d,"name":%q,"message":"`, status, name))
 }
 
-// do sends a request with the full-access token; an answer that does not come is a fault.
+// do sends a request with the full-access token. A missing response fails the test.
 func (s *server) do(t *testing.T, method, path, contentType string, body []byte) answer {
 	t.Helper()
 	r, err := http.NewRequest(method, s.base+path, bytes.NewReader(body))
@@ -87,7 +87,7 @@ func (s *server) upload(t *testing.T, size int) (a answer, id int, url string) {
 	return a, id, url
 }
 
-// notes are what was acknowledged of a type, by documentId.
+// notes records the acknowledged notes of a type, by documentId.
 type notes struct {
 	mu     sync.Mutex
 	server *server
@@ -95,7 +95,7 @@ type notes struct {
 	count  int
 }
 
-// add creates a note of some size.
+// add creates a note of the given size.
 func (n *notes) add(t *testing.T, size int) answer {
 	t.Helper()
 	n.mu.Lock()
@@ -116,7 +116,7 @@ func (n *notes) add(t *testing.T, size int) answer {
 	return a
 }
 
-// addUntilFull has several writers add notes until each was told that the disk is full.
+// addUntilFull has several writers add notes until each gets the response that the disk is full.
 func (n *notes) addUntilFull(t *testing.T, size int) {
 	t.Helper()
 	var writers sync.WaitGroup
@@ -136,7 +136,7 @@ func (n *notes) addUntilFull(t *testing.T, size int) {
 	writers.Wait()
 }
 
-// verify fails unless every note that was acknowledged is there, and as many as these.
+// verify checks that exactly the acknowledged notes are present.
 func (n *notes) verify(t *testing.T) {
 	t.Helper()
 	for id, name := range n.names {
@@ -149,7 +149,7 @@ func (n *notes) verify(t *testing.T) {
 	}
 }
 
-// remove deletes some of the notes.
+// remove deletes at most most notes.
 func (n *notes) remove(t *testing.T, most int) {
 	t.Helper()
 	for id := range n.names {
@@ -164,7 +164,7 @@ func (n *notes) remove(t *testing.T, most int) {
 	}
 }
 
-// health fails unless GET /_health says that state, which is "" when all is well.
+// health checks the state that GET /_health reports; "" stands for a healthy server.
 func (s *server) health(t *testing.T, state string) {
 	t.Helper()
 	a := s.do(t, "GET", "/_health", "", nil)
@@ -176,7 +176,7 @@ func (s *server) health(t *testing.T, state string) {
 	}
 }
 
-// becomesWell waits until GET /_health says that all is well.
+// becomesWell waits until GET /_health reports a healthy server.
 func (s *server) becomesWell(t *testing.T) {
 	t.Helper()
 	for began := time.Now(); s.do(t, "GET", "/_health", "", nil).status != 204; time.Sleep(100 * time.Millisecond) {
@@ -188,7 +188,7 @@ func (s *server) becomesWell(t *testing.T) {
 
 var fileSystem = flag.String("filesystem", "tmpfs", "file system of the disks that are filled; others than tmpfs need loop devices and mkfs")
 
-// A smallDisk is a file system of its own.
+// A smallDisk is a small file system that a test can fill.
 type smallDisk struct {
 	*testing.T
 	dir string
@@ -219,7 +219,7 @@ func newSmallDisk(t *testing.T, megabytes int) smallDisk {
 	return smallDisk{t, dir}
 }
 
-// fill leaves no block of the disk, until free is called.
+// fill uses up all blocks of the disk until free is called.
 func (d smallDisk) fill() (free func()) {
 	d.Helper()
 	path := filepath.Join(d.dir, "filler")
@@ -241,8 +241,8 @@ func (d smallDisk) fill() (free func()) {
 	}
 }
 
-// TestFullDisk fills the disk under a server: writes are answered 507, reads and deletions of documents and files go on, and the server
-// recovers by itself. A kill at the end shows that nothing is lost that was acknowledged.
+// TestFullDisk fills the disk under a server. Writes must be answered 507, reads and deletions of documents and files must
+// work, and the server must recover by itself. A kill at the end shows that no acknowledged write is lost.
 func TestFullDisk(t *testing.T) {
 	disk := newSmallDisk(t, 48)
 	p := newProject(t, filepath.Join(disk.dir, "data"), noteFiles)
@@ -303,7 +303,7 @@ func TestFullDisk(t *testing.T) {
 	free = disk.fill()
 	n.addUntilFull(t, 30_000)
 	s.kill()
-	s = p.serve() // on the full disk
+	s = p.serve() // while the disk is full
 	n.server = s
 	n.verify(t)
 	n.remove(t, 10)
@@ -315,8 +315,8 @@ func TestFullDisk(t *testing.T) {
 	s.stop(t)
 }
 
-// TestLostStore takes the file of the store away from a server: no write is acknowledged any more, reads go on, the next start
-// does not begin with an empty one, and a backup that is taken before puts all back.
+// TestLostStore deletes the store's file under a server. No write may be acknowledged any more, reads must work, the next
+// start must not begin with an empty store, and an earlier backup must restore everything.
 func TestLostStore(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -371,7 +371,7 @@ func TestLostStore(t *testing.T) {
 	}
 }
 
-// TestLostStoreIsNoticed holds that a server which nobody writes to notices that its store is gone, and that it is back.
+// TestLostStoreIsNoticed checks that a server without writes notices that its store's file is gone, and that it is back.
 func TestLostStoreIsNoticed(t *testing.T) {
 	p := newProject(t, "", noteFiles)
 	s := p.serve()

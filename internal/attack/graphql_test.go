@@ -7,11 +7,12 @@ import (
 	"testing"
 )
 
-// circles asks for lists six deep, of restaurants and categories that lead to one another.
+// circles queries lists nested six deep, of restaurants and categories that refer to each other.
 const circles = `{restaurants(status:DRAFT){categories{restaurants{categories{restaurants{categories{name}}}}}}}`
 
-// TestListsInCircles has 32 clients ask, all at once, for answers of millions of objects made of 630 rows. Each is refused before anything of
-// it is printed, and told which limit it is over; what is deep but small is answered.
+// TestListsInCircles has 32 clients send queries at once whose responses would have millions of objects made from 630 rows.
+// Each must be refused before anything is printed, with a message that names the limit. A query that is deep but small must
+// be answered.
 func TestListsInCircles(t *testing.T) {
 	p := newProject(t, "", restaurantFiles(""))
 	p.importRestaurants()

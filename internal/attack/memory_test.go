@@ -17,7 +17,8 @@ import (
 
 var flood = flag.Int("flood", 0, "TestUnreadAnswers: how many connections ask for a large answer and do not read it; 0 is the short form")
 
-// restaurantFiles are a project in which a short question asks for much: restaurants and categories lead to each other.
+// restaurantFiles returns the files of a project in which a short query can ask for a large response: restaurants and
+// categories refer to each other.
 func restaurantFiles(server string) map[string]string {
 	return map[string]string{
 		"config/server.yaml":      server,
@@ -31,7 +32,7 @@ func restaurantFiles(server string) map[string]string {
 	}
 }
 
-// importRestaurants stores 600 restaurants, each in 3 of 30 categories.
+// importRestaurants imports 600 restaurants, each in 3 of 30 categories.
 func (p *project) importRestaurants() {
 	p.t.Helper()
 	var lines strings.Builder
@@ -51,13 +52,13 @@ func (p *project) importRestaurants() {
 	}
 }
 
-// deep is a question of anybody whose answer has about 2.9 MB for each restaurant.
+// deep returns a public query whose response has about 2.9 MB for each restaurant.
 func deep(restaurants int) string {
 	return fmt.Sprintf("/api/restaurants?status=draft&pagination[pageSize]=%d"+
 		"&populate[categories][populate][restaurants][populate][categories][populate][restaurants][fields]=name", restaurants)
 }
 
-// askOnly sends a request and reads nothing.
+// askOnly sends a request and does not read the response.
 func (s *server) askOnly(t *testing.T, path string) net.Conn {
 	t.Helper()
 	host := strings.TrimPrefix(s.base, "http://")
@@ -71,11 +72,12 @@ func (s *server) askOnly(t *testing.T, path string) net.Conn {
 	return c
 }
 
-// TestUnreadAnswers asks for large answers on many connections and reads none of them. The server reserves no more than
-// limits.memory, its process grows in proportion to that and not to the number of connections, small requests are answered meanwhile,
-// and all is given back when the connections have gone.
+// TestUnreadAnswers requests large responses on many connections and reads none of them. The server must reserve at most
+// limits.memory, its process must grow in proportion to that and not to the number of connections, small requests must be
+// answered meanwhile, and all memory must be released when the connections are closed.
 //
-// The long form has the figures of the attack: -flood 60, in a control group of 2 GiB where the machine has such (version 1).
+// The long form has the size of a real attack: -flood 60, in a control group of 2 GiB if the machine has control groups of
+// version 1.
 func TestUnreadAnswers(t *testing.T) {
 	connections, hold, limits := 12, 6*time.Second, "limits: {memory: 64mb, answer: 16mb}\n"
 	var wrap []string
@@ -117,7 +119,7 @@ func TestUnreadAnswers(t *testing.T) {
 	for _, c := range open {
 		c.Close()
 	}
-	time.Sleep(5 * time.Second) // what the attack was measured after
+	time.Sleep(5 * time.Second) // the measurement begins 5 s after the attack
 	after, end := s.anonymousMemory(t), s.memory(t, p)
 	t.Logf("RssAnon: idle %d MB, peak %d MB, 5 s after they closed %d MB; slowest honest answer %s; budget during %+v, after %+v",
 		idle>>20, peak>>20, after>>20, slowest, during, end)
@@ -141,10 +143,10 @@ func TestUnreadAnswers(t *testing.T) {
 	}
 }
 
-// memoryStats are the counters of the memory that requests take together.
+// memoryStats are the server's counters of request memory.
 type memoryStats struct{ Limit, Reserved, Peak, Denied, Refused int64 }
 
-// memory asks the server for them over its control socket.
+// memory requests the counters over the control socket.
 func (s *server) memory(t *testing.T, p *project) memoryStats {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -164,7 +166,8 @@ func (s *server) memory(t *testing.T, p *project) memoryStats {
 	return info.Memory
 }
 
-// inGroup returns what starts a program in a control group of its own with so much memory; nothing where that cannot be had.
+// inGroup returns a command prefix that runs a program in a control group with that much memory, or nothing if the machine
+// does not support it.
 func inGroup(t *testing.T, bytes int64) (wrap []string) {
 	t.Helper()
 	dir := "/sys/fs/cgroup/memory/lectern-attack-" + fmt.Sprint(os.Getpid())

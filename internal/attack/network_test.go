@@ -18,7 +18,7 @@ import (
 
 var manyClients = flag.Bool("attack.network", false, "open 1,100 connections and guess 150 passwords at once")
 
-// The attackers and the honest clients come from different addresses of this machine.
+// The attackers and the honest clients have different addresses of this machine.
 const (
 	attacker = "127.0.0.2"
 	honest   = "127.0.0.3"
@@ -28,7 +28,7 @@ func dialFrom(from string) func(ctx context.Context, network, addr string) (net.
 	return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 10 * time.Second}).DialContext
 }
 
-// clientFrom makes requests from an address, each on a connection of its own.
+// clientFrom returns a client that sends each request from an address, on a connection of its own.
 func clientFrom(from string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: dialFrom(from), DisableKeepAlives: true}, Timeout: 60 * time.Second}
 }
@@ -44,7 +44,7 @@ attributes:
 	"config/plugins.yaml":     "users-permissions: {config: {ratelimit: {enabled: false}}}\n",
 }
 
-// askFor asks again and again until stop, and returns how often the answer had each status; status 0 stands for none.
+// askFor repeats a request until stop is closed, and counts the responses by status; status 0 stands for no response.
 func askFor(c *http.Client, url string, stop <-chan struct{}) (statuses map[int]int) {
 	statuses = map[int]int{}
 	for {
@@ -62,9 +62,9 @@ func askFor(c *http.Client, url string, stop <-chan struct{}) (statuses map[int]
 	}
 }
 
-// TestSlowSenders opens more connections than requests may be at work, and sends on each a head and one byte of a body. Whoever
-// comes from elsewhere is answered all the time, and so is a body that comes in two parts; descriptors are left also where the
-// process may have few.
+// TestSlowSenders opens more connections than the server handles requests at a time, and sends on each only the headers and
+// one byte of a body. Clients from other addresses must be answered all the time, also when a body arrives in two parts. File
+// descriptors must remain even if the process may have few.
 func TestSlowSenders(t *testing.T) {
 	connections, concurrent, descriptors := 150, 100, 400
 	if *manyClients {
@@ -104,7 +104,7 @@ func TestSlowSenders(t *testing.T) {
 	defer slow.Close()
 	const body = `{"data":{"title":"slow, but honest"}}`
 	fmt.Fprintf(slow, "POST /api/notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:9])
-	time.Sleep(time.Second) // for as long as clients ask
+	time.Sleep(time.Second) // clients send requests for a second
 	io.WriteString(slow, body[9:])
 	slow.SetDeadline(time.Now().Add(30 * time.Second))
 	if answer, err := http.ReadResponse(bufio.NewReader(slow), nil); err != nil || answer.StatusCode != 201 {
@@ -122,8 +122,8 @@ func TestSlowSenders(t *testing.T) {
 	t.Logf("%d connections, %d of them refused at once; %d honest answers in a second", connections, closed.Load(), answered)
 }
 
-// TestGuessers has many passwords guessed at once from one address. Who logs in from another is let in before most of the guesses
-// were looked at.
+// TestGuessers sends many wrong passwords at once from one address. A login from another address must succeed before most of
+// the guesses are checked.
 func TestGuessers(t *testing.T) {
 	guesses := 60
 	if *manyClients {
@@ -160,7 +160,7 @@ func TestGuessers(t *testing.T) {
 			}
 		})
 	}
-	for compared.Load() == 0 { // they are all there, or nearly
+	for compared.Load() == 0 { // by now nearly all guesses have arrived
 		time.Sleep(time.Millisecond)
 	}
 	asked := time.Now()

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// binary is the program as it is released, built once for all tests.
+// binary builds the released program once for all tests, and returns its path.
 var binary = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(buildDir, "lectern")
 	build := exec.Command("go", "build", "-o", path, "lectern")
@@ -45,11 +45,11 @@ func TestMain(m *testing.M) {
 type project struct {
 	t     *testing.T
 	dir   string
-	data  string // its data directory
+	data  string // data directory
 	token string
 }
 
-// newProject writes files, by their paths within the project, and makes a token. An empty data is dir/data.
+// newProject writes files, given by their paths within the project, and creates a token. An empty data stands for dir/data.
 func newProject(t *testing.T, data string, files map[string]string) *project {
 	t.Helper()
 	p := &project{t: t, dir: t.TempDir(), data: data}
@@ -73,7 +73,7 @@ func newProject(t *testing.T, data string, files map[string]string) *project {
 	return p
 }
 
-// run carries out a command of the program and returns what it printed.
+// run runs a command of the program and returns its output.
 func (p *project) run(args ...string) (stdout, stderr string, err error) {
 	p.t.Helper()
 	path, err := binary()
@@ -97,8 +97,8 @@ type server struct {
 
 var servingLine = regexp.MustCompile(`base["=:]+(http://[0-9.:]+)`)
 
-// serve starts the program and waits until it says where it serves. wrap goes before its command line, such as a shell that
-// sets limits. The process is killed when the test ends.
+// serve starts the program and waits until it is ready. wrap goes before the command, for example a shell that sets limits.
+// The process is killed when the test ends.
 func (p *project) serve(wrap ...string) *server {
 	p.t.Helper()
 	s := p.start(wrap...)
@@ -108,7 +108,7 @@ func (p *project) serve(wrap ...string) *server {
 	return s
 }
 
-// start is serve for a server that may refuse to serve, and has no base then.
+// start does what serve does for a server that may refuse to start. Its base is then empty.
 func (p *project) start(wrap ...string) *server {
 	p.t.Helper()
 	path, err := binary()
@@ -139,7 +139,7 @@ func (p *project) start(wrap ...string) *server {
 				}
 			}
 		}
-		_ = s.cmd.Wait() // its state says how it ended
+		_ = s.cmd.Wait() // ProcessState has the result
 	}()
 	select {
 	case s.base = <-serving:
@@ -148,7 +148,7 @@ func (p *project) start(wrap ...string) *server {
 	return s
 }
 
-// kill ends the process at once. It may have ended already.
+// kill ends the process at once. The process may have ended already.
 func (s *server) kill() {
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		panic(err)
@@ -156,7 +156,7 @@ func (s *server) kill() {
 	<-s.ended
 }
 
-// stop ends the process as an operator does.
+// stop ends the process by the signal that operators use.
 func (s *server) stop(t *testing.T) {
 	t.Helper()
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -168,7 +168,7 @@ func (s *server) stop(t *testing.T) {
 	}
 }
 
-// anonymousMemory is how many bytes of memory the process holds that are no file (RssAnon).
+// anonymousMemory returns the bytes of memory of the process that are not backed by a file (RssAnon).
 func (s *server) anonymousMemory(t *testing.T) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
@@ -186,7 +186,7 @@ func (s *server) anonymousMemory(t *testing.T) int64 {
 	return kilobytes << 10
 }
 
-// A syncBuffer is a log that one goroutine writes and others read.
+// A syncBuffer is a buffer that one goroutine may write while others read it.
 type syncBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -17,7 +17,8 @@ import (
 
 var manyLinks = flag.Bool("attack.links", false, "write up to 645,000 links at once")
 
-// menus is a project in which one write can have very many links: each dish of a menu has categories, in both planes.
+// menus is a project in which one write can have very many links: each dish of a menu has categories, in drafts and published
+// versions.
 var menus = map[string]string{
 	"content-types/category.yaml": `
 kind: collectionType
@@ -45,7 +46,7 @@ attributes:
 `,
 }
 
-// withServer is a project with a config/server.yaml.
+// withServer returns a copy of files with a config/server.yaml.
 func withServer(files map[string]string, settings string) map[string]string {
 	all := map[string]string{"config/server.yaml": settings}
 	for name, text := range files {
@@ -54,7 +55,7 @@ func withServer(files map[string]string, settings string) map[string]string {
 	return all
 }
 
-// send sends a request with a JSON body and returns the answer.
+// send sends a request with a JSON body and returns the response.
 func (s *server) send(method, path, body string) (status int, answer map[string]any, err error) {
 	req, err := http.NewRequest(method, s.base+path, strings.NewReader(body))
 	if err != nil {
@@ -77,7 +78,7 @@ func (s *server) send(method, path, body string) (status int, answer map[string]
 	return resp.StatusCode, answer, err
 }
 
-// must is send for what must succeed; it returns the documentId and the id of the answer.
+// must sends a request that must succeed, and returns the documentId and id in the response.
 func (s *server) must(t *testing.T, method, path, body string) (documentID string, id int) {
 	t.Helper()
 	status, answer, err := s.send(method, path, body)
@@ -90,7 +91,7 @@ func (s *server) must(t *testing.T, method, path, body string) (documentID strin
 	return documentID, int(number)
 }
 
-// categories makes n published categories and returns the ids of their rows, separated by commas.
+// categories creates n published categories and returns the ids of their rows, separated by commas.
 func (s *server) categories(t *testing.T, n int) string {
 	ids := make([]string, n)
 	for i := range ids {
@@ -100,14 +101,14 @@ func (s *server) categories(t *testing.T, n int) string {
 	return strings.Join(ids, ",")
 }
 
-// menu is a body with so many dishes, each with all categories.
+// menu returns a body with a number of dishes, each with all categories.
 func menu(dishes int, categories string) string {
 	dish := `{"name":"x","categories":[` + categories + `]}`
 	return `{"data":{"title":"heavy","dishes":[` + strings.Repeat(dish+",", dishes-1) + dish + `]}}`
 }
 
-// delays sends small writes one after the other, from several clients, until it is told to stop, and returns how long the slowest
-// waited.
+// delays sends small writes one after the other, from several clients. stop ends them and returns the longest time that a
+// write took.
 func (s *server) delays(t *testing.T, clients int) (stop func() time.Duration) {
 	var slowest, over atomic.Int64
 	var wg sync.WaitGroup
@@ -135,7 +136,7 @@ func (s *server) delays(t *testing.T, clients int) (stop func() time.Duration) {
 	}
 }
 
-// processorTime is how long the process has been at work, on all processors together.
+// processorTime returns the time that the process has used on all processors.
 func (s *server) processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
@@ -154,9 +155,9 @@ func (s *server) processorTime(t *testing.T) time.Duration {
 	return time.Duration(ticks) * (time.Second / 100) // USER_HZ
 }
 
-// TestHeavyWrites writes menus with very many links, first alone into a fresh store, then while others write. Where limits allow
-// that much at all, it takes work in proportion to the links. Before links were put into the file in order of key, the first
-// of these writes took twelve seconds of a processor and more, and all others waited for it.
+// TestHeavyWrites writes menus with very many links, first alone into a fresh store, then beside other writes. If the limits
+// allow such a write, its cost must be proportional to the number of links. Without sorting the links by key before they are
+// stored, the first of these writes takes more than twelve seconds of processor time, and all other writes wait for it.
 func TestHeavyWrites(t *testing.T) {
 	limits := "limits: {json: 16mb, links: 1000000, components: 30000}\ntimeouts: {request: 120s}\n"
 	sizes := []int{1000}
@@ -188,7 +189,7 @@ func TestHeavyWrites(t *testing.T) {
 	}
 }
 
-// TestHeavyWritesAreRefused sends what is beyond the limits that hold where nothing is configured.
+// TestHeavyWritesAreRefused checks that the default limits refuse writes that are too large.
 func TestHeavyWritesAreRefused(t *testing.T) {
 	s := newProject(t, "", menus).serve()
 	categories := s.categories(t, 30)

@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// Slack is how many bytes may be appended to an Answer without asking Fits or Grow: punctuation, keys, small rows.
+	// Slack is how many bytes may be appended to an Answer without a call of Fits or Grow: punctuation, keys, small rows.
 	Slack = 36 << 10
-	// Small is the greatest length of a part of an answer for which Fits and Grow need not be asked.
+	// Small is the largest part of an answer that may be appended without a call of Fits or Grow.
 	Small = 32 << 10
-	// step is how many bytes Hold reserves at a time.
-	step = 256 << 10
-	// maxWait is how long an answer waits for memory, all its waits together.
+	// holdUnit is the unit in which Hold reserves memory, in bytes.
+	holdUnit = 256 << 10
+	// maxWait is how long an answer may wait for memory, over all calls of Wait.
 	maxWait = time.Second
 )
 
-// ErrTooLong says that an answer is longer than the limit of an answer.
+// ErrTooLong is returned when an answer would exceed its length limit.
 var ErrTooLong = errors.New("the answer is too long")
 
-// An Answer accounts for the memory of an answer while it is printed: its text, and what printing needs besides. Most answers are
-// small and reserve nothing. An Answer is for one goroutine at a time.
+// An Answer accounts for the memory of an answer while it is printed: the text, and other memory that printing needs. Most
+// answers are small and reserve nothing. Only one goroutine at a time may use an Answer.
 //
 //	if !answer.Fits(len(text), len(value)) {
 //		if text, err = answer.Grow(text, len(value)); err != nil {
@@ -31,19 +31,20 @@ var ErrTooLong = errors.New("the answer is too long")
 //	text = append(text, value...)
 type Answer struct {
 	reservation Reservation
-	most        int       // bytes that the text may have
-	room        int       // up to which length the text needs no more memory
-	beside      int64     // needed beside the text, in steps
-	wanted      int64     // in all, when that could not be reserved
-	until       time.Time // when maxWait is over
+	limit       int       // limit of the text's length in bytes
+	room        int       // length up to which memory for the text is available
+	beside      int64     // bytes reserved by Hold
+	wanted      int64     // bytes of the last reservation that failed
+	until       time.Time // the time at which maxWait ends; zero before the first Wait
 }
 
-// Answer returns the account of an answer that may have at most so many bytes.
-func (b *Budget) Answer(most int) Answer {
-	return Answer{reservation: b.Reservation(), most: most, room: min(Unreserved, most+Slack)}
+// Answer returns the account of an answer of at most limit bytes.
+func (b *Budget) Answer(limit int) Answer {
+	return Answer{reservation: b.Reservation(), limit: limit, room: min(Unreserved, limit+Slack)}
 }
 
-// Adopt reserves the memory of a text that an earlier answer had, and returns it empty; nil where that is not free.
+// Adopt reserves the memory of the text of an earlier answer, and returns the text emptied for reuse. It returns nil if the
+// budget does not allow it.
 func (a *Answer) Adopt(text []byte) []byte {
 	if cap(text) > 2*Unreserved && a.reserve(cap(text), a.beside) != nil {
 		return nil
@@ -51,26 +52,26 @@ func (a *Answer) Adopt(text []byte) []byte {
 	return text[:0]
 }
 
-// Restart must be called before the text is printed again from the start. The reservation is kept.
-func (a *Answer) Restart() { a.room, a.beside = min(Unreserved, a.most+Slack), 0 }
+// Restart must be called before the text is printed again from the start. It keeps the reservation.
+func (a *Answer) Restart() { a.room, a.beside = min(Unreserved, a.limit+Slack), 0 }
 
-// Fits reports whether part more bytes may be appended to a text of that length. Otherwise Grow has to be asked.
+// Fits reports whether part more bytes may be appended to a text of that length without a call of Grow.
 func (a *Answer) Fits(length, part int) bool { return length+part+Slack <= a.room }
 
-// Grow reserves memory for a text that is to become part bytes longer, and returns the text with room for them. It fails with
-// ErrTooLong, or with ErrExhausted: then the text can be let go of, waited for memory, and begun anew.
+// Grow reserves memory for a text that is to grow by part bytes, and returns the text with enough capacity. It fails with
+// ErrTooLong or ErrExhausted. After ErrExhausted the caller may drop the text, call Wait, and print again.
 func (a *Answer) Grow(text []byte, part int) ([]byte, error) {
 	need := len(text) + part
-	if need > a.most {
+	if need > a.limit {
 		return text, ErrTooLong
 	}
-	// Twice as much each time, so that what is left behind in growing is less than the text; and always the same few sizes, so that
-	// the memory of one answer fits the next. What is reserved already is had at once.
+	// Doubling keeps the garbage of earlier copies smaller than the text, and leads to few different sizes, so that the
+	// buffer of one answer fits another. Memory that is already reserved is used at once.
 	room := max(a.room, int(a.reservation.Bytes()-a.beside))
 	for room < need+Slack {
 		room *= 2
 	}
-	room = max(min(room, a.most+Slack), need+Slack)
+	room = max(min(room, a.limit+Slack), need+Slack)
 	if err := a.reserve(room, a.beside); err != nil {
 		return text, err
 	}
@@ -78,15 +79,15 @@ func (a *Answer) Grow(text []byte, part int) ([]byte, error) {
 	if room <= cap(text) {
 		return text, nil
 	}
-	return append(make([]byte, 0, room), text...), nil // slices.Grow would take more
+	return append(make([]byte, 0, room), text...), nil // slices.Grow would allocate more than room
 }
 
-// Hold reserves memory that is needed beside the text: so many bytes in all.
+// Hold reserves so many bytes in total for memory other than the text.
 func (a *Answer) Hold(bytes int64) error {
 	if bytes <= max(a.beside, Unreserved) {
 		return nil
 	}
-	beside := (bytes + step - 1) / step * step
+	beside := (bytes + holdUnit - 1) / holdUnit * holdUnit
 	if err := a.reserve(a.room, beside); err != nil {
 		return err
 	}
@@ -106,8 +107,9 @@ func (a *Answer) reserve(room int, beside int64) error {
 	return err
 }
 
-// Wait waits, for a second in all, until there is memory for what could not be reserved. The caller must have dropped the text and
-// must hold no snapshot and no lock, since the requests that hold the memory must be able to finish.
+// Wait waits until the memory of the failed reservation is available, for at most a second over all calls. The caller must
+// have dropped the text and must hold no snapshot and no lock, since the requests that hold the memory must be able to
+// finish.
 func (a *Answer) Wait(ctx context.Context) error {
 	if a.until.IsZero() {
 		a.until = time.Now().Add(maxWait)
@@ -117,5 +119,5 @@ func (a *Answer) Wait(ctx context.Context) error {
 	return a.reservation.Wait(ctx, a.wanted)
 }
 
-// Release gives the reservation back, when the answer was sent or will not be.
+// Release gives back the reservation. It must be called when the answer was sent or is abandoned.
 func (a *Answer) Release() { a.reservation.Release() }

@@ -26,8 +26,8 @@ func print(a *budget.Answer, text []byte, n int, part []byte) ([]byte, error) {
 	return text, nil
 }
 
-// TestAnswer prints answers of several lengths and looks what they reserve: nothing when they are small, at least their length and
-// at most about twice of it otherwise.
+// TestAnswer checks the reservations for answers of several lengths: none for a small answer, otherwise at least the length
+// of the text and at most about twice that.
 func TestAnswer(t *testing.T) {
 	for _, test := range []struct {
 		parts, length int
@@ -64,7 +64,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestAnswerBeginsAnew sees that an answer which found no memory reserves what it wants when it has waited, all at once.
+// TestAnswerBeginsAnew checks that an answer whose reservation failed gets all the memory it needs from Wait.
 func TestAnswerBeginsAnew(t *testing.T) {
 	b := budget.New(16 << 20)
 	other := b.Reservation()
@@ -91,7 +91,7 @@ func TestAnswerBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestHold sees that memory beside the text counts, in steps.
+// TestHold checks that Hold reserves memory in units.
 func TestHold(t *testing.T) {
 	b := budget.New(1 << 20)
 	a := b.Answer(1 << 20)
@@ -111,7 +111,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestAdopt sees that a text which was used before is used again if its memory is free, and counted once.
+// TestAdopt checks that an earlier text is reused if its memory can be reserved, and is counted once.
 func TestAdopt(t *testing.T) {
 	b := budget.New(1 << 20)
 	kept := make([]byte, 100, 600<<10)

@@ -1,4 +1,4 @@
-// Package budget bounds the memory that all requests of a server take together.
+// Package budget limits the memory of all requests of a server together.
 //
 //	memory := budget.New(512 << 20)
 //	answer := memory.Reservation()
@@ -7,11 +7,11 @@
 //		// The budget is exhausted: drop what was made, and either refuse the request or Wait and begin again.
 //	}
 //
-// A caller reserves bytes before it allocates them, in steps of any size, and releases them when they are no longer needed: for an
-// answer, when it was sent or its connection died. Each request may use Unreserved bytes without a reservation.
+// A caller reserves bytes before it allocates them, in any number of calls, and releases them when they are no longer needed:
+// for an answer, when it was sent or its connection was closed. Each request may use Unreserved bytes without a reservation.
 //
-// A holder of memory must not wait for more, or all holders could wait for each other. So Grow never waits, and Wait releases the
-// reservation before it waits.
+// A caller that holds memory must not wait for more, or all callers could wait for each other. So Grow never waits, and Wait
+// releases the reservation before it waits.
 package budget
 
 import (
@@ -21,23 +21,23 @@ import (
 	"sync"
 )
 
-// Unreserved is how many bytes each request may use without a reservation. Package admission bounds the number of requests.
+// Unreserved is how many bytes each request may use without a reservation. Package admission limits the number of requests.
 const Unreserved = 128 << 10
 
-// ordinary is how large a reservation may be to have all of the budget for itself. Larger ones leave a quarter of it to the
-// others, so that a few huge answers to slow readers do not turn everybody away.
+// ordinary is the largest reservation that may use up the entire budget. Larger reservations leave a quarter of it free, so
+// that a few huge answers to slow readers do not block all other requests.
 const ordinary = 1 << 20
 
-// ErrExhausted says that other requests have reserved too much for a reservation to grow.
+// ErrExhausted is returned when the budget has not enough free memory for a reservation.
 var ErrExhausted = errors.New("the memory for requests is used up")
 
-// A Budget is a number of bytes that reservations share. Any number of goroutines may use it. A nil Budget is not bounded.
+// A Budget is a number of bytes that reservations share. Any number of goroutines may use it. A nil Budget has no limit.
 type Budget struct {
 	limit int64
 
 	mu      sync.Mutex
 	stats   Stats
-	tide    int64 // the most that was reserved since Ebb was last told
+	tide    int64 // the most bytes reserved since Ebb last sent
 	waiting []*waiter
 	ebb     chan struct{}
 }
@@ -46,9 +46,9 @@ type Budget struct {
 type Stats struct {
 	Limit    int64 `json:"limit"`
 	Reserved int64 `json:"reserved"` // bytes reserved now
-	Peak     int64 `json:"peak"`     // the most that ever were
-	Denied   int64 `json:"denied"`   // how often a reservation could not grow
-	Refused  int64 `json:"refused"`  // how often nothing was free after waiting
+	Peak     int64 `json:"peak"`     // the most bytes reserved at any time
+	Denied   int64 `json:"denied"`   // how many calls of Grow failed
+	Refused  int64 `json:"refused"`  // how many calls of Wait failed
 }
 
 type waiter struct {
@@ -61,7 +61,7 @@ func New(limit int64) *Budget {
 	return &Budget{limit: limit, stats: Stats{Limit: limit}, ebb: make(chan struct{}, 1)}
 }
 
-// Limit returns how many bytes may be reserved in all, 0 for a nil Budget.
+// Limit returns how many bytes may be reserved in total, or 0 for a nil Budget.
 func (b *Budget) Limit() int64 {
 	if b == nil {
 		return 0
@@ -69,7 +69,7 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
-// Fits reports whether so many bytes can ever be reserved.
+// Fits reports whether a reservation of so many bytes is possible when the budget is otherwise unused.
 func (b *Budget) Fits(bytes int64) bool { return b == nil || bytes <= b.room(bytes) }
 
 // Stats returns the counters.
@@ -82,10 +82,11 @@ func (b *Budget) Stats() Stats {
 	return b.stats
 }
 
-// Ebb returns a channel that receives when much memory was reserved and little is now: a good time to return memory to the system.
+// Ebb returns a channel that receives when much memory was reserved and little is reserved now, which is a good time to
+// return memory to the operating system.
 func (b *Budget) Ebb() <-chan struct{} { return b.ebb }
 
-// room is how much may be reserved in all for a reservation of so many bytes to be made.
+// room returns how much of the budget may be in use after a reservation of so many bytes.
 func (b *Budget) room(bytes int64) int64 {
 	if bytes > ordinary {
 		return b.limit - b.limit/4
@@ -93,7 +94,8 @@ func (b *Budget) room(bytes int64) int64 {
 	return b.limit
 }
 
-// reserve is called with mu held. It reports whether more bytes were added to a reservation, which then has total.
+// reserve adds more bytes to a reservation, which then has total bytes. It returns false if they are not free. It is called
+// with mu held.
 func (b *Budget) reserve(more, total int64) bool {
 	if b.stats.Reserved+more > b.room(total) {
 		return false
@@ -104,11 +106,11 @@ func (b *Budget) reserve(more, total int64) bool {
 	return true
 }
 
-// ebbFrom is how much must have been reserved before Ebb tells that little is.
+// ebbFrom is how many bytes must have been reserved for Ebb to send.
 const ebbFrom = 32 << 20
 
-// free is called with mu held. It gives bytes back, and to those who wait for them in the order in which they came, each as
-// soon as what it needs is there.
+// free gives back bytes, and grants them to waiters in the order of arrival. It skips a waiter that needs more than is free.
+// It is called with mu held.
 func (b *Budget) free(bytes int64) {
 	b.stats.Reserved -= bytes
 	b.waiting = slices.DeleteFunc(b.waiting, func(w *waiter) bool {
@@ -122,26 +124,26 @@ func (b *Budget) free(bytes int64) {
 		b.tide = b.stats.Reserved
 		select {
 		case b.ebb <- struct{}{}:
-		default: // it was told already, and nobody has listened yet
+		default: // the previous signal was not received yet
 		}
 	}
 }
 
-// A Reservation is one request's share of a Budget, for one goroutine at a time. The zero Reservation is not bounded. It must not
-// be copied once it has grown.
+// A Reservation is the share of one request in a Budget. Only one goroutine at a time may use it. The zero Reservation has no
+// limit. It must not be copied after the first Grow.
 type Reservation struct {
 	budget *Budget
 	bytes  int64
 }
 
-// Reservation returns one that holds nothing yet.
+// Reservation returns an empty reservation.
 func (b *Budget) Reservation() Reservation { return Reservation{budget: b} }
 
-// Bytes returns how many bytes are reserved.
+// Bytes returns the number of reserved bytes.
 func (r *Reservation) Bytes() int64 { return r.bytes }
 
-// Grow makes the reservation hold at least so many bytes. When they are not free it fails with ErrExhausted at once, and the
-// reservation stays what it was.
+// Grow extends the reservation to at least so many bytes. If they are not free it fails with ErrExhausted at once and leaves
+// the reservation unchanged.
 func (r *Reservation) Grow(bytes int64) error {
 	if bytes <= r.bytes {
 		return nil
@@ -163,9 +165,9 @@ func (b *Budget) grow(more, total int64) bool {
 	return false
 }
 
-// Wait gives back what is reserved, waits until so many bytes are free, and reserves them. When ctx ends first, or so many never
-// can be free, the error is ErrExhausted and nothing is reserved. The caller must hold nothing that others need in order to
-// release theirs: no snapshot, no lock.
+// Wait releases the reservation, waits until so many bytes are free, and reserves them. If ctx ends first, or the budget is
+// too small, it returns ErrExhausted and nothing is reserved. The caller must hold no snapshot and no lock, since the
+// requests that hold the memory must be able to finish.
 func (r *Reservation) Wait(ctx context.Context, bytes int64) error {
 	r.Release()
 	if b := r.budget; b != nil && !b.wait(ctx, bytes) {
@@ -188,7 +190,7 @@ func (b *Budget) wait(ctx context.Context, bytes int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	i := slices.Index(b.waiting, w)
-	if i < 0 { // granted at the moment at which ctx ended
+	if i < 0 { // granted just when ctx ended
 		return true
 	}
 	b.waiting = slices.Delete(b.waiting, i, i+1)
@@ -196,7 +198,8 @@ func (b *Budget) wait(ctx context.Context, bytes int64) bool {
 	return false
 }
 
-// enqueue returns a waiter, granted already when the bytes are free; nil when they never can be.
+// enqueue returns a waiter for so many bytes, which is granted at once if they are free. It returns nil if the budget is too
+// small.
 func (b *Budget) enqueue(bytes int64) *waiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -213,7 +216,7 @@ func (b *Budget) enqueue(bytes int64) *waiter {
 	return w
 }
 
-// Release gives the reserved bytes back. It may be called more than once.
+// Release gives back the reserved bytes. It may be called more than once.
 func (r *Reservation) Release() {
 	if r.bytes == 0 {
 		return

@@ -12,7 +12,7 @@ import (
 	"lectern/internal/budget"
 )
 
-// ended is a context that has ended: who waits with it does not wait.
+// ended returns a context that has ended, so that Wait returns at once.
 func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -29,7 +29,7 @@ func TestGrow(t *testing.T) {
 		reserved int64
 	}{
 		{&one, 400, true, 400},
-		{&one, 300, true, 400}, // it holds as much already
+		{&one, 300, true, 400}, // has 400 reserved already
 		{&other, 600, true, 1000},
 		{&other, 601, false, 1000},
 		{&one, 401, false, 1000},
@@ -53,7 +53,7 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// TestLargeLeaveRoom sees that reservations above 1 MiB leave a quarter to smaller ones.
+// TestLargeLeaveRoom checks that reservations above 1 MiB leave a quarter of the budget to smaller ones.
 func TestLargeLeaveRoom(t *testing.T) {
 	b := budget.New(16 << 20)
 	large, another, small := b.Reservation(), b.Reservation(), b.Reservation()
@@ -95,7 +95,7 @@ func TestWait(t *testing.T) {
 	waiter.Release()
 }
 
-// TestUnbounded sees that what has no budget is not bounded.
+// TestUnbounded checks that reservations of a nil Budget have no limit.
 func TestUnbounded(t *testing.T) {
 	var none *budget.Budget
 	r := none.Reservation()
@@ -108,7 +108,7 @@ func TestUnbounded(t *testing.T) {
 	}
 }
 
-// TestEbb sees that the end of a flood is told once.
+// TestEbb checks that Ebb sends once after a flood of reservations ends.
 func TestEbb(t *testing.T) {
 	b := budget.New(100 << 20)
 	told := func() bool {
@@ -142,7 +142,7 @@ func TestEbb(t *testing.T) {
 	}
 }
 
-// TestAgainstModel reserves and releases at random, beside a plain sum.
+// TestAgainstModel reserves and releases random amounts, and compares the budget with a plain sum.
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(1, 64<<20).Draw(t, "limit")
@@ -194,8 +194,8 @@ func TestAgainstModel(t *testing.T) {
 	})
 }
 
-// TestTogether sees that many goroutines never hold more than the budget, that each gets its share in the end, and that nothing
-// stays reserved.
+// TestTogether checks that many goroutines never reserve more than the budget, that each is granted its share eventually, and
+// that nothing stays reserved.
 func TestTogether(t *testing.T) {
 	const limit, workers, rounds = 10_000, 16, 300
 	b := budget.New(limit)

@@ -12,23 +12,24 @@ import (
 	"strings"
 )
 
-// unknownMemory is the memory that a process is assumed to have when the system does not tell.
+// unknownMemory is the assumed memory of a process when the system does not provide it.
 const unknownMemory = 2 << 30
 
-// MachineMemory returns how much memory the process may use: the limits of the control groups that it is in (versions 2 and 1), or
-// else the memory of the machine.
+// MachineMemory returns how much memory the process may use: the limit of its control groups (versions 2 and 1), or else the
+// memory of the machine.
 func MachineMemory() int64 { return memoryIn(os.DirFS("/")) }
 
-// Default is the limit of a Budget where nobody sets one, in a process that may have so much memory: a quarter of it. The
-// collector of garbage needs as much again as is in use, and caches, connections and pages of the store's file need some too.
+// Default returns the default limit of a Budget: a quarter of the memory of the process. Garbage collection needs as much
+// memory again as is in use, and caches, connections and the store's memory-mapped pages need memory, too.
 func Default(memory int64) int64 { return memory / 4 }
 
-// heapBeside is what the heap may hold beside twice a budget: what is not reserved, and the garbage of that.
+// heapBeside is the heap allowed in addition to twice a budget, for memory that is not reserved and its garbage.
 const heapBeside = 128 << 20
 
-// LimitHeap makes the garbage collector work harder when the heap comes near what the process should need: twice the limit of
-// its Budget, or nine tenths of the memory that it may have, beyond which a control group would kill it. Otherwise garbage may grow
-// to several times what is in use. Where somebody has set a limit (GOMEMLIMIT), that holds. It returns the limit that holds.
+// LimitHeap sets the heap size near which the garbage collector works harder: about twice the limit of the Budget, but at
+// most nine tenths of the memory of the process, since a control group kills a process that exceeds it. Without it, garbage
+// could grow to several times the memory in use. A limit set by GOMEMLIMIT has precedence. LimitHeap returns the limit in
+// effect.
 func LimitHeap(memory, limit int64) int64 {
 	if said := debug.SetMemoryLimit(-1); said != math.MaxInt64 {
 		return said
@@ -38,7 +39,7 @@ func LimitHeap(memory, limit int64) int64 {
 	return heap
 }
 
-// memoryIn is MachineMemory, read from a file system laid out as that of Linux.
+// memoryIn does what MachineMemory does, on a file system with the layout of Linux.
 func memoryIn(fsys fs.FS) int64 {
 	memory := totalMemory(fsys)
 	for _, limit := range groupLimits(fsys) {
@@ -52,7 +53,7 @@ func memoryIn(fsys fs.FS) int64 {
 	return memory
 }
 
-// totalMemory returns the memory of the machine, 0 when it is not known.
+// totalMemory returns the memory of the machine, or 0 if it is unknown.
 func totalMemory(fsys fs.FS) int64 {
 	text, err := fs.ReadFile(fsys, "proc/meminfo")
 	if err != nil {
@@ -60,15 +61,15 @@ func totalMemory(fsys fs.FS) int64 {
 	}
 	for line := range strings.Lines(string(text)) {
 		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "MemTotal:" && fields[2] == "kB" {
-			n, _ := strconv.ParseInt(fields[1], 10, 53) // 0 when it is no number: not told
+			n, _ := strconv.ParseInt(fields[1], 10, 53) // 0 if it is not a number
 			return n << 10
 		}
 	}
 	return 0
 }
 
-// groupLimits are the limits of the control groups that the process is in, from the innermost outwards. In a container the
-// outermost that can be seen is the container's, under whatever name its host has for it.
+// groupLimits returns the memory limits of the control groups of the process, from the innermost to the outermost. In a
+// container the outermost visible group is that of the container, whatever its name on the host.
 func groupLimits(fsys fs.FS) (limits []int64) {
 	text, err := fs.ReadFile(fsys, "proc/self/cgroup")
 	if err != nil {
@@ -90,11 +91,11 @@ func groupLimits(fsys fs.FS) (limits []int64) {
 	return limits
 }
 
-// limitsUpwards reads a file in a directory below root and in all between the two.
+// limitsUpwards reads a file in a directory below root and in all its parents up to root.
 func limitsUpwards(fsys fs.FS, root, group, file string) (limits []int64) {
 	for dir := path.Join(root, path.Clean("/"+group)); ; dir = path.Dir(dir) {
 		if text, err := fs.ReadFile(fsys, path.Join(dir, file)); err == nil {
-			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil { // otherwise "max"
+			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil { // no limit is written as "max"
 				limits = append(limits, n)
 			}
 		}

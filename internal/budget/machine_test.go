@@ -66,7 +66,8 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// TestLimitHeap sees that the limit of the heap follows from the budget and the memory, and that one which is set is heeded.
+// TestLimitHeap checks that the heap limit follows from the budget and the memory, and that a limit of the user has
+// precedence.
 func TestLimitHeap(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(before)

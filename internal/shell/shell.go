@@ -1,4 +1,4 @@
-// Package shell writes paths into commands that messages tell people to run.
+// Package shell quotes paths for commands in messages to users.
 package shell
 
 import (
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Path returns a path as it is typed into a shell, in quotes if it needs them.
+// Path returns a path as a user types it in a shell, with quotes if it needs them.
 func Path(path string) string {
 	path = filepath.Clean(path)
 	if strings.ContainsAny(path, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {

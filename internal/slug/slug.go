@@ -18,7 +18,7 @@ import (
 //go:embed letters.txt
 var letters string
 
-// replacer replaces the left sides of letters.txt by the right sides; the first line that fits counts.
+// replacer replaces the left sides of letters.txt by the right sides; the first matching line applies.
 var replacer = sync.OnceValue(func() *strings.Replacer {
 	var pairs []string
 	for line := range strings.Lines(letters) {
@@ -29,7 +29,7 @@ var replacer = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 })
 
-// camels find the borders of words in fooBar, APIGateway and HTML5.
+// camels match word boundaries such as those in fooBar, APIGateway and HTML5.
 var camels = []*regexp.Regexp{
 	regexp.MustCompile(`([A-Z]{2,})([0-9]+)`),
 	regexp.MustCompile(`([a-z0-9]+)([A-Z]{2,})`),

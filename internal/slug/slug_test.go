@@ -7,7 +7,7 @@ import (
 	"lectern/internal/slug"
 )
 
-// TestOf holds slugs to what the reference makes of the same texts, but for ǎ, which it cannot write.
+// TestOf compares slugs with those of the reference for the same texts, except for ǎ, which the reference drops.
 func TestOf(t *testing.T) {
 	for text, want := range map[string]string{
 		"A garden on a windowsill": "a-garden-on-a-windowsill",

@@ -1,14 +1,14 @@
-// Package spelling finds the known word that was meant by a misspelled one.
+// Package spelling suggests the known word that a misspelled word stands for.
 package spelling
 
 import (
 	"strings"
 )
 
-// listed is how many known words a suggestion lists at most.
+// listed is the largest number of known words in a suggestion.
 const listed = 40
 
-// Suggest returns the end of a message about an unknown word: the known word that is nearest to it, or else a list of known words.
+// Suggest returns the end of a message about an unknown word: the most similar known word, or else a list of known words.
 func Suggest(word string, known []string) string {
 	best, nearest := "", 3
 	if len(word) < 8 {
@@ -30,14 +30,14 @@ func Suggest(word string, known []string) string {
 	return "known are " + strings.Join(known, ", ")
 }
 
-// Distance returns how many letters must be added, left out, changed or swapped with their neighbour to turn a into b, ignoring
-// case. If there are limit or more, or a word has more than 64 letters, it returns some number that is at least limit.
+// Distance returns the number of letters to insert, delete, change or swap with a neighbour to turn a into b, ignoring case.
+// If the number is at least limit, or a word has more than 64 letters, Distance returns some number that is at least limit.
 func Distance(a, b string, limit int) int {
 	if diff := len(a) - len(b); diff >= limit || -diff >= limit || len(a) > 64 || len(b) > 64 {
 		return limit
 	}
 	x, y := strings.ToLower(a), strings.ToLower(b)
-	var rows [3][130]int // of the letters of x: the one before last, the last, this one; lower case may be longer
+	var rows [3][130]int // distances for the letter of x before the last, the last one and the current one; lower-case words may be longer
 	last, row, spare := rows[0][:len(y)+1], rows[1][:len(y)+1], rows[2][:len(y)+1]
 	for j := range row {
 		row[j] = j
