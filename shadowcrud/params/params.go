@@ -104,7 +104,7 @@ type given struct {
 	filters, sort, fields, populate, pagination any
 	locale, status, search                      any
 	publication, hasPublished                   any
-	page, pageSize, start, limit, lookup        any
+	start, limit                                any
 	hasStatus                                   bool
 }
 
@@ -134,20 +134,15 @@ func (p *Parser) request(t *contenttypes.ContentType, q *jsontree.Object, a *per
 			g.publication = v
 		case "hasPublishedVersion":
 			g.hasPublished = v
-		case "page":
-			g.page = v
-		case "pageSize":
-			g.pageSize = v
 		case "start":
 			g.start = v
 		case "limit":
 			g.limit = v
 		case "lookup":
-			g.lookup = v
+			if v != nil && v != "" {
+				r.faults.add(rankLookup, apierror.Validation("Invalid params: 'lookup'"))
+			}
 		}
-	}
-	if g.lookup != nil && g.lookup != "" {
-		r.faults.add(rankLookup, apierror.Validation("Invalid params: 'lookup'"))
 	}
 	return r
 }
@@ -155,7 +150,7 @@ func (p *Parser) request(t *contenttypes.ContentType, q *jsontree.Object, a *per
 // List reads the parameters of a list.
 func (p *Parser) List(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*List, error) {
 	r := p.request(t, q, a, everyRank)
-	if r.given.page != nil || r.given.pageSize != nil {
+	if q.Value("page") != nil || q.Value("pageSize") != nil {
 		r.faults.add(rankTopLevelPage, paginationError("Invalid pagination attributes. The page parameters are incorrect and must be in the pagination object"))
 	}
 	l := &List{}
