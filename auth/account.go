@@ -33,7 +33,7 @@ func (u *Users) Create(ctx context.Context, body any, show Show) error {
 	data.Set("email", email)
 	data.Set("provider", localProvider)
 	data.Set("role", role)
-	ctx, release, err := u.o.Documents.HoldHooked(ctx, u.typ)
+	ctx, release, err := u.o.Documents.LockHooked(ctx, u.typ)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (u *Users) Update(ctx context.Context, id uint64, body any, show Show) erro
 	if hasRole {
 		data.Set("role", role)
 	}
-	ctx, release, err := u.o.Documents.HoldHooked(ctx, u.typ)
+	ctx, release, err := u.o.Documents.LockHooked(ctx, u.typ)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (u *Users) Delete(ctx context.Context, id uint64, show Show) error {
 	if err != nil {
 		return err
 	}
-	ctx, release, err := u.o.Documents.HoldHooked(ctx, u.typ)
+	ctx, release, err := u.o.Documents.LockHooked(ctx, u.typ)
 	if err != nil {
 		return err
 	}

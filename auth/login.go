@@ -116,7 +116,7 @@ func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, 
 		data.Set("confirmationToken", digestOfCode(code))
 	}
 	var made account
-	ctx, release, err := u.o.Documents.HoldHooked(ctx, u.typ)
+	ctx, release, err := u.o.Documents.LockHooked(ctx, u.typ)
 	if err != nil {
 		return "", err
 	}

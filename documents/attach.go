@@ -8,21 +8,22 @@ import (
 	"lectern/store"
 )
 
-// An Attachment names where new documents are linked from: an attribute of the version whose row has the id Row.
+// An Attachment names the relation or media attribute, in an existing version, that links new documents. Row is the id of that
+// version's row.
 type Attachment struct {
-	Attr *contenttypes.Attribute // of Type, a relation or media
+	Attr *contenttypes.Attribute // a relation or media attribute of Type
 	Type *contenttypes.ContentType
 	Row  uint64
 }
 
-// CreateAll makes documents of one type in one transaction: all of them, or none. Where at is not nil they are linked from there, in
-// their order: at the end of a list, or in place of the one document that is linked. It is no error when there is no such row; then
-// the documents are not linked.
+// CreateAll creates documents of one type in one transaction: all of them or none. If at is not nil, it links them there in
+// their order: at the end of a list, or in place of the one linked document. If the row of at does not exist, the documents are
+// created without links.
 func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment) error {
 	if len(writes) == 0 {
 		return nil
 	}
-	ctx, release, err := s.HoldHooked(ctx, writes[0].Type)
+	ctx, release, err := s.LockHooked(ctx, writes[0].Type)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment)
 	return s.afterAll(ctx, list, err)
 }
 
-// attach links to refs from a version that exists already.
+// attach adds links to refs in an existing version.
 func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 	doc, status, locale, ok := tx.DocumentByRow(at.Type, at.Row)
 	if !ok {
@@ -73,8 +74,8 @@ func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 	return wr.apply()
 }
 
-// WrongType makes the error for a value at a path of a body that is not of the type want ("string", "object", "array", …). wasCast
-// says that cast is not what was sent but what that was cast to; the message then shows both.
+// WrongType returns the error for the value at a path of a body that is not of the type want ("string", "object", "array", …).
+// wasCast means that cast is the result of casting sent; the message then shows both.
 func WrongType(path []string, want string, cast, sent any, wasCast bool) *apierror.Error {
 	return faultsError([]fault{wrongType(path, want, cast, sent, wasCast)})
 }

@@ -15,13 +15,15 @@ import (
 	"lectern/store"
 )
 
-// A Condition is what a document must meet to be found by a Query. It names attributes by their path, which leads through relations,
-// files and components: "title", "owner.username", "address.city". Of what a list leads to, one must meet it.
+// A Condition is a condition on documents in a Query. It names an attribute by a path, which may lead through relations, files
+// and components: "title", "owner.username", "address.city". If the path leads through a list, one item must meet the
+// condition.
 //
-// Values are of the Go types that fit: texts; bools; integers and floats of any size; time.Time, or texts as the API takes them, for
-// dates and times; nil for null. A comparison with null holds for nothing, but for Eq and Ne with nil, Null and NotNull.
+// A value has a Go type that fits its attribute: string; bool; an integer or float type; time.Time, or a string in the format
+// of the API, for dates and times; nil for null. A comparison with an attribute without value is false, except for Eq and Ne
+// with nil, Null and NotNull.
 type Condition interface {
-	// filter is the condition on rows of a schema; the error says what does not fit.
+	// filter returns the condition as a filter on rows of a schema, or an error if an attribute or value does not fit.
 	filter(*contenttypes.Schema) (store.Filter, error)
 }
 
@@ -29,7 +31,7 @@ type condition func(*contenttypes.Schema) (store.Filter, error)
 
 func (c condition) filter(s *contenttypes.Schema) (store.Filter, error) { return c(s) }
 
-// Eq holds where the attribute has the value; Ne where it has another.
+// Eq holds if the attribute has the value, Ne if it has another.
 func Eq(path string, value any) Condition {
 	if value == nil {
 		return Null(path)
@@ -44,22 +46,23 @@ func Ne(path string, value any) Condition {
 	return compared(path, store.Ne, value)
 }
 
-// In holds where the attribute has one of the values; NotIn where it has another.
+// In holds if the attribute has one of the values, NotIn if it has another.
 func In[T any](path string, values ...T) Condition { return compared(path, store.In, anys(values)...) }
 func NotIn[T any](path string, values ...T) Condition {
 	return compared(path, store.NotIn, anys(values)...)
 }
 
-// Lt, Lte, Gt and Gte hold where the attribute's value is less or greater than that one, or equal to it.
+// Lt, Lte, Gt and Gte compare the attribute's value with value: less, less or equal, greater, greater or equal.
 func Lt(path string, value any) Condition  { return compared(path, store.Lt, value) }
 func Lte(path string, value any) Condition { return compared(path, store.Lte, value) }
 func Gt(path string, value any) Condition  { return compared(path, store.Gt, value) }
 func Gte(path string, value any) Condition { return compared(path, store.Gte, value) }
 
-// Between holds where the attribute's value is neither less than low nor greater than high.
+// Between holds if the attribute's value is at least low and at most high.
 func Between(path string, low, high any) Condition { return compared(path, store.Between, low, high) }
 
-// Contains, StartsWith and EndsWith look for a text in the attribute's value; those with a Fold at their end ignore case, as EqFold does.
+// Contains, StartsWith and EndsWith search for a text in the attribute's value. Those that end in Fold ignore case, as EqFold
+// does.
 func Contains(path, text string) Condition       { return like(path, store.Contains, text) }
 func ContainsFold(path, text string) Condition   { return like(path, store.ContainsI, text) }
 func StartsWith(path, text string) Condition     { return like(path, store.StartsWith, text) }
@@ -68,11 +71,11 @@ func EndsWith(path, text string) Condition       { return like(path, store.EndsW
 func EndsWithFold(path, text string) Condition   { return like(path, store.EndsWithI, text) }
 func EqFold(path, text string) Condition         { return like(path, store.EqI, text) }
 
-// Null holds where the attribute has no value; NotNull where it has one.
+// Null holds if the attribute has no value, NotNull if it has one.
 func Null(path string) Condition    { return compared(path, store.Null) }
 func NotNull(path string) Condition { return compared(path, store.NotNull) }
 
-// Has holds where one and the same target of a relation, file or component meets all of the conditions, whose paths begin at it.
+// Has holds if a single target of a relation, file or component meets all conditions. Their paths begin at the target.
 func Has(path string, conditions ...Condition) Condition {
 	return condition(func(s *contenttypes.Schema) (store.Filter, error) {
 		var attrs []*contenttypes.Attribute
@@ -88,7 +91,8 @@ func Has(path string, conditions ...Condition) Condition {
 	})
 }
 
-// And holds where all of the conditions do, Or where one of them does, Not where it does not, and is not unknown for want of a value.
+// And holds if all conditions hold, Or if one of them does. Not holds if its condition is false; it does not hold if the result
+// is unknown because a value is missing.
 func And(conditions ...Condition) Condition {
 	return joined(conditions, func(list []store.Filter) store.Filter { return store.And(list) })
 }
@@ -101,7 +105,7 @@ func Not(c Condition) Condition {
 	return joined([]Condition{c}, func(list []store.Filter) store.Filter { return store.Not{Filter: list[0]} })
 }
 
-// Matching is a filter that was made elsewhere, on rows of s; nil holds for all of them.
+// Matching returns f as a condition on rows of s; a nil filter holds for all rows.
 func Matching(s *contenttypes.Schema, f store.Filter) Condition {
 	if f == nil {
 		f = store.And{}
@@ -114,7 +118,7 @@ func Matching(s *contenttypes.Schema, f store.Filter) Condition {
 	})
 }
 
-// FilterOf is the filter that all of the conditions make on a type, for queries of the store.
+// FilterOf returns all conditions as one filter on a type, for queries of the store.
 func FilterOf(t *contenttypes.ContentType, conditions ...Condition) (store.Filter, error) {
 	f, err := And(conditions...).filter(&t.Schema)
 	if err != nil {
@@ -156,7 +160,7 @@ func like(path string, op store.Op, text string) Condition {
 	})
 }
 
-// leaf is a condition on the scalar at the end of a path.
+// leaf returns a condition on the scalar at the end of a path.
 func leaf(path string, compare func(*contenttypes.Attribute) (store.Filter, error)) Condition {
 	return condition(func(s *contenttypes.Schema) (store.Filter, error) {
 		attrs, err := pathOf(s, path)
@@ -169,7 +173,7 @@ func leaf(path string, compare func(*contenttypes.Attribute) (store.Filter, erro
 	})
 }
 
-// through is a filter on what the attributes lead to.
+// through returns a filter that applies f to the records that the attributes lead to.
 func through(attrs []*contenttypes.Attribute, f store.Filter) store.Filter {
 	for _, a := range slices.Backward(attrs) {
 		f = store.Through{Attr: a, Filter: f}
@@ -177,7 +181,7 @@ func through(attrs []*contenttypes.Attribute, f store.Filter) store.Filter {
 	return f
 }
 
-// pathOf are the attributes of a path, the last of which is a scalar.
+// pathOf returns the attributes on a path, the last of which is a scalar.
 func pathOf(s *contenttypes.Schema, path string) ([]*contenttypes.Attribute, error) {
 	names := strings.Split(path, ".")
 	last := len(names) - 1
@@ -194,14 +198,14 @@ func pathOf(s *contenttypes.Schema, path string) ([]*contenttypes.Attribute, err
 	case a == nil:
 		return nil, fmt.Errorf("%s has no attribute %q", s.UID, names[last])
 	case a.Type == contenttypes.Password:
-		return nil, fmt.Errorf("%s is a password, which nothing is compared with", path)
+		return nil, fmt.Errorf("%s is a password, which cannot be compared with anything", path)
 	case !a.IsScalar():
 		return nil, fmt.Errorf("%s is of the type %s; name an attribute of what it leads to, as %s.id", path, a.Type, path)
 	}
 	return append(attrs, a), nil
 }
 
-// follow returns an attribute that leads on, and the schema of its targets.
+// follow returns the relation, media or component attribute with this name and the schema of its targets.
 func follow(s *contenttypes.Schema, name string) (a *contenttypes.Attribute, target *contenttypes.Schema, err error) {
 	switch a = s.Attribute(name); {
 	case a == nil:
@@ -222,7 +226,7 @@ func anys[T any](values []T) []any {
 	return list
 }
 
-// operandOf is a value in the form in which the store compares an attribute with it.
+// operandOf converts a value to the form in which the store compares the attribute with it.
 func operandOf(a *contenttypes.Attribute, v any) (operand any, ok bool) {
 	switch a.Type.Kind() {
 	case contenttypes.NumberValue:

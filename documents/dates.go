@@ -12,7 +12,7 @@ import (
 	"lectern/jsontree"
 )
 
-// What is said of dates and times that cannot be read. Such an error comes alone, with empty details.
+// These are the messages for dates and times that cannot be parsed. Each such error stands alone, with empty details.
 const (
 	badDate     = "Invalid format, expected yyyy-MM-dd"
 	noSuchDay   = "Invalid date"
@@ -20,8 +20,8 @@ const (
 	badDateTime = "Invalid format, expected a timestamp or an ISO date"
 )
 
-// castTemporal reads the value of a date, time or datetime attribute and returns the text that is stored: yyyy-MM-dd,
-// HH:mm:ss.SSS, or UTC with milliseconds and Z. nil stays nil.
+// castTemporal parses the value of a date, time or datetime attribute and returns the text to store: yyyy-MM-dd, HH:mm:ss.SSS,
+// or UTC with milliseconds and Z. It returns nil for nil.
 func castTemporal(a *contenttypes.Attribute, v any) (any, *apierror.Error) {
 	if v == nil {
 		return nil, nil
@@ -57,8 +57,8 @@ func castTemporal(a *contenttypes.Attribute, v any) (any, *apierror.Error) {
 	return text, nil
 }
 
-// ParseFilterTime reads the operand of a filter on a date, time or datetime attribute and returns it as castTemporal does.
-// After a date anything may follow.
+// ParseFilterTime parses the operand of a filter on a date, time or datetime attribute and returns it in the stored form. It
+// ignores everything after a date.
 func ParseFilterTime(a *contenttypes.Attribute, s string) (string, *apierror.Error) {
 	var text, says string
 	switch a.Type {
@@ -78,7 +78,7 @@ func ParseFilterTime(a *contenttypes.Attribute, s string) (string, *apierror.Err
 	return text, nil
 }
 
-// typeOf names the type of a value that is not null as JavaScript's typeof does.
+// typeOf returns the type of a value other than null as JavaScript's typeof names it.
 func typeOf(v any) string {
 	switch v.(type) {
 	case string:
@@ -91,7 +91,7 @@ func typeOf(v any) string {
 	return "object"
 }
 
-// readDate takes the yyyy-MM-dd that s begins with; says is what is wrong, "" when nothing is.
+// readDate parses the yyyy-MM-dd at the beginning of s. says is the error message, "" if there is no error.
 func readDate(s string) (date, says string) {
 	const form = "yyyy-MM-dd"
 	if len(s) < len(form) {
@@ -113,7 +113,7 @@ func readDate(s string) (date, says string) {
 	return date, ""
 }
 
-// readTime reads HH:mm:ss with up to three decimals and gives it three.
+// readTime parses HH:mm:ss with up to three decimals and returns it with three.
 func readTime(s string) (text, says string) {
 	r := reader{s}
 	hour := r.digits(2)
@@ -133,13 +133,13 @@ func readTime(s string) (text, says string) {
 	return s[:len("HH:mm:ss")] + "." + decimals + "000"[len(decimals):], ""
 }
 
-// isTimeOfDay reports whether s, which follows a date, is empty or a time with or without a zone.
+// isTimeOfDay reports whether s, the text after a date, is empty or a time with or without a zone.
 func isTimeOfDay(s string) bool {
 	_, ok := parseTimeOfDay(s)
 	return ok
 }
 
-// maxMillis is how far from 1970 a moment may be, as in JavaScript.
+// maxMillis is the maximum distance of a time from 1970 in milliseconds, as in JavaScript.
 const maxMillis = 8.64e15
 
 func unixMilli(f float64) (time.Time, bool) {
@@ -149,9 +149,9 @@ func unixMilli(f float64) (time.Time, bool) {
 	return time.UnixMilli(int64(f)).UTC(), true
 }
 
-// parseDateTime reads a moment: a date of ISO 8601, in the extended or the basic form, with a time or without, in UTC where no
-// zone is said; or milliseconds since 1970. Digits alone are milliseconds unless they can be a date in the basic form, of 4
-// (a year), 6, 7 or 8 digits.
+// parseDateTime parses an ISO 8601 date in the extended or basic form, with or without a time, in UTC unless it has a zone; or
+// milliseconds since 1970. A number of 4 (a year), 6, 7 or 8 digits is a date in the basic form; all other numbers are
+// milliseconds.
 func parseDateTime(s string) (time.Time, bool) {
 	if t, ok := parseISO(s); ok {
 		return t, true
@@ -166,7 +166,7 @@ func parseDateTime(s string) (time.Time, bool) {
 	return unixMilli(f)
 }
 
-// formatDateTime prints a moment in UTC with milliseconds; years beyond four digits get a sign and six.
+// formatDateTime returns a time in UTC with milliseconds. A year of more than four digits gets a sign and six digits.
 func formatDateTime(t time.Time) string {
 	t = t.UTC()
 	if year := t.Year(); year < 0 || year > 9999 {
@@ -192,7 +192,7 @@ func parseISO(s string) (time.Time, bool) {
 	return t, true
 }
 
-// parseDay reads a year, a month, a day of a month, of a year or of a week; what is not said is the first.
+// parseDay parses a year with an optional month and day, day of the year, or week and weekday. Absent parts are the first.
 func parseDay(s string) (time.Time, bool) {
 	r := reader{s}
 	var year int
@@ -231,7 +231,7 @@ func parseDay(s string) (time.Time, bool) {
 	return dateIf(r.done(), year, month, day)
 }
 
-// dateOf returns the first moment of a day, if there is such a day.
+// dateOf returns the beginning of a day; ok is false if there is no such day.
 func dateOf(year, month, day int) (time.Time, bool) {
 	t := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
 	return t, t.Month() == time.Month(month) && t.Day() == day
@@ -242,7 +242,7 @@ func dateIf(ok bool, year, month, day int) (time.Time, bool) {
 	return t, ok && exists
 }
 
-// weekDate returns a day of a week of ISO 8601: the first week of a year is that of the fourth of January.
+// weekDate returns a day of an ISO 8601 week. The first week of a year is the one with January 4.
 func weekDate(ok bool, year, week, weekday int) (time.Time, bool) {
 	fourth := time.Date(year, time.January, 4, 0, 0, 0, 0, time.UTC)
 	monday := fourth.AddDate(0, 0, -(int(fourth.Weekday())+6)%7)
@@ -251,8 +251,8 @@ func weekDate(ok bool, year, week, weekday int) (time.Time, bool) {
 	return t, ok && weekday >= 1 && weekday <= 7 && y == year && w == week
 }
 
-// parseTimeOfDay reads what follows a date: nothing, Z, or T or a blank and a time, which may be empty, and a zone. It returns
-// what is to be added to the date.
+// parseTimeOfDay parses the text after a date: nothing, Z, or T or a blank, a time that may be empty, and a zone. It returns
+// the duration to add to the date.
 func parseTimeOfDay(s string) (time.Duration, bool) {
 	if s == "" || s == "Z" {
 		return 0, true
@@ -269,7 +269,7 @@ func parseTimeOfDay(s string) (time.Duration, bool) {
 	return since - offset, ok && zoneOK
 }
 
-// parseClock reads hours, minutes and seconds; the last of them may have decimals. 24:00:00 is the end of a day.
+// parseClock parses hours, minutes and seconds; the last of them may have decimals. 24:00:00 is the end of a day.
 func parseClock(s string) (time.Duration, bool) {
 	r := reader{s}
 	var since time.Duration
@@ -310,16 +310,17 @@ func parseZone(s string) (time.Duration, bool) {
 	return offset, r.done() && s[0] != 'Z' && hours < 24 && minutes < 60
 }
 
-// A reader takes fixed pieces off the front of a text. Once a piece is not there, it has failed.
+// A reader consumes fixed parts from the beginning of a text. After a part is not there, the reader has failed and all further
+// reads fail.
 type reader struct{ s string }
 
-// failure is what a reader that has failed holds: a text that no piece matches.
+// failure is the text of a reader that has failed. No part matches it.
 const failure = "\x00"
 
 func (r *reader) failed() bool { return r.s == failure }
 func (r *reader) done() bool   { return r.s == "" }
 
-// digits takes n digits.
+// digits consumes a number of n digits.
 func (r *reader) digits(n int) int {
 	if len(r.s) < n || !isIndex(r.s[:n]) {
 		r.s = failure
@@ -330,7 +331,7 @@ func (r *reader) digits(n int) int {
 	return i
 }
 
-// pass takes a word that must come next.
+// pass consumes a word, which must come next.
 func (r *reader) pass(word string) {
 	rest, ok := strings.CutPrefix(r.s, word)
 	if !ok {
@@ -339,10 +340,10 @@ func (r *reader) pass(word string) {
 	r.s = rest
 }
 
-// skip takes a word if it comes next.
+// skip consumes a word if it comes next.
 func (r *reader) skip(word string) { r.s = strings.TrimPrefix(r.s, word) }
 
-// decimals takes a point or comma and all digits after it: parts of a unit, cut to milliseconds.
+// decimals consumes a point or comma and all digits after it. It returns that fraction of a unit, cut to milliseconds.
 func (r *reader) decimals(unit time.Duration) time.Duration {
 	s := r.s[1:]
 	r.s = strings.TrimLeft(s, "0123456789")

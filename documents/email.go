@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// isEmailAddress reports whether s has the form of an address: words of a local part joined by single dots, or a quoted one,
-// and a domain of at least two labels of which the last begins and ends with a letter. Letters beyond ASCII pass in both.
+// isEmailAddress reports whether s has the form of an e-mail address. The local part is words joined by single dots, or quoted;
+// the domain has at least two labels, and the last begins and ends with a letter. Both may contain letters beyond ASCII.
 func isEmailAddress(s string) bool {
 	domain, ok := afterQuoted(s)
 	if !ok {
@@ -20,7 +20,7 @@ func isEmailAddress(s string) bool {
 	return ok && isDomain(domain)
 }
 
-// afterQuoted is the domain of an address whose local part is in quotes.
+// afterQuoted returns the domain of an address with a quoted local part.
 func afterQuoted(s string) (domain string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		return "", false
@@ -73,7 +73,8 @@ func last(s string) rune {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// isLetterOrDigit takes every visible character beyond ASCII for a letter, up to those that need two UTF-16 units.
+// isLetterOrDigit reports whether r is an ASCII letter or digit, or any visible character beyond ASCII that fits in one UTF-16
+// unit.
 func isLetterOrDigit(r rune) bool {
 	if r < 0x80 {
 		return isDigit(r) || 'a' <= r|0x20 && r|0x20 <= 'z'

@@ -7,37 +7,38 @@ import (
 	"lectern/store"
 )
 
-// An Event is what a Hook is told. Hooks before and after a write get the same Event, whose Action says what they are called for. It
-// must not be used after the hook has returned.
+// An Event describes a write to a Hook. The hooks before and after a write get the same Event; Action is the action that they
+// are called for. It must not be used after the hook has returned.
 type Event struct {
 	Action Action
 	Type   *contenttypes.ContentType
-	// DocumentID is "" before a create for which none was chosen, and before writes that find their user only in the transaction.
+	// DocumentID is "" before a create without a chosen documentId, and before writes that look up their user in the
+	// transaction.
 	DocumentID string
-	Locale     string           // "" where the type is not localized; "*" where a delete means all
-	Status     store.Status     // of the version that is written; without meaning for a delete
-	Data       *jsontree.Object // of a create or update: what is written. A hook before it may change it, or replace it
-	// State is for hooks before a write to leave what those after it need.
+	Locale     string           // "" if the type is not localized; "*" if a delete removes all localizations
+	Status     store.Status     // of the version that is written; meaningless for a delete
+	Data       *jsontree.Object // data of a create or update; a hook before the write may change or replace it
+	// State passes values from hooks before a write to those after it.
 	State map[string]any
 
 	service  *Service
 	hooks    *hooksOf
 	actions  []Action
 	requires []func(*store.Snapshot) error
-	wrote    bool // whether the write, when it was last carried out, wrote or deleted anything
+	wrote    bool // whether the last attempt of the write wrote or deleted anything
 }
 
-// Documents is the service that the write is done by, for hooks to write with in turn.
+// Documents returns the service that does the write, for hooks that write themselves.
 func (e *Event) Documents() *Service { return e.service }
 
-// Require has a condition checked in the transaction of the write, in the very state that the write changes: an error refuses
-// the write. It is for hooks before a write. check may be called more than once, since a write that shares its transaction with
-// one that fails is carried out again: it must do nothing but look, and be quick, since all writers wait for it.
+// Require adds a condition that is checked in the transaction of the write, on the state that the write changes; an error
+// refuses the write. Only hooks before a write may call it. check may be called several times, because a write is repeated if
+// another one in its transaction fails. It must only read, and be quick, since all writers wait for it.
 func (e *Event) Require(check func(*store.Snapshot) error) { e.requires = append(e.requires, check) }
 
-// View calls f with the version of the document that the event is about, if there is one: before a write the version that it
-// will change (the draft, where there are drafts, and the published version where that is taken back), after it the one
-// that was written, as it is by now. The Record is only valid until f returns; Exists tells whether there is one.
+// View calls f with the version of the document that the write is about, if there is one. Before the write, that is the version
+// to be changed: the draft if the type has drafts, or the published version for an unpublication. After it, it is the version
+// that was written. The Record is valid until f returns; use Exists to see whether there is one.
 func (e *Event) View(f func(*store.Snapshot, store.Record) error) error {
 	return e.service.store.View(func(s *store.Snapshot) error {
 		return f(s, e.version(s))
@@ -65,8 +66,8 @@ func (e *Event) version(s *store.Snapshot) (found store.Record) {
 	return found
 }
 
-// Values returns the scalar values of the version that View shows, by name, without passwords and without those that are null. It is
-// nil where there is no version.
+// Values returns the scalar values of the version that View shows, by name, without passwords and nulls. It is nil if there is
+// no version.
 func (e *Event) Values() (values *jsontree.Object, err error) {
 	err = e.View(func(_ *store.Snapshot, r store.Record) error {
 		if !r.Exists() {
@@ -86,8 +87,8 @@ func (e *Event) Values() (values *jsontree.Object, err error) {
 	return values, err
 }
 
-// locate finds the document of a write that changes one, so that hooks are not called for a document that does not exist. That is an
-// error, except for a delete, which has nothing to do then. A document that is not named yet counts as there.
+// locate looks up the document that a write changes, so that hooks are not called for one that does not exist. A missing
+// document is an error, except for a delete, which then has nothing to do. A document without a name yet counts as present.
 func (e *Event) locate() (there bool, err error) {
 	action := e.actions[0]
 	if action == CreateAction || e.DocumentID == "" && e.Type.Kind != contenttypes.SingleType {
@@ -109,7 +110,7 @@ func (e *Event) locate() (there bool, err error) {
 	return there, err
 }
 
-// savesSingle tells whether saving the document of a single type creates or updates it.
+// savesSingle returns whether saving the document of a single type creates or updates it.
 func (s *Service) savesSingle(t *contenttypes.ContentType) (action Action, err error) {
 	err = s.store.View(func(snap *store.Snapshot) error {
 		doc, _, err := single(snap, t)
@@ -121,8 +122,8 @@ func (s *Service) savesSingle(t *contenttypes.ContentType) (action Action, err e
 	return action, err
 }
 
-// note keeps what was written, for the hooks after the write. It may be called more than once.
-func (e *Event) note(wr *writing) {
+// record stores the result of the write for the hooks after it. It may be called more than once.
+func (e *Event) record(wr *writing) {
 	e.wrote = wr.doc != 0
 	if e.wrote {
 		e.DocumentID = wr.id
@@ -137,7 +138,7 @@ func (e *Event) note(wr *writing) {
 	}
 }
 
-// met checks the conditions that hooks gave to Require.
+// met checks the conditions that hooks passed to Require.
 func (e *Event) met(s *store.Snapshot) error {
 	for _, check := range e.requires {
 		if err := check(s); err != nil {

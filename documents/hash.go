@@ -13,25 +13,25 @@ import (
 	"lectern/internal/admission"
 )
 
-// tooLong is what is told of a password that bcrypt would cut.
+// tooLong is the message for a password that is longer than bcrypt can hash.
 const tooLong = "Password must be less than 73 bytes"
 
-// hashCost is the work of a hash, as bcrypt counts it. nobodysHash is a hash of that cost: where there is no hash to compare a password
-// with, it is compared with this one, so that the answer takes as long.
+// hashCost is the bcrypt cost of new hashes. nobodysHash is a hash of that cost; a password is compared with it if there is no
+// hash to compare with, so that the answer takes as long.
 var (
 	hashCost    = bcrypt.DefaultCost
 	nobodysHash = []byte("$2a$10$z39LUjMA.G5OwZ48Uw.c5ekMZfbA0ZGZxGsHoUtD/1ThteVt0myNO")
 )
 
-// hashWork counts what is hashed; see HashWork.
+// hashWork is the number that HashWork returns.
 var hashWork atomic.Uint64
 
-// HashWork is how much has been hashed since the process began, in rounds of bcrypt. It is for tests: a login must do the same work
-// whether or not there is such a user.
+// HashWork returns how many rounds of bcrypt this process has computed. Tests use it to check that a login does the same work
+// whether or not the user exists.
 func HashWork() uint64 { return hashWork.Load() }
 
-// SetHashCost changes the work of all hashes that are made from now on. It is for tests, which hash a lot and guard nothing, and
-// must be called while nothing else is done.
+// SetHashCost changes the cost of new hashes, for tests that create many users. No other function of this package may run at
+// the same time.
 func SetHashCost(cost int) error {
 	hash, err := bcrypt.GenerateFromPassword([]byte("nobody"), cost)
 	if err != nil {
@@ -41,7 +41,7 @@ func SetHashCost(cost int) error {
 	return nil
 }
 
-// HashPassword hashes a password when its turn has come: few are hashed at a time.
+// HashPassword hashes a password. It waits for a turn, since few passwords are hashed at a time.
 func HashPassword(ctx context.Context, plain string) (hash string, err error) {
 	err = hashingTurn(ctx, hashCost, func() error {
 		h, err := bcrypt.GenerateFromPassword([]byte(plain), hashCost)
@@ -51,8 +51,8 @@ func HashPassword(ctx context.Context, plain string) (hash string, err error) {
 	return hash, err
 }
 
-// SamePassword reports whether hash is that of a password. It does the same work where hash is none, or the password is too
-// long to be anybody's, and takes its turn as HashPassword does.
+// SamePassword reports whether hash is the hash of a password. It does the same work if hash is not a hash or the password is
+// too long, and waits for a turn as HashPassword does.
 func SamePassword(ctx context.Context, hash, plain string) (same bool, err error) {
 	fit := len(plain) <= maxPassword
 	if !fit {
@@ -70,24 +70,24 @@ func SamePassword(ctx context.Context, hash, plain string) (same bool, err error
 	return same, err
 }
 
-// maxCost bounds the work that an imported hash may ask for.
+// maxCost is the maximum bcrypt cost of an imported hash.
 const maxCost = 14
 
-// hashing bounds how many passwords are hashed at a time: each keeps a processor busy for a while. The others wait, and the clients
-// that they are hashed for (admission.ClientOf) take turns, so that whoever guesses many passwords keeps nobody else waiting.
+// hashing limits how many passwords are hashed at a time, because each keeps a processor busy. The clients whose passwords wait
+// (admission.ClientOf) take turns, so that a client with many passwords does not delay the others.
 var hashing = admission.New(admission.Limits{Places: max(1, runtime.GOMAXPROCS(0)-1), Waiting: MaxHashesWaiting})
 
-// MaxHashesWaiting is how many passwords of one client may wait to be hashed.
+// MaxHashesWaiting is the maximum number of passwords of one client that wait to be hashed.
 const MaxHashesWaiting = 32
 
-// errHashesWaiting is the answer to a client that has more passwords waiting.
+// errHashesWaiting is the answer to a client that exceeds MaxHashesWaiting.
 var errHashesWaiting = &apierror.Error{Status: 429, Name: "RateLimitError",
 	Message: fmt.Sprintf("Too many requests, please try again later. %d passwords from this address wait to be hashed, and no more may.", MaxHashesWaiting)}
 
-// Hashing returns the counters of what is hashed, and waits for it.
+// Hashing returns the counters of passwords being hashed and waiting.
 func Hashing() admission.Stats { return hashing.Stats() }
 
-// hashingTurn waits for the turn of the client that ctx knows, or until ctx ends, and calls f.
+// hashingTurn calls f when it is the turn of the client in ctx. It returns an error if ctx ends before.
 func hashingTurn(ctx context.Context, cost int, f func() error) error {
 	turn := hashing.Share(admission.ClientOf(ctx))
 	defer turn.Close()

@@ -14,35 +14,34 @@ import (
 	"lectern/store"
 )
 
-// Hooks are functions that are called around writes; those that are nil are not. They are called for whoever writes, over REST,
-// over GraphQL or by a Service in Go. They are not called for Import, which takes content as it was, nor when definitions change.
+// Hooks are functions that are called before and after writes; nil ones are skipped. They are called for writes over REST, over
+// GraphQL and by a Service in Go. They are not called for Import, which stores content unchanged, nor when definitions change.
 //
-// What comes before a write is called once for it, before its transaction has begun: it may take its time, read the store, write other
-// documents, and change Event.Data, which is then checked like what anybody sends. An error refuses the write; an *apierror.Error is what
-// the client is told. The store may change before the write is carried out: a condition that must still hold then is given to
-// Event.Require.
+// Hooks before a write are called once, before its transaction begins. They may take their time, read the store, write other
+// documents, and change Event.Data, which is validated afterwards like data from a client. An error refuses the write; the
+// client gets an *apierror.Error as it is. The store may change until the write is carried out: pass a condition that must
+// still hold then to Event.Require.
 //
-// What comes after a write is called once it is durable, before it is answered, and not at all where it failed. The write
-// stands whatever happens: an error is logged. Its context is not ended by the request's end.
+// Hooks after a write are called once, when it is durable and before it is answered; they are not called if it failed. The
+// write is not undone if they return an error: the error is logged. Their context does not end with the request.
 //
-// A write that publishes what it creates or updates is both: the hooks of the publication follow those of the create or update.
+// A create or update that also publishes calls the hooks of the create or update, and then those of the publication.
 type Hooks struct {
 	BeforeCreate, AfterCreate             Hook
 	BeforeUpdate, AfterUpdate             Hook // a new localization of a document is an update
-	BeforeDelete, AfterDelete             Hook // AfterDelete is not called where there was nothing to delete
+	BeforeDelete, AfterDelete             Hook // AfterDelete is not called if there was nothing to delete
 	BeforePublish, AfterPublish           Hook
 	BeforeUnpublish, AfterUnpublish       Hook
 	BeforeDiscardDraft, AfterDiscardDraft Hook
 }
 
-// A Hook is called before or after something is done with a document. The context is that of the write; a hook that writes must
-// hand it on, so that hooks which set off each other without end are stopped.
+// A Hook is called before or after an action on a document. ctx is the context of the write. A hook that writes must pass it
+// on, so that hooks that call each other without end are stopped.
 type Hook func(ctx context.Context, e *Event) error
 
-// An Action is what is done with a document.
+// An Action is a kind of write of a document.
 type Action uint8
 
-// All actions.
 const (
 	CreateAction Action = iota
 	UpdateAction
@@ -55,10 +54,10 @@ const (
 
 var actionNames = [actionCount]string{"create", "update", "delete", "publish", "unpublish", "discardDraft"}
 
-// String is the name of an action in permissions.
+// String returns the name of the action in permissions.
 func (a Action) String() string { return actionNames[a] }
 
-// hooksOf holds the hooks of a type, by action and in the order in which they were added.
+// hooksOf holds the hooks of a type by action, in the order in which they were added.
 type hooksOf struct {
 	before, after [actionCount][]Hook
 }
@@ -81,11 +80,11 @@ func (l *hooksOf) add(h *Hooks) {
 	}
 }
 
-// around reports whether there are any around an action.
+// around reports whether there are hooks before or after an action.
 func (l *hooksOf) around(a Action) bool { return len(l.before[a])+len(l.after[a]) > 0 }
 
-// Hook adds hooks around the writes of documents of these types; without any uid, of all types that the project defines. It
-// must be called before the service is used.
+// Hook adds hooks for the types with these uids; without any uid, for all types that the project defines. It must be called
+// before the service is used.
 func (s *Service) Hook(h Hooks, uids ...string) error {
 	types, err := hooked(s.model, uids)
 	if err != nil {
@@ -103,10 +102,10 @@ func (s *Service) Hook(h Hooks, uids ...string) error {
 	return nil
 }
 
-// hookedBuiltIns are the built-in types that hooks are called for.
+// hookedBuiltIns are the built-in types that may have hooks.
 var hookedBuiltIns = []string{contenttypes.FileUID, contenttypes.UserUID}
 
-// hooked are the types of these uids.
+// hooked returns the types with these uids.
 func hooked(m *contenttypes.Model, uids []string) (types []*contenttypes.ContentType, err error) {
 	if len(uids) == 0 {
 		for _, t := range m.Types {
@@ -129,31 +128,31 @@ func hooked(m *contenttypes.Model, uids []string) (types []*contenttypes.Content
 	return types, err
 }
 
-// HoldHooked keeps the definitions as they are while documents of a type with hooks are written, from before the hooks run until the
-// writes are done. If definitions changed in between, the write would be made anew and the hooks with it, so that what they have
-// written themselves would be written twice. For types without hooks it does nothing.
-func (s *Service) HoldHooked(ctx context.Context, t *contenttypes.ContentType) (held context.Context, release func(), err error) {
+// LockHooked locks the schema while documents of a type with hooks are written, from before the hooks run until the writes are
+// done. Otherwise a change of definitions would repeat the write and its hooks, and their own writes would happen twice. For
+// types without hooks it does nothing.
+func (s *Service) LockHooked(ctx context.Context, t *contenttypes.ContentType) (locked context.Context, release func(), err error) {
 	if s.hooks[t.UID] == nil {
 		return ctx, func() {}, nil
 	}
 	return s.store.LockSchema(ctx)
 }
 
-// maxHookDepth is how deep writes of hooks may set off hooks in turn.
+// maxHookDepth is how deep hooks may be nested: a hook's write calls hooks whose writes call hooks, and so on.
 const maxHookDepth = 8
 
 type hookDepth struct{}
 
 var errHookDepth = fmt.Errorf("hooks that write set off each other more than %d deep", maxHookDepth)
 
-// before calls the hooks that come before a write, and takes over what they make of its data. The Event is nil where there are no
-// hooks around it.
+// before calls the hooks before a write and takes over the data that they changed. It returns a nil Event if the write has no
+// hooks.
 func (s *Service) before(ctx context.Context, h *hooksOf, w *Write, action Action) (e *Event, err error) {
 	e = &Event{Type: w.Type, DocumentID: w.DocumentID, Status: w.Status, State: map[string]any{}, Data: w.Data, service: s, hooks: h}
 	body := action == CreateAction || action == UpdateAction
 	switch {
 	case !w.Type.DraftAndPublish && !body && action != DeleteAction:
-		return nil, nil // publishing what has no drafts fails later
+		return nil, nil // a type without drafts fails later
 	case !w.Type.DraftAndPublish:
 		e.Status = store.Published
 	case body && w.Status == store.Published:
@@ -196,7 +195,7 @@ func (s *Service) before(ctx context.Context, h *hooksOf, w *Write, action Actio
 	return e, nil
 }
 
-// clone copies a JSON value, so that what hooks change is not what the caller holds.
+// clone copies a JSON value, so that hooks do not change the caller's data.
 func clone(v any) any {
 	switch v := v.(type) {
 	case *jsontree.Object:
@@ -215,7 +214,7 @@ func clone(v any) any {
 	return v
 }
 
-// call calls a hook, and makes an error of a panic in it.
+// call calls a hook and turns a panic in it into an error.
 func (e *Event) call(ctx context.Context, h Hook) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -226,7 +225,7 @@ func (e *Event) call(ctx context.Context, h Hook) (err error) {
 	return h(context.WithValue(ctx, hookDepth{}, depth+1), e)
 }
 
-// after calls the hooks that come after a write, which is durable.
+// after calls the hooks after a write, which is durable by then.
 func (s *Service) after(ctx context.Context, e *Event) {
 	if !e.wrote {
 		return
@@ -241,7 +240,7 @@ func (s *Service) after(ctx context.Context, e *Event) {
 	}
 }
 
-// failed tells of an error that nobody can be told as the answer to a request.
+// failed reports an error that cannot be part of an answer.
 func (s *Service) failed(err error) {
 	if s.Failed != nil {
 		s.Failed(err)

@@ -8,14 +8,13 @@ import (
 	"lectern/jsontree"
 )
 
-// Limits bound what the body of one create or update may say, since every other write waits while it is carried out. 0 is no
-// bound.
+// Limits limit the body of one create or update, since all other writes wait while it is carried out. 0 means no limit.
 type Limits struct {
-	Links      int // documents that relations and media name, at any depth
+	Links      int // links to documents in relations and media, at any depth
 	Components int // components, at any depth
 }
 
-// check refuses a body that says more.
+// check returns an error if a body exceeds a limit.
 func (l Limits) check(t *contenttypes.ContentType, data *jsontree.Object) *apierror.Error {
 	if l == (Limits{}) {
 		return nil
@@ -36,7 +35,7 @@ func tooMuch(said int, what, setting string, most int) *apierror.Error {
 		Message: fmt.Sprintf("The body has %d %s, and %s allows %d in one write", said, what, setting, most)}
 }
 
-// count adds what the values of a document or component say.
+// count adds the links and components in the data of a document or component.
 func (l *Limits) count(s *contenttypes.Schema, data *jsontree.Object) {
 	for _, key := range data.Keys {
 		a, v := s.Attribute(key), data.Value(key)
@@ -50,7 +49,7 @@ func (l *Limits) count(s *contenttypes.Schema, data *jsontree.Object) {
 	}
 }
 
-// countItems adds the components of an attribute and what is in them.
+// countItems adds the components in an attribute's value and everything in them.
 func (l *Limits) countItems(a *contenttypes.Attribute, v any) {
 	list, isList := v.([]any)
 	if !isList {
@@ -68,7 +67,7 @@ func (l *Limits) countItems(a *contenttypes.Attribute, v any) {
 	}
 }
 
-// linksIn is how many documents the value of a relation names: in a list, alone, or under set, connect and disconnect.
+// linksIn returns how many documents the value of a relation names: alone, in a list, or under set, connect and disconnect.
 func linksIn(v any) int {
 	switch v := v.(type) {
 	case []any:

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// isLink reports whether s may be the target of a link in a text: a path or a host that begins with a slash, a mailbox, a
-// telephone number, or an absolute address of the web or of a file server. Scripts and data are no targets.
+// isLink reports whether s may be the target of a link in a text: a path or host that begins with a slash, a mailto or tel
+// address, or an absolute http or ftp URL. Other schemes, such as javascript and data, are refused.
 func isLink(s string) bool {
 	if strings.HasPrefix(s, "/") {
 		return true
 	}
-	s = strings.TrimFunc(s, func(r rune) bool { return r <= ' ' }) // as browsers do
+	s = strings.TrimFunc(s, func(r rune) bool { return r <= ' ' }) // browsers trim these
 	scheme, rest, ok := strings.Cut(s, ":")
 	if !ok {
 		return false

@@ -8,12 +8,11 @@ import (
 	"lectern/store"
 )
 
-// maxScanned is how many versions of a type MissingIn reads to find missing values for which there is no index.
+// maxScanned is the maximum number of versions of a type that MissingIn reads.
 const maxScanned = 100_000
 
-// MissingIn finds the required values that stored documents lack, with little work. It counts in an index where an attribute has one.
-// Otherwise it reads all versions of the type, unless there are more than 100,000: AuditOf finds what such a type lacks in attributes
-// without an index and in components.
+// MissingIn counts the required values that stored documents lack. It uses an index of the attribute if there is one; otherwise
+// it reads all versions of the type, unless there are more than maxScanned. AuditOf counts without that limit.
 func MissingIn(ctx context.Context, st *store.Store, model *contenttypes.Model) (found []Misfit, err error) {
 	for _, t := range model.Types {
 		if t.BuiltIn && t.UID != contenttypes.UserUID {
@@ -32,7 +31,7 @@ func MissingIn(ctx context.Context, st *store.Store, model *contenttypes.Model) 
 	return found, nil
 }
 
-// missingCounts are the required attributes of a type and of the components in it, with how many versions lack each.
+// missingCounts counts, for each required attribute of a type and of its components, the versions without a value.
 type missingCounts struct {
 	list []*Misfit
 	attr map[*contenttypes.Attribute]*Misfit
@@ -86,7 +85,7 @@ func (m *Misfit) note(drafts bool, n int) {
 	}
 }
 
-// counted reports whether an attribute has an index in which missing values are counted.
+// counted reports whether the missing values of an attribute can be counted in an index.
 func counted(a *contenttypes.Attribute) bool {
 	_, own := a.OwnerType()
 	return own && a.IsScalar() && a.Indexed
@@ -97,7 +96,8 @@ func countRows(snap *store.Snapshot, t *contenttypes.ContentType, st store.Statu
 	return page.Total, err
 }
 
-// add registers the required scalars of a schema and of the components in it. It returns those for which rows must be read.
+// add registers the required scalars of a schema and of the components in it. It returns those without an index, for which rows
+// must be read.
 func (c *missingCounts) add(s *contenttypes.Schema, t *contenttypes.ContentType, seen map[*contenttypes.Schema]bool) (scanned []*contenttypes.Attribute) {
 	if seen[s] {
 		return nil

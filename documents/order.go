@@ -11,7 +11,7 @@ import (
 	"lectern/store"
 )
 
-// placeKind says where a connected target goes in the list.
+// placeKind says where in the list a connected target goes.
 type placeKind uint8
 
 const (
@@ -21,23 +21,23 @@ const (
 	after
 )
 
-// A place is where a connected target goes; next is the neighbour of before and after.
+// A place is the position at which a connected target goes into the list. next is the target beside it, for before and after.
 type place struct {
 	kind placeKind
 	next store.Ref
 }
 
-// A connection is one item of connect.
+// A connection is one item of connect: a target and its place.
 type connection struct {
 	ref    store.Ref
 	place  place
-	id     uint64 // of the target's row and of the neighbour's, for messages
+	id     uint64 // ids of the target's row and the neighbour's, for messages
 	nextID uint64
-	label  string // the locale looked in, for messages
+	label  string // locale of the target, for messages
 }
 
-// edited returns a list of links after disconnect and connect. Places are found in the list as it was, so that a neighbour
-// may be one that is disconnected in the same call. lenient puts what has no neighbour at the end.
+// edited returns a list of links after disconnect and connect. Places refer to the list before the call, so that a neighbour
+// may be disconnected in the same call. If lenient is set, targets whose neighbour is not in the list go to its end.
 func edited(refs []store.Ref, connect []connection, disconnect []store.Ref, lenient bool) ([]store.Ref, *apierror.Error) {
 	connect, err := sequence(refs, connect, lenient)
 	if err != nil {
@@ -63,14 +63,14 @@ func edited(refs []store.Ref, connect []connection, disconnect []store.Ref, leni
 	return next, nil
 }
 
-// A partedList is a list of links cut where a call changes something, so that each item of the call costs the same however
-// long the list and the call are.
+// A partedList is a list of links, split at the targets and neighbours that a call names, so that the time for each item of the
+// call does not depend on the length of the list.
 type partedList struct {
-	order *list.List                  // of []store.Ref
-	named map[store.Ref]*list.Element // what the call names, and the part that it is alone in; nil where it is not in the list
+	order *list.List                  // elements are []store.Ref
+	named map[store.Ref]*list.Element // the element with just this ref, for each ref that the call names; nil if it is not in the list
 }
 
-// cutAt cuts a list at the targets and neighbours of a call.
+// cutAt splits a list at the targets and neighbours of a call.
 func cutAt(refs []store.Ref, connect []connection) *partedList {
 	p := &partedList{list.New(), make(map[store.Ref]*list.Element, len(connect))}
 	for _, c := range connect {
@@ -91,7 +91,7 @@ func cutAt(refs []store.Ref, connect []connection) *partedList {
 	return p
 }
 
-// place moves a target to its place, or puts it there.
+// place inserts a target at its place, and removes it from where it was.
 func (p *partedList) place(c connection) {
 	if e := p.named[c.ref]; e != nil {
 		p.order.Remove(e)
@@ -116,8 +116,7 @@ func (p *partedList) place(c connection) {
 	p.named[c.ref] = e
 }
 
-// sequence puts the items of a call in an order in which each finds its neighbour: what is placed beside another item of the
-// call comes after that.
+// sequence orders the items of a call so that an item comes after the one that is its neighbour.
 func sequence(list []store.Ref, connect []connection, lenient bool) ([]connection, *apierror.Error) {
 	connect, err := distinct(connect)
 	if err != nil || !slices.ContainsFunc(connect, connection.relative) {
@@ -132,9 +131,10 @@ func sequence(list []store.Ref, connect []connection, lenient bool) ([]connectio
 		index[c.ref] = i
 	}
 	ordered := make([]connection, 0, len(connect))
-	state := make([]uint8, len(connect)) // 1: on the way, 2: done
+	state := make([]uint8, len(connect)) // 1: in chain, 2: done
 	for i := range connect {
-		// The chain of items that have to come before this one, which may be as long as the call.
+		// chain lists items that must come before each other. It is a loop, not a recursion, since it may be as long as the
+		// call.
 		var chain []int
 		for j, more := i, true; more && state[j] != 2; {
 			if state[j] == 1 {
@@ -163,7 +163,7 @@ func sequence(list []store.Ref, connect []connection, lenient bool) ([]connectio
 	return ordered, nil
 }
 
-// distinct leaves out repeated items. The same target at two places is an error.
+// distinct removes repeated items. The same target at two places is an error.
 func distinct(connect []connection) ([]connection, *apierror.Error) {
 	seen := make(map[store.Ref]place, len(connect))
 	list := make([]connection, 0, len(connect))
@@ -190,8 +190,9 @@ func (c connection) unplaced() *apierror.Error {
 		` at position {"` + side + `":` + next + `,"locale":` + string(locale) + `}. The relation with id ` + next + " needs to be connected first.")
 }
 
-// positions numbers a list in the order it is to have. old holds each entry's present position, 0 for a new one. As many as
-// can keep theirs do; the others are put between their neighbours where there is room, otherwise all are numbered anew.
+// positions returns new positions for a list in its new order. old has the present position of each entry, 0 for a new one. As
+// many entries as possible keep theirs, and the others get positions between their neighbours; if there is no room between
+// those, all get new ones.
 func positions(old []uint64) []uint64 {
 	pos := make([]uint64, len(old))
 	for _, i := range longestRise(old) {
@@ -228,9 +229,9 @@ func positions(old []uint64) []uint64 {
 	return pos
 }
 
-// longestRise returns the indexes of a longest rising run among the entries of list that are not 0, neighbours or not.
+// longestRise returns the indexes of a longest increasing subsequence of list, without the zeros.
 func longestRise(list []uint64) []int {
-	var tails []int // tails[k]: the index at which a run of k+1 ends lowest
+	var tails []int // tails[k] is the index of the smallest number that ends an increasing subsequence of k+1 numbers
 	prev := make([]int, len(list))
 	for i, v := range list {
 		if v == 0 {

@@ -8,10 +8,10 @@ import (
 	"lectern/jsontree"
 )
 
-// maxPassword is how many bytes of a password count; longer ones are refused rather than cut.
+// maxPassword is the maximum length of a password in bytes. bcrypt ignores the bytes after it, so longer ones are refused.
 const maxPassword = 72
 
-// hashPasswords returns the hash of each password in a body, by password. It is called before the write begins, so that
+// hashPasswords hashes the passwords in a body and returns the hashes by password. It is called before the transaction, so that
 // other writes need not wait for it.
 func hashPasswords(ctx context.Context, s *contenttypes.Schema, data *jsontree.Object) (map[string]string, error) {
 	var hashes map[string]string
@@ -34,7 +34,7 @@ func hashPasswords(ctx context.Context, s *contenttypes.Schema, data *jsontree.O
 	return hashes, nil
 }
 
-// passwords appends to list the values of password attributes, those in components too.
+// passwords appends the values of password attributes to list, including those in components.
 func passwords(list []string, s *contenttypes.Schema, data *jsontree.Object) []string {
 	for _, a := range s.Attributes {
 		v, ok := data.Get(a.Name)
@@ -65,8 +65,8 @@ func passwords(list []string, s *contenttypes.Schema, data *jsontree.Object) []s
 	return list
 }
 
-// password returns what is stored for a password: the hash that hashPasswords made of it, nil for null. All passwords come
-// from the body, since password attributes have no defaults.
+// password returns the stored form of a password: its hash from hashPasswords, nil for null. All passwords come from the body,
+// because password attributes have no defaults.
 func (wr *writing) password(v any) []byte {
 	plain, isText := v.(string)
 	if !isText {

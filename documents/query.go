@@ -8,15 +8,15 @@ import (
 	"lectern/store"
 )
 
-// A Query asks for documents of one type: those that meet all of its conditions, published, in the default locale, unless it says
-// otherwise.
+// A Query finds documents of one type that meet all of its conditions: published ones in the default locale, unless Status and
+// Locale are called.
 //
 //	rows, err := service.Query("api::article.article").
 //		Where(documents.Eq("owner.username", "ada"), documents.Gt("readers", 100)).
 //		Sort("publishedAt:desc").Limit(10).All(ctx)
 //
-// It is for the code of a program, which may see everything: no permission is asked for. What is wrong with a query is the error of
-// the call that runs it. A Query is used once, by one goroutine.
+// It is for trusted code of a program: it checks no permissions. An invalid call is reported as the error of All, First, Count
+// or Build. A Query may be used once, by one goroutine.
 type Query struct {
 	service *Service
 	query   store.Query
@@ -24,7 +24,7 @@ type Query struct {
 	err     error
 }
 
-// Query begins a question for documents of the type of that uid.
+// Query returns a query for documents of the type with this uid.
 func (s *Service) Query(uid string) *Query {
 	q := &Query{service: s, query: store.Query{Type: s.model.Type(uid), Limit: -1}}
 	if q.query.Type == nil {
@@ -39,8 +39,8 @@ func (q *Query) Where(conditions ...Condition) *Query {
 	return q
 }
 
-// Sort orders by attributes, the first one first: "title", "createdAt:desc", "owner.username". Documents that are equal in them, or
-// where nothing is said, are in the order of their ids.
+// Sort orders the documents by attributes, the first one first: "title", "createdAt:desc", "owner.username". Documents with
+// equal values, and those of a query without Sort, are ordered by id.
 func (q *Query) Sort(keys ...string) *Query {
 	for _, key := range keys {
 		if q.err == nil {
@@ -63,23 +63,23 @@ func (q *Query) sort(key string) {
 	q.query.Sort = append(q.query.Sort, store.SortKey{Path: attrs, Desc: order == "desc"})
 }
 
-// Status says which version is looked at: published, or the draft. Types without drafts have published versions alone.
+// Status selects the published versions or the drafts. Types without drafts have only published versions.
 func (q *Query) Status(status store.Status) *Query {
 	q.query.Status = status
 	return q
 }
 
-// Locale says which localization is looked at; "*" is all of them. It has no effect on types that are not localized.
+// Locale selects a localization; "*" selects all. It has no effect on types that are not localized.
 func (q *Query) Locale(code string) *Query {
 	q.query.Locales = store.LocaleSet{All: code == "*", Codes: []string{code}}
 	return q
 }
 
-// Limit is how many documents are wanted at most; without it all are. Offset is how many are passed over before.
+// Limit sets the maximum number of documents; the default is all. Offset sets how many are skipped first.
 func (q *Query) Limit(n int) *Query  { q.query.Limit = n; return q }
 func (q *Query) Offset(n int) *Query { q.query.Offset = n; return q }
 
-// Build is the query for a snapshot of the store, for who reads more than one thing in the same state.
+// Build returns the query for a snapshot of the store, for code that reads several things in the same state.
 func (q *Query) Build() (store.Query, error) {
 	if q.err == nil && len(q.where) > 0 {
 		if q.query.Filter, q.err = FilterOf(q.query.Type, q.where...); q.err != nil {
@@ -100,7 +100,7 @@ func (q *Query) All(ctx context.Context) (rows []*Row, err error) {
 	return rows, err
 }
 
-// First returns the first document, nil where there is none.
+// First returns the first document, nil if there is none.
 func (q *Query) First(ctx context.Context) (*Row, error) {
 	rows, err := q.Limit(1).All(ctx)
 	if len(rows) == 0 || err != nil {
@@ -109,14 +109,14 @@ func (q *Query) First(ctx context.Context) (*Row, error) {
 	return rows[0], nil
 }
 
-// Count returns how many documents there are, whatever Limit and Offset say.
+// Count returns the number of documents. It ignores Limit and Offset.
 func (q *Query) Count(ctx context.Context) (n int, err error) {
 	q.query.Count, q.query.Limit, q.query.Offset = true, 0, 0
 	err = q.find(ctx, func(page store.Page) { n = page.Total })
 	return n, err
 }
 
-// find calls f with what is found, within its snapshot.
+// find runs the query and calls f with the result, within its snapshot.
 func (q *Query) find(ctx context.Context, f func(store.Page)) error {
 	query, err := q.Build()
 	if err != nil {

@@ -9,36 +9,37 @@ import (
 	"lectern/store"
 )
 
-// A Row is a version of a document, or a component in one, that was read: what a Query finds, and what resolvers, policies and
-// middlewares of GraphQL get as the parent of a field. All its attributes can be read, private ones too, but no passwords. What
-// it leads to by relations and media is not part of it. It may be kept: no snapshot is needed for it.
+// A Row is a version of a document, or a component, that was read from the store. Queries return Rows, and resolvers, policies
+// and middleware of GraphQL get them as the parent of a field. All attributes can be read except passwords; targets of
+// relations and media are not part of it. A Row needs no snapshot and may be stored.
 type Row struct{ record store.Record }
 
-// NewRow returns a Row of a record, which may be used when the record's snapshot has ended.
+// NewRow returns a Row for a record. The Row may be used after the record's snapshot has ended.
 func NewRow(r store.Record) *Row { return &Row{r.Detached()} }
 
-// RowOf is NewRow for a record that is detached already.
+// RowOf returns a Row for a record that is already detached from its snapshot.
 func RowOf(r store.Record) *Row { return &Row{r} }
 
-// Record is the row as the store has it, detached.
+// Record returns the row as a record of the store, detached from its snapshot.
 func (r *Row) Record() store.Record { return r.record }
 
-// Type is the uid of the row's content-type or component.
+// Type returns the uid of the row's content-type or component.
 func (r *Row) Type() string { return r.record.Schema().UID }
 
-// ID is the number of the row.
+// ID returns the id of the row.
 func (r *Row) ID() uint64 { return r.record.ID() }
 
-// DocumentID, Locale and Status say which version of which document it is; of components they are empty.
+// DocumentID, Locale and Status identify the version of a document; they are empty for components.
 func (r *Row) DocumentID() string   { return r.Text("documentId") }
 func (r *Row) Locale() string       { return r.record.Locale() }
 func (r *Row) Status() store.Status { return r.record.Status() }
 
-// Text is the value of an attribute that is a text, "" where it is none.
+// Text returns the string value of an attribute, "" for any other value.
 func (r *Row) Text(name string) string { s, _ := r.Get(name).(string); return s }
 
-// Get returns the value of an attribute: a string, bool, int or float64, or what encoding/json makes of JSON. The value of a component
-// is a *Row, that of a repeatable component or dynamic zone a []*Row. Get returns nil where there is no value.
+// Get returns the value of an attribute: a string, bool, int or float64, or for JSON a value as encoding/json decodes it. The
+// value of a component is a *Row, that of a repeatable component or dynamic zone a []*Row. Get returns nil if there is no
+// value.
 func (r *Row) Get(name string) any {
 	a := r.record.Schema().Attribute(name)
 	switch {
@@ -61,7 +62,7 @@ func (r *Row) Get(name string) any {
 	return nil
 }
 
-// plainScalar is a stored value as Go has it.
+// plainScalar returns a stored value as a Go value.
 func plainScalar(a *contenttypes.Attribute, raw []byte) any {
 	if raw == nil {
 		return nil

@@ -1,14 +1,13 @@
-// Package documents is the document service: what a write means (validation, drafts, locales, components, relations) and
-// what a read may see.
+// Package documents is the document service: it validates and carries out writes of documents, with drafts, locales,
+// components and relations, and describes what a read may see.
 //
-// A document is a documentId with up to one row per locale and version (draft, published). A write of a type with draft &
-// publish changes the draft and, unless only the draft is meant, publishes it: the published row becomes a copy. A write is
-// computed as a whole, from one state of the store into one batch, and only then applied, so a refused one leaves nothing
-// behind.
+// A document is a documentId with at most one row per locale and version (draft, published). A write of a type with draft &
+// publish changes the draft and, unless only the draft is meant, publishes it: the published row becomes a copy of the draft.
+// Each write is computed completely from one state of the store before it is applied, so a refused write changes nothing.
 //
-// Reading the source: service.go lists the verbs, writing.go what they share, save.go creates and updates, publish.go
-// publishes. input.go reads a body, relationinput.go the relations in it; scalar.go and its neighbours cast values; links.go and
-// order.go edit the lists of links. transaction.go makes several writes one.
+// Reading the source: service.go has the methods of a Service, writing.go the state of one write, save.go creates and updates,
+// publish.go publishes. input.go reads a body, relationinput.go the relations in it; scalar.go, dates.go and blocks.go cast
+// values; links.go and order.go edit the lists of links. transaction.go combines several writes.
 package documents
 
 import (
@@ -23,26 +22,26 @@ import (
 	"lectern/store"
 )
 
-// A Service writes documents. Reads go to the store's snapshots directly.
+// A Service writes documents. Reads use the store's snapshots directly.
 type Service struct {
-	// Now is the clock; tests may set it.
+	// Now is the clock; tests may replace it.
 	Now func() time.Time
-	// Failed is told of errors of hooks after a write; nil writes them to slog.Default.
+	// Failed is called with errors of hooks after a write; nil logs them to slog.Default.
 	Failed func(error)
-	// Limits bound each write; they must be set before the service is used.
+	// Limits limits each write; set it before the service is used.
 	Limits Limits
-	// Retired are the codes of locales that the configuration had and has no more. Documents get no content in them: Create, Update and
-	// Publish are an Error 400. What is there can be read, unpublished and deleted.
+	// Retired is the set of locales that were removed from the configuration. Create, Update and Publish in such a locale
+	// return an Error 400; its content can still be read, unpublished and deleted.
 	Retired map[string]bool
 
 	store         *store.Store
 	model         *contenttypes.Model
 	defaultLocale string
-	owning        map[string][]*contenttypes.Attribute // by uid of a type: the attributes whose links may point at it
-	hooks         map[string]*hooksOf                  // by uid; nil where there are none at all
+	owning        map[string][]*contenttypes.Attribute // by uid of a type: the attributes whose links may point at its documents
+	hooks         map[string]*hooksOf                  // by uid; nil if there are none at all
 }
 
-// NewService returns the service of a store that was opened for model.
+// NewService returns the service for a store that was opened with model.
 func NewService(st *store.Store, model *contenttypes.Model, defaultLocale string) *Service {
 	return &Service{
 		Now:           time.Now,
@@ -53,31 +52,32 @@ func NewService(st *store.Store, model *contenttypes.Model, defaultLocale string
 	}
 }
 
-// A Write is a create, update, delete or publication.
+// A Write holds the arguments of a create, update, delete or publication.
 type Write struct {
 	Type       *contenttypes.ContentType
-	DocumentID string           // for Create: the documentId to use, "" to have one made
-	Data       *jsontree.Object // the body's data
-	Status     store.Status     // Published: write the draft and publish it; without effect on types without drafts
-	Locale     string           // "" is the default locale; "*" only for Delete; without effect on types that are not localized
+	DocumentID string           // for Create: the documentId to use, "" to generate one
+	Data       *jsontree.Object // data of the body
+	Status     store.Status     // Published writes the draft and publishes it; no effect on types without drafts
+	Locale     string           // "" means the default locale; "*" is for Delete only; no effect on types that are not localized
 	Access     *permission.Access
 
-	// After, when set, is called inside the transaction with the version that was written (the published one when Status is
-	// Published), so that the answer shows exactly that. It may be called more than once: it must begin anew each time.
+	// After, if set, is called inside the transaction with the version that was written (the published one if Status is
+	// Published), to print it for the answer. It may be called again and must then start from the beginning.
 	After func(*store.Snapshot, store.Record) error
 }
 
-// Create makes a document.
+// Create creates a document.
 func (s *Service) Create(ctx context.Context, w Write) error {
 	return s.write(ctx, w, CreateAction, (*writing).saveNew)
 }
 
-// Update changes a document partially, or adds the localization w.Locale to it. A missing document is an Error 404.
+// Update changes the attributes in w.Data of a document, or adds the localization w.Locale to it. A missing document is an
+// Error 404.
 func (s *Service) Update(ctx context.Context, w Write) error {
 	return s.write(ctx, w, UpdateAction, (*writing).saveFound)
 }
 
-// SaveSingle updates the document of a single type, and makes it (or the localization) when there is none.
+// SaveSingle updates the document of a single type, and creates it, or its localization, if there is none.
 func (s *Service) SaveSingle(ctx context.Context, w Write) error {
 	action := UpdateAction
 	if s.hooks[w.Type.UID] != nil {
@@ -100,15 +100,15 @@ func (s *Service) SaveSingle(ctx context.Context, w Write) error {
 	})
 }
 
-// Delete removes a localization, or with Locale "*" all of them, draft and published. Removing nothing is no error. The
-// document of a single type is found without w.DocumentID.
+// Delete deletes a localization, or all of them if w.Locale is "*", with draft and published version. If there is nothing to
+// delete, it does nothing. For a single type it needs no w.DocumentID.
 func (s *Service) Delete(ctx context.Context, w Write) error {
 	return s.write(ctx, w, DeleteAction, (*writing).removeFound)
 }
 
-// DeleteEach is Delete for several localizations at once; w.Locale is not looked at.
+// DeleteEach deletes several localizations at once. It ignores w.Locale.
 func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) error {
-	ctx, release, err := s.HoldHooked(ctx, w.Type)
+	ctx, release, err := s.LockHooked(ctx, w.Type)
 	if err != nil {
 		return err
 	}
@@ -131,19 +131,19 @@ func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) err
 	return s.afterAll(ctx, list, err)
 }
 
-// Publish publishes the draft as it is. A missing draft is an Error 404, and so is a type without drafts.
+// Publish publishes the draft unchanged. A missing draft is an Error 404, and so is a type without drafts.
 func (s *Service) Publish(ctx context.Context, w Write) error {
 	w.Status = store.Published
 	return s.transition(ctx, w, PublishAction, (*writing).publishDraft)
 }
 
-// Unpublish removes the published version. A missing one is an Error 404.
+// Unpublish deletes the published version. A missing one is an Error 404.
 func (s *Service) Unpublish(ctx context.Context, w Write) error {
 	w.Status = store.Draft
 	return s.transition(ctx, w, UnpublishAction, (*writing).unpublish)
 }
 
-// DiscardDraft makes the draft a copy of the published version. A missing published version is an Error 404.
+// DiscardDraft replaces the draft by a copy of the published version. A missing published version is an Error 404.
 func (s *Service) DiscardDraft(ctx context.Context, w Write) error {
 	w.Status = store.Draft
 	return s.transition(ctx, w, DiscardDraftAction, (*writing).discardDraft)
@@ -164,10 +164,10 @@ func (s *Service) transition(ctx context.Context, w Write, action Action, f func
 	})
 }
 
-// write checks what can be checked without a transaction and calls the hooks before the write; computes, applies and shows it in one
-// transaction; and calls the hooks after it.
+// write carries out a write: it checks the data and calls the hooks before the write, then computes, applies and shows it in
+// one transaction, and then calls the hooks after the write.
 func (s *Service) write(ctx context.Context, w Write, action Action, compute func(*writing) error) error {
-	ctx, release, err := s.HoldHooked(ctx, w.Type)
+	ctx, release, err := s.LockHooked(ctx, w.Type)
 	if err != nil {
 		return err
 	}
@@ -186,10 +186,10 @@ func (s *Service) write(ctx context.Context, w Write, action Action, compute fun
 	return err
 }
 
-// Model is what the service was made for.
+// Model returns the model of the service.
 func (s *Service) Model() *contenttypes.Model { return s.model }
 
-// locale is the localization that a write means, "" for a type that has none.
+// locale returns the localization of a write, "" for a type that is not localized.
 func (s *Service) locale(w *Write, all bool) (string, error) {
 	switch {
 	case !w.Type.Localized:
@@ -202,7 +202,7 @@ func (s *Service) locale(w *Write, all bool) (string, error) {
 	return w.Locale, nil
 }
 
-// takesLocale refuses content in a locale that was retired.
+// takesLocale returns an error for a write of content in a retired locale.
 func (s *Service) takesLocale(locale string, action Action) error {
 	if s.Retired[locale] && (action == CreateAction || action == UpdateAction || action == PublishAction) {
 		return apierror.Validation("Locale " + locale + " is not available")
@@ -210,7 +210,7 @@ func (s *Service) takesLocale(locale string, action Action) error {
 	return nil
 }
 
-// maxLocale bounds the length of a locale code.
+// maxLocale is the maximum length of a locale code.
 const maxLocale = 64
 
 func localeError(code string) *apierror.Error {

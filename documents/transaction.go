@@ -8,23 +8,23 @@ import (
 	"lectern/store"
 )
 
-// A Prepared is a write for which everything has been done that needs no transaction: its keys were checked, the hooks before it
-// called, and its passwords hashed.
+// A Prepared is a write that is ready for a transaction: its keys are checked, the hooks before it were called, and its
+// passwords are hashed.
 type Prepared struct {
 	write  Write
 	locale string
 	hashes map[string]string
-	event  *Event // nil where there are no hooks for it
+	event  *Event // nil if it has no hooks
 }
 
-// Prepare makes a create or update ready for a Transaction to carry out: it checks the keys and hashes the passwords, which takes long.
-// No hooks are called around it.
+// Prepare prepares a create or update for a Transaction: it checks the keys and hashes the passwords, which is slow. It calls
+// no hooks.
 func (s *Service) Prepare(ctx context.Context, w Write) (*Prepared, error) {
 	return s.prepare(ctx, w, UpdateAction, nil)
 }
 
-// PrepareHooked is Prepare for a write with hooks around it: a create, update or delete. Those before it are called now, so this
-// must not be called within a Transaction.
+// PrepareHooked prepares a create, update or delete with hooks. It calls the hooks before the write, so it must not be called
+// within a Transaction.
 func (s *Service) PrepareHooked(ctx context.Context, action Action, w Write) (*Prepared, error) {
 	h := s.hooks[w.Type.UID]
 	if h == nil {
@@ -33,7 +33,7 @@ func (s *Service) PrepareHooked(ctx context.Context, action Action, w Write) (*P
 	return s.prepare(ctx, w, action, func(w *Write) (*Event, error) { return s.before(ctx, h, w, action) })
 }
 
-// prepare prepares a write; before, when set, calls the hooks before it once it is known that its sender may write such keys.
+// prepare prepares a write. before, if set, calls the hooks before the write after the keys are checked.
 func (s *Service) prepare(ctx context.Context, w Write, action Action, before func(*Write) (*Event, error)) (*Prepared, error) {
 	p := &Prepared{write: w}
 	body := action == CreateAction || action == UpdateAction
@@ -77,13 +77,13 @@ func (s *Service) run(tx *store.Tx, p *Prepared, compute func(*writing) error) e
 		return err
 	}
 	if p.event != nil {
-		p.event.note(wr)
+		p.event.record(wr)
 	}
 	return wr.apply()
 }
 
-// A Transaction carries out several writes as one: all of them or none, and nobody sees some of them. Its Snapshot shows what
-// it has written so far, so that a condition checked in it still holds when the write that depends on it is made.
+// A Transaction carries out several writes together: either all or none become visible. Its Snapshot shows its own writes, so
+// that a condition checked in it still holds for the writes that depend on it.
 type Transaction struct {
 	*store.Snapshot
 	service *Service
@@ -91,8 +91,8 @@ type Transaction struct {
 	done    []*Prepared
 }
 
-// Transact calls f in the one write transaction there is at a time, and keeps what it wrote when it returns nil. f may be
-// called more than once: it must not have effects beyond values that it sets anew each time.
+// Transact calls f in a write transaction and commits the writes if f returns nil. There is one write transaction at a time. f
+// may be called more than once: its only effects may be values that it sets anew each time.
 func (s *Service) Transact(ctx context.Context, f func(*Transaction) error) error {
 	var done []*Prepared
 	err := s.store.Write(ctx, func(tx *store.Tx) error {
@@ -104,7 +104,7 @@ func (s *Service) Transact(ctx context.Context, f func(*Transaction) error) erro
 	return s.afterAll(ctx, done, err)
 }
 
-// afterAll calls the hooks that come after writes which were carried out together, unless there is an error, which it returns.
+// afterAll calls the hooks after several writes, unless err is not nil, and returns err.
 func (s *Service) afterAll(ctx context.Context, list []*Prepared, err error) error {
 	if err != nil {
 		return err
@@ -124,19 +124,19 @@ func (t *Transaction) run(p *Prepared, compute func(*writing) error) error {
 	return t.service.run(t.tx, p, compute)
 }
 
-// Create makes a document.
+// Create carries out a prepared create.
 func (t *Transaction) Create(p *Prepared) error {
 	return t.run(p, (*writing).saveNew)
 }
 
-// Update changes the document with that documentId, whichever the prepared write names.
+// Update carries out a prepared update on the document with this documentId; it ignores the one in the prepared write.
 func (t *Transaction) Update(documentID string, p *Prepared) error {
 	named := *p
 	named.write.DocumentID = documentID
 	return t.run(&named, (*writing).saveFound)
 }
 
-// Delete removes all of a document, without any hooks. Removing what is not there is no error.
+// Delete deletes all versions of a document without calling hooks. A missing document is no error.
 func (t *Transaction) Delete(typ *contenttypes.ContentType, documentID string) error {
 	p := &Prepared{write: Write{Type: typ, DocumentID: documentID}}
 	if typ.Localized {

@@ -8,12 +8,12 @@ import (
 	"lectern/jsontree"
 )
 
-// maxUID is how long a generated uid may be, unless maxLength says less.
+// maxUID is the maximum length of a generated uid, unless the attribute has a smaller maxLength.
 const maxUID = 120
 
-// newUID makes the uid of a new document, or of a new localization: the slug of the attribute that a names as targetField. A number
-// follows the slug where another document has that uid already. Where the attribute has no letter or digit for a slug, the default of a
-// is taken instead, or else the name of the content-type.
+// newUID generates the uid of a new document or localization: the slug of the attribute targetField of a, and a number if
+// another document has that uid. If there is no letter or digit to make a slug from, it uses the default of a, or else the name
+// of the content-type.
 func (wr *writing) newUID(a *contenttypes.Attribute, data *jsontree.Object) string {
 	base := slug.Of(wr.uidSource(a, data))
 	if base == "" {
@@ -33,8 +33,8 @@ func (wr *writing) newUID(a *contenttypes.Attribute, data *jsontree.Object) stri
 		suffix := "-" + strconv.Itoa(n)
 		return slug.Cut(base, max(1, longest-len(suffix))) + suffix
 	}
-	// Numbers are given out in order. So a binary search between a taken and a free number finds the first free one, however many
-	// documents have the same title.
+	// Numbers are assigned in order, so a binary search finds the first free one quickly even if many documents have the same
+	// title.
 	taken, free := -1, 0
 	for wr.isUID(a, numbered(free)) {
 		taken, free = free, max(1, 2*free)
@@ -49,7 +49,7 @@ func (wr *writing) newUID(a *contenttypes.Attribute, data *jsontree.Object) stri
 	return numbered(free)
 }
 
-// uidSource is the text that a uid is made of.
+// uidSource returns the text from which a uid is generated.
 func (wr *writing) uidSource(a *contenttypes.Attribute, data *jsontree.Object) string {
 	source := wr.t.Attribute(a.TargetField)
 	v, ok := data.Get(source.Name)
@@ -60,7 +60,7 @@ func (wr *writing) uidSource(a *contenttypes.Attribute, data *jsontree.Object) s
 	return text
 }
 
-// isUID reports whether another document has a uid, as a draft or published, in the locale that is written.
+// isUID reports whether another document has this uid, as a draft or published, in the locale that is written.
 func (wr *writing) isUID(a *contenttypes.Attribute, uid string) bool {
 	raw := storedJSON(uid)
 	for _, st := range statusesOf(wr.t) {

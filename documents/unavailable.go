@@ -15,8 +15,8 @@ var (
 	errDamaged = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the content cannot be changed: the store is damaged or failed to write", NoDetails: true}
 )
 
-// Unavailable is what a client is told of an error that the state of the store or a full disk is the cause of; nil when err is
-// none of these.
+// Unavailable returns the answer to a client if the cause of err is a full disk or a store that cannot be written; otherwise
+// nil.
 func Unavailable(err error) *apierror.Error {
 	switch {
 	case err == nil:

@@ -1,4 +1,4 @@
-// Package permission says what a caller may do and see.
+// Package permission decides what a caller may do and see.
 package permission
 
 import (
@@ -7,23 +7,22 @@ import (
 	"lectern/contenttypes"
 )
 
-// An Access says what a caller may do and see. It is compiled once from a set of permissions; every query, answer and write
-// is held to it.
+// An Access is a compiled set of permissions. Queries, answers and writes check it.
 type Access struct {
 	all     bool
 	actions map[grant]bool
 }
 
-// A grant allows an action on a subject: a content-type, or something else that has a uid, such as a plugin's routes.
+// A grant is an action on a subject: a content-type, or the routes of a plugin, which have a uid too.
 type grant struct{ subject, action string }
 
-// parseGrant cuts "uid.action" at its last dot.
+// parseGrant splits "uid.action" at its last dot.
 func parseGrant(s string) grant {
 	dot := strings.LastIndexByte(s, '.')
 	return grant{s[:max(dot, 0)], s[dot+1:]}
 }
 
-// FullAccess allows every action. Private attributes and passwords stay hidden all the same.
+// FullAccess allows every action. Private attributes and passwords stay hidden.
 var FullAccess = &Access{all: true}
 
 // NewAccess returns an Access that allows exactly these actions, each written "uid.action".
@@ -35,17 +34,17 @@ func NewAccess(actions []string) *Access {
 	return a
 }
 
-// Allows reports whether action (find, findOne, create, update, delete, publish, …) may be used on t.
+// Allows reports whether the caller may use an action (find, findOne, create, update, delete, publish, …) on t.
 func (a *Access) Allows(t *contenttypes.ContentType, action string) bool {
 	return a.all || a.actions[grant{t.UID, action}]
 }
 
-// AllowsAction is Allows for an action written "uid.action", such as "plugin::upload.content-api.upload"; its subject need not be a
-// content-type.
+// AllowsAction reports whether the caller may use an action written as "uid.action", such as
+// "plugin::upload.content-api.upload". Its subject need not be a content-type.
 func (a *Access) AllowsAction(action string) bool { return a.all || a.actions[parseGrant(action)] }
 
-// Follows reports whether links of attribute attr may be seen, filtered, sorted and written: those to components and files
-// always, those to documents when the action find is allowed on their type, and those of a private attribute never.
+// Follows reports whether the caller may see, filter by, sort by and write the links of an attribute. Components and files are
+// always allowed; documents are if the caller may find their type; private attributes never are.
 func (a *Access) Follows(attr *contenttypes.Attribute) bool {
 	if attr.Private {
 		return false
@@ -56,8 +55,8 @@ func (a *Access) Follows(attr *contenttypes.Attribute) bool {
 	return attr.Name == "localizations" && attr.System || a.Allows(attr.Target, "find")
 }
 
-// Sees reports whether the value of a scalar, component or zone may be read, filtered by and sorted by: always, unless it is
-// private or a password.
+// Sees reports whether the caller may read, filter by and sort by the value of a scalar, component or zone: any value that is
+// neither private nor a password.
 func (a *Access) Sees(attr *contenttypes.Attribute) bool {
 	return !attr.Private && attr.Type != contenttypes.Password
 }
