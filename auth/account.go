@@ -191,14 +191,14 @@ func readRoleLinks(form *documents.Form, role *jsontree.Object, create bool) {
 	case create && !given:
 		form.Missing(path)
 	case create && len(connect) == 0:
-		form.Fault(path, "Users must have a role", v)
+		form.Issue(path, "Users must have a role", v)
 	}
 	if list, isList := role.Value("disconnect").([]any); isList && len(list) > 0 {
-		form.Fault([]string{"role", "disconnect"}, "Cannot remove role", list)
+		form.Issue([]string{"role", "disconnect"}, "Cannot remove role", list)
 	}
 	if set, given := role.Get("set"); given {
 		if list, isList := set.([]any); !isList || len(list) == 0 {
-			form.Fault([]string{"role", "set"}, "Cannot remove role", set)
+			form.Issue([]string{"role", "set"}, "Cannot remove role", set)
 		}
 	}
 }

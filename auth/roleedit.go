@@ -108,7 +108,7 @@ func (u *Users) readPermissions(form *documents.Form) (list []string) {
 						return
 					}
 					if err := u.actions.CheckPermission(permission); err != nil {
-						form.Fault(at, err.Error(), v)
+						form.Issue(at, err.Error(), v)
 						return
 					}
 					list = append(list, permission)

@@ -77,5 +77,5 @@ func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 // WrongType returns the error for the value at a path of a body that is not of the type want ("string", "object", "array", …).
 // wasCast means that cast is the result of casting sent; the message then shows both.
 func WrongType(path []string, want string, cast, sent any, wasCast bool) *apierror.Error {
-	return faultsError([]fault{wrongType(path, want, cast, sent, wasCast)})
+	return issuesError([]issue{wrongType(path, want, cast, sent, wasCast)})
 }

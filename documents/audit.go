@@ -277,8 +277,8 @@ func (au *auditor) scalar(a *contenttypes.Attribute, raw []byte) {
 	if most, bounded := a.LengthBound(); a.Type == contenttypes.String && bounded && len(raw) <= most && a.MinLength == nil && a.Regex == nil {
 		return // no rule that it could break
 	}
-	_, faults := castScalar(a, []string{"it"}, decode(raw), true, au.stage)
-	for _, f := range faults {
+	_, issues := castScalar(a, []string{"it"}, decode(raw), true, au.stage)
+	for _, f := range issues {
 		problem := strings.TrimSuffix(strings.TrimPrefix(f.message, "it "), ", ")
 		if strings.Contains(problem, "but the final value was") { // which differs from one to the other
 			problem = "has a value of another type"

@@ -11,27 +11,27 @@ import (
 
 // castBlocks casts and checks the value of a blocks attribute: an array of nodes, or a string that is the JSON of one. Keys that
 // no rule speaks of are kept, and so is their order. A value that casting changes is copied, never changed in place.
-func castBlocks(path []string, v any) (any, []fault) {
+func castBlocks(path []string, v any) (any, []issue) {
 	c, at := &blockCaster{}, &blockPlace{base: path}
 	nodes, ok := parseCast(v).([]any)
 	if !ok {
-		return nil, []fault{wrongType(path, "array", nil, v, true)}
+		return nil, []issue{wrongType(path, "array", nil, v, true)}
 	}
 	list, _ := c.each(at, nodes, (*blockCaster).block)
-	return list, c.faults
+	return list, c.issues
 }
 
-// A blockCaster collects what is wrong with the nodes of one value, and stops when there are more faults than are told.
-type blockCaster struct{ faults []fault }
+// A blockCaster collects what is wrong with the nodes of one value, and stops when there are more issues than are told.
+type blockCaster struct{ issues []issue }
 
-func (c *blockCaster) add(f fault) { c.faults = append(c.faults, f) }
+func (c *blockCaster) add(f issue) { c.issues = append(c.issues, f) }
 
-// refuse adds a fault whose message stands as it is, without the path of the value.
+// refuse adds a issue whose message stands as it is, without the path of the value.
 func (c *blockCaster) refuse(at *blockPlace, message string, v any) {
-	c.add(fault{path: at.path(), message: message, value: v, hasValue: true})
+	c.add(issue{path: at.path(), message: message, value: v, hasValue: true})
 }
 
-// A blockPlace is where a value lies: a list of names and positions, linked from the inside out. Paths are made of it only for faults,
+// A blockPlace is where a value lies: a list of names and positions, linked from the inside out. Paths are made of it only for issues,
 // since most values have none.
 type blockPlace struct {
 	up    *blockPlace
@@ -75,7 +75,7 @@ const (
 	invalidLink    = "Please specify a valid link."
 )
 
-// The rules of each kind of node, in the order in which faults are told. They refer to themselves, since lists hold lists, and are
+// The rules of each kind of node, in the order in which issues are told. They refer to themselves, since lists hold lists, and are
 // therefore set up by init.
 var (
 	blockRules  map[string][]rule // at the top
@@ -215,7 +215,7 @@ func (c *blockCaster) absent(at *blockPlace, message string) {
 		c.add(missing(at.path(), "is a required field"))
 		return
 	}
-	c.add(fault{path: at.path(), message: message})
+	c.add(issue{path: at.path(), message: message})
 }
 
 func copyObject(o *jsontree.Object) *jsontree.Object {
@@ -247,7 +247,7 @@ func children(empty string, child castFunc) castFunc {
 func (c *blockCaster) each(at *blockPlace, nodes []any, child castFunc) ([]any, bool) {
 	cast, isCopy := nodes, false
 	for i, v := range nodes {
-		if len(c.faults) >= maxFaults {
+		if len(c.issues) >= maxIssues {
 			break
 		}
 		w, changed := child(c, &blockPlace{up: at, index: i}, v)
@@ -322,7 +322,7 @@ func castTextOrNull(c *blockCaster, at *blockPlace, v any) (any, bool) {
 // castFilled is castText, where the empty string counts as absent.
 func castFilled(c *blockCaster, at *blockPlace, v any) (any, bool) {
 	if v == "" {
-		c.add(faultAt(at.path(), "is a required field", ""))
+		c.add(issueAt(at.path(), "is a required field", ""))
 		return v, false
 	}
 	return castText(c, at, v)
@@ -333,7 +333,7 @@ func oneOf(values ...string) castFunc {
 	return func(c *blockCaster, at *blockPlace, v any) (any, bool) {
 		cast, changed := castText(c, at, v)
 		if s, ok := cast.(string); !ok || !slices.Contains(values, s) {
-			c.add(faultAt(at.path(), "must be one of the following values: "+strings.Join(values, ", "), cast))
+			c.add(issueAt(at.path(), "must be one of the following values: "+strings.Join(values, ", "), cast))
 		}
 		return cast, changed
 	}
@@ -362,7 +362,7 @@ func castFigure(c *blockCaster, at *blockPlace, v any) (any, bool) {
 func castLevel(c *blockCaster, at *blockPlace, v any) (any, bool) {
 	cast, changed := castFigure(c, at, v)
 	if n, ok := cast.(jsontree.Number); !ok || len(n) != 1 || n < "1" || n > "6" {
-		c.add(faultAt(at.path(), "must be one of the following values: 1, 2, 3, 4, 5, 6", cast))
+		c.add(issueAt(at.path(), "must be one of the following values: 1, 2, 3, 4, 5, 6", cast))
 	}
 	return cast, changed
 }

@@ -77,9 +77,9 @@ func TestCastBlocks(t *testing.T) {
 	for _, c := range blocksCases {
 		in := parsed(t, c.in)
 		before := printed(in)
-		v, faults := castBlocks([]string{"K"}, in)
-		got := strings.TrimSuffix(said(faults), "\n")
-		if faults == nil {
+		v, issues := castBlocks([]string{"K"}, in)
+		got := strings.TrimSuffix(said(issues), "\n")
+		if issues == nil {
 			got = valid + printed(v)
 		}
 		if got != c.want {
@@ -92,9 +92,9 @@ func TestCastBlocks(t *testing.T) {
 }
 
 func TestCastBlocksImageAbsent(t *testing.T) {
-	_, faults := castBlocks([]string{"K"}, parsed(t, `[{"type":"image","children":[]}]`))
+	_, issues := castBlocks([]string{"K"}, parsed(t, `[{"type":"image","children":[]}]`))
 	var missing []string
-	for _, f := range faults {
+	for _, f := range issues {
 		if f.hasValue || f.message != pathName(f.path)+" is a required field" {
 			t.Errorf("%v: %s", f.path, f.message)
 		}
@@ -121,8 +121,8 @@ func TestIsLink(t *testing.T) {
 // A small body must not have a huge answer.
 func TestCastBlocksBounded(t *testing.T) {
 	in := parsed(t, "["+strings.Repeat("0,", 100_000)+"0]")
-	if _, faults := castBlocks([]string{"K"}, in); len(faults) > maxFaults {
-		t.Errorf("%d faults are told", len(faults))
+	if _, issues := castBlocks([]string{"K"}, in); len(issues) > maxIssues {
+		t.Errorf("%d issues are told", len(issues))
 	}
 }
 
@@ -137,17 +137,17 @@ func FuzzCastBlocks(f *testing.F) {
 			return
 		}
 		before := printed(in)
-		v, faults := castBlocks([]string{"K"}, in)
+		v, issues := castBlocks([]string{"K"}, in)
 		if printed(in) != before {
 			t.Fatalf("%s was changed in place", text)
 		}
-		if faults != nil {
-			_ = printed(faultsError(faults).Details)
+		if issues != nil {
+			_ = printed(issuesError(issues).Details)
 			return
 		}
-		again, faults := castBlocks([]string{"K"}, v)
-		if faults != nil || printed(again) != printed(v) {
-			t.Fatalf("%s is %s, which is %s: %s", text, printed(v), printed(again), said(faults))
+		again, issues := castBlocks([]string{"K"}, v)
+		if issues != nil || printed(again) != printed(v) {
+			t.Fatalf("%s is %s, which is %s: %s", text, printed(v), printed(again), said(issues))
 		}
 	})
 }

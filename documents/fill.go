@@ -258,9 +258,9 @@ func (s *Service) fillValue(f Filling) (*contenttypes.Attribute, []byte, error) 
 	if value == nil {
 		return nil, nil, errors.New("null is what is missing; name a value")
 	}
-	cast, faults := castScalar(a, []string{a.Name}, value, true, fullStage)
-	if len(faults) > 0 {
-		return nil, nil, faultsError(faults)
+	cast, issues := castScalar(a, []string{a.Name}, value, true, fullStage)
+	if len(issues) > 0 {
+		return nil, nil, issuesError(issues)
 	}
 	if a.Type.Kind().IsTemporal() {
 		var wrong *apierror.Error

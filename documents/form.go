@@ -10,7 +10,7 @@ import (
 type Form struct {
 	body   *jsontree.Object
 	sent   any
-	faults []fault
+	issues []issue
 }
 
 // NewForm begins to read a parsed body. None counts as an empty one; a list or a scalar is wrong.
@@ -22,7 +22,7 @@ func NewForm(body any) *Form {
 	case *jsontree.Object:
 		f.body = o
 	default:
-		f.faults = append(f.faults, wrongType(nil, "object", body, body, false))
+		f.issues = append(f.issues, wrongType(nil, "object", body, body, false))
 	}
 	if f.body == nil {
 		f.body = jsontree.NewObject()
@@ -32,13 +32,13 @@ func NewForm(body any) *Form {
 
 // Err returns the ValidationError that tells all that is wrong, nil when nothing is.
 func (f *Form) Err() error {
-	if len(f.faults) == 0 {
+	if len(f.issues) == 0 {
 		return nil
 	}
 	if _, isObject := f.sent.(*jsontree.Object); !isObject {
-		return faultsError(f.faults[:1]) // it is no object, so that all keys are missing
+		return issuesError(f.issues[:1]) // it is no object, so that all keys are missing
 	}
-	return faultsError(f.faults)
+	return issuesError(f.issues)
 }
 
 // Has reports whether a key was sent.
@@ -56,11 +56,11 @@ func (f *Form) text(key string) (s string, ok bool) {
 	s, isText := v.(string)
 	switch {
 	case !given:
-		f.faults = append(f.faults, missing(path, "is a required field"))
+		f.issues = append(f.issues, missing(path, "is a required field"))
 	case !isText:
-		f.faults = append(f.faults, wrongType(path, "string", v, v, false))
+		f.issues = append(f.issues, wrongType(path, "string", v, v, false))
 	case s == "":
-		f.faults = append(f.faults, faultAt(path, "is a required field", s))
+		f.issues = append(f.issues, issueAt(path, "is a required field", s))
 	default:
 		return s, true
 	}
@@ -71,7 +71,7 @@ func (f *Form) text(key string) (s string, ok bool) {
 func (f *Form) Email(key string) string {
 	s, ok := f.text(key)
 	if ok && !isEmailAddress(s) {
-		f.faults = append(f.faults, faultAt([]string{key}, "must be a valid email", s))
+		f.issues = append(f.issues, issueAt([]string{key}, "must be a valid email", s))
 	}
 	return s
 }
@@ -81,7 +81,7 @@ func (f *Form) Email(key string) string {
 func (f *Form) Password(key string) string {
 	s, ok := f.text(key)
 	if ok && len(s) > maxPassword {
-		f.Fault([]string{key}, tooLong, s)
+		f.Issue([]string{key}, tooLong, s)
 	}
 	return s
 }
@@ -95,26 +95,26 @@ func (f *Form) Filled(key string) (s string, given bool) {
 	s, isText := v.(string)
 	switch path := []string{key}; {
 	case !isText:
-		f.faults = append(f.faults, wrongType(path, "string", v, v, false))
+		f.issues = append(f.issues, wrongType(path, "string", v, v, false))
 	case s == "":
-		f.faults = append(f.faults, faultAt(path, "must be at least 1 characters", s))
+		f.issues = append(f.issues, issueAt(path, "must be at least 1 characters", s))
 	}
 	return s, true
 }
 
-// Fault adds what is wrong with the value at a path; the message stands as it is.
-func (f *Form) Fault(path []string, message string, value any) {
-	f.faults = append(f.faults, fault{path: path, message: message, value: value, hasValue: true})
+// Issue adds what is wrong with the value at a path; the message stands as it is.
+func (f *Form) Issue(path []string, message string, value any) {
+	f.issues = append(f.issues, issue{path: path, message: message, value: value, hasValue: true})
 }
 
 // Missing adds that there is nothing at a path.
 func (f *Form) Missing(path []string) {
-	f.faults = append(f.faults, missing(path, "is a required field"))
+	f.issues = append(f.issues, missing(path, "is a required field"))
 }
 
 // WrongType adds that the value at a path is no want: "object", "array", ….
 func (f *Form) WrongType(path []string, want string, v any) {
-	f.faults = append(f.faults, wrongType(path, want, v, v, false))
+	f.issues = append(f.issues, wrongType(path, want, v, v, false))
 }
 
 // Only refuses all other keys.
@@ -127,7 +127,7 @@ func (f *Form) Only(keys ...string) {
 		unknown += k
 	}
 	if unknown != "" {
-		f.Fault(nil, "this field has unspecified keys: "+unknown, f.sent)
+		f.Issue(nil, "this field has unspecified keys: "+unknown, f.sent)
 	}
 }
 
@@ -160,6 +160,6 @@ func (f *Form) Values(t *contenttypes.ContentType) *jsontree.Object {
 func (f *Form) Repeated(key, of string) {
 	f.text(key)
 	if v := f.body.Value(key); v != nil && v != "" && !jsontree.Equal(v, f.body.Value(of)) {
-		f.Fault([]string{key}, "Passwords do not match", v)
+		f.Issue([]string{key}, "Passwords do not match", v)
 	}
 }

@@ -118,7 +118,7 @@ func (im *importer) completeLine(l *importLine) error {
 	return nil
 }
 
-// row makes a version of a line. ids gives out the numbers of components; fault is the first thing that is wrong.
+// row makes a version of a line. ids gives out the numbers of components; issue is the first thing that is wrong.
 func (im *importer) row(l *importLine, status store.Status, ids func() uint64) (r *store.Row, err error) {
 	r = &store.Row{Type: l.typ, Status: status, Locale: l.locale}
 	if r.Values, err = im.values(&l.typ.Schema, l.data, nil, ids); err != nil {
@@ -189,9 +189,9 @@ func importScalar(a *contenttypes.Attribute, path []string, v any) ([]byte, erro
 		}
 		return storedJSON(v), nil
 	}
-	v, faults := castScalar(a, path, v, true, draftStage)
-	if len(faults) > 0 {
-		return nil, fmt.Errorf("%s", faults[0].message)
+	v, issues := castScalar(a, path, v, true, draftStage)
+	if len(issues) > 0 {
+		return nil, fmt.Errorf("%s", issues[0].message)
 	}
 	if a.Type.Kind().IsTemporal() {
 		var told *apierror.Error

@@ -30,9 +30,9 @@ type bodyReader struct {
 	stage   stage
 	created bool     // what is read is new: ids of components in it mean nothing
 	locales []string // in which unique values must be free
-	faults  []fault
+	issues  []issue
 	links   linkReader
-	zone    string // the first thing that is wrong with a zone as a whole, told after all other faults
+	zone    string // the first thing that is wrong with a zone as a whole, told after all other issues
 	unique  map[*contenttypes.Attribute][]uniqueValue
 }
 
@@ -59,10 +59,10 @@ func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.A
 		message = br.links.message()
 	}
 	if message != "" {
-		br.faults = append(br.faults, fault{message: message, value: br.normalised(in), hasValue: true})
+		br.issues = append(br.issues, issue{message: message, value: br.normalised(in), hasValue: true})
 	}
-	if len(br.faults) > 0 {
-		return nil, faultsError(br.faults)
+	if len(br.issues) > 0 {
+		return nil, issuesError(br.issues)
 	}
 	return in, castDates(in)
 }
@@ -105,14 +105,14 @@ func (br *bodyReader) scalar(g *given, a *contenttypes.Attribute, path []string,
 	if !ok {
 		v, ok = defaultValue(a)
 	}
-	cast, faults := castScalar(a, path, v, ok, br.stage)
+	cast, issues := castScalar(a, path, v, ok, br.stage)
 	if ok {
 		g.set, g.value = true, cast
 	}
-	if len(faults) == 0 && ok && br.stage == fullStage {
-		faults = br.free(a, path, cast)
+	if len(issues) == 0 && ok && br.stage == fullStage {
+		issues = br.free(a, path, cast)
 	}
-	br.faults = append(br.faults, faults...)
+	br.issues = append(br.issues, issues...)
 }
 
 func (br *bodyReader) single(g *given, a *contenttypes.Attribute, path []string, v any, ok bool) {
@@ -121,24 +121,24 @@ func (br *bodyReader) single(g *given, a *contenttypes.Attribute, path []string,
 	switch {
 	case !ok:
 		if a.Required && br.stage == fullStage {
-			br.faults = append(br.faults, missing(path, "must be defined."))
+			br.issues = append(br.issues, missing(path, "must be defined."))
 		}
 	case v == nil && (!a.Required || br.stage == draftStage):
 		g.set = true
 	case !isObject:
-		br.faults = append(br.faults, wrongType(path, "object", v, v, false))
+		br.issues = append(br.issues, wrongType(path, "object", v, v, false))
 	default:
 		g.set, g.items = true, []*input{br.component(a.Component, o, path)}
 		br.checkUnique(path)
 	}
 }
 
-// list reads a repeatable component or a zone. An item that cannot be read is a fault, and nil among g.items.
+// list reads a repeatable component or a zone. An item that cannot be read is a issue, and nil among g.items.
 func (br *bodyReader) list(g *given, a *contenttypes.Attribute, path []string, v any, ok bool) {
 	g.set, g.value = true, v
 	if !ok {
 		if a.Required {
-			br.faults = append(br.faults, missing(path, "must be defined."))
+			br.issues = append(br.issues, missing(path, "must be defined."))
 		}
 		g.value = []any{}
 		return
@@ -146,7 +146,7 @@ func (br *bodyReader) list(g *given, a *contenttypes.Attribute, path []string, v
 	zone := a.Type == contenttypes.DynamicZone
 	list, isList := v.([]any)
 	if !isList {
-		br.faults = append(br.faults, wrongType(path, "array", v, v, false))
+		br.issues = append(br.issues, wrongType(path, "array", v, v, false))
 		if o, isObject := v.(*jsontree.Object); zone && v != nil && !(isObject && o.Value("__component") != nil) {
 			br.unknown(errNoComponent)
 		}
@@ -162,7 +162,7 @@ func (br *bodyReader) list(g *given, a *contenttypes.Attribute, path []string, v
 		c := a.Component
 		o, isObject := v.(*jsontree.Object)
 		if !isObject {
-			br.faults = append(br.faults, wrongType(at, "object", nil, v, v != nil))
+			br.issues = append(br.issues, wrongType(at, "object", nil, v, v != nil))
 			if zone {
 				br.unknown(errNoComponent)
 			}
@@ -176,7 +176,7 @@ func (br *bodyReader) list(g *given, a *contenttypes.Attribute, path []string, v
 		}
 	}
 	if br.stage == fullStage {
-		br.faults = append(br.faults, listFaults(a, path, len(list), func() any { return shownItems(a, g) })...)
+		br.issues = append(br.issues, listIssues(a, path, len(list), func() any { return shownItems(a, g) })...)
 	}
 	br.checkUnique(path)
 }
@@ -190,19 +190,19 @@ func (br *bodyReader) unknown(message string) {
 	}
 }
 
-// zoneComponent is the component that an item of a zone says it is, nil with a fault when it may not be that.
+// zoneComponent is the component that an item of a zone says it is, nil with a issue when it may not be that.
 func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Object, path []string) *contenttypes.Component {
 	path = below(path, "__component")
 	v, ok := o.Get("__component")
 	if !ok || v == nil || v == "" {
-		br.faults = append(br.faults, missing(path, "is a required field"))
+		br.issues = append(br.issues, missing(path, "is a required field"))
 		br.unknown(errNoComponent)
 		return nil
 	}
 	if c := itemComponent(a, o); c != nil {
 		return c
 	}
-	br.faults = append(br.faults, faultAt(path, "must be one of the following values: "+componentNames(a.Components), v))
+	br.issues = append(br.issues, issueAt(path, "must be one of the following values: "+componentNames(a.Components), v))
 	br.unknown("Invalid relations")
 	return nil
 }
@@ -222,16 +222,16 @@ func (br *bodyReader) component(c *contenttypes.Component, o *jsontree.Object, p
 	return in
 }
 
-// listFaults checks the length of a list of components.
-func listFaults(a *contenttypes.Attribute, path []string, n int, value func() any) []fault {
-	var faults []fault
+// listIssues checks the length of a list of components.
+func listIssues(a *contenttypes.Attribute, path []string, n int, value func() any) []issue {
+	var issues []issue
 	if a.Min != nil && (a.Required || n > 0) && float64(n) < *a.Min {
-		faults = append(faults, faultAt(path, "field must have at least "+jsontree.FormatNumber(*a.Min)+" items", value()))
+		issues = append(issues, issueAt(path, "field must have at least "+jsontree.FormatNumber(*a.Min)+" items", value()))
 	}
 	if a.Max != nil && float64(n) > *a.Max {
-		faults = append(faults, faultAt(path, "field must have less than or equal to "+jsontree.FormatNumber(*a.Max)+" items", value()))
+		issues = append(issues, issueAt(path, "field must have less than or equal to "+jsontree.FormatNumber(*a.Max)+" items", value()))
 	}
-	return faults
+	return issues
 }
 
 // castDates casts dates and times, and tells of the first that cannot be read.
@@ -257,7 +257,7 @@ func castDates(in *input) *apierror.Error {
 	return nil
 }
 
-// normalised is the body as faults show it: with defaults, relations as {set: …}, and what a row has besides.
+// normalised is the body as issues show it: with defaults, relations as {set: …}, and what a row has besides.
 func (br *bodyReader) normalised(in *input) any {
 	shown := shownInput(in)
 	if br.wr.t.DraftAndPublish {

@@ -22,7 +22,7 @@ func ReadData(body any) (*jsontree.Object, *apierror.Error) {
 	case *jsontree.Object:
 		return data, nil
 	case []any:
-		return nil, faultsError([]fault{wrongType(nil, "object", nil, data, true)})
+		return nil, issuesError([]issue{wrongType(nil, "object", nil, data, true)})
 	}
 	return nil, apierror.Validation(`Missing "data" payload in the request body`)
 }

@@ -25,8 +25,8 @@ func (wr *writing) publish() error {
 	draft := wr.row(version{store.Draft, wr.locale})
 	br := newBodyReader(wr, publishStage, wr.locales(store.Published))
 	br.row(&wr.t.Schema, draft.Values, nil)
-	if len(br.faults) > 0 {
-		return faultsError(br.faults)
+	if len(br.issues) > 0 {
+		return issuesError(br.issues)
 	}
 	v := wr.published()
 	old := wr.row(v)
@@ -169,14 +169,14 @@ func (br *bodyReader) row(s *contenttypes.Schema, values []store.Value, path []s
 			if len(v.Items) > 0 {
 				br.row(&v.Items[0].Component.Schema, v.Items[0].Values, at)
 			} else if a.Required {
-				br.faults = append(br.faults, wrongType(at, "object", nil, nil, false))
+				br.issues = append(br.issues, wrongType(at, "object", nil, nil, false))
 			}
 			br.checkUnique(at)
 		default:
 			for i, item := range v.Items {
 				br.row(&item.Component.Schema, item.Values, below(at, strconv.Itoa(i)))
 			}
-			br.faults = append(br.faults, listFaults(a, at, len(v.Items), func() any { return br.shownStored(a, v.Items) })...)
+			br.issues = append(br.issues, listIssues(a, at, len(v.Items), func() any { return br.shownStored(a, v.Items) })...)
 			br.checkUnique(at)
 		}
 	}
@@ -188,11 +188,11 @@ func (br *bodyReader) stored(a *contenttypes.Attribute, path []string, raw []byt
 		return // its hash says nothing about it
 	}
 	v := decode(raw)
-	cast, faults := castScalar(a, path, v, true, br.stage)
-	if len(faults) == 0 {
-		faults = br.free(a, path, cast)
+	cast, issues := castScalar(a, path, v, true, br.stage)
+	if len(issues) == 0 {
+		issues = br.free(a, path, cast)
 	}
-	br.faults = append(br.faults, faults...)
+	br.issues = append(br.issues, issues...)
 }
 
 // maxStoredDepth bounds the nesting of stored JSON; bodies have a lower bound.

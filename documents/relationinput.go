@@ -65,7 +65,7 @@ func (in *linkInput) order(list []store.Ref, plane store.Status, lenient bool) (
 }
 
 // A linkReader reads the relations of one body and keeps what is wrong with them. That a document does not exist is told before
-// anything else; of the rest one fault is told, after all faults of values.
+// anything else; of the rest one issue is told, after all issues of values.
 type linkReader struct {
 	wr      *writing
 	missing *apierror.Error // a documentId that is not there

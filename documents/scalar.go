@@ -28,18 +28,18 @@ const (
 //
 // given is false when the attribute is absent from the body; a required one is then missing in fullStage, so an update does
 // not call castScalar for what it leaves alone. In publishStage the value is the one that is stored, nil for null, whether
-// given or not. Dates, times and datetimes are passed through, since what is wrong with them is told after all faults, and
+// given or not. Dates, times and datetimes are passed through, since what is wrong with them is told after all issues, and
 // alone: see castTemporal. Whether a unique value is free is not looked at.
-func castScalar(a *contenttypes.Attribute, path []string, v any, given bool, st stage) (any, []fault) {
+func castScalar(a *contenttypes.Attribute, path []string, v any, given bool, st stage) (any, []issue) {
 	if !given && st != publishStage {
 		if a.Required && st == fullStage {
-			return nil, []fault{missing(path, "must be defined.")}
+			return nil, []issue{missing(path, "must be defined.")}
 		}
 		return nil, nil
 	}
 	if v == nil {
 		if a.Required && st != draftStage {
-			return nil, []fault{nullFault(a, path)}
+			return nil, []issue{nullIssue(a, path)}
 		}
 		return nil, nil
 	}
@@ -54,17 +54,17 @@ func castScalar(a *contenttypes.Attribute, path []string, v any, given bool, st 
 	case kind == contenttypes.EnumValue:
 		v = c.enumeration(v)
 	case a.Type == contenttypes.Blocks:
-		v, c.faults = castBlocks(path, v)
+		v, c.issues = castBlocks(path, v)
 	case kind == contenttypes.JSONValue:
 		v = c.json(v)
 	case !kind.IsTemporal():
 		v = c.text(v)
 	}
-	return v, c.faults
+	return v, c.issues
 }
 
-// nullFault is what is wrong with null in a required attribute: each type says it in its own way.
-func nullFault(a *contenttypes.Attribute, path []string) fault {
+// nullIssue is what is wrong with null in a required attribute: each type says it in its own way.
+func nullIssue(a *contenttypes.Attribute, path []string) issue {
 	switch kind := a.Type.Kind(); {
 	case kind == contenttypes.NumberValue:
 		return wrongType(path, "number", math.NaN(), nil, false)
@@ -73,7 +73,7 @@ func nullFault(a *contenttypes.Attribute, path []string) fault {
 	case kind == contenttypes.TextValue, kind == contenttypes.EnumValue, kind == contenttypes.HashValue:
 		return wrongType(path, "string", nil, nil, false)
 	}
-	return faultAt(path, "must be defined.", nil)
+	return issueAt(path, "must be defined.", nil)
 }
 
 // A caster casts one value that is not null.
@@ -81,15 +81,15 @@ type caster struct {
 	attr   *contenttypes.Attribute
 	path   []string
 	stage  stage
-	faults []fault
+	issues []issue
 }
 
-func (c *caster) fault(says string, value any) {
-	c.faults = append(c.faults, faultAt(c.path, says, value))
+func (c *caster) issue(says string, value any) {
+	c.issues = append(c.issues, issueAt(c.path, says, value))
 }
 
 func (c *caster) wrongType(want string, v any) {
-	c.faults = append(c.faults, wrongType(c.path, want, v, v, false))
+	c.issues = append(c.issues, wrongType(c.path, want, v, v, false))
 }
 
 // publishing reports whether the rules hold that drafts may break.
@@ -105,10 +105,10 @@ func (c *caster) text(v any) any {
 	isEmail := c.attr.Type == contenttypes.Email
 	// The length of an address is bounded from above alone.
 	if least := c.attr.MinLength; least != nil && c.publishing() && !isEmail && utf16Length(s) < *least {
-		c.fault("must be at least "+strconv.Itoa(*least)+" characters", s)
+		c.issue("must be at least "+strconv.Itoa(*least)+" characters", s)
 	}
 	if most, bounded := c.attr.LengthBound(); bounded && len(s) > most && utf16Length(s) > most {
-		c.fault("must be at most "+strconv.Itoa(most)+" characters", s)
+		c.issue("must be at most "+strconv.Itoa(most)+" characters", s)
 	}
 	if !c.publishing() {
 		return s
@@ -116,16 +116,16 @@ func (c *caster) text(v any) any {
 	if isEmail {
 		switch {
 		case s == "":
-			c.faults = nil
-			c.fault("cannot be empty", s)
+			c.issues = nil
+			c.issue("cannot be empty", s)
 		case !isEmailAddress(s):
-			c.fault("must be a valid email", s)
+			c.issue("must be a valid email", s)
 		}
 	}
 	pattern, source := c.attr.Pattern()
 	// Only uids are held to their pattern when they are empty.
 	if pattern != nil && (s != "" || c.attr.Type == contenttypes.UID) && !pattern.MatchString(s) {
-		c.fault(`must match the following: "`+printRegex(source)+`"`, s)
+		c.issue(`must match the following: "`+printRegex(source)+`"`, s)
 	}
 	return s
 }
@@ -173,7 +173,7 @@ func (c *caster) enumeration(v any) any {
 		c.wrongType("string", v)
 	}
 	if !ok || !slices.Contains(c.attr.Enum, s) {
-		c.fault("must be one of the following values: "+strings.Join(c.attr.Enum, ", ")+", ", v)
+		c.issue("must be one of the following values: "+strings.Join(c.attr.Enum, ", ")+", ", v)
 	}
 	return v
 }
@@ -215,7 +215,7 @@ func castBoolean(v any) (b, ok bool) {
 func (c *caster) number(v any) any {
 	n, f := castNumber(v)
 	if math.IsNaN(f) {
-		c.faults = append(c.faults, wrongType(c.path, "number", f, v, true))
+		c.issues = append(c.issues, wrongType(c.path, "number", f, v, true))
 		return nil
 	}
 	var shown any = n
@@ -224,15 +224,15 @@ func (c *caster) number(v any) any {
 	}
 	whole := c.attr.Type == contenttypes.Integer
 	if whole && (math.IsInf(f, 0) || f != math.Trunc(f)) {
-		c.fault("must be an integer", shown)
+		c.issue("must be an integer", shown)
 	} else if math.IsInf(f, 0) {
-		c.fault("must be a finite number", shown)
+		c.issue("must be a finite number", shown)
 	}
 	if least := c.attr.Min; least != nil && c.publishing() && f < *least {
-		c.fault("must be greater than or equal to "+jsontree.FormatNumber(*least), shown)
+		c.issue("must be greater than or equal to "+jsontree.FormatNumber(*least), shown)
 	}
 	if most := c.attr.Max; most != nil && f > *most {
-		c.fault("must be less than or equal to "+jsontree.FormatNumber(*most), shown)
+		c.issue("must be less than or equal to "+jsontree.FormatNumber(*most), shown)
 	}
 	return shown
 }
@@ -303,7 +303,7 @@ func (c *caster) bigInteger(v any) any {
 		ok = err == nil
 	}
 	if !ok {
-		c.fault("must be a valid integer", v)
+		c.issue("must be a valid integer", v)
 		return v
 	}
 	return digits

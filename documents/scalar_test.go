@@ -156,9 +156,9 @@ func TestCastScalar(t *testing.T) {
 			full = c.want
 		}
 		for st, want := range map[stage]string{draftStage: c.want, fullStage: full} {
-			v, faults := castScalar(attrs[c.attr], []string{"k"}, parsed(t, c.in), true, st)
-			got := strings.TrimSuffix(said(faults), "\n")
-			if faults == nil {
+			v, issues := castScalar(attrs[c.attr], []string{"k"}, parsed(t, c.in), true, st)
+			got := strings.TrimSuffix(said(issues), "\n")
+			if issues == nil {
 				got = valid + printed(v)
 			}
 			if got != want {
@@ -173,8 +173,8 @@ func TestCastScalarPublishing(t *testing.T) {
 	attrs := scalars()
 	for _, c := range castCases {
 		a := attrs[c.attr]
-		v, faults := castScalar(a, []string{"k"}, parsed(t, c.in), true, draftStage)
-		if faults != nil {
+		v, issues := castScalar(a, []string{"k"}, parsed(t, c.in), true, draftStage)
+		if issues != nil {
 			continue
 		}
 		stored := storedJSON(v)
@@ -188,9 +188,9 @@ func TestCastScalarPublishing(t *testing.T) {
 		if want == "" {
 			want = valid + printed(v)
 		}
-		published, faults := castScalar(a, []string{"k"}, v, false, publishStage)
-		got := strings.TrimSuffix(said(faults), "\n")
-		if faults == nil {
+		published, issues := castScalar(a, []string{"k"}, v, false, publishStage)
+		got := strings.TrimSuffix(said(issues), "\n")
+		if issues == nil {
 			got = valid + printed(published)
 		}
 		if got != want {
@@ -206,8 +206,8 @@ func TestCastScalarAbsent(t *testing.T) {
 			if !a.Required {
 				want = ""
 			}
-			if v, faults := castScalar(a, []string{"k"}, nil, false, st); v != nil || said(faults) != want {
-				t.Errorf("%s, absent, in stage %d: %v, %s", name, st, v, said(faults))
+			if v, issues := castScalar(a, []string{"k"}, nil, false, st); v != nil || said(issues) != want {
+				t.Errorf("%s, absent, in stage %d: %v, %s", name, st, v, said(issues))
 			}
 		}
 	}

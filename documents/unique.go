@@ -17,7 +17,7 @@ func isUnique(a *contenttypes.Attribute) bool { return a.Unique || a.Type == con
 // free checks that no other document has the value of a unique attribute, in any locale it is written to. Null and the empty string
 // may occur any number of times. Values are compared with published versions alone, as which all
 // versions of types without drafts count.
-func (br *bodyReader) free(a *contenttypes.Attribute, path []string, v any) []fault {
+func (br *bodyReader) free(a *contenttypes.Attribute, path []string, v any) []issue {
 	if !isUnique(a) || v == nil || v == "" {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (br *bodyReader) free(a *contenttypes.Attribute, path []string, v any) []fa
 	}
 	for _, locale := range locales {
 		if br.wr.taken(a, store.Published, locale, raw) {
-			return []fault{{path: path, message: notUnique, value: v, hasValue: true}}
+			return []issue{{path: path, message: notUnique, value: v, hasValue: true}}
 		}
 	}
 	return nil
@@ -54,13 +54,13 @@ func (wr *writing) taken(a *contenttypes.Attribute, st store.Status, locale stri
 	return taken
 }
 
-// checkUnique adds faults for values of unique attributes that occur more than once among the components of one attribute of the
+// checkUnique adds issues for values of unique attributes that occur more than once among the components of one attribute of the
 // document. It is called with the path of each list of components when that was read, and looks at those of the document itself.
 func (br *bodyReader) checkUnique(path []string) {
 	if len(path) > 1 || len(br.unique) == 0 {
 		return
 	}
-	var twice []fault
+	var twice []issue
 	for _, values := range br.unique {
 		count := make(map[string]int, len(values))
 		for _, v := range values {
@@ -68,11 +68,11 @@ func (br *bodyReader) checkUnique(path []string) {
 		}
 		for _, v := range values {
 			if count[v.json] > 1 {
-				twice = append(twice, fault{path: v.path, message: notUnique, value: v.value, hasValue: true})
+				twice = append(twice, issue{path: v.path, message: notUnique, value: v.value, hasValue: true})
 			}
 		}
 	}
-	slices.SortStableFunc(twice, func(a, b fault) int { return slices.Compare(a.path, b.path) })
-	br.faults = append(br.faults, twice...)
+	slices.SortStableFunc(twice, func(a, b issue) int { return slices.Compare(a.path, b.path) })
+	br.issues = append(br.issues, twice...)
 	clear(br.unique)
 }

@@ -9,26 +9,26 @@ import (
 	"lectern/jsontree"
 )
 
-// A fault says what is wrong with one value. It becomes an entry of details.errors.
-type fault struct {
+// A issue says what is wrong with one value. It becomes an entry of details.errors.
+type issue struct {
 	path     []string // names, and positions in lists, from the document to the value
 	message  string
 	value    any // as it was after casting
 	hasValue bool
 }
 
-// maxFaults is how many faults details.errors tells of at most, so that a small body cannot make a huge answer. The message
+// maxIssues is how many issues details.errors tells of at most, so that a small body cannot make a huge answer. The message
 // counts them all.
-const maxFaults = 1000
+const maxIssues = 1000
 
-// faultsError makes the ValidationError that tells of faults, of which there must be at least one.
-func faultsError(faults []fault) *apierror.Error {
-	message := faults[0].message
-	if len(faults) > 1 {
-		message = strconv.Itoa(len(faults)) + " errors occurred"
+// issuesError makes the ValidationError that tells of issues, of which there must be at least one.
+func issuesError(issues []issue) *apierror.Error {
+	message := issues[0].message
+	if len(issues) > 1 {
+		message = strconv.Itoa(len(issues)) + " errors occurred"
 	}
-	list := make([]any, 0, min(len(faults), maxFaults))
-	for _, f := range faults[:min(len(faults), maxFaults)] {
+	list := make([]any, 0, min(len(issues), maxIssues))
+	for _, f := range issues[:min(len(issues), maxIssues)] {
 		list = append(list, f.details())
 	}
 	details := jsontree.NewObject()
@@ -36,7 +36,7 @@ func faultsError(faults []fault) *apierror.Error {
 	return &apierror.Error{Status: 400, Name: "ValidationError", Message: message, Details: details}
 }
 
-func (f fault) details() *jsontree.Object {
+func (f issue) details() *jsontree.Object {
 	path := make([]any, len(f.path))
 	for i, p := range f.path {
 		path[i] = p
@@ -84,24 +84,24 @@ func below(path []string, names ...string) []string {
 	return append(path[:len(path):len(path)], names...)
 }
 
-// faultAt makes a fault whose message begins with the name of its path: faultAt(path, "must be an integer", 1.5).
-func faultAt(path []string, says string, value any) fault {
-	return fault{path: path, message: pathName(path) + " " + says, value: value, hasValue: true}
+// issueAt makes a issue whose message begins with the name of its path: issueAt(path, "must be an integer", 1.5).
+func issueAt(path []string, says string, value any) issue {
+	return issue{path: path, message: pathName(path) + " " + says, value: value, hasValue: true}
 }
 
-// missing makes the fault of something that is absent.
-func missing(path []string, says string) fault {
-	return fault{path: path, message: pathName(path) + " " + says}
+// missing makes the issue of something that is absent.
+func missing(path []string, says string) issue {
+	return issue{path: path, message: pathName(path) + " " + says}
 }
 
-// wrongType makes the fault of a value that is not of the type want ("string", "number", "array", "object", …), even after it was
+// wrongType makes the issue of a value that is not of the type want ("string", "number", "array", "object", …), even after it was
 // cast from original. wasCast says that casting changed it; the message then shows both.
-func wrongType(path []string, want string, cast, original any, wasCast bool) fault {
+func wrongType(path []string, want string, cast, original any, wasCast bool) issue {
 	says := "must be a `" + want + "` type, but the final value was: `" + printValue(cast) + "`"
 	if wasCast {
 		says += " (cast from the value `" + printValue(original) + "`)"
 	}
-	f := faultAt(path, says+".", cast)
+	f := issueAt(path, says+".", cast)
 	if _, ok := cast.(float64); ok { // NaN or infinite, for which JSON has no number
 		f.value = nil
 	}

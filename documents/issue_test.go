@@ -21,10 +21,10 @@ func parsed(t *testing.T, text string) any {
 // printed prints a value of a test case.
 func printed(v any) string { return string(jsontree.Append(nil, v)) }
 
-// said prints faults, a line each: the path, the message, and the value unless it is absent.
-func said(faults []fault) string {
+// said prints issues, a line each: the path, the message, and the value unless it is absent.
+func said(issues []issue) string {
 	var b strings.Builder
-	for _, f := range faults {
+	for _, f := range issues {
 		b.WriteString(strings.Join(f.path, ".") + "| " + f.message)
 		if f.hasValue {
 			b.WriteString(" = " + printed(f.value))
@@ -81,31 +81,31 @@ func TestPathName(t *testing.T) {
 	}
 }
 
-func TestFaultsError(t *testing.T) {
+func TestIssuesError(t *testing.T) {
 	one := wrongType([]string{"stars"}, "number", math.NaN(), "x", true)
 	two := missing([]string{"name"}, "must be defined.")
 	for _, c := range []struct {
-		faults           []fault
+		issues           []issue
 		message, details string
 	}{
 		{
-			[]fault{one},
+			[]issue{one},
 			"stars must be a `number` type, but the final value was: `NaN` (cast from the value `\"x\"`).",
 			`{"errors":[{"path":["stars"],"message":"stars must be a ` + "`number` type, but the final value was: `NaN` (cast from the value `" + `\"x\"` + "`)." + `","name":"ValidationError","value":null}]}`,
 		},
 		{
-			[]fault{two, two},
+			[]issue{two, two},
 			"2 errors occurred",
 			`{"errors":[{"path":["name"],"message":"name must be defined.","name":"ValidationError"},{"path":["name"],"message":"name must be defined.","name":"ValidationError"}]}`,
 		},
 	} {
-		err := faultsError(c.faults)
+		err := issuesError(c.issues)
 		if err.Status != 400 || err.Name != "ValidationError" || err.Message != c.message || printed(err.Details) != c.details {
-			t.Errorf("faultsError is %d %s\n%s\n%s\nwant\n%s\n%s", err.Status, err.Name, err.Message, printed(err.Details), c.message, c.details)
+			t.Errorf("issuesError is %d %s\n%s\n%s\nwant\n%s\n%s", err.Status, err.Name, err.Message, printed(err.Details), c.message, c.details)
 		}
 	}
-	many := faultsError(make([]fault, maxFaults+5))
-	if list := many.Details.(*jsontree.Object).Value("errors").([]any); len(list) != maxFaults || many.Message != "1005 errors occurred" {
-		t.Errorf("%d faults are told in %q and a list of %d", maxFaults+5, many.Message, len(list))
+	many := issuesError(make([]issue, maxIssues+5))
+	if list := many.Details.(*jsontree.Object).Value("errors").([]any); len(list) != maxIssues || many.Message != "1005 errors occurred" {
+		t.Errorf("%d issues are told in %q and a list of %d", maxIssues+5, many.Message, len(list))
 	}
 }
