@@ -198,7 +198,7 @@ func pathOf(s *contenttypes.Schema, path string) ([]*contenttypes.Attribute, err
 	case a == nil:
 		return nil, fmt.Errorf("%s has no attribute %q", s.UID, names[last])
 	case a.Type == contenttypes.Password:
-		return nil, fmt.Errorf("%s is a password, which cannot be compared with anything", path)
+		return nil, fmt.Errorf("%s is a password, which nothing is compared with", path)
 	case !a.IsScalar():
 		return nil, fmt.Errorf("%s is of the type %s; name an attribute of what it leads to, as %s.id", path, a.Type, path)
 	}
