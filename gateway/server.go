@@ -130,7 +130,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		ReadTimeout:       s.limits.Read,
 		WriteTimeout:      s.limits.Write,
 		IdleTimeout:       s.limits.Idle,
-		MaxHeaderBytes:    s.limits.HeaderBytes,
+		MaxHeaderBytes:    int(s.limits.HeaderBytes),
 		ConnContext:       withConn,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}

@@ -27,13 +27,14 @@ type GraphQLLimits struct {
 	IntrospectionDepth int `yaml:"introspectionDepth"` // lists within lists of __schema and __type
 }
 
-// readMore reads the limits and the settings that Strapi takes for Apollo Server.
+// readMore reads the settings to which no pointer of graphqlFile leads: the limits, and settings of Strapi for Apollo Server.
 func (g *GraphQL) readMore(f *graphqlFile) (problems yamlfile.Problems) {
+	g.ShadowCRUDOptions = f.ShadowCRUDOptions
 	if !f.Limits.IsNull() {
 		problems = f.Limits.Decode(&g.Limits)
 		for _, e := range f.Limits.Entries {
 			if e.Value.Kind == yamlfile.Int && (strings.HasPrefix(e.Value.Text, "-") || e.Value.Text == "0") {
-				problems = append(problems, e.Value.Problem("%s must be 1 or more; leave it out for what is usual", e.Key))
+				problems.Add(e.Value, "%s must be 1 or more; leave it out for what is usual", e.Key)
 			}
 		}
 	}

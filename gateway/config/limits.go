@@ -18,7 +18,7 @@ type Limits struct {
 	Handle     time.Duration // for the work on a request: its context ends then
 	Shutdown   time.Duration // that requests may go on after the server was told to stop
 
-	HeaderBytes int   // bytes of the head of a request
+	HeaderBytes int64 // bytes of the head of a request
 	JSONBytes   int64 // bytes of a JSON body, decompressed
 	FormBytes   int64 // bytes of a form or text body, decompressed
 	BodyRate    int64 // bytes a second that a client must at least send of a body

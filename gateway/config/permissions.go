@@ -33,11 +33,11 @@ func (s *Settings) readPermissions(n *yamlfile.Node, actions *auth.Actions) yaml
 		if !t.Lifespan.IsNull() {
 			var ok bool
 			if d.Lifespan, ok = ParseLifespan(t.Lifespan.Text); !ok {
-				problems = append(problems, t.Lifespan.Problem("lifespan must be a time such as 30d or 12h, not %q", t.Lifespan.Text))
+				problems.Add(t.Lifespan, "lifespan must be a time such as 30d or 12h, not %q", t.Lifespan.Text)
 			}
 		}
 		if slices.ContainsFunc(s.Tokens, func(x auth.Declaration) bool { return x.Name == d.Name }) {
-			problems = append(problems, at.At("name").Problem("there is a token %s above; give each its own name", d.Name))
+			problems.Add(at.At("name"), "there is a token %s above; give each its own name", d.Name)
 		}
 		s.Tokens = append(s.Tokens, d)
 		problems = append(problems, checkToken(d, at, actions)...)
@@ -49,14 +49,14 @@ func (s *Settings) readPermissions(n *yamlfile.Node, actions *auth.Actions) yaml
 func checkToken(d auth.Declaration, at *yamlfile.Node, actions *auth.Actions) (problems yamlfile.Problems) {
 	for i, p := range d.Permissions {
 		if err := actions.CheckPermission(p); err != nil {
-			problems = append(problems, at.At("permissions").Items[i].Problem("%v", err))
+			problems.Add(at.At("permissions").Items[i], "%v", err)
 		}
 	}
 	if len(problems) > 0 {
 		return problems
 	}
 	if err := d.Check(actions); err != nil {
-		problems = append(problems, at.Problem("%v", err))
+		problems.Add(at, "%v", err)
 	}
 	return problems
 }
@@ -82,7 +82,7 @@ func (s *Settings) readRoles(roles *yamlfile.Node, actions *auth.Actions) (probl
 			}
 			for _, action := range e.Value.Items {
 				if err := actions.Check(e.Key, action.Text); err != nil {
-					problems = append(problems, action.Problem("%v", err))
+					problems.Add(action, "%v", err)
 				}
 				granted = append(granted, e.Key+"."+action.Text)
 			}

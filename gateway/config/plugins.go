@@ -13,30 +13,31 @@ import (
 // apiFile is config/api.yaml as written.
 type apiFile struct {
 	REST struct {
-		Prefix       string
-		DefaultLimit int  `yaml:"defaultLimit"`
-		MaxLimit     *int `yaml:"maxLimit"`
-		WithCount    bool `yaml:"withCount"`
+		Prefix       *string
+		DefaultLimit *int  `yaml:"defaultLimit"`
+		MaxLimit     *int  `yaml:"maxLimit"`
+		WithCount    *bool `yaml:"withCount"`
 	}
-	Populate *yamlfile.Node // read by readPopulate once the model is known
+	Populate *yamlfile.Node
 }
 
 // readREST reads config/api.yaml.
 func (r *REST) readREST(n *yamlfile.Node) yamlfile.Problems {
 	var f apiFile
-	f.REST.Prefix, f.REST.DefaultLimit, f.REST.MaxLimit, f.REST.WithCount = r.Prefix, r.DefaultLimit, &r.MaxLimit, r.WithCount
+	f.REST.Prefix, f.REST.DefaultLimit, f.REST.MaxLimit, f.REST.WithCount = &r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount
 	unfit := n.Decode(&f)
 	var problems yamlfile.Problems
 	r.Populate = f.Populate
-	r.Prefix, r.DefaultLimit, r.WithCount = strings.TrimRight(f.REST.Prefix, "/"), f.REST.DefaultLimit, f.REST.WithCount
-	if !isPath(r.Prefix) {
-		problems = append(problems, n.At("rest", "prefix").Problem("prefix must be a path, such as /api or /content/v1, not %q", f.REST.Prefix))
+	prefix := strings.TrimRight(r.Prefix, "/")
+	if !isPath(prefix) {
+		problems.Add(n.At("rest", "prefix"), "prefix must be a path, such as /api or /content/v1, not %q", r.Prefix)
 	}
+	r.Prefix = prefix
 	if r.DefaultLimit < 1 {
-		problems = append(problems, n.At("rest", "defaultLimit").Problem("defaultLimit must be 1 or more: it is the size of a page"))
+		problems.Add(n.At("rest", "defaultLimit"), "defaultLimit must be 1 or more: it is the size of a page")
 	}
 	if r.MaxLimit == 0 || r.MaxLimit < -1 {
-		problems = append(problems, n.At("rest", "maxLimit").Problem("maxLimit must be 1 or more, or -1 for no limit"))
+		problems.Add(n.At("rest", "maxLimit"), "maxLimit must be 1 or more, or -1 for no limit")
 	}
 	return together(unfit, problems)
 }
@@ -54,30 +55,31 @@ type pluginsFile struct {
 	Upload  plugin[uploadFile]
 }
 
-// A plugin is a part of config/plugins.yaml: a part of the server that can be switched off.
+// A plugin is a part of the server that config/plugins.yaml can switch off.
 type plugin[T any] struct {
-	Enabled bool
+	Enabled *bool
 	Config  T
 }
 
+// graphqlFile is the part graphql.config as written. Pointers lead to the settings that the values become, except PlaygroundAlways.
 type graphqlFile struct {
-	Endpoint     string
-	ShadowCRUD   bool `yaml:"shadowCRUD"`
-	DepthLimit   int  `yaml:"depthLimit"`
-	AmountLimit  int  `yaml:"amountLimit"`
-	DefaultLimit int  `yaml:"defaultLimit"`
-	MaxLimit     int  `yaml:"maxLimit"`
+	Endpoint        *string
+	ShadowCRUD      *bool  `yaml:"shadowCRUD"`
+	DepthLimit      *int   `yaml:"depthLimit"`
+	AmountLimit     *int   `yaml:"amountLimit"`
+	DefaultLimit    *int   `yaml:"defaultLimit"`
+	MaxLimit        *int   `yaml:"maxLimit"`
+	DocumentActions *bool  `yaml:"documentActions"`
+	LandingPage     **bool `yaml:"landingPage"`
 
-	LandingPage       *bool          `yaml:"landingPage"`
 	PlaygroundAlways  *bool          `yaml:"playgroundAlways"`
 	ApolloServer      *yamlfile.Node `yaml:"apolloServer"`
 	Limits            *yamlfile.Node
-	DocumentActions   bool           `yaml:"documentActions"`
 	ShadowCRUDOptions *yamlfile.Node `yaml:"shadowCRUDOptions"`
 }
 
 type i18nFile struct {
-	DefaultLocale string `yaml:"defaultLocale"`
+	DefaultLocale *string `yaml:"defaultLocale"`
 	Locales       []localeFile
 }
 
@@ -85,26 +87,18 @@ type i18nFile struct {
 func (s *Settings) readPlugins(n *yamlfile.Node) yamlfile.Problems {
 	g := &s.GraphQL
 	f := pluginsFile{
-		GraphQL: plugin[graphqlFile]{g.Enabled, graphqlFile{Endpoint: g.Endpoint, ShadowCRUD: g.ShadowCRUD, DepthLimit: g.DepthLimit,
-			AmountLimit: g.AmountLimit, DefaultLimit: g.DefaultLimit, MaxLimit: g.MaxLimit}},
-		I18n:   plugin[i18nFile]{s.I18n.Enabled, i18nFile{DefaultLocale: s.I18n.DefaultLocale}},
-		Users:  plugin[usersFile]{s.Users.Enabled, s.Users.file()},
-		Upload: plugin[uploadFile]{s.Upload.Enabled, s.Upload.file()},
+		GraphQL: plugin[graphqlFile]{&g.Enabled, graphqlFile{
+			Endpoint: &g.Endpoint, ShadowCRUD: &g.ShadowCRUD, DepthLimit: &g.DepthLimit, AmountLimit: &g.AmountLimit, DefaultLimit: &g.DefaultLimit,
+			MaxLimit: &g.MaxLimit, DocumentActions: &g.DocumentActions, LandingPage: &g.LandingPage,
+		}},
+		I18n:   plugin[i18nFile]{&s.I18n.Enabled, i18nFile{DefaultLocale: &s.I18n.DefaultLocale}},
+		Users:  plugin[usersFile]{&s.Users.Enabled, s.Users.file()},
+		Upload: plugin[uploadFile]{&s.Upload.Enabled, s.Upload.file()},
 	}
 	unfit := n.Decode(&f)
-	var problems yamlfile.Problems
-	c := f.GraphQL.Config
-	*g = GraphQL{
-		Enabled: f.GraphQL.Enabled, Endpoint: c.Endpoint, ShadowCRUD: c.ShadowCRUD, DepthLimit: c.DepthLimit, AmountLimit: c.AmountLimit,
-		DefaultLimit: c.DefaultLimit, MaxLimit: c.MaxLimit, DocumentActions: c.DocumentActions, ShadowCRUDOptions: c.ShadowCRUDOptions,
-		LandingPage: c.LandingPage,
-	}
-	problems = append(problems, g.readMore(&c)...)
-	s.Upload.Enabled = f.Upload.Enabled
-	s.Users.Enabled = f.Users.Enabled
-
+	problems := g.readMore(&f.GraphQL.Config)
 	problems = append(problems, g.check(n.At("graphql", "config"))...)
-	problems = append(problems, s.I18n.readI18n(f.I18n, n.At("i18n", "config"))...)
+	problems = append(problems, s.I18n.readI18n(&f.I18n.Config, n.At("i18n", "config"))...)
 	problems = append(problems, s.Upload.read(&f.Upload.Config, n.At("upload", "config"))...)
 	problems = append(problems, s.Users.read(&f.Users.Config, n.At("users-permissions", "config"))...)
 	return together(unfit, problems)
@@ -112,34 +106,34 @@ func (s *Settings) readPlugins(n *yamlfile.Node) yamlfile.Problems {
 
 func (g *GraphQL) check(config *yamlfile.Node) (problems yamlfile.Problems) {
 	if !isPath(g.Endpoint) {
-		problems = append(problems, config.At("endpoint").Problem("endpoint must be a path, such as /graphql, not %q", g.Endpoint))
+		problems.Add(config.At("endpoint"), "endpoint must be a path, such as /graphql, not %q", g.Endpoint)
 	}
 	for key, limit := range map[string]int{"depthLimit": g.DepthLimit, "amountLimit": g.AmountLimit, "defaultLimit": g.DefaultLimit} {
 		if limit < 1 {
-			problems = append(problems, config.At(key).Problem("%s must be 1 or more", key))
+			problems.Add(config.At(key), "%s must be 1 or more", key)
 		}
 	}
 	if g.MaxLimit == 0 || g.MaxLimit < -1 {
-		problems = append(problems, config.At("maxLimit").Problem("maxLimit must be 1 or more, or -1 for no limit"))
+		problems.Add(config.At("maxLimit"), "maxLimit must be 1 or more, or -1 for no limit")
 	}
 	return problems
 }
 
 // readI18n reads the locales. The default locale is added if it is not listed.
-func (s *I18n) readI18n(f plugin[i18nFile], config *yamlfile.Node) (problems yamlfile.Problems) {
-	s.Enabled, s.DefaultLocale, s.Locales = f.Enabled, f.Config.DefaultLocale, nil
+func (s *I18n) readI18n(f *i18nFile, config *yamlfile.Node) (problems yamlfile.Problems) {
+	s.Locales = nil
 	if !localePattern.MatchString(s.DefaultLocale) {
-		problems = append(problems, config.At("defaultLocale").Problem("defaultLocale must be a code such as en or pt-BR, not %q", s.DefaultLocale))
+		problems.Add(config.At("defaultLocale"), "defaultLocale must be a code such as en or pt-BR, not %q", s.DefaultLocale)
 	}
-	for i, l := range f.Config.Locales {
+	for i, l := range f.Locales {
 		at := config.At("locales").Items[i]
 		switch {
 		case !localePattern.MatchString(l.Code):
-			problems = append(problems, at.Problem("a locale is a code such as en or pt-BR, not %q", l.Code))
+			problems.Add(at, "a locale is a code such as en or pt-BR, not %q", l.Code)
 		case slices.ContainsFunc(s.Locales, func(x Locale) bool { return x.Code == l.Code }):
-			problems = append(problems, at.Problem("locale %s is listed twice; keep one", l.Code))
+			problems.Add(at, "locale %s is listed twice; keep one", l.Code)
 		case utf8.RuneCountInString(l.Name) > 50:
-			problems = append(problems, at.Problem("a locale's name has at most 50 characters"))
+			problems.Add(at, "a locale's name has at most 50 characters")
 		}
 		s.Locales = append(s.Locales, Locale(l))
 	}

@@ -27,16 +27,16 @@ func (d *Definition) readPopulate() (problems yamlfile.Problems) {
 			if err := d.Actions.Check(e.Key, "find"); err != nil && strings.HasPrefix(e.Key, "api::") {
 				problem = err.Error() // which suggests a similar name
 			}
-			problems = append(problems, e.Value.Problem("populate: %s", problem))
+			problems.Add(e.Value, "populate: %s", problem)
 			continue
 		}
 		if t.BuiltIn {
-			problems = append(problems, e.Value.Problem("populate: %s is built in; only types of content-types/ have a default", t.UID))
+			problems.Add(e.Value, "populate: %s is built in; only types of content-types/ have a default", t.UID)
 			continue
 		}
 		for _, part := range populateParts(e.Value) {
 			if wrong := parser.CheckDefault(t, part.populate); wrong != "" {
-				problems = append(problems, part.at.Problem("populate of %s: %s", t.UID, wrong))
+				problems.Add(part.at, "populate of %s: %s", t.UID, wrong)
 			}
 		}
 		d.Populate[t] = queryValue(e.Value)

@@ -11,144 +11,119 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// serverFile is config/server.yaml as written.
+// serverFile is config/server.yaml as written. Pointers lead to the settings that the values become.
 type serverFile struct {
-	Host           string
-	Port           int
-	URL            string
+	Host           *string
+	Port           *int
+	URL            *string
 	TrustedProxies []netPrefix `yaml:"trustedProxies"`
-	Compress       bool
+	Compress       *bool
 	CORS           struct {
-		Origin  wordList
-		Methods wordList
-		Headers wordList
+		Origin  *wordList
+		Methods *wordList
+		Headers *wordList
 		MaxAge  time.Duration `yaml:"maxAge"`
 	}
-	Limits struct {
-		JSON       ByteSize
-		Form       ByteSize
-		Headers    ByteSize
-		Memory     ByteSize
-		Answer     ByteSize
-		AnswerRate ByteSize `yaml:"answerRate"`
-		BodyRate   ByteSize `yaml:"bodyRate"`
-		Links      int
-		Components int
-
-		Concurrent            int
-		ConcurrentPerAddress  int `yaml:"concurrentPerAddress"`
-		Connections           int
-		ConnectionsPerAddress int `yaml:"connectionsPerAddress"`
-	}
-	Timeouts struct {
-		Header   time.Duration
-		Read     time.Duration
-		Write    time.Duration
-		Idle     time.Duration
-		Request  time.Duration
-		Shutdown time.Duration
-	}
-	Log struct {
+	Limits   limitsFile
+	Timeouts timeoutsFile
+	Log      struct {
 		Level  string
-		Format string
+		Format *string
 	}
 }
 
+type limitsFile struct {
+	JSON       *ByteSize
+	Form       *ByteSize
+	Headers    *ByteSize
+	Memory     *ByteSize
+	Answer     *ByteSize
+	AnswerRate *ByteSize `yaml:"answerRate"`
+	BodyRate   *ByteSize `yaml:"bodyRate"`
+	Links      *int
+	Components *int
+
+	Concurrent            *int
+	ConcurrentPerAddress  *int `yaml:"concurrentPerAddress"`
+	Connections           *int
+	ConnectionsPerAddress *int `yaml:"connectionsPerAddress"`
+}
+
+type timeoutsFile struct{ Header, Read, Write, Idle, Request, Shutdown *time.Duration }
+
 // readServer reads config/server.yaml.
 func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
-	f := serverFile{Host: s.Host, Port: s.Port, Compress: s.Compress}
-	f.Log.Level = "info"
 	l := &s.Limits
-	f.Limits.JSON, f.Limits.Form, f.Limits.Headers = ByteSize(l.JSONBytes), ByteSize(l.FormBytes), ByteSize(l.HeaderBytes)
-	f.Limits.Links, f.Limits.Components, f.Limits.BodyRate = l.Links, l.Components, ByteSize(l.BodyRate)
-	f.Limits.Concurrent, f.Limits.ConcurrentPerAddress = l.Concurrent, l.ConcurrentPerAddress
-	f.Limits.Connections, f.Limits.ConnectionsPerAddress = l.Connections, l.ConnectionsPerAddress
-	f.Limits.Memory, f.Limits.Answer, f.Limits.AnswerRate = ByteSize(l.Memory), ByteSize(l.AnswerBytes), ByteSize(l.AnswerRate)
-	f.Timeouts.Header, f.Timeouts.Read, f.Timeouts.Write = l.ReadHeader, l.Read, l.Write
-	f.Timeouts.Idle, f.Timeouts.Request, f.Timeouts.Shutdown = l.Idle, l.Handle, l.Shutdown
-
+	f := serverFile{
+		Host: &s.Host, Port: &s.Port, URL: &s.URL, Compress: &s.Compress,
+		Limits: limitsFile{
+			JSON: (*ByteSize)(&l.JSONBytes), Form: (*ByteSize)(&l.FormBytes), Headers: (*ByteSize)(&l.HeaderBytes),
+			Memory: (*ByteSize)(&l.Memory), Answer: (*ByteSize)(&l.AnswerBytes), AnswerRate: (*ByteSize)(&l.AnswerRate),
+			BodyRate: (*ByteSize)(&l.BodyRate), Links: &l.Links, Components: &l.Components,
+			Concurrent: &l.Concurrent, ConcurrentPerAddress: &l.ConcurrentPerAddress,
+			Connections: &l.Connections, ConnectionsPerAddress: &l.ConnectionsPerAddress,
+		},
+		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Shutdown},
+	}
+	f.CORS.Origin, f.CORS.Methods, f.CORS.Headers = (*wordList)(&s.CORS.Origins), (*wordList)(&s.CORS.Methods), (*wordList)(&s.CORS.Headers)
+	f.Log.Level, f.Log.Format = "info", &s.LogFormat
 	unfit := n.Decode(&f)
-	var problems yamlfile.Problems
-	wrong := func(at *yamlfile.Node, format string, args ...any) {
-		problems = append(problems, at.Problem(format, args...))
-	}
 
-	s.Host, s.Port, s.Compress = f.Host, f.Port, f.Compress
-	if f.Port < 1 || f.Port > 65535 {
-		wrong(n.At("port"), "port must be from 1 to 65535, not %d", f.Port)
+	var problems yamlfile.Problems
+	if s.Port < 1 || s.Port > 65535 {
+		problems.Add(n.At("port"), "port must be from 1 to 65535, not %d", s.Port)
 	}
-	s.URL = strings.TrimRight(f.URL, "/")
-	if s.URL != "" && !isHTTP(s.URL) {
-		wrong(n.At("url"), "url must be the address that clients use, such as https://content.example.org, not %q", f.URL)
+	base := strings.TrimRight(s.URL, "/")
+	if base != "" && !isHTTP(base) {
+		problems.Add(n.At("url"), "url must be the address that clients use, such as https://content.example.org, not %q", s.URL)
 	}
+	s.URL = base
 	for _, p := range f.TrustedProxies {
 		if p := netip.Prefix(p); p.IsValid() {
 			s.TrustedProxies = append(s.TrustedProxies, p)
 		}
 	}
-
-	s.CORS = CORS{Origins: f.CORS.Origin, Methods: f.CORS.Methods, Headers: f.CORS.Headers, MaxAge: int(f.CORS.MaxAge / time.Second)}
+	s.CORS.MaxAge = int(f.CORS.MaxAge / time.Second)
 	for _, o := range s.CORS.Origins {
 		if o != "*" && (!isHTTP(o) || strings.Count(o, "/") > 2) {
-			wrong(n.At("cors", "origin"), "an origin is * or a scheme, host and port without a path, such as https://www.example.org, not %q", o)
+			problems.Add(n.At("cors", "origin"), "an origin is * or a scheme, host and port without a path, such as https://www.example.org, not %q", o)
 		}
 	}
-
-	l.JSONBytes, l.FormBytes, l.HeaderBytes = int64(f.Limits.JSON), int64(f.Limits.Form), int(f.Limits.Headers)
-	l.Links, l.Components, l.BodyRate = f.Limits.Links, f.Limits.Components, int64(f.Limits.BodyRate)
-	l.Concurrent, l.ConcurrentPerAddress = f.Limits.Concurrent, f.Limits.ConcurrentPerAddress
-	l.Connections, l.ConnectionsPerAddress = f.Limits.Connections, f.Limits.ConnectionsPerAddress
-	l.Memory, l.AnswerBytes, l.AnswerRate = int64(f.Limits.Memory), int64(f.Limits.Answer), int64(f.Limits.AnswerRate)
-	if l.Memory != 0 && l.Memory < minAnswers*l.AnswerBytes {
-		wrong(n.At("limits", "memory"), "memory must be at least twice limits.answer (%s): it is what all requests take together; leave it out for a quarter of the machine's",
-			f.Limits.Answer)
-	}
-	for key, size := range map[string]ByteSize{"json": f.Limits.JSON, "form": f.Limits.Form, "headers": f.Limits.Headers,
-		"answer": f.Limits.Answer, "answerRate": f.Limits.AnswerRate} {
-		if size < 1<<10 || size > 1<<30 {
-			wrong(n.At("limits", key), "%s must be from 1kb to 1gb", key)
-		}
-	}
-	for key, most := range map[string]int{"links": l.Links, "components": l.Components} {
-		if most < 1 {
-			wrong(n.At("limits", key), "%s must be 1 or more: it is how many of them one write may have", key)
-		}
-	}
-
-	l.checkClients(n, wrong)
-
-	l.ReadHeader, l.Read, l.Write = f.Timeouts.Header, f.Timeouts.Read, f.Timeouts.Write
-	l.Idle, l.Handle, l.Shutdown = f.Timeouts.Idle, f.Timeouts.Request, f.Timeouts.Shutdown
-	for key, d := range map[string]time.Duration{"header": l.ReadHeader, "read": l.Read, "write": l.Write, "idle": l.Idle,
-		"request": l.Handle, "shutdown": l.Shutdown} {
-		if d <= 0 {
-			wrong(n.At("timeouts", key), "%s must be more than nothing, such as 30s", key)
-		}
-	}
-
+	problems = append(problems, l.check(n)...)
 	if err := s.LogLevel.UnmarshalText([]byte(f.Log.Level)); err != nil {
-		wrong(n.At("log", "level"), "level must be debug, info, warn or error, not %q", f.Log.Level)
+		problems.Add(n.At("log", "level"), "level must be debug, info, warn or error, not %q", f.Log.Level)
 	}
-	s.LogFormat = f.Log.Format
-	if !slices.Contains([]string{"", "text", "json"}, f.Log.Format) {
-		wrong(n.At("log", "format"), "format must be text or json, not %q", f.Log.Format)
+	if !slices.Contains([]string{"", "text", "json"}, s.LogFormat) {
+		problems.Add(n.At("log", "format"), "format must be text or json, not %q", s.LogFormat)
 	}
 	return together(unfit, problems)
 }
 
-// checkClients reports invalid limits on clients: on requests, connections and the rate of bodies.
-func (l *Limits) checkClients(n *yamlfile.Node, wrong func(at *yamlfile.Node, format string, args ...any)) {
+// check reports limits and timeouts that are out of range; n is config/server.yaml.
+func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
+	if l.Memory != 0 && l.Memory < minAnswers*l.AnswerBytes {
+		problems.Add(n.At("limits", "memory"), "memory must be at least twice limits.answer (%s), since all requests share it; leave it out for a quarter of the machine's",
+			ByteSize(l.AnswerBytes))
+	}
+	for key, size := range map[string]int64{"json": l.JSONBytes, "form": l.FormBytes, "headers": l.HeaderBytes,
+		"answer": l.AnswerBytes, "answerRate": l.AnswerRate} {
+		if size < 1<<10 || size > 1<<30 {
+			problems.Add(n.At("limits", key), "%s must be from 1kb to 1gb", key)
+		}
+	}
 	for _, c := range []struct {
 		key   string
 		count int
 		what  string
 	}{
+		{"links", l.Links, "of them one write may have"},
+		{"components", l.Components, "of them one write may have"},
 		{"concurrent", l.Concurrent, "requests are answered at a time"},
 		{"connections", l.Connections, "connections there may be at a time"},
 		{"bodyRate", int(l.BodyRate), "bytes of a body must come each second"},
 	} {
 		if c.count < 1 {
-			wrong(n.At("limits", c.key), "%s must be 1 or more: it is how many %s", c.key, c.what)
+			problems.Add(n.At("limits", c.key), "%s must be 1 or more: it is how many %s", c.key, c.what)
 		}
 	}
 	for _, c := range []struct {
@@ -159,9 +134,16 @@ func (l *Limits) checkClients(n *yamlfile.Node, wrong func(at *yamlfile.Node, fo
 		{"connectionsPerAddress", "connections", l.ConnectionsPerAddress, l.Connections},
 	} {
 		if c.share < 0 || c.share > c.all {
-			wrong(n.At("limits", c.key), "%s must be from 1 to limits.%s (%d), of which it is the share of one address", c.key, c.of, c.all)
+			problems.Add(n.At("limits", c.key), "%s must be from 1 to limits.%s (%d), of which it is the share of one address", c.key, c.of, c.all)
 		}
 	}
+	for key, d := range map[string]time.Duration{"header": l.ReadHeader, "read": l.Read, "write": l.Write, "idle": l.Idle,
+		"request": l.Handle, "shutdown": l.Shutdown} {
+		if d <= 0 {
+			problems.Add(n.At("timeouts", key), "%s must be longer than 0, such as 30s", key)
+		}
+	}
+	return problems
 }
 
 // isHTTP reports whether s is an http or https URL without credentials, query and fragment.

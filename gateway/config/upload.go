@@ -17,15 +17,15 @@ type Upload struct {
 
 var defaultUpload = Upload{Enabled: true, Settings: media.DefaultSettings}
 
-// uploadFile is that part as written.
+// uploadFile is upload.config as written. Pointers lead to the settings that the values become.
 type uploadFile struct {
-	SizeLimit       ByteSize `yaml:"sizeLimit"`
+	SizeLimit       *ByteSize `yaml:"sizeLimit"`
 	Provider        string
 	ProviderOptions s3File         `yaml:"providerOptions"`
 	Breakpoints     *yamlfile.Node // a Node, to keep its order
-	PixelLimit      int64          `yaml:"pixelLimit"`
-	Concurrency     int
-	CacheControl    string `yaml:"cacheControl"`
+	PixelLimit      *int64         `yaml:"pixelLimit"`
+	Concurrency     *int
+	CacheControl    *string `yaml:"cacheControl"`
 	Security        struct {
 		AllowedTypes []string `yaml:"allowedTypes"`
 		DeniedTypes  []string `yaml:"deniedTypes"`
@@ -42,10 +42,10 @@ type s3File struct {
 	BaseURL   string `yaml:"baseUrl"`
 }
 
-// file returns the settings as a file that sets nothing would give them.
+// file returns an uploadFile whose pointers lead to s. Its other values are defaults.
 func (s *Upload) file() uploadFile {
-	f := uploadFile{SizeLimit: ByteSize(s.SizeLimit), Provider: "local", PixelLimit: s.PixelLimit, Concurrency: s.Concurrency,
-		CacheControl: s.CacheControl}
+	f := uploadFile{SizeLimit: (*ByteSize)(&s.SizeLimit), Provider: "local", PixelLimit: &s.PixelLimit, Concurrency: &s.Concurrency,
+		CacheControl: &s.CacheControl}
 	f.Security.AllowedTypes, f.Security.DeniedTypes = s.AllowedTypes, s.DeniedTypes
 	return f
 }
@@ -56,23 +56,19 @@ var (
 	breakpointPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,30}$`)
 )
 
-// read reads a file; config is its position for problems.
+// read checks the settings that decoding f has set and reads the rest of f; config is the Node of f, for problems.
 func (s *Upload) read(f *uploadFile, config *yamlfile.Node) (problems yamlfile.Problems) {
-	wrong := func(at *yamlfile.Node, format string, args ...any) {
-		problems = append(problems, at.Problem(format, args...))
-	}
-	s.SizeLimit, s.PixelLimit, s.Concurrency = int64(f.SizeLimit), f.PixelLimit, f.Concurrency
 	if s.SizeLimit < 1 {
-		wrong(config.At("sizeLimit"), "sizeLimit must be 1 or more: it is how many bytes a file may have")
+		problems.Add(config.At("sizeLimit"), "sizeLimit must be 1 or more: it is how many bytes a file may have")
 	}
 	if s.PixelLimit < 1 {
-		wrong(config.At("pixelLimit"), "pixelLimit must be 1 or more: it is how many pixels an image may have")
+		problems.Add(config.At("pixelLimit"), "pixelLimit must be 1 or more: it is how many pixels an image may have")
 	}
 	if s.Concurrency < 1 || s.Concurrency > 64 {
-		wrong(config.At("concurrency"), "concurrency must be from 1 to 64: it is how many images are worked on at a time")
+		problems.Add(config.At("concurrency"), "concurrency must be from 1 to 64: it is how many images are worked on at a time")
 	}
-	if s.CacheControl = f.CacheControl; !cachePattern.MatchString(s.CacheControl) {
-		wrong(config.At("cacheControl"), "cacheControl is a header Cache-Control, such as max-age=3600 or no-cache, not %q", f.CacheControl)
+	if !cachePattern.MatchString(s.CacheControl) {
+		problems.Add(config.At("cacheControl"), "cacheControl is a header Cache-Control, such as max-age=3600 or no-cache, not %q", s.CacheControl)
 	}
 	for _, list := range []struct {
 		key   string
@@ -87,7 +83,7 @@ func (s *Upload) read(f *uploadFile, config *yamlfile.Node) (problems yamlfile.P
 				if i < len(at.Items) {
 					at = at.Items[i]
 				}
-				wrong(at, "a type is written as image/png or image/*, not %q", t)
+				problems.Add(at, "a type is written as image/png or image/*, not %q", t)
 			}
 			*list.into = append(*list.into, t)
 		}
@@ -109,15 +105,15 @@ func (s *Upload) readBreakpoints(n *yamlfile.Node) (problems yamlfile.Problems) 
 	for _, e := range n.Entries {
 		switch side := sides[e.Key]; {
 		case !breakpointPattern.MatchString(e.Key) || e.Key == "thumbnail":
-			problems = append(problems, e.Value.Problem("a breakpoint is named by letters and digits, such as large; thumbnail is there already"))
+			problems.Add(e.Value, "a breakpoint is named by letters and digits, such as large; thumbnail is there already")
 		case side < 16 || side > 10000:
-			problems = append(problems, e.Value.Problem("a breakpoint is the length of a side in pixels, from 16 to 10000"))
+			problems.Add(e.Value, "a breakpoint is the length of a side in pixels, from 16 to 10000")
 		default:
 			s.Breakpoints = append(s.Breakpoints, media.Breakpoint{Name: e.Key, Side: side})
 		}
 	}
 	if len(s.Breakpoints) > 10 {
-		problems = append(problems, n.Problem("at most 10 breakpoints: each is an image that is made of every image"))
+		problems.Add(n, "at most 10 breakpoints: each is an image that is made of every image")
 	}
 	slices.SortStableFunc(s.Breakpoints, func(a, b media.Breakpoint) int { return b.Side - a.Side })
 	return problems
@@ -131,7 +127,7 @@ func (s *Upload) readProvider(f *uploadFile, config *yamlfile.Node) (problems ya
 	switch f.Provider {
 	case "local":
 		if o != (s3File{}) {
-			problems = append(problems, config.At("providerOptions").Problem("the provider local has no options; for these the provider is s3"))
+			problems.Add(config.At("providerOptions"), "the provider local has no options; for these the provider is s3")
 		}
 		return problems
 	case "s3":
@@ -139,14 +135,14 @@ func (s *Upload) readProvider(f *uploadFile, config *yamlfile.Node) (problems ya
 		return yamlfile.Problems{config.At("provider").Problem("provider must be local or s3, not %q", f.Provider)}
 	}
 	if !isHTTP(o.Endpoint) || strings.Count(strings.TrimRight(o.Endpoint, "/"), "/") > 2 {
-		problems = append(problems, at("endpoint").Problem("endpoint must be the address of the storage, such as https://s3.eu-central-1.amazonaws.com, not %q", o.Endpoint))
+		problems.Add(at("endpoint"), "endpoint must be the address of the storage, such as https://s3.eu-central-1.amazonaws.com, not %q", o.Endpoint)
 	}
 	if o.BaseURL != "" && !isHTTP(o.BaseURL) {
-		problems = append(problems, at("baseUrl").Problem("baseUrl must be the address that clients fetch files from, such as https://files.example.org, not %q", o.BaseURL))
+		problems.Add(at("baseUrl"), "baseUrl must be the address that clients fetch files from, such as https://files.example.org, not %q", o.BaseURL)
 	}
 	for key, value := range map[string]string{"bucket": o.Bucket, "accessKey": o.AccessKey, "secretKey": o.SecretKey} {
 		if value == "" {
-			problems = append(problems, at(key).Problem("the provider s3 needs %s in providerOptions; keep it out of the file with ${NAME}", key))
+			problems.Add(at(key), "the provider s3 needs %s in providerOptions; keep it out of the file with ${NAME}", key)
 		}
 	}
 	s.S3 = &media.S3Settings{Endpoint: strings.TrimRight(o.Endpoint, "/"), Bucket: o.Bucket, Region: o.Region,

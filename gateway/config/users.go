@@ -33,32 +33,32 @@ var defaultUsers = Users{
 	},
 }
 
-// usersFile is that part as written.
+// usersFile is users-permissions.config as written. Pointers lead to the settings that the values become.
 type usersFile struct {
-	JWTSecret string `yaml:"jwtSecret"`
+	JWTSecret *string `yaml:"jwtSecret"`
 	JWT       struct {
 		ExpiresIn *yamlfile.Node `yaml:"expiresIn"`
 	}
 	RateLimit struct {
-		Enabled  bool
-		Interval interval
-		Max      int
+		Enabled  *bool
+		Interval *interval
+		Max      *int
 	} `yaml:"ratelimit"`
 	Register struct {
-		AllowedFields []string `yaml:"allowedFields"`
+		AllowedFields *[]string `yaml:"allowedFields"`
 	}
-	AllowRegister     bool   `yaml:"allow_register"`
-	UniqueEmail       bool   `yaml:"unique_email"`
-	EmailConfirmation bool   `yaml:"email_confirmation"`
-	ConfirmedURL      string `yaml:"email_confirmation_redirection"`
-	ResetURL          string `yaml:"email_reset_password"`
-	DefaultRole       string `yaml:"default_role"`
+	AllowRegister     *bool   `yaml:"allow_register"`
+	UniqueEmail       *bool   `yaml:"unique_email"`
+	EmailConfirmation *bool   `yaml:"email_confirmation"`
+	ConfirmedURL      *string `yaml:"email_confirmation_redirection"`
+	ResetURL          *string `yaml:"email_reset_password"`
+	DefaultRole       *string `yaml:"default_role"`
 	Email             mailFile
 }
 
 type mailFile struct {
-	From    string
-	ReplyTo string    `yaml:"replyTo"`
+	From    *string
+	ReplyTo *string   `yaml:"replyTo"`
 	SMTP    *smtpFile `yaml:"smtp"`
 
 	Templates struct {
@@ -75,54 +75,50 @@ type smtpFile struct {
 	Security string
 }
 
-type templateFile struct{ Object, Message string }
+type templateFile struct{ Object, Message *string }
 
-// file returns the settings as a file that sets nothing would give them.
+// file returns a usersFile whose pointers lead to s.
 func (s *Users) file() usersFile {
-	a := s.Accounts
+	a := &s.Accounts
+	m := &a.Mail
 	f := usersFile{
-		JWTSecret: s.Secret, AllowRegister: a.AllowRegister, UniqueEmail: a.UniqueEmail, EmailConfirmation: a.EmailConfirmation,
-		ConfirmedURL: a.ConfirmedURL, ResetURL: a.ResetURL, DefaultRole: a.DefaultRole,
+		JWTSecret: &s.Secret, AllowRegister: &a.AllowRegister, UniqueEmail: &a.UniqueEmail, EmailConfirmation: &a.EmailConfirmation,
+		ConfirmedURL: &a.ConfirmedURL, ResetURL: &a.ResetURL, DefaultRole: &a.DefaultRole,
+		Email: mailFile{From: &m.From, ReplyTo: &m.ReplyTo},
 	}
-	f.RateLimit.Enabled, f.RateLimit.Interval, f.RateLimit.Max = s.RateLimit.Enabled, interval(s.RateLimit.Interval), s.RateLimit.Max
-	f.Email.From, f.Email.ReplyTo = a.Mail.From, a.Mail.ReplyTo
-	f.Email.Templates.Reset = templateFile{a.Mail.Reset.Subject, a.Mail.Reset.Message}
-	f.Email.Templates.Confirm = templateFile{a.Mail.Confirm.Subject, a.Mail.Confirm.Message}
+	f.RateLimit.Enabled, f.RateLimit.Interval, f.RateLimit.Max = &s.RateLimit.Enabled, (*interval)(&s.RateLimit.Interval), &s.RateLimit.Max
+	f.Register.AllowedFields = &a.RegisterFields
+	f.Email.Templates.Reset = templateFile{&m.Reset.Subject, &m.Reset.Message}
+	f.Email.Templates.Confirm = templateFile{&m.Confirm.Subject, &m.Confirm.Message}
 	return f
 }
 
-// read reads a file; config is its position for problems.
+// read checks the settings that decoding f has set and reads the rest of f; config is the Node of f, for problems.
 func (s *Users) read(f *usersFile, config *yamlfile.Node) (problems yamlfile.Problems) {
-	wrong := func(at *yamlfile.Node, format string, args ...any) {
-		problems = append(problems, at.Problem(format, args...))
-	}
 	a := &s.Accounts
 	if d := f.JWT.ExpiresIn; !d.IsNull() {
 		var ok bool
 		if a.Lifespan, ok = ParseLifespan(d.Text); !ok {
-			wrong(d, "expiresIn must be a number of seconds or a time such as 12h or 30d, not %q", d.Text)
+			problems.Add(d, "expiresIn must be a number of seconds or a time such as 12h or 30d, not %q", d.Text)
 		}
 	}
-	s.Secret, s.SecretAt = f.JWTSecret, config.Get("jwtSecret")
-	s.RateLimit = auth.RateLimit{Enabled: f.RateLimit.Enabled, Interval: time.Duration(f.RateLimit.Interval), Max: f.RateLimit.Max}
+	s.SecretAt, s.DefaultRole = config.Get("jwtSecret"), config.Get("default_role")
+	s.RegisterFields = config.Get("register").Get("allowedFields")
 	if s.RateLimit.Max < 1 {
-		wrong(config.At("ratelimit", "max"), "max must be 1 or more: it is how often an address may ask within an interval")
+		problems.Add(config.At("ratelimit", "max"), "max must be 1 or more: it is how often an address may ask within an interval")
 	}
 	if s.RateLimit.Interval <= 0 {
-		wrong(config.At("ratelimit", "interval"), "interval must be more than nothing, such as 5m")
+		problems.Add(config.At("ratelimit", "interval"), "interval must be longer than 0, such as 5m")
 	}
-	a.RegisterFields, s.RegisterFields = f.Register.AllowedFields, config.Get("register").Get("allowedFields")
-	a.AllowRegister, a.UniqueEmail, a.EmailConfirmation = f.AllowRegister, f.UniqueEmail, f.EmailConfirmation
-	a.DefaultRole, s.DefaultRole = f.DefaultRole, config.Get("default_role")
-	if a.ResetURL = f.ResetURL; a.ResetURL != "" && !isPage(a.ResetURL) {
-		wrong(config.At("email_reset_password"), "email_reset_password must be the address of the page where a new password is set, "+
+	if a.ResetURL != "" && !isPage(a.ResetURL) {
+		problems.Add(config.At("email_reset_password"), "email_reset_password must be the address of the page where a new password is set, "+
 			"such as https://www.example.org/reset-password, not %q", a.ResetURL)
 	}
-	if a.ConfirmedURL = f.ConfirmedURL; !isPage(a.ConfirmedURL) && !isLocalPath(a.ConfirmedURL) {
-		wrong(config.At("email_confirmation_redirection"), "email_confirmation_redirection must be an address or a path, "+
+	if !isPage(a.ConfirmedURL) && !isLocalPath(a.ConfirmedURL) {
+		problems.Add(config.At("email_confirmation_redirection"), "email_confirmation_redirection must be an address or a path, "+
 			"such as https://www.example.org/welcome or /, not %q", a.ConfirmedURL)
 	}
-	return append(problems, readMail(&a.Mail, &f.Email, config.At("email"))...)
+	return append(problems, readMail(&a.Mail, f.Email.SMTP, config.At("email"))...)
 }
 
 // checkFields reports fields in register.allowedFields that users do not have, or that a user may not set when registering.
@@ -142,45 +138,40 @@ func (s *Users) checkFields(model *contenttypes.Model) (problems yamlfile.Proble
 		switch a := user.Attribute(name); {
 		case name == "": // it is no text, which is said already
 		case a == nil:
-			problems = append(problems, at.Problem("users have no attribute %q; those that whoever registers may set are %s", name, strings.Join(may, ", ")))
+			problems.Add(at, "users have no attribute %q; those that whoever registers may set are %s", name, strings.Join(may, ", "))
 		case !auth.MayRegister(a):
-			problems = append(problems, at.Problem("%s is not for whoever registers to say; take it out", name))
+			problems.Add(at, "%s is not for whoever registers to say; take it out", name)
 		}
 	}
 	return problems
 }
 
-func readMail(m *auth.MailSettings, f *mailFile, at *yamlfile.Node) (problems yamlfile.Problems) {
-	wrong := func(at *yamlfile.Node, format string, args ...any) {
-		problems = append(problems, at.Problem(format, args...))
+// readMail checks the settings of mail and sets those of the SMTP server, which smtp is as written or nil; at is the position of both.
+func readMail(m *auth.MailSettings, smtp *smtpFile, at *yamlfile.Node) (problems yamlfile.Problems) {
+	if _, err := mail.ParseAddress(m.From); err != nil {
+		problems.Add(at.At("from"), "from must be an address such as Lectern <no-reply@example.org>, not %q", m.From)
 	}
-	m.From, m.ReplyTo = f.From, f.ReplyTo
-	if _, err := mail.ParseAddress(f.From); err != nil {
-		wrong(at.At("from"), "from must be an address such as Lectern <no-reply@example.org>, not %q", f.From)
+	if _, err := mail.ParseAddress(m.ReplyTo); err != nil && m.ReplyTo != "" {
+		problems.Add(at.At("replyTo"), "replyTo must be an address such as help@example.org, not %q", m.ReplyTo)
 	}
-	if _, err := mail.ParseAddress(f.ReplyTo); err != nil && f.ReplyTo != "" {
-		wrong(at.At("replyTo"), "replyTo must be an address such as help@example.org, not %q", f.ReplyTo)
-	}
-	m.Reset, m.Confirm = auth.MailTemplate{Subject: f.Templates.Reset.Object, Message: f.Templates.Reset.Message},
-		auth.MailTemplate{Subject: f.Templates.Confirm.Object, Message: f.Templates.Confirm.Message}
 	for key, t := range map[string]auth.MailTemplate{"reset_password": m.Reset, "email_confirmation": m.Confirm} {
 		if err := t.Check(); err != nil {
-			wrong(at.At("templates", key), "%v", err)
+			problems.Add(at.At("templates", key), "%v", err)
 		}
 	}
-	if f.SMTP == nil {
+	if smtp == nil {
 		return problems
 	}
-	if f.From == defaultUsers.Accounts.Mail.From {
-		wrong(at.At("smtp"), "mail needs a sender: say whose address it comes from, as email.from: Lectern <no-reply@example.org>")
+	if m.From == defaultUsers.Accounts.Mail.From {
+		problems.Add(at.At("smtp"), "mail needs a sender: say whose address it comes from, as email.from: Lectern <no-reply@example.org>")
 	}
-	s := auth.SMTP(*f.SMTP)
+	s := auth.SMTP(*smtp)
 	at = at.At("smtp")
 	if s.Security == "" {
 		s.Security = "starttls"
 	}
 	if !slices.Contains([]string{"starttls", "tls", "none"}, s.Security) {
-		wrong(at.At("security"), "security must be starttls, tls or none, not %q", s.Security)
+		problems.Add(at.At("security"), "security must be starttls, tls or none, not %q", s.Security)
 	}
 	switch {
 	case s.Port == 0 && s.Security == "tls":
@@ -188,7 +179,7 @@ func readMail(m *auth.MailSettings, f *mailFile, at *yamlfile.Node) (problems ya
 	case s.Port == 0:
 		s.Port = 587
 	case s.Port < 0 || s.Port > 65535:
-		wrong(at.At("port"), "port must be from 1 to 65535, not %d", s.Port)
+		problems.Add(at.At("port"), "port must be from 1 to 65535, not %d", s.Port)
 	}
 	m.SMTP = &s
 	return problems

@@ -36,6 +36,11 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// Add appends a problem at the position of n.
+func (ps *Problems) Add(n *Node, format string, args ...any) {
+	*ps = append(*ps, n.Problem(format, args...))
+}
+
 // Err returns ps as an error, or nil when it is empty.
 func (ps Problems) Err() error {
 	if len(ps) == 0 {
