@@ -12,56 +12,56 @@ import (
 	"lectern/documents/apierror"
 )
 
-// A clientBody reads the body of a request from its connection. While a read waits for the client, the request has no place among
-// those at work. The client must send the body at the rate of limits.bodyRate or faster.
+// A clientBody reads the body of a request from its connection. While a read waits for the client, the request gives up its place. The
+// client must send the body at the rate of limits.bodyRate or faster.
 type clientBody struct {
 	io.ReadCloser
 	ctx    context.Context
 	conn   *conn
 	limits *requestLimits
 
-	end      time.Time // by when the whole body must have come; zero where only the rate counts
+	end      time.Time // when all of the body must have arrived; zero where only the rate counts
 	pace     time.Time // when the current period ends; zero before the first period
-	missing  int64     // the bytes that must still come in the current period
+	missing  int64     // the bytes that must still arrive in the current period
 	waited   time.Time // when the last read returned; zero before the first read
-	finished bool
+	finished bool      // the end of the body has been read
 }
 
-// ownTime is how long the server may take between two reads. Time beyond that is not counted against the client.
-const ownTime = time.Second
+// serverTime is how long the server may take between two reads before the client gets more time to send the body.
+const serverTime = time.Second
 
 // bodyPeriod is the time over which limits.bodyRate is measured. Within one period a client may pause.
 const bodyPeriod = 20 * time.Second
 
-// newClientBody returns a reader of the body that comes over a connection.
-func newClientBody(r *http.Request, c *conn, l *requestLimits) *clientBody {
-	return &clientBody{ReadCloser: r.Body, ctx: r.Context(), conn: c, limits: l, end: time.Now().Add(l.Read)}
+// newClientBody returns a reader of the body of a request that arrives over a connection.
+func newClientBody(r *http.Request, c *conn, l *requestLimits) clientBody {
+	return clientBody{ReadCloser: r.Body, ctx: r.Context(), conn: c, limits: l, end: time.Now().Add(l.Read)}
 }
 
-// Read implements io.Reader. During the first read, net/http may write "100 Continue", which the client waits for: the connection must
-// not hold that back.
+// Read implements io.Reader. The connection delays no write during a read: net/http may write "100 Continue" then, and the client waits
+// for that.
 func (b *clientBody) Read(p []byte) (int, error) {
-	gathers := b.conn.gathers
-	b.conn.gathers = false
+	delays := b.conn.delays
+	b.conn.delays = false
 	held := b.conn.waitForClient()
 	n, err := b.read(p)
-	b.conn.gathers = gathers
+	b.conn.delays = delays
 	if held {
-		if again := b.conn.workAgain(b.ctx); again != nil {
-			return n, again
+		if failed := b.conn.workAgain(b.ctx); failed != nil {
+			return n, failed
 		}
 	}
 	return n, err
 }
 
 func (b *clientBody) read(p []byte) (int, error) {
-	if err := b.askForRate(); err != nil {
+	if err := b.setDeadline(); err != nil {
 		return 0, err
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.missing -= int64(n)
 	switch {
-	case err == io.EOF && !b.finished: // from here on nothing is read, and nothing is late
+	case err == io.EOF && !b.finished: // nothing can be late any more
 		b.finished = true
 		if b.pace.IsZero() {
 			break
@@ -78,31 +78,31 @@ func (b *clientBody) read(p []byte) (int, error) {
 	return n, err
 }
 
-// askForRate sets the deadline of the next read where that is needed. The first read keeps the deadline of net/http, timeouts.read after
-// the head of the request: nearly all bodies need no other.
-func (b *clientBody) askForRate() error {
+// setDeadline sets the deadline of the next read if it needs one of its own. The first read keeps the deadline of net/http, timeouts.read
+// after the head of the request: nearly all bodies need no other.
+func (b *clientBody) setDeadline() error {
 	if b.finished || b.waited.IsZero() && !b.end.IsZero() {
 		return nil
 	}
-	own := time.Duration(0)
+	worked := time.Duration(0)
 	if !b.waited.IsZero() {
-		own = time.Since(b.waited)
+		worked = time.Since(b.waited)
 	}
-	if own > ownTime && !b.end.IsZero() {
-		b.end = b.end.Add(own)
+	if worked > serverTime && !b.end.IsZero() {
+		b.end = b.end.Add(worked)
 	}
-	if b.missing > 0 && own <= ownTime {
+	if b.missing > 0 && worked <= serverTime {
 		return nil
 	}
 	return b.nextPeriod()
 }
 
-// nextPeriod begins another period: it sets the deadline by which its bytes must have come.
+// nextPeriod begins another period: it sets the deadline by which the bytes of the period must have arrived.
 func (b *clientBody) nextPeriod() error {
 	period := min(bodyPeriod, b.limits.Read)
 	b.missing = max(1, int64(float64(b.limits.BodyRate)*period.Seconds()))
 	b.pace = time.Now().Add(period)
-	if b.end.IsZero() { // the time to take the answer begins anew, since it was counted from the head of the request
+	if b.end.IsZero() { // extend the time to send the answer too: net/http counts it from the head of the request
 		if err := b.conn.SetWriteDeadline(b.pace.Add(2 * b.limits.Write)); err != nil {
 			return err
 		}
@@ -124,8 +124,8 @@ func (b *clientBody) tooSlow() *apierror.Error {
 		Message: "the request body came too slowly (" + limit + ")", NoDetails: true}
 }
 
-// takeTime lifts timeouts.read from the body of a request, so that only the rate counts: for files.
-func takeTime(r *http.Request) {
+// limitRateOnly lets the body of a request take longer than timeouts.read, as files do. limits.bodyRate still holds.
+func limitRateOnly(r *http.Request) {
 	if c := connOf(r); c != nil && c.body != nil {
 		c.body.end = time.Time{}
 	}

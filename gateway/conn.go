@@ -11,41 +11,28 @@ import (
 	"lectern/internal/admission"
 )
 
-// A conn is the connection of a client. It sends the bytes that net/http writes, unchanged and in order. It may hold back the first write
-// of an answer until the second one, and then sends both in one system call. Only the goroutine that answers a request writes to it.
+// A conn is the connection of a client. It sends the bytes that net/http writes, unchanged and in order. It may delay the first write of an
+// answer until the second one, and then sends both in one system call. Only the goroutine that answers a request writes to it.
 type conn struct {
 	net.Conn
 	listener *listener
-	at       admission.Client // the client, or the proxy
-	share    *admission.Share // of the connections
+	client   admission.Client // at the other end; it may be a proxy
+	share    *admission.Share // the client's share of the connections
 	closed   sync.Once
 
-	proxied  bool // its requests are of many clients
-	ownPlace place
-	place    atomic.Pointer[place] // of the request at work
-	body     *clientBody           // of that request
+	proxied  bool                  // a proxy sends requests of many clients over the connection
+	ownPlace place                 // used by all requests, unless they are proxied
+	place    atomic.Pointer[place] // the place of the current request
+	body     *clientBody           // the body of the current request; nil where nothing reads it
 
-	gathers bool        // a write may be kept
-	kept    *[]byte     // the write that is kept
-	both    [2][]byte   // it and the next, while they are sent
-	unsent  net.Buffers // of both
+	delays  bool        // a write may be delayed
+	delayed *[]byte     // the write that is delayed; nil where there is none
+	both    [2][]byte   // the delayed write and the next one, while they are sent
+	unsent  net.Buffers // the part of both that is not sent yet
 }
 
-// enterPlace acquires a place for the request that came over the connection.
-func (c *conn) enterPlace(p *place) error {
-	c.place.Store(p)
-	return p.enter()
-}
-
-// leavePlace releases the place when the request has been answered.
-func (c *conn) leavePlace() {
-	c.waitForClient()
-	c.place.Store(nil)
-	c.body = nil
-}
-
-// waitForClient releases the place of the request while it waits for its client, and reports whether it held one. workAgain acquires
-// it again.
+// waitForClient releases the place of the current request while it waits for its client, and reports whether it held one. workAgain takes
+// the place back.
 func (c *conn) waitForClient() (held bool) {
 	p := c.place.Load()
 	if p == nil || !p.held.Load() {
@@ -60,42 +47,43 @@ func (c *conn) workAgain(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
-	if err := p.enterAgain(ctx); err != nil {
+	if err := p.takeBack(ctx); err != nil {
 		return c.listener.server.errNoPlace(err)
 	}
 	return nil
 }
 
-// mostKept is the size of the write buffer of net/http.
-const mostKept = 4 << 10
+// maxDelayed is the size of the write buffer of net/http. Longer writes are not delayed.
+const maxDelayed = 4 << 10
 
-var keptWrites = sync.Pool{New: func() any {
-	b := make([]byte, 0, mostKept)
+var delayedWrites = sync.Pool{New: func() any {
+	b := make([]byte, 0, maxDelayed)
 	return &b
 }}
 
+// Write implements net.Conn. It sends p or delays it.
 func (c *conn) Write(p []byte) (int, error) {
-	if !c.gathers || c.kept != nil || len(p) > mostKept {
+	if !c.delays || c.delayed != nil || len(p) > maxDelayed {
 		c.waitForClient()
 	}
 	switch {
-	case c.kept != nil:
+	case c.delayed != nil:
 		return c.writeBoth(p)
-	case c.gathers && len(p) <= mostKept:
-		c.kept = keptWrites.Get().(*[]byte)
-		*c.kept = append((*c.kept)[:0], p...)
+	case c.delays && len(p) <= maxDelayed:
+		c.delayed = delayedWrites.Get().(*[]byte)
+		*c.delayed = append((*c.delayed)[:0], p...)
 		return len(p), nil
 	}
 	return c.Conn.Write(p)
 }
 
-// writeBoth sends the write that was held back, and then p.
+// writeBoth sends the delayed write, and then p.
 func (c *conn) writeBoth(p []byte) (int, error) {
-	c.both = [...][]byte{*c.kept, p}
+	c.both = [...][]byte{*c.delayed, p}
 	c.unsent = c.both[:]
 	_, err := c.unsent.WriteTo(c.Conn)
-	keptWrites.Put(c.kept)
-	c.kept, c.unsent, c.both = nil, nil, [2][]byte{}
+	delayedWrites.Put(c.delayed)
+	c.delayed, c.unsent, c.both = nil, nil, [2][]byte{}
 	if err != nil {
 		return 0, err
 	}
@@ -104,7 +92,7 @@ func (c *conn) writeBoth(p []byte) (int, error) {
 
 // ReadFrom lets the connection send files without copying them.
 func (c *conn) ReadFrom(r io.Reader) (int64, error) {
-	if c.kept != nil {
+	if c.delayed != nil {
 		if _, err := c.writeBoth(nil); err != nil {
 			return 0, err
 		}
@@ -134,7 +122,7 @@ type connKey struct{}
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	ctx = context.WithValue(ctx, connKey{}, c)
 	if c, ok := c.(*conn); ok && !c.proxied {
-		ctx = admission.WithClient(ctx, c.at)
+		ctx = admission.WithClient(ctx, c.client)
 	}
 	return ctx
 }
@@ -145,27 +133,27 @@ func connOf(r *http.Request) *conn {
 	return c
 }
 
-// gatherWrites is for handlers that write their whole answer at once and do not flush it. net/http writes an answer that is longer than
-// its buffer in two pieces, which costs a system call more on either side. From now on the connection holds the first piece back until
-// the second one; sendKept ends that. The result is nil for a request that did not come through Serve.
-func gatherWrites(r *http.Request) *conn {
+// delayWrites has the connection of a request delay the first write of the answer until the second one, until sendDelayed is called. It is
+// for handlers that write an answer at once and do not flush it: net/http writes an answer that is longer than its buffer in two pieces,
+// which costs one more system call on either side. The result is nil for a request that did not come through Serve.
+func delayWrites(r *http.Request) *conn {
 	c := connOf(r)
 	if c != nil {
-		c.gathers = true
+		c.delays = true
 	}
 	return c
 }
 
-// sendKept sends what is left of the answer that was written to w, and ends what gatherWrites began.
-func (c *conn) sendKept(w http.ResponseWriter) {
+// sendDelayed sends the rest of the answer that was written to w, and ends the effect of delayWrites.
+func (c *conn) sendDelayed(w http.ResponseWriter) {
 	if c == nil {
 		return
 	}
-	if c.kept != nil {
-		_ = http.NewResponseController(w).Flush() // if the connection is broken, net/http finds out by itself
+	if c.delayed != nil {
+		_ = http.NewResponseController(w).Flush() // net/http notices a broken connection by itself
 	}
-	c.gathers = false
-	if c.kept != nil {
-		_, _ = c.writeBoth(nil) // likewise
+	c.delays = false
+	if c.delayed != nil {
+		_, _ = c.writeBoth(nil) // net/http notices a broken connection by itself
 	}
 }

@@ -191,7 +191,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string)
 		defer cancel()
 	}
 	if g.whole && !g.extended {
-		defer gatherWrites(r).sendKept(w)
+		defer delayWrites(r).sendDelayed(w)
 	} else {
 		var release func()
 		ctx, release = withAnswer(ctx, s.answers)

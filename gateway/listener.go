@@ -37,18 +37,18 @@ func (l *listener) Accept() (net.Conn, error) {
 		boundUnsent(accepted)
 		c := &conn{Conn: accepted, listener: l}
 		addr := remoteAddr(accepted)
-		c.at, c.proxied = admission.ClientAt(addr), isTrusted(addr, l.server.proxies)
-		counted := c.at
+		c.client, c.proxied = admission.ClientAt(addr), isTrusted(addr, l.server.proxies)
+		counted := c.client
 		if c.proxied {
 			counted = admission.Client{}
 		}
 		c.share = l.server.connections.Share(counted)
 		if err := c.share.TryAcquire(); err != nil {
 			c.share.Close()
-			l.refuse(accepted, c.at, err)
+			l.refuse(accepted, c.client, err)
 			continue
 		}
-		c.ownPlace.share = l.server.places.Share(c.at)
+		c.ownPlace.conn, c.ownPlace.share = c, l.server.places.Share(c.client)
 		return c, nil
 	}
 }

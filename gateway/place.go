@@ -12,32 +12,36 @@ import (
 	"lectern/internal/admission"
 )
 
-// A place lets a request be among those at work, of which limits.concurrent says how many there are at one time. A request holds its
-// place only while the server works for it: not while it waits for its body to come, and not once it has begun to send the answer.
+// A place lets a request be handled. limits.concurrent says how many requests hold one at the same time. A request holds its place only
+// while the server works for it: not while it waits for its body to arrive, and not after it has begun to send the answer.
 type place struct {
 	share *admission.Share
 	held  atomic.Bool
+	conn  *conn // the request came over it; nil where that is unknown
 }
 
-// placeWait is how long a request waits to get its place back when its body has come.
+// placeWait is how long a request whose body has arrived waits to get its place back.
 const placeWait = 5 * time.Second
 
-// enter acquires the place for a request that has just come, or fails at once.
-func (p *place) enter() error {
+// take acquires the place for a request that has just arrived, or fails at once.
+func (p *place) take() error {
+	if p.conn != nil {
+		p.conn.place.Store(p)
+	}
 	err := p.share.TryAcquire()
 	p.held.Store(err == nil)
 	return err
 }
 
-// leave gives the place back, if it is held.
+// leave releases the place, if it is held.
 func (p *place) leave() {
 	if p.held.Swap(false) {
 		p.share.Release()
 	}
 }
 
-// enterAgain acquires the place for a request that has left it before. It waits up to placeWait.
-func (p *place) enterAgain(ctx context.Context) error {
+// takeBack acquires the place for a request that has left it before. It waits up to placeWait.
+func (p *place) takeBack(ctx context.Context) error {
 	err := p.share.TryAcquire()
 	if err != nil {
 		ctx, cancel := context.WithTimeout(ctx, placeWait)
@@ -48,23 +52,31 @@ func (p *place) enterAgain(ctx context.Context) error {
 	return err
 }
 
-// takePlace acquires a place for a request, from the share of its client; done releases it. The context of the returned request
-// carries the client.
-func (s *Server) takePlace(r *http.Request) (with *http.Request, done func(), err error) {
+// end releases the place of a request that has been answered.
+func (p *place) end() {
+	p.leave()
+	if p.conn != nil {
+		p.conn.place.Store(nil)
+		p.conn.body = nil
+	}
+	if p.conn == nil || p != &p.conn.ownPlace {
+		p.share.Close()
+	}
+}
+
+// takePlace acquires a place for a request, from the share of its client. The caller ends the place, also where the result is an error. The
+// context of the returned request carries the client.
+func (s *Server) takePlace(r *http.Request) (*http.Request, *place, error) {
 	c := connOf(r)
 	if c != nil && !c.proxied {
-		return r, c.leavePlace, c.enterPlace(&c.ownPlace)
+		return r, &c.ownPlace, c.ownPlace.take()
 	}
 	var client admission.Client
 	if addr := clientAddr(r, s.proxies); !isTrusted(addr, s.proxies) {
 		client = admission.ClientAt(addr)
 	}
-	r = r.WithContext(admission.WithClient(r.Context(), client))
-	p := &place{share: s.places.Share(client)}
-	if c == nil {
-		return r, func() { p.leave(); p.share.Close() }, p.enter()
-	}
-	return r, func() { c.leavePlace(); p.share.Close() }, c.enterPlace(p)
+	p := &place{share: s.places.Share(client), conn: c}
+	return r.WithContext(admission.WithClient(r.Context(), client)), p, p.take()
 }
 
 // errNoPlace returns the answer to a request that gets no place: it names the limit.

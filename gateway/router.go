@@ -120,8 +120,8 @@ func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID s
 		sent := r.Body
 		kept = &replayableBody{ReadCloser: sent, memory: h.server.bodies.Reservation()}
 		if conn := connOf(r); conn != nil {
-			conn.body = newClientBody(r, conn, &h.server.limits)
-			kept.ReadCloser = conn.body
+			kept.client = newClientBody(r, conn, &h.server.limits)
+			conn.body, kept.ReadCloser = &kept.client, &kept.client
 		}
 		r.Body = kept
 		defer func() {

@@ -42,8 +42,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // work answers a request if there is a place for it. It recovers from panics.
 func (s *Server) work(w http.ResponseWriter, r *http.Request, h *handlers, m *mux.RouteMatch) {
-	r, done, err := s.takePlace(r)
-	defer done()
+	r, place, err := s.takePlace(r)
+	defer place.end()
 	defer s.recover(w, r)
 	switch path := r.URL.Path; {
 	case err != nil:

@@ -191,7 +191,7 @@ func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *permiss
 		return err
 	}
 	if r.Body != nil {
-		takeTime(r)
+		limitRateOnly(r)
 		r.Body = streamed(r.Body)
 	}
 	switch id := q.Value("id").(type) {
