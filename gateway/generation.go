@@ -138,5 +138,5 @@ func (e *generation) runtime() (Runtime, error) {
 
 // routes returns the routes of locales, files and users. Those of a generation that was not opened have names but cannot answer.
 func (e *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []Route {
-	return slices.Concat(e.localesRoute(), e.uploadRoutes(api, parser), e.userRoutes(api, parser, limiter))
+	return slices.Concat(e.localeRoutes(), e.uploadRoutes(api, parser), e.userRoutes(api, parser, limiter))
 }

@@ -9,8 +9,8 @@ import (
 	"lectern/store"
 )
 
-// A healthProblem is what GET /_health tells where the server cannot do all that it is for: the state, what that means, and what
-// is to be done about it. Anybody may ask, so it names no path and no error; those are in the log.
+// A healthProblem is the answer of GET /_health when the server does not work fully: the state, what it means and what to do about it. It
+// contains no path and no error text, since anybody may ask; those are in the log.
 type healthProblem struct {
 	State   string    `json:"state"`
 	Message string    `json:"message"`
@@ -18,7 +18,7 @@ type healthProblem struct {
 	Since   time.Time `json:"since"`
 }
 
-// storeProblems are what is told of the states of a store.
+// storeProblems are the problems by the state of the store.
 var storeProblems = map[store.State]healthProblem{
 	store.Full: {
 		Message: "There is no space left on the disk: reads and deletions go on, other writes are answered 507.",
@@ -40,18 +40,18 @@ var uploadsProblem = healthProblem{
 	Action:  "Put the directory back, or let the server write into it. If it is gone for good, the next upload makes it anew.",
 }
 
-// health is what is not well with the store or else with the directory of uploads; nil when both are.
+// health returns the problem of the store, or else that of the directory of uploads; nil if both work.
 func (e *generation) health() *healthProblem {
 	if problem := problemOf(e.store.Health()); problem != nil {
 		return problem
 	}
-	if e.media != nil && e.media.Health() != nil { // why is in the log when somebody stores a file
+	if e.media != nil && e.media.Health() != nil { // a failing upload logs the cause
 		return &uploadsProblem
 	}
 	return nil
 }
 
-// problemOf is the problem of a store; nil when it is sound.
+// problemOf returns the problem of a store; nil if it is sound.
 func problemOf(h store.Health) *healthProblem {
 	if h.State == store.Sound {
 		return nil
@@ -61,10 +61,15 @@ func problemOf(h store.Health) *healthProblem {
 	return &p
 }
 
-// healthPath is where the server tells how it is.
+// healthPath is the path of the health check.
 var healthPath = pattern{{literalPart, "_health"}}
 
-// GET /_health, or any other method of it: serveHealth answers 204 when all is well, and otherwise 503 with what is not.
+// addHealth adds the route of the health check.
+func (h *handlers) addHealth() {
+	h.health = h.router.NewRoute().MatcherFunc(healthPath.match).HandlerFunc(h.serveHealth)
+}
+
+// GET /_health: 204 if the server works fully, and otherwise 503 with the problem. It answers all methods.
 func (h *handlers) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	var problem *healthProblem
 	if h.rt.health != nil {
@@ -78,15 +83,15 @@ func (h *handlers) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	header["Content-Type"] = typeJSON
 	header["Cache-Control"] = noStoreValue
 	w.WriteHeader(http.StatusServiceUnavailable)
-	_ = json.NewEncoder(w).Encode(problem) // the client is gone
+	_ = json.NewEncoder(w).Encode(problem) // it fails only if the client is gone
 }
 
-// logReplaced tells the log that a start has found another store than the one before.
+// logReplaced logs that the data directory holds another store than at the last start.
 func (p *Project) logReplaced() {
-	p.log.Warn("the store is not the one that was served from this data directory before", "store", p.Data.Join(admin.StoreName))
+	p.log.Warn("the data directory holds another store than at the last start", "store", p.Data.Join(admin.StoreName))
 }
 
-// logHealth tells the log of a change of the store's health.
+// logHealth logs a change of the store's health.
 func (p *Project) logHealth(h store.Health) {
 	if h.State == store.Sound {
 		p.log.Info("the store takes writes again")

@@ -11,10 +11,10 @@ import (
 	"lectern/store"
 )
 
-// listLocales is the permission to read them.
+// listLocales is the permission to read locales.
 const listLocales = "plugin::i18n.locales.listLocales"
 
-// makeLocales makes a document of each locale of the configuration that has none, in its order.
+// makeLocales creates a document for each configured locale that has none, in the order of the configuration.
 func (e *generation) makeLocales() error {
 	t := e.Model.Type(contenttypes.LocaleUID)
 	if t == nil {
@@ -27,7 +27,7 @@ func (e *generation) makeLocales() error {
 	if err != nil {
 		return err
 	}
-	e.docs.Retired = map[string]bool{} // taken out of the configuration
+	e.docs.Retired = map[string]bool{} // the locales that were removed from the configuration
 	for code := range have {
 		e.docs.Retired[code] = !e.Settings.I18n.Has(code)
 	}
@@ -45,6 +45,7 @@ func (e *generation) makeLocales() error {
 	return nil
 }
 
+// eachLocale calls yield with the document of each locale, in the order of their creation.
 func eachLocale(st *store.Store, t *contenttypes.ContentType, yield func(store.Record)) error {
 	return st.View(func(s *store.Snapshot) error {
 		page, err := s.Find(&store.Query{Type: t, Status: store.Published, Limit: -1})
@@ -55,6 +56,7 @@ func eachLocale(st *store.Store, t *contenttypes.ContentType, yield func(store.R
 	})
 }
 
+// localeCode returns the code of a locale, such as "en".
 func localeCode(t *contenttypes.ContentType, r store.Record) string {
 	text := r.JSON(t.Attribute("code"))
 	code, _ := jsontree.Parse(text, 1)
@@ -62,37 +64,40 @@ func localeCode(t *contenttypes.ContentType, r store.Record) string {
 	return s
 }
 
-// localeFields are what an answer prints of a locale, before isDefault.
+// localeFields are the fields of a locale in an answer. isDefault follows them.
 var localeFields = []string{"id", "documentId", "name", "code", "createdAt", "updatedAt", "publishedAt"}
 
-// localesRoute returns the route of locales.
-func (e *generation) localesRoute() []Route {
-	t := e.Model.Type(contenttypes.LocaleUID)
-	if t == nil {
+// localeRoutes returns the routes of locales; none if i18n is switched off.
+func (e *generation) localeRoutes() []Route {
+	if e.Model.Type(contenttypes.LocaleUID) == nil {
 		return nil
 	}
-	// GET /api/i18n/locales: a list without envelope, in order of creation.
-	handle := func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
-		body := []byte{'['}
-		err := eachLocale(e.store, t, func(r store.Record) {
-			if e.docs.Retired[localeCode(t, r)] {
-				return
-			}
-			if len(body) > 1 {
-				body = append(body, ',')
-			}
-			body = e.appendLocale(body, t, r)
-		})
-		if err != nil {
-			return err
-		}
-		w.Header()["Content-Type"] = typeJSON
-		_, err = w.Write(append(body, ']'))
-		return err
+	return []Route{
+		{Method: http.MethodGet, Path: e.Settings.REST.Prefix + "/i18n/locales", Action: listLocales, Handle: e.listLocales},
 	}
-	return []Route{{Method: http.MethodGet, Path: e.Settings.REST.Prefix + "/i18n/locales", Action: listLocales, Handle: handle}}
 }
 
+// GET /api/i18n/locales: the configured locales, without envelope, in the order of their creation.
+func (e *generation) listLocales(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
+	t, body := e.Model.Type(contenttypes.LocaleUID), []byte{'['}
+	err := eachLocale(e.store, t, func(r store.Record) {
+		if e.docs.Retired[localeCode(t, r)] {
+			return
+		}
+		if len(body) > 1 {
+			body = append(body, ',')
+		}
+		body = e.appendLocale(body, t, r)
+	})
+	if err != nil {
+		return err
+	}
+	w.Header()["Content-Type"] = typeJSON
+	_, err = w.Write(append(body, ']'))
+	return err
+}
+
+// appendLocale appends a locale as a JSON object.
 func (e *generation) appendLocale(body []byte, t *contenttypes.ContentType, r store.Record) []byte {
 	body = append(body, '{')
 	for _, name := range localeFields {

@@ -93,7 +93,7 @@ func (s *Server) newHandlers(rt Runtime) (*handlers, error) {
 		rt.Extensions = &Extensions{}
 	}
 	h := &handlers{server: s, rt: rt, router: mux.NewRouter().SkipClean(true).UseEncodedPath(), replaced: make(chan struct{})}
-	h.health = h.router.NewRoute().MatcherFunc(healthPath.match).HandlerFunc(h.serveHealth)
+	h.addHealth()
 	h.router.NotFoundHandler = http.HandlerFunc(answerNotFound)
 	t := &routeTable{handlers: h, byPath: map[string]*resource{}}
 	for _, route := range slices.Concat(rt.Extensions.routes, rt.Routes) {

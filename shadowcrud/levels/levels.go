@@ -45,7 +45,7 @@ type Level[S any] struct {
 type Loaded[S any] struct {
 	store.Related             // empty where the targets are only counted
 	Counts        []int       // by row, where the targets are only counted
-	Levels        []*Level[S] // of the rows that were found; see Load.Levels
+	Levels        []*Level[S] // of the rows that were found, as many as Load.Levels; each is nil where nothing was found
 
 	union   bool
 	members []member // of a union, by position in Related.Rows
@@ -204,6 +204,10 @@ func (ld *Loader[S]) step(l *Level[S]) error {
 		}
 		if err := ld.count(len(to.Items), len(to.Rows)); err != nil {
 			return err
+		}
+		if len(to.Rows) == 0 {
+			to.Levels = append(to.Levels, make([]*Level[S], load.Levels)...)
+			continue
 		}
 		for k := range load.Levels {
 			below := ld.Level(ld.Source.Below(l.Selection, n, k))

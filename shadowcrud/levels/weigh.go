@@ -30,6 +30,9 @@ func (ld *Loader[S]) Weigh(printed int) error {
 // size is how many objects are printed of what row i leads to.
 func (to *Loaded[S]) size(i int) (n int) {
 	items := to.Of(i)
+	if len(items) == 0 {
+		return 0
+	}
 	if to.union {
 		for _, row := range items {
 			m := to.members[row]

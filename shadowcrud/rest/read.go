@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"lectern/contenttypes"
 	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/shadowcrud/params"
@@ -11,7 +12,17 @@ import (
 	"lectern/store"
 )
 
-// list answers GET /plural.
+// addReads adds the routes that read documents of a type.
+func (a *API) addReads(t *contenttypes.ContentType) {
+	if t.Kind == contenttypes.SingleType {
+		a.add("GET", "/"+t.Singular, t, "find", (*Route).single)
+		return
+	}
+	a.add("GET", "/"+t.Plural, t, "find", (*Route).list)
+	a.add("GET", "/"+t.Plural+"/{documentId}", t, "findOne", (*Route).one)
+}
+
+// GET /api/{plural}: a list of documents.
 func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 	query, err := parseQuery(r)
 	if err != nil {
@@ -41,7 +52,7 @@ func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 	return nil
 }
 
-// one answers GET /plural/:documentId.
+// GET /api/{plural}/{documentId}: one document.
 func (rt *Route) one(w http.ResponseWriter, r *http.Request, c Call) error {
 	return rt.find(w, r, c, func(s *store.Snapshot, q *store.Query) (store.Record, error) {
 		if doc, ok := s.Document(rt.Type, c.DocumentID); ok {
@@ -51,7 +62,7 @@ func (rt *Route) one(w http.ResponseWriter, r *http.Request, c Call) error {
 	})
 }
 
-// single answers GET /singular.
+// GET /api/{singular}: the document of a single type.
 func (rt *Route) single(w http.ResponseWriter, r *http.Request, c Call) error {
 	return rt.find(w, r, c, func(s *store.Snapshot, q *store.Query) (store.Record, error) {
 		page, err := s.Find(q)
@@ -62,7 +73,7 @@ func (rt *Route) single(w http.ResponseWriter, r *http.Request, c Call) error {
 	})
 }
 
-// find answers with the one row that lookup finds, or says that there is none.
+// find answers with the row that lookup finds, or with 404 if it finds none.
 func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup func(*store.Snapshot, *store.Query) (store.Record, error)) error {
 	query, err := parseQuery(r)
 	if err != nil {
@@ -94,7 +105,7 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 	return nil
 }
 
-// noQuery is the query of a request without one. It is only read.
+// noQuery is the query of a request without a query string. It must not be changed.
 var noQuery = jsontree.NewObject()
 
 func parseQuery(r *http.Request) (*jsontree.Object, error) {
@@ -108,7 +119,7 @@ func parseQuery(r *http.Request) (*jsontree.Object, error) {
 	return query, nil
 }
 
-// pagination prints which part of a list an answer holds, and ends the answer.
+// pagination prints the pagination of a list and the end of the answer.
 func (p *printer) pagination(g *params.Paging, total int) {
 	p.buf = append(p.buf, `,"meta":{"pagination":{`...)
 	begin := len(p.buf)

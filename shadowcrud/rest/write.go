@@ -4,27 +4,46 @@ import (
 	"context"
 	"net/http"
 
+	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/shadowcrud/params"
 	"lectern/store"
 )
 
-// create answers POST /plural.
+// addWrites adds the routes that write documents of a type. Only types with drafts have actions.
+func (a *API) addWrites(t *contenttypes.ContentType) {
+	one := "/" + t.Plural + "/{documentId}"
+	if t.Kind == contenttypes.SingleType {
+		one = "/" + t.Singular
+		a.add("PUT", one, t, "update", (*Route).saveSingle)
+	} else {
+		a.add("POST", "/"+t.Plural, t, "create", (*Route).create)
+		a.add("PUT", one, t, "update", (*Route).update)
+	}
+	a.add("DELETE", one, t, "delete", (*Route).delete)
+	if t.DraftAndPublish {
+		a.add("POST", one+"/actions/publish", t, "publish", (*Route).publish)
+		a.add("POST", one+"/actions/unpublish", t, "unpublish", (*Route).unpublish)
+		a.add("POST", one+"/actions/discard-draft", t, "discardDraft", (*Route).discardDraft)
+	}
+}
+
+// POST /api/{plural}: creates a document, and answers with it.
 func (rt *Route) create(w http.ResponseWriter, r *http.Request, c Call) error {
 	return rt.save(w, r, c, http.StatusCreated, rt.api.documents.Create)
 }
 
-// update answers PUT /plural/:documentId.
+// PUT /api/{plural}/{documentId}: changes a document, and answers with it.
 func (rt *Route) update(w http.ResponseWriter, r *http.Request, c Call) error {
 	return rt.save(w, r, c, http.StatusOK, rt.api.documents.Update)
 }
 
-// saveSingle answers PUT /singular.
+// PUT /api/{singular}: creates or changes the document of a single type, and answers with it.
 func (rt *Route) saveSingle(w http.ResponseWriter, r *http.Request, c Call) error {
 	return rt.save(w, r, c, http.StatusOK, rt.api.documents.SaveSingle)
 }
 
-// delete answers DELETE /plural/:documentId and DELETE /singular. The body is not looked at.
+// DELETE /api/{plural}/{documentId}, DELETE /api/{singular}: deletes a document. It ignores the body.
 func (rt *Route) delete(w http.ResponseWriter, r *http.Request, c Call) error {
 	query, err := parseQuery(r)
 	if err != nil {
@@ -42,16 +61,18 @@ func (rt *Route) delete(w http.ResponseWriter, r *http.Request, c Call) error {
 	return nil
 }
 
-// publish answers POST …/actions/publish, unpublish …/actions/unpublish, discardDraft …/actions/discard-draft: each with
-// the version that it made or left. The body is not looked at.
+// POST /api/{plural}/{documentId}/actions/publish: publishes a draft, and answers with the published version. It ignores the body.
 func (rt *Route) publish(w http.ResponseWriter, r *http.Request, c Call) error {
 	return rt.act(w, r, c, store.Published, rt.api.documents.Publish)
 }
 
+// POST /api/{plural}/{documentId}/actions/unpublish: removes the published version, and answers with the draft. It ignores the body.
 func (rt *Route) unpublish(w http.ResponseWriter, r *http.Request, c Call) error {
 	return rt.act(w, r, c, store.Draft, rt.api.documents.Unpublish)
 }
 
+// POST /api/{plural}/{documentId}/actions/discard-draft: replaces the draft by the published version, and answers with the draft. It
+// ignores the body.
 func (rt *Route) discardDraft(w http.ResponseWriter, r *http.Request, c Call) error {
 	return rt.act(w, r, c, store.Draft, rt.api.documents.DiscardDraft)
 }
@@ -59,8 +80,7 @@ func (rt *Route) discardDraft(w http.ResponseWriter, r *http.Request, c Call) er
 // An operation is a method of documents.Service.
 type operation func(context.Context, documents.Write) error
 
-// save writes the data of a body. The body must be one, then the query be right, then data be there: nothing of this is
-// left for later, when something would be written already.
+// save writes the data of a body. It checks the body, then the query, then the data, before it writes anything.
 func (rt *Route) save(w http.ResponseWriter, r *http.Request, c Call, code int, do operation) error {
 	body, err := c.ReadBody(w, r)
 	if err != nil {
@@ -79,7 +99,7 @@ func (rt *Route) save(w http.ResponseWriter, r *http.Request, c Call, code int, 
 	})
 }
 
-// act publishes, or takes back. shows is the status of the version that the answer shows.
+// act publishes, unpublishes or discards a draft. shows is the status of the version that the answer shows.
 func (rt *Route) act(w http.ResponseWriter, r *http.Request, c Call, shows store.Status, do operation) error {
 	written, err := rt.written(r, c)
 	if err != nil {
@@ -90,7 +110,7 @@ func (rt *Route) act(w http.ResponseWriter, r *http.Request, c Call, shows store
 	})
 }
 
-// written reads what the query says about a write and its answer.
+// written reads the query parameters of a write.
 func (rt *Route) written(r *http.Request, c Call) (*params.Written, error) {
 	query, err := parseQuery(r)
 	if err != nil {
@@ -99,7 +119,7 @@ func (rt *Route) written(r *http.Request, c Call) (*params.Written, error) {
 	return rt.api.params.Write(rt.Type, query, c.Access)
 }
 
-// do carries out a write and answers with what it wrote, as it stood in the transaction.
+// do carries out a write and answers with the written version. It prints the answer within the transaction.
 func (rt *Route) do(w http.ResponseWriter, r *http.Request, c Call, code int, shown *documents.Selection, do operation, write documents.Write) error {
 	p := rt.printer(r, c, write.Status, nil)
 	write.After = func(s *store.Snapshot, row store.Record) error {
@@ -109,7 +129,7 @@ func (rt *Route) do(w http.ResponseWriter, r *http.Request, c Call, code int, sh
 	}
 	if err := do(r.Context(), write); err != nil {
 		p.memory.Release()
-		return err // the rest of p is not released: a write that was given up may still be printing
+		return err // p does not go back to the pool: a write that was cancelled may still print into it
 	}
 	p.send(w, code)
 	p.release()
