@@ -7,27 +7,26 @@ import (
 	"lectern/jsontree"
 )
 
-// Defaults say what requests populate that have no parameter populate: by the type that is asked for, in any form that the parameter
-// takes. A populate of a request takes the place of the default as a whole.
+// Defaults hold a default value of the parameter populate for some types, in any form of the parameter. They apply to requests without
+// that parameter.
 type Defaults map[*contenttypes.ContentType]any
 
-// WithDefaults returns a Parser that differs from p in what is populated where a request says nothing. Each default must have passed
-// CheckDefault.
+// WithDefaults returns a copy of p with these defaults. Each of them must have passed CheckDefault.
 //
-// What a caller may not read of it is left out of his answers: what he may not find, as with any populate, and beside that each
-// attribute whose filters, sort or fields name something that he may not see, since he did not ask for it and cannot be told.
+// An attribute of a default is omitted for callers who may not find its targets, as with any populate. It is also omitted for callers who
+// may not see something that its filters, sort or fields name: an error would be about something that they did not send.
 func (p *Parser) WithDefaults(d Defaults) *Parser {
 	q := *p
 	q.defaults = d
 	return &q
 }
 
-// CheckDefault returns what is wrong with the default of a type for whoever asks; "" when it can be read.
+// CheckDefault returns a message about what is wrong with a default of a type; "" if it is right.
 func (p *Parser) CheckDefault(t *contenttypes.ContentType, populate any) string {
-	r := p.request(t, jsontree.NewObject(), permission.FullAccess, everyRank)
-	r.given.populate = populate
+	r := p.request(t, jsontree.NewObject(), permission.FullAccess, everyIssue)
+	r.params.populate = populate
 	r.selection()
-	if err, ok := r.faults.err.(*apierror.Error); ok {
+	if err, ok := r.issues.err.(*apierror.Error); ok {
 		return err.Message
 	}
 	return ""

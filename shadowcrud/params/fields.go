@@ -11,11 +11,11 @@ import (
 // selection reads the parameters fields and populate.
 func (r *request) selection() *documents.Selection {
 	s := &r.typ.Schema
-	chosen := r.fields(s, r.given.fields, fieldsParameter)
+	chosen := r.fields(s, r.params.fields, fieldsParameter)
 	return r.populated(chosen, s)
 }
 
-// fields reads which scalars of s are printed. The selection may be shared: it must not be changed.
+// fields reads which scalars of s the answer prints. The result may be shared and must not be changed.
 func (r *request) fields(s *contenttypes.Schema, v any, param *parameter) *documents.Selection {
 	f := fieldReader{request: r, schema: s, param: param}
 	switch v := v.(type) {
@@ -27,7 +27,7 @@ func (r *request) fields(s *contenttypes.Schema, v any, param *parameter) *docum
 		}
 	case []any:
 		for _, item := range v {
-			if item == nil { // "fields[]", which is how clients write an empty list
+			if item == nil { // "fields[]", by which clients send an empty list
 				continue
 			}
 			name, ok := item.(string)
@@ -46,7 +46,7 @@ func (r *request) fields(s *contenttypes.Schema, v any, param *parameter) *docum
 	return f.selection()
 }
 
-// A fieldReader gathers the names of fields.
+// A fieldReader collects the attributes that the parameter fields names.
 type fieldReader struct {
 	*request
 	schema *contenttypes.Schema
@@ -57,6 +57,7 @@ type fieldReader struct {
 	all    bool
 }
 
+// add adds the attribute of a name, or all for "*".
 func (f *fieldReader) add(name string) {
 	if name == "*" {
 		f.all = true
@@ -80,7 +81,7 @@ func (f *fieldReader) add(name string) {
 	}
 }
 
-// selection returns the chosen fields in the order of the schema, ids always among them.
+// selection returns the chosen fields and the ids, in the order of the schema.
 func (f *fieldReader) selection() *documents.Selection {
 	list := make([]*contenttypes.Attribute, 0, f.n+len(f.more)+2)
 	for _, a := range f.schema.Attributes {

@@ -6,56 +6,56 @@ import (
 	"lectern/store"
 )
 
-// A filterReader reads filters in the form of query strings: objects whose keys are names of attributes and operators.
+// A filterReader reads the filters of query strings: objects whose keys are names of attributes and operators.
 type filterReader struct{ FilterBuilder }
 
-// A subject is what an object of filters speaks about: the attributes of a schema, a single value, or both. Of a relation,
-// media or component the value is the numeric id of its target.
+// A subject is what the keys of an object of filters refer to: the attributes of a schema, the operators on one attribute, or both. For a
+// relation, media or component, operators compare the numeric id of its target.
 type subject struct {
 	schema *contenttypes.Schema
 	value  *contenttypes.Attribute
 }
 
-// filters reads the parameter filters. byLocale is the condition on the locale of the rows, nil where there is none.
+// filters reads the parameter filters. byLocale is the condition on the locale of the rows; nil if there is none.
 func (r *request) filters() (filter, byLocale store.Filter) {
 	if r.build != nil {
 		b := r.filterBuilder()
 		return r.build(&b), b.byLocale
 	}
-	switch r.given.filters.(type) {
+	switch r.params.filters.(type) {
 	case nil:
 		return nil, nil
 	case string:
-		r.badFilters(rankFilterShape)
+		r.badFilters(issueFilterShape)
 		return nil, nil
 	}
 	f := filterReader{r.filterBuilder()}
-	return f.read(subject{schema: &r.typ.Schema}, r.given.filters), f.byLocale
+	return f.read(subject{schema: &r.typ.Schema}, r.params.filters), f.byLocale
 }
 
-// filtersOf reads the filters within a populate, which speak about what is populated.
+// filtersOf reads the filters inside a populate. s is the schema of the populated documents or components.
 func (r *request) filtersOf(s *contenttypes.Schema, v any) store.Filter {
 	switch v.(type) {
 	case nil:
 		return nil
 	case string:
 		if v != "" {
-			r.badFilters(rankPopulateShape)
+			r.badFilters(issuePopulateShape)
 		}
 		return nil
 	}
 	sub := r.within()
 	f := filterReader{FilterBuilder{request: sub, param: filtersWithin}}
 	filter := f.read(subject{schema: s}, v)
-	r.adopt(&sub.faults)
+	r.adopt(&sub.issues)
 	return filter
 }
 
-func (r *request) badFilters(k rank) {
+func (r *request) badFilters(k precedence) {
 	r.invalid(k, "The filters parameter must be an object or an array")
 }
 
-// read reads the conditions on a subject in whatever form they come; nil when there are none.
+// read reads the conditions on a subject, in any form. It returns nil if there are none.
 func (f *filterReader) read(on subject, v any) store.Filter {
 	if o, ok := v.(*jsontree.Object); ok {
 		return f.object(on, o)
@@ -78,7 +78,7 @@ func (f *filterReader) object(on subject, o *jsontree.Object) store.Filter {
 	return all
 }
 
-// condition reads what stands under one key: $and, $or, $not, an operator, or the name of an attribute.
+// condition reads the value of one key: $and, $or, $not, an operator, or the name of an attribute.
 func (f *filterReader) condition(on subject, key string, v any) store.Filter {
 	switch key {
 	case "$and":
@@ -109,8 +109,8 @@ func (f *filterReader) condition(on subject, key string, v any) store.Filter {
 	return f.attribute(a, v)
 }
 
-// attribute reads the conditions on an attribute. Conditions on one that the caller may not see are read as well, since an unknown
-// key is reported before a forbidden one.
+// attribute reads the conditions on an attribute, also if the caller may not see it: an unknown key in them has a lower precedence than
+// the forbidden attribute.
 func (f *filterReader) attribute(a *contenttypes.Attribute, v any) store.Filter {
 	if !f.Enter(a) {
 		return nil
@@ -139,7 +139,7 @@ func (f *filterReader) either(on subject, v any) store.Filter {
 	return store.Or(f.list(on, "$or", v))
 }
 
-// list reads the elements of a list of filters. Within it conditions on the locale are like any others.
+// list reads the elements of a list of filters. A condition on the locale in it does not replace the parameter locale.
 func (f *filterReader) list(on subject, name string, v any) []store.Filter {
 	if v == nil {
 		return nil
@@ -166,7 +166,7 @@ func (f *filterReader) list(on subject, name string, v any) []store.Filter {
 	return list
 }
 
-// not negates what is below it: a value, operators, or all conditions of an object together.
+// not reads the value of $not: a value, operators, or an object, whose conditions are negated together.
 func (f *filterReader) not(on subject, v any) store.Filter {
 	if v == nil {
 		if on.value == nil {

@@ -9,28 +9,27 @@ import (
 	"lectern/store"
 )
 
-// A FilterBuilder makes a store.Filter and checks what it is made of: each attribute against what the caller may see, each operand
-// against the type of its attribute. The filters of query strings and of GraphQL arguments are both made by one. It keeps the first
-// error in the order of the checks; see faults.go.
+// A FilterBuilder builds a store.Filter from a query string or GraphQL arguments. It checks that the caller may see each attribute, and that
+// each operand fits the type of its attribute. It reports one issue: see issues.go.
 type FilterBuilder struct {
 	*request
 	param  *parameter
-	path   []string // of the attributes that were entered
-	groups int      // that are open
+	path   []string // the attributes that were entered and not left
+	groups int      // number of open groups
 
-	// locale is the attribute locale of the rows that are asked for, nil where they have none. A condition on it outside of groups
-	// replaces the parameter locale; it becomes byLocale and is not part of the filter.
+	// locale is the attribute locale of the rows; nil if they have none. A condition on it outside of groups becomes byLocale and is not
+	// part of the filter: it replaces the parameter locale.
 	locale   *contenttypes.Attribute
 	byLocale store.Filter
 }
 
-// Filters are the conditions of a caller whose filters do not have the form of a query string. They are nil where there are none.
+// Filters builds the filters of a caller without a query string.
 type Filters func(*FilterBuilder) store.Filter
 
-// maxHops is how many relations and components the filters of a request may follow: each of them may look at all links.
+// maxHops is how many relations and components the filters of a request may follow. Following one may read all its links.
 const maxHops = 100
 
-// filterBuilder returns a builder of filters on the rows that are asked for.
+// filterBuilder returns a builder of filters on the rows of the request.
 func (r *request) filterBuilder() FilterBuilder {
 	b := FilterBuilder{request: r, param: filtersParameter}
 	if r.typ.Localized {
@@ -39,8 +38,8 @@ func (r *request) filterBuilder() FilterBuilder {
 	return b
 }
 
-// Enter begins the conditions on an attribute. Those on a relation, media or component are conditions on its target. It returns false
-// where the attribute can have none; otherwise Leave ends them.
+// Enter begins the conditions on an attribute; for a relation, media or component, on its targets. Leave ends them. If Enter returns false,
+// the attribute cannot have conditions, and Leave must not be called.
 func (b *FilterBuilder) Enter(a *contenttypes.Attribute) bool {
 	if a.Type == contenttypes.DynamicZone {
 		b.forbiddenKey(b.param.zone, a.Name)
@@ -56,8 +55,8 @@ func (b *FilterBuilder) Enter(a *contenttypes.Attribute) bool {
 		if target(a) == nil {
 			return false
 		}
-		whole := cmp.Or(b.whole, b.request)
-		if whole.hops++; whole.hops > maxHops {
+		top := cmp.Or(b.top, b.request)
+		if top.hops++; top.hops > maxHops {
 			b.invalid(b.param.shape, fmt.Sprintf("Too many relations to follow in filters: at most %d are allowed", maxHops))
 			return false
 		}
@@ -68,8 +67,8 @@ func (b *FilterBuilder) Enter(a *contenttypes.Attribute) bool {
 	return true
 }
 
-// Leave ends the conditions on an attribute: f holds of its value or of its targets, and is nil where there is no condition. It
-// returns the condition on the row that has the attribute.
+// Leave ends the conditions on an attribute. f is the condition on its value or targets, or nil. Leave returns the condition on the row that
+// has the attribute.
 func (b *FilterBuilder) Leave(a *contenttypes.Attribute, f store.Filter) store.Filter {
 	if isIdentifier(a) {
 		return f
@@ -87,27 +86,29 @@ func (b *FilterBuilder) Leave(a *contenttypes.Attribute, f store.Filter) store.F
 	return f
 }
 
-// OpenGroup begins conditions that are joined by and, or, not. CloseGroup ends them.
-func (b *FilterBuilder) OpenGroup()  { b.groups++ }
+// OpenGroup begins the conditions below and, or, not. CloseGroup ends them.
+func (b *FilterBuilder) OpenGroup() { b.groups++ }
+
+// CloseGroup ends the conditions that OpenGroup began.
 func (b *FilterBuilder) CloseGroup() { b.groups-- }
 
-// isIdentifier reports whether an attribute is the id or the documentId, which errors name without a path of their own.
+// isIdentifier reports whether an attribute is the id or the documentId. They are not part of the path in errors.
 func isIdentifier(a *contenttypes.Attribute) bool {
 	return a.Type == contenttypes.ID || a.Type == contenttypes.DocumentID
 }
 
-// parent is the dotted path of the attributes that were entered.
+// parent returns the dotted path of the attributes that were entered.
 func (b *FilterBuilder) parent() string { return strings.Join(b.path, ".") }
 
 func (b *FilterBuilder) unknownKey(key string) {
 	b.unknown(b.param.key, key, b.parent(), b.param.name)
 }
 
-func (b *FilterBuilder) forbiddenKey(k rank, key string) {
+func (b *FilterBuilder) forbiddenKey(k precedence, key string) {
 	b.forbidden(k, key, join(b.parent(), key), b.param.name)
 }
 
-// And joins two conditions, either of which may be nil.
+// And returns a condition that holds if a and b do. Either may be nil.
 func And(a, b store.Filter) store.Filter {
 	switch {
 	case a == nil:

@@ -12,20 +12,20 @@ import (
 	"lectern/store"
 )
 
-// An arity says what operand an operator takes.
+// An arity says what operands an operator takes.
 type arity uint8
 
 const (
-	equality arity = iota // a value, null, or a list: any of it
-	folding               // the same for texts, ignoring case
+	equality arity = iota // a value, null, or a list, of which one must match
+	folding               // as equality; texts are compared without case
 	list                  // a list or a single value
-	order                 // a value, or a list of them: any
+	order                 // a value, or a list, of which one must match
 	between               // two values
-	like                  // a text, or a list of them: any
+	like                  // a text, or a list, of which one must match
 	null                  // a boolean
 )
 
-// operators are the comparisons, with their keys in query strings and what operand they take. $and, $or and $not join comparisons.
+// operators are the keys of comparisons in query strings, and their operands. ($and, $or and $not are not comparisons.)
 var operators = [...]struct {
 	key   string
 	arity arity
@@ -53,7 +53,7 @@ var operators = [...]struct {
 	store.NotNull:      {"$notNull", null},
 }
 
-// operatorsByKey finds a comparison by its key in query strings.
+// operatorsByKey maps the key of a comparison to the comparison.
 var operatorsByKey = func() map[string]store.Op {
 	byKey := make(map[string]store.Op, len(operators))
 	for op, o := range operators {
@@ -62,8 +62,8 @@ var operatorsByKey = func() map[string]store.Op {
 	return byKey
 }()
 
-// never is an operand that no stored value can equal. Its sign says how it is ordered: 1 is greater than all of them (an integer
-// beyond 64 bits), -1 less than all, and 0 neither, so that $lt and $gt hold for nothing (a text compared with an id).
+// never is an operand that equals no stored value. 1 is greater than all values (an integer beyond 64 bits), -1 less than all, and 0
+// neither, so that $lt and $gt hold for no value (a text compared with an id).
 type never int
 
 // operator reads one comparison of an attribute.
@@ -75,8 +75,8 @@ func (f *filterReader) operator(a *contenttypes.Attribute, op store.Op, v any) s
 	return f.Compare(a, op, v)
 }
 
-// Compare returns the comparison of an attribute with an operand: a text, nil, or a list of these, each of which is converted to the
-// type of the attribute. It is nil where the operand does not fit, which is an error.
+// Compare returns the comparison of an attribute with an operand: a text, nil, or a list of these. It converts them to the type of the
+// attribute. If the operand does not fit, it adds an issue and returns nil.
 func (b *FilterBuilder) Compare(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
 	switch operators[op].arity {
 	case equality:
@@ -97,7 +97,7 @@ func (b *FilterBuilder) Compare(a *contenttypes.Attribute, op store.Op, v any) s
 	return b.null(a, op, v)
 }
 
-// objectIn finds an object where values are expected.
+// objectIn reports whether an operand is or contains an object.
 func objectIn(v any) *jsontree.Object {
 	switch v := v.(type) {
 	case *jsontree.Object:
@@ -116,8 +116,8 @@ func compare(a *contenttypes.Attribute, op store.Op, values ...any) store.Filter
 	return store.Compare{Attr: a, Op: op, Values: values}
 }
 
-// nothing is a comparison that is false for every value and, as all comparisons are, unknown for null: its $not matches all
-// values but null.
+// nothing returns a comparison that is false for every value. It is unknown for null, as all comparisons are, so that $not of it matches all
+// values except null.
 func nothing(a *contenttypes.Attribute) store.Filter { return compare(a, store.In) }
 
 // equality reads $eq and $ne.
@@ -152,7 +152,7 @@ func isNull(a *contenttypes.Attribute, want bool) store.Filter {
 	return store.Compare{Attr: a, Op: store.NotNull}
 }
 
-// folding reads $eqi and $nei, which are $eq and $ne for attributes that are no texts.
+// folding reads $eqi and $nei. They are the same as $eq and $ne for attributes that are not texts.
 func (b *FilterBuilder) folding(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
 	plain := store.Eq
 	if op == store.NeI {
@@ -170,7 +170,7 @@ func (b *FilterBuilder) folding(a *contenttypes.Attribute, op store.Op, v any) s
 	})
 }
 
-// anyOf reads $in and $notIn, and lists where one value is expected.
+// anyOf reads the operand of $in and $notIn, and a list that stands in place of one value.
 func (b *FilterBuilder) anyOf(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
 	items, many := v.([]any)
 	if !many {
@@ -205,7 +205,7 @@ func (b *FilterBuilder) ordered(a *contenttypes.Attribute, op store.Op, v any) s
 	return compare(a, op, x)
 }
 
-// between reads $between. Bounds of which one is never become two comparisons, which know how it is ordered.
+// between reads $between. If one bound is never, the result is two comparisons, since these order never.
 func (b *FilterBuilder) between(a *contenttypes.Attribute, v any) store.Filter {
 	items, _ := v.([]any)
 	if len(items) != 2 {
@@ -228,8 +228,8 @@ func (b *FilterBuilder) between(a *contenttypes.Attribute, v any) store.Filter {
 	return And(b.ordered(a, store.Gte, items[0]), b.ordered(a, store.Lte, items[1]))
 }
 
-// each makes a condition of a single value, or one of each element of a list: where all is set all of them must hold, otherwise
-// one of them.
+// each returns a condition for a value, or one for a list: it holds if the conditions of all elements hold or, unless all is set, that of
+// one element.
 func (b *FilterBuilder) each(a *contenttypes.Attribute, v any, all bool, make func(any) store.Filter) store.Filter {
 	items, many := v.([]any)
 	if !many {
@@ -243,7 +243,7 @@ func (b *FilterBuilder) each(a *contenttypes.Attribute, v any, all bool, make fu
 		}
 		list = append(list, make(item))
 	}
-	if len(list) == 1 { // which an index may answer
+	if len(list) == 1 { // a single comparison can use an index
 		return list[0]
 	}
 	if all {
@@ -252,7 +252,7 @@ func (b *FilterBuilder) each(a *contenttypes.Attribute, v any, all bool, make fu
 	return store.Or(list)
 }
 
-// null reads $null and $notNull, which false turns around.
+// null reads $null and $notNull. The operand false negates them.
 func (b *FilterBuilder) null(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
 	want := op == store.Null
 	switch v := v.(type) {
@@ -271,8 +271,7 @@ func (b *FilterBuilder) null(a *contenttypes.Attribute, op store.Op, v any) stor
 	return isNull(a, want)
 }
 
-// operand turns a value into what the store compares the attribute with: nil, never, or what store.Compare takes. It is not
-// ok when the attribute can have no such value.
+// operand converts a value to an operand of store.Compare, nil or never. It is not ok if the attribute cannot have such a value.
 func (b *FilterBuilder) operand(a *contenttypes.Attribute, v any) (any, bool) {
 	if v == nil {
 		return nil, true
@@ -303,7 +302,7 @@ func (b *FilterBuilder) operand(a *contenttypes.Attribute, v any) (any, bool) {
 	case contenttypes.DateValue, contenttypes.TimeValue, contenttypes.DateTimeValue:
 		text, err := documents.ParseFilterTime(a, s)
 		if err != nil {
-			b.faults.add(b.param.value, err)
+			b.issues.add(b.param.value, err)
 		}
 		return text, err == nil
 	}
@@ -318,7 +317,7 @@ func (b *FilterBuilder) badOperand(a *contenttypes.Attribute, expected string) {
 	b.invalid(b.param.value, "Invalid value at "+path+". Expected "+expected)
 }
 
-// readNumber reads a finite number as JavaScript would; blanks alone are none.
+// readNumber reads a finite number as JavaScript does, except that blanks are not a number.
 func readNumber(s string) (float64, bool) {
 	if strings.TrimSpace(s) == "" {
 		return 0, false
@@ -327,8 +326,7 @@ func readNumber(s string) (float64, bool) {
 	return n, ok && isFinite(n)
 }
 
-// readInteger reads digits as an int64, or as never where they are beyond one, and other forms of numbers (1e3, 5.0) as far as
-// they are exact integers.
+// readInteger reads an integer: digits, or another form of number (1e3, 5.0) that is exactly an integer. An integer beyond int64 is never.
 func readInteger(s string) (any, bool) {
 	s = strings.TrimSpace(s)
 	i, err := strconv.ParseInt(s, 10, 64)
@@ -348,7 +346,7 @@ func readInteger(s string) (any, bool) {
 	return int64(n), true
 }
 
-// boolean reads a boolean: whatever is not false in some word is true.
+// boolean reads a boolean. Every word that does not mean false is true.
 func boolean(s string) bool {
 	switch strings.ToLower(s) {
 	case "", "0", "f", "false", "n", "no", "off":

@@ -13,14 +13,14 @@ func (r *request) paging() Paging {
 		limit = min(limit, r.limits.MaxLimit)
 	}
 	g := Paging{Page: 1, PageSize: limit, Limit: limit, WithCount: r.limits.WithCount}
-	o, ok := r.given.pagination.(*jsontree.Object)
+	o, ok := r.params.pagination.(*jsontree.Object)
 	if !ok {
 		return g
 	}
 	page, size, start, most := o.Value("page"), o.Value("pageSize"), o.Value("start"), o.Value("limit")
 	g.ByOffset = start != nil || most != nil
 	if g.ByOffset && (page != nil || size != nil) {
-		r.faults.add(rankMixedPaging, paginationError("Cannot use both page & offset pagination in the same query"))
+		r.issues.add(issueMixedPaging, paginationError("Cannot use both page & offset pagination in the same query"))
 	}
 	if size != nil || most != nil {
 		if size == nil {
@@ -31,7 +31,7 @@ func (r *request) paging() Paging {
 	offset := 0.0
 	if page != nil {
 		n := max(number(page), 1)
-		g.Page = whole(n)
+		g.Page = toInt(n)
 		offset = (n - 1) * float64(limit)
 	} else if start != nil {
 		offset = max(number(start), 0)
@@ -43,24 +43,24 @@ func (r *request) paging() Paging {
 	return g
 }
 
-// plainPaging reads start and limit where they stand at the top level.
+// plainPaging reads the top-level parameters start and limit.
 func (r *request) plainPaging() Paging {
 	g := Paging{ByOffset: true, Limit: -1}
-	if r.given.start != nil {
-		g.Start = r.offset(max(number(r.given.start), 0))
+	if r.params.start != nil {
+		g.Start = r.offset(max(number(r.params.start), 0))
 	}
-	if r.given.limit != nil {
-		switch n := number(r.given.limit); {
-		case n != math.Trunc(n): // or not a number
+	if r.params.limit != nil {
+		switch n := number(r.params.limit); {
+		case n != math.Trunc(n): // a fraction or NaN
 			r.badNumber("convertLimitQueryParams", n)
 		case n > 0:
-			g.Limit = whole(n)
+			g.Limit = toInt(n)
 		}
 	}
 	return g
 }
 
-// limit is a length of a page, held to the greatest that is allowed.
+// limit returns the length of a page, at most the allowed maximum.
 func (r *request) limit(n float64) int {
 	if most := float64(r.limits.MaxLimit); most > 0 && !(n <= most) {
 		return r.limits.MaxLimit
@@ -72,7 +72,7 @@ func (r *request) limit(n float64) int {
 		r.badNumber("convertLimitQueryParams", n)
 		return 1
 	}
-	return whole(n)
+	return toInt(n)
 }
 
 func (r *request) offset(n float64) int {
@@ -80,12 +80,12 @@ func (r *request) offset(n float64) int {
 		r.badNumber("convertStartQueryParams", n)
 		return 0
 	}
-	return whole(n)
+	return toInt(n)
 }
 
-// badNumber tells of a position that is none; who is the name that clients know the check by.
+// badNumber adds the issue that n is not a position. who is the name that the reference gives to the check in its message.
 func (r *request) badNumber(who string, n float64) {
-	r.invalid(rankPage, who+" expected a positive integer got "+jsontree.FormatNumber(n))
+	r.invalid(issuePage, who+" expected a positive integer got "+jsontree.FormatNumber(n))
 }
 
 func (r *request) withCount(v any) bool {
@@ -95,11 +95,11 @@ func (r *request) withCount(v any) bool {
 	case "f", "0", "false":
 		return false
 	}
-	r.invalid(rankWithCount, `Invalid withCount parameter. Expected "t","1","true","false","0","f"`)
+	r.invalid(issueWithCount, `Invalid withCount parameter. Expected "t","1","true","false","0","f"`)
 	return false
 }
 
-// number is a value as JavaScript turns it into a number, NaN when it is none.
+// number converts a value to a number as JavaScript does. It returns NaN if the value is not a number.
 func number(v any) float64 {
 	switch v := v.(type) {
 	case string:
@@ -114,8 +114,8 @@ func number(v any) float64 {
 	return math.NaN()
 }
 
-// whole turns a number into an int, the greatest there is in JSON when it is beyond.
-func whole(n float64) int {
+// toInt converts a number to an int, at most the greatest integer that is exact in JSON.
+func toInt(n float64) int {
 	if !(n < jsontree.MaxSafeInteger) {
 		return jsontree.MaxSafeInteger
 	}

@@ -1,10 +1,9 @@
-// Package params turns the parameters of a REST request into what the store is asked and what the answer prints: filters,
-// sort, fields, populate, pagination, search, locale and status. Everything is checked against the Model and against what the
-// caller may see before anything is read; a wrong parameter is an *apierror.Error of status 400, in the words that clients
-// know.
+// Package params turns the query parameters of a REST request into a store.Query and a documents.Selection: filters, sort, fields,
+// populate, pagination, search, locale and status. It checks each parameter against the Model and the caller's permissions before
+// anything is read. A wrong parameter is an *apierror.Error of status 400 with the message of the reference.
 //
-// Where several parameters are wrong the error is always the same one: see the order of the ranks in faults.go. No condition
-// is ever passed over: what cannot be understood is refused.
+// If several parameters are wrong, the error is always the same one, whatever their order: see the order of precedences in issues.go. No
+// filter is ignored: a filter that cannot be read is an error.
 package params
 
 import (
@@ -16,28 +15,28 @@ import (
 	"lectern/store"
 )
 
-// Limits are the settings of lists.
+// Limits are the settings of lists and of sorting.
 type Limits struct {
 	DefaultLimit int
-	MaxLimit     int // 0 or less: there is none
+	MaxLimit     int // 0 or less: no maximum
 	WithCount    bool
-	SortKeys     int // the most keys that a sort may have; 0 stands for 100
-	// SortKeysSetting names the setting that SortKeys is from, for messages; "" where there is none.
+	SortKeys     int // the maximum number of keys of a sort; 0 means 100
+	// SortKeysSetting is the name of the setting that SortKeys comes from, for error messages. It may be "".
 	SortKeysSetting string
 }
 
-// A List is what a list request asks for.
+// A List holds the parameters of a list.
 type List struct {
 	Query     store.Query
 	Selection *documents.Selection
 	Paging    Paging
-	// Publication is the state that related documents must be in to be shown, as those listed must: nil for any.
+	// Publication is the publication state that listed and populated documents must have; nil: any.
 	Publication *store.PublicationState
 }
 
-// A Paging is what meta.pagination prints.
+// A Paging holds the pagination of a list, as meta.pagination prints it.
 type Paging struct {
-	ByOffset  bool // Start and Limit were asked for, rather than Page and PageSize
+	ByOffset  bool // the request has start and limit instead of page and pageSize
 	Page      int
 	PageSize  int
 	Start     int
@@ -45,26 +44,26 @@ type Paging struct {
 	WithCount bool
 }
 
-// A One is what a request for a single document asks for: the first row of that document which the query finds. The query looks
-// in one locale unless its filters name locales; the locale "*" is taken for the name of one, which no row has.
+// A One holds the parameters of a request for a single document. The answer is the first row of the document that Query finds. Query is
+// limited to one locale unless its filters name locales. The locale "*" has no special meaning here, so that no row has it.
 type One struct {
-	Query       store.Query // without the documentId, which the path of the request says
+	Query       store.Query // without the documentId, which is in the path of the request
 	Selection   *documents.Selection
-	Publication *store.PublicationState // as that of a List
+	Publication *store.PublicationState // as in List
 }
 
-// A Written is what the query of a write says: which version to write and what the answer prints.
+// A Written holds the query parameters of a write: the version to write and the selection that the answer prints.
 type Written struct {
 	Selection *documents.Selection
 	Status    store.Status
 	Locale    string // empty for types that are not localized
 }
 
-// A Parser reads the parameters of requests for the types of one Model. It may be used by any number of goroutines.
+// A Parser reads the parameters of requests for the types of one Model. It is safe for concurrent use.
 type Parser struct {
 	model         *contenttypes.Model
 	defaultLocale string
-	inDefault     []string // the default locale alone
+	inDefault     []string // only the default locale
 	limits        Limits
 	plans         map[*contenttypes.Schema]*plan
 	defaults      Defaults
@@ -80,27 +79,27 @@ func New(m *contenttypes.Model, defaultLocale string, l Limits) *Parser {
 	return p
 }
 
-// WithSortKeys returns a Parser that differs from p in how many keys a sort may have, by the setting of that name.
+// WithSortKeys returns a copy of p with another maximum number of sort keys. setting is the name of the setting that it comes from.
 func (p *Parser) WithSortKeys(most int, setting string) *Parser {
 	q := *p
 	q.limits.SortKeys, q.limits.SortKeysSetting = most, setting
 	return &q
 }
 
-// A request is the reading of one request's parameters.
+// A request is the state of reading the parameters of one request.
 type request struct {
 	*Parser
 	typ    *contenttypes.ContentType
 	access *permission.Access
-	faults faults
-	given  given
-	build  Filters  // those of a caller that has no query string
-	whole  *request // for a request within a populate: the one that holds it
-	hops   int      // relations that the filters of the whole request have followed
+	issues issues
+	params parameters
+	build  Filters  // the filters of a caller without a query string; nil: read the parameter filters
+	top    *request // in a populate: the request that the populate is part of; nil otherwise
+	hops   int      // number of relations that all filters of the request follow
 }
 
-// given holds the parameters that are known, nil where they were not given.
-type given struct {
+// parameters holds the values of the known parameters; nil for those that are missing.
+type parameters struct {
 	filters, sort, fields, populate, pagination any
 	locale, status, search                      any
 	publication, hasPublished                   any
@@ -108,9 +107,10 @@ type given struct {
 	hasStatus                                   bool
 }
 
-func (p *Parser) request(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access, heeded rankSet) *request {
-	r := &request{Parser: p, typ: t, access: a, faults: faults{heeded: heeded}}
-	g := &r.given
+// request begins to read the parameters q of a request. Its issues are those of reported.
+func (p *Parser) request(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access, reported issueSet) *request {
+	r := &request{Parser: p, typ: t, access: a, issues: issues{reported: reported}}
+	g := &r.params
 	for _, key := range q.Keys {
 		v := q.Value(key)
 		switch key {
@@ -140,7 +140,7 @@ func (p *Parser) request(t *contenttypes.ContentType, q *jsontree.Object, a *per
 			g.limit = v
 		case "lookup":
 			if v != nil && v != "" {
-				r.faults.add(rankLookup, apierror.Validation("Invalid params: 'lookup'"))
+				r.issues.add(issueLookup, apierror.Validation("Invalid params: 'lookup'"))
 			}
 		}
 	}
@@ -149,67 +149,66 @@ func (p *Parser) request(t *contenttypes.ContentType, q *jsontree.Object, a *per
 
 // List reads the parameters of a list.
 func (p *Parser) List(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*List, error) {
-	r := p.request(t, q, a, everyRank)
+	r := p.request(t, q, a, everyIssue)
 	if q.Value("page") != nil || q.Value("pageSize") != nil {
-		r.faults.add(rankTopLevelPage, paginationError("Invalid pagination attributes. The page parameters are incorrect and must be in the pagination object"))
+		r.issues.add(issueTopLevelPage, paginationError("Invalid pagination attributes. The page parameters are incorrect and must be in the pagination object"))
 	}
 	l := &List{}
 	l.Paging = r.paging()
 	return r.list(l)
 }
 
-// PlainList is List for lists that are paged by start and limit at the top level, if at all, and do not tell how long they
-// are: those of users and of files.
+// PlainList reads the parameters of a list without envelope, as users and files have it: start and limit are top-level parameters, and
+// the answer has no total.
 func (p *Parser) PlainList(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*List, error) {
-	r := p.request(t, q, a, everyRank)
+	r := p.request(t, q, a, everyIssue)
 	l := &List{}
 	l.Paging = r.plainPaging()
 	return r.list(l)
 }
 
-// list fills l, whose Paging is known.
+// list sets everything in l except Paging, which the caller has set.
 func (r *request) list(l *List) (*List, error) {
 	l.Publication = r.publication()
 	l.Query = r.query((*request).locales, l.Publication)
 	l.Query.Offset, l.Query.Limit, l.Query.Count = l.Paging.Start, l.Paging.Limit, l.Paging.WithCount
 	l.Selection = r.selection()
-	if err := r.faults.err; err != nil {
+	if err := r.issues.err; err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
-// One reads the parameters of a request for a single document. Those of lists are checked as far as they are not about pages.
+// One reads the parameters of a request for a single document. It checks the parameters of lists too, except those of paging.
 func (p *Parser) One(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*One, error) {
-	r := p.request(t, q, a, everyRank)
+	r := p.request(t, q, a, everyIssue)
 	one := &One{Publication: r.publication()}
 	one.Query = r.query((*request).oneLocale, one.Publication)
 	one.Query.Limit = 1
 	one.Selection = r.selection()
-	if err := r.faults.err; err != nil {
+	if err := r.issues.err; err != nil {
 		return nil, err
 	}
 	return one, nil
 }
 
-// Write reads the query of a POST or PUT. Parameters that choose among documents have no effect, but unknown keys in them
-// are refused.
+// Write reads the query parameters of a POST or PUT. Filters and sort have no effect, but unknown keys in them are errors.
 func (p *Parser) Write(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*Written, error) {
-	r := p.request(t, q, a, writeRanks)
+	r := p.request(t, q, a, writeIssues)
 	w := &Written{Status: r.status()}
 	if t.Localized {
 		w.Locale = r.writtenLocale()
 	}
 	r.query((*request).locales, r.publication())
 	w.Selection = r.selection()
-	if err := r.faults.err; err != nil {
+	if err := r.issues.err; err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
-// Delete reads which localization a DELETE is about: "*" is all of them. It is empty for types that are not localized. Where
-// several are named it returns an error; DeleteEach knows them.
+// Delete reads the locale that a DELETE removes: "*" means all, and "" is returned for types that are not localized. Several locales are
+// an error; DeleteEach accepts them.
 func (p *Parser) Delete(t *contenttypes.ContentType, q *jsontree.Object) (locale string, err error) {
 	list, err := p.DeleteEach(t, q)
 	if err != nil {
@@ -222,7 +221,7 @@ func (p *Parser) Delete(t *contenttypes.ContentType, q *jsontree.Object) (locale
 	return list[0], nil
 }
 
-// DeleteEach is Delete for any number of localizations. There is at least one.
+// DeleteEach reads the locales that a DELETE removes, at least one. The values are those of Delete.
 func (p *Parser) DeleteEach(t *contenttypes.ContentType, q *jsontree.Object) ([]string, error) {
 	if !t.Localized {
 		return []string{""}, nil

@@ -5,18 +5,18 @@ import (
 	"lectern/documents"
 )
 
-// A plan is what is known of a schema before anybody asks.
+// A plan holds what is prepared for a schema, so that requests need not compute it.
 type plan struct {
-	// all is the selection of whoever asks for nothing in particular: every scalar that may be seen. It is shared; nobody
-	// changes it.
+	// all is the selection of a request without fields: all visible scalars. It is shared and must not be changed.
 	all *documents.Selection
-	// everything is what populate=* shows to someone who may find all types.
+	// everything is the effect of populate=* for a caller who may find all types.
 	everything []documents.Populate
-	related    bool // populate=* shows the entries that use the file
-	// texts are the attributes that a search looks at, numbers those that it looks at as well when a number is searched for.
+	related    bool // populate=* shows the documents that use a file
+	// texts are the attributes that a search for a text compares, numbers those that a search for a number compares.
 	texts, numbers []*contenttypes.Attribute
 }
 
+// newPlans prepares the plans of all schemas of a model.
 func newPlans(m *contenttypes.Model) map[*contenttypes.Schema]*plan {
 	plans := make(map[*contenttypes.Schema]*plan, len(m.Types)+len(m.Components))
 	for _, s := range schemas(m) {
@@ -36,6 +36,7 @@ func newPlans(m *contenttypes.Model) map[*contenttypes.Schema]*plan {
 	return plans
 }
 
+// schemas returns the schemas of all content-types and components.
 func schemas(m *contenttypes.Model) []*contenttypes.Schema {
 	list := make([]*contenttypes.Schema, 0, len(m.Types)+len(m.Components))
 	for _, t := range m.Types {
@@ -64,7 +65,7 @@ func newPlan(s *contenttypes.Schema) *plan {
 	return p
 }
 
-// defaultPopulate shows the scalars of what an attribute leads to.
+// defaultPopulate returns the populate of an attribute without options: the scalars of its targets.
 func defaultPopulate(m *contenttypes.Model, plans map[*contenttypes.Schema]*plan, a *contenttypes.Attribute) documents.Populate {
 	shown := documents.Populate{Attr: a}
 	if s := target(a); s != nil {
@@ -77,7 +78,7 @@ func defaultPopulate(m *contenttypes.Model, plans map[*contenttypes.Schema]*plan
 	return shown
 }
 
-// target is the schema that a relation, media or component leads to; nil for zones and morph relations.
+// target returns the schema of the targets of a relation, media or component; nil for zones and morph relations.
 func target(a *contenttypes.Attribute) *contenttypes.Schema {
 	switch {
 	case a.Target != nil:
@@ -88,7 +89,7 @@ func target(a *contenttypes.Attribute) *contenttypes.Schema {
 	return nil
 }
 
-// variants are the schemas that the items of a zone, or the targets of a morph relation, may have.
+// variants returns the schemas that the components of a zone, or the targets of a morph relation, may have.
 func variants(m *contenttypes.Model, a *contenttypes.Attribute) []*contenttypes.Schema {
 	var list []*contenttypes.Schema
 	for _, c := range a.Components {
@@ -104,13 +105,12 @@ func variants(m *contenttypes.Model, a *contenttypes.Attribute) []*contenttypes.
 	return list
 }
 
-// isUse reports whether an attribute is `related` of files: the entries that use one.
+// isUse reports whether an attribute is `related` of files, which lists the documents that use a file.
 func isUse(a *contenttypes.Attribute) bool {
 	return a.Name == "related" && a.Owner.UID == contenttypes.FileUID
 }
 
-// isReserved reports whether a name, though no attribute of s, is one that the API knows and does not give away: who wrote a
-// document, the folder of a file, and the locale of what has none.
+// isReserved reports whether a name that is no attribute of s is reserved: an error says that it is forbidden, not that it is unknown.
 func (p *Parser) isReserved(s *contenttypes.Schema, name string) bool {
 	switch name {
 	case "createdBy", "updatedBy", "locale", "localizations":
@@ -121,5 +121,5 @@ func (p *Parser) isReserved(s *contenttypes.Schema, name string) bool {
 	return false
 }
 
-// typeOf is the content-type of a schema, nil for a component.
+// typeOf returns the content-type of a schema; nil for a component.
 func (p *Parser) typeOf(s *contenttypes.Schema) *contenttypes.ContentType { return p.model.Type(s.UID) }

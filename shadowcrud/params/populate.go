@@ -15,34 +15,34 @@ import (
 // Bounds of populate.
 const (
 	maxPopulateDepth = 20
-	maxPopulated     = 1000 // attributes, all levels together
+	maxPopulated     = 1000 // attributes on all levels together
 )
 
 const badPopulate = "Invalid populate parameter. Expected a string, an array of strings, a populate object"
 
-// A populateReader turns a populate into what selections hold.
+// A populateReader reads the parameter populate.
 type populateReader struct {
 	*request
 	populated int
-	// lenient is set where nobody asked for what is read: an attribute that the caller may not see as it says is left out.
+	// lenient omits an attribute whose options have an issue. It is set for defaults, which the client did not send.
 	lenient bool
 }
 
-// A place is where a populate is read: the schema that it speaks of, and the selection to which it adds what it names.
-type place struct {
+// A scope is one level of a populate: the schema whose attributes it names, and the selection that it adds them to.
+type scope struct {
 	schema *contenttypes.Schema
-	// into is what is added to; nil when the caller may not find what leads here, so that the populate is only checked.
+	// into is the selection; nil if the caller may not find the documents, so that the populate is only checked.
 	into *documents.Selection
-	// used is set when the entries that use a file are asked for; nil at the top, where into takes them.
+	// used is set to true if the populate names the documents that use a file. It is nil at the top, where they are added to into.
 	used  *bool
-	path  string // of attributes, from the top
-	keys  string // the same with the keys of the query that lie between
+	path  string // the names of the attributes that lead here, with dots between
+	keys  string // path with the keys of the query that are between the names
 	level int
 }
 
-// populated adds the parameter populate to a selection of s, which it leaves as it is.
+// populated returns a selection with the fields of chosen and what the parameter populate adds. It does not change chosen.
 func (r *request) populated(chosen *documents.Selection, s *contenttypes.Schema) *documents.Selection {
-	populate, lenient := r.given.populate, false
+	populate, lenient := r.params.populate, false
 	if populate == nil {
 		populate, lenient = r.defaults[r.typ], true
 	}
@@ -51,12 +51,12 @@ func (r *request) populated(chosen *documents.Selection, s *contenttypes.Schema)
 	}
 	c := populateReader{request: r, lenient: lenient}
 	into := &documents.Selection{Fields: chosen.Fields}
-	c.read(place{schema: s, into: into, level: 1}, populate)
+	c.read(scope{schema: s, into: into, level: 1}, populate)
 	return into
 }
 
-// read reads a populate in whatever form it comes.
-func (c *populateReader) read(at place, v any) {
+// read reads a populate in any form: a text, a list of texts, or an object.
+func (c *populateReader) read(at scope, v any) {
 	if at.level > maxPopulateDepth {
 		c.tooDeep()
 		return
@@ -66,7 +66,7 @@ func (c *populateReader) read(at place, v any) {
 	case string:
 		switch v {
 		case "":
-			c.unknown(rankPopulateKey, "", at.path, "populate")
+			c.unknown(issuePopulateKey, "", at.path, "populate")
 		case "*":
 			c.everything(at)
 		default:
@@ -77,7 +77,7 @@ func (c *populateReader) read(at place, v any) {
 			if s, ok := item.(string); ok {
 				c.names(at, s)
 			} else {
-				c.invalid(rankPopulateShape, badPopulate)
+				c.invalid(issuePopulateShape, badPopulate)
 			}
 		}
 	case *jsontree.Object:
@@ -88,11 +88,11 @@ func (c *populateReader) read(at place, v any) {
 }
 
 func (c *populateReader) tooDeep() {
-	c.invalid(rankPopulateShape, fmt.Sprintf("Too deep a populate: at most %d levels are allowed", maxPopulateDepth))
+	c.invalid(issuePopulateShape, fmt.Sprintf("Too deep a populate: at most %d levels are allowed", maxPopulateDepth))
 }
 
-// everything adds all that can be populated and that the caller may find.
-func (c *populateReader) everything(at place) {
+// everything reads "*": it adds all attributes that can be populated and whose targets the caller may find.
+func (c *populateReader) everything(at scope) {
 	plan := c.plans[at.schema]
 	if plan.related {
 		c.uses(at, at.schema.Attribute("related"))
@@ -116,12 +116,12 @@ func (c *populateReader) everything(at place) {
 	}
 }
 
-// shows reports whether the caller sees all that the default populate of a shows.
+// shows reports whether the caller may find all targets of an attribute.
 func (c *populateReader) shows(a *contenttypes.Attribute) bool {
 	return c.access.Follows(a) && (!a.IsRelation() || a.Target != nil || c.access == permission.FullAccess)
 }
 
-// followed are the variants of a populate that the caller may find.
+// followed returns the variants of a populate that the caller may find.
 func (c *populateReader) followed(shown documents.Populate) []documents.Variant {
 	if c.shows(shown.Attr) {
 		return shown.On
@@ -135,8 +135,8 @@ func (c *populateReader) followed(shown documents.Populate) []documents.Variant 
 	return on
 }
 
-// names reads names between commas, such as owner.avatar.
-func (c *populateReader) names(at place, list string) {
+// names reads a list, separated by commas, of paths such as owner.avatar.
+func (c *populateReader) names(at scope, list string) {
 	for item := range strings.SplitSeq(list, ",") {
 		var names []string
 		for name := range strings.SplitSeq(strings.TrimSpace(item), ".") {
@@ -148,8 +148,8 @@ func (c *populateReader) names(at place, list string) {
 	}
 }
 
-// dotted populates names[from] at a place, and below it the names that follow. Errors name the path from where it was written.
-func (c *populateReader) dotted(at place, names []string, from int) {
+// dotted populates names[from] in a scope, and the names after it below. The path in errors begins with names[0].
+func (c *populateReader) dotted(at scope, names []string, from int) {
 	switch {
 	case from == len(names), c.populated > maxPopulated:
 		return
@@ -161,10 +161,10 @@ func (c *populateReader) dotted(at place, names []string, from int) {
 	a := at.schema.Attribute(name)
 	switch {
 	case a == nil && c.isReserved(at.schema, name), a != nil && !a.IsScalar() && a.Private:
-		c.forbidden(rankPopulateHidden, name, join(at.path, name), "populate")
+		c.forbidden(issuePopulateHidden, name, join(at.path, name), "populate")
 		return
 	case a == nil || a.IsScalar():
-		c.forbidden(rankPopulateKey, name, path, "populate")
+		c.forbidden(issuePopulateKey, name, path, "populate")
 		return
 	case isUse(a):
 		c.uses(at, a)
@@ -177,12 +177,12 @@ func (c *populateReader) dotted(at place, names []string, from int) {
 		c.dotted(below, names, from+1)
 		c.settle(shown, below)
 	} else if from+1 < len(names) {
-		c.forbidden(rankPopulateKey, names[from+1], strings.Join(names[:from+2], "."), "populate")
+		c.forbidden(issuePopulateKey, names[from+1], strings.Join(names[:from+2], "."), "populate")
 	}
 }
 
-// dottedZone populates a name in every component of a zone that has it.
-func (c *populateReader) dottedZone(shown *documents.Populate, below place, names []string, from int) {
+// dottedZone populates names[from] in every component of a zone that has an attribute of that name.
+func (c *populateReader) dottedZone(shown *documents.Populate, below scope, names []string, from int) {
 	if from == len(names) {
 		return
 	}
@@ -193,7 +193,7 @@ func (c *populateReader) dottedZone(shown *documents.Populate, below place, name
 			continue
 		}
 		found = true
-		v.Of = own(c.plans[v.Schema], v.Of)
+		v.Of = editable(c.plans[v.Schema], v.Of)
 		at := below
 		at.schema, at.into = v.Schema, v.Of
 		if below.into == nil {
@@ -202,17 +202,17 @@ func (c *populateReader) dottedZone(shown *documents.Populate, below place, name
 		c.dotted(at, names, from)
 	}
 	if !found {
-		c.forbidden(rankPopulateKey, names[from], strings.Join(names[:from+1], "."), "populate")
+		c.forbidden(issuePopulateKey, names[from], strings.Join(names[:from+1], "."), "populate")
 	}
 }
 
-// below is the place that an attribute leads to, without a selection to add to.
-func (at place) below(a *contenttypes.Attribute) place {
-	return place{schema: target(a), path: join(at.path, a.Name), keys: join(at.keys, a.Name), level: at.level + 1, used: new(bool)}
+// below returns the scope of the targets of an attribute. It has no selection yet.
+func (at scope) below(a *contenttypes.Attribute) scope {
+	return scope{schema: target(a), path: join(at.path, a.Name), keys: join(at.keys, a.Name), level: at.level + 1, used: new(bool)}
 }
 
-// child returns what a place shows of an attribute, which it adds unless it is there, and the place below it.
-func (c *populateReader) child(at place, a *contenttypes.Attribute) (*documents.Populate, place) {
+// child returns the populate of an attribute in a scope, and the scope below it. It adds the populate if there is none.
+func (c *populateReader) child(at scope, a *contenttypes.Attribute) (*documents.Populate, scope) {
 	below := at.below(a)
 	var shown *documents.Populate
 	if at.into != nil && c.access.Follows(a) {
@@ -227,9 +227,9 @@ func (c *populateReader) child(at place, a *contenttypes.Attribute) (*documents.
 		}
 		below.into = shown.Of
 		if shown.Of == nil {
-			below.into = &documents.Selection{} // of a zone: its variants are added to
+			below.into = &documents.Selection{} // not printed: the variants of a zone have selections of their own
 		} else {
-			shown.Of = own(c.plans[below.schema], shown.Of)
+			shown.Of = editable(c.plans[below.schema], shown.Of)
 			below.into = shown.Of
 		}
 	} else {
@@ -239,31 +239,31 @@ func (c *populateReader) child(at place, a *contenttypes.Attribute) (*documents.
 	return shown, below
 }
 
-// byDefault is what is shown of an attribute for which nothing is said.
+// byDefault returns the populate of an attribute without options, of variants that the caller may find. It counts the attribute.
 func (c *populateReader) byDefault(a *contenttypes.Attribute) documents.Populate {
 	if c.populated++; c.populated > maxPopulated {
-		c.invalid(rankPopulateShape, fmt.Sprintf("Too many attributes to populate: at most %d are allowed", maxPopulated))
+		c.invalid(issuePopulateShape, fmt.Sprintf("Too many attributes to populate: at most %d are allowed", maxPopulated))
 	}
 	shown := defaultPopulate(c.model, c.plans, a)
 	shown.On = c.followed(shown)
 	return shown
 }
 
-// settle carries what was found below a file over to the populate that shows it.
-func (c *populateReader) settle(shown *documents.Populate, below place) {
+// settle sets shown.Related if the scope below it names the documents that use a file.
+func (c *populateReader) settle(shown *documents.Populate, below scope) {
 	shown.Related = shown.Related || *below.used
 }
 
-// own returns a selection that may be changed.
-func own(p *plan, s *documents.Selection) *documents.Selection {
+// editable returns a selection that may be changed: s, or a copy if s is the shared one of the plan.
+func editable(p *plan, s *documents.Selection) *documents.Selection {
 	if s != p.all {
 		return s
 	}
 	return &documents.Selection{Fields: s.Fields}
 }
 
-// uses asks for the entries that use a file.
-func (c *populateReader) uses(at place, a *contenttypes.Attribute) {
+// uses adds the documents that use a file.
+func (c *populateReader) uses(at scope, a *contenttypes.Attribute) {
 	if at.used != nil {
 		*at.used = true
 	} else if at.into != nil {
@@ -271,18 +271,18 @@ func (c *populateReader) uses(at place, a *contenttypes.Attribute) {
 	}
 }
 
-// named reads the value of a key that names an attribute.
-func (c *populateReader) named(at place, name string, v any) {
+// named reads the options of an attribute.
+func (c *populateReader) named(at scope, name string, v any) {
 	a := at.schema.Attribute(name)
 	switch {
 	case a == nil && c.isReserved(at.schema, name), a != nil && !a.IsScalar() && a.Private:
-		c.forbidden(rankPopulateHidden, name, join(at.path, name), "populate")
+		c.forbidden(issuePopulateHidden, name, join(at.path, name), "populate")
 		return
 	case a == nil, a.Type == contenttypes.ID, a.Type == contenttypes.DocumentID:
-		c.unknown(rankPopulateKey, name, at.path, "populate")
+		c.unknown(issuePopulateKey, name, at.path, "populate")
 		return
 	case a.IsScalar():
-		c.forbidden(rankPopulateKey, name, join(at.keys, name), "populate")
+		c.forbidden(issuePopulateKey, name, join(at.keys, name), "populate")
 		return
 	case isUse(a):
 		if s, ok := v.(string); !ok || readSwitch(s) != switchOff {
@@ -293,10 +293,10 @@ func (c *populateReader) named(at place, name string, v any) {
 	if s, ok := v.(string); ok && readSwitch(s) == switchOff {
 		return
 	}
-	shown, before := c.byDefault(a), c.faults
+	shown, before := c.byDefault(a), c.issues
 	c.option(&shown, at, a, v)
-	if c.lenient && c.faults.err != before.err {
-		c.faults = before
+	if c.lenient && c.issues.err != before.err {
+		c.issues = before
 		return
 	}
 	if at.into != nil && c.access.Follows(a) {
@@ -304,8 +304,8 @@ func (c *populateReader) named(at place, name string, v any) {
 	}
 }
 
-// option reads what is said of an attribute: that it is shown, or how.
-func (c *populateReader) option(shown *documents.Populate, at place, a *contenttypes.Attribute, v any) {
+// option reads the value of an attribute in a populate: a switch or an object of options.
+func (c *populateReader) option(shown *documents.Populate, at scope, a *contenttypes.Attribute, v any) {
 	below := at.below(a)
 	if s, ok := v.(string); ok && readSwitch(s) == switchOn {
 		return
@@ -325,16 +325,16 @@ func (c *populateReader) option(shown *documents.Populate, at place, a *contentt
 		if names, ok := texts(v); ok {
 			c.word(below, names[0])
 		} else {
-			c.invalid(rankPopulateShape, badPopulate)
+			c.invalid(issuePopulateShape, badPopulate)
 		}
 	default:
-		c.invalid(rankPopulateShape, badPopulate)
+		c.invalid(issuePopulateShape, badPopulate)
 	}
 	c.settle(shown, below)
 }
 
-// word reads a text where options are expected: always an error, but for a star where there is nothing below to populate.
-func (c *populateReader) word(below place, s string) {
+// word reads a text in place of options. It adds an issue, except for "*" below which there is nothing to populate.
+func (c *populateReader) word(below scope, s string) {
 	switch {
 	case s == "*":
 		for _, a := range below.schema.Attributes {
@@ -344,28 +344,28 @@ func (c *populateReader) word(below place, s string) {
 				details.Set("key", a.Name)
 				details.Set("path", join(below.path, a.Name))
 				err.Details = details
-				c.faults.add(rankPopulateKey, err)
+				c.issues.add(issuePopulateKey, err)
 				return
 			}
 		}
 	case below.schema.Attribute(s) != nil:
-		c.forbidden(rankPopulateKey, s, join(below.path, s), "populate")
+		c.forbidden(issuePopulateKey, s, join(below.path, s), "populate")
 	default:
-		c.unknown(rankPopulateKey, s, below.path, "populate")
+		c.unknown(issuePopulateKey, s, below.path, "populate")
 	}
 }
 
 // setting reads one option of a relation, media or component.
-func (c *populateReader) setting(shown *documents.Populate, below place, key string, v any) {
+func (c *populateReader) setting(shown *documents.Populate, below scope, key string, v any) {
 	switch key {
 	case "fields":
 		inner := c.within()
 		populate := shown.Of.Populate
 		fields := inner.fields(below.schema, v, fieldsWithin)
-		c.adopt(&inner.faults)
+		c.adopt(&inner.issues)
 		shown.Of = &documents.Selection{Fields: fields.Fields, Populate: populate}
 	case "populate":
-		shown.Of = own(c.plans[below.schema], shown.Of)
+		shown.Of = editable(c.plans[below.schema], shown.Of)
 		below.into = shown.Of
 		below.keys += ".populate"
 		c.read(below, v)
@@ -376,7 +376,7 @@ func (c *populateReader) setting(shown *documents.Populate, below place, key str
 	case "sort":
 		inner := c.within()
 		keys := inner.sort(below.schema, v, sortWithin)
-		c.adopt(&inner.faults)
+		c.adopt(&inner.issues)
 		if keys != nil {
 			c.query(shown).Sort = keys
 		}
@@ -387,14 +387,14 @@ func (c *populateReader) setting(shown *documents.Populate, below place, key str
 		c.fragment(shown.Attr, below, v)
 	default:
 		if below.schema.Attribute(key) != nil || c.isReserved(below.schema, key) {
-			c.forbidden(rankPopulateKey, key, join(below.path, key), "populate")
+			c.forbidden(issuePopulateKey, key, join(below.path, key), "populate")
 		} else {
-			c.unknown(rankPopulateKey, key, below.path, "populate")
+			c.unknown(issuePopulateKey, key, below.path, "populate")
 		}
 	}
 }
 
-// query is the query of what is shown.
+// query returns the query of a populate, which it creates if there is none.
 func (c *populateReader) query(shown *documents.Populate) *store.Query {
 	if shown.Query == nil {
 		shown.Query = &store.Query{Type: shown.Attr.Target, Limit: -1}
@@ -402,33 +402,33 @@ func (c *populateReader) query(shown *documents.Populate) *store.Query {
 	return shown.Query
 }
 
-// count reads the option count; ok is false, with a fault, when it is no switch.
-func (c *populateReader) count(below place, v any) (on, ok bool) {
+// count reads the option count. If it is not a switch, it adds an issue and is not ok.
+func (c *populateReader) count(below scope, v any) (on, ok bool) {
 	s, _ := v.(string)
 	state := readSwitch(s)
 	if state == switchNone {
-		c.unknown(rankPopulateKey, "count", below.path, "populate")
+		c.unknown(issuePopulateKey, "count", below.path, "populate")
 	}
 	return state == switchOn, state != switchNone
 }
 
-// fragment refuses `on` for an attribute whose targets are all of one type.
-func (c *populateReader) fragment(a *contenttypes.Attribute, below place, v any) {
+// fragment adds the issue that an attribute has no option `on`, since all its targets have one type.
+func (c *populateReader) fragment(a *contenttypes.Attribute, below scope, v any) {
 	on, ok := v.(*jsontree.Object)
 	if !ok {
-		c.forbidden(rankPopulateKey, "on", below.path+".on", "populate")
+		c.forbidden(issuePopulateKey, "on", below.path+".on", "populate")
 		return
 	}
 	for _, uid := range on.Keys {
 		if c.model.Type(uid) == nil && c.model.Component(uid) == nil {
-			c.forbidden(rankPopulateKey, uid, below.path+".on."+uid, "populate")
+			c.forbidden(issuePopulateKey, uid, below.path+".on."+uid, "populate")
 			return
 		}
 	}
-	c.invalid(rankPopulateShape, fmt.Sprintf("Using fragments is not permitted to populate %q in %q", a.Name, a.Owner.UID))
+	c.invalid(issuePopulateShape, fmt.Sprintf("Using fragments is not permitted to populate %q in %q", a.Name, a.Owner.UID))
 }
 
-// A switchState is what a word says of a populate: on, off, or neither.
+// A switchState is the value of a switch: on, off, or neither.
 type switchState uint8
 
 const (

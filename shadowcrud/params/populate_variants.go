@@ -10,7 +10,7 @@ import (
 )
 
 // variants reads the options of a zone or a morph relation: on, count, or populate=*.
-func (c *populateReader) variants(shown *documents.Populate, below place, a *contenttypes.Attribute, v any) {
+func (c *populateReader) variants(shown *documents.Populate, below scope, a *contenttypes.Attribute, v any) {
 	o, ok := v.(*jsontree.Object)
 	if !ok {
 		c.badVariants(a, v)
@@ -31,43 +31,43 @@ func (c *populateReader) variants(shown *documents.Populate, below place, a *con
 			other = true
 		}
 	}
-	on, given := o.Get("on")
-	if given && on != nil {
+	on, exists := o.Get("on")
+	if exists && on != nil {
 		c.on(shown, below, on)
 	} else if other || !fits {
 		c.badVariants(a, v)
 	}
 }
 
-// badVariants tells that something cannot be said of a zone.
+// badVariants adds the issue that an option does not exist for a zone or morph relation.
 func (c *populateReader) badVariants(a *contenttypes.Attribute, v any) {
 	name := a.Owner.UID
 	if t := c.typeOf(a.Owner); t != nil {
 		name = t.Singular
 	}
-	c.invalid(rankPopulateShape, fmt.Sprintf(`Invalid nested populate for %s.%s (%s). Expected a fragment ("on") or "count" but found %s`,
+	c.invalid(issuePopulateShape, fmt.Sprintf(`Invalid nested populate for %s.%s (%s). Expected a fragment ("on") or "count" but found %s`,
 		name, a.Name, a.Owner.UID, jsontree.Append(nil, v)))
 }
 
-// all shows everything in every variant.
-func (c *populateReader) all(shown *documents.Populate, below place, v any) {
+// all reads the option populate, which must be "*": it populates everything in every variant.
+func (c *populateReader) all(shown *documents.Populate, below scope, v any) {
 	if v == nil {
 		return
 	}
 	if v != "*" {
-		c.unknown(rankPopulateKey, "populate", below.path, "populate")
+		c.unknown(issuePopulateKey, "populate", below.path, "populate")
 		return
 	}
 	on := make([]documents.Variant, len(shown.On))
 	for i, variant := range shown.On {
-		on[i] = documents.Variant{Schema: variant.Schema, Of: own(c.plans[variant.Schema], variant.Of)}
-		c.everything(place{schema: variant.Schema, into: on[i].Of, used: new(bool), level: below.level})
+		on[i] = documents.Variant{Schema: variant.Schema, Of: editable(c.plans[variant.Schema], variant.Of)}
+		c.everything(scope{schema: variant.Schema, into: on[i].Of, used: new(bool), level: below.level})
 	}
 	shown.On = on
 }
 
-// on reads what is shown of each variant that is named; the others are left out.
-func (c *populateReader) on(shown *documents.Populate, below place, v any) {
+// on reads the option on: the options of each variant that is shown. The other variants are not shown.
+func (c *populateReader) on(shown *documents.Populate, below scope, v any) {
 	possible := shown.On
 	shown.On = nil
 	switch v := v.(type) {
@@ -77,7 +77,7 @@ func (c *populateReader) on(shown *documents.Populate, below place, v any) {
 		}
 		for _, uid := range v.Keys {
 			if c.model.Component(uid) == nil && c.model.Type(uid) == nil {
-				c.forbidden(rankPopulateKey, uid, below.path+".on."+uid, "populate")
+				c.forbidden(issuePopulateKey, uid, below.path+".on."+uid, "populate")
 				continue
 			}
 			if one, ok := c.variant(shown.Attr, below, uid, v.Value(uid)); ok && offered(one.Schema) {
@@ -85,17 +85,17 @@ func (c *populateReader) on(shown *documents.Populate, below place, v any) {
 			}
 		}
 	case []any:
-		c.forbidden(rankPopulateKey, "0", below.path+".on.0", "populate")
+		c.forbidden(issuePopulateKey, "0", below.path+".on.0", "populate")
 	case string:
 		if v != "" {
-			c.forbidden(rankPopulateKey, "on", below.path+".on", "populate")
+			c.forbidden(issuePopulateKey, "on", below.path+".on", "populate")
 		}
 	}
 }
 
-// variant reads what is shown of one component or type; it is not ok when it is switched off. A sort is checked and has no
-// effect: the list has an order of its own, in which the variants stand among each other.
-func (c *populateReader) variant(a *contenttypes.Attribute, below place, uid string, v any) (documents.Variant, bool) {
+// variant reads the options of one component or type. It is not ok if the variant is switched off. The option sort is checked but has no
+// effect, since the targets of all variants form one list.
+func (c *populateReader) variant(a *contenttypes.Attribute, below scope, uid string, v any) (documents.Variant, bool) {
 	if m := c.model.Component(uid); m != nil {
 		below.schema = &m.Schema
 	} else {
@@ -116,7 +116,7 @@ func (c *populateReader) variant(a *contenttypes.Attribute, below place, uid str
 			c.setting(&shown, below, key, v.Value(key))
 		}
 	default:
-		c.invalid(rankPopulateShape, "Invalid nested populate. Expected '*' or an object")
+		c.invalid(issuePopulateShape, "Invalid nested populate. Expected '*' or an object")
 	}
 	one := documents.Variant{Schema: below.schema, Of: shown.Of}
 	if shown.Query != nil {

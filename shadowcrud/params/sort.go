@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	maxSortKeys  = 100 // unless Limits say otherwise
-	maxSortDepth = 20  // relations and components on the way to a value
+	maxSortKeys  = 100 // unless Limits set another number
+	maxSortDepth = 20  // relations and components in the path of a key
 )
 
-// A sortReader turns a sort into keys for the store.
+// A sortReader reads a sort into sort keys.
 type sortReader struct {
 	*request
 	param *parameter
@@ -49,7 +49,7 @@ func (r *request) sort(s *contenttypes.Schema, v any, param *parameter) []store.
 	return c.keys
 }
 
-// text reads items such as owner.firstName:desc between commas.
+// text reads a list, separated by commas, of keys such as owner.firstName:desc.
 func (c *sortReader) text(s string) {
 	for item := range strings.SplitSeq(s, ",") {
 		item = strings.TrimSpace(item)
@@ -77,7 +77,7 @@ func (c *sortReader) text(s string) {
 	}
 }
 
-// object reads {name: direction} and, below relations and components, objects of the same form.
+// object reads {name: direction}. The value of a relation or component is an object of the same form.
 func (c *sortReader) object(above []string, o *jsontree.Object) {
 	for _, key := range o.Keys {
 		names := append(above[:len(above):len(above)], key)
@@ -107,7 +107,7 @@ func (c *sortReader) object(above []string, o *jsontree.Object) {
 	}
 }
 
-// add adds a key. What was sorted by already makes no difference any more.
+// add adds a key, unless the sort has a key of the same path.
 func (c *sortReader) add(names []string, desc bool) {
 	path := c.resolve(names)
 	if path == nil {
@@ -131,13 +131,13 @@ func (c *sortReader) add(names []string, desc bool) {
 	c.keys = append(c.keys, store.SortKey{Path: path, Desc: desc})
 }
 
-// leadsOn reports whether a path ends at a relation, media or component.
+// leadsOn reports whether a path ends at a relation, media or component, not at a scalar.
 func (c *sortReader) leadsOn(names []string) bool {
 	path := c.resolve(names)
 	return path != nil && !path[len(path)-1].IsScalar()
 }
 
-// resolve finds the attributes of a path; nil, and a fault, when it is none that may be sorted by.
+// resolve returns the attributes of a path. If the path cannot be sorted by, it adds an issue and returns nil.
 func (c *sortReader) resolve(names []string) []*contenttypes.Attribute {
 	if len(names) > maxSortDepth+1 {
 		c.invalid(c.param.shape, fmt.Sprintf("Too deep a sort: at most %d levels are allowed", maxSortDepth))
@@ -182,7 +182,7 @@ func (c *sortReader) resolve(names []string) []*contenttypes.Attribute {
 	return path
 }
 
-// readDirection reads asc or desc in any case; nothing is asc.
+// readDirection reads asc or desc in any letter case. An empty text means asc.
 func readDirection(s string) (desc, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "", "asc":

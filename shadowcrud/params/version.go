@@ -18,17 +18,17 @@ var publicationStates = map[string]store.PublicationState{
 	"published-with-draft":           store.PublishedWithDraft,
 }
 
-// status is the version that is asked for. Whatever is given that is not "published" means the draft. Types without draft &
-// publish have one version, and yet the status counts: it decides which versions of related documents are shown.
+// status reads the parameter status. Every value except "published" means the draft. For types without drafts the status still decides which
+// versions of related documents are shown.
 func (r *request) status() store.Status {
-	if !r.given.hasStatus || r.given.status == "published" {
+	if !r.params.hasStatus || r.params.status == "published" {
 		return store.Published
 	}
 	return store.Draft
 }
 
-// query reads all that chooses rows and orders them: filters, search, the state of publication and the locales. A condition on
-// the locale in the filters takes the place of what the function locales reads from the parameter.
+// query reads the parameters that choose and order rows: status, locale, filters, search and sort. state is the publication state that rows
+// must have. locales reads the parameter locale, unless the filters have a condition on the locale.
 func (r *request) query(locales func(*request) store.LocaleSet, state *store.PublicationState) store.Query {
 	q := store.Query{Type: r.typ, Status: r.status()}
 	filter, byLocale := r.filters()
@@ -46,13 +46,13 @@ func (r *request) query(locales func(*request) store.LocaleSet, state *store.Pub
 		filter = And(filter, store.Publication{State: *state})
 	}
 	q.Filter = filter
-	q.Sort = r.sort(&r.typ.Schema, r.given.sort, sortParameter)
+	q.Sort = r.sort(&r.typ.Schema, r.params.sort, sortParameter)
 	return q
 }
 
-// locales reads the parameter locale of a request for rows.
+// locales reads the parameter locale of a list.
 func (r *request) locales() store.LocaleSet {
-	switch v := r.given.locale.(type) {
+	switch v := r.params.locale.(type) {
 	case nil:
 	case string:
 		if v == "*" {
@@ -65,29 +65,29 @@ func (r *request) locales() store.LocaleSet {
 		if codes, ok := texts(v); ok {
 			return store.LocaleSet{Codes: codes}
 		}
-		r.faults.add(rankLocale, invalidLocale(v))
+		r.issues.add(issueLocale, invalidLocale(v))
 	default:
-		r.faults.add(rankLocale, invalidLocale(v))
+		r.issues.add(issueLocale, invalidLocale(v))
 	}
 	return store.LocaleSet{Codes: r.inDefault}
 }
 
-// oneLocale reads the parameter locale of a request for a single document: "*" has no meaning here.
+// oneLocale reads the parameter locale of a request for a single document. The value "*" has no special meaning.
 func (r *request) oneLocale() store.LocaleSet {
-	switch v := r.given.locale.(type) {
+	switch v := r.params.locale.(type) {
 	case string:
 		if v != "" && v != r.defaultLocale {
 			return store.LocaleSet{Codes: []string{v}}
 		}
 	case []any, *jsontree.Object:
-		r.faults.add(rankLocale, invalidLocale(v))
+		r.issues.add(issueLocale, invalidLocale(v))
 	}
 	return store.LocaleSet{Codes: r.inDefault}
 }
 
-// writtenLocale is the one locale that a write is about.
+// writtenLocale reads the locale that a write writes.
 func (r *request) writtenLocale() string {
-	switch v := r.given.locale.(type) {
+	switch v := r.params.locale.(type) {
 	case nil:
 		return r.defaultLocale
 	case string:
@@ -98,11 +98,11 @@ func (r *request) writtenLocale() string {
 			return v
 		}
 	}
-	r.faults.add(rankLocale, invalidLocale(r.given.locale))
+	r.issues.add(issueLocale, invalidLocale(r.params.locale))
 	return ""
 }
 
-// codes returns the locales that a condition on locale names, when it does no more than name them.
+// codes returns the locales of a condition that requires one of some locales. It is not ok for other conditions.
 func codes(f store.Filter) ([]string, bool) {
 	c, ok := f.(store.Compare)
 	if !ok || c.Op != store.Eq && c.Op != store.In {
@@ -111,23 +111,23 @@ func codes(f store.Filter) ([]string, bool) {
 	return texts(c.Values)
 }
 
-// publication is the state asked for by publicationFilter, or by hasPublishedVersion where that is not given; nil for any.
+// publication reads the parameters publicationFilter and hasPublishedVersion; the former has priority. It returns nil if neither is set.
 func (r *request) publication() *store.PublicationState {
 	var state store.PublicationState
 	asked := false
-	switch r.given.hasPublished {
+	switch r.params.hasPublished {
 	case nil:
 	case "true":
 		state, asked = store.HasPublishedVersionDocument, true
 	case "false":
 		state, asked = store.NeverPublishedDocument, true
 	default:
-		r.invalid(rankHasPublished, "Invalid value for 'hasPublishedVersion'. Expected boolean or 'true'/'false' string.")
+		r.invalid(issueHasPublished, "Invalid value for 'hasPublishedVersion'. Expected boolean or 'true'/'false' string.")
 	}
-	if r.given.publication != nil {
-		name, _ := r.given.publication.(string)
+	if r.params.publication != nil {
+		name, _ := r.params.publication.(string)
 		if state, asked = publicationStates[name]; !asked {
-			r.faults.add(rankPublicationFilter, invalidPublicationFilter())
+			r.issues.add(issuePublicationFilter, invalidPublicationFilter())
 		}
 	}
 	if !asked {
@@ -146,9 +146,9 @@ func invalidPublicationFilter() *apierror.Error {
 	return err
 }
 
-// searched is the condition of _q.
+// searched returns the condition of the parameter _q.
 func (r *request) searched() store.Filter {
-	switch v := r.given.search.(type) {
+	switch v := r.params.search.(type) {
 	case nil:
 	case string:
 		if v == "" {
@@ -160,7 +160,7 @@ func (r *request) searched() store.Filter {
 		}
 		return store.Search{Text: v, Attrs: plan.texts}
 	default:
-		r.invalid(rankSearch, "Invalid _q parameter. Expected a string")
+		r.invalid(issueSearch, "Invalid _q parameter. Expected a string")
 	}
 	return nil
 }
