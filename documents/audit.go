@@ -15,32 +15,32 @@ import (
 	"lectern/store"
 )
 
-// A Misfit is something that stored content has and that no write would be let pass with: it was written under other definitions or
-// another configuration.
+// A Misfit is a violation of the definitions or the configuration in stored content, which a write today would be refused for. Such content
+// was written under other definitions or another configuration.
 type Misfit struct {
 	Type      string    `json:"type"`                // the uid of the content-type
 	Attribute string    `json:"attribute,omitempty"` // uid of its owner (Type, or a component), dot, name; "" for versions as such
-	Problem   string    `json:"problem"`             // in words, to follow the attribute: "is required and missing"
-	Missing   bool      `json:"missing,omitempty"`   // a required value is null: Fill puts one in
-	Fillable  bool      `json:"fillable,omitempty"`  // Fill can do that
-	Default   bool      `json:"default,omitempty"`   // with the default of the attribute
+	Problem   string    `json:"problem"`             // completes a sentence that begins with the attribute: "is required and missing"
+	Missing   bool      `json:"missing,omitempty"`   // a required value is null
+	Fillable  bool      `json:"fillable,omitempty"`  // Fill can put in a value
+	Default   bool      `json:"default,omitempty"`   // Fill can use the default of the attribute
 	Locale    string    `json:"locale,omitempty"`    // the locale that the configuration does not have
-	Versions  int       `json:"versions"`            // that have it
-	Drafts    int       `json:"drafts,omitempty"`    // that lack the value too, which drafts may; Versions does not count them
+	Versions  int       `json:"versions"`            // how many versions have the problem
+	Drafts    int       `json:"drafts,omitempty"`    // how many drafts lack the value, which drafts may; Versions does not count them
 	Examples  []Example `json:"examples"`
 }
 
-// An Example is a version that does not fit.
+// An Example identifies a version with the problem of a Misfit.
 type Example struct {
 	DocumentID string `json:"documentId"`
 	Locale     string `json:"locale,omitempty"`
 	Status     string `json:"status"`
 }
 
-// maxExamples is how many versions a Misfit names.
+// maxExamples is how many examples a Misfit has at most.
 const maxExamples = 3
 
-// String is one line, without examples.
+// String describes the misfit in one line, without examples.
 func (m Misfit) String() string {
 	subject := m.Type
 	if m.Attribute != "" {
@@ -56,7 +56,7 @@ func (m Misfit) String() string {
 	return line
 }
 
-// String names a version.
+// String prints the documentId, locale and status.
 func (e Example) String() string {
 	if e.Locale != "" {
 		return e.DocumentID + " (" + e.Locale + ", " + e.Status + ")"
@@ -71,21 +71,21 @@ func countOf(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// An Audit is what of the stored content does not fit.
+// An Audit is the result of checking all stored content.
 type Audit struct {
-	Versions int      `json:"versions"` // that were looked at
+	Versions int      `json:"versions"` // how many versions were checked
 	Misfits  []Misfit `json:"misfits,omitempty"`
-	// Unindexed are the unique attributes of which it cannot be told before the next start, which makes their index.
+	// Unindexed are the unique attributes that could not be checked, since their index is only built at the next start.
 	Unindexed []string `json:"unindexed,omitempty"`
 }
 
-// AuditOf finds everything in stored content that does not fit a model and the locales of the configuration, as a write is checked: drafts
-// are held to what drafts must keep to, all other versions to everything. Its memory does not grow with the content.
+// AuditOf finds all stored content that violates a model or is in a locale that the configuration does not have. It checks drafts by the
+// rules of drafts and other versions by all rules, as writes are checked. Its memory does not grow with the content.
 func AuditOf(ctx context.Context, p *store.Preview, locales []string) (Audit, error) {
 	au := auditor{preview: p, locales: locales, found: map[misfitKey]*misfit{}}
 	for _, t := range p.Model().Types {
 		if t.BuiltIn && t.UID != contenttypes.UserUID {
-			continue // all that is in them the server wrote
+			continue // only the server writes these types
 		}
 		au.typ, au.unique, au.rules = t, nil, map[*contenttypes.Schema][]*contenttypes.Attribute{}
 		for _, a := range t.Attributes {
@@ -109,7 +109,7 @@ func AuditOf(ctx context.Context, p *store.Preview, locales []string) (Audit, er
 	return au.Audit, nil
 }
 
-// An auditor goes through the versions of one type after the other.
+// An auditor checks all versions, one type after the other.
 type auditor struct {
 	Audit
 	preview *store.Preview
@@ -117,14 +117,14 @@ type auditor struct {
 	found   map[misfitKey]*misfit
 
 	typ    *contenttypes.ContentType
-	unique []*contenttypes.Attribute                          // of typ, those that have their index
-	rules  map[*contenttypes.Schema][]*contenttypes.Attribute // the attributes of a schema that there is something to check of
+	unique []*contenttypes.Attribute                          // unique attributes of typ with an index
+	rules  map[*contenttypes.Schema][]*contenttypes.Attribute // attributes of each schema that have rules
 
 	row   store.Record
 	stage stage
 }
 
-// misfitKey tells misfits apart. Their number is bounded by what definitions say, but for locales, of which a store has a bounded number.
+// A misfitKey identifies a misfit. The definitions and the locales of the store limit how many misfits there can be.
 type misfitKey struct{ typ, attribute, problem string }
 
 func (k misfitKey) compare(l misfitKey) int {
@@ -133,13 +133,13 @@ func (k misfitKey) compare(l misfitKey) int {
 
 type misfit struct {
 	Misfit
-	counted int // the version that was counted last: one with several components counts once
+	counted int // number of the version that was counted last, so that a version with the problem in several components counts once
 }
 
 // version checks one version of a document.
 func (au *auditor) version(r store.Record) {
 	if r.Status() == store.Draft && !au.typ.DraftAndPublish {
-		return // drafts go when their type has none
+		return // a draft of a type without draft & publish will be removed
 	}
 	au.Versions++
 	au.row, au.stage = r, publishStage
@@ -163,6 +163,7 @@ func (au *auditor) version(r store.Record) {
 
 func attributeOf(a *contenttypes.Attribute) string { return a.Owner.UID + "." + a.Name }
 
+// misfit returns the misfit of a problem, and makes it when it is first found.
 func (au *auditor) misfit(attribute, problem string) *misfit {
 	key := misfitKey{au.typ.UID, attribute, problem}
 	m := au.found[key]
@@ -173,6 +174,7 @@ func (au *auditor) misfit(attribute, problem string) *misfit {
 	return m
 }
 
+// count counts the current version for a misfit.
 func (au *auditor) count(m *misfit) {
 	if m.counted == au.Versions {
 		return
@@ -188,7 +190,7 @@ func (au *auditor) count(m *misfit) {
 	}
 }
 
-// missing counts a required value that is null. Drafts may lack it, but whoever asks for one over GraphQL gets an error.
+// missing counts a required value that is null. Drafts may lack it, but a GraphQL query that reads it gets an error.
 func (au *auditor) missing(a *contenttypes.Attribute) {
 	m := au.misfit(attributeOf(a), requiredAndMissing)
 	if !m.Missing {
@@ -208,7 +210,7 @@ func missingMisfit(t *contenttypes.ContentType, a *contenttypes.Attribute) *Misf
 	return &Misfit{Type: t.UID, Attribute: attributeOf(a), Problem: requiredAndMissing, Missing: true, Fillable: fillable(a) == nil, Default: a.HasDefault}
 }
 
-// record checks a version, or a component in one.
+// record checks the attributes of a version, or of a component in it.
 func (au *auditor) record(s *contenttypes.Schema, r store.Record) {
 	checked, ok := au.rules[s]
 	if !ok {
@@ -240,7 +242,7 @@ func (au *auditor) record(s *contenttypes.Schema, r store.Record) {
 	}
 }
 
-// hasRules reports whether stored values of an attribute may be ones that no write would be let pass with.
+// hasRules reports whether a stored value of an attribute can violate a rule.
 func hasRules(a *contenttypes.Attribute) bool {
 	switch {
 	case a.System || a.Type == contenttypes.ID || a.IsRelation():
@@ -270,24 +272,24 @@ func (au *auditor) scalar(a *contenttypes.Attribute, raw []byte) {
 		}
 		return
 	case a.Type == contenttypes.Password:
-		return // its hash says nothing about it
+		return // the rules are for the password, of which only a hash is stored
 	case a.Type.Kind() == contenttypes.JSONValue:
 		return
 	}
 	if most, bounded := a.LengthBound(); a.Type == contenttypes.String && bounded && len(raw) <= most && a.MinLength == nil && a.Regex == nil {
-		return // no rule that it could break
+		return // cannot violate a rule
 	}
 	_, issues := castScalar(a, []string{"it"}, decode(raw), true, au.stage)
 	for _, f := range issues {
 		problem := strings.TrimSuffix(strings.TrimPrefix(f.message, "it "), ", ")
-		if strings.Contains(problem, "but the final value was") { // which differs from one to the other
+		if strings.Contains(problem, "but the final value was") { // the message contains the value; count all values as one problem
 			problem = "has a value of another type"
 		}
 		au.count(au.misfit(attributeOf(a), problem))
 	}
 }
 
-// items checks how many components an attribute has.
+// items checks the number of components of an attribute.
 func (au *auditor) items(a *contenttypes.Attribute, n int) {
 	switch {
 	case a.Type == contenttypes.ComponentType && !a.Repeatable:
@@ -301,7 +303,7 @@ func (au *auditor) items(a *contenttypes.Attribute, n int) {
 	}
 }
 
-// uniqueIn gathers the values of unique attributes of a component and of those in it: they are compared within one attribute of a
+// uniqueIn adds the values of unique attributes in a component, at any depth, to values. They must differ within one attribute of a
 // document.
 func (au *auditor) uniqueIn(item store.Record, values map[*contenttypes.Attribute][][]byte) map[*contenttypes.Attribute][][]byte {
 	for _, a := range item.Component().Attributes {
@@ -324,7 +326,7 @@ func (au *auditor) uniqueIn(item store.Record, values map[*contenttypes.Attribut
 	return values
 }
 
-// taken reports whether another document has the value that the version has of a unique attribute.
+// taken reports whether another document has the same value of a unique attribute as the current version.
 func (au *auditor) taken(a *contenttypes.Attribute) (taken bool) {
 	raw := au.preview.JSON(au.row, a)
 	if raw == nil || len(raw) == len(`""`) && raw[0] == '"' {

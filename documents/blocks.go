@@ -9,10 +9,10 @@ import (
 	"lectern/jsontree"
 )
 
-// castBlocks casts and checks the value of a blocks attribute: an array of nodes, or a string that is the JSON of one. Keys that
-// no rule speaks of are kept, and so is their order. A value that casting changes is copied, never changed in place.
+// castBlocks casts and checks the value of a blocks attribute: an array of nodes, or a string with the JSON of one. It leaves keys without
+// rules unchanged, and keeps the order of keys. It copies values that casting changes.
 func castBlocks(path []string, v any) (any, []issue) {
-	c, at := &blockCaster{}, &blockPlace{base: path}
+	c, at := &blockCaster{}, &blockPath{base: path}
 	nodes, ok := parseCast(v).([]any)
 	if !ok {
 		return nil, []issue{wrongType(path, "array", nil, v, true)}
@@ -21,26 +21,26 @@ func castBlocks(path []string, v any) (any, []issue) {
 	return list, c.issues
 }
 
-// A blockCaster collects what is wrong with the nodes of one value, and stops when there are more issues than are told.
+// A blockCaster collects the issues of one value, and stops at maxIssues.
 type blockCaster struct{ issues []issue }
 
 func (c *blockCaster) add(f issue) { c.issues = append(c.issues, f) }
 
-// refuse adds a issue whose message stands as it is, without the path of the value.
-func (c *blockCaster) refuse(at *blockPlace, message string, v any) {
+// refuse adds an issue whose message does not begin with the path.
+func (c *blockCaster) refuse(at *blockPath, message string, v any) {
 	c.add(issue{path: at.path(), message: message, value: v, hasValue: true})
 }
 
-// A blockPlace is where a value lies: a list of names and positions, linked from the inside out. Paths are made of it only for issues,
-// since most values have none.
-type blockPlace struct {
-	up    *blockPlace
-	base  []string // of the outermost place
+// A blockPath is the path of a value: a linked list of keys and indexes that begins at the innermost. It becomes a []string only for an
+// issue, since most values have none.
+type blockPath struct {
+	up    *blockPath
+	base  []string // path of the attribute; only in the outermost element
 	name  string   // a key; "" in a list
-	index int      // the position in a list
+	index int      // index in a list
 }
 
-func (p *blockPlace) path() []string {
+func (p *blockPath) path() []string {
 	depth := 0
 	outermost := p
 	for ; outermost.up != nil; outermost = outermost.up {
@@ -56,15 +56,15 @@ func (p *blockPlace) path() []string {
 	return path
 }
 
-// A castFunc casts what lies at a place and says whether casting changed it.
-type castFunc func(c *blockCaster, at *blockPlace, v any) (cast any, changed bool)
+// A castFunc casts the value at a path and reports whether casting changed it.
+type castFunc func(c *blockCaster, at *blockPath, v any) (cast any, changed bool)
 
-// A rule is what holds for one key of a node.
+// A rule says how one key of a node is cast.
 type rule struct {
 	key      string
 	cast     castFunc
 	optional bool
-	absent   string // what is said when it is missing; "" stands for "is a required field"
+	absent   string // message if the key is missing; "" stands for "is a required field"
 }
 
 const (
@@ -75,12 +75,12 @@ const (
 	invalidLink    = "Please specify a valid link."
 )
 
-// The rules of each kind of node, in the order in which issues are told. They refer to themselves, since lists hold lists, and are
-// therefore set up by init.
+// The rules of each type of node, in the order in which issues are reported. init sets them, since they refer to themselves: lists may hold
+// lists.
 var (
-	blockRules  map[string][]rule // at the top
-	itemRules   map[string][]rule // in a list
-	inlineRules map[string][]rule // in all others
+	blockRules  map[string][]rule // for the nodes of the value
+	itemRules   map[string][]rule // for children of a list
+	inlineRules map[string][]rule // for children of other nodes
 )
 
 var textRules = []rule{
@@ -92,7 +92,7 @@ var textRules = []rule{
 	{key: "code", cast: castMark, optional: true},
 }
 
-// plainTextRules hold where nothing but text may stand: in code and in links.
+// plainTextRules apply to children of code and links, which may only be text.
 var plainTextRules = append([]rule{{key: "type", cast: oneOf("text")}}, textRules...)
 
 var imageRules = []rule{
@@ -147,20 +147,20 @@ func init() {
 	}
 }
 
-func (c *blockCaster) block(at *blockPlace, v any) (any, bool) {
+func (c *blockCaster) block(at *blockPath, v any) (any, bool) {
 	return c.kind(at, v, blockRules, invalidBlock)
 }
 
-func (c *blockCaster) item(at *blockPlace, v any) (any, bool) {
+func (c *blockCaster) item(at *blockPath, v any) (any, bool) {
 	return c.kind(at, v, itemRules, invalidItem)
 }
 
-func (c *blockCaster) inline(at *blockPlace, v any) (any, bool) {
+func (c *blockCaster) inline(at *blockPath, v any) (any, bool) {
 	return c.kind(at, v, inlineRules, invalidInline)
 }
 
-// kind casts a node by the rules for its type.
-func (c *blockCaster) kind(at *blockPlace, v any, kinds map[string][]rule, invalid string) (any, bool) {
+// kind casts a node by the rules of its type.
+func (c *blockCaster) kind(at *blockPath, v any, kinds map[string][]rule, invalid string) (any, bool) {
 	node, ok := v.(*jsontree.Object)
 	if ok {
 		kind, _ := node.Value("type").(string)
@@ -175,8 +175,8 @@ func (c *blockCaster) kind(at *blockPlace, v any, kinds map[string][]rule, inval
 	return v, false
 }
 
-// plainText casts a node where nothing but text may stand.
-func (c *blockCaster) plainText(at *blockPlace, v any) (any, bool) {
+// plainText casts a node that must be text.
+func (c *blockCaster) plainText(at *blockPath, v any) (any, bool) {
 	node, original, ok := c.object(at, v)
 	if !ok {
 		return v, false
@@ -186,12 +186,12 @@ func (c *blockCaster) plainText(at *blockPlace, v any) (any, bool) {
 }
 
 // node casts the keys of a node.
-func (c *blockCaster) node(at *blockPlace, node *jsontree.Object, rules []rule) (*jsontree.Object, bool) {
+func (c *blockCaster) node(at *blockPath, node *jsontree.Object, rules []rule) (*jsontree.Object, bool) {
 	cast := node
 	for i := range rules {
 		r := &rules[i]
 		v, given := node.Get(r.key)
-		inner := &blockPlace{up: at, name: r.key}
+		inner := &blockPath{up: at, name: r.key}
 		if !given {
 			if !r.optional {
 				c.absent(inner, r.absent)
@@ -210,7 +210,7 @@ func (c *blockCaster) node(at *blockPlace, node *jsontree.Object, rules []rule) 
 	return cast, cast != node
 }
 
-func (c *blockCaster) absent(at *blockPlace, message string) {
+func (c *blockCaster) absent(at *blockPath, message string) {
 	if message == "" {
 		c.add(missing(at.path(), "is a required field"))
 		return
@@ -226,9 +226,9 @@ func copyObject(o *jsontree.Object) *jsontree.Object {
 	return n
 }
 
-// children casts an array of nodes. empty is what is said of an array without any; "" allows one.
+// children casts an array of nodes. empty is the message for an empty array; "" allows empty arrays.
 func children(empty string, child castFunc) castFunc {
-	return func(c *blockCaster, at *blockPlace, v any) (any, bool) {
+	return func(c *blockCaster, at *blockPath, v any) (any, bool) {
 		nodes, ok := parseCast(v).([]any)
 		_, isArray := v.([]any)
 		switch {
@@ -244,13 +244,13 @@ func children(empty string, child castFunc) castFunc {
 }
 
 // each casts the nodes of an array.
-func (c *blockCaster) each(at *blockPlace, nodes []any, child castFunc) ([]any, bool) {
+func (c *blockCaster) each(at *blockPath, nodes []any, child castFunc) ([]any, bool) {
 	cast, isCopy := nodes, false
 	for i, v := range nodes {
 		if len(c.issues) >= maxIssues {
 			break
 		}
-		w, changed := child(c, &blockPlace{up: at, index: i}, v)
+		w, changed := child(c, &blockPath{up: at, index: i}, v)
 		if changed && !isCopy {
 			cast, isCopy = slices.Clone(nodes), true
 		}
@@ -261,7 +261,7 @@ func (c *blockCaster) each(at *blockPlace, nodes []any, child castFunc) ([]any, 
 	return cast, isCopy
 }
 
-// parseCast reads an array or object out of a string that is the JSON of one, as forms send it.
+// parseCast returns v, or the value that it holds if it is a string of JSON, as forms send it.
 func parseCast(v any) any {
 	s, ok := v.(string)
 	if !ok {
@@ -274,8 +274,8 @@ func parseCast(v any) any {
 	return v
 }
 
-// object reads an object, which a string may hold as JSON.
-func (c *blockCaster) object(at *blockPlace, v any) (o *jsontree.Object, changed, ok bool) {
+// object returns v as an object; v may be a string of JSON.
+func (c *blockCaster) object(at *blockPath, v any) (o *jsontree.Object, changed, ok bool) {
 	o, ok = parseCast(v).(*jsontree.Object)
 	if !ok {
 		c.add(wrongType(at.path(), "object", nil, v, v != nil))
@@ -285,7 +285,7 @@ func (c *blockCaster) object(at *blockPlace, v any) (o *jsontree.Object, changed
 }
 
 // castImage casts the file of an image node.
-func castImage(c *blockCaster, at *blockPlace, v any) (any, bool) {
+func castImage(c *blockCaster, at *blockPath, v any) (any, bool) {
 	image, parsed, ok := c.object(at, v)
 	if !ok {
 		return v, false
@@ -294,15 +294,15 @@ func castImage(c *blockCaster, at *blockPlace, v any) (any, bool) {
 	return cast, changed || parsed
 }
 
-// imageMissing says of an image node without a file all that the file must have.
-func (c *blockCaster) imageMissing(at *blockPlace, node *jsontree.Object) {
+// imageMissing adds an issue for each required key of the file if an image node has no file.
+func (c *blockCaster) imageMissing(at *blockPath, node *jsontree.Object) {
 	if _, given := node.Get("image"); !given {
-		c.node(&blockPlace{up: at, name: "image"}, jsontree.NewObject(), imageRules)
+		c.node(&blockPath{up: at, name: "image"}, jsontree.NewObject(), imageRules)
 	}
 }
 
-// castText makes numbers and booleans strings; null is refused.
-func castText(c *blockCaster, at *blockPlace, v any) (any, bool) {
+// castText casts to a string, also numbers and booleans. It refuses null.
+func castText(c *blockCaster, at *blockPath, v any) (any, bool) {
 	cast := scalarText(v)
 	if _, ok := cast.(string); !ok {
 		c.add(wrongType(at.path(), "string", cast, cast, false))
@@ -311,16 +311,16 @@ func castText(c *blockCaster, at *blockPlace, v any) (any, bool) {
 	return cast, !same
 }
 
-// castTextOrNull is castText, where null clears.
-func castTextOrNull(c *blockCaster, at *blockPlace, v any) (any, bool) {
+// castTextOrNull is castText, but accepts null.
+func castTextOrNull(c *blockCaster, at *blockPath, v any) (any, bool) {
 	if v == nil {
 		return nil, false
 	}
 	return castText(c, at, v)
 }
 
-// castFilled is castText, where the empty string counts as absent.
-func castFilled(c *blockCaster, at *blockPlace, v any) (any, bool) {
+// castFilled is castText, but refuses the empty string as if the key were missing.
+func castFilled(c *blockCaster, at *blockPath, v any) (any, bool) {
 	if v == "" {
 		c.add(issueAt(at.path(), "is a required field", ""))
 		return v, false
@@ -328,9 +328,9 @@ func castFilled(c *blockCaster, at *blockPlace, v any) (any, bool) {
 	return castText(c, at, v)
 }
 
-// oneOf casts to a string that must be one of a few.
+// oneOf casts to a string that must be one of values.
 func oneOf(values ...string) castFunc {
-	return func(c *blockCaster, at *blockPlace, v any) (any, bool) {
+	return func(c *blockCaster, at *blockPath, v any) (any, bool) {
 		cast, changed := castText(c, at, v)
 		if s, ok := cast.(string); !ok || !slices.Contains(values, s) {
 			c.add(issueAt(at.path(), "must be one of the following values: "+strings.Join(values, ", "), cast))
@@ -339,7 +339,7 @@ func oneOf(values ...string) castFunc {
 	}
 }
 
-func castMark(c *blockCaster, at *blockPlace, v any) (any, bool) {
+func castMark(c *blockCaster, at *blockPath, v any) (any, bool) {
 	b, ok := castBoolean(v)
 	if !ok {
 		c.add(wrongType(at.path(), "boolean", v, v, false))
@@ -348,8 +348,8 @@ func castMark(c *blockCaster, at *blockPlace, v any) (any, bool) {
 	return b, v != b
 }
 
-// castFigure reads a number.
-func castFigure(c *blockCaster, at *blockPlace, v any) (any, bool) {
+// castFigure casts to a finite number.
+func castFigure(c *blockCaster, at *blockPath, v any) (any, bool) {
 	n, f := castNumber(v)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		c.add(wrongType(at.path(), "number", f, v, v != nil))
@@ -358,8 +358,8 @@ func castFigure(c *blockCaster, at *blockPlace, v any) (any, bool) {
 	return n, v != n
 }
 
-// castLevel reads the level of a heading.
-func castLevel(c *blockCaster, at *blockPlace, v any) (any, bool) {
+// castLevel casts the level of a heading: an integer from 1 to 6.
+func castLevel(c *blockCaster, at *blockPath, v any) (any, bool) {
 	cast, changed := castFigure(c, at, v)
 	if n, ok := cast.(jsontree.Number); !ok || len(n) != 1 || n < "1" || n > "6" {
 		c.add(issueAt(at.path(), "must be one of the following values: 1, 2, 3, 4, 5, 6", cast))
@@ -367,7 +367,7 @@ func castLevel(c *blockCaster, at *blockPlace, v any) (any, bool) {
 	return cast, changed
 }
 
-func castLink(c *blockCaster, at *blockPlace, v any) (any, bool) {
+func castLink(c *blockCaster, at *blockPath, v any) (any, bool) {
 	cast, changed := castText(c, at, v)
 	if s, ok := cast.(string); ok && !isLink(s) {
 		c.refuse(at, invalidLink, s)

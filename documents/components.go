@@ -10,9 +10,9 @@ import (
 	"lectern/store"
 )
 
-// items makes the components of an attribute from what a body gives. An input with an id changes the present component that
-// has it, and it is an error when there is none; one without is new. Present components that no input names are removed.
-// created says that their owner is new, so that the ids mean nothing.
+// items makes the components of an attribute from the inputs of a body. An input with an id changes the present component with this id; it
+// is an error if there is none. An input without an id is a new component. Present components that no input refers to are removed.
+// If created is set, their owner is new, and ids are ignored.
 func (wr *writing) items(a *contenttypes.Attribute, given []*input, present []*store.Item, st store.Status, created bool) ([]*store.Item, error) {
 	known := make(map[uint64]*store.Item, len(present))
 	if !created {
@@ -47,7 +47,7 @@ func (wr *writing) items(a *contenttypes.Attribute, given []*input, present []*s
 	return next, nil
 }
 
-// component is the definition that an input of a component or zone attribute follows.
+// component returns the definition of the component in an input of a component or zone attribute.
 func component(a *contenttypes.Attribute, in *input) *contenttypes.Component {
 	if a.Type == contenttypes.ComponentType {
 		return a.Component
@@ -60,7 +60,7 @@ func component(a *contenttypes.Attribute, in *input) *contenttypes.Component {
 	return nil
 }
 
-// componentID reads the id that a body gives for a component: 0, which no component has, for what is no id.
+// componentID parses the id of a component in a body. It returns 0, which no component has, if v is not an id.
 func componentID(v any) uint64 {
 	s := ""
 	switch v := v.(type) {
@@ -76,7 +76,7 @@ func componentID(v any) uint64 {
 	return n
 }
 
-// foreignComponent is the error for an id that none of the components of the attribute has.
+// foreignComponent makes the error for an id that none of the components of the attribute has.
 func foreignComponent(a *contenttypes.Attribute) *apierror.Error {
 	message := "Some of the provided components in " + a.Name + " are not related to the entity"
 	if a.Type == contenttypes.DynamicZone {
@@ -107,8 +107,7 @@ func (wr *writing) forget(item *store.Item) {
 	wr.forgetItems(item.Values)
 }
 
-// A cloning copies components: each copy has a new id, and in each plane of to the links that the component has in the plane of from
-// at the same position.
+// A cloning copies components. Each copy gets a new id. Its links in the plane to[i] are those of the original in the plane from[i].
 type cloning struct {
 	wr    *writing
 	from  []store.Status
@@ -147,7 +146,8 @@ func (c *cloning) value(v store.Value) store.Value {
 	return store.Value{Items: items}
 }
 
-// sameItems reports whether two lists of components are equal but for their ids: values, and links in planeA and planeB.
+// sameItems reports whether two lists of components are equal except for their ids: in all values, and in the links of a in planeA and of b
+// in planeB.
 func (wr *writing) sameItems(a, b []*store.Item, planeA, planeB store.Status) bool {
 	if len(a) != len(b) {
 		return false
@@ -179,7 +179,7 @@ func (wr *writing) sameItems(a, b []*store.Item, planeA, planeB store.Status) bo
 	return true
 }
 
-// sameLinks reports whether two ends are linked to the same documents, in whatever locale, in the same order.
+// sameLinks reports whether two ends are linked to the same documents in the same order, ignoring locales.
 func (wr *writing) sameLinks(a, b end) bool {
 	return slices.EqualFunc(wr.links.refs(a), wr.links.refs(b), func(x, y store.Ref) bool {
 		return x.Type == y.Type && x.Doc == y.Doc

@@ -7,7 +7,7 @@ import (
 	"lectern/store"
 )
 
-// removeFound deletes of the document that w names what remove does, if there is such a document.
+// removeFound calls remove for the document that the write identifies, if it exists.
 func (wr *writing) removeFound() error {
 	doc, id, err := wr.named()
 	if doc == 0 {
@@ -17,7 +17,7 @@ func (wr *writing) removeFound() error {
 	return wr.remove()
 }
 
-// remove deletes a localization of the document, or all of them, with its links in both planes.
+// remove deletes the localization of the document in wr.locale, or all of them for "*", with their links in both planes.
 func (wr *writing) remove() error {
 	var locales []string
 	for _, v := range wr.present {
@@ -39,7 +39,7 @@ func (wr *writing) remove() error {
 	return nil
 }
 
-// clearFrom removes the links that a document or component has under its own attributes, in both planes.
+// clearFrom removes the links from a document or component, in both planes.
 func (wr *writing) clearFrom(s *contenttypes.Schema, ref store.Ref) {
 	for _, a := range s.Attributes {
 		if !a.IsRelation() || a.System || a.Mapped {
@@ -51,7 +51,7 @@ func (wr *writing) clearFrom(s *contenttypes.Schema, ref store.Ref) {
 	}
 }
 
-// clearTo removes the links that point at a document, in both planes.
+// clearTo removes the links to a document, in both planes.
 func (wr *writing) clearTo(ref store.Ref) {
 	for _, a := range wr.s.owning[ref.Type] {
 		for _, plane := range bothPlanes {

@@ -16,20 +16,20 @@ import (
 // ExportVersion is the version of the line format that Export writes and Import reads; docs/export.md describes it.
 const ExportVersion = 1
 
-// exportFormat names the format in the first line of a file.
+// exportFormat identifies the format in the first line of a file.
 const exportFormat = "lectern-content"
 
-// exportPage is how many rows are taken at a time, so that memory does not grow with the content.
+// exportPage is how many rows are read at a time, so that memory does not grow with the content.
 const exportPage = 500
 
-// Exported reports whether documents of a type are content: what is written by Export and read by Import. Locales and roles are
-// not, since the configuration makes them, nor are API tokens and the like.
+// Exported reports whether Export writes, and Import reads, documents of a type. It does not for locales and roles, which the configuration
+// makes, nor for internal types such as API tokens.
 func Exported(t *contenttypes.ContentType) bool {
 	return !t.Internal && t.UID != contenttypes.LocaleUID && t.UID != contenttypes.RoleUID
 }
 
-// fileName returns the attribute by which a file calls documents of a type: the documentId. Roles, of which each project has
-// documents of its own, are called by their type (public, authenticated, …), since that is the same in all projects.
+// fileName returns the attribute that identifies documents of a type in a file: the documentId. For roles it is the attribute type (public,
+// authenticated, …), since their documentIds differ between projects.
 func fileName(t *contenttypes.ContentType) *contenttypes.Attribute {
 	if t.UID == contenttypes.RoleUID {
 		return t.Attribute("type")
@@ -37,7 +37,7 @@ func fileName(t *contenttypes.ContentType) *contenttypes.Attribute {
 	return t.Attribute("documentId")
 }
 
-// lookUp finds a document by what a file calls it.
+// lookUp finds a document by the value of its fileName attribute.
 func lookUp(snap *store.Snapshot, t *contenttypes.ContentType, name string) (doc uint64, ok bool) {
 	if t.UID != contenttypes.RoleUID {
 		return snap.Document(t, name)
@@ -49,11 +49,11 @@ func lookUp(snap *store.Snapshot, t *contenttypes.ContentType, name string) (doc
 	return doc, ok
 }
 
-// Export writes all content to w as JSON Lines, out of one snapshot: every version of every document, type by type, drafts
-// before published versions, each in order of id. The snapshot is held until w has taken everything.
+// Export writes all content to w as JSON Lines, from one snapshot: every version of every document, type by type, drafts before published
+// versions, each in order of id. The snapshot stays open until all is written.
 //
-// Memory grows with the longest line alone. Before a line becomes longer than ever before, reserve, which may be nil, is called with
-// the number of bytes that lines take from then on; its error ends the export.
+// Memory only grows with the longest line. Before a line outgrows the memory reserved so far, Export calls reserve with the number of bytes
+// that it needs in total; an error ends the export. reserve may be nil.
 func Export(ctx context.Context, st *store.Store, model *contenttypes.Model, w io.Writer, reserve func(bytes int64) error) error {
 	return st.View(func(s *store.Snapshot) error {
 		e := &exporter{ctx: ctx, s: s, model: model, w: bufio.NewWriterSize(w, 64<<10), reserve: reserve}
@@ -80,14 +80,15 @@ type exporter struct {
 	s     *store.Snapshot
 	model *contenttypes.Model
 	w     *bufio.Writer
-	line  []byte // kept between rows
+	line  []byte // memory of the current line
 
-	reserve func(bytes int64) error // nil: memory is not bounded
-	room    int                     // how long a line may become with what is reserved
+	reserve func(bytes int64) error // nil: memory is not limited
+	room    int                     // how long a line may become with the reserved memory
 	err     error                   // of reserve
 }
 
-// fits reserves memory for a line of so many bytes and for the buffer that it outgrows. It reports false when reserve failed, now or before.
+// fits reserves memory for a line of length bytes, and for the smaller buffer that is copied to it. It returns false if reserve failed, now
+// or before.
 func (e *exporter) fits(length int) bool {
 	if e.err == nil && e.reserve != nil && length > e.room {
 		room := max(2*e.room, length)
@@ -132,7 +133,7 @@ func (e *exporter) rows(t *contenttypes.ContentType, status store.Status) error 
 	}
 }
 
-// exportedTimes are the system attributes that a line carries beside what names the version.
+// exportedTimes are the system attributes with times, which a line contains.
 var exportedTimes = []string{"createdAt", "updatedAt", "publishedAt"}
 
 func (e *exporter) appendRow(b []byte, t *contenttypes.ContentType, r store.Record) []byte {
@@ -156,7 +157,7 @@ func (e *exporter) appendRow(b []byte, t *contenttypes.ContentType, r store.Reco
 	return append(b, "}}"...)
 }
 
-// appendValues appends the attributes of a document or component that hold anything. Their scalar values fit the line already.
+// appendValues appends the attributes of a document or component that are not empty. The caller has reserved memory for scalar values.
 func (e *exporter) appendValues(b []byte, schema *contenttypes.Schema, r store.Record, planes []store.Status) []byte {
 	for _, a := range schema.Attributes {
 		if a.System || a.Mapped {
@@ -208,8 +209,8 @@ func (e *exporter) appendItems(b []byte, a *contenttypes.Attribute, r store.Reco
 	return b
 }
 
-// appendLinks appends what a relation points at, in order. Where a version has links in both planes that differ, each
-// entry says which one it is in.
+// appendLinks appends the targets of a relation, in order. If a version has links in both planes and they differ, each entry names its
+// plane.
 func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.Ref, planes []store.Status) []byte {
 	planes = planesUnder(a, planes)
 	lists := make([][]store.Link, len(planes))
@@ -246,15 +247,15 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 	return b
 }
 
-// linkText is about how many bytes an entry of a relation takes, as a store.Link and as text.
+// linkText estimates the bytes of an entry of a relation, as a store.Link and as text.
 const linkText = 256
 
-// sameTargets reports whether two lists of links lead to the same, and have the same positions in the lists of the other side.
+// sameTargets reports whether two lists of links have the same targets, and the same positions in the lists of these targets.
 func sameTargets(x, y []store.Link) bool {
 	return slices.EqualFunc(x, y, func(a, b store.Link) bool { return a.To == b.To && a.ToPos == b.ToPos })
 }
 
-// appendLink appends one end of a link; nil when the document is gone, as that of a link may be.
+// appendLink appends the target of a link. It returns nil if the target does not exist any more.
 func (e *exporter) appendLink(b []byte, a *contenttypes.Attribute, l store.Link, plane string, more bool) []byte {
 	target := a.Target
 	if target == nil {
@@ -286,7 +287,7 @@ func (e *exporter) appendLink(b []byte, a *contenttypes.Attribute, l store.Link,
 	return append(b, '}')
 }
 
-// name returns what a file calls a document as JSON, nil when it has no version.
+// name returns the JSON of the fileName attribute of a document, nil if the document has no version.
 func (e *exporter) name(t *contenttypes.ContentType, doc uint64) (name []byte) {
 	e.s.Versions(t, doc, func(r store.Record) bool {
 		name = r.JSON(fileName(t))
@@ -295,7 +296,7 @@ func (e *exporter) name(t *contenttypes.ContentType, doc uint64) (name []byte) {
 	return name
 }
 
-// ordersTargets reports whether the other side of a relation shows it too, and so has an order of its own.
+// ordersTargets reports whether the target of a relation lists its links too, in an order of its own.
 func ordersTargets(a *contenttypes.Attribute) bool { return a.Inverse != nil || a.IsMorph() }
 
 // appendRaw appends JSON text, null where there is none.

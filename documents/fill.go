@@ -13,26 +13,26 @@ import (
 	"lectern/store"
 )
 
-// A Filling puts a value where an attribute has none.
+// A Filling says which value Fill puts in versions whose attribute is null.
 type Filling struct {
 	Attribute string  `json:"attribute"`       // uid of a content-type or component, dot, name
-	Value     *string `json:"value,omitempty"` // as somebody types it: see fillValue; nil is the default of the attribute
+	Value     *string `json:"value,omitempty"` // as typed on the command line, see fillValue; nil stands for the default of the attribute
 }
 
 // Filled counts what Fill did.
 type Filled struct {
-	Versions int `json:"versions"` // that have a value now which they had not
+	Versions int `json:"versions"` // how many versions got a value
 }
 
-// filledRows is how many versions are looked at, and at most written, in one transaction of Fill.
+// filledRows is how many versions Fill reads, and writes at most, in one transaction.
 const filledRows = 500
 
-// Fill puts values in the place of null in all versions of all documents, drafts and published, in all locales, and in components
-// wherever they are. The values are held to the rules of their attributes first; if one does not fit, nothing is done. Versions keep their
-// updatedAt: nobody has edited them.
+// Fill replaces null by values in all versions of all documents, drafts and published, in all locales, and in components at any depth. It
+// first checks the values by the rules of their attributes; if one violates a rule, it writes nothing. Versions keep their updatedAt, since
+// nobody edited them.
 //
-// It goes through the content in batches, each durable by itself, while others read and write. When it is interrupted, the same call goes
-// on with what is left. progress may be nil.
+// It writes in batches, each durable by itself, while other requests read and write. After an interruption, the same call fills the rest.
+// progress may be nil.
 func (s *Service) Fill(ctx context.Context, fillings []Filling, progress func(what string, done, total int)) (filled Filled, err error) {
 	ctx, release, err := s.store.LockSchema(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Service) Fill(ctx context.Context, fillings []Filling, progress func(wh
 	return filled, nil
 }
 
-// holdsRecords reports whether versions of a schema are, or may have in them, records of another.
+// holdsRecords reports whether s is inner, or may hold components of inner at any depth.
 func holdsRecords(s, inner *contenttypes.Schema) bool {
 	if s == inner {
 		return true
@@ -83,8 +83,8 @@ func holdsRecords(s, inner *contenttypes.Schema) bool {
 	})
 }
 
-// eachPage calls yield with the versions of one status of a type in the order of their ids, some at a time, each page in a snapshot of its
-// own, and next after each page.
+// eachPage calls yield with the versions of one status of a type in order of id. It reads them in pages, each from a new snapshot, and calls
+// next after each page.
 func eachPage(ctx context.Context, st *store.Store, t *contenttypes.ContentType, status store.Status, yield func(store.Record), next func(done, total int) error) error {
 	id := t.Attribute("id")
 	total, done := 0, 0
@@ -118,7 +118,7 @@ func eachPage(ctx context.Context, st *store.Store, t *contenttypes.ContentType,
 	}
 }
 
-// fillVersions fills the versions of one status of a type.
+// fillVersions fills an attribute in the versions of one status of a type.
 func (s *Service) fillVersions(ctx context.Context, t *contenttypes.ContentType, st store.Status, a *contenttypes.Attribute, raw []byte, progress func(string, int, int)) (filled int, err error) {
 	var refs []store.Ref
 	err = eachPage(ctx, s.store, t, st, func(r store.Record) {
@@ -136,7 +136,7 @@ func (s *Service) fillVersions(ctx context.Context, t *contenttypes.ContentType,
 	return filled, err
 }
 
-// lacks reports whether a version, or a component in it, has no value for an attribute.
+// lacks reports whether an attribute is null in a version or in a component of it.
 func lacks(r store.Record, a *contenttypes.Attribute) (found bool) {
 	schema := r.Type()
 	attributes := []*contenttypes.Attribute(nil)
@@ -159,7 +159,7 @@ func lacks(r store.Record, a *contenttypes.Attribute) (found bool) {
 	return found
 }
 
-// fillBatch writes the versions that still lack a value.
+// fillBatch fills an attribute in those versions of refs that still lack a value, in one transaction.
 func (s *Service) fillBatch(ctx context.Context, t *contenttypes.ContentType, st store.Status, a *contenttypes.Attribute, raw []byte, refs []store.Ref) (filled int, err error) {
 	if len(refs) == 0 {
 		return 0, nil
@@ -185,11 +185,11 @@ func (s *Service) fillBatch(ctx context.Context, t *contenttypes.ContentType, st
 	return filled, err
 }
 
-// fillNull puts a value in the place of null, in values of a schema and of the components in them.
+// fillNull replaces null by raw in the values of a schema and of the components in them. It reports whether it changed anything.
 func fillNull(s *contenttypes.Schema, values []store.Value, a *contenttypes.Attribute, raw []byte) (filled bool) {
-	for i, own := range s.Attributes {
+	for i, attr := range s.Attributes {
 		v := &values[i]
-		if own == a && v.JSON == nil {
+		if attr == a && v.JSON == nil {
 			v.JSON, filled = raw, true
 		}
 		for _, item := range v.Items {
@@ -199,7 +199,7 @@ func fillNull(s *contenttypes.Schema, values []store.Value, a *contenttypes.Attr
 	return filled
 }
 
-// fillable says why an attribute cannot be filled.
+// fillable returns an error that says why an attribute cannot be filled, or nil.
 func fillable(a *contenttypes.Attribute) error {
 	switch {
 	case a.System || a.Type == contenttypes.ID:
@@ -223,8 +223,7 @@ func describeType(a *contenttypes.Attribute) string {
 	return a.Type.String()
 }
 
-// fillValue finds an attribute and casts a value for it as a write does. A text may stand as it is or in the quotes of JSON; anything
-// else is JSON.
+// fillValue finds the attribute of a Filling, and casts the value as a write does. The value is JSON; a text may also be without quotes.
 func (s *Service) fillValue(f Filling) (*contenttypes.Attribute, []byte, error) {
 	dot := strings.LastIndexByte(f.Attribute, '.')
 	if dot < 0 {
@@ -271,7 +270,7 @@ func (s *Service) fillValue(f Filling) (*contenttypes.Attribute, []byte, error) 
 	return a, storedJSON(cast), nil
 }
 
-// typedValue reads a value as somebody types it.
+// typedValue parses a value as typed on the command line.
 func typedValue(a *contenttypes.Attribute, typed string) (any, error) {
 	parsed, err := jsontree.Parse([]byte(typed), jsontree.MaxDepth)
 	switch a.Type.Kind() {

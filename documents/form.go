@@ -5,15 +5,15 @@ import (
 	"lectern/jsontree"
 )
 
-// A Form reads a body (or a query) that is no document: the credentials of a login, the data of a user. Each method reads one key, and
-// what is wrong with it is collected in the order of the calls; Err makes one error of it, in the words that clients know.
+// A Form reads and checks a body or query that is not a document, such as the credentials of a login. Each method reads one key and adds
+// issues in the order of the calls. Err makes one error of all issues, in the words that clients know.
 type Form struct {
 	body   *jsontree.Object
 	sent   any
 	issues []issue
 }
 
-// NewForm begins to read a parsed body. None counts as an empty one; a list or a scalar is wrong.
+// NewForm makes a Form of a parsed body. A nil body counts as an empty one; a list or a scalar is an issue.
 func NewForm(body any) *Form {
 	f := &Form{sent: body}
 	switch o := body.(type) {
@@ -30,13 +30,13 @@ func NewForm(body any) *Form {
 	return f
 }
 
-// Err returns the ValidationError that tells all that is wrong, nil when nothing is.
+// Err returns a ValidationError with all issues, or nil if there are none.
 func (f *Form) Err() error {
 	if len(f.issues) == 0 {
 		return nil
 	}
 	if _, isObject := f.sent.(*jsontree.Object); !isObject {
-		return issuesError(f.issues[:1]) // it is no object, so that all keys are missing
+		return issuesError(f.issues[:1]) // the body is no object, so leave out the issues that keys are missing
 	}
 	return issuesError(f.issues)
 }
@@ -44,10 +44,10 @@ func (f *Form) Err() error {
 // Has reports whether a key was sent.
 func (f *Form) Has(key string) bool { _, ok := f.body.Get(key); return ok }
 
-// Value returns what was sent for a key, nil where nothing was.
+// Value returns the value of a key, nil if it was not sent.
 func (f *Form) Value(key string) any { return f.body.Value(key) }
 
-// Text reads a text that must be there and not empty.
+// Text reads a required text that must not be empty.
 func (f *Form) Text(key string) string { s, _ := f.text(key); return s }
 
 func (f *Form) text(key string) (s string, ok bool) {
@@ -67,7 +67,7 @@ func (f *Form) text(key string) (s string, ok bool) {
 	return "", false
 }
 
-// Email reads an e-mail address that must be there.
+// Email reads a required e-mail address.
 func (f *Form) Email(key string) string {
 	s, ok := f.text(key)
 	if ok && !isEmailAddress(s) {
@@ -76,8 +76,8 @@ func (f *Form) Email(key string) string {
 	return s
 }
 
-// Password reads a password that is to be hashed and must be there. What is too long to be hashed as a whole is refused; what
-// is too short is told when the document is written.
+// Password reads a required password that will be hashed. It refuses passwords longer than maxPassword; a password that is too short is
+// refused when the document is written.
 func (f *Form) Password(key string) string {
 	s, ok := f.text(key)
 	if ok && len(s) > maxPassword {
@@ -86,7 +86,7 @@ func (f *Form) Password(key string) string {
 	return s
 }
 
-// Filled reads a text that need not be there, but must not be empty when it is.
+// Filled reads an optional text that must not be empty.
 func (f *Form) Filled(key string) (s string, given bool) {
 	v, given := f.body.Get(key)
 	if !given {
@@ -102,22 +102,22 @@ func (f *Form) Filled(key string) (s string, given bool) {
 	return s, true
 }
 
-// Issue adds what is wrong with the value at a path; the message stands as it is.
+// Issue adds an issue of the value at a path. The message is used unchanged, without the path.
 func (f *Form) Issue(path []string, message string, value any) {
 	f.issues = append(f.issues, issue{path: path, message: message, value: value, hasValue: true})
 }
 
-// Missing adds that there is nothing at a path.
+// Missing adds the issue that a required value is absent.
 func (f *Form) Missing(path []string) {
 	f.issues = append(f.issues, missing(path, "is a required field"))
 }
 
-// WrongType adds that the value at a path is no want: "object", "array", ….
+// WrongType adds the issue that a value is not of the type want: "object", "array", ….
 func (f *Form) WrongType(path []string, want string, v any) {
 	f.issues = append(f.issues, wrongType(path, want, v, v, false))
 }
 
-// Only refuses all other keys.
+// Only adds an issue if there are other keys than these.
 func (f *Form) Only(keys ...string) {
 	unknown := ""
 	for _, k := range f.Others(keys...) {
@@ -131,7 +131,7 @@ func (f *Form) Only(keys ...string) {
 	}
 }
 
-// Others returns the keys that were sent beside these, in their order.
+// Others returns the keys of the body except these, in their order.
 func (f *Form) Others(keys ...string) (others []string) {
 	known := map[string]bool{}
 	for _, k := range keys {
@@ -145,7 +145,7 @@ func (f *Form) Others(keys ...string) (others []string) {
 	return others
 }
 
-// Values returns what was sent for the attributes of a type that a client may write, to be written as a document.
+// Values returns the values of attributes of a type that a client may write, as the data of a document.
 func (f *Form) Values(t *contenttypes.ContentType) *jsontree.Object {
 	data := jsontree.NewObject()
 	for _, a := range t.Attributes {
@@ -156,7 +156,7 @@ func (f *Form) Values(t *contenttypes.ContentType) *jsontree.Object {
 	return data
 }
 
-// Repeated reads a password that is to be typed twice: it must be there and equal to that of another key.
+// Repeated reads a required repetition of a password, which must equal the value of another key.
 func (f *Form) Repeated(key, of string) {
 	f.text(key)
 	if v := f.body.Value(key); v != nil && v != "" && !jsontree.Equal(v, f.body.Value(of)) {

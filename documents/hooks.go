@@ -217,8 +217,8 @@ func clone(v any) any {
 // call calls a hook and turns a panic in it into an error.
 func (e *Event) call(ctx context.Context, h Hook) (err error) {
 	defer func() {
-		if issue := recover(); issue != nil {
-			err = fmt.Errorf("a hook of %s panicked: %v\n%s", e.Type.UID, issue, debug.Stack())
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("a hook of %s panicked: %v\n%s", e.Type.UID, cause, debug.Stack())
 		}
 	}()
 	depth, _ := ctx.Value(hookDepth{}).(int)

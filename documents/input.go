@@ -133,7 +133,7 @@ func (br *bodyReader) single(g *given, a *contenttypes.Attribute, path []string,
 	}
 }
 
-// list reads a repeatable component or a zone. An item that cannot be read is a issue, and nil among g.items.
+// list reads a repeatable component or a zone. An item that cannot be read is an issue, and nil among g.items.
 func (br *bodyReader) list(g *given, a *contenttypes.Attribute, path []string, v any, ok bool) {
 	g.set, g.value = true, v
 	if !ok {
@@ -190,7 +190,7 @@ func (br *bodyReader) unknown(message string) {
 	}
 }
 
-// zoneComponent is the component that an item of a zone says it is, nil with a issue when it may not be that.
+// zoneComponent is the component that an item of a zone says it is, nil with an issue when it may not be that.
 func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Object, path []string) *contenttypes.Component {
 	path = below(path, "__component")
 	v, ok := o.Get("__component")

@@ -9,19 +9,19 @@ import (
 	"lectern/jsontree"
 )
 
-// A issue says what is wrong with one value. It becomes an entry of details.errors.
+// An issue says why one value of a body is refused. It becomes an entry of details.errors.
 type issue struct {
-	path     []string // names, and positions in lists, from the document to the value
+	path     []string // names and list indexes, from the document to the value
 	message  string
 	value    any // as it was after casting
 	hasValue bool
 }
 
-// maxIssues is how many issues details.errors tells of at most, so that a small body cannot make a huge answer. The message
-// counts them all.
+// maxIssues is how many issues details.errors lists at most, so that a small body cannot cause a huge answer. The message counts all of
+// them.
 const maxIssues = 1000
 
-// issuesError makes the ValidationError that tells of issues, of which there must be at least one.
+// issuesError makes a ValidationError of at least one issue.
 func issuesError(issues []issue) *apierror.Error {
 	message := issues[0].message
 	if len(issues) > 1 {
@@ -51,7 +51,7 @@ func (f issue) details() *jsontree.Object {
 	return o
 }
 
-// pathName prints a path as messages name it: closingPeriods[0].label; the empty path is "this".
+// pathName prints a path for messages: closingPeriods[0].label; the empty path is "this".
 func pathName(path []string) string {
 	if len(path) == 0 {
 		return "this"
@@ -79,23 +79,23 @@ func isIndex(s string) bool {
 	return s != ""
 }
 
-// below returns the path of something inside path.
+// below returns path with names appended, in a new slice.
 func below(path []string, names ...string) []string {
 	return append(path[:len(path):len(path)], names...)
 }
 
-// issueAt makes a issue whose message begins with the name of its path: issueAt(path, "must be an integer", 1.5).
+// issueAt makes an issue whose message begins with the name of its path: issueAt(path, "must be an integer", 1.5).
 func issueAt(path []string, says string, value any) issue {
 	return issue{path: path, message: pathName(path) + " " + says, value: value, hasValue: true}
 }
 
-// missing makes the issue of something that is absent.
+// missing makes the issue of an absent value.
 func missing(path []string, says string) issue {
 	return issue{path: path, message: pathName(path) + " " + says}
 }
 
-// wrongType makes the issue of a value that is not of the type want ("string", "number", "array", "object", …), even after it was
-// cast from original. wasCast says that casting changed it; the message then shows both.
+// wrongType makes the issue of a value that is not of the type want ("string", "number", "array", "object", …). If wasCast is set, casting
+// changed original to cast, and the message shows both.
 func wrongType(path []string, want string, cast, original any, wasCast bool) issue {
 	says := "must be a `" + want + "` type, but the final value was: `" + printValue(cast) + "`"
 	if wasCast {
@@ -108,11 +108,11 @@ func wrongType(path []string, want string, cast, original any, wasCast bool) iss
 	return f
 }
 
-// maxPrinted bounds what printValue prints: indentation can make a value many times larger than the body it came in.
+// maxPrinted is how many bytes printValue prints at most, since indentation can make a value many times larger than the body.
 const maxPrinted = 16 << 10
 
-// printValue prints a value as messages show it: at the top strings in quotes and other scalars bare; arrays and objects as
-// JSON indented by two, in which every scalar is a string, and strings have quotes within their quotes.
+// printValue prints a value for messages as the reference does: a string in quotes, another scalar without; an array or object as JSON
+// indented by two, in which every scalar is a string, and strings have quotes within their quotes.
 func printValue(v any) string {
 	switch v := v.(type) {
 	case []any, *jsontree.Object:
@@ -163,7 +163,7 @@ func (p *printer) print(v any, depth int) {
 	}
 }
 
-// list prints n items, each after item has returned it.
+// list prints n items between begin and end. item(i) returns the i-th item, and may print its key first.
 func (p *printer) list(begin, end byte, n, depth int, item func(int) any) {
 	p.buf = append(p.buf, begin)
 	for i := range n {
