@@ -9,35 +9,35 @@ import (
 	"lectern/contenttypes"
 )
 
-// A Catalog is what a store remembers of definitions: the definitions themselves, and the numbers that stand for names in keys and rows.
-// No number is given out twice, so a definition may come and go without touching the rows of others.
+// A Catalog holds the definitions of a store's content, and the numbers that stand for names in keys and rows. A number is never given
+// out twice, so a definition can be removed and added again without touching rows of others.
 type Catalog struct {
 	Schemas    map[string]*SchemaEntry `json:"schemas"` // by uid
 	Layouts    []LayoutEntry           `json:"layouts"` // by number
 	NextSchema uint16                  `json:"nextSchema"`
 }
 
-// A SchemaEntry is a type or component, also one that no longer has a definition.
+// A SchemaEntry describes a type or component. It stays, without Definition, when the type or component is removed.
 type SchemaEntry struct {
 	Number     uint16            `json:"number"`
 	Fields     map[string]uint16 `json:"fields"` // by the names of attributes
 	NextField  uint16            `json:"nextField"`
-	Layout     uint16            `json:"layout"`            // of new rows
-	Indexed    []uint16          `json:"indexed,omitempty"` // fields whose index has an entry for each row
+	Layout     uint16            `json:"layout"`            // the number of the layout in which new rows are written
+	Indexed    []uint16          `json:"indexed,omitempty"` // the fields whose index is complete
 	Definition json.RawMessage   `json:"definition,omitempty"`
 }
 
-// A LayoutEntry says which field stands at which place of a row. Rows carry the number of theirs, so that a new attribute
-// needs no rewriting: it is null in older rows.
+// A LayoutEntry lists the fields of a row in their order. A row carries the number of its layout. An attribute that the layout does not
+// have is null in the row, so adding an attribute rewrites no rows.
 type LayoutEntry struct {
 	Schema uint16   `json:"schema"`
 	Fields []uint16 `json:"fields"`
 }
 
-// NewCatalog returns the catalog of a store without content.
+// NewCatalog returns an empty catalog.
 func NewCatalog() *Catalog { return &Catalog{Schemas: map[string]*SchemaEntry{}} }
 
-// Clone copies a catalog.
+// Clone returns a deep copy of the catalog.
 func (c *Catalog) Clone() (*Catalog, error) {
 	raw, err := json.Marshal(c)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Catalog) Clone() (*Catalog, error) {
 	return copied, json.Unmarshal(raw, copied)
 }
 
-// Model returns the model of the definitions that a catalog holds.
+// Model builds a Model from the definitions in the catalog.
 func (c *Catalog) Model() (*contenttypes.Model, error) {
 	var definitions [][]byte
 	for _, uid := range slices.Sorted(maps.Keys(c.Schemas)) {
@@ -58,7 +58,7 @@ func (c *Catalog) Model() (*contenttypes.Model, error) {
 	return contenttypes.FromDefinitions(definitions)
 }
 
-// Number gives numbers to the types, components and attributes of a model that have none, and lays out their rows.
+// Number gives numbers to the types, components and attributes of a model that have none yet, and layouts to their rows.
 func (c *Catalog) Number(m *contenttypes.Model) (err error) {
 	eachSchema(m, func(s *contenttypes.Schema) {
 		if err == nil {
@@ -96,19 +96,20 @@ func (c *Catalog) number(s *contenttypes.Schema) error {
 	return nil
 }
 
-// Field is the number of an attribute's schema, and its own within that.
+// Field returns the numbers of an attribute and of the type or component that it belongs to.
 func (c *Catalog) Field(a *contenttypes.Attribute) (schema, field uint16) {
 	e := c.Schemas[a.Owner.UID]
 	return e.Number, e.Fields[a.Name]
 }
 
-// IsIndexed reports whether the index of an attribute is complete.
+// IsIndexed reports whether the index of an attribute has an entry for each row.
 func (c *Catalog) IsIndexed(a *contenttypes.Attribute) bool {
 	e := c.Schemas[a.Owner.UID]
 	return slices.Contains(e.Indexed, e.Fields[a.Name])
 }
 
-// HasIndex reports whether a store keeps an index of an attribute. Documents are found by documentId without one.
+// HasIndex reports whether a store keeps an index of an attribute. It keeps none of documentId: the list of versions finds documents by
+// that.
 func HasIndex(a *contenttypes.Attribute) bool {
 	if a.Type == contenttypes.ID {
 		return true
@@ -116,7 +117,7 @@ func HasIndex(a *contenttypes.Attribute) bool {
 	return a.Indexed && a.IsScalar() && a.Type != contenttypes.DocumentID && a.Type != contenttypes.Locale
 }
 
-// schemaOf finds a type or component.
+// schemaOf returns the schema of a type or component, nil if the model has none with this uid.
 func schemaOf(m *contenttypes.Model, uid string) *contenttypes.Schema {
 	if t := m.Type(uid); t != nil {
 		return &t.Schema
@@ -127,7 +128,7 @@ func schemaOf(m *contenttypes.Model, uid string) *contenttypes.Schema {
 	return nil
 }
 
-// eachSchema calls f with all types and components of a model.
+// eachSchema calls f with the schemas of all types and components of a model.
 func eachSchema(m *contenttypes.Model, f func(*contenttypes.Schema)) {
 	for _, t := range m.Types {
 		f(&t.Schema)

@@ -9,24 +9,24 @@ import (
 	"lectern/contenttypes"
 )
 
-// A comparison finds out what has to be done for content that was written under the definitions of before (was) to be found
-// under others (is), and what of it would be lost. It reads content only to answer what a difference asks.
+// A comparison compares old definitions (was) with new ones (is). It collects the steps that convert the content, and the refusals of
+// changes that would lose content. It asks about content only where a difference needs it.
 type comparison struct {
 	planner   *Planner
 	catalog   *Catalog
-	content   Content // under the definitions of before
+	content   Content // read under the old definitions
 	was, is   *contenttypes.Model
-	locale    string // that content gets when its type becomes localized
+	locale    string // the locale of content whose type becomes localized
 	questions []*Question
 
 	refusals []Refusal
 	define   Define
-	retyped  map[*contenttypes.Attribute]*Retyping // of is
-	before   []*Step                               // under the definitions of before
+	retyped  map[*contenttypes.Attribute]*Retyping // by attribute of is
+	before   []*Step                               // run under the old definitions
 	edits    map[string][]ValueEdit
 	flips    []*Step
 	after    []*Step
-	drafts   []*Step // at last, since they copy rows
+	drafts   []*Step // run last, since they copy rows
 }
 
 // compare compares the definitions of a catalog with those of a model.
@@ -44,12 +44,12 @@ func (p *Planner) compare(cat *Catalog, is *contenttypes.Model) (*comparison, er
 	return c, nil
 }
 
-// ask asks a question of the records of an attribute's owner.
+// ask adds a question about the values of an attribute.
 func (c *comparison) ask(a *contenttypes.Attribute, concerns func(Value) bool, conclude func(versions int)) {
 	c.questions = append(c.questions, &Question{Attr: a, Concerns: concerns, Conclude: conclude})
 }
 
-// refuse notes that a change would lose content. Where a rename may keep that content, the calls that give it up are not offered.
+// refuse adds a refusal. If one of the calls is a rename, which keeps the content, the others go to Refusal.Otherwise.
 func (c *comparison) refuse(calls Migrations, format string, args ...any) {
 	r := Refusal{Problem: fmt.Sprintf(format, args...), Calls: calls}
 	if slices.ContainsFunc(calls, Migration.renames) {
@@ -78,7 +78,7 @@ func (c *comparison) compare() {
 		}
 	}
 	for _, comp := range c.was.Components {
-		// Items of a component that is gone are a matter of the attributes that hold them.
+		// A component that is gone is refused by the attributes that contain it.
 		if is := c.is.Component(comp.UID); is != nil {
 			c.attributes(&comp.Schema, &is.Schema)
 		}
@@ -86,7 +86,7 @@ func (c *comparison) compare() {
 	c.content.Survey(c.questions)
 }
 
-// steps are what there is to do, in order.
+// steps returns the steps in the order in which to run them.
 func (c *comparison) steps() []*Step {
 	list := append(c.before, &Step{Work: &c.define})
 	list = append(list, c.surplusIndexes()...)
@@ -110,12 +110,13 @@ func (c *comparison) typeGone(t *contenttypes.ContentType) {
 	c.refuse(append(calls, migration(dropType, t.UID)), "content-type %s is gone; it has %s", t.UID, plural(n, "document"))
 }
 
-// successors are the types or components that may be a gone one under another name: those without content to which attributes lead
-// that led to the gone one, that have most of its attributes, or that are new and have one in place of each. The likeliest comes first.
+// successors returns up to three types or components that may be a removed one under a new name, the likeliest first. They are new or
+// empty, and one of these holds: attributes that led to the removed one lead to them, they have at least half of its attributes, or they
+// are new and have one for each of its attributes.
 func (c *comparison) successors(gone *contenttypes.Schema) []string {
 	type candidate struct {
 		uid    string
-		led    int // attributes that lead to it now, and led to the gone one
+		led    int // the result of comparison.led
 		shared int
 	}
 	var list []candidate
@@ -150,10 +151,11 @@ func (c *comparison) successors(gone *contenttypes.Schema) []string {
 	return uids
 }
 
-// replaces reports whether each attribute of a gone schema may be one of another under a new name, each of these for one.
+// replaces reports whether each attribute of a removed schema can be paired with one of s. Attributes with the same name are paired
+// first.
 func replaces(s, gone *contenttypes.Schema) bool {
 	taken := map[*contenttypes.Attribute]bool{}
-	for _, loosely := range []bool{false, true} { // those that kept their name first
+	for _, loosely := range []bool{false, true} {
 		for _, a := range gone.Attributes {
 			if a.System || a.Type == contenttypes.ID || taken[a] {
 				continue
@@ -171,7 +173,7 @@ func replaces(s, gone *contenttypes.Schema) bool {
 	return true
 }
 
-// ofOneKind is alike for attributes of types that have another name too, as what their relations lead to may have.
+// ofOneKind reports whether was may be is under a new name, where the type that a relation leads to may have a new name too.
 func ofOneKind(was, is *contenttypes.Attribute) bool {
 	if was.IsRelation() {
 		return is.IsRelation() && was.Relation == is.Relation && was.Mapped == is.Mapped
@@ -179,7 +181,7 @@ func ofOneKind(was, is *contenttypes.Attribute) bool {
 	return alike(was, is)
 }
 
-// led counts the attributes that led to a gone type or component and lead to another one now.
+// led counts the attributes that led to a removed type or component and lead to s now.
 func (c *comparison) led(gone, s *contenttypes.Schema) (n int) {
 	eachSchema(c.was, func(owner *contenttypes.Schema) {
 		is := schemaOf(c.is, owner.UID)
@@ -192,7 +194,7 @@ func (c *comparison) led(gone, s *contenttypes.Schema) (n int) {
 	return n
 }
 
-// leadsTo reports whether an attribute is a relation to a type, or holds a component; a may be nil.
+// leadsTo reports whether an attribute is a relation to a type, or contains a component; a may be nil.
 func leadsTo(a *contenttypes.Attribute, uid string) bool {
 	if a == nil {
 		return false
@@ -200,7 +202,7 @@ func leadsTo(a *contenttypes.Attribute, uid string) bool {
 	return targetUID(a) == uid || slices.ContainsFunc(componentsOf(a), func(comp *contenttypes.Component) bool { return comp.UID == uid })
 }
 
-// contentType compares what a type says beside its attributes.
+// contentType compares all of a type but its attributes.
 func (c *comparison) contentType(was, is *contenttypes.ContentType) {
 	if !was.BuiltIn {
 		c.names(was, is)
@@ -228,11 +230,11 @@ func (c *comparison) contentType(was, is *contenttypes.ContentType) {
 	}
 }
 
-// names refuses that documents move to another path unseen.
+// names refuses a change of names by which documents would be served under another path.
 func (c *comparison) names(was, is *contenttypes.ContentType) {
 	var changes []string
 	for _, n := range []struct{ key, was, is string }{{"singularName", was.Singular, is.Singular}, {"pluralName", was.Plural, is.Plural}} {
-		if n.was != n.is && n.was != "" { // empty: a change was accepted
+		if n.was != n.is && n.was != "" { // they are empty after accept-names
 			changes = append(changes, fmt.Sprintf("%s was %s and is %s", n.key, n.was, n.is))
 		}
 	}
@@ -242,7 +244,7 @@ func (c *comparison) names(was, is *contenttypes.ContentType) {
 	}
 }
 
-// draftsOff refuses that drafts are switched off where one of them holds anything that is not published.
+// draftsOff plans to remove the drafts of a type. It refuses that if a draft holds content that is not published.
 func (c *comparison) draftsOff(was, is *contenttypes.ContentType) {
 	uid := was.UID
 	never, differ := c.content.Drafts(was, lostDrafts(was, is))
@@ -260,8 +262,8 @@ func (c *comparison) draftsOff(was, is *contenttypes.ContentType) {
 	c.before = append(c.before, steps(&DropDrafts{Type: uid})...)
 }
 
-// lostDrafts are the attributes of which drafts without their like would be lost. Of a relation that is shown from the other side
-// too the links that belong to drafts there are not.
+// lostDrafts returns the attributes in which a draft may differ from its published version, so that removing the draft would lose
+// content. Draft links of a relation whose other side keeps its draft links are not lost.
 func lostDrafts(was, is *contenttypes.ContentType) []*contenttypes.Attribute {
 	return slices.DeleteFunc(slices.Clone(was.Attributes), func(a *contenttypes.Attribute) bool {
 		if a.System || !a.IsRelation() {
@@ -272,7 +274,7 @@ func lostDrafts(was, is *contenttypes.ContentType) []*contenttypes.Attribute {
 	})
 }
 
-// localesOff refuses that locales are switched off where a type has content in another one than the default.
+// localesOff plans to take the locale from the content of a type. It refuses that if there is content in a locale other than the default.
 func (c *comparison) localesOff(was *contenttypes.ContentType) {
 	uid := was.UID
 	var list []string
@@ -292,12 +294,12 @@ func (c *comparison) localesOff(was *contenttypes.ContentType) {
 	c.refuse(calls, "locales are switched off in %s; it has %s", uid, strings.Join(list, ", "))
 }
 
-// surplusIndexes are those that are not wanted any more, or stand in an order that is not that of today's values.
+// surplusIndexes plans to remove indexes that are not needed any more, or whose order does not fit the new type.
 func (c *comparison) surplusIndexes() (list []*Step) {
 	for _, t := range c.was.Types {
 		is := c.is.Type(t.UID)
 		if is == nil {
-			continue // without rows, or kept as it is
+			continue // removed without rows, or switched off
 		}
 		for _, a := range t.Attributes {
 			if c.catalog.IsIndexed(a) && !c.keepsIndex(a, is.Attribute(a.Name)) {
@@ -314,12 +316,12 @@ func (c *comparison) keepsIndex(was, is *contenttypes.Attribute) bool {
 	return is != nil && HasIndex(is) && ordering(was.Type) == ordering(is.Type) && !slices.Contains(c.define.Renewed[was.Owner.UID], was.Name)
 }
 
-// missingIndexes are those of types that have rows already.
+// missingIndexes plans to build the indexes of types that have rows. Those of new types are complete, see Define.Apply.
 func (c *comparison) missingIndexes() (list []*Step) {
 	for _, t := range c.is.Types {
 		was := c.was.Type(t.UID)
 		if was == nil {
-			continue // new: see Define
+			continue
 		}
 		missing := slices.ContainsFunc(t.Attributes, func(is *contenttypes.Attribute) bool {
 			a := was.Attribute(is.Name)

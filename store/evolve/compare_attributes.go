@@ -9,7 +9,7 @@ import (
 	"lectern/contenttypes"
 )
 
-// name is how messages and calls call an attribute.
+// attributeName returns the name of an attribute as migrations and errors write it.
 func attributeName(a *contenttypes.Attribute) string { return a.Owner.UID + "." + a.Name }
 
 // attributes compares the attributes of a type or component.
@@ -27,7 +27,7 @@ func (c *comparison) attributes(was, is *contenttypes.Schema) {
 	}
 }
 
-// attribute compares one attribute; is is nil where it is gone.
+// attribute compares one attribute; is is nil if it was removed.
 func (c *comparison) attribute(was, is *contenttypes.Attribute) {
 	switch {
 	case was.IsRelation():
@@ -47,12 +47,12 @@ func (c *comparison) attribute(was, is *contenttypes.Attribute) {
 	}
 }
 
-// renew makes an attribute one that shares nothing but its name with the one of before.
+// renew gives an attribute a new number, so that values of the old attribute with its name are not read as its own.
 func (c *comparison) renew(a *contenttypes.Attribute) {
 	c.define.Renewed[a.Owner.UID] = append(c.define.Renewed[a.Owner.UID], a.Name)
 }
 
-// describe says what an attribute is.
+// describe returns the type of an attribute in words.
 func describe(a *contenttypes.Attribute) string {
 	switch {
 	case a.Type == contenttypes.RelationType && a.Target != nil && a.Inverse != nil:
@@ -71,7 +71,7 @@ func describe(a *contenttypes.Attribute) string {
 	return a.Type.String()
 }
 
-// refuseValues refuses a change if any version has a value.
+// refuseValues refuses a change if any version has a value in the attribute.
 func (c *comparison) refuseValues(a *contenttypes.Attribute, calls []Migration, format string, args ...any) {
 	c.ask(a, Value.Exists, func(n int) {
 		if n > 0 {
@@ -80,7 +80,7 @@ func (c *comparison) refuseValues(a *contenttypes.Attribute, calls []Migration, 
 	})
 }
 
-// have says that versions have something.
+// have returns "3 versions have ...".
 func have(n int, what string) string {
 	if n == 1 {
 		return "1 version has " + what
@@ -88,7 +88,7 @@ func have(n int, what string) string {
 	return fmt.Sprintf("%d versions have %s", n, what)
 }
 
-// renames are the calls that give a gone attribute the name of one that came.
+// renames returns the migrations that rename a removed attribute to one of up to three new ones.
 func (c *comparison) renames(was *contenttypes.Attribute) (calls []Migration) {
 	for _, is := range schemaOf(c.is, was.Owner.UID).Attributes {
 		if is.System || was.Owner.Attribute(is.Name) != nil || !alike(was, is) || len(calls) == 3 {
@@ -99,7 +99,7 @@ func (c *comparison) renames(was *contenttypes.Attribute) (calls []Migration) {
 	return calls
 }
 
-// alike reports whether an attribute may be another one under a new name.
+// alike reports whether was may be is under a new name: values or links of was fit it.
 func alike(was, is *contenttypes.Attribute) bool {
 	switch {
 	case was.IsRelation():
@@ -110,7 +110,7 @@ func alike(was, is *contenttypes.Attribute) bool {
 	return is.IsStored() && was.Type == is.Type
 }
 
-// scalar compares scalars: a change of type, and values of an enumeration that are gone.
+// scalar compares two scalar attributes. It refuses a change of type that some values do not survive, and plans to rewrite the others.
 func (c *comparison) scalar(was, is *contenttypes.Attribute) {
 	if is.Type == contenttypes.Enumeration && (was.Type == contenttypes.Enumeration || isText(was.Type)) {
 		c.enumeration(was, is)
@@ -143,9 +143,10 @@ func (c *comparison) scalar(was, is *contenttypes.Attribute) {
 	}
 }
 
-// maxValues is how many values of an enumeration a refusal lists.
+// maxValues is how many values of an enumeration a refusal lists at most.
 const maxValues = 10
 
+// enumeration refuses the removal of enumeration values that content still has.
 func (c *comparison) enumeration(was, is *contenttypes.Attribute) {
 	if !slices.ContainsFunc(was.Enum, func(v string) bool { return !slices.Contains(is.Enum, v) }) && was.Type == contenttypes.Enumeration {
 		return
@@ -195,7 +196,7 @@ func quoted(list []string) []string {
 	return out
 }
 
-// items compares components and zones.
+// items compares two component attributes or dynamic zones.
 func (c *comparison) items(was, is *contenttypes.Attribute) {
 	allowed := map[string]bool{}
 	for _, comp := range componentsOf(is) {
@@ -226,7 +227,7 @@ func isList(a *contenttypes.Attribute) bool {
 	return a.Type == contenttypes.DynamicZone || a.Repeatable
 }
 
-// componentGone asks for the items of a component that an attribute takes no more.
+// componentGone refuses that an attribute no longer allows a component if content has that component there.
 func (c *comparison) componentGone(a *contenttypes.Attribute, comp *contenttypes.Component) {
 	c.ask(a, func(v Value) bool { return slices.Contains(v.Components(), comp) }, func(n int) {
 		if n == 0 {
@@ -243,7 +244,7 @@ func (c *comparison) componentGone(a *contenttypes.Attribute, comp *contenttypes
 	})
 }
 
-// unshared asks whether localizations differ in an attribute that has one value for all of them now.
+// unshared refuses that an attribute has one value for all locales if localizations of a document have different values.
 func (c *comparison) unshared(was, is *contenttypes.Attribute) {
 	t, ok := was.OwnerType()
 	if n := c.is.Type(was.Owner.UID); !ok || n == nil || !n.Localized || was.IsRelation() != is.IsRelation() || was.IsRelation() && (was.Mapped || is.Mapped) {

@@ -6,13 +6,13 @@ import (
 	"lectern/contenttypes"
 )
 
-// relation compares a relation, or a media attribute, with what it is now; is may be nil, or hold no links at all.
+// relation compares a relation or media attribute with the attribute of that name now, which may be nil or hold no links.
 func (c *comparison) relation(was, is *contenttypes.Attribute) {
 	if was.Mapped {
 		if is != nil && is.IsStored() {
 			c.renew(was)
 		}
-		return // its links are those of the other side
+		return // the links belong to the other side
 	}
 	owning, flipped := c.owner(was, is)
 	if owning == nil {
@@ -28,7 +28,8 @@ func (c *comparison) relation(was, is *contenttypes.Attribute) {
 	c.relationFits(was, owning, flipped)
 }
 
-// owner is the attribute that has the links of a relation from now on. That is the other side (flipped) when it says inversedBy now.
+// owner returns the attribute that has the links of a relation under the new definitions, nil if none has. flipped says that it is the
+// other side, because inversedBy has moved there.
 func (c *comparison) owner(was, is *contenttypes.Attribute) (owning *contenttypes.Attribute, flipped bool) {
 	if is != nil && is.IsRelation() && !is.Mapped {
 		return is, false
@@ -47,7 +48,7 @@ func (c *comparison) owner(was, is *contenttypes.Attribute) (owning *contenttype
 	return n, true
 }
 
-// sameRelation reports whether nothing of a relation changed that its links must fit.
+// sameRelation reports whether all links that fit was fit is.
 func sameRelation(was, is *contenttypes.Attribute) bool {
 	return was.ToMany() == is.ToMany() && targetUID(was) == targetUID(is) && onePerTarget(was) == onePerTarget(is)
 }
@@ -59,7 +60,7 @@ func targetUID(a *contenttypes.Attribute) string {
 	return a.Target.UID
 }
 
-// onePerTarget reports whether the other side shows one link at most.
+// onePerTarget reports whether each target may have one link at most, because the other side is a to-one relation.
 func onePerTarget(owning *contenttypes.Attribute) bool {
 	return owning.Inverse != nil && !owning.Inverse.ToMany()
 }
@@ -81,7 +82,7 @@ func (c *comparison) linksGone(was, is *contenttypes.Attribute) {
 	}
 }
 
-// relationFits refuses that links lead to another type than their relation, or are more than it may have.
+// relationFits refuses a change of a relation if links lead to a type that it no longer leads to, or are more than it may have now.
 func (c *comparison) relationFits(was, is *contenttypes.Attribute, flipped bool) {
 	rule := LinkRule{One: !is.ToMany(), OneBack: onePerTarget(is)}
 	if flipped {
@@ -116,13 +117,13 @@ func haveLists(n int) string {
 	return fmt.Sprintf("%d lists have", n)
 }
 
-// planes sees to it that the links of a relation are in the planes that it uses, when either side gets drafts or loses them.
+// planes plans to copy or remove the draft links of a relation when drafts are switched on or off on either side.
 func (c *comparison) planes(is *contenttypes.Attribute) {
 	was := schemaOf(c.was, is.Owner.UID).Attribute(is.Name)
 	if was == nil || !was.IsRelation() || was.Mapped && was.Inverse == nil {
-		return // without links
+		return // it had no links
 	}
-	if was.Mapped { // flipped, or without links
+	if was.Mapped { // the links are those of the other side
 		was = was.Inverse
 	}
 	switch before, now := was.HasDraftLinks(), is.HasDraftLinks(); {

@@ -7,17 +7,18 @@ import (
 	"lectern/contenttypes"
 )
 
-// Define puts definitions in the place of those that the catalog holds. The steps after it see these.
+// Define replaces the definitions in the catalog. The steps before it see the old definitions, the steps after it the new ones.
 type Define struct {
-	// Definitions are all that there are from now on, by uid.
+	// Definitions are all new definitions, by uid.
 	Definitions map[string]json.RawMessage `json:"definitions"`
-	// Moved are types and components that have another uid: the new one by the old one.
+	// Moved are the types and components with a new uid: the new uid by the old one.
 	Moved map[string]string `json:"moved,omitempty"`
-	// MovedAttributes have another name: by the uid that their owner had before, the new name by the old one.
+	// MovedAttributes are the attributes with a new name: the new name by the old one, by the old uid of their type or component.
 	MovedAttributes map[string]map[string]string `json:"movedAttributes,omitempty"`
-	// Renewed attributes have nothing in common with those that had their name: they get new numbers. By uid.
+	// Renewed are attributes, by uid, that replace others of the same name. They get new numbers, so that stored values of the others are
+	// not taken for theirs.
 	Renewed map[string][]string `json:"renewed,omitempty"`
-	// Reordered attributes have an index in an order that is not theirs any more. By uid.
+	// Reordered are attributes, by uid, whose index must be removed because its order does not fit their type any more.
 	Reordered map[string][]string `json:"reordered,omitempty"`
 }
 
@@ -46,7 +47,7 @@ func (d *Define) Apply(cat *Catalog) error {
 	}
 	for uid, raw := range d.Definitions {
 		e := cat.Schemas[uid]
-		if t := model.Type(uid); e.Definition == nil && t != nil { // without a row, all its indexes are complete
+		if t := model.Type(uid); e.Definition == nil && t != nil { // a new type has no rows, so its empty indexes are complete
 			for _, a := range t.Attributes {
 				if HasIndex(a) {
 					e.Indexed = append(e.Indexed, e.Fields[a.Name])
@@ -58,7 +59,7 @@ func (d *Define) Apply(cat *Catalog) error {
 	return nil
 }
 
-// move lets names go over to others, with their numbers.
+// move gives the numbers of the moved types, components and attributes to their new names.
 func (d *Define) move(cat *Catalog) {
 	for uid, names := range d.MovedAttributes {
 		fields := cat.Schemas[uid].Fields
@@ -73,8 +74,8 @@ func (d *Define) move(cat *Catalog) {
 	}
 }
 
-// forget takes the numbers from attributes that are gone or renewed, so that what is left of them in rows is never taken for
-// another's, and strikes the indexes that are not wanted or in the wrong order.
+// forget removes the numbers of attributes that are gone or renewed, so that their values in rows are never read as those of another
+// attribute. It also marks indexes as incomplete that are removed or in the wrong order.
 func (d *Define) forget(uid string, e *SchemaEntry, s *contenttypes.Schema) {
 	indexed := e.Indexed
 	e.Indexed = nil
@@ -91,7 +92,7 @@ func (d *Define) forget(uid string, e *SchemaEntry, s *contenttypes.Schema) {
 	slices.Sort(e.Indexed)
 }
 
-// definitionsOf prints all definitions of a model, by uid.
+// definitionsOf returns all definitions of a model, by uid.
 func definitionsOf(m *contenttypes.Model) map[string]json.RawMessage {
 	definitions := map[string]json.RawMessage{}
 	for _, t := range m.Types {

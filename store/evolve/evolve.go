@@ -1,10 +1,11 @@
-// Package evolve plans how stored content follows its definitions when they change.
+// Package evolve plans how stored content is converted when its definitions change.
 //
-// A store keeps a Catalog: the definitions that its content was written under, and the numbers that stand for their names in the file.
-// When a Model differs from it (Changed), a Planner compares the two. The result is a Plan, a list of Steps that convert the content, or a
-// *DefinitionError, which lists what the change would lose and the Migrations that settle each of it. The Planner asks the store about its
-// content through the interface Content and changes nothing. All its results are plain values: the store keeps the steps in its
-// file and carries them out, also after a kill in the midst of them.
+// A store keeps a Catalog: the definitions under which its content was written, and the numbers that stand for their names in the file.
+// When a Model differs from the catalog (Changed), a Planner compares the two. It returns a Plan, which lists the Steps that convert the
+// content, or a *DefinitionError, which lists the changes that would lose content and the Migrations that settle each of them.
+//
+// The Planner asks the store about its content through the interface Content and changes nothing. The store keeps the steps in its file
+// and carries them out; after a crash it goes on where it stopped.
 package evolve
 
 import (
@@ -16,24 +17,25 @@ import (
 	"lectern/contenttypes"
 )
 
-// A Planner compares definitions, for content that does not change meanwhile.
+// A Planner plans conversions and migrations. The content must not change while it works.
 type Planner struct {
-	// Content returns the content as it is seen under the definitions of a catalog.
+	// Content returns the stored content, read under the definitions of a catalog.
 	Content func(*Catalog) (Content, error)
-	// DefaultLocale is what content becomes when its type becomes localized; "" is en.
+	// DefaultLocale is the locale that content gets when its type becomes localized; "" is en.
 	DefaultLocale string
 }
 
-// A Plan brings content in step with a Model.
+// A Plan lists the steps that convert content to the definitions of a Model.
 type Plan struct {
 	Steps []*Step
-	// Define is the one of Steps that replaces the definitions.
+	// Define is the step that replaces the definitions.
 	Define *Define
-	// Retyped are the attributes of the Model whose stored values change their form.
+	// Retyped are the attributes of the Model whose stored values are rewritten for another type.
 	Retyped map[*contenttypes.Attribute]*Retyping
 }
 
-// Changed reports whether a model has other definitions than a catalog. Built-in types that are switched off are no change.
+// Changed reports whether the definitions of a model differ from those of a catalog. A built-in type that is switched off is no
+// difference.
 func Changed(model *contenttypes.Model, cat *Catalog) bool {
 	same := 0
 	differs := func(uid string, definition []byte) bool {
@@ -59,14 +61,14 @@ func Changed(model *contenttypes.Model, cat *Catalog) bool {
 	return same != 0
 }
 
-// isDormant reports whether a schema is a built-in type that a model goes without, since its plugin is switched off. Its
-// content stays for when it is switched on again.
+// isDormant reports whether a schema of the catalog is a built-in type that the model does not have because its plugin is switched off.
+// The content of such a type is kept for when the plugin is switched on again.
 func isDormant(model *contenttypes.Model, uid string) bool {
 	return strings.Contains(uid, "::") && !strings.HasPrefix(uid, "api::") && model.Type(uid) == nil
 }
 
-// Convert plans the conversion of content from the definitions of a catalog to those of a model. When that would lose content, the error
-// is a *DefinitionError.
+// Convert plans the conversion of content from the definitions of a catalog to those of a model. It returns a *DefinitionError when the
+// conversion would lose content.
 func (p *Planner) Convert(cat *Catalog, model *contenttypes.Model) (*Plan, error) {
 	c, err := p.compare(cat, model)
 	if err != nil {
@@ -78,8 +80,8 @@ func (p *Planner) Convert(cat *Catalog, model *contenttypes.Model) (*Plan, error
 	return &Plan{Steps: c.steps(), Define: &c.define, Retyped: c.retyped}, nil
 }
 
-// Migrate plans migrations, one after the other. With a model, operations that change content alone are refused where the model does
-// not ask for them; without one (nil) they are not.
+// Migrate plans migrations, one after the other. If model is not nil, it refuses the operations in contentOnly that the model does not
+// ask for.
 func (p *Planner) Migrate(cat *Catalog, ms Migrations, model *contenttypes.Model) ([]*Step, error) {
 	m := &migrationPlan{planner: p, left: cat}
 	failed := m.addAll(ms, func(call Migration) error { return m.unneeded(call, model) })
@@ -89,8 +91,8 @@ func (p *Planner) Migrate(cat *Catalog, ms Migrations, model *contenttypes.Model
 	return m.steps, errors.Join(failed...)
 }
 
-// Settle plans migrations that a model asks for, and the conversion to the model from what they leave. The error wraps ErrNotAsked when the
-// model does not ask for one of them, and is a *DefinitionError when there is more to settle.
+// Settle plans migrations and then the conversion to a model. The error wraps ErrNotAsked when the model does not ask for one of the
+// migrations. It is a *DefinitionError when the conversion after them would still lose content.
 func (p *Planner) Settle(cat *Catalog, ms Migrations, model *contenttypes.Model) ([]*Step, error) {
 	m := &migrationPlan{planner: p, left: cat}
 	if failed := m.addAll(ms, func(call Migration) error { return m.asked(call, model) }); len(failed) > 0 {

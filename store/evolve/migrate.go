@@ -9,9 +9,9 @@ import (
 	"lectern/contenttypes"
 )
 
-// A migrating is a Migration while its steps are put together. Content is brought in line with definitions as if somebody had
-// edited them: is begins as a copy of was, the operation edits it, and what the store holds of definitions is replaced by it.
-// How it compares with the project's definitions shows at the next start.
+// migrating is the planning of one migration. The model is starts as a copy of was. The operation edits it as a person would edit the
+// definitions, and the edited definitions replace those in the catalog. They are compared with the definitions of the project later, at
+// the next start.
 type migrating struct {
 	plan    *migrationPlan
 	content Content
@@ -19,22 +19,22 @@ type migrating struct {
 	args    []string
 	was, is *contenttypes.Model
 	define  Define
-	before  []*Step // under the definitions of before
-	after   []*Step
+	before  []*Step // run under the old definitions
+	after   []*Step // run under the new ones
 }
 
-// A migrationPlan is what several migrations do, one after the other. Each is planned under the definitions that those before it
-// leave, on the content as it is: what they remove of it is kept account of.
+// A migrationPlan is a list of migrations, each planned under the definitions that those before it leave. Content is read as it is now;
+// dropped and pruned record what the migrations before will remove from it.
 type migrationPlan struct {
 	planner *Planner
-	left    *Catalog // after the migrations so far
+	left    *Catalog // the catalog after the migrations so far
 	steps   []*Step
 
-	dropped map[string]bool      // locales that will be gone: by type and code
-	pruned  map[uint16]Migration // that takes documents or versions from a type, by its number
+	dropped map[string]bool      // the locales that are removed, see droppedLocale
+	pruned  map[uint16]Migration // the migration that removes documents or versions of a type, by its number
 }
 
-// addAll plans migrations that pass a check, and returns why some of them cannot be carried out.
+// addAll plans the migrations that pass a check, and returns an error for each of the others.
 func (p *migrationPlan) addAll(ms Migrations, check func(Migration) error) (failed []error) {
 	for _, m := range ms {
 		err := check(m)
@@ -48,7 +48,7 @@ func (p *migrationPlan) addAll(ms Migrations, check func(Migration) error) (fail
 	return failed
 }
 
-// add plans a migration after those that there are. When it fails, it is as if it had not been called.
+// add plans one more migration. If it fails, the plan is unchanged.
 func (p *migrationPlan) add(m Migration) error {
 	content, err := p.planner.Content(p.left)
 	if err != nil {
@@ -79,17 +79,16 @@ func (p *migrationPlan) add(m Migration) error {
 	return nil
 }
 
-// contentOnly are the operations that leave definitions as they are. That they were carried out shows nowhere, so they are refused where
-// nothing asks for them: made by mistake, or once more, they would take away content that fits.
+// contentOnly are the operations that do not change definitions. Nothing shows that they were carried out, so they are refused unless the
+// definitions ask for them: by mistake, or a second time, they would remove content that fits.
 var contentOnly = map[string]bool{keepFirst: true, dropItems: true, dropLinks: true}
 
-// NeedModel reports whether a migration is among ms that is refused where definitions do not ask for it.
+// NeedModel reports whether Planner.Migrate needs a model to decide about one of the migrations.
 func (ms Migrations) NeedModel() bool {
 	return slices.ContainsFunc(ms, func(m Migration) bool { return contentOnly[m.Op] })
 }
 
-// unneeded says why a migration that leaves definitions as they are is not called for by those of the project; nil where it is, and for
-// all others.
+// unneeded returns an error for an operation in contentOnly that the definitions of the project do not ask for, and nil for all others.
 func (p *migrationPlan) unneeded(m Migration, model *contenttypes.Model) error {
 	if model == nil || !contentOnly[m.Op] {
 		return nil
@@ -109,15 +108,15 @@ func (p *migrationPlan) unneeded(m Migration, model *contenttypes.Model) error {
 	return errors.New("nothing is left to settle here: the content fits the project's definitions as they are; change those first")
 }
 
-// ErrNotAsked: a migration is none that a store carries out while it is in use.
+// ErrNotAsked is the error of a migration that cannot be carried out while the store is in use.
 var ErrNotAsked = errors.New("cannot be done while the server runs")
 
-// settledInUse are the migrations after which content fits definitions that can be told from the definitions alone, before
-// they are carried out: the values that they leave stay as they are.
+// settledInUse are the migrations that can be carried out while the store is in use. They leave values as they are, so the definitions
+// alone tell whether the content fits afterwards.
 var settledInUse = map[string]bool{renameType: true, renameAttribute: true, acceptNames: true, dropType: true, dropAttribute: true}
 
-// asked says why a migration is none that a store carries out while it is in use; nil where it is. A rename must lead from a name
-// that the model does not have to one that it has; anything else must be what the model is refused for.
+// asked returns an error for a migration that cannot be carried out while the store is in use, nil for one that can. A rename must lead
+// from a name that the model does not have to one that it has; other migrations must settle a refusal of the model.
 func (p *migrationPlan) asked(m Migration, model *contenttypes.Model) error {
 	notAsked := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrNotAsked}, args...)...)
@@ -149,7 +148,7 @@ func (p *migrationPlan) asked(m Migration, model *contenttypes.Model) error {
 	return nil
 }
 
-// nameTaken says why definitions do not ask for a rename.
+// nameTaken returns an error if definitions do not ask for a rename: they still have the old name, or do not have the new one.
 func nameTaken(from, to, where string, has func(string) bool) error {
 	switch {
 	case has(from):

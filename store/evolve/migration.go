@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// A Migration is something done to stored content on purpose, because definitions changed in a way that a store does not
-// follow by itself.
+// A Migration is an operation on stored content that a person asks for, to settle a change of definitions that a store does not follow by
+// itself.
 type Migration struct {
-	Op   string   `json:"op"`   // the Name of one of Operations
-	Args []string `json:"args"` // as many as the operation has
+	Op   string   `json:"op"`   // the name of one of Operations
+	Args []string `json:"args"` // the arguments of the operation
 }
 
-// Migrations are carried out one after the other, as a whole.
+// Migrations are carried out one after the other, all or none.
 type Migrations []Migration
 
-// String is the migration as a command line has it.
+// String returns the migration as the words of a command line.
 func (m Migration) String() string { return Migrations{m}.String() }
 
-// String is the migrations as one command line has them.
+// String returns the migrations as the words of one command line.
 func (ms Migrations) String() string {
 	var words []string
 	option := false
@@ -32,7 +32,7 @@ func (ms Migrations) String() string {
 		}
 	}
 	if option {
-		words = append([]string{"--"}, words...) // it is none
+		words = append([]string{"--"}, words...) // so that the argument is not taken for an option
 	}
 	return strings.Join(words, " ")
 }
@@ -43,12 +43,12 @@ func (ms Migrations) has(m Migration) bool {
 
 func same(a, b Migration) bool { return a.Op == b.Op && slices.Equal(a.Args, b.Args) }
 
-// renames reports whether a migration gives something that is kept another name.
+// renames reports whether a migration keeps content under another name.
 func (m Migration) renames() bool {
 	return m.Op == renameType || m.Op == renameAttribute || m.Op == renameValue
 }
 
-// Fills are the fillings among migrations; others reports whether there are migrations that change definitions, or what they leave.
+// Fills returns the fill operations among migrations, and whether there are other operations.
 func (ms Migrations) Fills() (fills Migrations, others bool) {
 	for _, m := range ms {
 		if m.Op == fill {
@@ -60,12 +60,12 @@ func (ms Migrations) Fills() (fills Migrations, others bool) {
 	return fills, others
 }
 
-// FillCall is the migration that fills an attribute; without a value by its default.
+// FillCall returns the migration that fills an attribute with a value, or with its default if no value is given.
 func FillCall(attribute string, value ...string) Migration {
 	return migration(fill, append([]string{attribute}, value...)...)
 }
 
-// DropLocaleCall is the migration that removes the versions of a type in a locale.
+// DropLocaleCall returns the migration that removes the versions of a type in a locale.
 func DropLocaleCall(uid, locale string) Migration { return migration(dropLocale, uid, locale) }
 
 // destroys reports whether content may be gone after a migration.
@@ -85,12 +85,12 @@ func shellWord(s string) string {
 // An Operation is a kind of Migration.
 type Operation struct {
 	Name     string
-	Args     []string // what they are, in capitals
-	Optional string   // one more argument, which may be left out; "" where there is none
+	Args     []string // their names, in capitals
+	Optional string   // the name of a last argument that can be left out; "" if there is none
 	Help     string
 }
 
-// Usage is what an operation takes.
+// Usage lists the arguments of an operation.
 func (op *Operation) Usage() string {
 	if op.Optional != "" {
 		return strings.Join(op.Args, " ") + " [" + op.Optional + "]"
@@ -98,11 +98,11 @@ func (op *Operation) Usage() string {
 	return strings.Join(op.Args, " ")
 }
 
-// Removed counts what migrations took away.
+// Removed counts what migrations removed.
 type Removed struct {
-	Documents int `json:"documents"` // of which nothing is left
+	Documents int `json:"documents"` // documents without any version left
 	Versions  int `json:"versions"`
-	Values    int `json:"values"` // versions that lost a value and are kept
+	Values    int `json:"values"` // versions that were kept but lost a value
 	Links     int `json:"links"`
 }
 
@@ -126,8 +126,8 @@ const (
 	fill            = "fill"
 )
 
-// Operations are all there are. UID is that of a content-type or component, ATTRIBUTE such a uid, a dot and the name of one of
-// its attributes.
+// Operations lists all operations. UID is that of a content-type or component; ATTRIBUTE is such a uid, a dot and the name of one of its
+// attributes.
 var Operations = []Operation{
 	{Name: renameType, Args: []string{"UID", "NEW-UID"}, Help: "give a content-type or component another uid"},
 	{Name: renameAttribute, Args: []string{"ATTRIBUTE", "NEW-NAME"}, Help: "give an attribute another name"},
@@ -149,7 +149,7 @@ var Operations = []Operation{
 
 func migration(op string, args ...string) Migration { return Migration{Op: op, Args: args} }
 
-// ParseMigration reads the words of a command line that has one operation.
+// ParseMigration parses the words of a command line with one operation.
 func ParseMigration(words []string) (Migration, error) {
 	ms, err := ParseMigrations(words)
 	if err == nil && len(ms) > 1 {
@@ -161,7 +161,7 @@ func ParseMigration(words []string) (Migration, error) {
 	return ms[0], nil
 }
 
-// ParseMigrations reads the words of a command line: operations, each with its arguments.
+// ParseMigrations parses the words of a command line with one or more operations, each followed by its arguments.
 func ParseMigrations(words []string) (ms Migrations, err error) {
 	if len(words) == 0 {
 		return nil, errors.New("no operation is named")
@@ -195,7 +195,7 @@ func operationNamed(name string) *Operation {
 	return nil
 }
 
-// Checked reads migrations that came by another way than a command line.
+// Checked checks migrations that did not come from ParseMigrations, such as those in a request: their names and numbers of arguments.
 func (ms Migrations) Checked() (Migrations, error) {
 	var words []string
 	for _, m := range ms {

@@ -8,7 +8,7 @@ import (
 	"lectern/contenttypes"
 )
 
-// operations plan what each of Operations does.
+// operations has the function that plans each of Operations.
 var operations = map[string]func(*migrating) error{
 	renameType:      (*migrating).renameType,
 	renameAttribute: (*migrating).renameAttribute,
@@ -30,7 +30,7 @@ var operations = map[string]func(*migrating) error{
 func (m *migrating) do(work ...Work)   { m.before = append(m.before, steps(work...)...) }
 func (m *migrating) then(work ...Work) { m.after = append(m.after, steps(work...)...) }
 
-// typ is the content-type that the first argument names, before and after.
+// typ returns the content-type that the first argument names, under the old and the new definitions.
 func (m *migrating) typ() (was, is *contenttypes.ContentType, err error) {
 	if was, is = m.was.Type(m.args[0]), m.is.Type(m.args[0]); was != nil {
 		return was, is, nil
@@ -42,7 +42,7 @@ func (m *migrating) typ() (was, is *contenttypes.ContentType, err error) {
 	return nil, nil, fmt.Errorf("the store has no content-type %q; it has %s", m.args[0], strings.Join(known, ", "))
 }
 
-// attribute is the attribute that the first argument names, before and after.
+// attribute returns the attribute that the first argument names, under the old and the new definitions.
 func (m *migrating) attribute() (was, is *contenttypes.Attribute, err error) {
 	dot := strings.LastIndexByte(m.args[0], '.')
 	if dot < 0 {
@@ -59,7 +59,7 @@ func (m *migrating) attribute() (was, is *contenttypes.Attribute, err error) {
 	return was, schemaOf(m.is, uid).Attribute(name), nil
 }
 
-// edit changes the values of an attribute in all types that hold it.
+// edit plans a change of the values of an attribute in all types that contain it.
 func (m *migrating) edit(a *contenttypes.Attribute, e ValueEdit) {
 	e.Schema, e.Attr = a.Owner.UID, a.Name
 	for _, t := range m.was.Types {
@@ -69,7 +69,7 @@ func (m *migrating) edit(a *contenttypes.Attribute, e ValueEdit) {
 	}
 }
 
-// remove takes attributes out of the definitions.
+// remove removes attributes from the definitions.
 func remove(gone ...*contenttypes.Attribute) {
 	for _, a := range gone {
 		a.Owner.Attributes = slices.DeleteFunc(a.Owner.Attributes, func(b *contenttypes.Attribute) bool { return a == b })
@@ -94,13 +94,13 @@ func (m *migrating) renameType() error {
 	}
 	s.UID = to
 	if t := m.is.Type(from); t != nil {
-		t.Singular, t.Plural = "", "" // those of the new definition are accepted
+		t.Singular, t.Plural = "", "" // the next start takes those of the new definition
 	}
 	m.define.Moved = map[string]string{from: to}
 	return nil
 }
 
-// replace puts a type in the place of one without content.
+// replace removes a type without content from the definitions and lets the relations to it lead to another type.
 func (m *migrating) replace(gone, by *contenttypes.Schema) {
 	m.is.Types = slices.DeleteFunc(m.is.Types, func(t *contenttypes.ContentType) bool { return &t.Schema == gone })
 	t := m.is.Type(by.UID)
@@ -133,7 +133,7 @@ func (m *migrating) renameAttribute() error {
 	return nil
 }
 
-// replaceValue is rename-value and drop-value.
+// replaceValue plans rename-value and drop-value.
 func (m *migrating) replaceValue() error {
 	was, is, err := m.attribute()
 	if err != nil {
@@ -187,7 +187,7 @@ func (m *migrating) shareValue() error {
 	return nil
 }
 
-// hasLocale guards against a slip of the pen, which would take everything away.
+// hasLocale returns an error if a type has no content in a locale. With a mistyped code, keep-locale would remove everything.
 func (m *migrating) hasLocale(t *contenttypes.ContentType, code string) error {
 	if !t.Localized {
 		return fmt.Errorf("%s has no locales", t.UID)
@@ -204,12 +204,12 @@ func (m *migrating) hasLocale(t *contenttypes.ContentType, code string) error {
 	return nil
 }
 
-// droppedLocale is the key of migrationPlan.dropped.
+// droppedLocale returns the key of a type and locale in migrationPlan.dropped.
 func (m *migrating) droppedLocale(t *contenttypes.ContentType, code string) string {
 	return fmt.Sprint(m.catalog.Schemas[t.UID].Number, code)
 }
 
-// prune plans that documents or versions of a type are removed.
+// prune plans the removal of documents or versions of a type.
 func (m *migrating) prune(t *contenttypes.ContentType, op string, p *Prune) {
 	if m.plan.pruned == nil {
 		m.plan.pruned, m.plan.dropped = map[uint16]Migration{}, map[string]bool{}
@@ -303,7 +303,7 @@ func (m *migrating) dropDrafts() error {
 			if before := m.was.Type(t.UID).Attribute(a.Name).HasDraftLinks(); before && (t == is || !a.HasDraftLinks()) {
 				m.then(&DropPlane{t.UID, a.Name})
 			}
-			if t == is && a.HasDraftLinks() { // what was drawn up for drafts alone is gone
+			if t == is && a.HasDraftLinks() { // the draft links of the former drafts are gone
 				m.then(&CopyPlane{t.UID, a.Name})
 			}
 		}
@@ -342,7 +342,7 @@ func (m *migrating) dropAttribute() error {
 		}
 	case !was.Mapped:
 		m.do(&DropLinks{Type: was.Owner.UID, Attr: was.Name})
-		for _, t := range m.is.Types { // the other sides, which have nothing to show
+		for _, t := range m.is.Types { // the other sides have no links of their own
 			for _, a := range slices.Clone(t.Attributes) {
 				if a.Mapped && a.Inverse == is {
 					remove(a)
@@ -350,7 +350,7 @@ func (m *migrating) dropAttribute() error {
 			}
 		}
 	case is.Inverse != nil:
-		is.Inverse.Inverse = nil // the relation goes on from the other side alone
+		is.Inverse.Inverse = nil // the relation becomes one-way, from the other side
 	}
 	remove(is)
 	return nil

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// A DefinitionError says that definitions changed in a way that content written under the former ones would not survive. The
-// store was not opened and nothing in it was changed.
+// A DefinitionError lists the changes of definitions that would lose content. Nothing in the store was changed.
 type DefinitionError struct {
 	Refusals []Refusal
-	// Command is how the calls begin; empty stands for "lectern migrate DIR". The store does not know the project.
+	// Command is the beginning of the calls that settle refusals; "" stands for "lectern migrate DIR". The caller sets it, since the
+	// store does not know the directory of the project.
 	Command string
-	// Done are the operations that were asked for and not carried out, since the refusals would remain after them. They are part of
-	// every call that settles something.
+	// Done are the operations that were asked for but not carried out, because the refusals would remain after them. They are part of
+	// every call that settles a refusal.
 	Done Migrations
 }
 
-// A Refusal is one such change.
+// A Refusal is one change of definitions that would lose content.
 type Refusal struct {
-	Problem string     // what changed, and how much content it concerns
-	Calls   Migrations // each of them settles it, on purpose; none: only taking the change back does
-	// Otherwise are the operations that settle it by giving up what one of Calls, a rename, would keep. They are carried out but not
+	Problem string     // the change, and how much content it would lose
+	Calls   Migrations // each of them alone settles it; if there are none, only undoing the change does
+	// Otherwise are operations that settle the refusal by removing content which a rename in Calls would keep. They are accepted, but not
 	// offered.
 	Otherwise Migrations `json:",omitempty"`
-	// After are the renames that are taken for granted: the refusal shows once they are made, and its calls are for then.
+	// After are the renames, assumed to be made, without which this refusal would not show. They come before its calls.
 	After Migrations `json:",omitempty"`
 }
 
-// Error lists all refusals, each in a line, and below it the calls that settle it.
+// Error lists the refusals, one to a line, each followed by the calls that settle it.
 func (e *DefinitionError) Error() string {
 	var b strings.Builder
 	if len(e.Done) > 0 {
@@ -56,7 +56,7 @@ func (e *DefinitionError) Error() string {
 
 func (e *DefinitionError) command() string { return cmp.Or(e.Command, "lectern migrate DIR") }
 
-// CallsOf are the calls that settle one of the refusals. Each can be made as it stands.
+// CallsOf returns the command lines that settle a refusal, each complete.
 func (e *DefinitionError) CallsOf(r Refusal) (calls []string) {
 	for _, call := range r.Calls {
 		calls = append(calls, e.command()+" "+slices.Concat(e.Done, r.After, Migrations{call}).String())
@@ -64,7 +64,8 @@ func (e *DefinitionError) CallsOf(r Refusal) (calls []string) {
 	return calls
 }
 
-// AtOnce is the one call that settles all refusals, if that takes renames alone and there is no choice among them; otherwise "".
+// AtOnce returns one command line that settles all refusals. It returns "" when one of them has several calls to choose from, or a call
+// that removes content.
 func (e *DefinitionError) AtOnce() string {
 	all := slices.Clone(e.Done)
 	for _, r := range e.Refusals {
@@ -78,18 +79,19 @@ func (e *DefinitionError) AtOnce() string {
 	return e.command() + " " + all.String()
 }
 
-// Hint says what to do where something is not the same under another name.
+// Hint tells the reader how to settle a refusal if the offered rename is wrong.
 func (e *DefinitionError) Hint() string {
 	program, _, _ := strings.Cut(e.command(), " ")
 	return "what is not the same under another name is settled otherwise: \"" + program + " migrate --help\" lists all operations"
 }
 
-// offers reports whether a refusal names an operation, be it one that is not offered.
+// offers reports whether an operation settles one of the refusals, including those in Otherwise.
 func (e *DefinitionError) offers(m Migration) bool {
 	return slices.ContainsFunc(e.Refusals, func(r Refusal) bool { return r.Calls.has(m) || r.Otherwise.has(m) })
 }
 
-// about tells refusals apart: what settles one at the cost of content is said of no other.
+// about returns a key under which two refusals of the same content are the same. The last operation, which gives up that content, is part
+// of no other refusal.
 func (r Refusal) about() string {
 	if all := append(slices.Clone(r.Calls), r.Otherwise...); len(all) > 0 {
 		return all[len(all)-1].String()
@@ -97,12 +99,12 @@ func (r Refusal) about() string {
 	return r.Problem
 }
 
-// maxRenameRounds bounds how often renames are looked for that show only once others are made.
+// maxRenameRounds bounds how many times advise assumes renames and compares again.
 const maxRenameRounds = 8
 
-// advise says what is refused, in the order in which it is settled: first what renames settle; then what is left once they are made,
-// which may be further renames (the attribute of a type that has another name too). What the renames settle beside that, such as a
-// relation that follows its type to the new name, is not refused: no call for it is needed.
+// advise returns the refusals in the order in which to settle them. It assumes that the likeliest renames are made and compares again,
+// since a rename may settle other refusals (a relation follows its type to the new name) and may show new ones (an attribute of the
+// renamed type has another name too). Refusals that the renames settle are left out.
 func (c *comparison) advise() *DefinitionError {
 	e, seen := &DefinitionError{}, map[string]bool{}
 	first := c.refusals
@@ -119,13 +121,13 @@ func (c *comparison) advise() *DefinitionError {
 	e.add(c.refusals, made, seen)
 	for i, r := range e.Refusals {
 		if slices.ContainsFunc(first, func(f Refusal) bool { return f.Problem == r.Problem && slices.EqualFunc(f.Calls, r.Calls, same) }) {
-			e.Refusals[i].After = nil // it is so without them
+			e.Refusals[i].After = nil // this refusal shows without the renames as well
 		}
 	}
 	return e
 }
 
-// add takes refusals that show after renames, but for those that it has.
+// add appends the refusals that are not in e yet, with the renames after which they show.
 func (e *DefinitionError) add(refusals []Refusal, after Migrations, seen map[string]bool) {
 	for _, r := range refusals {
 		if about := r.about(); !seen[about] {
@@ -136,7 +138,7 @@ func (e *DefinitionError) add(refusals []Refusal, after Migrations, seen map[str
 	}
 }
 
-// settledByRename are the refusals that the rename of a type, component or attribute may settle.
+// settledByRename returns the refusals that the rename of a type, component or attribute may settle.
 func (c *comparison) settledByRename() (list []Refusal) {
 	for _, r := range c.refusals {
 		if len(r.Calls) > 0 && (r.Calls[0].Op == renameType || r.Calls[0].Op == renameAttribute) {
@@ -146,7 +148,8 @@ func (c *comparison) settledByRename() (list []Refusal) {
 	return list
 }
 
-// renamed compares anew as if the likeliest renames were made, each name being given and taken once.
+// renamed compares again as if the likeliest renames were made, and returns those renames. Each name is renamed, or becomes a new name,
+// once.
 func (c *comparison) renamed(refusals []Refusal) (*comparison, Migrations) {
 	p := &migrationPlan{planner: c.planner, left: c.catalog}
 	var made Migrations

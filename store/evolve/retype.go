@@ -8,20 +8,19 @@ import (
 	"lectern/jsontree"
 )
 
-// A Retyping turns values of one type into values of another.
+// A Retyping converts values of one type to another.
 type Retyping struct {
 	From contenttypes.Type `json:"from"`
 	To   contenttypes.Type `json:"to"`
 }
 
-// isText reports whether values of a type are texts of any kind.
+// isText reports whether values of a type are texts.
 func isText(t contenttypes.Type) bool { return t.Kind() == contenttypes.TextValue }
 
 func isNumber(t contenttypes.Type) bool { return t.Kind() == contenttypes.NumberValue }
 
-// Retype turns the stored JSON of a value into that of another type; ok is false when something of it would be lost. Whether
-// the value is valid under its new definition (a length, a pattern, the values of an enumeration) is not looked at: what is
-// stored is checked when it is written next.
+// Retype converts the stored JSON of a value to another type; ok is false if that would lose something. It does not check the value
+// against its new definition (length, pattern, values of an enumeration): that happens when the value is written next.
 func Retype(from, to contenttypes.Type, raw []byte) (_ []byte, ok bool) {
 	switch {
 	case from == to:
@@ -57,7 +56,7 @@ func Retype(from, to contenttypes.Type, raw []byte) (_ []byte, ok bool) {
 // maxExact is the greatest integer up to which JSON numbers are exact.
 const maxExact = 1 << 53
 
-// retypeNumber turns a number into another type. A fraction does not become a whole number.
+// retypeNumber converts a number to another type. A fraction does not become an integer.
 func retypeNumber(to contenttypes.Type, raw []byte) ([]byte, bool) {
 	switch to {
 	case contenttypes.Float, contenttypes.Decimal:
@@ -78,7 +77,7 @@ func retypeNumber(to contenttypes.Type, raw []byte) ([]byte, bool) {
 	return quote(string(raw)), isText(to)
 }
 
-// rewrites reports whether values of one type stand in rows in another form than the same values of another type.
+// rewrites reports whether a change of type changes the stored form of values, so that rows must be rewritten.
 func rewrites(from, to contenttypes.Type) bool {
 	switch {
 	case to == contenttypes.JSON:
@@ -91,7 +90,8 @@ func rewrites(from, to contenttypes.Type) bool {
 	return from == contenttypes.Date && to == contenttypes.DateTime
 }
 
-// ordering tells types apart whose indexes are in different orders: equal texts of types with another order have other bytes in an index.
+// ordering returns a number for the order in which the index of a type is. Types with the same number can share an index; after a change
+// to another number the index must be built anew.
 func ordering(t contenttypes.Type) int {
 	switch t.Kind() {
 	case contenttypes.NumberValue:
@@ -106,5 +106,5 @@ func ordering(t contenttypes.Type) int {
 	return 0
 }
 
-// quote prints a text as a JSON string.
+// quote returns a text as a JSON string.
 func quote(s string) []byte { return jsontree.AppendString(nil, s) }
