@@ -7,8 +7,8 @@ import (
 	"lectern/contenttypes"
 )
 
-// A Batch is a list of changes that happen under one sequence number. It is the only way in which a Write changes content;
-// indexes, counts, revisions and the change log follow from it.
+// A Batch is a list of changes that are made under one sequence number. Content is changed by batches only; indexes, counts, revisions
+// and the change log are updated from them.
 type Batch struct {
 	putRows    []*Row
 	deleteRows []rowName
@@ -24,18 +24,18 @@ type rowName struct {
 	locale string
 }
 
-// PutRow adds a version or replaces it (same type, document, status, locale).
+// PutRow adds a version, or replaces the one with the same type, document, status and locale.
 func (b *Batch) PutRow(r *Row) { b.putRows = append(b.putRows, r) }
 
-// DeleteRow removes a version. Links are not touched: delete those that must go. Nothing to remove is no error.
+// DeleteRow removes a version, if there is one. It does not remove links: use DeleteLink for those.
 func (b *Batch) DeleteRow(t *contenttypes.ContentType, doc uint64, status Status, locale string) {
 	b.deleteRows = append(b.deleteRows, rowName{t, doc, status, locale})
 }
 
-// PutLink adds a link. To move one, delete it as it stands and put it anew.
+// PutLink adds a link. To move a link, delete it at its old positions and put it at the new ones.
 func (b *Batch) PutLink(l Link) { b.putLinks = append(b.putLinks, l) }
 
-// DeleteLink removes a link; its positions must be those it is stored with.
+// DeleteLink removes a link. Its positions must be the stored ones.
 func (b *Batch) DeleteLink(l Link) { b.cutLinks = append(b.cutLinks, l) }
 
 // Log adds an entry to the change log.
@@ -48,7 +48,7 @@ func (b *Batch) Empty() bool {
 	return len(b.putRows)+len(b.deleteRows)+len(b.putLinks)+len(b.cutLinks) == 0
 }
 
-// Apply carries out a batch: first all deletions, then all additions. The transaction sees its effect at once.
+// Apply makes the changes of a batch: first all deletions, then all additions. Later reads in the transaction see them.
 func (tx *Tx) Apply(b *Batch) error {
 	if b.Empty() {
 		return nil
@@ -87,7 +87,7 @@ func (tx *Tx) Apply(b *Batch) error {
 	return tx.log(b.changes)
 }
 
-// useLocale returns a locale's number and sees to it that it is on disk with this transaction.
+// useLocale returns the number of a locale, and has the transaction store the code if it is new.
 func (tx *Tx) useLocale(code string) (uint16, error) {
 	n, err := tx.store.locales.number(code)
 	tx.localesUsed = max(tx.localesUsed, int(n))
@@ -124,7 +124,7 @@ func (tx *Tx) putRow(r *Row) error {
 	return tx.bucket(rows).Put(appendRowKey(nil, b.number, sl, r.Doc), freshValue{data})
 }
 
-// lastItem is the greatest component id within a row.
+// lastItem returns the greatest component id in a row.
 func lastItem(values []Value) uint64 {
 	last := uint64(0)
 	for _, v := range values {
@@ -146,7 +146,7 @@ func (tx *Tx) deleteRow(r rowName) error {
 	return nil
 }
 
-// removeRow removes a version from rows, indexes and the list of its document's versions.
+// removeRow removes a version, its index entries, and its slot in the list of versions.
 func (tx *Tx) removeRow(r Record) error {
 	b := r.table.bound
 	id := bytes.Clone(unquote(r.JSON(b.system.documentID)))
@@ -158,7 +158,7 @@ func (tx *Tx) removeRow(r Record) error {
 	return tx.bucket(rows).Delete(appendRowKey(nil, b.number, r.slot, r.doc))
 }
 
-// reindex brings the index from what it says of old to what it must say of next; either may be none.
+// reindex replaces the index entries of the row old by those of next. Either may be the zero Record, for none.
 func (tx *Tx) reindex(b *boundSchema, old, next Record) {
 	for _, a := range b.indexed {
 		var was, is []byte
@@ -180,7 +180,8 @@ func (tx *Tx) reindex(b *boundSchema, old, next Record) {
 	}
 }
 
-// indexKey is the key of a row's entry in the index of an attribute. The index of the id is the order of the ids.
+// indexKey returns the key of a row in the index of an attribute. In the index of the id the value is left out, since the key ends with
+// the id anyway.
 func indexKey(b *boundSchema, a *contenttypes.Attribute, r Record) []byte {
 	key := appendSpace(make([]byte, 0, spaceLen+maxIndexed+16), b.number, b.fields[a.Index], r.slot)
 	if a.Type != contenttypes.ID {

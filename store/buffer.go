@@ -6,38 +6,38 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// A buffer holds the changes that a write transaction makes to one bucket until it commits, in order of key.
+// A buffer holds the changes that a write transaction makes to one bucket, in order of key, until the transaction commits.
 //
-// bbolt splits a page when its transaction commits. Until then a page grows with everything that is put into it, and each put
-// moves all keys behind it. Puts in any order thus cost the square of their number, and so do several sorted runs one after
-// the other. A buffer takes changes in any order at the cost of a search each, look-ups read through it (cursor, get), and
-// flush walks over the bucket once.
+// bbolt splits a page only when its transaction commits. Until then the page grows with everything that is put into it, and each put
+// moves all keys behind its own. The cost of puts in random order is therefore quadratic. A buffer takes changes in any order, each for a
+// search in a B-tree. Reads in the transaction look into the buffer first (cursor, get). flush makes all changes in one walk over the
+// bucket.
 type buffer struct {
 	changes *btree.BTreeG[change]
-	idle    []*mergeCursor // not in use
+	idle    []*mergeCursor // cursors to use again
 }
 
-// A change puts a value under a key, or deletes the key where the value is nil.
-type change struct{ key, value []byte } // the value is that of a freshValue
+// A change puts a value, which is that of a freshValue, under a key. If the value is nil it deletes the key.
+type change struct{ key, value []byte }
 
 func newBuffer() *buffer {
 	before := func(a, b change) bool { return bytes.Compare(a.key, b.key) < 0 }
 	return &buffer{changes: btree.NewBTreeGOptions(before, btree.Options{NoLocks: true})}
 }
 
-// empty is true of no buffer, too.
+// empty reports whether there are no changes; b may be nil.
 func (b *buffer) empty() bool { return b == nil || b.changes.Len() == 0 }
 
-// get returns the value that a key will have; known is false where the bucket decides.
+// get returns the value that a key will have. known is false if the buffer has no change of the key, so that the bucket has to be read.
 func (b *buffer) get(key []byte) (value []byte, known bool) {
 	if b.empty() {
 		return nil, false
 	}
-	c, known := b.changes.Get(change{key: bytes.Clone(key)}) // so that callers without a buffer keep their keys off the heap
+	c, known := b.changes.Get(change{key: bytes.Clone(key)}) // the clone keeps the keys of callers off the heap where there is no buffer
 	return c.value, known
 }
 
-// flush makes the changes in the bucket and empties the buffer.
+// flush makes the changes in the bucket, in order of key, and empties the buffer.
 func (b *buffer) flush(into *tree) (err error) {
 	b.changes.Scan(func(c change) bool {
 		if c.value == nil {
@@ -59,7 +59,7 @@ func (tx *Tx) put(n bucket, key []byte, value freshValue) {
 // delete removes a key from a bucket that has a buffer. The key must not be changed afterwards.
 func (tx *Tx) delete(n bucket, key []byte) { tx.buffers[n].changes.Set(change{key: key}) }
 
-// buffered is how many changes the buffers hold.
+// buffered returns how many changes the buffers hold.
 func (tx *Tx) buffered() (n int) {
 	for _, b := range tx.buffers {
 		if b != nil {
@@ -69,7 +69,7 @@ func (tx *Tx) buffered() (n int) {
 	return n
 }
 
-// flush brings the buffers into the file.
+// flush writes the buffers to their buckets.
 func (tx *Tx) flush() error {
 	for n, b := range tx.buffers {
 		if b.empty() {
@@ -83,10 +83,10 @@ func (tx *Tx) flush() error {
 	return nil
 }
 
-// A cursor walks up the keys of a bucket. In a write transaction it sees the bucket as its buffer will leave it.
+// A cursor walks over the keys of a bucket in ascending order. In a write transaction it sees the changes in the buffer as made.
 type cursor struct {
 	tree   *treeCursor
-	merged *mergeCursor // nil where no changes are buffered
+	merged *mergeCursor // nil if no changes are buffered
 }
 
 func (c cursor) Seek(key []byte) (k, v []byte) {
@@ -103,15 +103,15 @@ func (c cursor) Next() (k, v []byte) {
 	return c.merged.next()
 }
 
-// A mergeCursor walks over a bucket and its buffer at once.
+// A mergeCursor walks over a bucket and its buffer at the same time.
 type mergeCursor struct {
 	bucket     *treeCursor
-	key, value []byte // at which the bucket's cursor stands, nil behind the last
+	key, value []byte // at the bucket's cursor; nil behind the last key
 	buffer     btree.IterG[change]
-	change     change // at which the buffer's stands, zero behind the last
+	change     change // at the buffer's cursor; zero behind the last change
 }
 
-// takeCursor returns a cursor for a walk over a bucket that may have a buffer, during which nothing is put into it; giveCursor hands it back.
+// takeCursor returns a cursor over a bucket. Nothing may be put into the bucket until giveCursor takes the cursor back.
 func (s *Snapshot) takeCursor(n bucket) cursor {
 	c := cursor{tree: s.take(n)}
 	if b := s.buffers[n]; !b.empty() {
@@ -127,7 +127,7 @@ func (s *Snapshot) giveCursor(n bucket, c cursor) {
 	}
 }
 
-// take returns a cursor over a bucket and the buffer.
+// take returns a cursor over a bucket and this buffer.
 func (b *buffer) take(bucket *treeCursor) *mergeCursor {
 	m := &mergeCursor{}
 	if last := len(b.idle) - 1; last >= 0 {
@@ -140,7 +140,7 @@ func (b *buffer) take(bucket *treeCursor) *mergeCursor {
 
 func (m *mergeCursor) seek(key []byte) (k, v []byte) {
 	m.key, m.value = m.bucket.Seek(key)
-	m.stand(m.buffer.Seek(change{key: bytes.Clone(key)})) // see buffer.get
+	m.stand(m.buffer.Seek(change{key: bytes.Clone(key)})) // a clone, as in get
 	return m.here()
 }
 
@@ -149,7 +149,7 @@ func (m *mergeCursor) next() (k, v []byte) {
 	return m.here()
 }
 
-// stand takes over where the buffer's cursor stands.
+// stand sets m.change to the change at the cursor of the buffer, or to none.
 func (m *mergeCursor) stand(there bool) {
 	m.change = change{}
 	if there {
@@ -157,7 +157,7 @@ func (m *mergeCursor) stand(there bool) {
 	}
 }
 
-// order is negative where the bucket's key comes first, positive where the buffer's does, 0 where both are the same.
+// order is negative if the key of the bucket comes first, positive if that of the buffer does, and 0 if they are equal.
 func (m *mergeCursor) order() int {
 	switch {
 	case m.change.key == nil:
@@ -168,7 +168,7 @@ func (m *mergeCursor) order() int {
 	return bytes.Compare(m.key, m.change.key)
 }
 
-// step moves on from the key that comes first.
+// step advances from the key that comes first.
 func (m *mergeCursor) step() {
 	order := m.order()
 	if order <= 0 && m.key != nil {
@@ -179,7 +179,7 @@ func (m *mergeCursor) step() {
 	}
 }
 
-// here returns the key that comes first, of those that are not deleted.
+// here returns the key that comes first. It steps over deleted keys.
 func (m *mergeCursor) here() (k, v []byte) {
 	for {
 		if m.order() < 0 {
@@ -192,7 +192,7 @@ func (m *mergeCursor) here() (k, v []byte) {
 	}
 }
 
-// last returns the greatest key of a bucket that begins with prefix, and is longer by n bytes at most; nil where none does.
+// last returns the greatest key of a bucket that consists of prefix and at most longer more bytes, nil if there is none.
 func (s *Snapshot) last(n bucket, prefix []byte, longer int) []byte {
 	end := append(bytes.Clone(prefix), bytes.Repeat([]byte{0xFF}, longer)...)
 	s.stats.seeks++
@@ -203,7 +203,7 @@ func (s *Snapshot) last(n bucket, prefix []byte, longer int) []byte {
 		b.changes.Descend(change{key: end}, func(ch change) bool {
 			order := bytes.Compare(ch.key, key)
 			switch {
-			case order < 0: // what follows is smaller still
+			case order < 0: // the changes that follow have smaller keys
 				return false
 			case ch.value != nil:
 				key = ch.key

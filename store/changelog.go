@@ -7,7 +7,7 @@ import (
 	"lectern/contenttypes"
 )
 
-// Action is what happened to a document.
+// An Action is what happened to a document.
 type Action uint8
 
 const (
@@ -26,7 +26,7 @@ type Change struct {
 	Action     Action `json:"action"`
 }
 
-// keptChanges is how many batches the change log goes back.
+// keptChanges is how many batches the change log keeps.
 const keptChanges = 10_000
 
 func (tx *Tx) log(list []Change) error {
@@ -43,8 +43,7 @@ func (tx *Tx) log(list []Change) error {
 	return b.Put(be.AppendUint64(nil, tx.sequence), freshValue{raw})
 }
 
-// Changes calls yield with the changes after a sequence number, oldest first. complete is false when the log does not go
-// back that far, so that some may be missing.
+// Changes calls yield with the changes after a sequence number, oldest first. complete is false if the log no longer has all of them.
 func (s *Snapshot) Changes(after uint64, yield func(Change) bool) (complete bool, err error) {
 	complete = s.Sequence()-min(after, s.Sequence()) <= keptChanges
 	c := s.bucket(changes).Cursor()
@@ -63,10 +62,10 @@ func (s *Snapshot) Changes(after uint64, yield func(Change) bool) (complete bool
 	return complete, nil
 }
 
-// Sequence is the number of the last batch.
+// Sequence returns the number of the last batch.
 func (s *Snapshot) Sequence() uint64 { return getNumber(s.bucket(metas), keySequence) }
 
-// Revision is the sequence number of the last batch that changed a row of a type.
+// Revision returns the number of the last batch that changed a row of a type.
 func (s *Snapshot) Revision(t *contenttypes.ContentType) uint64 {
 	return getNumber(s.bucket(metas), schemaKey(prefixRev, s.bound.of(&t.Schema).number))
 }

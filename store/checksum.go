@@ -10,17 +10,17 @@ import (
 	"lectern/store/internal/pages"
 )
 
-// Every value carries a checksum of its key and itself: CRC-32C, which a file that was changed elsewhere than here does not have.
-// Where it stands depends on the bucket:
+// Every value has a CRC-32C checksum of its key and itself. A file that another program changed does not have the right ones. The bucket
+// decides where in the value the checksum is:
 //
 //	rows         4 bytes behind the row; the highest bit of its number of fields is set
 //	index        4 bytes behind the block; the highest bit of its number of entries is set
-//	meta, log    texts: a zero byte and 4 bytes behind it, which no text ends with
-//	all others   the upper 16 bits of a number that never needs them: the document of a link and of a list of versions, the entries
-//	             of a group or span, a counter. They hold the lower half of the checksum, or 1 where that is 0
+//	meta, log    texts: a zero byte, which no text ends with, and 4 bytes behind it
+//	all others   in the upper 16 bits of a number that never needs them: the document of a link or of a list of versions, the entries
+//	             of a group or span, a counter. They hold the lower half of the checksum, or 1 if that is 0
 //
-// Values written before format 3 have none: bit, zero byte or number are not there, and such values are read as they are. They get
-// one when they are written again. So a value tells by itself whether it has a checksum, and no file is rewritten for it.
+// Values written before format 3 have no checksum: the bit, the zero byte or the upper bits are missing. They are read as they are, and
+// get a checksum when they are written again, so no file has to be rewritten.
 const (
 	checksumLen = 4
 	summedFlag  = 1 << 15
@@ -31,10 +31,10 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var errChecksum = errors.New("its checksum does not match")
 
-// number reads a number whose upper bits may hold a checksum.
+// number reads a number without the checksum in its upper bits.
 func number(v []byte) uint64 { return be.Uint64(v) & numberMask }
 
-// holdsText reports whether values of a bucket are texts; keys decide in the bucket meta.
+// holdsText reports whether the value of a key is a text.
 func holdsText(n bucket, key []byte) bool {
 	if n == metas {
 		switch string(key) {
@@ -45,7 +45,7 @@ func holdsText(n bucket, key []byte) bool {
 	return n == changes
 }
 
-// textOf is a text with or without a checksum.
+// textOf returns a text without its checksum, if it has one.
 func textOf(v []byte) []byte {
 	if at := len(v) - checksumLen - 1; at >= 0 && v[at] == 0 {
 		return v[:at:at]
@@ -53,7 +53,7 @@ func textOf(v []byte) []byte {
 	return v
 }
 
-// numberAt is where in the values of a bucket the number stands that holds their checksum.
+// numberAt returns the offset, in the values of a bucket, of the number that holds their checksum.
 func numberAt(n bucket) int {
 	if n == links {
 		return 2 + 2
@@ -61,8 +61,8 @@ func numberAt(n bucket) int {
 	return 0
 }
 
-// withChecksum writes its checksum into a value that is to be put under a key, or behind it, and returns it. A checksum that it has
-// already is made anew.
+// withChecksum writes the checksum into a value that is to be put under a key, or appends it, and returns the value. It replaces a
+// checksum that is there already.
 func withChecksum(n bucket, key, value []byte) []byte {
 	switch {
 	case n == rows || n == index:
@@ -79,7 +79,7 @@ func withChecksum(n bucket, key, value []byte) []byte {
 	return value
 }
 
-// flagAt is where in a row or block the byte stands that says whether it has a checksum.
+// flagAt returns the offset, in a row or block, of the byte whose highest bit says that there is a checksum.
 func flagAt(n bucket) int {
 	if n == rows {
 		return 2
@@ -91,7 +91,7 @@ func hasChecksum(n bucket, value []byte) bool {
 	return len(value) > flagAt(n) && value[flagAt(n)]&(summedFlag>>8) != 0
 }
 
-// withoutChecksum takes the checksum off a row or block that has one, but for its flag.
+// withoutChecksum cuts the checksum off a row or block that has one. The flag stays set.
 func withoutChecksum(n bucket, value []byte) []byte {
 	if hasChecksum(n, value) && len(value) >= checksumLen {
 		return value[:len(value)-checksumLen]
@@ -103,13 +103,13 @@ func checksum(key, value []byte) uint32 {
 	return crc32.Update(crc32.Update(0, castagnoli, key), castagnoli, value)
 }
 
-// shortChecksum is that of a value whose two bytes at a place hold it.
+// shortChecksum returns the 16-bit checksum of a value, which is stored in the two bytes at an offset and does not cover them.
 func shortChecksum(key, value []byte, at int) uint16 {
 	sum := checksum(key, value[:at])
 	return max(1, uint16(crc32.Update(sum, castagnoli, value[at+2:])))
 }
 
-// checkPage reports whether the keys and values in a leaf of a bucket are whole.
+// checkPage returns a function that checks all keys and values in a leaf of a bucket.
 func (s *Snapshot) checkPage(n bucket) func(pages.Page) error {
 	return func(p pages.Page) error {
 		for i := range p.Len() {
@@ -121,7 +121,7 @@ func (s *Snapshot) checkPage(n bucket) func(pages.Page) error {
 	}
 }
 
-// checkValue compares a value with its checksum. One that has none is looked at as far as that shows what could not be read.
+// checkValue compares a value with its checksum. If it has none, checkValue checks that it can be read.
 func (s *Snapshot) checkValue(n bucket, key, v []byte) error {
 	switch {
 	case n == rows || n == index:
@@ -157,13 +157,13 @@ func (s *Snapshot) checkValue(n bucket, key, v []byte) error {
 
 var errMalformed = errors.New("it is malformed")
 
-// minKeyLen and minValueLen are how long keys and values of a bucket are at least.
+// minKeyLen and minValueLen are the least lengths of keys and values, by bucket.
 var (
 	minKeyLen   = [bucketCount]int{rows: rowKeyLen, docs: 2, index: spaceLen, groups: spaceLen, spans: spaceLen, links: linkKeyLen, metas: 1, changes: 8}
 	minValueLen = [bucketCount]int{rows: recordHeader, docs: 8, index: 2, groups: 12, spans: 12, links: linkLen - linkKeyLen, metas: 8}
 )
 
-// checkOld looks at a row or block without a checksum: whether it can be read, and what is printed of it is JSON.
+// checkOld checks a row or block without a checksum: that it can be read, and that its fields are JSON.
 func (s *Snapshot) checkOld(n bucket, key, v []byte) error {
 	if len(key) < minKeyLen[n] || len(v) < minValueLen[n] {
 		return errMalformed

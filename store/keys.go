@@ -6,7 +6,7 @@ import "encoding/binary"
 //
 //	meta    names of counters and the catalog
 //	rows    schema u16 · slot u16 · doc u64                       → row (record.go)
-//	docs    schema u16 · documentId                               → doc u64 · slot u16 …: the versions there are
+//	docs    schema u16 · documentId                               → doc u64 · slot u16 …: the versions of the document
 //	index   lower bound of a block of index keys                  → the block (block.go)
 //	groups  lower bound of a group of blocks                      → entries u64 · blocks u32 (counted.go)
 //	spans   lower bound of a span of groups                       → entries u64 · groups u32
@@ -15,7 +15,7 @@ import "encoding/binary"
 //
 // An index key is schema u16 · field u16 · slot u16 · value · id u64.
 //
-// A slot is a (locale, status) of a type: the locale's number shifted left by one, plus one for drafts.
+// A slot is a locale and a status: the number of the locale shifted left by one, plus one for drafts.
 var (
 	bucketMeta   = []byte("meta")
 	bucketRows   = []byte("rows")
@@ -45,7 +45,7 @@ var (
 
 var be = binary.BigEndian
 
-// slot numbers a (locale, status) pair.
+// A slot is a locale and a status as one number.
 type slot uint16
 
 func makeSlot(locale uint16, st Status) slot { return slot(locale<<1) | slot(st) }
@@ -62,17 +62,17 @@ func appendDocKey(b []byte, schema uint16, documentID string) []byte {
 	return append(be.AppendUint16(b, schema), documentID...)
 }
 
-// spaceLen is the length of the prefix that all keys of one index space share.
+// spaceLen is the length of the prefix that all index keys of one attribute and slot share.
 const spaceLen = 6
 
-// appendSpace begins the keys of one index space: the entries of one attribute in one slot.
+// appendSpace appends the prefix of the index keys of one attribute and slot.
 func appendSpace(b []byte, schema, field uint16, s slot) []byte {
 	b = be.AppendUint16(b, schema)
 	b = be.AppendUint16(b, field)
 	return be.AppendUint16(b, uint16(s))
 }
 
-// successor returns the least key that is greater than every key beginning with prefix; nil when there is none.
+// successor returns the least key that is greater than all keys with a prefix, nil if there is none.
 func successor(prefix []byte) []byte {
 	s := append([]byte(nil), prefix...)
 	for i := len(s) - 1; i >= 0; i-- {

@@ -1,14 +1,13 @@
-// Package store keeps all documents of a project in one bbolt file: their versions, the links between them, the indexes
-// that make queries fast, and the log of what changed.
+// Package store keeps all documents of a project in one bbolt file: their versions, the links between them, the indexes that make queries
+// fast, and a log of changes.
 //
-// Reads happen in a Snapshot (View), which sees one consistent state however long it lasts. Writes happen one after the other
-// in a Tx (Write); the writes of callers that come at the same time share one transaction and its fsyncs, and each returns
-// when its change is durable. What a write changes is first put down in a Batch; indexes, counts, revisions and the change
-// log follow from it.
+// Reads happen in a Snapshot (View), which sees one consistent state for as long as it lasts. Writes happen one after the other in a Tx
+// (Write). Writes of several callers at the same time share one transaction and its fsyncs; each returns when its change is durable. A
+// write changes content through a Batch, from which the store updates indexes, counts, revisions and the change log.
 //
-// A Store sees the file under the definitions of one Model. Redefine puts others in their place while it is in use and returns
-// the Store for them; the former one then answers ErrRedefined, so that nobody reads or writes under definitions that the
-// content no longer has.
+// A Store reads the file under the definitions of one Model. Redefine changes the definitions while the store is in use, and returns a
+// new Store. The old Store then returns ErrRedefined, so that nothing is read or written under definitions that the content no longer
+// has.
 package store
 
 import (
@@ -39,25 +38,25 @@ var (
 	ErrClosed = errors.New("the store is closed")
 	// ErrTooManyLocales: a write names a locale code beyond the 4,096 that a store can hold.
 	ErrTooManyLocales = errors.New("too many different locales")
-	// ErrRedefined: the definitions were changed by Redefine. Nothing was done; the Store that Redefine returned does it.
+	// ErrRedefined: Redefine has changed the definitions, and nothing was done. Use the Store that it returned.
 	ErrRedefined = errors.New("the definitions have changed")
-	// ErrSchemaLocked: definitions cannot change now, since somebody has a shared lock on them (see LockSchema).
+	// ErrSchemaLocked: the definitions cannot change now, because somebody has a shared lock on them (see LockSchema).
 	ErrSchemaLocked = errors.New("the definitions are held as they are by work that takes several steps; try again")
 )
 
-// A Store is one bbolt file with all content of a project, seen under one Model. It may be used by any number of goroutines.
+// A Store is the content of a project under the definitions of one Model. All methods may be called by any number of goroutines.
 type Store struct {
 	*file
 	bound  *binding
-	until  atomic.Int64                  // the last transaction whose state it describes
-	pinned atomic.Pointer[pinnedReaders] // of that state, once there may be later ones; nil before
+	until  atomic.Int64                  // the last transaction that wrote under its definitions
+	pinned atomic.Pointer[pinnedReaders] // readers of the state after until, while the next definitions are put in place; nil before
 }
 
-// A file is what the Stores of one file have in common.
+// A file is what all Stores of one bbolt file share.
 type file struct {
 	open    atomic.Pointer[opened]
 	path    string
-	current atomic.Pointer[Store] // the one whose definitions the content has
+	current atomic.Pointer[Store] // the Store with the definitions that the content has
 	locales localeTable
 	revised atomic.Uint64 // see Store.Revision
 	schema  schemaLock
@@ -66,17 +65,17 @@ type file struct {
 	closing  chan struct{}
 	closed   sync.Once
 	writer   sync.WaitGroup
-	senders  sync.RWMutex // held shared while a request is submitted, so that Close leaves none behind
+	senders  sync.RWMutex // held shared while a request is submitted, so that Close misses none
 
 	health health
 	sound  pages.Marks // pages that were read and found whole
 	stats  counters
 
-	// What follows is the writer's.
+	// Used by the writer goroutine only:
 	committed int        // the last transaction
-	used      int64      // bytes of the file that are in use by it or were by one before
-	taken     int64      // bytes that the file has on the disk; 0: unknown (see space)
-	drained   chan error // gets the end of the file as it was open before it was opened anew; nil: it is gone
+	used      int64      // bytes of the file up to the last page that any state has used
+	taken     int64      // bytes of the file that have space on the disk; 0: unknown (see space)
+	drained   chan error // gets the error of closing the former open file after a reopen; nil: it is closed
 
 	snapshots pool.Pool[*Snapshot] // not in use, with their buckets and cursors at hand
 	cache     atomic.Pointer[stateCache]
@@ -84,22 +83,22 @@ type file struct {
 
 // Options of Open.
 type Options struct {
-	// LockTimeout is how long Open waits for another process to let go of the file.
+	// LockTimeout is how long Open waits for another process to close the file.
 	LockTimeout time.Duration
-	// Progress, when set, is told what a start that converts content does, and how far it is.
+	// Progress, if set, is called during a conversion with what is being done and how far it is.
 	Progress func(what string, done, total int)
-	// DefaultLocale is what content becomes when its type becomes localized; "" is en.
+	// DefaultLocale is the locale that content gets when its type becomes localized; "" is en.
 	DefaultLocale string
-	// HealthChanged, when set, is told of each change of Health. It must not use the store.
+	// HealthChanged, if set, is called on each change of Health. It must not use the store.
 	HealthChanged func(Health)
-	// Replaced, when set, is called by Open when the file is not the store that was opened at its path before.
+	// Replaced, if set, is called by Open when the file is not the store that was opened at its path before.
 	Replaced func()
 
 	hooks *conversionHooks
 }
 
-// Open opens the store file at path for a model, and makes it when there is none. Content that was written under other
-// definitions is converted first; where that would lose any of it, Open changes nothing and returns a *evolve.DefinitionError.
+// Open opens the store file at path under a model, and creates it if there is none. It first converts content that was written under
+// other definitions. If that would lose content, Open changes nothing and returns a *evolve.DefinitionError.
 func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := CheckThere(path); err != nil {
@@ -120,7 +119,7 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 		return nil, errors.Join(err, f.db().Close())
 	}
 	switch replaced, err := f.mark(); {
-	case errors.Is(err, ErrFull), noSpace(err): // the next start marks it
+	case errors.Is(err, ErrFull), noSpace(err): // there is no space for the marker: the next start writes it
 	case err != nil:
 		return nil, errors.Join(err, f.db().Close())
 	case replaced && opts.Replaced != nil:
@@ -144,7 +143,7 @@ func newFile(open *opened, path string) *file {
 	return f
 }
 
-// newStore makes the Store of a file whose content has these definitions.
+// newStore makes the Store for new definitions and makes it the current one.
 func (f *file) newStore(bound *binding) *Store {
 	s := &Store{file: f, bound: bound}
 	s.until.Store(math.MaxInt64)
@@ -152,7 +151,7 @@ func (f *file) newStore(bound *binding) *Store {
 	return s
 }
 
-// openFile opens a store file to write.
+// openFile opens a store file for writing, and upgrades it if it has an older format.
 func openFile(path string, timeout time.Duration, openFile func(path string) (*os.File, error)) (*opened, error) {
 	o := toWrite()
 	o.Timeout = max(timeout, 50*time.Millisecond)
@@ -166,8 +165,8 @@ func openFile(path string, timeout time.Duration, openFile func(path string) (*o
 	return db, nil
 }
 
-// secure brings the newest meta page to disk once more. If a former process failed to, it may have been read from memory alone,
-// and the next commits would overwrite what the disk still has.
+// secure writes the newest meta page to disk again. If a former process failed to write it, it may be in the page cache only, and the
+// next commits would overwrite the state that the disk still has.
 func (o *opened) secure() error {
 	page := make([]byte, os.Getpagesize())
 	var at int64
@@ -187,8 +186,8 @@ func (o *opened) secure() error {
 	return o.handle.Sync()
 }
 
-// create makes an empty store beside path and renames it into place: bbolt's own first write is not safe against a loss of
-// power in its midst.
+// create makes an empty store beside path and renames it into place, because a loss of power while bbolt initialises a file would leave
+// it damaged.
 func create(path string) error {
 	temp := path + ".new"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -230,8 +229,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Close ends the writer after the writes that wait, waits for readers, and closes the file, whichever of its Stores it is
-// called on. Later calls return nil.
+// Close carries out the writes that are waiting, waits for readers, and closes the file for all of its Stores. Later calls return nil.
 func (s *Store) Close() error {
 	var err error
 	s.closed.Do(func() {
@@ -241,7 +239,7 @@ func (s *Store) Close() error {
 		s.senders.Unlock()
 		s.writer.Wait()
 		if p := s.current.Load().pinned.Load(); p != nil {
-			p.retire() // of a redefinition that failed
+			p.retire() // left by a redefinition that failed
 		}
 		s.snapshots.Drain() // for good
 		err = s.db().Close()
@@ -255,19 +253,20 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Path is where the file is.
+// Path returns the path of the file.
 func (s *Store) Path() string { return s.path }
 
-// Model is the model that the store was opened or redefined for.
+// Model returns the model that the store was opened or redefined for.
 func (s *Store) Model() *contenttypes.Model { return s.bound.model }
 
-// Revision is the number of the last batch that is durable. It grows with everything that changes content, conversions included, never
-// goes back, and goes on counting after a restart. A snapshot that begins after Revision returned n sees all that is numbered up to n.
-// As long as Revision returns n, no Write that changed anything has returned since: whoever keeps something that was read takes the
-// revision first, then the snapshot, and may use what was read until the revision is another.
+// Revision returns the number of the last durable batch. It grows with every change of content, conversions included, never goes back,
+// and continues after a restart. A snapshot that begins after Revision returned n sees all batches up to n.
+//
+// As long as Revision returns n, no Write that changed anything has returned since. A cache can rely on that: take the revision, then the
+// snapshot, and use what was read until the revision changes.
 func (s *Store) Revision() uint64 { return s.revised.Load() }
 
-// View calls f with a snapshot. Nothing that f takes out of the snapshot may be used after it returned.
+// View calls f with a snapshot. Nothing that f reads from the snapshot may be used after f has returned.
 func (s *Store) View(f func(*Snapshot) error) error {
 	snap, err := s.snapshot()
 	if err != nil {
@@ -319,14 +318,14 @@ func (s *Store) view(snap *Snapshot, f func(*Snapshot) error) error {
 	return err
 }
 
-// Write calls f in the one write transaction there is at a time; the batches that f applied are durable when Write returns
-// nil. Several callers may share one transaction and its fsyncs. f may be called again when another caller's f failed after
-// it had applied something, so it must not have effects of its own beyond values that it sets anew each time.
-// When f returns an error nothing of it is kept. f is not called, and ErrRedefined is returned, when the definitions have
-// changed by then.
+// Write calls f in the write transaction; only one runs at a time. When Write returns nil, the batches that f applied are durable. When f
+// returns an error, nothing of it is kept. When the definitions have changed, Write returns ErrRedefined without calling f.
 //
-// ctx ends the write until f applies its first batch: look-ups of f then find nothing more (see Snapshot.Within), Apply
-// refuses the batch, and Write returns the error of ctx, whatever f makes of it. What f has begun to apply is completed.
+// Several callers may share one transaction and its fsyncs. f may be called again if the f of another caller failed after it had applied
+// a batch, so f must have no effects outside the transaction, other than setting values anew in each call.
+//
+// When ctx ends before f applies its first batch, look-ups of f find nothing (see Snapshot.Within), Apply refuses the batch, and Write
+// returns the error of ctx. Once f has applied a batch, the write is completed.
 func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 	if h := s.health.load(); h.State > Full {
 		return h.Err
@@ -338,7 +337,7 @@ func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 	return <-req.done
 }
 
-// submit gives a request to the writer.
+// submit hands a request to the writer goroutine.
 func (s *file) submit(req *writeRequest) error {
 	s.senders.RLock()
 	defer s.senders.RUnlock()

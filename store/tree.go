@@ -10,42 +10,42 @@ import (
 	"lectern/store/internal/pages"
 )
 
-// A tree is a bucket as the store reads and writes it: values have checksums (see checksum.go), and no page is believed before it was
-// looked at. What is damaged ends what is done with the snapshot (see Snapshot.fail).
+// A tree is a bucket with checksums: Put adds one to each value, and reads check each page before they use it (see checksum.go). When a
+// page is damaged, the snapshot fails (see Snapshot.fail).
 //
-// Reads go through package pages. A write transaction sees changes that are in bbolt's memory alone, so there bbolt reads; but only
-// where the pages that it will look at have been checked, as far as they come from the file.
+// Read transactions read through package pages. A write transaction reads through bbolt, which alone knows the changes that are in
+// memory; the tree checks the pages in the file before bbolt reads them.
 type tree struct {
 	snap  *Snapshot
 	n     bucket
-	pages *pages.Tree  // as the transaction began; nil: there was no such bucket
-	bolt  *bolt.Bucket // of a write transaction
+	pages *pages.Tree  // the bucket when the transaction began; nil if there was none
+	bolt  *bolt.Bucket // in a write transaction; otherwise nil
 	seeks *treeCursor  // see lookup
 
-	// Of what a write transaction began with:
-	base    *pages.Cursor
-	checked []checkedRange // whose pages were checked, in order of key; they do not overlap
-	latest  checkedRange   // of checked, if there are any
+	// For checkAround, in a write transaction:
+	base    *pages.Cursor  // over the pages when the transaction began
+	checked []checkedRange // in order of key, without overlaps
+	latest  checkedRange   // the range that was used last
 }
 
-// A checkedRange is the keys from low on and below high; nil is no bound.
+// A checkedRange is a range of keys whose pages were checked: from low on and below high. If high is nil the range has no end.
 type checkedRange struct{ low, high []byte }
 
 func (r checkedRange) has(key []byte) bool {
 	return bytes.Compare(r.low, key) <= 0 && (r.high == nil || bytes.Compare(key, r.high) < 0)
 }
 
-// maxChecked bounds how many ranges are remembered as checked. With more, a transaction begins to remember them anew.
+// maxChecked bounds how many checked ranges a transaction remembers. When there are more it forgets them all.
 const maxChecked = 1024
 
-// mapped returns the pages that a transaction sees, as they lie in memory. They stay there until it ends, but for those of a
-// write transaction, which stay until it commits.
+// mapped returns the pages that a transaction sees, in the memory that bbolt maps. They stay valid until a read transaction ends, or a
+// write transaction commits.
 func mapped(tx *bolt.Tx, sound *pages.Marks) *pages.File {
 	info := tx.DB().Info()
 	return pages.NewFile(pages.Mapped(info.Data, int(tx.Size())), info.PageSize, sound)
 }
 
-// rootTree is the tree of all buckets that a transaction began with.
+// rootTree returns the tree of all buckets, as it was when the transaction began.
 func rootTree(tx *bolt.Tx, f *pages.File) *pages.Tree {
 	return f.Root(uint64(tx.Cursor().Bucket().RootPage()))
 }
@@ -77,8 +77,8 @@ func (s *Snapshot) newTree(n bucket) *tree {
 	return t
 }
 
-// checkAround checks, once in a transaction, the pages that bbolt reads to look up or change a key: the leaf where the key is or would
-// be, the leaves beside that, and the pages above them.
+// checkAround checks the pages that bbolt reads to find or change a key: the leaf of the key, the leaves beside it, and the pages above
+// them. It checks them once in a transaction.
 func (t *tree) checkAround(key []byte) {
 	if t.base == nil || len(t.checked) > 0 && t.latest.has(key) {
 		return
@@ -100,12 +100,11 @@ func (t *tree) checkAround(key []byte) {
 	t.checked = slices.Insert(t.checked, i, t.latest)
 }
 
-// A freshValue is a value to store, in memory that nothing else refers to, since its checksum is written into that memory. A value that
-// was read from the file lies in its mapping, where a write faults, or in memory that bbolt still has to write: copied makes a freshValue
-// of it.
+// A freshValue is a value to store, in memory that is used nowhere else: Put writes the checksum into that memory. A value that was read
+// from the store must be copied first (copied). Its memory is mapped read-only, so that writing to it faults, or bbolt still needs it.
 type freshValue struct{ data []byte }
 
-// copied returns a copy of a value that is used elsewhere.
+// copied makes a freshValue of a value that is used elsewhere too.
 func copied(value []byte) freshValue { return freshValue{bytes.Clone(value)} }
 
 // Put stores a value with its checksum. It must be called in a write transaction.
@@ -120,7 +119,7 @@ func (t *tree) Delete(key []byte) error {
 	return t.bolt.Delete(key)
 }
 
-// Get returns what lies under a key, nil where nothing does.
+// Get returns the value of a key, nil if there is none.
 func (t *tree) Get(key []byte) []byte {
 	if k, v := t.lookup().Seek(key); bytes.Equal(k, key) {
 		return v
@@ -128,7 +127,7 @@ func (t *tree) Get(key []byte) []byte {
 	return nil
 }
 
-// lookup returns the cursor that look-ups share which end before the next begins.
+// lookup returns a cursor that all single look-ups share.
 func (t *tree) lookup() *treeCursor {
 	if t.seeks == nil {
 		t.seeks = t.Cursor()
@@ -136,7 +135,7 @@ func (t *tree) lookup() *treeCursor {
 	return t.seeks
 }
 
-// Cursor returns a cursor that stands nowhere yet.
+// Cursor returns a new cursor. It must be moved by Seek, First or Last before it is read.
 func (t *tree) Cursor() *treeCursor {
 	if t.bolt != nil {
 		return &treeCursor{tree: t, bolt: t.bolt.Cursor()}
@@ -144,12 +143,12 @@ func (t *tree) Cursor() *treeCursor {
 	return &treeCursor{tree: t, pages: t.pages.Cursor()}
 }
 
-// A treeCursor goes through the keys of a tree as bolt.Cursor does.
+// A treeCursor walks over the keys of a tree, as bolt.Cursor does over those of a bucket.
 type treeCursor struct {
 	tree  *tree
-	pages *pages.Cursor // of a snapshot that only reads
-	bolt  *bolt.Cursor  // of a write transaction
-	key   []byte        // at which bolt stands
+	pages *pages.Cursor // in a read transaction
+	bolt  *bolt.Cursor  // in a write transaction
+	key   []byte        // the key at which bolt stands
 }
 
 // Seek moves to the first key that is not less than key.
@@ -196,7 +195,7 @@ func (c *treeCursor) Last() (k, v []byte) {
 	return c.landed(c.bolt.Last())
 }
 
-// afterAll is greater than every key.
+// afterAll is greater than every key in use.
 var afterAll = bytes.Repeat([]byte{0xFF}, 32)
 
 // Next moves to the key after the present one.
@@ -218,28 +217,28 @@ func (c *treeCursor) Prev() (k, v []byte) {
 		}
 		return k, v
 	}
-	// Pages that the transaction has emptied stay in the tree until it commits. bbolt's cursor steps over them on its way up, but
-	// stops at them, as if it had come to the first key, on its way down.
+	// Pages that the transaction has emptied stay in the tree until it commits. bbolt's Next steps over them, but its Prev returns nil there,
+	// as it does before the first key.
 	from := c.key
 	for k, v = c.bolt.Prev(); k == nil && c.tree.hasBefore(from); k, v = c.bolt.Prev() {
 	}
 	return c.landed(k, v)
 }
 
-// hasBefore reports whether the bucket of a write transaction has a key that is less than key.
+// hasBefore reports whether the bucket has a key less than key. It must be called in a write transaction.
 func (t *tree) hasBefore(key []byte) bool {
 	first, _ := t.bolt.Cursor().First()
 	return first != nil && bytes.Compare(first, key) < 0
 }
 
-// ended fails the snapshot where the cursor found nothing since it came to a damaged page.
+// ended fails the snapshot if the cursor returned nil because of a damaged page.
 func (c *treeCursor) ended() {
 	if err := c.pages.Err(); err != nil {
 		c.tree.snap.fail(c.tree.n, err)
 	}
 }
 
-// landed returns where a move of bbolt ended, once the pages around that are checked.
+// landed returns the result of a move of the bbolt cursor, after it has checked the pages around.
 func (c *treeCursor) landed(k, v []byte) (key, value []byte) {
 	if k != nil {
 		c.tree.checkAround(k)

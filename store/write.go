@@ -15,24 +15,25 @@ import (
 	"lectern/contenttypes"
 )
 
-// A writeRequest is one caller of Write.
+// A writeRequest is one call of Write, or work for the writer goroutine to do between two transactions.
 type writeRequest struct {
 	ctx   context.Context
-	store *Store // that it was made on
+	store *Store // on which Write was called
 	f     func(*Tx) error
 	err   error
 	done  chan error
 
-	alone func() error // instead of f: work that the writer does between two groups
+	alone func() error // instead of f: work to do between two transactions
 }
 
-// maxGrouped bounds how many writes share a transaction, and maxBuffered how many changes: a transaction that has buffered so
-// many takes no further write, so that many heavy ones at once do not need memory for all of them. It is constant but for tests.
+// maxGrouped bounds how many writes share a transaction.
 const maxGrouped = 256
 
+// maxBuffered bounds how many changes a transaction buffers: one that has so many takes no further write, so that the memory for many
+// large writes at once is bounded. Only tests change it.
 var maxBuffered = 100_000
 
-// writeLoop is the writer: the one goroutine that changes the file.
+// writeLoop runs in the writer goroutine, the only one that changes the file.
 func (s *file) writeLoop() {
 	defer s.writer.Done()
 	batcher := commitBatcher{requests: s.requests}
@@ -53,7 +54,7 @@ func (s *file) writeLoop() {
 	}
 }
 
-// split separates the requests of a group that are done alone; they are done after its writes.
+// split separates the writes in a group from the requests that are done alone, after the writes.
 func split(group []*writeRequest) (writes, alone []*writeRequest) {
 	if !slices.ContainsFunc(group, func(r *writeRequest) bool { return r.alone != nil }) {
 		return group, nil
@@ -68,25 +69,25 @@ func split(group []*writeRequest) (writes, alone []*writeRequest) {
 	return writes, alone
 }
 
-// A commitBatcher collects the writes that share a transaction. Clients that wait for an answer before they write again come
-// back all at once, a moment after a commit; so the next transaction waits a fraction of a commit's time for as many as were
-// answered, beside those that came meanwhile. Otherwise two halves of the clients would take turns.
+// A commitBatcher collects the writes that share a transaction. Clients that write again as soon as they get an answer all come back a
+// moment after a commit. So the next transaction waits, for a fraction of the time of a commit, until as many writes are there as were
+// answered, plus those that came meanwhile. Without that, two halves of the clients would take turns.
 type commitBatcher struct {
 	requests chan *writeRequest
 	closed   bool
-	queued   []*writeRequest // what came during the last commit
-	expected int             // how many may come, the queued included
-	pause    time.Duration   // how long to wait for them
+	queued   []*writeRequest // the requests that came during the last commit
+	expected int             // how many requests to wait for, the queued ones included
+	pause    time.Duration   // how long to wait for them at most
 }
 
-// committed is called when a group was carried out, before it is answered.
+// committed must be called after a group was carried out and before it is answered.
 func (b *commitBatcher) committed(n int, took time.Duration) {
 	b.drain()
 	b.expected = min(len(b.queued)+n, maxGrouped)
 	b.pause = min(took/2, 2*time.Millisecond)
 }
 
-// drain takes what waits.
+// drain takes the requests that are waiting.
 func (b *commitBatcher) drain() {
 	for len(b.queued) < maxGrouped && !b.closed {
 		select {
@@ -104,7 +105,7 @@ func (b *commitBatcher) take(r *writeRequest, ok bool) {
 	}
 }
 
-// next returns the writes that share the next transaction, nil when the store was closed and nothing waits.
+// next returns the requests for the next transaction, nil when the store was closed and none is left.
 func (b *commitBatcher) next() []*writeRequest {
 	if len(b.queued) == 0 && !b.closed {
 		r, ok := <-b.requests
@@ -127,9 +128,9 @@ func (b *commitBatcher) next() []*writeRequest {
 	return group
 }
 
-// commit carries out a group in one transaction, or in several if it changes very much, and sets the err of each request. A write that
-// fails after it applied a batch is taken out, and the others are carried out again without it. When the disk has no space for the
-// group, each write is tried by itself.
+// commit carries out a group in one transaction, or in several if it changes very much, and sets the err of each request. If a write
+// fails after it applied a batch, the transaction is rolled back and the others are carried out again without it. If the disk has no
+// space for the group, each write is tried in a transaction of its own.
 func (s *file) commit(group []*writeRequest) {
 	for len(group) > 0 {
 		together := group
@@ -155,8 +156,8 @@ func (s *file) commit(group []*writeRequest) {
 	}
 }
 
-// try runs the first requests of a group once, in one transaction, and returns how many these were. failed is the index of the request
-// for which all were rolled back, or -1; err is the error of the whole transaction.
+// try runs the first requests of a group in one transaction, and returns how many it ran. failed is the index of the request because of
+// which the transaction was rolled back, or -1. err is the error of the whole transaction.
 func (s *file) try(group []*writeRequest) (done, failed int, err error) {
 	corrupt := s.guard(func() error {
 		done, failed, err = s.carryOut(group)
@@ -168,7 +169,7 @@ func (s *file) try(group []*writeRequest) (done, failed int, err error) {
 	return done, failed, err
 }
 
-// carryOut is try without its guard.
+// carryOut is try without guard.
 func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 	done = len(group)
 	for _, r := range group {
@@ -196,7 +197,7 @@ func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 			continue
 		}
 		r.err = tx.run(r)
-		if errors.Is(tx.failed, ErrCorrupt) { // and what bbolt has in memory may be half of a change
+		if errors.Is(tx.failed, ErrCorrupt) { // bbolt may have half of a change in memory
 			r.err = s.health.err()
 			return done, -1, r.err
 		}
@@ -227,16 +228,16 @@ func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 	return done, -1, nil
 }
 
-// A Tx is the write transaction: a Snapshot that also sees what has been applied in it.
+// A Tx is a write transaction: a Snapshot that also sees the batches that were applied in it.
 type Tx struct {
 	*Snapshot
 	sequence    uint64
 	docs, items uint64
-	rowIDs      map[uint16]uint64 // by schema number: the greatest id given out
+	rowIDs      map[uint16]uint64 // the greatest row id given out, by schema number
 	revisions   map[uint16]uint64
-	localesUsed int  // how many locale codes must be on disk with this transaction
-	applied     int  // batches applied by the function that runs now
-	adds        bool // what was applied does more than remove
+	localesUsed int  // how many locale codes must be stored by this transaction
+	applied     int  // batches applied by the request that runs now
+	adds        bool // an applied batch adds something
 }
 
 func newTx(s *Store, btx *bolt.Tx) *Tx {
@@ -255,8 +256,8 @@ func newTx(s *Store, btx *bolt.Tx) *Tx {
 	}
 }
 
-// run carries out a request. When the request's context ends before its first batch is applied (see begin), run returns the error of
-// the context, and the transaction goes on with the other requests.
+// run carries out a request. If the context of the request ends before its first batch is applied (see begin), run returns the error of
+// the context, and the transaction continues with the other requests.
 func (tx *Tx) run(r *writeRequest) error {
 	tx.applied = 0
 	tx.Within(r.ctx, 0)
@@ -268,7 +269,8 @@ func (tx *Tx) run(r *writeRequest) error {
 	return err
 }
 
-// begin checks the context of the request before a batch is applied, for the last time: a request that has begun to apply is completed.
+// begin checks the context of the request before it applies a batch. After its first batch a request is completed, so begin ends the
+// bound on its work.
 func (tx *Tx) begin() error {
 	if tx.work.ctx != nil {
 		tx.look()
@@ -279,7 +281,7 @@ func (tx *Tx) begin() error {
 	return tx.failed
 }
 
-// call calls f and turns a panic in it into an error, since the writer must go on for the others.
+// call calls f and turns a panic in it into an error, so that the writer goroutine survives.
 func (tx *Tx) call(f func(*Tx) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -300,7 +302,7 @@ func (tx *Tx) NewDoc() uint64 { tx.docs++; return tx.docs }
 // NewComponentID returns the id of a new component.
 func (tx *Tx) NewComponentID() uint64 { tx.items++; return tx.items }
 
-// NewRowID returns the id of a new row of a type. Ids of a type begin at 1 and are never given twice.
+// NewRowID returns the id of a new row of a type. Ids begin at 1 and are never given twice.
 func (tx *Tx) NewRowID(t *contenttypes.ContentType) uint64 {
 	n := tx.bound.of(&t.Schema).number
 	tx.rowIDs[n] = tx.lastRowID(n) + 1
@@ -319,7 +321,7 @@ func schemaKey(prefix string, schema uint16) []byte {
 	return be.AppendUint16([]byte(prefix), schema)
 }
 
-// finish writes the counters of the transaction.
+// finish writes all that is buffered, and the counters, before the commit.
 func (tx *Tx) finish() error {
 	if tx.settle(); tx.failed != nil {
 		return tx.failed
