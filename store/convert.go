@@ -10,38 +10,37 @@ import (
 	"lectern/store/evolve"
 )
 
-// A conversion carries out the steps that package evolve has planned, in transactions of some rows each. Each transaction also writes
-// into the file which steps are left and how far the first of them is, so that a conversion that was killed goes on at the next start
-// where its last transaction ended.
+// A conversion carries out the steps that package evolve has planned, in transactions of a bounded number of rows. Each transaction also
+// stores which steps are left and how far the first of them is. After a crash, the next start continues from there.
 //
-// A step runs under the definitions that the catalog holds at that time. The step evolve.Define replaces them: steps before it see the old
-// definitions, steps after it the new ones.
+// A step runs under the definitions in the catalog. The step evolve.Define replaces these: steps before it see the old definitions, steps
+// after it the new ones.
 type conversion struct {
 	store    *Store
 	catalog  *evolve.Catalog
 	pending  pending
-	bound    *binding // of the catalog's definitions; nil: to be made
-	dirty    bool     // the catalog was changed in this transaction
+	bound    *binding // compiled from the catalog; nil until bind is called
+	dirty    bool     // this transaction has changed the catalog
 	progress func(what string, done, total int)
 	hooks    *conversionHooks
 	goesOn   func() error // called before each transaction; may be nil
 }
 
-// conversionHooks let tests stop a conversion where a kill would.
+// conversionHooks let tests stop a conversion as a crash would.
 type conversionHooks struct {
-	rows      int          // a transaction's worth
+	rows      int          // in place of convertedRows
 	committed func() error // called after each transaction that leaves something to do
 }
 
-// pending is what the file keeps of a conversion.
+// pending is the part of a conversion that the file keeps.
 type pending struct {
-	Migrations evolve.Migrations `json:"migrations,omitempty"` // that the steps are of
-	Migration  *evolve.Migration `json:"migration,omitempty"`  // in place of Migrations, where an earlier version began
+	Migrations evolve.Migrations `json:"migrations,omitempty"` // the migrations that the steps carry out
+	Migration  *evolve.Migration `json:"migration,omitempty"`  // in place of Migrations, written by earlier versions
 	Steps      []*evolve.Step    `json:"steps"`
 	Removed    evolve.Removed    `json:"removed"`
 }
 
-// begun are the migrations that the steps are of.
+// begun returns the migrations that the steps carry out.
 func (p pending) begun() evolve.Migrations {
 	if p.Migration != nil {
 		return evolve.Migrations{*p.Migration}
@@ -49,7 +48,7 @@ func (p pending) begun() evolve.Migrations {
 	return p.Migrations
 }
 
-// loadPending reads what a conversion that did not end has left to do.
+// loadPending reads what is left of an interrupted conversion.
 func loadPending(meta *tree) (p pending, err error) {
 	if raw := textOf(meta.Get(keyPending)); raw != nil {
 		if err := json.Unmarshal(raw, &p); err != nil {
@@ -70,7 +69,7 @@ func (p pending) save(meta *tree) error {
 	return meta.Put(keyPending, freshValue{raw})
 }
 
-// run does all that is pending.
+// run carries out all pending steps.
 func (c *conversion) run() error {
 	for len(c.pending.Steps) > 0 {
 		s := c.pending.Steps[0]
@@ -94,7 +93,7 @@ func (c *conversion) run() error {
 	return nil
 }
 
-// transaction does a transaction's worth of a step and notes it.
+// transaction carries out the next rows of a step in one transaction.
 func (c *conversion) transaction(s *evolve.Step) error {
 	return c.store.guard(func() error { return c.carryOut(s) })
 }
@@ -144,7 +143,7 @@ func (c *conversion) carryOut(s *evolve.Step) error {
 	return nil
 }
 
-// bind compiles the catalog's definitions. Rows are kept in step with those indexes only that are complete.
+// bind compiles the definitions in the catalog. Writes of the conversion update only those indexes that are complete.
 func (c *conversion) bind() error {
 	if c.bound != nil {
 		return nil
@@ -163,14 +162,14 @@ func (c *conversion) bind() error {
 	return nil
 }
 
-// A chunk is one transaction of a step.
+// A chunk is the part of a step that one transaction carries out.
 type chunk struct {
 	*Tx
 	conversion *conversion
 	at         *evolve.Position
 }
 
-// run does a transaction's worth of a step and reports whether that was the last.
+// run carries out the next rows of a step, and reports whether the step is done.
 func (c *chunk) run(work evolve.Work) (done bool, err error) {
 	switch work := work.(type) {
 	case *evolve.Define:
@@ -208,8 +207,8 @@ func (c *chunk) run(work evolve.Work) (done bool, err error) {
 	return false, fmt.Errorf("there is no way to carry out the step %T", work)
 }
 
-// convertedRows is how many rows a transaction of a conversion goes through: so many that its fsyncs do not matter, so few
-// that a kill costs little and memory stays small.
+// convertedRows is how many rows a transaction of a conversion goes through. It is large enough that fsyncs take little of the time, and
+// small enough that a crash costs little work and memory stays small.
 const convertedRows = 1000
 
 func (c *chunk) limit() int {
@@ -219,7 +218,7 @@ func (c *chunk) limit() int {
 	return convertedRows
 }
 
-// keys returns keys that begin with prefix, from the one after the step's position on, and whether these are all that are left.
+// keys returns the keys with a prefix that follow the position of the step, limit of them at most. last reports whether no more follow.
 func (c *chunk) keys(n bucket, prefix []byte, limit int) (keys [][]byte, last bool) {
 	cur := c.bucket(n).Cursor()
 	from := prefix
@@ -235,7 +234,7 @@ func (c *chunk) keys(n bucket, prefix []byte, limit int) (keys [][]byte, last bo
 	return keys, true
 }
 
-// eachRow calls f with the next rows of a type. f may change rows and add some.
+// eachRow calls f with the next rows of a type, and reports whether these were the last. f may change, add and remove rows.
 func (c *chunk) eachRow(t *contenttypes.ContentType, f func(Record) error) (done bool, err error) {
 	b := c.bound.of(&t.Schema)
 	if c.at.After == nil {
@@ -245,7 +244,7 @@ func (c *chunk) eachRow(t *contenttypes.ContentType, f func(Record) error) (done
 	for _, k := range keys {
 		r := c.row(b, slot(be.Uint16(k[2:])), be.Uint64(k[4:]))
 		if !r.Exists() {
-			continue // f has removed it
+			continue // removed by f
 		}
 		if err := f(r); err != nil {
 			return false, err
@@ -258,7 +257,7 @@ func (c *chunk) eachRow(t *contenttypes.ContentType, f func(Record) error) (done
 	return last, nil
 }
 
-// rowCount is how many rows a type has in all slots.
+// rowCount returns how many rows a type has.
 func (s *Snapshot) rowCount(b *boundSchema) int {
 	prefix := be.AppendUint16(be.AppendUint16(nil, b.number), b.fields[b.system.id.Index])
 	n := 0
@@ -269,7 +268,7 @@ func (s *Snapshot) rowCount(b *boundSchema) int {
 	return n
 }
 
-// typ finds the content-type that a step is about.
+// typ returns the content-type with a uid.
 func (c *chunk) typ(uid string) (*contenttypes.ContentType, error) {
 	if t := c.bound.model.Type(uid); t != nil {
 		return t, nil
@@ -277,7 +276,7 @@ func (c *chunk) typ(uid string) (*contenttypes.ContentType, error) {
 	return nil, fmt.Errorf("there is no content-type %s", uid)
 }
 
-// attribute finds the attribute that a step is about.
+// attribute returns an attribute of the type or component with a uid.
 func (c *chunk) attribute(uid, name string) (*contenttypes.Attribute, error) {
 	if b := c.bound.byUID[uid]; b != nil {
 		if a := b.schema.Attribute(name); a != nil {

@@ -22,10 +22,10 @@ func (c *chunk) dropIndex(d *evolve.DropIndex) (bool, error) {
 	return true, nil
 }
 
-// deletePrefix removes keys that begin with prefix, so many as a transaction should, and reports whether these were all.
+// deletePrefix removes the next keys with a prefix, and reports whether these were the last.
 func (c *chunk) deletePrefix(n bucket, prefix []byte) (removed int, last bool, err error) {
 	at := c.at.After
-	c.at.After = nil // from the beginning: those before are gone
+	c.at.After = nil // start at the prefix, since the keys before the position are removed
 	keys, last := c.keys(n, prefix, 4*c.limit())
 	c.at.After = at
 	for _, k := range keys {

@@ -7,7 +7,7 @@ import (
 	"lectern/store/evolve"
 )
 
-// linksFrom returns the links of one end, as a list, since links must not be changed during a walk over them.
+// linksFrom returns the links of one end. It returns a list, because links must not be changed while a cursor walks over them.
 func (s *Snapshot) linksFrom(a *contenttypes.Attribute, plane Status, from Ref) (list []Link) {
 	s.LinksFrom(a, plane, from, func(l Link) bool { list = append(list, l); return true })
 	return list
@@ -36,8 +36,8 @@ func (tx *Tx) cutLinks(list []Link) error {
 	return nil
 }
 
-// copyLinks makes the links of one end in a plane those of another end, in the same order. Those to localized documents lead to
-// their localization in locale, if that is not empty, and are left out where there is none.
+// copyLinks replaces the links of one end by those of another, in the same order. If locale is not empty, links to localized documents
+// are changed to lead to the localization in locale, and left out if there is none.
 func (tx *Tx) copyLinks(a *contenttypes.Attribute, plane Status, from Ref, toPlane Status, to Ref, locale string) error {
 	if err := tx.cutLinks(tx.linksFrom(a, toPlane, to)); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (tx *Tx) copyLinks(a *contenttypes.Attribute, plane Status, from Ref, toPla
 	return nil
 }
 
-// freePos is a position in the list of a target: the one that is wanted or, where that is taken, the one after the last.
+// freePos returns a position in the list of a target: the wanted one or, if that is taken, one behind the last.
 func (tx *Tx) freePos(a *contenttypes.Attribute, plane Status, to Ref, wanted uint64) uint64 {
 	list := tx.appendLinkList(nil, a, toSide, plane, tx.number(to))
 	if tx.get(links, be.AppendUint64(bytes.Clone(list), wanted)) == nil {
@@ -72,12 +72,12 @@ func (tx *Tx) freePos(a *contenttypes.Attribute, plane Status, to Ref, wanted ui
 	return tx.LastToPos(a, plane, to) + PosStep
 }
 
-// linkPrefix begins the keys of all links of an attribute, or of one side and plane of them.
+// linkPrefix returns the prefix of the keys of all links of an attribute. more may hold a side, and a plane after it.
 func linkPrefix(schema, field uint16, more ...byte) []byte {
 	return append(be.AppendUint16(be.AppendUint16(nil, schema), field), more...)
 }
 
-// linkTwin is the key under which a link stands at its other end.
+// linkTwin returns the key under which the other end of a link lists it.
 func linkTwin(k, v []byte) []byte {
 	other, pos := parseLinkEnd(v)
 	twin := append(bytes.Clone(k[:4]), 1-k[4], k[5])
@@ -141,7 +141,7 @@ func (c *chunk) copyPlane(s *evolve.CopyPlane) (bool, error) {
 	return last, nil
 }
 
-// forward advances the position of the step behind the keys.
+// forward sets the position of the step behind the last of the keys.
 func (c *chunk) forward(keys [][]byte) {
 	if len(keys) > 0 {
 		c.at.After = keys[len(keys)-1]
@@ -196,7 +196,7 @@ func (c *chunk) flipLinks(s *evolve.FlipLinks) (bool, error) {
 		to := append(linkPrefix(schema, field, 1-k[4]), k[5:]...)
 		c.put(links, to, v)
 	}
-	c.at.Done += len(keys) // and After stays: what was gone through is gone
+	c.at.Done += len(keys) // After stays, since these keys are removed
 	return last, nil
 }
 
@@ -236,7 +236,7 @@ func (c *chunk) moveRefs(s *evolve.MoveRefs) (bool, error) {
 	return last, nil
 }
 
-// moveLink writes a link, given as it stands at its owner's end, under other ends.
+// moveLink replaces both ends of a link by what moved returns for them. k and v are the link as its owner lists it.
 func (c *chunk) moveLink(k, v []byte, moved func(ref) ref) {
 	from, pos := ref{be.Uint16(k), be.Uint16(k[6:]), be.Uint64(k[8:])}, be.Uint64(k[linkListLen:])
 	to, toPos := parseLinkEnd(v)

@@ -8,7 +8,7 @@ import (
 	"lectern/store/evolve"
 )
 
-// setSystem sets a system attribute of a row that is to be written, if its type has it.
+// setSystem sets a system attribute of a row, if its type has that attribute.
 func setSystem(r *Row, name string, value []byte) {
 	if a := r.Type.Attribute(name); a != nil && a.System && a.IsStored() {
 		r.Values[a.Index].JSON = value
@@ -30,10 +30,10 @@ func eachItem(values []Value, f func(*Item) error) error {
 	return nil
 }
 
-// ref names a component as links name it.
+// ref returns the Ref by which links name the component.
 func (i *Item) ref() Ref { return Ref{Type: i.Component.UID, Doc: i.ID} }
 
-// owningRelations returns the attributes of a type or component whose links are stored under them, not under those of another side.
+// owningRelations returns the attributes of a schema under which links are stored: those that do not say mappedBy.
 func owningRelations(s *contenttypes.Schema) (list []*contenttypes.Attribute) {
 	for _, a := range s.Attributes {
 		if a.IsRelation() && !a.System && !a.Mapped {
@@ -116,8 +116,8 @@ func (c *chunk) addDrafts(s *evolve.AddDrafts) (bool, error) {
 	})
 }
 
-// renumber gives all components among values new ids. It calls moved with each of their relation attributes, and with the component's old
-// and new name, so that the links can follow.
+// renumber gives all components among values new ids. It calls moved for each relation attribute of each component, with the old and the
+// new Ref of the component, to move or copy the links.
 func (tx *Tx) renumber(values []Value, moved func(a *contenttypes.Attribute, from, to Ref) error) error {
 	return eachItem(values, func(item *Item) error {
 		from := item.ref()
@@ -149,8 +149,8 @@ func (c *chunk) dropDrafts(s *evolve.DropDrafts) (bool, error) {
 	})
 }
 
-// copyItemLinks copies the published links of all components among values to their draft links: a row of a type without drafts is read
-// with either.
+// copyItemLinks copies the published links of all components among values to the draft plane, because requests for drafts read the same
+// rows once drafts are switched off.
 func (tx *Tx) copyItemLinks(values []Value) error {
 	return eachItem(values, func(item *Item) error {
 		for _, a := range owningRelations(&item.Component.Schema) {
@@ -194,7 +194,7 @@ func (c *chunk) prune(s *evolve.Prune) (bool, error) {
 	})
 }
 
-// prunes reports whether a version is one that the rule removes.
+// prunes reports whether the rule of the step removes a version.
 func (c *chunk) prunes(s *evolve.Prune, b *boundSchema, r Record) bool {
 	switch s.Rule {
 	case evolve.PruneAll:
@@ -211,7 +211,7 @@ func (c *chunk) prunes(s *evolve.Prune, b *boundSchema, r Record) bool {
 	return false
 }
 
-// forgetDocument removes the links of a document in a localization, at whichever end it is.
+// forgetDocument removes all links from and to a document in a localization.
 func (tx *Tx) forgetDocument(t *contenttypes.ContentType, owning []*contenttypes.Attribute, ref Ref) error {
 	for _, a := range owningRelations(&t.Schema) {
 		if err := tx.cutLinks(tx.linksOf(a, fromSide, ref)); err != nil {
@@ -226,7 +226,7 @@ func (tx *Tx) forgetDocument(t *contenttypes.ContentType, owning []*contenttypes
 	return nil
 }
 
-// owningAttributes lists the attributes whose links may point at documents of a type.
+// owningAttributes returns the attributes of all types and components whose links may lead to documents of a type.
 func owningAttributes(m *contenttypes.Model, t *contenttypes.ContentType) (list []*contenttypes.Attribute) {
 	add := func(s *contenttypes.Schema) {
 		for _, a := range owningRelations(s) {

@@ -29,13 +29,13 @@ func (c *chunk) share(s *evolve.Share) (bool, error) {
 	})
 }
 
-// numberOf is the number of a locale code, 0 for one that nothing has.
+// numberOf returns the number of a locale code, 0 for a code that nothing has.
 func (s *Snapshot) numberOf(locale string) uint16 {
 	return s.store.locales.current.Load().numbers[locale]
 }
 
-// sharing is the localization whose value goes for all of a document: the one in the first locale or, without, that with the
-// least number.
+// sharing returns the localization of a document whose value all others get: the one in the locale first or, if there is none, the one
+// whose locale has the least number.
 func (s *Snapshot) sharing(r Record, first uint16) Record {
 	b := r.table.bound
 	if source := s.row(b, makeSlot(first, r.Status()), r.doc); first > 0 && source.Exists() {
@@ -79,7 +79,7 @@ func (c *chunk) shareValue(a *contenttypes.Attribute, from, to Record) error {
 	return c.putRow(row)
 }
 
-// planesOf are the planes in which a version has links: those of an attribute of its own, or of its components.
+// planesOf returns the planes in which a version has links, under an attribute or in the components of an attribute.
 func planesOf(a *contenttypes.Attribute, r Record) []Status {
 	switch {
 	case a.IsRelation() && !a.HasDraftLinks():
@@ -90,8 +90,8 @@ func planesOf(a *contenttypes.Attribute, r Record) []Status {
 	return []Status{Published, Draft}
 }
 
-// same reports whether two versions of a document hold the same under an attribute, the ids of components apart, each with its
-// links in its own plane.
+// same reports whether two versions of a document have the same value in an attribute. The ids of components are not compared. Each
+// version is read with the links of its own plane.
 func (s *Snapshot) same(a *contenttypes.Attribute, x, y Record) bool {
 	if x.slot == y.slot {
 		return true
@@ -135,7 +135,8 @@ func (s *Snapshot) sameItem(x, y Record, planeX, planeY Status) bool {
 	})
 }
 
-// sameLinks reports whether two versions are linked to the same documents, in whatever locale, in the same order.
+// sameLinks reports whether two versions are linked to the same documents in the same order. The locales of these documents are not
+// compared.
 func (s *Snapshot) sameLinks(a *contenttypes.Attribute, x, y Record, planeX, planeY Status) bool {
 	owning, sd := a, fromSide
 	if a.Mapped {

@@ -33,7 +33,7 @@ func (c *chunk) editValues(s *evolve.EditValues) (bool, error) {
 	})
 }
 
-// edit changes the values of a row or component. lost reports whether something went away.
+// edit changes the values of a row or component, and those of the components inside it. lost reports whether a value was removed.
 func (c *chunk) edit(edits map[*contenttypes.Attribute]evolve.ValueEdit, s *contenttypes.Schema, values []Value) (lost, changed bool, err error) {
 	for i, a := range s.Attributes {
 		v := &values[i]
@@ -41,7 +41,7 @@ func (c *chunk) edit(edits map[*contenttypes.Attribute]evolve.ValueEdit, s *cont
 			switch {
 			case e.Retype != nil:
 				if v.JSON != nil {
-					v.JSON, _ = evolve.Retype(e.Retype.From, e.Retype.To, v.JSON) // what cannot be was refused
+					v.JSON, _ = evolve.Retype(e.Retype.From, e.Retype.To, v.JSON) // a value that cannot be converted was refused
 					changed = true
 				}
 			case e.Replace != nil:
@@ -72,7 +72,7 @@ func (c *chunk) edit(edits map[*contenttypes.Attribute]evolve.ValueEdit, s *cont
 	return lost, changed, nil
 }
 
-// clear empties a value and reports whether there was something in it.
+// clear removes what a Clearing selects from a value, and reports whether that was anything.
 func (c *chunk) clear(v *Value, by *evolve.Clearing) (bool, error) {
 	if len(v.Items) == 0 {
 		gone := v.JSON != nil
@@ -92,5 +92,5 @@ func (c *chunk) clear(v *Value, by *evolve.Clearing) (bool, error) {
 	return gone, nil
 }
 
-// quote prints a text as a JSON string.
+// quote returns a text as a JSON string.
 func quote(s string) []byte { return jsontree.AppendString(nil, s) }

@@ -9,8 +9,8 @@ import (
 	"lectern/store/evolve"
 )
 
-// load reads the catalog and brings the content in step with the model. Where no definition has changed it reads nothing else
-// and writes nothing.
+// load reads the catalog and converts the content if the model differs from it. If it does not differ, load reads no content and writes
+// nothing.
 func (s *file) load(model *contenttypes.Model, opts Options) (*Store, error) {
 	c, err := s.loadConversion(opts)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *file) load(model *contenttypes.Model, opts Options) (*Store, error) {
 	return s.newStore(bound), nil
 }
 
-// loadConversion reads what the file says of definitions, and what is left of a conversion that was interrupted.
+// loadConversion reads the definitions and locales of the file, and what is left of an interrupted conversion.
 func (s *file) loadConversion(opts Options) (*conversion, error) {
 	c := &conversion{store: &Store{file: s}, progress: opts.Progress, hooks: opts.hooks}
 	err := s.read(func(tx *bolt.Tx) error {
@@ -60,8 +60,7 @@ func (s *file) loadConversion(opts Options) (*conversion, error) {
 	return c, err
 }
 
-// plan compares a model with what content was written under, and returns the steps that convert it. It refuses with an
-// *evolve.DefinitionError.
+// plan returns the steps that convert the content to a model, or a *evolve.DefinitionError.
 func (s *file) plan(model *contenttypes.Model, cat *evolve.Catalog, opts Options) (steps []*evolve.Step, err error) {
 	err = s.read(func(tx *bolt.Tx) error {
 		plan, err := s.planner(tx, opts).Convert(cat, model)
@@ -73,7 +72,7 @@ func (s *file) plan(model *contenttypes.Model, cat *evolve.Catalog, opts Options
 	return steps, err
 }
 
-// planner plans for the content that a transaction sees.
+// planner returns a Planner for the content that a transaction sees.
 func (s *file) planner(tx *bolt.Tx, opts Options) *evolve.Planner {
 	return &evolve.Planner{DefaultLocale: opts.DefaultLocale, Content: func(cat *evolve.Catalog) (evolve.Content, error) {
 		bound, err := bindStored(cat)

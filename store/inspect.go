@@ -14,10 +14,10 @@ import (
 	"lectern/store/evolve"
 )
 
-// An Outlook says what Open would do with content for a model that it does not refuse.
+// An Outlook says what Open would do with the content of a store.
 type Outlook struct {
-	Converts bool // what content was written under is not what the model says
-	// First is what the next Open does before it compares, where the content has no definitions to compare with until then.
+	Converts bool // it would convert the content, since the definitions have changed
+	// First says what the next Open does before it compares definitions, "" if it compares them at once.
 	First string
 }
 
@@ -88,17 +88,17 @@ func (s *file) inspect(model *contenttypes.Model, opts Options, look func(*Previ
 	return o, err
 }
 
-// A Preview is the content of a store as it will be under a model, before it is converted. It may be used by one goroutine until
-// the function that it was given to returns.
+// A Preview is the content of a store as it would be after its conversion to a model. It may be used by one goroutine, until the function
+// that it was passed to returns.
 type Preview struct {
 	snap    *Snapshot
 	catalog *evolve.Catalog
 	retyped map[*contenttypes.Attribute]*evolve.Retyping
 }
 
-// preview shows content under a model, as a plan will bring it there.
+// preview returns the Preview of the content after a plan.
 func (s *file) preview(tx *bolt.Tx, model *contenttypes.Model, cat *evolve.Catalog, plan *evolve.Plan) (*Preview, error) {
-	left, err := cat.Clone() // numbers that are new are given to this one alone
+	left, err := cat.Clone() // new numbers must not get into cat
 	if err != nil {
 		return nil, err
 	}
@@ -116,10 +116,10 @@ func (s *file) preview(tx *bolt.Tx, model *contenttypes.Model, cat *evolve.Catal
 	return p, nil
 }
 
-// Model is what the content is seen under.
+// Model returns the model under which the content is read.
 func (p *Preview) Model() *contenttypes.Model { return p.snap.bound.model }
 
-// Each calls yield with all versions of a type, until ctx ends.
+// Each calls yield with all versions of a type. It stops, and returns the error of ctx, when ctx ends.
 func (p *Preview) Each(ctx context.Context, t *contenttypes.ContentType, yield func(Record)) error {
 	p.snap.eachRowOf(p.snap.bound.of(&t.Schema), func(r Record) {
 		if ctx.Err() == nil {
@@ -129,25 +129,25 @@ func (p *Preview) Each(ctx context.Context, t *contenttypes.ContentType, yield f
 	return ctx.Err()
 }
 
-// Locales are the codes of all locales in which there is, or was, content; "" among them.
+// Locales returns the codes of all locales that content has or had, "" included.
 func (p *Preview) Locales() []string { return p.snap.store.locales.current.Load().codes }
 
-// LocaleCodes are the codes of all locales in which there is, or was, content.
+// LocaleCodes returns the codes of all locales that content has or had.
 func (s *Snapshot) LocaleCodes() []string { return s.store.locales.current.Load().codes[1:] }
 
-// JSON is the value of a scalar attribute of a version, or of a component in it, nil when it is null.
+// JSON returns the value of a scalar attribute as it will be after the conversion, nil if it is null.
 func (p *Preview) JSON(r Record, a *contenttypes.Attribute) []byte {
 	raw := r.JSON(a)
 	if by := p.retyped[a]; by != nil && raw != nil {
-		raw, _ = evolve.Retype(by.From, by.To, raw) // what cannot be was refused
+		raw, _ = evolve.Retype(by.From, by.To, raw) // a value that cannot be converted was refused
 	}
 	return raw
 }
 
-// Indexed reports whether an attribute of a type has its index already.
+// Indexed reports whether an attribute has a complete index before the conversion.
 func (p *Preview) Indexed(a *contenttypes.Attribute) bool { return p.catalog.IsIndexed(a) }
 
-// Equal is Snapshot.Equal, for attributes that have their index.
+// Equal is Snapshot.Equal, for attributes that are Indexed.
 func (p *Preview) Equal(t *contenttypes.ContentType, status Status, locale string, a *contenttypes.Attribute, value []byte, yield func(Record) bool) {
 	p.snap.Equal(t, status, locale, a, value, yield)
 }

@@ -12,11 +12,11 @@ import (
 	"lectern/store/evolve"
 )
 
-// Migrate carries out migrations on a store that no process has open, all or none, and returns what they removed. Like all conversions
-// they may be interrupted: what is left of them is done by the next Open, or by the same call again.
+// Migrate carries out migrations on a store that no process has open, all or none, and returns what they removed. If it is interrupted,
+// the next Open, or the same call again, carries out the rest.
 //
-// model is what the project says; with it, operations that change content alone are refused where it does not ask for them. It may be
-// nil where that is not known.
+// model is the model of the project, or nil if that is not known. With a model, Migrate refuses operations that change content alone
+// unless the model asks for them.
 func Migrate(path string, ms evolve.Migrations, model *contenttypes.Model, opts Options) (removed evolve.Removed, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return removed, fmt.Errorf("there is no store %s, so there is nothing to migrate", path)

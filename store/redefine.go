@@ -14,22 +14,24 @@ import (
 	"lectern/store/evolve"
 )
 
-// Redefine puts other definitions in the place of those that the content has, while the store is in use, and returns the Store
-// for them. Content is converted as Open does it: what would be lost is refused with a *evolve.DefinitionError, and nothing has changed
-// then; what was begun and interrupted is finished by the next Open.
+// Redefine changes the definitions while the store is in use, and returns the Store for the new ones. It converts content as Open does.
+// If that would lose content, Redefine changes nothing and returns a *evolve.DefinitionError. If it is interrupted, the next Open
+// finishes the conversion.
 //
-// It waits for shared locks on the definitions (LockSchema), a second at most: then the error is ErrSchemaLocked. While it converts, readers
-// of this Store go on and see the content as it was before, and writers wait. After it has returned, this Store answers ErrRedefined. When it fails
-// while it converts, or ctx ends then, the store takes no more writes.
+// Redefine waits for shared locks on the definitions (LockSchema), a second at most; after that it returns ErrSchemaLocked. During the
+// conversion, readers of this Store continue and see the content as it was before, and writers wait. Afterwards this Store returns
+// ErrRedefined. If the conversion fails, or ctx ends during it, the store takes no more writes until it is opened again.
 func (s *Store) Redefine(ctx context.Context, model *contenttypes.Model, opts Options) (*Store, error) {
 	r := &redefinition{model: model, opts: opts}
 	err := s.redefine(ctx, r)
 	return r.made, err
 }
 
-// Settle is Redefine for definitions that are refused for what ms settle: these are carried out first, all or none. It returns what
-// that removed. An error that wraps evolve.ErrNotAsked, and nothing has changed, when one of them is not what the definitions are refused for,
-// or takes more than another definition and the removal of content; a *evolve.DefinitionError when more than ms is to be settled.
+// Settle is Redefine for definitions that are refused unless ms are carried out first. It carries out ms and the conversion, all or
+// nothing, and returns what ms removed.
+//
+// The error wraps evolve.ErrNotAsked if one of ms does not settle a refusal of the definitions or cannot be carried out while the store
+// is in use. It is a *evolve.DefinitionError if refusals remain after ms. In both cases nothing has changed.
 func (s *Store) Settle(ctx context.Context, ms evolve.Migrations, model *contenttypes.Model, opts Options) (*Store, evolve.Removed, error) {
 	r := &redefinition{model: model, opts: opts, first: ms}
 	err := s.redefine(ctx, r)
@@ -57,13 +59,13 @@ type redefinition struct {
 	removed evolve.Removed
 }
 
-// run carries out the redefinition. The writer calls it, so that nothing is written meanwhile.
+// run carries out the redefinition. The writer goroutine calls it, so no write runs at the same time.
 func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	if s.current.Load() != s {
 		return ErrRedefined
 	}
 	defer func() {
-		if fault := recover(); fault != nil { // readers go on
+		if fault := recover(); fault != nil { // the process must survive: readers continue
 			err = s.health.fail(Damaged, fmt.Errorf("convert %s: panic: %v\n%s", s.path, fault, debug.Stack()))
 		}
 	}()
@@ -81,7 +83,8 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	}
 	s.pinned.Store(pinned)
 	s.until.Store(int64(pinned.txid))
-	// A file that grows beyond its mapping is mapped anew once nobody reads it: then nobody may be given the kept state.
+	// A commit that outgrows the mapping waits until all read transactions have ended. So when a transaction takes long, the pinned
+	// readers end.
 	stuck := time.AfterFunc(stuckAfter, pinned.empty)
 	c.goesOn = func() error {
 		stuck.Reset(stuckAfter)
@@ -94,7 +97,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 		bound, err = bind(r.model, c.catalog)
 	}
 	if err != nil {
-		// The content has the old definitions in part. Readers go on with what there was before; the next start goes on converting.
+		// Only a part of the content is converted. Readers of the state before continue; the next start continues the conversion.
 		return s.health.fail(Damaged, fmt.Errorf("convert %s: %w; restart to go on converting", s.path, err))
 	}
 	r.made, r.removed = s.newStore(bound), c.pending.Removed
@@ -102,8 +105,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	return nil
 }
 
-// conversionTo plans the conversion of the content to a model, after migrations where there are some; without steps where nothing has
-// changed.
+// conversionTo plans the conversion of the content to a model, after migrations if there are any. It has no steps if nothing has changed.
 func (s *Store) conversionTo(model *contenttypes.Model, first evolve.Migrations, opts Options) (*conversion, error) {
 	c := &conversion{store: &Store{file: s.file}, progress: opts.Progress, hooks: opts.hooks}
 	err := s.read(func(tx *bolt.Tx) (err error) {
@@ -127,21 +129,21 @@ func (s *Store) conversionTo(model *contenttypes.Model, first evolve.Migrations,
 	return c, err
 }
 
-// pinnedReaders are read transactions that were begun on the state before a conversion, each used by one reader at a time: as long as
-// they last, the state that they see can be read, though the file is in a later one.
+// pinnedReaders are read transactions that began before a conversion. They keep the state before it readable while the file changes. Each
+// is used by one reader at a time.
 type pinnedReaders struct {
-	txid    int // of that state
+	txid    int // the transaction that left that state
 	readers chan *bolt.Tx
-	retired chan struct{} // closed when nobody is to read that state any more
-	emptied chan struct{} // closed when no more readers are to begin
+	retired chan struct{} // closed when that state is no longer read
+	emptied chan struct{} // closed when no more readers may begin
 	retire  func()
 	empty   func()
 }
 
-// maxPinned is how many readers a conversion pins: so many may read at a time while it runs, and others wait for them.
+// maxPinned is how many readers a conversion pins. So many can read at the same time while it runs; others wait.
 func maxPinned() int { return max(16, 4*runtime.GOMAXPROCS(0)) }
 
-// pinReaders begins that many readers of the present state of a file.
+// pinReaders begins read transactions of the present state of a file.
 func pinReaders(db *bolt.DB, readers int) (*pinnedReaders, error) {
 	p := &pinnedReaders{readers: make(chan *bolt.Tx, readers), retired: make(chan struct{}), emptied: make(chan struct{})}
 	p.empty = sync.OnceFunc(func() { close(p.emptied); p.drain() })
@@ -165,7 +167,7 @@ func pinReaders(db *bolt.DB, readers int) (*pinnedReaders, error) {
 	return p, nil
 }
 
-// drain ends the transactions that nobody uses.
+// drain ends the transactions that are not in use.
 func (p *pinnedReaders) drain() {
 	for {
 		select {
@@ -177,7 +179,7 @@ func (p *pinnedReaders) drain() {
 	}
 }
 
-// giveBack takes back a transaction that a reader was given.
+// giveBack takes back a transaction from a reader.
 func (p *pinnedReaders) giveBack(tx *bolt.Tx) {
 	p.readers <- tx // there is room for all
 	select {
@@ -187,13 +189,13 @@ func (p *pinnedReaders) giveBack(tx *bolt.Tx) {
 	}
 }
 
-// stuckAfter is how long a transaction of a conversion may take before it is thought to wait for readers.
+// stuckAfter is how long a transaction of a conversion may take before it is assumed to wait for pinned readers to end.
 const stuckAfter = time.Second
 
-// maxWait bounds how long a reader waits where the state before a conversion cannot be kept, or too many read it.
+// maxWait bounds how long a reader waits when no pinned reader is free.
 const maxWait = 30 * time.Second
 
-// viewPinned is View when the file is in a state that the Store does not describe: it reads the state before, if that is pinned.
+// viewPinned is View during a redefinition, when the file has been changed already: it reads the state before.
 func (s *Store) viewPinned(f func(*Snapshot) error) error {
 	p := s.pinned.Load()
 	select {

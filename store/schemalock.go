@@ -6,26 +6,27 @@ import (
 	"time"
 )
 
-// A schemaLock keeps the definitions of a file as they are for any number of holders (shared), or lets one change them (exclusive).
-// While somebody waits for the exclusive lock, nobody else gets a shared one.
+// A schemaLock is a read-write lock on the definitions of a file: shared locks keep them unchanged, and the exclusive lock lets one
+// redefinition change them. While one waits for the exclusive lock, new shared locks wait too. Unlike sync.RWMutex, waiting ends with a
+// context or after a time.
 type schemaLock struct {
 	mu        sync.Mutex
-	shared    int           // how many hold it
-	unshared  chan struct{} // closed when the last of them unlocks; nil: nobody waits for that
-	exclusive chan struct{} // closed when the exclusive lock ends; nil: nobody holds it or waits for it
+	shared    int           // how many shared locks are held
+	unshared  chan struct{} // closed when the last shared lock ends; nil if nobody waits for that
+	exclusive chan struct{} // closed when the exclusive lock ends; nil if nobody holds it or waits for it
 }
 
-// schemaLockPatience is how long a change of definitions waits for the exclusive lock, and keeps new shared locks waiting.
-const schemaLockPatience = time.Second
+// schemaLockTimeout is how long a redefinition waits for the exclusive lock, and how long new shared locks wait for it meanwhile.
+const schemaLockTimeout = time.Second
 
-// schemaLockKey is the key under which a context knows which *file it has a shared lock of.
+// schemaLockKey is the key of a context value: the *file of which the caller has a shared lock.
 type schemaLockKey struct{}
 
-// LockSchema takes a shared lock on the definitions, which keeps them as they are until unlock is called: for work of several writes
-// which must all be made under the same definitions. None of them then returns ErrRedefined. LockSchema itself does when the
-// definitions have changed already. Under the returned context LockSchema may be called again.
+// LockSchema takes a shared lock on the definitions: they do not change until unlock is called. Use it for several writes that must be
+// made under the same definitions; none of them returns ErrRedefined. LockSchema itself returns ErrRedefined if the definitions have
+// changed already. With the returned context LockSchema may be called again.
 //
-// A change of definitions waits for all shared locks, so a lock must not be held while waiting for a client.
+// A redefinition waits for all shared locks, so do not hold one while waiting for a client.
 func (s *Store) LockSchema(ctx context.Context) (locked context.Context, unlock func(), err error) {
 	if ctx.Value(schemaLockKey{}) == s.file {
 		return ctx, func() {}, nil
@@ -71,15 +72,15 @@ func (l *schemaLock) unlockShared() {
 	}
 }
 
-// lockExclusive waits until there is no shared lock, for schemaLockPatience at most: then the error is ErrSchemaLocked.
+// lockExclusive waits until no shared lock is left. After schemaLockTimeout it returns ErrSchemaLocked.
 func (l *schemaLock) lockExclusive(ctx context.Context) (unlock func(), err error) {
-	if err := l.lockShared(ctx); err != nil { // not while another has the exclusive lock
+	if err := l.lockShared(ctx); err != nil { // waits for another exclusive lock to end
 		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.shared--
-	if l.exclusive != nil { // another was quicker
+	if l.exclusive != nil { // another has taken it in between
 		return nil, ErrSchemaLocked
 	}
 	ended := make(chan struct{})
@@ -96,7 +97,7 @@ func (l *schemaLock) lockExclusive(ctx context.Context) (unlock func(), err erro
 	unshared := make(chan struct{})
 	l.unshared = unshared
 	l.mu.Unlock()
-	late := time.NewTimer(schemaLockPatience)
+	late := time.NewTimer(schemaLockTimeout)
 	defer late.Stop()
 	select {
 	case <-unshared:
@@ -106,7 +107,7 @@ func (l *schemaLock) lockExclusive(ctx context.Context) (unlock func(), err erro
 		err = ctx.Err()
 	}
 	l.mu.Lock()
-	if err == nil || l.unshared == nil { // at the last moment they unlocked
+	if err == nil || l.unshared == nil { // if nil, the last shared lock has ended just now
 		return unlock, nil
 	}
 	l.unshared = nil

@@ -49,7 +49,7 @@ type Store struct {
 	*file
 	bound  *binding
 	until  atomic.Int64                  // the last transaction that wrote under its definitions
-	pinned atomic.Pointer[pinnedReaders] // readers of the state after until, while the next definitions are put in place; nil before
+	pinned atomic.Pointer[pinnedReaders] // readers of the state after that transaction, while a redefinition converts it; nil before
 }
 
 // A file is what all Stores of one bbolt file share.
