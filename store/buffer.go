@@ -145,7 +145,7 @@ func (m *mergeCursor) seek(key []byte) (k, v []byte) {
 }
 
 func (m *mergeCursor) next() (k, v []byte) {
-	m.step()
+	m.advance()
 	return m.here()
 }
 
@@ -168,8 +168,8 @@ func (m *mergeCursor) order() int {
 	return bytes.Compare(m.key, m.change.key)
 }
 
-// step advances from the key that comes first.
-func (m *mergeCursor) step() {
+// advance moves on from the key that comes first.
+func (m *mergeCursor) advance() {
 	order := m.order()
 	if order <= 0 && m.key != nil {
 		m.key, m.value = m.bucket.Next()
@@ -188,7 +188,7 @@ func (m *mergeCursor) here() (k, v []byte) {
 		if m.change.value != nil {
 			return m.change.key, m.change.value
 		}
-		m.step()
+		m.advance()
 	}
 }
 

@@ -14,18 +14,18 @@ import (
 // maxProblems bounds how many problems a check lists.
 const maxProblems = 1000
 
-// Check reads the whole file and reports what is wrong with it (see Problems); nil when all is well.
+// Check reads the whole file and returns all problems with it, nil if there are none (see Problems).
 func (s *Store) Check() error {
 	problems, err := s.Problems(nil)
 	return errors.Join(append(problems, err)...)
 }
 
-// Problems reads one state of the whole file: whether its pages are what bbolt wrote and lead to each other, whether each value has
-// its checksum, and, if so, whether rows, indexes, counts, lists of versions and links agree. It takes as long as reading everything
-// does; others read and write meanwhile. err is why that could not be done.
+// Problems reads one state of the whole file and lists what is wrong with it. It checks that the pages are as bbolt writes them and that
+// each value matches its checksum. If they are, it checks that rows, indexes, counts, lists of versions and links agree. That takes as
+// long as reading everything; other reads and writes run meanwhile. err is set if the check could not be carried out.
 //
-// It remembers something of every row and index entry. Before it takes more memory, reserve, which may be nil, is called with the number of
-// bytes that it takes from then on; its error is then err.
+// Problems needs memory for every row and index entry. Before it takes more, it calls reserve, which may be nil, with the bytes that it
+// will use in total; if that returns an error, Problems returns it as err.
 func (s *Store) Problems(reserve func(bytes int64) error) (problems []error, err error) {
 	err = s.View(func(snap *Snapshot) (err error) {
 		if problems = snap.damage(); len(problems) == 0 {
@@ -36,7 +36,7 @@ func (s *Store) Problems(reserve func(bytes int64) error) (problems []error, err
 	return problems, err
 }
 
-// Verify reads all pages that the snapshot sees, and the checksums of what is in them. The error names what is damaged.
+// Verify reads all pages of the snapshot and compares the checksums in them. The error names the damaged pages.
 func (s *Snapshot) Verify() error {
 	problems := s.damage()
 	if len(problems) == 0 {
@@ -45,11 +45,11 @@ func (s *Snapshot) Verify() error {
 	return s.store.corrupt(errors.Join(problems[:min(len(problems), 3)]...))
 }
 
-// damage lists the pages that are damaged.
+// damage lists the damaged pages.
 func (s *Snapshot) damage() (problems []error) {
 	f := mapped(s.tx, nil)
-	m, whole := f.Meta(uint64(s.tx.ID()))
-	if !whole { // two later transactions have used that page: then there is no list of the pages that were free
+	m, valid := f.Meta(uint64(s.tx.ID()))
+	if !valid { // two later transactions have overwritten it: the list of free pages is not known
 		m = pages.Meta{Root: uint64(s.tx.Cursor().Bucket().RootPage())}
 	}
 	for _, err := range audit(f, m, s, nil) {
@@ -58,7 +58,7 @@ func (s *Snapshot) damage() (problems []error) {
 	return problems
 }
 
-// audit lists the pages of a state that are damaged, and gives the leaves that are whole to visit, which may be nil.
+// audit lists the damaged pages of a state, and calls visit, which may be nil, with each undamaged leaf.
 func audit(f *pages.File, m pages.Meta, s *Snapshot, visit func(bucket, pages.Page)) (problems []error) {
 	f.Audit(m, func(name []byte) func(pages.Page) error {
 		if n, ok := bucketNamed(name); ok {
@@ -77,7 +77,7 @@ func audit(f *pages.File, m pages.Meta, s *Snapshot, visit func(bucket, pages.Pa
 	return problems
 }
 
-// inBucket says which bucket an error is of, where it is of one.
+// inBucket adds the name of a bucket, which may be nil, to an error.
 func inBucket(name []byte, err error) error {
 	if name == nil {
 		return err
@@ -103,20 +103,20 @@ func (s *Snapshot) disagreements(reserve func(bytes int64) error) (problems []er
 
 type checker struct {
 	snap     *Snapshot
-	index    map[string]uint64 // what the index must hold
-	versions map[string][]slot // what docs must hold, by key and document
+	index    map[string]uint64 // the entries that the index must have: the document of each key
+	versions map[string][]slot // the slots that the lists of versions must have, by their key and document
 	problems []error
 
-	reserve    func(bytes int64) error // nil: memory is not bounded
-	took       int64                   // bytes, about
+	reserve    func(bytes int64) error // nil if memory is not bounded
+	took       int64                   // estimated bytes
 	reserved   int64
-	unreserved error // of reserve: the check ends
+	unreserved error // the error of reserve, which ends the check
 }
 
-// entryMemory is about how many bytes an entry of a map takes beside its key.
+// entryMemory estimates how many bytes an entry of a map takes beside its key.
 const entryMemory = 64
 
-// take reserves memory for a key of so many bytes, at least 1 MiB more at a time.
+// take reserves memory for a map entry whose key has so many bytes. It reserves at least 1 MiB at a time.
 func (c *checker) take(key int) {
 	if c.took += int64(key + entryMemory); c.reserve == nil || c.took <= c.reserved || c.unreserved != nil {
 		return
@@ -131,7 +131,7 @@ func (c *checker) report(format string, args ...any) {
 	}
 }
 
-// each walks over a bucket, unless the check ends.
+// each calls f with all keys and values of a bucket, until a reservation fails.
 func (c *checker) each(n bucket, f func(k, v []byte)) {
 	cur := c.snap.bucket(n).Cursor()
 	for k, v := cur.First(); k != nil && c.unreserved == nil; k, v = cur.Next() {
@@ -148,7 +148,7 @@ func (c *checker) rows() {
 		}
 		t := c.snap.bound.tables[be.Uint16(v)]
 		if t.bound == nil || t.bound.typ == nil {
-			return // the rows of a type that is no longer defined are kept as they are
+			return // rows of a removed type are kept unread
 		}
 		r := Record{table: t, slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: c.snap, data: v}
 		if err := r.check(); err != nil {
@@ -176,7 +176,7 @@ func (c *checker) rows() {
 	})
 }
 
-// check reports what is malformed in a record that has no checksum.
+// check returns an error if a record cannot be read. It is for records without a checksum.
 func (r Record) check() (err error) {
 	if !r.fits() {
 		return errMalformed
@@ -205,7 +205,7 @@ func (r Record) check() (err error) {
 	return nil
 }
 
-// fits reports whether the fields of a record lie within it, one after the other.
+// fits reports whether the fields of a record are in order and end where the record does.
 func (r Record) fits() bool {
 	head := recordHeader + 4*r.table.fields
 	if len(r.data) < head {
@@ -226,7 +226,8 @@ func (r Record) fits() bool {
 	return end == uint64(len(r.data))
 }
 
-// checkItems reports whether the items of a component or zone lie within it, one after the other, and each names a layout.
+// checkItems returns an error unless the items of a component attribute or zone are in order, end where the field does, and have layouts
+// that the catalog knows.
 func (s *Snapshot) checkItems(f []byte) error {
 	if len(f) == 0 {
 		return nil
@@ -281,7 +282,7 @@ func (c *checker) indexEntry(k []byte, named uint64) {
 	delete(c.index, string(k))
 }
 
-// known reports whether an index key belongs to an attribute that is still indexed.
+// known reports whether an index key belongs to an attribute that is indexed now.
 func (c *checker) known(k []byte) bool {
 	b := c.snap.bound.numbered(be.Uint16(k))
 	if b == nil {
@@ -295,7 +296,7 @@ func (c *checker) known(k []byte) bool {
 	return false
 }
 
-// counts compares groups and spans with what they stand for.
+// counts compares the counts in groups and spans with the entries that they count.
 func (c *checker) counts() {
 	one := func([]byte) int { return 1 }
 	c.levels(groups, index, tallyEntries, func(v []byte) int { return block(v).len() })
@@ -349,7 +350,7 @@ func (c *checker) documents() {
 	}
 }
 
-// links sees to it that each link stands in the list of either end, and that both ends are there in some version.
+// links checks that each link is listed at both ends, and that the documents at its ends have a version.
 func (c *checker) links() {
 	b := c.snap.bucket(links)
 	c.each(links, func(k, v []byte) {

@@ -34,13 +34,13 @@ func CacheAfter(n uint64) (restore func()) {
 }
 
 // Look has the store look after its file now.
-func (s *Store) Look() error { return s.byWriter(context.Background(), s.lookAfter) }
+func (s *Store) Look() error { return s.byWriter(context.Background(), s.checkState) }
 
 // LookSeldom has stores look after their files only when asked to, until restored.
 func LookSeldom() (restore func()) {
-	before := lookEvery
-	lookEvery = time.Hour
-	return func() { lookEvery = before }
+	before := checkPathEvery
+	checkPathEvery = time.Hour
+	return func() { checkPathEvery = before }
 }
 
 // IdleSnapshots is how many snapshots wait for another use.

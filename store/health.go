@@ -8,46 +8,46 @@ import (
 	"time"
 )
 
-// A State says what a store can do. A greater one is worse.
+// A State says what a store can do. A greater state is worse.
 type State uint8
 
 const (
-	// Sound: the store takes reads and writes.
+	// Sound: reads and writes succeed.
 	Sound State = iota
-	// Full: there is no space for what is written. Reads go on, and so do writes that only remove; the others are tried again by
-	// themselves.
+	// Full: there is no space to write to. Reads succeed, and so do writes that only remove. Other writes fail until there is space again,
+	// which the store notices by itself.
 	Full
-	// Lost: the path of the store names no file any more, or another one. Reads go on in the file that is open; no write is taken,
-	// since the next start would not find it.
+	// Lost: the path of the store leads to no file any more, or to another one. Reads of the open file succeed. Writes are refused,
+	// because the next start would not find them.
 	Lost
-	// Damaged: the file does not hold what was written into it, or nobody knows whether it does. Reads go on where they can; no
-	// write is taken before the store is opened anew.
+	// Damaged: the file differs from what was written into it, or may differ. Reads of undamaged pages succeed. Writes are refused until
+	// the store is opened again.
 	Damaged
 )
 
 func (s State) String() string { return [...]string{"sound", "full", "lost", "damaged"}[s] }
 
-// Errors of writes that a store does not take in its state. They wrap the cause.
+// Errors of writes that a store refuses because of its state. They wrap the cause.
 var (
 	ErrFull    = errors.New("there is no space left to write to the store")
 	ErrLost    = errors.New("the file of the store is gone or was replaced")
 	ErrDamaged = errors.New("the store takes no more writes since it is damaged, or a write failed to reach the disk; restart to go on")
 )
 
-// err is the error of writes in a state; nil when it is Sound.
+// err returns the error of writes in a state, nil for Sound.
 func (s State) err() error { return [...]error{nil, ErrFull, ErrLost, ErrDamaged}[s] }
 
 // A Health is the state of a store.
 type Health struct {
 	State State
-	Err   error     // why; it wraps the error of the state. nil when Sound
-	Since time.Time // zero when it has been Sound since it was opened
+	Err   error     // the cause; it wraps the error of the state. nil if Sound
+	Since time.Time // zero if the store has been Sound since it was opened
 }
 
-// Health says what state the store is in, whichever Store of a file it is asked of.
+// Health returns the state of the store, which all Stores of a file share.
 func (s *Store) Health() Health { return s.health.load() }
 
-// A health is the state of a file and the one place where it changes.
+// A health holds the state of a file. The state changes nowhere else.
 type health struct {
 	mu      sync.Mutex
 	now     atomic.Pointer[Health] // nil: sound since it was opened
@@ -61,11 +61,10 @@ func (h *health) load() Health {
 	return Health{}
 }
 
-// err is the error of a write in the present state; nil when it is Sound.
+// err returns the error of writes in the present state, nil if it is Sound.
 func (h *health) err() error { return h.load().Err }
 
-// fail puts the store into a state if that is worse than its present one. It returns an error that wraps the error of the state and
-// the cause.
+// fail changes the state if the new one is worse. It returns an error that wraps the error of the state and the cause.
 func (h *health) fail(to State, cause error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,7 +75,7 @@ func (h *health) fail(to State, cause error) error {
 	return err
 }
 
-// mend makes the store Sound again if it is in the given state. A Damaged store must be opened anew instead.
+// mend changes the state back to Sound, if it is from. A Damaged store cannot be mended; it must be opened again.
 func (h *health) mend(from State) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

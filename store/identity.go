@@ -13,17 +13,17 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A store has an identity, which its copies share. It stands in the file and, beside the file, in a marker: where that is found
-// without the file, there was content which is gone, and an empty store would hide the loss.
+// A store has an identity, a random text that its copies share. It is in the file and in a marker beside the file. If only the marker is
+// there, the file is lost; Open then fails, because creating an empty store would hide the loss.
 
-// MarkerPath is where the marker of the store at a path is.
+// MarkerPath returns the path of the marker of the store at path.
 func MarkerPath(path string) string { return path + ".id" }
 
 const markerText = `%s
 %s belongs beside this file. If it is gone, put it back, or a backup; to begin with an empty store, remove this file.
 `
 
-// CheckThere fails, with ErrLost, when there is no store file at path and there was one.
+// CheckThere returns an error that wraps ErrLost if the store file at path is missing and its marker says that there was one.
 func CheckThere(path string) error {
 	marker := MarkerPath(path)
 	switch _, err := os.Stat(marker); {
@@ -42,7 +42,7 @@ func newIdentity() string {
 	return hex.EncodeToString(random[:])
 }
 
-// mark makes the marker name the open store, and reports whether it named another one before.
+// mark writes the identity of the open store into the marker, and reports whether the marker named another store before.
 func (f *file) mark() (replaced bool, err error) {
 	identity, err := f.identify()
 	if err != nil {
@@ -63,7 +63,7 @@ func (f *file) mark() (replaced bool, err error) {
 	return named != "", nil
 }
 
-// identify returns the identity of the open store, and gives one to a store that was made before there were identities.
+// identify returns the identity of the open store. It gives one to stores made before there were identities.
 func (f *file) identify() (identity string, err error) {
 	err = f.read(func(tx *bolt.Tx) error {
 		identity = string(textOf(f.meta(tx).Get(keyIdentity)))
@@ -84,7 +84,7 @@ func (f *file) identify() (identity string, err error) {
 	return identity, f.commitTx(tx, true)
 }
 
-// writeDurably writes a file by temporary file, fsync and rename: after a crash it has the old content or the new one.
+// writeDurably writes a file by temporary file, fsync and rename. After a crash the file has either the old content or the new one.
 func writeDurably(path string, content []byte) error {
 	temp := path + ".new"
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

@@ -12,24 +12,24 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// An opened is the file as bbolt has it open. When a commit has failed, the file is opened anew, and another opened takes its
-// place (see file.reopen).
+// An opened is an open bbolt file. After a commit has run out of space, the file is opened again and another opened replaces this one
+// (see file.reopen).
 type opened struct {
 	*bolt.DB
-	handle *os.File    // bbolt's own
-	info   fs.FileInfo // of the handle: says which file it is
+	handle *os.File    // the one that bbolt uses
+	info   fs.FileInfo // of the handle, to recognise the file
 
-	inUse sync.RWMutex // held shared by snapshots, and exclusively from when another has taken its place
+	inUse sync.RWMutex // held shared by each snapshot, and exclusively once another opened has replaced this one
 }
 
-// mapSize is how much address space is reserved for the file, so that a growing file seldom needs a new mapping, for which
-// all readers would have to end. It costs no memory.
+// mapSize is how much address space is reserved for the file. A file that outgrows its mapping needs a new one, for which all readers
+// have to end. Reserving costs no memory.
 const mapSize = 1 << 30
 
-// openBolt opens a file of bbolt, and says of one that cannot be opened why. openFile opens it for bbolt, which must find it
-// there.
+// openBolt opens a bbolt file, and returns an error that tells the user what to do if that fails. bbolt calls openFile to open the file,
+// which must exist.
 func openBolt(path string, o bolt.Options, openFile func(path string) (*os.File, error)) (*opened, error) {
-	if err := checkWhole(path); err != nil {
+	if err := checkComplete(path); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 	open := &opened{}
@@ -48,7 +48,7 @@ func openBolt(path string, o bolt.Options, openFile func(path string) (*os.File,
 	open.DB, err = boltOpen(path, &o)
 	switch {
 	case err == nil:
-		// The space that the file grows by is taken before a commit (see space.go), no more by bbolt in the midst of one.
+		// The store allocates space before a commit (see space.go), so bbolt need not do it during one.
 		open.AllocSize = 0
 		return open, nil
 	case errors.Is(err, bolterrors.ErrTimeout):
@@ -59,7 +59,8 @@ func openBolt(path string, o bolt.Options, openFile func(path string) (*os.File,
 	return nil, fmt.Errorf("open store %s: %w", path, err)
 }
 
-// boltOpen is bolt.Open with its panic over a damaged list of free pages turned into an error. bbolt does not close the file then.
+// boltOpen is bolt.Open, but returns an error where that panics because the list of free pages is damaged. bbolt does not close the file
+// then.
 func boltOpen(path string, o *bolt.Options) (db *bolt.DB, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -70,20 +71,20 @@ func boltOpen(path string, o *bolt.Options) (db *bolt.DB, err error) {
 	return bolt.Open(path, 0o600, o)
 }
 
-// toWrite are the options under which a store is open to be written.
+// toWrite returns the options to open a store for writing.
 func toWrite() bolt.Options {
 	return bolt.Options{FreelistType: bolt.FreelistMapType, InitialMmapSize: mapSize}
 }
 
-// openThere opens an existing file to read and write.
+// openThere opens an existing file for reading and writing.
 func openThere(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDWR, 0) }
 
-// begin begins a read transaction on the file as it is open now. Whoever ends the transaction unlocks in.inUse.
+// begin begins a read transaction on the open file. The caller must call in.inUse.RUnlock when the transaction has ended.
 func (f *file) begin() (tx *bolt.Tx, in *opened, err error) {
 	for {
 		in = f.db()
 		if !in.inUse.TryRLock() {
-			continue // another has taken its place
+			continue // another opened has replaced it
 		}
 		tx, err = in.Begin(false)
 		switch {
@@ -111,5 +112,5 @@ func (s *Snapshot) close() {
 // transaction has ended already.
 func rollback(tx *bolt.Tx) { _ = tx.Rollback() }
 
-// db is the file as it is open now.
+// db returns the open file.
 func (f *file) db() *opened { return f.open.Load() }

@@ -42,9 +42,9 @@ func SalvageTo(path, to string) (s Salvage, err error) {
 	if err != nil {
 		return s, err
 	}
-	g := &gathering{raw: raw, rows: map[string][]byte{}, links: map[string][]byte{}, docs: map[string][]byte{}, ids: map[string]uint64{}, metas: map[string][]byte{}}
+	g := &salvager{raw: raw, rows: map[string][]byte{}, links: map[string][]byte{}, docs: map[string][]byte{}, ids: map[string]uint64{}, metas: map[string][]byte{}}
 	guarded := &file{}
-	if err := guarded.guard(g.gather); err != nil {
+	if err := guarded.guard(g.collect); err != nil {
 		return s, err
 	}
 	s.Damage = g.damage
@@ -109,13 +109,13 @@ func openRaw(path string) (*rawFile, error) {
 	}
 	r := &rawFile{}
 	f := bytes.NewReader(data)
-	var whole bool
-	if r.meta, whole = readMeta(f, 0); !whole {
+	var valid bool
+	if r.meta, valid = readMeta(f, 0); !valid {
 		r.metas = append(r.metas, errors.New("page 0: is damaged; it says where a state of the file lies"))
 		if r.meta, err = metaWithout(f, r.meta); err != nil && !errors.Is(err, errNewest) || r.meta.PageSize == 0 {
 			return nil, fmt.Errorf("%s: the file is no store, or both pages that say where its content lies are damaged", path)
 		}
-	} else if other, whole := readMeta(f, int64(r.meta.PageSize)); !whole {
+	} else if other, valid := readMeta(f, int64(r.meta.PageSize)); !valid {
 		r.metas = append(r.metas, errors.New("page 1: is damaged; it says where a state of the file lies"))
 	} else if other.Tx > r.meta.Tx {
 		r.meta = other
@@ -168,8 +168,8 @@ func (r *rawFile) anywhere(key []byte) (longest []byte) {
 	return longest
 }
 
-// A gathering collects what can be read of a damaged file.
-type gathering struct {
+// A salvager collects what can be read of a damaged file.
+type salvager struct {
 	raw    *rawFile
 	damage []error
 
@@ -180,7 +180,7 @@ type gathering struct {
 
 // gather reads the tree of pages as far as it is whole. If anything was damaged it then searches all other pages that are not known to
 // be free for single values whose checksums match: damaged pages, and the pages below them.
-func (g *gathering) gather() error {
+func (g *salvager) collect() error {
 	f := g.raw.pages
 	use := f.Audit(g.raw.meta, func(name []byte) func(pages.Page) error {
 		if n, ok := bucketNamed(name); ok {
@@ -213,7 +213,7 @@ func (g *gathering) gather() error {
 
 // takeDamagedCatalog takes a catalog whose checksum does not match, if it can still be compiled: saved content with a wrong name is better
 // than none.
-func (g *gathering) takeDamagedCatalog() {
+func (g *salvager) takeDamagedCatalog() {
 	f := g.raw.pages
 	f.Pieces(make(pages.Use, f.Len()), func(k, v []byte) {
 		c := &evolve.Catalog{}
@@ -228,7 +228,7 @@ func (g *gathering) takeDamagedCatalog() {
 }
 
 // take keeps a value, unless there is one for its key already.
-func (g *gathering) take(n bucket, k, v []byte) {
+func (g *salvager) take(n bucket, k, v []byte) {
 	into := map[bucket]map[string][]byte{rows: g.rows, links: g.links, docs: g.docs, metas: g.metas}[n]
 	switch {
 	case n == index:
@@ -245,7 +245,7 @@ func (g *gathering) take(n bucket, k, v []byte) {
 }
 
 // takePiece keeps a value that was found outside of the tree, if its checksum matches.
-func (g *gathering) takePiece(k, v []byte) {
+func (g *salvager) takePiece(k, v []byte) {
 	switch {
 	case len(k) == rowKeyLen && len(v) > recordHeader && hasChecksum(rows, v) && g.raw.snap.checkValue(rows, k, v) == nil:
 		g.take(rows, k, v)
@@ -267,7 +267,7 @@ func isDocKey(k []byte) bool {
 }
 
 // write puts the gathered values into the new store at a path.
-func (g *gathering) write(path string, s *Salvage) (err error) {
+func (g *salvager) write(path string, s *Salvage) (err error) {
 	db, err := openFile(path, 0, openThere)
 	if err != nil {
 		return err
@@ -330,7 +330,7 @@ func inTransactions(st *Store, keys []string, do func(tx *Tx, key string) error)
 	return nil
 }
 
-func (g *gathering) writeRows(st *Store, s *Salvage) error {
+func (g *salvager) writeRows(st *Store, s *Salvage) error {
 	return inTransactions(st, slices.Sorted(maps.Keys(g.rows)), func(tx *Tx, key string) error {
 		k, v := []byte(key), g.rows[key]
 		if int(be.Uint16(v)) >= len(g.bound.tables) {
@@ -351,7 +351,7 @@ func (g *gathering) writeRows(st *Store, s *Salvage) error {
 }
 
 // writeLinks writes each link at both ends, though it was found at one alone.
-func (g *gathering) writeLinks(st *Store, s *Salvage) error {
+func (g *salvager) writeLinks(st *Store, s *Salvage) error {
 	twins := map[string][]byte{}
 	for _, key := range slices.Sorted(maps.Keys(g.links)) {
 		k, v := []byte(key), g.links[key]
@@ -391,7 +391,7 @@ func (b *binding) linkEnd(k []byte) (r ref, ok bool) {
 }
 
 // findLost lists the versions that the lists of versions and the indexes of ids name and the new store does not have.
-func (g *gathering) findLost(snap *Snapshot, s *Salvage) {
+func (g *salvager) findLost(snap *Snapshot, s *Salvage) {
 	lost := map[string]LostVersion{}
 	for k, v := range g.docs {
 		b := g.bound.numbered(be.Uint16([]byte(k)))

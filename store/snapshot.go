@@ -27,7 +27,7 @@ type Snapshot struct {
 	indexer   *indexer                   // of a write transaction
 	buffers   [bucketCount]*buffer       // of a write transaction: of the buckets that have one
 	failed    error                      // why it finds nothing more
-	work      workBound
+	work      workBudget
 	stats     snapshotStats
 	in        *opened    // what tx was begun on; nil where that is not counted
 	made      pool.Epoch // in which tx was begun
@@ -62,7 +62,7 @@ func (s *Snapshot) end() {
 
 // forget lets go of all that was made for one use of the snapshot.
 func (s *Snapshot) forget() {
-	s.failed, s.work, s.stats = nil, workBound{}, snapshotStats{}
+	s.failed, s.work, s.stats = nil, workBudget{}, snapshotStats{}
 }
 
 // cursor returns the cursor that short look-ups in a bucket share.

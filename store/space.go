@@ -10,31 +10,29 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// The file takes the space that it grows into ahead of the commits that need it. A disk that is full then shows where nothing has
-// been written yet, and not between two pages of a commit; and some of that space is a reserve which only writes that remove
-// something may use, so that there is always a way to free space.
+// The store allocates disk space for its file before a commit needs it. A full disk is then noticed before anything is written, and not
+// between two pages of a commit. A part of that space is a reserve for writes that only remove, so that space can always be freed.
 //
 //	0 ............ used ............ taken
-//	  pages in use      space ahead,        as far as the file system gives more
-//	                    reserve and step
+//	  pages in use      allocated ahead     more, if the file system has it
 //
-// A write that finds room in pages that are free within the file needs none of this, and is taken on a full disk too.
+// A write that fits into free pages of the file needs no more space, and succeeds on a full disk too.
 const (
 	spaceReserve = 4 << 20
-	minSpaceStep = 1 << 20
-	maxSpaceStep = 16 << 20
+	minGrowth    = 1 << 20
+	maxGrowth    = 16 << 20
 )
 
-// errNoRoom is why a write is refused that needs more than there is.
+// errNoRoom is the cause of ErrFull when a write needs more space than there is.
 var errNoRoom = errors.New("the file cannot grow by what the write needs")
 
-// noSpace reports whether an error says that a disk or a quota is used up.
+// noSpace reports whether an error says that a disk is full or a quota is used up.
 func noSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// prepareSpace takes the space for the next commit, after a commit has succeeded or the file was opened. It sets the state of the store
-// to Full if there is no space, and back to Sound if there is some again.
+// prepareSpace allocates the space for the next commit. It must be called after the file was opened and after each commit. It sets the
+// state of the store to Full if there is no space, and back to Sound if there is some again.
 func (f *file) prepareSpace() {
 	size, err := f.db().size()
 	if err == nil {
@@ -46,29 +44,29 @@ func (f *file) prepareSpace() {
 	}
 }
 
-// size is how many bytes the pages in use reach to.
+// size returns the length of the file up to its last page in use.
 func (o *opened) size() (n int64, err error) {
 	err = o.View(func(tx *bolt.Tx) error { n = tx.Size(); return nil })
 	return n, err
 }
 
-// takeSpace makes sure that the file has the reserve beyond the pages in use, and otherwise takes the reserve and a step. When the store
-// is Full it requires a step beyond the reserve, so that the store is Sound again only when it can go on. The error wraps ErrFull when
-// there is no space.
+// takeSpace makes sure that the reserve is allocated beyond the pages in use, and allocates more if it is not. If the store is Full it
+// asks for more than the reserve, so that the store becomes Sound only when writes will succeed again. The error wraps ErrFull if there
+// is no space.
 func (f *file) takeSpace() error {
 	if f.health.load().State == Full {
-		return f.takeAhead(spaceReserve + minSpaceStep)
+		return f.takeAhead(spaceReserve + minGrowth)
 	}
 	return f.takeAhead(spaceReserve)
 }
 
-// takeAhead makes sure that the file has at least so many bytes beyond the pages in use.
+// takeAhead makes sure that at least so many bytes are allocated beyond the pages in use.
 func (f *file) takeAhead(least int64) error {
 	taken := f.space()
 	if taken-f.used >= least {
 		return nil
 	}
-	step := min(max(f.used/8, minSpaceStep), maxSpaceStep)
+	step := min(max(f.used/8, minGrowth), maxGrowth)
 	var err error
 	for _, to := range []int64{f.used + spaceReserve + step, f.used + least} {
 		if err = f.allocate(taken, to); err == nil {
@@ -82,12 +80,12 @@ func (f *file) takeAhead(least int64) error {
 	return f.health.fail(Full, fmt.Errorf("take space: %w", err))
 }
 
-// space is how many bytes the file has on the disk: those in use at least, and those that this or a former process has taken.
+// space returns how many bytes of the file are allocated on the disk, by this process or a former one.
 func (f *file) space() int64 {
 	if f.taken == 0 {
 		db := f.db()
 		if info, err := db.handle.Stat(); err == nil && info.Size() > f.used && reallocate(db.handle, f.used, info.Size()) == nil {
-			f.taken = info.Size() // otherwise it has holes, and there is no space for them
+			f.taken = info.Size() // if it fails, the file has holes and the disk has no space for them
 		}
 	}
 	f.taken = max(f.taken, f.used)
@@ -99,10 +97,10 @@ func (f *file) allocate(from, to int64) error {
 	if err := allocate(db.handle, from, to); err != nil {
 		return err
 	}
-	return db.handle.Sync() // bbolt does so too: its own syncs are of data
+	return db.handle.Sync() // bbolt syncs data only, not the length of the file
 }
 
-// limit is how large the file may become by a commit: what it has taken and what the file system still has, without the reserve
+// limit returns how large a commit may make the file: what is allocated and what the file system still has. The reserve is left out
 // unless the commit only removes.
 func (f *file) limit(removes bool) int {
 	most, taken := available(f.db().handle), f.space()
@@ -113,11 +111,11 @@ func (f *file) limit(removes bool) int {
 	if !removes {
 		most -= spaceReserve
 	}
-	return int(min(max(most, 1), math.MaxInt)) // 0 would be no limit
+	return int(min(max(most, 1), math.MaxInt)) // to bbolt 0 means no limit
 }
 
-// commitTx commits a transaction. When the error wraps ErrFull nothing has changed. After any other error the content of the disk is
-// unknown, and the store is Damaged.
+// commitTx commits a transaction. If the error wraps ErrFull nothing has changed. After any other error it is unknown what is on the
+// disk, and the store is Damaged.
 func (f *file) commitTx(tx *bolt.Tx, removes bool) error {
 	id := tx.ID()
 	f.db().MaxSize = f.limit(removes)
@@ -126,32 +124,33 @@ func (f *file) commitTx(tx *bolt.Tx, removes bool) error {
 	case err == nil:
 		f.committed = id
 		f.prepareSpace()
-		return f.look() // before anybody is told that it is in the file
+		return f.checkPath() // before the write is acknowledged
 	case errors.Is(err, bolterrors.ErrMaxSizeReached):
-		if err := f.takeAhead(spaceReserve + minSpaceStep); err != nil {
+		if err := f.takeAhead(spaceReserve + minGrowth); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: %w", ErrFull, errNoRoom) // for less there is some
+		return fmt.Errorf("%w: %w", ErrFull, errNoRoom) // a smaller write may succeed
 	case noSpace(err):
 		return f.reopen(fmt.Errorf("commit: %w", err))
 	}
-	// What the disk holds now is unknown, and to read it again would not tell: a page that could not be written may be
-	// read from memory as if it had been. Later writes could stand on pages that are lost.
+	// It is unknown what the disk holds now. Reading it would not tell: the page cache may return a page that was never written. Later
+	// writes could refer to lost pages.
 	return f.health.fail(Damaged, fmt.Errorf("commit: %w", err))
 }
 
-// reopen opens the file anew after a commit found no space half way: on file systems that do not keep what was taken. The pages
-// that it wrote are none that the last state uses, so that this is what must be read again. Readers go on by the file as it was
-// open, and new ones by the new one; writes wait until the former readers are gone, whose pages nobody else spares.
+// reopen opens the file again after a commit ran out of space half way, which happens on file systems that cannot allocate ahead. The
+// last committed state uses none of the pages that the commit has written, so it is intact. Readers continue on the former open file, and
+// new readers use the new one. Writes wait until the former readers have ended, because the new open file does not know which pages they
+// read.
 func (f *file) reopen(cause error) error {
 	old := f.db()
-	next, err := openBolt(f.path, toWrite(), old.again)
+	next, err := openBolt(f.path, toWrite(), old.duplicate)
 	if err != nil {
 		return f.health.fail(Damaged, errors.Join(cause, err))
 	}
-	var holds int
-	if err = next.View(func(tx *bolt.Tx) error { holds = tx.ID(); return nil }); err == nil && holds != f.committed {
-		err = fmt.Errorf("the file is in the state of transaction %d, and %d was the last that was acknowledged", holds, f.committed)
+	var newest int
+	if err = next.View(func(tx *bolt.Tx) error { newest = tx.ID(); return nil }); err == nil && newest != f.committed {
+		err = fmt.Errorf("the file is in the state of transaction %d, and %d was the last that was acknowledged", newest, f.committed)
 	}
 	if err != nil {
 		return f.health.fail(Damaged, errors.Join(cause, err, next.Close()))
@@ -163,7 +162,7 @@ func (f *file) reopen(cause error) error {
 	drained := make(chan error, 1)
 	f.drained = drained
 	end := func() { drained <- errors.Join(old.Close(), next.lock()) }
-	if old.inUse.TryLock() { // for good: nobody begins with it any more
+	if old.inUse.TryLock() { // never unlocked: no reader may begin on it
 		end()
 	} else {
 		go func() { old.inUse.Lock(); end() }()
@@ -171,7 +170,7 @@ func (f *file) reopen(cause error) error {
 	return f.health.fail(Full, cause)
 }
 
-// isDrained reports whether all readers of a file that was opened anew are gone.
+// isDrained reports whether all readers of the former open file have ended.
 func (f *file) isDrained() (bool, error) {
 	if f.drained == nil {
 		return true, nil

@@ -7,22 +7,22 @@ import (
 	"syscall"
 )
 
-// What a file system is asked for space by. Tests put others in their places.
+// allocateFile and available call the file system. Tests replace them.
 var (
 	allocateFile = func(f *os.File, from, n int64) error { return syscall.Fallocate(int(f.Fd()), 0, from, n) }
 	available    = availableSpace
 )
 
-// allocate makes a file that long, with space on the disk for what lies between.
+// allocate grows a file from one length to another and allocates disk space for the difference.
 func allocate(f *os.File, from, to int64) error {
-	if available(f) < to-from { // a file system may look for long for what it does not have
+	if available(f) < to-from { // asking first is faster than a failing fallocate
 		return syscall.ENOSPC
 	}
 	err := reallocate(f, from, to)
 	if !errors.Is(err, syscall.EOPNOTSUPP) && !errors.Is(err, syscall.ENOSYS) {
 		return err
 	}
-	// It cannot keep space: that there is some now has to do.
+	// The file system cannot allocate ahead. That it has the space now has to do.
 	info, err := f.Stat()
 	if err != nil || info.Size() >= to {
 		return err
@@ -30,7 +30,7 @@ func allocate(f *os.File, from, to int64) error {
 	return f.Truncate(to)
 }
 
-// reallocate takes space for a part of a file that may have it already.
+// reallocate allocates space for a part of a file, which may have some already.
 func reallocate(f *os.File, from, to int64) error {
 	var err error
 	for err = syscall.EINTR; err == syscall.EINTR; {
@@ -39,7 +39,7 @@ func reallocate(f *os.File, from, to int64) error {
 	return os.NewSyscallError("fallocate", err)
 }
 
-// availableSpace is how many bytes the file system still gives; as many as can be where it does not say.
+// availableSpace returns how many bytes the file system has left, or the greatest number if it does not say.
 func availableSpace(f *os.File) int64 {
 	var s syscall.Statfs_t
 	if err := syscall.Fstatfs(int(f.Fd()), &s); err != nil || s.Blocks == 0 {
@@ -51,8 +51,8 @@ func availableSpace(f *os.File) int64 {
 	return int64(s.Bavail) * int64(s.Bsize)
 }
 
-// again is the open file once more, with the lock that bbolt has on it.
-func (o *opened) again(string) (*os.File, error) {
+// duplicate returns another handle of the open file, which shares the lock that bbolt has on it.
+func (o *opened) duplicate(string) (*os.File, error) {
 	fd, err := syscall.Dup(int(o.handle.Fd()))
 	if err != nil {
 		return nil, os.NewSyscallError("dup", err)
@@ -61,7 +61,7 @@ func (o *opened) again(string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), o.handle.Name()), nil
 }
 
-// lock takes the lock back that bbolt let go of when it closed the file which this one is in the place of.
+// lock takes the lock on the file again. bbolt released it when it closed the former handle.
 func (o *opened) lock() error {
 	return os.NewSyscallError("flock", syscall.Flock(int(o.handle.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
 }

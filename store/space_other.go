@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// allocate makes a file that long.
+// allocate grows a file.
 func allocate(f *os.File, _, to int64) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() >= to {
@@ -21,8 +21,8 @@ func reallocate(*os.File, int64, int64) error { return errors.ErrUnsupported }
 
 func available(*os.File) int64 { return math.MaxInt64 }
 
-// again fails: after a failed commit the store takes no more writes.
-func (*opened) again(string) (*os.File, error) {
+// duplicate fails: on this system the store refuses writes after a failed commit.
+func (*opened) duplicate(string) (*os.File, error) {
 	return nil, errors.New("a file cannot be opened anew in place on this system")
 }
 

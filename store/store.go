@@ -128,8 +128,8 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 	f.prepareSpace()
 	f.writer.Add(3)
 	go f.writeLoop()
-	go f.repeat(lookEvery, f.watch)
-	go f.repeat(checkAgainAfter, f.doubtAll)
+	go f.repeat(checkPathEvery, f.watch)
+	go f.repeat(recheckEvery, f.doubtAll)
 	return s, nil
 }
 

@@ -8,9 +8,9 @@ import (
 // stepsAtATime is how many steps of work (links, entries, rows) lie between two looks at the clock.
 const stepsAtATime = 4096
 
-// A workBound ends work that takes too long, or that nobody waits for any more. A filter through relations that lead in circles asks
+// A workBudget ends work that takes too long, or that nobody waits for any more. A filter through relations that lead in circles asks
 // for more steps than any machine takes.
-type workBound struct {
+type workBudget struct {
 	ctx   context.Context // nil: no bound
 	limit time.Duration
 	until time.Time // set at the first look
@@ -54,7 +54,7 @@ func (s *Snapshot) look() bool {
 	return s.failed == nil
 }
 
-func (w *workBound) end(s *Snapshot, err error) {
+func (w *workBudget) end(s *Snapshot, err error) {
 	if s.failed == nil {
 		s.failed, w.over = err, true
 	}

@@ -265,7 +265,7 @@ func (tx *Tx) run(r *writeRequest) error {
 	if tx.work.over {
 		err, tx.failed = tx.failed, nil
 	}
-	tx.work = workBound{}
+	tx.work = workBudget{}
 	return err
 }
 
@@ -276,7 +276,7 @@ func (tx *Tx) begin() error {
 		tx.look()
 	}
 	if !tx.work.over {
-		tx.work = workBound{}
+		tx.work = workBudget{}
 	}
 	return tx.failed
 }

@@ -11,19 +11,19 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// lookEvery is how often a store looks after its file when nobody writes.
-var lookEvery = 2 * time.Second
+// checkPathEvery is how often a store checks its file while nobody writes.
+var checkPathEvery = 2 * time.Second
 
-// Why a file is Lost.
+// Causes of the state Lost.
 var (
 	errRemoved     = errors.New("it was removed or moved away while it was open")
 	errReplaced    = errors.New("another file was put in its place while it was open")
 	errOverwritten = errors.New("another program wrote into it")
 )
 
-// look checks that the path of the store still names the open file, and that the file was not cut off. Otherwise the next start would
-// not find what is written from now on.
-func (f *file) look() error {
+// checkPath checks that the path of the store still leads to the open file, and that the file was not cut off. Otherwise the next start
+// would not find later writes.
+func (f *file) checkPath() error {
 	info, err := os.Stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -38,9 +38,10 @@ func (f *file) look() error {
 	return nil
 }
 
-// lookAfter checks the file, and tries to leave the state Full if the store is in it. The writer calls it every lookEvery.
-func (f *file) lookAfter() error {
-	if err := f.look(); err != nil {
+// checkState checks the file, and sets the state back to Sound if the store was Lost or Full and no longer is. The writer goroutine calls
+// it every checkPathEvery.
+func (f *file) checkState() error {
+	if err := f.checkPath(); err != nil {
 		return err
 	}
 	f.health.mend(Lost)
@@ -50,7 +51,7 @@ func (f *file) lookAfter() error {
 	return f.probe()
 }
 
-// probe commits a transaction that changes nothing, if there is space to go on: the store is Sound again when that succeeds.
+// probe commits a transaction without changes to find out whether there is space again. If it succeeds, the store is Sound.
 func (f *file) probe() error {
 	tx, err := f.beginWrite()
 	if err != nil {
@@ -67,7 +68,7 @@ func (f *file) probe() error {
 	return f.commitTx(tx, true)
 }
 
-// beginWrite begins a write transaction, if the path still names the file and no other program has written into it.
+// beginWrite begins a write transaction, if the path still leads to the file and no other program has written into it.
 func (f *file) beginWrite() (*bolt.Tx, error) {
 	switch drained, err := f.isDrained(); {
 	case err != nil:
@@ -75,7 +76,7 @@ func (f *file) beginWrite() (*bolt.Tx, error) {
 	case !drained:
 		return nil, fmt.Errorf("%w: those who read from before that have not ended", ErrFull)
 	}
-	if err := f.look(); err != nil {
+	if err := f.checkPath(); err != nil {
 		return nil, err
 	}
 	tx, err := f.db().Begin(true)
@@ -91,8 +92,8 @@ func (f *file) beginWrite() (*bolt.Tx, error) {
 	return tx, nil
 }
 
-// watch has the writer check the file. The result is in Health, and is the error of later writes.
-func (f *file) watch() { _ = f.byWriter(context.Background(), f.lookAfter) }
+// watch has the writer goroutine check the file. Its error is not lost: it is kept in Health and returned by later writes.
+func (f *file) watch() { _ = f.byWriter(context.Background(), f.checkState) }
 
 // repeat calls do at intervals until the store is closed, in a goroutine that Close waits for.
 func (f *file) repeat(interval time.Duration, do func()) {
@@ -109,7 +110,7 @@ func (f *file) repeat(interval time.Duration, do func()) {
 	}
 }
 
-// byWriter has the writer call do between two groups of writes.
+// byWriter has the writer goroutine call do between two transactions, and returns the error.
 func (f *file) byWriter(ctx context.Context, do func() error) error {
 	req := &writeRequest{ctx: ctx, alone: do, done: make(chan error, 1)}
 	if err := f.submit(req); err != nil {

@@ -14,9 +14,9 @@ var (
 	errNewest = errors.New("the page that says where its newest state lies is damaged; put back a whole one, from a backup, or save what can be read with salvage")
 )
 
-// checkWhole refuses a bbolt file that is shorter than its newest meta page says, or whose newest meta page is damaged: bbolt would
+// checkComplete refuses a bbolt file that is shorter than its newest meta page says, or whose newest meta page is damaged: bbolt would
 // open the state before the last write, without an error. Any other damage is left to bbolt.
-func checkWhole(path string) error {
+func checkComplete(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil // bbolt says why
@@ -39,15 +39,15 @@ func checkWhole(path string) error {
 // newestMeta reads the newer of a file's two meta pages; the result is zero when both are damaged. The error is errNewest when the newer
 // one is damaged. A loss of power does not do that: a disk writes the few bytes of a meta page all at once.
 func newestMeta(f io.ReaderAt) (pages.Meta, error) {
-	m, whole := readMeta(f, 0)
-	if !whole {
+	m, valid := readMeta(f, 0)
+	if !valid {
 		return metaWithout(f, m)
 	}
-	other, otherWhole := readMeta(f, int64(m.PageSize))
+	other, otherValid := readMeta(f, int64(m.PageSize))
 	switch {
-	case otherWhole && other.Tx > m.Tx:
+	case otherValid && other.Tx > m.Tx:
 		return other, nil
-	case !otherWhole && other.Tx != m.Tx-1:
+	case !otherValid && other.Tx != m.Tx-1:
 		return m, errNewest
 	}
 	return m, nil
@@ -56,7 +56,7 @@ func newestMeta(f io.ReaderAt) (pages.Meta, error) {
 // metaWithout is newestMeta for a file whose first page is damaged. The second is looked for under all page sizes.
 func metaWithout(f io.ReaderAt, first pages.Meta) (pages.Meta, error) {
 	for size := int64(1 << 10); size <= 1<<16; size *= 2 {
-		if m, whole := readMeta(f, size); whole {
+		if m, valid := readMeta(f, size); valid {
 			if first.Tx != m.Tx-1 {
 				return m, errNewest
 			}
@@ -67,7 +67,7 @@ func metaWithout(f io.ReaderAt, first pages.Meta) (pages.Meta, error) {
 }
 
 // readMeta reads the meta page at an offset; whole is false where it is damaged.
-func readMeta(r io.ReaderAt, at int64) (m pages.Meta, whole bool) {
+func readMeta(r io.ReaderAt, at int64) (m pages.Meta, valid bool) {
 	var page [pages.MetaLen]byte
 	if _, err := r.ReadAt(page[:], at); err != nil {
 		return pages.Meta{}, false
