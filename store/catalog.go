@@ -10,17 +10,17 @@ import (
 	"lectern/store/evolve"
 )
 
-// binding joins a Model with the catalog: everything a read needs to know, compiled. It is immutable.
+// A binding joins a Model with the numbers in the catalog, compiled for reading and writing rows. It is immutable.
 type binding struct {
 	model  *contenttypes.Model
 	byUID  map[string]*boundSchema
-	byNum  []*boundSchema // nil: the model goes without
+	byNum  []*boundSchema // by number; nil if the model does not have it
 	tables []*table       // by layout number
-	// absent are the numbers of what the catalog knows and the model goes without: links may still name it.
+	// absent are the numbers of types and components that the catalog has and the model does not. Links may still name them.
 	absent map[string]uint16
 }
 
-// boundSchema is a content-type or component with its numbers.
+// A boundSchema is a content-type or component with its numbers.
 type boundSchema struct {
 	number  uint16
 	schema  *contenttypes.Schema
@@ -34,21 +34,21 @@ type boundSchema struct {
 
 type systemAttributes struct{ id, documentID, updatedAt *contenttypes.Attribute }
 
-// table says where in a row of one layout the attributes of today's schema stand.
+// A table says where a row of one layout has the attributes of the present schema.
 type table struct {
 	number uint16
-	bound  *boundSchema // nil when the schema is gone
+	bound  *boundSchema // nil if the schema was removed
 	pos    []int16      // by Attribute.Index; -1: not in this layout
 	fields int          // how many fields rows of this layout have
 }
 
-// locales numbers the locale codes in use from 1; 0 stands for "not localized".
+// locales numbers the locale codes from 1. 0 stands for "not localized".
 type locales struct {
 	codes   []string // codes[0] is ""
 	numbers map[string]uint16
 }
 
-// maxLocales bounds how many different locale codes a store may hold.
+// maxLocales bounds how many locale codes a store can have.
 const maxLocales = 4096
 
 func newLocales(codes []string) *locales {
@@ -59,7 +59,7 @@ func newLocales(codes []string) *locales {
 	return l
 }
 
-// bind gives numbers to what the model has and the catalog does not know yet, and compiles both.
+// bind gives numbers to what is new in the model, and compiles the model and the catalog.
 func bind(model *contenttypes.Model, c *evolve.Catalog) (*binding, error) {
 	if err := c.Number(model); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func bind(model *contenttypes.Model, c *evolve.Catalog) (*binding, error) {
 	return b, nil
 }
 
-// bindStored binds a catalog to the definitions that it holds.
+// bindStored binds a catalog to the definitions in it.
 func bindStored(c *evolve.Catalog) (*binding, error) {
 	model, err := c.Model()
 	if err != nil {
@@ -94,7 +94,7 @@ func bindStored(c *evolve.Catalog) (*binding, error) {
 	return bind(model, c)
 }
 
-// add takes a schema with its numbers.
+// add adds a schema with its numbers.
 func (b *binding) add(c *evolve.Catalog, s *boundSchema) {
 	e := c.Schemas[s.schema.UID]
 	s.number = e.Number
@@ -127,7 +127,7 @@ func (b *binding) compile(n uint16, l evolve.LayoutEntry) *table {
 	return t
 }
 
-// numbered returns the type or component of a number, nil when the model goes without it.
+// numbered returns the type or component with a number, nil if the model does not have it.
 func (b *binding) numbered(n uint16) *boundSchema {
 	if int(n) >= len(b.byNum) {
 		return nil
@@ -137,20 +137,19 @@ func (b *binding) numbered(n uint16) *boundSchema {
 
 func (b *binding) of(s *contenttypes.Schema) *boundSchema { return b.byUID[s.UID] }
 
-// has reports whether a type is one of the model's, and not one of another model that has its uid: the attributes of that may
-// stand elsewhere.
+// has reports whether a type is one of the model. A type of another model may have the same uid and other attributes.
 func (b *binding) has(t *contenttypes.ContentType) bool {
 	s := b.byUID[t.UID]
 	return s != nil && s.typ == t
 }
 
-// relation returns the numbers that begin the link keys of an owning attribute.
+// relation returns the numbers with which the link keys of an owning attribute begin.
 func (b *binding) relation(a *contenttypes.Attribute) (schema, field uint16) {
 	s := b.of(a.Owner)
 	return s.number, s.fields[a.Index]
 }
 
-// loadCatalog reads the catalog and the locale codes; a new file has empty ones.
+// loadCatalog reads the catalog and the locale codes. In a new file both are empty.
 func loadCatalog(meta *tree) (*evolve.Catalog, *locales, error) {
 	c := evolve.NewCatalog()
 	if raw := textOf(meta.Get(keyCatalog)); raw != nil {
@@ -175,14 +174,14 @@ func saveCatalog(meta *tree, c *evolve.Catalog) error {
 	return meta.Put(keyCatalog, freshValue{raw})
 }
 
-// localeTable hands out numbers to locale codes. Numbers given to writes that were rolled back stay given: they are written
-// with the next write that uses them.
+// A localeTable gives numbers to locale codes. A write that is rolled back may leave new numbers here; the next write that uses them
+// stores them.
 type localeTable struct {
 	current   atomic.Pointer[locales]
-	persisted int // how many codes the file knows; guarded by being the writer
+	persisted int // how many codes are in the file; used by the writer goroutine only
 }
 
-// number returns the number of a code, giving out a new one when it has none. Only the writer may call it.
+// number returns the number of a code, and gives it one if it has none. Only the writer goroutine may call it.
 func (t *localeTable) number(code string) (uint16, error) {
 	cur := t.current.Load()
 	if n, ok := cur.numbers[code]; ok {

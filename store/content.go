@@ -8,7 +8,7 @@ import (
 	"lectern/store/evolve"
 )
 
-// A content answers what package evolve asks about content, under the definitions of its snapshot.
+// content implements evolve.Content for a snapshot.
 type content struct{ snap *Snapshot }
 
 var _ evolve.Content = content{}
@@ -74,7 +74,7 @@ func (c content) Drafts(t *contenttypes.ContentType, compared []*contenttypes.At
 	return unpublished, different
 }
 
-// Survey goes once through the rows of each type that any question is about.
+// Survey reads the rows of each type in question once.
 func (c content) Survey(questions []*evolve.Question) {
 	asked := map[*contenttypes.Schema][]int{}
 	for i, q := range questions {
@@ -105,7 +105,7 @@ func (c content) Survey(questions []*evolve.Question) {
 	}
 }
 
-// visit calls f with a record and the components in it.
+// visit calls f with a record and all components inside it.
 func visit(r Record, f func(Record)) {
 	f(r)
 	for _, a := range r.table.bound.schema.Attributes {
@@ -118,7 +118,7 @@ func visit(r Record, f func(Record)) {
 	}
 }
 
-// A storedValue is what a record holds under an attribute.
+// A storedValue is the value of an attribute in a record. It implements evolve.Value.
 type storedValue struct {
 	in   Record
 	attr *contenttypes.Attribute
@@ -138,7 +138,7 @@ func (v storedValue) IsShared(locale string) bool {
 	return s.same(v.attr, s.sharing(v.in, s.numberOf(locale)), v.in)
 }
 
-// eachKey calls yield with the keys and values of a bucket that begin with prefix.
+// eachKey calls yield with the keys that begin with prefix, and with their values.
 func (s *Snapshot) eachKey(n bucket, prefix []byte, yield func(k, v []byte) bool) {
 	cur := s.bucket(n).Cursor()
 	for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
@@ -162,14 +162,14 @@ func (c content) CountLinks(a *contenttypes.Attribute, rule evolve.LinkRule) (n 
 	schema, field := s.bound.relation(a)
 	target := uint16(0)
 	if rule.Target != "" {
-		target = ^uint16(0) // of a type that nothing leads to yet
+		target = ^uint16(0) // a type without a number: no link leads to it
 		if b := s.bound.byUID[rule.Target]; b != nil {
 			target = b.number
 		}
 	}
 	for _, plane := range []Status{Published, Draft} {
 		links := 0
-		s.eachList(linkPrefix(schema, field, byte(fromSide), byte(plane)), func(length int, first []byte) {
+		s.eachList(linkPrefix(schema, field, byte(fromSide), byte(plane)), func(length int) {
 			links += length
 			if rule.One && length > 1 {
 				n.From++
@@ -181,7 +181,7 @@ func (c content) CountLinks(a *contenttypes.Attribute, rule evolve.LinkRule) (n 
 		})
 		n.Links = max(n.Links, links)
 		if rule.OneBack {
-			s.eachList(linkPrefix(schema, field, byte(toSide), byte(plane)), func(length int, _ []byte) {
+			s.eachList(linkPrefix(schema, field, byte(toSide), byte(plane)), func(length int) {
 				if length > 1 {
 					n.To++
 				}
@@ -191,15 +191,16 @@ func (c content) CountLinks(a *contenttypes.Attribute, rule evolve.LinkRule) (n 
 	return n
 }
 
-// eachList calls list with the length of each list of links, and link with the value of each link.
-func (s *Snapshot) eachList(prefix []byte, list func(length int, first []byte), link func(v []byte)) {
+// eachList walks over the links whose keys begin with prefix. It calls link with the value of each link, and list with the length of each
+// list.
+func (s *Snapshot) eachList(prefix []byte, list func(length int), link func(v []byte)) {
 	var first []byte
 	length := 0
 	s.eachKey(links, prefix, func(k, v []byte) bool {
 		s.stats.links++
 		if first == nil || string(first[:linkListLen]) != string(k[:linkListLen]) {
 			if length > 0 {
-				list(length, first)
+				list(length)
 			}
 			first, length = k, 0
 		}
@@ -208,6 +209,6 @@ func (s *Snapshot) eachList(prefix []byte, list func(length int, first []byte), 
 		return true
 	})
 	if length > 0 {
-		list(length, first)
+		list(length)
 	}
 }

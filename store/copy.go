@@ -2,8 +2,8 @@ package store
 
 import "io"
 
-// Size is how many bytes CopyTo writes.
+// Size returns how many bytes CopyTo writes.
 func (s *Snapshot) Size() int64 { return s.tx.Size() }
 
-// CopyTo writes the whole file as the snapshot sees it: a store that Open opens. Writers go on meanwhile.
+// CopyTo writes the file as the snapshot sees it; the copy can be opened as a store. Writes continue meanwhile.
 func (s *Snapshot) CopyTo(w io.Writer) (int64, error) { return s.tx.WriteTo(w) }

@@ -26,7 +26,7 @@ func emptyDocSet(low, high uint64) *docSet {
 	return &docSet{base: low, bits: make([]uint64, (high-low)/64+1)}
 }
 
-// add adds a document; a number outside the set's bounds is passed over.
+// add adds a document. Numbers that the set cannot hold are ignored.
 func (s *docSet) add(doc uint64) {
 	if i := (doc - s.base) / 64; i < uint64(len(s.bits)) {
 		s.bits[i] |= 1 << ((doc - s.base) % 64)

@@ -7,13 +7,13 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// formatNumber is the format that this version writes. Older ones are brought to it when a store is opened:
+// formatNumber is the format that this version writes. Open upgrades files of older formats:
 //
 //	1 had no spans
 //	2 had no checksums; values get theirs when they are written (see checksum.go)
 const formatNumber = uint64(3)
 
-// upgrade brings a file of an older format to the present one, in one transaction. It leaves files that it does not know alone.
+// upgrade brings a file of an older format to the present one, in one transaction. It does not change files of unknown formats.
 func upgrade(f *file) error {
 	old := uint64(0)
 	if err := f.read(func(tx *bolt.Tx) error {
@@ -38,7 +38,7 @@ func upgrade(f *file) error {
 	return nil
 }
 
-// makeSpans counts all groups of the index.
+// makeSpans builds the bucket spans from the groups of the index.
 func makeSpans(tx *bolt.Tx) error {
 	to, err := tx.CreateBucket(bucketSpans)
 	if err != nil {

@@ -8,23 +8,22 @@ import (
 	"lectern/contenttypes"
 )
 
-// A Ref names one end of a link: a document in a localization (Locale "" where its type is not localized), or a component
-// instance. Doc is the document's number or the component's id.
+// A Ref names one end of a link: a localization of a document, or a component. Locale is "" if the type is not localized. Doc is the
+// number of the document, or the id of the component.
 type Ref struct {
 	Type   string // uid of the content-type or component
 	Doc    uint64
 	Locale string
 }
 
-// A Link joins two documents (or a component and a document) under a relation attribute, in one plane. Draft versions show
-// the links of the draft plane, published ones those of the published plane. A link whose other end has no version in that
-// plane is kept and not shown.
+// A Link joins a document or component to a document under a relation attribute, in one of two planes: drafts show the links of the draft
+// plane, published versions those of the published plane. A link to a document that has no version in its plane is kept, but not shown.
 //
-// Which planes a relation uses: where neither side has draft & publish the Published plane alone; otherwise a version of a
-// draft & publish type the plane of its status, and a row of a type without both planes (see contenttypes.Attribute.HasDraftLinks). A component's
-// links follow the document it is in: both planes where that has no draft & publish.
+// A relation with draft & publish on neither side uses the Published plane only. Otherwise, a version of a type with draft & publish uses
+// the plane of its status, and a row of a type without uses both (see contenttypes.Attribute.HasDraftLinks). A component uses the planes
+// of the document that it is in.
 type Link struct {
-	Attr    *contenttypes.Attribute // the owning attribute: not the one that says mappedBy
+	Attr    *contenttypes.Attribute // the owning attribute, which is the one without mappedBy
 	Plane   Status
 	From    Ref // the document or component that has Attr
 	To      Ref
@@ -35,11 +34,11 @@ type Link struct {
 // PosStep is the distance that is left between neighbours when links are numbered anew or added at an end.
 const PosStep = 1 << 32
 
-// Each link stands in the file twice, once in the list of either end: under the key
+// Each link is stored twice, in the list of either end. The key is
 //
 //	schema u16 · field u16 of the owning attribute · side u8 · plane u8 · locale u16 · doc u64 · position u64
 //
-// with the other end as value: schema u16 · locale u16 · doc u64 · position u64. The upper bits of doc are a checksum (see checksum.go).
+// and the value is the other end: schema u16 · locale u16 · doc u64 · position u64. The upper bits of doc hold a checksum (see checksum.go).
 type side uint8
 
 const (
@@ -60,7 +59,7 @@ const (
 	linkLen     = linkKeyLen + 2 + 2 + 8 + 8 // key and value
 )
 
-// appendLinkList begins the keys of one end's list.
+// appendLinkList appends the prefix of the keys in the list of links of one end.
 func (s *Snapshot) appendLinkList(b []byte, a *contenttypes.Attribute, sd side, plane Status, r ref) []byte {
 	schema, field := s.bound.relation(a)
 	b = be.AppendUint16(b, schema)
@@ -70,13 +69,13 @@ func (s *Snapshot) appendLinkList(b []byte, a *contenttypes.Attribute, sd side, 
 	return be.AppendUint64(b, r.doc)
 }
 
-// setLinkOwner makes list the beginning of the keys of another end's list.
+// setLinkOwner changes the prefix of a list of links into that of another end.
 func setLinkOwner(list []byte, r ref) {
 	be.PutUint16(list[6:], r.locale)
 	be.PutUint64(list[8:], r.doc)
 }
 
-// newLinkEnd is the value under which a link stands in the list of one end: the other end, and its position there.
+// newLinkEnd returns the value of a link in the list of one end: the other end, and the position of the link in the list there.
 func newLinkEnd(r ref, pos uint64) freshValue {
 	b := make([]byte, 0, linkLen-linkKeyLen)
 	b = be.AppendUint16(b, r.schema)
@@ -89,7 +88,7 @@ func parseLinkEnd(v []byte) (ref, uint64) {
 	return ref{be.Uint16(v), be.Uint16(v[2:]), number(v[4:])}, be.Uint64(v[12:])
 }
 
-// isLinkEnd reports whether v is the value of a link to that end.
+// isLinkEnd reports whether v is the value of a link to this end.
 func isLinkEnd(v []byte, r ref, pos uint64) bool {
 	if v == nil {
 		return false

@@ -1,7 +1,7 @@
 package store
 
-// InState reports whether a version of a document is in a state of publication. Types without draft & publish know no states:
-// their documents are in each.
+// InState reports whether a version of a document is in a state of publication. Documents of types without draft & publish are in every
+// state.
 func (s *Snapshot) InState(r Record, state PublicationState) bool {
 	return !r.Type().DraftAndPublish || s.inState(r, state)
 }

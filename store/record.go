@@ -19,8 +19,8 @@ import (
 // so that one field is read without decoding the others, and copied out as it stands.
 const recordHeader = 2 + 2 + 8
 
-// A Record is a stored version of a document, or one component inside it, as it lies in the file. It is valid until its
-// Snapshot ends. The zero Record stands for "none"; its attributes are all null.
+// A Record is a stored version of a document, or a component inside one. It refers to the memory of the file and is valid until its
+// Snapshot ends. The zero Record stands for "none"; all its attributes are null.
 type Record struct {
 	table *table
 	slot  slot // documents only
@@ -29,35 +29,35 @@ type Record struct {
 	data  []byte
 }
 
-// Exists reports whether r is a record.
+// Exists reports whether r is not the zero Record.
 func (r Record) Exists() bool { return r.data != nil }
 
-// Size is how many bytes r takes in the file, what lies in it included.
+// Size returns how many bytes r takes in the file, the components inside it included.
 func (r Record) Size() int { return len(r.data) }
 
-// Type is the content-type of a document, nil for a component.
+// Type returns the content-type of a document, nil for a component.
 func (r Record) Type() *contenttypes.ContentType { return r.table.bound.typ }
 
-// Component is the component r is an instance of, nil for a document.
+// Component returns the definition of a component, nil for a document.
 func (r Record) Component() *contenttypes.Component { return r.table.bound.comp }
 
-// Schema is that of the content-type or component that r is an instance of.
+// Schema returns the schema of the content-type or component.
 func (r Record) Schema() *contenttypes.Schema { return r.table.bound.schema }
 
-// Doc is the number of the document that r is a version of, 0 for a component.
+// Doc returns the number of the document of which r is a version, 0 for a component.
 func (r Record) Doc() uint64 { return r.doc }
 
-// Status says which version of its document r is.
+// Status returns whether r is a draft or a published version.
 func (r Record) Status() Status { return r.slot.status() }
 
-// Locale is the localization r is, "" where the type is not localized.
+// Locale returns the locale of r, "" if its type is not localized.
 func (r Record) Locale() string { return r.snap.localeCode(r.slot.locale()) }
 
-// ID is the row's or component's numeric id, as on the wire.
+// ID returns the numeric id of the row or component that responses show.
 func (r Record) ID() uint64 { return be.Uint64(r.data[4:]) }
 
-// JSON returns the JSON text of a scalar attribute as it stands in the file, nil when it is null. System attributes
-// count: id, documentId, createdAt, ….
+// JSON returns the JSON text of a scalar attribute as it is stored, nil if it is null. System attributes such as id, documentId and
+// createdAt are included.
 func (r Record) JSON(a *contenttypes.Attribute) []byte {
 	f := r.field(a)
 	if len(f) == 0 {
@@ -66,8 +66,8 @@ func (r Record) JSON(a *contenttypes.Attribute) []byte {
 	return f
 }
 
-// AppendFields appends scalar attributes as members of a JSON object: key and value, as they stand in the file, separated by
-// commas. At least one member of the object must stand before them, or first must be true.
+// AppendFields appends scalar attributes as members of a JSON object, with their stored JSON and separated by commas. first says that no
+// member stands before them; otherwise a comma comes first.
 func (r Record) AppendFields(b []byte, attrs []*contenttypes.Attribute, first bool) []byte {
 	head := r.data[recordHeader:]
 	payload := head[4*r.table.fields:]
@@ -109,8 +109,8 @@ func (r Record) field(a *contenttypes.Attribute) []byte {
 	return payload[start:be.Uint32(r.data[recordHeader+4*p:])]
 }
 
-// Each calls yield with the items of a component or dynamic zone attribute in order (a single component is one item, or
-// none), until it returns false.
+// Each calls yield with the items of a component or dynamic zone attribute in their order, until it returns false. A single component is
+// a list of one item or none.
 func (r Record) Each(a *contenttypes.Attribute, yield func(Record) bool) {
 	f := r.field(a)
 	if len(f) < 4 {
@@ -125,7 +125,7 @@ func (r Record) Each(a *contenttypes.Attribute, yield func(Record) bool) {
 		start = end
 		t := r.snap.bound.tables[be.Uint16(item)]
 		if t.bound == nil {
-			continue // a component whose definition is gone
+			continue // the definition of the component was removed
 		}
 		if !yield(Record{table: t, slot: r.slot, snap: r.snap, data: item}) {
 			return
@@ -133,13 +133,13 @@ func (r Record) Each(a *contenttypes.Attribute, yield func(Record) bool) {
 	}
 }
 
-// Detached returns a copy of r that may be read when its Snapshot has ended.
+// Detached returns a copy of r that can be read after its Snapshot has ended.
 func (r Record) Detached() Record {
 	r.data = bytes.Clone(r.data)
 	return r
 }
 
-// Ref names the document (and localization) that r is a version of, or the component, as links name it.
+// Ref returns the Ref by which links name the document and localization, or the component.
 func (r Record) Ref() Ref {
 	b := r.table.bound
 	if b.typ == nil {
@@ -155,30 +155,30 @@ func (r Record) ref() ref {
 	return ref{schema: r.table.bound.number, locale: r.slot.locale(), doc: r.doc}
 }
 
-// A Value is what a row holds for one stored attribute, as written: JSON for scalars (nil is null), Items for components
-// and zones.
+// A Value is the value of a stored attribute in a row to be written: JSON for a scalar (nil is null), Items for a component attribute or
+// zone.
 type Value struct {
 	JSON  []byte
 	Items []*Item
 }
 
-// An Item is a component as written.
+// An Item is a component to be written.
 type Item struct {
 	Component *contenttypes.Component
 	ID        uint64
-	Values    []Value // by Attribute.Index; those of links are ignored
+	Values    []Value // by Attribute.Index; values of relations are ignored
 }
 
-// A Row is a version of a document as written.
+// A Row is a version of a document to be written.
 type Row struct {
 	Type   *contenttypes.ContentType
 	Doc    uint64
 	Status Status
 	Locale string  // "" where the type is not localized
-	Values []Value // by Attribute.Index, system attributes included; those of links are ignored
+	Values []Value // by Attribute.Index, system attributes included; values of relations are ignored
 }
 
-// Decode turns a record into what PutRow takes, to change and write it again. Nothing of it is shared with the file.
+// Decode returns a record as a Row, to be changed and written with PutRow. It shares no memory with the file.
 func (r Record) Decode() *Row {
 	return &Row{Type: r.Type(), Doc: r.doc, Status: r.Status(), Locale: r.Locale(), Values: r.decodeValues()}
 }
@@ -200,7 +200,7 @@ func (r Record) decodeValues() []Value {
 	return values
 }
 
-// appendRecord encodes the values of a row or component in the current layout of its schema.
+// appendRecord encodes the values of a row or component in the newest layout of its schema.
 func appendRecord(b []byte, bind *binding, schema *contenttypes.Schema, id uint64, values []Value) ([]byte, error) {
 	s := bind.of(schema)
 	if s == nil || len(values) != len(schema.Attributes) {
@@ -248,7 +248,7 @@ func appendItems(b []byte, bind *binding, items []*Item) ([]byte, error) {
 	return be.AppendUint32(b, uint32(len(items))), nil
 }
 
-// parseID reads the JSON of a row's id.
+// parseID parses the JSON of the id of a row.
 func parseID(raw []byte) (uint64, error) {
 	n, err := strconv.ParseUint(string(raw), 10, 64)
 	if err != nil || n == 0 {

@@ -16,27 +16,27 @@ import (
 	"lectern/store/internal/pages"
 )
 
-// A Salvage reports what was saved from a damaged store and what was not.
+// A Salvage reports what was saved from a damaged store, and what was lost.
 type Salvage struct {
 	// Damage lists the pages that are damaged.
 	Damage []error
 	Rows   int
 	Links  int
-	// Lost lists the versions that cannot be read although other parts of the file name them. More may be lost without a trace.
+	// Lost lists the versions that undamaged parts of the file name but that cannot be read. Others may be lost without a trace.
 	Lost []LostVersion
 }
 
 // A LostVersion is a version of a document that could not be saved.
 type LostVersion struct {
 	Type       string // its uid
-	DocumentID string // "" where that cannot be told; Row then names it
-	Row        uint64 // its id
+	DocumentID string // "" if it is unknown; then Row is known
+	Row        uint64 // the id of the version, 0 if it is unknown
 	Status     Status
 	Locale     string
 }
 
-// SalvageTo saves the rows and links that can be read of the damaged store file at path into a new store at another path, and makes
-// indexes and lists of versions anew from them. It does not change the file at path, which must not be in use.
+// SalvageTo copies the readable rows and links of the damaged store file at path into a new store at another path, and builds indexes and
+// lists of versions from them. It does not change the file at path, which must not be in use.
 func SalvageTo(path, to string) (s Salvage, err error) {
 	raw, err := openRaw(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func SalvageTo(path, to string) (s Salvage, err error) {
 	return s, nil
 }
 
-// ProblemsOf is Problems for a file that is not in use, however damaged it is. It changes nothing.
+// ProblemsOf is Problems for a file that is not in use. It works for a file that is too damaged to be opened, and changes nothing.
 func ProblemsOf(path string) (problems []error, err error) {
 	raw, err := openRaw(path)
 	if err != nil {
@@ -80,7 +80,7 @@ func ProblemsOf(path string) (problems []error, err error) {
 		return []error{err}, nil
 	}
 	if len(c.pending.Steps) > 0 {
-		return nil, nil // which the next start goes on with: until then the parts need not agree
+		return nil, nil // until the next start has finished the conversion, the buckets need not agree
 	}
 	if err := c.bind(); err != nil {
 		return []error{err}, nil
@@ -92,16 +92,16 @@ func ProblemsOf(path string) (problems []error, err error) {
 	return problems, err
 }
 
-// A rawFile is a store file as it lies on the disk, read without bbolt, which opens no file that is damaged in some places.
+// A rawFile is a store file that is read without bbolt, which does not open some damaged files.
 type rawFile struct {
 	pages *pages.File
 	meta  pages.Meta
-	snap  *Snapshot // knows the definitions, as far as they can be read; it has no transaction
-	// metas are damaged meta pages.
+	snap  *Snapshot // has the definitions, if they can be read, and no transaction
+	// metas are the problems with the two meta pages.
 	metas []error
 }
 
-// openRaw reads a file. Where the newest meta page is damaged it goes by the other one.
+// openRaw reads a file. If its newest meta page is damaged, it uses the other one.
 func openRaw(path string) (*rawFile, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -130,8 +130,8 @@ func openRaw(path string) (*rawFile, error) {
 	return r, nil
 }
 
-// binding compiles the file's catalog or, if that cannot be read, the largest catalog that lies anywhere in the file. Without any, rows
-// that have no checksum cannot be checked.
+// binding compiles the catalog of the file or, if that cannot be read, the largest catalog anywhere in the file. Without a catalog it
+// returns an empty binding, under which rows without a checksum cannot be checked.
 func (r *rawFile) binding() *binding {
 	var raw []byte
 	if tree, err := r.pages.Root(r.meta.Root).Bucket(bucketMeta); err == nil && tree != nil {
@@ -152,13 +152,13 @@ func (r *rawFile) binding() *binding {
 	return &binding{}
 }
 
-// damage lists the damaged pages, and calls visit with the leaves that are whole.
+// damage lists the damaged pages, and calls visit with each undamaged leaf.
 func (r *rawFile) damage(visit func(bucket, pages.Page)) []error {
 	return append(slices.Clone(r.metas), audit(r.pages, r.meta, r.snap, visit)...)
 }
 
-// anywhere returns the longest value of a key of the bucket meta that lies in the file, also in pages that are free: catalogs and lists
-// of locales only grow.
+// anywhere returns the longest value of a key of the bucket meta that is anywhere in the file, free pages included. Catalogs and lists of
+// locales only grow, so the longest is the newest.
 func (r *rawFile) anywhere(key []byte) (longest []byte) {
 	r.pages.Pieces(make(pages.Use, r.pages.Len()), func(k, v []byte) {
 		if bytes.Equal(k, key) && len(textOf(v)) < len(v) && len(v) > len(longest) && (&Snapshot{}).checkValue(metas, k, v) == nil {
@@ -168,18 +168,18 @@ func (r *rawFile) anywhere(key []byte) (longest []byte) {
 	return longest
 }
 
-// A salvager collects what can be read of a damaged file.
+// A salvager collects the readable values of a damaged file.
 type salvager struct {
 	raw    *rawFile
 	damage []error
 
 	rows, links, docs, metas map[string][]byte
-	ids                      map[string]uint64 // documents by the keys of their entries in the indexes of ids
+	ids                      map[string]uint64 // the document of each key in the indexes of ids
 	bound                    *binding
 }
 
-// gather reads the tree of pages as far as it is whole. If anything was damaged it then searches all other pages that are not known to
-// be free for single values whose checksums match: damaged pages, and the pages below them.
+// collect reads the undamaged pages of the tree. If any page is damaged it then searches all other pages, except those known to be free,
+// for values with a matching checksum: these may be in damaged pages and in pages below them.
 func (g *salvager) collect() error {
 	f := g.raw.pages
 	use := f.Audit(g.raw.meta, func(name []byte) func(pages.Page) error {
@@ -211,8 +211,8 @@ func (g *salvager) collect() error {
 	return nil
 }
 
-// takeDamagedCatalog takes a catalog whose checksum does not match, if it can still be compiled: saved content with a wrong name is better
-// than none.
+// takeDamagedCatalog takes a catalog whose checksum does not match, if it can be compiled: saved content with a wrong name is better than
+// none.
 func (g *salvager) takeDamagedCatalog() {
 	f := g.raw.pages
 	f.Pieces(make(pages.Use, f.Len()), func(k, v []byte) {
@@ -235,7 +235,7 @@ func (g *salvager) take(n bucket, k, v []byte) {
 		b := block(v)
 		for i := range b.len() {
 			key, doc := b.entry(i)
-			if len(key) == spaceLen+8 { // as those of ids are
+			if len(key) == spaceLen+8 { // as keys in an index of ids are
 				g.ids[string(key)] = be.Uint64(doc)
 			}
 		}
@@ -259,14 +259,15 @@ func (g *salvager) takePiece(k, v []byte) {
 	}
 }
 
-// isDocKey reports whether a key may be one of the bucket docs: other values have short checksums as well.
+// isDocKey reports whether a key may be one of the bucket docs. Other buckets have short checksums too, so the checksum alone does not
+// tell.
 func isDocKey(k []byte) bool {
 	return len(k) > 2 && !slices.ContainsFunc(k[2:], func(c byte) bool {
 		return (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '-' && c != '_'
 	})
 }
 
-// write puts the gathered values into the new store at a path.
+// write writes the collected values into the new store at path.
 func (g *salvager) write(path string, s *Salvage) (err error) {
 	db, err := openFile(path, 0, openThere)
 	if err != nil {
@@ -309,7 +310,7 @@ func (g *salvager) write(path string, s *Salvage) (err error) {
 	})
 }
 
-// salvagedAtATime is how many rows or links are written in one transaction.
+// salvagedAtATime is how many rows or links one transaction writes.
 const salvagedAtATime = 5000
 
 // inTransactions calls do with each key, in transactions of salvagedAtATime keys.
@@ -339,7 +340,7 @@ func (g *salvager) writeRows(st *Store, s *Salvage) error {
 		r := Record{table: g.bound.tables[be.Uint16(v)], slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: tx.Snapshot, data: v}
 		if b := r.table.bound; b != nil && b.typ != nil {
 			if tx.addVersion(b, unquote(r.JSON(b.system.documentID)), r.doc, r.slot) != nil {
-				return nil // of a document that was deleted, and its documentId given to another
+				return nil // a deleted document, whose documentId another has got
 			}
 			tx.reindex(b, Record{}, r)
 			tx.rowIDs[b.number] = max(tx.lastRowID(b.number), r.ID())
@@ -350,7 +351,7 @@ func (g *salvager) writeRows(st *Store, s *Salvage) error {
 	})
 }
 
-// writeLinks writes each link at both ends, though it was found at one alone.
+// writeLinks writes each link into the lists of both ends, even if it was found in one only.
 func (g *salvager) writeLinks(st *Store, s *Salvage) error {
 	twins := map[string][]byte{}
 	for _, key := range slices.Sorted(maps.Keys(g.links)) {
@@ -359,7 +360,7 @@ func (g *salvager) writeLinks(st *Store, s *Salvage) error {
 		if g.links[string(twin)] == nil {
 			self, ok := g.bound.linkEnd(k)
 			if !ok {
-				continue // what it leads from cannot be told
+				continue // it is unknown where the link leads
 			}
 			twins[string(twin)] = newLinkEnd(self, be.Uint64(k[linkListLen:])).data
 		}
@@ -372,7 +373,7 @@ func (g *salvager) writeLinks(st *Store, s *Salvage) error {
 	})
 }
 
-// linkEnd is the end in whose list the link under a key stands. ok is false where that may be of several types.
+// linkEnd returns the end that lists the link with this key. ok is false if that end may be of several types.
 func (b *binding) linkEnd(k []byte) (r ref, ok bool) {
 	r = ref{schema: be.Uint16(k), locale: be.Uint16(k[6:]), doc: be.Uint64(k[8:])}
 	if side(k[4]) == fromSide {
@@ -390,7 +391,7 @@ func (b *binding) linkEnd(k []byte) (r ref, ok bool) {
 	return r, true
 }
 
-// findLost lists the versions that the lists of versions and the indexes of ids name and the new store does not have.
+// findLost lists the versions that are named by lists of versions and indexes of ids but are not in the new store.
 func (g *salvager) findLost(snap *Snapshot, s *Salvage) {
 	lost := map[string]LostVersion{}
 	for k, v := range g.docs {
@@ -422,7 +423,7 @@ func (g *salvager) findLost(snap *Snapshot, s *Salvage) {
 	}
 }
 
-// OpenAsIs opens a store for the definitions that its content has.
+// OpenAsIs opens a store under the definitions that its content has.
 func OpenAsIs(path string) (*Store, error) {
 	db, err := openFile(path, 0, openThere)
 	if err != nil {

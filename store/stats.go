@@ -8,7 +8,7 @@ type snapshotStats struct {
 	rows    uint64 // rows read
 	entries uint64 // index entries walked over
 	links   uint64 // links walked over
-	flushes uint64 // walks over a bucket to bring a buffer into it
+	flushes uint64 // walks over a bucket to write a buffer into it
 }
 
 type counters struct {
@@ -26,16 +26,16 @@ func (c *counters) add(s *snapshotStats) {
 // Stats counts what a store has done since it was opened.
 type Stats struct {
 	Writes  uint64 // calls of Write that changed something, each durable
-	Commits uint64 // transactions that carried them
-	Fsyncs  uint64 // two a transaction: the pages, then the page that makes them count
+	Commits uint64 // transactions that committed them
+	Fsyncs  uint64 // two in each transaction: one for the pages, one for the meta page
 	Seeks   uint64 // searches from the root of a tree
 	Rows    uint64 // rows read
 	Entries uint64 // index entries walked over
 	Links   uint64 // links walked over
-	Flushes uint64 // walks over a bucket to put and delete in order of key what its transaction buffered
+	Flushes uint64 // walks over a bucket to write a buffer into it
 }
 
-// Stats returns the counters. Work in snapshots that have not ended is not in them yet.
+// Stats returns the counters. They include the work of a snapshot once it has ended.
 func (s *Store) Stats() Stats {
 	c := &s.stats
 	return Stats{

@@ -5,41 +5,42 @@ import (
 	"time"
 )
 
-// stepsAtATime is how many steps of work (links, entries, rows) lie between two looks at the clock.
+// stepsAtATime is how many steps of work (links, entries or rows read) are done between two checks of the clock.
 const stepsAtATime = 4096
 
-// A workBudget ends work that takes too long, or that nobody waits for any more. A filter through relations that lead in circles asks
-// for more steps than any machine takes.
+// A workBudget ends work that takes too long or whose caller has gone. Without it, a filter through relations that lead in circles could
+// run for years.
 type workBudget struct {
-	ctx   context.Context // nil: no bound
+	ctx   context.Context // nil: the work is not limited
 	limit time.Duration
-	until time.Time // set at the first look
+	until time.Time // set when the clock is first read
 	steps int
-	over  bool // the bound has ended the work
+	over  bool // the budget has ended the work
 }
 
-// Within bounds the time that the snapshot's work takes, from now on: when ctx ends, or limit (if positive) has passed, look-ups
-// find nothing more, and View returns the error.
+// Within limits the work of the snapshot from now on. When ctx ends, or limit has passed (if it is positive), look-ups find nothing more
+// and View returns the error.
 func (s *Snapshot) Within(ctx context.Context, limit time.Duration) {
 	s.work.ctx, s.work.limit, s.work.until = ctx, limit, time.Time{}
 }
 
-// Step counts a step of work that a caller does between look-ups, and reports whether work may go on (see Within).
+// Step counts a step of work that the caller does between look-ups, and reports whether to continue (see Within).
 func (s *Snapshot) Step() bool { return s.step() }
 
-// Err is what has ended the work, nil while it may go on. Whatever was computed from look-ups after that means nothing.
+// Err returns the error that has ended the work, nil while it may continue. Results of look-ups after the end are incomplete and must not
+// be used.
 func (s *Snapshot) Err() error { return s.failed }
 
-// step counts a step of work and reports whether work may go on.
+// step counts a step of work, and reports whether to continue.
 func (s *Snapshot) step() bool {
 	if s.work.steps++; s.work.steps%stepsAtATime != 0 || s.work.ctx == nil {
 		return s.failed == nil
 	}
-	return s.look()
+	return s.checkBudget()
 }
 
-// look sees whether the bound of the work has been reached, and reports whether work may go on.
-func (s *Snapshot) look() bool {
+// checkBudget checks the context and the clock, and reports whether to continue.
+func (s *Snapshot) checkBudget() bool {
 	if err := s.work.ctx.Err(); err != nil {
 		s.work.end(s, err)
 	}

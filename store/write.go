@@ -273,7 +273,7 @@ func (tx *Tx) run(r *writeRequest) error {
 // bound on its work.
 func (tx *Tx) begin() error {
 	if tx.work.ctx != nil {
-		tx.look()
+		tx.checkBudget()
 	}
 	if !tx.work.over {
 		tx.work = workBudget{}

@@ -5,21 +5,21 @@ import (
 	"hash/fnv"
 )
 
-// A Meta is what one of the first two pages of a file says of a state of it.
+// A Meta is the content of a meta page, one of the first two pages of a file. Each describes one state of the file.
 type Meta struct {
 	PageSize int
 	Root     uint64 // of the tree of buckets
 	Freelist uint64
-	Pages    uint64 // how many there are
-	Tx       uint64 // the transaction that left this state
+	Pages    uint64 // the number of pages
+	Tx       uint64 // the transaction that committed this state
 }
 
-// MetaLen is how many bytes of a page ReadMeta looks at.
+// MetaLen is the number of bytes that ReadMeta needs.
 const MetaLen = headerLen + 64
 
-// ReadMeta reads the beginning of a page as a Meta. whole is false where it is none, or damaged: then Tx alone may say something.
-func ReadMeta(p []byte) (m Meta, whole bool) {
-	const sum = 56 // bytes that the checksum is made of
+// ReadMeta reads a meta page from its first bytes. valid is false if it is damaged or no meta page; then only Tx may be right.
+func ReadMeta(p []byte) (m Meta, valid bool) {
+	const sum = 56 // bytes that the checksum covers
 	if len(p) < MetaLen {
 		return Meta{}, false
 	}
@@ -34,18 +34,18 @@ func ReadMeta(p []byte) (m Meta, whole bool) {
 	return m, order.Uint32(b) == magic && order.Uint32(b[4:]) == version && order.Uint64(b[sum:]) == h.Sum64()
 }
 
-// Meta returns the Meta of the state that a transaction left; whole is false where the file has none, or a damaged one.
-func (f *File) Meta(tx uint64) (m Meta, whole bool) {
+// Meta returns the meta page of the state that a transaction committed. valid is false if it is damaged or overwritten.
+func (f *File) Meta(tx uint64) (m Meta, valid bool) {
 	at := int(tx%2) * f.pageSize
 	if len(f.data) < at+f.pageSize {
 		return Meta{}, false
 	}
 	p := f.data[at:]
-	m, whole = ReadMeta(p)
-	return m, whole && m.Tx == tx && Page(p).id() == tx%2 && Page(p).flags() == 0x04
+	m, valid = ReadMeta(p)
+	return m, valid && m.Tx == tx && Page(p).id() == tx%2 && Page(p).flags() == 0x04
 }
 
-// A Use says what the pages of a file are used for, as an Audit found it: by number, 0 for those that nothing leads to.
+// A Use is the result of an Audit: what each page is used for, by its number. It is 0 for pages that were not reached.
 type Use []byte
 
 const (
@@ -64,13 +64,15 @@ func (u Use) claim(id, n uint64, as byte) *Error {
 	return nil
 }
 
-// Audit goes through all pages of a state, each subtree as far as it is whole: visit gets each leaf that is, with the name of its
-// bucket, and report each page that is not. A Meta without Freelist says nothing of the pages that are free. check is Tree.Check for the bucket with a name.
+// Audit checks all pages of a state. It calls visit with each undamaged leaf and report with the error of each damaged page, both with
+// the name of the bucket. Below a damaged page it does not go further. check returns the Tree.Check of a bucket.
+//
+// A Meta without Freelist leaves the free pages unchecked.
 func (f *File) Audit(m Meta, check func(bucket []byte) func(Page) error, visit func(bucket []byte, p Page), report func(bucket []byte, err error)) Use {
 	use := make(Use, f.Len())
-	whole, tell := true, report
+	undamaged, tell := true, report
 	report = func(bucket []byte, err error) {
-		whole = false
+		undamaged = false
 		tell(bucket, err)
 	}
 	fresh := NewFile(f.data, f.pageSize, nil)
@@ -102,13 +104,12 @@ func (f *File) Audit(m Meta, check func(bucket []byte) func(Page) error, visit f
 			within.walk(t, func(p Page) { visit(name, p) }, func(err error) { report(name, err) })
 		}
 	}, func(err error) { report(nil, err) })
-	f.auditFree(m, use, whole, func(err error) { report(nil, err) })
+	f.auditFree(m, use, undamaged, func(err error) { report(nil, err) })
 	return use
 }
 
-// auditFree compares the pages that are free with those that are in use. All are one or the other where the trees are whole; otherwise
-// some were not reached.
-func (f *File) auditFree(m Meta, use Use, whole bool, report func(error)) {
+// auditFree checks that no free page is in use. If the trees are undamaged it also checks that every page is either free or in use.
+func (f *File) auditFree(m Meta, use Use, undamaged bool, report func(error)) {
 	if m.Freelist == 0 {
 		return
 	}
@@ -126,13 +127,13 @@ func (f *File) auditFree(m Meta, use Use, whole bool, report func(error)) {
 		}
 	}
 	for id := uint64(2); id < f.Len(); id++ {
-		if whole && use[id] == unused {
+		if undamaged && use[id] == unused {
 			report(damaged(id, "is neither in use nor free"))
 		}
 	}
 }
 
-// freelist reads the list of free pages, and how many pages it takes itself.
+// freelist reads the list of free pages, and returns how many pages the list itself takes.
 func (f *File) freelist(id uint64) (ids []uint64, pages uint64, err error) {
 	p, bad := f.take(id)
 	if bad != nil {
@@ -142,7 +143,7 @@ func (f *File) freelist(id uint64) (ids []uint64, pages uint64, err error) {
 		return nil, 0, damaged(id, "is not the list of free pages")
 	}
 	n, list := uint64(p.Len()), p[headerLen:]
-	if n == 0xFFFF { // the number is too large for its place, and stands before the list
+	if n == 0xFFFF { // the number does not fit into the header, and is stored before the list
 		n, list = order.Uint64(list), list[8:]
 	}
 	if n > uint64(len(list))/8 {
@@ -165,10 +166,10 @@ func (f *File) Freelist(m Meta) error {
 	return err
 }
 
-// An audit walks over one tree.
+// An audit checks the pages of one tree.
 type audit struct {
 	use  Use
-	last []byte // key seen so far
+	last []byte // the greatest key so far
 }
 
 func (a *audit) walk(t *Tree, visit func(Page), report func(error)) {
@@ -208,16 +209,15 @@ func (a *audit) page(t *Tree, id uint64, first []byte, depth int, visit func(Pag
 	}
 }
 
-// Pieces calls visit with all that may be a key and a value in the pages that an Audit found no use for: in damaged leaves, in leaves
-// that a damaged page no longer leads to, and, where the list of free pages is damaged, in those of earlier states. Whether it is one
-// is for visit to say.
+// Pieces calls visit with everything that may be a key and a value in the pages that an Audit did not reach: damaged leaves, leaves below
+// a damaged page and, if the list of free pages is damaged, leaves of earlier states. visit has to find out which are real.
 func (f *File) Pieces(use Use, visit func(k, v []byte)) {
 	for id := uint64(2); id < f.Len(); id++ {
 		if use[id] != unused {
 			continue
 		}
 		p, err := f.take(id)
-		if err != nil { // by its length, which may be what is damaged
+		if err != nil { // its length may be damaged: take one page
 			at := id * uint64(f.pageSize)
 			p = Page(f.data[at : at+uint64(f.pageSize)])
 		}
@@ -225,7 +225,7 @@ func (f *File) Pieces(use Use, visit func(k, v []byte)) {
 	}
 }
 
-// pieces takes a page for a leaf, however many elements it says that it has.
+// pieces reads a page as a leaf, and ignores the number of elements in its header, which may be damaged.
 func (p Page) pieces(visit func(k, v []byte)) {
 	for element := uint64(headerLen); element+elementLen <= uint64(len(p)); element += elementLen {
 		e := p[element:][:elementLen]

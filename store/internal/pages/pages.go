@@ -1,15 +1,14 @@
-// Package pages reads the pages of a bbolt file and believes none of them before it has looked at all of it.
+// Package pages reads the pages of a bbolt file, and checks each page before it uses it.
 //
-// bbolt takes its pages for whole: a bit that was flipped on the disk sends it to other memory, into an endless loop, or past keys
-// that are there. A Cursor of this package goes through the same trees, and returns an error where a page cannot be what bbolt wrote.
-// What it relies on is this:
+// bbolt trusts its pages: a bit that flipped on the disk makes it read other memory, loop forever, or miss keys that are there. A Cursor
+// of this package walks over the same trees, but returns an error at a page that bbolt cannot have written. It relies on these facts:
 //
-//   - A page says its own number, and what it is.
-//   - The elements of a page stand in ascending order of key, and their keys and values lie behind them without a gap, so that each
-//     number in the table of elements follows from the others.
-//   - The key under which a branch page leads to a page is the first key of that page.
+//	- A page contains its own number and its kind.
+//	- The elements of a page are in ascending order of key, and their keys and values follow without gaps, so each number in the table
+//	  of elements can be computed from the others.
+//	- The key under which a branch page leads to a page is the first key of that page.
 //
-// What is left are the bytes of keys and values. Whether these are whole is for the user of a Tree to say: see Tree.Check.
+// This does not cover the bytes of keys and values. The user of a Tree checks those: see Tree.Check.
 package pages
 
 import (
@@ -25,7 +24,7 @@ import (
 //	branch element: position u32 · key size u32 · page u64
 //	leaf element:   flags u32 · position u32 · key size u32 · value size u32
 //
-// A position is counted from the beginning of its element. Overflow is how many pages more than one the page takes.
+// A position is counted from the beginning of its element. Overflow is the number of further pages that the page takes.
 const (
 	headerLen  = 16
 	elementLen = 16
@@ -36,12 +35,12 @@ const (
 	flagBucket   = 0x01 // of a leaf element: the value is a bucket
 
 	bucketHeaderLen = 16 // root u64 · sequence u64
-	maxDepth        = 32 // of a tree; one of 2^64 pages is not so deep
+	maxDepth        = 32 // of a tree; a tree of 2^64 pages is less deep
 )
 
 var order = binary.NativeEndian
 
-// An Error says which page is damaged, and how.
+// An Error says which page is damaged, and why.
 type Error struct {
 	Page   uint64
 	Reason string
@@ -53,7 +52,7 @@ func damaged(page uint64, format string, args ...any) *Error {
 	return &Error{page, fmt.Sprintf(format, args...)}
 }
 
-// A File is the pages of one state of a bbolt file, as they lie in memory. It may be read by any number of goroutines.
+// A File is one state of a bbolt file in memory. Any number of goroutines may read it.
 type File struct {
 	data     []byte
 	pageSize int
@@ -61,19 +60,19 @@ type File struct {
 	sound    *Marks
 }
 
-// NewFile returns the File of pages that lie in data one after the other. Pages marked in sound are not checked again, and those that
-// are found whole are marked; sound may be nil.
+// NewFile returns the File of the pages in data. Pages that are marked in sound are not checked again, and pages that pass the check are
+// marked. sound may be nil.
 func NewFile(data []byte, pageSize int, sound *Marks) *File {
 	return &File{data, pageSize, uint64(len(data) / pageSize), sound}
 }
 
-// Len is how many pages there are.
+// Len returns the number of pages.
 func (f *File) Len() uint64 { return f.len }
 
-// A Page is a branch or a leaf, with the pages that it overflows to.
+// A Page is a branch or a leaf, with its overflow pages.
 type Page []byte
 
-// take returns the page with a number and all that it overflows to, unchecked but for lying within the file.
+// take returns a page with its overflow pages. It checks only that they lie within the file.
 func (f *File) take(id uint64) (Page, *Error) {
 	if id < 2 || id >= f.len {
 		return nil, damaged(id, "is named, but lies outside of the file")
@@ -90,10 +89,10 @@ func (p Page) id() uint64    { return order.Uint64(p) }
 func (p Page) flags() uint16 { return order.Uint16(p[8:]) }
 func (p Page) leaf() bool    { return p.flags() == flagLeaf }
 
-// Len is how many elements a page has.
+// Len returns the number of elements in the page.
 func (p Page) Len() int { return int(order.Uint16(p[10:])) }
 
-// keyAt says where the key of the i-th element lies.
+// keyAt returns the offsets of the key of the i-th element.
 func (p Page) keyAt(i int) (at, end uint64) {
 	element := uint64(headerLen + elementLen*i)
 	e := p[element : element+elementLen]
@@ -104,20 +103,20 @@ func (p Page) keyAt(i int) (at, end uint64) {
 	return at, at + uint64(order.Uint32(e[4:]))
 }
 
-// Key is the key of the i-th element.
+// Key returns the key of the i-th element.
 func (p Page) Key(i int) []byte {
 	at, end := p.keyAt(i)
 	return p[at:end:end]
 }
 
-// Value is the value of the i-th element of a leaf.
+// Value returns the value of the i-th element of a leaf.
 func (p Page) Value(i int) []byte {
 	_, at := p.keyAt(i)
 	end := at + p.valueLen(i)
 	return p[at:end:end]
 }
 
-// leafElement is the key and the value of the i-th element of a leaf.
+// leafElement returns the key and the value of the i-th element of a leaf.
 func (p Page) leafElement(i int) (k, v []byte) {
 	element := headerLen + elementLen*i
 	e := p[element:][:elementLen]
@@ -132,19 +131,19 @@ func (p Page) valueLen(i int) uint64 { return uint64(order.Uint32(p[headerLen+el
 // isBucket reports whether the i-th element of a leaf is a bucket.
 func (p Page) isBucket(i int) bool { return order.Uint32(p[headerLen+elementLen*i:]) == flagBucket }
 
-// child is the page that the i-th element of a branch leads to.
+// child returns the number of the page to which the i-th element of a branch leads.
 func (p Page) child(i int) uint64 { return order.Uint64(p[headerLen+elementLen*i+8:]) }
 
-// search returns which of n elements is the first whose key is not less than key, and whether it is equal.
+// search returns the first of n elements whose key is not less than key, and whether it is equal.
 func (p Page) search(key []byte, n int) (i int, found bool) {
-	place := headerLen // of the position in an element: this is Key without what is the same for all
+	position := headerLen // of the field position in the first element; the loop is Key with the kind of page looked up once
 	if p.leaf() {
-		place += 4
+		position += 4
 	}
 	low, high := 0, n
 	for low < high {
 		mid := int(uint(low+high) / 2)
-		e := p[place+elementLen*mid:][:8]
+		e := p[position+elementLen*mid:][:8]
 		at := uint64(headerLen+elementLen*mid) + uint64(order.Uint32(e))
 		switch c := bytes.Compare(p[at:at+uint64(order.Uint32(e[4:]))], key); {
 		case c == 0:
@@ -158,7 +157,7 @@ func (p Page) search(key []byte, n int) (i int, found bool) {
 	return low, false
 }
 
-// check reports whether a page can be one that bbolt wrote under this number. What is a bucket may be in the tree of buckets alone.
+// check returns an error unless bbolt can have written this page under this number. buckets says whether its values may be buckets.
 func (f *File) check(p Page, id uint64, buckets bool) *Error {
 	if p.id() != id {
 		return damaged(id, "says that it is page %d", p.id())
@@ -183,7 +182,7 @@ func (f *File) check(p Page, id uint64, buckets bool) *Error {
 	return nil
 }
 
-// checkElements looks at the table of elements and returns how many bytes of the page are in use.
+// checkElements checks the table of elements, and returns how many bytes of the page are in use.
 func (p Page) checkElements(id uint64, buckets bool) (used int, err *Error) {
 	n, leaf := p.Len(), p.leaf()
 	next := uint64(headerLen + elementLen*n)
@@ -218,12 +217,12 @@ func (p Page) checkElements(id uint64, buckets bool) (used int, err *Error) {
 	return int(next), nil
 }
 
-// Marks remembers which pages of a file were found whole. It may be used by any number of goroutines.
+// Marks records which pages of a file have passed the check. Any number of goroutines may use it.
 type Marks struct {
 	words atomic.Pointer[[]atomic.Uint64]
 }
 
-// marksAtLeast is for how many pages marks are made at first: those of a gigabyte.
+// marksAtLeast is how many pages Marks has room for at first: those of a gigabyte.
 const marksAtLeast = 1 << 18
 
 func (m *Marks) has(id uint64) bool {
@@ -234,7 +233,7 @@ func (m *Marks) has(id uint64) bool {
 	return w != nil && id/64 < uint64(len(*w)) && (*w)[id/64].Load()&(1<<(id%64)) != 0
 }
 
-// add marks a page. What others mark while there is need for more room may be lost: then a page is checked once more.
+// add marks a page. When it needs more room it may lose marks that others set at the same moment; those pages are then checked again.
 func (m *Marks) add(id uint64) {
 	if m == nil {
 		return
@@ -250,5 +249,5 @@ func (m *Marks) add(id uint64) {
 	(*w)[id/64].Or(1 << (id % 64))
 }
 
-// Clear forgets all marks, so that every page is checked anew when it is read next.
+// Clear removes all marks, so that every page is checked again when it is next read.
 func (m *Marks) Clear() { m.words.Store(nil) }

@@ -6,18 +6,17 @@ import "bytes"
 type Tree struct {
 	file   *File
 	root   uint64
-	inline Page // of a small bucket, which lies in the value of its own key; nil: it has pages of its own
-	// Check reports what is wrong with the keys and values of a leaf; nil: they are taken as they are. It is called once for each
-	// page that is not marked as sound.
+	inline Page // the only page of a small bucket, which is stored inside the page of its parent; nil if the bucket has pages
+	// Check, if set, returns an error if a key or value in a leaf is damaged. It is called once for each page that is not marked.
 	Check func(Page) error
-	// buckets says that values may be buckets.
+	// buckets says whether values may be buckets.
 	buckets bool
 }
 
-// Root returns the tree of all buckets, whose root is the page that a Meta names.
+// Root returns the tree of all buckets. id is the page that a Meta names as its root.
 func (f *File) Root(id uint64) *Tree { return &Tree{file: f, root: id, buckets: true} }
 
-// Bucket returns the tree of a bucket in t, nil where there is none.
+// Bucket returns the tree of a bucket in t, nil if there is none.
 func (t *Tree) Bucket(name []byte) (*Tree, error) {
 	c := t.Cursor()
 	k, v := c.Seek(name)
@@ -36,7 +35,7 @@ func (t *Tree) Bucket(name []byte) (*Tree, error) {
 	return b, b.checkInline(f.page.id())
 }
 
-// checkInline looks at a bucket that lies within the page with a number.
+// checkInline checks the inline page of a bucket. id is the page that contains it.
 func (t *Tree) checkInline(id uint64) error {
 	p := t.inline
 	if len(p) < headerLen || p.id() != 0 || !p.leaf() || order.Uint32(p[12:]) != 0 {
@@ -52,7 +51,7 @@ func (t *Tree) checkInline(id uint64) error {
 	return nil
 }
 
-// page returns a page of the tree once it has been checked. first is the key by which it is known; nil: by none.
+// page returns a page of the tree after it has passed the check. first is the first key that the page must have, nil for any.
 func (t *Tree) page(id uint64, first []byte) (Page, *Error) {
 	p, err := t.file.take(id)
 	if err != nil {
@@ -82,11 +81,11 @@ func (t *Tree) check(p Page, id uint64) *Error {
 	return nil
 }
 
-// Cursor returns a cursor of the tree.
+// Cursor returns a new cursor over the tree.
 func (t *Tree) Cursor() *Cursor { return &Cursor{tree: t} }
 
-// A Cursor goes through the keys of a tree as bbolt's does. Where it comes to a page that is damaged it returns nil, as it does at the
-// end, and Err says so from then on until it is moved by Seek, First or Last.
+// A Cursor walks over the keys of a tree, as bbolt's does. At a damaged page it returns nil, as it does at the end; Err then returns the
+// error, until Seek, First or Last move the cursor.
 type Cursor struct {
 	tree  *Tree
 	stack []frame // from the root to a leaf
@@ -94,7 +93,7 @@ type Cursor struct {
 	err   *Error
 }
 
-// A frame is a page and the element of it at which a cursor stands.
+// A frame is a page on the way of a cursor from the root, and the index of the element in it.
 type frame struct {
 	page Page
 	i, n int
@@ -102,7 +101,7 @@ type frame struct {
 
 func (c *Cursor) at() *frame { return &c.stack[len(c.stack)-1] }
 
-// Err is why the cursor returned nil, nil where that was the end.
+// Err returns the error because of which the cursor returned nil, or nil at the end of the tree.
 func (c *Cursor) Err() error {
 	if c.err == nil {
 		return nil
@@ -115,7 +114,7 @@ func (c *Cursor) fail(err *Error) (k, v []byte) {
 	return nil, nil
 }
 
-// push goes on to a page.
+// push appends a page to the stack.
 func (c *Cursor) push(id uint64, first []byte) *Error {
 	if len(c.stack) == maxDepth {
 		return damaged(id, "lies in a circle of pages")
@@ -128,7 +127,7 @@ func (c *Cursor) push(id uint64, first []byte) *Error {
 	return nil
 }
 
-// begin puts the cursor on the root.
+// begin moves the cursor to the root.
 func (c *Cursor) begin() *Error {
 	c.err, c.stack = nil, c.stack[:0]
 	if c.tree.inline != nil {
@@ -138,7 +137,7 @@ func (c *Cursor) begin() *Error {
 	return c.push(c.tree.root, nil)
 }
 
-// checkInline has the keys and values of a small bucket checked each time: there are few.
+// checkInline checks the keys and values of an inline page. It does so each time, since they are few.
 func (c *Cursor) checkInline() *Error {
 	if c.tree.Check == nil {
 		return nil
@@ -149,7 +148,7 @@ func (c *Cursor) checkInline() *Error {
 	return nil
 }
 
-// down goes from the element at hand to a leaf: to the first element of each page, or to the last.
+// down moves from the current element to a leaf: to the first element of each page, or to the last.
 func (c *Cursor) down(last bool) *Error {
 	for f := c.at(); !f.page.leaf(); f = c.at() {
 		if err := c.push(f.page.child(f.i), f.page.Key(f.i)); err != nil {
@@ -167,7 +166,7 @@ func (c *Cursor) here() (k, v []byte) {
 	return f.page.leafElement(f.i)
 }
 
-// near reports whether the leaf at which the cursor stands has keys on both sides of key, so that it need not be looked for.
+// near reports whether key lies between the first and the last key of the current leaf, so that Seek need not begin at the root.
 func (c *Cursor) near(key []byte) bool {
 	if c.err != nil || len(c.stack) == 0 {
 		return false
@@ -201,7 +200,7 @@ func (c *Cursor) Seek(key []byte) (k, v []byte) {
 			i--
 		}
 		if i == f.i && depth+1 < len(c.stack) {
-			continue // the way down to there is at hand
+			continue // the stack leads there already
 		}
 		f.i, c.stack = i, c.stack[:depth+1]
 		if err := c.push(f.page.child(i), f.page.Key(i)); err != nil {
@@ -258,7 +257,7 @@ func (c *Cursor) Last() (k, v []byte) {
 	return c.here()
 }
 
-// Next moves to the key after the present one; at the last it stays there and returns nil.
+// Next moves to the next key. At the last key it returns nil and does not move.
 func (c *Cursor) Next() (k, v []byte) {
 	if c.err != nil || len(c.stack) == 0 {
 		return nil, nil
@@ -275,7 +274,7 @@ func (c *Cursor) next() (k, v []byte) {
 	return c.turn(func(f *frame) bool { return f.i+1 < f.n }, +1)
 }
 
-// Prev moves to the key before the present one; at the first it stays there and returns nil.
+// Prev moves to the previous key. At the first key it returns nil and does not move.
 func (c *Cursor) Prev() (k, v []byte) {
 	if c.err != nil || len(c.stack) == 0 {
 		return nil, nil
@@ -287,7 +286,7 @@ func (c *Cursor) Prev() (k, v []byte) {
 	return c.turn(func(f *frame) bool { return f.i > 0 }, -1)
 }
 
-// turn moves the nearest page above that has another element to it, and from there down.
+// turn moves to another element in the nearest page above that has one (more), and down to a leaf from there.
 func (c *Cursor) turn(more func(*frame) bool, by int) (k, v []byte) {
 	for depth := len(c.stack) - 2; depth >= 0; depth-- {
 		if f := &c.stack[depth]; more(f) {
@@ -302,8 +301,8 @@ func (c *Cursor) turn(more func(*frame) bool, by int) (k, v []byte) {
 	return nil, nil
 }
 
-// Around checks the leaves before and after the one at which the cursor stands, and returns between which keys it now is certain what
-// the tree holds: from low on, and below high; nil is no bound. A writer touches no others when it changes a key between them.
+// Around checks the leaves before and after the current one. It returns the range of keys whose leaves have now been checked: from low on
+// and below high, where nil means no limit. To change a key in that range, bbolt touches no other leaves.
 func (c *Cursor) Around() (low, high []byte, err error) {
 	if c.err != nil {
 		return nil, nil, c.err
