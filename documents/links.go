@@ -17,7 +17,7 @@ type end struct {
 	ref   store.Ref
 }
 
-// endOf is the end that an attribute shows, whether it owns the relation or shows it from the other side.
+// endOf returns the end that an attribute shows, whether it owns the relation or shows it from the other side.
 func endOf(a *contenttypes.Attribute, plane store.Status, ref store.Ref) end {
 	if a.Mapped {
 		return end{a.Inverse, true, plane, ref}
@@ -25,7 +25,7 @@ func endOf(a *contenttypes.Attribute, plane store.Status, ref store.Ref) end {
 	return end{a, false, plane, ref}
 }
 
-// other is the opposite end of e's link to ref.
+// other returns the opposite end of e's link to ref.
 func (e end) other(ref store.Ref) end { return end{e.attr, !e.to, e.plane, ref} }
 
 // far returns the other document of a link in e's list.
@@ -43,7 +43,7 @@ func (e end) pos(l store.Link) uint64 {
 	return l.FromPos
 }
 
-// link joins e to ref: pos orders e's list, farPos that of the other end.
+// link returns a link between e and ref: pos is its position in e's list, farPos that at the other end.
 func (e end) link(ref store.Ref, pos, farPos uint64) store.Link {
 	l := store.Link{Attr: e.attr, Plane: e.plane, From: e.ref, To: ref, FromPos: pos, ToPos: farPos}
 	if e.to {
@@ -52,8 +52,8 @@ func (e end) link(ref store.Ref, pos, farPos uint64) store.Link {
 	return l
 }
 
-// linkEdits is the store's links with the changes of one write on top of them. A change costs the same however many links the
-// write has changed before. Once the work of the write has ended nothing is changed any more.
+// linkEdits is the store's links with the changes of one write applied. A change takes the same time however many links were
+// changed before. After the context of the write has ended, changes are ignored.
 type linkEdits struct {
 	model *contenttypes.Model
 	snap  *store.Snapshot
@@ -62,24 +62,24 @@ type linkEdits struct {
 	order []*linkEdit
 }
 
-// A linkList is the list of one end, as far as the write is concerned with it.
+// A linkList is the part of an end's list that a write has changed.
 type linkList struct {
 	end    end
-	edits  []*linkEdit    // those that will be in it, in no order
-	edited bool           // some of its links were changed: what the store says of it may not hold
-	taken  map[uint64]int // how many of edits have a position; nil until somebody asks
-	last   uint64         // at least the greatest position in it, once known
+	edits  []*linkEdit    // changed links, in no order
+	edited bool           // some of its links were changed, so that the stored list may be wrong
+	taken  map[uint64]int // number of edits at each position; nil until it is needed
+	last   uint64         // upper limit of the positions in it, once known
 	known  bool
 }
 
-// linkName names a link by the lists that it is in.
+// linkName identifies a link by the two lists that contain it.
 type linkName struct{ from, to *linkList }
 
-// A linkEdit is a link as it was and as it will be; the zero Link stands for none.
+// A linkEdit is a link before and after the write; the zero Link means that there is none.
 type linkEdit struct {
 	linkName
 	was, is store.Link
-	at      [2]int // where it is among the edits of from and to
+	at      [2]int // index in the edits of from and to
 }
 
 func newLinkEdits(model *contenttypes.Model, snap *store.Snapshot) *linkEdits {
@@ -141,7 +141,7 @@ func (le *linkEdits) refs(e end) []store.Ref {
 	return refs
 }
 
-// edit returns the edit of a link; was is what the store has of it when there is none yet.
+// edit returns the edit of a link. If there is none yet, it creates one for the stored link was.
 func (le *linkEdits) edit(l, was store.Link) *linkEdit {
 	name := le.nameOf(l)
 	ed := le.edits[name]
@@ -155,7 +155,7 @@ func (le *linkEdits) edit(l, was store.Link) *linkEdit {
 	return ed
 }
 
-// become changes what a link will be.
+// become changes the link as it will be after the write.
 func (ed *linkEdit) become(is store.Link) {
 	if ed.is.Attr != nil {
 		ed.from.remove(ed)
@@ -167,7 +167,7 @@ func (ed *linkEdit) become(is store.Link) {
 	}
 }
 
-// index is where an edit is among those of its list.
+// index returns the field with an edit's index in the edits of the list.
 func (l *linkList) index(ed *linkEdit) *int {
 	if l.end.to {
 		return &ed.at[1]
@@ -195,14 +195,14 @@ func (l *linkList) remove(ed *linkEdit) {
 	}
 }
 
-// cut removes a link, given as list returned it.
+// cut removes a link that list returned.
 func (le *linkEdits) cut(l store.Link) {
 	if le.snap.Step() {
 		le.edit(l, l).become(store.Link{})
 	}
 }
 
-// join adds a link that is not there.
+// join adds a link that does not exist.
 func (le *linkEdits) join(l store.Link) {
 	if le.snap.Step() {
 		le.edit(l, store.Link{}).become(l)
@@ -224,7 +224,7 @@ func (le *linkEdits) move(e end, l store.Link, pos uint64) {
 	ed.become(is)
 }
 
-// lastPos is at least the greatest position in a list.
+// lastPos returns an upper limit of the positions in a list.
 func (le *linkEdits) lastPos(e end) uint64 {
 	l := le.at(e)
 	if l.known {
@@ -239,14 +239,14 @@ func (le *linkEdits) lastPos(e end) uint64 {
 	return l.last
 }
 
-// next gives out the position after the last.
+// next assigns the position after the last one.
 func (le *linkEdits) next(e end) uint64 {
 	pos := le.lastPos(e) + store.PosStep
 	le.at(e).last = pos
 	return pos
 }
 
-// free gives out pos if nothing in the list has it, else the next one.
+// free returns pos if no link in the list has it, else the next position.
 func (le *linkEdits) free(e end, pos uint64) uint64 {
 	if pos <= le.lastPos(e) && le.takes(e, pos) {
 		return le.next(e)
@@ -254,7 +254,7 @@ func (le *linkEdits) free(e end, pos uint64) uint64 {
 	return pos
 }
 
-// takes reports whether a link in the list has a position.
+// takes reports whether a link in the list has this position.
 func (le *linkEdits) takes(e end, pos uint64) bool {
 	own := le.at(e)
 	if own.taken == nil {
@@ -274,8 +274,8 @@ func (le *linkEdits) takes(e end, pos uint64) bool {
 	return stored && !le.changed(l)
 }
 
-// set makes an end's list exactly these, in this order. Lists can be long and most changes are small, so the links that stay at the
-// beginning and at the end are found by their places alone, without tables of them.
+// set makes the list of an end exactly these targets in this order. Lists can be long and most changes are small, so it
+// compares the unchanged links at the beginning and end in place and builds maps only of the rest.
 func (le *linkEdits) set(e end, order []store.Ref) {
 	current := le.list(e)
 	first := 0
@@ -327,13 +327,14 @@ func (le *linkEdits) set(e end, order []store.Ref) {
 	}
 }
 
-// copying says how links are copied from one end to another.
+// copying has the options of linkEdits.copy.
 type copying struct {
-	// carry, when set, says what a target becomes in the copy, or that it is left out.
+	// carry, if set, returns the target in the copy, or false to leave the link out.
 	carry func(store.Ref) (store.Ref, bool)
-	// keep are the targets whose links stay even if the source does not have them, at the end of the list.
+	// keep lists the targets whose links stay even if the source does not have them; they go to the end of the list.
 	keep map[store.Ref]bool
-	// last puts a new link at the end of its target's list. Otherwise it has the position there that the source has, if that is free.
+	// last puts a new link at the end of its target's list. Otherwise it gets the position of the source link there, if that is
+	// free.
 	last bool
 }
 
@@ -386,7 +387,7 @@ func (le *linkEdits) copy(from, to end, how copying) {
 	}
 }
 
-// placeInCopy is the position of a copied link in its target's list; pos is that of the link that is copied.
+// placeInCopy returns the position of a copied link in its target's list; pos is that of the source link.
 func (le *linkEdits) placeInCopy(e end, pos uint64, how copying) uint64 {
 	if how.last {
 		return le.next(e)
@@ -401,8 +402,8 @@ func (le *linkEdits) clear(e end) {
 	}
 }
 
-// release prepares linking e to ref where ref may be linked to one document only: it cuts the links to other documents, and to e's own
-// localization. Those to other localizations of the same document stay.
+// release prepares a link between e and ref if ref may be linked to one document only. It cuts the links to other documents and
+// to e's own localization, and keeps those to other localizations of the same document.
 func (le *linkEdits) release(e end, ref store.Ref) {
 	if !le.holdsOne(e, ref) {
 		return
@@ -415,7 +416,7 @@ func (le *linkEdits) release(e end, ref store.Ref) {
 	}
 }
 
-// holdsOne reports whether the list of ref, at the other end of e, holds one link at most.
+// holdsOne reports whether the list of ref, at the other end of e, may have only one link.
 func (le *linkEdits) holdsOne(e end, ref store.Ref) bool {
 	if e.to {
 		return !e.attr.ToMany()
@@ -440,7 +441,7 @@ func mappedBy(t *contenttypes.ContentType, owning *contenttypes.Attribute) *cont
 	return nil
 }
 
-// emit puts the changes into a batch.
+// emit adds the changes to a batch.
 func (le *linkEdits) emit(b *store.Batch) {
 	for _, ed := range le.order {
 		if ed.was == ed.is {
@@ -455,7 +456,7 @@ func (le *linkEdits) emit(b *store.Batch) {
 	}
 }
 
-// owningAttributes lists, for each type, the attributes whose links may point at its documents.
+// owningAttributes returns, for each type, the attributes whose links may point at its documents.
 func owningAttributes(model *contenttypes.Model) map[string][]*contenttypes.Attribute {
 	owning := map[string][]*contenttypes.Attribute{}
 	collect := func(s *contenttypes.Schema) {

@@ -60,8 +60,8 @@ func (wr *writing) takeOver(row, source *store.Row, in *input) error {
 	return nil
 }
 
-// share writes the values that all localizations have in common from one version to those of the same status. only, when set,
-// says which attributes were written.
+// share copies the values that all localizations have in common from one version to the others of the same status. only, if
+// set, selects the attributes that were written.
 func (wr *writing) share(v version, only func(*contenttypes.Attribute) bool) []version {
 	if !wr.t.Localized {
 		return nil

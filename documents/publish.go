@@ -10,7 +10,7 @@ import (
 	"lectern/store"
 )
 
-// publishDraft publishes the draft as it stands.
+// publishDraft publishes the draft unchanged.
 func (wr *writing) publishDraft() error {
 	if wr.row(version{store.Draft, wr.locale}) == nil {
 		return apierror.NotFound()
@@ -18,9 +18,9 @@ func (wr *writing) publishDraft() error {
 	return wr.publish()
 }
 
-// publish checks the draft as a whole and makes the published version a copy of it: a new row, with components of its own,
-// and the links of the draft plane. A link that the published version did not have goes to the end of the other side's published
-// list, unless this is the first publication.
+// publish checks the whole draft and makes the published version a copy of it: a new row, copies of the components, and the
+// links of the draft. A link that the published version did not have goes to the end of the other side's published list, except
+// on the first publication.
 func (wr *writing) publish() error {
 	draft := wr.row(version{store.Draft, wr.locale})
 	br := newBodyReader(wr, publishStage, wr.locales(store.Published))
@@ -46,8 +46,8 @@ func (wr *writing) publish() error {
 	return nil
 }
 
-// settle sets updatedAt of a published row that got shared values when another localization was published. Where its draft differs from
-// it and is newer, the time stays, so that the draft still counts as modified.
+// settle sets updatedAt of a published row whose shared values changed because another localization was published. If its draft
+// differs and is newer, it keeps the time, so that the draft still counts as modified.
 func (wr *writing) settle(v version) {
 	row, draft := wr.rows[v], wr.row(version{store.Draft, v.locale})
 	if draft != nil && bytes.Compare(wr.system(draft, "updatedAt"), wr.system(row, "updatedAt")) > 0 && !wr.sameContent(draft, row) {
@@ -56,7 +56,7 @@ func (wr *writing) settle(v version) {
 	wr.setTime(row, "updatedAt")
 }
 
-// sameContent reports whether a draft and a published row hold the same.
+// sameContent reports whether a draft and a published row have the same values, components and links.
 func (wr *writing) sameContent(draft, published *store.Row) bool {
 	for _, a := range wr.t.Attributes {
 		x, y := draft.Values[a.Index], published.Values[a.Index]
@@ -77,7 +77,7 @@ func (wr *writing) sameContent(draft, published *store.Row) bool {
 	return true
 }
 
-// copyVersion copies the values of one version to another, which keeps what is its own: id and locale.
+// copyVersion copies the values of one version to another, except id and locale.
 func (wr *writing) copyVersion(from, to *store.Row) {
 	c := cloning{wr: wr, from: []store.Status{from.Status}, to: []store.Status{to.Status}}
 	for _, a := range wr.t.Attributes {
@@ -100,7 +100,7 @@ func (wr *writing) copyLinks(from, to store.Status, keep map[end]map[store.Ref]b
 	}
 }
 
-// unpublish removes the published version.
+// unpublish deletes the published version.
 func (wr *writing) unpublish() error {
 	v := wr.published()
 	if wr.row(v) == nil {
@@ -112,7 +112,7 @@ func (wr *writing) unpublish() error {
 	return nil
 }
 
-// discardDraft makes the draft a copy of the published version.
+// discardDraft replaces the draft by a copy of the published version.
 func (wr *writing) discardDraft() error {
 	published, v := wr.row(wr.published()), version{store.Draft, wr.locale}
 	if published == nil {
@@ -152,7 +152,7 @@ func (wr *writing) linksOfDrafts() map[end]map[store.Ref]bool {
 	return found
 }
 
-// row checks the values of a draft that is to be published.
+// row checks the values of a draft to be published.
 func (br *bodyReader) row(s *contenttypes.Schema, values []store.Value, path []string) {
 	if !br.wr.tx.Step() {
 		return
@@ -185,7 +185,7 @@ func (br *bodyReader) row(s *contenttypes.Schema, values []store.Value, path []s
 // stored checks one value of a draft.
 func (br *bodyReader) stored(a *contenttypes.Attribute, path []string, raw []byte) {
 	if a.Type == contenttypes.Password && raw != nil {
-		return // its hash says nothing about it
+		return // a hash cannot be checked
 	}
 	v := decode(raw)
 	cast, issues := castScalar(a, path, v, true, br.stage)
@@ -195,10 +195,10 @@ func (br *bodyReader) stored(a *contenttypes.Attribute, path []string, raw []byt
 	br.issues = append(br.issues, issues...)
 }
 
-// maxStoredDepth bounds the nesting of stored JSON; bodies have a lower bound.
+// maxStoredDepth is the maximum nesting of stored JSON; request bodies have a lower limit.
 const maxStoredDepth = 1 << 16
 
-// decode reads a stored value; nil is null.
+// decode parses a stored value; nil is null.
 func decode(raw []byte) any {
 	if raw == nil {
 		return nil
@@ -210,7 +210,7 @@ func decode(raw []byte) any {
 	return v
 }
 
-// shownStored shows stored components as messages do: with their ids, and relations as {set: [{id}]}.
+// shownStored returns stored components as messages show them: with their ids, and relations as {set: [{id}]}.
 func (br *bodyReader) shownStored(a *contenttypes.Attribute, items []*store.Item) any {
 	shown := make([]any, len(items))
 	for i, item := range items {

@@ -10,17 +10,17 @@ import (
 	"lectern/store"
 )
 
-// A linkInput is what a body says of a relation or media attribute.
+// A linkInput is the parsed value of a relation or media attribute in a body.
 type linkInput struct {
 	attr       *contenttypes.Attribute
-	replace    bool // the list becomes connect
+	replace    bool // connect replaces the list
 	connect    []linkItem
 	disconnect []linkItem
 	lenient    bool // options.strict is false
-	raw        any  // the value as normalised, for messages
+	raw        any  // the normalised value, for messages
 }
 
-// A linkItem is one target.
+// A linkItem is one target in a linkInput.
 type linkItem struct {
 	connection
 	limited bool         // the link is meant for one plane
@@ -64,22 +64,22 @@ func (in *linkInput) order(list []store.Ref, plane store.Status, lenient bool) (
 	return edited(list, connect, disconnect, lenient)
 }
 
-// A linkReader reads the relations of one body and keeps what is wrong with them. That a document does not exist is told before
-// anything else; of the rest one issue is told, after all issues of values.
+// A linkReader parses the relations of one body and collects their errors. An error about a document that does not exist is
+// reported before anything else; of the others only one is, after all issues with values.
 type linkReader struct {
 	wr      *writing
-	missing *apierror.Error // a documentId that is not there
-	invalid string          // the message of the first value that is no relation
+	missing *apierror.Error // error for a documentId that does not exist
+	invalid string          // message for the first value that is not a relation
 	absent  []absentIDs
 }
 
-// absentIDs are the numeric ids that no row of a type has.
+// absentIDs are numeric ids in the body that no row of the type has.
 type absentIDs struct {
 	uid string
 	ids map[string]bool
 }
 
-// relation reads the value of one attribute.
+// relation parses the value of one attribute.
 func (lr *linkReader) relation(a *contenttypes.Attribute, v any) *linkInput {
 	in := &linkInput{attr: a, raw: v}
 	switch v := v.(type) {
@@ -97,7 +97,7 @@ func (lr *linkReader) relation(a *contenttypes.Attribute, v any) *linkInput {
 	return in
 }
 
-// set reads what the list becomes.
+// set parses the targets that replace the list.
 func (lr *linkReader) set(in *linkInput, v any) {
 	in.replace = true
 	items, shown := lr.items(in.attr, v, true)
@@ -110,7 +110,7 @@ func setOf(items any) any {
 	return o
 }
 
-// object reads {set}, {connect, disconnect}, {documentId} and {id}.
+// object parses {set}, {connect, disconnect}, {documentId} and {id}.
 func (lr *linkReader) object(in *linkInput, o *jsontree.Object) {
 	if len(o.Keys) == 0 {
 		return
@@ -145,7 +145,7 @@ func (lr *linkReader) object(in *linkInput, o *jsontree.Object) {
 	in.raw = raw
 }
 
-// items reads one target or a list of them. A numeric id that does not exist is an error only where must is true.
+// items parses one target or a list of them. A numeric id that does not exist is an error only if must is true.
 func (lr *linkReader) items(a *contenttypes.Attribute, v any, must bool) (items []linkItem, raw any) {
 	list, many := v.([]any)
 	if !many {
@@ -168,7 +168,7 @@ func (lr *linkReader) items(a *contenttypes.Attribute, v any, must bool) (items 
 	return items, shown
 }
 
-// item reads one target: a documentId, a numeric id, or an object with one of them.
+// item parses one target: a documentId, a numeric id, or an object with one of them.
 func (lr *linkReader) item(a *contenttypes.Attribute, v any, must bool) (item linkItem, raw any, ok bool) {
 	o, isObject := v.(*jsontree.Object)
 	if !isObject {
@@ -219,14 +219,14 @@ func (lr *linkReader) item(a *contenttypes.Attribute, v any, must bool) (item li
 
 func idOnly(id uint64) any { return idAs(jsontree.Number(strconv.FormatUint(id, 10))) }
 
-// idAs is {id}, as it was sent: a number or a text.
+// idAs returns {id} with the id as it was sent: a number or a string.
 func idAs(id any) any {
 	o := jsontree.NewObject()
 	o.Set("id", id)
 	return o
 }
 
-// target is the type that an item is of; the items of a polymorphic relation say it.
+// target returns the type of an item. Items of a polymorphic relation name it.
 func (lr *linkReader) target(a *contenttypes.Attribute, o *jsontree.Object) *contenttypes.ContentType {
 	if a.Target != nil {
 		return a.Target
@@ -239,8 +239,8 @@ func (lr *linkReader) target(a *contenttypes.Attribute, o *jsontree.Object) *con
 	return t
 }
 
-// byDocument looks a target up by its documentId. Between localized types both ends of a link have the same locale; from a
-// type that is not localized the item may name one.
+// byDocument looks up a target by its documentId. Between localized types both ends of a link have the same locale; from a type
+// that is not localized, the item may name a locale.
 func (lr *linkReader) byDocument(t *contenttypes.ContentType, documentID any, o *jsontree.Object) (item linkItem, ok bool) {
 	id, isText := plain(documentID)
 	if !isText {
@@ -270,7 +270,7 @@ func (lr *linkReader) byDocument(t *contenttypes.ContentType, documentID any, o 
 	return item, true
 }
 
-// locale is where a target is looked for, and how messages name it.
+// locale returns the locale in which a target is looked up, and its name in messages.
 func (lr *linkReader) locale(t *contenttypes.ContentType, o *jsontree.Object) (locale, shown string) {
 	if !t.Localized {
 		return "", "null"
@@ -284,7 +284,7 @@ func (lr *linkReader) locale(t *contenttypes.ContentType, o *jsontree.Object) (l
 	return locale, locale
 }
 
-// byRow looks a target up by the numeric id of one of its rows.
+// byRow looks up a target by the numeric id of one of its rows.
 func (lr *linkReader) byRow(t *contenttypes.ContentType, v any, must bool) (item linkItem, ok bool) {
 	id, _ := plain(v)
 	n, err := strconv.ParseUint(strings.TrimSuffix(id, ".0"), 10, 64)
@@ -303,7 +303,7 @@ func (lr *linkReader) byRow(t *contenttypes.ContentType, v any, must bool) (item
 	return item, ok
 }
 
-// place reads the position of an item of connect.
+// place parses the position of an item of connect.
 func (lr *linkReader) place(t *contenttypes.ContentType, item *linkItem, o *jsontree.Object) bool {
 	at, isObject := o.Value("position").(*jsontree.Object)
 	if !isObject {
@@ -341,7 +341,7 @@ func (lr *linkReader) place(t *contenttypes.ContentType, item *linkItem, o *json
 	return true
 }
 
-// existing looks up a document that has a version in a locale, and the id of that version's row.
+// existing returns the reference to a document that has a version in a locale, and the id of that version's row.
 func (wr *writing) existing(t *contenttypes.ContentType, documentID, locale string) (ref store.Ref, row uint64, ok bool) {
 	ref = store.Ref{Type: t.UID, Locale: locale}
 	if t == wr.t && documentID == wr.id && (!t.Localized || locale == wr.locale) {
@@ -388,7 +388,7 @@ func (lr *linkReader) lacks(t *contenttypes.ContentType, id string) {
 	lr.absent = append(lr.absent, absentIDs{uid, map[string]bool{id: true}})
 }
 
-// message says what is wrong with the relations of a body as a whole, "" when nothing is.
+// message returns the error message for the relations of a body as a whole, "" if there is no error.
 func (lr *linkReader) message() string {
 	switch {
 	case lr.invalid != "":
@@ -400,7 +400,7 @@ func (lr *linkReader) message() string {
 	return ""
 }
 
-// plain is the text of a string, number or boolean.
+// plain returns a string, number or boolean as text.
 func plain(v any) (s string, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -427,7 +427,7 @@ func truthy(v any) bool {
 	return true
 }
 
-// startsNumeric reports whether a text is taken as a numeric id: a documentId begins with a letter.
+// startsNumeric reports whether a text is parsed as a numeric id. A documentId begins with a letter.
 func startsNumeric(s string) bool {
 	s = strings.TrimLeft(s, " \t\n\r")
 	s = strings.TrimPrefix(s, "-")

@@ -8,7 +8,7 @@ import (
 	"lectern/store"
 )
 
-// saveNew makes a document.
+// saveNew creates a document.
 func (wr *writing) saveNew() error {
 	id := wr.w.DocumentID
 	if id == "" {
@@ -20,7 +20,7 @@ func (wr *writing) saveNew() error {
 	return wr.save()
 }
 
-// saveFound changes a document.
+// saveFound updates a document.
 func (wr *writing) saveFound() error {
 	if err := wr.find(); err != nil {
 		return err
@@ -28,7 +28,7 @@ func (wr *writing) saveFound() error {
 	return wr.save()
 }
 
-// save creates or changes the draft (or the only version) from the body and, when the write says so, publishes it.
+// save creates or updates the draft (or the only version) from the body, and publishes it if the write demands that.
 func (wr *writing) save() error {
 	v := wr.draft()
 	row, source, data := wr.row(v), (*store.Row)(nil), wr.w.Data
@@ -76,8 +76,8 @@ func (wr *writing) save() error {
 	return nil
 }
 
-// fill writes what a body gives into the values of a row or component. owner is what its links are from; st the version that
-// it is part of; created says that it is new, so that ids in it mean nothing.
+// fill writes the values of a body into a row or component. owner is the source of its links, st the status of its version;
+// created means that it is new, so that the ids of its components are ignored.
 func (wr *writing) fill(in *input, values []store.Value, owner store.Ref, st store.Status, created bool) error {
 	for _, a := range in.schema.Attributes {
 		g := &in.given[a.Index]
@@ -104,8 +104,8 @@ func (wr *writing) fill(in *input, values []store.Value, owner store.Ref, st sto
 	return nil
 }
 
-// relate changes the links of owner under one attribute as a body says, in each plane that they are written in. Where a position is
-// relative to a document that is linked in one plane only, the link goes to the end of the list in the other.
+// relate changes the links of owner under one attribute, in each link set that they are written to. If a position is relative
+// to a document that is linked in only one set, the link goes to the end of the list in the other.
 func (wr *writing) relate(in *linkInput, owner store.Ref, st store.Status) error {
 	if !in.replace && len(in.connect) == 0 && len(in.disconnect) == 0 {
 		return nil
@@ -137,7 +137,7 @@ func (wr *writing) relate(in *linkInput, owner store.Ref, st store.Status) error
 	return nil
 }
 
-// locales lists the localizations that the document has in a version, the one that is written first.
+// locales returns the localizations of a version, beginning with the one that is written.
 func (wr *writing) locales(st store.Status) []string {
 	list := []string{wr.locale}
 	for _, v := range wr.present {

@@ -10,11 +10,11 @@ import (
 	"lectern/jsontree"
 )
 
-// A stage says which rules hold for a value.
+// A stage selects the rules that are checked.
 //
-// A type without drafts checks everything at once (fullStage). One with drafts checks what a draft must keep to when it is
-// written (draftStage: types, choices, max, maxLength, blocks), and everything, on the values of the whole draft, when it is
-// published (publishStage).
+// Types without drafts check all rules at once (fullStage). Types with drafts check the rules for drafts when a draft is
+// written (draftStage: types, choices, max, maxLength, blocks), and all rules, on all values of the draft, when it is published
+// (publishStage).
 type stage uint8
 
 const (
@@ -23,13 +23,13 @@ const (
 	fullStage
 )
 
-// castScalar casts and checks the value of a scalar attribute: not that of a component, a zone or links. It returns the value
-// as it is to be stored (nil for null) and what is wrong with it.
+// castScalar casts and checks the value of a scalar attribute. It returns the value to store (nil for null) and the issues with
+// it.
 //
-// given is false when the attribute is absent from the body; a required one is then missing in fullStage, so an update does
-// not call castScalar for what it leaves alone. In publishStage the value is the one that is stored, nil for null, whether
-// given or not. Dates, times and datetimes are passed through, since what is wrong with them is told after all issues, and
-// alone: see castTemporal. Whether a unique value is free is not looked at.
+// given is false if the attribute is absent from the body. That is an issue for a required attribute in fullStage, so an update
+// does not call castScalar for attributes that it leaves unchanged. In publishStage the value is the stored one. Dates, times
+// and datetimes are returned as they are, because their errors are reported after all issues: see castTemporal. It does not
+// check whether a unique value is free.
 func castScalar(a *contenttypes.Attribute, path []string, v any, given bool, st stage) (any, []issue) {
 	if !given && st != publishStage {
 		if a.Required && st == fullStage {
@@ -76,7 +76,7 @@ func nullIssue(a *contenttypes.Attribute, path []string) issue {
 	return issueAt(path, "must be defined.", nil)
 }
 
-// A caster casts one value that is not null.
+// A caster casts one value other than null.
 type caster struct {
 	attr   *contenttypes.Attribute
 	path   []string
@@ -92,10 +92,10 @@ func (c *caster) wrongType(want string, v any) {
 	c.issues = append(c.issues, wrongType(c.path, want, v, v, false))
 }
 
-// publishing reports whether the rules hold that drafts may break.
+// publishing reports whether to check the rules that drafts may break.
 func (c *caster) publishing() bool { return c.stage != draftStage }
 
-// text checks texts and passwords.
+// text casts strings, texts and passwords.
 func (c *caster) text(v any) any {
 	s, ok := v.(string)
 	if !ok {
@@ -103,7 +103,7 @@ func (c *caster) text(v any) any {
 		return v
 	}
 	isEmail := c.attr.Type == contenttypes.Email
-	// The length of an address is bounded from above alone.
+	// E-mail addresses have no minimum length.
 	if least := c.attr.MinLength; least != nil && c.publishing() && !isEmail && utf16Length(s) < *least {
 		c.issue("must be at least "+strconv.Itoa(*least)+" characters", s)
 	}
@@ -123,15 +123,15 @@ func (c *caster) text(v any) any {
 		}
 	}
 	pattern, source := c.attr.Pattern()
-	// Only uids are held to their pattern when they are empty.
+	// Empty values are checked against the pattern only for uids.
 	if pattern != nil && (s != "" || c.attr.Type == contenttypes.UID) && !pattern.MatchString(s) {
 		c.issue(`must match the following: "`+printRegex(source)+`"`, s)
 	}
 	return s
 }
 
-// printRegex prints the source of a regular expression between slashes, as JavaScript does, which escapes slashes outside of
-// classes.
+// printRegex returns the source of a regular expression between slashes as JavaScript prints it, which escapes slashes outside
+// of character classes.
 func printRegex(source string) string {
 	var b strings.Builder
 	b.WriteByte('/')
@@ -154,7 +154,7 @@ func printRegex(source string) string {
 	return b.String()
 }
 
-// utf16Length counts the UTF-16 units of s, which is what JavaScript calls its length.
+// utf16Length returns the number of UTF-16 code units in s, which is its length in JavaScript.
 func utf16Length(s string) int {
 	n := 0
 	for _, r := range s {
@@ -165,7 +165,7 @@ func utf16Length(s string) int {
 	return n
 }
 
-// enumeration checks a choice. Numbers and booleans are made strings first.
+// enumeration casts the value of an enumeration. It converts numbers and booleans to strings first.
 func (c *caster) enumeration(v any) any {
 	v = scalarText(v)
 	s, ok := v.(string)
@@ -178,7 +178,7 @@ func (c *caster) enumeration(v any) any {
 	return v
 }
 
-// scalarText makes numbers and booleans strings.
+// scalarText converts numbers and booleans to strings.
 func scalarText(v any) any {
 	switch v.(type) {
 	case jsontree.Number, bool:
@@ -187,7 +187,7 @@ func scalarText(v any) any {
 	return v
 }
 
-// boolean reads true and false, also as 1 and 0 and in strings.
+// boolean casts booleans, also from 1 and 0 and from strings.
 func (c *caster) boolean(v any) any {
 	b, ok := castBoolean(v)
 	if !ok {
@@ -211,7 +211,7 @@ func castBoolean(v any) (b, ok bool) {
 	return false, false
 }
 
-// number reads integer, float and decimal.
+// number casts the values of integer, float and decimal attributes.
 func (c *caster) number(v any) any {
 	n, f := castNumber(v)
 	if math.IsNaN(f) {
@@ -237,8 +237,8 @@ func (c *caster) number(v any) any {
 	return shown
 }
 
-// castNumber reads a number, or a string as JavaScript's Number() does once blanks are taken out; f is NaN when it is none.
-// Integers keep all their digits in n.
+// castNumber converts a number, or a string as JavaScript's Number() does after blanks are removed. f is NaN if it is not a
+// number; n keeps all digits of an integer.
 func castNumber(v any) (n jsontree.Number, f float64) {
 	switch v := v.(type) {
 	case jsontree.Number:
@@ -265,7 +265,7 @@ func castNumber(v any) (n jsontree.Number, f float64) {
 	return jsontree.Number(jsontree.Append(nil, n)), f
 }
 
-// decimalInteger takes the plus sign and the zeros in front away from an integer, which is "-0" for no number.
+// decimalInteger removes the plus sign and leading zeros of an integer. It never returns "-0".
 func decimalInteger(s string) (string, bool) {
 	sign := ""
 	switch {
@@ -284,7 +284,7 @@ func decimalInteger(s string) (string, bool) {
 	return sign + s, true
 }
 
-// bigInteger reads an integer of 64 bits from a number, or from a string of digits with a sign, and keeps it as a string.
+// bigInteger casts a 64-bit integer from a number, or from a string of digits with an optional sign, and stores it as a string.
 func (c *caster) bigInteger(v any) any {
 	var digits string
 	ok := false
@@ -309,11 +309,11 @@ func (c *caster) bigInteger(v any) any {
 	return digits
 }
 
-// json parses a string that is itself JSON, as forms send it, unless that gives another string or nothing, or has a key
-// __proto__, which no body may have.
+// json parses a string that is itself JSON, as forms send it. It keeps the string if the result is another string or empty, or
+// has the key __proto__, which bodies must not contain.
 func (c *caster) json(v any) any {
 	s, ok := v.(string)
-	if !ok || c.stage == publishStage { // it was parsed when the draft was written
+	if !ok || c.stage == publishStage { // the draft's write has parsed it
 		return v
 	}
 	parsed, err := jsontree.Parse([]byte(s), jsontree.MaxDepth)
@@ -323,7 +323,7 @@ func (c *caster) json(v any) any {
 	return parsed
 }
 
-// storedJSON turns a cast value into the JSON text that the row keeps, nil for null.
+// storedJSON returns a cast value as stored JSON, nil for null.
 func storedJSON(v any) []byte {
 	if v == nil {
 		return nil
@@ -331,7 +331,7 @@ func storedJSON(v any) []byte {
 	return jsontree.Append(nil, v)
 }
 
-// defaultValue returns the value that an absent attribute gets on create, as it is stored, and whether it has one.
+// defaultValue returns the value of an attribute that a create leaves out, in stored form, and whether there is one.
 func defaultValue(a *contenttypes.Attribute) (any, bool) {
 	return a.Default, a.HasDefault
 }

@@ -11,12 +11,11 @@ import (
 
 const notUnique = "This attribute must be unique"
 
-// isUnique reports whether no two documents may have the same value of a in one locale.
+// isUnique reports whether two documents must not have the same value of a in one locale.
 func isUnique(a *contenttypes.Attribute) bool { return a.Unique || a.Type == contenttypes.UID }
 
-// free checks that no other document has the value of a unique attribute, in any locale it is written to. Null and the empty string
-// may occur any number of times. Values are compared with published versions alone, as which all
-// versions of types without drafts count.
+// free reports an issue if another published document has the value of a unique attribute, in any locale that it is written to.
+// All versions of types without drafts count as published. Null and the empty string are always free.
 func (br *bodyReader) free(a *contenttypes.Attribute, path []string, v any) []issue {
 	if !isUnique(a) || v == nil || v == "" {
 		return nil
@@ -25,7 +24,7 @@ func (br *bodyReader) free(a *contenttypes.Attribute, path []string, v any) []is
 	if a.Type.Kind().IsTemporal() {
 		var err *apierror.Error
 		if cast, err = castTemporal(a, v); err != nil {
-			return nil // told later, alone
+			return nil // castDates reports it later
 		}
 	}
 	raw := storedJSON(cast)
@@ -45,7 +44,7 @@ func (br *bodyReader) free(a *contenttypes.Attribute, path []string, v any) []is
 	return nil
 }
 
-// taken reports whether another document has a value in a version of that status and locale.
+// taken reports whether another document has a value in a version of this status and locale.
 func (wr *writing) taken(a *contenttypes.Attribute, st store.Status, locale string, raw []byte) (taken bool) {
 	wr.tx.Equal(wr.t, st, locale, a, raw, func(r store.Record) bool {
 		taken = r.Ref().Doc != wr.doc && bytes.Equal(r.JSON(a), raw)
@@ -54,8 +53,8 @@ func (wr *writing) taken(a *contenttypes.Attribute, st store.Status, locale stri
 	return taken
 }
 
-// checkUnique adds issues for values of unique attributes that occur more than once among the components of one attribute of the
-// document. It is called with the path of each list of components when that was read, and looks at those of the document itself.
+// checkUnique adds an issue for each value of a unique attribute that occurs more than once among the components of one
+// attribute. It is called with the path of each list of components after that was read, and with the path of the document.
 func (br *bodyReader) checkUnique(path []string) {
 	if len(path) > 1 || len(br.unique) == 0 {
 		return

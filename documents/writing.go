@@ -12,36 +12,36 @@ import (
 	"lectern/store"
 )
 
-// A writing is one write while it is computed: what is known of the document, the rows it will have, the links it will have,
-// and the batch that comes of them. Nothing reaches the store before apply.
+// A writing is the state of one write while it is computed: the document, its rows and links before and after, and the batch of
+// changes. Nothing reaches the store before apply.
 type writing struct {
 	s      *Service
 	tx     *store.Tx
 	w      *Write
 	t      *contenttypes.ContentType
-	locale string            // "" where the type is not localized
+	locale string            // "" if the type is not localized
 	hashes map[string]string // of the passwords in the body
 
 	doc      uint64
 	id       string                   // documentId
-	now      string                   // the time of this write, later than any of the document's
-	versions map[version]store.Record // as they are in the store
-	present  []version                // the keys of versions, by locale and status
-	rows     map[version]*store.Row   // decoded or new
-	changed  []version                // the keys of rows that are to be written, in the order in which they were put
+	now      string                   // time of this write, later than any time in the document
+	versions map[version]store.Record // versions in the store
+	present  []version                // keys of versions, by locale and status
+	rows     map[version]*store.Row   // rows that were decoded or are new
+	changed  []version                // keys of the rows to write, in the order in which put was called
 	links    *linkEdits
 	batch    store.Batch
-	written  version // what After is shown
-	removed  bool    // whether a delete found anything
+	written  version // version that is passed to After
+	removed  bool    // whether a delete found anything to delete
 }
 
-// A version names a row of a document.
+// A version identifies a row of a document.
 type version struct {
 	status store.Status
 	locale string
 }
 
-// find begins the write of the document that w names.
+// find loads the document that w names, and fails if there is none.
 func (wr *writing) find() error {
 	doc, id, err := wr.named()
 	switch {
@@ -54,7 +54,7 @@ func (wr *writing) find() error {
 	return nil
 }
 
-// named looks up the document that w names, or that of a single type where it names none; doc is 0 when there is none.
+// named looks up the document that w names, or the document of a single type if it names none; doc is 0 if there is none.
 func (wr *writing) named() (doc uint64, id string, err error) {
 	id = wr.w.DocumentID
 	if id == "" && wr.t.Kind == contenttypes.SingleType {
@@ -64,7 +64,7 @@ func (wr *writing) named() (doc uint64, id string, err error) {
 	return doc, id, nil
 }
 
-// single looks up the document of a single type; doc is 0 when there is none.
+// single looks up the document of a single type; doc is 0 if there is none.
 func single(s *store.Snapshot, t *contenttypes.ContentType) (doc uint64, id string, err error) {
 	for _, st := range statusesOf(t) {
 		page, err := s.Find(&store.Query{Type: t, Status: st, Locales: store.LocaleSet{All: true}, Limit: 1})
@@ -79,7 +79,7 @@ func single(s *store.Snapshot, t *contenttypes.ContentType) (doc uint64, id stri
 	return 0, "", nil
 }
 
-// begin begins the write of a document that exists and loads its versions.
+// begin loads the versions of an existing document.
 func (wr *writing) begin(doc uint64, id string) {
 	now := wr.create(doc, id)
 	updated, published := wr.t.Attribute("updatedAt"), wr.t.Attribute("publishedAt")
@@ -97,10 +97,10 @@ func (wr *writing) begin(doc uint64, id string) {
 	wr.now = now.Format(timeFormat)
 }
 
-// timeFormat is how times are stored and shown: UTC, with milliseconds.
+// timeFormat is the format of times in documents and answers: UTC, with milliseconds.
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-// create begins the write of a document that is new.
+// create sets up the state for a new document.
 func (wr *writing) create(doc uint64, id string) (now time.Time) {
 	wr.doc, wr.id = doc, id
 	wr.versions, wr.present = map[version]store.Record{}, nil
@@ -111,7 +111,7 @@ func (wr *writing) create(doc uint64, id string) (now time.Time) {
 	return now
 }
 
-// row returns a version as it is or will be, nil when there is none. Whoever changes it must call put.
+// row returns a version with the changes of this write, nil if there is none. After changing it, call put.
 func (wr *writing) row(v version) *store.Row {
 	if r, ok := wr.rows[v]; ok {
 		return r
@@ -124,7 +124,7 @@ func (wr *writing) row(v version) *store.Row {
 	return wr.rows[v]
 }
 
-// put takes a version into the batch.
+// put adds a version to the rows to write.
 func (wr *writing) put(v version, r *store.Row) {
 	wr.rows[v] = r
 	if !slices.Contains(wr.changed, v) {
@@ -132,7 +132,7 @@ func (wr *writing) put(v version, r *store.Row) {
 	}
 }
 
-// drop removes a version with its components' links.
+// drop deletes a version and the links of its components.
 func (wr *writing) drop(v version) {
 	if r := wr.row(v); r != nil {
 		wr.forgetItems(r.Values)
@@ -141,7 +141,7 @@ func (wr *writing) drop(v version) {
 	wr.rows[v] = nil
 }
 
-// newRow makes a version that does not exist yet.
+// newRow returns an empty row for a version that does not exist yet.
 func (wr *writing) newRow(v version) *store.Row {
 	r := &store.Row{Type: wr.t, Doc: wr.doc, Status: v.status, Locale: v.locale, Values: make([]store.Value, len(wr.t.Attributes))}
 	wr.setSystem(r, "id", strconv.AppendUint(nil, wr.tx.NewRowID(wr.t), 10))
@@ -169,7 +169,7 @@ func (wr *writing) system(r *store.Row, name string) []byte {
 	return nil
 }
 
-// draft is the version that a body is written to: the draft, or the only one.
+// draft returns the version that a body is written to: the draft, or the only version of a type without drafts.
 func (wr *writing) draft() version {
 	if wr.t.DraftAndPublish {
 		return version{store.Draft, wr.locale}
@@ -179,7 +179,7 @@ func (wr *writing) draft() version {
 
 func (wr *writing) published() version { return version{store.Published, wr.locale} }
 
-// ref names the document in a locale, as links do.
+// ref returns the reference to the document in a locale, for links.
 func (wr *writing) ref(locale string) store.Ref {
 	return store.Ref{Type: wr.t.UID, Doc: wr.doc, Locale: locale}
 }
@@ -189,7 +189,7 @@ func (wr *writing) planes(a *contenttypes.Attribute, st store.Status) []store.St
 	return planesUnder(a, planesOf(wr.t, st))
 }
 
-// apply carries out the batch and shows what was written.
+// apply applies the batch to the store and shows the written version.
 func (wr *writing) apply() error {
 	if err := wr.tx.Err(); err != nil {
 		return err
@@ -215,7 +215,7 @@ func (wr *writing) apply() error {
 	return wr.w.After(wr.tx.Snapshot, r)
 }
 
-// text reads a JSON string that needs no unescaping: a documentId, a time, a locale.
+// text returns the content of a JSON string without escapes: a documentId, a time or a locale.
 func text(raw []byte) string {
 	if len(raw) < 2 {
 		return ""
@@ -228,7 +228,7 @@ const (
 	alphanumeric = letters + "0123456789"
 )
 
-// newDocumentID makes a documentId: 24 characters, a letter first.
+// newDocumentID generates a documentId: 24 characters, the first a letter.
 func newDocumentID() string {
 	id := make([]byte, 0, 24)
 	var random [32]byte
@@ -240,7 +240,7 @@ func newDocumentID() string {
 				set = letters
 			}
 			if int(b) >= 256-256%len(set) {
-				continue // so that all characters are equally likely
+				continue // reject this byte, so that all characters are equally likely
 			}
 			if id = append(id, set[int(b)%len(set)]); len(id) == cap(id) {
 				return string(id)
