@@ -131,7 +131,7 @@ func (l *loader) attribute(d *definition, e yamlfile.Entry) *attributeDefinition
 	marked := l.localized(a.file.PluginOptions) // called for every type, to report problems in pluginOptions
 	a.attr.Localized = d.typ != nil && d.typ.Localized && (marked || t == RelationType || t == UID)
 	l.index(a)
-	l.bounds(a)
+	l.limits(a)
 	l.regex(a)
 	l.enumeration(a)
 	l.media(a)
@@ -181,10 +181,10 @@ func (l *loader) index(a *attributeDefinition) {
 	}
 }
 
-// bounds reads min, max, minLength and maxLength, and reports a minimum that is greater than its maximum.
-func (l *loader) bounds(a *attributeDefinition) {
+// limits reads min, max, minLength and maxLength, and reports a minimum that is greater than its maximum.
+func (l *loader) limits(a *attributeDefinition) {
 	attr := a.attr
-	attr.Min, attr.Max = l.bound(a, "min", a.file.Min), l.bound(a, "max", a.file.Max)
+	attr.Min, attr.Max = l.limit(a, "min", a.file.Min), l.limit(a, "max", a.file.Max)
 	if attr.Min != nil && attr.Max != nil && *attr.Min > *attr.Max {
 		l.report(a.at("min").Problem("min %s is greater than max %s; swap them", a.at("min").Text, a.at("max").Text))
 	}
@@ -194,9 +194,9 @@ func (l *loader) bounds(a *attributeDefinition) {
 	}
 }
 
-// bound reads min or max: of a number, or of how many items a component or zone holds. The value may be quoted on a
+// limit reads min or max: of a number, or of how many items a component or zone holds. The value may be quoted on a
 // biginteger, as values of that type are.
-func (l *loader) bound(a *attributeDefinition, key string, n *yamlfile.Node) *float64 {
+func (l *loader) limit(a *attributeDefinition, key string, n *yamlfile.Node) *float64 {
 	t := a.attr.Type
 	if n.IsNull() || !keyTypes[key].has(t) {
 		return nil

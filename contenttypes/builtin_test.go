@@ -56,7 +56,7 @@ func TestBuiltInTypes(t *testing.T) {
 
 // TestExtendedUsers reads an extension of users in Strapi's form, which repeats the built-in attributes.
 func TestExtendedUsers(t *testing.T) {
-	const whole = `{"uid": "plugin::users-permissions.user", "kind": "collectionType", "collectionName": "up_users",
+	const extended = `{"uid": "plugin::users-permissions.user", "kind": "collectionType", "collectionName": "up_users",
 	"info": {"name": "user", "description": "", "singularName": "user", "pluralName": "users", "displayName": "User"},
 	"options": {"draftAndPublish": false, "timestamps": true, "privateAttributes": ["email"]},
 	"attributes": {
@@ -69,7 +69,7 @@ func TestExtendedUsers(t *testing.T) {
 	const article = `{"kind": "collectionType", "info": {"singularName": "article", "pluralName": "articles"}, "attributes": {
 		"author": {"type": "relation", "relation": "manyToOne", "target": "plugin::users-permissions.user", "inversedBy": "written"}}}`
 	model, problems := contenttypes.LoadFS(fstest.MapFS{
-		"content-types/user.json": {Data: []byte(whole)}, "content-types/article.json": {Data: []byte(article)},
+		"content-types/user.json": {Data: []byte(extended)}, "content-types/article.json": {Data: []byte(article)},
 	}, contenttypes.Options{})
 	if problems != nil {
 		t.Fatal(problems)

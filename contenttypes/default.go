@@ -69,7 +69,7 @@ func textDefault(a *Attribute, n *yamlfile.Node) (any, string) {
 		return nil, "must be a text, not " + n.Describe()
 	}
 	length := len(utf16.Encode([]rune(s)))
-	most, bounded := a.LengthBound()
+	most, bounded := a.LengthLimit()
 	switch {
 	case a.Type == Enumeration && !slices.Contains(a.Enum, s):
 		return nil, fmt.Sprintf("%q is not in enum; %s", s, spelling.Suggest(s, a.Enum))

@@ -85,8 +85,8 @@ func (t Type) GraphQL() string { return types[t].graphQL }
 // String returns the name of the type in definitions.
 func (t Type) String() string { return types[t].name }
 
-// LengthBound returns the largest number of UTF-16 units that a text may have; bounded is false when there is no limit.
-func (a *Attribute) LengthBound() (most int, bounded bool) {
+// LengthLimit returns the largest number of UTF-16 units that a text may have; bounded is false when there is no limit.
+func (a *Attribute) LengthLimit() (most int, bounded bool) {
 	if a.MaxLength != nil {
 		return *a.MaxLength, true
 	}

@@ -254,7 +254,7 @@ func hasRules(a *contenttypes.Attribute) bool {
 	case contenttypes.EnumValue:
 		return true
 	case contenttypes.TextValue:
-		_, bounded := a.LengthBound()
+		_, bounded := a.LengthLimit()
 		pattern, _ := a.Pattern()
 		return bounded || pattern != nil || a.MinLength != nil || a.Type == contenttypes.Email
 	case contenttypes.NumberValue:
@@ -276,7 +276,7 @@ func (au *auditor) scalar(a *contenttypes.Attribute, raw []byte) {
 	case a.Type.Kind() == contenttypes.JSONValue:
 		return
 	}
-	if most, bounded := a.LengthBound(); a.Type == contenttypes.String && bounded && len(raw) <= most && a.MinLength == nil && a.Regex == nil {
+	if most, bounded := a.LengthLimit(); a.Type == contenttypes.String && bounded && len(raw) <= most && a.MinLength == nil && a.Regex == nil {
 		return // cannot violate a rule
 	}
 	_, issues := castScalar(a, []string{"it"}, decode(raw), true, au.stage)

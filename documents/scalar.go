@@ -107,7 +107,7 @@ func (c *caster) text(v any) any {
 	if least := c.attr.MinLength; least != nil && c.publishing() && !isEmail && utf16Length(s) < *least {
 		c.issue("must be at least "+strconv.Itoa(*least)+" characters", s)
 	}
-	if most, bounded := c.attr.LengthBound(); bounded && len(s) > most && utf16Length(s) > most {
+	if most, bounded := c.attr.LengthLimit(); bounded && len(s) > most && utf16Length(s) > most {
 		c.issue("must be at most "+strconv.Itoa(most)+" characters", s)
 	}
 	if !c.publishing() {

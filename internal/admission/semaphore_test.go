@@ -15,7 +15,7 @@ import (
 
 func client(addr string) admission.Client { return admission.ClientAt(netip.MustParseAddr(addr)) }
 
-// waitUntil yields to other goroutines until something holds that they bring about.
+// waitUntil yields to other goroutines until a condition holds.
 func waitUntil(t *testing.T, holds func() bool) {
 	t.Helper()
 	for !holds() {
@@ -76,7 +76,7 @@ func TestTryAcquire(t *testing.T) {
 	}
 }
 
-// Clients take turns: one that comes last and alone waits for one of each other client.
+// TestTurns checks that clients take turns: the only request of the last client waits for one request of each other client.
 func TestTurns(t *testing.T) {
 	s := admission.New(admission.Limits{Places: 1})
 	first := s.Share(client("192.0.2.1"))
@@ -94,7 +94,7 @@ func TestTurns(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			order = append(order, addr) // whoever holds the place
+			order = append(order, addr) // the place guards order
 			sh.Release()
 		})
 		waitUntil(t, func() bool { return s.Stats().Waiting == waiting+1 })
@@ -112,7 +112,7 @@ func TestTurns(t *testing.T) {
 		t.Fatalf("%d had their turn", len(order))
 	}
 	if order[2] != "192.0.2.3" {
-		t.Errorf("who came last had not the third turn: %v", order[:10])
+		t.Errorf("the last client did not get the third turn: %v", order[:10])
 	}
 	for i, addr := range order[3:100] {
 		if want := []string{"192.0.2.1", "192.0.2.2"}[i%2]; addr != want {
@@ -121,7 +121,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Who may hold no more waits while places are free, and keeps nobody else from them.
+// TestWaitingAtTheLimit checks that a client at its limit waits even while places are free, and does not block other clients.
 func TestWaitingAtTheLimit(t *testing.T) {
 	s := admission.New(admission.Limits{Places: 3, Share: 1, Waiting: 2})
 	greedy, other := s.Share(client("192.0.2.1")), s.Share(client("192.0.2.2"))
@@ -142,11 +142,11 @@ func TestWaitingAtTheLimit(t *testing.T) {
 	}
 	greedy.Release()
 	if err := <-got; err != nil {
-		t.Errorf("the first who waited: %v", err)
+		t.Errorf("the first waiter: %v", err)
 	}
 	cancel()
 	if err := <-got; !errors.Is(err, context.Canceled) {
-		t.Errorf("who gave up: %v", err)
+		t.Errorf("the cancelled waiter: %v", err)
 	}
 	greedy.Release()
 	other.Release()
@@ -155,7 +155,7 @@ func TestWaitingAtTheLimit(t *testing.T) {
 	}
 }
 
-// Whatever is done, no limit is passed, no place is lost, and nobody waits while he could have a place.
+// TestAnyOrder checks that in any order of calls no limit is exceeded, no place is lost, and no free place is refused.
 func TestAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limits := admission.Limits{Places: rapid.IntRange(1, 5).Draw(t, "places"), Share: rapid.IntRange(0, 3).Draw(t, "share")}
@@ -189,7 +189,7 @@ func TestAnyOrder(t *testing.T) {
 	})
 }
 
-// Many who come, wait, give up and leave at once: nobody is forgotten.
+// TestAtOnce checks that no place, waiter or share is left after many goroutines acquire, cancel and release at the same time.
 func TestAtOnce(t *testing.T) {
 	s := admission.New(admission.Limits{Places: 2, Share: 1, Waiting: 20})
 	var all sync.WaitGroup

@@ -34,12 +34,12 @@ func TestDamagedStores(t *testing.T) {
 		}
 	}
 	s.stop(t)
-	exported := filepath.Join(p.dir, "whole.jsonl")
+	exported := filepath.Join(p.dir, "export.jsonl")
 	if _, stderr, err := p.run("export", "--data", p.data, p.dir, exported); err != nil {
 		t.Fatal(err, stderr)
 	}
 	total := versionsIn(t, exported)
-	whole, err := os.ReadFile(filepath.Join(p.data, "content.db"))
+	intact, err := os.ReadFile(filepath.Join(p.data, "content.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestDamagedStores(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			d := *p
 			d.t, d.data = t, filepath.Join(t.TempDir(), "data")
-			content := flipped(whole, uint64(seed))
+			content := flipped(intact, uint64(seed))
 			if err := os.MkdirAll(d.data, 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -73,8 +73,8 @@ func TestDamagedStores(t *testing.T) {
 type damageSum struct{ found, backups, restores, refused, failing, wrong, died int }
 
 // flipped flips bits in pages of a copy, but not in the first two pages, which locate the content.
-func flipped(whole []byte, seed uint64) []byte {
-	content, page := bytes.Clone(whole), os.Getpagesize()
+func flipped(intact []byte, seed uint64) []byte {
+	content, page := bytes.Clone(intact), os.Getpagesize()
 	used := len(bytes.TrimRight(content, "\x00"))
 	rnd := rand.New(rand.NewPCG(seed, 7))
 	for range 6 {

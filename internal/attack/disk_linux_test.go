@@ -149,7 +149,7 @@ func (n *notes) verify(t *testing.T) {
 	}
 }
 
-// remove deletes at most most notes.
+// remove deletes some of the notes: as many as most, or all if there are fewer.
 func (n *notes) remove(t *testing.T, most int) {
 	t.Helper()
 	for id := range n.names {

@@ -36,12 +36,12 @@ func TestListsInCircles(t *testing.T) {
 	if small := ask(strings.Replace(circles, "DRAFT", "DRAFT,pagination:{limit:1}", 1)); strings.Contains(small, `"errors"`) || strings.Count(small, `"name"`) != 3*10*3*10*3 {
 		t.Errorf("one restaurant, six lists deep: %.300s", small)
 	}
-	whole := strings.NewReplacer("DRAFT", "DRAFT,pagination:{limit:-1}", "categories{restaurants{", "categories{restaurants(pagination:{limit:-1}){").Replace(circles)
+	unlimited := strings.NewReplacer("DRAFT", "DRAFT,pagination:{limit:-1}", "categories{restaurants{", "categories{restaurants(pagination:{limit:-1}){").Replace(circles)
 	before := s.anonymousMemory(t)
 	var clients sync.WaitGroup
 	for range 32 {
 		clients.Go(func() {
-			if answer := ask(whole); !strings.Contains(answer, "more than 200000 objects (graphql.config.limits.rows)") {
+			if answer := ask(unlimited); !strings.Contains(answer, "more than 200000 objects (graphql.config.limits.rows)") {
 				t.Errorf("in circles: %.300s", answer)
 			}
 		})

@@ -177,12 +177,12 @@ func TestHeavyWrites(t *testing.T) {
 			}
 
 			stop := s.delays(t, 4)
-			for _, step := range []struct{ what, method, path, body string }{
+			for _, write := range []struct{ what, method, path, body string }{
 				{"create another", "POST", "/api/menus", body}, {"update", "PUT", "/api/menus/" + id, body}, {"delete", "DELETE", "/api/menus/" + id, ""},
 			} {
 				began := time.Now()
-				s.must(t, step.method, step.path, step.body)
-				t.Logf("%s: %s", step.what, time.Since(began))
+				s.must(t, write.method, write.path, write.body)
+				t.Logf("%s: %s", write.what, time.Since(began))
 			}
 			t.Logf("the slowest of the others' writes: %s", stop())
 		})

@@ -94,7 +94,7 @@ func (b *Budget) room(bytes int64) int64 {
 	return b.limit
 }
 
-// reserve adds more bytes to a reservation, which then has total bytes. It returns false if they are not free. It is called
+// reserve takes more bytes for a reservation that then has total bytes. It returns false if they are not free. It is called
 // with mu held.
 func (b *Budget) reserve(more, total int64) bool {
 	if b.stats.Reserved+more > b.room(total) {

@@ -114,7 +114,7 @@ func (t *Target) request(s *Step, vars Vars) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, given := req.Header["Authorization"]; key != "" && !given {
+	if _, has := req.Header["Authorization"]; key != "" && !has {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
 	return req, nil

@@ -14,7 +14,7 @@ type Vars map[string]any
 
 var (
 	repeatToken = regexp.MustCompile(`<repeat:(.):([0-9]+)>`)
-	wholeVar    = regexp.MustCompile(`^\{\{(\w+)\}\}$`)
+	onlyVar     = regexp.MustCompile(`^\{\{(\w+)\}\}$`)
 	anyVar      = regexp.MustCompile(`\{\{(\w+)\}\}`)
 )
 
@@ -28,7 +28,7 @@ func (v Vars) value(s string) (any, error) {
 			return strings.Repeat(g[1], n)
 		}), nil
 	}
-	if g := wholeVar.FindStringSubmatch(s); g != nil {
+	if g := onlyVar.FindStringSubmatch(s); g != nil {
 		return v.lookup(g[1])
 	}
 	var err error

@@ -85,7 +85,7 @@ func TestNamedFilesExist(t *testing.T) {
 	if err != nil {
 		t.Skip("the repository is not a git checkout: ", err)
 	}
-	known := map[string]bool{} // paths of files and folders, and what follows each slash in them
+	known := map[string]bool{} // paths of files and folders, complete and without their first folders
 	for file := range strings.Lines(string(out)) {
 		for name := strings.TrimSpace(file); name != "."; name = path.Dir(name) {
 			for rest, more := name, true; more; _, rest, more = strings.Cut(rest, "/") {
@@ -100,7 +100,7 @@ func TestNamedFilesExist(t *testing.T) {
 			first, _, isPath := strings.Cut(name, "/")
 			if _, err := os.Stat(first); err != nil || !isPath {
 				if path.Ext(name) != ".go" {
-					continue // not a name of ours: a setting, a value, a file of a project
+					continue // a setting, a value, or a file of a project
 				}
 			}
 			if strings.ContainsAny(name, " ()<>{}…") {

@@ -309,7 +309,7 @@ func TestExtendingGuide(t *testing.T) {
 	}
 }
 
-// TestGenerateFromAnExample checks that the command that docs/graphql.md proposes works from a program of a user.
+// TestGenerateFromAnExample checks that the go generate command in docs/graphql.md also works in a module that uses Lectern.
 func TestGenerateFromAnExample(t *testing.T) {
 	guide, err := os.ReadFile(filepath.Join("docs", "graphql.md"))
 	if err != nil {

@@ -24,26 +24,26 @@ type evaluation struct {
 // Answer returns the expected data of a query, nil when it is null, and the expected errors.
 func (w *World) Answer(r *Request) (any, []*Issue) {
 	x := &evaluation{world: w, limited: r.Limited}
-	out, whole := orderedObject{}, true
+	out, complete := orderedObject{}, true
 	for _, g := range collectFields(r.Roots, "Query") {
 		v, ok := any("Query"), true
 		if g.Name != "__typename" {
 			v, ok = x.root(g)
 		}
-		if whole = whole && ok; !whole && !w.Quirk.ErrorsUnordered { // the server does not resolve the remaining root fields
+		if complete = complete && ok; !complete && !w.Quirk.ErrorsUnordered { // the server does not resolve the remaining root fields
 			break
 		}
 		out = append(out, member{g.key(), v})
 	}
-	if !whole {
+	if !complete {
 		return nil, x.issues
 	}
 	return out, x.issues
 }
 
 // at evaluates one step below the current path.
-func (x *evaluation) at(step any, do func() (any, bool)) (any, bool) {
-	x.path = append(x.path, step)
+func (x *evaluation) at(element any, do func() (any, bool)) (any, bool) {
+	x.path = append(x.path, element)
 	v, ok := do()
 	x.path = x.path[:len(x.path)-1]
 	return v, ok

@@ -191,8 +191,8 @@ func (p instance) value(name string) any {
 
 // value returns a scalar of a row, which may be a system attribute.
 func (r *Row) value(name string) any {
-	given := map[string]*Generated{"id": r.ID, "documentId": r.Doc.ID, "createdAt": r.Created, "updatedAt": r.Updated, "publishedAt": r.Published}
-	if g, ok := given[name]; ok {
+	generated := map[string]*Generated{"id": r.ID, "documentId": r.Doc.ID, "createdAt": r.Created, "updatedAt": r.Updated, "publishedAt": r.Published}
+	if g, ok := generated[name]; ok {
 		if g == nil {
 			return nil
 		}

@@ -257,7 +257,7 @@ func (op *Operation) answerStatus() string {
 	return op.Status
 }
 
-// deleted returns the id of the deleted document, which a delete answers with. Of a single type, the document must exist.
+// deleted evaluates a delete, which answers with the documentId in its arguments. A single type must have a document to delete.
 func (x *evaluation) deleted(op *Operation, g *collectedField) (any, Outcome) {
 	w := x.world
 	var id any = w.documentID(op.Number)

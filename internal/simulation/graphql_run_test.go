@@ -268,8 +268,8 @@ func (r *Run) differentIssues(want []*Issue, got []reportedIssue) string {
 		a = append(a, fmt.Sprintf("%s at %s: %s", f.Code, pathText(f.Path), f.Message))
 	}
 	for i, f := range got {
-		for j, step := range f.Path {
-			if n, ok := step.(float64); ok {
+		for j, element := range f.Path {
+			if n, ok := element.(float64); ok {
 				f.Path[j] = int(n)
 			}
 		}

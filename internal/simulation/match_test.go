@@ -141,12 +141,12 @@ func (m *matcher) idText(g *Generated) string {
 // pathText formats a path for a message.
 func pathText(path []any) string {
 	text := ""
-	for _, step := range path {
-		switch step := step.(type) {
+	for _, element := range path {
+		switch element := element.(type) {
 		case string:
-			text += "." + step
+			text += "." + element
 		case int:
-			text += fmt.Sprintf("[%d]", step)
+			text += fmt.Sprintf("[%d]", element)
 		}
 	}
 	return text

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Values of arguments. nil, bool, string, int, int64, float64, JSONText and lists are values as well.
+// Types for the values of arguments, in addition to nil, bool, string, int, int64, float64, JSONText and lists.
 type (
 	pairs         []pair   // an input object, in order
 	bare          string   // a value of an enumeration

@@ -137,7 +137,7 @@ func (w *World) orderInstances(list []instance, keys []SortKey) {
 	}
 }
 
-// stable sorts by insertion, which is stable.
+// stable is an insertion sort, which keeps the order of equal instances.
 func stable(list []instance, less func(a, b instance) bool) {
 	for i := range list {
 		for j := i; j > 0 && less(list[j], list[j-1]); j-- {

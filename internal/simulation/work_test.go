@@ -141,8 +141,8 @@ func (w *World) readLevel(most *readLimit, instances []instance, of []*Selection
 	return true
 }
 
-// readField adds the reads of a field: the rows it shows, and the rows that a pagination skips, since only the row tells
-// whether it counts.
+// readField adds the reads of a field: the rows it shows, and the rows that a pagination skips, since the row must be
+// read to know whether it is shown.
 func (w *World) readField(most *readLimit, instances []instance, g *collectedField) bool {
 	seen, looked := map[any]bool{}, map[any]bool{}
 	var targets []instance

@@ -130,7 +130,7 @@ func (w *World) rows(t *Type) []*Row {
 
 func (r *Row) end() End { return End{r.Doc, r.Locale} }
 
-// linkSetOf returns the link set that a row with status reads under a.
+// linkSetOf returns the link set that holds the links of relation a for rows with a status.
 func linkSetOf(a *Attribute, status string) string {
 	if !a.Owner.Drafts && !a.Target.Drafts {
 		return published

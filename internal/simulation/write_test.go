@@ -81,11 +81,11 @@ func (w *World) save(op *Operation, doc *Document, locale string) Outcome {
 		row = old.copy(true)
 	}
 	publishing := op.Status == "" || op.Status == published
-	given := op.Data
+	data := op.Data
 	if old == nil && !isNew {
-		given = sharedNullsOut(doc, given)
+		data = sharedNullsOut(doc, data)
 	}
-	problem := w.assign(row.Fields, row.Items, given)
+	problem := w.assign(row.Fields, row.Items, data)
 	if problem == "" {
 		problem = w.unlinkable(op.Data, op.Type, locale)
 	}

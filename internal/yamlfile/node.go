@@ -121,7 +121,7 @@ func (n *Node) AsBool() (value, ok bool) {
 	return false, false
 }
 
-// AsInt returns an integer that fits into bits bits.
+// AsInt returns an integer of at most the given number of bits.
 func (n *Node) AsInt(bits int) (int64, bool) {
 	if n.Kind != Int && !(n.fromEnv && n.Kind == Text) {
 		return 0, false
@@ -130,7 +130,7 @@ func (n *Node) AsInt(bits int) (int64, bool) {
 	return i, err == nil
 }
 
-// AsUint returns an unsigned integer that fits into bits bits.
+// AsUint returns an unsigned integer of at most the given number of bits.
 func (n *Node) AsUint(bits int) (uint64, bool) {
 	if n.Kind != Int && !(n.fromEnv && n.Kind == Text) {
 		return 0, false

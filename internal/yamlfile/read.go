@@ -64,7 +64,7 @@ func Find(fsys fs.FS, base string) (string, Problems) {
 // variable that is not set, Read returns the Node with nulls in place of the variables, so that the caller can look for
 // further problems.
 func Read(fsys fs.FS, name string, lookup Lookup) (*Node, Problems) {
-	data, problem := readBounded(fsys, name)
+	data, problem := readLimited(fsys, name)
 	if problem != "" {
 		return nil, Problems{{File: name, Message: problem}}
 	}
@@ -94,8 +94,8 @@ func Parse(name string, data []byte, lookup Lookup) (*Node, Problems) {
 
 const tooLarge = "the file is larger than 512 KiB; split it up"
 
-// readBounded reads a regular file of at most MaxFileBytes. problem says why that failed.
-func readBounded(fsys fs.FS, name string) (data []byte, problem string) {
+// readLimited reads a regular file of at most MaxFileBytes. problem says why that failed.
+func readLimited(fsys fs.FS, name string) (data []byte, problem string) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, openProblem(err)
@@ -248,11 +248,11 @@ func isFloat(s string) bool {
 			exponent = exponent[1:]
 		}
 	}
-	whole, fraction, point := strings.Cut(mantissa, ".")
-	if whole == "" && fraction == "" || len(whole) > 1 && whole[0] == '0' {
+	integer, fraction, point := strings.Cut(mantissa, ".")
+	if integer == "" && fraction == "" || len(integer) > 1 && integer[0] == '0' {
 		return false
 	}
-	return only(whole+"0", "0123456789") && only(fraction+"0", "0123456789") && only(exponent, "0123456789") &&
+	return only(integer+"0", "0123456789") && only(fraction+"0", "0123456789") && only(exponent, "0123456789") &&
 		(point || len(mantissa) < len(s))
 }
 

@@ -9,7 +9,7 @@ import { apollo, bearing, errorsOf, noted, uri } from './client.js';
 
 const titles = gql`query Titles { articles { documentId title } }`;
 
-/** A client whose requests are noted. */
+/** Returns a client that records its requests. */
 const observed = ({ links = [], ...options } = {}) => {
   const { log, fetch } = noted();
   const http = new HttpLink({ uri, fetch, headers: bearing('full'), ...options });

@@ -1,5 +1,5 @@
-// The audits of GraphQL over HTTP that graphql-http has for servers. The reference passes all but those listed here, as the
-// public and with a token alike, and so does this server: one that is listed must not pass either, or the list is wrong.
+// The audits of graphql-http for GraphQL over HTTP. The reference passes all except those listed here, without and with a token.
+// This server must do the same: a listed audit must fail, or the list is wrong.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { serverAudits } from 'graphql-http';
@@ -9,7 +9,7 @@ const { base, tokens } = JSON.parse(process.env.LECTERN);
 const preflight = 'a GET that a page of another origin could send without asking leave is refused as cross-site request forgery';
 const refused = 'a document that is not run is answered 400, whatever the client accepts';
 
-/** Audits that contradict what the reference answers, by their ids. */
+/** Audits that contradict the behaviour of the reference, by id. */
 const contradicting = {
   '5A70': ['MAY', preflight], // form-encoded GET
   D6D5: ['MAY', preflight], // variables in GET, application/graphql-response+json
@@ -19,11 +19,11 @@ const contradicting = {
   '7B9B': ['SHOULD', refused], // 200 where variables are wrong, application/json
 };
 
-/** The status of an audit that did not pass, by what it demands. */
+/** The status of an audit that did not pass, by the level of its requirement. */
 const failing = { MAY: 'notice', SHOULD: 'warn', MUST: 'error' };
 
-for (const [asker, headers] of [['the public', {}], ['a token', { authorization: `Bearer ${tokens.full}` }]]) {
-  describe(`audits, as ${asker}`, () => {
+for (const [principal, headers] of [['the public', {}], ['a token', { authorization: `Bearer ${tokens.full}` }]]) {
+  describe(`audits, as ${principal}`, () => {
     const fetchFn = (url, options = {}) => fetch(url, { ...options, headers: { ...options.headers, ...headers } });
     const audits = serverAudits({ url: `${base}/graphql`, fetchFn });
 

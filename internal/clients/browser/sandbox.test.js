@@ -1,5 +1,5 @@
-// The page at the GraphQL endpoint, in a headless Chromium that reaches nothing but the server: what else the page asks for is
-// refused and fails the test, as does every word in the console and every breach of the page's policy.
+// Tests of the page at the GraphQL endpoint, in a headless Chromium that can reach only the server. A request to any other host
+// fails the test, and so does a message in the console or a violation of the content security policy.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { chromium } from 'playwright-core';
@@ -16,11 +16,11 @@ before(async () => {
 });
 after(() => browser?.close());
 
-/** Opens a page, has it looked at, and sees that nothing was wrong with it. */
+/** Opens a page, calls look with it, and fails on any problem. */
 const visit = async (base, path, look) => {
   const context = await browser.newContext({ viewport: { width: 1300, height: 900 } });
-  const wrong = []; // what there should have been none of
-  const asked = []; // of the server
+  const wrong = []; // problems that fail the test
+  const asked = []; // requests to the server
   try {
     context.setDefaultTimeout(30000);
     await context.exposeFunction('breach', (what) => wrong.push(`policy: ${what}`));
@@ -50,18 +50,18 @@ const visit = async (base, path, look) => {
   }
 };
 
-/** The editor of the operation, and that of variables or headers, whichever is open. */
+/** Return the editor of the operation, and the open editor of variables or headers. */
 const operation = (page) => page.locator('.graphiql-query-editor .CodeMirror');
 const tool = (page) => page.locator('.graphiql-editor-tool .graphiql-editor:not(.hidden) .CodeMirror');
 const result = (page) => page.locator('.result-window .CodeMirror-code');
 
-/** Types into an editor, in place of what is there. Brackets close themselves, and the ones that are typed take their place. */
+/** Replaces the text of an editor by typing. The editor adds closing brackets; typing one overwrites it. */
 const type = async (editor, text) => {
   const { keyboard } = editor.page();
   await editor.click();
   await keyboard.press('Control+A');
   await keyboard.type(text);
-  await keyboard.press('Escape'); // what completion offers
+  await keyboard.press('Escape'); // close the completion menu
 };
 
 const tab = (page, name) => page.getByRole('button', { name, exact: true }).click();
@@ -70,7 +70,7 @@ const run = (page) => page.getByRole('button', { name: /^Execute query/ }).click
 
 const shows = (locator, text) => locator.filter({ hasText: text }).first().waitFor();
 
-/** Makes a document as who has full access. */
+/** Creates a document with full access. */
 const create = async ({ base, tokens }, plural, data) => {
   const answer = await fetch(`${base}/api/${plural}?status=published`, {
     method: 'POST',
@@ -131,7 +131,7 @@ describe('where it is an IDE', () => {
       await shows(operation(page), 'query One($title: String)');
       await shows(tool(page), '"title": "By address"');
       assert.ok(asked.filter((a) => a.startsWith('POST')).length <= 1, 'nothing but the schema is asked for');
-      await run(page); // the operation of that name, and no menu of both
+      await run(page); // runs the named operation at once, without a menu
       await shows(result(page), '"title": "By address"');
       assert.doesNotMatch(await result(page).innerText(), /Ink and paper|errors/);
 

@@ -5,7 +5,7 @@ import { fetchJSON, holder, visitor } from './client.js';
 const full = holder('full');
 const articles = full.collection('articles');
 
-/** The titles that a document shows as a draft and as what is published; null where there is none. */
+/** Returns the titles of the draft and of the published version of a document; null for a version that does not exist. */
 const shown = async (id, client = full) => {
   const titles = await Promise.all(['draft', 'published'].map((status) =>
     client.collection('articles').findOne(id, { status }).then(({ data }) => data.title, () => null)));

@@ -7,7 +7,7 @@ import { ask, base, holder, user, visitor } from './client.js';
 
 const articles = holder('full').collection('articles');
 
-/** What a promise is rejected with: the client's error and the one that the server put into its answer. */
+/** Returns the errors that a promise is rejected with: the client's, and the one in the response of the server. */
 const refused = async (promise, Class) => {
   const error = await promise.then(() => assert.fail('it was not refused'), (e) => e);
   assert.equal(error.constructor, Class, String(error));

@@ -8,7 +8,7 @@ const { files } = full;
 
 const url = (file) => new URL(file.url, base);
 
-/** Uploads an image of its own for a test. */
+/** Uploads a new image for a test. */
 const upload = async (filename, fileInfo = undefined) => (await files.upload(png(20, 10), { filename, mimetype: 'image/png', fileInfo }))[0];
 
 describe('upload', () => {

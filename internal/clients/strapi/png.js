@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib';
 
-/** A PNG image of one grey. */
+/** Returns a PNG image of a single grey. */
 export const png = (width, height) => {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);

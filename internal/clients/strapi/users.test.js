@@ -5,7 +5,7 @@ import { fetchJSON, holder, user, visitor } from './client.js';
 const full = holder('full');
 const password = 'correct horse';
 
-/** Registers a person as a visitor does. */
+/** Registers a user without credentials. */
 const register = (username) =>
   fetchJSON(visitor(), '/auth/local/register', 'POST', { username, email: `${username}@example.org`, password });
 
