@@ -18,28 +18,29 @@ import (
 	"lectern/store"
 )
 
-// Bounds of an import.
+// Limits of an import.
 const (
-	importChunk     = 200       // lines stored in one transaction
-	importChunkText = 256 << 10 // bytes of lines stored in one transaction, and those of the line that ends it
+	importChunk     = 200       // lines in one transaction
+	importChunkText = 256 << 10 // bytes of lines after which a transaction ends
 	maxImportLine   = 64 << 20  // bytes of a line
-	maxLineProblems = 1000      // that are told; all are counted
-	progressEvery   = 1000      // lines
-	strangeLines    = 20        // at the beginning of a file; it is no export when all of them are no JSON
+	maxLineProblems = 1000      // problems in the result; more are only counted
+	progressEvery   = 1000      // lines between two calls of Progress
+	strangeLines    = 20        // a file that begins with this many lines that are not JSON is no export
 )
 
-// ImportOptions say how Import goes about it.
+// ImportOptions configure Import.
 type ImportOptions struct {
-	// Partial stores the lines that are right when others are not.
+	// Partial stores the valid lines of a file with invalid ones.
 	Partial bool
-	// Progress, when set, is told how far the import is.
+	// Progress, when set, is called with the progress now and then.
 	Progress func(ImportProgress)
-	// Reserve, when set, is called before the import takes more memory, with the number of bytes that it takes from then on. Its
-	// error ends the import before anything is stored.
+	// Reserve, when set, is called before the import takes more memory, with the number of bytes that it then takes in total. Its error ends
+	// the import before anything is stored.
 	Reserve func(bytes int64) error
 }
 
-// ImportProgress is how far an import is. Each line is gone over three times; while it is checked, Total is not known yet and 0.
+// ImportProgress is the progress of one phase of an import in lines: it checks all lines, then stores them, then links them. Total is 0 in
+// the first phase.
 type ImportProgress struct {
 	Phase string `json:"phase"`
 	Done  int    `json:"done"`
@@ -48,11 +49,11 @@ type ImportProgress struct {
 
 // An ImportResult is what an import stored.
 type ImportResult struct {
-	Versions int `json:"versions"` // of documents
-	Skipped  int `json:"skipped"`  // lines that were wrong
+	Versions int `json:"versions"` // versions of documents that were stored
+	Skipped  int `json:"skipped"`  // invalid lines
 }
 
-// A LineProblem is what is wrong with a line of an import.
+// A LineProblem says why a line of an import is invalid.
 type LineProblem struct {
 	Line    int    `json:"line"`
 	Message string `json:"message"`
@@ -60,7 +61,7 @@ type LineProblem struct {
 
 func (p LineProblem) String() string { return fmt.Sprintf("%d: %s", p.Line, p.Message) }
 
-// LineProblems are the lines that are wrong, in order; as an error they say so one a line.
+// LineProblems are the problems of a file, ordered by line. As an error they are printed one a line.
 type LineProblems []LineProblem
 
 func (ps LineProblems) Error() string {
@@ -71,7 +72,7 @@ func (ps LineProblems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted orders the problems by line and drops repetitions: a draft and a published version may say the same.
+// sorted orders the problems by line and removes duplicates, since a draft and a published version may have the same problem.
 func (ps LineProblems) sorted() LineProblems {
 	slices.SortFunc(ps, func(a, b LineProblem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message))
@@ -79,12 +80,12 @@ func (ps LineProblems) sorted() LineProblems {
 	return slices.Compact(ps)
 }
 
-// Import reads what Export wrote. First the whole file is checked; unless o.Partial, nothing is stored when a line is wrong. Then
-// the versions are stored, and then the links between them, some lines in each transaction. A document that exists is
-// replaced as a whole, so an import that was interrupted can be repeated; documents that the file does not have stay as they are.
+// Import stores the content of a file that Export wrote. First it checks all lines; if one is invalid, it stores nothing, unless o.Partial is
+// set. Then it stores the versions, and then the links between them, some lines in each transaction. It replaces all versions of a document
+// that exists, so an interrupted import can be repeated. Documents that are not in the file do not change.
 //
-// With o.Partial a document of which any line is wrong is left out as a whole. The error is LineProblems when lines are wrong,
-// also when the others were stored.
+// With o.Partial, documents with an invalid line are skipped with all their lines. The error is LineProblems if lines are invalid, also if
+// the others were stored.
 func (s *Service) Import(ctx context.Context, file io.ReadSeeker, o ImportOptions) (ImportResult, error) {
 	if o.Progress == nil {
 		o.Progress = func(ImportProgress) {}
@@ -117,7 +118,7 @@ func (s *Service) Import(ctx context.Context, file io.ReadSeeker, o ImportOption
 	return result, nil
 }
 
-// noText returns an error for a file that cannot be an export since it holds bytes that no text has, and says what it seems to be.
+// noText returns an error if the file is binary, and so cannot be an export. The error says what the file seems to be.
 func noText(file io.ReadSeeker) error {
 	head := make([]byte, 64<<10)
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -139,7 +140,7 @@ func noText(file io.ReadSeeker) error {
 	return nil
 }
 
-// An importer is one import under way. What it remembers of a file is a few bytes a line: hashes instead of names.
+// An importer is the state of one import. It stores hashes instead of names, so that its memory is a few bytes for each line.
 type importer struct {
 	ctx  context.Context
 	s    *Service
@@ -148,40 +149,41 @@ type importer struct {
 	now  string
 	seed maphash.Seed
 
-	reserved int64 // bytes that Reserve was called with
+	reserved int64 // bytes that Reserve was last called with
 	longest  int   // bytes of the longest line so far
-	read     int   // lines read so far, at the first time through the file
+	read     int   // lines of the file that were read at least once
 	length   int   // bytes of the line that was read last
 
 	lines    int          // of the file
 	bad      map[int]bool // lines that are not stored
-	late     map[int]bool // those of them that are wrong only by what they point at
+	late     map[int]bool // those of bad that are invalid only because a link target does not exist
 	problems LineProblems
-	damaged  map[uint64]int // documents of which a line is wrong → that line
+	damaged  map[uint64]int // document with an invalid line → that line
 
-	versions   map[uint64]int                       // version → the line that has it
-	present    map[uint64]bool                      // localizations of the documents of the file
-	unique     map[uint64]int                       // unique value → the line that has it
+	versions   map[uint64]int                       // version → its line
+	present    map[uint64]bool                      // localizations of documents in the file
+	unique     map[uint64]int                       // unique value → its line
 	singles    map[*contenttypes.ContentType]string // single type → its documentId
-	pending    map[uint64][]lateProblem             // localization → who points at it, though neither store nor file have it so far
+	pending    map[uint64][]lateProblem             // localization that is neither in the store nor in the lines so far → lines that link to it
 	lateChecks int                                  // entries of pending
-	held       map[uint64]holder                    // link end that holds one link → what has it
+	held       map[uint64]holder                    // target that may be linked once → the line that links to it
 	ranks      linkRanks
 }
 
-// A holder is a line of the file and the document it is of: other lines of that document may hold the same.
+// A holder is a line that links to a target, and the document of the line, of which other lines may have the same link.
 type holder struct {
 	line int
 	doc  uint64
 }
 
-// A lateProblem is one that a later line may take away.
+// A lateProblem is the problem that a link target does not exist. It goes if a later line has the target.
 type lateProblem struct {
 	line    int
 	doc     uint64
 	message string
 }
 
+// wrong marks a line as invalid.
 func (im *importer) wrong(line int, err error) {
 	im.bad[line] = true
 	if len(im.problems) < maxLineProblems {
@@ -189,7 +191,7 @@ func (im *importer) wrong(line int, err error) {
 	}
 }
 
-// hash names something by a number. Two names share one with a probability that does not matter for a file of any size.
+// hash returns a hash of parts to identify them by. 64 bits make collisions negligible for a file of any size.
 func (im *importer) hash(parts ...string) uint64 {
 	var h maphash.Hash
 	h.SetSeed(im.seed)
@@ -200,8 +202,8 @@ func (im *importer) hash(parts ...string) uint64 {
 	return h.Sum64()
 }
 
-// eachLine goes through the file from its beginning. The value is nil where a line is no JSON object; what is wrong with it
-// is err then.
+// eachLine calls do with each line of the file, except for the header and empty lines. If a line is no JSON object, o is nil and err says
+// why.
 func (im *importer) eachLine(phase string, do func(number int, o *jsontree.Object, err error) error) error {
 	if _, err := im.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -260,17 +262,17 @@ func parseObject(text []byte) (*jsontree.Object, error) {
 
 var errLongLine = fmt.Errorf("a line has at most %d MiB", maxImportLine>>20)
 
-// Memory that an import takes, about, in bytes.
+// Estimates of the memory of an import in bytes.
 const (
-	perLineByte  = 8 // a line, and what it is parsed to
+	perLineByte  = 8 // for each byte of a line: the text and its parsed form
 	perLine      = 192
 	perUnique    = 64
 	perLink      = 128
 	perLateCheck = 320
 )
 
-// reserve reserves memory for what is remembered of the file and for lines of a length, at least 256 KiB more at a time. All that an
-// import needs is reserved once the file is checked.
+// reserve reserves memory for the state of the importer and for lines of a length, at least 256 KiB more at a time. After the first phase
+// it has reserved all memory that the import needs.
 func (im *importer) reserve(length int) error {
 	im.longest = max(im.longest, length)
 	bytes := int64(im.longest+importChunkText)*perLineByte + int64(im.read)*perLine + int64(len(im.unique))*perUnique +
@@ -286,7 +288,7 @@ func (im *importer) reserve(length int) error {
 	return nil
 }
 
-// readLine reads up to the next line break; a line that is too long is read over.
+// readLine reads the next line. For a line longer than maxImportLine it returns errLongLine after reading all of it.
 func (im *importer) readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -359,7 +361,7 @@ func (im *importer) checkLine(snap *store.Snapshot, number int, o *jsontree.Obje
 	return nil
 }
 
-// checkVersion checks what a line says and, when that is right, takes note of it.
+// checkVersion checks a line. If the line is valid, it adds its versions, unique values and links to the importer.
 func (im *importer) checkVersion(snap *store.Snapshot, number int, l *importLine) error {
 	for _, st := range l.statuses {
 		if first, twice := im.versions[im.versionName(l, st)]; twice {
@@ -409,7 +411,8 @@ func (im *importer) versionName(l *importLine, st store.Status) uint64 {
 	return im.hash(l.typ.UID, l.documentID, l.locale, statusName(st))
 }
 
-// checkUnique looks for the unique values of a published version in the file and in the store, and returns their names.
+// checkUnique returns an error if another document, in the file or in the store, has a unique value of a published version. Otherwise it
+// returns the hashes of the unique values.
 func (im *importer) checkUnique(snap *store.Snapshot, l *importLine, row *store.Row) (names []uint64, err error) {
 	if row.Status == store.Draft {
 		return nil, nil
@@ -442,9 +445,9 @@ func ownerOf(snap *store.Snapshot, l *importLine, a *contenttypes.Attribute, val
 	return other
 }
 
-// storeRows stores the versions.
+// storeRows is the second phase: it stores the versions of all valid documents.
 func (im *importer) storeRows(result *ImportResult) error {
-	seen := map[uint64]bool{} // documents of which a version was stored
+	seen := map[uint64]bool{} // documents with a line in this or an earlier chunk
 	var chunk []storedLine
 	length := 0 // of the lines of the chunk
 	flush := func() error {
@@ -492,7 +495,7 @@ func (im *importer) storeRows(result *ImportResult) error {
 	return flush()
 }
 
-// A storedLine is a line to be stored; first is set on the first one of its document.
+// A storedLine is a line to store; first is set for the first line of its document.
 type storedLine struct {
 	*importLine
 	first bool
@@ -526,8 +529,8 @@ func (im *importer) storeLine(tx *store.Tx, l storedLine) error {
 	return tx.Apply(&batch)
 }
 
-// replace takes away what the store has of a document, but for the links of other documents to localizations that the file
-// has as well. The document that a single type has under another documentId goes altogether.
+// replace removes all versions of a document from the store, except for the links of other documents to localizations that the file has
+// too. For a single type it removes a document with another documentId with all its links.
 func (im *importer) replace(tx *store.Tx, l *importLine, doc uint64, exists bool) error {
 	wr := &writing{s: im.s, tx: tx, w: &Write{Type: l.typ, DocumentID: l.documentID, Locale: "*"}, t: l.typ, locale: "*"}
 	if l.typ.Kind == contenttypes.SingleType {

@@ -13,23 +13,22 @@ import (
 	"lectern/store"
 )
 
-// An importLine is a line of an import: one version of a document, or the draft and the published version with the same
-// values.
+// An importLine is a parsed line of an import: one version of a document, or the draft and the published version with the same values.
 type importLine struct {
 	typ        *contenttypes.ContentType
 	documentID string
-	locale     string // "" where the type is not localized
+	locale     string // "" if the type is not localized
 	statuses   []store.Status
-	times      map[string]string // createdAt, updatedAt, publishedAt, as far as they are given
+	times      map[string]string // createdAt, updatedAt and publishedAt, if the line has them
 	data       *jsontree.Object
 }
 
 var lineKeys = []string{"type", "documentId", "locale", "status", "createdAt", "updatedAt", "publishedAt", "data"}
 
-// documentIDPattern is what a documentId of a file may be: more than Lectern itself makes.
+// documentIDPattern matches the documentIds that a file may contain. It allows more than those that Lectern makes.
 var documentIDPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// isHeader reports whether a value is the first line of a file, and whether its version can be read.
+// isHeader reports whether an object is the header of a file. The error says that Import cannot read its format or version.
 func isHeader(o *jsontree.Object) (header bool, err error) {
 	format, ok := o.Get("format")
 	if !ok {
@@ -44,7 +43,7 @@ func isHeader(o *jsontree.Object) (header bool, err error) {
 	return true, nil
 }
 
-// parseLine reads what a line says beside its data.
+// parseLine parses a line, except for its data.
 func (im *importer) parseLine(o *jsontree.Object) (*importLine, error) {
 	l := &importLine{times: map[string]string{}}
 	for _, key := range o.Keys {
@@ -92,7 +91,7 @@ func (im *importer) parseLine(o *jsontree.Object) (*importLine, error) {
 	return l, im.completeLine(l)
 }
 
-// completeLine checks the keys of a line against one another and fills in what may be left out.
+// completeLine checks the keys of a line against each other and sets defaults for absent ones.
 func (im *importer) completeLine(l *importLine) error {
 	switch {
 	case l.typ == nil:
@@ -118,7 +117,7 @@ func (im *importer) completeLine(l *importLine) error {
 	return nil
 }
 
-// row makes a version of a line. ids gives out the numbers of components; issue is the first thing that is wrong.
+// row makes the row of one version in a line. ids returns a new id for each component.
 func (im *importer) row(l *importLine, status store.Status, ids func() uint64) (r *store.Row, err error) {
 	r = &store.Row{Type: l.typ, Status: status, Locale: l.locale}
 	if r.Values, err = im.values(&l.typ.Schema, l.data, nil, ids); err != nil {
@@ -146,7 +145,7 @@ func (im *importer) row(l *importLine, status store.Status, ids func() uint64) (
 	return r, nil
 }
 
-// values reads the stored attributes of a document or component.
+// values makes the values of a document or component from its data. It skips relations, which storeLinks stores.
 func (im *importer) values(s *contenttypes.Schema, data *jsontree.Object, path []string, ids func() uint64) ([]store.Value, error) {
 	values := make([]store.Value, len(s.Attributes))
 	for _, key := range data.Keys {
@@ -178,10 +177,10 @@ func (im *importer) values(s *contenttypes.Schema, data *jsontree.Object, path [
 	return values, nil
 }
 
-// passwordHash is the form of what is kept of a password.
+// passwordHash matches the bcrypt hash of a password.
 var passwordHash = regexp.MustCompile(`^\$2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}$`)
 
-// importScalar checks a value as one of a draft is checked, since what is stored need not meet rules that were made later.
+// importScalar casts and checks a value by the rules of drafts, since exported content may violate rules that were added later.
 func importScalar(a *contenttypes.Attribute, path []string, v any) ([]byte, error) {
 	if a.Type == contenttypes.Password && v != nil {
 		if s, _ := v.(string); !passwordHash.MatchString(s) {
@@ -194,15 +193,15 @@ func importScalar(a *contenttypes.Attribute, path []string, v any) ([]byte, erro
 		return nil, fmt.Errorf("%s", issues[0].message)
 	}
 	if a.Type.Kind().IsTemporal() {
-		var told *apierror.Error
-		if v, told = castTemporal(a, v); told != nil {
-			return nil, fmt.Errorf("%s: %s", pathName(path), told.Message)
+		var wrong *apierror.Error
+		if v, wrong = castTemporal(a, v); wrong != nil {
+			return nil, fmt.Errorf("%s: %s", pathName(path), wrong.Message)
 		}
 	}
 	return storedJSON(v), nil
 }
 
-// items reads the components of an attribute.
+// items makes the components of an attribute from their data.
 func (im *importer) items(a *contenttypes.Attribute, v any, path []string, ids func() uint64) ([]*store.Item, error) {
 	if v == nil {
 		return nil, nil

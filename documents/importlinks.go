@@ -13,20 +13,20 @@ import (
 	"lectern/store"
 )
 
-// An edge is a link as a line gives it: what it leaves in which plane, and the document it points at by its documentId.
+// An edge is a link in a line of an import. Its target is identified by documentId.
 type edge struct {
 	attr   *contenttypes.Attribute
 	path   []string
 	plane  store.Status
-	from   store.Ref // unknown while the line is checked
+	from   store.Ref // zero while the line is checked
 	target *contenttypes.ContentType
 	id     string
 	locale string
-	order  uint64 // on the target's side; MaxUint64 where none is given
+	order  uint64 // among the links of the target; MaxUint64 if the line does not say
 }
 
-// edges calls yield with the links of a version, in order. r is the version as it was stored, the zero Record before that:
-// it tells the numbers of document and components.
+// edges calls yield with the links of a version, in order. r is the stored version, which has the ids for edge.from; it is the zero Record
+// before the version is stored.
 func (im *importer) edges(l *importLine, status store.Status, r store.Record, yield func(edge)) error {
 	w := edgeWalk{im, l, planesOf(l.typ, status), yield}
 	return w.schema(&l.typ.Schema, l.data, nil, r)
@@ -78,7 +78,7 @@ func (w *edgeWalk) schema(s *contenttypes.Schema, data *jsontree.Object, path []
 	return nil
 }
 
-// relation reads the entries of a relation: a list of objects or documentIds, or one of them.
+// relation calls yield with the entries of a relation: a list of objects or documentIds, or one of them.
 func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, r store.Record) error {
 	list, ok := v.([]any)
 	if !ok {
@@ -118,7 +118,7 @@ func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, r s
 	return nil
 }
 
-// entry reads one entry of a relation; only is the plane that it is limited to.
+// entry parses one entry of a relation. only is the plane that the entry is limited to, "" for all.
 func (w *edgeWalk) entry(a *contenttypes.Attribute, v any, path []string) (e edge, only string, err error) {
 	e = edge{attr: a, path: path, target: a.Target, order: math.MaxUint64}
 	wrong := func(format string, args ...any) (edge, string, error) {
@@ -170,7 +170,8 @@ func (w *edgeWalk) entry(a *contenttypes.Attribute, v any, path []string) (e edg
 	return e, only, nil
 }
 
-// checkEdges takes note of the links of a line: the documents they need, and their order on the other side.
+// checkEdges adds the links of a line to the importer: the targets that must exist, and their order among the links of each target. It
+// returns an error for a target that may be linked once and that another document links to.
 func (im *importer) checkEdges(snap *store.Snapshot, number int, doc uint64, edges []edge) error {
 	var holds linkEdits // knows the model alone
 	holds.model = im.s.model
@@ -210,14 +211,14 @@ func hasLocalization(snap *store.Snapshot, t *contenttypes.ContentType, id, loca
 	return ok && (snap.Version(t, doc, store.Published, locale).Exists() || t.DraftAndPublish && snap.Version(t, doc, store.Draft, locale).Exists())
 }
 
-// A linkedLine is a line whose links are to be stored.
+// A linkedLine is a line with links to store.
 type linkedLine struct {
 	*importLine
 	number int
-	ranks  int // where its links begin in the ranks
+	ranks  int // index of its first link in linkRanks
 }
 
-// storeLinks stores the links, when all versions are there.
+// storeLinks is the third phase: it stores the links between the versions.
 func (im *importer) storeLinks() error {
 	var chunk []linkedLine
 	ranks, length := 0, 0
@@ -288,8 +289,8 @@ func (im *importer) linkChunk(chunk []linkedLine) error {
 	return nil
 }
 
-// linkLine stores the links of one line. bases gets the position after which the links to each target begin, where that was
-// not known. lost are links to documents that are not there, since their own lines were wrong.
+// linkLine stores the links of one line. It adds to bases the last position that each target had before the import, if linkRanks does not
+// have it. lost are problems of links to documents that were skipped because their lines are invalid.
 func (im *importer) linkLine(tx *store.Tx, l linkedLine, bases map[uint32]uint64) (lost LineProblems, err error) {
 	doc, _ := tx.Document(l.typ, l.documentID)
 	le := newLinkEdits(im.s.model, tx.Snapshot)
@@ -340,12 +341,12 @@ func (im *importer) linkLine(tx *store.Tx, l linkedLine, bases map[uint32]uint64
 	return lost, tx.Apply(&batch)
 }
 
-// linkRanks orders the links of each target among those of the file.
+// linkRanks orders the links of the file to each target. Links are numbered in the order of the file.
 type linkRanks struct {
-	links []rankedLink // by sequence until sort
-	rank  []uint32     // by sequence, from 1
-	group []uint32     // by sequence: those with one target
-	bases []uint64     // by group: 1 + the last position that the target had before the import; 0 while that is not known
+	links []rankedLink // until sort
+	rank  []uint32     // by number of the link: its rank among the links to its target, from 1
+	group []uint32     // by number of the link: the group of its target
+	bases []uint64     // by group: 1 + the last position that the target had before the import; 0 while that is unknown
 }
 
 type rankedLink struct {
