@@ -8,35 +8,35 @@ import (
 	"lectern/jsontree"
 )
 
-// An input is what a body says of a document or component, its values cast and its relations looked up.
+// An input is the data of a document or component in a body, with cast values and relations that were looked up.
 type input struct {
 	schema *contenttypes.Schema
-	id     any // components: the id that was given, when hasID
+	id     any // of a component in the body, if hasID
 	hasID  bool
-	given  []given // by Attribute.Index
+	values []inputValue // by Attribute.Index
 }
 
-// A given is the value of one attribute. One of its kinds is used, by the attribute's type.
-type given struct {
-	set   bool
-	value any // scalars as cast, components as sent
+// An inputValue is the value of one attribute in a body. The attribute's type decides which of value, items and link is used.
+type inputValue struct {
+	set   bool // false leaves the attribute unchanged
+	value any  // a scalar after casting, or components as sent
 	items []*input
 	link  *linkInput
 }
 
-// A bodyReader casts and checks a body in one stage and collects what is wrong with it.
+// A bodyReader casts and checks a body by the rules of one stage, and collects issues.
 type bodyReader struct {
 	wr      *writing
 	stage   stage
-	created bool     // what is read is new: ids of components in it mean nothing
-	locales []string // in which unique values must be free
+	created bool     // the document or component being read is new, so ids of components in it are ignored
+	locales []string // in which unique values must not be taken
 	issues  []issue
 	links   linkReader
-	zone    string // the first thing that is wrong with a zone as a whole, told after all other issues
+	zone    string // message about the first invalid zone, which becomes the last issue
 	unique  map[*contenttypes.Attribute][]uniqueValue
 }
 
-// uniqueValue is the value of a unique attribute of a component.
+// A uniqueValue is the value of a unique attribute of a component.
 type uniqueValue struct {
 	path  []string
 	value any
@@ -47,8 +47,8 @@ func newBodyReader(wr *writing, st stage, locales []string) *bodyReader {
 	return &bodyReader{wr: wr, stage: st, locales: locales, links: linkReader{wr: wr}, unique: map[*contenttypes.Attribute][]uniqueValue{}}
 }
 
-// document reads the data of a body. Of an attribute that the body leaves out, fresh says whether it is treated as that of a new
-// document, which gets its default and must have what is required, or is left as it is.
+// document reads the data of a body. For an attribute that is absent from the body, fresh reports whether it gets its default and is checked
+// like an attribute of a new document; otherwise it is left unchanged.
 func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.Attribute) bool) (*input, *apierror.Error) {
 	in := br.object(&br.wr.t.Schema, data, nil, fresh)
 	if br.links.missing != nil {
@@ -68,7 +68,7 @@ func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.A
 }
 
 func (br *bodyReader) object(s *contenttypes.Schema, data *jsontree.Object, path []string, fresh func(*contenttypes.Attribute) bool) *input {
-	in := &input{schema: s, given: make([]given, len(s.Attributes))}
+	in := &input{schema: s, values: make([]inputValue, len(s.Attributes))}
 	for _, a := range s.Attributes {
 		if a.System {
 			continue
@@ -77,7 +77,7 @@ func (br *bodyReader) object(s *contenttypes.Schema, data *jsontree.Object, path
 		if !ok && !fresh(a) {
 			continue
 		}
-		g := &in.given[a.Index]
+		g := &in.values[a.Index]
 		at := below(path, a.Name)
 		switch {
 		case a.IsRelation():
@@ -101,7 +101,7 @@ func (br *bodyReader) object(s *contenttypes.Schema, data *jsontree.Object, path
 func always(*contenttypes.Attribute) bool { return true }
 func never(*contenttypes.Attribute) bool  { return false }
 
-func (br *bodyReader) scalar(g *given, a *contenttypes.Attribute, path []string, v any, ok bool) {
+func (br *bodyReader) scalar(g *inputValue, a *contenttypes.Attribute, path []string, v any, ok bool) {
 	if !ok {
 		v, ok = defaultValue(a)
 	}
@@ -115,7 +115,7 @@ func (br *bodyReader) scalar(g *given, a *contenttypes.Attribute, path []string,
 	br.issues = append(br.issues, issues...)
 }
 
-func (br *bodyReader) single(g *given, a *contenttypes.Attribute, path []string, v any, ok bool) {
+func (br *bodyReader) single(g *inputValue, a *contenttypes.Attribute, path []string, v any, ok bool) {
 	g.value = v
 	o, isObject := v.(*jsontree.Object)
 	switch {
@@ -133,8 +133,8 @@ func (br *bodyReader) single(g *given, a *contenttypes.Attribute, path []string,
 	}
 }
 
-// list reads a repeatable component or a zone. An item that cannot be read is an issue, and nil among g.items.
-func (br *bodyReader) list(g *given, a *contenttypes.Attribute, path []string, v any, ok bool) {
+// list reads a repeatable component or a zone. For an item that cannot be read it adds an issue, and leaves nil in g.items.
+func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []string, v any, ok bool) {
 	g.set, g.value = true, v
 	if !ok {
 		if a.Required {
@@ -183,14 +183,14 @@ func (br *bodyReader) list(g *given, a *contenttypes.Attribute, path []string, v
 
 const errNoComponent = "Cannot build relations store from dynamiczone, component identifier is undefined"
 
-// unknown notes what is wrong with a zone as a whole; the first message counts.
+// unknown sets the message about an invalid zone, unless there is one.
 func (br *bodyReader) unknown(message string) {
 	if br.zone == "" {
 		br.zone = message
 	}
 }
 
-// zoneComponent is the component that an item of a zone says it is, nil with an issue when it may not be that.
+// zoneComponent returns the component in the key __component of an item. If the zone does not allow it, it adds an issue and returns nil.
 func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Object, path []string) *contenttypes.Component {
 	path = below(path, "__component")
 	v, ok := o.Get("__component")
@@ -207,7 +207,8 @@ func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Objec
 	return nil
 }
 
-// component reads one item. One with an id changes a component that is there; any other is new, with all components inside it.
+// component reads one item. An item with an id changes a present component. Another item is a new component, and so are all components in
+// it.
 func (br *bodyReader) component(c *contenttypes.Component, o *jsontree.Object, path []string) *input {
 	id, hasID := o.Get("id")
 	fresh := always
@@ -222,7 +223,7 @@ func (br *bodyReader) component(c *contenttypes.Component, o *jsontree.Object, p
 	return in
 }
 
-// listIssues checks the length of a list of components.
+// listIssues checks the number n of components in a list. value returns the value for the issue.
 func listIssues(a *contenttypes.Attribute, path []string, n int, value func() any) []issue {
 	var issues []issue
 	if a.Min != nil && (a.Required || n > 0) && float64(n) < *a.Min {
@@ -234,10 +235,10 @@ func listIssues(a *contenttypes.Attribute, path []string, n int, value func() an
 	return issues
 }
 
-// castDates casts dates and times, and tells of the first that cannot be read.
+// castDates casts dates and times. It returns the error of the first invalid one.
 func castDates(in *input) *apierror.Error {
 	for _, a := range in.schema.Attributes {
-		g := &in.given[a.Index]
+		g := &in.values[a.Index]
 		if !g.set {
 			continue
 		}
@@ -257,7 +258,7 @@ func castDates(in *input) *apierror.Error {
 	return nil
 }
 
-// normalised is the body as issues show it: with defaults, relations as {set: …}, and what a row has besides.
+// normalised returns the body as issues show it: with defaults, relations as {set: …}, publishedAt and the locale.
 func (br *bodyReader) normalised(in *input) any {
 	shown := shownInput(in)
 	if br.wr.t.DraftAndPublish {
@@ -274,7 +275,7 @@ func (br *bodyReader) normalised(in *input) any {
 func shownInput(in *input) *jsontree.Object {
 	o := jsontree.NewObject()
 	for _, a := range in.schema.Attributes {
-		switch g := &in.given[a.Index]; {
+		switch g := &in.values[a.Index]; {
 		case !g.set:
 		case a.IsRelation():
 			o.Set(a.Name, g.link.raw)
@@ -287,8 +288,8 @@ func shownInput(in *input) *jsontree.Object {
 	return o
 }
 
-// shownItems shows components; what could not be read is shown as it was sent.
-func shownItems(a *contenttypes.Attribute, g *given) any {
+// shownItems returns components as issues show them. An item that could not be read is shown as sent.
+func shownItems(a *contenttypes.Attribute, g *inputValue) any {
 	list, isList := g.value.([]any)
 	if !isList {
 		if len(g.items) == 1 {
@@ -322,7 +323,7 @@ func shownItem(a *contenttypes.Attribute, in *input) any {
 	return o
 }
 
-// bodyStage is the stage in which bodies of a type are read.
+// bodyStage returns the stage by whose rules bodies of a type are checked.
 func bodyStage(t *contenttypes.ContentType) stage {
 	if t.DraftAndPublish {
 		return draftStage

@@ -9,10 +9,10 @@ import (
 	"lectern/jsontree"
 )
 
-// fromBody is what details of refused keys call the body of a request.
+// fromBody identifies the body of a request in the details of a refused key.
 const fromBody = "body"
 
-// ReadData returns the data of a parsed body; body is nil where none could be read.
+// ReadData returns the data of a parsed body. body may be nil if the request has none.
 func ReadData(body any) (*jsontree.Object, *apierror.Error) {
 	var data any
 	if o, ok := body.(*jsontree.Object); ok {
@@ -27,9 +27,9 @@ func ReadData(body any) (*jsontree.Object, *apierror.Error) {
 	return nil, apierror.Validation(`Missing "data" payload in the request body`)
 }
 
-// checkKeys refuses the keys of a body that t does not have or that may not be written, at every level: components, zones (by
-// the __component of an item), and the objects that stand for related documents. Of several it names id, then documentId, then
-// the first as written; and only then the first relation to a type that access does not follow.
+// checkKeys refuses keys of a body that t does not have or that may not be written, also in components, in items of zones, and in objects
+// that identify related documents. The error is about the first of these: id, documentId, the first refused key in the body, the first
+// relation to a type that the caller may not read.
 func checkKeys(t *contenttypes.ContentType, data *jsontree.Object, access *permission.Access) *apierror.Error {
 	for _, key := range []string{"id", "documentId"} {
 		if _, ok := data.Get(key); ok {
@@ -42,12 +42,12 @@ func checkKeys(t *contenttypes.ContentType, data *jsontree.Object, access *permi
 	return followedKeys(&t.Schema, data, nil, access)
 }
 
-// checkRootKeys checks the keys of a document, once id and documentId are out.
+// checkRootKeys checks the keys of a document that has no id and documentId.
 func checkRootKeys(t *contenttypes.ContentType, data *jsontree.Object) *apierror.Error {
 	for _, key := range data.Keys {
 		a := t.Attribute(key)
 		switch key {
-		case "publishedAt", "locale": // taken and passed over: publishing and the locale follow the query
+		case "publishedAt", "locale": // allowed but ignored: the query of the request says them
 			if a == nil || a.System {
 				continue
 			}
@@ -66,7 +66,7 @@ func checkRootKeys(t *contenttypes.ContentType, data *jsontree.Object) *apierror
 	return nil
 }
 
-// valueKeys checks the keys within the value of an attribute; path leads to it, without positions in lists.
+// valueKeys checks the keys within the value of an attribute. path is its path, without list indexes.
 func valueKeys(a *contenttypes.Attribute, v any, path []string) *apierror.Error {
 	switch {
 	case a.IsRelation():
@@ -81,8 +81,8 @@ func valueKeys(a *contenttypes.Attribute, v any, path []string) *apierror.Error 
 	return nil
 }
 
-// objectsKeys calls check with a value that is an object, or with each object of a list. A list within a list is refused as
-// the reference does, which takes its positions for keys: the first of them, 0, is unknown.
+// objectsKeys calls check with a value that is an object, or with each object of a list. For a list within a list it returns the error of
+// the reference, which takes the indexes for keys: the key 0 is unknown.
 func objectsKeys(v any, path []string, check func(*jsontree.Object) *apierror.Error) *apierror.Error {
 	switch v := v.(type) {
 	case *jsontree.Object:
@@ -106,8 +106,7 @@ func objectsKeys(v any, path []string, check func(*jsontree.Object) *apierror.Er
 	return nil
 }
 
-// zoneItems calls check with the items of a zone that say which component they are. What is wrong with the others is told when
-// the values are checked.
+// zoneItems calls check with the items of a zone that have a valid __component. The others are refused later, with the values.
 func zoneItems(a *contenttypes.Attribute, v any, check func(*contenttypes.Component, *jsontree.Object) *apierror.Error) *apierror.Error {
 	items, _ := v.([]any)
 	for _, item := range items {
@@ -124,8 +123,8 @@ func zoneItems(a *contenttypes.Attribute, v any, check func(*contenttypes.Compon
 	return nil
 }
 
-// itemComponent returns the component that an item of a component or zone attribute is: in a zone the item says it by its
-// key __component, and it is nil when the zone does not have that one.
+// itemComponent returns the component of an item of a component or zone attribute. In a zone the key __component of the item names it; the
+// result is nil if the zone does not allow that component.
 func itemComponent(a *contenttypes.Attribute, item *jsontree.Object) *contenttypes.Component {
 	if a.Type == contenttypes.ComponentType {
 		return a.Component
@@ -155,8 +154,8 @@ func componentKeys(c *contenttypes.Component, o *jsontree.Object, path []string,
 	return nil
 }
 
-// relationKeys checks the keys of an object that stands for a related document or says how to change a list of them. A
-// document that was read may be sent back as it is, so all keys that the target has may be there.
+// relationKeys checks the keys of an object that identifies a related document or changes a list of them. It allows all keys of the target,
+// since clients may send back a document as they read it.
 func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) *apierror.Error {
 	for _, key := range o.Keys {
 		switch key {
@@ -168,7 +167,7 @@ func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) 
 				continue
 			}
 		}
-		if a.Target == nil { // of several types: what each has is not known here, and nothing is done with it
+		if a.Target == nil { // the relation has several types; ignore other keys
 			continue
 		}
 		target := a.Target.Attribute(key)
@@ -182,8 +181,8 @@ func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) 
 	return nil
 }
 
-// CheckLinks refuses relations in data to documents that the caller may not find, at any depth: for writes that are made with
-// another Access than his.
+// CheckLinks returns an error if data has relations, at any depth, to documents that the caller may not find. It is for writes that are made
+// with another Access than the caller's.
 func CheckLinks(t *contenttypes.ContentType, data *jsontree.Object, access *permission.Access) error {
 	if err := followedKeys(&t.Schema, data, nil, access); err != nil {
 		return err
@@ -191,8 +190,8 @@ func CheckLinks(t *contenttypes.ContentType, data *jsontree.Object, access *perm
 	return nil
 }
 
-// WithoutHiddenLinks returns data without the relations to documents that the caller may not find, at any depth, as if they had not
-// been given: for writes that leave them as they are rather than refuse them.
+// WithoutHiddenLinks returns data without relations, at any depth, to documents that the caller may not find. It is for writes that leave
+// such relations unchanged rather than return an error.
 func WithoutHiddenLinks(s *contenttypes.Schema, data *jsontree.Object, access *permission.Access) *jsontree.Object {
 	if access == permission.FullAccess {
 		return data
@@ -230,7 +229,7 @@ func itemsWithoutHiddenLinks(a *contenttypes.Attribute, v any, access *permissio
 	return v
 }
 
-// followedKeys refuses relations to documents that the caller may not find.
+// followedKeys returns an error if an object has relations to documents that the caller may not find.
 func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, access *permission.Access) *apierror.Error {
 	for _, key := range o.Keys {
 		a := s.Attribute(key)
@@ -257,8 +256,8 @@ func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, acc
 	return nil
 }
 
-// mayLink reports whether a relation may be written: when documents of its target may be found, or, where the target may be of
-// several types, of all those that the value names. Private relations may be written, like all private attributes.
+// mayLink reports whether the caller may write a relation: they must be allowed to find documents of its target, or of all types in the value
+// if the relation has several. Private relations may be written, like all private attributes.
 func mayLink(access *permission.Access, attr *contenttypes.Attribute, v any) bool {
 	if attr.Target != nil {
 		return attr.System || access.Allows(attr.Target, "find")

@@ -45,7 +45,7 @@ func withoutSharedNulls(t *contenttypes.ContentType, data *jsontree.Object) *jso
 // takeOver copies from another localization the shared values that the body does not contain.
 func (wr *writing) takeOver(row, source *store.Row, in *input) error {
 	for _, a := range wr.t.Attributes {
-		if perLocale(a) || in.given[a.Index].set {
+		if perLocale(a) || in.values[a.Index].set {
 			continue
 		}
 		wr.copyShared(a, source, row)

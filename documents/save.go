@@ -64,7 +64,7 @@ func (wr *writing) save() error {
 	}
 	wr.put(v, row)
 	wr.written = v
-	wr.share(v, func(a *contenttypes.Attribute) bool { return in.given[a.Index].set })
+	wr.share(v, func(a *contenttypes.Attribute) bool { return in.values[a.Index].set })
 	if len(wr.versions) == 0 {
 		wr.batch.Log(wr.t, wr.id, store.Created)
 	} else {
@@ -80,7 +80,7 @@ func (wr *writing) save() error {
 // created means that it is new, so that the ids of its components are ignored.
 func (wr *writing) fill(in *input, values []store.Value, owner store.Ref, st store.Status, created bool) error {
 	for _, a := range in.schema.Attributes {
-		g := &in.given[a.Index]
+		g := &in.values[a.Index]
 		if !g.set {
 			continue
 		}
