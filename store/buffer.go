@@ -140,7 +140,7 @@ func (b *buffer) take(bucket *treeCursor) *mergeCursor {
 
 func (m *mergeCursor) seek(key []byte) (k, v []byte) {
 	m.key, m.value = m.bucket.Seek(key)
-	m.stand(m.buffer.Seek(change{key: bytes.Clone(key)})) // a clone, as in get
+	m.setChange(m.buffer.Seek(change{key: bytes.Clone(key)})) // a clone, as in get
 	return m.here()
 }
 
@@ -149,8 +149,8 @@ func (m *mergeCursor) next() (k, v []byte) {
 	return m.here()
 }
 
-// stand sets m.change to the change at the cursor of the buffer, or to none.
-func (m *mergeCursor) stand(there bool) {
+// setChange sets m.change to the change at the cursor of the buffer, or to none.
+func (m *mergeCursor) setChange(there bool) {
 	m.change = change{}
 	if there {
 		m.change = m.buffer.Item()
@@ -175,7 +175,7 @@ func (m *mergeCursor) advance() {
 		m.key, m.value = m.bucket.Next()
 	}
 	if order >= 0 {
-		m.stand(m.buffer.Next())
+		m.setChange(m.buffer.Next())
 	}
 }
 
@@ -192,7 +192,8 @@ func (m *mergeCursor) here() (k, v []byte) {
 	}
 }
 
-// last returns the greatest key of a bucket that consists of prefix and at most longer more bytes, nil if there is none.
+// last returns the greatest key of a bucket that begins with prefix and is longer than it by at most so many bytes, nil if
+// there is none.
 func (s *Snapshot) last(n bucket, prefix []byte, longer int) []byte {
 	end := append(bytes.Clone(prefix), bytes.Repeat([]byte{0xFF}, longer)...)
 	s.stats.seeks++

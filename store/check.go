@@ -148,7 +148,7 @@ func (c *checker) rows() {
 		}
 		t := c.snap.bound.tables[be.Uint16(v)]
 		if t.bound == nil || t.bound.typ == nil {
-			return // rows of a removed type are kept unread
+			return // nothing reads the rows of a removed type
 		}
 		r := Record{table: t, slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: c.snap, data: v}
 		if err := r.check(); err != nil {

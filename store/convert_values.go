@@ -72,7 +72,7 @@ func (c *chunk) edit(edits map[*contenttypes.Attribute]evolve.ValueEdit, s *cont
 	return lost, changed, nil
 }
 
-// clear removes what a Clearing selects from a value, and reports whether that was anything.
+// clear removes the components that a Clearing selects, or a scalar, from a value; it reports whether there were any.
 func (c *chunk) clear(v *Value, by *evolve.Clearing) (bool, error) {
 	if len(v.Items) == 0 {
 		gone := v.JSON != nil

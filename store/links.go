@@ -31,7 +31,7 @@ type Link struct {
 	ToPos   uint64 // orders the links of To:   unique in (Attr, Plane, To)
 }
 
-// PosStep is the distance that is left between neighbours when links are numbered anew or added at an end.
+// PosStep is the distance between the positions of neighbouring links when links are numbered again, or added at an end.
 const PosStep = 1 << 32
 
 // Each link is stored twice, in the list of either end. The key is
@@ -103,7 +103,7 @@ func (s *Snapshot) eachLink(a *contenttypes.Attribute, sd side, plane Status, r 
 	s.eachInList(s.appendLinkList(buf[:0], a, sd, plane, r), yield)
 }
 
-// eachInList is eachLink for the list whose keys begin so.
+// eachInList is eachLink for the list with this prefix of keys.
 func (s *Snapshot) eachInList(list []byte, yield func(other ref, pos, otherPos uint64) bool) {
 	w := linkWalk{cursor: s.takeCursor(links), snap: s}
 	defer s.giveCursor(links, w.cursor)
@@ -116,17 +116,17 @@ func (s *Snapshot) eachInList(list []byte, yield func(other ref, pos, otherPos u
 	}
 }
 
-// A linkWalk goes through lists of links. A list that follows the one before in the file is reached without a search.
+// A linkWalk walks over lists of links. If the next list follows the last one in the file, it gets there without a search.
 type linkWalk struct {
 	snap   *Snapshot
 	cursor cursor
-	key    []byte // at which the cursor stands, nil behind the last
+	key    []byte // the key at the cursor, nil behind the last
 	value  []byte
 	moved  bool              // whether the cursor was moved yet
-	sought [linkListLen]byte // the beginning of the list; there is no link between it and key
+	sought [linkListLen]byte // the prefix of the list that was sought; no link lies between it and key
 }
 
-// seek begins a list and returns its first link, nil where there is none.
+// seek moves to a list and returns its first link, nil if the list is empty.
 func (w *linkWalk) seek(list []byte) (k, v []byte) {
 	if !w.moved || bytes.Compare(list, w.sought[:]) <= 0 || w.key != nil && bytes.Compare(list, w.key) > 0 {
 		w.snap.stats.seeks++
@@ -143,7 +143,7 @@ func (w *linkWalk) next() (k, v []byte) {
 	return w.here()
 }
 
-// here returns the link at which the cursor stands, if it is of the list.
+// here returns the link at the cursor if it is in the list, otherwise nil.
 func (w *linkWalk) here() (k, v []byte) {
 	if !bytes.HasPrefix(w.key, w.sought[:]) {
 		return nil, nil
@@ -151,21 +151,21 @@ func (w *linkWalk) here() (k, v []byte) {
 	return w.key, w.value
 }
 
-// LinksFrom calls yield with the links of from under the owning attribute a, in the order of from's side.
+// LinksFrom calls yield with the links of from under the owning attribute a, in the order of their FromPos.
 func (s *Snapshot) LinksFrom(a *contenttypes.Attribute, plane Status, from Ref, yield func(Link) bool) {
 	s.eachLink(a, fromSide, plane, s.number(from), func(other ref, pos, otherPos uint64) bool {
 		return yield(Link{Attr: a, Plane: plane, From: from, To: s.name(other), FromPos: pos, ToPos: otherPos})
 	})
 }
 
-// LinksTo is LinksFrom seen from the other side: the links that point at to.
+// LinksTo calls yield with the links that lead to the document to under the owning attribute a, in the order of their ToPos.
 func (s *Snapshot) LinksTo(a *contenttypes.Attribute, plane Status, to Ref, yield func(Link) bool) {
 	s.eachLink(a, toSide, plane, s.number(to), func(other ref, pos, otherPos uint64) bool {
 		return yield(Link{Attr: a, Plane: plane, From: s.name(other), To: to, FromPos: otherPos, ToPos: pos})
 	})
 }
 
-// LinkFrom returns the link at a position in the list of from under the owning attribute a; ok is false where there is none.
+// LinkFrom returns the link of from at a FromPos under the owning attribute a; ok is false if there is none.
 func (s *Snapshot) LinkFrom(a *contenttypes.Attribute, plane Status, from Ref, pos uint64) (l Link, ok bool) {
 	v := s.get(links, be.AppendUint64(s.appendLinkList(nil, a, fromSide, plane, s.number(from)), pos))
 	if v == nil {
@@ -175,7 +175,7 @@ func (s *Snapshot) LinkFrom(a *contenttypes.Attribute, plane Status, from Ref, p
 	return Link{Attr: a, Plane: plane, From: from, To: s.name(other), FromPos: pos, ToPos: otherPos}, true
 }
 
-// LinkTo is LinkFrom seen from the other side: the link at a position in the list of those that point at to.
+// LinkTo returns the link to the document to at a ToPos under the owning attribute a; ok is false if there is none.
 func (s *Snapshot) LinkTo(a *contenttypes.Attribute, plane Status, to Ref, pos uint64) (l Link, ok bool) {
 	v := s.get(links, be.AppendUint64(s.appendLinkList(nil, a, toSide, plane, s.number(to)), pos))
 	if v == nil {
@@ -185,12 +185,12 @@ func (s *Snapshot) LinkTo(a *contenttypes.Attribute, plane Status, to Ref, pos u
 	return Link{Attr: a, Plane: plane, From: s.name(other), To: to, FromPos: otherPos, ToPos: pos}, true
 }
 
-// LastFromPos returns the greatest FromPos of from, 0 when it has no links.
+// LastFromPos returns the greatest FromPos in the links of from, 0 if it has none.
 func (s *Snapshot) LastFromPos(a *contenttypes.Attribute, plane Status, from Ref) uint64 {
 	return s.lastPos(a, fromSide, plane, s.number(from))
 }
 
-// LastToPos returns the greatest ToPos of to, 0 when nothing points at it.
+// LastToPos returns the greatest ToPos in the links to a document, 0 if there are none.
 func (s *Snapshot) LastToPos(a *contenttypes.Attribute, plane Status, to Ref) uint64 {
 	return s.lastPos(a, toSide, plane, s.number(to))
 }
@@ -203,7 +203,7 @@ func (s *Snapshot) lastPos(a *contenttypes.Attribute, sd side, plane Status, r r
 	return be.Uint64(k[linkListLen:])
 }
 
-// number turns a Ref into numbers. A locale that the store has never seen becomes one that nothing has.
+// number replaces the names in a Ref by their numbers. For an unknown locale it returns a number that no locale has.
 func (s *Snapshot) number(r Ref) ref {
 	n := ref{doc: r.Doc}
 	if b := s.bound.byUID[r.Type]; b != nil {
@@ -233,9 +233,8 @@ func (s *Snapshot) name(r ref) Ref {
 	return n
 }
 
-// Related calls yield with the versions that r shows under a relation, media or localizations attribute (of either side), in
-// order. status is the request's: it decides the plane and the version of what is shown. Links whose other end has no such
-// version are passed over.
+// Related calls yield with the versions that r shows under a relation, media or localizations attribute of either side, in order. The
+// status of the request decides which plane is read and which versions are shown. Links to documents without such a version are left out.
 func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, yield func(Record) bool) {
 	if !r.Exists() {
 		return
@@ -246,41 +245,42 @@ func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, y
 	}
 	var buf [linkListLen]byte
 	list := s.appendShownList(buf[:0], a, status, r.ref())
-	known, whole := s.cachedPlaces(list)
+	known, complete := s.cachedPlaces(list)
 	for _, place := range known {
 		s.stats.links++
 		if !s.step() || !yield(s.rowIn(place)) {
 			return
 		}
 	}
-	if whole {
+	if complete {
 		return
 	}
 	var places []uint64
-	whole, again := true, len(known) // what was shown already
+	complete, skip := true, len(known) // yield has been called with those
 	s.eachInList(list, func(other ref, _, _ uint64) bool {
 		target := s.shown(other, status)
 		if !target.Exists() {
 			return true
 		}
 		places = s.appendPlace(places, target)
-		if again--; again >= 0 {
+		if skip--; skip >= 0 {
 			return true
 		}
-		whole = yield(target)
-		return whole
+		complete = yield(target)
+		return complete
 	})
-	s.cachePlaces(list, places, whole)
+	s.cachePlaces(list, places, complete)
 }
 
-// eachTarget calls yield with what the links of r lead to under a relation or media attribute, in order, whether or not it has a
-// version to show.
+// eachTarget calls yield with the documents to which r is linked under a relation or media attribute, in order. Unlike Related it
+// includes documents without a version to show.
 func (s *Snapshot) eachTarget(r Record, a *contenttypes.Attribute, status Status, yield func(ref) bool) {
 	var buf [linkListLen]byte
 	s.eachInList(s.appendShownList(buf[:0], a, status, r.ref()), func(other ref, _, _ uint64) bool { return yield(other) })
 }
 
-// linksOf says where the links lie that a relation attribute of either side shows to a request for status.
+// linksOf returns where the links of a relation attribute of either side are stored: the owning attribute, the side, and the plane that a
+// request for status reads.
 func linksOf(a *contenttypes.Attribute, status Status) (owning *contenttypes.Attribute, sd side, plane Status) {
 	owning, sd, plane = a, fromSide, status
 	if a.Mapped {
@@ -292,13 +292,13 @@ func linksOf(a *contenttypes.Attribute, status Status) (owning *contenttypes.Att
 	return owning, sd, plane
 }
 
-// appendShownList is appendLinkList for the list of what r shows there to a request for status.
+// appendShownList appends the prefix of the list of links that r shows to a request for status.
 func (s *Snapshot) appendShownList(b []byte, a *contenttypes.Attribute, status Status, r ref) []byte {
 	owning, sd, plane := linksOf(a, status)
 	return s.appendLinkList(b, owning, sd, plane, r)
 }
 
-// shown returns the version of a linked document that a request for status sees.
+// shown returns the version of a linked document that a request for status shows, or the zero Record.
 func (s *Snapshot) shown(r ref, status Status) Record {
 	b, sl := s.versionOf(r, status)
 	if b == nil {
@@ -307,7 +307,7 @@ func (s *Snapshot) shown(r ref, status Status) Record {
 	return s.row(b, sl, r.doc)
 }
 
-// versionOf says where that version lies; b is nil where r is no document.
+// versionOf returns the type and slot of the version that a request for status shows; b is nil if r is not a document.
 func (s *Snapshot) versionOf(r ref, status Status) (b *boundSchema, sl slot) {
 	b = s.bound.numbered(r.schema)
 	if b == nil || b.typ == nil {
@@ -319,7 +319,8 @@ func (s *Snapshot) versionOf(r ref, status Status) (b *boundSchema, sl slot) {
 	return b, makeSlot(r.locale, status)
 }
 
-// localizations are the other locales of a document, in the version of the row at hand, by locale code.
+// localizations calls yield with the versions of a document in its other locales and with the same status, in the order of their locale
+// codes.
 func (s *Snapshot) localizations(r Record, yield func(Record) bool) {
 	b := r.table.bound
 	others := slices.DeleteFunc(s.slots(b, unquote(r.JSON(b.system.documentID))), func(sl slot) bool {

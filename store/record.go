@@ -16,7 +16,7 @@ import (
 //
 //	end of each item u32 … · the items, each like a row · count u32
 //
-// so that one field is read without decoding the others, and copied out as it stands.
+// A field can be read without decoding the others, and copied into a response as it is.
 const recordHeader = 2 + 2 + 8
 
 // A Record is a stored version of a document, or a component inside one. It refers to the memory of the file and is valid until its

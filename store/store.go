@@ -30,7 +30,7 @@ import (
 	"lectern/store/internal/pool"
 )
 
-// Errors that callers tell apart.
+// Errors for errors.Is.
 var (
 	// ErrLocked: another process has the file open.
 	ErrLocked = errors.New("the store is in use by another process")
@@ -40,7 +40,7 @@ var (
 	ErrTooManyLocales = errors.New("too many different locales")
 	// ErrRedefined: Redefine has changed the definitions, and nothing was done. Use the Store that it returned.
 	ErrRedefined = errors.New("the definitions have changed")
-	// ErrSchemaLocked: the definitions cannot change now, because somebody has a shared lock on them (see LockSchema).
+	// ErrSchemaLocked: the definitions cannot change now, because a caller has a shared lock on them (see LockSchema).
 	ErrSchemaLocked = errors.New("the definitions are held as they are by work that takes several steps; try again")
 )
 
@@ -68,7 +68,7 @@ type file struct {
 	senders  sync.RWMutex // held shared while a request is submitted, so that Close misses none
 
 	health health
-	sound  pages.Marks // pages that were read and found whole
+	sound  pages.Marks // the pages that have passed the check
 	stats  counters
 
 	// Used by the writer goroutine only:
@@ -77,7 +77,7 @@ type file struct {
 	taken     int64      // bytes of the file that have space on the disk; 0: unknown (see space)
 	drained   chan error // gets the error of closing the former open file after a reopen; nil: it is closed
 
-	snapshots pool.Pool[*Snapshot] // not in use, with their buckets and cursors at hand
+	snapshots pool.Pool[*Snapshot] // idle, with their buckets and cursors
 	cache     atomic.Pointer[stateCache]
 }
 
@@ -301,7 +301,7 @@ func (s *Store) giveBack(snap *Snapshot) {
 	s.snapshots.Put(snap, snap.made)
 }
 
-// view calls f with a snapshot.
+// view calls f with a snapshot, and ends the work of the snapshot when f returns.
 func (s *Store) view(snap *Snapshot, f func(*Snapshot) error) error {
 	snap.store, snap.bound = s, s.bound
 	if snap.cache == nil {

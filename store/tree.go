@@ -23,7 +23,7 @@ type tree struct {
 	seeks *treeCursor  // see lookup
 
 	// For checkAround, in a write transaction:
-	base    *pages.Cursor  // over the pages when the transaction began
+	base    *pages.Cursor  // reads the pages as they were when the transaction began
 	checked []checkedRange // in order of key, without overlaps
 	latest  checkedRange   // the range that was used last
 }

@@ -227,7 +227,7 @@ func isList(a *contenttypes.Attribute) bool {
 	return a.Type == contenttypes.DynamicZone || a.Repeatable
 }
 
-// componentGone refuses that an attribute no longer allows a component if content has that component there.
+// componentGone refuses to take a component from those that an attribute allows while content has that component there.
 func (c *comparison) componentGone(a *contenttypes.Attribute, comp *contenttypes.Component) {
 	c.ask(a, func(v Value) bool { return slices.Contains(v.Components(), comp) }, func(n int) {
 		if n == 0 {

@@ -71,7 +71,7 @@ func DropLocaleCall(uid, locale string) Migration { return migration(dropLocale,
 // destroys reports whether content may be gone after a migration.
 func (m Migration) destroys() bool { return !m.renames() && m.Op != acceptNames }
 
-// shellWord quotes what a shell would not take as it stands.
+// shellWord quotes a word if a shell would change it.
 func shellWord(s string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-.:/@%+=,", r)

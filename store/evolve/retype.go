@@ -91,7 +91,7 @@ func rewrites(from, to contenttypes.Type) bool {
 }
 
 // ordering returns a number for the order in which the index of a type is. Types with the same number can share an index; after a change
-// to another number the index must be built anew.
+// to another number the index must be rebuilt.
 func ordering(t contenttypes.Type) int {
 	switch t.Kind() {
 	case contenttypes.NumberValue:

@@ -168,7 +168,7 @@ type AddDrafts struct {
 func (s *AddDrafts) String() string { return "making drafts of " + s.Type }
 
 // DropDrafts removes the drafts of a type, for a type in which drafts are switched off. Requests for drafts read the published versions
-// from then on. It is planned only where drafts hold nothing that is not published, or where that content is given up.
+// from then on. Content that only drafts have is lost: the step is planned when there is none, or when drop-drafts was asked for.
 type DropDrafts struct {
 	Type string `json:"type"`
 }
@@ -218,7 +218,7 @@ func (s *DropLinks) String() string { return "removing links of " + s.Type + "."
 // A LinkCount counts links in the published and in the draft plane.
 type LinkCount [2]int
 
-// Links is how many links there are. A link in both planes counts once: nearly all of the fewer links of one plane are in the other too.
+// Links returns the number of links. Links are usually in both planes, so it is the greater of the two numbers.
 func (n LinkCount) Links() int { return max(n[0], n[1]) }
 
 // DropPlane removes the draft plane of a relation, once drafts and published versions show the same links.
@@ -229,7 +229,7 @@ type DropPlane struct {
 
 func (s *DropPlane) String() string { return "removing draft links of " + s.Type + "." + s.Attr }
 
-// CopyPlane copies the published plane of a relation to its draft plane, which it did not have before.
+// CopyPlane gives a relation a draft plane: a copy of its published plane.
 type CopyPlane struct {
 	Type string `json:"type"`
 	Attr string `json:"attr"`

@@ -51,7 +51,8 @@ func (t *Tree) checkInline(id uint64) error {
 	return nil
 }
 
-// page returns a page of the tree after it has passed the check. first is the first key that the page must have, nil for any.
+// page returns a page of the tree. It returns an error if the page fails the check, or if its first key is not first; a nil first allows
+// any.
 func (t *Tree) page(id uint64, first []byte) (Page, *Error) {
 	p, err := t.file.take(id)
 	if err != nil {
@@ -209,8 +210,8 @@ func (c *Cursor) Seek(key []byte) (k, v []byte) {
 	}
 }
 
-// Step moves to key and returns its value if it is the next key in the same leaf or the first of the leaf beside it; otherwise it stays,
-// and ok is false. It reads no page in which key does not lie.
+// Step moves to key and returns its value, if key is the next key in the leaf or the first key of the next leaf. Otherwise it does not
+// move, and ok is false. It reads no page in which key cannot be.
 func (c *Cursor) Step(key []byte) (v []byte, ok bool) {
 	if c.err != nil || len(c.stack) == 0 {
 		return nil, false
@@ -286,7 +287,8 @@ func (c *Cursor) Prev() (k, v []byte) {
 	return c.turn(func(f *frame) bool { return f.i > 0 }, -1)
 }
 
-// turn moves to another element in the nearest page above that has one (more), and down to a leaf from there.
+// turn moves by one element in the nearest branch page above that has a next element in that direction (more), and from there down to a
+// leaf.
 func (c *Cursor) turn(more func(*frame) bool, by int) (k, v []byte) {
 	for depth := len(c.stack) - 2; depth >= 0; depth-- {
 		if f := &c.stack[depth]; more(f) {
