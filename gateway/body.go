@@ -17,11 +17,11 @@ import (
 	"lectern/shadowcrud/qs"
 )
 
-// maxJSONDepth bounds how deep a body may nest.
+// maxJSONDepth is how deep the JSON of a body may nest.
 const maxJSONDepth = 512
 
-// drained is how much of a body that is too large is still read, so that a client which sends all before it reads can see the
-// answer.
+// drained is how many bytes of a body that is too large are read and dropped. A client that sends all of its body before it reads then gets
+// the answer.
 const drained = 1 << 20
 
 var (
@@ -33,8 +33,7 @@ func badBody(name, message string) *apierror.Error {
 	return &apierror.Error{Status: http.StatusBadRequest, Name: name, Message: message, NoDetails: true}
 }
 
-// ReadBody reads the body of a request, JSON or a form by its content type, as a jsontree value. It returns nil where there is no body
-// or where it has another type.
+// ReadBody reads the body of a request, JSON or a form, as a jsontree value. It returns nil if there is no body or if it has another type.
 func (s *Server) ReadBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	return s.limits.readBody(w, r)
 }
@@ -74,7 +73,7 @@ func (l *requestLimits) readBody(w http.ResponseWriter, r *http.Request) (any, e
 	return nil, nil
 }
 
-// contentType parses the Content-Type of a request. The one that nearly all requests have costs no parsing.
+// contentType parses the header Content-Type. It does not parse application/json, which nearly all requests have.
 func contentType(h http.Header) (kind string, params map[string]string, err error) {
 	said := h.Get("Content-Type")
 	if said == "application/json" {
@@ -83,7 +82,7 @@ func contentType(h http.Header) (kind string, params map[string]string, err erro
 	return mime.ParseMediaType(said)
 }
 
-// readAll reads a whole body, inflated: at most limit bytes.
+// readAll reads a whole body of at most limit bytes, decompressed.
 func (l *requestLimits) readAll(r *http.Request, limit int64) ([]byte, error) {
 	kept := replayableBodyOf(r.Body)
 	if kept == nil {
@@ -117,11 +116,11 @@ func readFrom(r *http.Request, source io.Reader, limit int64, memory *budget.Res
 	return text, nil
 }
 
-// unreservedBody is the length up to which a body takes no memory from the budget of bodies.
+// unreservedBody is the length up to which a body reserves no memory.
 const unreservedBody = 16 << 10
 
-// readText reads a whole body that announces a length. It takes memory as bytes come and not as they are announced, so that a body which
-// does not come takes none from others.
+// readText reads a whole body. length is its announced length. It reserves memory as bytes arrive, so that a body which is announced but does
+// not arrive reserves none.
 func readText(body io.Reader, length int64, memory *budget.Reservation) ([]byte, error) {
 	text := make([]byte, 0, min(max(length, 0), unreservedBody)+bytes.MinRead)
 	for {
@@ -147,13 +146,13 @@ func readText(body io.Reader, length int64, memory *budget.Reservation) ([]byte,
 // unreadable returns the answer to a request whose body could not be read.
 func unreadable(err error) error {
 	var told *apierror.Error
-	if errors.As(err, &told) { // such as that it came too slowly
+	if errors.As(err, &told) { // for example a body that arrived too slowly
 		return told
 	}
 	return badBody("BadRequestError", "the request body cannot be read")
 }
 
-// inflate returns a reader of a body without its Content-Encoding.
+// inflate returns a reader that decompresses a body.
 func inflate(body io.Reader, encoding string) (io.Reader, error) {
 	var inflated io.Reader
 	var err error
@@ -201,7 +200,7 @@ func parseForm(text string) (any, error) {
 	return form, nil
 }
 
-// parseMultipart reads the fields of a multipart form like those of a plain one. It skips files, which the content API does not take.
+// parseMultipart reads the fields of a multipart form. It skips files, which the content API does not accept.
 func parseMultipart(text []byte, boundary string) (any, error) {
 	if boundary == "" {
 		return nil, badBody("BadRequestError", "the multipart body has no boundary")

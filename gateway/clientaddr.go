@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// clientAddr is the address that a request comes from. The header X-Forwarded-For says so where a trusted proxy sent it: read
-// from its end, the first address that is no trusted proxy's. All before that is what the client itself says, and not heeded.
-// It is the zero Addr where the connection has none.
+// clientAddr returns the address of the client that sent a request. If a trusted proxy forwarded the request, that is the last address in
+// the header X-Forwarded-For that is not one of a trusted proxy; the addresses before it could be forged by the client. The result is the
+// zero Addr if the connection has no address.
 func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -26,7 +26,7 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	return addr
 }
 
-// parseHop reads an address as proxies write it: alone or, as some do, with the port.
+// parseHop reads an address of X-Forwarded-For, with or without a port.
 func parseHop(s string) (netip.Addr, bool) {
 	if addr, err := netip.ParseAddr(s); err == nil {
 		return addr.Unmap(), true
@@ -35,6 +35,7 @@ func parseHop(s string) (netip.Addr, bool) {
 	return both.Addr().Unmap(), err == nil
 }
 
+// isTrusted reports whether an address is one of a trusted proxy.
 func isTrusted(addr netip.Addr, trusted []netip.Prefix) bool {
 	for _, p := range trusted {
 		if p.Contains(addr.WithZone("")) {

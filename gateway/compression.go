@@ -13,16 +13,16 @@ import (
 	"lectern/internal/budget"
 )
 
-// leastCompressed is the length from which an answer is compressed. A shorter one fits into one packet as it is.
+// leastCompressed is the length from which answers are compressed. Shorter ones fit into one packet.
 const leastCompressed = 1024
 
 var varyByEncoding = []string{"Origin, Accept-Encoding"}
 
-// compressorBytes is what a compressor takes while an answer goes through it, which is until a slow client has taken it.
+// compressorBytes is the memory of a compressor. An answer uses one until the client has read it.
 const compressorBytes = 1 << 20
 
-// compressing returns a handler that answers as h does, compressed for clients that take it so. Where others have reserved the
-// memory that a compressor takes, answers are sent as they are.
+// compressing returns a handler that calls h and compresses answers for clients that accept that. If there is no memory for a compressor,
+// the answer is not compressed.
 func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error) {
 	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed))
 	if err != nil {
@@ -31,7 +31,7 @@ func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error
 	plain := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(&varyingWriter{ResponseWriter: w}, r) })
 	compressed := wrap(plain)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header["Accept-Encoding"] == nil { // as scripts ask
+		if r.Header["Accept-Encoding"] == nil {
 			plain(w, r)
 			return
 		}
@@ -45,8 +45,8 @@ func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error
 	}), nil
 }
 
-// A varyingWriter tells caches of the answers that come in several encodings: gzhttp says it of all answers, and before
-// Server.serve sets the headers that they have.
+// A varyingWriter sets the header Vary of answers that may be compressed. gzhttp would set it in all answers, and before Server.serve
+// replaces it.
 type varyingWriter struct {
 	http.ResponseWriter
 	begun bool
@@ -62,10 +62,10 @@ func (w *varyingWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// Flush implements http.Flusher, as far as the connection does.
+// Flush implements http.Flusher. It has no effect if the connection cannot flush.
 func (w *varyingWriter) Flush() {
 	w.begin(http.StatusOK)
-	_ = http.NewResponseController(w.ResponseWriter).Flush() // one that cannot is none to wait for
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // an error means that the connection cannot flush
 }
 
 // Hijack implements http.Hijacker.
@@ -92,8 +92,8 @@ func (w *varyingWriter) begin(status int) {
 	}
 }
 
-// mayBeCompressed reports whether a client's word decides how an answer with these headers is sent. An answer that does not
-// tell its length may turn out to be long.
+// mayBeCompressed reports whether an answer with these headers is compressed for clients that accept that. An answer without a length may
+// turn out to be long.
 func mayBeCompressed(h http.Header) bool {
 	if h[gzhttp.HeaderNoCompression] != nil || h["Content-Encoding"] != nil || h["Content-Range"] != nil {
 		return false

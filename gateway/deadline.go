@@ -10,8 +10,8 @@ import (
 // deadlineStep is after how many bytes of a file its write deadline is extended.
 const deadlineStep = 256 << 10
 
-// A deadlineWriter extends the write deadline of a connection by idle after each deadlineStep bytes. A large file may so take as
-// long as it needs, as long as the client keeps reading; the server's own deadline would hold for the whole answer.
+// A deadlineWriter extends the write deadline of a connection by idle after each deadlineStep bytes. So a large file may take as long as it
+// needs if the client keeps reading. The deadline of the server would limit the time of the whole answer.
 type deadlineWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController

@@ -19,30 +19,30 @@ import (
 	"lectern/store"
 )
 
-// A guard is all that stands between a request and what answers it: authentication, permissions, a limit, policies and middlewares.
+// A guard lets a request pass to its handler after authentication, permissions, a rate limit, policies and middlewares.
 type guard struct {
 	handlers *handlers
 	open     bool
-	scopes   []string // the permissions that the caller needs; none: everybody may
+	scopes   []string // the permissions that the caller needs; none: the route is for everybody
 	limit    rateLimit
 	policies []PolicyUse
 	wrap     []Middleware // the first one outermost
 	answer   answer
-	handler  http.Handler // wrap around answer, or a router that a program mounts; nil where there is neither
+	handler  http.Handler // the middlewares around answer, or the router of a mount; nil if there is neither
 
 	streams   bool // as in Route
 	whole     bool // as in Route, unless extended
 	generated bool // the route is one of a content-type
-	extended  bool // code of a program sees the request, or is called by what answers it: the context of the request has its Caller
+	extended  bool // code of a program handles the request or is called by its handler: the context of the request has the Caller
 }
 
-// An answer answers a request that a guard has let pass. documentID is that of a path of a content-type.
+// An answer answers a request that has passed a guard. documentID comes from the path of a content-type.
 type answer func(w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error
 
-// A rateLimit counts what an address may not do often, and refuses what comes too often; nil counts nothing.
+// A rateLimit counts the requests of an address, and returns an error if there are too many; nil means no limit.
 type rateLimit func(w http.ResponseWriter, r *http.Request) error
 
-// allow counts what an address does under a name, and refuses what it does too often.
+// allow counts a request of an address under a name, and returns auth.ErrRate if there are too many of that name.
 func allow(limiter *auth.Limiter, proxies []netip.Prefix, w http.ResponseWriter, r *http.Request, name string) error {
 	if ok, retry := limiter.Allow(clientAddr(r, proxies), name); !ok {
 		w.Header()["Retry-After"] = []string{strconv.Itoa(int(retry/time.Second) + 1)}
@@ -51,7 +51,7 @@ func allow(limiter *auth.Limiter, proxies []netip.Prefix, w http.ResponseWriter,
 	return nil
 }
 
-// guard makes the guard that a configuration asks for, with the policies and middlewares that are registered under its names.
+// guard returns the guard of a route with this configuration, whose names of policies and middlewares it resolves.
 func (x *Extensions) guard(h *handlers, c *RouteConfig) (*guard, error) {
 	g := &guard{handlers: h, open: c.Open, scopes: c.Scopes}
 	var errs []error
@@ -74,6 +74,7 @@ func (x *Extensions) guard(h *handlers, c *RouteConfig) (*guard, error) {
 	return g, errors.Join(errs...)
 }
 
+// middleware returns the middleware that a use names.
 func (x *Extensions) middleware(use MiddlewareUse) (Middleware, error) {
 	if use.Func != nil {
 		return use.Func, nil
@@ -92,7 +93,7 @@ func (x *Extensions) middleware(use MiddlewareUse) (Middleware, error) {
 	return made, nil
 }
 
-// among lists what is registered, for a message about what is not.
+// among returns the end of an error message about a name that is not registered: the registered names.
 func among[T any](registered map[string]T) string {
 	if len(registered) == 0 {
 		return "; none are registered"
@@ -105,24 +106,24 @@ func among[T any](registered map[string]T) string {
 	return "; there are " + strings.Join(names, ", ")
 }
 
-// A requestState is what the server knows of a request while code of a program handles it. The context of the request carries it.
+// A requestState holds what the server knows about a request that code of a program handles. It is in the context of the request.
 type requestState struct {
 	server     *Server
 	who        auth.Principal
 	documentID string
-	writer     http.ResponseWriter // the server's own, without those of middlewares
-	err        error               // store.ErrRedefined, when the request is to be retried
+	writer     http.ResponseWriter // the writer of the server, which middlewares may have wrapped
+	err        error               // store.ErrRedefined if the request is to be retried
 }
 
 type requestStateKey struct{}
 
-// stateOf returns the state of a request by its context; nil where no code of a program handles it.
+// stateOf returns the state of a request; nil if no code of a program handles it.
 func stateOf(ctx context.Context) *requestState {
 	state, _ := ctx.Value(requestStateKey{}).(*requestState)
 	return state
 }
 
-// settle answers an error within the middlewares, so that they see the answer. A retry is left to the guard.
+// settle answers an error before the middlewares return, so that they see the answer. The guard handles a retry.
 func (s *requestState) settle(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, store.ErrRedefined):
@@ -132,7 +133,7 @@ func (s *requestState) settle(w http.ResponseWriter, r *http.Request, err error)
 	}
 }
 
-// controlOf returns the controller of the connection of a request, also where a middleware has wrapped the writer.
+// controlOf returns the controller of the connection of a request, even if a middleware has wrapped the writer.
 func controlOf(ctx context.Context, w http.ResponseWriter) *http.ResponseController {
 	if state := stateOf(ctx); state != nil {
 		w = state.writer
@@ -140,7 +141,7 @@ func controlOf(ctx context.Context, w http.ResponseWriter) *http.ResponseControl
 	return http.NewResponseController(w)
 }
 
-// identify authenticates a request. The caller may do nothing where nobody can tell who sent it.
+// identify authenticates a request. Without an authenticator, the caller has no permissions.
 func (g *guard) identify(r *http.Request) (auth.Principal, error) {
 	authenticate := g.handlers.rt.Authenticate
 	if authenticate == nil {
@@ -152,11 +153,11 @@ func (g *guard) identify(r *http.Request) (auth.Principal, error) {
 	return authenticate(r)
 }
 
-// withoutCredential is a request of the public.
+// withoutCredential is a request without a credential: its caller is the public.
 var withoutCredential = &http.Request{Header: http.Header{}}
 
-// admit authenticates a request, and refuses it where the caller lacks a permission or its address has made too many. A retry is
-// not counted again.
+// admit authenticates a request. It returns an error if the caller lacks a permission, or if its address has sent too many requests. A retry
+// is not counted.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principal, err error) {
 	if who, err = g.identify(r); err != nil {
 		return who, err
@@ -174,8 +175,8 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principa
 	return who, err
 }
 
-// serve answers a request if it may pass. The permission is looked at before anything else of a request, so that no answer tells a
-// caller without it more than that.
+// serve answers a request if it passes the guard. Permissions are checked before anything else of the request is read, so that callers
+// without permission learn nothing more.
 func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string) error {
 	var who auth.Principal
 	if !g.open || g.limit != nil || g.extended {
@@ -206,13 +207,13 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string)
 	return g.answer(w, r, who, documentID)
 }
 
-// serveExtended has the policies decide, and then the middlewares and what they are around answer.
+// serveExtended checks the policies and then calls the middlewares and the handler.
 func (g *guard) serveExtended(ctx context.Context, w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error {
 	state := &requestState{server: g.handlers.server, who: who, documentID: documentID, writer: w}
 	caller := &Caller{Access: who.Access, User: who.User, Server: g.handlers.rt.Host}
 	r = r.WithContext(context.WithValue(schema.WithCaller(ctx, caller), requestStateKey{}, state))
 	caller.HTTP = r
-	if err := g.ask(r); err != nil {
+	if err := g.checkPolicies(r); err != nil {
 		return err
 	}
 	if g.handler == nil {
@@ -223,13 +224,13 @@ func (g *guard) serveExtended(ctx context.Context, w http.ResponseWriter, r *htt
 	if state.err == nil || seen.status != 0 {
 		return nil
 	}
-	clear(w.Header()) // which middlewares have set, and set again in the retry
+	clear(w.Header()) // the middlewares set their headers again in the retry
 	maps.Copy(w.Header(), before)
 	return state.err
 }
 
-// ask has the policies decide, in their order. Each of them, and what answers, can read the body from its beginning.
-func (g *guard) ask(r *http.Request) error {
+// checkPolicies calls the policies in their order. Each of them, and the handler, can read the body from its beginning.
+func (g *guard) checkPolicies(r *http.Request) error {
 	for _, use := range g.policies {
 		passes, err := use.Func(&PolicyContext{Context: r.Context(), Config: use.Config}, g.handlers.rt.Host)
 		if err != nil {
@@ -245,14 +246,14 @@ func (g *guard) ask(r *http.Request) error {
 	return nil
 }
 
-// wrapAnswer puts the middlewares around what answers, if there are any.
+// wrapAnswer puts the middlewares, if there are any, around the answer.
 func (g *guard) wrapAnswer() {
 	if len(g.wrap) > 0 {
 		g.wrapAround(http.HandlerFunc(g.innermost))
 	}
 }
 
-// wrapAround puts the middlewares around a handler, which then answers.
+// wrapAround puts the middlewares around a handler.
 func (g *guard) wrapAround(handler http.Handler) {
 	for _, wrap := range slices.Backward(g.wrap) {
 		handler = wrap(handler)
@@ -260,7 +261,7 @@ func (g *guard) wrapAround(handler http.Handler) {
 	g.handler = handler
 }
 
-// innermost answers a request that has come through the middlewares.
+// innermost answers a request after all middlewares.
 func (g *guard) innermost(w http.ResponseWriter, r *http.Request) {
 	state := stateOf(r.Context())
 	if state == nil {

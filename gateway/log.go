@@ -29,19 +29,18 @@ func (w *loggedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Flush implements http.Flusher, as far as the connection does.
+// Flush implements http.Flusher. It has no effect if the connection cannot flush.
 func (w *loggedWriter) Flush() {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	_ = http.NewResponseController(w.ResponseWriter).Flush() // one that cannot is none to wait for
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // an error means that the connection cannot flush
 }
 
 // Unwrap lets http.ResponseController reach the connection.
 func (w *loggedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// logRequest logs a request at level debug: a server with thousands of requests a second has no use for a line of each. The line has
-// neither query nor body nor credential.
+// logRequest logs a request at level debug, since a busy server answers thousands a second. It logs no query, body or credential.
 func (s *Server) logRequest(w *loggedWriter, r *http.Request, began time.Time) {
 	s.log.LogAttrs(r.Context(), slog.LevelDebug, "request", requestAttrs(w, r,
 		slog.Int("status", w.status), slog.Int("bytes", w.bytes), slog.Duration("took", time.Since(began)))...)

@@ -18,8 +18,8 @@ import (
 // decoded, for compressors, and for commands that read or write all content. A small answer reserves nothing, so that it succeeds even
 // when large ones have taken all. See package budget.
 //
-// Bodies have a budget of their own, a quarter of that size. They are read before their requests have a place, so clients decide how many
-// there are and how long they stay. When that budget is used up, only bodies of more than 16 KiB are refused.
+// Bodies have a separate budget, a quarter of that size. They are read before their requests have a place, so that clients decide how many
+// there are and how long they stay in memory. When that budget is used up, only bodies of more than 16 KiB are refused.
 
 // answers returns the limits of the REST API.
 func (l *requestLimits) answers(memory *budget.Budget) *rest.Limits {

@@ -12,25 +12,25 @@ import (
 	"lectern/store"
 )
 
-// A mount is a part of a program's own router, below a path of the server.
+// A mount is a router of a program that is served below a path.
 type mount struct {
 	path   string
 	config RouteConfig
 	routes func(*mux.Router)
 }
 
-// Mount has routes of a program's own served at path and below it, as far as no other route matches there. define adds them to r,
-// which knows all that gorilla/mux knows: templates such as /items/{id:[0-9]+}, methods, subrouters, and middlewares by Use. Any
-// http.Handler and any mux.MiddlewareFunc fits:
+// Mount serves routes of a program at path and below it, where no other route matches. define adds them to r, a router of gorilla/mux with
+// all its features: templates such as /items/{id:[0-9]+}, methods, subrouters, and middlewares by Use. Any http.Handler and any
+// mux.MiddlewareFunc can be used:
 //
 //	x.Mount("/shop", gateway.RouteConfig{Scopes: []string{"api::shop.shop.use"}}, func(r *mux.Router) {
 //		r.Use(handlers.CompressHandler)
 //		r.HandleFunc("/items/{id:[0-9]+}", showItem).Methods("GET")
 //	})
 //
-// c holds for all of them: a request is authenticated, has the permissions and passes the policies before a middleware or handler of r
-// sees it. CallerOf tells who sent it. Handlers that return errors are made by HandlerFunc. Like a route, define is called again when
-// the definitions change.
+// c applies to all routes of r: authentication, permissions and policies come before the middlewares and handlers of r. CallerOf returns the
+// caller of a request. HandlerFunc makes a handler of a function that returns an error. define is called again when the definitions
+// change.
 func (x *Extensions) Mount(path string, c RouteConfig, define func(r *mux.Router)) {
 	x.mounts = append(x.mounts, mount{path, c, define})
 }
@@ -53,7 +53,7 @@ func (m *mount) router() (*mux.Router, error) {
 	return router, router.Walk(func(route *mux.Route, _ *mux.Router, _ []*mux.Route) error { return route.GetError() })
 }
 
-// pattern returns what matches the path of the mount and all below it.
+// pattern returns the pattern of the path of the mount and all paths below it.
 func (m *mount) pattern() (pattern, error) {
 	p, err := parsePattern(m.path)
 	if err == nil && slices.ContainsFunc(p, func(part patternPart) bool { return part.kind != literalPart }) {
@@ -62,7 +62,7 @@ func (m *mount) pattern() (pattern, error) {
 	return append(p, patternPart{kind: mountPart}), err
 }
 
-// where names the mount in a message.
+// where returns the beginning of an error message about the mount.
 func (m *mount) where() string { return "mount " + m.path + ": " }
 
 // A mountedMux is a mount that is served.
@@ -77,7 +77,7 @@ func (m *mountedMux) matches(r *http.Request) bool {
 	return m.router.Match(r, &match)
 }
 
-// addMount adds what a program mounts.
+// addMount adds a mount of a program.
 func (t *routeTable) addMount(x *Extensions, m *mount) error {
 	p, err := m.pattern()
 	if err != nil {
@@ -97,8 +97,8 @@ func (t *routeTable) addMount(x *Extensions, m *mount) error {
 	return nil
 }
 
-// A HandlerFunc is an http.Handler whose error becomes the answer, as that of a Route does: an *apierror.Error as it is, any other is
-// logged and shown as a 500 without its text. It answers requests to what a program mounts.
+// A HandlerFunc is an http.Handler for mounts whose error becomes the answer: an *apierror.Error as it is, and any other error is logged and
+// answered with 500 without its text.
 type HandlerFunc func(w http.ResponseWriter, r *http.Request) error
 
 // ServeHTTP implements http.Handler.
@@ -110,7 +110,7 @@ func (f HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	state.settle(w, r, f.untilBegun(w, r))
 }
 
-// untilBegun calls f. A request that f has begun to answer is not retried.
+// untilBegun calls f. It hides store.ErrRedefined if f has begun to answer, so that the request is not retried.
 func (f HandlerFunc) untilBegun(w http.ResponseWriter, r *http.Request) error {
 	seen := &loggedWriter{ResponseWriter: w}
 	err := f(seen, r)

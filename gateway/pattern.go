@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// A pattern is the path of a route in the notation of mux: /api/users/{id}, or /uploads/{path:.*}, whose last variable takes the
-// rest of a path. Like the reference, and unlike a template of mux, a pattern matches paths in any letter case, with or without
-// one slash at the end. Matching needs no regular expression.
+// A pattern is the path of a route in the notation of mux, such as /api/users/{id}, or /uploads/{path:.*}, whose last variable matches the
+// rest of a path. Unlike a template of mux it matches paths in any letter case, with or without a slash at the end, and without a regular
+// expression.
 type pattern []patternPart
 
-// A patternPart is one part of a pattern, between two slashes.
+// A patternPart is the part of a pattern between two slashes.
 type patternPart struct {
 	kind partKind
-	text string // of a literal part, in lower case; otherwise the name of the variable
+	text string // the text of a literal part, in lower case, or the name of a variable
 }
 
-// A partKind says how much a part of a pattern matches. Kinds are in the order in which routes are tried.
+// A partKind says what a part of a pattern matches. Routes are tried in the order of kinds.
 type partKind int
 
 const (
 	literalPart  partKind = iota
 	variablePart          // one part of a path
-	restPart              // all that is left of a path, at least one part
-	mountPart             // all that is left of a path, even if it is nothing
+	restPart              // the rest of a path, at least one part
+	mountPart             // the rest of a path, which may be empty
 )
 
 var errVariable = errors.New("a variable is a whole part of the path, as in /api/articles/{documentId}; the last one may take the rest of the path, " +
@@ -58,7 +58,7 @@ func parsePattern(path string) (pattern, error) {
 	return p, nil
 }
 
-// String returns the pattern without the names of its variables. Patterns that match the same paths have the same string.
+// String returns the pattern without the names of variables. Patterns that match the same paths have the same string.
 func (p pattern) String() string {
 	var b strings.Builder
 	for _, part := range p {
@@ -76,7 +76,7 @@ func (p pattern) String() string {
 	return b.String()
 }
 
-// compare orders patterns so that of two which match one path the more literal one comes first: /users/me before /users/{id}.
+// compare orders patterns: a more literal one comes first, such as /users/me before /users/{id}.
 func (p pattern) compare(q pattern) int {
 	for i := range min(len(p), len(q)) {
 		if c := cmp.Compare(p[i].kind, q[i].kind); c != 0 {
@@ -92,7 +92,7 @@ func (p pattern) matches(at requestPath) bool {
 	return ok && rest == ""
 }
 
-// cut removes the parts of the pattern from the beginning of a path. It reports false where the path does not begin so.
+// cut removes the part that the pattern matches from the beginning of a path. It is not ok if the path does not begin with the pattern.
 func (p pattern) cut(path string) (rest string, ok bool) {
 	for i := range p {
 		if p[i].kind == mountPart {
@@ -116,7 +116,7 @@ func (p pattern) cut(path string) (rest string, ok bool) {
 	return path, true
 }
 
-// variables returns the variables of a path that the pattern matches, decoded; nil where the pattern has none.
+// variables returns the decoded values of the variables in a path that the pattern matches; nil if it has no variables.
 func (p pattern) variables(at requestPath) (values map[string]string) {
 	for i, part := range p {
 		if part.kind == literalPart {
@@ -130,7 +130,7 @@ func (p pattern) variables(at requestPath) (values map[string]string) {
 	return values
 }
 
-// first returns the first variable of a path that the pattern matches, decoded; "" where the pattern has none.
+// first returns the decoded value of the first variable in a path that the pattern matches; "" if it has no variables.
 func (p pattern) first(at requestPath) string {
 	for i := range p {
 		if p[i].kind != literalPart {
@@ -140,12 +140,13 @@ func (p pattern) first(at requestPath) string {
 	return ""
 }
 
-// A requestPath is the path of a request as it was sent, so that an escaped slash does not part it, without a slash at its end.
+// A requestPath is the path of a request without a slash at its end. It is not decoded, so that an escaped slash does not divide it.
 type requestPath struct {
 	path    string
 	escaped bool
 }
 
+// pathOf returns the path of a URL.
 func pathOf(u *url.URL) requestPath {
 	if u.RawPath != "" {
 		return requestPath{strings.TrimSuffix(u.RawPath, "/"), true}
@@ -153,7 +154,7 @@ func pathOf(u *url.URL) requestPath {
 	return requestPath{strings.TrimSuffix(u.Path, "/"), false}
 }
 
-// part returns the i-th part of a path, or all from there on for a restPart, decoded.
+// part returns the i-th part of a path, decoded. For a restPart it returns the i-th part and all that follow.
 func (at requestPath) part(i int, kind partKind) string {
 	text := at.path[1:]
 	for range i {
@@ -170,7 +171,7 @@ func (at requestPath) part(i int, kind partKind) string {
 	return text
 }
 
-// lower returns s with the letters of ASCII in lower case. Other letters of a path have one case.
+// lower returns s with ASCII letters in lower case. Other letters stay as they are.
 func lower(s string) string {
 	for i := range len(s) {
 		if 'A' <= s[i] && s[i] <= 'Z' {

@@ -9,8 +9,8 @@ import (
 
 const requestIDHeader = "X-Request-Id"
 
-// requestIDs gives each request a name that its answer and its lines in the log share. Names are unique across restarts:
-// a random part for the process and a number.
+// requestIDs makes the ids of requests, which are in answers and in the log. An id has a random part, which is made at the start of the
+// process, and a number, so that ids are unique across restarts.
 type requestIDs struct {
 	prefix string
 	last   *atomic.Uint64
@@ -20,16 +20,16 @@ func newRequestIDs() requestIDs {
 	return requestIDs{prefix: rand.Text()[:10] + "-", last: new(atomic.Uint64)}
 }
 
-// next returns the id of a request: the one that a proxy gave it, when that is fit for a log, or a new one.
+// next returns the id of a request: the one in its header X-Request-Id if that is printable, and otherwise a new one.
 func (ids requestIDs) next(r *http.Request) string {
-	if given := r.Header[requestIDHeader]; len(given) == 1 && printable(given[0]) {
-		return given[0]
+	if sent := r.Header[requestIDHeader]; len(sent) == 1 && printable(sent[0]) {
+		return sent[0]
 	}
 	var space [32]byte
 	return string(strconv.AppendUint(append(space[:0], ids.prefix...), ids.last.Add(1), 36))
 }
 
-// printable reports whether s is a short word of letters, digits and -_.: that needs no quoting anywhere.
+// printable reports whether s is short and has only letters, digits and the characters -_.: which need no quoting.
 func printable(s string) bool {
 	if s == "" || len(s) > 64 {
 		return false

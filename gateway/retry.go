@@ -11,20 +11,19 @@ import (
 	"lectern/store"
 )
 
-// When the definitions change while a request is under way, the store fails it with store.ErrRedefined before it has done
-// anything. The request is then answered again, from authentication on, by the handlers of the new definitions. The part of
-// its body that was read already is kept for that.
+// When the definitions change during a request, the store returns store.ErrRedefined before it has done anything. The request is then
+// retried from authentication on, by the handlers of the new definitions. The part of its body that was read is kept for that.
 
-// maxRetries is how often one request is answered again before it fails.
+// maxRetries is how often a request is retried before it fails.
 const maxRetries = 20
 
 // retryKey is the context key of the number of retries of a request, an int.
 type retryKey struct{}
 
-// isRetry reports whether a request is being answered again.
+// isRetry reports whether a request is a retry.
 func isRetry(ctx context.Context) bool { return ctx.Value(retryKey{}) != nil }
 
-// retry waits until new handlers serve and has them answer the request.
+// retry waits for the new handlers, which then answer the request.
 func (h *handlers) retry(w http.ResponseWriter, r *http.Request, kept *replayableBody) {
 	s := h.server
 	times, _ := r.Context().Value(retryKey{}).(int)
@@ -84,8 +83,8 @@ func (k *replayableBody) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// unread returns what to read a whole body from whose outcome is kept here: the body as sent, if nothing has read from it and
-// no middleware has wrapped it (body is that of the request), so that its bytes are not kept twice.
+// unread returns the reader for a whole body whose text is kept. body is the body of the request. If nothing was read from it and no
+// middleware has wrapped it, the result is the body as it was sent, so that its bytes are not kept twice.
 func (k *replayableBody) unread(body io.Reader) io.Reader {
 	if body != k || len(k.begun) > 0 {
 		return body
@@ -93,7 +92,7 @@ func (k *replayableBody) unread(body io.Reader) io.Reader {
 	return k.ReadCloser
 }
 
-// rewind starts reading from the beginning again. It reports false if the first bytes were not kept.
+// rewind lets the next read begin at the first byte. It returns false if the first bytes were not kept.
 func (k *replayableBody) rewind() bool {
 	k.at = 0
 	return !k.lost

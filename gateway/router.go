@@ -13,17 +13,20 @@ import (
 	"lectern/store"
 )
 
-// A resource is a path and the operations that answer its methods. mux has one route for each: the path is matched first, then
-// the method, so that DELETE /api/users/me is not a DELETE of /api/users/{id}.
+// A resource is a path and the operations that answer its methods. It is one route of mux: the path is matched before the method, so that
+// DELETE /api/users/me is not a DELETE of /api/users/{id}.
+//
+// A template of mux is a regular expression and cannot ignore both letter case and a trailing slash, as the reference does. Resources are
+// therefore matched by patterns of our own (pattern.go), which mux calls through its MatcherFunc.
 type resource struct {
 	handlers   *handlers
 	pattern    pattern
 	operations []operation
 	allow      []string // the value of the header Allow
 
-	generated bool        // all operations are generated, with no code of a program around: they need nothing in the request's context
-	extended  bool        // code of a program is called before a request is answered
-	mount     *mountedMux // what answers all methods and all paths below, if it is not nil
+	generated bool        // all operations are generated and not extended: they need nothing in the context of the request
+	extended  bool        // code of a program handles requests
+	mount     *mountedMux // answers all methods and all paths below; nil for other resources
 }
 
 // An operation answers one method of a resource.
@@ -39,7 +42,7 @@ type routeTable struct {
 	resources []*resource
 }
 
-// add has a guard's route answer a method of a path, unless another route was added for it before.
+// add adds a route: the guard answers a method of a path. It has no effect if the method of the path has a route already.
 func (t *routeTable) add(method, path string, g *guard) error {
 	p, err := parsePattern(path)
 	if err != nil {
@@ -61,7 +64,7 @@ func (t *routeTable) add(method, path string, g *guard) error {
 	return nil
 }
 
-// operation returns what answers a method, or nil.
+// operation returns the operation of a method, or nil.
 func (res *resource) operation(method string) *operation {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -92,7 +95,7 @@ func (res *resource) allowed() string {
 // ServeHTTP implements http.Handler.
 func (res *resource) ServeHTTP(w http.ResponseWriter, r *http.Request) { res.answer(w, r, "") }
 
-// A documentRequest is a request for a resource of a content-type, with the document that its path names.
+// A documentRequest answers a request for a resource whose path names a document.
 type documentRequest struct {
 	*resource
 	documentID string
@@ -103,7 +106,7 @@ func (d *documentRequest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.answer(w, r, d.documentID)
 }
 
-// answer answers a request by the operation of its method. It makes the body of the request one that a retry can read again.
+// answer answers a request by the operation of its method. It replaces the body of the request by one that a retry can read again.
 func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID string) {
 	var serve func(http.ResponseWriter, *http.Request, string) error
 	if op := res.operation(r.Method); op != nil {
@@ -126,7 +129,7 @@ func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID s
 		r.Body = kept
 		defer func() {
 			kept.discard()
-			r.Body = sent // by which net/http knows whether the client still waits for a "100 Continue"
+			r.Body = sent // net/http looks at it to know whether the client still waits for "100 Continue"
 		}()
 	}
 	switch err := serve(w, r, documentID); {
@@ -137,8 +140,8 @@ func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID s
 	}
 }
 
-// matchIn has m lead to the resource if that is what a request asks for. Variables are not set where all operations are
-// generated: these take the document's id, and putting variables into the context of a request copies the request.
+// matchIn reports whether a request is for the resource, and sets m accordingly. It sets no variables if all operations are generated:
+// these take the id of the document, and variables in the context of a request would cost a copy of the request.
 func (res *resource) matchIn(at requestPath, r *http.Request, m *mux.RouteMatch) bool {
 	if !res.pattern.matches(at) || res.mount != nil && !res.mount.matches(r) {
 		return false
@@ -158,18 +161,18 @@ func (res *resource) matchIn(at requestPath, r *http.Request, m *mux.RouteMatch)
 	return true
 }
 
-// match implements mux.MatcherFunc.
+// match is a mux.MatcherFunc: it matches requests for the resource.
 func (res *resource) match(r *http.Request, m *mux.RouteMatch) bool {
 	return res.matchIn(pathOf(r.URL), r, m)
 }
 
-// contentRoutes match the paths of content-types, /api/articles and below, by one look-up however many types there are.
+// contentRoutes finds the resource of a path of a content-type, /api/articles and below, by one look-up, however many types there are.
 type contentRoutes struct {
 	prefix pattern
 	byName map[string][]*resource
 }
 
-// match implements mux.MatcherFunc.
+// match is a mux.MatcherFunc: it matches the paths of content-types.
 func (c *contentRoutes) match(r *http.Request, m *mux.RouteMatch) bool {
 	at := pathOf(r.URL)
 	below, ok := c.prefix.cut(at.path)
@@ -187,10 +190,10 @@ func (c *contentRoutes) match(r *http.Request, m *mux.RouteMatch) bool {
 
 // addTo adds the resources to a router, which tries in this order:
 //
-//   - the paths of content-types, with what a program adds below them: one matcher for all;
-//   - a subrouter for each other beginning of paths: /graphql, /api/users, /api/upload, /uploads, and those of a program.
+//   - the paths of content-types and the routes that a program adds below them, all by one matcher;
+//   - a subrouter for each other beginning of paths, such as /graphql, /api/users, /api/upload and /uploads.
 //
-// Of the resources that match a path, the most literal one answers.
+// If several resources match a path, the most literal one answers.
 func (t *routeTable) addTo(router *mux.Router, prefix string, contentNames map[string]bool) error {
 	below, err := parsePattern(prefix)
 	if err != nil {
@@ -219,21 +222,21 @@ func (t *routeTable) addTo(router *mux.Router, prefix string, contentNames map[s
 	return nil
 }
 
-// match implements mux.MatcherFunc: it matches the paths of the pattern.
+// match is a mux.MatcherFunc: it matches the paths of the pattern.
 func (p pattern) match(r *http.Request, _ *mux.RouteMatch) bool { return p.matches(pathOf(r.URL)) }
 
-// begins implements mux.MatcherFunc: it matches the paths that begin with the pattern.
+// begins is a mux.MatcherFunc: it matches the paths that begin with the pattern.
 func (p pattern) begins(r *http.Request, _ *mux.RouteMatch) bool {
 	_, ok := p.cut(pathOf(r.URL).path)
 	return ok
 }
 
-// answerNotFound answers a path that no route has, as if the path could be read and nothing were there.
+// answerNotFound answers a request whose path has no route.
 func answerNotFound(w http.ResponseWriter, r *http.Request) { answerNoOperation(w, r, readOnly) }
 
 var readOnly = []string{"HEAD, GET"}
 
-// answerNoOperation answers a method that a path does not have; allow lists those that it has.
+// answerNoOperation answers a request whose method the path does not have. allow is the header Allow: the methods that it has.
 func answerNoOperation(w http.ResponseWriter, r *http.Request, allow []string) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:

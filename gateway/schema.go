@@ -9,8 +9,7 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// GraphQLSchema is the GraphQL schema of the project as graphql.config in config/plugins.yaml has it, with what the
-// program's extensions change about it.
+// GraphQLSchema returns the GraphQL schema of the project, by graphql.config in config/plugins.yaml and the extensions of the program.
 func (d *Definition) GraphQLSchema() (*schema.Schema, error) {
 	if d.graphql != nil {
 		return d.graphql, nil
@@ -27,7 +26,7 @@ func (d *Definition) GraphQLSchema() (*schema.Schema, error) {
 
 func (d *Definition) checkScope(action string) error { return checkScope(d.Actions, action) }
 
-// checkScope says why an action that an extension asks for can be granted to nobody.
+// checkScope returns an error if an action that an extension requires does not exist, so that nobody can have it.
 func checkScope(actions *auth.Actions, action string) error {
 	err := actions.CheckPermission(action)
 	if err != nil && strings.Contains(action, "::") {

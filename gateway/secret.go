@@ -14,8 +14,8 @@ import (
 const secretName = "jwt-secret"
 
 const (
-	leastSecret = 16 // bytes that a configured secret must have in production
-	madeSecret  = 32 // random bytes of one that is made
+	leastSecret = 16 // the least length of a configured secret in production, in bytes
+	madeSecret  = 32 // the number of random bytes in a generated secret
 )
 
 // jwtSecret returns the configured secret, or one that is generated at the first start and stored in the data directory.
@@ -46,7 +46,7 @@ func checkSecret(s string) error {
 	return err
 }
 
-// isShipped reports whether a secret stands in a file of the example project.
+// isShipped reports whether a secret is in a file of the example project, so that it is public.
 func isShipped(secret string) (shipped bool, err error) {
 	files, err := initFiles()
 	for _, name := range files {
@@ -59,6 +59,7 @@ func isShipped(secret string) (shipped bool, err error) {
 	return shipped, err
 }
 
+// keptSecret returns the secret in the data directory, which it generates if there is none.
 func (e *generation) keptSecret() ([]byte, error) {
 	name := e.project.Data.Join(secretName)
 	text, err := os.ReadFile(name)

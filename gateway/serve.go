@@ -18,8 +18,8 @@ import (
 	"lectern/shadowcrud/rest"
 )
 
-// serve answers a request: it gives the request an id, sets the headers that all answers have, finds the route, and answers if
-// there is a place for the request among those at work. Health is answered without one, however busy the server is.
+// serve answers a request: it gives the request an id, sets the headers that all answers have, finds the route, and answers if it gets a
+// place for the request. The health check needs no place, so that it works on a busy server.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header[requestIDHeader] = []string{s.ids.next(r)}
@@ -73,17 +73,17 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 	writeError(w, errInternal)
 }
 
-// handlers are a Runtime made ready to serve.
+// handlers hold the routes that are made of a Runtime.
 type handlers struct {
 	server   *Server
 	rt       Runtime
 	router   *mux.Router
 	health   *mux.Route
-	replaced chan struct{} // closed when others serve
+	replaced chan struct{} // closed when other handlers replace these
 }
 
-// newHandlers makes the routes of a Runtime. Where several answer one method of one path, those of extensions go first, then the
-// other routes of the Runtime, then the generated ones.
+// newHandlers makes the routes of a Runtime. If several routes have the same method and path, one of extensions goes before the other routes
+// of the Runtime, and these before generated ones.
 func (s *Server) newHandlers(rt Runtime) (*handlers, error) {
 	if rt.Prefix == "" {
 		rt.Prefix = "/api"
@@ -118,7 +118,7 @@ func (s *Server) newHandlers(rt Runtime) (*handlers, error) {
 	return h, t.addTo(h.router, rt.Prefix, names)
 }
 
-// contentName is the part of a path by which a content-type is found below the prefix of the API.
+// contentName returns the name of a content-type in paths, in lower case: "articles" in /api/articles.
 func contentName(t *contenttypes.ContentType) string {
 	if t.Kind == contenttypes.SingleType {
 		return strings.ToLower(t.Singular)
@@ -164,15 +164,15 @@ func (h *handlers) addRoute(t *routeTable, route *Route) error {
 	return t.add(route.Method, route.Path, g)
 }
 
-// serve answers a request by the route that it asks for.
+// serve finds the route of a request and answers it.
 func (h *handlers) serve(w http.ResponseWriter, r *http.Request) {
 	var m mux.RouteMatch
 	h.router.Match(r, &m)
 	h.answer(w, r, &m)
 }
 
-// answer has the handler of a match answer. Handlers that use mux.Vars, and those of programs, are called by way of mux.Router, which
-// copies the request twice to put what it found into the context. The others need nothing of that.
+// answer calls the handler of a match. It calls handlers that use mux.Vars, and those of programs, through mux.Router, which puts the match
+// into the context of the request and copies the request twice for that. The other handlers do not need it.
 func (h *handlers) answer(w http.ResponseWriter, r *http.Request, m *mux.RouteMatch) {
 	extended := false
 	switch handler := m.Handler.(type) {
