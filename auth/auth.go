@@ -118,7 +118,7 @@ func (u *Users) bearer(c claims) (*bearer, error) {
 			return errGone
 		}
 		b.username = textOf(r, u.username)
-		s.LinksFrom(u.role, store.Published, r.Ref(), func(l store.Link) bool {
+		s.LinksFrom(u.role, store.PublishedLinks, r.Ref(), func(l store.Link) bool {
 			b.role = l.To.Doc
 			return false
 		})

@@ -36,7 +36,7 @@ func (u *Users) Roles(s *store.Snapshot) ([]Role, error) {
 	roles := make([]Role, len(page.Rows))
 	for i, r := range page.Rows {
 		roles[i].Record = r
-		s.LinksTo(u.role, store.Published, r.Ref(), func(store.Link) bool { roles[i].Users++; return true })
+		s.LinksTo(u.role, store.PublishedLinks, r.Ref(), func(store.Link) bool { roles[i].Users++; return true })
 	}
 	return roles, nil
 }

@@ -107,11 +107,11 @@ func (wr *writing) forget(item *store.Item) {
 	wr.forgetItems(item.Values)
 }
 
-// A cloning copies components. Each copy gets a new id. Its links in the plane to[i] are those of the original in the plane from[i].
+// A cloning copies components. Each copy gets a new id. Its links in the link set to[i] are those of the original in the link set from[i].
 type cloning struct {
 	wr    *writing
-	from  []store.Status
-	to    []store.Status
+	from  []store.LinkSet
+	to    []store.LinkSet
 	carry func(store.Ref) (store.Ref, bool) // see linkEdits.copy
 }
 
@@ -146,9 +146,9 @@ func (c *cloning) value(v store.Value) store.Value {
 	return store.Value{Items: items}
 }
 
-// sameItems reports whether two lists of components are equal except for their ids: in all values, and in the links of a in planeA and of b
-// in planeB.
-func (wr *writing) sameItems(a, b []*store.Item, planeA, planeB store.Status) bool {
+// sameItems reports whether two lists of components are equal except for their ids: in all values, and in the links of a in setA and of b
+// in setB.
+func (wr *writing) sameItems(a, b []*store.Item, setA, setB store.LinkSet) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -164,14 +164,14 @@ func (wr *writing) sameItems(a, b []*store.Item, planeA, planeB store.Status) bo
 			switch {
 			case at.Type == contenttypes.ID:
 			case at.IsRelation():
-				if !at.Mapped && !wr.sameLinks(end{at, false, planeA, itemRef(a[i])}, end{at, false, planeB, itemRef(b[i])}) {
+				if !at.Mapped && !wr.sameLinks(end{at, false, setA, itemRef(a[i])}, end{at, false, setB, itemRef(b[i])}) {
 					return false
 				}
 			case at.IsScalar():
 				if !sameJSON(va, vb) {
 					return false
 				}
-			case !wr.sameItems(va.Items, vb.Items, planeA, planeB):
+			case !wr.sameItems(va.Items, vb.Items, setA, setB):
 				return false
 			}
 		}

@@ -17,7 +17,7 @@ func (wr *writing) removeFound() error {
 	return wr.remove()
 }
 
-// remove deletes the localization of the document in wr.locale, or all of them for "*", with their links in both planes.
+// remove deletes the localization of the document in wr.locale, or all of them for "*", with their links in both link sets.
 func (wr *writing) remove() error {
 	var locales []string
 	for _, v := range wr.present {
@@ -39,23 +39,23 @@ func (wr *writing) remove() error {
 	return nil
 }
 
-// clearFrom removes the links from a document or component, in both planes.
+// clearFrom removes the links from a document or component, in both link sets.
 func (wr *writing) clearFrom(s *contenttypes.Schema, ref store.Ref) {
 	for _, a := range s.Attributes {
 		if !a.IsRelation() || a.System || a.Mapped {
 			continue
 		}
-		for _, plane := range bothPlanes {
-			wr.links.clear(end{a, false, plane, ref})
+		for _, set := range bothLinkSets {
+			wr.links.clear(end{a, false, set, ref})
 		}
 	}
 }
 
-// clearTo removes the links to a document, in both planes.
+// clearTo removes the links to a document, in both link sets.
 func (wr *writing) clearTo(ref store.Ref) {
 	for _, a := range wr.s.owning[ref.Type] {
-		for _, plane := range bothPlanes {
-			wr.links.clear(end{a, true, plane, ref})
+		for _, set := range bothLinkSets {
+			wr.links.clear(end{a, true, set, ref})
 		}
 	}
 }

@@ -153,12 +153,12 @@ func (e *exporter) appendRow(b []byte, t *contenttypes.ContentType, r store.Reco
 		}
 	}
 	b = append(b, `,"data":{`...)
-	b = e.appendValues(b, &t.Schema, r, planesOf(t, r.Status()))
+	b = e.appendValues(b, &t.Schema, r, linkSetsOf(t, r.Status()))
 	return append(b, "}}"...)
 }
 
 // appendValues appends the attributes of a document or component that are not empty. The caller has reserved memory for scalar values.
-func (e *exporter) appendValues(b []byte, schema *contenttypes.Schema, r store.Record, planes []store.Status) []byte {
+func (e *exporter) appendValues(b []byte, schema *contenttypes.Schema, r store.Record, sets []store.LinkSet) []byte {
 	for _, a := range schema.Attributes {
 		if a.System || a.Mapped {
 			continue
@@ -171,11 +171,11 @@ func (e *exporter) appendValues(b []byte, schema *contenttypes.Schema, r store.R
 		value := len(b)
 		switch {
 		case a.IsRelation():
-			b = e.appendLinks(b, a, r.Ref(), planes)
+			b = e.appendLinks(b, a, r.Ref(), sets)
 		case a.IsScalar():
 			b = append(b, r.JSON(a)...)
 		default:
-			b = e.appendItems(b, a, r, planes)
+			b = e.appendItems(b, a, r, sets)
 		}
 		if len(b) == value {
 			b = b[:start]
@@ -185,7 +185,7 @@ func (e *exporter) appendValues(b []byte, schema *contenttypes.Schema, r store.R
 }
 
 // appendItems appends the components of an attribute: one, or a list.
-func (e *exporter) appendItems(b []byte, a *contenttypes.Attribute, r store.Record, planes []store.Status) []byte {
+func (e *exporter) appendItems(b []byte, a *contenttypes.Attribute, r store.Record, sets []store.LinkSet) []byte {
 	list := a.Type == contenttypes.DynamicZone || a.Repeatable
 	first := true
 	r.Each(a, func(item store.Record) bool {
@@ -200,7 +200,7 @@ func (e *exporter) appendItems(b []byte, a *contenttypes.Attribute, r store.Reco
 		if a.Type == contenttypes.DynamicZone {
 			b = jsontree.AppendString(append(b, `"__component":`...), item.Component().UID)
 		}
-		b = append(e.appendValues(b, &item.Component().Schema, item, planes), '}')
+		b = append(e.appendValues(b, &item.Component().Schema, item, sets), '}')
 		return true
 	})
 	if list && !first {
@@ -209,13 +209,13 @@ func (e *exporter) appendItems(b []byte, a *contenttypes.Attribute, r store.Reco
 	return b
 }
 
-// appendLinks appends the targets of a relation, in order. If a version has links in both planes and they differ, each entry names its
-// plane.
-func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.Ref, planes []store.Status) []byte {
-	planes = planesUnder(a, planes)
-	lists := make([][]store.Link, len(planes))
-	for i, plane := range planes {
-		e.s.LinksFrom(a, plane, from, func(l store.Link) bool {
+// appendLinks appends the targets of a relation, in order. If a version has links in both link sets and they differ, each entry names its
+// link set.
+func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.Ref, sets []store.LinkSet) []byte {
+	sets = linkSetsUnder(a, sets)
+	lists := make([][]store.Link, len(sets))
+	for i, set := range sets {
+		e.s.LinksFrom(a, set, from, func(l store.Link) bool {
 			lists[i] = append(lists[i], l)
 			return e.fits(len(b) + len(lists[i])*linkText)
 		})
@@ -227,14 +227,14 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 	start := len(b)
 	for i := range lists {
 		for _, l := range lists[i] {
-			plane := ""
+			set := ""
 			if named {
-				plane = statusName(l.Plane)
+				set = linkSetName(l.Set)
 			}
 			if !e.fits(len(b) + linkText) {
 				return b
 			}
-			if next := e.appendLink(b, a, l, plane, len(b) > start); next != nil {
+			if next := e.appendLink(b, a, l, set, len(b) > start); next != nil {
 				b = next
 			}
 		}
@@ -256,7 +256,7 @@ func sameTargets(x, y []store.Link) bool {
 }
 
 // appendLink appends the target of a link. It returns nil if the target does not exist any more.
-func (e *exporter) appendLink(b []byte, a *contenttypes.Attribute, l store.Link, plane string, more bool) []byte {
+func (e *exporter) appendLink(b []byte, a *contenttypes.Attribute, l store.Link, set string, more bool) []byte {
 	target := a.Target
 	if target == nil {
 		target = e.model.Type(l.To.Type)
@@ -278,8 +278,8 @@ func (e *exporter) appendLink(b []byte, a *contenttypes.Attribute, l store.Link,
 	if target.Localized {
 		b = jsontree.AppendString(append(b, `,"locale":`...), l.To.Locale)
 	}
-	if plane != "" {
-		b = jsontree.AppendString(append(b, `,"plane":`...), plane)
+	if set != "" {
+		b = jsontree.AppendString(append(b, `,"plane":`...), set)
 	}
 	if ordersTargets(a) {
 		b = strconv.AppendUint(append(b, `,"order":`...), l.ToPos, 10)

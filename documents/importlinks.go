@@ -17,7 +17,7 @@ import (
 type edge struct {
 	attr   *contenttypes.Attribute
 	path   []string
-	plane  store.Status
+	set    store.LinkSet
 	from   store.Ref // zero while the line is checked
 	target *contenttypes.ContentType
 	id     string
@@ -28,15 +28,15 @@ type edge struct {
 // edges calls yield with the links of a version, in order. r is the stored version, which has the ids for edge.from; it is the zero Record
 // before the version is stored.
 func (im *importer) edges(l *importLine, status store.Status, r store.Record, yield func(edge)) error {
-	w := edgeWalk{im, l, planesOf(l.typ, status), yield}
+	w := edgeWalk{im, l, linkSetsOf(l.typ, status), yield}
 	return w.schema(&l.typ.Schema, l.data, nil, r)
 }
 
 type edgeWalk struct {
-	im     *importer
-	line   *importLine
-	planes []store.Status
-	yield  func(edge)
+	im    *importer
+	line  *importLine
+	sets  []store.LinkSet
+	yield func(edge)
 }
 
 func (w *edgeWalk) schema(s *contenttypes.Schema, data *jsontree.Object, path []string, r store.Record) error {
@@ -89,21 +89,21 @@ func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, r s
 		from = r.Ref()
 	}
 	type target struct {
-		plane           store.Status
+		set             store.LinkSet
 		uid, id, locale string
 	}
 	seen := map[target]bool{}
-	for _, plane := range planesUnder(a, w.planes) {
+	for _, set := range linkSetsUnder(a, w.sets) {
 		n := 0
 		for _, v := range list {
 			e, only, err := w.entry(a, v, path)
 			if err != nil {
 				return err
 			}
-			if only != "" && only != statusName(plane) {
+			if only != "" && only != linkSetName(set) {
 				continue
 			}
-			to := target{plane, e.target.UID, e.id, e.locale}
+			to := target{set, e.target.UID, e.id, e.locale}
 			if seen[to] {
 				return fmt.Errorf("%s: document %s is there twice", pathName(path), e.id)
 			}
@@ -111,14 +111,14 @@ func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, r s
 			if n++; n > 1 && !a.ToMany() {
 				return fmt.Errorf("%s: holds one document", pathName(path))
 			}
-			e.plane, e.from = plane, from
+			e.set, e.from = set, from
 			w.yield(e)
 		}
 	}
 	return nil
 }
 
-// entry parses one entry of a relation. only is the plane that the entry is limited to, "" for all.
+// entry parses one entry of a relation. only is the link set that the entry is limited to, "" for all.
 func (w *edgeWalk) entry(a *contenttypes.Attribute, v any, path []string) (e edge, only string, err error) {
 	e = edge{attr: a, path: path, target: a.Target, order: math.MaxUint64}
 	wrong := func(format string, args ...any) (edge, string, error) {
@@ -177,8 +177,8 @@ func (im *importer) checkEdges(snap *store.Snapshot, number int, doc uint64, edg
 	holds.model = im.s.model
 	names := make([]uint64, len(edges))
 	for i, e := range edges {
-		names[i] = im.hash(e.attr.Owner.UID, e.attr.Name, statusName(e.plane), e.target.UID, e.id, e.locale)
-		if !holds.holdsOne(end{attr: e.attr, plane: e.plane}, store.Ref{Type: e.target.UID}) {
+		names[i] = im.hash(e.attr.Owner.UID, e.attr.Name, linkSetName(e.set), e.target.UID, e.id, e.locale)
+		if !holds.holdsOne(end{attr: e.attr, set: e.set}, store.Ref{Type: e.target.UID}) {
 			continue
 		}
 		if first, taken := im.held[names[i]]; taken && first.doc != doc {
@@ -312,7 +312,7 @@ func (im *importer) linkLine(tx *store.Tx, l linkedLine, bases map[uint32]uint64
 				return
 			}
 			to := store.Ref{Type: e.target.UID, Doc: target, Locale: e.locale}
-			from := end{e.attr, false, e.plane, e.from}
+			from := end{e.attr, false, e.set, e.from}
 			le.release(from, to)
 			far := from.other(to)
 			pos := uint64(0)
@@ -323,7 +323,7 @@ func (im *importer) linkLine(tx *store.Tx, l linkedLine, bases map[uint32]uint64
 				case im.ranks.bases[group] > 0:
 					base = im.ranks.bases[group] - 1
 				case !known:
-					base = tx.LastToPos(e.attr, e.plane, to)
+					base = tx.LastToPos(e.attr, e.set, to)
 					bases[group] = base
 				}
 				pos = base + uint64(im.ranks.rank[rank])*store.PosStep

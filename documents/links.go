@@ -8,25 +8,25 @@ import (
 	"lectern/store"
 )
 
-// An end is the list of links that a document or component has under a relation attribute in one plane: the links from it,
+// An end is the list of links that a document or component has under a relation attribute in one link set: the links from it,
 // or with to those that point at it.
 type end struct {
-	attr  *contenttypes.Attribute // the owning attribute
-	to    bool
-	plane store.Status
-	ref   store.Ref
+	attr *contenttypes.Attribute // the owning attribute
+	to   bool
+	set  store.LinkSet
+	ref  store.Ref
 }
 
 // endOf returns the end that an attribute shows, whether it owns the relation or shows it from the other side.
-func endOf(a *contenttypes.Attribute, plane store.Status, ref store.Ref) end {
+func endOf(a *contenttypes.Attribute, set store.LinkSet, ref store.Ref) end {
 	if a.Mapped {
-		return end{a.Inverse, true, plane, ref}
+		return end{a.Inverse, true, set, ref}
 	}
-	return end{a, false, plane, ref}
+	return end{a, false, set, ref}
 }
 
 // other returns the opposite end of e's link to ref.
-func (e end) other(ref store.Ref) end { return end{e.attr, !e.to, e.plane, ref} }
+func (e end) other(ref store.Ref) end { return end{e.attr, !e.to, e.set, ref} }
 
 // far returns the other document of a link in e's list.
 func (e end) far(l store.Link) store.Ref {
@@ -45,7 +45,7 @@ func (e end) pos(l store.Link) uint64 {
 
 // link returns a link between e and ref: pos is its position in e's list, farPos that at the other end.
 func (e end) link(ref store.Ref, pos, farPos uint64) store.Link {
-	l := store.Link{Attr: e.attr, Plane: e.plane, From: e.ref, To: ref, FromPos: pos, ToPos: farPos}
+	l := store.Link{Attr: e.attr, Set: e.set, From: e.ref, To: ref, FromPos: pos, ToPos: farPos}
 	if e.to {
 		l.From, l.To, l.FromPos, l.ToPos = ref, e.ref, farPos, pos
 	}
@@ -97,12 +97,12 @@ func (le *linkEdits) at(e end) *linkList {
 }
 
 func (le *linkEdits) nameOf(l store.Link) linkName {
-	return linkName{le.at(end{l.Attr, false, l.Plane, l.From}), le.at(end{l.Attr, true, l.Plane, l.To})}
+	return linkName{le.at(end{l.Attr, false, l.Set, l.From}), le.at(end{l.Attr, true, l.Set, l.To})}
 }
 
 // changed reports whether a link of the store was changed.
 func (le *linkEdits) changed(l store.Link) bool {
-	from, to := le.lists[end{l.Attr, false, l.Plane, l.From}], le.lists[end{l.Attr, true, l.Plane, l.To}]
+	from, to := le.lists[end{l.Attr, false, l.Set, l.From}], le.lists[end{l.Attr, true, l.Set, l.To}]
 	return from != nil && to != nil && le.edits[linkName{from, to}] != nil
 }
 
@@ -117,9 +117,9 @@ func (le *linkEdits) list(e end) []store.Link {
 		return true
 	}
 	if e.to {
-		le.snap.LinksTo(e.attr, e.plane, e.ref, add)
+		le.snap.LinksTo(e.attr, e.set, e.ref, add)
 	} else {
-		le.snap.LinksFrom(e.attr, e.plane, e.ref, add)
+		le.snap.LinksFrom(e.attr, e.set, e.ref, add)
 	}
 	if own == nil || len(own.edits) == 0 {
 		return list
@@ -232,9 +232,9 @@ func (le *linkEdits) lastPos(e end) uint64 {
 	}
 	l.known = true
 	if e.to {
-		l.last = max(l.last, le.snap.LastToPos(e.attr, e.plane, e.ref))
+		l.last = max(l.last, le.snap.LastToPos(e.attr, e.set, e.ref))
 	} else {
-		l.last = max(l.last, le.snap.LastFromPos(e.attr, e.plane, e.ref))
+		l.last = max(l.last, le.snap.LastFromPos(e.attr, e.set, e.ref))
 	}
 	return l.last
 }
@@ -270,7 +270,7 @@ func (le *linkEdits) takes(e end, pos uint64) bool {
 	if e.to {
 		find = le.snap.LinkTo
 	}
-	l, stored := find(e.attr, e.plane, e.ref, pos)
+	l, stored := find(e.attr, e.set, e.ref, pos)
 	return stored && !le.changed(l)
 }
 
@@ -338,7 +338,7 @@ type copying struct {
 	last bool
 }
 
-// copy makes the list of the end to equal that of from, which is the same end in the other plane, or that of what was cloned.
+// copy makes the list of the end to equal that of from, which is the same end in the other link set, or that of what was cloned.
 // Links that to has already keep their positions in the lists of the targets.
 func (le *linkEdits) copy(from, to end, how copying) {
 	source, dest := le.list(from), le.list(to)

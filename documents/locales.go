@@ -99,10 +99,10 @@ func (wr *writing) sameShared(a *contenttypes.Attribute, x, y *store.Row) bool {
 	case a.IsScalar():
 		return sameJSON(x.Values[a.Index], y.Values[a.Index])
 	case a.IsStored():
-		return wr.sameItems(x.Values[a.Index].Items, y.Values[a.Index].Items, x.Status, y.Status)
+		return wr.sameItems(x.Values[a.Index].Items, y.Values[a.Index].Items, x.Status.Links(), y.Status.Links())
 	}
-	for _, plane := range wr.planes(a, x.Status) {
-		if !wr.sameLinks(endOf(a, plane, wr.ref(x.Locale)), endOf(a, plane, wr.ref(y.Locale))) {
+	for _, set := range wr.linkSets(a, x.Status) {
+		if !wr.sameLinks(endOf(a, set, wr.ref(x.Locale)), endOf(a, set, wr.ref(y.Locale))) {
 			return false
 		}
 	}
@@ -119,8 +119,8 @@ func (wr *writing) copyShared(a *contenttypes.Attribute, from, to *store.Row) {
 		for _, item := range to.Values[a.Index].Items {
 			wr.forget(item)
 		}
-		planes := planesOf(wr.t, from.Status)
-		c := cloning{wr: wr, from: planes, to: planes, carry: func(r store.Ref) (store.Ref, bool) {
+		sets := linkSetsOf(wr.t, from.Status)
+		c := cloning{wr: wr, from: sets, to: sets, carry: func(r store.Ref) (store.Ref, bool) {
 			if r.Locale != "" {
 				r.Locale = to.Locale
 			}
@@ -128,8 +128,8 @@ func (wr *writing) copyShared(a *contenttypes.Attribute, from, to *store.Row) {
 		}}
 		to.Values[a.Index] = c.value(from.Values[a.Index])
 	default:
-		for _, plane := range wr.planes(a, from.Status) {
-			wr.links.copy(endOf(a, plane, wr.ref(from.Locale)), endOf(a, plane, wr.ref(to.Locale)), copying{})
+		for _, set := range wr.linkSets(a, from.Status) {
+			wr.links.copy(endOf(a, set, wr.ref(from.Locale)), endOf(a, set, wr.ref(to.Locale)), copying{})
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (wr *writing) publish() error {
 	wr.copyVersion(draft, row)
 	wr.setTime(row, "publishedAt")
 	wr.put(v, row)
-	wr.copyLinks(store.Draft, store.Published, nil, old != nil)
+	wr.copyLinks(store.DraftLinks, store.PublishedLinks, nil, old != nil)
 	wr.written = v
 	for _, other := range wr.share(v, nil) {
 		wr.settle(other)
@@ -63,14 +63,14 @@ func (wr *writing) sameContent(draft, published *store.Row) bool {
 		switch {
 		case a.System:
 		case a.IsRelation():
-			if a.HasDraftLinks() && !wr.sameLinks(endOf(a, store.Draft, wr.ref(draft.Locale)), endOf(a, store.Published, wr.ref(draft.Locale))) {
+			if a.HasDraftLinks() && !wr.sameLinks(endOf(a, store.DraftLinks, wr.ref(draft.Locale)), endOf(a, store.PublishedLinks, wr.ref(draft.Locale))) {
 				return false
 			}
 		case a.IsScalar():
 			if !sameJSON(x, y) {
 				return false
 			}
-		case !wr.sameItems(x.Items, y.Items, store.Draft, store.Published):
+		case !wr.sameItems(x.Items, y.Items, store.DraftLinks, store.PublishedLinks):
 			return false
 		}
 	}
@@ -79,7 +79,7 @@ func (wr *writing) sameContent(draft, published *store.Row) bool {
 
 // copyVersion copies the values of one version to another, except id and locale.
 func (wr *writing) copyVersion(from, to *store.Row) {
-	c := cloning{wr: wr, from: []store.Status{from.Status}, to: []store.Status{to.Status}}
+	c := cloning{wr: wr, from: []store.LinkSet{from.Status.Links()}, to: []store.LinkSet{to.Status.Links()}}
 	for _, a := range wr.t.Attributes {
 		switch {
 		case a.System && a.Name != "createdAt" && a.Name != "updatedAt":
@@ -89,9 +89,9 @@ func (wr *writing) copyVersion(from, to *store.Row) {
 	}
 }
 
-// copyLinks makes the links of the document in one plane those of the other, under the attributes of both sides, but for
+// copyLinks makes the links of the document in one link set those of the other, under the attributes of both sides, but for
 // those that are kept. last says where new ones go in the lists of their targets (see copying).
-func (wr *writing) copyLinks(from, to store.Status, keep map[end]map[store.Ref]bool, last bool) {
+func (wr *writing) copyLinks(from, to store.LinkSet, keep map[end]map[store.Ref]bool, last bool) {
 	for _, a := range wr.t.Attributes {
 		if a.IsRelation() && !a.System && a.HasDraftLinks() {
 			e := endOf(a, to, wr.ref(wr.locale))
@@ -125,7 +125,7 @@ func (wr *writing) discardDraft() error {
 	wr.forgetItems(row.Values)
 	wr.copyVersion(published, row)
 	wr.put(v, row)
-	wr.copyLinks(store.Published, store.Draft, wr.linksOfDrafts(), false)
+	wr.copyLinks(store.PublishedLinks, store.DraftLinks, wr.linksOfDrafts(), false)
 	wr.written = v
 	wr.share(v, nil)
 	wr.batch.Log(wr.t, wr.id, store.Updated)
@@ -133,14 +133,14 @@ func (wr *writing) discardDraft() error {
 }
 
 // linksOfDrafts lists the links to this document from drafts that were never published, by the ends at which this document shows them.
-// They exist in the draft plane alone, and discarding this draft must not take them from those documents.
+// They exist in the draft links alone, and discarding this draft must not take them from those documents.
 func (wr *writing) linksOfDrafts() map[end]map[store.Ref]bool {
 	found := map[end]map[store.Ref]bool{}
 	for _, a := range wr.t.Attributes {
 		if !a.IsRelation() || a.System || !a.Mapped || !a.ToMany() || !a.HasDraftLinks() {
 			continue
 		}
-		e := endOf(a, store.Draft, wr.ref(wr.locale))
+		e := endOf(a, store.DraftLinks, wr.ref(wr.locale))
 		found[e] = map[store.Ref]bool{}
 		for _, r := range wr.links.refs(e) {
 			t := wr.s.model.Type(r.Type)
@@ -241,7 +241,7 @@ func (br *bodyReader) shownStored(a *contenttypes.Attribute, items []*store.Item
 }
 
 func (br *bodyReader) shownLinks(a *contenttypes.Attribute, ref store.Ref) any {
-	refs := br.wr.links.refs(endOf(a, store.Draft, ref))
+	refs := br.wr.links.refs(endOf(a, store.DraftLinks, ref))
 	if len(refs) == 0 && !a.ToMany() {
 		return nil
 	}

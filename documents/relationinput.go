@@ -23,18 +23,18 @@ type linkInput struct {
 // A linkItem is one target in a linkInput.
 type linkItem struct {
 	connection
-	limited bool         // the link is meant for one plane
-	only    store.Status // which one
+	limited bool          // the link is meant for one link set
+	only    store.LinkSet // which one
 }
 
-func (i linkItem) in(plane store.Status) bool { return !i.limited || i.only == plane }
+func (i linkItem) in(set store.LinkSet) bool { return !i.limited || i.only == set }
 
-// order returns the list of an attribute in a plane after the input was applied to list, what it is now. Where lenient is set, an item
+// order returns the list of an attribute in a link set after the input was applied to list, what it is now. Where lenient is set, an item
 // whose position is relative to one that is not in the list goes to its end; otherwise that is an error.
-func (in *linkInput) order(list []store.Ref, plane store.Status, lenient bool) ([]store.Ref, *apierror.Error) {
+func (in *linkInput) order(list []store.Ref, set store.LinkSet, lenient bool) ([]store.Ref, *apierror.Error) {
 	var connect []connection
 	for _, item := range in.connect {
-		if item.in(plane) {
+		if item.in(set) {
 			connect = append(connect, item.connection)
 		}
 	}
@@ -57,7 +57,7 @@ func (in *linkInput) order(list []store.Ref, plane store.Status, lenient bool) (
 	}
 	var disconnect []store.Ref
 	for _, item := range in.disconnect {
-		if item.in(plane) {
+		if item.in(set) {
 			disconnect = append(disconnect, item.ref)
 		}
 	}
@@ -258,9 +258,9 @@ func (lr *linkReader) byDocument(t *contenttypes.ContentType, documentID any, o 
 	switch status := o.Value("status"); status {
 	case nil:
 	case "published":
-		item.limited, item.only = true, store.Published
+		item.limited, item.only = true, store.PublishedLinks
 	case "draft":
-		item.limited, item.only = true, store.Draft
+		item.limited, item.only = true, store.DraftLinks
 	default:
 		if lr.missing == nil {
 			lr.missing = apierror.Validation("Invalid status " + printValue(status) + ` of a relation. Expected "draft" or "published".`)

@@ -110,25 +110,25 @@ func (wr *writing) relate(in *linkInput, owner store.Ref, st store.Status) error
 	if !in.replace && len(in.connect) == 0 && len(in.disconnect) == 0 {
 		return nil
 	}
-	planes := wr.planes(in.attr, st)
-	orders := make([][]store.Ref, len(planes))
+	sets := wr.linkSets(in.attr, st)
+	orders := make([][]store.Ref, len(sets))
 	var failed *apierror.Error
 	failures := 0
-	for i, plane := range planes {
+	for i, set := range sets {
 		var err *apierror.Error
-		if orders[i], err = in.order(wr.links.refs(endOf(in.attr, plane, owner)), plane, in.lenient); err != nil {
+		if orders[i], err = in.order(wr.links.refs(endOf(in.attr, set, owner)), set, in.lenient); err != nil {
 			failed = err
 			failures++
 		}
 	}
-	if failures == len(planes) {
+	if failures == len(sets) {
 		return failed
 	}
-	for i, plane := range planes {
-		e := endOf(in.attr, plane, owner)
+	for i, set := range sets {
+		e := endOf(in.attr, set, owner)
 		if failed != nil {
 			var err *apierror.Error
-			if orders[i], err = in.order(wr.links.refs(e), plane, true); err != nil {
+			if orders[i], err = in.order(wr.links.refs(e), set, true); err != nil {
 				return err
 			}
 		}

@@ -120,28 +120,28 @@ func TestUniqueAtTheSameTime(t *testing.T) {
 type twin struct{ lists map[twinList][]string }
 
 type twinList struct {
-	plane store.Status
-	from  bool // the articles' lists
-	name  string
+	set  store.LinkSet
+	from bool // the articles' lists
+	name string
 }
 
-func (tw *twin) set(plane store.Status, from bool, name string, order []string) {
-	l := twinList{plane, from, name}
+func (tw *twin) set(set store.LinkSet, from bool, name string, order []string) {
+	l := twinList{set, from, name}
 	for _, other := range tw.lists[l] {
 		if !slices.Contains(order, other) {
-			o := twinList{plane, !from, other}
+			o := twinList{set, !from, other}
 			tw.lists[o] = slices.DeleteFunc(slices.Clone(tw.lists[o]), func(s string) bool { return s == name })
 		}
 	}
 	for _, other := range order {
-		if o := (twinList{plane, !from, other}); !slices.Contains(tw.lists[o], name) {
+		if o := (twinList{set, !from, other}); !slices.Contains(tw.lists[o], name) {
 			tw.lists[o] = append(slices.Clone(tw.lists[o]), name)
 		}
 	}
 	tw.lists[l] = order
 }
 
-// Whatever is connected, disconnected and published, from either side, both sides and both planes show what a plain twin says.
+// Whatever is connected, disconnected and published, from either side, both sides and both link sets show what a plain twin says.
 // The lists of the other side are compared without their order after a publication: what is new there keeps the place it has
 // among drafts.
 func TestLinksAgainstTwin(t *testing.T) {
@@ -182,7 +182,7 @@ func TestLinksAgainstTwin(t *testing.T) {
 			}
 			name := rapid.SampledFrom(names[from]).Draw(rt, "document")
 			w := documents.Write{Type: typ, DocumentID: ids[name], Status: store.Draft}
-			present := tw.lists[twinList{store.Draft, from, name}]
+			present := tw.lists[twinList{store.DraftLinks, from, name}]
 			some := rapid.SliceOfNDistinct(rapid.SampledFrom(names[!from]), 0, 4, rapid.ID[string]).Draw(rt, "targets")
 			list := ""
 			for i, s := range some {
@@ -195,20 +195,20 @@ func TestLinksAgainstTwin(t *testing.T) {
 			switch rapid.SampledFrom([]string{"set", "connect", "disconnect", "publish"}).Draw(rt, "call") {
 			case "set":
 				w.Data = body(t, fmt.Sprintf(`{%q:[%s]}`, attr, list))
-				tw.set(store.Draft, from, name, some)
+				tw.set(store.DraftLinks, from, name, some)
 			case "connect":
 				w.Data = body(t, fmt.Sprintf(`{%q:{"connect":[%s]}}`, attr, list))
-				tw.set(store.Draft, from, name, append(rest, some...))
+				tw.set(store.DraftLinks, from, name, append(rest, some...))
 			case "disconnect":
 				w.Data = body(t, fmt.Sprintf(`{%q:{"disconnect":[%s]}}`, attr, list))
-				tw.set(store.Draft, from, name, rest)
+				tw.set(store.DraftLinks, from, name, rest)
 			case "publish":
 				w.Data, w.Status = body(t, `{}`), store.Published
 				for _, other := range present {
-					loose[twinList{store.Published, !from, other}] = true
+					loose[twinList{store.PublishedLinks, !from, other}] = true
 				}
-				delete(loose, twinList{store.Published, from, name})
-				tw.set(store.Published, from, name, present)
+				delete(loose, twinList{store.PublishedLinks, from, name})
+				tw.set(store.PublishedLinks, from, name, present)
 			}
 			write(svc.Update, w)
 		}
@@ -219,23 +219,23 @@ func TestLinksAgainstTwin(t *testing.T) {
 					typ, attr, locale = article, "tags", "en"
 				}
 				for _, name := range names[from] {
-					for _, plane := range []store.Status{store.Draft, store.Published} {
+					for _, status := range []store.Status{store.Draft, store.Published} {
 						doc, _ := s.Document(typ, ids[name])
 						got := []string{}
-						s.Related(s.Version(typ, doc, plane, locale), typ.Attribute(attr), plane, func(r store.Record) bool {
+						s.Related(s.Version(typ, doc, status, locale), typ.Attribute(attr), status, func(r store.Record) bool {
 							first := r.Type().Attributes[2]
 							text := string(r.JSON(first))
 							got = append(got, text[1:len(text)-1])
 							return true
 						})
-						key := twinList{plane, from, name}
+						key := twinList{status.Links(), from, name}
 						want := slices.Clone(tw.lists[key])
 						if loose[key] {
 							slices.Sort(got)
 							slices.Sort(want)
 						}
 						if !slices.Equal(got, want) {
-							rt.Errorf("%s.%s, plane %d: %v, want %v", name, attr, plane, got, want)
+							rt.Errorf("%s.%s, status %d: %v, want %v", name, attr, status, got, want)
 						}
 					}
 				}

@@ -184,9 +184,9 @@ func (wr *writing) ref(locale string) store.Ref {
 	return store.Ref{Type: wr.t.UID, Doc: wr.doc, Locale: locale}
 }
 
-// planes are the planes in which a version of this document has links under an attribute.
-func (wr *writing) planes(a *contenttypes.Attribute, st store.Status) []store.Status {
-	return planesUnder(a, planesOf(wr.t, st))
+// linkSets returns the sets in which a version of this document has links under an attribute.
+func (wr *writing) linkSets(a *contenttypes.Attribute, st store.Status) []store.LinkSet {
+	return linkSetsUnder(a, linkSetsOf(wr.t, st))
 }
 
 // apply applies the batch to the store and shows the written version.

@@ -230,8 +230,8 @@ func (tx *Tx) linkEnds(l Link) (from, to ref, err error) {
 
 func (tx *Tx) linkKeys(l Link) (from, to ref, fromKey, toKey []byte, err error) {
 	from, to, err = tx.linkEnds(l)
-	fromKey = be.AppendUint64(tx.appendLinkList(nil, l.Attr, fromSide, l.Plane, from), l.FromPos)
-	toKey = be.AppendUint64(tx.appendLinkList(nil, l.Attr, toSide, l.Plane, to), l.ToPos)
+	fromKey = be.AppendUint64(tx.appendLinkList(nil, l.Attr, fromSide, l.Set, from), l.FromPos)
+	toKey = be.AppendUint64(tx.appendLinkList(nil, l.Attr, toSide, l.Set, to), l.ToPos)
 	return from, to, fromKey, toKey, err
 }
 

@@ -160,7 +160,7 @@ func fillTagged(b testing.TB, s *store.Store, n int) (article *contenttypes.Cont
 			batch.PutRow(newRow(tx, tag, to, store.Published, "", nil))
 			for k := range 3 {
 				batch.PutLink(store.Link{
-					Attr: tags, Plane: store.Published, To: store.Ref{Type: tag.UID, Doc: to},
+					Attr: tags, Set: store.PublishedLinks, To: store.Ref{Type: tag.UID, Doc: to},
 					From:    store.Ref{Type: article.UID, Doc: 1 + rnd.Uint64N(uint64(n)), Locale: "en"},
 					FromPos: uint64(3*i+k+1) * store.PosStep, ToPos: uint64(k+1) * store.PosStep,
 				})

@@ -13,7 +13,7 @@ import (
 	"lectern/store"
 )
 
-// linkTwin is a naive model of the links of one attribute in one plane.
+// linkTwin is a naive model of the links of one attribute in one link set.
 type linkTwin []store.Link
 
 // list is what the store must say of one end: its links in order.
@@ -63,10 +63,10 @@ func TestATransactionSeesItsLinks(t *testing.T) {
 			end  func(store.Link) store.Ref
 			pos  func(store.Link) uint64
 		}{
-			{articles, func(r store.Ref, f func(store.Link) bool) { snap.LinksFrom(tags, store.Published, r, f) },
-				func(r store.Ref) uint64 { return snap.LastFromPos(tags, store.Published, r) }, from, fromPos},
-			{targets, func(r store.Ref, f func(store.Link) bool) { snap.LinksTo(tags, store.Published, r, f) },
-				func(r store.Ref) uint64 { return snap.LastToPos(tags, store.Published, r) }, to, toPos},
+			{articles, func(r store.Ref, f func(store.Link) bool) { snap.LinksFrom(tags, store.PublishedLinks, r, f) },
+				func(r store.Ref) uint64 { return snap.LastFromPos(tags, store.PublishedLinks, r) }, from, fromPos},
+			{targets, func(r store.Ref, f func(store.Link) bool) { snap.LinksTo(tags, store.PublishedLinks, r, f) },
+				func(r store.Ref) uint64 { return snap.LastToPos(tags, store.PublishedLinks, r) }, to, toPos},
 		} {
 			for _, ref := range end.refs {
 				got, want := []store.Link{}, twin.list(ref, end.end, end.pos)
@@ -154,7 +154,7 @@ func TestABucketIsWalkedOnce(t *testing.T) {
 			b.PutRow(newRow(tx, article, doc, store.Published, "en", nil))
 			for k := range uint64(targets) {
 				to := store.Ref{Type: tag.UID, Doc: first + k}
-				if got, want := tx.LastToPos(tags, store.Published, to), uint64(i); got != want {
+				if got, want := tx.LastToPos(tags, store.PublishedLinks, to), uint64(i); got != want {
 					return fmt.Errorf("after %d batches the last position is %d", i, got)
 				}
 				b.PutLink(store.Link{

@@ -167,9 +167,9 @@ func (c content) CountLinks(a *contenttypes.Attribute, rule evolve.LinkRule) (n 
 			target = b.number
 		}
 	}
-	for _, plane := range []Status{Published, Draft} {
+	for _, set := range linkSets {
 		links := 0
-		s.eachList(linkPrefix(schema, field, byte(fromSide), byte(plane)), func(length int) {
+		s.eachList(linkPrefix(schema, field, byte(fromSide), byte(set)), func(length int) {
 			links += length
 			if rule.One && length > 1 {
 				n.From++
@@ -181,7 +181,7 @@ func (c content) CountLinks(a *contenttypes.Attribute, rule evolve.LinkRule) (n 
 		})
 		n.Links = max(n.Links, links)
 		if rule.OneBack {
-			s.eachList(linkPrefix(schema, field, byte(toSide), byte(plane)), func(length int) {
+			s.eachList(linkPrefix(schema, field, byte(toSide), byte(set)), func(length int) {
 				if length > 1 {
 					n.To++
 				}

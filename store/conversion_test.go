@@ -174,7 +174,7 @@ func TestSwitchedOffTypesKeepTheirContent(t *testing.T) {
 	write(t, s, func(tx *store.Tx) error {
 		a := off.Type("api::item.item").Attribute("owners")
 		var b store.Batch
-		tx.LinksFrom(a, store.Published, link.From, func(l store.Link) bool { b.DeleteLink(l); return true })
+		tx.LinksFrom(a, store.PublishedLinks, link.From, func(l store.Link) bool { b.DeleteLink(l); return true })
 		if b.Empty() {
 			t.Error("the link is gone")
 		}

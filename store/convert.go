@@ -193,10 +193,10 @@ func (c *chunk) run(work evolve.Work) (done bool, err error) {
 		return c.prune(work)
 	case *evolve.Share:
 		return c.share(work)
-	case *evolve.CopyPlane:
-		return c.copyPlane(work)
-	case *evolve.DropPlane:
-		return c.dropPlane(work)
+	case *evolve.AddDraftLinks:
+		return c.addDraftLinks(work)
+	case *evolve.DropDraftLinks:
+		return c.dropDraftLinks(work)
 	case *evolve.DropLinks:
 		return c.dropLinks(work)
 	case *evolve.TrimLinks:

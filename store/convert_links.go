@@ -8,19 +8,19 @@ import (
 )
 
 // linksFrom returns the links of one end. It returns a list, because links must not be changed while a cursor walks over them.
-func (s *Snapshot) linksFrom(a *contenttypes.Attribute, plane Status, from Ref) (list []Link) {
-	s.LinksFrom(a, plane, from, func(l Link) bool { list = append(list, l); return true })
+func (s *Snapshot) linksFrom(a *contenttypes.Attribute, set LinkSet, from Ref) (list []Link) {
+	s.LinksFrom(a, set, from, func(l Link) bool { list = append(list, l); return true })
 	return list
 }
 
-// linksOf returns the links of one end in both planes.
+// linksOf returns the links of one end in both link sets.
 func (s *Snapshot) linksOf(a *contenttypes.Attribute, sd side, ref Ref) (list []Link) {
 	add := func(l Link) bool { list = append(list, l); return true }
-	for _, plane := range []Status{Published, Draft} {
+	for _, set := range linkSets {
 		if sd == fromSide {
-			s.LinksFrom(a, plane, ref, add)
+			s.LinksFrom(a, set, ref, add)
 		} else {
-			s.LinksTo(a, plane, ref, add)
+			s.LinksTo(a, set, ref, add)
 		}
 	}
 	return list
@@ -38,13 +38,13 @@ func (tx *Tx) cutLinks(list []Link) error {
 
 // copyLinks replaces the links of one end by those of another, in the same order. If locale is not empty, links to localized documents
 // are changed to lead to the localization in locale, and left out if there is none.
-func (tx *Tx) copyLinks(a *contenttypes.Attribute, plane Status, from Ref, toPlane Status, to Ref, locale string) error {
-	if err := tx.cutLinks(tx.linksFrom(a, toPlane, to)); err != nil {
+func (tx *Tx) copyLinks(a *contenttypes.Attribute, set LinkSet, from Ref, toSet LinkSet, to Ref, locale string) error {
+	if err := tx.cutLinks(tx.linksFrom(a, toSet, to)); err != nil {
 		return err
 	}
 	seen := map[Ref]bool{}
-	for _, l := range tx.linksFrom(a, plane, from) {
-		l.Plane, l.From = toPlane, to
+	for _, l := range tx.linksFrom(a, set, from) {
+		l.Set, l.From = toSet, to
 		if locale != "" && l.To.Locale != "" && l.To.Locale != locale {
 			l.To.Locale = locale
 			if b := tx.bound.byUID[l.To.Type]; b == nil || !tx.hasVersion(b, tx.number(l.To)) {
@@ -55,7 +55,7 @@ func (tx *Tx) copyLinks(a *contenttypes.Attribute, plane Status, from Ref, toPla
 			continue
 		}
 		seen[l.To] = true
-		l.ToPos = tx.freePos(a, toPlane, l.To, l.ToPos)
+		l.ToPos = tx.freePos(a, toSet, l.To, l.ToPos)
 		if err := tx.putLink(l); err != nil {
 			return err
 		}
@@ -64,15 +64,15 @@ func (tx *Tx) copyLinks(a *contenttypes.Attribute, plane Status, from Ref, toPla
 }
 
 // freePos returns a position in the list of a target: the wanted one or, if that is taken, one behind the last.
-func (tx *Tx) freePos(a *contenttypes.Attribute, plane Status, to Ref, wanted uint64) uint64 {
-	list := tx.appendLinkList(nil, a, toSide, plane, tx.number(to))
+func (tx *Tx) freePos(a *contenttypes.Attribute, set LinkSet, to Ref, wanted uint64) uint64 {
+	list := tx.appendLinkList(nil, a, toSide, set, tx.number(to))
 	if tx.get(links, be.AppendUint64(bytes.Clone(list), wanted)) == nil {
 		return wanted
 	}
-	return tx.LastToPos(a, plane, to) + PosStep
+	return tx.LastToPos(a, set, to) + PosStep
 }
 
-// linkPrefix returns the prefix of the keys of all links of an attribute. more may hold a side, and a plane after it.
+// linkPrefix returns the prefix of the keys of all links of an attribute. more may hold a side, and a link set after it.
 func linkPrefix(schema, field uint16, more ...byte) []byte {
 	return append(be.AppendUint16(be.AppendUint16(nil, schema), field), more...)
 }
@@ -87,31 +87,31 @@ func linkTwin(k, v []byte) []byte {
 
 // dropLinks carries out evolve.DropLinks.
 func (c *chunk) dropLinks(s *evolve.DropLinks) (bool, error) {
-	done, err := c.deleteLinks(s.Type, s.Attr, &s.Gone, Published, Draft)
+	done, err := c.deleteLinks(s.Type, s.Attr, &s.Gone, linkSets[:]...)
 	if done {
 		c.conversion.pending.Removed.Links += s.Gone.Links()
 	}
 	return done, err
 }
 
-// dropPlane carries out evolve.DropPlane.
-func (c *chunk) dropPlane(s *evolve.DropPlane) (bool, error) {
-	return c.deleteLinks(s.Type, s.Attr, &evolve.LinkCount{}, Draft)
+// dropDraftLinks carries out evolve.DropDraftLinks.
+func (c *chunk) dropDraftLinks(s *evolve.DropDraftLinks) (bool, error) {
+	return c.deleteLinks(s.Type, s.Attr, &evolve.LinkCount{}, DraftLinks)
 }
 
-// deleteLinks removes the links of an attribute in some planes, adds their number to gone, and reports whether none is left.
-func (c *chunk) deleteLinks(uid, name string, gone *evolve.LinkCount, planes ...Status) (bool, error) {
+// deleteLinks removes the links of an attribute in some sets, adds their number to gone, and reports whether none is left.
+func (c *chunk) deleteLinks(uid, name string, gone *evolve.LinkCount, sets ...LinkSet) (bool, error) {
 	a, err := c.attribute(uid, name)
 	if err != nil {
 		return false, err
 	}
 	schema, field := c.bound.relation(a)
 	for _, sd := range []side{fromSide, toSide} {
-		for _, plane := range planes {
-			removed, last, err := c.deletePrefix(links, linkPrefix(schema, field, byte(sd), byte(plane)))
+		for _, set := range sets {
+			removed, last, err := c.deletePrefix(links, linkPrefix(schema, field, byte(sd), byte(set)))
 			c.at.Done += removed
 			if sd == fromSide {
-				gone[plane] += removed
+				gone[set] += removed
 			}
 			if err != nil || !last {
 				return false, err
@@ -121,8 +121,8 @@ func (c *chunk) deleteLinks(uid, name string, gone *evolve.LinkCount, planes ...
 	return true, nil
 }
 
-// copyPlane carries out evolve.CopyPlane.
-func (c *chunk) copyPlane(s *evolve.CopyPlane) (bool, error) {
+// addDraftLinks carries out evolve.AddDraftLinks.
+func (c *chunk) addDraftLinks(s *evolve.AddDraftLinks) (bool, error) {
 	a, err := c.attribute(s.Type, s.Attr)
 	if err != nil {
 		return false, err
@@ -130,11 +130,11 @@ func (c *chunk) copyPlane(s *evolve.CopyPlane) (bool, error) {
 	schema, field := c.bound.relation(a)
 	keys, last := c.keys(links, linkPrefix(schema, field), c.limit())
 	for _, k := range keys {
-		if Status(k[5]) != Published {
+		if LinkSet(k[5]) != PublishedLinks {
 			continue
 		}
 		draft := bytes.Clone(k)
-		draft[5] = byte(Draft)
+		draft[5] = byte(DraftLinks)
 		c.put(links, draft, copied(c.get(links, k)))
 	}
 	c.forward(keys)

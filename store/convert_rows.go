@@ -97,7 +97,7 @@ func (c *chunk) addDrafts(s *evolve.AddDrafts) (bool, error) {
 		setSystem(row, "id", strconv.AppendUint(nil, c.NewRowID(t), 10))
 		setSystem(row, "publishedAt", nil)
 		err := c.renumber(row.Values, func(a *contenttypes.Attribute, from, to Ref) error {
-			for _, l := range c.linksFrom(a, Draft, from) {
+			for _, l := range c.linksFrom(a, DraftLinks, from) {
 				moved := l
 				moved.From = to
 				if err := c.deleteLink(l); err != nil {
@@ -149,12 +149,12 @@ func (c *chunk) dropDrafts(s *evolve.DropDrafts) (bool, error) {
 	})
 }
 
-// copyItemLinks copies the published links of all components among values to the draft plane, because requests for drafts read the same
+// copyItemLinks copies the published links of all components among values to their draft links, because requests for drafts read the same
 // rows once drafts are switched off.
 func (tx *Tx) copyItemLinks(values []Value) error {
 	return eachItem(values, func(item *Item) error {
 		for _, a := range owningRelations(&item.Component.Schema) {
-			if err := tx.copyLinks(a, Published, item.ref(), Draft, item.ref(), ""); err != nil {
+			if err := tx.copyLinks(a, PublishedLinks, item.ref(), DraftLinks, item.ref(), ""); err != nil {
 				return err
 			}
 		}

@@ -51,10 +51,10 @@ func (s *Snapshot) sharing(r Record, first uint16) Record {
 
 // shareValue copies the value of an attribute from one localization to another.
 func (c *chunk) shareValue(a *contenttypes.Attribute, from, to Record) error {
-	planes := planesOf(a, to)
+	sets := linkSetsOf(a, to)
 	if a.IsRelation() {
-		for _, plane := range planes {
-			if err := c.copyLinks(a, plane, from.Ref(), plane, to.Ref(), ""); err != nil {
+		for _, set := range sets {
+			if err := c.copyLinks(a, set, from.Ref(), set, to.Ref(), ""); err != nil {
 				return err
 			}
 		}
@@ -66,8 +66,8 @@ func (c *chunk) shareValue(a *contenttypes.Attribute, from, to Record) error {
 	}
 	row.Values[a.Index] = value
 	err := c.renumber([]Value{value}, func(a *contenttypes.Attribute, old, new Ref) error {
-		for _, plane := range planes {
-			if err := c.copyLinks(a, plane, old, plane, new, row.Locale); err != nil {
+		for _, set := range sets {
+			if err := c.copyLinks(a, set, old, set, new, row.Locale); err != nil {
 				return err
 			}
 		}
@@ -79,31 +79,31 @@ func (c *chunk) shareValue(a *contenttypes.Attribute, from, to Record) error {
 	return c.putRow(row)
 }
 
-// planesOf returns the planes in which a version has links, under an attribute or in the components of an attribute.
-func planesOf(a *contenttypes.Attribute, r Record) []Status {
+// linkSetsOf returns the link sets in which a version has links, under an attribute or in the components of an attribute.
+func linkSetsOf(a *contenttypes.Attribute, r Record) []LinkSet {
 	switch {
 	case a.IsRelation() && !a.HasDraftLinks():
-		return []Status{Published}
+		return linkSets[:1]
 	case r.Type().DraftAndPublish:
-		return []Status{r.Status()}
+		return []LinkSet{r.Status().Links()}
 	}
-	return []Status{Published, Draft}
+	return linkSets[:]
 }
 
 // same reports whether two versions of a document have the same value in an attribute. The ids of components are not compared. Each
-// version is read with the links of its own plane.
+// version is read with the links of its own link set.
 func (s *Snapshot) same(a *contenttypes.Attribute, x, y Record) bool {
 	if x.slot == y.slot {
 		return true
 	}
 	if !a.IsRelation() {
-		px, py := planesOf(a, x), planesOf(a, y)
+		px, py := linkSetsOf(a, x), linkSetsOf(a, y)
 		return s.sameStored(a, x, y, px[0], py[0])
 	}
-	return s.sameLinks(a, x, y, planesOf(a, x)[0], planesOf(a, y)[0])
+	return s.sameLinks(a, x, y, linkSetsOf(a, x)[0], linkSetsOf(a, y)[0])
 }
 
-func (s *Snapshot) sameStored(a *contenttypes.Attribute, x, y Record, planeX, planeY Status) bool {
+func (s *Snapshot) sameStored(a *contenttypes.Attribute, x, y Record, setX, setY LinkSet) bool {
 	if a.IsScalar() {
 		return bytes.Equal(x.JSON(a), y.JSON(a))
 	}
@@ -111,7 +111,7 @@ func (s *Snapshot) sameStored(a *contenttypes.Attribute, x, y Record, planeX, pl
 	y.Each(a, func(item Record) bool { items = append(items, item); return true })
 	same := true
 	x.Each(a, func(item Record) bool {
-		same = len(items) > 0 && s.sameItem(item, items[0], planeX, planeY)
+		same = len(items) > 0 && s.sameItem(item, items[0], setX, setY)
 		if same {
 			items = items[1:]
 		}
@@ -120,7 +120,7 @@ func (s *Snapshot) sameStored(a *contenttypes.Attribute, x, y Record, planeX, pl
 	return same && len(items) == 0
 }
 
-func (s *Snapshot) sameItem(x, y Record, planeX, planeY Status) bool {
+func (s *Snapshot) sameItem(x, y Record, setX, setY LinkSet) bool {
 	if x.Component() != y.Component() {
 		return false
 	}
@@ -129,26 +129,26 @@ func (s *Snapshot) sameItem(x, y Record, planeX, planeY Status) bool {
 		case a.Type == contenttypes.ID || a.Mapped:
 			return false
 		case a.IsRelation():
-			return !s.sameLinks(a, x, y, planeX, planeY)
+			return !s.sameLinks(a, x, y, setX, setY)
 		}
-		return !s.sameStored(a, x, y, planeX, planeY)
+		return !s.sameStored(a, x, y, setX, setY)
 	})
 }
 
 // sameLinks reports whether two versions are linked to the same documents in the same order. The locales of these documents are not
 // compared.
-func (s *Snapshot) sameLinks(a *contenttypes.Attribute, x, y Record, planeX, planeY Status) bool {
+func (s *Snapshot) sameLinks(a *contenttypes.Attribute, x, y Record, setX, setY LinkSet) bool {
 	owning, sd := a, fromSide
 	if a.Mapped {
 		owning, sd = a.Inverse, toSide
 	}
-	list := func(r Record, plane Status) (refs []ref) {
-		s.eachLink(owning, sd, plane, r.ref(), func(other ref, _, _ uint64) bool {
+	list := func(r Record, set LinkSet) (refs []ref) {
+		s.eachLink(owning, sd, set, r.ref(), func(other ref, _, _ uint64) bool {
 			other.locale = 0
 			refs = append(refs, other)
 			return true
 		})
 		return refs
 	}
-	return slices.Equal(list(x, planeX), list(y, planeY))
+	return slices.Equal(list(x, setX), list(y, setY))
 }

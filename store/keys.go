@@ -10,7 +10,7 @@ import "encoding/binary"
 //	index   lower bound of a block of index keys                  → the block (block.go)
 //	groups  lower bound of a group of blocks                      → entries u64 · blocks u32 (counted.go)
 //	spans   lower bound of a span of groups                       → entries u64 · groups u32
-//	links   schema u16 · field u16 · side u8 · plane u8 · ref · pos u64 → the other end (links.go)
+//	links   schema u16 · field u16 · side u8 · link set u8 · ref · pos u64 → the other end (links.go)
 //	log     sequence u64                                          → changes
 //
 // An index key is schema u16 · field u16 · slot u16 · value · id u64.

@@ -16,19 +16,33 @@ type Ref struct {
 	Locale string
 }
 
-// A Link joins a document or component to a document under a relation attribute, in one of two planes: drafts show the links of the draft
-// plane, published versions those of the published plane. A link to a document that has no version in its plane is kept, but not shown.
+// A LinkSet is one of the two sets of links that a relation can have: the one that published versions show, or the one that drafts
+// show. A relation with draft & publish on neither side has PublishedLinks only (see contenttypes.Attribute.HasDraftLinks).
+type LinkSet uint8
+
+const (
+	PublishedLinks LinkSet = iota
+	DraftLinks
+)
+
+// linkSets holds both sets.
+var linkSets = [...]LinkSet{PublishedLinks, DraftLinks}
+
+// Links returns the set of links that versions of this status show, if the relation has both sets.
+func (s Status) Links() LinkSet { return LinkSet(s) }
+
+// A Link joins a document or component to a document under a relation attribute, in one LinkSet. While the target has no version of the
+// status that shows the set, the link is kept, but not shown.
 //
-// A relation with draft & publish on neither side uses the Published plane only. Otherwise, a version of a type with draft & publish uses
-// the plane of its status, and a row of a type without uses both (see contenttypes.Attribute.HasDraftLinks). A component uses the planes
-// of the document that it is in.
+// In a relation with both sets, a version of a type with draft & publish has links in the set of its status, and a row of a type without it
+// has the same links in both. The links of a component are in the sets of the document that holds it.
 type Link struct {
 	Attr    *contenttypes.Attribute // the owning attribute, which is the one without mappedBy
-	Plane   Status
+	Set     LinkSet
 	From    Ref // the document or component that has Attr
 	To      Ref
-	FromPos uint64 // orders the links of From: unique in (Attr, Plane, From)
-	ToPos   uint64 // orders the links of To:   unique in (Attr, Plane, To)
+	FromPos uint64 // orders the links of From: unique in (Attr, Set, From)
+	ToPos   uint64 // orders the links of To:   unique in (Attr, Set, To)
 }
 
 // PosStep is the distance between the positions of neighbouring links when links are numbered again, or added at an end.
@@ -36,7 +50,7 @@ const PosStep = 1 << 32
 
 // Each link is stored twice, in the list of either end. The key is
 //
-//	schema u16 · field u16 of the owning attribute · side u8 · plane u8 · locale u16 · doc u64 · position u64
+//	schema u16 · field u16 of the owning attribute · side u8 · link set u8 · locale u16 · doc u64 · position u64
 //
 // and the value is the other end: schema u16 · locale u16 · doc u64 · position u64. The upper bits of doc hold a checksum (see checksum.go).
 type side uint8
@@ -60,11 +74,11 @@ const (
 )
 
 // appendLinkList appends the prefix of the keys in the list of links of one end.
-func (s *Snapshot) appendLinkList(b []byte, a *contenttypes.Attribute, sd side, plane Status, r ref) []byte {
+func (s *Snapshot) appendLinkList(b []byte, a *contenttypes.Attribute, sd side, set LinkSet, r ref) []byte {
 	schema, field := s.bound.relation(a)
 	b = be.AppendUint16(b, schema)
 	b = be.AppendUint16(b, field)
-	b = append(b, byte(sd), byte(plane))
+	b = append(b, byte(sd), byte(set))
 	b = be.AppendUint16(b, r.locale)
 	return be.AppendUint64(b, r.doc)
 }
@@ -98,9 +112,9 @@ func isLinkEnd(v []byte, r ref, pos uint64) bool {
 }
 
 // eachLink calls yield with the other end and both positions of the links in one end's list, in order.
-func (s *Snapshot) eachLink(a *contenttypes.Attribute, sd side, plane Status, r ref, yield func(other ref, pos, otherPos uint64) bool) {
+func (s *Snapshot) eachLink(a *contenttypes.Attribute, sd side, set LinkSet, r ref, yield func(other ref, pos, otherPos uint64) bool) {
 	var buf [linkListLen]byte
-	s.eachInList(s.appendLinkList(buf[:0], a, sd, plane, r), yield)
+	s.eachInList(s.appendLinkList(buf[:0], a, sd, set, r), yield)
 }
 
 // eachInList is eachLink for the list with this prefix of keys.
@@ -152,51 +166,51 @@ func (w *linkWalk) here() (k, v []byte) {
 }
 
 // LinksFrom calls yield with the links of from under the owning attribute a, in the order of their FromPos.
-func (s *Snapshot) LinksFrom(a *contenttypes.Attribute, plane Status, from Ref, yield func(Link) bool) {
-	s.eachLink(a, fromSide, plane, s.number(from), func(other ref, pos, otherPos uint64) bool {
-		return yield(Link{Attr: a, Plane: plane, From: from, To: s.name(other), FromPos: pos, ToPos: otherPos})
+func (s *Snapshot) LinksFrom(a *contenttypes.Attribute, set LinkSet, from Ref, yield func(Link) bool) {
+	s.eachLink(a, fromSide, set, s.number(from), func(other ref, pos, otherPos uint64) bool {
+		return yield(Link{Attr: a, Set: set, From: from, To: s.name(other), FromPos: pos, ToPos: otherPos})
 	})
 }
 
 // LinksTo calls yield with the links that lead to the document to under the owning attribute a, in the order of their ToPos.
-func (s *Snapshot) LinksTo(a *contenttypes.Attribute, plane Status, to Ref, yield func(Link) bool) {
-	s.eachLink(a, toSide, plane, s.number(to), func(other ref, pos, otherPos uint64) bool {
-		return yield(Link{Attr: a, Plane: plane, From: s.name(other), To: to, FromPos: otherPos, ToPos: pos})
+func (s *Snapshot) LinksTo(a *contenttypes.Attribute, set LinkSet, to Ref, yield func(Link) bool) {
+	s.eachLink(a, toSide, set, s.number(to), func(other ref, pos, otherPos uint64) bool {
+		return yield(Link{Attr: a, Set: set, From: s.name(other), To: to, FromPos: otherPos, ToPos: pos})
 	})
 }
 
 // LinkFrom returns the link of from at a FromPos under the owning attribute a; ok is false if there is none.
-func (s *Snapshot) LinkFrom(a *contenttypes.Attribute, plane Status, from Ref, pos uint64) (l Link, ok bool) {
-	v := s.get(links, be.AppendUint64(s.appendLinkList(nil, a, fromSide, plane, s.number(from)), pos))
+func (s *Snapshot) LinkFrom(a *contenttypes.Attribute, set LinkSet, from Ref, pos uint64) (l Link, ok bool) {
+	v := s.get(links, be.AppendUint64(s.appendLinkList(nil, a, fromSide, set, s.number(from)), pos))
 	if v == nil {
 		return Link{}, false
 	}
 	other, otherPos := parseLinkEnd(v)
-	return Link{Attr: a, Plane: plane, From: from, To: s.name(other), FromPos: pos, ToPos: otherPos}, true
+	return Link{Attr: a, Set: set, From: from, To: s.name(other), FromPos: pos, ToPos: otherPos}, true
 }
 
 // LinkTo returns the link to the document to at a ToPos under the owning attribute a; ok is false if there is none.
-func (s *Snapshot) LinkTo(a *contenttypes.Attribute, plane Status, to Ref, pos uint64) (l Link, ok bool) {
-	v := s.get(links, be.AppendUint64(s.appendLinkList(nil, a, toSide, plane, s.number(to)), pos))
+func (s *Snapshot) LinkTo(a *contenttypes.Attribute, set LinkSet, to Ref, pos uint64) (l Link, ok bool) {
+	v := s.get(links, be.AppendUint64(s.appendLinkList(nil, a, toSide, set, s.number(to)), pos))
 	if v == nil {
 		return Link{}, false
 	}
 	other, otherPos := parseLinkEnd(v)
-	return Link{Attr: a, Plane: plane, From: s.name(other), To: to, FromPos: otherPos, ToPos: pos}, true
+	return Link{Attr: a, Set: set, From: s.name(other), To: to, FromPos: otherPos, ToPos: pos}, true
 }
 
 // LastFromPos returns the greatest FromPos in the links of from, 0 if it has none.
-func (s *Snapshot) LastFromPos(a *contenttypes.Attribute, plane Status, from Ref) uint64 {
-	return s.lastPos(a, fromSide, plane, s.number(from))
+func (s *Snapshot) LastFromPos(a *contenttypes.Attribute, set LinkSet, from Ref) uint64 {
+	return s.lastPos(a, fromSide, set, s.number(from))
 }
 
 // LastToPos returns the greatest ToPos in the links to a document, 0 if there are none.
-func (s *Snapshot) LastToPos(a *contenttypes.Attribute, plane Status, to Ref) uint64 {
-	return s.lastPos(a, toSide, plane, s.number(to))
+func (s *Snapshot) LastToPos(a *contenttypes.Attribute, set LinkSet, to Ref) uint64 {
+	return s.lastPos(a, toSide, set, s.number(to))
 }
 
-func (s *Snapshot) lastPos(a *contenttypes.Attribute, sd side, plane Status, r ref) uint64 {
-	k := s.last(links, s.appendLinkList(nil, a, sd, plane, r), linkKeyLen-linkListLen)
+func (s *Snapshot) lastPos(a *contenttypes.Attribute, sd side, set LinkSet, r ref) uint64 {
+	k := s.last(links, s.appendLinkList(nil, a, sd, set, r), linkKeyLen-linkListLen)
 	if k == nil {
 		return 0
 	}
@@ -234,7 +248,7 @@ func (s *Snapshot) name(r ref) Ref {
 }
 
 // Related calls yield with the versions that r shows under a relation, media or localizations attribute of either side, in order. The
-// status of the request decides which plane is read and which versions are shown. Links to documents without such a version are left out.
+// status of the request decides which link set is read and which versions are shown. Links to documents without such a version are left out.
 func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, yield func(Record) bool) {
 	if !r.Exists() {
 		return
@@ -279,23 +293,26 @@ func (s *Snapshot) eachTarget(r Record, a *contenttypes.Attribute, status Status
 	s.eachInList(s.appendShownList(buf[:0], a, status, r.ref()), func(other ref, _, _ uint64) bool { return yield(other) })
 }
 
-// linksOf returns where the links of a relation attribute of either side are stored: the owning attribute, the side, and the plane that a
-// request for status reads.
-func linksOf(a *contenttypes.Attribute, status Status) (owning *contenttypes.Attribute, sd side, plane Status) {
-	owning, sd, plane = a, fromSide, status
+// linksOf says in which lists the links lie that a relation attribute of either side shows to a request for status.
+func linksOf(a *contenttypes.Attribute, status Status) (owning *contenttypes.Attribute, sd side, set LinkSet) {
 	if a.Mapped {
-		owning, sd = a.Inverse, toSide
+		return a.Inverse, toSide, shownSet(a.Inverse, status)
 	}
-	if !owning.HasDraftLinks() {
-		plane = Published
+	return a, fromSide, shownSet(a, status)
+}
+
+// shownSet returns the set of an owning attribute's links that a request for status sees.
+func shownSet(owning *contenttypes.Attribute, status Status) LinkSet {
+	if owning.HasDraftLinks() {
+		return status.Links()
 	}
-	return owning, sd, plane
+	return PublishedLinks
 }
 
 // appendShownList appends the prefix of the list of links that r shows to a request for status.
 func (s *Snapshot) appendShownList(b []byte, a *contenttypes.Attribute, status Status, r ref) []byte {
-	owning, sd, plane := linksOf(a, status)
-	return s.appendLinkList(b, owning, sd, plane, r)
+	owning, sd, set := linksOf(a, status)
+	return s.appendLinkList(b, owning, sd, set, r)
 }
 
 // shown returns the version of a linked document that a request for status shows, or the zero Record.

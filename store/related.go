@@ -106,11 +106,7 @@ func (s *Snapshot) UsesAll(of []Record, attrs []*contenttypes.Attribute, status 
 			if !r.Exists() {
 				continue
 			}
-			plane := status
-			if !a.HasDraftLinks() {
-				plane = Published
-			}
-			if w.gather(s.appendLinkList(buf[:0], a, toSide, plane, r.ref()), -1, int32(i), into); into.Over {
+			if w.gather(s.appendLinkList(buf[:0], a, toSide, shownSet(a, status), r.ref()), -1, int32(i), into); into.Over {
 				return s.failed
 			}
 		}

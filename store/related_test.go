@@ -102,7 +102,7 @@ func compareUses(snap *store.Snapshot, article *contenttypes.ContentType) error 
 				if !r.Exists() {
 					break
 				}
-				snap.LinksTo(a, store.Published, r.Ref(), func(l store.Link) bool {
+				snap.LinksTo(a, store.PublishedLinks, r.Ref(), func(l store.Link) bool {
 					user := snap.Version(article, l.From.Doc, store.Published, l.From.Locale)
 					if user.Exists() && (f == nil || snap.Matches(user, f, store.Published)) {
 						want = append(want, user.ID())
@@ -243,7 +243,7 @@ func linkAtRandom(t *testing.T, s *store.Store, article *contenttypes.ContentTyp
 				for i := range n {
 					target := docs[to][rnd.IntN(len(docs[to]))]
 					b.PutLink(store.Link{
-						Attr: a, Plane: store.Published, From: store.Ref{Type: article.UID, Doc: from, Locale: localeOf(article)},
+						Attr: a, Set: store.PublishedLinks, From: store.Ref{Type: article.UID, Doc: from, Locale: localeOf(article)},
 						To:      store.Ref{Type: to.UID, Doc: target, Locale: localeOf(to)},
 						FromPos: uint64(i+1) * store.PosStep, ToPos: (from*10 + uint64(i)) * store.PosStep,
 					})

@@ -51,7 +51,7 @@ func (c *stateCache) searched(s *Snapshot) {
 const rowSizeBits = 20
 
 // relationKey names a list of links: by what their keys begin with (see appendLinkList). Which version of a target is shown follows
-// from that as well, since links are kept apart by plane wherever a target has more than one.
+// from that as well, since links are kept apart by link set wherever a target has more than one.
 func relationKey(list []byte) relcache.Key { return relcache.Key{be.Uint64(list), be.Uint64(list[8:])} }
 
 // placeOf returns the place of a row; 0 where it has none, as one that is too long.

@@ -133,7 +133,7 @@ func (w *wheel) turn(tx *store.Tx, n int) error {
 
 func (w *wheel) link(from, to uint64, i, k int) store.Link {
 	return store.Link{
-		Attr: w.tags, Plane: store.Published,
+		Attr: w.tags, Set: store.PublishedLinks,
 		From: store.Ref{Type: w.article.UID, Doc: from, Locale: "en"}, To: store.Ref{Type: w.tag.UID, Doc: to},
 		FromPos: uint64(k+1) * store.PosStep, ToPos: uint64(i+1) * store.PosStep,
 	}

@@ -249,7 +249,7 @@ func (g *salvager) takePiece(k, v []byte) {
 	switch {
 	case len(k) == rowKeyLen && len(v) > recordHeader && hasChecksum(rows, v) && g.raw.snap.checkValue(rows, k, v) == nil:
 		g.take(rows, k, v)
-	case len(k) == linkKeyLen && len(v) == linkLen-linkKeyLen && k[4] <= byte(toSide) && k[5] <= byte(Draft) &&
+	case len(k) == linkKeyLen && len(v) == linkLen-linkKeyLen && k[4] <= byte(toSide) && k[5] <= byte(DraftLinks) &&
 		be.Uint16(v[numberAt(links):]) != 0 && g.raw.snap.checkValue(links, k, v) == nil:
 		g.take(links, k, v)
 	case len(k) > spaceLen && len(v) > 2 && hasChecksum(index, v) && g.raw.snap.checkValue(index, k, v) == nil:

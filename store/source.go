@@ -338,14 +338,14 @@ func (f *finder) throughSource(c *someTarget) *source {
 
 // back follows links from targets to the rows of f's slot that point at them.
 func (f *finder) back(a *contenttypes.Attribute, targets []hit) []hit {
-	owning, sd, plane := linksOf(a, f.query.Status)
+	owning, sd, set := linksOf(a, f.query.Status)
 	sd = 1 - sd // from the other end
 	var hits []hit
 	seen := map[uint64]bool{}
 	targetSchema := f.snap.bound.of(&a.Target.Schema).number
 	for _, t := range targets {
 		r := ref{schema: targetSchema, locale: t.slot.locale(), doc: t.doc}
-		f.snap.eachLink(owning, sd, plane, r, func(other ref, _, _ uint64) bool {
+		f.snap.eachLink(owning, sd, set, r, func(other ref, _, _ uint64) bool {
 			if other.schema == f.bound.number && other.locale == f.slot.locale() && !seen[other.doc] {
 				seen[other.doc] = true
 				hits = f.appendDoc(hits, other.doc)

@@ -22,7 +22,7 @@ func (c *comparison) attributes(was, is *contenttypes.Schema) {
 	}
 	for _, n := range is.Attributes {
 		if n.IsRelation() && !n.System && !n.Mapped {
-			c.planes(n)
+			c.linkSets(n)
 		}
 	}
 }

@@ -117,8 +117,8 @@ func haveLists(n int) string {
 	return fmt.Sprintf("%d lists have", n)
 }
 
-// planes plans to copy or remove the draft links of a relation when drafts are switched on or off on either side.
-func (c *comparison) planes(is *contenttypes.Attribute) {
+// linkSets plans to copy or remove the draft links of a relation when drafts are switched on or off on either side.
+func (c *comparison) linkSets(is *contenttypes.Attribute) {
 	was := schemaOf(c.was, is.Owner.UID).Attribute(is.Name)
 	if was == nil || !was.IsRelation() || was.Mapped && was.Inverse == nil {
 		return // it had no links
@@ -128,8 +128,8 @@ func (c *comparison) planes(is *contenttypes.Attribute) {
 	}
 	switch before, now := was.HasDraftLinks(), is.HasDraftLinks(); {
 	case !before && now:
-		c.after = append(c.after, steps(&CopyPlane{is.Owner.UID, is.Name})...)
+		c.after = append(c.after, steps(&AddDraftLinks{is.Owner.UID, is.Name})...)
 	case before && !now:
-		c.after = append(c.after, steps(&DropPlane{is.Owner.UID, is.Name})...)
+		c.after = append(c.after, steps(&DropDraftLinks{is.Owner.UID, is.Name})...)
 	}
 }

@@ -56,7 +56,7 @@ type LinkRule struct {
 
 // LinkCounts counts the links of an attribute, and those that break a LinkRule.
 type LinkCounts struct {
-	Links   int // all links, in the plane that has more
+	Links   int // all links, in the link set that has more
 	Foreign int // links that lead to another type
 	From    int // documents and components with more links than One allows
 	To      int // targets with more links than OneBack allows

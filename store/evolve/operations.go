@@ -301,10 +301,10 @@ func (m *migrating) dropDrafts() error {
 				continue
 			}
 			if before := m.was.Type(t.UID).Attribute(a.Name).HasDraftLinks(); before && (t == is || !a.HasDraftLinks()) {
-				m.then(&DropPlane{t.UID, a.Name})
+				m.then(&DropDraftLinks{t.UID, a.Name})
 			}
 			if t == is && a.HasDraftLinks() { // the draft links of the former drafts are gone
-				m.then(&CopyPlane{t.UID, a.Name})
+				m.then(&AddDraftLinks{t.UID, a.Name})
 			}
 		}
 	}

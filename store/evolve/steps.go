@@ -37,8 +37,8 @@ var kinds = map[string]reflect.Type{
 	"dropDrafts": reflect.TypeFor[DropDrafts](),
 	"prune":      reflect.TypeFor[Prune](),
 	"share":      reflect.TypeFor[Share](),
-	"copyPlane":  reflect.TypeFor[CopyPlane](),
-	"dropPlane":  reflect.TypeFor[DropPlane](),
+	"copyPlane":  reflect.TypeFor[AddDraftLinks](),
+	"dropPlane":  reflect.TypeFor[DropDraftLinks](),
 	"dropLinks":  reflect.TypeFor[DropLinks](),
 	"trimLinks":  reflect.TypeFor[TrimLinks](),
 	"flipLinks":  reflect.TypeFor[FlipLinks](),
@@ -215,27 +215,27 @@ type DropLinks struct {
 
 func (s *DropLinks) String() string { return "removing links of " + s.Type + "." + s.Attr }
 
-// A LinkCount counts links in the published and in the draft plane.
+// A LinkCount counts links of either set: the published ones, then the draft ones.
 type LinkCount [2]int
 
-// Links returns the number of links. Links are usually in both planes, so it is the greater of the two numbers.
+// Links returns the number of links. Links are usually in both link sets, so it is the greater of the two numbers.
 func (n LinkCount) Links() int { return max(n[0], n[1]) }
 
-// DropPlane removes the draft plane of a relation, once drafts and published versions show the same links.
-type DropPlane struct {
+// DropDraftLinks removes the draft links of a relation, once drafts and published versions show the same links.
+type DropDraftLinks struct {
 	Type string `json:"type"`
 	Attr string `json:"attr"`
 }
 
-func (s *DropPlane) String() string { return "removing draft links of " + s.Type + "." + s.Attr }
+func (s *DropDraftLinks) String() string { return "removing draft links of " + s.Type + "." + s.Attr }
 
-// CopyPlane gives a relation a draft plane: a copy of its published plane.
-type CopyPlane struct {
+// AddDraftLinks gives a relation a draft link set: a copy of its published link set.
+type AddDraftLinks struct {
 	Type string `json:"type"`
 	Attr string `json:"attr"`
 }
 
-func (s *CopyPlane) String() string { return "copying links of " + s.Type + "." + s.Attr }
+func (s *AddDraftLinks) String() string { return "copying links of " + s.Type + "." + s.Attr }
 
 // TrimLinks removes all links but the first from each list of links under an attribute.
 type TrimLinks struct {

@@ -13,8 +13,8 @@ func TestStepNames(t *testing.T) {
 	for name, work := range map[string]evolve.Work{
 		"define": &evolve.Define{}, "dropIndex": &evolve.DropIndex{}, "buildIndex": &evolve.BuildIndex{}, "values": &evolve.EditValues{},
 		"moveLocale": &evolve.MoveLocale{}, "moveRefs": &evolve.MoveRefs{}, "addDrafts": &evolve.AddDrafts{},
-		"dropDrafts": &evolve.DropDrafts{}, "prune": &evolve.Prune{}, "share": &evolve.Share{}, "copyPlane": &evolve.CopyPlane{},
-		"dropPlane": &evolve.DropPlane{}, "dropLinks": &evolve.DropLinks{}, "trimLinks": &evolve.TrimLinks{}, "flipLinks": &evolve.FlipLinks{},
+		"dropDrafts": &evolve.DropDrafts{}, "prune": &evolve.Prune{}, "share": &evolve.Share{}, "copyPlane": &evolve.AddDraftLinks{},
+		"dropPlane": &evolve.DropDraftLinks{}, "dropLinks": &evolve.DropLinks{}, "trimLinks": &evolve.TrimLinks{}, "flipLinks": &evolve.FlipLinks{},
 	} {
 		raw, err := json.Marshal(&evolve.Step{Work: work})
 		if err != nil {
