@@ -60,7 +60,8 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// FuzzBody sends random bodies. The server must refuse the body or create a document, and a read must then return what the response has shown.
+// FuzzBody sends random bodies. The server must refuse the body or create a document, and a read must then return what the
+// response has shown.
 func FuzzBody(f *testing.F) {
 	suiteRequests(f, func(s *Step) {
 		path, _, _ := strings.Cut(s.Request.Path, "?")

@@ -2,7 +2,7 @@ package simulation
 
 import "fmt"
 
-// unlinkable returns the documentId of a target in data that does not exist in the localization to link, or "".
+// unlinkable returns a message about a target in data that does not exist in the localization to link, or "".
 func (w *World) unlinkable(data []Field, t *Type, locale string) string {
 	for _, f := range data {
 		switch v := f.Value.(type) {

@@ -48,7 +48,7 @@ type requestPrinter struct {
 	values    map[string]any
 	fragments []string
 	args      map[*Args]string // the same text for every repetition of a field
-	constant  bool             // variables are not allowed here
+	constant  bool             // the current value must not contain variables
 }
 
 func (p *requestPrinter) selection(list []*Selection) string {

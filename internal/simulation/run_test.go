@@ -17,7 +17,7 @@ type Run struct {
 	Writes int
 	Asked  int
 
-	Tolerate  int           // number of differences after which the run ends
+	Tolerate  int           // how many more differences do not end the run
 	Different []*Difference // differences that were tolerated
 
 	server  Host
