@@ -95,7 +95,7 @@ func groupLimits(fsys fs.FS) (limits []int64) {
 func limitsUpwards(fsys fs.FS, root, group, file string) (limits []int64) {
 	for dir := path.Join(root, path.Clean("/"+group)); ; dir = path.Dir(dir) {
 		if text, err := fs.ReadFile(fsys, path.Join(dir, file)); err == nil {
-			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil { // no limit is written as "max"
+			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil { // "max" means no limit
 				limits = append(limits, n)
 			}
 		}

@@ -106,7 +106,7 @@ func (a *generator) into(s *Schema, drafts bool, depth int) *Filter {
 
 var self = &Attribute{Name: "self", Type: "self"}
 
-// testLink returns a condition on the target of a relation itself.
+// testLink returns a condition that compares the target of a relation with a document.
 func (a *generator) testLink(x *Attribute) *Filter {
 	if a.graphql {
 		return a.linkTest(x)

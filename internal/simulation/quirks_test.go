@@ -32,7 +32,7 @@ type Quirks struct {
 	NullHasVersion       bool // hasPublishedVersion: null selects unpublished targets of relations
 	NestedSortFails      bool // a relation's sort that leads through other relations fails
 	NegativePages        bool // pageInfo has negative numbers past the end if there is no limit
-	NoAmountLimit        bool // amountLimit is ignored
+	NoAmountLimit        bool // the limit of the length of lists (maxLimit) is ignored
 	ErrorsUnordered      bool // errors come in the order in which resolvers end
 	OpenComponents       bool // relations in components are not checked for permission
 }
