@@ -1,12 +1,13 @@
-// Package admin is what the command line does with a project besides serving it: tokens, backup and restore, export and import,
-// migrations, and checks of the store.
+// Package admin carries out the commands that administer a project: tokens, backup and restore, export and import, migrations, and
+// checks of the store.
 //
-// A Directory is a project as it lies on disk. Its methods work by way of the server that runs on its data directory, which they
-// reach through the control socket, or else with the files themselves. A Local does the work in the process that has the project
-// open; a Control answers on the control socket with it.
+// A Directory administers a project by its path. If a server runs on the data directory, the methods of Directory ask that server
+// through its control socket; otherwise they open the files. A Local administers a project that this process has open. A Control
+// answers requests on the control socket by means of a Local.
 //
-// Reading the source: admin.go has what needs an open project, directory.go and migrate.go what does not, control.go and client.go are
-// the two ends of the control socket, backup.go and restore.go the file of a backup.
+// Reading the source: admin.go holds the work on an open project; directory.go, foresee.go, migrate.go and salvage.go hold the work on a
+// store that may not fit its definitions. control.go is the server of the control socket and client.go its client. backup.go writes
+// backups and restore.go reads them.
 package admin
 
 import (
@@ -24,16 +25,16 @@ import (
 	"lectern/store"
 )
 
-// A Project is an open project: in this process (Local), or in the server that runs on it.
+// A Project administers a project that this process has open (Local), or that a running server has open.
 type Project interface {
 	// Tokens lists the API tokens in the order in which they were created.
 	Tokens(ctx context.Context) ([]auth.Token, error)
-	// CreateToken creates a token and returns its key, which is not stored and cannot be shown again. Without Kind the token is the
-	// one that permissions.yaml declares under that name, or else a read-only one.
+	// CreateToken creates a token and returns its key, which is not stored and cannot be shown again. If d has no Kind, the token gets
+	// the permissions that permissions.yaml declares under its name, or else may only read.
 	CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error)
-	// RotateToken gives the token of that name or id a new key, and returns it. The former key works for grace longer.
+	// RotateToken replaces the key of the token with that name or id, and returns the new key. The former key works for grace longer.
 	RotateToken(ctx context.Context, nameOrID string, grace time.Duration) (auth.Token, string, error)
-	// RevokeToken removes the token of that name or id.
+	// RevokeToken removes the token with that name or id.
 	RevokeToken(ctx context.Context, nameOrID string) (auth.Token, error)
 	// Uploads counts the uploaded files.
 	Uploads(ctx context.Context) (Uploads, error)
@@ -41,43 +42,43 @@ type Project interface {
 	Backup(ctx context.Context, w io.Writer) error
 	// Export writes all content as JSON Lines.
 	Export(ctx context.Context, w io.Writer) error
-	// Import reads what Export wrote. Unless partial is set, nothing is stored if a line is wrong: the error is then
-	// documents.LineProblems. progress may be nil.
+	// Import stores the content of a file that Export wrote. If a line is wrong, it stores nothing and returns documents.LineProblems,
+	// unless partial is set. progress may be nil.
 	Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (documents.ImportResult, error)
-	// Fill sets values of attributes that have none. progress may be nil, and is not called by a running server.
+	// Fill sets attributes that have no value. progress may be nil; a running server does not call it.
 	Fill(ctx context.Context, fillings []documents.Filling, progress func(what string, done, total int)) (documents.Filled, error)
 	Close() error
 }
 
-// Uploads are numbers of uploaded files.
+// Uploads counts uploaded files.
 type Uploads struct {
 	Total     int `json:"total"`
 	Elsewhere int `json:"elsewhere"` // in a bucket instead of the data directory
 }
 
-// A Content is the content of a project under one state of its definitions.
+// A Content is the content of a project with the definitions that it is served under.
 type Content struct {
 	Definition *config.Definition
 	Store      *store.Store
 	Documents  *documents.Service
 	Tokens     *auth.Tokens
 	Media      *media.Library  // nil if uploads are switched off
-	Replaced   <-chan struct{} // closed when the content under new definitions is served
+	Replaced   <-chan struct{} // closed when the project is served under new definitions
 }
 
 // A Local administers a project that this process has open.
 type Local struct {
-	// Version is that of the program, for backups and for clients of the control socket.
+	// Version is the program's version. It is written into backups and sent to clients of the control socket.
 	Version string
-	// Data is the project's data directory, locked.
+	// Data is the project's data directory, which this process has locked.
 	Data *DataDir
 	// Current returns the content that is served.
 	Current func() Content
-	// Reserve reserves memory for a command that reads or writes much content. grow reserves more; release gives back everything.
+	// Reserve reserves memory for a command that reads or writes much content. grow reserves more; release returns all of it.
 	Reserve func(ctx context.Context) (grow func(bytes int64) error, release func(), err error)
 }
 
-// View calls f with the content that is served, and again if the definitions change before f is done.
+// View calls f with the current content. If the definitions change before f is done, View calls f again with the new content.
 func (l *Local) View(ctx context.Context, f func(Content) error) error {
 	for {
 		c := l.Current()
@@ -93,7 +94,7 @@ func (l *Local) View(ctx context.Context, f func(Content) error) error {
 	}
 }
 
-// Update is View for work of several writes: the definitions do not change until f is done. f uses the context that it is given.
+// Update calls f with the current content and keeps the definitions from changing until f returns. f must pass its context to writes.
 func (l *Local) Update(ctx context.Context, f func(context.Context, Content) error) error {
 	return l.View(ctx, func(c Content) error {
 		locked, release, err := c.Store.LockSchema(ctx)
@@ -146,7 +147,7 @@ func (l *Local) CreateToken(ctx context.Context, d auth.Declaration) (t auth.Tok
 	return t, key, err
 }
 
-// createToken creates a token, with what permissions.yaml declares under its name.
+// createToken completes d by the declaration of the same name in permissions.yaml, if there is one, and creates the token.
 func createToken(ctx context.Context, c Content, d auth.Declaration) (auth.Token, string, error) {
 	i := slices.IndexFunc(c.Definition.Settings.Tokens, func(x auth.Declaration) bool { return x.Name == d.Name })
 	switch {

@@ -25,7 +25,7 @@ import (
 //	uploads/…             the uploaded files
 //	checksums.json        the SHA-256 of each of the files before it, by name
 //
-// so that a backup that is cut off or damaged is recognised.
+// The checksums at the end show whether a backup is cut off or damaged.
 const (
 	backupFormat  = "lectern-backup"
 	backupVersion = 1
@@ -40,8 +40,8 @@ type backupHead struct {
 	By      string    `json:"by,omitempty"` // version of the program
 }
 
-// Backup implements Project. It copies the store out of one snapshot and then the uploads: a file that a document of the snapshot
-// names exists when the snapshot is taken, and is not removed until it is copied. A damaged store is not copied.
+// Backup implements Project. It copies the store from one snapshot and then the uploads, of which none is removed meanwhile. So the
+// backup holds each file that its documents name. Backup fails if the store is damaged.
 func (l *Local) Backup(ctx context.Context, w io.Writer) error {
 	reserve, release, err := l.Reserve(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (l *Local) Backup(ctx context.Context, w io.Writer) error {
 	return l.View(ctx, func(c Content) error { return l.backup(ctx, c, w, reserve) })
 }
 
-// verifiedPerByte is how many bytes of a store need one byte of memory while its pages are verified.
+// verifiedPerByte is how many bytes of a store can be verified with one byte of memory.
 const verifiedPerByte = 2 << 10
 
 // backup writes a backup of one Content.
@@ -102,7 +102,7 @@ type backupWriter struct {
 	now  time.Time
 }
 
-// add writes one file of the archive.
+// add writes a file of size bytes to the archive and notes its checksum. write writes the contents.
 func (b *backupWriter) add(name string, size int64, write func(io.Writer) (int64, error)) error {
 	head := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: b.now, Format: tar.FormatPAX}
 	if err := b.tar.WriteHeader(head); err != nil {
@@ -116,7 +116,7 @@ func (b *backupWriter) add(name string, size int64, write func(io.Writer) (int64
 	return nil
 }
 
-// addUploads writes the regular files below dir. It leaves out files that are removed in the meantime.
+// addUploads adds the regular files below dir to the archive. It skips files that are removed meanwhile.
 func (b *backupWriter) addUploads(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if os.IsNotExist(err) {
@@ -158,7 +158,7 @@ func copyFrom(r io.Reader) func(io.Writer) (int64, error) {
 
 func hexSum(h hash.Hash) string { return fmt.Sprintf("%x", h.Sum(nil)) }
 
-// A contextWriter fails once its context has ended.
+// A contextWriter writes to w until its context ends. Then Write fails.
 type contextWriter struct {
 	ctx context.Context
 	w   io.Writer

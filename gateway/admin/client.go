@@ -19,13 +19,13 @@ import (
 	"lectern/documents"
 )
 
-// A remote is an open project that the server of another process has open. It sends requests to the server's control socket.
+// A remote administers the project of a server in another process, by requests to its control socket.
 type remote struct {
 	http   *http.Client
 	Server serverInfo
 }
 
-// dial connects to the server that runs on a data directory. The error is that of the connection if there is none.
+// dial connects to the server that runs on the data directory data. It fails if no server answers there.
 func dial(ctx context.Context, data string) (*remote, error) {
 	r := &remote{http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -115,7 +115,7 @@ func (r *remote) get(ctx context.Context, path string, into any) error {
 	return r.do(ctx, http.MethodGet, path, nil, readJSON(into))
 }
 
-// post sends a value as JSON and reads the answer into another.
+// post sends v as JSON and decodes the answer into into.
 func (r *remote) post(ctx context.Context, path string, v, into any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *remote) post(ctx context.Context, path string, v, into any) error {
 	return r.do(ctx, http.MethodPost, path, bytes.NewReader(body), readJSON(into))
 }
 
-// do sends a request and calls read with the body of the answer. It returns the error if the answer is one.
+// do sends a request and calls read with the body of the answer. If the server answers with an error, do returns that error.
 func (r *remote) do(ctx context.Context, method, path string, body io.Reader, read func(io.Reader) error) error {
 	req, err := http.NewRequestWithContext(ctx, method, "http://control"+path, body)
 	if err != nil {
@@ -156,7 +156,7 @@ func (r *remote) do(ctx context.Context, method, path string, body io.Reader, re
 	return errors.New(e.Error)
 }
 
-// A controlFailure is an error of the server that is one of controlCodes, with the server's message.
+// A controlFailure is an error of the server for which there is a code in controlCodes. It wraps that error and shows the server's message.
 type controlFailure struct {
 	message string
 	known   error

@@ -22,8 +22,8 @@ import (
 	"lectern/store/evolve"
 )
 
-// A Control answers on the control socket of a running server. The socket lies in the data directory and can be opened by the
-// user that the server runs as. It speaks HTTP:
+// A Control answers requests on the control socket of a running server. The socket is in the data directory, and only the user that
+// runs the server can open it. It speaks HTTP:
 //
 //	GET    /server          serverInfo
 //	GET    /tokens          []auth.Token
@@ -31,28 +31,28 @@ import (
 //	POST   /tokens/{name}/rotate?grace= → createdToken
 //	DELETE /tokens/{name}   → auth.Token
 //	GET    /uploads         Uploads
-//	GET    /backup          the file
+//	GET    /backup          a backup, as a tar archive
 //	GET    /export          JSON Lines
 //	GET    /downloads/{id}  why a backup or export failed: controlError
-//	GET    /problems        what is wrong with the store: a list of texts
+//	GET    /problems        the problems of the store: a list of texts
 //	POST   /import?partial= JSON Lines → importEvents, one a line
 //	POST   /foresee         sentDefinitions → foreseen
 //	POST   /fill            []documents.Filling → documents.Filled
 //	POST   /migrate         evolve.Migrations → evolve.Removed
 //
-// An error is a controlError with status 400 or above. A download that fails in the middle ends without its last chunk.
+// An error is answered by status 400 and a controlError. A download that fails after it has begun ends without its last chunk.
 type Control struct {
 	// Project is the project that the server serves.
 	Project *Local
-	// Base is the address at which the server answers.
+	// Base is the URL of the server.
 	Base string
-	// Memory is that of all requests.
+	// Memory is the budget of all requests.
 	Memory *budget.Budget
 	// Load returns the counters of the server.
 	Load func() any
-	// Settle carries out migrations that the files of the project ask for, and serves the files as they are now.
+	// Settle carries out migrations that changed files of the project need, and then serves the changed files.
 	Settle func(context.Context, evolve.Migrations) (evolve.Removed, error)
-	// AnswerRate is how many bytes a second a client must at least read.
+	// AnswerRate is the rate at which a client must at least read, in bytes a second.
 	AnswerRate int64
 	Log        *slog.Logger
 
@@ -64,8 +64,8 @@ type serverInfo struct {
 	PID     int          `json:"pid"`
 	Base    string       `json:"base"`
 	Version string       `json:"version"`
-	Memory  budget.Stats `json:"memory"` // of all requests
-	Load    any          `json:"load"`   // the counters of the server
+	Memory  budget.Stats `json:"memory"` // of Control.Memory
+	Load    any          `json:"load"`   // from Control.Load
 }
 
 type createdToken struct {
@@ -78,7 +78,7 @@ type controlError struct {
 	Code  string `json:"code,omitempty"`
 }
 
-// An importEvent is a line of the answer to an import: its progress or, in the last line, its outcome.
+// An importEvent is a line of the answer to an import. It holds progress or, in the last line, the result.
 type importEvent struct {
 	Progress *documents.ImportProgress `json:"progress,omitempty"`
 	Result   *documents.ImportResult   `json:"result,omitempty"`
@@ -86,15 +86,14 @@ type importEvent struct {
 	Error    string                    `json:"error,omitempty"`
 }
 
-// Listen creates the control socket. The data directory is locked, so a socket that exists was left by a process that has ended, and
-// is replaced.
+// Listen creates the control socket and replaces a former one: since the data directory is locked, no process listens on that.
 func (c *Control) Listen() (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("make the control socket: %w", err)
 		}
 	}()
-	// The socket is created in a directory that is closed to others, and moved once it is closed to them itself.
+	// Other users cannot enter the temporary directory, so they cannot connect before the mode of the socket is set.
 	closed, err := os.MkdirTemp(c.Project.Data.Path, ".control-")
 	if err != nil {
 		return err
@@ -126,7 +125,7 @@ func (c *Control) Close() error {
 	return c.ln.Close()
 }
 
-// Serve answers until ctx ends. Requests under way are then cancelled.
+// Serve answers requests until ctx ends. It then cancels the requests that are being answered and waits for them.
 func (c *Control) Serve(ctx context.Context) error {
 	work, cancelWork := context.WithCancel(context.Background())
 	defer cancelWork()
@@ -177,7 +176,7 @@ func (c *Control) routes() http.Handler {
 	return mux
 }
 
-// answer returns a handler that answers with the result of f as JSON.
+// answer returns a handler that answers with the result of f as JSON, or with its error as a controlError.
 func answer[T any](f func(*http.Request) (T, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, err := f(r)
@@ -197,7 +196,8 @@ const (
 	maxDefinitions = 64 << 20 // all definitions of a project
 )
 
-// answerJSON is answer for an f of the JSON in the request's body, which may have limit bytes.
+// answerJSON returns a handler that decodes the JSON body of a request, passes it to f and answers as answer does. It refuses a body of
+// more than limit bytes.
 func answerJSON[In, Out any](limit int64, f func(context.Context, In) (Out, error)) http.Handler {
 	return answer(func(r *http.Request) (out Out, err error) {
 		var in In
@@ -231,7 +231,7 @@ func (c *Control) rotateToken(r *http.Request) (createdToken, error) {
 	return createdToken{token, key}, err
 }
 
-// importFile imports content. It first copies the file into the data directory, since an import reads it several times.
+// importFile imports the body of a request. It first copies the body to a file, since an import reads it several times.
 func (c *Control) importFile(w http.ResponseWriter, r *http.Request) {
 	partial, _ := strconv.ParseBool(r.URL.Query().Get("partial"))
 	file, err := spool(r.Body, c.Project.Data.Path)
@@ -241,7 +241,7 @@ func (c *Control) importFile(w http.ResponseWriter, r *http.Request) {
 	}
 	defer file.Close()
 	control := http.NewResponseController(w)
-	events := json.NewEncoder(paced.NewWriter(w, control, c.AnswerRate)) // a snapshot is held while progress is written
+	events := json.NewEncoder(paced.NewWriter(w, control, c.AnswerRate)) // the import holds a snapshot while it writes progress
 	result, err := c.Project.Import(r.Context(), file, partial, func(p documents.ImportProgress) {
 		events.Encode(importEvent{Progress: &p})
 		control.Flush()
@@ -253,7 +253,7 @@ func (c *Control) importFile(w http.ResponseWriter, r *http.Request) {
 	events.Encode(end)
 }
 
-// writeError answers an error.
+// writeError answers with an error as a controlError.
 func writeError(w http.ResponseWriter, err error) {
 	e := controlError{Error: err.Error()}
 	for code, known := range controlCodes {
@@ -266,10 +266,10 @@ func writeError(w http.ResponseWriter, err error) {
 	json.NewEncoder(w).Encode(e)
 }
 
-// controlCodes name the errors that a client can tell from others by errors.Is.
+// controlCodes maps the codes in a controlError to the errors that they stand for, so that errors.Is works on the client's side.
 var controlCodes = map[string]error{"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "unasked": evolve.ErrNotAsked}
 
-// spool copies r into a file in dir that is gone once it is closed.
+// spool copies r to a file in dir without a name: closing it frees its space.
 func spool(r io.Reader, dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".import-")
 	if err != nil {
@@ -284,10 +284,10 @@ func spool(r io.Reader, dir string) (*os.File, error) {
 	return f, err
 }
 
-// maxSocketPath is a length of a socket's path that all systems take.
+// maxSocketPath is the length of a socket's path that every system accepts.
 const maxSocketPath = 100
 
-// listenUnix listens at a path of any length.
+// listenUnix listens on a Unix socket. Its path may be longer than the kernel accepts.
 func listenUnix(path string) (*net.UnixListener, error) {
 	short, done, err := shortSocketPath(path)
 	if err != nil {
@@ -297,8 +297,8 @@ func listenUnix(path string) (*net.UnixListener, error) {
 	return net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"})
 }
 
-// shortSocketPath returns a path that names the same socket and is short enough for the kernel, by way of the open directory. It is
-// valid until done is called.
+// shortSocketPath returns another path of the same socket that is short enough for the kernel. The path is valid until done is called.
+// On Linux it goes through /proc to the opened directory; other systems get path itself.
 func shortSocketPath(path string) (short string, done func(), err error) {
 	if len(path) <= maxSocketPath || runtime.GOOS != "linux" {
 		return path, func() {}, nil

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Names in a data directory.
+// Names of files and directories in a data directory.
 const (
 	StoreName   = "content.db"
 	UploadsName = "uploads"
@@ -21,14 +21,14 @@ const (
 // A DataDir is a data directory that this process has locked.
 type DataDir struct {
 	Path      string
-	temporary bool // Release removes it
+	temporary bool // Release removes the directory
 	unlock    func()
 }
 
-// ErrBusy says that another process uses the data directory.
+// ErrBusy is the error for a data directory that another process uses.
 var ErrBusy = errors.New("in use by another process")
 
-// BusyError says which process uses a data directory and what to do about it. It wraps ErrBusy.
+// BusyError returns an error that says which process uses the data directory at path, and what to do about it. It wraps ErrBusy.
 func BusyError(path string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -41,8 +41,8 @@ func BusyError(path string) error {
 		path, ErrBusy, r.Server.PID, r.Server.Base, r.Server.PID)
 }
 
-// Lock locks the data directory at path for this process, and finishes a restore that was interrupted. It creates the directory if
-// there is none. The error wraps ErrBusy if another process has locked it. The kernel drops the lock when the process ends.
+// Lock locks the data directory at path for this process, and finishes a restore that was interrupted. It creates a missing directory.
+// If another process has locked the directory, the error wraps ErrBusy. The kernel releases the lock when this process ends.
 func Lock(path string) (*DataDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, withHint(fmt.Errorf("make the data directory: %w", err))
@@ -59,7 +59,7 @@ func Lock(path string) (*DataDir, error) {
 	return d, nil
 }
 
-// lockAsIs locks a data directory and changes nothing in it.
+// lockAsIs locks a data directory without changing anything in it.
 func lockAsIs(path string) (*DataDir, error) {
 	unlock, err := lockDirectory(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func lockAsIs(path string) (*DataDir, error) {
 	return &DataDir{Path: path, unlock: unlock}, nil
 }
 
-// withHint adds what to do to an error of a data directory that this process may not write to.
+// withHint returns err. If err says that this process may not write to the data directory, it adds what to do about it.
 func withHint(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return fmt.Errorf("%w; let the user who runs this write there, or name another directory with --data", err)
@@ -76,7 +76,7 @@ func withHint(err error) error {
 	return err
 }
 
-// Temporary makes a data directory that Release removes.
+// Temporary creates and locks a data directory that Release removes.
 func Temporary() (*DataDir, error) {
 	path, err := os.MkdirTemp("", "lectern-")
 	if err != nil {
@@ -91,10 +91,10 @@ func Temporary() (*DataDir, error) {
 	return d, nil
 }
 
-// Join returns the path of a name in the directory.
+// Join returns the path of the file or directory name in d.
 func (d *DataDir) Join(name string) string { return filepath.Join(d.Path, name) }
 
-// Release unlocks the directory.
+// Release unlocks the directory, and removes it if it is temporary.
 func (d *DataDir) Release() error {
 	d.unlock()
 	if d.temporary {

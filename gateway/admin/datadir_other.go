@@ -2,5 +2,5 @@
 
 package admin
 
-// lockDirectory leaves it to the store, which locks its file.
+// lockDirectory does nothing on systems without flock. There, only the store file is locked.
 func lockDirectory(string) (unlock func(), err error) { return func() {}, nil }

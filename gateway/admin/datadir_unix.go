@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// lockDirectory takes the lock on a directory, or fails with ErrBusy when another process holds it.
+// lockDirectory locks a directory, or fails with ErrBusy if another process has locked it.
 func lockDirectory(path string) (unlock func(), err error) {
 	dir, err := os.Open(path)
 	if err != nil {

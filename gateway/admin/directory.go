@@ -14,11 +14,11 @@ import (
 	"lectern/store/evolve"
 )
 
-// A Directory is a project as it lies on disk, with its data directory.
+// A Directory administers a project by its path, whether or not a server runs on it.
 type Directory struct {
-	Dir     string // of the project
+	Dir     string // the project's directory
 	Data    string // the data directory; "" is data/ in Dir
-	Program string // what hints call the program; "" is lectern
+	Program string // the name of the program in suggested commands; "" is lectern
 	// Load reads the files of the project. The error is a yamlfile.Problems if they have problems.
 	Load func() (*config.Definition, error)
 	// Open opens the project in this process. The error wraps ErrBusy if another process uses the data directory.
@@ -42,7 +42,16 @@ func (d *Directory) Administer(ctx context.Context) (Project, error) {
 	return p, err
 }
 
-// A maintainer works on a store that need not be one that the project could be opened with.
+// lockStopped locks the data directory by lock. If another process uses the directory, the error says which.
+func (d *Directory) lockStopped(lock func(string) (*DataDir, error)) (*DataDir, error) {
+	data, err := lock(d.DataPath())
+	if errors.Is(err, ErrBusy) {
+		err = BusyError(d.DataPath())
+	}
+	return data, err
+}
+
+// A maintainer works on a store that the project may not be able to open, since it is damaged or does not fit the definitions.
 type maintainer interface {
 	problems(ctx context.Context) ([]string, error)
 	foresee(ctx context.Context, d *config.Definition) (Forecast, error)
@@ -54,13 +63,14 @@ var (
 	_ maintainer = files{}
 )
 
-// files is the maintainer of a data directory that no server runs on.
+// files is the maintainer for a data directory on which no server runs.
 type files struct {
 	*Directory
-	data *DataDir // locked
+	data *DataDir
 }
 
-// maintain calls f with the server that runs on the data directory, or else with the files, which lock has locked.
+// maintain calls f with the server that runs on the data directory. If there is none, it locks the directory by lock and calls f with
+// the files.
 func (d *Directory) maintain(ctx context.Context, lock func(string) (*DataDir, error), f func(maintainer) error) error {
 	r, err := dial(ctx, d.DataPath())
 	if err != nil {
@@ -72,7 +82,7 @@ func (d *Directory) maintain(ctx context.Context, lock func(string) (*DataDir, e
 		if !errors.Is(err, ErrBusy) {
 			return err
 		}
-		if r, err = dial(ctx, d.DataPath()); err != nil { // no server has started in the meantime
+		if r, err = dial(ctx, d.DataPath()); err != nil { // it is another command
 			return BusyError(d.DataPath())
 		}
 	}
@@ -80,7 +90,7 @@ func (d *Directory) maintain(ctx context.Context, lock func(string) (*DataDir, e
 	return f(r)
 }
 
-// Problems reads the whole store and lists what is wrong with it. It changes nothing.
+// Problems reads all of the store and lists what is damaged in it. It changes nothing.
 func (d *Directory) Problems(ctx context.Context) (problems []string, err error) {
 	err = d.maintain(ctx, lockAsIs, func(m maintainer) error {
 		problems, err = m.problems(ctx)
@@ -104,8 +114,8 @@ func texts(list []error, err error) (texts []string, _ error) {
 	return texts, err
 }
 
-// OpenStore opens the store file at path for the definitions of the project. If it refuses them, the error names the commands that
-// settle that for this project.
+// OpenStore opens the store file at path with the definitions in def. If the content does not fit them, the error names the commands
+// that migrate it.
 func (d *Directory) OpenStore(path string, def *config.Definition, o store.Options) (*store.Store, error) {
 	o.LockTimeout = fileLockWait
 	o.DefaultLocale = def.Settings.I18n.DefaultLocale
@@ -120,7 +130,7 @@ func (d *Directory) OpenStore(path string, def *config.Definition, o store.Optio
 	return st, nil
 }
 
-// Command returns the beginning of a command line that works on this project.
+// Command returns the beginning of a command line for this project, such as "lectern migrate DIR".
 func (d *Directory) Command(command string) string {
 	line := cmp.Or(d.Program, "lectern") + " " + command + " " + shell.Path(d.Dir)
 	if d.Data != "" {
@@ -129,7 +139,7 @@ func (d *Directory) Command(command string) string {
 	return line
 }
 
-// WithCommand sets the command line for this project in the error of a store that refuses definitions.
+// WithCommand returns err. If err is an *evolve.DefinitionError, it sets the command line that its hints begin with.
 func (d *Directory) WithCommand(err error) error {
 	var refused *evolve.DefinitionError
 	if errors.As(err, &refused) {
@@ -138,7 +148,7 @@ func (d *Directory) WithCommand(err error) error {
 	return err
 }
 
-// FillCommand returns the command that fills a missing value, or "" if none can.
+// FillCommand returns the command that fills the missing value that m reports, or "" if no command can.
 func (d *Directory) FillCommand(m documents.Misfit) string {
 	if !m.Fillable {
 		return ""
@@ -150,7 +160,7 @@ func (d *Directory) FillCommand(m documents.Misfit) string {
 	return line
 }
 
-// DropLocaleCommand returns the command that removes the versions of a type in a locale.
+// DropLocaleCommand returns the command that removes the versions in the locale of m, which is not configured.
 func (d *Directory) DropLocaleCommand(m documents.Misfit) string {
 	return d.Command("migrate") + " " + evolve.DropLocaleCall(m.Type, m.Locale).String()
 }

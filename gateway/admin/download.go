@@ -18,16 +18,16 @@ import (
 	"lectern/gateway/internal/paced"
 )
 
-// A backup or an export is sent while it is made, from one snapshot. A snapshot keeps the store from reusing pages, so the client has
-// to read at the rate of limits.answerRate. The server closes the connection of a slower one, which then asks for the reason.
+// Backups and exports are sent while they are read from a snapshot. An open snapshot keeps the store from reusing pages, so the client
+// must read at the rate limits.answerRate. The server closes the connection of a slower client, which can then ask for the reason.
 
-// downloadHeader is the header with the id of a download, under which GET /downloads/{id} tells why it failed.
+// downloadHeader is the header with the id of a download. GET /downloads/{id} answers why that download failed.
 const downloadHeader = "Lectern-Download"
 
-// maxDownloads is how many downloads that failed are remembered.
+// maxDownloads is the number of failed downloads whose reasons are kept.
 const maxDownloads = 16
 
-// downloads keep the reasons of the last downloads that failed. The zero value is ready for use.
+// downloads keeps why the last failed downloads failed. The zero value is ready for use.
 type downloads struct {
 	mu     sync.Mutex
 	last   uint64
@@ -49,7 +49,7 @@ func (d *downloads) fail(id string, err error) {
 	d.failed = append(d.failed[max(0, len(d.failed)-maxDownloads+1):], failedDownload{id, err.Error()})
 }
 
-// reason returns why a download failed, or "" if that is not known.
+// reason returns why a download failed, or "" if it is not among the last failed ones.
 func (d *downloads) reason(id string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,8 +59,8 @@ func (d *downloads) reason(id string) string {
 	return ""
 }
 
-// download sends what write writes. If write fails in the middle, the connection is closed so that the client notices, and the
-// client can then ask for the reason.
+// download sends the output of write as the answer. If write fails after the answer has begun, download closes the connection, which
+// tells the client that the download is incomplete, and keeps the reason for GET /downloads/{id}.
 func (c *Control) download(w http.ResponseWriter, r *http.Request, write func(context.Context, io.Writer) error) {
 	id := c.downloads.begin()
 	w.Header().Set(downloadHeader, id)
@@ -97,7 +97,7 @@ func isWrite(err error) bool {
 	return errors.As(err, &op) && op.Op == "write"
 }
 
-// A begunWriter knows whether something was written.
+// A begunWriter records whether Write was called.
 type begunWriter struct {
 	io.Writer
 	begun bool
@@ -108,13 +108,13 @@ func (b *begunWriter) Write(p []byte) (int, error) {
 	return b.Writer.Write(p)
 }
 
-// errSlowReader says that a client read more slowly than limits.answerRate asks for.
+// errSlowReader returns the error for a client that reads more slowly than limits.answerRate.
 func (c *Control) errSlowReader() error {
 	return fmt.Errorf("the server let go of a reader that took less than %s in %s: a snapshot of the store is held while it reads (limits.answerRate is %s a second); "+
 		"write to a file, or to something that reads faster", config.ByteSize(paced.Part), paced.PartTime(c.AnswerRate), config.ByteSize(c.AnswerRate))
 }
 
-// reasonOf asks the server why a download failed in its middle.
+// reasonOf asks the server why a download ended early, and returns that as an error. err is the error of the connection.
 func (r *remote) reasonOf(ctx context.Context, id string, err error) error {
 	var ended controlError
 	if asked := r.get(ctx, "/downloads/"+id, &ended); asked != nil || ended.Error == "" {

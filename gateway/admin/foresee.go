@@ -15,14 +15,14 @@ import (
 	"lectern/store/evolve"
 )
 
-// A Forecast is what a start with changed definitions would do with the content, and which content does not fit them.
+// A Forecast tells how a start with changed definitions would convert the content, and which content does not fit them.
 type Forecast struct {
 	store.Outlook
 	Audit documents.Audit
 }
 
-// Foresee returns what a start with a definition would do with the content in the data directory. The error is the
-// *evolve.DefinitionError with which the start would fail. It changes nothing.
+// Foresee tells how a start with def would convert the content in the data directory. If the start would fail, the error is its
+// *evolve.DefinitionError. Foresee changes nothing.
 func (d *Directory) Foresee(ctx context.Context, def *config.Definition) (f Forecast, err error) {
 	path := filepath.Join(d.DataPath(), StoreName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -40,7 +40,7 @@ func (f files) foresee(ctx context.Context, d *config.Definition) (o Forecast, e
 	return o, err
 }
 
-// audit returns a function that checks a preview of the content.
+// audit returns a function that stores in f.Audit which content of a preview does not fit the definitions.
 func (f *Forecast) audit(ctx context.Context, locales []string) func(*store.Preview) error {
 	return func(p *store.Preview) (err error) {
 		f.Audit, err = documents.AuditOf(ctx, p, locales)
@@ -48,14 +48,14 @@ func (f *Forecast) audit(ctx context.Context, locales []string) func(*store.Prev
 	}
 }
 
-// sentDefinitions are the definitions of a project as they are sent to a server.
+// sentDefinitions is the body of POST /foresee: the definitions of a project.
 type sentDefinitions struct {
-	Definitions   []json.RawMessage `json:"definitions"` // with the rules that content is checked by
+	Definitions   []json.RawMessage `json:"definitions"` // with the rules for checking content
 	DefaultLocale string            `json:"defaultLocale"`
 	Locales       []string          `json:"locales"`
 }
 
-// foreseen is the server's answer to them.
+// foreseen is the answer to POST /foresee.
 type foreseen struct {
 	Forecast Forecast         `json:"forecast"`
 	Refusals []evolve.Refusal `json:"refusals,omitempty"`

@@ -14,15 +14,15 @@ import (
 	"lectern/store/evolve"
 )
 
-// fileLockWait is how long to wait for the lock of the store file once the directory is locked: a process that ends drops one
-// lock after the other.
+// fileLockWait is how long to wait for the lock of the store file after the directory is locked. A process that ends releases the two
+// locks one after the other.
 const fileLockWait = 2 * time.Second
 
-// Migrate carries out migrations on the store, all or none, and returns what they removed. The next start compares the store with
-// the definitions of the project; Migrate looks at the definitions only to refuse to remove content that fits them. A running server
-// that takes over changed files does it only if that settles the files as they are now, and serves them then.
+// Migrate carries out migrations on the store, all or none, and reports the content that they removed. It refuses to remove content that
+// fits the project's definitions. A running server carries out migrations only if changed files that it could not load need them, and
+// then serves those files.
 //
-// Fill does the migrations that fill in values.
+// Migrations that fill in values are carried out by Fill.
 func (d *Directory) Migrate(ms evolve.Migrations, progress func(what string, done, total int)) (removed evolve.Removed, err error) {
 	if err := d.requireStore(); err != nil {
 		return removed, err
@@ -42,7 +42,7 @@ func (f files) migrate(_ context.Context, ms evolve.Migrations, progress func(wh
 	path, o := f.data.Join(StoreName), store.Options{Progress: progress}
 	d, err := f.Load()
 	if err != nil {
-		// Renames, and what names definitions that are gone, do not depend on the files.
+		// Other migrations, such as renames, do not depend on the definitions.
 		if ms.NeedModel() {
 			return evolve.Removed{}, fmt.Errorf("whether the project's definitions ask for this cannot be told while its files have problems:\n%w", err)
 		}

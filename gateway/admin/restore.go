@@ -20,26 +20,28 @@ import (
 	"lectern/store/evolve"
 )
 
-// A backup is unpacked into restoringName in the data directory and checked there. Once it is complete the directory is renamed to
-// restoredName, and its parts are moved into place one by one. A restore that is interrupted after the renaming is finished by the
-// next process that locks the data directory.
+// Directories of a restore in the data directory. Restore unpacks and checks the backup in restoringName, renames that to restoredName,
+// and then moves the files to where the server reads them. If a restore is interrupted after it has renamed the directory, the next
+// process that locks the data directory finishes it.
 const (
 	restoringName = ".restoring"
 	restoredName  = ".restored"
 )
 
+var (
+	errNoBackup = errors.New("this is not a backup made by lectern backup")
+	errCutOff   = errors.New("it is cut off; take another one")
+)
+
 // Restore replaces the store and the uploads by those of a backup. It moves the former ones into a directory beside them and returns
-// its path, or "" if there were none. It fails and changes nothing while a server runs, or if the backup is incomplete or does not fit
-// the definitions.
+// that directory's path, or "" if there were none. While a server runs, or if the backup is incomplete or does not fit the definitions,
+// Restore fails and changes nothing.
 func (d *Directory) Restore(backup io.Reader) (kept string, err error) {
 	def, err := d.Load()
 	if err != nil {
 		return "", err
 	}
-	data, err := Lock(d.DataPath())
-	if errors.Is(err, ErrBusy) {
-		return "", BusyError(d.DataPath())
-	}
+	data, err := d.lockStopped(Lock)
 	if err != nil {
 		return "", err
 	}
@@ -81,7 +83,7 @@ func (d *Directory) Restore(backup io.Reader) (kept string, err error) {
 	return data.Join(aside), nil
 }
 
-// asideForRestore returns the name of a directory that does not exist yet, for what a restore replaces.
+// asideForRestore returns an unused name for the directory that is to keep the replaced files.
 func (d *DataDir) asideForRestore(now time.Time) (string, error) {
 	first := "before-restore-" + now.UTC().Format("20060102T150405Z")
 	name := first
@@ -96,11 +98,11 @@ func (d *DataDir) asideForRestore(now time.Time) (string, error) {
 	}
 }
 
-// asideName is the file within the restored directory that names the directory for what is replaced.
+// asideName is a file in the restored directory. It holds the name of the directory that is to keep the replaced files.
 const asideName = "aside"
 
-// finishRestore moves a restored backup into place. It can be interrupted anywhere and repeated: a part whose restored copy is
-// gone is in place already.
+// finishRestore moves the files of a restored backup to where the server reads them. It can be interrupted and repeated: a file that is
+// no longer in the restored directory has been moved already.
 func finishRestore(data string) error {
 	restored := filepath.Join(data, restoredName)
 	aside, err := os.ReadFile(filepath.Join(restored, asideName))
@@ -108,11 +110,11 @@ func finishRestore(data string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("finish the restore that was begun: %w", err)
+		return fmt.Errorf("finish the restore that was interrupted: %w", err)
 	}
 	for _, name := range []string{UploadsName, StoreName, store.MarkerPath(StoreName)} {
 		if err := moveIn(filepath.Join(restored, name), filepath.Join(data, name), filepath.Join(data, filepath.Base(strings.TrimSpace(string(aside))))); err != nil {
-			return fmt.Errorf("finish the restore that was begun: %w", err)
+			return fmt.Errorf("finish the restore that was interrupted: %w", err)
 		}
 	}
 	if err := syncDirectory(data); err != nil {
@@ -121,23 +123,23 @@ func finishRestore(data string) error {
 	return os.RemoveAll(restored)
 }
 
-// moveIn renames from to place. It first moves what is at place into the directory aside.
-func moveIn(from, place, aside string) error {
+// moveIn renames from to to. If there is something at to, it first moves that into the directory aside.
+func moveIn(from, to, aside string) error {
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if _, err := os.Stat(place); err == nil {
+	if _, err := os.Stat(to); err == nil {
 		if err := os.MkdirAll(aside, 0o700); err != nil {
 			return err
 		}
-		if err := os.Rename(place, filepath.Join(aside, filepath.Base(place))); err != nil {
+		if err := os.Rename(to, filepath.Join(aside, filepath.Base(to))); err != nil {
 			return err
 		}
 	}
-	return os.Rename(from, place)
+	return os.Rename(from, to)
 }
 
-// unpack writes the files of a backup below dir and compares them with its checksums.
+// unpack writes the files of a backup below dir and compares them with the backup's checksums.
 func unpack(backup io.Reader, dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, UploadsName), 0o700); err != nil {
 		return err
@@ -152,9 +154,9 @@ func unpack(backup io.Reader, dir string) error {
 		head, err := archive.Next()
 		if err != nil {
 			if first {
-				return errors.New("this is not a backup made by lectern backup")
+				return errNoBackup
 			}
-			return errors.New("it is cut off; take another one")
+			return errCutOff
 		}
 		switch {
 		case first:
@@ -175,7 +177,7 @@ func checkBackupHead(head *tar.Header, r io.Reader, sums map[string]string) erro
 	var h backupHead
 	text, err := io.ReadAll(io.LimitReader(r, 4096))
 	if err != nil || head.Name != backupHeadAt || json.Unmarshal(text, &h) != nil || h.Format != backupFormat {
-		return errors.New("this is not a backup made by lectern backup")
+		return errNoBackup
 	}
 	if h.Version != backupVersion {
 		return fmt.Errorf("it is of version %d and this program reads version %d; restore it with the one that made it (%s)", h.Version, backupVersion, h.By)
@@ -186,7 +188,7 @@ func checkBackupHead(head *tar.Header, r io.Reader, sums map[string]string) erro
 	return nil
 }
 
-// unpackFile writes one file. root keeps it below the directory, whatever its name is.
+// unpackFile writes one file of a backup. No name in the backup can make it write outside root.
 func unpackFile(root *os.Root, head *tar.Header, r io.Reader, sums map[string]string) error {
 	name := filepath.FromSlash(head.Name)
 	if head.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || head.Name != StoreName && !strings.HasPrefix(head.Name, UploadsName+"/") {
@@ -208,7 +210,7 @@ func unpackFile(root *os.Root, head *tar.Header, r io.Reader, sums map[string]st
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return errors.New("it is cut off; take another one")
+			return errCutOff
 		}
 		return err
 	}
@@ -219,7 +221,7 @@ func unpackFile(root *os.Root, head *tar.Header, r io.Reader, sums map[string]st
 func compareSums(r io.Reader, got map[string]string) error {
 	var want map[string]string
 	if err := json.NewDecoder(io.LimitReader(r, 1<<30)).Decode(&want); err != nil {
-		return errors.New("it is cut off; take another one")
+		return errCutOff
 	}
 	if want[StoreName] == "" || !maps.Equal(want, got) {
 		return errors.New("it is damaged: what it holds differs from its checksums; take another one")
@@ -227,7 +229,7 @@ func compareSums(r io.Reader, got map[string]string) error {
 	return nil
 }
 
-// checkStore opens a store that is to be restored, as a server would, reads all of it and closes it again.
+// checkStore opens the store of a backup as a server would, reads all of it for damage, and closes it.
 func (d *Directory) checkStore(path string, def *config.Definition) error {
 	st, err := d.OpenStore(path, def, store.Options{})
 	if err != nil {
@@ -240,7 +242,7 @@ func (d *Directory) checkStore(path string, def *config.Definition) error {
 	return errors.Join(st.Check(), st.Close())
 }
 
-// syncTree makes the names of the files below dir durable. Their contents already are.
+// syncTree makes the names of the files below dir durable. Their contents must be durable already.
 func syncTree(dir string) error {
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {

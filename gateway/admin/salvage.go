@@ -13,17 +13,14 @@ import (
 	"lectern/store/evolve"
 )
 
-// Salvage writes what can be read of a store to w, in the format of Export, however damaged the store is. It changes nothing in the
-// data directory, and fails while a server runs.
+// Salvage writes all content that can still be read from a damaged store to w, in the format of Export. It changes nothing in the data
+// directory, and fails while a server runs.
 func (d *Directory) Salvage(ctx context.Context, w io.Writer) (saved store.Salvage, err error) {
 	def, err := d.Load()
 	if err != nil {
 		return saved, err
 	}
-	data, err := lockAsIs(d.DataPath())
-	if errors.Is(err, ErrBusy) {
-		return saved, BusyError(d.DataPath())
-	}
+	data, err := d.lockStopped(lockAsIs)
 	if err != nil {
 		return saved, err
 	}
@@ -39,11 +36,11 @@ func (d *Directory) Salvage(ctx context.Context, w io.Writer) (saved store.Salva
 	}
 	st, err := d.OpenStore(path, def, store.Options{})
 	var refused *evolve.DefinitionError
-	if errors.As(err, &refused) { // the content is then written as it was stored
+	if errors.As(err, &refused) { // write the content by the definitions that it was stored under
 		st, err = store.OpenAsIs(path)
 	}
 	if err != nil {
-		return saved, fmt.Errorf("open what is saved: %w", err)
+		return saved, fmt.Errorf("open the salvaged copy: %w", err)
 	}
 	return saved, errors.Join(documents.Export(ctx, st, st.Model(), w, nil), st.Close())
 }

@@ -9,16 +9,16 @@ import (
 	"path/filepath"
 )
 
-// WriteFile creates or replaces the file at path with what write writes. The file is written beside path, synced and renamed, so
-// that path holds either all of it or, if something fails, what it held before.
+// WriteFile creates or replaces the file at path with the output of write. It writes a file beside path, syncs it and renames it to path.
+// If anything fails, path is left as it was.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
 	switch there, err := os.Stat(path); {
 	case err == nil && there.IsDir():
 		return fmt.Errorf("%s is a directory; name a file in it", path)
-	case err == nil && !there.Mode().IsRegular(): // a device would be replaced
+	case err == nil && !there.Mode().IsRegular(): // renaming would replace a device
 		return fmt.Errorf("%s is no ordinary file; write to - and redirect that", path)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // made with mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // with mode 0600
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no directory %s", filepath.Dir(path))
 	}
