@@ -135,7 +135,7 @@ graphql:
 	for _, want := range []string{
 		"playgroundAlways is deprecated: set landingPage",
 		"apolloServer.tracing has no effect: answers hold no traces",
-		"apolloServer.cache has no effect: all that is kept is bounded",
+		"apolloServer.cache has no effect: limits.plans and limits.persisted limit the caches",
 		"apolloServer.plugins has no effect",
 	} {
 		if n := strings.Count(log.String(), want); n != 1 {

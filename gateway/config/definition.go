@@ -12,25 +12,23 @@ import (
 	"lectern/shadowcrud/params"
 )
 
-// Problems are all that is wrong with the files of a project. Load of package gateway returns them as its error, so that programs can
-// tell them from other errors by errors.As.
+// Problems lists all problems of a project's files. It is the type of the error of gateway.Load, for use with errors.As.
 type Problems = yamlfile.Problems
 
-// A Problem is one of Problems, with its file and line.
+// A Problem says what is wrong in a line of a file and how to mend it.
 type Problem = yamlfile.Problem
 
-// A Definition is all that the files of a project say: its content types and its settings. It does not change.
+// A Definition holds the content types and settings of a project. It does not change.
 type Definition struct {
 	Dir      string              // the project's directory
 	Model    *contenttypes.Model // nil if the content types have problems
 	Settings Settings
-	Actions  *auth.Actions   // the actions that roles and tokens can be granted
-	Populate params.Defaults // the relations that requests populate unless they say otherwise
+	Actions  *auth.Actions   // the actions that permissions.yaml can grant to roles and tokens
+	Populate params.Defaults // the relations to populate by default
 }
 
-// Load reads and checks the files of the project in dir. It calls check once the content types are known, with Model and Actions
-// set; check may add actions and returns further problems. The error says why dir holds no project. The Definition may be used
-// only if there are no problems.
+// Load reads and checks the files of the project in dir. It calls check when Model and Actions are set; check may add actions and returns
+// further problems. The error says why dir is no project. The Definition may be used only if there are no problems.
 func Load(dir string, check func(*Definition) yamlfile.Problems) (*Definition, yamlfile.Problems, error) {
 	project, err := open(dir)
 	if err != nil {
@@ -44,7 +42,7 @@ func Load(dir string, check func(*Definition) yamlfile.Problems) (*Definition, y
 	d := &Definition{Dir: dir, Settings: settings}
 	if len(found) == 0 {
 		d.Model, d.Actions = outline.Model, auth.ActionsOf(outline.Model)
-	} else { // the rest of the files can be checked nevertheless
+	} else { // check the other files by what could be read of the content types
 		d.Actions = auth.ActionsOfOutline(outline)
 	}
 	problems = append(problems, check(d)...)
@@ -63,7 +61,7 @@ func Load(dir string, check func(*Definition) yamlfile.Problems) (*Definition, y
 	return d, problems.Sort(), nil
 }
 
-// open returns the files of the project in dir, or an error that says what to do if it holds none.
+// open returns the files of the project in dir. If dir is no project, the error says what to do.
 func open(dir string) (fs.FS, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -94,7 +92,7 @@ func IsProject(dir string) bool {
 	return false
 }
 
-// loadModel reads the content types. Plugins that are switched off take their types away.
+// loadModel reads the content types. It leaves out the built-in types of plugins that are switched off.
 func loadModel(project fs.FS, s Settings, lookup yamlfile.Lookup) (contenttypes.Outline, yamlfile.Problems) {
 	return contenttypes.LoadOutline(project, contenttypes.Options{
 		Lookup:                  lookup,
@@ -104,7 +102,7 @@ func loadModel(project fs.FS, s Settings, lookup yamlfile.Lookup) (contenttypes.
 	})
 }
 
-// Size returns how many content types and components the project itself defines.
+// Size counts the content types and components that the project defines, without built-in types.
 func (d *Definition) Size() (types, components int) {
 	for _, t := range d.Model.Types {
 		if !t.BuiltIn {

@@ -12,8 +12,8 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// environment returns the variables for ${NAME} in the files of the project in dir: those of the process, and those of the file .env
-// that the process does not have.
+// environment returns a lookup of environment variables for the files of the project in dir. The variables of the process take
+// precedence over those in the file .env.
 func environment(dir string) (yamlfile.Lookup, yamlfile.Problems) {
 	text, err := os.ReadFile(filepath.Join(dir, ".env"))
 	if err != nil {
@@ -32,8 +32,8 @@ func environment(dir string) (yamlfile.Lookup, yamlfile.Problems) {
 	}, problems
 }
 
-// parseDotEnv reads lines of NAME=value. In a value in double quotes \n, \t, \" and \\ are escapes; one in single quotes is taken
-// literally; any other ends before " #". A line may begin with "export".
+// parseDotEnv reads lines of NAME=value, which may begin with "export". A value in double quotes may contain the escapes \n, \t, \" and
+// \\. A value in single quotes is literal. A value without quotes ends before " #", which begins a comment.
 func parseDotEnv(text []byte) (map[string]string, yamlfile.Problems) {
 	values := map[string]string{}
 	var problems yamlfile.Problems
@@ -55,7 +55,7 @@ func parseDotEnv(text []byte) (map[string]string, yamlfile.Problems) {
 			ok = false
 		}
 		if !ok {
-			// The problem does not show the line, since it may hold a secret.
+			// The message does not show the line, since it may hold a secret.
 			problems = append(problems, yamlfile.Problem{File: ".env", Line: number,
 				Message: `this is no variable; write NAME=value, or NAME="value" with quotes around it`})
 			continue

@@ -9,35 +9,36 @@ import (
 	"lectern/shadowcrud/rest"
 )
 
-// Limits bound what requests may cost. A zero value of a field means its default, which WithDefaults fills in.
+// Limits limits the time, memory and number of requests. A zero field stands for its default, which WithDefaults fills in.
 type Limits struct {
-	ReadHeader time.Duration // for a client to send the head of a request
-	Read       time.Duration // for a client to send the whole request
-	Write      time.Duration // for a client to take the answer, from the end of the request's head
-	Idle       time.Duration // that a connection may wait for its next request
-	Handle     time.Duration // for the work on a request: its context ends then
-	Shutdown   time.Duration // that requests may go on after the server was told to stop
+	ReadHeader time.Duration // a client has this long to send the header of a request
+	Read       time.Duration // a client has this long to send a request with its body
+	Write      time.Duration // a client has this long to read the answer, from the end of the request's header
+	Idle       time.Duration // a connection may wait this long for its next request
+	Handle     time.Duration // the context of a request ends after this time
+	Shutdown   time.Duration // requests may continue this long after the server was told to stop
 
-	HeaderBytes int64 // bytes of the head of a request
+	HeaderBytes int64 // bytes of the header of a request
 	JSONBytes   int64 // bytes of a JSON body, decompressed
 	FormBytes   int64 // bytes of a form or text body, decompressed
-	BodyRate    int64 // bytes a second that a client must at least send of a body
+	BodyRate    int64 // the rate at which a client must at least send a body, in bytes a second
 	AnswerBytes int64 // bytes of one answer
-	AnswerRate  int64 // bytes a second that a client must at least read of a long answer
-	Memory      int64 // bytes that all requests may reserve together; by default a quarter of what the process may have
+	AnswerRate  int64 // the rate at which a client must at least read a long answer, in bytes a second
+	Memory      int64 // bytes that all requests together may reserve; default: a quarter of the memory that the process may use
 
-	Links      int // documents that the body of a write may name in relations
+	Links      int // documents in relations in the body of a write
 	Components int // components in the body of a write
 
-	// Concurrent is how many requests are worked on at a time, ConcurrentPerAddress how many of them may come from one address; by
-	// default a quarter. Others are answered 503. A request that waits for its client is not counted.
+	// Concurrent is how many requests are handled at a time, and ConcurrentPerAddress how many of them may come from one address; its
+	// default is a quarter. Further requests are answered 503. A request that waits for its client is not counted.
 	Concurrent, ConcurrentPerAddress int
-	// Connections is how many connections are open at a time, ConnectionsPerAddress how many of them to one address; by default a
-	// quarter. Others are closed. WithDefaults lowers Connections to what the descriptors of the process allow.
+	// Connections is how many connections may be open at a time, and ConnectionsPerAddress how many of them may come from one address;
+	// its default is a quarter. Further connections are closed. WithDefaults lowers Connections to what the process's limit on file
+	// descriptors allows.
 	Connections, ConnectionsPerAddress int
 }
 
-// DefaultLimits are the limits of a project that sets none. Those that depend on other limits or on the machine are zero.
+// DefaultLimits holds the limits of a project that sets none. Limits whose default depends on other limits or on the machine are zero.
 var DefaultLimits = Limits{
 	ReadHeader:  10 * time.Second,
 	Read:        60 * time.Second,
@@ -57,7 +58,7 @@ var DefaultLimits = Limits{
 	AnswerRate:  32 << 10,
 }
 
-// minAnswers is how many of the longest answers must fit the memory of all requests.
+// minAnswers is how many answers of the largest size must fit into the memory of all requests.
 const minAnswers = 2
 
 // WithDefaults returns l with its defaults filled in.
@@ -87,17 +88,17 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// shareOf returns the default share of one address: a quarter, but at least what a client that is itself a server needs.
+// shareOf returns the default share of one address: a quarter, but at least 64, since a client may itself be a server.
 func shareOf(all int) int { return min(all, max(all/4, 64)) }
 
-// ownDescriptors is how many descriptors the server needs for its store, log and sockets.
-const ownDescriptors = 64
+// reservedDescriptors is how many file descriptors the server keeps for its store, log and sockets.
+const reservedDescriptors = 64
 
-// maxConnections returns how many connections the process can have if each needs a second descriptor, for a file that it sends.
+// maxConnections returns how many connections the process can have. Each may need a second descriptor, for a file that it sends.
 func maxConnections() int {
 	all := descriptors()
 	if all == 0 {
 		return math.MaxInt
 	}
-	return max(1, (all-ownDescriptors)/2)
+	return max(1, (all-reservedDescriptors)/2)
 }

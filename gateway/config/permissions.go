@@ -10,7 +10,7 @@ import (
 
 // permissionsFile is config/permissions.yaml as written.
 type permissionsFile struct {
-	Roles  *yamlfile.Node // role → uid → actions
+	Roles  *yamlfile.Node // a mapping of role → uid → actions
 	Tokens []tokenFile
 }
 
@@ -45,7 +45,7 @@ func (s *Settings) readPermissions(n *yamlfile.Node, actions *auth.Actions) yaml
 	return together(unfit, problems)
 }
 
-// checkToken reports permissions that cannot be granted, or else what is wrong with the token as a whole.
+// checkToken reports permissions that do not exist. If all of them exist, it checks the rest of the declaration.
 func checkToken(d auth.Declaration, at *yamlfile.Node, actions *auth.Actions) (problems yamlfile.Problems) {
 	for i, p := range d.Permissions {
 		if err := actions.CheckPermission(p); err != nil {
@@ -63,6 +63,7 @@ func checkToken(d auth.Declaration, at *yamlfile.Node, actions *auth.Actions) (p
 
 var roleName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
+// readRoles reads the actions that each role is granted.
 func (s *Settings) readRoles(roles *yamlfile.Node, actions *auth.Actions) (problems yamlfile.Problems) {
 	if roles.IsNull() {
 		return nil

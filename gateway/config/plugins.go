@@ -42,7 +42,7 @@ func (r *REST) readREST(n *yamlfile.Node) yamlfile.Problems {
 	return together(unfit, problems)
 }
 
-// isPath reports whether s is a path such as /content/v1, without parameters or escapes.
+// isPath reports whether s is a path without parameters or escapes, such as /content/v1.
 func isPath(s string) bool { return pathPattern.MatchString(s) }
 
 var pathPattern = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
@@ -61,7 +61,7 @@ type plugin[T any] struct {
 	Config  T
 }
 
-// graphqlFile is the part graphql.config as written. Pointers lead to the settings that the values become, except PlaygroundAlways.
+// graphqlFile is graphql.config as written. Decoding it sets the settings that its pointers lead to, except PlaygroundAlways.
 type graphqlFile struct {
 	Endpoint        *string
 	ShadowCRUD      *bool  `yaml:"shadowCRUD"`
@@ -146,7 +146,7 @@ func (s *I18n) readI18n(f *i18nFile, config *yamlfile.Node) (problems yamlfile.P
 // Has reports whether a locale is listed.
 func (s *I18n) Has(code string) bool { return slices.Contains(s.Codes(), code) }
 
-// Codes returns the codes of the locales in their order.
+// Codes returns the codes of the locales, in the order in which they are listed.
 func (s *I18n) Codes() []string {
 	codes := make([]string, len(s.Locales))
 	for i, l := range s.Locales {
@@ -157,7 +157,7 @@ func (s *I18n) Codes() []string {
 
 var localePattern = regexp.MustCompile(`^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$`)
 
-// localeName returns the name of a locale that has none in the file.
+// localeName returns the default name of a locale.
 func localeName(code string) string {
 	if code == "en" {
 		return "English (en)"
@@ -165,7 +165,7 @@ func localeName(code string) string {
 	return code
 }
 
-// A localeFile is a locale as written: a code, or code and name.
+// A localeFile is a locale as written: a code, or a mapping of code and name.
 type localeFile Locale
 
 func (l *localeFile) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {

@@ -9,7 +9,7 @@ import (
 	"lectern/shadowcrud/params"
 )
 
-// readPopulate reads the default relations of config/api.yaml: {uid: populate}, each in a form of the parameter populate.
+// readPopulate reads the relations to populate by default from config/api.yaml: {uid: populate}, each in a form of the parameter populate.
 func (d *Definition) readPopulate() (problems yamlfile.Problems) {
 	n := d.Settings.REST.Populate
 	if n.IsNull() {
@@ -44,7 +44,7 @@ func (d *Definition) readPopulate() (problems yamlfile.Problems) {
 	return problems
 }
 
-// A populatePart is a part of a default that is checked by itself, so that a problem has its own line.
+// A populatePart is a part of a default that is checked alone, so that a problem in it is reported at its line.
 type populatePart struct {
 	populate any
 	at       *yamlfile.Node
@@ -69,7 +69,7 @@ func populateParts(n *yamlfile.Node) (parts []populatePart) {
 	return parts
 }
 
-// queryValue returns the value that a query string would give for a node: texts, lists and objects, and nil for null.
+// queryValue converts a Node to the values that a parsed query string consists of: texts, lists and objects, and nil for null.
 func queryValue(n *yamlfile.Node) any {
 	switch {
 	case n.IsNull():

@@ -11,7 +11,7 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// settingsFiles are the files of config/ except permissions, which is read once the model is known.
+// settingsFiles lists the files of config/, except permissions, which Load reads after the content types.
 var settingsFiles = []struct {
 	name string
 	read func(*Settings, *yamlfile.Node) yamlfile.Problems
@@ -23,7 +23,7 @@ var settingsFiles = []struct {
 
 const permissionsName = "permissions"
 
-// readSettings reads config/ except permissions. It returns the problems of all files.
+// readSettings reads the files of config/ except permissions.
 func readSettings(project fs.FS, lookup yamlfile.Lookup) (Settings, yamlfile.Problems) {
 	s := Default()
 	problems := unknownFiles(project)
@@ -37,7 +37,7 @@ func readSettings(project fs.FS, lookup yamlfile.Lookup) (Settings, yamlfile.Pro
 	return s, append(problems, s.checkPaths()...)
 }
 
-// checkPaths reports paths of the REST API and GraphQL that overlap each other or the server's own.
+// checkPaths reports paths of the REST API and GraphQL that overlap each other, /uploads or /_health.
 func (s *Settings) checkPaths() (problems yamlfile.Problems) {
 	wrong := func(file, format string, args ...any) {
 		problems = append(problems, yamlfile.Problem{File: file, Message: fmt.Sprintf(format, args...)})
@@ -96,7 +96,7 @@ func readConfig(project fs.FS, name string, lookup yamlfile.Lookup) (*yamlfile.N
 	return n, append(problems, more...)
 }
 
-// unknownFiles reports files in config/ that are never read: most likely their names are misspelled.
+// unknownFiles reports files in config/ that Load does not read, since their names are probably misspelled.
 func unknownFiles(project fs.FS) (problems yamlfile.Problems) {
 	entries, err := fs.ReadDir(project, "config")
 	if err != nil {
@@ -116,8 +116,8 @@ func unknownFiles(project fs.FS) (problems yamlfile.Problems) {
 	return problems
 }
 
-// together joins problems of a file's form with problems of its values. It drops a problem of a value that follows from a problem of
-// form: one about the same key on the same line.
+// together returns the problems of decoding, unfit, and those of checking the decoded values, wrong. It drops a problem of wrong that
+// follows from one of unfit: a problem about the same key on the same line.
 func together(unfit, wrong yamlfile.Problems) yamlfile.Problems {
 	follows := func(w, u yamlfile.Problem) bool {
 		if u.File != w.File || u.Line != w.Line {

@@ -11,7 +11,7 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// serverFile is config/server.yaml as written. Pointers lead to the settings that the values become.
+// serverFile is config/server.yaml as written. Decoding it sets the settings that its pointers lead to.
 type serverFile struct {
 	Host           *string
 	Port           *int
@@ -99,7 +99,7 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	return together(unfit, problems)
 }
 
-// check reports limits and timeouts that are out of range; n is config/server.yaml.
+// check reports limits and timeouts that are out of range. n is the Node of config/server.yaml, for the lines of problems.
 func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if l.Memory != 0 && l.Memory < minAnswers*l.AnswerBytes {
 		problems.Add(n.At("limits", "memory"), "memory must be at least twice limits.answer (%s), since all requests share it; leave it out for a quarter of the machine's",
@@ -177,10 +177,10 @@ var byteUnits = []struct {
 	factor int64
 }{{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"b", 1}, {"", 1}}
 
-// String returns the size in the largest unit of which it is a whole number.
+// String returns the size in the largest unit that divides it.
 func (b ByteSize) String() string {
 	text := strconv.FormatInt(int64(b), 10)
-	for _, u := range byteUnits { // the largest of which it is a whole number is the last
+	for _, u := range byteUnits { // from small to large, so that the last that divides b remains
 		if n := int64(b); u.factor > 1 && n >= u.factor && n%u.factor == 0 {
 			text = strconv.FormatInt(n/u.factor, 10) + u.suffix
 		}
@@ -218,12 +218,12 @@ func (p *netPrefix) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 	return yamlfile.Problems{n.Problem("a trusted proxy is an address or a range, such as 10.0.0.1 or 10.0.0.0/8, not %q", n.Text)}
 }
 
-// CORS is which pages of other origins may read answers.
+// CORS holds the settings for pages of other origins that read answers.
 type CORS struct {
-	Origins []string // "*" is any; empty: any
+	Origins []string // the origins whose pages may read answers; "*" or none: every origin
 	Methods []string // in the answer to a preflight; empty: all
 	Headers []string // in the answer to a preflight; empty: Content-Type, Authorization, Origin, Accept
-	MaxAge  int      // seconds that a browser may keep the answer to a preflight; 0: a year
+	MaxAge  int      // seconds for which browsers may cache the answer to a preflight; 0: a year
 }
 
 // AnyOrigin reports whether pages of all origins may read answers.

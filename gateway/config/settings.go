@@ -1,10 +1,10 @@
-// Package config reads the files of a project: the settings in config/, the environment in .env, and the content types that the
-// settings refer to.
+// Package config reads the files of a project: its settings in config/, its environment variables in .env, and its content types.
 //
-// Load returns a Definition, which is checked and does not change, or all problems as file:line with what would be right.
+// Load returns a checked Definition that does not change, or all problems of the files. Each problem has its file and line, and says how
+// to mend it.
 //
-// Reading the source: settings.go lists the settings with their units and defaults, definition.go loads a project, read.go lists the
-// files of config/. Each other file reads a part of the settings. A type named …File is that part as it is written in the file.
+// Reading the source: settings.go lists the settings with their units and defaults, definition.go loads a project, and read.go lists the
+// files of config/. Each of the other files reads a part of the settings. A type whose name ends in File has the fields of a file.
 package config
 
 import (
@@ -15,7 +15,7 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// Settings are the settings of config/*.yaml, with defaults filled in.
+// Settings holds the settings of config/*.yaml, or their defaults.
 type Settings struct {
 	Server  Server
 	REST    REST
@@ -24,60 +24,60 @@ type Settings struct {
 	Upload  Upload
 	Users   Users
 
-	Roles  map[string][]string // granted actions, "uid.action", by role, from permissions.yaml
-	Tokens []auth.Declaration  // declared in permissions.yaml
+	Roles  map[string][]string // the actions that permissions.yaml grants to each role, as "uid.action"
+	Tokens []auth.Declaration  // the tokens that permissions.yaml declares
 }
 
-// Server is config/server.yaml.
+// Server holds the settings of config/server.yaml.
 type Server struct {
 	Host           string         // the address to listen at; default 127.0.0.1
 	Port           int            // default 1337
-	URL            string         // at which clients reach the server, without a trailing slash; "" is the address it listens at
-	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is believed; default none
-	Compress       bool           // answers, for clients that accept it; default true
+	URL            string         // the URL at which clients reach the server, without a slash at the end; "" is the address it listens at
+	TrustedProxies []netip.Prefix // proxies whose header X-Forwarded-For is trusted; default none
+	Compress       bool           // whether answers are compressed for clients that accept it; default true
 	CORS           CORS           // default: pages of any origin
 	Limits         Limits         // default DefaultLimits
 	LogLevel       slog.Level     // default info
 	LogFormat      string         // "text" or "json"; "" is text in development and json in production
 }
 
-// REST is config/api.yaml.
+// REST holds the settings of config/api.yaml.
 type REST struct {
-	Prefix       string // of the paths; default /api
-	DefaultLimit int    // documents on a page unless a request says otherwise; default 25
-	MaxLimit     int    // documents on a page at most; -1: no limit; default 100
-	WithCount    bool   // whether answers of lists hold the total unless a request says otherwise; default true
+	Prefix       string // the path before all routes of the REST API; default /api
+	DefaultLimit int    // the size of a page if the request names none; default 25
+	MaxLimit     int    // the largest size of a page; -1: no limit; default 100
+	WithCount    bool   // whether lists come with their total if the request does not say; default true
 
-	Populate *yamlfile.Node // default relations by content type; Load reads them into Definition.Populate
+	Populate *yamlfile.Node // the relations to populate by default, by content type; Load reads them into Definition.Populate
 }
 
-// I18n is the part i18n of config/plugins.yaml.
+// I18n holds the settings i18n of config/plugins.yaml.
 type I18n struct {
 	Enabled       bool     // default true
 	DefaultLocale string   // default en
-	Locales       []Locale // includes the default locale; default en alone
+	Locales       []Locale // includes the default locale; default: only en
 }
 
-// A Locale is a locale that documents may be written in.
+// A Locale is a locale that documents can have versions in.
 type Locale struct{ Code, Name string }
 
-// GraphQL is the part graphql of config/plugins.yaml.
+// GraphQL holds the settings graphql of config/plugins.yaml.
 type GraphQL struct {
 	Enabled         bool   // default true
 	Endpoint        string // the path; default /graphql
 	ShadowCRUD      bool   // whether the schema is generated from the content types; default true
-	DepthLimit      int    // levels of fields in an operation; default 10
-	AmountLimit     int    // documents of a list at most; default 100
-	DefaultLimit    int    // items of a list that asks for no number; default 10
-	MaxLimit        int    // items of a list at most; -1: no limit; default -1
+	DepthLimit      int    // the most levels of fields in an operation; default 10
+	AmountLimit     int    // the most documents in a list of documents; default 100
+	DefaultLimit    int    // the size of a list if the operation names none; default 10
+	MaxLimit        int    // the largest size of a list; -1: no limit; default -1
 	DocumentActions bool   // whether there are mutations that publish, unpublish and discard drafts; default false
 
-	ShadowCRUDOptions *yamlfile.Node // parts of the schema that are left out; the gateway reads them when it builds the schema
+	ShadowCRUDOptions *yamlfile.Node // the parts to leave out of the schema; the gateway reads them when it builds the schema
 
 	Introspection *bool // whether clients may read the schema; nil: in development only
-	LandingPage   *bool // whether browsers see a page to work with; nil: in development only, and a plain page in production
+	LandingPage   *bool // whether browsers get the GraphQL page; nil: in development only, and a plain page in production
 	Limits        GraphQLLimits
-	Warnings      []string // about settings without effect, or that will have none
+	Warnings      []string // about settings that have no effect, or will lose it
 }
 
 // Default returns the settings of a project without config/.

@@ -9,8 +9,8 @@ import (
 	"lectern/internal/shell"
 )
 
-// strapiProject returns an error that says how to convert the Strapi project in dir, or nil if there is none. Strapi keeps content
-// types in src/api/, Lectern in content-types/.
+// strapiProject returns an error if dir is a project of Strapi, which has its content types in src/api/. The error says how to convert
+// the project.
 func strapiProject(dir string, project fs.FS) error {
 	isDir := func(name string) bool {
 		info, err := fs.Stat(project, name)
@@ -39,7 +39,7 @@ docs/configuration.md lists as defaults; "lectern check NEW" names what is left 
 	return fmt.Errorf("%s", b.String())
 }
 
-// otherNames returns a hint for each type whose API has another name than the type: its uid does not follow from the file name.
+// otherNames returns a hint for each type whose API has another name than the type, since its uid does not follow from the file name.
 func otherNames(project fs.FS) (lines []string) {
 	schemas, _ := fs.Glob(project, "src/api/*/content-types/*/schema.json")
 	for _, file := range schemas {

@@ -9,7 +9,7 @@ import (
 	"lectern/media"
 )
 
-// Upload is the part upload of config/plugins.yaml. Its defaults are media.DefaultSettings.
+// Upload holds the settings upload of config/plugins.yaml. Its defaults are media.DefaultSettings.
 type Upload struct {
 	Enabled bool
 	media.Settings
@@ -17,7 +17,7 @@ type Upload struct {
 
 var defaultUpload = Upload{Enabled: true, Settings: media.DefaultSettings}
 
-// uploadFile is upload.config as written. Pointers lead to the settings that the values become.
+// uploadFile is upload.config as written. Decoding it sets the settings that its pointers lead to.
 type uploadFile struct {
 	SizeLimit       *ByteSize `yaml:"sizeLimit"`
 	Provider        string
@@ -32,7 +32,7 @@ type uploadFile struct {
 	}
 }
 
-// s3File is the part providerOptions of the provider s3 as written.
+// s3File is providerOptions of the provider s3 as written.
 type s3File struct {
 	Endpoint  string
 	Bucket    string
@@ -56,7 +56,7 @@ var (
 	breakpointPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,30}$`)
 )
 
-// read checks the settings that decoding f has set and reads the rest of f; config is the Node of f, for problems.
+// read checks the settings that decoding f has set, and sets the others. config is the Node of f, for the lines of problems.
 func (s *Upload) read(f *uploadFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	if s.SizeLimit < 1 {
 		problems.Add(config.At("sizeLimit"), "sizeLimit must be 1 or more: it is how many bytes a file may have")
@@ -92,7 +92,7 @@ func (s *Upload) read(f *uploadFile, config *yamlfile.Node) (problems yamlfile.P
 	return append(problems, s.readProvider(f, config)...)
 }
 
-// readBreakpoints reads the sizes that images are made in, {large: 1000, …}, and sorts them from large to small.
+// readBreakpoints reads the formats that are made of each image, {large: 1000, …}, and sorts them from large to small.
 func (s *Upload) readBreakpoints(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if n.IsNull() {
 		return nil
@@ -119,7 +119,7 @@ func (s *Upload) readBreakpoints(n *yamlfile.Node) (problems yamlfile.Problems) 
 	return problems
 }
 
-// readProvider reads where files are stored.
+// readProvider reads whether files are stored in the data directory or in S3.
 func (s *Upload) readProvider(f *uploadFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	s.S3 = nil
 	o := f.ProviderOptions

@@ -12,11 +12,11 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// Users is the part users-permissions of config/plugins.yaml.
+// Users holds the settings users-permissions of config/plugins.yaml.
 type Users struct {
 	Enabled   bool           // default true
-	Secret    string         // signs JWTs; "": one is generated and stored in the data directory
-	RateLimit auth.RateLimit // of logins; default 5 in 5 minutes by address and route
+	Secret    string         // signs JWTs; "": the server generates one and stores it in the data directory
+	RateLimit auth.RateLimit // of logins; default 5 in 5 minutes for an address and route
 	Accounts  auth.UserSettings
 
 	RegisterFields *yamlfile.Node // position of Accounts.RegisterFields; nil if not set
@@ -33,7 +33,7 @@ var defaultUsers = Users{
 	},
 }
 
-// usersFile is users-permissions.config as written. Pointers lead to the settings that the values become.
+// usersFile is users-permissions.config as written. Decoding it sets the settings that its pointers lead to.
 type usersFile struct {
 	JWTSecret *string `yaml:"jwtSecret"`
 	JWT       struct {
@@ -93,7 +93,7 @@ func (s *Users) file() usersFile {
 	return f
 }
 
-// read checks the settings that decoding f has set and reads the rest of f; config is the Node of f, for problems.
+// read checks the settings that decoding f has set, and sets the others. config is the Node of f, for the lines of problems.
 func (s *Users) read(f *usersFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	a := &s.Accounts
 	if d := f.JWT.ExpiresIn; !d.IsNull() {
@@ -121,7 +121,7 @@ func (s *Users) read(f *usersFile, config *yamlfile.Node) (problems yamlfile.Pro
 	return append(problems, readMail(&a.Mail, f.Email.SMTP, config.At("email"))...)
 }
 
-// checkFields reports fields in register.allowedFields that users do not have, or that a user may not set when registering.
+// checkFields reports names in register.allowedFields that are no attribute of users, or one that users may not set when they register.
 func (s *Users) checkFields(model *contenttypes.Model) (problems yamlfile.Problems) {
 	user := model.Type(contenttypes.UserUID)
 	if user == nil {
@@ -136,7 +136,7 @@ func (s *Users) checkFields(model *contenttypes.Model) (problems yamlfile.Proble
 	for i, name := range s.Accounts.RegisterFields {
 		at := s.RegisterFields.Items[i]
 		switch a := user.Attribute(name); {
-		case name == "": // it is no text, which is said already
+		case name == "": // decoding has reported that it is no text
 		case a == nil:
 			problems.Add(at, "users have no attribute %q; those that whoever registers may set are %s", name, strings.Join(may, ", "))
 		case !auth.MayRegister(a):
@@ -146,7 +146,8 @@ func (s *Users) checkFields(model *contenttypes.Model) (problems yamlfile.Proble
 	return problems
 }
 
-// readMail checks the settings of mail and sets those of the SMTP server, which smtp is as written or nil; at is the position of both.
+// readMail checks the settings of mail, and reads those of the SMTP server from smtp unless it is nil. at is the Node of email, for the
+// lines of problems.
 func readMail(m *auth.MailSettings, smtp *smtpFile, at *yamlfile.Node) (problems yamlfile.Problems) {
 	if _, err := mail.ParseAddress(m.From); err != nil {
 		problems.Add(at.At("from"), "from must be an address such as Lectern <no-reply@example.org>, not %q", m.From)
@@ -194,12 +195,12 @@ func isPage(s string) bool {
 	return !slices.Contains([]string{"javascript", "data", "vbscript", "file"}, strings.ToLower(u.Scheme))
 }
 
-// isLocalPath reports whether s is a path on the same host, which //example.org is not.
+// isLocalPath reports whether s is a path on the same host. A URL such as //example.org is not.
 func isLocalPath(s string) bool {
 	return strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//") && !strings.ContainsAny(s, "\\ <>\"'")
 }
 
-// An interval is a duration, written as 5m or as {min: 5}.
+// An interval is a duration that is written as 5m or as {min: 5}.
 type interval time.Duration
 
 var intervalUnits = map[string]time.Duration{
