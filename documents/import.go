@@ -22,7 +22,7 @@ import (
 const (
 	importChunk     = 200       // lines in one transaction
 	importChunkText = 256 << 10 // bytes of lines after which a transaction ends
-	maxImportLine   = 64 << 20  // bytes of a line
+	maxImportLine   = 64 << 20  // maximum bytes of a line
 	maxLineProblems = 1000      // problems in the result; more are only counted
 	progressEvery   = 1000      // lines between two calls of Progress
 	strangeLines    = 20        // a file that begins with this many lines that are not JSON is no export
@@ -30,24 +30,24 @@ const (
 
 // ImportOptions configure Import.
 type ImportOptions struct {
-	// Partial stores the valid lines of a file with invalid ones.
+	// Partial stores the valid lines even if others are invalid.
 	Partial bool
-	// Progress, when set, is called with the progress now and then.
+	// Progress, if set, is called with the progress of the import.
 	Progress func(ImportProgress)
-	// Reserve, when set, is called before the import takes more memory, with the number of bytes that it then takes in total. Its error ends
-	// the import before anything is stored.
+	// Reserve, if set, is called before the import needs more memory, with its total number of bytes from then on. An error
+	// from it ends the import before anything is stored.
 	Reserve func(bytes int64) error
 }
 
-// ImportProgress is the progress of one phase of an import in lines: it checks all lines, then stores them, then links them. Total is 0 in
-// the first phase.
+// ImportProgress is the progress of an import. It reads each line three times; during the first time, when Total is unknown,
+// Total is 0.
 type ImportProgress struct {
 	Phase string `json:"phase"`
 	Done  int    `json:"done"`
 	Total int    `json:"total"`
 }
 
-// An ImportResult is what an import stored.
+// An ImportResult counts what an import stored.
 type ImportResult struct {
 	Versions int `json:"versions"` // versions of documents that were stored
 	Skipped  int `json:"skipped"`  // invalid lines
@@ -61,7 +61,7 @@ type LineProblem struct {
 
 func (p LineProblem) String() string { return fmt.Sprintf("%d: %s", p.Line, p.Message) }
 
-// LineProblems are the problems of a file, ordered by line. As an error they are printed one a line.
+// LineProblems are the errors in the lines of an import, in order. As an error it prints one per line.
 type LineProblems []LineProblem
 
 func (ps LineProblems) Error() string {
@@ -72,7 +72,7 @@ func (ps LineProblems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted orders the problems by line and removes duplicates, since a draft and a published version may have the same problem.
+// sorted orders the problems by line and removes duplicates, since draft and published version may have the same problem.
 func (ps LineProblems) sorted() LineProblems {
 	slices.SortFunc(ps, func(a, b LineProblem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message))
@@ -95,7 +95,7 @@ func (s *Service) Import(ctx context.Context, file io.ReadSeeker, o ImportOption
 		bad: map[int]bool{}, late: map[int]bool{}, damaged: map[uint64]int{}, versions: map[uint64]int{}, present: map[uint64]bool{}, unique: map[uint64]int{},
 		singles: map[*contenttypes.ContentType]string{}, pending: map[uint64][]lateProblem{}, held: map[uint64]holder{},
 	}
-	if err := noText(file); err != nil {
+	if err := checkIsText(file); err != nil {
 		return ImportResult{}, err
 	}
 	if err := im.check(); err != nil {
@@ -118,8 +118,8 @@ func (s *Service) Import(ctx context.Context, file io.ReadSeeker, o ImportOption
 	return result, nil
 }
 
-// noText returns an error if the file is binary, and so cannot be an export. The error says what the file seems to be.
-func noText(file io.ReadSeeker) error {
+// checkIsText returns an error for a binary file, which cannot be an export, and says what it seems to be.
+func checkIsText(file io.ReadSeeker) error {
 	head := make([]byte, 64<<10)
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -132,7 +132,7 @@ func noText(file io.ReadSeeker) error {
 	switch {
 	case bytes.HasPrefix(head, []byte("\x1f\x8b")), bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")), bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return errors.New("it is no export but a compressed file; uncompress it first")
-	case bytes.Contains(head[:min(n, 2<<10)], []byte("lectern-backup.json\x00")): // the first entry of a tar archive
+	case bytes.Contains(head[:min(n, 2<<10)], []byte("lectern-backup.json\x00")): // first entry of a tar archive
 		return errors.New("it is no export but a backup, which `lectern restore` reads")
 	case bytes.IndexByte(head, 0) >= 0:
 		return errors.New("it is no export but a binary file; `lectern export` writes lines of JSON")
@@ -140,7 +140,7 @@ func noText(file io.ReadSeeker) error {
 	return nil
 }
 
-// An importer is the state of one import. It stores hashes instead of names, so that its memory is a few bytes for each line.
+// An importer is a running import. To remember the lines of a file in a few bytes each, it stores hashes instead of names.
 type importer struct {
 	ctx  context.Context
 	s    *Service
@@ -150,12 +150,12 @@ type importer struct {
 	seed maphash.Seed
 
 	reserved int64 // bytes that Reserve was last called with
-	longest  int   // bytes of the longest line so far
+	longest  int   // length of the longest line so far
 	read     int   // lines of the file that were read at least once
-	length   int   // bytes of the line that was read last
+	length   int   // length of the last line
 
-	lines    int          // of the file
-	bad      map[int]bool // lines that are not stored
+	lines    int          // number of lines in the file
+	bad      map[int]bool // lines that will not be stored
 	late     map[int]bool // those of bad that are invalid only because a link target does not exist
 	problems LineProblems
 	damaged  map[uint64]int // document with an invalid line → that line
@@ -165,18 +165,18 @@ type importer struct {
 	unique     map[uint64]int                       // unique value → its line
 	singles    map[*contenttypes.ContentType]string // single type → its documentId
 	pending    map[uint64][]lateProblem             // localization that is neither in the store nor in the lines so far → lines that link to it
-	lateChecks int                                  // entries of pending
+	lateChecks int                                  // number of entries in pending
 	held       map[uint64]holder                    // target that may be linked once → the line that links to it
 	ranks      linkRanks
 }
 
-// A holder is a line that links to a target, and the document of the line, of which other lines may have the same link.
+// A holder is a line of the file and its document. Other lines of the same document may have the same link.
 type holder struct {
 	line int
 	doc  uint64
 }
 
-// A lateProblem is the problem that a link target does not exist. It goes if a later line has the target.
+// A lateProblem is a problem that a later line may solve.
 type lateProblem struct {
 	line    int
 	doc     uint64
@@ -271,8 +271,8 @@ const (
 	perLateCheck = 320
 )
 
-// reserve reserves memory for the state of the importer and for lines of a length, at least 256 KiB more at a time. After the first phase
-// it has reserved all memory that the import needs.
+// reserve reserves memory for the data about the file and for lines of this length, in steps of at least 256 KiB. After the
+// check of the file, everything that the import needs is reserved.
 func (im *importer) reserve(length int) error {
 	im.longest = max(im.longest, length)
 	bytes := int64(im.longest+importChunkText)*perLineByte + int64(im.read)*perLine + int64(len(im.unique))*perUnique +
@@ -288,7 +288,7 @@ func (im *importer) reserve(length int) error {
 	return nil
 }
 
-// readLine reads the next line. For a line longer than maxImportLine it returns errLongLine after reading all of it.
+// readLine reads up to the next line break. It skips a line that is too long and returns an error for it.
 func (im *importer) readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -312,7 +312,7 @@ func (im *importer) readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// check goes through the whole file without storing anything.
+// check reads the whole file and collects problems without storing anything.
 func (im *importer) check() error {
 	objects := 0
 	err := im.s.store.View(func(snap *store.Snapshot) error {
@@ -361,7 +361,7 @@ func (im *importer) checkLine(snap *store.Snapshot, number int, o *jsontree.Obje
 	return nil
 }
 
-// checkVersion checks a line. If the line is valid, it adds its versions, unique values and links to the importer.
+// checkVersion checks a line and, if it is valid, remembers its version and names.
 func (im *importer) checkVersion(snap *store.Snapshot, number int, l *importLine) error {
 	for _, st := range l.statuses {
 		if first, twice := im.versions[im.versionName(l, st)]; twice {
@@ -434,7 +434,7 @@ func (im *importer) checkUnique(snap *store.Snapshot, l *importLine, row *store.
 	return names, nil
 }
 
-// ownerOf returns the documentId of another document that has a unique value in the store.
+// ownerOf returns the documentId of another document with this unique value in the store, "" if there is none.
 func ownerOf(snap *store.Snapshot, l *importLine, a *contenttypes.Attribute, value []byte) (other string) {
 	snap.Equal(l.typ, store.Published, l.locale, a, value, func(r store.Record) bool {
 		if id := text(r.JSON(l.typ.Attribute("documentId"))); id != l.documentID && bytes.Equal(r.JSON(a), value) {
@@ -449,7 +449,7 @@ func ownerOf(snap *store.Snapshot, l *importLine, a *contenttypes.Attribute, val
 func (im *importer) storeRows(result *ImportResult) error {
 	seen := map[uint64]bool{} // documents with a line in this or an earlier chunk
 	var chunk []storedLine
-	length := 0 // of the lines of the chunk
+	length := 0 // length of the lines in chunk
 	flush := func() error {
 		versions := 0
 		err := im.s.store.Write(im.ctx, func(tx *store.Tx) error {
@@ -495,7 +495,7 @@ func (im *importer) storeRows(result *ImportResult) error {
 	return flush()
 }
 
-// A storedLine is a line to store; first is set for the first line of its document.
+// A storedLine is a line to be stored; first is set for the first line of its document.
 type storedLine struct {
 	*importLine
 	first bool

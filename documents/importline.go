@@ -13,13 +13,14 @@ import (
 	"lectern/store"
 )
 
-// An importLine is a parsed line of an import: one version of a document, or the draft and the published version with the same values.
+// An importLine is a parsed line of an import: one version of a document, or its draft and published version if both have the
+// same values.
 type importLine struct {
 	typ        *contenttypes.ContentType
 	documentID string
 	locale     string // "" if the type is not localized
 	statuses   []store.Status
-	times      map[string]string // createdAt, updatedAt and publishedAt, if the line has them
+	times      map[string]string // createdAt, updatedAt, publishedAt, if the line has them
 	data       *jsontree.Object
 }
 
@@ -28,7 +29,7 @@ var lineKeys = []string{"type", "documentId", "locale", "status", "createdAt", "
 // documentIDPattern matches the documentIds that a file may contain. It allows more than those that Lectern makes.
 var documentIDPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// isHeader reports whether an object is the header of a file. The error says that Import cannot read its format or version.
+// isHeader reports whether a value is the first line of an export; err says why its version cannot be read.
 func isHeader(o *jsontree.Object) (header bool, err error) {
 	format, ok := o.Get("format")
 	if !ok {
@@ -91,7 +92,7 @@ func (im *importer) parseLine(o *jsontree.Object) (*importLine, error) {
 	return l, im.completeLine(l)
 }
 
-// completeLine checks the keys of a line against each other and sets defaults for absent ones.
+// completeLine checks that the keys of a line fit together and fills in defaults.
 func (im *importer) completeLine(l *importLine) error {
 	switch {
 	case l.typ == nil:
@@ -117,7 +118,7 @@ func (im *importer) completeLine(l *importLine) error {
 	return nil
 }
 
-// row makes the row of one version in a line. ids returns a new id for each component.
+// row returns the row of a version of a line, or the first issue in it. ids assigns the numbers of components.
 func (im *importer) row(l *importLine, status store.Status, ids func() uint64) (r *store.Row, err error) {
 	r = &store.Row{Type: l.typ, Status: status, Locale: l.locale}
 	if r.Values, err = im.values(&l.typ.Schema, l.data, nil, ids); err != nil {

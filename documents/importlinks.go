@@ -25,8 +25,8 @@ type edge struct {
 	order  uint64 // among the links of the target; MaxUint64 if the line does not say
 }
 
-// edges calls yield with the links of a version, in order. r is the stored version, which has the ids for edge.from; it is the zero Record
-// before the version is stored.
+// edges calls yield with the links of a version in order. r is the stored version, from which it takes the numbers of document
+// and components; before the version is stored, r is the zero Record.
 func (im *importer) edges(l *importLine, status store.Status, r store.Record, yield func(edge)) error {
 	w := edgeWalk{im, l, linkSetsOf(l.typ, status), yield}
 	return w.schema(&l.typ.Schema, l.data, nil, r)
@@ -173,7 +173,7 @@ func (w *edgeWalk) entry(a *contenttypes.Attribute, v any, path []string) (e edg
 // checkEdges adds the links of a line to the importer: the targets that must exist, and their order among the links of each target. It
 // returns an error for a target that may be linked once and that another document links to.
 func (im *importer) checkEdges(snap *store.Snapshot, number int, doc uint64, edges []edge) error {
-	var holds linkEdits // knows the model alone
+	var holds linkEdits // has only the model
 	holds.model = im.s.model
 	names := make([]uint64, len(edges))
 	for i, e := range edges {
@@ -205,13 +205,13 @@ func (im *importer) checkEdges(snap *store.Snapshot, number int, doc uint64, edg
 	return nil
 }
 
-// hasLocalization reports whether a document has a version in a locale.
+// hasLocalization reports whether a document has a version in this locale.
 func hasLocalization(snap *store.Snapshot, t *contenttypes.ContentType, id, locale string) bool {
 	doc, ok := lookUp(snap, t, id)
 	return ok && (snap.Version(t, doc, store.Published, locale).Exists() || t.DraftAndPublish && snap.Version(t, doc, store.Draft, locale).Exists())
 }
 
-// A linkedLine is a line with links to store.
+// A linkedLine is a line whose links are to be stored.
 type linkedLine struct {
 	*importLine
 	number int
@@ -289,8 +289,8 @@ func (im *importer) linkChunk(chunk []linkedLine) error {
 	return nil
 }
 
-// linkLine stores the links of one line. It adds to bases the last position that each target had before the import, if linkRanks does not
-// have it. lost are problems of links to documents that were skipped because their lines are invalid.
+// linkLine stores the links of one line. It adds to bases the last position in each target's list before the import, if that
+// was not known. lost lists links to documents that were skipped because their lines are invalid.
 func (im *importer) linkLine(tx *store.Tx, l linkedLine, bases map[uint32]uint64) (lost LineProblems, err error) {
 	doc, _ := tx.Document(l.typ, l.documentID)
 	le := newLinkEdits(im.s.model, tx.Snapshot)
@@ -341,12 +341,12 @@ func (im *importer) linkLine(tx *store.Tx, l linkedLine, bases map[uint32]uint64
 	return lost, tx.Apply(&batch)
 }
 
-// linkRanks orders the links of the file to each target. Links are numbered in the order of the file.
+// linkRanks computes the order of the imported links of each target.
 type linkRanks struct {
 	links []rankedLink // until sort
 	rank  []uint32     // by number of the link: its rank among the links to its target, from 1
 	group []uint32     // by number of the link: the group of its target
-	bases []uint64     // by group: 1 + the last position that the target had before the import; 0 while that is unknown
+	bases []uint64     // by group: 1 + last position in the target's list before the import; 0 while unknown
 }
 
 type rankedLink struct {

@@ -8,7 +8,7 @@ import (
 	"lectern/jsontree"
 )
 
-// An input is the data of a document or component in a body, with cast values and relations that were looked up.
+// An input is the parsed body of a document or component, with values cast and relations looked up.
 type input struct {
 	schema *contenttypes.Schema
 	id     any // of a component in the body, if hasID
@@ -24,19 +24,19 @@ type inputValue struct {
 	link  *linkInput
 }
 
-// A bodyReader casts and checks a body by the rules of one stage, and collects issues.
+// A bodyReader casts and checks a body in one stage and collects the issues.
 type bodyReader struct {
 	wr      *writing
 	stage   stage
 	created bool     // the document or component being read is new, so ids of components in it are ignored
-	locales []string // in which unique values must not be taken
+	locales []string // locales in which unique values must be free
 	issues  []issue
 	links   linkReader
 	zone    string // message about the first invalid zone, which becomes the last issue
 	unique  map[*contenttypes.Attribute][]uniqueValue
 }
 
-// A uniqueValue is the value of a unique attribute of a component.
+// uniqueValue is the value of a unique attribute in a component.
 type uniqueValue struct {
 	path  []string
 	value any
@@ -47,8 +47,8 @@ func newBodyReader(wr *writing, st stage, locales []string) *bodyReader {
 	return &bodyReader{wr: wr, stage: st, locales: locales, links: linkReader{wr: wr}, unique: map[*contenttypes.Attribute][]uniqueValue{}}
 }
 
-// document reads the data of a body. For an attribute that is absent from the body, fresh reports whether it gets its default and is checked
-// like an attribute of a new document; otherwise it is left unchanged.
+// document parses the data of a body. For an attribute that the body leaves out, fresh returns whether to treat it as one of a
+// new document, which gets the default and must have required values; otherwise it stays unchanged.
 func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.Attribute) bool) (*input, *apierror.Error) {
 	in := br.object(&br.wr.t.Schema, data, nil, fresh)
 	if br.links.missing != nil {
@@ -133,7 +133,7 @@ func (br *bodyReader) single(g *inputValue, a *contenttypes.Attribute, path []st
 	}
 }
 
-// list reads a repeatable component or a zone. For an item that cannot be read it adds an issue, and leaves nil in g.items.
+// list parses a repeatable component or a zone. An invalid item is an issue and nil in g.items.
 func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []string, v any, ok bool) {
 	g.set, g.value = true, v
 	if !ok {
@@ -207,7 +207,7 @@ func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Objec
 	return nil
 }
 
-// component reads one item. An item with an id changes a present component. Another item is a new component, and so are all components in
+// component parses one item. An item with an id changes an existing component; one without is new, and so are all components in
 // it.
 func (br *bodyReader) component(c *contenttypes.Component, o *jsontree.Object, path []string) *input {
 	id, hasID := o.Get("id")
@@ -235,7 +235,7 @@ func listIssues(a *contenttypes.Attribute, path []string, n int, value func() an
 	return issues
 }
 
-// castDates casts dates and times. It returns the error of the first invalid one.
+// castDates casts dates and times and returns an error for the first invalid one.
 func castDates(in *input) *apierror.Error {
 	for _, a := range in.schema.Attributes {
 		g := &in.values[a.Index]

@@ -12,7 +12,7 @@ import (
 // fromBody identifies the body of a request in the details of a refused key.
 const fromBody = "body"
 
-// ReadData returns the data of a parsed body. body may be nil if the request has none.
+// ReadData returns the member data of a parsed body; body is nil if the request has none.
 func ReadData(body any) (*jsontree.Object, *apierror.Error) {
 	var data any
 	if o, ok := body.(*jsontree.Object); ok {
@@ -27,9 +27,10 @@ func ReadData(body any) (*jsontree.Object, *apierror.Error) {
 	return nil, apierror.Validation(`Missing "data" payload in the request body`)
 }
 
-// checkKeys refuses keys of a body that t does not have or that may not be written, also in components, in items of zones, and in objects
-// that identify related documents. The error is about the first of these: id, documentId, the first refused key in the body, the first
-// relation to a type that the caller may not read.
+// checkKeys returns an error for a key of a body that t does not have or that may not be written, at every level: in
+// components, zones (by the __component of an item), and objects that name related documents. If there are several it reports
+// id, then documentId, then the first in the body. After those it reports the first relation to a type that access does not
+// follow.
 func checkKeys(t *contenttypes.ContentType, data *jsontree.Object, access *permission.Access) *apierror.Error {
 	for _, key := range []string{"id", "documentId"} {
 		if _, ok := data.Get(key); ok {
@@ -42,7 +43,7 @@ func checkKeys(t *contenttypes.ContentType, data *jsontree.Object, access *permi
 	return followedKeys(&t.Schema, data, nil, access)
 }
 
-// checkRootKeys checks the keys of a document that has no id and documentId.
+// checkRootKeys checks the keys of a document other than id and documentId.
 func checkRootKeys(t *contenttypes.ContentType, data *jsontree.Object) *apierror.Error {
 	for _, key := range data.Keys {
 		a := t.Attribute(key)
@@ -66,7 +67,7 @@ func checkRootKeys(t *contenttypes.ContentType, data *jsontree.Object) *apierror
 	return nil
 }
 
-// valueKeys checks the keys within the value of an attribute. path is its path, without list indexes.
+// valueKeys checks the keys in the value of an attribute. path is the path of the value without list positions.
 func valueKeys(a *contenttypes.Attribute, v any, path []string) *apierror.Error {
 	switch {
 	case a.IsRelation():
@@ -81,8 +82,8 @@ func valueKeys(a *contenttypes.Attribute, v any, path []string) *apierror.Error 
 	return nil
 }
 
-// objectsKeys calls check with a value that is an object, or with each object of a list. For a list within a list it returns the error of
-// the reference, which takes the indexes for keys: the key 0 is unknown.
+// objectsKeys calls check with a value that is an object, or with each object in a list. For a list within a list it returns
+// the error of the reference, which takes positions for keys: the key 0 is unknown.
 func objectsKeys(v any, path []string, check func(*jsontree.Object) *apierror.Error) *apierror.Error {
 	switch v := v.(type) {
 	case *jsontree.Object:
@@ -106,7 +107,8 @@ func objectsKeys(v any, path []string, check func(*jsontree.Object) *apierror.Er
 	return nil
 }
 
-// zoneItems calls check with the items of a zone that have a valid __component. The others are refused later, with the values.
+// zoneItems calls check with the items of a zone that name their component. Items that name none are reported when values are
+// checked.
 func zoneItems(a *contenttypes.Attribute, v any, check func(*contenttypes.Component, *jsontree.Object) *apierror.Error) *apierror.Error {
 	items, _ := v.([]any)
 	for _, item := range items {
@@ -123,8 +125,8 @@ func zoneItems(a *contenttypes.Attribute, v any, check func(*contenttypes.Compon
 	return nil
 }
 
-// itemComponent returns the component of an item of a component or zone attribute. In a zone the key __component of the item names it; the
-// result is nil if the zone does not allow that component.
+// itemComponent returns the component of an item of a component or zone attribute. In a zone the key __component names it; the
+// result is nil if the zone does not have that component.
 func itemComponent(a *contenttypes.Attribute, item *jsontree.Object) *contenttypes.Component {
 	if a.Type == contenttypes.ComponentType {
 		return a.Component
@@ -154,8 +156,8 @@ func componentKeys(c *contenttypes.Component, o *jsontree.Object, path []string,
 	return nil
 }
 
-// relationKeys checks the keys of an object that identifies a related document or changes a list of them. It allows all keys of the target,
-// since clients may send back a document as they read it.
+// relationKeys checks the keys of an object that names a related document or changes a list of them. It accepts all attributes
+// of the target type, so that clients may send back a document that they have read.
 func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) *apierror.Error {
 	for _, key := range o.Keys {
 		switch key {
@@ -190,8 +192,8 @@ func CheckLinks(t *contenttypes.ContentType, data *jsontree.Object, access *perm
 	return nil
 }
 
-// WithoutHiddenLinks returns data without relations, at any depth, to documents that the caller may not find. It is for writes that leave
-// such relations unchanged rather than return an error.
+// WithoutHiddenLinks returns data without the relations, at any depth, to documents that the caller may not find. It is for
+// writes that must leave such relations unchanged instead of refusing them.
 func WithoutHiddenLinks(s *contenttypes.Schema, data *jsontree.Object, access *permission.Access) *jsontree.Object {
 	if access == permission.FullAccess {
 		return data
@@ -256,8 +258,8 @@ func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, acc
 	return nil
 }
 
-// mayLink reports whether the caller may write a relation: they must be allowed to find documents of its target, or of all types in the value
-// if the relation has several. Private relations may be written, like all private attributes.
+// mayLink reports whether a caller may write a relation: they must be allowed to find documents of its target type or, if the
+// relation is polymorphic, of all types that the value names. Private relations may be written, like all private attributes.
 func mayLink(access *permission.Access, attr *contenttypes.Attribute, v any) bool {
 	if attr.Target != nil {
 		return attr.System || access.Allows(attr.Target, "find")
