@@ -15,12 +15,12 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// A Definition is all that the files of a project say, with what a program adds to it.
+// A Definition is the definition in the files of a project together with the extensions of a program.
 type Definition struct {
 	*config.Definition
 
 	extensions *Extensions    // never nil
-	graphql    *schema.Schema // nil if GraphQL is switched off
+	graphql    *schema.Schema // nil if GraphQL is switched off or has problems
 }
 
 // Load reads and checks the files of the project in dir, with the extensions of a program; nil adds nothing. If the files have

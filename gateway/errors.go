@@ -26,19 +26,20 @@ var (
 	errMalicious = &apierror.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "Malicious Path", NoDetails: true}
 )
 
-// errTooLong is the answer to a request whose work took longer than it may.
+// errTooLong returns the answer to a request that took too long.
 func errTooLong(most time.Duration) *apierror.Error {
 	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
 		Message: fmt.Sprintf("the request took longer than %s (timeouts.request)", most)}
 }
 
-// fail turns an error into the answer. What is no *apierror.Error is for the log only: the client sees its request id.
+// fail answers a request with an error. An error that is not meant for clients is logged and answered with 500; its log line has the id of
+// the request.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var told *apierror.Error
 	switch {
 	case errors.As(err, &told):
 	case documents.Unavailable(err) != nil:
-		told = documents.Unavailable(err) // the log was told when the store came into that state
+		told = documents.Unavailable(err) // the change of the state of the store was logged
 	case errors.Is(err, context.DeadlineExceeded):
 		told = errTooLong(s.limits.Handle)
 	case errors.Is(err, context.Canceled):
@@ -52,7 +53,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		told = errChanged
 		w.Header()["Retry-After"] = retrySoon
 	case isReaderGone(r, err):
-		s.log.LogAttrs(r.Context(), slog.LevelDebug, "the client left before it had the answer", requestAttrs(w, r, slog.Any("error", err))...)
+		s.log.LogAttrs(r.Context(), slog.LevelDebug, "the client closed the connection before it had the answer", requestAttrs(w, r, slog.Any("error", err))...)
 		return
 	default:
 		told = errInternal
@@ -64,16 +65,16 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	writeError(w, told)
 }
 
-// retrySoon is the header Retry-After of refusals whose cause may be over in a moment.
+// retrySoon is the header Retry-After of errors whose cause may end within a second.
 var retrySoon = []string{"1"}
 
-// isReaderGone reports whether err comes of writing to the client of r, which left or stopped reading. It is no fault of the server.
+// isReaderGone reports whether err is a failed write to the client of r, which closed the connection or stopped reading.
 func isReaderGone(r *http.Request, err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "write" && op.Addr != nil && op.Addr.String() == r.RemoteAddr
 }
 
-// requestAttrs says which request a line of the log is about; never its query, body or credential.
+// requestAttrs returns the attributes that identify a request in the log. They never contain its query, body or credential.
 func requestAttrs(w http.ResponseWriter, r *http.Request, more ...slog.Attr) []slog.Attr {
 	return append([]slog.Attr{
 		slog.String("id", w.Header().Get(requestIDHeader)),
@@ -82,6 +83,7 @@ func requestAttrs(w http.ResponseWriter, r *http.Request, more ...slog.Attr) []s
 	}, more...)
 }
 
+// writeError answers with an error.
 func writeError(w http.ResponseWriter, e *apierror.Error) {
 	body := appendError(nil, e)
 	h := w.Header()
@@ -110,7 +112,7 @@ func appendError(dst []byte, e *apierror.Error) []byte {
 	return append(dst, "}}"...)
 }
 
-// notAllowed answers a method that a path does not have.
+// notAllowed answers a request whose method the path does not have.
 func notAllowed(w http.ResponseWriter, allow []string) {
 	const text = "Method Not Allowed"
 	h := w.Header()

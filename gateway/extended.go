@@ -16,7 +16,7 @@ import (
 	"lectern/store"
 )
 
-// A routeName is what a route can be configured by.
+// A routeName has the two names by which a route can be configured: its action, and its method and path.
 type routeName struct{ action, place string }
 
 func nameOfGenerated(prefix string, route *rest.Route) routeName {
@@ -25,7 +25,7 @@ func nameOfGenerated(prefix string, route *rest.Route) routeName {
 
 func (r *Route) name() routeName { return routeName{r.Action, methodPath(r.Method, r.Path)} }
 
-// methodPath names a route by its method and path, whatever its variables are called.
+// methodPath returns the name of a route by its method and path, without the names of variables.
 func methodPath(method, path string) string {
 	if p, err := parsePattern(path); err == nil {
 		path = p.String()
@@ -33,7 +33,7 @@ func methodPath(method, path string) string {
 	return strings.ToUpper(method) + " " + path
 }
 
-// configured merges all configurations of a route; ok is false where there are none.
+// configured returns the sum of all configurations of a route. It is not ok if there are none.
 func (x *Extensions) configured(name routeName) (c RouteConfig, ok bool) {
 	for _, said := range x.configs {
 		if !said.names(name) {
@@ -48,8 +48,8 @@ func (x *Extensions) configured(name routeName) (c RouteConfig, ok bool) {
 	return c, ok
 }
 
-// configOf returns the configuration of a route that is not generated. said reports whether a program has a part in it: it defines its own
-// routes, and adds policies and middlewares to those of the server.
+// configOf returns the configuration of a route that is not generated. said reports whether code of a program handles its requests: the
+// route is one of the program, or the program added policies or middlewares.
 func (x *Extensions) configOf(route *Route) (c RouteConfig, said bool, err error) {
 	c = route.config()
 	if route.own {
@@ -62,13 +62,13 @@ func (x *Extensions) configOf(route *Route) (c RouteConfig, said bool, err error
 	c.Policies = slices.Concat(c.Policies, added.Policies)
 	c.Middlewares = slices.Concat(c.Middlewares, added.Middlewares)
 	if len(added.Policies) > 0 {
-		c.Open = false // so that they can tell who asks
+		c.Open = false // so that policies see the caller
 	}
 	return c, said || len(c.Policies)+len(c.Middlewares) > 0, nil
 }
 
-// fitsServer returns an error if a configuration would replace the permission of one of the server's own routes. Whoever passes that
-// permission may change any account or file.
+// fitsServer returns an error if a configuration would replace the permission of a route of the server. Callers with such a permission may
+// change any account or file.
 func (c *RouteConfig) fitsServer() error {
 	if c.Open || len(c.Scopes) > 0 {
 		return errors.New("a route of users, files or locales keeps the permission that it asks for, which roles and tokens are granted; " +
@@ -77,7 +77,7 @@ func (c *RouteConfig) fitsServer() error {
 	return nil
 }
 
-// names reports whether a configuration is that of a route with this name.
+// names reports whether a configuration is for the route with this name.
 func (n *namedConfig) names(name routeName) bool {
 	if method, path, ok := strings.Cut(n.name, " "); ok {
 		return methodPath(method, path) == name.place
@@ -85,8 +85,7 @@ func (n *namedConfig) names(name routeName) bool {
 	return n.name == name.action && n.name != ""
 }
 
-// check reports what of the extensions is wrong or does not fit a definition. It adds the actions of extensions to those of the
-// definition.
+// check returns the problems of the extensions with a definition. It adds the actions of the extensions to those of the definition.
 func (x *Extensions) check(d *Definition) (problems config.Problems) {
 	wrong := func(where string, err error) {
 		if err == nil {
@@ -159,16 +158,16 @@ func (x *Extensions) checkName(said *namedConfig, server, generated []routeName,
 			return err
 		}
 	}
-	var places []string
+	var found []string
 	for _, name := range slices.Concat(server, generated) {
 		if said.names(name) {
-			places = append(places, name.place)
+			found = append(found, name.place)
 		}
 	}
 	switch {
-	case slices.ContainsFunc(x.routes, func(own Route) bool { return slices.Contains(places, own.name().place) }):
+	case slices.ContainsFunc(x.routes, func(own Route) bool { return slices.Contains(found, own.name().place) }):
 		return errors.New("the program has put a route of its own in that place; say it there")
-	case len(places) > 0:
+	case len(found) > 0:
 		return nil
 	case said.namesGraphQL(graphql):
 		return errors.New("what is asked at the GraphQL endpoint is up to each operation: give its fields policies and middlewares, " +
@@ -213,7 +212,7 @@ func (x *Extensions) checkConfig(c *RouteConfig, actions *auth.Actions) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// A host is what extensions see of the server: the generation that a request is answered by.
+// A host is the server as extensions see it: the generation that answers a request.
 type host struct{ generation *generation }
 
 var _ schema.Server = host{}
@@ -222,8 +221,8 @@ func (h host) Store() *store.Store           { return h.generation.store }
 func (h host) Documents() *documents.Service { return h.generation.docs }
 func (h host) Log() *slog.Logger             { return h.generation.project.log }
 
-// asked returns a request whose context knows who asks, for hooks around what it writes.
-func (e *generation) asked(r *http.Request, who auth.Principal) *http.Request {
+// withCaller returns a request whose context has the caller, for hooks around the writes of the request.
+func (e *generation) withCaller(r *http.Request, who auth.Principal) *http.Request {
 	if len(e.extensions.hooks) == 0 {
 		return r
 	}

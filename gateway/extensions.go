@@ -8,8 +8,8 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// Extensions are what a program adds to the server that its files describe: routes, policies and middlewares, hooks around
-// writes, and changes of the GraphQL schema. The zero value adds nothing.
+// Extensions are the code that a program adds to a server: routes, policies and middlewares, hooks around writes, and changes of the GraphQL
+// schema. The zero value adds nothing.
 //
 //	x := &gateway.Extensions{}
 //	x.Handle(gateway.Route{Method: "GET", Path: "/api/articles/count", Action: "api::article.article.count", Handle: count})
@@ -47,7 +47,7 @@ type hooksOf struct {
 	hooks documents.Hooks
 }
 
-// GraphQL are the changes of the GraphQL schema.
+// GraphQL returns the changes of the GraphQL schema.
 func (x *Extensions) GraphQL() *schema.Extensions { return &x.graphql }
 
 // Handle adds routes that are served beside the generated ones, and before them where both match.
@@ -58,12 +58,12 @@ func (x *Extensions) Handle(routes ...Route) {
 	}
 }
 
-// Action adds permissions that are no route's, such as "api::article.article.promote": config/permissions.yaml, roles and tokens can grant
+// Action adds permissions that belong to no route, such as "api::article.article.promote": config/permissions.yaml, roles and tokens can grant
 // them, and Scopes and Access.AllowsAction ask for them. The Action of a route is added with the route.
 func (x *Extensions) Action(permissions ...string) { x.actions = append(x.actions, permissions...) }
 
 // Route configures a route that the server has: that of an action ("api::article.article.find"), or of a method and a path ("GET
-// /api/articles/{documentId}"). What several calls say of one route adds up. Generated routes take all of a RouteConfig; those of
+// /api/articles/{documentId}"). The configurations of several calls for one route are added. Generated routes take all of a RouteConfig; those of
 // users, files and locales ("plugin::users-permissions.auth.register", "POST /api/upload", "GET /uploads/{path:.*}") take policies and
 // middlewares, and keep their permissions. Fields of GraphQL are configured by GraphQL.
 func (x *Extensions) Route(name string, c RouteConfig) {
@@ -107,22 +107,22 @@ type RouteConfig struct {
 	Middlewares []MiddlewareUse
 }
 
-// Policies are the same for routes and for fields of GraphQL. CallerOf tells who asks, by which request; Parent, Args and Info are
-// those of a field, and empty for a route.
+// Policies are the same for routes and for fields of GraphQL. CallerOf returns the caller. Parent, Args and Info are those of a field, and
+// empty for a route.
 type (
 	Policy        = schema.Policy
 	PolicyContext = schema.PolicyContext
 	PolicyUse     = schema.PolicyUse
 )
 
-// A Host is what policies, and what answers, may use of the server: Caller.Server.
+// A Host is the server as policies and handlers see it: Caller.Server.
 type Host = schema.Server
 
-// A Caller is the user, API token or public that a request comes from, with what it may do.
+// A Caller is the user, API token or public that sent a request, with its permissions.
 type Caller = schema.Caller
 
-// CallerOf returns the caller, in the context of a policy, a middleware, a hook or a handler of an extension. It is never nil: what a
-// program does by itself has a caller without any permission.
+// CallerOf returns the caller, in the context of a policy, a middleware, a hook or a handler of an extension. It is never nil: outside of a
+// request, the caller has no permission.
 func CallerOf(ctx context.Context) *Caller { return schema.CallerOf(ctx) }
 
 // A MiddlewareUse is a middleware of a route: by a registered name, with options for it, or a function.
@@ -132,7 +132,7 @@ type MiddlewareUse struct {
 	Func    Middleware
 }
 
-// A Middleware wraps what answers a request: it may answer itself, change the request, or look at the answer.
+// A Middleware wraps a handler: it may answer itself, change the request, or read the answer.
 type Middleware = func(next http.Handler) http.Handler
 
 // A MiddlewareMaker makes a middleware from the options of one use of its name. It is called when routes are made; an error keeps the server

@@ -22,8 +22,8 @@ type generation struct {
 	store    *store.Store
 	docs     *documents.Service
 	tokens   *auth.Tokens
-	users    *auth.Users    // nil where they are switched off
-	media    *media.Library // nil where upload is switched off
+	users    *auth.Users    // nil if users are switched off
+	media    *media.Library // nil if upload is switched off
 	answers  *rest.Limits   // shared by all generations
 	replaced chan struct{}  // closed when the next generation serves
 }
@@ -32,10 +32,10 @@ func (p *Project) newGeneration(d *Definition) *generation {
 	return &generation{Definition: d, project: p, answers: p.answers, replaced: make(chan struct{})}
 }
 
-// shared is what generations hand on to the next, unless its settings change.
+// shared holds the services that a generation passes to the next one, unless their settings change.
 type shared struct {
 	limiter   *auth.Limiter  // of logins
-	often     auth.RateLimit // of limiter
+	often     auth.RateLimit // the rate of limiter
 	persisted *persistedQueries
 	library   *media.Library // of the last generation that had one; nil until upload is switched on
 	users     *auth.Users    // of the last generation; nil while users are switched off
@@ -63,7 +63,7 @@ func (l *shared) persistedOf(most int) *persistedQueries {
 	return l.persisted
 }
 
-// open builds the services of a generation that has its store.
+// open builds the services of a generation. Its store must be open.
 func (e *generation) open() (err error) {
 	e.docs = documents.NewService(e.store, e.Model, e.Settings.I18n.DefaultLocale)
 	limits := e.Settings.Server.Limits.WithDefaults()
@@ -94,14 +94,14 @@ func (e *generation) content() admin.Content {
 	return admin.Content{Definition: e.Definition.Definition, Store: e.store, Documents: e.docs, Tokens: e.tokens, Media: e.media, Replaced: e.replaced}
 }
 
-// retire closes what the generation does not share with others.
+// retire closes the services that the generation does not share.
 func (e *generation) retire() {
 	if e.tokens != nil {
 		e.tokens.Close()
 	}
 }
 
-// close closes what generations share.
+// close closes the shared services.
 func (l *shared) close() error {
 	if l.users != nil {
 		l.users.Close()
@@ -112,7 +112,7 @@ func (l *shared) close() error {
 	return nil
 }
 
-// runtime builds the handlers that the server answers with.
+// runtime builds the Runtime of the generation.
 func (e *generation) runtime() (Runtime, error) {
 	s := e.Settings.REST
 	authenticator := &auth.Authenticator{Users: e.users, Roles: auth.CompileRoles(e.Settings.Roles), Tokens: e.tokens}
@@ -136,7 +136,7 @@ func (e *generation) runtime() (Runtime, error) {
 	}, nil
 }
 
-// routes returns the routes of locales, files and users. Those of a generation that was not opened have names but cannot answer.
+// routes returns the routes of locales, files and users. If the generation is not open, they have names but cannot answer.
 func (e *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []Route {
 	return slices.Concat(e.localeRoutes(), e.uploadRoutes(api, parser), e.userRoutes(api, parser, limiter))
 }

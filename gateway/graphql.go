@@ -18,10 +18,10 @@ import (
 	"lectern/shadowcrud/params"
 )
 
-// graphqlMethods are all methods: those that GraphQL does not know are answered in its own words.
+// graphqlMethods are the methods of the GraphQL endpoint. Those other than GET and POST are answered with a GraphQL error.
 var graphqlMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
-// graphqlRoutes are the routes of the GraphQL endpoint; none where GraphQL is switched off.
+// graphqlRoutes returns the routes of the GraphQL endpoint; none if GraphQL is switched off.
 func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]Route, error) {
 	g := e.Settings.GraphQL
 	if !g.Enabled {
@@ -40,7 +40,7 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 		limits.Document.Introspection = *g.Introspection
 	}
 	var tooLong error
-	if limits.Bytes == 0 { // limits.answer holds
+	if limits.Bytes == 0 { // limits.answer applies
 		limits.Bytes, tooLong = e.answers.Bytes, e.answers.TooLong
 	}
 	engine := execution.New(execution.Options{
@@ -50,7 +50,7 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	page, pageRoutes := e.landing(limits.Document.Introspection)
 	h := &graphqlHandler{
 		engine: engine, page: page, auth: a, limiter: limiter, proxies: e.Settings.Server.TrustedProxies,
-		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), persisted: e.project.shared.persistedOf(g.Limits.Persisted), asked: e.asked,
+		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), persisted: e.project.shared.persistedOf(g.Limits.Persisted), withCaller: e.withCaller,
 		anyOrigin: e.Settings.Server.CORS.AnyOrigin(),
 	}
 	routes := pageRoutes
@@ -60,7 +60,7 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	return routes, nil
 }
 
-// limits are those of an engine.
+// executionLimits returns the limits of an engine.
 func executionLimits(g *config.GraphQL) execution.Limits {
 	l := g.Limits
 	return execution.Limits{
@@ -75,18 +75,18 @@ func executionLimits(g *config.GraphQL) execution.Limits {
 
 // A graphqlHandler carries GraphQL requests over HTTP.
 type graphqlHandler struct {
-	engine    *execution.Engine
-	page      http.Handler // for browsers
-	auth      *auth.Authenticator
-	limiter   *auth.Limiter // of those who come in
-	proxies   []netip.Prefix
-	limits    requestLimits
-	persisted *persistedQueries
-	asked     func(*http.Request, auth.Principal) *http.Request
-	anyOrigin bool // pages of all origins may read answers
+	engine     *execution.Engine
+	page       http.Handler // for browsers
+	auth       *auth.Authenticator
+	limiter    *auth.Limiter // limits logins
+	proxies    []netip.Prefix
+	limits     requestLimits
+	persisted  *persistedQueries
+	withCaller func(*http.Request, auth.Principal) *http.Request
+	anyOrigin  bool // pages of all origins may read answers
 }
 
-// A graphqlError is the answer to a request that asks for no operation that could be run.
+// A graphqlError is the answer to a request without an operation that can be executed.
 type graphqlError struct {
 	status  int
 	message string
@@ -99,7 +99,7 @@ func badRequest(message string) *graphqlError {
 	return &graphqlError{status: http.StatusBadRequest, message: message, code: "BAD_REQUEST"}
 }
 
-// noStore is the answer to a request that was looked at as an operation.
+// noStore adds the header Cache-Control: no-store to an error.
 func noStore(e *graphqlError) *graphqlError {
 	e.cache = "no-store"
 	return e
@@ -113,8 +113,8 @@ const (
 	noBodyMessage = "POST body missing, invalid Content-Type, or JSON object has no keys."
 )
 
-// POST /graphql, GET /graphql: answers an operation, or with a page for browsers. It authenticates the request itself, since the order of
-// its refusals differs from that of other routes.
+// POST /graphql, GET /graphql: executes an operation, or answers browsers with a page. It authenticates the request itself, since the order
+// of its errors differs from that of other routes.
 func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	if h.anyOrigin && r.Header.Get("Origin") != "" {
 		w.Header()["Access-Control-Allow-Origin"] = anyOrigin
@@ -150,8 +150,9 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 
 var anyOrigin = []string{"*"}
 
+// execute executes an operation and answers with its result.
 func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal) error {
-	answer, err := h.engine.Execute(h.asked(r, who).Context(), &execution.Request{
+	answer, err := h.engine.Execute(h.withCaller(r, who).Context(), &execution.Request{
 		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User, HTTP: r, ID: w.Header().Get(requestIDHeader),
 		Limit:       func(name string) error { return h.allow(w, r, name) },
 		QueriesOnly: r.Method == http.MethodGet, Time: h.limits.Handle,
@@ -169,11 +170,11 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 		h.persisted.Add(op.hash, op.query, len(op.query))
 	}
 	sendHead(w, answers, answer.Status, answer.Body)
-	_ = h.limits.send(r.Context(), w, answer.Body) // a client that did not take it needs no other
+	_ = h.limits.send(r.Context(), w, answer.Body) // a failed write cannot be answered otherwise
 	return nil
 }
 
-// allow counts what an address may not do often, together with what it does over REST.
+// allow counts a request of an address under a name of a rate limit, together with its requests over REST.
 func (h *graphqlHandler) allow(w http.ResponseWriter, r *http.Request, name string) error {
 	if h.limiter == nil || isRetry(r.Context()) {
 		return nil
@@ -221,7 +222,7 @@ const (
 
 var typeGraphQL = []string{graphqlType + "; charset=utf-8"}
 
-// readBody reads the body of a request: JSON of any type, or a form. It is nil where there is none of these.
+// readBody reads the body of a request: JSON of any content type, or a form. It returns nil for other bodies.
 func (h *graphqlHandler) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	kind, _, err := contentType(r.Header)
 	if err == nil && strings.HasSuffix(kind, "+json") && r.Body != nil && r.Body != http.NoBody {
@@ -232,12 +233,12 @@ func (h *graphqlHandler) readBody(w http.ResponseWriter, r *http.Request) (any, 
 		return parseJSON(text)
 	}
 	if kind == "multipart/form-data" {
-		return nil, nil // files are for REST
+		return nil, nil // GraphQL takes no files
 	}
 	return h.limits.readBody(w, r)
 }
 
-// An operationRequest is what a request asks to run.
+// An operationRequest is the operation in a request.
 type operationRequest struct {
 	query      string
 	hasQuery   bool
@@ -245,11 +246,11 @@ type operationRequest struct {
 	variables  *jsontree.Object
 	extensions *jsontree.Object
 
-	hash    string // by which the query is, or is to be, known
-	persist bool   // it is to be
+	hash    string // of a persisted query
+	persist bool   // persist the query under the hash
 }
 
-// operation reads what a request asks to run.
+// operation reads the operation of a request.
 func (h *graphqlHandler) operation(r *http.Request, body any) (*operationRequest, *graphqlError) {
 	if !preflighted(r.Header) {
 		return nil, badRequest(csrfMessage)
@@ -263,7 +264,7 @@ func (h *graphqlHandler) operation(r *http.Request, body any) (*operationRequest
 	return nil, &graphqlError{status: http.StatusMethodNotAllowed, message: "Apollo Server supports only GET/POST requests.", code: "BAD_REQUEST", allow: "GET, POST"}
 }
 
-// preflighted reports whether a browser would have asked leave to send such a request from a page of another origin.
+// preflighted reports whether a browser sends a preflight before such a request from a page of another origin.
 func preflighted(h http.Header) bool {
 	for _, name := range []string{"X-Apollo-Operation-Name", "Apollo-Require-Preflight"} {
 		if h.Get(name) != "" {
@@ -275,7 +276,7 @@ func preflighted(h http.Header) bool {
 	}
 	kind, _, err := contentType(h)
 	if err != nil && kind == "" {
-		return true // what is none of the types that need no leave
+		return true // only three valid types need no preflight
 	}
 	switch kind {
 	case "text/plain", "application/x-www-form-urlencoded", "multipart/form-data":
@@ -383,7 +384,7 @@ func objectOnce(given url.Values, key string) (*jsontree.Object, *graphqlError) 
 	return nil, noStore(badRequest("The " + key + " search parameter should contain a JSON-encoded object."))
 }
 
-// resolve finds the query of an operation that names it by its hash.
+// resolve finds the persisted query of an operation that has only its hash.
 func (p *persistedQueries) resolve(op *operationRequest) *graphqlError {
 	var asked *jsontree.Object
 	if op.extensions != nil {

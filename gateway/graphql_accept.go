@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// mediaType chooses what a GraphQL answer is sent as: application/json, or application/graphql-response+json where a client
-// wants that more; "" when it wants neither.
+// mediaType returns the media type of a GraphQL answer: application/json, or application/graphql-response+json if the client prefers that.
+// It returns "" if the client accepts neither.
 func mediaType(accept []string) string {
 	return choose(accept, jsonType, graphqlType)
 }
 
-// prefersHTML reports whether a page is wanted more than an answer, as browsers do.
+// prefersHTML reports whether the client prefers HTML to JSON, as browsers do.
 func prefersHTML(r *http.Request) bool {
 	accept := r.Header["Accept"]
 	if r.Method != http.MethodGet || len(accept) == 0 {
@@ -21,26 +21,26 @@ func prefersHTML(r *http.Request) bool {
 	return choose(accept, jsonType, graphqlType, "text/html") == "text/html"
 }
 
-// choose returns the offer that the headers Accept want most: by q, then by the place in the header of what names it, then by
-// the order of the offers. Without a header it is the first; when none is wanted, "".
+// choose returns the media type that the headers Accept prefer: that with the greatest q, then the first in the header, then the first of
+// offers. Without a header it returns the first offer. It returns "" if no offer is accepted.
 func choose(accept []string, offers ...string) string {
 	header := strings.Join(accept, ",")
 	if strings.TrimSpace(header) == "" {
 		return offers[0]
 	}
-	best, bestQ, bestPlace := "", 0.0, 0
+	best, bestQ, first := "", 0.0, 0
 	for _, offer := range offers {
-		q, place := wanted(header, offer)
-		if q > bestQ || q > 0 && q == bestQ && place < bestPlace {
-			best, bestQ, bestPlace = offer, q, place
+		q, position := wanted(header, offer)
+		if q > bestQ || q > 0 && q == bestQ && position < first {
+			best, bestQ, first = offer, q, position
 		}
 	}
 	return best
 }
 
-// wanted returns how much a header wants an offer, and where it says so. What names the offer in full counts more than what
-// names it by stars.
-func wanted(header, offer string) (q float64, place int) {
+// wanted returns the q of an offer in a header and the position of the media range that gives it. An exact name has priority over a media
+// range with stars.
+func wanted(header, offer string) (q float64, position int) {
 	kind, _, _ := strings.Cut(offer, "/")
 	exactness, i := 0, 0
 	for part := range strings.SplitSeq(header, ",") {
@@ -56,13 +56,13 @@ func wanted(header, offer string) (q float64, place int) {
 			exact = 1
 		}
 		if exact > exactness {
-			exactness, place, q = exact, i, quality(parameters)
+			exactness, position, q = exact, i, quality(parameters)
 		}
 	}
-	return q, place
+	return q, position
 }
 
-// quality is the parameter q, 1 where there is none.
+// quality returns the parameter q; 1 if there is none.
 func quality(parameters string) float64 {
 	for p := range strings.SplitSeq(parameters, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")

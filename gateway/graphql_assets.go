@@ -19,29 +19,30 @@ import (
 //go:generate npm --prefix sandbox ci --ignore-scripts --no-audit --no-fund
 //go:generate npm --prefix sandbox run --silent build
 
-// sandbox is what go generate made of the folder of this name; where it was not run, nothing of use.
+// sandbox holds the files that go generate built from the directory sandbox. Without go generate it has no usable file.
 //
 //go:embed all:sandbox/dist
 var sandbox embed.FS
 
-// assetsPath is where the files of the IDE lie below the GraphQL endpoint.
+// assetsPath is the path of the files of the IDE below the GraphQL endpoint.
 const assetsPath = "assets/"
 
-// An ide is the GraphQL IDE that a build holds.
+// An ide is the GraphQL IDE in a build of the program.
 type ide struct {
 	script, style, licences *asset
 }
 
-// An asset is a file that the IDE is made of. Its name changes with its content.
+// An asset is a file of the IDE. Its name changes with its content.
 type asset struct {
 	name   string
 	kind   []string // header Content-Type
-	packed []byte   // by gzip
+	packed []byte   // the content, compressed by gzip
 }
 
-// builtIDE is the IDE of this build; nil where it has none.
+// builtIDE returns the IDE of this build; nil if it has none.
 var builtIDE = sync.OnceValue(func() *ide { return readIDE(sandbox, "sandbox/dist/assets") })
 
+// readIDE reads the IDE from a directory; nil if a file is missing.
 func readIDE(files fs.FS, dir string) *ide {
 	i := &ide{}
 	for suffix, is := range map[string]struct {
@@ -65,7 +66,7 @@ func readIDE(files fs.FS, dir string) *ide {
 	return i
 }
 
-// routes are those of the files, below the GraphQL endpoint.
+// routes returns the routes of the files.
 func (i *ide) routes(endpoint string) (routes []Route) {
 	for _, a := range []*asset{i.script, i.style, i.licences} {
 		routes = append(routes, Route{Method: http.MethodGet, Path: endpoint + "/" + assetsPath + a.name, Handle: a.serve, Open: true})
@@ -79,7 +80,7 @@ var (
 	byEncoding   = []string{"Origin, Accept-Encoding"}
 )
 
-// GET /graphql/assets/{name}: the file compressed, or unpacked for clients that do not take gzip.
+// GET /graphql/assets/{name}: the compressed file, decompressed for clients that do not accept gzip.
 func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	header := w.Header()
 	etag := `W/"` + a.name + `"`
@@ -105,7 +106,7 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Acce
 	return nil
 }
 
-// acceptsGzip reports whether a header Accept-Encoding names gzip, or all, and does not refuse it.
+// acceptsGzip reports whether a header Accept-Encoding accepts gzip.
 func acceptsGzip(header string) bool {
 	accepted := false
 	for part := range strings.SplitSeq(header, ",") {

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// A LandingPage says what browsers see that open the GraphQL endpoint: an IDE, or a small page without one; or what page
-// renders, where it is not nil. It is asked whenever the routes of a project are made.
+// A LandingPage decides what a browser shows at the GraphQL endpoint: page if it is not nil, otherwise the IDE or a small page without it.
+// It is called whenever the routes of a project are made.
 type LandingPage func(p *Project) (ide bool, page http.Handler)
 
-// LandingPage has a function say what browsers see at the GraphQL endpoint, in place of the setting landingPage.
+// LandingPage sets the function that decides what a browser shows at the GraphQL endpoint. It replaces the setting landingPage.
 func (x *Extensions) LandingPage(f LandingPage) { x.landingPage = f }
 
-// landing returns what browsers see at the GraphQL endpoint, and the routes of what that loads.
+// landing returns the page at the GraphQL endpoint and the routes of the files that the page loads.
 func (e *generation) landing(introspection bool) (http.Handler, []Route) {
 	wanted, asked := !e.project.options.Production, false
 	if setting := e.Settings.GraphQL.LandingPage; setting != nil {
@@ -43,7 +43,7 @@ func (e *generation) landing(introspection bool) (http.Handler, []Route) {
 	return ide.page(endpoint, introspection), ide.routes(endpoint)
 }
 
-// A staticPage is a page that loads nothing and runs nothing.
+// A staticPage is a page without scripts that loads no files.
 type staticPage string
 
 func newStaticPage(body string) staticPage {
@@ -61,8 +61,7 @@ pre { background: #f4f4f4; padding: 1rem; overflow-x: auto; }
 `)
 }
 
-// generateIDE makes the IDE in the source of Lectern, wherever the program that is built finds that: a program of one's own has it as
-// a module.
+// generateIDE is the command that builds the IDE. It also works in a program that has Lectern as a module.
 const generateIDE = `go -C "$(go list -m -f '{{.Dir}}' lectern)" generate ./gateway`
 
 const pageHead = `<!DOCTYPE html>
@@ -104,8 +103,7 @@ func sendPage(w http.ResponseWriter, policy []string, page string) {
 	w.Write([]byte(page))
 }
 
-// page is the page that loads the IDE, at an endpoint. It names what it loads by where it stands itself, so that a proxy may
-// put the endpoint under a path of its own.
+// page returns the page with the IDE. Its links are relative, so that a proxy may serve the endpoint at another path.
 func (i *ide) page(endpoint string, introspection bool) http.Handler {
 	allowed := "off"
 	if introspection {

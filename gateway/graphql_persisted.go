@@ -8,7 +8,7 @@ type persistedQueries struct {
 	most int
 }
 
-// How many persisted queries are kept where the settings do not say, and of how many bytes together.
+// Limits of the persisted queries: their number, unless the settings have another, and their bytes in total.
 const (
 	defaultPersisted  = 1000
 	maxPersistedBytes = 8 << 20

@@ -9,8 +9,8 @@ import (
 	"lectern/gateway/config"
 )
 
-// headers sets the headers that all answers have. The values are made once and shared by all answers: a handler may
-// replace or add to a header (which copies, since none has room to spare) but not write into one of these slices.
+// headers sets the headers that all answers have. All answers share the values: a handler may replace a header or add to it, but must not
+// write into its slice.
 type headers struct {
 	origins []string // nil: any
 	always  []header // in every answer
@@ -28,7 +28,7 @@ var (
 	allowCredentials = []string{"true"}
 )
 
-// protection are headers that keep browsers from doing more with an answer than they should.
+// protection are headers against misuse of answers in browsers.
 //
 // net/http copies, sorts and writes the header map of each answer, and a Go map of more than eight entries is several times slower
 // to copy. An answer to a request without an Origin therefore has at most eight headers.
@@ -46,7 +46,7 @@ var (
 	typeJSON = []string{"application/json; charset=utf-8"}
 )
 
-// newHeaders makes the headers of a server. With https, clients reach it by https, through a proxy that ends TLS.
+// newHeaders returns the headers of a server. https is set if clients reach it through a proxy that ends TLS.
 func newHeaders(c config.CORS, https bool) *headers {
 	h := &headers{origins: c.Origins, always: protection}
 	if https {
@@ -70,7 +70,7 @@ func newHeaders(c config.CORS, https bool) *headers {
 	return h
 }
 
-// set gives the answer to a request the headers that all have.
+// set sets the headers in the answer to a request.
 func (h *headers) set(answer http.Header, r *http.Request) {
 	answer["Vary"] = varyByOrigin
 	if origin := r.Header["Origin"]; len(origin) == 1 && (h.origins == nil || slices.Contains(h.origins, origin[0])) {
@@ -82,7 +82,7 @@ func (h *headers) set(answer http.Header, r *http.Request) {
 	}
 }
 
-// preflight answers the question of a browser whether a page may send a request, and reports whether r is one.
+// preflight reports whether r is a preflight request of a browser, and answers it if so.
 func (h *headers) preflight(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodOptions || r.Header["Origin"] == nil || r.Header["Access-Control-Request-Method"] == nil {
 		return false

@@ -33,7 +33,7 @@ type Config struct {
 	Compress bool // gzip or zstd answers, for clients that accept them
 	// Memory is the budget of all requests; nil: one of Limits.Memory bytes. Other parts of the program may share it.
 	Memory *budget.Budget
-	// TrustedProxies are proxies whose word on a client's address is believed. Their connections are not limited by address.
+	// TrustedProxies are the proxies whose header X-Forwarded-For is used. Their connections are not limited by address.
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 }
@@ -41,7 +41,7 @@ type Config struct {
 // requestLimits are the limits of a Server with all defaults filled in.
 type requestLimits config.Limits
 
-// A Server serves a Runtime over HTTP. Any number of goroutines may use it.
+// A Server serves a Runtime over HTTP. It is safe for concurrent use.
 type Server struct {
 	limits  requestLimits
 	log     *slog.Logger
@@ -62,8 +62,8 @@ type Server struct {
 type Stats struct {
 	Requests           admission.Stats // at work
 	Connections        admission.Stats
-	RefusedConnections int64 // closed at once, since there were too many
-	AcceptErrors       int64 // connections that could not be accepted, for want of descriptors or for other reasons of the system's
+	RefusedConnections int64 // connections that were closed at once because there were too many
+	AcceptErrors       int64 // connections that the system did not accept, for example for lack of file descriptors
 	Bodies             budget.Stats
 }
 
@@ -76,7 +76,7 @@ func (s *Server) Stats() Stats {
 	}
 }
 
-// NewServer returns a server that answers with rt.
+// NewServer returns a server of rt.
 func NewServer(c Config, rt Runtime) (*Server, error) {
 	l := requestLimits(c.Limits.WithDefaults())
 	s := &Server{
@@ -105,8 +105,8 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 	return s, nil
 }
 
-// Swap replaces the Runtime, at once and without dropping a request. Requests under way finish with the former one, or are retried with
-// the new one when the store tells them that it has been redefined.
+// Swap replaces the Runtime without dropping a request. Requests that have begun finish with the former one, or are retried with the new one
+// if the store returns store.ErrRedefined.
 func (s *Server) Swap(rt Runtime) error {
 	h, err := s.newHandlers(rt)
 	if err != nil {
@@ -118,11 +118,11 @@ func (s *Server) Swap(rt Runtime) error {
 	return nil
 }
 
-// Handler answers requests. It does not bound connections: Serve does.
+// Handler returns the handler of all requests. Only Serve limits connections.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Serve answers the requests that come in over ln until ctx ends. It then accepts no more, lets requests under way finish for
-// Limits.Shutdown, and returns nil if all of them did.
+// Serve answers the requests that arrive at ln until ctx ends. It then accepts no more, waits up to Limits.Shutdown for requests to finish,
+// and returns nil if all of them did.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.handler,

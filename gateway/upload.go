@@ -35,7 +35,7 @@ const (
 
 var errOneID = apierror.Validation("File id is required and must be a single value")
 
-// uploads holds what the handlers of files need.
+// uploads has the handlers of files.
 type uploads struct {
 	library *media.Library
 	api     *rest.API
@@ -60,7 +60,7 @@ func (e *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route 
 	}
 }
 
-// openMedia opens the library of files, unless upload is switched off or it is open already.
+// openMedia opens the library of files. It does nothing if upload is switched off, and shares a library that is open already.
 func (e *generation) openMedia() (err error) {
 	if !e.Settings.Upload.Enabled {
 		return nil
@@ -78,7 +78,7 @@ func (e *generation) openMedia() (err error) {
 	return err
 }
 
-// recoverMedia removes what uploads left behind that were interrupted when the server ended.
+// recoverMedia removes the files of uploads that were interrupted when the server ended.
 func (p *Project) recoverMedia(ctx context.Context) {
 	err := p.View(ctx, func(c admin.Content) error {
 		if c.Media == nil {
@@ -91,12 +91,12 @@ func (p *Project) recoverMedia(ctx context.Context) {
 	}
 }
 
-// plain returns a printer of files, of what access allows to see.
+// plain returns a printer of files that prints only what access allows.
 func (u *uploads) plain(ctx context.Context, access *permission.Access) *rest.Plain {
 	return &rest.Plain{API: u.api, Access: access, Limits: u.answers, Memory: answerOf(ctx), Last: `"isUrlSigned":false`}
 }
 
-// all selects all fields of a file, and populates nothing.
+// all returns the selection of all fields of a file, without populate.
 func (u *uploads) all() (*documents.Selection, error) {
 	list, err := u.params.PlainList(u.library.Type(), jsontree.NewObject(), permission.FullAccess)
 	if err != nil {
@@ -122,7 +122,7 @@ func (u *uploads) list(w http.ResponseWriter, r *http.Request, access *permissio
 	return u.limits.sendJSON(w, r, http.StatusOK, body)
 }
 
-// GET /api/upload/files/{id}: a file. The query says what is populated; the fields of the file are always all of them.
+// GET /api/upload/files/{id}: a file with all its fields. The query can populate.
 func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 	q, err := readQuery(r)
 	if err != nil {
@@ -184,7 +184,7 @@ func (u *uploads) shown(ctx context.Context, access *permission.Access) (*[]byte
 	}, nil
 }
 
-// POST /api/upload: stores files, or with ?id=N changes one.
+// POST /api/upload: stores files. POST /api/upload?id=N: changes a file.
 func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 	q, err := readQuery(r)
 	if err != nil {
@@ -240,7 +240,7 @@ func (u *uploads) add(w http.ResponseWriter, r *http.Request, access *permission
 func (u *uploads) change(w http.ResponseWriter, r *http.Request, access *permission.Access, id string) error {
 	number, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
-		number = 0 // which no file has
+		number = 0 // no file has this id
 	}
 	body, show, err := u.shown(r.Context(), access)
 	if err != nil {
@@ -277,7 +277,7 @@ func (u *uploads) change(w http.ResponseWriter, r *http.Request, access *permiss
 	return sendJSON(w, http.StatusOK, *body)
 }
 
-// infoOf reads the fileInfo of a body that is no multipart form.
+// infoOf reads the fileInfo of a body that is not a multipart form.
 func (u *uploads) infoOf(w http.ResponseWriter, r *http.Request) (info media.Info, err error) {
 	body, err := u.limits.readBody(w, r)
 	if err != nil {
@@ -296,8 +296,7 @@ func isMultipart(r *http.Request) bool {
 	return err == nil && kind == "multipart/form-data"
 }
 
-// form reads a multipart form; a body of another kind counts as a form without files. done closes the form, unless it is kept for a
-// retry of the request.
+// form reads a multipart form. A body of another type counts as a form without files. done closes the form, unless it is kept for a retry.
 func (u *uploads) form(w http.ResponseWriter, r *http.Request) (form *media.Form, done func(), err error) {
 	kept := replayableBodyOf(r.Body)
 	if kept != nil && kept.form != nil {
@@ -335,7 +334,7 @@ func (u *uploads) readForm(w http.ResponseWriter, r *http.Request) (*media.Form,
 	if errors.Is(err, media.ErrMalformed) {
 		return nil, unreadable(err)
 	}
-	io.CopyN(io.Discard, r.Body, drained) // so that a client which sends before it listens gets to see the answer
+	io.CopyN(io.Discard, r.Body, drained) // so that a client that sends all before it reads gets the answer
 	return nil, err
 }
 
@@ -358,7 +357,7 @@ func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ *permission.Ac
 	if strings.HasSuffix(r.URL.Path, "/") {
 		return apierror.NotFound()
 	}
-	// Files are sent as they lie there, so that their parts and lengths are what is told of them.
+	// Files are not compressed, since their length and ranges are those of the stored bytes.
 	w.Header()["No-Gzip-Compression"] = []string{"1"}
 	return u.library.ServeFile(&deadlineWriter{ResponseWriter: w, control: controlOf(r.Context(), w), idle: u.limits.Write}, r, mux.Vars(r)["path"])
 }
@@ -369,7 +368,7 @@ func sendJSON(w http.ResponseWriter, status int, body []byte) error {
 	return err
 }
 
-// sendJSON sends an answer that may be long. It returns nil: a client that did not take it needs no other.
+// sendJSON sends an answer that may be long. It returns nil, since a failed write cannot be answered otherwise.
 func (l *requestLimits) sendJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) error {
 	headJSON(w, status, body)
 	_ = l.send(r.Context(), w, body)

@@ -22,7 +22,7 @@ func (e *generation) openUsers() error {
 	shared := &e.project.shared
 	if !e.Settings.Users.Enabled {
 		if shared.users != nil {
-			go shared.users.Close() // which waits a moment for mail that is on its way
+			go shared.users.Close() // in the background: it waits a moment for mail to be sent
 			shared.users = nil
 		}
 		return nil
@@ -46,13 +46,13 @@ func (e *generation) openUsers() error {
 	}
 	shared.users = e.users
 	if mail == "" && settings.Mail.SMTP == nil && settings.EmailConfirmation {
-		e.project.log.Warn("nobody who registers gets in: addresses are to be confirmed, and config/plugins.yaml names no server for mail " +
+		e.project.log.Warn("nobody who registers can log in: email addresses must be confirmed, and config/plugins.yaml names no mail server " +
 			"at users-permissions.config.email.smtp")
 	}
 	return nil
 }
 
-// userRoutes holds what the handlers of users, roles and permissions need. Their bodies and answers have no envelope.
+// userRoutes has the handlers of users, roles and permissions. Their bodies and answers have no envelope.
 type userRoutes struct {
 	prefix  string
 	users   *auth.Users
@@ -63,14 +63,15 @@ type userRoutes struct {
 	store   *store.Store
 	limits  requestLimits
 	answers *rest.Limits
-	user    *documents.Selection // all that is shown of a user
-	role    documents.Populate   // his role beside
+	user    *documents.Selection // of the scalars of a user
+	role    documents.Populate   // of the role of a user
 }
 
+// userRoutes returns the routes of users, roles and permissions; none if users are switched off.
 func (e *generation) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.Limiter) []Route {
 	t := e.Model.Type(contenttypes.UserUID)
 	if t == nil {
-		return nil // they are switched off
+		return nil
 	}
 	s := e.Settings
 	u := &userRoutes{
@@ -87,12 +88,12 @@ func (e *generation) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.
 // A userHandler answers a request that has been authenticated and permitted.
 type userHandler func(w http.ResponseWriter, r *http.Request, who auth.Principal) error
 
-// route returns a route that a permission opens.
+// route returns a route that requires a permission.
 func (u *userRoutes) route(method, path, permission string, handle userHandler) Route {
 	return Route{Method: method, Path: u.prefix + path, Action: permission, user: handle}
 }
 
-// limited returns a route that an address may use only so often, however it writes the path.
+// limited returns a route that requires a permission and has a rate limit by address.
 func (u *userRoutes) limited(method, path, permission string, handle userHandler) Route {
 	route := u.route(method, path, permission, handle)
 	route.limit = func(w http.ResponseWriter, r *http.Request) error {
@@ -101,7 +102,7 @@ func (u *userRoutes) limited(method, path, permission string, handle userHandler
 	return route
 }
 
-// shown returns a Show that prints all of a user into body; if with is set and the caller may read roles, with the role.
+// shown returns a Show that prints a user into body. If with is set and the caller may read roles, it prints the role of the user too.
 func (u *userRoutes) shown(r *http.Request, who auth.Principal, with bool, body *[]byte) auth.Show {
 	s := u.user
 	if with && who.Access.Follows(u.role.Attr) {

@@ -30,7 +30,7 @@ func (u *userRoutes) authRoutes() []Route {
 	}
 }
 
-// POST /api/auth/local: a user who logs in, and a JWT.
+// POST /api/auth/local: logs a user in, and answers with the user and a JWT.
 func (u *userRoutes) login(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	return u.session(w, r, who, false, u.users.Login)
 }
@@ -40,19 +40,19 @@ func (u *userRoutes) register(w http.ResponseWriter, r *http.Request, who auth.P
 	return u.session(w, r, who, true, u.users.Register)
 }
 
-// POST /api/auth/change-password: gives the user who is logged in another password.
+// POST /api/auth/change-password: changes the password of the user who is logged in.
 func (u *userRoutes) changePassword(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	return u.session(w, r, who, false, func(ctx context.Context, body any, show auth.Show) (string, error) {
 		return u.users.ChangePassword(ctx, who.User.ID, body, show)
 	})
 }
 
-// POST /api/auth/reset-password: gives a user another password, by a code that was mailed.
+// POST /api/auth/reset-password: changes the password of a user by a code from a mail.
 func (u *userRoutes) resetPassword(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	return u.session(w, r, who, false, u.users.ResetPassword)
 }
 
-// session answers with the user that begin returns and a JWT, if begin makes one: it makes none before the address is confirmed.
+// session answers with a user and a JWT, as begin prints and returns them. The JWT is "" until the email address is confirmed.
 func (u *userRoutes) session(w http.ResponseWriter, r *http.Request, who auth.Principal, role bool,
 	begin func(context.Context, any, auth.Show) (string, error)) error {
 	sent, err := u.limits.readBody(w, r)
@@ -73,7 +73,7 @@ func (u *userRoutes) session(w http.ResponseWriter, r *http.Request, who auth.Pr
 	return sendJSON(w, http.StatusOK, append(body, '}'))
 }
 
-// POST /api/auth/forgot-password: mails a code to set another password with.
+// POST /api/auth/forgot-password: mails a code for POST /api/auth/reset-password.
 func (u *userRoutes) forgotPassword(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	sent, err := u.limits.readBody(w, r)
 	if err != nil {
@@ -85,8 +85,8 @@ func (u *userRoutes) forgotPassword(w http.ResponseWriter, r *http.Request, _ au
 	return sendJSON(w, http.StatusOK, []byte(`{"ok":true}`))
 }
 
-// GET /api/auth/email-confirmation?confirmation=CODE: the link of a mail, which confirms the address. A HEAD, by which mail programs look
-// where links lead, confirms nothing.
+// GET /api/auth/email-confirmation?confirmation=CODE: confirms an email address by the link in a mail. HEAD confirms nothing, since mail
+// programs send it to check links.
 func (u *userRoutes) confirmEmail(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusNoContent)
@@ -108,7 +108,7 @@ func (u *userRoutes) confirmEmail(w http.ResponseWriter, r *http.Request, _ auth
 	return err
 }
 
-// POST /api/auth/send-email-confirmation: mails the link that confirms an address.
+// POST /api/auth/send-email-confirmation: mails the link that confirms an email address.
 func (u *userRoutes) sendConfirmation(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	sent, err := u.limits.readBody(w, r)
 	if err != nil {
@@ -122,8 +122,7 @@ func (u *userRoutes) sendConfirmation(w http.ResponseWriter, r *http.Request, _ 
 	return sendJSON(w, http.StatusOK, append(body, `,"sent":true}`...))
 }
 
-// GET /api/auth/{provider}/callback: nobody logs in by it, since passwords have no place in a path, and other services are not
-// supported.
+// GET /api/auth/{provider}/callback: always an error. Login by other services is not supported, and "local" has no password here.
 func (u *userRoutes) callback(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	if mux.Vars(r)["provider"] != "local" {
 		return auth.ErrProvider
@@ -132,10 +131,10 @@ func (u *userRoutes) callback(w http.ResponseWriter, r *http.Request, _ auth.Pri
 	return err
 }
 
-// GET /api/connect/{path}: other services are not supported.
+// GET /api/connect/{path}: always an error, since login by other services is not supported.
 func (u *userRoutes) connect(http.ResponseWriter, *http.Request, auth.Principal) error {
 	return auth.ErrProvider
 }
 
-// POST /api/auth/logout and POST /api/auth/refresh: not found, since a JWT has no session to end or to go on with.
+// POST /api/auth/logout, POST /api/auth/refresh: 404, since a JWT has no session that could be ended or refreshed.
 func absent(http.ResponseWriter, *http.Request, auth.Principal) error { return apierror.NotFound() }

@@ -26,7 +26,7 @@ func (u *userRoutes) roleRoutes() []Route {
 	}
 }
 
-// GET /api/users-permissions/roles: the roles, with how many users have each.
+// GET /api/users-permissions/roles: the roles, each with the number of its users.
 func (u *userRoutes) listRoles(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	var body []byte
 	err := u.store.View(func(s *store.Snapshot) error {
@@ -54,7 +54,7 @@ func (u *userRoutes) listRoles(w http.ResponseWriter, r *http.Request, who auth.
 	return sendJSON(w, http.StatusOK, body)
 }
 
-// GET /api/users-permissions/roles/{id}: a role, with all permissions there are, each of them enabled or not.
+// GET /api/users-permissions/roles/{id}: a role with all permissions, each enabled or not.
 func (u *userRoutes) oneRole(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	id, _ := auth.ParseID(mux.Vars(r)["id"])
 	var body []byte
@@ -93,7 +93,7 @@ func (u *userRoutes) updateRole(w http.ResponseWriter, r *http.Request, _ auth.P
 	return done(w, u.users.UpdateRole(r.Context(), id, sent))
 }
 
-// DELETE /api/users-permissions/roles/{id}: deletes a role; its users get the public one.
+// DELETE /api/users-permissions/roles/{id}: deletes a role. Its users get the public role.
 func (u *userRoutes) deleteRole(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	id, _ := auth.ParseID(mux.Vars(r)["id"])
 	return done(w, u.users.DeleteRole(r.Context(), id))
@@ -105,6 +105,7 @@ func (u *userRoutes) listPermissions(w http.ResponseWriter, _ *http.Request, _ a
 	return sendJSON(w, http.StatusOK, append(body, '}'))
 }
 
+// done answers a write of a role.
 func done(w http.ResponseWriter, err error) error {
 	if err != nil {
 		return err

@@ -1,9 +1,9 @@
-// Package levels reads what documents lead to: relations, files, components, zones, localizations, and the documents that use a
-// file. It reads breadth first within one snapshot. What all rows of a level lead to under an attribute is read together, and each
-// document once. The REST API and GraphQL print their answers from the levels.
+// Package levels reads what documents lead to: relations, files, components, zones, localizations, and the documents that use a file. It
+// reads breadth first within one snapshot: all targets of an attribute of all rows of a level at once, and each document once. The REST
+// API and GraphQL print their answers from the levels.
 //
-// An API asks for a Level of the rows that it has found, calls Load, and prints. In the example, item prints a row of a level and all
-// that the row leads to:
+// An API puts the rows that it has found on a Level, calls Load, and prints. In the example, item prints a row of a level and everything
+// below it:
 //
 //	top := loader.Level(selection)
 //	top.Rows = rows
@@ -18,8 +18,8 @@
 //		}
 //	}
 //
-// What is read below the rows of a level follows from the selection that the rows are printed by. It may be of any type; a Source
-// tells a Loader what a selection means.
+// Each level has a selection, which decides what is read below its rows. It may have any type: a Source tells the Loader the loads of a
+// selection.
 package levels
 
 import (
@@ -30,32 +30,32 @@ import (
 	"lectern/store"
 )
 
-// A Level holds rows that are printed by one selection, and what the rows lead to. A document that several rows of the level above
-// lead to is on it once.
+// A Level holds rows with one selection, and what the rows lead to. A document that several rows of the level above lead to is on the level
+// once.
 type Level[S any] struct {
 	Selection S
 	Rows      []store.Record
 	To        []Loaded[S] // by the number of the load; see Source
 
-	own   []store.Record // memory for Rows, where they are some of those that a union found
-	sizes []int          // by row: how many objects are printed of it; see Weigh
+	picked []store.Record // memory for Rows on a level of a union
+	sizes  []int          // by row: the number of objects that are printed for it; see Weigh
 }
 
 // A Loaded holds what one load found for all rows of a level.
 type Loaded[S any] struct {
-	store.Related             // empty where the targets are only counted
-	Counts        []int       // by row, where the targets are only counted
+	store.Related             // empty if the targets are only counted
+	Counts        []int       // by row; only if the targets are only counted
 	Levels        []*Level[S] // of the rows that were found, as many as Load.Levels; each is nil where nothing was found
 
 	union   bool
 	members []member // of a union, by position in Related.Rows
 }
 
-// A member is the place of a row that a union found: on which of its levels, and where there. A row that is on none has level -1.
+// A member is the position of a row of a union: the level, and the row on that level. A row that is on no level has level -1.
 type member struct{ level, row int32 }
 
-// Item returns where a row lies that is at a position in Rows: on which level, and at which position there. Where a load has several
-// levels without being a union, this is the first of them.
+// Item returns the level of the row at a position in Rows, and the position of the row on that level. If a load has several levels and is no
+// union, it returns the first of them.
 func (to *Loaded[S]) Item(row int32) (l *Level[S], i int32) {
 	if !to.union {
 		return to.Levels[0], row
@@ -64,7 +64,7 @@ func (to *Loaded[S]) Item(row int32) (l *Level[S], i int32) {
 	return to.Levels[m.level], m.row
 }
 
-// On returns the position on the k-th level of a row that is at a position in Rows; ok is false where it is on another level.
+// On returns the position on the k-th level of the row at a position in Rows. It is not ok if the row is on another level.
 func (to *Loaded[S]) On(k int, row int32) (i int32, ok bool) {
 	if !to.union {
 		return row, true
@@ -73,7 +73,7 @@ func (to *Loaded[S]) On(k int, row int32) (i int32, ok bool) {
 	return m.row, int(m.level) == k
 }
 
-// Detach makes what was loaded independent of its snapshot. It returns how much memory that takes.
+// Detach copies the rows, so that they can be used after the snapshot has ended. It returns the size of the copies.
 func (to *Loaded[S]) Detach() (size int64) {
 	for i := range to.Rows {
 		to.Rows[i] = to.Rows[i].Detached()
@@ -87,18 +87,17 @@ func (to *Loaded[S]) Detach() (size int64) {
 	return size
 }
 
-// A Source tells a Loader what selections mean.
+// A Source tells a Loader what to read for a selection.
 type Source[S any] interface {
-	// Loads returns how many loads there are for the rows that s prints.
+	// Loads returns the number of loads of s.
 	Loads(s S) int
 	// Load returns the n-th load of s.
 	Load(s S, n int) Load
 	// Below returns the selection of the k-th level of the n-th load of s.
 	Below(s S, n, k int) S
-	// Member returns on which of its levels a row goes that the n-th load of s found, where that is a union. A row for which it is
-	// negative is left out.
+	// Member returns the level of a row that the n-th load of s, a union, has found. A negative result omits the row.
 	Member(s S, n int, r store.Record) int
-	// Hold reserves memory for what is read, or returns why there is none.
+	// Hold reserves memory, or returns an error if there is none.
 	Hold(bytes int64) error
 }
 
@@ -106,13 +105,13 @@ type Source[S any] interface {
 type Load struct {
 	Kind  Kind
 	Attr  *contenttypes.Attribute // that Targets and Counts follow
-	Query *store.Query            // filters, orders and cuts the targets of each row; nil finds all
-	// Levels is how many levels there are of what is found. All rows are on each of them, but on one alone where Union is set.
+	Query *store.Query            // filters, sorts and limits the targets of each row; nil: all of them
+	// Levels is the number of levels of the targets. Each target is on all of them or, if Union is set, on one.
 	Levels int
 	Union  bool
 }
 
-// Kind is what a Load reads.
+// A Kind says what a Load reads.
 type Kind uint8
 
 const (
@@ -122,36 +121,35 @@ const (
 	Uses         // the documents that use a file, of types that the principal may find; of Query, Filter alone has an effect
 )
 
-// ErrTooMany says that there are more objects to be read than Loader.Most.
+// ErrTooMany is returned if more objects would be read or printed than Settings.Most.
 var ErrTooMany = errors.New("there are too many objects to be read for the answer")
 
-// What reading takes, about: a row with its place on a level, and an item of a row with its link. An object that was found by itself
-// is both.
+// The approximate memory of a row on a level, and of an item: the reference of another row to it.
 const (
 	rowBytes  = 128
 	itemBytes = 32
 )
 
-// Settings say what a Loader reads for.
+// Settings are the settings of a Loader for one answer.
 type Settings[S any] struct {
 	Source   Source[S]
 	Snapshot *store.Snapshot
-	Status   store.Status              // of the versions that are shown of related documents
+	Status   store.Status              // of the versions of related documents that are read
 	Access   *permission.Access        // of the principal
 	FileUses []*contenttypes.Attribute // the media attributes that Uses follows; see FileUses
-	Most     int                       // how many objects may be read in all
+	Most     int                       // the maximum number of objects in an answer
 }
 
-// A Loader reads levels. It keeps their memory for later ones. It is for one goroutine at a time.
+// A Loader reads levels and reuses their memory. It must not be used by several goroutines at the same time.
 type Loader[S any] struct {
 	Settings[S]
 	Read int // how many objects were read since Reset
 
-	uses              []*contenttypes.Attribute // those of FileUses that the principal may see; nil: not looked for yet
+	uses              []*contenttypes.Attribute // see visibleUses; nil: not determined yet
 	idle, used, queue []*Level[S]
 }
 
-// Level returns an empty level, whose memory the loader may have used before.
+// Level returns an empty level. It is valid until Reset.
 func (ld *Loader[S]) Level(s S) *Level[S] {
 	var l *Level[S]
 	if n := len(ld.idle); n > 0 {
@@ -169,11 +167,11 @@ func (ld *Loader[S]) Level(s S) *Level[S] {
 	return l
 }
 
-// Load reads all that the rows of a level lead to.
+// Load reads everything below the rows of a level.
 func (ld *Loader[S]) Load(top *Level[S]) error {
 	ld.queue = append(ld.queue[:0], top)
 	for i := 0; i < len(ld.queue); i++ {
-		if err := ld.step(ld.queue[i]); err != nil {
+		if err := ld.loadLevel(ld.queue[i]); err != nil {
 			return err
 		}
 	}
@@ -183,7 +181,7 @@ func (ld *Loader[S]) Load(top *Level[S]) error {
 // Found counts objects that were read for the answer, and reserves memory for them.
 func (ld *Loader[S]) Found(n int) error { return ld.count(n, n) }
 
-// count counts items that were found, and reserves memory for them and the rows that they stand for.
+// count counts items that were found, and reserves memory for them and their rows.
 func (ld *Loader[S]) count(items, rows int) error {
 	if ld.Read += items; ld.Read > ld.Most {
 		return ErrTooMany
@@ -191,8 +189,8 @@ func (ld *Loader[S]) count(items, rows int) error {
 	return ld.Source.Hold(int64(items)*itemBytes + int64(rows)*rowBytes)
 }
 
-// step reads what the rows of one level lead to.
-func (ld *Loader[S]) step(l *Level[S]) error {
+// loadLevel carries out the loads of one level, and puts the levels below it into the queue.
+func (ld *Loader[S]) loadLevel(l *Level[S]) error {
 	for n := range l.To {
 		to, load := &l.To[n], ld.Source.Load(l.Selection, n)
 		to.Levels, to.members, to.union = to.Levels[:0], to.members[:0], load.Union
@@ -246,11 +244,11 @@ func (ld *Loader[S]) read(rows []store.Record, load *Load, to *Loaded[S]) (err e
 	return err
 }
 
-// divide puts each row that the n-th load of a level found, a union, on its level, and takes out the items of rows that are on none.
+// divide puts each row that the n-th load of a level, a union, has found on one of its levels. It removes the items of rows that are on none.
 func (ld *Loader[S]) divide(of *Level[S], n int) {
 	to := &of.To[n]
 	for _, l := range to.Levels {
-		l.Rows = l.own[:0]
+		l.Rows = l.picked[:0]
 	}
 	all := true
 	for _, r := range to.Rows {
@@ -264,14 +262,14 @@ func (ld *Loader[S]) divide(of *Level[S], n int) {
 		to.members = append(to.members, m)
 	}
 	for _, l := range to.Levels {
-		l.own = l.Rows
+		l.picked = l.Rows
 	}
 	if !all {
 		to.Keep(func(row int32) bool { return to.members[row].level >= 0 })
 	}
 }
 
-// FileUses returns the media attributes of the content-types of a model through which files are used.
+// FileUses returns the media attributes of the content-types of a model, except private ones.
 func FileUses(m *contenttypes.Model) []*contenttypes.Attribute {
 	var uses []*contenttypes.Attribute
 	for _, t := range m.Types {
@@ -284,7 +282,7 @@ func FileUses(m *contenttypes.Model) []*contenttypes.Attribute {
 	return uses
 }
 
-// visibleUses are the FileUses of types that the principal may find.
+// visibleUses returns the FileUses of types that the principal may find.
 func (ld *Loader[S]) visibleUses() []*contenttypes.Attribute {
 	if ld.uses == nil {
 		ld.uses = []*contenttypes.Attribute{}

@@ -1,17 +1,16 @@
 package levels
 
-// A loader keeps the memory of at most maxLevels levels, and of a use that read at most maxRead objects. A level keeps memory of its
-// own for at most maxOwn rows.
+// Limits of the memory that a loader reuses: the number of levels, the number of objects that were read, and the rows on a level of a union.
 const (
 	maxLevels = 256
 	maxRead   = 1 << 20 / (itemBytes + rowBytes)
-	maxOwn    = 4096
+	maxPicked = 4096
 )
 
-// Used returns the levels that the loader has handed out and made since Reset, in that order.
+// Used returns the levels that were made since Reset, in the order in which they were made.
 func (ld *Loader[S]) Used() []*Level[S] { return ld.used }
 
-// Reset ends all levels. The loader keeps its settings, and the memory of the levels unless that is very much.
+// Reset ends all levels. The loader keeps its settings. It reuses the memory of the levels unless it is very large.
 func (ld *Loader[S]) Reset() {
 	if len(ld.used) > maxLevels || ld.Read > maxRead {
 		*ld = Loader[S]{Settings: ld.Settings}
@@ -23,10 +22,10 @@ func (ld *Loader[S]) Reset() {
 			to.Clear()
 			to.Counts, to.Levels, to.members = to.Counts[:0], to.Levels[:0], to.members[:0]
 		}
-		if clear(l.own); cap(l.own) > maxOwn {
-			l.own = nil
+		if clear(l.picked); cap(l.picked) > maxPicked {
+			l.picked = nil
 		}
-		l.Rows, l.own = nil, l.own[:0]
+		l.Rows, l.picked = nil, l.picked[:0]
 	}
 	clear(ld.queue)
 	ld.idle, ld.used, ld.queue = append(ld.idle, ld.used...), ld.used[:0], ld.queue[:0]

@@ -2,14 +2,14 @@ package levels
 
 import "slices"
 
-// Weigh fails with ErrTooMany where more than Most objects would be printed: printed that were printed before, the rows of the level
-// that was loaded last, and all that they lead to. A row is read once and printed for each row that leads to it, so few rows in
-// circles can make an answer without end. Weigh finds that out before anything of them is printed.
+// Weigh returns ErrTooMany if more than Most objects would be printed: the number that was printed before, the rows of the level that was
+// loaded last, and everything below them. A row is read once but printed for each row that leads to it, so that a few rows that lead to
+// each other can make a huge answer. Weigh is called before they are printed.
 func (ld *Loader[S]) Weigh(printed int) error {
 	if len(ld.queue) < 2 {
 		return nil // each row is printed as often as it was found
 	}
-	for _, l := range slices.Backward(ld.queue) { // a level stands behind those that lead to it
+	for _, l := range slices.Backward(ld.queue) { // a level comes after those that lead to it
 		l.sizes = slices.Grow(l.sizes[:0], len(l.Rows))[:len(l.Rows)]
 		for i := range l.Rows {
 			size := 1
@@ -27,7 +27,7 @@ func (ld *Loader[S]) Weigh(printed int) error {
 	return nil
 }
 
-// size is how many objects are printed of what row i leads to.
+// size returns the number of objects that are printed below row i.
 func (to *Loaded[S]) size(i int) (n int) {
 	items := to.Of(i)
 	if len(items) == 0 {
@@ -52,7 +52,7 @@ func (to *Loaded[S]) size(i int) (n int) {
 	return n
 }
 
-// sizeOf is how many objects are printed of a row and what it leads to.
+// sizeOf returns the number of objects that are printed for a row and below it.
 func (l *Level[S]) sizeOf(row int32) int {
 	if len(l.To) == 0 {
 		return 1

@@ -4,13 +4,12 @@
 //
 // into a tree of ordered objects.
 //
-// A leaf is a string, or nil for a name without "=". Names nest by brackets; [] and indexes make arrays, whose gaps are
-// closed; a name that occurs again makes an array of its values. What a name means is left to the caller: "__proto__" is a
-// name like any other.
+// A leaf is a string, or nil for a name without "=". Names nest by brackets; [] and indexes make arrays, without gaps; a name that occurs
+// several times makes an array of its values. No name has a special meaning, not even "__proto__".
 //
-// Whatever is sent, the work and memory that reading takes is proportional to its length: the number of pairs, of
-// elements in an array and of levels is limited. Too many levels make a literal name, which a caller knows nothing of; the other two
-// limits are errors, since a condition that went missing would show what it should hide.
+// The time and memory of reading are proportional to the length of the input: the numbers of pairs, of elements of an array and of levels
+// are limited. Levels beyond the limit become part of a literal name, which callers do not know. Exceeding the other limits is an error,
+// since a filter that was dropped would show what it should hide.
 package qs
 
 import (
@@ -22,7 +21,7 @@ import (
 	"lectern/jsontree"
 )
 
-// Limits of what is read.
+// Limits of the input.
 const (
 	MaxPairs    = 1000 // pairs in a query string or form
 	MaxElements = 100  // elements of an array in a query string
@@ -35,7 +34,7 @@ const (
 	ErrTooManyElements Error = "Too many elements in an array: at most 100 are allowed"
 )
 
-// An Error is a sentence for whoever sent the string.
+// An Error is a message for the client that sent the string.
 type Error string
 
 func (e Error) Error() string { return string(e) }
@@ -60,7 +59,7 @@ func ParseForm(s string) (*jsontree.Object, error) {
 	return p.tree()
 }
 
-// Fields reads the names and values of a multipart form, which are decoded already, as ParseForm does.
+// Fields reads decoded names and values, such as those of a multipart form. Names are read as by ParseForm.
 func Fields(fields iter.Seq2[string, string]) (*jsontree.Object, error) {
 	p := newParser(MaxPairs, true)
 	defer p.release()
@@ -72,22 +71,22 @@ func Fields(fields iter.Seq2[string, string]) (*jsontree.Object, error) {
 	return p.tree()
 }
 
-// A parser holds the tree while it grows: nodes and leaves lie in two slices and name each other by index, so that a parser
-// can be used again without leaving anything to collect.
+// A parser holds the tree while it grows. Nodes and leaves are in two slices and refer to each other by index, so that a parser can be reused
+// without garbage.
 type parser struct {
 	nodes       []node
 	leaves      []leaf
-	wide        map[wideKey]int32 // children of nodes that have many
+	wide        map[wideKey]int32 // the children of nodes with many children
 	pairsRead   int
 	maxElements int
 	dots        bool
 }
 
-// A node is a name and what was given below it. Index 0 is the root, and also stands for "none".
+// A node is a name with its values and children. Index 0 is the root, and also means "none".
 type node struct {
 	key              string
 	index            int32 // the key as an index, appended for [], notIndex otherwise
-	first, last      int32 // children, in the order in which they came
+	first, last      int32 // children in the order of the input
 	next             int32 // sibling
 	children         int32
 	named            bool // some child's key is not an index: an object
@@ -111,8 +110,8 @@ const (
 	appended = -1
 	notIndex = -2
 
-	wideFrom   = 16   // children from which on they are found by a map
-	keepAtMost = 4096 // nodes that a parser may take back into the pool
+	wideFrom  = 16   // a node with as many children finds them by a map
+	maxPooled = 4096 // a parser with more nodes or leaves does not go back to the pool
 )
 
 var parsers = sync.Pool{New: func() any { return new(parser) }}
@@ -126,9 +125,9 @@ func newParser(maxElements int, dots bool) *parser {
 	return p
 }
 
-// release gives p back, without the strings that it points at.
+// release puts p back into the pool, without references to strings.
 func (p *parser) release() {
-	if cap(p.nodes) > keepAtMost || cap(p.leaves) > keepAtMost {
+	if cap(p.nodes) > maxPooled || cap(p.leaves) > maxPooled {
 		return
 	}
 	clear(p.nodes)
@@ -137,7 +136,7 @@ func (p *parser) release() {
 	parsers.Put(p)
 }
 
-// pairs adds all that s has.
+// pairs adds all pairs of s.
 func (p *parser) pairs(s string) error {
 	s = valid(s)
 	for s != "" {
@@ -160,8 +159,8 @@ func (p *parser) pairs(s string) error {
 	return nil
 }
 
-// equalsSign returns where the name of a pair ends: at the first "=" outside of brackets, which may be escaped. Where a
-// bracket is never closed it is the first one at all; without any it is -1.
+// equalsSign returns the position of the "=" that ends the name of a pair: the first one outside of brackets, which may be escaped. If a
+// bracket is not closed, it is the first "=" of the pair. It is -1 if there is none.
 func equalsSign(pair string) int {
 	first, open := -1, 0
 	for i := 0; i < len(pair); i++ {
@@ -187,7 +186,7 @@ func escaped(s string, last byte) bool {
 	return len(s) >= 3 && s[1] == '5' && s[2]&^0x20 == last
 }
 
-// add enters a value under a decoded name.
+// add adds a value under a decoded name.
 func (p *parser) add(name string, value leaf) error {
 	if p.pairsRead++; p.pairsRead > MaxPairs {
 		return ErrTooManyPairs
@@ -208,8 +207,8 @@ func (p *parser) add(name string, value leaf) error {
 	return p.value(at, value)
 }
 
-// head splits a name into the parameter's own name and the brackets that follow it. A name that begins with brackets has
-// what is in the first pair of them as its own name.
+// head splits a name into the name of the parameter and the brackets after it. If the name begins with brackets, the name of the parameter
+// is the text in the first ones.
 func (p *parser) head(name string) (head, rest string) {
 	for i := 0; i < len(name); i++ {
 		if c := name[i]; c == '[' && i > 0 || c == '.' && p.dots && i > 0 {
@@ -225,8 +224,8 @@ func (p *parser) head(name string) (head, rest string) {
 	return name, ""
 }
 
-// segment takes the first bracketed key off s, which begins with a bracket (or dot), and what stands between it and the
-// next one. It is not ok when the bracket is not closed. Brackets within brackets belong to the key.
+// segment returns the first key in brackets (or after a dot) at the beginning of s, and the rest of s from the next bracket on. It is not ok
+// if the bracket is not closed. Brackets within brackets are part of the key.
 func (p *parser) segment(s string) (key, rest string, ok bool) {
 	end := 0
 	if s[0] == '.' {
@@ -255,7 +254,7 @@ func (p *parser) segment(s string) (key, rest string, ok bool) {
 	return key, rest, true
 }
 
-// child returns the child of a node with that key, which it makes if there is none.
+// child returns the child of a node with this key. It creates the child if there is none.
 func (p *parser) child(parent int32, key string) int32 {
 	if last := p.nodes[parent].last; last != 0 && p.nodes[last].key == key {
 		return last
@@ -292,7 +291,7 @@ func (p *parser) child(parent int32, key string) int32 {
 	return at
 }
 
-// widen enters the children of a node into the map.
+// widen adds the children of a node to the map.
 func (p *parser) widen(parent int32) {
 	if p.wide == nil {
 		p.wide = map[wideKey]int32{}
@@ -318,7 +317,7 @@ func (p *parser) value(at int32, v leaf) error {
 	return nil
 }
 
-// index returns a key as an index, if it is one as JavaScript would print it.
+// index returns a key as an index of an array: appended for [], notIndex if it is not a number as JavaScript prints it.
 func index(key string) int32 {
 	if key == "" {
 		return appended
@@ -336,7 +335,7 @@ func index(key string) int32 {
 	return n
 }
 
-// valid makes s valid UTF-8.
+// valid returns s with invalid UTF-8 replaced.
 func valid(s string) string {
 	if utf8.ValidString(s) {
 		return s

@@ -6,10 +6,10 @@ import (
 	"lectern/jsontree"
 )
 
-// tree makes the result out of the nodes.
+// tree returns the tree of all nodes.
 func (p *parser) tree() (*jsontree.Object, error) { return p.object(0) }
 
-// object makes the object of a node's children.
+// object returns the object of the children of a node.
 func (p *parser) object(of int32) (*jsontree.Object, error) {
 	o := jsontree.NewObjectOf(int(p.nodes[of].children))
 	for at := p.nodes[of].first; at != 0; at = p.nodes[at].next {
@@ -22,7 +22,7 @@ func (p *parser) object(of int32) (*jsontree.Object, error) {
 	return o, nil
 }
 
-// result makes what a node stands for: a value, an object, or an array of values and what is below the node.
+// result returns the value of a node: a text or nil, an object, or an array of values and children.
 func (p *parser) result(at int32) (any, error) {
 	n := &p.nodes[at]
 	switch {
@@ -50,19 +50,19 @@ func (p *parser) result(at int32) (any, error) {
 	return items, nil
 }
 
-// elements appends the children of a node whose keys are indexes, in the order of these, and last what came with [].
+// elements appends the children of a node whose keys are indexes, in the order of the indexes, and those of [] at the end.
 func (p *parser) elements(items []any, of int32) ([]any, error) {
 	var room [16]int32
 	order := room[:0]
 	sorted := true
 	for at := p.nodes[of].first; at != 0; at = p.nodes[at].next {
-		if len(order) > 0 && p.place(at) < p.place(order[len(order)-1]) {
+		if len(order) > 0 && p.position(at) < p.position(order[len(order)-1]) {
 			sorted = false
 		}
 		order = append(order, at)
 	}
 	if !sorted {
-		slices.SortFunc(order, func(a, b int32) int { return int(p.place(a)) - int(p.place(b)) })
+		slices.SortFunc(order, func(a, b int32) int { return int(p.position(a)) - int(p.position(b)) })
 	}
 	for _, at := range order {
 		n := &p.nodes[at]
@@ -79,8 +79,8 @@ func (p *parser) elements(items []any, of int32) ([]any, error) {
 	return items, nil
 }
 
-// place is where an element stands in its array.
-func (p *parser) place(at int32) int32 {
+// position returns the position of an element for the order in its array.
+func (p *parser) position(at int32) int32 {
 	if i := p.nodes[at].index; i != appended {
 		return i
 	}

@@ -8,8 +8,8 @@ import (
 	"lectern/store"
 )
 
-// printer returns a printer for the answer to r. Related documents are shown in one version and, unless state is nil, as far
-// as they are in that state.
+// printer returns a printer for the answer to r. It prints the versions of related documents that have this status and, unless state is nil,
+// this publication state.
 func (rt *Route) printer(r *http.Request, c Call, status store.Status, state *store.PublicationState) *printer {
 	p := printers.Get().(*printer)
 	p.api, p.access, p.status, p.state = rt.api, c.Access, status, state
@@ -22,7 +22,7 @@ func (rt *Route) printer(r *http.Request, c Call, status store.Status, state *st
 	return p
 }
 
-// begin starts an answer on a snapshot, anew if one was begun before.
+// begin starts an answer on a snapshot. It drops an answer that was begun before.
 func (p *printer) begin(s *store.Snapshot) {
 	p.snapshot, p.err = s, nil
 	p.bound.printed = 0
@@ -39,7 +39,7 @@ func (p *printer) single(row store.Record, s *documents.Selection) {
 
 var typeJSON = []string{"application/json; charset=utf-8"}
 
-// send sends what was printed. The length is told, so that nothing is sent in chunks.
+// send sends the answer. It sets Content-Length, so that net/http does not send chunks.
 func (p *printer) send(w http.ResponseWriter, status int) {
 	p.releaseLoader()
 	h := w.Header()
@@ -47,7 +47,7 @@ func (p *printer) send(w http.ResponseWriter, status int) {
 	h["Content-Length"] = []string{strconv.Itoa(len(p.buf))}
 	w.WriteHeader(status)
 	if send := p.bound.limits.Send; send != nil {
-		_ = send(p.bound.ctx, w, p.buf) // a client that has gone needs no other answer
+		_ = send(p.bound.ctx, w, p.buf) // a failed write cannot be answered otherwise
 	} else {
 		w.Write(p.buf)
 	}

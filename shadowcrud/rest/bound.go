@@ -13,19 +13,19 @@ import (
 	"lectern/store"
 )
 
-// Limits bound answers. The zero value is bounded by DefaultAnswerBytes alone.
+// Limits limit the work on answers. The zero value has only the limit DefaultAnswerBytes.
 type Limits struct {
-	Time   time.Duration  // of the work on an answer; 0 is none
-	Bytes  int            // of an answer; 0 is DefaultAnswerBytes
-	Memory *budget.Budget // of all answers together; nil is not bounded
-	// TooLong is the error for an answer of more than Bytes; nil is one that names no setting.
+	Time   time.Duration  // of the work on an answer; 0: no limit
+	Bytes  int            // of an answer; 0: DefaultAnswerBytes
+	Memory *budget.Budget // of all answers together; nil: no limit
+	// TooLong is the error for an answer of more than Bytes; nil: an error that names no setting.
 	TooLong error
-	// Send writes the body of an answer, as fast as the client takes it; nil writes it at once. An error has ended the connection.
+	// Send writes the body of an answer as fast as the client reads it; nil: write it at once. After an error the connection is closed.
 	Send func(ctx context.Context, w http.ResponseWriter, body []byte) error
 }
 
-// DefaultAnswerBytes is how long an answer may become where nothing is said. Relations can be populated in circles, so that a
-// short question asks for more than any memory holds.
+// DefaultAnswerBytes is the default maximum length of an answer. A short request can have an answer longer than any memory, since relations
+// can be populated in circles.
 const DefaultAnswerBytes = 16 << 20
 
 // unlimited are the limits where none are given.
@@ -36,23 +36,23 @@ func (l *Limits) Answer() budget.Answer { return l.Memory.Answer(l.bytes()) }
 
 func (l *Limits) bytes() int { return cmp.Or(l.Bytes, DefaultAnswerBytes) }
 
-// errTooLong is told where limits say nothing else.
+// errTooLong is the error for an answer that is too long, unless Limits.TooLong is set.
 var errTooLong = apierror.Validation("The answer is too large: ask for fewer documents, fields or populated relations")
 
-// documentsAtATime are printed between two looks at the clock.
+// documentsAtATime is the number of documents that are printed between two looks at the clock.
 const documentsAtATime = 256
 
-// A bound ends an answer that is too long, takes too long, or that nobody waits for any more.
+// A bound ends an answer that is too long, takes too long, or whose request was cancelled.
 type bound struct {
 	ctx     context.Context
 	limits  *Limits
 	memory  *budget.Answer
 	printed int
-	until   time.Time // set at the first look
+	until   time.Time // the deadline; set at the first look at the clock
 }
 
-// view calls print with a snapshot. Where there is not enough memory for the answer, print lets go of what it has made, and the
-// answer is begun anew when there is: nobody waits with a snapshot, which keeps pages of the file from being used again.
+// view calls print with a snapshot. If there is not enough memory for the answer, print fails, and view waits for memory and calls it again.
+// It does not hold a snapshot while it waits, since a snapshot keeps pages of the file from being reused.
 func (b *bound) view(st *store.Store, print func(*store.Snapshot) error) error {
 	for {
 		err := st.View(print)
@@ -66,7 +66,7 @@ func (b *bound) view(st *store.Store, print func(*store.Snapshot) error) error {
 	}
 }
 
-// check is called before each document is printed.
+// check returns an error if the answer must end. It is called before each document is printed.
 func (b *bound) check() error {
 	if b.printed++; b.printed%documentsAtATime != 0 {
 		return nil
@@ -84,10 +84,10 @@ func (b *bound) check() error {
 	return nil
 }
 
-// reserve makes room for the fields of a row or component. What it populates does that for itself.
+// reserve reserves memory for the fields of a row or component, without what it populates.
 func (p *printer) reserve(r *store.Record, s *documents.Selection) {
 	length := 0
-	if r.Size() > budget.Small { // as much as is shown of it
+	if r.Size() > budget.Small { // count only the fields that are printed
 		for _, a := range s.Fields {
 			length += len(r.JSON(a))
 		}

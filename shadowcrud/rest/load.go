@@ -9,11 +9,11 @@ import (
 	"lectern/store"
 )
 
-// A shape says what documents or components are printed as.
+// A shape says how documents or components are printed.
 type shape struct {
 	*documents.Selection
-	typed bool // with their type, __type: targets of a morph relation, and documents that use a file
-	used  bool // files: with the documents that use them
+	typed bool // print the type as __type: for targets of a morph relation and for documents that use a file
+	used  bool // print the documents that use the file: for files
 }
 
 type (
@@ -32,10 +32,10 @@ func (p *printer) releaseLoader() {
 	}
 }
 
-// leastObject is about how short a document or component can be in an answer.
+// leastObject is the least length of a document or component in an answer.
 const leastObject = len(`{"id":1},`)
 
-// load puts rows on a level, and reads what they lead to.
+// load returns a level of rows, and reads everything below it.
 func (p *printer) load(rows []store.Record, s shape) *level {
 	if p.Loads(s) == 0 {
 		p.flat = level{Selection: s, Rows: rows}
@@ -67,7 +67,7 @@ func (p *printer) load(rows []store.Record, s shape) *level {
 
 // The methods that make a printer the levels.Source of its loader.
 
-// Loads returns how many attributes s populates, and one more where the documents that use a file are shown.
+// Loads returns the number of attributes that s populates, plus one if the documents that use a file are printed.
 func (p *printer) Loads(s shape) int {
 	n := len(s.Populate)
 	if s.used {
@@ -76,7 +76,7 @@ func (p *printer) Loads(s shape) int {
 	return n
 }
 
-// Load returns what is read for a populate.
+// Load returns the load of a populate.
 func (p *printer) Load(s shape, n int) levels.Load {
 	if n == len(s.Populate) {
 		return levels.Load{Kind: levels.Uses, Query: p.inState(nil), Union: true, Levels: len(p.api.users)}
@@ -95,7 +95,7 @@ func (p *printer) Load(s shape, n int) levels.Load {
 	return load
 }
 
-// inState narrows a query to documents in the state of publication that is asked for.
+// inState returns a query that is limited to the publication state of the request.
 func (p *printer) inState(q *store.Query) *store.Query {
 	if p.state == nil {
 		return q
@@ -109,7 +109,7 @@ func (p *printer) inState(q *store.Query) *store.Query {
 	return &narrowed
 }
 
-// Below returns what is printed of the targets of a populate.
+// Below returns the shape of the targets of a populate.
 func (p *printer) Below(s shape, n, k int) shape {
 	if n == len(s.Populate) {
 		return shape{Selection: p.api.users[k].shown, typed: true}
@@ -121,7 +121,7 @@ func (p *printer) Below(s shape, n, k int) shape {
 	return shape{Selection: shown.Of, used: shown.Related}
 }
 
-// Member returns which variant of a populate a row is; a negative one is not shown.
+// Member returns the variant of a populate that a row belongs to; it is negative for a row that is not printed.
 func (p *printer) Member(s shape, n int, r store.Record) int {
 	if n == len(s.Populate) {
 		for k := range p.api.users {
@@ -142,7 +142,7 @@ func (p *printer) Member(s shape, n int, r store.Record) int {
 	return -1
 }
 
-// Hold reserves memory for what is read.
+// Hold reserves memory for rows.
 func (p *printer) Hold(bytes int64) error {
 	p.beside += bytes
 	return p.bound.memory.Hold(p.beside)
@@ -151,10 +151,10 @@ func (p *printer) Hold(bytes int64) error {
 // A fileUser is a type whose documents use files.
 type fileUser struct {
 	typ   *contenttypes.ContentType
-	shown *documents.Selection // what a file prints of such a document
+	shown *documents.Selection // of such a document below a file
 }
 
-// fileUsers returns the types that have one of these media attributes.
+// fileUsers returns the types that have these media attributes.
 func fileUsers(uses []*contenttypes.Attribute) (users []fileUser) {
 	for i, a := range uses {
 		typ, _ := a.OwnerType()

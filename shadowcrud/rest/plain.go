@@ -10,18 +10,18 @@ import (
 	"lectern/store"
 )
 
-// A Plain prints documents without the envelope {data, meta}: for the routes of files and of users, whose answers have none.
+// A Plain prints documents without the envelope {data, meta}, as the routes of files and users have them.
 type Plain struct {
 	API    *API
 	Access *permission.Access
-	Limits *Limits // nil: none but the default ones
-	// Memory is that of the answer; whoever sends it releases it. Nil is not bounded.
+	Limits *Limits // nil: the default ones
+	// Memory is the memory of the answer, which the caller releases; nil: no limit.
 	Memory *budget.Answer
-	// Last is put at the end of each document, as members of its object: `"isUrlSigned":false`. It may be empty.
+	// Last is added to the end of each document, as members of its object, such as `"isUrlSigned":false`. It may be empty.
 	Last string
 }
 
-// view calls read with a snapshot whose work is bounded.
+// view calls read with a snapshot, within the limits.
 func (f *Plain) view(ctx context.Context, read func(*store.Snapshot) error) error {
 	b := f.bound(ctx)
 	return b.view(f.API.store, func(s *store.Snapshot) error {
@@ -54,7 +54,7 @@ func (f *Plain) Count(ctx context.Context, q store.Query) (total int, err error)
 	return total, err
 }
 
-// One returns the document that look finds as an object, nil where there is none or the filter of q does not hold of it.
+// One returns the document that look finds as an object; nil if there is none or it does not match the filter of q.
 func (f *Plain) One(ctx context.Context, q *store.Query, shown *documents.Selection, look func(*store.Snapshot) store.Record) (body []byte, err error) {
 	err = f.view(ctx, func(s *store.Snapshot) error {
 		row := look(s)
@@ -96,7 +96,7 @@ func (f *Plain) printer(ctx context.Context, dst []byte, s *store.Snapshot) *pri
 	return &printer{api: f.API, access: f.Access, status: store.Published, buf: dst, snapshot: s, bound: f.bound(ctx)}
 }
 
-// bound bounds an answer.
+// bound returns the bound of an answer.
 func (f *Plain) bound(ctx context.Context) bound {
 	limits := f.Limits
 	if limits == nil {
@@ -109,8 +109,8 @@ func (f *Plain) bound(ctx context.Context) bound {
 	return bound{ctx: ctx, limits: limits, memory: f.Memory}
 }
 
-// plainShape is the shape of documents that are printed as shown says. The populate of the documents that use a file becomes part of
-// the shape, because it is not a relation that the store could follow.
+// plainShape returns the shape of documents with a selection. The populate of the documents that use a file becomes shape.used, since it is
+// not a relation of the store.
 func plainShape(shown *documents.Selection) shape {
 	isUse := func(x documents.Populate) bool { return x.Related && x.Of == nil }
 	if !slices.ContainsFunc(shown.Populate, isUse) {

@@ -13,23 +13,23 @@ import (
 	"lectern/store"
 )
 
-// A printer writes records as the JSON of an answer, straight from the bytes they are stored as. It lives within one
-// snapshot. Its buffer comes from a pool and goes back when the answer was sent.
+// A printer prints records as the JSON of an answer, from stored bytes within one snapshot. Printers come from a pool and go back to it when
+// the answer has been sent.
 type printer struct {
 	buf      []byte
 	snapshot *store.Snapshot
-	status   store.Status            // the request's: which versions of related documents are shown
-	state    *store.PublicationState // that related documents must be in; nil: any
-	v4       bool                    // wrap documents as the previous major version of the API did
+	status   store.Status            // of the printed versions of related documents
+	state    *store.PublicationState // of printed related documents; nil: any
+	v4       bool                    // print documents in the form of the previous major version of the API
 	access   *permission.Access
 	api      *API
-	loader   *loader // of what the printed documents lead to; nil: nothing was loaded
-	flat     level   // of documents that lead to nothing
+	loader   *loader // reads what documents populate; nil: nothing was read
+	flat     level   // the level of documents that populate nothing
 	one      [1]store.Record
 	bound    bound
-	beside   int64         // memory that is held beside buf
-	memory   budget.Answer // of bound, where it is not somebody else's
-	err      error         // why the answer cannot be finished; nothing more is printed then
+	beside   int64         // memory that is reserved besides buf
+	memory   budget.Answer // the memory of bound, unless the caller provides it
+	err      error         // the reason why the answer has ended; nothing more is printed then
 }
 
 // maxPooled keeps the buffers of a few very large answers from staying in memory.
@@ -37,6 +37,7 @@ const maxPooled = 1 << 20
 
 var printers = sync.Pool{New: func() any { return &printer{buf: make([]byte, 0, 8<<10)} }}
 
+// release puts the printer back into the pool.
 func (p *printer) release() {
 	p.memory.Release()
 	p.releaseLoader()
@@ -54,7 +55,7 @@ func (p *printer) fail(err error) {
 	}
 	switch {
 	case errors.Is(err, budget.ErrExhausted):
-		p.buf, p.loader = nil, nil // while others have the memory for it
+		p.buf, p.loader = nil, nil // frees their memory for other answers
 	case errors.Is(err, budget.ErrTooLong), errors.Is(err, levels.ErrTooMany):
 		if err = p.bound.limits.TooLong; err == nil {
 			err = errTooLong
@@ -79,7 +80,7 @@ func (p *printer) list(rows []store.Record, s *documents.Selection) {
 	p.buf = append(p.buf, ']')
 }
 
-// document prints a version of a document, row i of a level: scalars in the order of the schema, then what is populated.
+// document prints row i of a level, a version of a document: scalars in the order of the schema, then populated attributes.
 func (p *printer) document(l *level, i int) {
 	if p.err == nil {
 		if err := p.bound.check(); err != nil {
@@ -125,7 +126,7 @@ func (p *printer) wrap(begin int) int {
 	return len(p.buf)
 }
 
-// component prints a component, row i of a level. In a dynamic zone (zoned) it says which one it is.
+// component prints row i of a level, a component. In a dynamic zone (zoned) it begins with the type of the component.
 func (p *printer) component(l *level, i int, zoned bool) {
 	r, s := &l.Rows[i], &l.Selection
 	if p.reserve(r, s.Selection); p.err != nil {
@@ -142,7 +143,7 @@ func (p *printer) component(l *level, i int, zoned bool) {
 	p.buf = append(p.buf, '}')
 }
 
-// countIDs returns how many of a selection's fields, which begin with them, are id and documentId.
+// countIDs returns how many of the fields, at their beginning, are id and documentId.
 func countIDs(fields []*contenttypes.Attribute) int {
 	n := 0
 	for n < len(fields) && (fields[n].Type == contenttypes.ID || fields[n].Type == contenttypes.DocumentID) {
@@ -151,8 +152,8 @@ func countIDs(fields []*contenttypes.Attribute) int {
 	return n
 }
 
-// key prints the key of a member of the object whose first one stands, or will stand, at begin. Names of attributes are
-// letters, digits and _: none needs escaping.
+// key prints the key of a member of an object whose first member is at begin. Names of attributes have only letters, digits and _, which
+// need no escaping.
 func (p *printer) key(begin int, name string) {
 	if len(p.buf) > begin {
 		p.buf = append(p.buf, ',')
@@ -171,7 +172,7 @@ func (p *printer) text(s string) {
 
 func (p *printer) null() { p.buf = append(p.buf, "null"...) }
 
-// populate prints the relations, media, components and zones of row i of a level that are asked for.
+// populate prints the populated relations, media, components and zones of row i of a level.
 func (p *printer) populate(begin int, l *level, i int) {
 	for n := range l.Selection.Populate {
 		if p.err != nil {
@@ -189,14 +190,14 @@ func (p *printer) populate(begin int, l *level, i int) {
 	}
 }
 
-// printed says how targets are printed.
+// printed says in which form targets are printed.
 type printed struct {
 	relation bool // as documents
 	zoned    bool // as components of a zone
 	many     bool // as a list
 }
 
-// targets prints what row i of a level leads to.
+// targets prints the targets of row i of a level.
 func (p *printer) targets(to *levels.Loaded[shape], i int, as printed) {
 	wrap := p.v4 && as.relation
 	if wrap {
@@ -221,7 +222,7 @@ func (p *printer) targets(to *levels.Loaded[shape], i int, as printed) {
 	}
 }
 
-// total prints a count in place of what was counted.
+// total prints the number of targets in place of the targets.
 func (p *printer) total(n int, relation bool) {
 	wrap := p.v4 && relation
 	if wrap {
@@ -234,7 +235,7 @@ func (p *printer) total(n int, relation bool) {
 	}
 }
 
-// open begins a list, or a place for one thing or nothing; next separates, close ends it.
+// open begins the value of an attribute: a list if many is set, and otherwise one value or null. begin is for next and close.
 func (p *printer) open(many bool) (begin int) {
 	if many {
 		p.buf = append(p.buf, '[')
@@ -242,12 +243,14 @@ func (p *printer) open(many bool) (begin int) {
 	return len(p.buf)
 }
 
+// next prints a comma before each element of a list except the first.
 func (p *printer) next(begin int) {
 	if len(p.buf) > begin {
 		p.buf = append(p.buf, ',')
 	}
 }
 
+// close ends the value of an attribute.
 func (p *printer) close(begin int, many bool) {
 	if many {
 		p.buf = append(p.buf, ']')
