@@ -16,7 +16,7 @@ import (
 type conn struct {
 	net.Conn
 	listener *listener
-	client   admission.Client // at the other end; it may be a proxy
+	client   admission.Client // the client or proxy that opened the connection
 	share    *admission.Share // the client's share of the connections
 	closed   sync.Once
 

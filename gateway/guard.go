@@ -74,7 +74,7 @@ func (x *Extensions) guard(h *handlers, c *RouteConfig) (*guard, error) {
 	return g, errors.Join(errs...)
 }
 
-// middleware returns the middleware that a use names.
+// middleware returns the middleware of a MiddlewareUse: its function, or one of the registered name.
 func (x *Extensions) middleware(use MiddlewareUse) (Middleware, error) {
 	if use.Func != nil {
 		return use.Func, nil

@@ -1,7 +1,7 @@
-// Package gateway is the server: it accepts connections, bounds what requests cost, routes and authenticates them, and turns errors into
+// Package gateway is the server: it accepts connections, limits the cost of requests, routes and authenticates them, and turns errors into
 // answers.
 //
-// A Server serves a Runtime: the API generated from one Model and what belongs to it. When the definitions of a project change, the
+// A Server serves a Runtime: the API of one Model and the services that it needs. When the definitions of a project change, the
 // Runtime is replaced as a whole (Server.Swap), so that each request is answered by one of them.
 //
 // To read it, begin with serve.go (the way of a request), router.go (how gorilla/mux finds the route), guard.go (what a request must pass)

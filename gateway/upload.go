@@ -60,7 +60,7 @@ func (e *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route 
 	}
 }
 
-// openMedia opens the library of files. It does nothing if upload is switched off, and shares a library that is open already.
+// openMedia opens the library of files, or shares the library of the former generation. It does nothing if upload is switched off.
 func (e *generation) openMedia() (err error) {
 	if !e.Settings.Upload.Enabled {
 		return nil

@@ -35,7 +35,7 @@ import (
 type Level[S any] struct {
 	Selection S
 	Rows      []store.Record
-	To        []Loaded[S] // by the number of the load; see Source
+	To        []Loaded[S] // by the number of the load; see Source.Load
 
 	picked []store.Record // memory for Rows on a level of a union
 	sizes  []int          // by row: the number of objects that are printed for it; see Weigh

@@ -69,7 +69,7 @@ func (f *filterReader) read(on subject, v any) store.Filter {
 	return nil
 }
 
-// object reads an object, all of whose conditions must hold.
+// object returns a condition that holds if the conditions of all members of an object hold.
 func (f *filterReader) object(on subject, o *jsontree.Object) store.Filter {
 	var all store.Filter
 	for _, key := range o.Keys {

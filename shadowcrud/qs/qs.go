@@ -87,18 +87,18 @@ type node struct {
 	key              string
 	index            int32 // the key as an index, appended for [], notIndex otherwise
 	first, last      int32 // children in the order of the input
-	next             int32 // sibling
+	next             int32 // the next child of the same parent
 	children         int32
 	named            bool // some child's key is not an index: an object
 	values           int32
-	firstVal, endVal int32 // leaves, index + 1
+	firstVal, endVal int32 // indexes of the first and last value in leaves, plus 1
 }
 
 // A leaf is one value of a node.
 type leaf struct {
 	text string
 	null bool
-	next int32 // index + 1
+	next int32 // index of the next value of the node in leaves, plus 1
 }
 
 type wideKey struct {

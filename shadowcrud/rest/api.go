@@ -72,7 +72,7 @@ type Route struct {
 type Call struct {
 	Access     *permission.Access
 	DocumentID string // from the path, decoded
-	// ReadBody reads the request's body as a jsontree value; nil where there is none.
+	// ReadBody returns the body of the request as a jsontree value; nil if there is none.
 	ReadBody func(http.ResponseWriter, *http.Request) (any, error)
 	Limits   *Limits // nil: the default ones
 }

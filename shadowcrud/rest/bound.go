@@ -31,7 +31,7 @@ const DefaultAnswerBytes = 16 << 20
 // unlimited are the limits where none are given.
 var unlimited = &Limits{}
 
-// Answer is the memory of an answer.
+// Answer returns the account of the memory that one answer reserves.
 func (l *Limits) Answer() budget.Answer { return l.Memory.Answer(l.bytes()) }
 
 func (l *Limits) bytes() int { return cmp.Or(l.Bytes, DefaultAnswerBytes) }
