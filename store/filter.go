@@ -8,8 +8,8 @@ import (
 	"lectern/contenttypes"
 )
 
-// A cond is a compiled Filter, with every Not pushed down to the leaves: it reports whether the filter is true (or, where a
-// Not stood above, false) of a record, unknown being neither. The zero Record, whose attributes are all null, may be asked too.
+// A cond is a compiled Filter, with every Not pushed down to the leaves. It reports whether the filter is true of a record; under a Not,
+// whether it is false. A filter that is unknown is neither. All attributes of the zero Record are null.
 type cond interface {
 	holds(s *Snapshot, r Record) bool
 }
@@ -17,15 +17,15 @@ type cond interface {
 type (
 	allOf []cond
 	anyOf []cond
-	// someTarget follows an attribute: one target must meet the condition, or, where there is none, a record of nulls.
+	// someTarget holds if one target of an attribute meets the condition. If there is no target, the zero Record must meet it.
 	someTarget struct {
 		attr   *contenttypes.Attribute
 		status Status
 		cond   cond
-		all    conjunction // whose conditions make cond, unless a Not stands above; then it is empty
-		known  memo        // of targets that links lead to
+		all    conjunction // the parts of cond; empty under a Not
+		known  memo        // results for linked targets
 	}
-	// test looks at one scalar. Null is never a match.
+	// test tests the JSON of a scalar attribute. It never holds for null.
 	test struct {
 		attr *contenttypes.Attribute
 		ok   func(raw []byte) bool
@@ -77,7 +77,7 @@ func (c *someTarget) holds(s *Snapshot, r Record) bool {
 	return met || !found && c.cond.holds(s, Record{})
 }
 
-// each calls yield for each target that r shows, in order, with whether the condition holds of it, until yield returns false.
+// each calls yield for each target of r, in order, until yield returns false. holds says whether the target meets the condition.
 func (c *someTarget) each(s *Snapshot, r Record, yield func(holds bool) bool) {
 	visit := func(target Record) bool { return yield(c.cond.holds(s, target)) }
 	switch {
@@ -93,7 +93,7 @@ func (c *someTarget) each(s *Snapshot, r Record, yield func(holds bool) bool) {
 	}
 }
 
-// target reports whether a linked document has a version to show, and whether the condition holds of it.
+// target reports whether a linked document has a version to show, and whether that meets the condition.
 func (c *someTarget) target(s *Snapshot, r ref) (shown, met bool) {
 	if shown, met, known := c.known.of(r); known {
 		return shown, met
@@ -154,7 +154,7 @@ func (s *Snapshot) isPublished(r Record) bool {
 	return false
 }
 
-// compile turns a filter into a cond. negate says that an odd number of Nots stand above.
+// compile turns a filter into a cond. negate says that the filter is under an odd number of Nots.
 func compile(f Filter, status Status, negate bool) cond {
 	switch f := f.(type) {
 	case nil:
@@ -190,13 +190,13 @@ func compileThrough(f Through, status Status, negate bool) cond {
 	return c
 }
 
-// A conjunction is a list of filters that must all hold, each with what it is compiled to.
+// A conjunction is a list of filters that must all hold, and the cond of each.
 type conjunction struct {
 	filters []Filter
 	conds   allOf
 }
 
-// compileConjuncts splits a filter into those that must all hold, and compiles each.
+// compileConjuncts splits a filter into filters that must all hold, and compiles each.
 func compileConjuncts(f Filter, status Status) conjunction {
 	list := conjuncts(f)
 	c := conjunction{filters: list, conds: make(allOf, len(list))}
@@ -254,7 +254,7 @@ func compileCompare(f Compare, negate bool) cond {
 	return test{f.Attr, ok}
 }
 
-// predicate compiles a comparison of a value that is not null; nil when the comparison is unknown for every value.
+// predicate compiles a comparison to a test of JSON that is not null. It returns nil if the comparison is unknown for every value.
 func predicate(f Compare) func(raw []byte) bool {
 	values := make([]any, 0, len(f.Values))
 	for _, v := range f.Values {
@@ -324,7 +324,7 @@ func oneOf(a *contenttypes.Attribute, values []any) func(raw []byte) bool {
 	}
 }
 
-// comparer compares stored JSON with a value: negative when the stored one is less.
+// comparer returns a function that compares stored JSON with v. Its result is negative if the stored value is less, and 0 if they are equal.
 func comparer(a *contenttypes.Attribute, v any) func(raw []byte) int {
 	switch v := v.(type) {
 	case float64:
@@ -364,7 +364,7 @@ func compareOrdered[T float64 | int64](a, b T) int {
 	return 0
 }
 
-// textTest compiles an operator that looks at the text form of a value; nil for other operators.
+// textTest compiles an operator that looks at the text form of a value. It returns nil for all other operators.
 func textTest(op Op, text string) func(stored []byte) bool {
 	plain, folded := []byte(text), fold(text)
 	switch op {

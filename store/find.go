@@ -14,7 +14,8 @@ type Page struct {
 	Total int // rows that match, when Query.Count; otherwise -1
 }
 
-// Find answers a query. How it goes about it is decided by what it would cost: see plan.
+// Find returns the rows that match q, in order: those from q.Offset on, at most q.Limit of them. The rows are valid until the snapshot
+// ends. It chooses the cheapest way to find them: see finder.page.
 func (s *Snapshot) Find(q *Query) (Page, error) {
 	if !s.bound.has(q.Type) {
 		return Page{}, ErrRedefined
@@ -32,7 +33,7 @@ func (s *Snapshot) Find(q *Query) (Page, error) {
 	return page, s.failed
 }
 
-// querySlots lists where the rows lie that a query looks at.
+// querySlots returns the slots whose rows a query looks at.
 func (s *Snapshot) querySlots(q *Query) []slot {
 	if !q.Type.Localized || !q.Locales.All && len(q.Locales.Codes) == 1 {
 		code := ""
@@ -57,8 +58,8 @@ func (s *Snapshot) querySlots(q *Query) []slot {
 	return list
 }
 
-// findAcross answers a query over several localizations: each gives as many rows as the page may show of it, and these are put in
-// order together.
+// findAcross answers a query over several localizations. It finds in each as many rows as the page can show, sorts all of them
+// together, and cuts the page out.
 func (s *Snapshot) findAcross(q *Query, slots []slot) Page {
 	each := *q
 	if each.Offset = 0; q.Limit >= 0 {
@@ -74,10 +75,10 @@ func (s *Snapshot) findAcross(q *Query, slots []slot) Page {
 	return page
 }
 
-// maxOffset keeps the end of a page from overflowing. Nothing has so many rows.
+// maxOffset is more than any type has rows. It bounds the offset so that offset plus limit does not overflow.
 const maxOffset = 1 << 48
 
-// cut is the part of a list that a page shows.
+// cut returns the elements of list from offset on, at most limit of them unless limit is negative.
 func cut[T any](list []T, offset, limit int) []T {
 	if offset >= len(list) {
 		return nil
@@ -97,16 +98,16 @@ func (f *finder) fetch(hits []hit) []Record {
 	return list
 }
 
-// A finder answers a query within one slot.
+// A finder answers a query over the rows of one slot.
 type finder struct {
 	snap    *Snapshot
 	query   *Query
 	bound   *boundSchema
 	slot    slot
 	sources []*source
-	records []Record // those of hits that were read
+	records []Record // rows that were read, for hit.loaded
 	planned bool
-	rows    int // of the slot; negative: not counted yet
+	rows    int // how many the slot has; negative: not counted yet
 
 	conjunction // of the query's filter
 }
@@ -119,7 +120,7 @@ func (f *finder) space(a *contenttypes.Attribute) []byte {
 	return appendSpace(make([]byte, 0, spaceLen+maxIndexed+16), f.bound.number, f.bound.fields[a.Index], f.slot)
 }
 
-// size is how many rows the slot has.
+// size returns how many rows the slot has.
 func (f *finder) size() int {
 	if f.rows < 0 {
 		f.rows = f.snap.size(f.space(f.bound.system.id))
@@ -144,7 +145,7 @@ func (f *finder) plan() {
 	slices.SortStableFunc(f.sources, func(x, y *source) int { return x.cost - y.cost })
 }
 
-// best is the cheapest source, nil when there is none.
+// best returns the cheapest source, nil if there is none.
 func (f *finder) best() *source {
 	f.plan()
 	if len(f.sources) == 0 {
@@ -153,10 +154,11 @@ func (f *finder) best() *source {
 	return f.sources[0]
 }
 
-// Costs, in index entries walked over: measured on rows of about a kilobyte.
+// rowCost is the cost of reading a row, in index entries walked over. It was measured on rows of about a kilobyte.
 const rowCost = 8
 
-// page answers the query.
+// page answers the query by the first of these ways that applies: a page of an index that has the requested order, a walk in that order
+// which ends when the page is full, or all matching rows, sorted.
 func (f *finder) page() Page {
 	f.plan()
 	q := f.query
@@ -181,7 +183,7 @@ func (f *finder) page() Page {
 	return Page{Rows: f.fetch(cut(hits, q.Offset, q.Limit)), Total: total}
 }
 
-// order is the index that has the rows in the order asked for, if one has.
+// order returns the index whose entries are in the requested order; ok is false if there is none.
 func (f *finder) order() (indexOrder, bool) {
 	o := indexOrder{attr: f.bound.system.id}
 	switch keys := f.query.Sort; {
@@ -197,7 +199,7 @@ func (f *finder) order() (indexOrder, bool) {
 	return o, true
 }
 
-// fromOneSource answers when the whole filter is one range of an index that has the rows in the order asked for.
+// fromOneSource answers a query whose whole filter is one range of an index in the requested order; ok is false for other queries.
 func (f *finder) fromOneSource(order indexOrder) (Page, bool) {
 	src := f.best()
 	if src == nil || len(f.conds) != 1 || !src.exact || src.test != nil || len(src.ranges) != 1 {
@@ -216,7 +218,7 @@ func (f *finder) fromOneSource(order indexOrder) (Page, bool) {
 	return Page{Rows: f.walk(order, f.query.Offset, f.query.Limit, nil), Total: src.cost}, true
 }
 
-// stopsEarly reports whether to read rows in the order asked for until the page is full, rather than to find all that match.
+// stopsEarly reports whether it is cheaper to read rows in the requested order until the page is full than to find all that match.
 func (f *finder) stopsEarly() bool {
 	q := f.query
 	if q.Count || q.Limit < 0 {
@@ -244,7 +246,8 @@ func (f *finder) stopsEarly() bool {
 	return steps*rowCost < gather
 }
 
-// walkIsCheaper compares walking the sort's index, looking for known rows, with reading the rows to sort them.
+// walkIsCheaper reports whether it is cheaper to walk the index of the requested order, picking out the rows that match, than to read
+// these rows and sort them.
 func (f *finder) walkIsCheaper(matches int) bool {
 	q := f.query
 	if matches == 0 || q.Limit < 0 {
@@ -255,7 +258,7 @@ func (f *finder) walkIsCheaper(matches int) bool {
 	return steps < matches*rowCost
 }
 
-// gather returns every row of the slot that matches, in no order.
+// gather returns all rows of the slot that match, in no particular order.
 func (f *finder) gather() []hit {
 	f.plan()
 	src := f.best()
@@ -281,7 +284,8 @@ func (f *finder) gather() []hit {
 	return f.keep(hits, rest)
 }
 
-// intersect leaves out the hits that another source does not list, where that source lists exactly what meets its conjunct.
+// intersect removes the hits that another source does not list, and marks its conjunct as decided. It does nothing if that source cannot
+// decide its conjunct for every row.
 func (f *finder) intersect(hits []hit, other *source, decided map[int]bool) []hit {
 	if other.load != nil || !other.exact {
 		return hits
@@ -299,7 +303,7 @@ func (f *finder) intersect(hits []hit, other *source, decided map[int]bool) []hi
 	return slices.DeleteFunc(hits, func(h hit) bool { return !set.has(h.doc) })
 }
 
-// keep reads the rows of hits and leaves those that meet all conditions.
+// keep reads the rows of hits and returns the hits whose row meets all conditions.
 func (f *finder) keep(hits []hit, conds allOf) []hit {
 	kept := hits[:0]
 	for _, h := range hits {
@@ -314,10 +318,10 @@ func (f *finder) keep(hits []hit, conds allOf) []hit {
 	return kept
 }
 
-// maxLoaded bounds how many rows a finder keeps at hand.
+// maxLoaded is how many rows a finder keeps at most, so that they need not be read twice.
 const maxLoaded = 4096
 
-// load remembers the row of a hit.
+// load keeps the row of a hit for record, if there is room, and returns the hit with its position.
 func (f *finder) load(h hit, r Record) hit {
 	if h.loaded == 0 && len(f.records) < maxLoaded {
 		f.records = append(f.records, r)
@@ -326,7 +330,7 @@ func (f *finder) load(h hit, r Record) hit {
 	return h
 }
 
-// record returns the row of a hit.
+// record returns the row of a hit, from the kept rows if it is among them.
 func (f *finder) record(h hit) Record {
 	if h.loaded > 0 {
 		return f.records[h.loaded-1]
@@ -334,20 +338,20 @@ func (f *finder) record(h hit) Record {
 	return f.snap.row(f.bound, h.slot, h.doc)
 }
 
-// list walks over a source.
+// list returns the hits of a source.
 func (f *finder) list(src *source) []hit {
 	if src.load != nil {
 		return src.load()
 	}
 	var hits []hit
-	if src.test == nil { // otherwise few of the entries may pass
+	if src.test == nil { // a test may leave few of the entries
 		hits = make([]hit, 0, min(src.cost, 1<<16))
 	}
 	f.eachEntry(src, func(h hit) { hits = append(hits, h) })
 	return hits
 }
 
-// eachEntry calls yield with the entries of a source that is in the index.
+// eachEntry calls yield with the entries in the ranges of a source that pass its test.
 func (f *finder) eachEntry(src *source, yield func(hit)) {
 	c := f.snap.takeIndex()
 	defer f.snap.give(index, c.c)
@@ -366,7 +370,7 @@ func (f *finder) eachEntry(src *source, yield func(hit)) {
 	}
 }
 
-// scan reads all rows of the slot.
+// scan reads all rows of the slot and returns those that meet all conditions.
 func (f *finder) scan() []hit {
 	var hits []hit
 	all := f.conds
@@ -383,14 +387,15 @@ func (f *finder) scan() []hit {
 	return hits
 }
 
-// Matches reports whether a row meets a filter. status is the request's.
+// Matches reports whether a row meets a filter. status says which versions the filter sees behind relations.
 func (s *Snapshot) Matches(r Record, f Filter, status Status) bool {
 	return compile(f, status, false).holds(s, r)
 }
 
 var withoutLocale = []string{""}
 
-// FindVersion returns the version of one document that a query finds: of several localizations the one with the least id.
+// FindVersion returns the version of a document that a query finds, the zero Record if it finds none. Of several localizations it
+// returns the one with the least id.
 func (s *Snapshot) FindVersion(doc uint64, q *Query) (first Record) {
 	locales := q.Locales.Codes
 	switch {

@@ -2,7 +2,7 @@ package store
 
 import "lectern/contenttypes"
 
-// Status is which version of a document is meant. Types without draft & publish have published rows only.
+// A Status distinguishes the draft of a document from its published version. Types without draft & publish have published rows only.
 type Status uint8
 
 const (
@@ -10,7 +10,7 @@ const (
 	Draft
 )
 
-// A Query asks for rows of one type: a plain value, made from REST parameters and from GraphQL selections alike.
+// A Query selects rows of one type. It is a plain value, which REST parameters and GraphQL arguments both become.
 type Query struct {
 	Type    *contenttypes.ContentType
 	Status  Status
@@ -19,17 +19,18 @@ type Query struct {
 	Sort    []SortKey
 	Offset  int
 	Limit   int  // negative: no limit
-	Count   bool // whether Page.Total is wanted
+	Count   bool // whether to set Page.Total
 }
 
-// A LocaleSet says which localizations are looked at. It has no effect on types that are not localized.
+// A LocaleSet says in which locales a query looks. It has no effect on types that are not localized.
 type LocaleSet struct {
 	All   bool
 	Codes []string
 }
 
-// A SortKey orders rows by the scalar attribute at the end of Path, which leads there through relations and components.
-// Null comes first ascending and last descending; through a list the least value counts ascending, the greatest descending.
+// A SortKey orders rows by the scalar attribute at the end of Path; the attributes before it are relations and components.
+// Null comes first in ascending order and last in descending order. If the path leads to several values, the least counts in
+// ascending order and the greatest in descending order.
 type SortKey struct {
 	Path []*contenttypes.Attribute
 	Desc bool
@@ -40,13 +41,13 @@ type SortKey struct {
 type Filter interface{ filter() }
 
 type (
-	// And holds when all of it do; the empty And always does.
+	// And holds if all its filters hold; an empty And always holds.
 	And []Filter
-	// Or holds when one of it does; the empty Or never does.
+	// Or holds if one of its filters holds; an empty Or never holds.
 	Or []Filter
-	// Not negates. Around a Through it means: some target for which the condition is false.
+	// Not holds if its filter is false. Not around a Through holds if the condition is false for some target.
 	Not struct{ Filter Filter }
-	// Compare compares a scalar attribute of the row at hand.
+	// Compare compares a scalar attribute of the row with values.
 	Compare struct {
 		Attr *contenttypes.Attribute
 		Op   Op
@@ -56,15 +57,15 @@ type (
 		// The LIKE-like operators (Contains … EndsWithI) take a string for every type and look at the text form.
 		Values []any
 	}
-	// Through follows a relation, media, component or localizations: it holds when Filter does for some target. A row
-	// without targets is joined with one whose every attribute is null, as by an outer join.
+	// Through follows a relation, media, component or localizations attribute and holds if Filter holds for some target. As in an
+	// outer join, a row without targets has one target whose attributes are all null.
 	Through struct {
 		Attr   *contenttypes.Attribute
 		Filter Filter
 	}
-	// Publication holds for rows in a state of publication (the parameter publicationFilter).
+	// Publication holds for rows in a publication state (the parameter publicationFilter).
 	Publication struct{ State PublicationState }
-	// Search holds when Text is found, ignoring case, in the text form of one of Attrs.
+	// Search holds if the text form of one of Attrs contains Text, ignoring case.
 	Search struct {
 		Text  string
 		Attrs []*contenttypes.Attribute
@@ -79,7 +80,7 @@ func (Through) filter()     {}
 func (Publication) filter() {}
 func (Search) filter()      {}
 
-// Op is a comparison.
+// An Op is a comparison operator.
 type Op uint8
 
 const (

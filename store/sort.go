@@ -8,7 +8,7 @@ import (
 	"lectern/contenttypes"
 )
 
-// sortHits puts rows into the order of a query, ties by id. It reads them only where a key is needed for it.
+// sortHits sorts hits in the order of the query, and by id if they are equal. If the query has no sort, it reads no rows.
 func (f *finder) sortHits(hits []hit) {
 	q := f.query
 	if len(q.Sort) == 0 {
@@ -36,7 +36,7 @@ type keyedHit struct {
 	keys [][]byte
 }
 
-// sort puts records at hand into order, ties by id.
+// sort sorts records by the keys, and by id if they are equal.
 func (s *sorter) sort(list []Record) {
 	type keyed struct {
 		Record
@@ -65,30 +65,29 @@ func compareKeys(x, y [][]byte, keys []SortKey) int {
 	return 0
 }
 
-// A sorter makes the keys by which rows are put in order.
+// A sorter computes the values by which rows are sorted.
 type sorter struct {
 	snap   *Snapshot
 	keys   []SortKey
 	status Status
-	// known are the values of targets from which the path goes on to others. Where paths lead in circles they would else be looked
-	// for once for each way that leads to a target.
+	// known holds the values of targets from which a path goes on, so that each is computed once, although many paths may lead to it.
 	known map[sortTarget][]byte
 }
 
-// A sortTarget is a target at a place of the path of a key.
+// A sortTarget is a target that a key reaches at a position of its path.
 type sortTarget struct {
-	key, place int
-	target     ref
+	key, position int
+	target        ref
 }
 
-// maxKnown bounds what a sorter remembers.
+// maxKnown is how many values a sorter remembers at most.
 const maxKnown = 1 << 18
 
 func (s *Snapshot) sorter(keys []SortKey, status Status) *sorter {
 	return &sorter{snap: s, keys: keys, status: status}
 }
 
-// of returns the keys of a row.
+// of returns the value of a row for each key.
 func (s *sorter) of(r Record) [][]byte {
 	list := make([][]byte, len(s.keys))
 	for i := range s.keys {
@@ -97,12 +96,12 @@ func (s *sorter) of(r Record) [][]byte {
 	return list
 }
 
-// value is what stands at the end of a key's path, from a place in it on, encoded so that its bytes order; of several the least,
-// or the greatest.
-func (s *sorter) value(r Record, key, place int) []byte {
+// value follows the path of a key from a position on and returns the value at its end, encoded so that its bytes sort. Of several values
+// it returns the least; for a descending key, the greatest.
+func (s *sorter) value(r Record, key, position int) []byte {
 	k := &s.keys[key]
-	a := k.Path[place]
-	if place == len(k.Path)-1 {
+	a := k.Path[position]
+	if position == len(k.Path)-1 {
 		return appendSortable(nil, a.Type, r.JSON(a))
 	}
 	var chosen []byte
@@ -112,18 +111,18 @@ func (s *sorter) value(r Record, key, place int) []byte {
 		}
 	}
 	visit := func(target Record) bool {
-		choose(s.value(target, key, place+1))
+		choose(s.value(target, key, position+1))
 		return true
 	}
 	switch {
 	case !r.Exists():
 	case !a.IsRelation():
 		r.Each(a, visit)
-	case a.System || place == len(k.Path)-2:
+	case a.System || position == len(k.Path)-2:
 		s.snap.Related(r, a, s.status, visit)
 	default:
 		s.snap.eachTarget(r, a, s.status, func(other ref) bool {
-			if v := s.target(other, key, place+1); v != nil {
+			if v := s.target(other, key, position+1); v != nil {
 				choose(v)
 			}
 			return true
@@ -135,15 +134,15 @@ func (s *sorter) value(r Record, key, place int) []byte {
 	return chosen
 }
 
-// target is the value of a linked document, nil where it has no version to show.
-func (s *sorter) target(r ref, key, place int) []byte {
-	at := sortTarget{key, place, r}
+// target returns the value of a linked document, nil if it has no version to show.
+func (s *sorter) target(r ref, key, position int) []byte {
+	at := sortTarget{key, position, r}
 	v, known := s.known[at]
 	if known {
 		return v
 	}
 	if target := s.snap.shown(r, s.status); target.Exists() {
-		v = s.value(target, key, place)
+		v = s.value(target, key, position)
 	}
 	if s.known == nil {
 		s.known = map[sortTarget][]byte{}
@@ -154,7 +153,7 @@ func (s *sorter) target(r ref, key, place int) []byte {
 	return v
 }
 
-// appendSortable is appendOrdered without the cutting of long texts.
+// appendSortable encodes a value as appendOrdered does, but does not cut long texts.
 func appendSortable(b []byte, t contenttypes.Type, raw []byte) []byte {
 	if raw != nil && raw[0] == '"' && t != contenttypes.BigInteger && t != contenttypes.DateTime {
 		return append(append(b, ordValue), unquote(raw)...)
@@ -162,7 +161,7 @@ func appendSortable(b []byte, t contenttypes.Type, raw []byte) []byte {
 	return appendOrdered(b, t, raw)
 }
 
-// indexOrder is a walk through an index: ascending, or descending with ties still ascending by id.
+// An indexOrder is a range of an index and the direction to walk it in. Entries of equal value come by ascending id in both directions.
 type indexOrder struct {
 	attr  *contenttypes.Attribute
 	space []byte
@@ -170,7 +169,7 @@ type indexOrder struct {
 	desc bool
 }
 
-// walk reads the rows of a page in the order of an index, those in set alone when it is given.
+// walk reads the rows of a page in the order of an index. If set is not nil, it leaves out documents that are not in it.
 func (f *finder) walk(o indexOrder, offset, limit int, set *docSet) []Record {
 	var list []Record
 	if limit >= 0 {
@@ -197,7 +196,7 @@ func (f *finder) walk(o indexOrder, offset, limit int, set *docSet) []Record {
 	return list
 }
 
-// walkMatching reads rows in the order of an index until the page is full of those that match.
+// walkMatching reads rows in the order of an index until the page is full of rows that match.
 func (f *finder) walkMatching(o indexOrder) []Record {
 	all, offset, limit := f.conds, f.query.Offset, f.query.Limit
 	list := make([]Record, 0, min(limit, 1024))
@@ -219,7 +218,7 @@ func (f *finder) walkMatching(o indexOrder) []Record {
 	return list
 }
 
-// eachInOrder calls yield with the documents in the order of an index, but for the first skip.
+// eachInOrder calls yield with the documents in the order of an index, without the first skip of them.
 func (f *finder) eachInOrder(o indexOrder, skip int, yield func(doc uint64) bool) {
 	w := indexWalk{f: f, indexOrder: o, yield: yield}
 	w.cursor = f.snap.takeIndex()
