@@ -9,12 +9,11 @@ import (
 //
 //	count u16 · end of each entry u16 … · the entries, each its whole key and doc u64 · checksum u32 (see checksum.go)
 //
-// so that the k-th is at hand, a key is found by halving, and walking over entries is walking over memory. What a write adds
-// to an index is mostly one block written anew.
+// The ends give the k-th entry directly and allow binary search for a key. A write to an index mostly replaces one block.
 type block []byte
 
 const (
-	maxBlockEntries = 64   // a fuller block is split
+	maxBlockEntries = 64   // a block with more entries is split
 	maxBlockBytes   = 2000 // of entries; two blocks then fill a page of the file
 )
 
@@ -25,7 +24,7 @@ func (b block) len() int {
 	return int(be.Uint16(b) &^ summedFlag)
 }
 
-// check reports whether a block without a checksum can be read.
+// check returns an error if a block without a checksum cannot be read.
 func (b block) check() error {
 	n := b.len()
 	if len(b) < 2+2*n {
@@ -55,7 +54,7 @@ func (b block) entry(i int) (key, doc []byte) {
 	return b[start : end-8 : end-8], b[end-8 : end : end]
 }
 
-// search returns which is the first entry that is not before key, the length when there is none.
+// search returns the position of the first entry that is not before key, or the number of entries if there is none.
 func (b block) search(key []byte) int {
 	return sort.Search(b.len(), func(i int) bool {
 		k, _ := b.entry(i)
@@ -63,7 +62,7 @@ func (b block) search(key []byte) int {
 	})
 }
 
-// each calls yield with the entries from the i-th on, at most n, until it returns false; it returns how many that were.
+// each calls yield with at most n entries from the i-th on, until yield returns false. It returns the number of calls.
 func (b block) each(i, n int, yield func(key, doc []byte) bool) int {
 	n = min(n, b.len()-i)
 	ends, payload := b[2:2+2*b.len()], b[2+2*b.len():]
@@ -81,7 +80,7 @@ func (b block) each(i, n int, yield func(key, doc []byte) bool) int {
 	return n
 }
 
-// An indexEntry is one entry on its way into a block.
+// An indexEntry is an entry to be written into a block.
 type indexEntry struct {
 	key []byte
 	doc uint64
@@ -98,7 +97,7 @@ func (b block) appendEntries(list []indexEntry) []indexEntry {
 }
 
 func newBlock(entries []indexEntry) block {
-	size := 2 + 2*len(entries) + checksumLen // of which the last are for withChecksum
+	size := 2 + 2*len(entries) + checksumLen // withChecksum appends the checksum
 	for _, e := range entries {
 		size += e.size()
 	}
@@ -114,7 +113,7 @@ func newBlock(entries []indexEntry) block {
 	return b
 }
 
-// splitEntries cuts entries into as many lists as blocks are needed for them: one, or several that have room for more.
+// splitEntries divides entries into the lists of one block each: one list if they fit, otherwise lists that leave room for more.
 func splitEntries(entries []indexEntry) [][]indexEntry {
 	if fits(entries, maxBlockEntries, maxBlockBytes) {
 		return [][]indexEntry{entries}
@@ -139,8 +138,8 @@ func fits(entries []indexEntry, most, bytes int) bool {
 	return len(entries) <= most && size <= bytes
 }
 
-// An indexCursor goes through the entries of the index as a bolt.Cursor goes through keys: across blocks, and from one space
-// into the next.
+// An indexCursor goes through the entries of all blocks of the index in order of key, as a bolt.Cursor goes through keys. It does not stop
+// at the end of a space.
 type indexCursor struct {
 	c     *treeCursor
 	block block
@@ -165,7 +164,7 @@ func (x *indexCursor) Seek(key []byte) (k, doc []byte) {
 	return x.nextBlock()
 }
 
-// Next moves to the entry after the present one.
+// Next moves to the next entry.
 func (x *indexCursor) Next() (k, doc []byte) {
 	if x.i++; x.i < x.block.len() {
 		return x.at()
@@ -182,7 +181,7 @@ func (x *indexCursor) nextBlock() (k, doc []byte) {
 	return nil, nil
 }
 
-// Prev moves to the entry before the present one.
+// Prev moves to the previous entry.
 func (x *indexCursor) Prev() (k, doc []byte) {
 	if x.i--; x.i >= 0 {
 		return x.at()
@@ -191,13 +190,13 @@ func (x *indexCursor) Prev() (k, doc []byte) {
 	return x.lastOf(bound, v)
 }
 
-// Last moves to the last entry of all.
+// Last moves to the last entry of the index.
 func (x *indexCursor) Last() (k, doc []byte) {
 	bound, v := x.c.Last()
 	return x.lastOf(bound, v)
 }
 
-// lastOf moves to the last entry of a block, or of the nearest one before it that has any.
+// lastOf moves to the last entry of a block; if the block is empty, to the last entry before it.
 func (x *indexCursor) lastOf(bound, v []byte) (k, doc []byte) {
 	for ; bound != nil; bound, v = x.c.Prev() {
 		if x.block, x.i = v, block(v).len()-1; x.i >= 0 {
@@ -207,7 +206,7 @@ func (x *indexCursor) lastOf(bound, v []byte) (k, doc []byte) {
 	return nil, nil
 }
 
-// Each calls yield with n entries from key on, a block at a time, until it returns false.
+// Each calls yield with the first n entries that are not before key, until yield returns false.
 func (x *indexCursor) Each(key []byte, n int, yield func(key, doc []byte) bool) {
 	for k, _ := x.Seek(key); k != nil && n > 0; k, _ = x.nextBlock() {
 		more := true
@@ -218,7 +217,7 @@ func (x *indexCursor) Each(key []byte, n int, yield func(key, doc []byte) bool) 
 	}
 }
 
-// move puts the cursor on the i-th entry of the block at bound.
+// move moves to the i-th entry of the block whose key is bound.
 func (x *indexCursor) move(bound []byte, i int) (k, doc []byte) {
 	_, v := x.c.Seek(bound)
 	x.block, x.i = v, i

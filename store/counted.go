@@ -10,14 +10,14 @@ import (
 // groups, with their numbers. The key of each is the lower bound of what it holds; the first ones of a space have the bare
 // space as key.
 
-// counts are the buckets of groups and spans.
+// counts lists the buckets of groups and spans.
 var counts = [...]bucket{groups, spans}
 
 // maxCounted is how many blocks a group may have, and how many groups a span; a larger one is split in halves. It is constant
 // but for tests.
 var maxCounted = 48
 
-// spaceEnd is what the key after all entries of a space ends with.
+// spaceEnd is the suffix of a key that comes after all entries of a space.
 var spaceEnd = bytes.Repeat([]byte{0xFF}, 12)
 
 // An indexer keeps the index and its counts in step with the rows of one write transaction. Changes are gathered and worked off
@@ -131,7 +131,7 @@ func appendMerged(merged, entries []indexEntry, changes []indexChange) []indexEn
 	return append(merged, entries...)
 }
 
-// A tally is what the file says of a group or a span: the entries in it, and how many blocks or groups these stand in.
+// A tally counts the entries of a group or span, and the blocks or groups that hold them.
 type tally struct {
 	key            []byte
 	entries, parts int
@@ -219,7 +219,7 @@ func (x *indexer) save(level int, t tally) (added int, err error) {
 	return added - 1, nil
 }
 
-// floor moves a cursor to the greatest key that is not greater than key.
+// floor moves a cursor to the last key that is not greater than key.
 func floor(c *treeCursor, key []byte) (k, v []byte) {
 	if k, v = c.Seek(key); k == nil {
 		return c.Last()
@@ -230,7 +230,7 @@ func floor(c *treeCursor, key []byte) (k, v []byte) {
 	return c.Prev()
 }
 
-// settle makes what a write transaction has applied show in the index. A failure fails the transaction.
+// settle brings the pending changes of a write transaction into the index. If that fails, the transaction fails.
 func (s *Snapshot) settle() {
 	if s.indexer == nil || s.failed != nil {
 		return
@@ -238,7 +238,7 @@ func (s *Snapshot) settle() {
 	s.failed = s.indexer.flush()
 }
 
-// rank returns how many entries of key's space lie before key.
+// rank returns how many entries of the space of key come before key.
 func (s *Snapshot) rank(key []byte) int {
 	space := key[:spaceLen]
 	switch {
@@ -278,7 +278,7 @@ func (s *Snapshot) size(space []byte) int {
 	return total
 }
 
-// kth moves a cursor of the index to the k-th entry (from 0) of a space and returns its key and value, nil beyond the end.
+// kth moves a cursor to the k-th entry of a space, counted from 0, and returns its key and value. They are nil if there are not so many.
 func (s *Snapshot) kth(c *indexCursor, space []byte, k int) (key, value []byte) {
 	low := space
 	for i := len(counts) - 1; i >= 0; i-- {
@@ -292,8 +292,8 @@ func (s *Snapshot) kth(c *indexCursor, space []byte, k int) (key, value []byte) 
 	return c.move(low, k)
 }
 
-// skip walks from low over blocks, groups or spans that hold k entries or fewer and returns the one that holds the k-th, and which
-// of its entries that is.
+// skip finds the block, group or span that holds the k-th entry, counted from the one at low. It returns its key and the position of the
+// entry in it; the key is nil if there are not so many.
 func skip(c *treeCursor, space, low []byte, k int, count func([]byte) int) (key []byte, rest int) {
 	for key, v := c.Seek(low); bytes.HasPrefix(key, space); key, v = c.Next() {
 		n := count(v)

@@ -5,9 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// fold maps texts that differ in case alone to one text.
+// fold returns s in lower case. Texts that differ in case alone have the same fold.
 func fold(s string) string { return strings.ToLower(s) }
 
+// equalFold reports whether the fold of text is folded.
 func equalFold(text []byte, folded string) bool {
 	if len(text) != len(folded) && isASCII(text) {
 		return false
@@ -29,7 +30,7 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// containsFold returns a search for needle that ignores case. Texts of ASCII are searched as they lie, without a copy.
+// containsFold returns a function that reports whether a text contains needle, ignoring case. It does not copy texts that are ASCII.
 func containsFold(needle string) func(text []byte) bool {
 	folded := fold(needle)
 	if folded == "" {
@@ -45,12 +46,12 @@ func containsFold(needle string) func(text []byte) bool {
 				return true
 			}
 		}
-		// Letters beyond ASCII can have one of its letters as their lower case (the Kelvin sign).
+		// The lower case of a letter outside ASCII may be an ASCII letter, as that of the Kelvin sign.
 		return !isASCII(text) && strings.Contains(fold(string(text)), folded)
 	}
 }
 
-// lowerASCII is the lower case of each byte that is an ASCII letter, and every other byte itself.
+// lowerASCII maps the upper-case letters of ASCII to lower case, and all other bytes to themselves.
 var lowerASCII = func() (t [256]byte) {
 	for i := range t {
 		t[i] = byte(i)
@@ -61,7 +62,7 @@ var lowerASCII = func() (t [256]byte) {
 	return t
 }()
 
-// matchesFold reports whether text begins with an ASCII text in lower case, ignoring case.
+// matchesFold reports whether text begins with folded, ignoring case. folded must be ASCII and in lower case, and no longer than text.
 func matchesFold(text []byte, folded string) bool {
 	for i := range len(folded) {
 		if lowerASCII[text[i]] != folded[i] {

@@ -9,21 +9,21 @@ import (
 	"lectern/contenttypes"
 )
 
-// Index values are encoded so that their bytes order as the values do: null first, numbers by value, text by bytes. Each
-// encoding ends itself (a fixed length, or a terminator), so that the row id can follow it.
+// Index values are encoded so that their bytes sort as the values do: null first, numbers by value, text by bytes. An encoding has a fixed
+// length or a terminator, so that the row id can follow it.
 const (
 	ordNull  = 0x00
 	ordValue = 0x01
 
-	// maxIndexed is how many bytes of a text an index holds. Longer ones are cut, marked, and looked at again in the row.
+	// maxIndexed is how many bytes of a text an index holds. Longer texts are cut and marked as cut; their full text is in the row.
 	maxIndexed = 64
 
-	endWhole = 0x00 // after 0x00: the text is whole
+	endWhole = 0x00 // after 0x00: the text ends here
 	endCut   = 0x01 // after 0x00: the text goes on in the row
 	escaped  = 0xFF // after 0x00: a zero byte of the text
 )
 
-// appendOrdered encodes the stored JSON of a scalar (nil is null).
+// appendOrdered appends the encoding of a scalar, given as stored JSON; nil is null.
 func appendOrdered(b []byte, t contenttypes.Type, raw []byte) []byte {
 	if raw == nil {
 		return append(b, ordNull)
@@ -48,7 +48,7 @@ func appendOrdered(b []byte, t contenttypes.Type, raw []byte) []byte {
 	return appendText(b, unquote(raw))
 }
 
-// appendOrderedValue encodes a value of a Compare in the same way; ok is false for values that the type cannot hold.
+// appendOrderedValue appends the encoding of a value of a Compare. ok is false if attributes of the type cannot hold the value.
 func appendOrderedValue(b []byte, t contenttypes.Type, v any) (_ []byte, ok bool) {
 	if v == nil {
 		return append(b, ordNull), true
@@ -82,7 +82,7 @@ func appendOrderedValue(b []byte, t contenttypes.Type, v any) (_ []byte, ok bool
 
 func appendFloat(b []byte, f float64) []byte {
 	if f == 0 {
-		f = 0 // the two zeros are one
+		f = 0 // -0 becomes 0
 	}
 	bits := math.Float64bits(f)
 	if bits>>63 == 1 {
@@ -106,12 +106,12 @@ func appendText(b, text []byte) []byte {
 	return append(b, 0, end)
 }
 
-// isCut reports whether an encoded text stands for longer ones.
+// isCut reports whether an encoded text is only the beginning of the text in the row.
 func isCut(ord []byte) bool {
 	return len(ord) >= maxIndexed+3 && ord[0] == ordValue && ord[len(ord)-2] == 0 && ord[len(ord)-1] == endCut
 }
 
-// orderedText gives back the text of an encoded whole text, which is a part of ord unless it holds zero bytes.
+// orderedText returns the text of an encoding that is not cut. The result is a part of ord unless the text holds zero bytes.
 func orderedText(ord []byte) []byte {
 	body := ord[1 : len(ord)-2]
 	if bytes.IndexByte(body, 0) >= 0 {
@@ -130,8 +130,8 @@ func unescapeZeros(body []byte) []byte {
 	return out
 }
 
-// packTime turns the JSON text of "yyyy-MM-ddTHH:mm:ss.SSSZ" into a number that orders as time does. Years beyond four
-// digits, which JavaScript writes with a sign, keep their order as well.
+// packTime turns the JSON text "yyyy-MM-ddTHH:mm:ss.SSSZ" into a number; later times have greater numbers. A year outside 0 to 9999 has six
+// digits and a sign, as JavaScript writes it.
 func packTime(raw []byte) (uint64, bool) {
 	if len(raw) < 2 {
 		return 0, false
@@ -192,7 +192,7 @@ func parseFloat(raw []byte) float64 {
 	return f
 }
 
-// parseBig reads a biginteger, stored as a JSON string of digits.
+// parseBig reads a biginteger, which is stored as a JSON string of digits.
 func parseBig(raw []byte) int64 {
 	if len(raw) >= 2 && raw[0] == '"' {
 		raw = raw[1 : len(raw)-1]
@@ -201,7 +201,7 @@ func parseBig(raw []byte) int64 {
 	return n
 }
 
-// unquote gives the text of a JSON string (or the JSON text of anything else), copying only when there are escapes.
+// unquote returns the text of a JSON string; other JSON it returns as it is. It copies only texts with escapes.
 func unquote(raw []byte) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
 		return raw

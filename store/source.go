@@ -9,13 +9,13 @@ import (
 	"lectern/store/evolve"
 )
 
-// A source lists the rows of one slot that meet one conjunct of a filter (or may meet it) without reading them all.
+// A source lists the rows of one slot that meet one conjunct of a filter, or may meet it, without a look at all rows.
 type source struct {
 	conjunct int
 	ranges   []keyRange             // of the index
 	cost     int                    // how many entries must be walked over
 	test     func(text []byte) bool // of the indexed text, where the range alone does not decide
-	exact    bool                   // what it lists needs no look at the row, but for cut texts
+	exact    bool                   // all rows that it lists meet the conjunct, except those marked unsure
 	sorted   bool                   // one range whose entries stand in order of id
 	load     func() []hit           // for sources that are not in the index: documentIds, links
 }
@@ -26,12 +26,12 @@ type keyRange struct {
 	entries   int // how many there are, once counted
 }
 
-// A hit is a row found, and read where loaded says so.
+// A hit is a row that a source found. It need not have been read.
 type hit struct {
 	id, doc uint64
 	loaded  int32 // one more than its place among the finder's records, 0 when it was not read
 	slot    slot
-	unsure  bool // the source could not decide; the row must be asked
+	unsure  bool // the index could not decide; the conjunct must be tested on the row
 }
 
 // conjuncts splits a filter into conditions that must all hold.
@@ -50,7 +50,7 @@ func conjuncts(f Filter) []Filter {
 	return list
 }
 
-// source returns the source of conjunct i, nil when it has none.
+// source returns a source for conjunct i, nil if there is none.
 func (f *finder) source(i int) *source {
 	var src *source
 	switch c := f.filters[i].(type) {
@@ -70,7 +70,7 @@ func (f *finder) source(i int) *source {
 	return src
 }
 
-// fewEntries is up to how many entries a range is counted by walking over it.
+// fewEntries is how many entries of a range are counted one by one; a longer range is counted by rank.
 const fewEntries = 32
 
 // countRange counts the entries of a range.
@@ -126,7 +126,7 @@ func (b *rangeBuilder) bounds(v any) (r keyRange, cut, ok bool) {
 	return keyRange{low: key, high: successor(key)}, isCut(key[spaceLen:]), ok
 }
 
-// add reports whether the comparison can be put as ranges.
+// add adds the ranges of a comparison, and reports whether the comparison can be expressed by ranges.
 func (b *rangeBuilder) add(c Compare) bool {
 	if c.Op == Null || c.Op == Eq && len(c.Values) == 1 && c.Values[0] == nil {
 		null := append(slices.Clone(b.space), ordNull)
@@ -213,7 +213,7 @@ func (b *rangeBuilder) from(op Op, v any) bool {
 	case Gte:
 		all.low = r.low
 	}
-	if cut { // the entries that are alike as far as the index goes are all looked at
+	if cut { // include all entries with the same beginning
 		if op == Lt || op == Lte {
 			all.high = r.high
 		} else {
@@ -307,10 +307,10 @@ func (f *finder) appendDoc(hits []hit, doc uint64) []hit {
 	return append(hits, f.load(hit{id: r.ID(), doc: doc, slot: f.slot}, r))
 }
 
-// maxDriven is how many targets a relation may lead back from; beyond, it is tested row by row.
+// maxDriven is the greatest cost of a source of targets whose links are followed back. Beyond it, the relation is tested row by row.
 const maxDriven = 4096
 
-// throughSource goes the other way round: it finds the targets first, by an index of theirs, and follows their links back.
+// throughSource returns a source that finds the targets first, by one of their indexes, and follows their links back to the rows.
 func (f *finder) throughSource(c *someTarget) *source {
 	a := c.attr
 	if a.System || !a.IsRelation() || a.Target == nil || a.IsMorph() || !f.query.Type.Localized && a.Target.Localized {

@@ -8,8 +8,8 @@ import (
 	"lectern/contenttypes"
 )
 
-// indexWalk goes through a range of an index in order of value and, among equal values, of id. Texts that the index holds only
-// the beginning of are put in order by their rows, a group of like beginnings at a time.
+// An indexWalk goes through a range of an index in order of value, and by id among equal values. The index holds only the beginning of a
+// long text, so the walk sorts each group of texts with the same beginning by the texts in their rows.
 type indexWalk struct {
 	indexOrder
 	f      *finder
@@ -17,14 +17,14 @@ type indexWalk struct {
 	yield  func(doc uint64) bool
 }
 
-// value is the part of an index key that is the encoded value.
+// value returns the encoded value in an index key.
 func value(key []byte) []byte { return key[spaceLen : len(key)-8] }
 
-// below and above say whether a key that came up or down is still in the range.
+// below and above report whether a key is below the end of the range, and not before its beginning.
 func (w *indexWalk) below(key []byte) bool { return key != nil && bytes.Compare(key, w.high) < 0 }
 func (w *indexWalk) above(key []byte) bool { return key != nil && bytes.Compare(key, w.low) >= 0 }
 
-// group is the key prefix of all entries with the value of key. Each id is a value of its own.
+// group returns the key prefix of all entries with the same value as key. In the index of ids, each entry is its own group.
 func (w *indexWalk) group(key []byte) []byte {
 	if w.attr.Type == contenttypes.ID {
 		return key
@@ -76,7 +76,7 @@ func (w *indexWalk) descend(skip int) {
 		return
 	}
 	k, _ := s.kth(w.cursor, w.space, last)
-	// The values come from the greatest down, the ids of one value from the least up: find the place in the value's group.
+	// Values come in descending order, but the ids of one value in ascending order: find where to begin in the group of the first value.
 	begin := slices.Clone(w.group(k))
 	first, after := s.rank(begin), s.rank(successor(begin))
 	skip -= end - min(after, end)
@@ -103,7 +103,7 @@ func (w *indexWalk) descend(skip int) {
 	}
 }
 
-// before moves to the last entry before a group.
+// before moves the cursor to the last entry before a group.
 func (w *indexWalk) before(g []byte) (k, v []byte) {
 	w.f.snap.stats.seeks++
 	if k, _ := w.cursor.Seek(g); k == nil {
@@ -112,7 +112,8 @@ func (w *indexWalk) before(g []byte) (k, v []byte) {
 	return w.cursor.Prev()
 }
 
-// forward yields a group in order of id, but for the first skip. first is the group's rank where it is known.
+// forward yields the entries of a group in order of id, without the first skip of them. first is the number of entries before the
+// group; it is used only if skip is positive.
 func (w *indexWalk) forward(g []byte, skip, first int) bool {
 	s := w.f.snap
 	s.stats.seeks++
@@ -132,7 +133,7 @@ func (w *indexWalk) forward(g []byte, skip, first int) bool {
 	return true
 }
 
-// sorted yields a group of cut texts in the order of the whole texts.
+// sorted yields a group of cut texts in the order of the full texts in their rows, without the first skip of them.
 func (w *indexWalk) sorted(g []byte, skip int) bool {
 	type member struct {
 		doc, id uint64
