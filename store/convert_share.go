@@ -29,7 +29,7 @@ func (c *chunk) share(s *evolve.Share) (bool, error) {
 	})
 }
 
-// numberOf returns the number of a locale code, 0 for a code that nothing has.
+// numberOf returns the number of a locale code, 0 if the code is unknown.
 func (s *Snapshot) numberOf(locale string) uint16 {
 	return s.store.locales.current.Load().numbers[locale]
 }

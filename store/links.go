@@ -73,7 +73,7 @@ const (
 	linkLen     = linkKeyLen + 2 + 2 + 8 + 8 // key and value
 )
 
-// appendLinkList appends the prefix of the keys in the list of links of one end.
+// appendLinkList appends the prefix that the keys of all links in the list of one end share.
 func (s *Snapshot) appendLinkList(b []byte, a *contenttypes.Attribute, sd side, set LinkSet, r ref) []byte {
 	schema, field := s.bound.relation(a)
 	b = be.AppendUint16(b, schema)

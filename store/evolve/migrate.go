@@ -123,14 +123,14 @@ func (p *migrationPlan) asked(m Migration, model *contenttypes.Model) error {
 	}
 	switch m.Op {
 	case renameType:
-		return nameTaken(m.Args[0], m.Args[1], "", func(uid string) bool { return schemaOf(model, uid) != nil })
+		return checkRename(m.Args[0], m.Args[1], "", func(uid string) bool { return schemaOf(model, uid) != nil })
 	case renameAttribute:
 		uid, name, _ := cutLast(m.Args[0], ".")
 		owner := schemaOf(model, uid)
 		if owner == nil {
 			return notAsked("the definitions have no %s", uid)
 		}
-		return nameTaken(name, m.Args[1], " in "+uid, func(name string) bool { return owner.Attribute(name) != nil })
+		return checkRename(name, m.Args[1], " in "+uid, func(name string) bool { return owner.Attribute(name) != nil })
 	}
 	if !settledInUse[m.Op] {
 		return notAsked("whether content fits after it is known only then")
@@ -148,8 +148,8 @@ func (p *migrationPlan) asked(m Migration, model *contenttypes.Model) error {
 	return nil
 }
 
-// nameTaken returns an error if definitions do not ask for a rename: they still have the old name, or do not have the new one.
-func nameTaken(from, to, where string, has func(string) bool) error {
+// checkRename returns an error if definitions do not ask for a rename: they still have the old name, or do not have the new one.
+func checkRename(from, to, where string, has func(string) bool) error {
 	switch {
 	case has(from):
 		return fmt.Errorf("%w: the definitions still have %s%s", ErrNotAsked, from, where)

@@ -8,7 +8,7 @@ import (
 	"lectern/contenttypes"
 )
 
-// operations has the function that plans each of Operations.
+// operations maps the name of each operation to the function that plans it. Fill is missing, since it is carried out by ordinary writes.
 var operations = map[string]func(*migrating) error{
 	renameType:      (*migrating).renameType,
 	renameAttribute: (*migrating).renameAttribute,
@@ -303,7 +303,7 @@ func (m *migrating) dropDrafts() error {
 			if before := m.was.Type(t.UID).Attribute(a.Name).HasDraftLinks(); before && (t == is || !a.HasDraftLinks()) {
 				m.then(&DropDraftLinks{t.UID, a.Name})
 			}
-			if t == is && a.HasDraftLinks() { // the draft links of the former drafts are gone
+			if t == is && a.HasDraftLinks() { // replace the links of the former drafts
 				m.then(&AddDraftLinks{t.UID, a.Name})
 			}
 		}

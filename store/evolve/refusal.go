@@ -90,8 +90,8 @@ func (e *DefinitionError) offers(m Migration) bool {
 	return slices.ContainsFunc(e.Refusals, func(r Refusal) bool { return r.Calls.has(m) || r.Otherwise.has(m) })
 }
 
-// about returns a key under which two refusals of the same content are the same. The last operation, which gives up that content, is part
-// of no other refusal.
+// about returns a text that identifies the content of a refusal: its last operation, which removes that content, or its problem if it has
+// no operations.
 func (r Refusal) about() string {
 	if all := append(slices.Clone(r.Calls), r.Otherwise...); len(all) > 0 {
 		return all[len(all)-1].String()

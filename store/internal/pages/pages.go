@@ -35,7 +35,7 @@ const (
 	flagBucket   = 0x01 // of a leaf element: the value is a bucket
 
 	bucketHeaderLen = 16 // root u64 · sequence u64
-	maxDepth        = 32 // of a tree; a tree of 2^64 pages is less deep
+	maxDepth        = 32 // of a tree; even one of 2^64 pages is less deep
 )
 
 var order = binary.NativeEndian
@@ -136,7 +136,7 @@ func (p Page) child(i int) uint64 { return order.Uint64(p[headerLen+elementLen*i
 
 // search returns the first of n elements whose key is not less than key, and whether it is equal.
 func (p Page) search(key []byte, n int) (i int, found bool) {
-	position := headerLen // of the field position in the first element; the loop is Key with the kind of page looked up once
+	position := headerLen // offset of the field "position" in the first element
 	if p.leaf() {
 		position += 4
 	}
