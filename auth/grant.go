@@ -186,8 +186,8 @@ func (u *Users) regrant(tx *documents.Transaction, role roleRef, declared []stri
 	return nil
 }
 
-// checkDefaultRole returns an error if the role in the setting default_role does not exist, so that the server refuses to start
-// instead of each registration.
+// checkDefaultRole returns an error if the role in the setting default_role does not exist. The server then refuses to start;
+// otherwise each registration would fail.
 func (u *Users) checkDefaultRole() error {
 	table, err := u.roles.current()
 	if err != nil {

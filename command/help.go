@@ -17,7 +17,7 @@ func (c *helpCommand) Run(*session) error {
 	return usageError(fmt.Sprintf("there is no command %q", strings.Join(c.Command, " ")))
 }
 
-// knows reports whether words are the name of a command of app, or empty.
+// knows reports whether words name a command of app. Without any words it returns true.
 func knows(app *kong.Node, words []string) bool {
 	for _, word := range words {
 		i := slices.IndexFunc(app.Children, func(n *kong.Node) bool { return n.Type == kong.CommandNode && n.Name == word })

@@ -61,7 +61,7 @@ func resolveReadingTime(p graphql.ResolveParams) (any, error) {
 	return 1 + len(words(article.Text("text")))/200, nil
 }
 
-// atMost is a policy that limits the argument limit.
+// atMost is a policy that refuses a value above its maximum in the argument limit.
 func atMost(c *gateway.PolicyContext, _ gateway.Host) (bool, error) {
 	limit, _ := c.Args["limit"].(int)
 	return limit <= c.Config.(int), nil
