@@ -22,7 +22,7 @@ var (
 	durationType        = reflect.TypeFor[time.Duration]()
 )
 
-// Decode fills the struct (or map, slice, …) that v points to and returns a problem for everything that does not fit.
+// Decode sets the struct, map, slice or other value that v points to, and returns a problem for each part of n that does not fit.
 //
 // A field is named by its yaml tag, or else by its Go name in lower case. `yaml:"-"` excludes a field, `yaml:",inline"` reads
 // the fields of an embedded struct from the same mapping, `yaml:"name,required"` makes a key compulsory and
@@ -86,7 +86,7 @@ func (d *decoder) value(n *Node, v reflect.Value, name string) {
 	}
 }
 
-// custom sets v if its type has its own decoding, and reports whether it has.
+// custom sets v if its type is a time.Duration or decodes itself, and reports whether it is.
 func (d *decoder) custom(n *Node, v reflect.Value, name string) bool {
 	if !v.CanAddr() {
 		return false
@@ -220,7 +220,7 @@ func (d *decoder) structure(n *Node, v reflect.Value, name string) {
 			d.problems = append(d.problems, n.EntryProblem(e, "unknown key %q; %s", e.Key, spelling.Suggest(e.Key, names)))
 			continue
 		}
-		seen[e.Key] = !e.Value.IsNull() || e.Value.unset // a variable that is not set was reported already
+		seen[e.Key] = !e.Value.IsNull() || e.Value.unset // Read has reported a variable that is not set
 		d.value(e.Value, field, e.Key)
 	}
 	for _, key := range required {

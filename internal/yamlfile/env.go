@@ -7,8 +7,8 @@ import (
 // A Lookup returns the value of an environment variable, as os.LookupEnv does.
 type Lookup func(name string) (value string, ok bool)
 
-// expand replaces ${NAME} and ${NAME:default} by their values. A variable that is set to an empty text counts as set. $${ is
-// an escaped ${. A ${ that no name follows is kept, so that regular expressions need no escaping. missing lists the variables
+// expand replaces ${NAME} and ${NAME:default} in text by their values. A variable that is set to an empty text counts as set. $${ is
+// an escaped ${. If no name follows ${, it is kept, so that regular expressions need no escaping. missing lists the variables
 // that are not set and have no default.
 func expand(text string, lookup Lookup) (out string, changed bool, missing []string) {
 	if lookup == nil || !strings.Contains(text, "${") {

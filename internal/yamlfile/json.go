@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// json reads JSON. The YAML library cannot do it, since it lacks parts of JSON such as surrogate pairs of \u escapes.
+// json reads JSON. The YAML library cannot read all of JSON: it lacks surrogate pairs of \u escapes, for example.
 func (r *reader) json(data []byte) *Node {
 	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
 	if len(bytes.TrimSpace(data)) == 0 {
@@ -32,7 +32,7 @@ type jsonReader struct {
 	*reader
 	data    []byte
 	decoder *json.Decoder
-	line    int // the line at offset
+	line    int // the line of offset
 	offset  int64
 }
 

@@ -33,7 +33,7 @@ type Node struct {
 	Items   []*Node // the items of a list
 	Entries []Entry // the entries of a mapping, in the order of the file
 
-	// fromEnv is true for a scalar that came from an environment variable. Its text may be decoded to any type.
+	// fromEnv is true for a scalar that came from an environment variable. Its text can be decoded to any type.
 	fromEnv bool
 	// unset is true for a null that replaces a variable without a value.
 	unset bool
@@ -62,8 +62,8 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// At follows keys as far as they exist and returns the last Node. It gives the position for a problem about a value that may
-// be missing.
+// At follows keys from n as far as they exist, and returns the last Node. Its line is the best one for a problem with a value that may be
+// missing.
 func (n *Node) At(keys ...string) *Node {
 	for _, key := range keys {
 		next := n.Get(key)

@@ -20,11 +20,11 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a file. They are far above what people write, and stop a hostile file (a few lines of aliases that expand to
-// gigabytes) from using up memory.
+// Limits of a file. They are far above what people write. They stop a hostile file, such as a few lines of aliases that expand to
+// gigabytes, from using up memory.
 const (
 	MaxFileBytes = 512 << 10
-	MaxNodes     = 50_000 // values in a file; an alias counts as many values as it stands for
+	MaxNodes     = 50_000 // values in a file; an alias counts as the values that it stands for
 	MaxDepth     = 100    // levels of nested lists and mappings
 )
 
@@ -71,7 +71,7 @@ func Read(fsys fs.FS, name string, lookup Lookup) (*Node, Problems) {
 	return Parse(name, data, lookup)
 }
 
-// Parse does what Read does with the contents of a file. It reads a name that ends in .json as JSON, any other as YAML.
+// Parse is Read for a file whose contents are data. If name ends in .json it reads JSON, otherwise YAML.
 func Parse(name string, data []byte, lookup Lookup) (*Node, Problems) {
 	if len(data) > MaxFileBytes {
 		return nil, Problems{{File: name, Message: tooLarge}}
@@ -133,9 +133,9 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// validText reports whether data is valid UTF-8 and, if not, the first line that is not.
+// validText reports whether data is valid UTF-8, or UTF-16 with a byte order mark. If not, line is the first invalid line.
 func validText(data []byte) (line int, ok bool) {
-	if utf8.Valid(data) || (len(data) > 1 && (data[0] == 0xFE || data[0] == 0xFF)) { // YAML may be UTF-16 with a byte order mark
+	if utf8.Valid(data) || (len(data) > 1 && (data[0] == 0xFE || data[0] == 0xFF)) {
 		return 0, true
 	}
 	line = 1
@@ -158,7 +158,7 @@ type reader struct {
 	lookup   Lookup
 	nodes    int
 	over     bool // a limit was exceeded; it is reported once, and reading stops
-	unset    int  // how many of problems are about variables that are not set
+	unset    int  // the number of problems about variables that are not set
 	problems Problems
 }
 
@@ -188,7 +188,7 @@ func (r *reader) node(kind Kind, line int) *Node {
 	return &Node{Kind: kind, File: r.file, Line: line}
 }
 
-// scalar makes the Node of a scalar. The form of a plain text, one without quotes, decides its type.
+// scalar returns the Node of a scalar. A plain scalar, one without quotes, has the type that its text looks like.
 func (r *reader) scalar(text string, plain bool, line int) *Node {
 	n := r.node(Text, line)
 	var missing []string
@@ -226,8 +226,8 @@ func plainKind(s string) Kind {
 	return Text
 }
 
-// isInt reports whether s is a decimal integer without leading zeros (007 is a text), or a hexadecimal or octal one such as
-// 0x1f and 0o17.
+// isInt reports whether s is a decimal integer without leading zeros (007 is a text), a hexadecimal one such as 0x1f, or an octal one
+// such as 0o17.
 func isInt(s string) bool {
 	s = strings.TrimLeft(s[:1], "+-") + s[1:]
 	if hex, ok := strings.CutPrefix(s, "0x"); ok {

@@ -1,5 +1,5 @@
-// Package paced writes long answers in parts and gives the client a bounded time to read each, so that a client that stops
-// reading does not hold memory or a snapshot of the store for long.
+// Package paced writes long answers in parts, each of which the client must read in time. A client that stops reading then does not keep
+// memory or a snapshot of the store in use for long.
 package paced
 
 import (
@@ -12,24 +12,23 @@ import (
 // Part is how many bytes are written at a time.
 const Part = 256 << 10
 
-// inBuffers allows for the buffers of a connection: the server learns what a client has read in steps of up to a sixteenth of the
-// client's receive buffer, so that a part seems to be taken late although the client reads steadily.
-const inBuffers = 512 << 10
+// bufferAllowance is added to each part when its time is computed. A client's system tells the server what the client has read only
+// when a sixteenth of its receive buffer is free again, so that a part seems to be read late although the client reads steadily.
+const bufferAllowance = 512 << 10
 
-// PartTime returns how long a client may take for a part if it has to read rate bytes a second.
+// PartTime returns how long a client may take to read a part, if it must read rate bytes a second.
 func PartTime(rate int64) time.Duration {
-	return time.Duration(float64(Part+inBuffers) / float64(rate) * float64(time.Second))
+	return time.Duration(float64(Part+bufferAllowance) / float64(rate) * float64(time.Second))
 }
 
-// A Writer writes an answer in parts, each of which the client must read within PartTime. Otherwise Write fails with an error
-// that is os.ErrDeadlineExceeded.
+// A Writer writes an answer in parts. If the client does not read a part within PartTime, Write fails with os.ErrDeadlineExceeded.
 type Writer struct {
 	to      io.Writer
 	control *http.ResponseController
 	time    time.Duration
 }
 
-// NewWriter returns a Writer to the connection that control controls, at rate bytes a second.
+// NewWriter returns a Writer to to, an answer that the client must read at rate bytes a second. control sets its deadlines.
 func NewWriter(to io.Writer, control *http.ResponseController, rate int64) *Writer {
 	return &Writer{to: to, control: control, time: PartTime(rate)}
 }
@@ -50,7 +49,7 @@ func (p *Writer) Write(b []byte) (written int, err error) {
 	return written, nil
 }
 
-// Supported returns err, or nil if it says that the connection has no deadlines, as connections of tests have none.
+// Supported returns err, or nil if err says that the connection does not support deadlines. Connections in tests do not.
 func Supported(err error) error {
 	if errors.Is(err, http.ErrNotSupported) {
 		return nil
