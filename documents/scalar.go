@@ -313,7 +313,7 @@ func (c *caster) bigInteger(v any) any {
 // has the key __proto__, which bodies must not contain.
 func (c *caster) json(v any) any {
 	s, ok := v.(string)
-	if !ok || c.stage == publishStage { // the draft's write has parsed it
+	if !ok || c.stage == publishStage { // a draft to publish was checked when it was written
 		return v
 	}
 	parsed, err := jsontree.Parse([]byte(s), jsontree.MaxDepth)

@@ -5,8 +5,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// The functions of this file convert nodes of gqlparser to those of graphql-go, for the ResolveInfo that resolvers are called with. The
-// parser of graphql-go cannot make them of the text of the document: it refuses null literals and directives on variables.
+// This file converts nodes of gqlparser to nodes of graphql-go, for the ResolveInfo of resolvers. The parser of graphql-go cannot parse the
+// document instead, since it refuses null literals and directives on variables.
 
 // fieldSyntax are the nodes of a field.
 func fieldSyntax(nodes []*ast.Field) []*source.Field {

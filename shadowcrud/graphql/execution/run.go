@@ -45,7 +45,7 @@ type execution struct {
 	pooled   int64         // bytes of extra that the pool holds from an earlier run
 
 	buf          []byte // the answer's data
-	full         []byte // the answer, where there are errors
+	full         []byte // used if there are errors: the errors, then buf
 	path         []pathSegment
 	errors       []*language.Error
 	failed       error // set when nothing more can be read or printed

@@ -185,8 +185,8 @@ func (c *coercer) object(t *Type, v any) any {
 	return o
 }
 
-// Literal reads a literal of an input type, with the values of its variables. It returns false where there is no value, or none of that
-// type; in a valid document that happens only where a variable is absent or null.
+// Literal evaluates a literal of an input type with the values of variables. It returns false if the result is not a value of the type; in a
+// valid document, only an absent or null variable causes that.
 func (s *Schema) Literal(t *ast.Type, v *ast.Value, vars Variables) (value any, ok bool) {
 	switch {
 	case v.Kind == ast.Variable:

@@ -36,7 +36,7 @@ type Type struct {
 	possible []*Type
 }
 
-// Field returns the field, or input field, of that name, or nil. __typename is none.
+// Field returns the field, or input field, of that name, or nil. It does not know __typename.
 func (t *Type) Field(name string) *ast.FieldDefinition {
 	if t == nil {
 		return nil

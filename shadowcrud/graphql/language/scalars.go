@@ -268,7 +268,7 @@ func typeOf(v any) string {
 	return "object"
 }
 
-// maxLongDigits bounds integers that no attribute can hold.
+// maxLongDigits is how many digits a Long may have. No attribute can store more than 19.
 const maxLongDigits = 400
 
 func readLong(s string) (any, *scalarError) {

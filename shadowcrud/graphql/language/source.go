@@ -10,10 +10,10 @@ import (
 
 // A source is the text of a document and its tokens.
 type source struct {
-	text   string
-	ascii  bool
-	tokens []token // without comments; the last one is <EOF>, or the invalid one that fault is about
-	fault  *Error  // why the last token is invalid
+	text      string
+	ascii     bool
+	tokens    []token // without comments; the last one is <EOF>, or the invalid one that scanError is about
+	scanError *Error  // why the last token is invalid
 }
 
 // A token is a token of a document; positions are counted in code points, as gqlparser does.
@@ -52,13 +52,13 @@ func scan(text string, l Limits) (*source, *Error) {
 		case nesting > l.Nesting:
 			return nil, s.tooMany("levels of brackets", l.Nesting, "nesting", tok.start)
 		case err != nil:
-			s.fault = s.lexicalError(tok, err.Error())
+			s.scanError = s.lexicalError(tok, err.Error())
 			return s, nil
 		case t.Kind == lexer.EOF:
 			return s, nil
 		}
 		if n := len(s.tokens); n > 1 && s.tokens[n-2].isNumber() && s.tokens[n-2].end == tok.start && (tok.kind == lexer.Name || tok.isNumber()) {
-			s.fault = s.syntaxError("Invalid number, expected digit but got: "+printCodePoint(s.after(tok.start))+".", tok.start)
+			s.scanError = s.syntaxError("Invalid number, expected digit but got: "+printCodePoint(s.after(tok.start))+".", tok.start)
 			return s, nil
 		}
 	}

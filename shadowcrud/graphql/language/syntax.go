@@ -23,15 +23,15 @@ func parse(text string, l Limits) (*Document, *Error) {
 		return nil, src.syntaxError("The document is not valid UTF-8.", 0)
 	}
 	d := &Document{source: src}
-	if src.fault == nil {
+	if src.scanError == nil {
 		text, d.typeDefinitions = src.withoutTypeDefinitions()
 	}
 	parsed, failed := parser.ParseQuery(&ast.Source{Input: text})
 	if failed != nil {
 		return nil, src.parseError(failed)
 	}
-	if src.fault != nil {
-		return nil, src.fault // two tokens that must not touch, which gqlparser accepts
+	if src.scanError != nil {
+		return nil, src.scanError // two tokens that must not touch, which gqlparser accepts
 	}
 	if len(parsed.Operations)+len(parsed.Fragments)+len(d.typeDefinitions) == 0 {
 		return nil, src.unexpected(src.tokens[len(src.tokens)-1])
@@ -94,11 +94,11 @@ func (s *source) parseError(failed error) *Error {
 		return s.syntaxError("The document cannot be read.", 0)
 	}
 	found, ok := s.tokenAt(e.Locations[0])
-	if !ok && s.fault != nil {
-		return s.fault
+	if !ok && s.scanError != nil {
+		return s.scanError
 	}
-	if found.kind == lexer.Invalid && s.fault != nil {
-		return s.fault
+	if found.kind == lexer.Invalid && s.scanError != nil {
+		return s.scanError
 	}
 	message := e.Message
 	switch {
@@ -126,7 +126,8 @@ func (s *source) tokenAt(l gqlerror.Location) (token, bool) {
 	return s.tokens[len(s.tokens)-1], false
 }
 
-// firstOf says what was expected within empty brackets: a variable in the variable definitions of an operation, otherwise a name.
+// firstOf returns the word for the token that is missing in empty brackets: a variable in the variable definitions of an operation,
+// otherwise a name.
 func (s *source) firstOf(closing token) string {
 	i := s.index(closing.start) - 1
 	if i < 1 || s.tokens[i].kind != lexer.ParenL {

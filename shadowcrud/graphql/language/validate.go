@@ -39,7 +39,7 @@ type definition struct {
 	spreads []*ast.FragmentSpread
 }
 
-// A usage is a variable in the place of a value.
+// A usage is a value that is a variable.
 type usage struct {
 	node       *ast.Value
 	typ        *ast.Type // that is expected, nil when it is not known

@@ -40,7 +40,7 @@ func named(t graphql.Type) graphql.Type {
 
 // link resolves the types of extensions' fields, and adds the types of graphql-go that only other types name.
 func (b *builder) link() {
-	for i := 0; i < len(b.declared); i++ { // grows
+	for i := 0; i < len(b.declared); i++ { // the loop may append to b.declared
 		switch r := b.declared[i]; {
 		case r.goType != nil:
 			b.readGoType(r)

@@ -401,7 +401,7 @@ const (
 // An Input is an input with the data of a document or component, or of an operation on users and files.
 type Input struct {
 	Name   string
-	Schema *contenttypes.Schema // nil for those that show none
+	Schema *contenttypes.Schema // nil if the fields are not attributes
 	Fields []*InputField
 
 	byName map[string]*InputField

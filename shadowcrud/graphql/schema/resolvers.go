@@ -57,7 +57,7 @@ type Policy func(c *PolicyContext, s Server) (bool, error)
 
 // A PolicyContext is the input of a Policy.
 type PolicyContext struct {
-	Context context.Context // From tells who asks
+	Context context.Context // From returns the caller of it
 	Parent  any             // of a nested field: the *Row, or other value, that it belongs to
 	Args    map[string]any
 	Info    graphql.ResolveInfo

@@ -33,7 +33,7 @@ type Options struct {
 	DocumentActions bool
 	// Extensions are the changes of a program; nil is none.
 	Extensions *Extensions
-	// CheckScope returns why an action cannot be granted, nil where it can. Without it, actions must only name an existing content-type.
+	// CheckScope returns an error if an action cannot be granted. If it is nil, any action on an existing content-type is valid.
 	CheckScope func(action string) error
 }
 

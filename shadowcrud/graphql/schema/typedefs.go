@@ -210,7 +210,7 @@ func (b *builder) customField(f *ast.FieldDefinition) *FieldSpec {
 	return m
 }
 
-// argument makes a defined argument or field of an input; nil, and an error of the builder, where the definition is wrong.
+// argument makes an argument, or a field of an input, from its definition. For an invalid definition it adds an error and returns nil.
 func (b *builder) argument(name, description string, typ *ast.Type, def *ast.Value, directives ast.DirectiveList, at *ast.Position) *argument {
 	t := b.typeOf(typ, at)
 	if t == nil {
