@@ -36,8 +36,8 @@ func Load(dir string, x *Extensions) (*Definition, error) {
 	return d, nil
 }
 
-// load is Load for callers that go on if there are problems. The Model is nil then unless the content types have none. The error
-// says why dir holds no project.
+// load is Load for callers that go on when the project has problems. With problems, the Model is nil unless the content types are
+// sound. The error says why dir holds no project.
 func load(dir string, x *Extensions) (*Definition, config.Problems, error) {
 	if x == nil {
 		x = &Extensions{}

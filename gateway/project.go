@@ -191,7 +191,7 @@ func logProgress(log *slog.Logger) func(what string, done, total int) {
 	}
 }
 
-// Definition returns what the project's files say, as it is served.
+// Definition returns the definition that is being served. In development it changes when files of the project do.
 func (p *Project) Definition() *Definition { return p.generation.Load().Definition }
 
 // Store returns the project's store, for reading.

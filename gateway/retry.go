@@ -112,7 +112,7 @@ type streamedBody struct {
 	kept *replayableBody // keeps the form; may be nil
 }
 
-// streamed returns a body whose bytes are not kept, unless some have been read already.
+// streamed returns a body whose bytes are not kept for a retry. If some have been read already, the replayable body keeps the rest too.
 func streamed(body io.ReadCloser) *streamedBody {
 	p := &streamedBody{ReadCloser: body, kept: replayableBodyOf(body)}
 	if p.kept != nil && len(p.kept.begun) == 0 {

@@ -118,7 +118,7 @@ const (
 	Nothing Kind = iota
 	Targets      // of a relation or media attribute, the items of a component or zone, or localizations
 	Counts       // how many targets there are
-	Uses         // the documents that use a file, of types that the principal may find; of Query, Filter alone has an effect
+	Uses         // the documents that use a file, of types that the principal may find; only the Filter of Query has an effect
 )
 
 // ErrTooMany is returned if more objects would be read or printed than Settings.Most.

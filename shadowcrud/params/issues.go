@@ -14,7 +14,7 @@ type precedence uint8
 
 const (
 	issuePublicationFilter precedence = iota
-	issueFilterKey                    // a key that does not exist; the other keys of filters follow by kind
+	issueFilterKey                    // a key in filters that does not exist
 	issueFilterZone
 	issueFilterPassword
 	issueFilterHidden
