@@ -73,7 +73,7 @@ func TestReaderGone(t *testing.T) {
 		t.Error(err)
 	}
 	stop() // what is under way ends before
-	for _, want := range []string{"level=DEBUG msg=\"the client left", "level=DEBUG msg=\"control socket\" path=/export", "level=ERROR msg=\"request failed\""} {
+	for _, want := range []string{"level=DEBUG msg=\"the client closed the connection", "level=DEBUG msg=\"control socket\" path=/export", "level=ERROR msg=\"request failed\""} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %s", want)
 		}
