@@ -8,17 +8,17 @@ import (
 	"lectern/store"
 )
 
-// An Attachment names the relation or media attribute, in an existing version, that links new documents. Row is the id of that
-// version's row.
+// An Attachment identifies the relation or media attribute of an existing version to which CreateAll links new documents. Row is
+// the id of that version's row.
 type Attachment struct {
 	Attr *contenttypes.Attribute // a relation or media attribute of Type
 	Type *contenttypes.ContentType
 	Row  uint64
 }
 
-// CreateAll creates documents of one type in one transaction: all of them or none. If at is not nil, it links them there in
-// their order: at the end of a list, or in place of the one linked document. If the row of at does not exist, the documents are
-// created without links.
+// CreateAll creates documents of one type in one transaction: all of them or none. If at is not nil, it links them to that
+// attribute in their order. They are added at the end of a list, or replace the one linked document. If the row of at does not
+// exist, the documents are created without links.
 func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment) error {
 	if len(writes) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment)
 	return s.afterAll(ctx, list, err)
 }
 
-// attach adds links to refs in an existing version.
+// attach adds links to refs to the attribute of an existing version.
 func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 	doc, status, locale, ok := tx.DocumentByRow(at.Type, at.Row)
 	if !ok {
@@ -74,8 +74,8 @@ func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 	return wr.apply()
 }
 
-// WrongType returns the error for the value at a path of a body that is not of the type want ("string", "object", "array", …).
-// wasCast means that cast is the result of casting sent; the message then shows both.
+// WrongType returns the error for a value of a body that does not have the type want ("string", "object", "array", …). If wasCast
+// is set, cast is the result of casting sent, and the message shows both.
 func WrongType(path []string, want string, cast, sent any, wasCast bool) *apierror.Error {
 	return issuesError([]issue{wrongType(path, want, cast, sent, wasCast)})
 }

@@ -15,18 +15,18 @@ import (
 	"lectern/store"
 )
 
-// A Misfit is a violation of the definitions or the configuration in stored content, which a write today would be refused for. Such content
-// was written under other definitions or another configuration.
+// A Misfit is a rule of the current definitions or configuration that stored content violates. Such content was written under other
+// definitions or another configuration; a write of it would be refused today.
 type Misfit struct {
 	Type      string    `json:"type"`                // the uid of the content-type
-	Attribute string    `json:"attribute,omitempty"` // uid of its owner (Type, or a component), dot, name; "" for versions as such
+	Attribute string    `json:"attribute,omitempty"` // uid of its owner (Type, or a component), dot, name; "" if the problem is of the whole version
 	Problem   string    `json:"problem"`             // completes a sentence that begins with the attribute: "is required and missing"
 	Missing   bool      `json:"missing,omitempty"`   // a required value is null
 	Fillable  bool      `json:"fillable,omitempty"`  // Fill can put in a value
 	Default   bool      `json:"default,omitempty"`   // Fill can use the default of the attribute
 	Locale    string    `json:"locale,omitempty"`    // the locale that the configuration does not have
 	Versions  int       `json:"versions"`            // how many versions have the problem
-	Drafts    int       `json:"drafts,omitempty"`    // how many drafts lack the value, which drafts may; Versions does not count them
+	Drafts    int       `json:"drafts,omitempty"`    // how many drafts lack a required value, as drafts may; Versions does not count them
 	Examples  []Example `json:"examples"`
 }
 
@@ -37,7 +37,7 @@ type Example struct {
 	Status     string `json:"status"`
 }
 
-// maxExamples is how many examples a Misfit has at most.
+// maxExamples is the maximum number of examples of a Misfit.
 const maxExamples = 3
 
 // String describes the misfit in one line, without examples.
@@ -75,7 +75,7 @@ func countOf(n int, what string) string {
 type Audit struct {
 	Versions int      `json:"versions"` // how many versions were checked
 	Misfits  []Misfit `json:"misfits,omitempty"`
-	// Unindexed are the unique attributes that could not be checked, since their index is only built at the next start.
+	// Unindexed lists the unique attributes that could not be checked, since their index is only built at the next start.
 	Unindexed []string `json:"unindexed,omitempty"`
 }
 
@@ -109,7 +109,7 @@ func AuditOf(ctx context.Context, p *store.Preview, locales []string) (Audit, er
 	return au.Audit, nil
 }
 
-// An auditor checks all versions, one type after the other.
+// An auditor checks all stored versions, one type after the other.
 type auditor struct {
 	Audit
 	preview *store.Preview
@@ -163,7 +163,7 @@ func (au *auditor) version(r store.Record) {
 
 func attributeOf(a *contenttypes.Attribute) string { return a.Owner.UID + "." + a.Name }
 
-// misfit returns the misfit of a problem, and makes it when it is first found.
+// misfit returns the misfit of a problem, and creates it if there is none yet.
 func (au *auditor) misfit(attribute, problem string) *misfit {
 	key := misfitKey{au.typ.UID, attribute, problem}
 	m := au.found[key]
@@ -174,7 +174,7 @@ func (au *auditor) misfit(attribute, problem string) *misfit {
 	return m
 }
 
-// count counts the current version for a misfit.
+// count adds the current version to the count of a misfit.
 func (au *auditor) count(m *misfit) {
 	if m.counted == au.Versions {
 		return
@@ -242,7 +242,7 @@ func (au *auditor) record(s *contenttypes.Schema, r store.Record) {
 	}
 }
 
-// hasRules reports whether a stored value of an attribute can violate a rule.
+// hasRules reports whether the attribute has a rule that a stored value can violate.
 func hasRules(a *contenttypes.Attribute) bool {
 	switch {
 	case a.System || a.Type == contenttypes.ID || a.IsRelation():
@@ -277,7 +277,7 @@ func (au *auditor) scalar(a *contenttypes.Attribute, raw []byte) {
 		return
 	}
 	if most, bounded := a.LengthLimit(); a.Type == contenttypes.String && bounded && len(raw) <= most && a.MinLength == nil && a.Regex == nil {
-		return // cannot violate a rule
+		return // such a value cannot violate a rule
 	}
 	_, issues := castScalar(a, []string{"it"}, decode(raw), true, au.stage)
 	for _, f := range issues {

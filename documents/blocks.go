@@ -26,13 +26,13 @@ type blockCaster struct{ issues []issue }
 
 func (c *blockCaster) add(f issue) { c.issues = append(c.issues, f) }
 
-// refuse adds an issue whose message does not begin with the path.
+// refuse adds an issue for the value at a path. Its message is used as it is, without the path in front.
 func (c *blockCaster) refuse(at *blockPath, message string, v any) {
 	c.add(issue{path: at.path(), message: message, value: v, hasValue: true})
 }
 
-// A blockPath is the path of a value: a linked list of keys and indexes that begins at the innermost. It becomes a []string only for an
-// issue, since most values have none.
+// A blockPath is the path of a value, as a linked list of keys and indexes from the innermost to the outermost. It is only converted to a
+// []string for an issue, since most values have none.
 type blockPath struct {
 	up    *blockPath
 	base  []string // path of the attribute; only in the outermost element
@@ -75,8 +75,8 @@ const (
 	invalidLink    = "Please specify a valid link."
 )
 
-// The rules of each type of node, in the order in which issues are reported. init sets them, since they refer to themselves: lists may hold
-// lists.
+// These are the rules of each type of node, in the order in which issues are reported. init sets them because they are recursive: lists may
+// contain lists.
 var (
 	blockRules  map[string][]rule // for the nodes of the value
 	itemRules   map[string][]rule // for children of a list
@@ -92,7 +92,7 @@ var textRules = []rule{
 	{key: "code", cast: castMark, optional: true},
 }
 
-// plainTextRules apply to children of code and links, which may only be text.
+// plainTextRules are the rules for the children of code and links, which must be text.
 var plainTextRules = append([]rule{{key: "type", cast: oneOf("text")}}, textRules...)
 
 var imageRules = []rule{
@@ -226,7 +226,7 @@ func copyObject(o *jsontree.Object) *jsontree.Object {
 	return n
 }
 
-// children casts an array of nodes. empty is the message for an empty array; "" allows empty arrays.
+// children returns a castFunc for an array of nodes. empty is the message for an empty array; "" allows empty arrays.
 func children(empty string, child castFunc) castFunc {
 	return func(c *blockCaster, at *blockPath, v any) (any, bool) {
 		nodes, ok := parseCast(v).([]any)
@@ -261,7 +261,7 @@ func (c *blockCaster) each(at *blockPath, nodes []any, child castFunc) ([]any, b
 	return cast, isCopy
 }
 
-// parseCast returns v, or the value that it holds if it is a string of JSON, as forms send it.
+// parseCast returns the parsed value if v is a string of JSON, as forms send it, and otherwise v.
 func parseCast(v any) any {
 	s, ok := v.(string)
 	if !ok {
@@ -301,7 +301,7 @@ func (c *blockCaster) imageMissing(at *blockPath, node *jsontree.Object) {
 	}
 }
 
-// castText casts to a string, also numbers and booleans. It refuses null.
+// castText casts strings, numbers and booleans to a string. It refuses null.
 func castText(c *blockCaster, at *blockPath, v any) (any, bool) {
 	cast := scalarText(v)
 	if _, ok := cast.(string); !ok {
@@ -311,7 +311,7 @@ func castText(c *blockCaster, at *blockPath, v any) (any, bool) {
 	return cast, !same
 }
 
-// castTextOrNull is castText, but accepts null.
+// castTextOrNull casts to a string as castText does, but accepts null.
 func castTextOrNull(c *blockCaster, at *blockPath, v any) (any, bool) {
 	if v == nil {
 		return nil, false
@@ -319,7 +319,7 @@ func castTextOrNull(c *blockCaster, at *blockPath, v any) (any, bool) {
 	return castText(c, at, v)
 }
 
-// castFilled is castText, but refuses the empty string as if the key were missing.
+// castFilled casts to a string as castText does, but refuses the empty string as if the key were missing.
 func castFilled(c *blockCaster, at *blockPath, v any) (any, bool) {
 	if v == "" {
 		c.add(issueAt(at.path(), "is a required field", ""))
@@ -328,7 +328,7 @@ func castFilled(c *blockCaster, at *blockPath, v any) (any, bool) {
 	return castText(c, at, v)
 }
 
-// oneOf casts to a string that must be one of values.
+// oneOf returns a castFunc that casts to a string and requires it to be one of values.
 func oneOf(values ...string) castFunc {
 	return func(c *blockCaster, at *blockPath, v any) (any, bool) {
 		cast, changed := castText(c, at, v)

@@ -10,9 +10,9 @@ import (
 	"lectern/store"
 )
 
-// items makes the components of an attribute from the inputs of a body. An input with an id changes the present component with this id; it
-// is an error if there is none. An input without an id is a new component. Present components that no input refers to are removed.
-// If created is set, their owner is new, and ids are ignored.
+// items makes the components of an attribute from the inputs of a body. An input with an id changes the existing component with this id;
+// it is an error if there is none. An input without an id makes a new component. Existing components without an input are removed.
+// If created is set, the owner of the components is new, and ids are ignored.
 func (wr *writing) items(a *contenttypes.Attribute, given []*input, present []*store.Item, st store.Status, created bool) ([]*store.Item, error) {
 	known := make(map[uint64]*store.Item, len(present))
 	if !created {
@@ -76,7 +76,7 @@ func componentID(v any) uint64 {
 	return n
 }
 
-// foreignComponent makes the error for an id that none of the components of the attribute has.
+// foreignComponent returns the error for an id that no component of the attribute has.
 func foreignComponent(a *contenttypes.Attribute) *apierror.Error {
 	message := "Some of the provided components in " + a.Name + " are not related to the entity"
 	if a.Type == contenttypes.DynamicZone {
@@ -101,7 +101,7 @@ func (wr *writing) forgetItems(values []store.Value) {
 	}
 }
 
-// forget removes the links of a component and of those inside it.
+// forget removes the links of a component and of the components inside it.
 func (wr *writing) forget(item *store.Item) {
 	wr.clearFrom(&item.Component.Schema, itemRef(item))
 	wr.forgetItems(item.Values)
@@ -146,8 +146,8 @@ func (c *cloning) value(v store.Value) store.Value {
 	return store.Value{Items: items}
 }
 
-// sameItems reports whether two lists of components are equal except for their ids: in all values, and in the links of a in setA and of b
-// in setB.
+// sameItems reports whether two lists of components have equal values, and equal links: those of a in the link set setA, and those of b
+// in setB. It ignores the ids of the components.
 func (wr *writing) sameItems(a, b []*store.Item, setA, setB store.LinkSet) bool {
 	if len(a) != len(b) {
 		return false

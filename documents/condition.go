@@ -31,7 +31,7 @@ type condition func(*contenttypes.Schema) (store.Filter, error)
 
 func (c condition) filter(s *contenttypes.Schema) (store.Filter, error) { return c(s) }
 
-// Eq holds if the attribute has the value, Ne if it has another.
+// Eq holds if the attribute's value equals value. Ne holds if it has a different value.
 func Eq(path string, value any) Condition {
 	if value == nil {
 		return Null(path)
@@ -46,13 +46,13 @@ func Ne(path string, value any) Condition {
 	return compared(path, store.Ne, value)
 }
 
-// In holds if the attribute has one of the values, NotIn if it has another.
+// In holds if the attribute's value is one of values. NotIn holds if it has a different value.
 func In[T any](path string, values ...T) Condition { return compared(path, store.In, anys(values)...) }
 func NotIn[T any](path string, values ...T) Condition {
 	return compared(path, store.NotIn, anys(values)...)
 }
 
-// Lt, Lte, Gt and Gte compare the attribute's value with value: less, less or equal, greater, greater or equal.
+// Lt, Lte, Gt and Gte hold if the attribute's value is less than, at most, greater than, or at least value.
 func Lt(path string, value any) Condition  { return compared(path, store.Lt, value) }
 func Lte(path string, value any) Condition { return compared(path, store.Lte, value) }
 func Gt(path string, value any) Condition  { return compared(path, store.Gt, value) }
@@ -75,7 +75,8 @@ func EqFold(path, text string) Condition         { return like(path, store.EqI, 
 func Null(path string) Condition    { return compared(path, store.Null) }
 func NotNull(path string) Condition { return compared(path, store.NotNull) }
 
-// Has holds if a single target of a relation, file or component meets all conditions. Their paths begin at the target.
+// Has holds if at least one target of a relation, media or component attribute meets all conditions. Their paths begin at the
+// target.
 func Has(path string, conditions ...Condition) Condition {
 	return condition(func(s *contenttypes.Schema) (store.Filter, error) {
 		var attrs []*contenttypes.Attribute

@@ -12,7 +12,8 @@ import (
 	"lectern/jsontree"
 )
 
-// These are the messages for dates and times that cannot be parsed. Each such error stands alone, with empty details.
+// These are the messages for dates and times that cannot be parsed. The first such error is the only one in an answer; its details
+// are empty.
 const (
 	badDate     = "Invalid format, expected yyyy-MM-dd"
 	noSuchDay   = "Invalid date"
@@ -78,7 +79,7 @@ func ParseFilterTime(a *contenttypes.Attribute, s string) (string, *apierror.Err
 	return text, nil
 }
 
-// typeOf returns the type of a value other than null as JavaScript's typeof names it.
+// typeOf returns the type of a value as JavaScript's typeof names it. The value must not be null.
 func typeOf(v any) string {
 	switch v.(type) {
 	case string:
@@ -91,7 +92,7 @@ func typeOf(v any) string {
 	return "object"
 }
 
-// readDate parses the yyyy-MM-dd at the beginning of s. says is the error message, "" if there is no error.
+// readDate parses the date (yyyy-MM-dd) at the beginning of s. says is the error message, or "" if there is no error.
 func readDate(s string) (date, says string) {
 	const form = "yyyy-MM-dd"
 	if len(s) < len(form) {
@@ -113,7 +114,7 @@ func readDate(s string) (date, says string) {
 	return date, ""
 }
 
-// readTime parses HH:mm:ss with up to three decimals and returns it with three.
+// readTime parses a time (HH:mm:ss) with up to three decimals and returns it with exactly three.
 func readTime(s string) (text, says string) {
 	r := reader{s}
 	hour := r.digits(2)
@@ -149,9 +150,9 @@ func unixMilli(f float64) (time.Time, bool) {
 	return time.UnixMilli(int64(f)).UTC(), true
 }
 
-// parseDateTime parses an ISO 8601 date in the extended or basic form, with or without a time, in UTC unless it has a zone; or
-// milliseconds since 1970. A number of 4 (a year), 6, 7 or 8 digits is a date in the basic form; all other numbers are
-// milliseconds.
+// parseDateTime parses an ISO 8601 date, with or without a time, or a number of milliseconds since 1970. The date may have the
+// extended or basic form, and is in UTC unless it has a zone. A number of 4 (a year), 6, 7 or 8 digits is a date in the basic
+// form; all other numbers are milliseconds.
 func parseDateTime(s string) (time.Time, bool) {
 	if t, ok := parseISO(s); ok {
 		return t, true
@@ -192,7 +193,8 @@ func parseISO(s string) (time.Time, bool) {
 	return t, true
 }
 
-// parseDay parses a year with an optional month and day, day of the year, or week and weekday. Absent parts are the first.
+// parseDay parses a year with an optional month and day, day of the year, or week and weekday. The first month, day, week or
+// weekday is the default of an absent part.
 func parseDay(s string) (time.Time, bool) {
 	r := reader{s}
 	var year int
@@ -251,8 +253,8 @@ func weekDate(ok bool, year, week, weekday int) (time.Time, bool) {
 	return t, ok && weekday >= 1 && weekday <= 7 && y == year && w == week
 }
 
-// parseTimeOfDay parses the text after a date: nothing, Z, or T or a blank, a time that may be empty, and a zone. It returns
-// the duration to add to the date.
+// parseTimeOfDay parses the text after a date and returns the duration to add to the date. The text is empty, Z, or a T or blank
+// followed by a time, which may be empty, and a zone.
 func parseTimeOfDay(s string) (time.Duration, bool) {
 	if s == "" || s == "Z" {
 		return 0, true
@@ -310,17 +312,17 @@ func parseZone(s string) (time.Duration, bool) {
 	return offset, r.done() && s[0] != 'Z' && hours < 24 && minutes < 60
 }
 
-// A reader consumes fixed parts from the beginning of a text. After a part is not there, the reader has failed and all further
-// reads fail.
+// A reader consumes expected parts from the beginning of a text. If a part is missing, the reader fails, and so do all further
+// reads.
 type reader struct{ s string }
 
-// failure is the text of a reader that has failed. No part matches it.
+// failure replaces the text of a reader that has failed. No part matches it.
 const failure = "\x00"
 
 func (r *reader) failed() bool { return r.s == failure }
 func (r *reader) done() bool   { return r.s == "" }
 
-// digits consumes a number of n digits.
+// digits consumes exactly n digits and returns their number.
 func (r *reader) digits(n int) int {
 	if len(r.s) < n || !isIndex(r.s[:n]) {
 		r.s = failure
@@ -331,7 +333,7 @@ func (r *reader) digits(n int) int {
 	return i
 }
 
-// pass consumes a word, which must come next.
+// pass consumes a word. The reader fails if the word does not come next.
 func (r *reader) pass(word string) {
 	rest, ok := strings.CutPrefix(r.s, word)
 	if !ok {

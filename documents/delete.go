@@ -7,7 +7,7 @@ import (
 	"lectern/store"
 )
 
-// removeFound calls remove for the document that the write identifies, if it exists.
+// removeFound looks up the document of the write and removes it, if it exists.
 func (wr *writing) removeFound() error {
 	doc, id, err := wr.named()
 	if doc == 0 {

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// isEmailAddress reports whether s has the form of an e-mail address. The local part is words joined by single dots, or quoted;
-// the domain has at least two labels, and the last begins and ends with a letter. Both may contain letters beyond ASCII.
+// isEmailAddress reports whether s has the form of an e-mail address. The local part consists of words joined by single dots, or is
+// quoted. The domain has at least two labels, of which the last begins and ends with a letter. Both parts may contain letters
+// beyond ASCII.
 func isEmailAddress(s string) bool {
 	domain, ok := afterQuoted(s)
 	if !ok {
@@ -20,7 +21,7 @@ func isEmailAddress(s string) bool {
 	return ok && isDomain(domain)
 }
 
-// afterQuoted returns the domain of an address with a quoted local part.
+// afterQuoted parses an address with a quoted local part and returns its domain.
 func afterQuoted(s string) (domain string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		return "", false

@@ -7,8 +7,8 @@ import (
 	"lectern/store"
 )
 
-// An Event describes a write to a Hook. The hooks before and after a write get the same Event; Action is the action that they
-// are called for. It must not be used after the hook has returned.
+// An Event describes a write to its hooks. All hooks before and after the write get the same Event; Action is the action that they
+// are called for. A hook must not use the Event after it has returned.
 type Event struct {
 	Action Action
 	Type   *contenttypes.ContentType
@@ -28,12 +28,12 @@ type Event struct {
 	wrote    bool // whether the last attempt of the write wrote or deleted anything
 }
 
-// Documents returns the service that does the write, for hooks that write themselves.
+// Documents returns the service that does the write. Hooks use it to write other documents.
 func (e *Event) Documents() *Service { return e.service }
 
-// Require adds a condition that is checked in the transaction of the write, on the state that the write changes; an error
-// refuses the write. Only hooks before a write may call it. check may be called several times, because a write is repeated if
-// another one in its transaction fails. It must only read, and be quick, since all writers wait for it.
+// Require adds a condition that is checked in the transaction of the write, on the state that the write changes. If check returns
+// an error, the write is refused. Only hooks before a write may call Require. check may be called several times, because a write
+// is repeated if another one in its transaction fails. It must only read, and be quick, since all writers wait for it.
 func (e *Event) Require(check func(*store.Snapshot) error) { e.requires = append(e.requires, check) }
 
 // View calls f with the version of the document that the write is about, if there is one. Before the write, that is the version
@@ -138,7 +138,7 @@ func (e *Event) record(wr *writing) {
 	}
 }
 
-// met checks the conditions that hooks passed to Require.
+// met returns the error of the first failed condition that a hook passed to Require.
 func (e *Event) met(s *store.Snapshot) error {
 	for _, check := range e.requires {
 		if err := check(s); err != nil {

@@ -19,11 +19,11 @@ const ExportVersion = 1
 // exportFormat identifies the format in the first line of a file.
 const exportFormat = "lectern-content"
 
-// exportPage is how many rows are read at a time, so that memory does not grow with the content.
+// exportPage is how many rows are read at a time. Reading in pages keeps the memory independent of the content.
 const exportPage = 500
 
-// Exported reports whether Export writes, and Import reads, documents of a type. It does not for locales and roles, which the configuration
-// makes, nor for internal types such as API tokens.
+// Exported reports whether exports contain documents of a type. They contain no locales and roles, which are created from the
+// configuration, and no documents of internal types such as API tokens.
 func Exported(t *contenttypes.ContentType) bool {
 	return !t.Internal && t.UID != contenttypes.LocaleUID && t.UID != contenttypes.RoleUID
 }
@@ -83,12 +83,12 @@ type exporter struct {
 	line  []byte // memory of the current line
 
 	reserve func(bytes int64) error // nil: memory is not limited
-	room    int                     // how long a line may become with the reserved memory
-	err     error                   // of reserve
+	room    int                     // maximum length of a line in the reserved memory
+	err     error                   // the error that reserve returned
 }
 
-// fits reserves memory for a line of length bytes, and for the smaller buffer that is copied to it. It returns false if reserve failed, now
-// or before.
+// fits reserves memory for a line of length bytes, and for the smaller buffer that is copied to it. It returns false if this or an earlier
+// call of reserve failed.
 func (e *exporter) fits(length int) bool {
 	if e.err == nil && e.reserve != nil && length > e.room {
 		room := max(2*e.room, length)
@@ -133,7 +133,7 @@ func (e *exporter) rows(t *contenttypes.ContentType, status store.Status) error 
 	}
 }
 
-// exportedTimes are the system attributes with times, which a line contains.
+// exportedTimes lists the system attributes with times that a line contains.
 var exportedTimes = []string{"createdAt", "updatedAt", "publishedAt"}
 
 func (e *exporter) appendRow(b []byte, t *contenttypes.ContentType, r store.Record) []byte {
@@ -247,7 +247,7 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 	return b
 }
 
-// linkText estimates the bytes of an entry of a relation, as a store.Link and as text.
+// linkText is an estimate of the bytes that an entry of a relation needs, as a store.Link and as text.
 const linkText = 256
 
 // sameTargets reports whether two lists of links have the same targets, and the same positions in the lists of these targets.
@@ -287,7 +287,7 @@ func (e *exporter) appendLink(b []byte, a *contenttypes.Attribute, l store.Link,
 	return append(b, '}')
 }
 
-// name returns the JSON of the fileName attribute of a document, nil if the document has no version.
+// name returns the JSON of the fileName attribute of a document, or nil if the document has no version.
 func (e *exporter) name(t *contenttypes.ContentType, doc uint64) (name []byte) {
 	e.s.Versions(t, doc, func(r store.Record) bool {
 		name = r.JSON(fileName(t))
@@ -296,10 +296,10 @@ func (e *exporter) name(t *contenttypes.ContentType, doc uint64) (name []byte) {
 	return name
 }
 
-// ordersTargets reports whether the target of a relation lists its links too, in an order of its own.
+// ordersTargets reports whether the target of a relation also has an ordered list of the links to it.
 func ordersTargets(a *contenttypes.Attribute) bool { return a.Inverse != nil || a.IsMorph() }
 
-// appendRaw appends JSON text, null where there is none.
+// appendRaw appends JSON text, or null if text is empty.
 func appendRaw(b, text []byte) []byte {
 	if text == nil {
 		return append(b, "null"...)

@@ -16,7 +16,7 @@ import (
 // A Filling says which value Fill puts in versions whose attribute is null.
 type Filling struct {
 	Attribute string  `json:"attribute"`       // uid of a content-type or component, dot, name
-	Value     *string `json:"value,omitempty"` // as typed on the command line, see fillValue; nil stands for the default of the attribute
+	Value     *string `json:"value,omitempty"` // as typed on the command line, see fillValue; nil uses the default of the attribute
 }
 
 // Filled counts what Fill did.
@@ -24,7 +24,7 @@ type Filled struct {
 	Versions int `json:"versions"` // how many versions got a value
 }
 
-// filledRows is how many versions Fill reads, and writes at most, in one transaction.
+// filledRows is how many versions Fill reads in one transaction, and how many it writes at most.
 const filledRows = 500
 
 // Fill replaces null by values in all versions of all documents, drafts and published, in all locales, and in components at any depth. It
@@ -199,7 +199,7 @@ func fillNull(s *contenttypes.Schema, values []store.Value, a *contenttypes.Attr
 	return filled
 }
 
-// fillable returns an error that says why an attribute cannot be filled, or nil.
+// fillable returns nil if an attribute can be filled, and otherwise an error that says why not.
 func fillable(a *contenttypes.Attribute) error {
 	switch {
 	case a.System || a.Type == contenttypes.ID:
@@ -223,7 +223,7 @@ func describeType(a *contenttypes.Attribute) string {
 	return a.Type.String()
 }
 
-// fillValue finds the attribute of a Filling, and casts the value as a write does. The value is JSON; a text may also be without quotes.
+// fillValue finds the attribute of a Filling, and casts the value as a write does. The value is JSON, except that a text needs no quotes.
 func (s *Service) fillValue(f Filling) (*contenttypes.Attribute, []byte, error) {
 	dot := strings.LastIndexByte(f.Attribute, '.')
 	if dot < 0 {

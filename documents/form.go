@@ -6,14 +6,14 @@ import (
 )
 
 // A Form reads and checks a body or query that is not a document, such as the credentials of a login. Each method reads one key and adds
-// issues in the order of the calls. Err makes one error of all issues, in the words that clients know.
+// issues in the order of the calls. Err returns one error for all issues.
 type Form struct {
 	body   *jsontree.Object
 	sent   any
 	issues []issue
 }
 
-// NewForm makes a Form of a parsed body. A nil body counts as an empty one; a list or a scalar is an issue.
+// NewForm returns a Form for a parsed body. A nil body counts as empty; a list or a scalar is an issue.
 func NewForm(body any) *Form {
 	f := &Form{sent: body}
 	switch o := body.(type) {
@@ -117,7 +117,7 @@ func (f *Form) WrongType(path []string, want string, v any) {
 	f.issues = append(f.issues, wrongType(path, want, v, v, false))
 }
 
-// Only adds an issue if there are other keys than these.
+// Only adds an issue if the body has keys other than these.
 func (f *Form) Only(keys ...string) {
 	unknown := ""
 	for _, k := range f.Others(keys...) {

@@ -16,8 +16,8 @@ import (
 // tooLong is the message for a password that is longer than bcrypt can hash.
 const tooLong = "Password must be less than 73 bytes"
 
-// hashCost is the bcrypt cost of new hashes. nobodysHash is a hash of that cost; a password is compared with it if there is no
-// hash to compare with, so that the answer takes as long.
+// hashCost is the bcrypt cost of new hashes. nobodysHash is a hash of that cost. If a user does not exist, the password is compared
+// with nobodysHash, so that the answer takes as long as for an existing user.
 var (
 	hashCost    = bcrypt.DefaultCost
 	nobodysHash = []byte("$2a$10$z39LUjMA.G5OwZ48Uw.c5ekMZfbA0ZGZxGsHoUtD/1ThteVt0myNO")
@@ -41,7 +41,7 @@ func SetHashCost(cost int) error {
 	return nil
 }
 
-// HashPassword hashes a password. It waits for a turn, since few passwords are hashed at a time.
+// HashPassword hashes a password. It may wait, since only a few passwords are hashed at a time.
 func HashPassword(ctx context.Context, plain string) (hash string, err error) {
 	err = hashingTurn(ctx, hashCost, func() error {
 		h, err := bcrypt.GenerateFromPassword([]byte(plain), hashCost)
@@ -51,8 +51,8 @@ func HashPassword(ctx context.Context, plain string) (hash string, err error) {
 	return hash, err
 }
 
-// SamePassword reports whether hash is the hash of a password. It does the same work if hash is not a hash or the password is
-// too long, and waits for a turn as HashPassword does.
+// SamePassword reports whether hash is the hash of a password. It does the same work if hash is invalid or the password is too
+// long. It may wait, as HashPassword does.
 func SamePassword(ctx context.Context, hash, plain string) (same bool, err error) {
 	fit := len(plain) <= maxPassword
 	if !fit {
@@ -87,7 +87,7 @@ var errHashesWaiting = &apierror.Error{Status: 429, Name: "RateLimitError",
 // Hashing returns the counters of passwords being hashed and waiting.
 func Hashing() admission.Stats { return hashing.Stats() }
 
-// hashingTurn calls f when it is the turn of the client in ctx. It returns an error if ctx ends before.
+// hashingTurn waits until it is the turn of the client in ctx, and then calls f. It returns an error if ctx ends before.
 func hashingTurn(ctx context.Context, cost int, f func() error) error {
 	turn := hashing.Share(admission.ClientOf(ctx))
 	defer turn.Close()

@@ -128,9 +128,9 @@ func hooked(m *contenttypes.Model, uids []string) (types []*contenttypes.Content
 	return types, err
 }
 
-// LockHooked locks the schema while documents of a type with hooks are written, from before the hooks run until the writes are
-// done. Otherwise a change of definitions would repeat the write and its hooks, and their own writes would happen twice. For
-// types without hooks it does nothing.
+// LockHooked locks the schema for writes to a type with hooks. The lock must last from before the hooks run until the writes are
+// done; otherwise a change of definitions would repeat the write and its hooks, and the writes of the hooks would happen twice.
+// For types without hooks it does nothing.
 func (s *Service) LockHooked(ctx context.Context, t *contenttypes.ContentType) (locked context.Context, release func(), err error) {
 	if s.hooks[t.UID] == nil {
 		return ctx, func() {}, nil
@@ -138,21 +138,21 @@ func (s *Service) LockHooked(ctx context.Context, t *contenttypes.ContentType) (
 	return s.store.LockSchema(ctx)
 }
 
-// maxHookDepth is how deep hooks may be nested: a hook's write calls hooks whose writes call hooks, and so on.
+// maxHookDepth is the maximum nesting of hooks. Hooks are nested when a hook writes, and that write calls hooks itself.
 const maxHookDepth = 8
 
 type hookDepth struct{}
 
 var errHookDepth = fmt.Errorf("hooks that write set off each other more than %d deep", maxHookDepth)
 
-// before calls the hooks before a write and takes over the data that they changed. It returns a nil Event if the write has no
-// hooks.
+// before calls the hooks before a write and sets the data of the write to what the hooks made of it. It returns a nil Event if the
+// write has no hooks.
 func (s *Service) before(ctx context.Context, h *hooksOf, w *Write, action Action) (e *Event, err error) {
 	e = &Event{Type: w.Type, DocumentID: w.DocumentID, Status: w.Status, State: map[string]any{}, Data: w.Data, service: s, hooks: h}
 	body := action == CreateAction || action == UpdateAction
 	switch {
 	case !w.Type.DraftAndPublish && !body && action != DeleteAction:
-		return nil, nil // a type without drafts fails later
+		return nil, nil // a type without drafts gets its error later
 	case !w.Type.DraftAndPublish:
 		e.Status = store.Published
 	case body && w.Status == store.Published:
@@ -225,7 +225,7 @@ func (e *Event) call(ctx context.Context, h Hook) (err error) {
 	return h(context.WithValue(ctx, hookDepth{}, depth+1), e)
 }
 
-// after calls the hooks after a write, which is durable by then.
+// after calls the hooks after a write. The write must be durable.
 func (s *Service) after(ctx context.Context, e *Event) {
 	if !e.wrote {
 		return
@@ -240,7 +240,7 @@ func (s *Service) after(ctx context.Context, e *Event) {
 	}
 }
 
-// failed reports an error that cannot be part of an answer.
+// failed reports an error of a hook that is called too late for the error to be part of the answer.
 func (s *Service) failed(err error) {
 	if s.Failed != nil {
 		s.Failed(err)

@@ -25,7 +25,7 @@ const (
 	maxImportLine   = 64 << 20  // maximum bytes of a line
 	maxLineProblems = 1000      // problems in the result; more are only counted
 	progressEvery   = 1000      // lines between two calls of Progress
-	strangeLines    = 20        // a file that begins with this many lines that are not JSON is no export
+	strangeLines    = 20        // a file whose first lines, this many, are not JSON is no export
 )
 
 // ImportOptions configure Import.
@@ -39,8 +39,8 @@ type ImportOptions struct {
 	Reserve func(bytes int64) error
 }
 
-// ImportProgress is the progress of an import. It reads each line three times; during the first time, when Total is unknown,
-// Total is 0.
+// ImportProgress is the progress of an import, which reads each line three times. Total is 0 during the first time, when it is
+// not known yet.
 type ImportProgress struct {
 	Phase string `json:"phase"`
 	Done  int    `json:"done"`
@@ -140,7 +140,7 @@ func checkIsText(file io.ReadSeeker) error {
 	return nil
 }
 
-// An importer is a running import. To remember the lines of a file in a few bytes each, it stores hashes instead of names.
+// An importer is a running import. It keeps hashes instead of names, so that each line of the file takes only a few bytes of memory.
 type importer struct {
 	ctx  context.Context
 	s    *Service
@@ -149,14 +149,14 @@ type importer struct {
 	now  string
 	seed maphash.Seed
 
-	reserved int64 // bytes that Reserve was last called with
+	reserved int64 // number of bytes in the last call of Reserve
 	longest  int   // length of the longest line so far
 	read     int   // lines of the file that were read at least once
 	length   int   // length of the last line
 
 	lines    int          // number of lines in the file
 	bad      map[int]bool // lines that will not be stored
-	late     map[int]bool // those of bad that are invalid only because a link target does not exist
+	late     map[int]bool // lines in bad that are invalid only because a link target does not exist
 	problems LineProblems
 	damaged  map[uint64]int // document with an invalid line → that line
 
@@ -164,19 +164,20 @@ type importer struct {
 	present    map[uint64]bool                      // localizations of documents in the file
 	unique     map[uint64]int                       // unique value → its line
 	singles    map[*contenttypes.ContentType]string // single type → its documentId
-	pending    map[uint64][]lateProblem             // localization that is neither in the store nor in the lines so far → lines that link to it
+	pending    map[uint64][]lateProblem             // localization that was not found yet, in the store or the file → problems of the lines that link to it
 	lateChecks int                                  // number of entries in pending
-	held       map[uint64]holder                    // target that may be linked once → the line that links to it
+	held       map[uint64]holder                    // target that only one document may link to → the line that links to it
 	ranks      linkRanks
 }
 
-// A holder is a line of the file and its document. Other lines of the same document may have the same link.
+// A holder is the line of the file, and its document, that has the only allowed link to a target. Other lines of the same document
+// may have the same link.
 type holder struct {
 	line int
 	doc  uint64
 }
 
-// A lateProblem is a problem that a later line may solve.
+// A lateProblem is a problem of a line that a later line may solve.
 type lateProblem struct {
 	line    int
 	doc     uint64
@@ -191,7 +192,7 @@ func (im *importer) wrong(line int, err error) {
 	}
 }
 
-// hash returns a hash of parts to identify them by. 64 bits make collisions negligible for a file of any size.
+// hash returns a hash that identifies parts. 64 bits make collisions negligible for a file of any size.
 func (im *importer) hash(parts ...string) uint64 {
 	var h maphash.Hash
 	h.SetSeed(im.seed)
@@ -434,7 +435,7 @@ func (im *importer) checkUnique(snap *store.Snapshot, l *importLine, row *store.
 	return names, nil
 }
 
-// ownerOf returns the documentId of another document with this unique value in the store, "" if there is none.
+// ownerOf returns the documentId of another document in the store that has this unique value, or "" if there is none.
 func ownerOf(snap *store.Snapshot, l *importLine, a *contenttypes.Attribute, value []byte) (other string) {
 	snap.Equal(l.typ, store.Published, l.locale, a, value, func(r store.Record) bool {
 		if id := text(r.JSON(l.typ.Attribute("documentId"))); id != l.documentID && bytes.Equal(r.JSON(a), value) {
@@ -529,8 +530,8 @@ func (im *importer) storeLine(tx *store.Tx, l storedLine) error {
 	return tx.Apply(&batch)
 }
 
-// replace removes all versions of a document from the store, except for the links of other documents to localizations that the file has
-// too. For a single type it removes a document with another documentId with all its links.
+// replace removes all versions of a document from the store, before those of the file are stored. It keeps the links of other documents
+// to localizations that are in the file. For a single type it also removes a document with another documentId, with all its links.
 func (im *importer) replace(tx *store.Tx, l *importLine, doc uint64, exists bool) error {
 	wr := &writing{s: im.s, tx: tx, w: &Write{Type: l.typ, DocumentID: l.documentID, Locale: "*"}, t: l.typ, locale: "*"}
 	if l.typ.Kind == contenttypes.SingleType {

@@ -26,7 +26,7 @@ type importLine struct {
 
 var lineKeys = []string{"type", "documentId", "locale", "status", "createdAt", "updatedAt", "publishedAt", "data"}
 
-// documentIDPattern matches the documentIds that a file may contain. It allows more than those that Lectern makes.
+// documentIDPattern matches the documentIds that a file may contain. It allows more than the documentIds that Lectern creates.
 var documentIDPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // isHeader reports whether a value is the first line of an export; err says why its version cannot be read.

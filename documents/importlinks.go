@@ -22,7 +22,7 @@ type edge struct {
 	target *contenttypes.ContentType
 	id     string
 	locale string
-	order  uint64 // among the links of the target; MaxUint64 if the line does not say
+	order  uint64 // position among the links of the target; MaxUint64 if the line does not have it
 }
 
 // edges calls yield with the links of a version in order. r is the stored version, from which it takes the numbers of document
@@ -118,7 +118,7 @@ func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, r s
 	return nil
 }
 
-// entry parses one entry of a relation. only is the link set that the entry is limited to, "" for all.
+// entry parses one entry of a relation. only is the link set to which the entry is limited, or "" if it is in all.
 func (w *edgeWalk) entry(a *contenttypes.Attribute, v any, path []string) (e edge, only string, err error) {
 	e = edge{attr: a, path: path, target: a.Target, order: math.MaxUint64}
 	wrong := func(format string, args ...any) (edge, string, error) {
@@ -289,8 +289,8 @@ func (im *importer) linkChunk(chunk []linkedLine) error {
 	return nil
 }
 
-// linkLine stores the links of one line. It adds to bases the last position in each target's list before the import, if that
-// was not known. lost lists links to documents that were skipped because their lines are invalid.
+// linkLine stores the links of one line. lost lists the links to documents that were skipped because their lines are invalid. If the
+// last position in a target's list before the import is not in bases yet, linkLine adds it.
 func (im *importer) linkLine(tx *store.Tx, l linkedLine, bases map[uint32]uint64) (lost LineProblems, err error) {
 	doc, _ := tx.Document(l.typ, l.documentID)
 	le := newLinkEdits(im.s.model, tx.Snapshot)

@@ -32,11 +32,11 @@ type bodyReader struct {
 	locales []string // locales in which unique values must be free
 	issues  []issue
 	links   linkReader
-	zone    string // message about the first invalid zone, which becomes the last issue
+	zone    string // message about the first invalid zone; it becomes the last issue
 	unique  map[*contenttypes.Attribute][]uniqueValue
 }
 
-// uniqueValue is the value of a unique attribute in a component.
+// A uniqueValue is the value of a unique attribute in a component.
 type uniqueValue struct {
 	path  []string
 	value any
@@ -47,8 +47,8 @@ func newBodyReader(wr *writing, st stage, locales []string) *bodyReader {
 	return &bodyReader{wr: wr, stage: st, locales: locales, links: linkReader{wr: wr}, unique: map[*contenttypes.Attribute][]uniqueValue{}}
 }
 
-// document parses the data of a body. For an attribute that the body leaves out, fresh returns whether to treat it as one of a
-// new document, which gets the default and must have required values; otherwise it stays unchanged.
+// document parses the data of a body. It calls fresh for each attribute that the body leaves out. If fresh returns true, the
+// attribute is treated as in a new document: it gets its default, and is an issue if it is required. Otherwise it stays unchanged.
 func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.Attribute) bool) (*input, *apierror.Error) {
 	in := br.object(&br.wr.t.Schema, data, nil, fresh)
 	if br.links.missing != nil {
@@ -133,7 +133,7 @@ func (br *bodyReader) single(g *inputValue, a *contenttypes.Attribute, path []st
 	}
 }
 
-// list parses a repeatable component or a zone. An invalid item is an issue and nil in g.items.
+// list parses a repeatable component or a zone. An invalid item adds an issue and is nil in g.items.
 func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []string, v any, ok bool) {
 	g.set, g.value = true, v
 	if !ok {
@@ -183,7 +183,7 @@ func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []stri
 
 const errNoComponent = "Cannot build relations store from dynamiczone, component identifier is undefined"
 
-// unknown sets the message about an invalid zone, unless there is one.
+// unknown sets the message about an invalid zone, unless it is already set.
 func (br *bodyReader) unknown(message string) {
 	if br.zone == "" {
 		br.zone = message
@@ -207,8 +207,8 @@ func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Objec
 	return nil
 }
 
-// component parses one item. An item with an id changes an existing component; one without is new, and so are all components in
-// it.
+// component parses one item. An item with an id changes an existing component. An item without an id is a new component, and so
+// are all components in it.
 func (br *bodyReader) component(c *contenttypes.Component, o *jsontree.Object, path []string) *input {
 	id, hasID := o.Get("id")
 	fresh := always
@@ -223,7 +223,7 @@ func (br *bodyReader) component(c *contenttypes.Component, o *jsontree.Object, p
 	return in
 }
 
-// listIssues checks the number n of components in a list. value returns the value for the issue.
+// listIssues checks the number n of components in a list, and returns the issues. value returns the value to show in them.
 func listIssues(a *contenttypes.Attribute, path []string, n int, value func() any) []issue {
 	var issues []issue
 	if a.Min != nil && (a.Required || n > 0) && float64(n) < *a.Min {
@@ -323,7 +323,7 @@ func shownItem(a *contenttypes.Attribute, in *input) any {
 	return o
 }
 
-// bodyStage returns the stage by whose rules bodies of a type are checked.
+// bodyStage returns the stage whose rules apply to bodies of a type.
 func bodyStage(t *contenttypes.ContentType) stage {
 	if t.DraftAndPublish {
 		return draftStage

@@ -17,8 +17,8 @@ type issue struct {
 	hasValue bool
 }
 
-// maxIssues is how many issues details.errors lists at most, so that a small body cannot cause a huge answer. The message counts all of
-// them.
+// maxIssues is the maximum number of issues in details.errors, so that a small body cannot cause a huge answer. The message counts all
+// issues.
 const maxIssues = 1000
 
 // issuesError makes a ValidationError of at least one issue.
@@ -94,8 +94,8 @@ func missing(path []string, says string) issue {
 	return issue{path: path, message: pathName(path) + " " + says}
 }
 
-// wrongType makes the issue of a value that is not of the type want ("string", "number", "array", "object", …). If wasCast is set, casting
-// changed original to cast, and the message shows both.
+// wrongType makes the issue of a value that does not have the type want ("string", "number", "array", "object", …). If wasCast is set,
+// casting changed original to cast, and the message shows both.
 func wrongType(path []string, want string, cast, original any, wasCast bool) issue {
 	says := "must be a `" + want + "` type, but the final value was: `" + printValue(cast) + "`"
 	if wasCast {
@@ -108,11 +108,11 @@ func wrongType(path []string, want string, cast, original any, wasCast bool) iss
 	return f
 }
 
-// maxPrinted is how many bytes printValue prints at most, since indentation can make a value many times larger than the body.
+// maxPrinted is the maximum number of bytes that printValue prints, since indentation can make a value many times larger than the body.
 const maxPrinted = 16 << 10
 
-// printValue prints a value for messages as the reference does: a string in quotes, another scalar without; an array or object as JSON
-// indented by two, in which every scalar is a string, and strings have quotes within their quotes.
+// printValue prints a value for messages as Strapi does. It prints a string in quotes, and another scalar without quotes. It prints an
+// array or object as JSON indented by two, in which every scalar becomes a string, and a string gets a second pair of quotes.
 func printValue(v any) string {
 	switch v := v.(type) {
 	case []any, *jsontree.Object:

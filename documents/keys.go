@@ -9,10 +9,10 @@ import (
 	"lectern/jsontree"
 )
 
-// fromBody identifies the body of a request in the details of a refused key.
+// fromBody is the name of the request's body in the details of an error about a key.
 const fromBody = "body"
 
-// ReadData returns the member data of a parsed body; body is nil if the request has none.
+// ReadData returns the value of the key data in a parsed body. body is nil if the request has none.
 func ReadData(body any) (*jsontree.Object, *apierror.Error) {
 	var data any
 	if o, ok := body.(*jsontree.Object); ok {
@@ -27,10 +27,10 @@ func ReadData(body any) (*jsontree.Object, *apierror.Error) {
 	return nil, apierror.Validation(`Missing "data" payload in the request body`)
 }
 
-// checkKeys returns an error for a key of a body that t does not have or that may not be written, at every level: in
-// components, zones (by the __component of an item), and objects that name related documents. If there are several it reports
-// id, then documentId, then the first in the body. After those it reports the first relation to a type that access does not
-// follow.
+// checkKeys returns an error if a body has a key that t does not have or that must not be written. It checks all levels:
+// components, items of zones (by their __component), and objects that name related documents. If there are several such keys, it
+// reports id, then documentId, then the first in the body. If there are none, it reports the first relation to documents that
+// the caller may not find.
 func checkKeys(t *contenttypes.ContentType, data *jsontree.Object, access *permission.Access) *apierror.Error {
 	for _, key := range []string{"id", "documentId"} {
 		if _, ok := data.Get(key); ok {
@@ -48,7 +48,7 @@ func checkRootKeys(t *contenttypes.ContentType, data *jsontree.Object) *apierror
 	for _, key := range data.Keys {
 		a := t.Attribute(key)
 		switch key {
-		case "publishedAt", "locale": // allowed but ignored: the query of the request says them
+		case "publishedAt", "locale": // allowed but ignored: the query of the request sets them
 			if a == nil || a.System {
 				continue
 			}
@@ -82,8 +82,8 @@ func valueKeys(a *contenttypes.Attribute, v any, path []string) *apierror.Error 
 	return nil
 }
 
-// objectsKeys calls check with a value that is an object, or with each object in a list. For a list within a list it returns
-// the error of the reference, which takes positions for keys: the key 0 is unknown.
+// objectsKeys calls check with v if it is an object, or with each object in v if it is a list. For a list within a list it returns
+// the same error as Strapi, which treats list positions as keys: it says that the key 0 is unknown.
 func objectsKeys(v any, path []string, check func(*jsontree.Object) *apierror.Error) *apierror.Error {
 	switch v := v.(type) {
 	case *jsontree.Object:
@@ -107,7 +107,7 @@ func objectsKeys(v any, path []string, check func(*jsontree.Object) *apierror.Er
 	return nil
 }
 
-// zoneItems calls check with the items of a zone that name their component. Items that name none are reported when values are
+// zoneItems calls check with each item of a zone that names its component. Other items are reported later, when values are
 // checked.
 func zoneItems(a *contenttypes.Attribute, v any, check func(*contenttypes.Component, *jsontree.Object) *apierror.Error) *apierror.Error {
 	items, _ := v.([]any)
@@ -183,8 +183,8 @@ func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) 
 	return nil
 }
 
-// CheckLinks returns an error if data has relations, at any depth, to documents that the caller may not find. It is for writes that are made
-// with another Access than the caller's.
+// CheckLinks returns an error if data has relations, at any depth, to documents that the caller may not find. Use it for writes with an
+// Access other than the caller's.
 func CheckLinks(t *contenttypes.ContentType, data *jsontree.Object, access *permission.Access) error {
 	if err := followedKeys(&t.Schema, data, nil, access); err != nil {
 		return err
@@ -258,7 +258,7 @@ func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, acc
 	return nil
 }
 
-// mayLink reports whether a caller may write a relation: they must be allowed to find documents of its target type or, if the
+// mayLink reports whether a caller may write a relation. The caller must be allowed to find documents of its target type or, if the
 // relation is polymorphic, of all types that the value names. Private relations may be written, like all private attributes.
 func mayLink(access *permission.Access, attr *contenttypes.Attribute, v any) bool {
 	if attr.Target != nil {

@@ -14,7 +14,7 @@ type block []byte
 
 const (
 	maxBlockEntries = 64   // a block with more entries is split
-	maxBlockBytes   = 2000 // of entries; two blocks then fill a page of the file
+	maxBlockBytes   = 2000 // maximum size of its entries; two blocks then fill a page of the file
 )
 
 func (b block) len() int {
@@ -54,7 +54,7 @@ func (b block) entry(i int) (key, doc []byte) {
 	return b[start : end-8 : end-8], b[end-8 : end : end]
 }
 
-// search returns the position of the first entry that is not before key, or the number of entries if there is none.
+// search returns the position of the first entry whose key is at least key, or the number of entries if there is none.
 func (b block) search(key []byte) int {
 	return sort.Search(b.len(), func(i int) bool {
 		k, _ := b.entry(i)
@@ -62,7 +62,7 @@ func (b block) search(key []byte) int {
 	})
 }
 
-// each calls yield with at most n entries from the i-th on, until yield returns false. It returns the number of calls.
+// each calls yield with up to n entries, beginning with the i-th, until yield returns false. It returns the number of calls.
 func (b block) each(i, n int, yield func(key, doc []byte) bool) int {
 	n = min(n, b.len()-i)
 	ends, payload := b[2:2+2*b.len()], b[2+2*b.len():]
@@ -113,7 +113,8 @@ func newBlock(entries []indexEntry) block {
 	return b
 }
 
-// splitEntries divides entries into the lists of one block each: one list if they fit, otherwise lists that leave room for more.
+// splitEntries divides entries into lists for one block each. If all fit into one block, it returns one list; otherwise the lists leave
+// room for more entries.
 func splitEntries(entries []indexEntry) [][]indexEntry {
 	if fits(entries, maxBlockEntries, maxBlockBytes) {
 		return [][]indexEntry{entries}
@@ -138,7 +139,7 @@ func fits(entries []indexEntry, most, bytes int) bool {
 	return len(entries) <= most && size <= bytes
 }
 
-// An indexCursor goes through the entries of all blocks of the index in order of key, as a bolt.Cursor goes through keys. It does not stop
+// An indexCursor iterates over the entries of all blocks of the index in order of key, as a bolt.Cursor does over keys. It does not stop
 // at the end of a space.
 type indexCursor struct {
 	c     *treeCursor
@@ -148,7 +149,7 @@ type indexCursor struct {
 
 func (x *indexCursor) at() (key, doc []byte) { return x.block.entry(x.i) }
 
-// Seek moves to the first entry that is not before key.
+// Seek moves to the first entry whose key is at least key.
 func (x *indexCursor) Seek(key []byte) (k, doc []byte) {
 	bound, v := floor(x.c, key)
 	if bound == nil {
@@ -196,7 +197,7 @@ func (x *indexCursor) Last() (k, doc []byte) {
 	return x.lastOf(bound, v)
 }
 
-// lastOf moves to the last entry of a block; if the block is empty, to the last entry before it.
+// lastOf moves to the last entry of a block or, if the block is empty, to the last entry before it.
 func (x *indexCursor) lastOf(bound, v []byte) (k, doc []byte) {
 	for ; bound != nil; bound, v = x.c.Prev() {
 		if x.block, x.i = v, block(v).len()-1; x.i >= 0 {
@@ -206,7 +207,7 @@ func (x *indexCursor) lastOf(bound, v []byte) (k, doc []byte) {
 	return nil, nil
 }
 
-// Each calls yield with the first n entries that are not before key, until yield returns false.
+// Each calls yield with the first n entries whose keys are at least key, until yield returns false.
 func (x *indexCursor) Each(key []byte, n int, yield func(key, doc []byte) bool) {
 	for k, _ := x.Seek(key); k != nil && n > 0; k, _ = x.nextBlock() {
 		more := true

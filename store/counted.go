@@ -5,30 +5,30 @@ import (
 	"slices"
 )
 
-// The index is counted: how many entries lie below a key, and which is the k-th, is found without walking over them. The
-// entries of each space (see appendSpace) stand in blocks; above the blocks stand groups of blocks, and above these spans of
-// groups, with their numbers. The key of each is the lower bound of what it holds; the first ones of a space have the bare
-// space as key.
+// The index keeps counts, so that the number of entries before a key, and the k-th entry, are found without walking over the
+// entries. The entries of each space (see appendSpace) are stored in blocks. A group counts the entries of neighbouring blocks,
+// and a span those of neighbouring groups. The key of a block, group or span is the lower bound of its entries; the first one of
+// a space has the bare space as its key.
 
-// counts lists the buckets of groups and spans.
+// counts lists the buckets that hold counts, lowest level first.
 var counts = [...]bucket{groups, spans}
 
-// maxCounted is how many blocks a group may have, and how many groups a span; a larger one is split in halves. It is constant
-// but for tests.
+// maxCounted is how many blocks a group may have, and how many groups a span may have. A larger one is split in halves. Only
+// tests change it.
 var maxCounted = 48
 
-// spaceEnd is the suffix of a key that comes after all entries of a space.
+// spaceEnd is a suffix: a space followed by it is a key after all entries of the space.
 var spaceEnd = bytes.Repeat([]byte{0xFF}, 12)
 
-// An indexer keeps the index and its counts in step with the rows of one write transaction. Changes are gathered and worked off
-// in order of key when something reads the index, or before the commit: what a transaction adds beside each other then costs
-// one update of its block, and a large transaction does not insert at random into pages that bbolt splits only when it commits.
+// An indexer updates the index and its counts in one write transaction. It collects changes, and applies them in order of key
+// before the index is read and before the commit. Neighbouring changes then cost one update of their block, and a large
+// transaction does not insert at random positions into pages that bbolt splits only at the commit.
 type indexer struct {
 	blocks  *tree
 	counts  [len(counts)]*tree
 	pending []indexChange
 
-	old, merged []indexEntry // of the block at hand, before and after
+	old, merged []indexEntry // entries of the current block, before and after its changes
 }
 
 func newIndexer(s *Snapshot) *indexer {
@@ -67,7 +67,7 @@ func (x *indexer) flush() error {
 	return nil
 }
 
-// settleBlock applies the changes that fall into the first one's block and returns how many these were.
+// settleBlock applies all changes in the block of the first change, and returns their number.
 func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 	space := changes[0].key[:spaceLen]
 	cur := x.blocks.lookup()
@@ -77,7 +77,7 @@ func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 		low, old = space, nil
 	}
 	low = bytes.Clone(low)
-	var next []byte // the lower bound of the block after this one
+	var next []byte // the lower bound of the next block
 	if k, _ := cur.Seek(append(bytes.Clone(low), 0)); bytes.HasPrefix(k, space) {
 		next = bytes.Clone(k)
 	}
@@ -112,7 +112,8 @@ func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 	return n, x.count(0, low, grown, added)
 }
 
-// appendMerged appends entries with changes made to them; both are in order of key. Of several changes of one key the last counts.
+// appendMerged appends entries to merged after applying changes to them. Both are in order of key. If a key has several changes,
+// the last one counts.
 func appendMerged(merged, entries []indexEntry, changes []indexChange) []indexEntry {
 	for i, ch := range changes {
 		if i+1 < len(changes) && bytes.Equal(changes[i+1].key, ch.key) {
@@ -145,7 +146,7 @@ func (t tally) value() []byte {
 func tallyEntries(v []byte) int { return int(number(v)) }
 func tallyParts(v []byte) int   { return int(be.Uint32(v[8:])) }
 
-// tally returns the group (level 0) or span (level 1) that low belongs to, or will: without parts when there is none yet.
+// tally returns the group (level 0) or span (level 1) that low belongs to. If there is none yet, it returns an empty one.
 func (x *indexer) tally(level int, low []byte) tally {
 	key, v := floor(x.counts[level].lookup(), low)
 	if space := low[:spaceLen]; !bytes.HasPrefix(key, space) {
@@ -154,8 +155,9 @@ func (x *indexer) tally(level int, low []byte) tally {
 	return tally{bytes.Clone(key), tallyEntries(v), tallyParts(v)}
 }
 
-// removable reports whether the block (level 0) or group (level 1) at low may go. That which a group or span begins with stays,
-// though empty, as long as that does: so nothing is ever held by the one before its own. The first of a space stays for good.
+// removable reports whether an empty block (level 0) or group (level 1) with the key low may be removed. The first block of a
+// group, and the first group of a span, stays as long as it has siblings, so that the key of a group or span always exists in
+// the level below. The first one of a space is never removed.
 func (x *indexer) removable(level int, low []byte) bool {
 	if len(low) == spaceLen {
 		return false
@@ -167,7 +169,7 @@ func (x *indexer) removable(level int, low []byte) bool {
 	return !bytes.Equal(low, t.key) || t.parts == 1 && x.removable(level+1, low)
 }
 
-// count adds to what the group at low holds, and to what is above it.
+// count adds entries and parts to the tally that low belongs to, and updates the levels above it.
 func (x *indexer) count(level int, low []byte, entries, parts int) error {
 	if level == len(x.counts) {
 		return nil
@@ -191,7 +193,7 @@ func (x *indexer) count(level int, low []byte, entries, parts int) error {
 	return x.count(level+1, t.key, entries, above+split)
 }
 
-// save writes a tally, as several when it has too many parts, and returns how many came into being by that.
+// save writes a tally. If the tally has too many parts, save splits it and returns how many tallies were added.
 func (x *indexer) save(level int, t tally) (added int, err error) {
 	if t.parts <= maxCounted {
 		return 0, x.counts[level].Put(t.key, freshValue{t.value()})
@@ -230,7 +232,7 @@ func floor(c *treeCursor, key []byte) (k, v []byte) {
 	return c.Prev()
 }
 
-// settle brings the pending changes of a write transaction into the index. If that fails, the transaction fails.
+// settle applies the pending index changes of a write transaction. An error ends the work of the snapshot.
 func (s *Snapshot) settle() {
 	if s.indexer == nil || s.failed != nil {
 		return
@@ -255,7 +257,7 @@ func (s *Snapshot) rank(key []byte) int {
 			low, last = k, tallyEntries(v)
 			n += last
 		}
-		total += n - last // all but the one that holds key
+		total += n - last // do not count the one that holds key
 	}
 	var holds block
 	last := 0
@@ -278,7 +280,8 @@ func (s *Snapshot) size(space []byte) int {
 	return total
 }
 
-// kth moves a cursor to the k-th entry of a space, counted from 0, and returns its key and value. They are nil if there are not so many.
+// kth moves a cursor to the k-th entry of a space, counted from 0, and returns its key and value, or nil if the space has fewer
+// entries.
 func (s *Snapshot) kth(c *indexCursor, space []byte, k int) (key, value []byte) {
 	low := space
 	for i := len(counts) - 1; i >= 0; i-- {
@@ -292,8 +295,8 @@ func (s *Snapshot) kth(c *indexCursor, space []byte, k int) (key, value []byte) 
 	return c.move(low, k)
 }
 
-// skip finds the block, group or span that holds the k-th entry, counted from the one at low. It returns its key and the position of the
-// entry in it; the key is nil if there are not so many.
+// skip finds the block, group or span that holds the k-th entry, counted from the first entry of the one at low. It returns its key and
+// the position of the entry in it. The key is nil if the space has fewer entries.
 func skip(c *treeCursor, space, low []byte, k int, count func([]byte) int) (key []byte, rest int) {
 	for key, v := c.Seek(low); bytes.HasPrefix(key, space); key, v = c.Next() {
 		n := count(v)

@@ -1,6 +1,6 @@
 package store
 
-// A docSet holds document numbers, one bit for each.
+// A docSet is a set of document numbers, stored as one bit for each.
 type docSet struct {
 	base uint64
 	bits []uint64

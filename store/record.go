@@ -8,11 +8,11 @@ import (
 	"lectern/contenttypes"
 )
 
-// A row, and each component inside one, is
+// recordHeader is the number of bytes before the ends of fields. A row, and each component inside one, is encoded as
 //
 //	layout u16 · fields u16 · id u64 · end of each field u32 … · the fields
 //
-// where a scalar field is its JSON text (nothing: null) and a component or zone is
+// where a scalar field is its JSON text (empty for null) and a component or zone is
 //
 //	end of each item u32 … · the items, each like a row · count u32
 //
@@ -47,17 +47,17 @@ func (r Record) Schema() *contenttypes.Schema { return r.table.bound.schema }
 // Doc returns the number of the document of which r is a version, 0 for a component.
 func (r Record) Doc() uint64 { return r.doc }
 
-// Status returns whether r is a draft or a published version.
+// Status returns the status of r: draft or published.
 func (r Record) Status() Status { return r.slot.status() }
 
 // Locale returns the locale of r, "" if its type is not localized.
 func (r Record) Locale() string { return r.snap.localeCode(r.slot.locale()) }
 
-// ID returns the numeric id of the row or component that responses show.
+// ID returns the numeric id of r, as shown in responses.
 func (r Record) ID() uint64 { return be.Uint64(r.data[4:]) }
 
-// JSON returns the JSON text of a scalar attribute as it is stored, nil if it is null. System attributes such as id, documentId and
-// createdAt are included.
+// JSON returns the stored JSON text of a scalar attribute, or nil if it is null. The attribute may be a system attribute such as id,
+// documentId or createdAt.
 func (r Record) JSON(a *contenttypes.Attribute) []byte {
 	f := r.field(a)
 	if len(f) == 0 {
@@ -66,8 +66,8 @@ func (r Record) JSON(a *contenttypes.Attribute) []byte {
 	return f
 }
 
-// AppendFields appends scalar attributes as members of a JSON object, with their stored JSON and separated by commas. first says that no
-// member stands before them; otherwise a comma comes first.
+// AppendFields appends scalar attributes as members of a JSON object, with their stored JSON, separated by commas. If first is false, it
+// begins with a comma.
 func (r Record) AppendFields(b []byte, attrs []*contenttypes.Attribute, first bool) []byte {
 	head := r.data[recordHeader:]
 	payload := head[4*r.table.fields:]
@@ -109,8 +109,8 @@ func (r Record) field(a *contenttypes.Attribute) []byte {
 	return payload[start:be.Uint32(r.data[recordHeader+4*p:])]
 }
 
-// Each calls yield with the items of a component or dynamic zone attribute in their order, until it returns false. A single component is
-// a list of one item or none.
+// Each calls yield with the items of a component or dynamic zone attribute in order, until yield returns false. A single component
+// counts as a list of at most one item.
 func (r Record) Each(a *contenttypes.Attribute, yield func(Record) bool) {
 	f := r.field(a)
 	if len(f) < 4 {
@@ -139,7 +139,7 @@ func (r Record) Detached() Record {
 	return r
 }
 
-// Ref returns the Ref by which links name the document and localization, or the component.
+// Ref returns the Ref that links use for r: the document and localization of r, or the component.
 func (r Record) Ref() Ref {
 	b := r.table.bound
 	if b.typ == nil {
@@ -155,8 +155,7 @@ func (r Record) ref() ref {
 	return ref{schema: r.table.bound.number, locale: r.slot.locale(), doc: r.doc}
 }
 
-// A Value is the value of a stored attribute in a row to be written: JSON for a scalar (nil is null), Items for a component attribute or
-// zone.
+// A Value is the value of one attribute in a row to be written. A scalar has JSON (nil is null); a component attribute or zone has Items.
 type Value struct {
 	JSON  []byte
 	Items []*Item

@@ -7,27 +7,28 @@ import (
 	"lectern/contenttypes"
 )
 
-// A Related holds what several rows show under one attribute: the answer of RelatedAll, or of UsesAll. Its memory can be used again.
+// A Related holds the result of RelatedAll or UsesAll: the rows that one attribute of several rows leads to. It can be passed to
+// another call, which reuses its memory.
 type Related struct {
-	// Rows are the targets. A document that several rows lead to is among them once.
+	// Rows are the targets, each of them once, even if several rows lead to it.
 	Rows []Record
 	// Items are positions in Rows. Those of row i begin at Starts[i] and end at Starts[i+1].
 	Items  []int32
 	Starts []int32
-	// Most bounds how many items, or links to them, are found altogether; 0 is no bound. Where there are more, the search stops and
-	// Over is set: what was found must not be used then. Most has no effect where a filter or an order chooses among what is found.
+	// Most bounds the total number of items, or of links to them; 0 is no bound. If there are more, the search stops and sets Over;
+	// the result must not be used then. Most has no effect if a query filters or orders the items.
 	Most int
 	Over bool
 
-	most    int // Most, where it holds
+	most    int // Most if it has an effect, else 0
 	edges   []edge
-	targets []ref    // that edges lead to
-	seen    []int32  // hash table of targets, or of places: their positions there plus one
-	shown   []int32  // by target: in Rows; negative: the target has no version to show
-	places  []uint64 // by item: that of its row in the relation cache, which had all
+	targets []ref    // the different targets of edges
+	seen    []int32  // hash table of positions in targets or places, plus one; 0 is an empty cell
+	shown   []int32  // by target: its position in Rows; negative if it has no version to show
+	places  []uint64 // by item: the place of its row, if the relation cache had all items
 	order   []int32
-	short   []int32 // rows of which not all links were read
-	// partial says that a filter or a page left something out.
+	short   []int32 // rows whose links were not all read
+	// partial says that a filter or page removed items.
 	partial bool
 	keys    [][][]byte
 }
@@ -35,11 +36,11 @@ type Related struct {
 // An edge leads from a row to a target.
 type edge struct {
 	from   int32
-	row    int32 // in Rows; negative: the target has no version to show; at first in targets
+	row    int32 // position of the target in targets at first, later in Rows; negative if it has no version to show
 	target ref
 }
 
-// Of returns the positions in Rows of what row i shows.
+// Of returns the items of row i: positions in Rows.
 func (l *Related) Of(i int) []int32 { return l.Items[l.Starts[i]:l.Starts[i+1]] }
 
 func (l *Related) reset() {
@@ -48,15 +49,15 @@ func (l *Related) reset() {
 	l.edges, l.places, l.short, l.partial, l.Over = l.edges[:0], l.places[:0], l.short[:0], false, false
 }
 
-// over reports whether n is more than may be found, and sets Over.
+// over reports whether n items exceed the bound most, and sets Over accordingly.
 func (l *Related) over(n int) bool {
 	l.Over = l.most > 0 && n > l.most
 	return l.Over
 }
 
-// RelatedAll finds what each row shows under a relation, media, component, zone or localizations attribute, as Related does for one
-// row. q filters, orders and cuts what each row shows; its type, status and locales are not looked at, and nil shows all of it. Each
-// target is read, and asked whether it meets the filter, once.
+// RelatedAll finds the targets of each row under a relation, media, component, zone or localizations attribute, as Related does for
+// one row. q filters, orders and pages the targets of each row; its type, status and locales are ignored. If q is nil, all targets
+// are found. Each target is read and filtered once, even if several rows lead to it.
 func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Status, q *Query, into *Related) error {
 	into.reset()
 	plain := q == nil || q.Filter == nil && len(q.Sort) == 0
@@ -90,9 +91,9 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 	return s.failed
 }
 
-// UsesAll finds the documents that lead to each row under one of several media attributes: those under the first attribute before
-// those under the next, each in the order of the row's side. Where f is given, it finds only documents that meet it. Each document
-// is read once.
+// UsesAll finds the documents that refer to each row by one of several media attributes: first those that use the first attribute,
+// then those that use the next, each in the order of the row's own list. If f is not nil, it finds only documents that meet f. Each
+// document is read once.
 func (s *Snapshot) UsesAll(of []Record, attrs []*contenttypes.Attribute, status Status, f Filter, into *Related) error {
 	into.reset()
 	if into.most = into.Most; f != nil {
@@ -122,8 +123,7 @@ func (s *Snapshot) UsesAll(of []Record, attrs []*contenttypes.Attribute, status 
 	return s.failed
 }
 
-// RelatedCounts appends to counts how many targets RelatedAll would find for each row. However many there are, it takes no memory
-// for them.
+// RelatedCounts appends to counts how many targets RelatedAll would find for each row. It keeps no targets in memory.
 func (s *Snapshot) RelatedCounts(of []Record, a *contenttypes.Attribute, status Status, q *Query, counts []int) ([]int, error) {
 	if q == nil {
 		q = &Query{Limit: -1}
@@ -145,8 +145,8 @@ func (s *Snapshot) RelatedCounts(of []Record, a *contenttypes.Attribute, status 
 	return counts, s.failed
 }
 
-// leaveOut takes out the rows that no item stands for, because a filter or a page left them out: a caller that follows the rows
-// further must not follow these.
+// leaveOut removes from Rows the rows that no item refers to, because a filter or page removed their items. A caller that follows
+// relations of Rows then does not follow those of removed rows.
 func (l *Related) leaveOut() {
 	l.order = append(l.order[:0], make([]int32, len(l.Rows))...)
 	shown := int32(0)
@@ -215,7 +215,7 @@ func (s *Snapshot) readTargets(status Status, into *Related) {
 	}
 }
 
-// add adds a row and returns its position; -1 where there is none.
+// add adds a row and returns its position, or -1 if r is the zero Record.
 func (l *Related) add(r Record) int32 {
 	if !r.Exists() {
 		return -1
@@ -235,7 +235,7 @@ func (l *Related) clearSeen(n int) int {
 	return size
 }
 
-// tellApart puts each target that edges lead to into targets, once, and its position there into the edges.
+// tellApart fills targets with the different targets of the edges, and sets the row of each edge to the position of its target there.
 func (l *Related) tellApart() {
 	size := l.clearSeen(len(l.edges))
 	l.targets = l.targets[:0]
@@ -253,7 +253,7 @@ func (l *Related) tellApart() {
 	}
 }
 
-// inFileOrder returns positions in targets in the order in which they lie in the file.
+// inFileOrder returns the positions of all targets, sorted by where their rows lie in the file.
 func (l *Related) inFileOrder() []int32 {
 	l.order = l.order[:0]
 	for i := range l.targets {
@@ -266,13 +266,13 @@ func (l *Related) inFileOrder() []int32 {
 	return l.order
 }
 
-// gatherRows lists what lies in the rows themselves, or is found by other ways than links.
+// gatherRows lists the targets that are not stored as links: components inside the rows, and localizations.
 func (s *Snapshot) gatherRows(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
 	begin := 0
 	add := func(target Record) bool {
 		into.Items = append(into.Items, int32(len(into.Rows)))
 		into.Rows = append(into.Rows, target)
-		return len(into.Rows)-begin != most && !into.over(len(into.Items)) // or the next one need not be read
+		return len(into.Rows)-begin != most && !into.over(len(into.Items)) // at the last target stop here, so that the next is not read
 	}
 	for _, r := range of {
 		if into.Over {
@@ -290,7 +290,7 @@ func (s *Snapshot) gatherRows(of []Record, a *contenttypes.Attribute, status Sta
 	}
 }
 
-// list makes the items of each row out of the edges that lead from it.
+// list sets the items of each row from its edges.
 func (s *Snapshot) list(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
 	edges := into.edges
 	for i := range of {
@@ -310,9 +310,10 @@ func (s *Snapshot) list(of []Record, a *contenttypes.Attribute, status Status, m
 	}
 }
 
-// again reads the links of one row of which the first were not enough, since some lead to documents that are not shown.
+// again reads all links of a row. It is called if the row's first links gave too few items, because some of their targets have no
+// version to show.
 func (s *Snapshot) again(r Record, a *contenttypes.Attribute, status Status, most, begin int, into *Related) {
-	into.partial = into.partial || len(into.Items) > begin // with rows that were read before
+	into.partial = into.partial || len(into.Items) > begin // the items dropped below leave unused rows
 	into.Items = into.Items[:begin]
 	s.Related(r, a, status, func(target Record) bool {
 		into.Items = append(into.Items, int32(len(into.Rows)))
@@ -321,7 +322,7 @@ func (s *Snapshot) again(r Record, a *contenttypes.Attribute, status Status, mos
 	})
 }
 
-// choose filters, orders and cuts what each row shows.
+// choose filters, orders and pages the items of each row.
 func (s *Snapshot) choose(status Status, q *Query, into *Related) {
 	shown := len(into.Items)
 	if q.Filter != nil {
@@ -354,7 +355,7 @@ func (s *Snapshot) choose(status Status, q *Query, into *Related) {
 	into.partial = into.partial || len(chosen) < shown
 }
 
-// Set makes rows the answer, as if there were one row that shows all of them.
+// Set replaces the result by that of a single row whose targets are rows.
 func (l *Related) Set(rows []Record) {
 	l.reset()
 	l.Rows = append(l.Rows, rows...)
@@ -364,7 +365,7 @@ func (l *Related) Set(rows []Record) {
 	l.Starts = append(l.Starts, int32(len(rows)))
 }
 
-// SetNone makes the answer one for n rows that show nothing.
+// SetNone replaces the result by that of n rows without targets.
 func (l *Related) SetNone(n int) {
 	l.reset()
 	for range n {
@@ -372,10 +373,10 @@ func (l *Related) SetNone(n int) {
 	}
 }
 
-// maxKept is how many rows a Related keeps memory for.
+// maxKept is the maximum number of rows whose memory Clear keeps.
 const maxKept = 4096
 
-// Clear lets go of all records, and of the memory of very many.
+// Clear removes all records. It also frees the memory if it is large; otherwise the next call reuses it.
 func (l *Related) Clear() {
 	if cap(l.Rows) > maxKept || cap(l.Items) > 4*maxKept || cap(l.edges) > 4*maxKept {
 		*l = Related{}
@@ -385,7 +386,7 @@ func (l *Related) Clear() {
 	l.keys = nil
 }
 
-// Keep takes out the items whose row keep reports false for. The rows stay.
+// Keep removes the items for whose row keep returns false. Rows itself does not change.
 func (l *Related) Keep(keep func(row int32) bool) {
 	kept := l.Items[:0]
 	begin := int32(0)
@@ -400,17 +401,17 @@ func (l *Related) Keep(keep func(row int32) bool) {
 	l.Items = kept
 }
 
-// A Member is a scalar attribute as a member of a JSON object, under a key of its own.
+// A Member is a member of a JSON object: a key, and the scalar attribute that gives its value.
 type Member struct {
-	Key  string // with quotes and colon
+	Key  string // JSON text, including quotes and colon
 	Attr *contenttypes.Attribute
-	// NonNull members have no null; Max is how many bytes of JSON a value may have, 0 for any number.
+	// NonNull says that the value must not be null. Max is the maximum length of the value's JSON in bytes; 0 is no limit.
 	NonNull bool
 	Max     int
 }
 
-// AppendMembers appends members of a JSON object, a comma before each but the first when first is true, with their values as
-// they stand in the file. It stops before a member that must not be null and is, or is too long, and returns how many it
+// AppendMembers appends members of a JSON object with their stored values, separated by commas. If first is false, it begins with
+// a comma. It stops before a member whose value is too long, or null although NonNull is set, and returns how many members it
 // appended.
 func (r *Record) AppendMembers(b []byte, members []Member, first bool) ([]byte, int) {
 	head := r.data[recordHeader:]

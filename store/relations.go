@@ -10,19 +10,19 @@ import (
 	"lectern/store/internal/relcache"
 )
 
-// A stateCache is what the snapshots of one committed state share: a relation cache, once they have searched so often that it pays.
-// A commit moves rows and uses pages again, so each state has its own.
+// A stateCache is shared by all snapshots of one committed state of the file. It gets a relation cache when these snapshots have done
+// enough searches for the cache to pay. Each state has its own, since a commit moves rows and reuses pages.
 type stateCache struct {
 	tx        int // the transaction that committed the state
 	seeks     atomic.Uint64
 	relations atomic.Pointer[relcache.Cache]
 }
 
-// cacheAfter is how many searches the snapshots of one state do before it has a relation cache: where there are fewer between two
-// writes, filling one costs more than it saves.
+// cacheAfter is how many searches the snapshots of one state do before it gets a relation cache. If there are fewer searches between
+// two writes, filling a cache costs more than it saves.
 var cacheAfter uint64 = 2000
 
-// cacheOf returns the stateCache of the state that a transaction committed; nil where there is a later state.
+// cacheOf returns the stateCache of the state that a transaction committed, or nil if there is a later state.
 func (f *file) cacheOf(tx int) *stateCache {
 	for {
 		c := f.cache.Load()
@@ -38,7 +38,7 @@ func (f *file) cacheOf(tx int) *stateCache {
 	}
 }
 
-// searched counts the searches of a snapshot that has ended, and makes the relation cache when there were enough.
+// searched adds the searches of a snapshot that has ended, and creates the relation cache when there were cacheAfter.
 func (c *stateCache) searched(s *Snapshot) {
 	if c == nil || s.relations != nil || c.seeks.Add(s.stats.seeks) < cacheAfter {
 		return
@@ -47,14 +47,16 @@ func (c *stateCache) searched(s *Snapshot) {
 	c.relations.CompareAndSwap(nil, relcache.New(int(min(max(s.tx.Size()/1024, least), most))))
 }
 
-// In the relation cache the place of a row is the offset of its key in the file and, in the lowest bits, how long its value is.
+// rowSizeBits is the number of low bits of a place that hold the length of the row's value. The bits above them hold the offset of
+// the row's key in the file. The relation cache stores such places.
 const rowSizeBits = 20
 
-// relationKey names a list of links: by what their keys begin with (see appendLinkList). Which version of a target is shown follows
-// from that as well, since links are kept apart by link set wherever a target has more than one.
+// relationKey returns the key of a list of links in the relation cache: the common prefix of the keys of the links (see
+// appendLinkList). The prefix also decides which version of a target is shown, since it contains the link set if a target can have
+// more than one version.
 func relationKey(list []byte) relcache.Key { return relcache.Key{be.Uint64(list), be.Uint64(list[8:])} }
 
-// placeOf returns the place of a row; 0 where it has none, as one that is too long.
+// placeOf returns the place of a row, or 0 if it has none, for example because it is too long.
 func (s *Snapshot) placeOf(r Record) uint64 {
 	var buf [rowKeyLen]byte
 	key := appendRowKey(buf[:0], r.table.bound.number, r.slot, r.doc)
@@ -72,7 +74,8 @@ func (s *Snapshot) rowIn(place uint64) Record {
 	return s.record(slot(be.Uint16(row[2:])), be.Uint64(row[4:]), row[rowKeyLen:])
 }
 
-// gatherKnown lists what the rows show where the relation cache has all of it; otherwise it does nothing and returns false.
+// gatherKnown lists the targets of the rows from the relation cache. If the cache does not have all of them, it does nothing and
+// returns false.
 func (s *Snapshot) gatherKnown(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) bool {
 	if s.relations == nil {
 		return false
@@ -101,7 +104,7 @@ func (s *Snapshot) gatherKnown(of []Record, a *contenttypes.Attribute, status St
 	return true
 }
 
-// readPlaces reads the row at the place of each item, once.
+// readPlaces reads the row at the place of each item; equal places are read once.
 func (s *Snapshot) readPlaces(into *Related) {
 	n := len(into.places)
 	into.Items = slices.Grow(into.Items, n)[:n]
@@ -126,7 +129,8 @@ func (s *Snapshot) readPlaces(into *Related) {
 	}
 }
 
-// cacheAll puts into the relation cache what many rows show, of which the first most were listed, or all where most is negative.
+// cacheAll puts the targets of many rows into the relation cache. most is how many targets were listed for each row at most; if it is
+// negative, all were listed.
 func (s *Snapshot) cacheAll(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
 	if !s.caches() {
 		return
@@ -147,10 +151,10 @@ func (s *Snapshot) cacheAll(of []Record, a *contenttypes.Attribute, status Statu
 	}
 }
 
-// caches reports whether the relation cache takes more lists.
+// caches reports whether there is a relation cache with room for more lists.
 func (s *Snapshot) caches() bool { return s.relations != nil && !s.relations.Full() }
 
-// appendPlace appends the place of a row, if it is to be cached.
+// appendPlace appends the place of a row, unless the relation cache is full or missing.
 func (s *Snapshot) appendPlace(places []uint64, r Record) []uint64 {
 	if !s.caches() {
 		return places
@@ -158,14 +162,14 @@ func (s *Snapshot) appendPlace(places []uint64, r Record) []uint64 {
 	return append(places, s.placeOf(r))
 }
 
-// cachePlaces puts the places of the rows that a list shows into the relation cache: those of all of them, or of the first.
+// cachePlaces puts the places of a list's targets into the relation cache; whole says that places has all of them, not only the first.
 func (s *Snapshot) cachePlaces(list []byte, places []uint64, whole bool) {
 	if s.caches() && s.failed == nil && !slices.Contains(places, 0) {
 		s.relations.Put(relationKey(list), places, whole)
 	}
 }
 
-// cachedPlaces returns the places of the rows that a list shows, as far as the relation cache has them; whole says that there are no others.
+// cachedPlaces returns the places of a list's first targets, as many as the relation cache has; whole says that there are no others.
 func (s *Snapshot) cachedPlaces(list []byte) (places []uint64, whole bool) {
 	if s.relations == nil {
 		return nil, false

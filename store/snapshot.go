@@ -12,28 +12,28 @@ import (
 	"lectern/store/internal/relcache"
 )
 
-// A Snapshot is a consistent view of the whole store, for one goroutine.
+// A Snapshot is a consistent view of the whole store. Only one goroutine may use it at a time.
 type Snapshot struct {
 	store     *Store
 	tx        *bolt.Tx
 	bound     *binding
-	file      *pages.File // as the transaction began; nil until a bucket is looked for
-	root      *pages.Tree // of all buckets in file
+	file      *pages.File // pages of the state that tx reads; nil until a bucket is looked up
+	root      *pages.Tree // the tree of the buckets in file
 	trees     [bucketCount]*tree
 	idle      [bucketCount][]*treeCursor // cursors not in use
-	shared    [bucketCount]*treeCursor   // for look-ups that end before anything else is looked up
-	cache     *stateCache                // nil where nothing is cached
-	relations *relcache.Cache            // of cache; nil until it has one
-	indexer   *indexer                   // of a write transaction
-	buffers   [bucketCount]*buffer       // of a write transaction: of the buckets that have one
-	failed    error                      // why it finds nothing more
+	shared    [bucketCount]*treeCursor   // for single look-ups, each of which ends before the next begins
+	cache     *stateCache                // shared with the other snapshots of this state; nil if nothing is cached
+	relations *relcache.Cache            // the relation cache of cache; nil until it has one
+	indexer   *indexer                   // only in a write transaction
+	buffers   [bucketCount]*buffer       // only in a write transaction: the buffers of buckets that have one
+	failed    error                      // the error that ended the snapshot's work; look-ups find nothing after it
 	work      workBudget
 	stats     snapshotStats
-	in        *opened    // what tx was begun on; nil where that is not counted
-	made      pool.Epoch // in which tx was begun
+	in        *opened    // the open file that tx reads; nil if its readers are not counted
+	made      pool.Epoch // the epoch in which tx began
 }
 
-// The buckets by number.
+// A bucket is the number of a bucket of the file.
 type bucket int
 
 const (
@@ -54,18 +54,18 @@ func newSnapshot(s *Store, tx *bolt.Tx) *Snapshot {
 	return &Snapshot{store: s, tx: tx, bound: s.bound}
 }
 
-// end adds what the snapshot has done to the store's counters.
+// end adds the snapshot's counters to those of the store.
 func (s *Snapshot) end() {
 	s.store.stats.add(&s.stats)
 	s.cache.searched(s)
 }
 
-// forget lets go of all that was made for one use of the snapshot.
+// forget resets the error, the work budget and the counters, so that the snapshot can be used again.
 func (s *Snapshot) forget() {
 	s.failed, s.work, s.stats = nil, workBudget{}, snapshotStats{}
 }
 
-// cursor returns the cursor that short look-ups in a bucket share.
+// cursor returns the shared cursor of a bucket, for single look-ups. Every look-up moves it.
 func (s *Snapshot) cursor(n bucket) *treeCursor {
 	if n == index || n == groups || n == spans {
 		s.settle()
@@ -76,7 +76,7 @@ func (s *Snapshot) cursor(n bucket) *treeCursor {
 	return s.shared[n]
 }
 
-// take returns a cursor for a walk during which others may begin; give hands it back.
+// take returns a cursor for a walk over a bucket. No other walk or look-up moves it until give returns it.
 func (s *Snapshot) take(n bucket) *treeCursor {
 	if n == index || n == groups || n == spans {
 		s.settle()
@@ -91,7 +91,7 @@ func (s *Snapshot) take(n bucket) *treeCursor {
 
 func (s *Snapshot) give(n bucket, c *treeCursor) { s.idle[n] = append(s.idle[n], c) }
 
-// takeIndex is take for the entries of the index; give hands back the cursor's own.
+// takeIndex returns a cursor for a walk over the entries of the index. Pass its field c to give afterwards.
 func (s *Snapshot) takeIndex() *indexCursor { return &indexCursor{c: s.take(index)} }
 
 // get looks up one key.
@@ -110,14 +110,14 @@ func (s *Snapshot) get(n bucket, key []byte) []byte {
 
 const rowKeyLen = 2 + 2 + 8
 
-// row reads one version, the zero Record when there is none. Rows that follow one another in the file, as those of a list
-// mostly do, are reached by a step instead of a search.
+// row reads one version; it returns the zero Record if there is none. If the row is the next one in the file, as mostly in a
+// list, it is reached by a step instead of a search.
 func (s *Snapshot) row(b *boundSchema, sl slot, doc uint64) Record {
 	var buf [rowKeyLen]byte
 	return s.record(sl, doc, s.rowData(appendRowKey(buf[:0], b.number, sl, doc)))
 }
 
-// record is the row with these data, the zero Record where there are none.
+// record returns the Record of a row with these data, or the zero Record if data is nil.
 func (s *Snapshot) record(sl slot, doc uint64, data []byte) Record {
 	if data == nil {
 		return Record{}
@@ -126,7 +126,7 @@ func (s *Snapshot) record(sl slot, doc uint64, data []byte) Record {
 	return Record{table: s.bound.tables[be.Uint16(data)], slot: sl, doc: doc, snap: s, data: data}
 }
 
-// rowData returns what lies under the key of a row, nil where nothing does.
+// rowData returns the data of the row with this key, or nil if there is none.
 func (s *Snapshot) rowData(key []byte) []byte {
 	c := s.cursor(rows)
 	if v, ok := c.Step(key); ok {
@@ -147,7 +147,7 @@ func (s *Snapshot) localeCode(n uint16) string {
 	return s.store.locales.current.Load().codes[n]
 }
 
-// slot returns where rows of a version lie; ok is false when nothing was ever written in that locale.
+// slot returns the slot of a status and locale of a type; ok is false if nothing was ever written in that locale.
 func (s *Snapshot) slot(t *contenttypes.ContentType, status Status, locale string) (sl slot, ok bool) {
 	if !t.DraftAndPublish {
 		status = Published
@@ -168,12 +168,12 @@ func (s *Snapshot) Document(t *contenttypes.ContentType, documentID string) (doc
 	return number(v), true
 }
 
-// document returns what the bucket docs says of a document.
+// document returns the value of a document in the bucket docs.
 func (s *Snapshot) document(b *boundSchema, documentID string) []byte {
 	return s.get(docs, appendDocKey(nil, b.number, documentID))
 }
 
-// slots returns the versions that a document has, as the bucket docs lists them.
+// slots returns the slots of a document's versions, as listed in the bucket docs.
 func (s *Snapshot) slots(b *boundSchema, documentID []byte) []slot {
 	v := s.document(b, string(documentID))
 	if v == nil {
@@ -186,7 +186,7 @@ func (s *Snapshot) slots(b *boundSchema, documentID []byte) []slot {
 	return list
 }
 
-// eachSlot calls yield with the slots in which a document has a version, by locale and status.
+// eachSlot calls yield with the slots in which a document has a version, in order of locale and status.
 func (s *Snapshot) eachSlot(b *boundSchema, doc uint64, yield func(slot) bool) {
 	n := uint16(len(s.store.locales.current.Load().codes))
 	if !b.typ.Localized {
@@ -245,7 +245,7 @@ func (s *Snapshot) allSlots(t *contenttypes.ContentType) []slot {
 	return list
 }
 
-// Version returns one version of a document; the zero Record when there is none.
+// Version returns one version of a document, or the zero Record if there is none.
 func (s *Snapshot) Version(t *contenttypes.ContentType, doc uint64, status Status, locale string) Record {
 	sl, ok := s.slot(t, status, locale)
 	if !ok {
@@ -254,7 +254,7 @@ func (s *Snapshot) Version(t *contenttypes.ContentType, doc uint64, status Statu
 	return s.row(s.bound.of(&t.Schema), sl, doc)
 }
 
-// Versions calls yield with every version of a document, by locale and status.
+// Versions calls yield with every version of a document, in order of locale and status.
 func (s *Snapshot) Versions(t *contenttypes.ContentType, doc uint64, yield func(Record) bool) {
 	b := s.bound.of(&t.Schema)
 	var found []slot
@@ -270,8 +270,8 @@ func (s *Snapshot) Versions(t *contenttypes.ContentType, doc uint64, yield func(
 	}
 }
 
-// Equal calls yield with the rows of (t, status, locale) whose scalar attribute a (which must have an index) has exactly
-// this value, given as stored JSON, in order of id: what unique checks need.
+// Equal calls yield, in order of id, with the rows of (t, status, locale) whose scalar attribute a has exactly this value,
+// given as stored JSON. The attribute must have an index. Unique checks use Equal.
 func (s *Snapshot) Equal(t *contenttypes.ContentType, status Status, locale string, a *contenttypes.Attribute, value []byte, yield func(Record) bool) {
 	sl, ok := s.slot(t, status, locale)
 	if !ok {

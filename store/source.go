@@ -9,27 +9,27 @@ import (
 	"lectern/store/evolve"
 )
 
-// A source lists the rows of one slot that meet one conjunct of a filter, or may meet it, without a look at all rows.
+// A source lists the rows of one slot that meet, or may meet, one condition (conjunct) of a filter, without reading all rows.
 type source struct {
 	conjunct int
-	ranges   []keyRange             // of the index
+	ranges   []keyRange             // ranges of index entries to walk over
 	cost     int                    // how many entries must be walked over
-	test     func(text []byte) bool // of the indexed text, where the range alone does not decide
-	exact    bool                   // all rows that it lists meet the conjunct, except those marked unsure
-	sorted   bool                   // one range whose entries stand in order of id
-	load     func() []hit           // for sources that are not in the index: documentIds, links
+	test     func(text []byte) bool // tests the indexed text, if the range alone does not decide
+	exact    bool                   // all listed rows meet the conjunct, except those marked unsure
+	sorted   bool                   // there is one range, and its entries are in order of id
+	load     func() []hit           // finds the rows without the index, by documentIds or links
 }
 
-// keyRange is low ≤ key < high.
+// A keyRange is the range of index keys with low ≤ key < high.
 type keyRange struct {
 	low, high []byte
-	entries   int // how many there are, once counted
+	entries   int // the number of entries in the range, once counted
 }
 
-// A hit is a row that a source found. It need not have been read.
+// A hit is a row that a source found. Its record may not have been read yet.
 type hit struct {
 	id, doc uint64
-	loaded  int32 // one more than its place among the finder's records, 0 when it was not read
+	loaded  int32 // one more than its position in the finder's records; 0 if it was not read
 	slot    slot
 	unsure  bool // the index could not decide; the conjunct must be tested on the row
 }
@@ -50,7 +50,7 @@ func conjuncts(f Filter) []Filter {
 	return list
 }
 
-// source returns a source for conjunct i, nil if there is none.
+// source returns a source for conjunct i, or nil if the conjunct has none.
 func (f *finder) source(i int) *source {
 	var src *source
 	switch c := f.filters[i].(type) {
@@ -70,7 +70,7 @@ func (f *finder) source(i int) *source {
 	return src
 }
 
-// fewEntries is how many entries of a range are counted one by one; a longer range is counted by rank.
+// fewEntries is the maximum number of entries of a range that are counted one by one. A longer range is counted by rank.
 const fewEntries = 32
 
 // countRange counts the entries of a range.
@@ -113,14 +113,14 @@ type rangeBuilder struct {
 	test   func([]byte) bool
 }
 
-// end is the key after all entries of the space. It stays within the space, so that it can be counted.
+// end returns a key after all entries of the space. The key begins with the space, as rank requires.
 func (b *rangeBuilder) end() []byte { return append(slices.Clone(b.space), spaceEnd...) }
 
 func (b *rangeBuilder) values() keyRange {
 	return keyRange{low: append(slices.Clone(b.space), ordValue), high: b.end()}
 }
 
-// bounds returns the range of the entries that equal v. cut says that it holds others too.
+// bounds returns the range of the entries that equal v. cut says that the range may hold other entries too.
 func (b *rangeBuilder) bounds(v any) (r keyRange, cut, ok bool) {
 	key, ok := appendOrderedValue(slices.Clone(b.space), b.typ, v)
 	return keyRange{low: key, high: successor(key)}, isCut(key[spaceLen:]), ok
@@ -167,7 +167,7 @@ func (b *rangeBuilder) textTest(c Compare) func([]byte) bool {
 	return nil
 }
 
-// prefix narrows a text test to the entries that begin with a text.
+// prefix limits a text test to the entries that begin with a text.
 func (b *rangeBuilder) prefix(text string) bool {
 	if len(text) > maxIndexed {
 		text = text[:maxIndexed]
@@ -181,7 +181,7 @@ func (b *rangeBuilder) prefix(text string) bool {
 func (b *rangeBuilder) equal(values []any) bool {
 	for _, v := range values {
 		if v == nil {
-			continue // in a list null matches nothing
+			continue // null in a list of values matches nothing
 		}
 		r, cut, ok := b.bounds(v)
 		if !ok {
@@ -277,7 +277,7 @@ func (f *finder) idSource(c Compare) *source {
 	return src
 }
 
-// documentSource looks documents up by documentId.
+// documentSource returns a source that looks up documents by documentId.
 func (f *finder) documentSource(c Compare) *source {
 	if c.Op != Eq && c.Op != In {
 		return nil
@@ -307,7 +307,7 @@ func (f *finder) appendDoc(hits []hit, doc uint64) []hit {
 	return append(hits, f.load(hit{id: r.ID(), doc: doc, slot: f.slot}, r))
 }
 
-// maxDriven is the greatest cost of a source of targets whose links are followed back. Beyond it, the relation is tested row by row.
+// maxDriven is the maximum cost of a source of targets whose links are followed back. At a higher cost, the relation is tested row by row.
 const maxDriven = 4096
 
 // throughSource returns a source that finds the targets first, by one of their indexes, and follows their links back to the rows.
@@ -339,7 +339,7 @@ func (f *finder) throughSource(c *someTarget) *source {
 // back follows links from targets to the rows of f's slot that point at them.
 func (f *finder) back(a *contenttypes.Attribute, targets []hit) []hit {
 	owning, sd, set := linksOf(a, f.query.Status)
-	sd = 1 - sd // from the other end
+	sd = 1 - sd // the side of the relation on which the targets are
 	var hits []hit
 	seen := map[uint64]bool{}
 	targetSchema := f.snap.bound.of(&a.Target.Schema).number

@@ -2,7 +2,7 @@ package store
 
 import "sync/atomic"
 
-// snapshotStats counts the work of one snapshot.
+// snapshotStats counts the work that one snapshot has done.
 type snapshotStats struct {
 	seeks   uint64 // searches from the root of a tree
 	rows    uint64 // rows read

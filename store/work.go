@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// stepsAtATime is how many steps of work (links, entries or rows read) are done between two checks of the clock.
+// stepsAtATime is how many steps of work are done between two checks of the clock. A step reads one link, index entry or row.
 const stepsAtATime = 4096
 
-// A workBudget ends work that takes too long or whose caller has gone. Without it, a filter through relations that lead in circles could
-// run for years.
+// A workBudget ends work that takes too long or whose context has ended. Without it, a filter that follows circular relations could run
+// for years.
 type workBudget struct {
-	ctx   context.Context // nil: the work is not limited
+	ctx   context.Context // nil if the work is not limited
 	limit time.Duration
 	until time.Time // set when the clock is first read
 	steps int
 	over  bool // the budget has ended the work
 }
 
-// Within limits the work of the snapshot from now on. When ctx ends, or limit has passed (if it is positive), look-ups find nothing more
-// and View returns the error.
+// Within limits the work of the snapshot from now on. When ctx ends, or a positive limit has passed, look-ups find nothing more and View
+// returns the error.
 func (s *Snapshot) Within(ctx context.Context, limit time.Duration) {
 	s.work.ctx, s.work.limit, s.work.until = ctx, limit, time.Time{}
 }
@@ -27,8 +27,8 @@ func (s *Snapshot) Within(ctx context.Context, limit time.Duration) {
 // Step counts a step of work that the caller does between look-ups, and reports whether to continue (see Within).
 func (s *Snapshot) Step() bool { return s.step() }
 
-// Err returns the error that has ended the work, nil while it may continue. Results of look-ups after the end are incomplete and must not
-// be used.
+// Err returns the error that has ended the work, or nil while it may continue. After an error, results of look-ups are incomplete and
+// must not be used.
 func (s *Snapshot) Err() error { return s.failed }
 
 // step counts a step of work, and reports whether to continue.

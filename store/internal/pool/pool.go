@@ -1,14 +1,14 @@
-// Package pool keeps what was used to read a state of the store for the next reader of that state.
+// Package pool keeps values that read one state of the store, such as open read transactions, for the next reader of that state.
 package pool
 
 import "sync"
 
-// A Pool keeps values that are not in use. While somebody writes it keeps none: a writer may need all readers to end, and what a
-// reader holds must not keep pages of the file from being used again. It may be used by any number of goroutines.
+// A Pool keeps values that are not in use. It keeps none during a write, because a writer may need all readers to end, and because
+// an idle reader would keep pages of the file from being reused. Several goroutines may use it at the same time.
 type Pool[T any] struct {
-	// Close lets go of a value that the Pool does not keep.
+	// Close is called with each value that the Pool does not keep.
 	Close func(T)
-	// Size is how many values the Pool keeps at most.
+	// Size is the maximum number of values that the Pool keeps.
 	Size int
 
 	mu      sync.Mutex
@@ -20,11 +20,11 @@ type Pool[T any] struct {
 // An Epoch is the time between two writes. A value may be given to a Pool only in the epoch in which it was made.
 type Epoch int64
 
-// never is the epoch of what was made while somebody wrote: it may have begun on the state before or after the write.
+// never is the epoch of values that were made during a write. They are not kept, since they may read the state before or after it.
 const never Epoch = -1
 
-// Get returns a value that is not in use; ok is false if there is none. Whoever makes one then says with Put that it was made in
-// this epoch.
+// Get returns a value that is not in use; ok is false if there is none. The caller then makes a value and later passes it to Put
+// with the epoch that Get returned.
 func (p *Pool[T]) Get() (value T, epoch Epoch, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,7 +40,7 @@ func (p *Pool[T]) Get() (value T, epoch Epoch, ok bool) {
 	return value, epoch, false
 }
 
-// Put keeps a value made in an epoch for the next Get, or closes it.
+// Put keeps a value for the next Get, or closes it. made is the epoch that Get returned.
 func (p *Pool[T]) Put(value T, made Epoch) {
 	p.mu.Lock()
 	keep := p.writers == 0 && made == p.epoch && len(p.idle) < p.Size
@@ -53,8 +53,8 @@ func (p *Pool[T]) Put(value T, made Epoch) {
 	}
 }
 
-// Drain closes all values that are not in use, and has Put close those that are. The Pool keeps values again, made from then on,
-// when release is called.
+// Drain closes all values that are not in use; Put will close those that are in use. After a call of release, the Pool keeps values
+// again, but only those made after the call.
 func (p *Pool[T]) Drain() (release func()) {
 	p.mu.Lock()
 	idle := p.idle
@@ -70,7 +70,7 @@ func (p *Pool[T]) Drain() (release func()) {
 	})
 }
 
-// Idle is how many values the Pool keeps now.
+// Idle returns how many values the Pool keeps now.
 func (p *Pool[T]) Idle() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

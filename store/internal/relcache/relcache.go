@@ -1,8 +1,9 @@
-// Package relcache remembers which rows lists of links lead to, so that a relation that was followed once is followed again without
-// reading its links or searching for their targets.
+// Package relcache caches the targets of relations, so that a relation that was followed once can be followed again without reading
+// its links or searching for their targets.
 //
-// A Cache holds no content: a target is a place, a number that says where its row lies in one state of the file. Whoever changes the
-// file begins a new Cache. Memory is taken a chunk at a time up to a bound; lists for which there is no room are not remembered.
+// A Cache holds no content. It stores a target as a place: a number that says where the target's row lies in one state of the file.
+// Each state of the file therefore needs a new Cache. A Cache allocates memory in chunks up to a bound; when it is full, it ignores
+// further lists.
 package relcache
 
 import (
@@ -11,33 +12,33 @@ import (
 	"sync/atomic"
 )
 
-// A Key names a list of links.
+// A Key identifies a list of links.
 type Key [2]uint64
 
-// A Cache maps lists of links to the places of their targets. It may be used by any number of goroutines.
+// A Cache maps lists of links to the places of their targets. Several goroutines may use it at the same time.
 type Cache struct {
-	cells  []atomic.Uint64 // where in chunks an entry begins, and the low bits of its key's hash; 0: empty
+	cells  []atomic.Uint64 // offset of an entry in chunks, and in the low bits a part of its key's hash; 0 is an empty cell
 	chunks []atomic.Pointer[chunk]
 
 	adding sync.Mutex
-	used   int // words of chunks
+	used   int // number of words in use, in all chunks
 	full   atomic.Bool
 }
 
-// A chunk holds entries. An entry is the key of a list, twice the number of its known targets (plus one if these are all), and the
-// place of each.
+// A chunk holds entries. An entry consists of the key of a list, twice the number of its known targets (plus one if the list has no
+// others), and the place of each.
 type chunk [chunkWords]uint64
 
 const (
 	chunkWords = 1 << 12
 	entryHead  = 3
 
-	hashBits  = 8 // of a key's hash, kept in its cell to tell most other keys apart
-	groupSize = 4 // cells in which a key may be
+	hashBits  = 8 // bits of a key's hash in its cell, which rule out most other keys
+	groupSize = 4 // number of cells in which a key may be
 )
 
-// New returns a Cache for about as many lists, rounded up to a power of two. It takes eight bytes for each at once and at most 40
-// altogether.
+// New returns a Cache for about this many lists, rounded up to a power of two. It allocates 8 bytes per list at once, and at most
+// 40 bytes per list in total.
 func New(lists int) *Cache {
 	cells := 1 << bits.Len(uint(max(lists, groupSize)-1))
 	return &Cache{
@@ -47,8 +48,8 @@ func New(lists int) *Cache {
 	}
 }
 
-// Get returns the places of the first targets of a list, as many as are known; whole reports that the list has no others. The slice
-// must not be changed.
+// Get returns the known places of a list's targets, from the first target on; whole reports that the list has no others. The caller
+// must not change the slice.
 func (c *Cache) Get(key Key) (places []uint64, whole bool) {
 	first, hash := c.group(key)
 	for i := first; i < first+groupSize; i++ {
@@ -63,8 +64,8 @@ func (c *Cache) Get(key Key) (places []uint64, whole bool) {
 	return nil, false
 }
 
-// Put remembers the places of the first targets of a list; whole says that the list has no others. It does nothing if as many are
-// known already, or if there is no room.
+// Put stores the places of the first targets of a list; whole says that the list has no others. It does nothing if at least as many
+// places are stored already, or if there is no room.
 func (c *Cache) Put(key Key, places []uint64, whole bool) {
 	if c.Full() {
 		return
@@ -95,17 +96,17 @@ func (c *Cache) Put(key Key, places []uint64, whole bool) {
 	c.cells[put].Store(uint64(at)<<hashBits | hash)
 }
 
-// Full reports that Put has no room left.
+// Full reports whether Put has run out of room.
 func (c *Cache) Full() bool { return c.full.Load() }
 
-// Words is how much memory the lists take, in words of eight bytes.
+// Words returns the memory of the lists in words of eight bytes.
 func (c *Cache) Words() int {
 	c.adding.Lock()
 	defer c.adding.Unlock()
 	return c.used
 }
 
-// allocate takes words of one chunk for an entry; nil when there is no room for it.
+// allocate reserves size words of one chunk for an entry. It returns a nil entry if there is no room.
 func (c *Cache) allocate(size int) (at int, entry []uint64) {
 	if size > chunkWords {
 		return 0, nil
@@ -127,19 +128,19 @@ func (c *Cache) allocate(size int) (at int, entry []uint64) {
 	return at, words[at%chunkWords:][:size]
 }
 
-// entry returns the entry of a cell, with what follows it in its chunk.
+// entry returns the words of a chunk from the entry of a cell to the end of the chunk.
 func (c *Cache) entry(cell uint64) []uint64 {
 	at := int(cell >> hashBits)
 	return c.chunks[at/chunkWords].Load()[at%chunkWords:]
 }
 
-// group returns the first of the cells in which a key may be, and the bits of its hash that are kept there.
+// group returns the first cell in which a key may be, and the bits of its hash that its cell holds.
 func (c *Cache) group(key Key) (first int, hash uint64) {
 	h := Hash(key)
 	return int(h>>hashBits) & (len(c.cells) - 1) &^ (groupSize - 1), h & (1<<hashBits - 1)
 }
 
-// Hash is a hash of two numbers, of which all bits but the uppermost are good.
+// Hash returns a hash of the two numbers of a key. Do not use its highest bits, which are not well mixed.
 func Hash(key Key) uint64 {
 	h := (key[0] ^ bits.RotateLeft64(key[1], 24)) * 0x9e3779b97f4a7c15
 	return h ^ h>>29
