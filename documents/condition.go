@@ -119,7 +119,7 @@ func Matching(s *contenttypes.Schema, f store.Filter) Condition {
 	})
 }
 
-// FilterOf returns all conditions as one filter on a type, for queries of the store.
+// FilterOf converts conditions on documents of a type to one filter for queries of the store. It holds if all conditions hold.
 func FilterOf(t *contenttypes.ContentType, conditions ...Condition) (store.Filter, error) {
 	f, err := And(conditions...).filter(&t.Schema)
 	if err != nil {
@@ -174,7 +174,7 @@ func leaf(path string, compare func(*contenttypes.Attribute) (store.Filter, erro
 	})
 }
 
-// through returns a filter that applies f to the records that the attributes lead to.
+// through returns a filter that follows attrs one after the other, and applies f to the records at the end.
 func through(attrs []*contenttypes.Attribute, f store.Filter) store.Filter {
 	for _, a := range slices.Backward(attrs) {
 		f = store.Through{Attr: a, Filter: f}

@@ -110,7 +110,7 @@ func (e *Event) locate() (there bool, err error) {
 	return there, err
 }
 
-// savesSingle returns whether saving the document of a single type creates or updates it.
+// savesSingle returns the action of saving the document of a single type: a create if there is none yet, otherwise an update.
 func (s *Service) savesSingle(t *contenttypes.ContentType) (action Action, err error) {
 	err = s.store.View(func(snap *store.Snapshot) error {
 		doc, _, err := single(snap, t)

@@ -170,7 +170,7 @@ func (s *Service) fillBatch(ctx context.Context, t *contenttypes.ContentType, st
 		for _, ref := range refs {
 			r := tx.Version(t, ref.Doc, st, ref.Locale)
 			if !r.Exists() {
-				continue // removed meanwhile
+				continue // the version was removed meanwhile
 			}
 			row := r.Decode()
 			if !fillNull(&t.Schema, row.Values, a, raw) {

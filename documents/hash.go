@@ -16,8 +16,8 @@ import (
 // tooLong is the message for a password that is longer than bcrypt can hash.
 const tooLong = "Password must be less than 73 bytes"
 
-// hashCost is the bcrypt cost of new hashes. nobodysHash is a hash of that cost. If a user does not exist, the password is compared
-// with nobodysHash, so that the answer takes as long as for an existing user.
+// hashCost is the bcrypt cost of new hashes. nobodysHash is a hash of that cost. If there is no hash to compare with, for example
+// because the user does not exist, a password is compared with nobodysHash, so that the answer takes as long.
 var (
 	hashCost    = bcrypt.DefaultCost
 	nobodysHash = []byte("$2a$10$z39LUjMA.G5OwZ48Uw.c5ekMZfbA0ZGZxGsHoUtD/1ThteVt0myNO")

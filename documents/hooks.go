@@ -240,7 +240,7 @@ func (s *Service) after(ctx context.Context, e *Event) {
 	}
 }
 
-// failed reports an error of a hook that is called too late for the error to be part of the answer.
+// failed passes an error of a hook after a write to s.Failed, or logs it. The error is not part of the answer.
 func (s *Service) failed(err error) {
 	if s.Failed != nil {
 		s.Failed(err)

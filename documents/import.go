@@ -18,7 +18,7 @@ import (
 	"lectern/store"
 )
 
-// Limits of an import.
+// These are the limits of an import.
 const (
 	importChunk     = 200       // lines in one transaction
 	importChunkText = 256 << 10 // bytes of lines after which a transaction ends
@@ -132,7 +132,7 @@ func checkIsText(file io.ReadSeeker) error {
 	switch {
 	case bytes.HasPrefix(head, []byte("\x1f\x8b")), bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")), bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return errors.New("it is no export but a compressed file; uncompress it first")
-	case bytes.Contains(head[:min(n, 2<<10)], []byte("lectern-backup.json\x00")): // first entry of a tar archive
+	case bytes.Contains(head[:min(n, 2<<10)], []byte("lectern-backup.json\x00")): // the name of the first entry in a backup, which is a tar archive
 		return errors.New("it is no export but a backup, which `lectern restore` reads")
 	case bytes.IndexByte(head, 0) >= 0:
 		return errors.New("it is no export but a binary file; `lectern export` writes lines of JSON")

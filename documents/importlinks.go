@@ -18,7 +18,7 @@ type edge struct {
 	attr   *contenttypes.Attribute
 	path   []string
 	set    store.LinkSet
-	from   store.Ref // zero while the line is checked
+	from   store.Ref // the row that has the link; zero while the line is only checked
 	target *contenttypes.ContentType
 	id     string
 	locale string

@@ -11,7 +11,7 @@ import (
 // An input is the parsed body of a document or component, with values cast and relations looked up.
 type input struct {
 	schema *contenttypes.Schema
-	id     any // of a component in the body, if hasID
+	id     any // id of a component as sent in the body; set if hasID is true
 	hasID  bool
 	values []inputValue // by Attribute.Index
 }

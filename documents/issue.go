@@ -11,9 +11,9 @@ import (
 
 // An issue says why one value of a body is refused. It becomes an entry of details.errors.
 type issue struct {
-	path     []string // names and list indexes, from the document to the value
+	path     []string // attribute names and list indexes that lead from the document to the value
 	message  string
-	value    any // as it was after casting
+	value    any // the refused value after casting
 	hasValue bool
 }
 

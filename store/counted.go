@@ -142,7 +142,7 @@ func (t tally) value() []byte {
 	return be.AppendUint32(be.AppendUint64(make([]byte, 0, 12), uint64(t.entries)), uint32(t.parts))
 }
 
-// tallyEntries and tallyParts read the value of a tally.
+// tallyEntries and tallyParts return the counts in the encoded value of a tally.
 func tallyEntries(v []byte) int { return int(number(v)) }
 func tallyParts(v []byte) int   { return int(be.Uint32(v[8:])) }
 
@@ -295,8 +295,8 @@ func (s *Snapshot) kth(c *indexCursor, space []byte, k int) (key, value []byte) 
 	return c.move(low, k)
 }
 
-// skip finds the block, group or span that holds the k-th entry, counted from the first entry of the one at low. It returns its key and
-// the position of the entry in it. The key is nil if the space has fewer entries.
+// skip finds the block, group or span that holds the k-th entry. It counts entries from 0 and begins at the block, group or span whose key
+// is low. It returns the key of the one that it found, and the position of the entry in it. The key is nil if the space has fewer entries.
 func skip(c *treeCursor, space, low []byte, k int, count func([]byte) int) (key []byte, rest int) {
 	for key, v := c.Seek(low); bytes.HasPrefix(key, space); key, v = c.Next() {
 		n := count(v)

@@ -23,7 +23,7 @@ const recordHeader = 2 + 2 + 8
 // Snapshot ends. The zero Record stands for "none"; all its attributes are null.
 type Record struct {
 	table *table
-	slot  slot // documents only
+	slot  slot // set only if the record is a document
 	doc   uint64
 	snap  *Snapshot
 	data  []byte
@@ -35,16 +35,16 @@ func (r Record) Exists() bool { return r.data != nil }
 // Size returns how many bytes r takes in the file, the components inside it included.
 func (r Record) Size() int { return len(r.data) }
 
-// Type returns the content-type of a document, nil for a component.
+// Type returns the content-type of a document, or nil if r is a component.
 func (r Record) Type() *contenttypes.ContentType { return r.table.bound.typ }
 
-// Component returns the definition of a component, nil for a document.
+// Component returns the definition of a component, or nil if r is a document.
 func (r Record) Component() *contenttypes.Component { return r.table.bound.comp }
 
-// Schema returns the schema of the content-type or component.
+// Schema returns the schema of r, which is that of its content-type or component.
 func (r Record) Schema() *contenttypes.Schema { return r.table.bound.schema }
 
-// Doc returns the number of the document of which r is a version, 0 for a component.
+// Doc returns the number of the document of which r is a version, or 0 if r is a component.
 func (r Record) Doc() uint64 { return r.doc }
 
 // Status returns the status of r: draft or published.
@@ -173,7 +173,7 @@ type Row struct {
 	Type   *contenttypes.ContentType
 	Doc    uint64
 	Status Status
-	Locale string  // "" where the type is not localized
+	Locale string  // "" if the type is not localized
 	Values []Value // by Attribute.Index, system attributes included; values of relations are ignored
 }
 
@@ -247,7 +247,7 @@ func appendItems(b []byte, bind *binding, items []*Item) ([]byte, error) {
 	return be.AppendUint32(b, uint32(len(items))), nil
 }
 
-// parseID parses the JSON of the id of a row.
+// parseID parses the id of a row from its JSON.
 func parseID(raw []byte) (uint64, error) {
 	n, err := strconv.ParseUint(string(raw), 10, 64)
 	if err != nil || n == 0 {

@@ -202,7 +202,7 @@ func (w *linkWalk) gather(list []byte, most int, row int32, into *Related) {
 	}
 }
 
-// readTargets reads the target of each edge, once.
+// readTargets reads the targets of all edges. If several edges have the same target, it is read once.
 func (s *Snapshot) readTargets(status Status, into *Related) {
 	into.tellApart()
 	into.shown = slices.Grow(into.shown[:0], len(into.targets))[:len(into.targets)]
@@ -272,7 +272,7 @@ func (s *Snapshot) gatherRows(of []Record, a *contenttypes.Attribute, status Sta
 	add := func(target Record) bool {
 		into.Items = append(into.Items, int32(len(into.Rows)))
 		into.Rows = append(into.Rows, target)
-		return len(into.Rows)-begin != most && !into.over(len(into.Items)) // at the last target stop here, so that the next is not read
+		return len(into.Rows)-begin != most && !into.over(len(into.Items)) // false at the last target, so that no further one is read
 	}
 	for _, r := range of {
 		if into.Over {

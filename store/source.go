@@ -73,7 +73,7 @@ func (f *finder) source(i int) *source {
 // fewEntries is the maximum number of entries of a range that are counted one by one. A longer range is counted by rank.
 const fewEntries = 32
 
-// countRange counts the entries of a range.
+// countRange returns the number of index entries in a range.
 func (s *Snapshot) countRange(r keyRange) int {
 	c := indexCursor{c: s.cursor(index)}
 	s.stats.seeks++
@@ -232,7 +232,7 @@ func (b *rangeBuilder) between(low, high any) bool {
 	return ok && ok2
 }
 
-// idSource turns comparisons of the row id into ranges of the index of ids.
+// idSource returns a source for a comparison of the row id. It uses the index of ids.
 func (f *finder) idSource(c Compare) *source {
 	space := f.space(c.Attr)
 	key := func(id float64) []byte {
@@ -317,7 +317,7 @@ func (f *finder) throughSource(c *someTarget) *source {
 		return nil
 	}
 	if c.cond.holds(f.snap, Record{}) {
-		return nil // rows without a target match as well
+		return nil // the filter also matches rows without a target, which no link leads to
 	}
 	status := f.query.Status
 	if !a.Target.DraftAndPublish {

@@ -26,7 +26,7 @@ func (c *counters) add(s *snapshotStats) {
 // Stats counts what a store has done since it was opened.
 type Stats struct {
 	Writes  uint64 // calls of Write that changed something, each durable
-	Commits uint64 // transactions that committed them
+	Commits uint64 // transactions that committed these writes; one may commit several
 	Fsyncs  uint64 // two in each transaction: one for the pages, one for the meta page
 	Seeks   uint64 // searches from the root of a tree
 	Rows    uint64 // rows read

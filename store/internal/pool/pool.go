@@ -1,4 +1,4 @@
-// Package pool keeps values that read one state of the store, such as open read transactions, for the next reader of that state.
+// Package pool keeps values that read one state of the store, such as snapshots, for the next reader of that state.
 package pool
 
 import "sync"
@@ -17,7 +17,7 @@ type Pool[T any] struct {
 	idle    []T
 }
 
-// An Epoch is the time between two writes. A value may be given to a Pool only in the epoch in which it was made.
+// An Epoch is the time between two writes. A Pool keeps a value only if it is put back in the epoch in which it was made.
 type Epoch int64
 
 // never is the epoch of values that were made during a write. They are not kept, since they may read the state before or after it.

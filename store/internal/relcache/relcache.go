@@ -44,7 +44,7 @@ func New(lists int) *Cache {
 	return &Cache{
 		cells:  make([]atomic.Uint64, cells),
 		chunks: make([]atomic.Pointer[chunk], 1+4*cells/chunkWords),
-		used:   1, // no entry begins at 0
+		used:   1, // no entry begins at 0, which marks an empty cell
 	}
 }
 
@@ -96,7 +96,7 @@ func (c *Cache) Put(key Key, places []uint64, whole bool) {
 	c.cells[put].Store(uint64(at)<<hashBits | hash)
 }
 
-// Full reports whether Put has run out of room.
+// Full reports whether the Cache has run out of room.
 func (c *Cache) Full() bool { return c.full.Load() }
 
 // Words returns the memory of the lists in words of eight bytes.
