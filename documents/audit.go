@@ -303,8 +303,8 @@ func (au *auditor) items(a *contenttypes.Attribute, n int) {
 	}
 }
 
-// uniqueIn adds the values of unique attributes in a component, at any depth, to values. They must differ within one attribute of a
-// document.
+// uniqueIn adds the values of unique attributes in a component, at any depth, to values. The caller checks that they differ within one
+// attribute of a document.
 func (au *auditor) uniqueIn(item store.Record, values map[*contenttypes.Attribute][][]byte) map[*contenttypes.Attribute][][]byte {
 	for _, a := range item.Component().Attributes {
 		switch {

@@ -137,7 +137,7 @@ func (e *exporter) rows(t *contenttypes.ContentType, status store.Status) error 
 var exportedTimes = []string{"createdAt", "updatedAt", "publishedAt"}
 
 func (e *exporter) appendRow(b []byte, t *contenttypes.ContentType, r store.Record) []byte {
-	if !e.fits(2 * r.Size()) { // the values of a row, and their names
+	if !e.fits(2 * r.Size()) { // twice the size of the row, for its values and their names
 		return b
 	}
 	b = jsontree.AppendString(append(b, `{"type":`...), t.UID)

@@ -152,7 +152,7 @@ type importer struct {
 	reserved int64 // number of bytes in the last call of Reserve
 	longest  int   // length of the longest line so far
 	read     int   // lines of the file that were read at least once
-	length   int   // length of the last line
+	length   int   // length of the line that was read last
 
 	lines    int          // number of lines in the file
 	bad      map[int]bool // lines that will not be stored

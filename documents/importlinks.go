@@ -25,8 +25,8 @@ type edge struct {
 	order  uint64 // position among the links of the target; MaxUint64 if the line does not have it
 }
 
-// edges calls yield with the links of a version in order. r is the stored version, from which it takes the numbers of document
-// and components; before the version is stored, r is the zero Record.
+// edges calls yield with the links of a version in order. The numbers of the document and its components come from r, the stored
+// version. Before the version is stored, r is the zero Record.
 func (im *importer) edges(l *importLine, status store.Status, r store.Record, yield func(edge)) error {
 	w := edgeWalk{im, l, linkSetsOf(l.typ, status), yield}
 	return w.schema(&l.typ.Schema, l.data, nil, r)
@@ -78,7 +78,7 @@ func (w *edgeWalk) schema(s *contenttypes.Schema, data *jsontree.Object, path []
 	return nil
 }
 
-// relation calls yield with the entries of a relation: a list of objects or documentIds, or one of them.
+// relation calls yield with the entries of a relation. Its value v is an object or a documentId, or a list of these.
 func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, r store.Record) error {
 	list, ok := v.([]any)
 	if !ok {
@@ -171,7 +171,7 @@ func (w *edgeWalk) entry(a *contenttypes.Attribute, v any, path []string) (e edg
 }
 
 // checkEdges adds the links of a line to the importer: the targets that must exist, and their order among the links of each target. It
-// returns an error for a target that may be linked once and that another document links to.
+// returns an error if only one document may link to a target, and another document already does.
 func (im *importer) checkEdges(snap *store.Snapshot, number int, doc uint64, edges []edge) error {
 	var holds linkEdits // has only the model
 	holds.model = im.s.model

@@ -156,8 +156,8 @@ func (x *indexer) tally(level int, low []byte) tally {
 }
 
 // removable reports whether an empty block (level 0) or group (level 1) with the key low may be removed. The first block of a
-// group, and the first group of a span, stays as long as it has siblings, so that the key of a group or span always exists in
-// the level below. The first one of a space is never removed.
+// group is removed only together with the group, when it is the last block in it; so is the first group of a span. The key of
+// each group or span therefore always exists in the level below. The first one of a space is never removed.
 func (x *indexer) removable(level int, low []byte) bool {
 	if len(low) == spaceLen {
 		return false

@@ -38,7 +38,7 @@ func (f *file) cacheOf(tx int) *stateCache {
 	}
 }
 
-// searched adds the searches of a snapshot that has ended, and creates the relation cache when there were cacheAfter.
+// searched adds the searches of an ended snapshot to those of its state. At cacheAfter searches, it creates the relation cache.
 func (c *stateCache) searched(s *Snapshot) {
 	if c == nil || s.relations != nil || c.seeks.Add(s.stats.seeks) < cacheAfter {
 		return
