@@ -16,7 +16,7 @@ import (
 	"lectern/gateway"
 )
 
-// TestMain makes hashes cheap: the tests make many users.
+// TestMain lowers the cost of password hashes, because the tests create many users.
 func TestMain(m *testing.M) {
 	if err := documents.SetHashCost(bcrypt.MinCost); err != nil {
 		panic(err)
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// peopleFiles make a project in which users write articles.
+// peopleFiles are the files of a project in which users write articles.
 var peopleFiles = map[string]string{
 	"content-types/article.yaml": `
 kind: collectionType
@@ -66,7 +66,7 @@ users-permissions:
 
 const testSecret = "a secret of the tests, which nobody ships"
 
-// with returns peopleFiles and other files beside them, or in their place.
+// with returns peopleFiles with other files added or replaced.
 func with(files map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, set := range []map[string]string{peopleFiles, files} {
@@ -77,7 +77,7 @@ func with(files map[string]string) map[string]string {
 	return all
 }
 
-// An api speaks to a server as a client does.
+// An api sends requests to a test server as a client does.
 type api struct {
 	t *testing.T
 	gateway.Ready
@@ -104,7 +104,7 @@ type reply struct {
 	status int
 	header http.Header
 	text   string
-	body   any // parsed, nil where it is no JSON
+	body   any // the decoded JSON body; nil if the body is not JSON
 }
 
 // at returns the part of an answer at a dotted path.
@@ -119,8 +119,8 @@ func (r reply) at(path string) any {
 
 func (r reply) message() string { s, _ := r.at("error.message").(string); return s }
 
-// do sends a request. as is the name of a token, a JWT, or "" for the public; body a text that is sent as it is, or anything
-// else as JSON; headers come in pairs.
+// do sends a request. as is the name of a token, a JWT, or "" for the public. A body that is a string is sent unchanged; any other body is
+// sent as JSON. headers are pairs of name and value.
 func (a *api) do(method, path, as string, body any, headers ...string) reply {
 	a.t.Helper()
 	var sent io.Reader
@@ -167,7 +167,7 @@ func (a *api) do(method, path, as string, body any, headers ...string) reply {
 	return r
 }
 
-// want is do that fails the test unless the answer has a status.
+// want sends a request like do, and fails the test if the answer has another status.
 func (a *api) want(status int, method, path, as string, body any, headers ...string) reply {
 	a.t.Helper()
 	r := a.do(method, path, as, body, headers...)
@@ -177,10 +177,10 @@ func (a *api) want(status int, method, path, as string, body any, headers ...str
 	return r
 }
 
-// object is a body.
+// object is a JSON object.
 type object = map[string]any
 
-// register makes a user whose password is "secret-" and his name, and returns his JWT and id.
+// register registers a user with the password "secret-" + name, and returns the user's JWT and id.
 func (a *api) register(name string) (jwt string, id int) {
 	a.t.Helper()
 	r := a.want(200, "POST", "/api/auth/local/register", "", object{"username": name, "email": name + "@people.test", "password": "secret-" + name})
@@ -189,7 +189,7 @@ func (a *api) register(name string) (jwt string, id int) {
 	return jwt, int(n)
 }
 
-// login returns a new JWT.
+// login logs a user in and returns the new JWT.
 func (a *api) login(name, password string) string {
 	a.t.Helper()
 	jwt, _ := a.want(200, "POST", "/api/auth/local", "", object{"identifier": name, "password": password}).at("jwt").(string)

@@ -19,14 +19,15 @@ import (
 	"lectern/gateway"
 )
 
-// What somebody would try who wants in, or wants more than he may. docs/security.md lists the attacks with their tests.
+// The tests in this file attack the server: they try to get access without permission, or more access than was granted. docs/security.md
+// lists the attacks with their tests.
 
 func encode(v any) string {
 	text, _ := json.Marshal(v)
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// signed makes a JWT by hand.
+// signed builds and signs a JWT without the server.
 func signed(header, payload object, newHash func() hash.Hash, key []byte) string {
 	text := encode(header) + "." + encode(payload)
 	mac := hmac.New(newHash, key)
@@ -34,7 +35,7 @@ func signed(header, payload object, newHash func() hash.Hash, key []byte) string
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// payloadOf reads what a JWT says.
+// payloadOf returns the decoded payload of a JWT.
 func payloadOf(t *testing.T, jwt string) (header, payload object) {
 	t.Helper()
 	parts := strings.Split(jwt, ".")
@@ -61,7 +62,7 @@ func changed(o object, key string, v any) object {
 	return c
 }
 
-// TestForgedTokens sends JWTs that are not what the server made. Even those that its own secret signs are refused unless the
+// TestForgedTokens sends JWTs that the server did not create. The server refuses even those that are signed with its own secret, unless the
 // algorithm and the times are right.
 func TestForgedTokens(t *testing.T) {
 	a := serve(t, nil)
@@ -151,7 +152,7 @@ func TestForgedTokens(t *testing.T) {
 			}
 		}
 	}
-	// Right in all, but not made for the password that the user has.
+	// All claims are right, but the token was not created for the user's current password.
 	for name, token := range map[string]string{
 		"no stamp":       signed(header, changed(payload, "stamp", nil), sha256.New, key),
 		"an empty stamp": signed(header, changed(payload, "stamp", ""), sha256.New, key),
@@ -172,7 +173,7 @@ func signedText(header object, payload string, key []byte) string {
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// TestTokensEnd ends the tokens of users in every way that ends them, each at once.
+// TestTokensEnd revokes the tokens of users in every possible way, and expects each token to be refused at once.
 func TestTokensEnd(t *testing.T) {
 	a := serve(t, nil)
 	for name, end := range map[string]func(jwt string, id int){
@@ -206,10 +207,10 @@ func TestTokensEnd(t *testing.T) {
 	jwt, id := a.register("moved")
 	a.want(200, "GET", "/api/users/me", jwt, nil)
 	a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID("public")})
-	a.want(403, "GET", "/api/users/me", jwt, nil) // the token lives, its user may no longer do that
+	a.want(403, "GET", "/api/users/me", jwt, nil) // the token is still valid, but its user has lost the permission
 }
 
-// authRoutes are the routes of /api/auth with a body that each takes, but for what does not exist.
+// authRoutes are the routes of /api/auth, each with a body that it accepts, apart from users and codes that do not exist.
 var authRoutes = map[string]object{
 	"/api/auth/local":                   {"identifier": "ann", "password": "secret-ann"},
 	"/api/auth/local/register":          {"username": "new", "email": "new@people.test", "password": "secret"},
@@ -219,8 +220,8 @@ var authRoutes = map[string]object{
 	"/api/auth/change-password":         {"currentPassword": "secret-ann", "password": "secret", "passwordConfirmation": "secret"},
 }
 
-// TestWrongShapes sends objects, lists and other things where texts belong, in every route of /api/auth and of users. None is
-// taken for a condition, none is an error of the server.
+// TestWrongShapes sends objects, lists and other values in place of strings to every route of /api/auth and of users. The server must not
+// use any of them as a query condition, and must not answer with an internal error.
 func TestWrongShapes(t *testing.T) {
 	a := serve(t, nil)
 	jwt, id := a.register("ann")
@@ -276,7 +277,7 @@ func TestWrongShapes(t *testing.T) {
 	}
 }
 
-// TestMassAssignment gives oneself more than one may, wherever something is written.
+// TestMassAssignment sends attributes that would raise the sender's own permissions, in every kind of write.
 func TestMassAssignment(t *testing.T) {
 	a := serve(t, nil)
 	good := object{"username": "eve", "email": "eve@people.test", "password": "secret"}
@@ -310,7 +311,7 @@ func TestMassAssignment(t *testing.T) {
 	if int(r.at("id").(float64)) != bob || r.at("documentId") == "abcdefghijklmnopqrstuvwx" || strings.HasPrefix(r.at("createdAt").(string), "2020") {
 		t.Errorf("updated: %s", r.text)
 	}
-	// A user who may write articles reaches no user through them: neither to link to him nor to change him.
+	// A user who may write articles cannot link users to them or change users through them.
 	jwt, id := a.register("ann")
 	for _, data := range []object{
 		{"author": id}, {"author": object{"connect": []any{id}}}, {"author": object{"id": id, "role": a.roleID("keeper")}},
@@ -327,8 +328,8 @@ func TestMassAssignment(t *testing.T) {
 	}
 }
 
-// TestBruteForce guesses passwords from one address, by all spellings of the path and whatever the requests say of where they
-// are from.
+// TestBruteForce guesses passwords from one address, with all spellings of the path and with forged headers about the origin of the
+// request.
 func TestBruteForce(t *testing.T) {
 	limits := plugins("    ratelimit: {interval: 1h, max: 5}\n")
 	a := serve(t, limits)
@@ -338,7 +339,7 @@ func TestBruteForce(t *testing.T) {
 	forged := []string{"X-Forwarded-For", "X-Real-Ip", "Forwarded", "X-Client-Ip", "X-Cluster-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "X-Forwarded", "Via"}
 	compared := 0
 	for i := range 60 {
-		// Another identifier and another password each time: neither is what is counted by.
+		// The rate limit ignores the identifier and the password: each request sends others.
 		body := object{"identifier": fmt.Sprintf("ann%d", i), "password": fmt.Sprint("guess", i)}
 		r := a.do("POST", variants[i%len(variants)], "", body, forged[i%len(forged)], fmt.Sprintf("10.1.2.%d", i), "User-Agent", fmt.Sprint(i))
 		switch {
@@ -355,7 +356,7 @@ func TestBruteForce(t *testing.T) {
 	if compared != 5 {
 		t.Errorf("%d passwords were compared, want 5", compared)
 	}
-	// Right or wrong, nobody gets in now; each route counts for itself.
+	// The rate limit now refuses right passwords, too. Each route has a limit of its own.
 	if r := a.do("POST", "/api/auth/local", "", object{"identifier": "ann", "password": "secret-ann"}); r.status != 429 {
 		t.Errorf("the right password: %d", r.status)
 	}
@@ -371,7 +372,7 @@ func TestBruteForce(t *testing.T) {
 	}
 }
 
-// TestBruteForceGraphQL guesses many passwords in one request, and in one body, beside those that REST has counted.
+// TestBruteForceGraphQL guesses many passwords in one GraphQL request. They count together with logins over REST.
 func TestBruteForceGraphQL(t *testing.T) {
 	a := serve(t, plugins("    ratelimit: {interval: 1h, max: 5}\n"))
 	a.register("ann")
@@ -396,7 +397,8 @@ func TestBruteForceGraphQL(t *testing.T) {
 	}
 }
 
-// TestTrustedProxy counts by the address that a trusted proxy tells, and by nothing that stands before it.
+// TestTrustedProxy expects the rate limit to use the address that a trusted proxy reports, and to ignore the addresses before it in the
+// header.
 func TestTrustedProxy(t *testing.T) {
 	limits := plugins("    ratelimit: {interval: {hour: 1}, max: 2}\n")
 	limits["config/server.yaml"] = "trustedProxies: [127.0.0.1, 10.0.0.0/8]"
@@ -411,7 +413,7 @@ func TestTrustedProxy(t *testing.T) {
 		{[]string{"203.0.113.1"}, 400},
 		{[]string{"203.0.113.1"}, 400},
 		{[]string{"203.0.113.1"}, 429},
-		{[]string{"198.51.100.7", "203.0.113.1"}, 429},             // the client made up what stands first
+		{[]string{"198.51.100.7", "203.0.113.1"}, 429},             // the client forged the first address
 		{[]string{"198.51.100.7", "203.0.113.1", "10.1.2.3"}, 429}, // through two proxies
 		{[]string{"nonsense", "203.0.113.1", " 10.1.2.3 "}, 429},
 		{[]string{"::ffff:203.0.113.1"}, 429},
@@ -428,7 +430,7 @@ func TestTrustedProxy(t *testing.T) {
 	}
 }
 
-// TestLongPassword adds to a password of the greatest length, of which bcrypt would not notice.
+// TestLongPassword appends text to a password of the maximum length. bcrypt alone would ignore that text.
 func TestLongPassword(t *testing.T) {
 	a := serve(t, nil)
 	long := strings.Repeat("x", 72)
@@ -439,8 +441,8 @@ func TestLongPassword(t *testing.T) {
 	}
 }
 
-// TestEnumeration asks for users who are there and who are not: the answers are the same. That the work is, too, TestSameWork
-// of package auth shows.
+// TestEnumeration expects the same answers for users who exist and users who do not. TestSameWork of package auth expects the same amount
+// of work.
 func TestEnumeration(t *testing.T) {
 	box := newMailbox(t)
 	a := serve(t, plugins(noRateLimit+"    email:\n      "+box.config()+"\n"))
@@ -479,7 +481,7 @@ func TestEnumeration(t *testing.T) {
 	}
 }
 
-// sortedHeader is what an answer's header says beside when and which it is.
+// sortedHeader returns the headers of an answer, sorted, without its date and its request id.
 func sortedHeader(r reply) (list []string) {
 	for key, values := range r.header {
 		if key != "Date" && key != "X-Request-Id" {
@@ -490,7 +492,7 @@ func sortedHeader(r reply) (list []string) {
 	return list
 }
 
-// TestHostIsNotBelieved asks for a mail under another name of the host: its links lead where the configuration says.
+// TestHostIsNotBelieved requests a mail with a forged Host header, and expects links to the configured address.
 func TestHostIsNotBelieved(t *testing.T) {
 	box := newMailbox(t)
 	files := plugins(noRateLimit + "    email:\n      " + box.config() + "\n")
@@ -503,7 +505,7 @@ func TestHostIsNotBelieved(t *testing.T) {
 	}
 }
 
-// TestMailHeaders puts headers into names and addresses.
+// TestMailHeaders tries to inject mail headers through names and addresses.
 func TestMailHeaders(t *testing.T) {
 	box := newMailbox(t)
 	a := serve(t, plugins(noRateLimit+"    email:\n      "+box.config()+`
@@ -532,7 +534,7 @@ func TestMailHeaders(t *testing.T) {
 	}
 }
 
-// TestRedirects confirms an address with every parameter that could name a page to go to.
+// TestRedirects confirms an address with every parameter that could name a page to redirect to.
 func TestRedirects(t *testing.T) {
 	a := serve(t, nil)
 	_, id := a.register("ann")

@@ -20,7 +20,7 @@ type clientBody struct {
 	conn   *conn
 	limits *requestLimits
 
-	end      time.Time // when all of the body must have arrived; zero where only the rate counts
+	end      time.Time // the deadline for the whole body; zero if only the rate limits it
 	pace     time.Time // when the current period ends; zero before the first period
 	missing  int64     // the bytes that must still arrive in the current period
 	waited   time.Time // when the last read returned; zero before the first read

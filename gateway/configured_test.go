@@ -16,7 +16,7 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// A program configures routes that are not generated: those of users, files and locales.
+// The tests in this file configure the routes of users, files and locales, which are not generated from content types.
 
 // fileForm is a multipart form with one file.
 func fileForm(name string, content []byte) *form {
@@ -35,7 +35,7 @@ func fileForm(name string, content []byte) *form {
 	return &form{Reader: &body, kind: parts.FormDataContentType()}
 }
 
-// upload sends a form to POST /api/upload and returns the answer, and the address of the first file of it.
+// upload sends a form to POST /api/upload. It returns the answer and the address of the first file in it.
 func (a *api) upload(as string, f *form) (r reply, url string) {
 	a.t.Helper()
 	text, err := io.ReadAll(f)
@@ -50,20 +50,20 @@ func (a *api) upload(as string, f *form) (r reply, url string) {
 	return r, url
 }
 
-// ofExample is a policy that lets those register whose address is of example.org. It reads the body, as what answers does after it.
+// ofExample is a policy that allows registration only with an address at example.org. Like the handler after it, it reads the body.
 func ofExample(c *gateway.PolicyContext, _ gateway.Host) (bool, error) {
 	var body struct{ Email string }
 	err := json.NewDecoder(gateway.CallerOf(c.Context).HTTP.Body).Decode(&body)
 	return err == nil && strings.HasSuffix(body.Email, "@example.org"), nil
 }
 
-// isSomebody is a policy that lets those pass who may do everything, and users.
+// isSomebody is a policy that admits users and callers with full access.
 func isSomebody(c *gateway.PolicyContext, _ gateway.Host) (bool, error) {
 	caller := gateway.CallerOf(c.Context)
 	return caller.User.ID != 0 || caller.Access.AllowsAction("api::article.article.delete"), nil
 }
 
-// TestConfiguredServerRoutes puts policies and middlewares on routes of the server's own, by action and by method and path.
+// TestConfiguredServerRoutes adds policies and middlewares to the server's own routes, by action and by method and path.
 func TestConfiguredServerRoutes(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
@@ -156,8 +156,8 @@ func TestConfiguredServerRoutes(t *testing.T) {
 	}
 }
 
-// TestConfiguredDelivery has a middleware say how long files may be kept. What no policy asks about is for everybody, and no
-// credential is looked at; ranges are sent, and what the server says to protect whom a file is shown to.
+// TestConfiguredDelivery adds a middleware that sets how long caches may keep files. Without a policy, files are public and credentials are
+// ignored. The server still sends ranges and its protective headers.
 func TestConfiguredDelivery(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Route("GET /uploads/{path:.*}", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler {
@@ -180,7 +180,7 @@ func TestConfiguredDelivery(t *testing.T) {
 	}
 }
 
-// TestConfiguredLimits counts those who come in before anything of a program's runs.
+// TestConfiguredLimits expects the rate limit to be checked before any code of a program runs.
 func TestConfiguredLimits(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
@@ -208,8 +208,8 @@ func TestConfiguredLimits(t *testing.T) {
 	}
 }
 
-// TestConfiguredSlowUpload sends a file more slowly than a request and the work on it may be, in steps that come in time. A
-// middleware with a writer of its own, which hides the connection, does not keep the server from waiting.
+// TestConfiguredSlowUpload sends a file for longer than the time limit of a request, but fast enough for the rate limit of bodies. A
+// middleware that wraps the response writer, and so hides the connection, does not change that.
 func TestConfiguredSlowUpload(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
@@ -250,13 +250,13 @@ func TestConfiguredSlowUpload(t *testing.T) {
 	}
 }
 
-// TestConfiguredAgain changes the definitions while a policy decides. What answers then meets the change, and the request is answered by
-// what serves from then on: the policy decides again, and what a middleware says of the answer is said once.
+// TestConfiguredAgain changes the definitions while a policy runs. The new generation answers the request: the policy runs again, and
+// headers that a middleware sets are in the answer once.
 func TestConfiguredAgain(t *testing.T) {
 	for _, c := range []struct {
 		name, path string
 		body       func() any
-		reads      int64 // what the policy reads of the body
+		reads      int64 // the body as the policy read it
 		want       int
 		calls      int
 	}{
@@ -304,7 +304,7 @@ func TestConfiguredAgain(t *testing.T) {
 	}
 }
 
-// watchHeader has the values of a header in the last answer be seen.
+// watchHeader lets a test read the values of a header in the last answer.
 func (e *editing) watchHeader(name string) *[]string {
 	seen, transport := new([]string), e.client.Transport
 	e.client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -321,7 +321,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestConfiguredLimitsAgain counts a request once that is answered again.
+// TestConfiguredLimitsAgain expects the rate limit to count a retried request once.
 func TestConfiguredLimitsAgain(t *testing.T) {
 	var e *editing
 	calls := 0
@@ -347,7 +347,7 @@ func TestConfiguredLimitsAgain(t *testing.T) {
 	}
 }
 
-// TestConfiguredProblems names configurations that are of no route, or cannot be that of the one they name, when a project is loaded.
+// TestConfiguredProblems loads configurations for routes that do not exist or that cannot have them, and expects the problems to be named.
 func TestConfiguredProblems(t *testing.T) {
 	off := map[string]string{"config/plugins.yaml": "upload: {enabled: false}\nusers-permissions: {enabled: false}\ni18n: {enabled: false}\ngraphql: {enabled: false}\n"}
 	moved := map[string]string{
@@ -366,7 +366,7 @@ func TestConfiguredProblems(t *testing.T) {
 		config gateway.RouteConfig
 		files  map[string]string
 		own    *gateway.Route
-		want   string // "" is no problem
+		want   string // "" means no problem
 	}{
 		{name: "POST /api/auth/local/register"},
 		{name: "plugin::users-permissions.auth.callback"},
@@ -421,7 +421,7 @@ func TestConfiguredProblems(t *testing.T) {
 	}
 }
 
-// TestConfiguredFields asks by GraphQL what a route does as well: there it is the field that has the policy.
+// TestConfiguredFields sends a GraphQL operation that does the same work as a route. The policy is configured on the GraphQL field.
 func TestConfiguredFields(t *testing.T) {
 	x := &gateway.Extensions{}
 	use := []gateway.PolicyUse{{Func: func(c *gateway.PolicyContext, _ gateway.Host) (bool, error) { return false, nil }}}

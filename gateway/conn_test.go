@@ -18,7 +18,7 @@ import (
 	"lectern/gateway"
 )
 
-// A countingListener counts the writes of its connections, but for those that send several pieces at once.
+// A countingListener counts the writes to its connections, except those that send several buffers in one call.
 type countingListener struct {
 	net.Listener
 	writes atomic.Int64
@@ -42,7 +42,7 @@ func (c countedConn) Write(p []byte) (int, error) {
 	return c.TCPConn.Write(p)
 }
 
-// serveCounted serves on a listener that counts, until the test ends.
+// serveCounted serves on a countingListener until the test ends.
 func serveCounted(t *testing.T, s *gateway.Server) (ln *countingListener, base string) {
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -61,7 +61,7 @@ func serveCounted(t *testing.T, s *gateway.Server) (ln *countingListener, base s
 	return ln, "http://" + tcp.Addr().String()
 }
 
-// An answer that is written in one piece is sent in one, whatever its length, and nothing of it stays behind.
+// The connection sends an answer that was written in one piece in one piece, whatever its length, and keeps nothing back.
 func TestAnswersInOnePiece(t *testing.T) {
 	text := strings.Repeat("0123456789", 3000)
 	handle := func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
@@ -116,7 +116,7 @@ func TestAnswersInOnePiece(t *testing.T) {
 	}
 
 	sizes := []int{1, 4096, 8192, 20_000}
-	for n := 3000; n < 4100; n++ { // among them those that fill the buffer together with their head
+	for n := 3000; n < 4100; n++ { // including answers that fill the buffer together with their head
 		sizes = append(sizes, n)
 	}
 	for _, n := range sizes {
@@ -148,7 +148,7 @@ func TestAnswersInOnePiece(t *testing.T) {
 	}
 }
 
-// A seenReader knows whether it was read.
+// A seenReader records whether it was read.
 type seenReader struct {
 	io.Reader
 	seen atomic.Bool
@@ -159,8 +159,8 @@ func (r *seenReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// The headers that all answers have are in each of them once, however it comes about, and as a program changed them. Who is refused
-// is not made to send his body first.
+// Every answer has each of the common headers once, with the value that a program set. A client whose request is refused does not have to
+// send its body first.
 func TestConstantHeaders(t *testing.T) {
 	always := map[string]string{
 		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "no-referrer",
@@ -200,7 +200,7 @@ func TestConstantHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, base := serveCounted(t, s)
-	// A client that waits for the go-ahead before it sends its body gets two heads, of which the first is no answer.
+	// A client that waits for "100 Continue" before it sends its body receives two heads. The first is not the answer.
 	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: 10 * time.Second, DisableCompression: true}}
 	defer client.CloseIdleConnections()
 	for _, c := range []struct {

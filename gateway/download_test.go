@@ -18,7 +18,7 @@ import (
 	"lectern/internal/budget"
 )
 
-// exportedPosts are lines of an export with so many posts, each with a text of so many bytes.
+// exportedPosts returns the lines of an export with the given number of posts, each with a text of the given number of bytes.
 func exportedPosts(posts, text int) io.ReadSeeker {
 	var lines strings.Builder
 	for i := range posts {
@@ -27,7 +27,7 @@ func exportedPosts(posts, text int) io.ReadSeeker {
 	return strings.NewReader(lines.String())
 }
 
-// administer returns the administration of a running server.
+// administer returns the administration client of a running server.
 func (c *circle) administer(dir string) admin.Project {
 	c.t.Helper()
 	a, err := gateway.Directory(dir, gateway.Options{}).Administer(c.t.Context())
@@ -38,7 +38,7 @@ func (c *circle) administer(dir string) admin.Project {
 	return a
 }
 
-// A stuckWriter takes nothing until it is released.
+// A stuckWriter blocks every write until it is released.
 type stuckWriter struct{ wait func() }
 
 func (w *stuckWriter) Write(p []byte) (int, error) {
@@ -46,8 +46,8 @@ func (w *stuckWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestSlowDownload has readers take nothing of an export and a backup: the server lets them go and releases their snapshot and memory, and
-// the command and the log say why.
+// TestSlowDownload starts an export and a backup whose readers read nothing. The server closes their connections and releases the snapshot
+// and the memory; the command and the log give the reason.
 func TestSlowDownload(t *testing.T) {
 	log := &logged{}
 	c := newCircleWith(t, "{memory: 64mb, answerRate: 4mb}", gateway.Options{Production: true, Log: slog.New(slog.NewTextHandler(log, nil))})
@@ -93,8 +93,8 @@ func TestSlowDownload(t *testing.T) {
 	}
 }
 
-// TestMemoryOfCommands sees that commands which hold much reserve it from the memory of all requests: while that is used up they are refused
-// with a message that names limits.memory, and nothing is stored.
+// TestMemoryOfCommands expects commands that need much memory to reserve it from the budget of all requests. While the budget is used up,
+// the server refuses them with a message that names limits.memory, and stores nothing.
 func TestMemoryOfCommands(t *testing.T) {
 	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
 	a := c.administer(filepath.Dir(c.data))

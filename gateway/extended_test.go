@@ -30,7 +30,7 @@ import (
 	"lectern/store"
 )
 
-// extendedFiles are a project whose permissions grant what extensions bring.
+// extendedFiles are a project whose permissions grant the actions of extensions.
 var extendedFiles = map[string]string{
 	"content-types/author.yaml": `
 kind: collectionType
@@ -55,7 +55,7 @@ tokens:
 `,
 }
 
-// A trace is what was called on the way of a request.
+// A trace records the calls that are made for a request.
 type trace struct {
 	mu    sync.Mutex
 	calls []string
@@ -67,7 +67,7 @@ func (tr *trace) add(format string, args ...any) {
 	tr.calls = append(tr.calls, fmt.Sprintf(format, args...))
 }
 
-// policy is a policy that returns what it is told to, and traces its configuration.
+// policy returns a policy with a fixed result that records its configuration in the trace.
 func (tr *trace) policy(name string, passes bool, err error) gateway.Policy {
 	return func(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
 		if s.Store() == nil || s.Documents() == nil || s.Log() == nil || gateway.CallerOf(c.Context).HTTP == nil {
@@ -78,7 +78,7 @@ func (tr *trace) policy(name string, passes bool, err error) gateway.Policy {
 	}
 }
 
-// middleware is a middleware that traces the status of the answer.
+// middleware returns a middleware that records the status of the answer in the trace.
 func (tr *trace) middleware(name string) gateway.MiddlewareMaker {
 	return func(options any) (gateway.Middleware, error) {
 		if options == "wrong" {
@@ -106,7 +106,7 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// say is a handler that answers with a text and the open parts of the path.
+// say returns a handler that answers with a text and the path variables.
 func say(text string) func(http.ResponseWriter, *http.Request, *permission.Access) error {
 	return func(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 		if access == nil || gateway.CallerOf(r.Context()).Access != access {
@@ -117,8 +117,8 @@ func say(text string) func(http.ResponseWriter, *http.Request, *permission.Acces
 	}
 }
 
-// TestExtendedRoutes asks routes of extensions, and generated ones that they configure, as different callers. The words are those of the
-// reference.
+// TestExtendedRoutes calls routes of extensions, and generated routes that extensions configure, as different callers. The messages are
+// those of Strapi.
 func TestExtendedRoutes(t *testing.T) {
 	const (
 		failed    = `403 {"data":null,"error":{"status":403,"name":"PolicyError","message":"Policy Failed","details":{}}}`
@@ -198,7 +198,7 @@ func TestExtendedRoutes(t *testing.T) {
 			"one(1), two(<nil>), two saw 404, one saw 404"},
 		{"GET", "/api/articles", "wrong", `200 {"data":[],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":0,"total":0}}}`,
 			"pass(<nil>), one(<nil>), one saw 200"},
-		// Of an open route everybody sees what the public may see: no authors.
+		// Every caller of an open route sees what the public may see: no authors.
 		{"GET", "/api/articles?filters[writer][name]=x", "full", `400 {"data":null,"error":{"status":400,"name":"ValidationError",` +
 			`"message":"Invalid key writer","details":{"key":"writer","path":"writer","source":"query","param":"filters"}}}`,
 			"pass(<nil>), one(<nil>), one saw 400"},
@@ -224,7 +224,7 @@ func TestExtendedRoutes(t *testing.T) {
 	}
 }
 
-// send sends a request with a JSON body, which may be "".
+// send sends a request with a JSON body; "" is no body.
 func send(t *testing.T, method, url, key, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
@@ -249,8 +249,8 @@ func send(t *testing.T, method, url, key, body string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
-// A request that meets a change of definitions is answered by what serves then, policies and middlewares included; they may see it twice, and
-// the client sees one answer.
+// If the definitions change during a request, the new generation answers it with its policies and middlewares. These may run twice, but the
+// client receives one answer.
 func TestExtendedAgain(t *testing.T) {
 	tr := &trace{}
 	runtime := func(handle func(http.ResponseWriter, *http.Request, *permission.Access) error) gateway.Runtime {
@@ -292,7 +292,7 @@ func TestExtendedAgain(t *testing.T) {
 	}
 }
 
-// TestExtensionProblems names what is wrong with extensions when a project is loaded, at once and not when a request comes.
+// TestExtensionProblems expects faulty extensions to be reported when a project is loaded, before any request.
 func TestExtensionProblems(t *testing.T) {
 	tr := &trace{}
 	ok := say("")
@@ -345,7 +345,7 @@ func TestExtensionProblems(t *testing.T) {
 				"Query.articles": {Policies: []schema.PolicyUse{{Name: "fine"}, {Name: "nope"}}},
 			}})
 		},
-		`extensions: resolversConfig of Query.articles: there is no middleware "known"`: func(x *gateway.Extensions) { // that is one of routes
+		`extensions: resolversConfig of Query.articles: there is no middleware "known"`: func(x *gateway.Extensions) { // this name is registered for routes only
 			x.GraphQL().Use(schema.Extension{ResolversConfig: map[string]schema.FieldConfig{
 				"Query.articles": {Middlewares: []schema.MiddlewareUse{{Name: "known"}}},
 			}})
@@ -367,7 +367,8 @@ func TestExtensionProblems(t *testing.T) {
 	}
 }
 
-// TestHookedWrites has hooks called for writes over REST and over GraphQL, with who asks, and by the program itself.
+// TestHookedWrites expects hooks to be called for writes over REST, over GraphQL and by the program itself. They see the caller of the
+// request.
 func TestHookedWrites(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
@@ -425,7 +426,7 @@ func TestHookedWrites(t *testing.T) {
 	}
 }
 
-// TestHookedUsersAndFiles has hooks called around what is done with users and files.
+// TestHookedUsersAndFiles expects hooks to be called for writes of users and files.
 func TestHookedUsersAndFiles(t *testing.T) {
 	tr := &trace{}
 	note := func(when string) documents.Hook {
@@ -506,7 +507,7 @@ func TestHookedUsersAndFiles(t *testing.T) {
 	}
 }
 
-// TestOwnActions shows a program's own action among those that roles can be granted, and grants it to a token and to a role.
+// TestOwnActions expects an action of a program in the list of actions that roles can have, and grants it to a token and to a role.
 func TestOwnActions(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Handle(
@@ -540,7 +541,7 @@ func TestOwnActions(t *testing.T) {
 	}
 }
 
-// A request that takes longer than it may is told which setting says so, over REST and over GraphQL.
+// A request that exceeds its time limit is answered with the name of the setting, over REST and over GraphQL.
 func TestTooLongNamesItsSetting(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Handle(gateway.Route{Method: "GET", Path: "/api/slow", Handle: func(_ http.ResponseWriter, r *http.Request, _ *permission.Access) error {

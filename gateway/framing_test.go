@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// What net/http writes is sent as it is. Files whose last bytes are those by which net/http refuses a request come whole, and in
-// parts, and the connection goes on with the next answer.
+// The server sends what net/http writes unchanged. A file may end with the bytes of net/http's refusal of a request: it arrives complete,
+// as a whole and in ranges, and the connection then serves the next request.
 func TestFilesAreSentAsTheyAre(t *testing.T) {
 	a := serve(t, nil)
 	for name, refusal := range map[string]string{
@@ -20,7 +20,7 @@ func TestFilesAreSentAsTheyAre(t *testing.T) {
 		"head too large": "HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n431 Request Header Fields Too Large",
 	} {
 		t.Run(name, func(t *testing.T) {
-			// Files are copied in steps of 32 KiB, so that the refusal is written by itself.
+			// net/http copies files in steps of 32 KiB, so that the end of this file is a write of its own.
 			text := strings.Repeat("0123456789abcde\n", 2<<10) + refusal
 			uploaded, path := a.upload("full", fileForm("log.txt", []byte(text)))
 			if uploaded.status != 201 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// nothing is an answer that is thrown away.
+// nothing is a response writer that drops the answer.
 type nothing struct {
 	header http.Header
 	status int

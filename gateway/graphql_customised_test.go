@@ -15,7 +15,7 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// TestResolversServed asks fields of extensions over HTTP, as everybody who may ask.
+// TestResolversServed queries fields of extensions over HTTP as each kind of caller.
 func TestResolversServed(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Policy("agent", func(c *gateway.PolicyContext, s gateway.Host) (bool, error) {

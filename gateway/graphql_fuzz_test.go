@@ -37,7 +37,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// FuzzGraphQLTransport sees that whatever is sent to the endpoint is answered by a status below 500 and JSON, or the page.
+// FuzzGraphQLTransport sends arbitrary requests to the endpoint, and expects a status below 500 with JSON or the page.
 func FuzzGraphQLTransport(f *testing.F) {
 	for _, s := range []struct{ method, query, body, contentType, accept, preflight string }{
 		{"POST", "", `{"query":"{__typename}"}`, "application/json", "", ""},

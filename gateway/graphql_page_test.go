@@ -9,8 +9,8 @@ import (
 	"lectern/gateway"
 )
 
-// What browsers see follows the setting, the environment and what a program says, in this order. Whether this build holds
-// an IDE does not matter: where one is wanted, a page says so in its place.
+// The page for browsers depends on the setting, the environment and the program, in this order. The test passes with and without the IDE in
+// the build: without it, a page says that the IDE is missing.
 func TestLandingPage(t *testing.T) {
 	choose := func(ide bool, page http.Handler) *gateway.Extensions {
 		x := &gateway.Extensions{}

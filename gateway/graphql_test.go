@@ -13,13 +13,13 @@ import (
 	"lectern/gateway"
 )
 
-// graphql asks an operation of a project of peopleFiles.
+// graphql sends an operation to a project of peopleFiles.
 func (a *api) graphql(as, query string, headers ...string) reply {
 	a.t.Helper()
 	return a.do("POST", "/graphql", as, object{"query": query}, headers...)
 }
 
-// Each alias of a login counts, and counts together with logins over REST.
+// Each alias of a login counts for the rate limit, together with logins over REST.
 func TestGraphQLLoginsAreCounted(t *testing.T) {
 	a := serve(t, plugins("    ratelimit: {enabled: true, interval: 1h, max: 3}\n"))
 	var query strings.Builder
@@ -44,7 +44,7 @@ func TestGraphQLLoginsAreCounted(t *testing.T) {
 	}
 }
 
-// What would not be answered in a form that the client takes is not run.
+// The server does not execute an operation if the client accepts no media type of the answer.
 func TestGraphQLNotAcceptable(t *testing.T) {
 	a := serve(t, nil)
 	mutation := `mutation{createArticle(data:{title:"x"}){title}}`
@@ -84,7 +84,7 @@ func TestGraphQLSettings(t *testing.T) {
 	}
 }
 
-// What an operation may ask for is bounded by what the settings say, be it less or more than is usual.
+// The settings limit what an operation may ask for; a limit can be lower or higher than its default.
 func TestGraphQLLimitsRaised(t *testing.T) {
 	var keys []string
 	paths := []string{""}
@@ -118,7 +118,7 @@ func TestGraphQLLimitsRaised(t *testing.T) {
 	}
 }
 
-// Settings that another server has are taken where they mean something here, and named at start where they do not.
+// Strapi's settings for Apollo Server have an effect if they mean something here. The others are named in a warning at start.
 func TestGraphQLSettingsOfOthers(t *testing.T) {
 	var log bytes.Buffer
 	files := with(map[string]string{"config/plugins.yaml": `
@@ -147,7 +147,7 @@ graphql:
 	}
 }
 
-// Introspection is for development, unless the settings say otherwise.
+// Introspection is allowed in development only, unless the settings say otherwise.
 func TestGraphQLIntrospection(t *testing.T) {
 	for _, tt := range []struct {
 		production bool
@@ -163,7 +163,7 @@ func TestGraphQLIntrospection(t *testing.T) {
 	}
 }
 
-// Persisted queries are kept once they were found to be valid, and as many as the settings say.
+// Queries are persisted after they have been validated, up to the configured number.
 func TestGraphQLPersisted(t *testing.T) {
 	a := serve(t, map[string]string{"config/plugins.yaml": "graphql:\n  config:\n    limits: {persisted: 2}\n" + peopleFiles["config/plugins.yaml"]})
 	persisted := func(query string, send bool) reply {
@@ -191,7 +191,7 @@ func TestGraphQLPersisted(t *testing.T) {
 	}
 }
 
-// Answers of GraphQL are for pages of all origins, unless the configuration names some.
+// Pages of all origins may read GraphQL answers, unless the configuration lists origins.
 func TestGraphQLOrigins(t *testing.T) {
 	for config, origins := range map[string]map[string]string{
 		"host: 127.0.0.1":                   {"": "", "https://a.example": "*"},

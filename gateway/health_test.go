@@ -12,7 +12,7 @@ import (
 	"lectern/store"
 )
 
-// TestHealth asks /_health, and a route that meets the error of a write, in each state of a store.
+// TestHealth requests /_health, and a route whose write fails, in each state of a store.
 func TestHealth(t *testing.T) {
 	for _, tt := range []struct {
 		state  store.State

@@ -4,5 +4,5 @@ package gateway
 
 import "net"
 
-// boundUnsent is for Linux: elsewhere systems take less of an answer at a time.
+// boundUnsent has no effect: other systems than Linux buffer less of an answer.
 func boundUnsent(net.Conn) {}

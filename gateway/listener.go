@@ -62,7 +62,7 @@ func (l *listener) refuse(c net.Conn, client admission.Client, why error) {
 	} else {
 		l.warn("connections are closed, since there are as many as there may be", slog.Int("limits.connections", limits.Places))
 	}
-	_ = c.Close() // nothing was said on it
+	_ = c.Close() // nothing has been sent on it
 }
 
 // warn logs a warning, unless it has logged one within warnEvery.

@@ -10,7 +10,7 @@ import (
 	"lectern/gateway/config"
 )
 
-// The problems of a project are values: a program can show each with its file and line.
+// Problems of a project are values, so that a program can show each with its file and line.
 func ExampleLoad() {
 	dir, err := os.MkdirTemp("", "lectern-example-")
 	if err != nil {

@@ -69,8 +69,8 @@ const (
 	commandMemoryDeadline = 10 * time.Second
 )
 
-// reserve reserves memory for a command that reads or writes much content, from the budget of all requests. grow reserves so many bytes
-// beside the command's buffers, and fails when they are not free; release gives back everything. Where nothing is served, memory is not bounded.
+// reserve reserves memory from the budget of all requests for a command that reads or writes much content. grow reserves more bytes than
+// the buffers of the command, and fails if they are not free. release frees all of it. If no server runs, memory is not limited.
 func (p *Project) reserve(ctx context.Context) (grow func(bytes int64) error, release func(), err error) {
 	var memory budget.Reservation
 	if p.server.Load() != nil {

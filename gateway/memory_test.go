@@ -25,7 +25,7 @@ import (
 	"lectern/internal/budget"
 )
 
-// circleFiles are a project in which a short question asks for much: tags and posts lead to each other.
+// circleFiles are a project in which a short query can ask for a long answer: tags and posts are related to each other.
 func circleFiles(limits string) map[string]string {
 	return map[string]string{
 		"config/server.yaml":      "limits: " + limits + "\n",
@@ -37,7 +37,7 @@ func circleFiles(limits string) map[string]string {
 	}
 }
 
-// A circle is a server of such a project, with 40 posts that have all of 10 tags.
+// A circle is a server of circleFiles with 40 posts, each of which has all of 10 tags.
 type circle struct {
 	*api
 	data string
@@ -75,12 +75,12 @@ func newCircleWith(t *testing.T, limits string, o gateway.Options) *circle {
 	return c
 }
 
-// deepPosts is the path of an answer of about 0.6 MB for each post.
+// deepPosts returns the path of a query whose answer has about 0.6 MB for each post.
 func deepPosts(posts int) string {
 	return fmt.Sprintf("/api/posts?pagination[pageSize]=%d&populate[tags][populate][posts][populate]=tags", posts)
 }
 
-// memory is what the server says of the memory of its requests.
+// memory returns the counters of the memory for requests.
 func (c *circle) memory() budget.Stats {
 	c.t.Helper()
 	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -99,7 +99,7 @@ func (c *circle) memory() budget.Stats {
 	return info.Memory
 }
 
-// until waits for a state of the memory.
+// until waits until the counters of the memory satisfy a condition.
 func (c *circle) until(what string, is func(budget.Stats) bool) {
 	c.t.Helper()
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
@@ -113,7 +113,7 @@ func (c *circle) until(what string, is func(budget.Stats) bool) {
 	}
 }
 
-// askOnly sends a request and reads nothing.
+// askOnly sends a request and does not read the answer.
 func (c *circle) askOnly(path string) net.Conn {
 	c.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(c.Base, "http://"))
@@ -125,12 +125,12 @@ func (c *circle) askOnly(path string) net.Conn {
 	return conn
 }
 
-// taken reports whether of six answers of deepPosts(7), which take 8 MiB each, three have all that large answers may have of 32 MiB, and
-// the others have given up.
+// taken reports whether three of six answers of deepPosts(7) hold all 32 MiB that large answers may have, and the other three have failed.
+// Each of the answers takes 8 MiB.
 func taken(m budget.Stats) bool { return m.Reserved >= 24<<20 && m.Refused >= 3 }
 
-// TestMemoryOfAnswers has answers that nobody reads take all memory for requests. A large one is then refused with 503, small ones are
-// given, and when the readers have gone so is the large one.
+// TestMemoryOfAnswers fills the memory for requests with answers that nobody reads. The server then refuses large answers with 503 and
+// still sends small ones. It sends large ones again when the slow clients have left.
 func TestMemoryOfAnswers(t *testing.T) {
 	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
 	if got := c.do("GET", deepPosts(7), "", nil); got.status != 200 {
@@ -161,7 +161,7 @@ func TestMemoryOfAnswers(t *testing.T) {
 	}
 }
 
-// TestSlowReader sees that a reader which takes nothing of a long answer is let go, and its memory is free again.
+// TestSlowReader expects the server to disconnect a client that reads nothing of a long answer, and to free the memory of the answer.
 func TestSlowReader(t *testing.T) {
 	c := newCircle(t, "{memory: 64mb, answerRate: 4mb}")
 	conn := c.askOnly(deepPosts(12))
@@ -177,7 +177,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestAnswerLimit sees that limits.answer bounds an answer, and that the refusal names it.
+// TestAnswerLimit expects limits.answer to limit the length of an answer, and the refusal to name that setting.
 func TestAnswerLimit(t *testing.T) {
 	c := newCircle(t, "{answer: 1mb}")
 	if got := c.do("GET", deepPosts(5), "", nil); got.status != 400 || !strings.Contains(got.message(), "limits.answer (1mb)") {
@@ -188,8 +188,8 @@ func TestAnswerLimit(t *testing.T) {
 	}
 }
 
-// TestMemoryOfGraphQL sees that answers of GraphQL take their memory from the same budget as those of REST: a large one is refused
-// with 503 while others have it, and given when they have gone.
+// TestMemoryOfGraphQL expects GraphQL and REST to share one memory budget. A large GraphQL answer is refused with 503 while other answers
+// hold the memory, and sent once they have released it.
 func TestMemoryOfGraphQL(t *testing.T) {
 	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
 	ask := func() reply {
@@ -222,7 +222,7 @@ func TestMemoryOfGraphQL(t *testing.T) {
 	}
 }
 
-// TestAnswerLimitOfGraphQL sees that limits.answer holds for GraphQL, unless graphql.config.limits.bytes says otherwise.
+// TestAnswerLimitOfGraphQL expects limits.answer to apply to GraphQL, unless graphql.config.limits.bytes is set.
 func TestAnswerLimitOfGraphQL(t *testing.T) {
 	c := newCircle(t, "{answer: 100kb}")
 	got := c.do("POST", "/graphql", "", map[string]any{"query": `{posts(pagination:{limit:40}){title tags(pagination:{limit:-1}){name posts{title text}}}}`})
@@ -231,7 +231,7 @@ func TestAnswerLimitOfGraphQL(t *testing.T) {
 	}
 }
 
-// TestMemoryOfImages sees that an image reserves what decoding it takes, and that one which takes more than there is is refused before
+// TestMemoryOfImages expects an image to reserve the memory that decoding it takes. An image that needs more than is free is refused before
 // it is decoded.
 func TestMemoryOfImages(t *testing.T) {
 	c := newCircle(t, "{memory: 8mb, answer: 1mb}")
@@ -266,7 +266,7 @@ func TestMemoryOfImages(t *testing.T) {
 	}
 }
 
-// TestMemoryOfCompressors sees that an answer is sent as it is where there is no memory for a compressor.
+// TestMemoryOfCompressors expects an answer to be sent uncompressed if there is no memory for a compressor.
 func TestMemoryOfCompressors(t *testing.T) {
 	memory := budget.New(4 << 20)
 	text := strings.Repeat("an answer ", 1000)

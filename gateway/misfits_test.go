@@ -20,8 +20,9 @@ import (
 	"lectern/store/evolve"
 )
 
-// The definitions under which content is written, and those that it does not fit. dishes is how many documents there are; each has a draft and
-// a published version in en and in de, but for one that is in de as a draft alone: 763 versions in de.
+// The content is written under the loose definitions, and then compared with the strict ones, which it does not fit. There are as many
+// documents as dishes says. Each has a draft and a published version in en and in de, except for one that has only a draft in de: 763
+// versions in de.
 const (
 	dishes     = 382
 	looseDish  = dishHead + "  name: {type: string, " + own + "}\n  code: {type: string, " + own + "}\n  price: {type: integer}\n  kind: {type: string}\n  word: {type: text, " + own + "}\n" + dishLines + "}\n"
@@ -36,7 +37,7 @@ const (
 	lineRules = "info: {displayName: L}\nattributes: {text: {type: string, required: true}, mark: {type: string, unique: true}}\n"
 )
 
-// misfitProject is a project with content that does not fit its files any more.
+// misfitProject creates a project whose content does not fit its files any more, and returns its directory.
 func misfitProject(t *testing.T) (dir string) {
 	t.Helper()
 	files := map[string]string{"content-types/dish.yaml": looseDish, "components/part/line.yaml": looseLine, "config/plugins.yaml": "i18n: {config: {locales: [en, de]}}\n"}
@@ -67,10 +68,10 @@ func misfitProject(t *testing.T) (dir string) {
 	return dir
 }
 
-// wantMisfits are all that there is to say of it.
+// wantMisfits lists all misfits of the project.
 var wantMisfits = []string{
 	"api::dish.dish has content in the locale de, which config/plugins.yaml does not list: 763 versions",
-	// The draft that was never published is held to what drafts must keep to alone.
+	// This draft was never published, so it must fit only the rules for drafts.
 	"api::dish.dish.code is unique and has a value that another document has: 2 versions",
 	"api::dish.dish.kind is required and missing: 763 versions, and 764 drafts that cannot be published without it",
 	"api::dish.dish.lines must have at most 1 items: 763 versions",
@@ -83,8 +84,8 @@ var wantMisfits = []string{
 	"part.line.text in api::dish.dish is required and missing: 763 versions, and 764 drafts that cannot be published without it",
 }
 
-// TestMisfits compares stored content with files that changed since: before they are served, of a stopped server and of one that runs, and
-// while they are.
+// TestMisfits compares stored content with files that have changed since. It does so for a stopped server, for a running server before it
+// serves the files, and while it serves them.
 func TestMisfits(t *testing.T) {
 	dir := misfitProject(t)
 	o := gateway.Options{}
@@ -119,7 +120,8 @@ func TestMisfits(t *testing.T) {
 		}
 	}
 
-	// A server that serves the former files says the same of the new ones: it is asked in production, where it does not follow them.
+	// A server that still serves the former files reports the same misfits of the new ones. It runs in production, where changed files are
+	// not reloaded.
 	writeFiles(t, dir, map[string]string{"content-types/dish.yaml": looseDish, "components/part/line.yaml": looseLine, "config/plugins.yaml": "i18n: {config: {locales: [en, de]}}\n"})
 	_, stop := run(t, dir, gateway.Options{Production: true}, nil)
 	writeFiles(t, dir, map[string]string{"content-types/dish.yaml": strictDish, "components/part/line.yaml": lineRules, "config/plugins.yaml": "i18n: {config: {locales: [en]}}\n"})
@@ -135,7 +137,7 @@ func TestMisfits(t *testing.T) {
 		t.Error(cmp.Diff(before, served))
 	}
 
-	// What is in a locale that is gone can be read and deleted; nothing is added.
+	// Content in a locale that is no longer configured can be read and deleted, but not added.
 	for _, test := range []struct {
 		method, path string
 		body         any
@@ -155,7 +157,7 @@ func TestMisfits(t *testing.T) {
 	}
 }
 
-// TestFill fills what a new required attribute makes unreadable over GraphQL.
+// TestFill fills in the values of a new required attribute, without which GraphQL cannot read the documents.
 func TestFill(t *testing.T) {
 	dir := misfitProject(t)
 	fill := func(want string, words ...string) int {
@@ -171,7 +173,7 @@ func TestFill(t *testing.T) {
 		return filled.Versions
 	}
 	const versions = 763 + 764
-	// On a stopped server; what is interrupted is gone on with by the same call.
+	// Fill works on a stopped server. After an interruption, the same call continues.
 	ctx, cancel := context.WithCancel(t.Context())
 	ms, _ := evolve.ParseMigrations([]string{"fill", "api::dish.dish.kind"})
 	first, err := gateway.Directory(dir, gateway.Options{}).Fill(ctx, ms, func(string, int, int) { cancel() })
@@ -201,7 +203,7 @@ func TestFill(t *testing.T) {
 	if dishes, wrong := graphql(); wrong == 0 || len(dishes) != 2 || dishes[0] != nil {
 		t.Fatalf("before: %v, %d errors", dishes, wrong)
 	}
-	// On one that serves. What does not fit an attribute fills nothing, nor do others in the same call.
+	// Fill works on a running server. If one value does not fit its attribute, the call fills in nothing, not even its other values.
 	for _, test := range []struct{ want, words string }{
 		{"fill api::dish.dish.stars: it has no default; name a value", "fill api::dish.dish.stars"},
 		{"stars must be greater than or equal to 1", "fill api::dish.dish.word w fill api::dish.dish.stars 0"},
@@ -225,7 +227,7 @@ func TestFill(t *testing.T) {
 		map[string]any{"text": "quoted"}, map[string]any{"text": "x"}}}, dishes[0]); diff != "" || wrong > 0 {
 		t.Errorf("after: %d errors\n%s", wrong, diff)
 	}
-	// What is found by a value is found by what was filled in, in the index and out of it.
+	// Filters find the filled-in values, with an index and without one.
 	for _, filter := range []string{"filters[stars]=3", "filters[kind]=plain", "filters[word][$contains]=word", "filters[lines][text]=quoted"} {
 		_, body := e.do(t.Context(), "GET", "/api/dishes?pagination[pageSize]=1&"+filter, nil)
 		if !strings.Contains(string(body), `"total":382}`) {

@@ -39,7 +39,7 @@ func (p *Project) reportMisfits(ctx context.Context, e *generation) {
 	defer cancel()
 	until.Go(func() {
 		select {
-		case <-e.replaced: // by another, which is reported on anew
+		case <-e.replaced: // replaced by another generation, which gets its own report
 			cancel()
 		case <-ctx.Done():
 		}

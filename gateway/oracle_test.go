@@ -12,14 +12,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An oracle answers questions about what it does not show. TestOracle asks two servers whose contents differ in hidden values
-// alone, by every parameter at any nesting: their answers are equal.
+// The tests in this file look for oracles: answers that reveal hidden values indirectly. TestOracle sends the same queries, with every
+// parameter at any nesting, to two servers whose contents differ in hidden values only, and expects equal answers.
 
-// hiddenValues are what is hidden in each of the two: of the same length and case, in the other order.
+// hiddenValues are the hidden values of each server. They have the same length and letter case, but sort in opposite order.
 var hiddenValues = [2][2]string{{"alpha-one", "beta-two!"}, {"omega-two", "beta-one?"}}
 
-// secretive makes a server with two users of these names and an article of each, whose hidden values are those of
-// hiddenValues[i].
+// secretive starts a server with two users of these names and an article of each. Their hidden values are hiddenValues[i].
 func secretive(t *testing.T, i int, names ...string) *api {
 	a := serve(t, nil)
 	for n, name := range names {
@@ -35,7 +34,7 @@ func secretive(t *testing.T, i int, names ...string) *api {
 	list := a.want(200, "GET", "/api/articles?fields=title", "full", nil).at("data").([]any)
 	first, second := list[0].(object)["documentId"], list[1].(object)["documentId"]
 	a.want(200, "PUT", fmt.Sprint("/api/articles/", first), "full", object{"data": object{"related": []any{second}}})
-	// Whoever keeps users may find them, and yet not their roles; whoever reads may find neither.
+	// The role keeper may find users but not roles; the role reader may find neither.
 	for _, who := range []struct{ name, role string }{{"keeper", "keeper"}, {"reader", "authenticated"}} {
 		jwt, id := a.register(who.name)
 		a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID(who.role)})
@@ -44,7 +43,7 @@ func secretive(t *testing.T, i int, names ...string) *api {
 	return a
 }
 
-// Where the values are hidden: the attributes, and what leads from each kind of document to others.
+// These are the attributes with hidden values, and the relations from each kind of document to others.
 var (
 	hiddenIn = map[string][]string{
 		"article": {"hidden", "code"}, "user": {"password", "resetPasswordToken", "confirmationToken"}, "part": {"hidden"},
@@ -62,11 +61,11 @@ var (
 	}
 	comparisons = []string{"$eq", "$eqi", "$ne", "$nei", "$lt", "$lte", "$gt", "$gte", "$in", "$notIn", "$contains", "$notContains", "$containsi", "$notContainsi",
 		"$startsWith", "$startsWithi", "$endsWith", "$endsWithi", "$null", "$notNull", "$between", ""}
-	searches = []string{"alpha-one", "omega-two", "$2a$", "-", "o-!", "sha256:", "e?", "by 0", "ann@", "zoe@", "@people"} // nothing that a documentId could hold by chance
+	searches = []string{"alpha-one", "omega-two", "$2a$", "-", "o-!", "sha256:", "e?", "by 0", "ann@", "zoe@", "@people"} // characters that no documentId contains by chance
 	guesses  = []string{"alpha-one", "omega-two", "alpha", "a", "o", "two", "ONE", "beta", "true", "0", "$2a$", "$2", "", "sha256:", "m", "ann", "zoe", "bob", "1", "2"}
 )
 
-// A question is drawn at random: an entry point, and parameters that lead to something hidden.
+// drawQuestion draws a random query: an entry point, and parameters that refer to something hidden.
 func drawQuestion(t *rapid.T) (path, as string) {
 	as = rapid.SampledFrom([]string{"", "full", "readonly", "keeper", "reader"}).Draw(t, "as")
 	kind := rapid.SampledFrom([]string{"article", "user"}).Draw(t, "kind")
@@ -78,7 +77,7 @@ func drawQuestion(t *rapid.T) (path, as string) {
 	return path + "?" + strings.Join(pairs, "&"), as
 }
 
-// drawParameter draws one pair of a query about a kind of document. Inside a populate its key begins with within.
+// drawParameter draws one parameter of a query for a kind of document. within is the prefix of its key inside a populate.
 func drawParameter(t *rapid.T, kind, within string, depth int) string {
 	key := func(parts ...string) string {
 		if within == "" {
@@ -131,7 +130,7 @@ func drawParameter(t *rapid.T, kind, within string, depth int) string {
 	return drawParameter(t, leadsTo[kind][step], inner, depth-1)
 }
 
-// drawWay draws relations that lead from a kind of document to another.
+// drawWay draws a path of relations from one kind of document to another.
 func drawWay(t *rapid.T, kind string, most int) (way []string, last string) {
 	for range rapid.IntRange(0, most).Draw(t, "steps") {
 		if len(leadsTo[kind]) == 0 {
@@ -155,7 +154,7 @@ func brackets(parts []string) string {
 	return b.String()
 }
 
-// differing are the parts of an answer that differ from one server to the other whatever is in it.
+// differing matches the parts of an answer that always differ between the servers.
 var differing = regexp.MustCompile(`"documentId":"[a-z0-9]{24}"|"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
 
 func TestOracle(t *testing.T) {
@@ -172,8 +171,8 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// TestUnreadableRelations asks two servers on behalf of those who may not find users: whose users have other names, addresses
-// and roles, and are more.
+// TestUnreadableRelations queries two servers as callers who may not find users. The users of the two servers differ in names, addresses,
+// roles and number.
 func TestUnreadableRelations(t *testing.T) {
 	a, b := secretive(t, 0, "ann", "bob"), secretive(t, 1, "zoe", "abe")
 	b.register("another")
@@ -200,7 +199,7 @@ func TestUnreadableRelations(t *testing.T) {
 	}
 }
 
-// sameAnswer asks both servers and returns the status they agree on.
+// sameAnswer sends a query to both servers, expects equal answers and returns their status.
 func sameAnswer(t *rapid.T, a, b *api, path, as string) int {
 	x, y := a.do("GET", path, as, nil), b.do("GET", path, as, nil)
 	left, right := differing.ReplaceAllString(x.text, ""), differing.ReplaceAllString(y.text, "")
@@ -220,7 +219,7 @@ func sameAnswer(t *rapid.T, a, b *api, path, as string) int {
 	return x.status
 }
 
-// TestHiddenFields asks for each hidden field by each parameter once, so that none is left to chance.
+// TestHiddenFields uses each hidden field in each parameter once, so that the coverage does not depend on chance.
 func TestHiddenFields(t *testing.T) {
 	a := secretive(t, 0, "ann", "bob")
 	for _, as := range []string{"full", "readonly", "keeper"} {

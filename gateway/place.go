@@ -17,7 +17,7 @@ import (
 type place struct {
 	share *admission.Share
 	held  atomic.Bool
-	conn  *conn // the request came over it; nil where that is unknown
+	conn  *conn // the connection of the request; nil if it is unknown
 }
 
 // placeWait is how long a request whose body has arrived waits to get its place back.

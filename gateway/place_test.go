@@ -25,7 +25,7 @@ import (
 	"lectern/internal/budget"
 )
 
-// A rawClient is a connection on which a test writes and reads what it likes.
+// A rawClient is a connection on which a test reads and writes raw bytes.
 type rawClient struct {
 	t *testing.T
 	net.Conn
@@ -68,7 +68,7 @@ func (c *rawClient) answer() (status int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// A syncLog is a log that is read while it is written.
+// A syncLog is a log that can be read while it is being written.
 type syncLog struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -91,8 +91,8 @@ type placeServer struct {
 	*gateway.Server
 	base    string
 	log     syncLog
-	entered chan struct{} // receives from each request that waits
-	proceed chan struct{} // lets them answer
+	entered chan struct{} // receives one value from each waiting request
+	proceed chan struct{} // lets the waiting requests answer
 }
 
 func newPlaceServer(t *testing.T, c gateway.Config) *placeServer {
@@ -147,7 +147,7 @@ func newPlaceServer(t *testing.T, c gateway.Config) *placeServer {
 	return s
 }
 
-// until yields until something holds that the server brings about.
+// until waits until the server satisfies a condition.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !holds(); runtime.Gosched() {
@@ -166,14 +166,14 @@ const (
 	bodyExpected = "POST /read HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
 )
 
-// Those who send a body slowly, or take an answer slowly, are not at work.
+// Requests whose client sends its body slowly, or reads the answer slowly, hold no place.
 func TestSlowClientsHoldNoPlace(t *testing.T) {
 	s := newPlaceServer(t, gateway.Config{Limits: config.Limits{Concurrent: 1}})
 	var slow []*rawClient
 	for range 5 {
 		c := dialFrom(t, "127.0.0.1", s.base)
 		c.send(bodyExpected)
-		if status, _ := c.answer(); status != 100 { // which is said when the body is waited for
+		if status, _ := c.answer(); status != 100 { // the server sends it when the handler begins to read the body
 			t.Fatalf("status %d", status)
 		}
 		c.send("{")
@@ -196,7 +196,7 @@ func TestSlowClientsHoldNoPlace(t *testing.T) {
 		}
 	}
 
-	// Bodies that come while another is at work wait for its place.
+	// A body that arrives while another request works waits for that request's place.
 	worker := dialFrom(t, "127.0.0.1", s.base)
 	worker.send(getWait)
 	<-s.entered
@@ -220,7 +220,7 @@ func TestSlowClientsHoldNoPlace(t *testing.T) {
 	until(t, "all places are free", func() bool { return s.Stats().Requests.Held == 0 })
 }
 
-// One address has only a share of the places. Behind a proxy it is the client's that counts.
+// A client address may hold only a share of the places. Behind a trusted proxy, the address of the client counts.
 func TestPlacesOfOneAddress(t *testing.T) {
 	const proxy = "127.0.0.9"
 	s := newPlaceServer(t, gateway.Config{
@@ -243,9 +243,9 @@ func TestPlacesOfOneAddress(t *testing.T) {
 		status          int
 	}{
 		{"127.0.0.2", "", 503},
-		{"127.0.0.2", "192.0.2.1", 503}, // nobody trusts its word
+		{"127.0.0.2", "192.0.2.1", 503}, // its X-Forwarded-For is ignored, since it is not a trusted proxy
 		{"127.0.0.3", "", 200},
-		{proxy, "2001:db8::2", 503}, // of the same network
+		{proxy, "2001:db8::2", 503}, // in the same network
 		{proxy, "2001:db8:0:1::1", 200},
 		{proxy, "127.0.0.2", 503},
 		{proxy, "", 200}, // whoever it is
@@ -260,7 +260,7 @@ func TestPlacesOfOneAddress(t *testing.T) {
 	close(s.proceed)
 }
 
-// One address has only a share of the connections; a trusted proxy has more.
+// A client address may hold only a share of the connections; a trusted proxy may hold more.
 func TestConnectionsOfOneAddress(t *testing.T) {
 	const proxy = "127.0.0.9"
 	s := newPlaceServer(t, gateway.Config{
@@ -296,7 +296,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	for range 3 {
 		served(proxy)
 	}
-	refused(proxy) // there are six now
+	refused(proxy) // the limit of six connections is reached
 	refused("127.0.0.4")
 	first.Close()
 	until(t, "the connection is closed", func() bool { return s.Stats().Connections.Held == 5 })
@@ -306,7 +306,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	}
 }
 
-// A failingListener cannot accept the first connections.
+// A failingListener fails to accept its first connections.
 type failingListener struct {
 	net.Listener
 	failures int
@@ -320,7 +320,7 @@ func (l *failingListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// That connections cannot be accepted is counted, told in the log, and survived.
+// When accepting connections fails, the server counts and logs the failures, and goes on.
 func TestAcceptErrors(t *testing.T) {
 	var log syncLog
 	s, err := gateway.NewServer(gateway.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, gateway.Runtime{})
@@ -351,7 +351,7 @@ func TestAcceptErrors(t *testing.T) {
 	}
 }
 
-// Who is refused for the rate of his body is told the setting.
+// A client that sends its body too slowly receives an answer that names the setting.
 func TestBodyRate(t *testing.T) {
 	s := newPlaceServer(t, gateway.Config{Limits: config.Limits{Read: 300 * time.Millisecond}})
 	c := dialFrom(t, "127.0.0.1", s.base)
@@ -361,13 +361,13 @@ func TestBodyRate(t *testing.T) {
 	}
 }
 
-// What the server does between two reads of a body is not held against the client.
+// The time that the server takes between two reads of a body does not count against the client.
 func TestOwnTime(t *testing.T) {
 	s := newPlaceServer(t, gateway.Config{Limits: config.Limits{Read: 600 * time.Millisecond}})
 	c := dialFrom(t, "127.0.0.1", s.base)
 	c.send(strings.Replace(bodyBegun, "/read", "/slowly", 1))
 	<-s.entered
-	time.Sleep(1200 * time.Millisecond) // the program is at work
+	time.Sleep(1200 * time.Millisecond) // the handler works between two reads
 	c.send(bodyRest)
 	s.proceed <- struct{}{}
 	if status, body := c.answer(); status != 200 || body != "read" {
@@ -375,9 +375,9 @@ func TestOwnTime(t *testing.T) {
 	}
 }
 
-// Bodies take memory as they come, of a budget: when it is used up, long ones are refused, and short ones are read on.
+// Bodies reserve memory from a budget as they arrive. When it is used up, the server refuses long bodies and still reads short ones.
 func TestBodyMemory(t *testing.T) {
-	s := newPlaceServer(t, gateway.Config{Memory: budget.New(1 << 20)}) // of which bodies have a quarter
+	s := newPlaceServer(t, gateway.Config{Memory: budget.New(1 << 20)}) // bodies may take a quarter of it
 	const length = 130_000
 	text := `{"a":"` + strings.Repeat("x", length-8) + `"}`
 	begin := func(bytes int) *rawClient {
@@ -391,7 +391,7 @@ func TestBodyMemory(t *testing.T) {
 			t.Errorf("%d %s, want %d %s", got, body, status, says)
 		}
 	}
-	for range 100 { // announce much and send nothing
+	for range 100 { // these announce a long body and send nothing
 		begin(1)
 	}
 	slow := begin(120_000)

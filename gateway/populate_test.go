@@ -52,7 +52,7 @@ tokens:
   - {name: clubs, type: custom, permissions: [api::person.person.find, api::club.club.find, api::book.book.create]}`,
 }
 
-// TestPopulateDefaults asks, in each way, for documents whose type says what is populated where a request does not.
+// TestPopulateDefaults reads documents of types that have a default populate, through each API.
 func TestPopulateDefaults(t *testing.T) {
 	ready, _ := run(t, writeProject(t, populateFiles), gateway.Options{Ephemeral: true}, nil)
 	a := newAPI(t, ready)
@@ -78,7 +78,7 @@ func TestPopulateDefaults(t *testing.T) {
 	for _, c := range []struct{ method, path, key, body, want string }{
 		{"GET", "/api/books", "full", "", all},
 		{"GET", "/api/books/" + one, "full", "", all},
-		{"GET", "/api/books?populate", "full", "", all}, // which says nothing
+		{"GET", "/api/books?populate", "full", "", all}, // the default of this type populates nothing
 		{"GET", "/api/books?fields=title&status=draft&pagination[pageSize]=1", "readonly", "", all},
 		{"POST", "/api/books", "full", body, all},
 		{"PUT", "/api/books/" + one, "full", `{"data":{}}`, all},
@@ -111,7 +111,7 @@ func TestPopulateDefaults(t *testing.T) {
 	}
 }
 
-// populated writes what is populated in the first document of an answer: attributes by name, documents by their names.
+// populated describes what is populated in the first document of an answer: attributes by name, documents by their names.
 func populated(answer string) string {
 	var a struct{ Data any }
 	json.Unmarshal([]byte(answer), &a)

@@ -17,7 +17,7 @@ import (
 
 var updateProblems = flag.Bool("update-problems", false, "write what is found wrong with the projects in testdata/problems into them")
 
-// basic is the project that the files of a test are added to.
+// basic holds the files that every test project has.
 var basic = map[string]string{
 	"content-types/article.yaml": `
 kind: collectionType
@@ -30,7 +30,7 @@ info: {singularName: home, pluralName: homes, displayName: Home}
 attributes: {title: {type: string}}
 `}
 
-// writeProject makes a project directory of basic and files.
+// writeProject creates a project directory with basic and files.
 func writeProject(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func writeProject(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// writeFiles writes files of a project, by their paths in it.
+// writeFiles writes files, given by their paths relative to dir.
 func writeFiles(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -53,7 +53,7 @@ func writeFiles(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-// TestProblems compares what Load finds wrong with the projects in testdata/problems with their part "want".
+// TestProblems compares the problems that Load finds in the projects of testdata/problems with their part "want".
 func TestProblems(t *testing.T) {
 	archives, err := filepath.Glob("testdata/problems/*.txtar")
 	if err != nil || len(archives) == 0 {

@@ -21,32 +21,32 @@ import (
 // Options are how to open and serve a project. The zero value serves it with its own settings, for development.
 type Options struct {
 	Data       string // the data directory; "" is data/ in the project
-	Addr       string // host:port to listen at; "" is as config/server.yaml says
-	Port       *int   // replaces the port of config/server.yaml where Addr is ""; 0 is one that is free
+	Addr       string // host:port to listen at; "" is the address in config/server.yaml
+	Port       *int   // replaces the port of config/server.yaml if Addr is ""; 0 chooses a free port
 	Production bool
 	// Ephemeral serves an empty store in a temporary directory, which Close removes.
 	Ephemeral bool
-	// Log is the server's log; nil is a log to LogTo with the format and level of config/server.yaml.
+	// Log is the server's log; nil writes to LogTo in the format and level of config/server.yaml.
 	Log   *slog.Logger
-	LogTo io.Writer // nil is the standard error
+	LogTo io.Writer // nil is os.Stderr
 	// LockWait is how long Open waits for another process that uses the data directory; 0: it does not wait.
 	LockWait time.Duration
 	// Ready is called once the server answers.
 	Ready func(Ready)
 	// Version is the version of the program, for backups and the control socket.
 	Version string
-	// Program is what hints call the program; "" is lectern.
+	// Program is the name of the program in hints; "" is lectern.
 	Program string
-	// Extensions are those of the program; nil: none.
+	// Extensions are the extensions of the program; nil adds none.
 	Extensions *Extensions
 	// NoWatch ignores changed files until the next start. Without it a project in development is reloaded when its files change.
 	NoWatch bool
-	// Reloaded, if set, is called after each reload: with nil if the changed files are served, or with the reason why the former ones still
-	// are. There is no other reload until it returns.
+	// Reloaded, if set, is called after each reload: with nil if the changed files are served, or with the reason why the former files are
+	// still served. No other reload begins until it returns.
 	Reloaded func(error)
 }
 
-// Directory returns the project in dir as it lies on disk, for what is done with it besides serving it.
+// Directory returns the administration of the project in dir by its path, for everything except serving it.
 func Directory(dir string, o Options) *admin.Directory {
 	return &admin.Directory{
 		Dir: dir, Data: o.Data, Program: o.Program,

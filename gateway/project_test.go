@@ -21,8 +21,7 @@ import (
 	"lectern/store"
 )
 
-// openProject opens a project, which is closed by the function it returns, or at the end of the test. Its store is checked
-// then.
+// openProject opens a project. It is closed by the returned function or at the end of the test, which also checks its store.
 func openProject(t *testing.T, dir string, o gateway.Options) (p *gateway.Project, closeProject func()) {
 	t.Helper()
 	if o.Log == nil {
@@ -34,7 +33,7 @@ func openProject(t *testing.T, dir string, o gateway.Options) (p *gateway.Projec
 	}
 	closeProject = sync.OnceFunc(func() {
 		path := p.Store().Path()
-		if o.Ephemeral { // which is removed when it is closed
+		if o.Ephemeral { // Close removes the directory
 			if err := p.Store().Check(); err != nil {
 				t.Error(err)
 			}
@@ -61,7 +60,7 @@ func openProject(t *testing.T, dir string, o gateway.Options) (p *gateway.Projec
 	return p, closeProject
 }
 
-// run serves a project until the function it returns is called, or the test ends.
+// run serves a project until the returned function is called or the test ends.
 func run(t *testing.T, dir string, o gateway.Options, setup func(*gateway.Project)) (r gateway.Ready, stop func()) {
 	t.Helper()
 	ready := make(chan gateway.Ready, 1)
@@ -95,8 +94,8 @@ func get(t *testing.T, url, key string) (int, string) {
 	return send(t, http.MethodGet, url, key, "")
 }
 
-// TestLocales reads the locales, which are made where they are missing and left alone where they are not: one that is taken out of the
-// configuration is not listed, and is the same one when it is put back.
+// TestLocales expects missing locales to be created and existing ones to be kept. A locale that is removed from the configuration is not
+// listed; when it is configured again, it is the same document.
 func TestLocales(t *testing.T) {
 	dir := writeProject(t, map[string]string{"config/plugins.yaml": "i18n: {config: {defaultLocale: de, locales: [fr, de]}}"})
 	list := func() (codes string) {
@@ -141,7 +140,7 @@ func TestLocales(t *testing.T) {
 	}
 }
 
-// TestDataDirectoryIsLocked opens a data directory twice.
+// TestDataDirectoryIsLocked opens a data directory twice and expects the second call to fail.
 func TestDataDirectoryIsLocked(t *testing.T) {
 	dir := writeProject(t, nil)
 	p, _ := openProject(t, dir, gateway.Options{})
@@ -159,7 +158,8 @@ func TestDataDirectoryIsLocked(t *testing.T) {
 	}
 }
 
-// TestDataDirectoryIsWaitedFor opens a data directory while another process is about to let go of it, and while one is not.
+// TestDataDirectoryIsWaitedFor opens a data directory that another process locks: once the other process releases it in time, and once it
+// does not.
 func TestDataDirectoryIsWaitedFor(t *testing.T) {
 	dir := writeProject(t, nil)
 	p, err := gateway.Open(dir, gateway.Options{})
@@ -193,7 +193,7 @@ func TestDataDirectoryIsWaitedFor(t *testing.T) {
 	}
 }
 
-// onLog is a log of which each line is told to f.
+// onLog is a log writer that calls f with each line.
 func onLog(f func(line string)) *slog.Logger {
 	return slog.New(slog.NewTextHandler(lineWriter(f), nil))
 }
@@ -202,7 +202,7 @@ type lineWriter func(line string)
 
 func (w lineWriter) Write(p []byte) (int, error) { w(string(p)); return len(p), nil }
 
-// TestControlSocket looks at who may open the socket, and serves where its path is longer than the kernel takes.
+// TestControlSocket checks the permissions of the socket, and serves a project whose socket path is longer than the kernel accepts.
 func TestControlSocket(t *testing.T) {
 	dir := writeProject(t, nil)
 	data := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))

@@ -15,8 +15,8 @@ import (
 	"lectern/gateway"
 )
 
-// TestReaderGone has clients leave in the middle of an answer, over TCP and over the control socket: the log holds no error then,
-// and does hold one where the server itself cannot read on.
+// TestReaderGone closes connections in the middle of an answer, over TCP and over the control socket. The log then holds no error. It holds
+// one if the server itself cannot read its data.
 func TestReaderGone(t *testing.T) {
 	failed := make(chan error, 1)
 	x := &gateway.Extensions{}
@@ -72,7 +72,7 @@ func TestReaderGone(t *testing.T) {
 	if _, _, err := a.CreateToken(t.Context(), auth.Declaration{Name: "t", Kind: auth.ReadOnly}); err != nil {
 		t.Error(err)
 	}
-	stop() // what is under way ends before
+	stop() // requests under way end first
 	for _, want := range []string{"level=DEBUG msg=\"the client closed the connection", "level=DEBUG msg=\"control socket\" path=/export", "level=ERROR msg=\"request failed\""} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %s", want)

@@ -13,13 +13,13 @@ import (
 	"lectern/store/evolve"
 )
 
-// reload reads the project's files and serves what they say now. If they have problems or the store refuses them, the former
-// generation stays in service and the error says why.
+// reload reads the project's files and serves them. If they have problems or the store refuses them, the former generation stays in service
+// and the error gives the reason.
 func (p *Project) reload(ctx context.Context, server *Server) error {
 	return p.replace(ctx, server, p.redefine)
 }
 
-// settle carries out migrations that the project's files ask for as they are now, and serves the files.
+// settle carries out migrations that the project's current files need, and serves the files.
 func (p *Project) settle(ctx context.Context, ms evolve.Migrations) (removed evolve.Removed, err error) {
 	server := p.server.Load()
 	if server == nil || !p.watches() {
@@ -33,7 +33,7 @@ func (p *Project) settle(ctx context.Context, ms evolve.Migrations) (removed evo
 	return removed, err
 }
 
-// replace makes a generation of the project's files, with its store from redefine, and serves it.
+// replace builds a generation from the project's files, with the store that redefine returns, and serves it.
 func (p *Project) replace(ctx context.Context, server *Server, redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
 	p.replacing.Lock()
 	defer p.replacing.Unlock()
@@ -76,7 +76,7 @@ func (e *generation) serve(server *Server, former *generation) error {
 		e.retire()
 		return err
 	}
-	e.project.generation.Store(e) // for what is asked while routes are made
+	e.project.generation.Store(e) // for requests that arrive while the routes are built
 	rt, err := e.runtime()
 	if err == nil {
 		err = server.Swap(rt)
@@ -102,8 +102,7 @@ func (p *Project) goBack(ctx context.Context, server *Server, failed *generation
 	return nil
 }
 
-// takeLater resets the settings that cannot change while the project is served to their former values, and returns the names of those
-// that were changed.
+// takeLater resets the settings that need a restart to their former values, and returns the names of those that were changed.
 func (d *Definition) takeLater(former *Definition) (changed string) {
 	for _, part := range []struct {
 		name     string

@@ -25,9 +25,9 @@ import (
 	"lectern/store/evolve"
 )
 
-// TestEditsUnderLoad edits the definitions of a project fifty times while it is read and written over REST and GraphQL: no request
-// fails, no write that was acknowledged is lost, and each edit is visible, or refused with a reason while what was there before
-// is served. It logs how soon they were, which is within a second on a machine that has nothing else to do.
+// TestEditsUnderLoad edits the definitions of a project fifty times while clients read and write it over REST and GraphQL. No request
+// fails, no acknowledged write is lost, and each edit is either served or refused with a reason while the former definitions stay in
+// service. The test logs how long the edits took to be served: less than a second on an idle machine.
 func TestEditsUnderLoad(t *testing.T) {
 	cycles := 5
 	if testing.Short() || raceDetector {
@@ -56,7 +56,7 @@ func TestEditsUnderLoad(t *testing.T) {
 
 const noteHead = "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\npluginOptions: {}\nattributes:\n"
 
-// noteFile is the definition of the type that everybody reads and writes.
+// noteFile is the definition of the type that all clients read and write.
 func noteFile(attributes ...string) string {
 	return noteHead + "  title: {type: string, required: true}\n  body: {type: text}\n  " + strings.Join(attributes, "\n  ") + "\n"
 }
@@ -65,15 +65,15 @@ func typeFile(singular string) string {
 	return fmt.Sprintf("kind: collectionType\ninfo: {singularName: %s, pluralName: %ss, displayName: T}\nattributes: {name: {type: string}}\n", singular, singular)
 }
 
-// An edit changes a file, and says what is seen of that.
+// An edit is a change of a file with its expected effect.
 type edit struct {
 	what, file string
-	text       string         // "": the file is removed
-	shows      map[string]int // statuses of requests, by path, once it is taken over
-	refused    string         // part of the error where it is not
+	text       string         // "" removes the file
+	shows      map[string]int // statuses of requests by path, once the edit is served
+	refused    string         // part of the error, if the edit is refused
 }
 
-// editsOf are ten edits, after which the project differs from what it was before by nothing but the type of rank.
+// editsOf returns ten edits. Together they change only the type of the attribute rank.
 func editsOf(n int) []edit {
 	const integer, big = "rank: {type: integer}", "rank: {type: biginteger}"
 	before, after := integer, big
@@ -98,7 +98,7 @@ func editsOf(n int) []edit {
 	}
 }
 
-// An editing is a project that is served while it is edited.
+// An editing is a project that is edited while it is served.
 type editing struct {
 	*testing.T
 	dir, base, key string
@@ -119,7 +119,7 @@ func newEditingWith(t *testing.T, x *gateway.Extensions) *editing {
 	return e
 }
 
-// newEditingAt serves a project that is there.
+// newEditingAt serves an existing project.
 func newEditingAt(t *testing.T, dir string) *editing {
 	e := &editing{T: t, dir: dir}
 	e.serve(nil)
@@ -152,7 +152,7 @@ func (e *editing) serve(x *gateway.Extensions) {
 	})
 }
 
-// awaitLog waits until the log has all that is wanted.
+// awaitLog waits until the log contains all the wanted texts.
 func (e *editing) awaitLog(want ...string) {
 	e.Helper()
 	for late := time.After(20 * time.Second); ; {
@@ -169,7 +169,7 @@ func (e *editing) awaitLog(want ...string) {
 	}
 }
 
-// logged is a log that is read while it is written.
+// logged is a log that can be read while it is being written.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -187,7 +187,7 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// write puts a file in the place of another as editors do: beside it, and renamed.
+// write replaces a file as editors do: it writes a new file and renames it.
 func (e *editing) write(name, text string) {
 	e.Helper()
 	path := filepath.Join(e.dir, filepath.FromSlash(name))
@@ -204,7 +204,7 @@ func (e *editing) write(name, text string) {
 	}
 }
 
-// carryOut makes an edit and returns after how long it was visible.
+// carryOut makes an edit, waits for its effect and returns how long that took.
 func (e *editing) carryOut(edit edit) time.Duration {
 	e.Helper()
 	began := time.Now()
@@ -237,7 +237,7 @@ func (e *editing) carryOut(edit edit) time.Duration {
 	return took
 }
 
-// reload is told of each change; it waits for somebody to ask.
+// reload is called after each reload; it blocks until awaitReload receives the result.
 func (e *editing) reload(err error) {
 	select {
 	case e.reloaded <- err:
@@ -245,7 +245,7 @@ func (e *editing) reload(err error) {
 	}
 }
 
-// awaitReload waits until the project has looked at its files after they changed.
+// awaitReload waits until the project has read its changed files.
 func (e *editing) awaitReload() error {
 	e.Helper()
 	select {
@@ -257,7 +257,7 @@ func (e *editing) awaitReload() error {
 	}
 }
 
-// do sends a request; status is 0 when it is not answered.
+// do sends a request; status is 0 if there is no answer.
 func (e *editing) do(ctx context.Context, method, path string, body any) (status int, answer []byte) {
 	var sent io.Reader
 	kind := "application/json"
@@ -299,14 +299,14 @@ func (e *editing) do(ctx context.Context, method, path string, body any) (status
 
 type jsonObject = map[string]any
 
-// A load reads and writes notes until it is stopped.
+// A load is a client that reads and writes notes until it is stopped.
 type load struct {
 	*editing
 	done          chan struct{}
 	all           sync.WaitGroup
 	writes, reads atomic.Int64
 	mu            sync.Mutex
-	titles        map[string]string // by documentId: what was acknowledged last
+	titles        map[string]string // the last acknowledged write, by documentId
 }
 
 func (e *editing) startLoad() *load {
@@ -344,7 +344,7 @@ func (l *load) note(id, title string) {
 	l.titles[id] = title
 }
 
-// create makes a note over REST, and changes it.
+// create creates a note over REST and changes it.
 func (l *load) create(name string) {
 	var made struct{ Data struct{ DocumentID string } }
 	title := "rest " + name
@@ -363,7 +363,7 @@ func (l *load) create(name string) {
 	l.note(made.Data.DocumentID, title)
 }
 
-// mutate makes two notes by one operation.
+// mutate creates two notes in one GraphQL operation.
 func (l *load) mutate(name string) {
 	status, body := l.do(context.Background(), "POST", "/graphql", jsonObject{
 		"query": "mutation($t: String!) { a: createNote(data: {title: $t, body: \"a\"}) { documentId title } " +
@@ -383,7 +383,7 @@ func (l *load) mutate(name string) {
 	}
 }
 
-// list reads notes over REST: the attributes that are always there, and rank in the form of one type.
+// list reads notes over REST and checks the permanent attributes. All values of rank in an answer must have the same type.
 func (l *load) list(string) {
 	status, body := l.do(context.Background(), "GET", "/api/notes?pagination[limit]=20&sort=rank", nil)
 	var got struct {
@@ -420,7 +420,7 @@ func (l *load) query(string) {
 	l.reads.Add(1)
 }
 
-// topics reads a type that comes and goes.
+// topics reads a type that the edits add and remove.
 func (l *load) topics(string) {
 	if status, body := l.do(context.Background(), "GET", "/api/topic0s", nil); status != 200 && status != 404 {
 		l.Errorf("topics: %d %s", status, body)
@@ -428,7 +428,7 @@ func (l *load) topics(string) {
 	l.reads.Add(1)
 }
 
-// check looks for each write that was acknowledged, and for none beside.
+// check expects every acknowledged write in the store, and no other document.
 func (l *load) check() {
 	l.Helper()
 	found := map[string]string{}
@@ -460,13 +460,13 @@ func (l *load) check() {
 	}
 }
 
-// A form is a body of several parts.
+// A form is a multipart body.
 type form struct {
 	io.Reader
 	kind string
 }
 
-// slowRequests are requests whose bodies begin before the edits and end after them.
+// slowRequests sends requests whose bodies begin before the edits and end after them.
 type slowRequests struct {
 	*editing
 	go_ []chan struct{}

@@ -23,8 +23,8 @@ import (
 	"lectern/store/evolve"
 )
 
-// expect carries out what changes files and waits until they are served, and path answers with status. Of several changes some may
-// be taken over before the others.
+// expect calls the function that changes files, and waits until path answers with status. If the function makes several changes, a reload
+// may serve some of them before the others.
 func (e *editing) expect(what string, change func(), path string, status int) {
 	e.Helper()
 	change()
@@ -53,7 +53,7 @@ func (e *editing) must(err error) {
 	}
 }
 
-// TestWatchedFiles changes files in the ways in which editors and tools do.
+// TestWatchedFiles changes files in the ways that editors and tools do.
 func TestWatchedFiles(t *testing.T) {
 	e := newEditing(t)
 	const note = "/api/notes"
@@ -88,19 +88,20 @@ func TestWatchedFiles(t *testing.T) {
 		e.write("content-types/note.yaml", noteFile("four: {type: string}"))
 	}, field("four"), 200)
 
-	// What is only touched is passed over: the next change is the first that is told.
+	// A file whose time changes but not its content causes no reload: the next real change is the first to be reported.
 	e.must(os.Chtimes(e.path("content-types/note.yaml"), time.Now(), time.Now()))
 	e.write("content-types/note.yaml", noteFile("four: {type: string}"))
 	e.must(os.WriteFile(e.path("content-types/README"), []byte("no definition"), 0o644))
 	e.expect("a change after some that are none", func() { e.write("content-types/note.yaml", noteFile("five: {type: string}")) }, field("five"), 200)
 }
 
-// TestWatchedDirectoriesAreRemoved serves what there was while there is nothing, and what comes back.
+// TestWatchedDirectoriesAreRemoved removes watched directories, expects the former files to be served, and then creates the directories
+// again.
 func TestWatchedDirectoriesAreRemoved(t *testing.T) {
 	e := newEditing(t)
 	e.must(os.Rename(e.path("content-types"), e.path("old")))
 	var problems yamlfile.Problems
-	if err := e.awaitReload(); !errors.As(err, &problems) { // permissions.yaml grants what is not there
+	if err := e.awaitReload(); !errors.As(err, &problems) { // permissions.yaml grants actions of a type that is missing
 		t.Errorf("without definitions: %v", err)
 	}
 	if status, body := e.do(t.Context(), "GET", "/api/notes", nil); status != 200 {
@@ -116,7 +117,7 @@ func TestWatchedDirectoriesAreRemoved(t *testing.T) {
 	}
 }
 
-// TestConfigurationChanges takes over what config/ says, but for what cannot change while serving.
+// TestConfigurationChanges expects changes of config/ to be served, except for settings that need a restart.
 func TestConfigurationChanges(t *testing.T) {
 	e := newEditing(t)
 	anybody := func(want int) {
@@ -154,7 +155,7 @@ func TestConfigurationChanges(t *testing.T) {
 	}
 }
 
-// TestUsersOutliveChanges: who has logged in stays so, how often he may try is counted on, and mail that waits is sent.
+// TestUsersOutliveChanges expects a reload to keep users logged in, to keep the counts of the rate limit, and to send mail that is queued.
 func TestUsersOutliveChanges(t *testing.T) {
 	e := newEditing(t)
 	grant := "roles: {public: {plugin::users-permissions.auth: [callback, register, forgotPassword]}, authenticated: {api::note.note: [find]}}\n"
@@ -193,7 +194,7 @@ func TestUsersOutliveChanges(t *testing.T) {
 	}
 }
 
-// TestHeldDefinitions: a change waits for work that takes several steps, and is taken over after it.
+// TestHeldDefinitions expects a reload to wait for work in several steps that holds the definitions.
 func TestHeldDefinitions(t *testing.T) {
 	e := newEditing(t)
 	_, release, err := e.project.Store().LockSchema(t.Context())
@@ -213,7 +214,8 @@ func TestHeldDefinitions(t *testing.T) {
 	e.expect("a change that has waited", func() {}, "/api/notes?fields[0]=one", 200)
 }
 
-// TestSettleWhileServing renames an attribute that has content, and drops one: refused first, and served once the call is made.
+// TestSettleWhileServing renames an attribute that has content, and drops another. The server refuses the files first, and serves them
+// after Migrate.
 func TestSettleWhileServing(t *testing.T) {
 	const rank = "rank: {type: integer}"
 	e := newEditing(t)
@@ -230,7 +232,7 @@ func TestSettleWhileServing(t *testing.T) {
 		for deadline := time.Now().Add(20 * time.Second); ; {
 			_, err = gateway.Directory(e.dir, gateway.Options{}).Migrate(ms, nil)
 			if err == nil || !strings.Contains(err.Error(), store.ErrSchemaLocked.Error()) || time.Now().After(deadline) {
-				break // otherwise writes of the load took too long, and one is told to try again
+				break // only the schema lock of a write in progress is worth another attempt
 			}
 		}
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -266,7 +268,7 @@ func TestSettleWhileServing(t *testing.T) {
 	load.stop()
 }
 
-// TestWrongOnceTaken: what shows to be wrong only once the store has the new definitions leads back to the former ones.
+// TestWrongOnceTaken expects the former definitions to be served again if new ones fail after the store has accepted them.
 func TestWrongOnceTaken(t *testing.T) {
 	e := newEditing(t)
 	e.write("content-types/other.yaml", typeFile("other"))
@@ -286,7 +288,7 @@ func TestWrongOnceTaken(t *testing.T) {
 	e.expect("it is repaired", func() { e.must(os.Remove(e.path("config/plugins.yaml"))) }, "/api/others", 200)
 }
 
-// TestProductionDoesNotWatch serves what it was started with, when others have long seen later changes.
+// TestProductionDoesNotWatch expects a server in production to ignore changed files.
 func TestProductionDoesNotWatch(t *testing.T) {
 	others := newEditing(t)
 	for name, o := range map[string]gateway.Options{"production": {Production: true}, "NoWatch": {NoWatch: true}} {
@@ -312,13 +314,14 @@ func TestProductionDoesNotWatch(t *testing.T) {
 	}
 }
 
-// TestOwnRoutesMeetAChange: a route of a program that finds the definitions changed is called again, with the body from its beginning.
+// TestOwnRoutesMeetAChange changes the definitions during a request for a route of a program. The handler is called again and reads the
+// body from its beginning.
 func TestOwnRoutesMeetAChange(t *testing.T) {
 	const most = 1 << 20
 	for _, test := range []struct {
 		name  string
 		bytes int
-		write bool // an answer before the change is found
+		write bool // the handler begins to answer before it notices the change
 		want  int
 		calls int
 	}{
@@ -361,7 +364,7 @@ func TestOwnRoutesMeetAChange(t *testing.T) {
 	}
 }
 
-// TestAdministrationMeetsAChange makes tokens and exports while definitions change.
+// TestAdministrationMeetsAChange creates tokens and exports content while the definitions change.
 func TestAdministrationMeetsAChange(t *testing.T) {
 	e := newEditing(t)
 	for i := range 6 {
@@ -389,8 +392,8 @@ func TestAdministrationMeetsAChange(t *testing.T) {
 	}
 }
 
-// TestLastUseOutlivesDefinitions has a token used just before the definitions change, so that what was opened under the former ones
-// cannot write that down.
+// TestLastUseOutlivesDefinitions uses a token just before the definitions change. The services of the former generation cannot store that
+// use any more, so the new ones must.
 func TestLastUseOutlivesDefinitions(t *testing.T) {
 	e := newEditing(t)
 	_, key, err := e.project.CreateToken(t.Context(), auth.Declaration{Name: "other", Kind: auth.ReadOnly})

@@ -15,7 +15,7 @@ import (
 	"lectern/store/evolve"
 )
 
-// What a project is renamed from and to in one edit: a type, an attribute of it, and a relation to it.
+// These are the names before and after an edit that renames a type, an attribute of it, and a relation to it.
 const (
 	tagFile = "kind: collectionType\ninfo: {singularName: tag, pluralName: tags, displayName: T}\nattributes:\n  name: {type: string}\n  colour: {type: string}\n" +
 		"  dishes: {type: relation, relation: manyToMany, target: api::dish.dish, mappedBy: tags}\n"
@@ -27,15 +27,15 @@ const (
 	renameAll = "rename-type api::tag.tag api::label.label rename-attribute api::dish.dish.tags labels rename-attribute api::label.label.colour hue"
 )
 
-// TestRenamesInOneEdit renames a type with an attribute and the relation to it while 900 links stand in between. Nothing that is said of
-// it gives a link up, one call settles it, and all links are there afterwards.
+// TestRenamesInOneEdit renames a type together with an attribute and the relation to it, while 900 links exist. No suggested command
+// removes a link, one call carries out all renames, and all links exist afterwards.
 func TestRenamesInOneEdit(t *testing.T) {
 	const dishes, each = 300, 3
 	e := newEditing(t)
 	e.write("content-types/tag.yaml", tagFile)
 	e.write("content-types/dish.yaml", fmt.Sprintf(dishFile, "tags", "tag.tag"))
 	for status := 0; status != 200; status, _ = e.do(t.Context(), "GET", "/api/dishes?populate=tags", nil) {
-		_ = e.awaitReload() // the first of the two files may be read alone
+		_ = e.awaitReload() // a reload may read the first of the two files alone
 	}
 	var tags [each + 1]string
 	for i := range tags {
@@ -66,7 +66,7 @@ func TestRenamesInOneEdit(t *testing.T) {
 		t.Fatalf("%d links", n)
 	}
 
-	// The three files change; whatever is read of them in between is refused.
+	// Three files change. Reloads that read only some of the changes are refused.
 	e.must(os.Remove(e.path("content-types/tag.yaml")))
 	e.write("content-types/label.yaml", labelFile)
 	e.write("content-types/dish.yaml", fmt.Sprintf(dishFile, "labels", "label.label"))
@@ -87,7 +87,7 @@ func TestRenamesInOneEdit(t *testing.T) {
 		}
 	}
 
-	// One of the renames alone leads nowhere, and says so; neither does what gives content up.
+	// A migration with only one of the renames is refused with an error that says so, and so is one that removes content.
 	e.refuse("nothing was done: after rename-type api::tag.tag api::label.label there is more to be settled in the same call", "rename-type", "api::tag.tag", "api::label.label")
 	e.refuse("drop-links api::dish.dish.tags: cannot be done while the server runs", "drop-links", "api::dish.dish.tags")
 	e.refuse("rename-type api::tag.tag api::lable.lable: cannot be done while the server runs: the definitions have no api::lable.lable",
@@ -105,14 +105,14 @@ func TestRenamesInOneEdit(t *testing.T) {
 		t.Errorf("%d links of %d are left at their other end", n, dishes*each)
 	}
 
-	// Made once more on the stopped server, what was offered before would now remove them all.
+	// A command that was suggested before the renames would now remove all links. The stopped server refuses it.
 	e.close()
 	e.refuse("drop-links api::dish.dish.labels: nothing is left to settle here", "drop-links", "api::dish.dish.labels")
 	e.must(os.WriteFile(filepath.Join(e.dir, "content-types", "broken.yaml"), []byte("kind: nothing\n"), 0o644))
 	e.refuse("cannot be told while its files have problems", "drop-links", "api::dish.dish.labels")
 }
 
-// create makes a document and returns its documentId.
+// create creates a document and returns its documentId.
 func (e *editing) create(path string, data jsonObject) string {
 	e.Helper()
 	status, body := e.do(e.Context(), "POST", path, jsonObject{"data": data})
@@ -123,7 +123,7 @@ func (e *editing) create(path string, data jsonObject) string {
 	return answer.Data.DocumentID
 }
 
-// refuse carries out a migration that is refused with an error that begins in a certain way.
+// refuse carries out a migration and expects an error that begins with the given text.
 func (e *editing) refuse(want string, words ...string) {
 	e.Helper()
 	ms, err := evolve.ParseMigrations(words)

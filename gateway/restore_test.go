@@ -14,15 +14,15 @@ import (
 	"lectern/gateway"
 )
 
-// An entry is a file of a backup made by hand.
+// An entry is a file of a backup that the test writes itself.
 type entry struct {
 	name, text string
-	kind       byte // 0: a regular file
+	kind       byte // 0 means a regular file
 }
 
 const backupHead = `{"format":"lectern-backup","version":1,"made":"2026-01-01T00:00:00Z"}`
 
-// makeBackup archives entries, and after them their checksums unless noSums.
+// makeBackup writes an archive of entries, followed by their checksums unless noSums is set.
 func makeBackup(t *testing.T, entries []entry, noSums bool) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -61,7 +61,7 @@ func makeBackup(t *testing.T, entries []entry, noSums bool) []byte {
 	return out.Bytes()
 }
 
-// TestRestoreRefuses gives backups that would harm, and looks that nothing of them is left anywhere.
+// TestRestoreRefuses restores malicious and damaged backups, and expects an error and no file outside or left behind.
 func TestRestoreRefuses(t *testing.T) {
 	head := entry{name: "lectern-backup.json", text: backupHead}
 	db := entry{name: "content.db", text: strings.Repeat("no store ", 1000)}

@@ -53,7 +53,7 @@ func (h *handlers) retry(w http.ResponseWriter, r *http.Request, kept *replayabl
 // parsed from it, or its first bytes as they came.
 type replayableBody struct {
 	io.ReadCloser
-	client clientBody // is the ReadCloser where the body arrives over a connection that is known
+	client clientBody // is a ReadCloser if the body arrives over a known connection
 
 	whole  bool // text is the whole body, decompressed
 	text   []byte

@@ -20,7 +20,7 @@ import (
 	"lectern/gateway"
 )
 
-// vars is a handler that answers with a text and the variables of the path.
+// vars is a handler that answers with a text and the path variables.
 func vars(text string) gateway.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		answer := text
@@ -32,7 +32,7 @@ func vars(text string) gateway.HandlerFunc {
 	}
 }
 
-// TestMount serves routers that programs mount, with what mux has: expressions, subrouters, middlewares and the current route.
+// TestMount mounts routers of a program that use the features of mux: regular expressions, subrouters, middlewares and the current route.
 func TestMount(t *testing.T) {
 	const (
 		failed    = `403 {"data":null,"error":{"status":403,"name":"PolicyError","message":"Policy Failed","details":{}}}`
@@ -43,14 +43,14 @@ func TestMount(t *testing.T) {
 	)
 	tr := &trace{}
 	x := &gateway.Extensions{}
-	x.Action("api::article.article.seen", "api::stats.stats.count") // which extendedFiles grant
+	x.Action("api::article.article.seen", "api::stats.stats.count") // an action that extendedFiles grant
 	x.Policy("pass", tr.policy("pass", true, nil))
 	x.Policy("fail", tr.policy("fail", false, nil))
 	x.Middleware("one", tr.middleware("one"))
 	named := func(name string) gateway.RouteConfig {
 		return gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: name}}, Middlewares: []gateway.MiddlewareUse{{Name: "one"}}}
 	}
-	current := func(next http.Handler) http.Handler { // such as those that count requests by route
+	current := func(next http.Handler) http.Handler { // a middleware may need this, for example to count requests by route
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			template, err := mux.CurrentRoute(r).GetPathTemplate()
 			tr.add("%s %v", template, err)
@@ -78,7 +78,7 @@ func TestMount(t *testing.T) {
 	x.Mount("/scoped", gateway.RouteConfig{Scopes: []string{"api::article.article.create"}}, func(r *mux.Router) { r.Handle("/x", vars("x")) })
 	x.Mount("/open", gateway.RouteConfig{Open: true}, func(r *mux.Router) { r.Handle("/x", vars("x")) })
 	x.Mount("/api/articles/", gateway.RouteConfig{}, func(r *mux.Router) {
-		r.Handle("/{id}", vars("not reached")) // which the server answers
+		r.Handle("/{id}", vars("not reached")) // the server itself has this route
 		r.Handle("/{id}/pages/{page}", vars("page"))
 	})
 	x.Mount("/", gateway.RouteConfig{}, func(r *mux.Router) {
@@ -134,7 +134,7 @@ func TestMount(t *testing.T) {
 	}
 }
 
-// TestMountProblems names what is wrong with a mount when a project is loaded.
+// TestMountProblems expects faulty mounts to be reported when a project is loaded.
 func TestMountProblems(t *testing.T) {
 	define := func(r *mux.Router) { r.Handle("/x", vars("")) }
 	for _, c := range []struct {
@@ -159,7 +159,7 @@ func TestMountProblems(t *testing.T) {
 	}
 }
 
-// TestRoutePaths refuses paths of routes that would not mean what they seem to.
+// TestRoutePaths expects paths of routes to be refused if they would match other requests than they seem to.
 func TestRoutePaths(t *testing.T) {
 	for path, ok := range map[string]bool{
 		"/": true, "/a": true, "/a/{b}": true, "/a/{b}/c/{d}": true, "/a/{b:.*}": true, "/{a}/{b:.*}": true,
@@ -173,7 +173,7 @@ func TestRoutePaths(t *testing.T) {
 	}
 }
 
-// TestRouteChoice has routers of random routes choose among them, and looks for the right one by comparing parts.
+// TestRouteChoice compares the route that a router chooses, among random ones, with the result of a simple comparison by parts.
 func TestRouteChoice(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	words := []string{"a", "b", "c", "{v}"}

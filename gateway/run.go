@@ -17,7 +17,7 @@ import (
 	"lectern/internal/shell"
 )
 
-// Ready is the address of a server that answers.
+// Ready describes a server that is ready to answer requests.
 type Ready struct {
 	Base string `json:"base"` // its address without a slash at the end
 	// Tokens are the keys of an ephemeral server by name: full, readonly and those of permissions.yaml.

@@ -29,7 +29,7 @@ import (
 	"lectern/jsontree"
 )
 
-// newServer returns a server with a few routes of its own, and what it logs.
+// newServer returns a server with a few test routes, and its log.
 func newServer(t *testing.T, c gateway.Config) (*gateway.Server, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
@@ -191,7 +191,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Browsers ignore Strict-Transport-Security in an answer over plain HTTP, so it is sent only where clients come by https.
+// The server sends Strict-Transport-Security only if clients use HTTPS, since browsers ignore it over plain HTTP.
 func TestNoHSTSOverPlainHTTP(t *testing.T) {
 	s, _ := newServer(t, gateway.Config{})
 	w := httptest.NewRecorder()
@@ -217,7 +217,7 @@ func TestAllowedOrigins(t *testing.T) {
 	}
 }
 
-// TestBody sends bodies to a route that answers with what was read.
+// TestBody sends bodies to a route that answers with the value that it read.
 func TestBody(t *testing.T) {
 	s, _ := newServer(t, gateway.Config{})
 	bad := func(status int, name, message string) string {
@@ -274,7 +274,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// TestHostileBodies sends what should neither bring the server down nor be told apart from a client's mistake.
+// TestHostileBodies sends bodies that try to exhaust the server. Each is answered as a mistake of the client.
 func TestHostileBodies(t *testing.T) {
 	s, log := newServer(t, gateway.Config{})
 	for name, body := range map[string]string{
@@ -320,7 +320,7 @@ func deflated(s string) string {
 	return b.String()
 }
 
-// TestInternalErrors looks at what a client and the log see of a fault of the server's own.
+// TestInternalErrors compares the answer to an internal error with its log line: only the log has the cause.
 func TestInternalErrors(t *testing.T) {
 	const want = `{"data":null,"error":{"status":500,"name":"InternalServerError","message":"Internal Server Error"}}`
 	for _, path := range []string{"/api/panic", "/api/broken"} {
@@ -342,7 +342,7 @@ func TestInternalErrors(t *testing.T) {
 	}
 }
 
-// TestBusy fills all places and sees that one more request is turned away, and let in when a place is free.
+// TestBusy occupies all places. The server refuses one more request, and accepts it when a place is free.
 func TestBusy(t *testing.T) {
 	entered, leave := make(chan bool), make(chan bool)
 	s, err := gateway.NewServer(gateway.Config{Limits: config.Limits{Concurrent: 1}}, gateway.Runtime{Routes: []gateway.Route{{
@@ -379,7 +379,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestServe speaks to a listening server: what net/http cannot read, and the end.
+// TestServe sends requests that net/http cannot parse to a listening server, and then stops the server.
 func TestServe(t *testing.T) {
 	entered, leave := make(chan bool), make(chan bool)
 	s, err := gateway.NewServer(gateway.Config{}, gateway.Runtime{Routes: []gateway.Route{{
@@ -402,7 +402,7 @@ func TestServe(t *testing.T) {
 	ended := make(chan error)
 	go func() { ended <- s.Serve(ctx, ln) }()
 
-	const refused, headTooLarge = "400 Bad Request", "431 Request Header Fields Too Large" // in the words of net/http
+	const refused, headTooLarge = "400 Bad Request", "431 Request Header Fields Too Large" // the message comes from net/http
 	for request, want := range map[string]string{
 		"GET /api/a%E0%A4%A HTTP/1.1\r\nHost: x\r\n\r\n": refused,
 		"GET /%zz?a=%zz HTTP/1.1\r\nHost: x\r\n\r\n":     refused,
@@ -456,7 +456,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestSwap replaces the routes of a server that serves.
+// TestSwap replaces the routes of a running server.
 func TestSwap(t *testing.T) {
 	s, _ := newServer(t, gateway.Config{})
 	if err := s.Swap(gateway.Runtime{Routes: []gateway.Route{{Method: "GET", Path: "no slash"}}}); err == nil {
@@ -477,7 +477,7 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// Long answers are compressed for clients that ask for it, and caches are told which of them come in several encodings.
+// The server compresses long answers for clients that accept that, and sets Vary on answers that may be compressed.
 func TestCompression(t *testing.T) {
 	long := strings.Repeat("long ", 1000)
 	answer := func(path string, header http.Header, body string) gateway.Route {

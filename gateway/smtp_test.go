@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// A mailbox is a server that takes mail.
+// A mailbox is an SMTP server that keeps the mails it receives.
 type mailbox struct {
 	t     *testing.T
 	port  int
 	mails chan received
 }
 
-// received is a mail as the mailbox got it.
+// received is a mail that a mailbox received.
 type received struct {
 	to     string // of the envelope
 	header mail.Header
@@ -45,7 +45,7 @@ func newMailbox(t *testing.T) *mailbox {
 	return m
 }
 
-// config is how plugins.yaml names the mailbox.
+// config returns the settings of plugins.yaml that send mail to the mailbox.
 func (m *mailbox) config() string {
 	return fmt.Sprintf("from: Tests <tests@people.test>\n      smtp: {host: 127.0.0.1, port: %d, security: none}", m.port)
 }
@@ -105,7 +105,7 @@ func (m *mailbox) read(r *bufio.Reader, to string) received {
 	return received{to, message.Header, string(plain)}
 }
 
-// next waits for a mail.
+// next returns the next mail, and waits for it.
 func (m *mailbox) next() received {
 	m.t.Helper()
 	select {
@@ -117,7 +117,7 @@ func (m *mailbox) next() received {
 	return received{}
 }
 
-// after returns what follows a word in the body of a mail, up to a blank.
+// after returns the text after a word in the body of a mail, up to the next blank.
 func (r received) after(word string) string {
 	_, rest, _ := strings.Cut(r.body, word)
 	code, _, _ := strings.Cut(rest, "\n")

@@ -334,7 +334,7 @@ func (u *uploads) readForm(w http.ResponseWriter, r *http.Request) (*media.Form,
 	if errors.Is(err, media.ErrMalformed) {
 		return nil, unreadable(err)
 	}
-	io.CopyN(io.Discard, r.Body, drained) // so that a client that sends all before it reads gets the answer
+	io.CopyN(io.Discard, r.Body, drained) // a client that sends its whole body before it reads receives the answer, too
 	return nil, err
 }
 

@@ -17,12 +17,12 @@ import (
 	"lectern/store"
 )
 
-// openUsers opens the users and makes the roles of the configuration, unless users are switched off.
+// openUsers opens the users and creates the configured roles, unless users are switched off.
 func (e *generation) openUsers() error {
 	shared := &e.project.shared
 	if !e.Settings.Users.Enabled {
 		if shared.users != nil {
-			go shared.users.Close() // in the background: it waits a moment for mail to be sent
+			go shared.users.Close() // in the background, since it waits for mail to be sent
 			shared.users = nil
 		}
 		return nil

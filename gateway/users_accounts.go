@@ -48,7 +48,7 @@ func (u *userRoutes) list(r *http.Request, who auth.Principal) (*params.List, er
 	return u.params.PlainList(u.users.Type(), query, who.Access)
 }
 
-// GET /api/users/count: how many users match, as a number.
+// GET /api/users/count: the number of users that match.
 func (u *userRoutes) countUsers(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	list, err := u.list(r, who)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"lectern/store/evolve"
 )
 
-// membersFiles give the users of peopleFiles attributes of every kind.
+// membersFiles add attributes of every kind to the users of peopleFiles.
 var membersFiles = map[string]string{
 	"content-types/user.yaml": `
 uid: plugin::users-permissions.user
@@ -60,7 +60,7 @@ roles:
 `,
 }
 
-// TestUserAttributes makes, changes, finds and shows users with attributes of the project's own, over REST and GraphQL.
+// TestUserAttributes creates, changes, filters and prints users with attributes that the project adds, over REST and GraphQL.
 func TestUserAttributes(t *testing.T) {
 	a := serve(t, membersFiles)
 	for _, name := range []string{"Rex", "Tom"} {
@@ -127,7 +127,8 @@ func TestUserAttributes(t *testing.T) {
 	}
 }
 
-// TestUserAttributesGraphQL does so over GraphQL. What shows oneself, and what one registers with, has no more fields for it.
+// TestUserAttributesGraphQL writes and reads the added attributes over GraphQL. The types of the query me and of the registration input do
+// not get the added fields.
 func TestUserAttributesGraphQL(t *testing.T) {
 	a := serve(t, membersFiles)
 	pet, _ := a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}}).at("data.documentId").(string)
@@ -159,7 +160,7 @@ func TestUserAttributesGraphQL(t *testing.T) {
 	}
 }
 
-// TestRegisterFields registers with attributes that one may set, and with all that one may not.
+// TestRegisterFields registers users with attributes that registration may set, and with all others.
 func TestRegisterFields(t *testing.T) {
 	a := serve(t, membersFiles)
 	a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}})
@@ -175,7 +176,7 @@ func TestRegisterFields(t *testing.T) {
 			t.Errorf("with %s: %d %s", key, r.status, r.text)
 		}
 	}
-	// Within what one may set, nothing else is reached.
+	// A permitted attribute does not give access to any other one.
 	for _, body := range []object{
 		changed(good, "favourites", []any{object{"id": 1, "nope": 1}}), changed(good, "favourites", []any{99}),
 		changed(good, "address", object{"street": "S", "role": a.roleID("keeper")}),
@@ -198,7 +199,8 @@ func TestRegisterFields(t *testing.T) {
 	}
 }
 
-// TestUserLinks links users to what the caller may not find: by attributes, components, and as a user himself.
+// TestUserLinks links users to documents that the caller may not find, through attributes and components, as another user and as the user
+// themselves.
 func TestUserLinks(t *testing.T) {
 	a := serve(t, membersFiles)
 	a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}})
@@ -218,14 +220,14 @@ func TestUserLinks(t *testing.T) {
 			}
 		}
 	}
-	a.want(200, "PUT", userPath(id), jwt, object{"age": 5, "role": a.roleID("keeper")}) // roles are given by who may not see them
+	a.want(200, "PUT", userPath(id), jwt, object{"age": 5, "role": a.roleID("keeper")}) // a caller who may not read roles can still assign them
 	a.want(200, "PUT", userPath(id), jwt, object{"pet": 1, "friends": []any{id}})       // a keeper by now
 	if r := a.want(200, "GET", userPath(id)+"?populate=*", "full", nil); r.at("pet.name") != "Rex" || r.at("age") != 5.0 {
 		t.Errorf("ann: %s", r.text)
 	}
 }
 
-// TestUserAttributesHidden asks for what nobody may see of a user, everywhere where users are shown.
+// TestUserAttributesHidden requests private attributes of users in every answer that contains users.
 func TestUserAttributesHidden(t *testing.T) {
 	a := serve(t, membersFiles)
 	a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}})
@@ -256,7 +258,7 @@ func TestUserAttributesHidden(t *testing.T) {
 	}
 }
 
-// TestUserAttributesFollow adds attributes to users that are there, and takes one of them away again.
+// TestUserAttributesFollow adds attributes to the type of existing users, and removes one again.
 func TestUserAttributesFollow(t *testing.T) {
 	files := with(membersFiles)
 	extension := files["content-types/user.yaml"]

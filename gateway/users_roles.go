@@ -105,7 +105,7 @@ func (u *userRoutes) listPermissions(w http.ResponseWriter, _ *http.Request, _ a
 	return sendJSON(w, http.StatusOK, append(body, '}'))
 }
 
-// done answers a write of a role.
+// done answers a request that has changed a role.
 func done(w http.ResponseWriter, err error) error {
 	if err != nil {
 		return err

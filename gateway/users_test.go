@@ -14,14 +14,14 @@ import (
 	"lectern/gateway"
 )
 
-// plugins is config/plugins.yaml with settings of users.
+// plugins returns config/plugins.yaml with these settings of users.
 func plugins(settings string) map[string]string {
 	return map[string]string{"config/plugins.yaml": "users-permissions:\n  config:\n    jwtSecret: " + testSecret + "\n" + settings}
 }
 
 const noRateLimit = "    ratelimit: {enabled: false}\n"
 
-// TestResetByMail goes the way of somebody who forgot his password.
+// TestResetByMail resets a forgotten password with the code from a mail.
 func TestResetByMail(t *testing.T) {
 	box := newMailbox(t)
 	a := serve(t, plugins(noRateLimit+"    email_reset_password: https://www.people.test/reset\n    email:\n      "+box.config()+"\n"))
@@ -57,7 +57,7 @@ func TestResetByMail(t *testing.T) {
 		t.Errorf("the code works again: %s", r.text)
 	}
 
-	// One who is blocked gets no mail, and his code opens nothing.
+	// A blocked user receives no mail, and a code from before has no effect.
 	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"})
 	code = box.next().after("?code=")
 	a.want(200, "PUT", userPath(id), "full", object{"blocked": true})
@@ -66,7 +66,7 @@ func TestResetByMail(t *testing.T) {
 	}
 }
 
-// TestConfirmByMail goes the way of somebody who registers where addresses are confirmed.
+// TestConfirmByMail registers a user whose address must be confirmed, and confirms it with the link from a mail.
 func TestConfirmByMail(t *testing.T) {
 	box := newMailbox(t)
 	a := serve(t, plugins(noRateLimit+"    email_confirmation: true\n    email_confirmation_redirection: https://www.people.test/welcome\n    email:\n      "+box.config()+`
@@ -94,7 +94,7 @@ func TestConfirmByMail(t *testing.T) {
 	if r := a.do("GET", "/api/auth/email-confirmation?confirmation="+first, "", nil); r.message() != "Invalid token" {
 		t.Errorf("an earlier code: %d %s", r.status, r.text)
 	}
-	a.want(204, "HEAD", "/api/auth/email-confirmation?confirmation="+code, "", nil) // a scanner of mail looks where it leads
+	a.want(204, "HEAD", "/api/auth/email-confirmation?confirmation="+code, "", nil) // a mail scanner sends HEAD to check the link
 	r = a.do("GET", "/api/auth/email-confirmation?confirmation="+code, "", nil)
 	if r.status != 302 || r.header.Get("Location") != "https://www.people.test/welcome" {
 		t.Errorf("confirmed: %d %v", r.status, r.header)
@@ -108,8 +108,8 @@ func TestConfirmByMail(t *testing.T) {
 	a.want(401, "GET", "/api/articles", jwt, nil)
 }
 
-// TestMailFiles finds mail in the data directory where there is no server for it, with a link to where the server listens, and no
-// code in the log.
+// TestMailFiles expects mail in the data directory if no mail server is configured. Its links lead to the address of the server, and the
+// log contains no code.
 func TestMailFiles(t *testing.T) {
 	dir := writeProject(t, with(nil))
 	var log bytes.Buffer
@@ -140,21 +140,21 @@ func TestMailFiles(t *testing.T) {
 	}
 }
 
-// TestMailOfEphemeralServers sees that an ephemeral server keeps mail as one in development does: a test may ask for a mail whether or not
-// its project names a server for it.
+// TestMailOfEphemeralServers expects an ephemeral server to keep mail in files, even if the project configures a mail server, so that tests
+// can read the mail.
 func TestMailOfEphemeralServers(t *testing.T) {
 	log := &logged{}
 	ready, stop := run(t, writeProject(t, with(nil)), gateway.Options{Production: true, Ephemeral: true, Log: slog.New(slog.NewTextHandler(log, nil))}, nil)
 	a := newAPI(t, ready)
 	a.register("ann")
 	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"})
-	stop() // which waits for the mail
+	stop() // stop waits until the mail is written
 	if text := log.String(); !strings.Contains(text, "a mail was written to a file instead of sent") || strings.Contains(text, "a mail was not sent") {
 		t.Error(text)
 	}
 }
 
-// TestUserSettings tries each setting of who may come in.
+// TestUserSettings tests each setting of registration and login.
 func TestUserSettings(t *testing.T) {
 	ann := object{"username": "ann", "email": "ann@people.test", "password": "secret"}
 	for _, c := range []struct {
@@ -187,7 +187,7 @@ func TestUserSettings(t *testing.T) {
 	}
 }
 
-// serveKept serves a project that keeps its data, with a full-access token, for as long as f takes.
+// serveKept serves a project that keeps its data and has a full-access token. It stops the server when f returns.
 func serveKept(t *testing.T, dir string, o gateway.Options, f func(*api)) {
 	t.Helper()
 	var key string
@@ -205,7 +205,7 @@ func serveKept(t *testing.T, dir string, o gateway.Options, f func(*api)) {
 	stop()
 }
 
-// grant is a body that enables actions of articles for a role.
+// grant returns a body that enables actions on articles for a role.
 func grant(actions ...string) object {
 	enabled := object{}
 	for _, a := range actions {
@@ -214,7 +214,7 @@ func grant(actions ...string) object {
 	return object{"permissions": object{"api::article": object{"controllers": object{"article": enabled}}}}
 }
 
-// TestGrantsFollowTheFile changes permissions.yaml between starts, and grants while serving.
+// TestGrantsFollowTheFile changes permissions.yaml between starts, and grants permissions at run time.
 func TestGrantsFollowTheFile(t *testing.T) {
 	dir := writeProject(t, with(nil))
 	file := func(text string) {
@@ -237,21 +237,21 @@ func TestGrantsFollowTheFile(t *testing.T) {
 	}
 	serveKept(t, dir, gateway.Options{}, func(a *api) {
 		public(a, 200, 403, 403, 400)
-		// Granted while serving, which also takes what is not named.
+		// A grant at run time also revokes the permissions that it does not name.
 		a.want(200, "PUT", fmt.Sprint("/api/users-permissions/roles/", a.roleID("public")), "full", grant("create"))
 		public(a, 403, 201, 403, 403)
 	})
-	serveKept(t, dir, gateway.Options{}, func(a *api) { public(a, 200, 201, 403, 403) }) // the file holds again, and the rest stays
+	serveKept(t, dir, gateway.Options{}, func(a *api) { public(a, 200, 201, 403, 403) }) // permissions.yaml applies again; permissions that it does not name are kept
 	file("roles: {public: {api::article.article: [delete], plugin::users-permissions.auth: [callback]}}")
 	serveKept(t, dir, gateway.Options{}, func(a *api) { public(a, 403, 201, 204, 400) })
 	file("")
 	serveKept(t, dir, gateway.Options{}, func(a *api) {
 		public(a, 403, 201, 403, 403)
-		a.roleID("keeper") // roles stay when nothing is granted to them any more
+		a.roleID("keeper") // a role is kept when permissions.yaml no longer names it
 	})
 }
 
-// TestSecret keeps a secret that nobody configured, and refuses those that can be guessed.
+// TestSecret expects a generated secret to be kept across starts, and secrets that can be guessed to be refused.
 func TestSecret(t *testing.T) {
 	unset := map[string]string{"config/plugins.yaml": ""}
 	dir := writeProject(t, with(unset))
@@ -270,7 +270,7 @@ func TestSecret(t *testing.T) {
 	for secret, want := range map[string]string{
 		"fifteen bytes..":        "has 15 bytes, which is too easily guessed",
 		"sixteen bytes...":       "",
-		"find, findOne, create,": "one that everybody knows", // it stands in a file that init writes
+		"find, findOne, create,": "one that everybody knows", // this secret is in a file of the example project
 	} {
 		dir := writeProject(t, with(map[string]string{"config/plugins.yaml": "users-permissions: {config: {jwtSecret: '" + secret + "'}}"}))
 		for _, production := range []bool{true, false} {
@@ -295,7 +295,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// TestWithoutUsers switches them off: their routes and types are gone, and a JWT is no credential.
+// TestWithoutUsers switches users off: their routes and types do not exist, and a JWT is not a credential.
 func TestWithoutUsers(t *testing.T) {
 	ready, _ := run(t, writeProject(t, map[string]string{
 		"config/plugins.yaml":     "users-permissions: {enabled: false, config: {jwtSecret: '" + testSecret + "'}}",
@@ -310,7 +310,7 @@ func TestWithoutUsers(t *testing.T) {
 	a.want(401, "GET", "/api/articles", "eyJhbGciOiJIUzI1NiJ9.e30.x", nil)
 }
 
-// TestRoles makes, changes and deletes roles.
+// TestRoles creates, changes and deletes roles.
 func TestRoles(t *testing.T) {
 	a := serve(t, nil)
 	const roles = "/api/users-permissions/roles"

@@ -22,11 +22,11 @@ var watchedDirs = []string{"content-types", "components", "config"}
 
 // Changes are collected before the files are read: editors write a file in several steps, and tools write many files.
 const (
-	quiet   = 40 * time.Millisecond  // without a change, before files are read
-	longest = 300 * time.Millisecond // that changes are gathered, however many come
+	quiet   = 40 * time.Millisecond  // how long nothing must change before the files are read
+	longest = 300 * time.Millisecond // how long changes are collected at most
 
-	// If the definitions are held, the reload is tried again after a pause that doubles up to longestPause, since others who want to
-	// hold them wait meanwhile.
+	// If the definitions are locked, the reload is tried again after a pause that doubles up to longestPause. The pauses let others lock
+	// them.
 	pause        = time.Second
 	longestPause = 8 * time.Second
 )
@@ -59,8 +59,8 @@ func (p *Project) watch(server *Server) *watch {
 // run reloads the project whenever its files change, until ctx ends.
 func (w *watch) run(ctx context.Context) {
 	defer w.events.Close()
-	due := time.NewTimer(0) // for what has changed since the project was opened
-	var since time.Time     // when the first of the gathered changes came; zero: there is none
+	due := time.NewTimer(0) // for changes since the project was opened
+	var since time.Time     // when the first of the collected changes came; zero if there is none
 	wait := pause
 	changed := func() {
 		if since.IsZero() {
@@ -76,7 +76,7 @@ func (w *watch) run(ctx context.Context) {
 			if w.matters(e) {
 				changed()
 			}
-		case err := <-w.events.Errors: // some may be lost
+		case err := <-w.events.Errors: // some events may be lost
 			w.project.log.Warn("watch the project's files", "error", err)
 			changed()
 		case <-due.C:
@@ -107,7 +107,7 @@ func (w *watch) look(ctx context.Context) (later bool) {
 	for _, name := range watchedDirs {
 		w.follow(filepath.Join(w.project.directory.Dir, name), true)
 	}
-	now, err := digestFiles(os.DirFS(w.project.directory.Dir)) // after that directories are watched, so that nothing is missed
+	now, err := digestFiles(os.DirFS(w.project.directory.Dir)) // after directories have been added to the watch, so that no change is missed
 	if err == nil && now == w.seen {
 		return false
 	}
@@ -140,7 +140,7 @@ func (w *watch) follow(dir string, below bool) {
 	if !below {
 		return
 	}
-	entries, _ := os.ReadDir(dir) // whoever reads the files tells that it cannot be read
+	entries, _ := os.ReadDir(dir) // reading the files reports this error
 	for _, e := range entries {
 		if e.IsDir() {
 			w.follow(filepath.Join(dir, e.Name()), true)

@@ -44,7 +44,7 @@ func TestControlBodyLimits(t *testing.T) {
 	}
 }
 
-// A blank is an endless text of blanks.
+// A blank is an endless reader of blanks.
 type blank struct{}
 
 func (blank) Read(p []byte) (int, error) {

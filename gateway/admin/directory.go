@@ -35,7 +35,7 @@ func (d *Directory) Administer(ctx context.Context) (Project, error) {
 	}
 	p, err := d.Open(ctx)
 	if errors.Is(err, ErrBusy) {
-		if r, dialErr := dial(ctx, d.DataPath()); dialErr == nil { // a server has started in the meantime
+		if r, dialErr := dial(ctx, d.DataPath()); dialErr == nil { // a server has started since the first attempt
 			return r, nil
 		}
 	}

@@ -27,7 +27,7 @@ const downloadHeader = "Lectern-Download"
 // maxDownloads is the number of failed downloads whose reasons are kept.
 const maxDownloads = 16
 
-// downloads keeps why the last failed downloads failed. The zero value is ready for use.
+// downloads keeps the errors of the last downloads that failed. The zero value is ready for use.
 type downloads struct {
 	mu     sync.Mutex
 	last   uint64

@@ -25,7 +25,7 @@ func (d *Definition) readPopulate() (problems yamlfile.Problems) {
 		if t == nil {
 			problem := "there is no content-type " + strconv.Quote(e.Key)
 			if err := d.Actions.Check(e.Key, "find"); err != nil && strings.HasPrefix(e.Key, "api::") {
-				problem = err.Error() // which suggests a similar name
+				problem = err.Error() // its error suggests a similar name
 			}
 			problems.Add(e.Value, "populate: %s", problem)
 			continue

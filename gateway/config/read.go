@@ -116,7 +116,7 @@ func unknownFiles(project fs.FS) (problems yamlfile.Problems) {
 	return problems
 }
 
-// together returns the problems of decoding, unfit, and those of checking the decoded values, wrong. It drops a problem of wrong that
+// together merges the problems of decoding, unfit, with those of checking the decoded values, wrong. It drops a problem of wrong that
 // follows from one of unfit: a problem about the same key on the same line.
 func together(unfit, wrong yamlfile.Problems) yamlfile.Problems {
 	follows := func(w, u yamlfile.Problem) bool {

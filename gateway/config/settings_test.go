@@ -14,7 +14,7 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// load loads a project of two content types and the given files, by their paths in it.
+// load loads a project of two content types and the given files, by their paths in the project.
 func load(t *testing.T, files map[string]string) (*config.Definition, error) {
 	t.Helper()
 	project := fstest.MapFS{

@@ -1,4 +1,4 @@
-// Package levels reads what documents lead to: relations, files, components, zones, localizations, and the documents that use a file. It
+// Package levels reads the targets of documents: relations, files, components, zones, localizations, and the documents that use a file. It
 // reads breadth first within one snapshot: all targets of an attribute of all rows of a level at once, and each document once. The REST
 // API and GraphQL print their answers from the levels.
 //
@@ -30,8 +30,8 @@ import (
 	"lectern/store"
 )
 
-// A Level holds rows with one selection, and what the rows lead to. A document that several rows of the level above lead to is on the level
-// once.
+// A Level holds rows with one selection, and the rows that these lead to. If several rows of the level above lead to the same document, the
+// level holds it once.
 type Level[S any] struct {
 	Selection S
 	Rows      []store.Record
@@ -134,8 +134,8 @@ const (
 type Settings[S any] struct {
 	Source   Source[S]
 	Snapshot *store.Snapshot
-	Status   store.Status              // of the versions of related documents that are read
-	Access   *permission.Access        // of the principal
+	Status   store.Status              // the status of related documents that are read
+	Access   *permission.Access        // the permissions of the principal
 	FileUses []*contenttypes.Attribute // the media attributes that Uses follows; see FileUses
 	Most     int                       // the maximum number of objects in an answer
 }
@@ -145,7 +145,7 @@ type Loader[S any] struct {
 	Settings[S]
 	Read int // how many objects were read since Reset
 
-	uses              []*contenttypes.Attribute // see visibleUses; nil: not determined yet
+	uses              []*contenttypes.Attribute // cached result of visibleUses; nil if not computed yet
 	idle, used, queue []*Level[S]
 }
 

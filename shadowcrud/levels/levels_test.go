@@ -42,7 +42,7 @@ attributes:
 `)},
 }
 
-// A selection is what the test reads of a row: the loads, and the selections of what they find.
+// A selection says what the test reads of a row: the loads, and a selection for the targets of each load.
 type selection struct {
 	loads []levels.Load
 	below [][]*selection
@@ -68,7 +68,7 @@ func (src source) Member(_ *selection, _ int, r store.Record) int {
 	return slices.Index(src.kinds, r.Component())
 }
 
-// newGraph stores nodes that lead to each other at random. Some nodes lead to nothing.
+// newGraph stores nodes with random relations to each other. Some nodes have no relations.
 func newGraph(t *testing.T, rnd *rand.Rand, nodes int) (*store.Store, *contenttypes.ContentType) {
 	t.Helper()
 	m, problems := contenttypes.LoadFS(definitions, contenttypes.Options{})
@@ -118,7 +118,7 @@ func newGraph(t *testing.T, rnd *rand.Rand, nodes int) (*store.Store, *contentty
 	return st, node
 }
 
-// item prints row i of a level and all that the row leads to.
+// item prints row i of a level and all rows below it.
 func item(b *strings.Builder, l *levels.Level[*selection], i int) (printed int) {
 	fmt.Fprintf(b, "%d(", l.Rows[i].ID())
 	printed = 1
@@ -164,7 +164,7 @@ func follow(b *strings.Builder, snap *store.Snapshot, src source, r store.Record
 	b.WriteString(")")
 }
 
-// TestLevelsAgreeWithRowByRow loads random graphs by levels, and compares what is found with what each row shows by itself.
+// TestLevelsAgreeWithRowByRow loads random graphs by levels, and compares the result with reading each row by itself.
 func TestLevelsAgreeWithRowByRow(t *testing.T) {
 	for seed := range uint64(3) {
 		rnd := rand.New(rand.NewPCG(seed, 9))
@@ -194,7 +194,7 @@ func TestLevelsAgreeWithRowByRow(t *testing.T) {
 	}
 }
 
-// compare reads all nodes by levels, twice by one loader and then one by one, and fails where an answer differs from that of follow.
+// compare reads all nodes by levels, twice with one loader, and then one by one with follow. It fails the test if the results differ.
 func compare(t *testing.T, st *store.Store, node *contenttypes.ContentType, src source, s *selection) {
 	err := st.View(func(snap *store.Snapshot) error {
 		page, err := snap.Find(&store.Query{Type: node, Status: store.Published, Limit: -1})
@@ -227,7 +227,8 @@ func compare(t *testing.T, st *store.Store, node *contenttypes.ContentType, src 
 	}
 }
 
-// check reads rows by levels and compares what is printed of each. An answer that just fits must be let through, and a longer one refused.
+// check reads rows by levels and compares how each is printed. A limit equal to the number of printed objects must succeed, and a lower one
+// must fail.
 func check(t *testing.T, ld *levels.Loader[*selection], s *selection, rows []store.Record, wants []string) error {
 	defer ld.Reset()
 	top := ld.Level(s)
@@ -257,7 +258,7 @@ func check(t *testing.T, ld *levels.Loader[*selection], s *selection, rows []sto
 	return nil
 }
 
-// TestTooMany reads at most as many objects as it is told.
+// TestTooMany expects a loader to fail when it would read more objects than its limit.
 func TestTooMany(t *testing.T) {
 	st, node := newGraph(t, rand.New(rand.NewPCG(1, 2)), 20)
 	err := st.View(func(snap *store.Snapshot) error {

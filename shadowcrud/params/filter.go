@@ -6,7 +6,7 @@ import (
 	"lectern/store"
 )
 
-// A filterReader reads the filters of query strings: objects whose keys are names of attributes and operators.
+// A filterReader reads the filters of query strings. These are objects whose keys are names of attributes and operators.
 type filterReader struct{ FilterBuilder }
 
 // A subject is what the keys of an object of filters refer to: the attributes of a schema, the operators on one attribute, or both. For a

@@ -13,8 +13,8 @@ import (
 	"lectern/store"
 )
 
-// Whatever is asked, the answer is a query or an error that tells the client what was wrong, and no more is made of a request
-// than it is long.
+// Every query string results in a query or in an error that tells the client what was wrong. The size of the result is bounded by the
+// length of the query string.
 func FuzzParams(f *testing.F) {
 	for _, s := range []string{
 		"filters[$or][0][owner][$not][age][$between][]=1&filters[$or][0][owner][$not][age][$between][]=2&sort=owner.age:desc,name",
@@ -66,7 +66,7 @@ func FuzzParams(f *testing.F) {
 	})
 }
 
-// check reports whether there is no error; one there is must be the client's.
+// check reports whether err is nil. It fails the test if err is not an error of the client.
 func check(t *testing.T, query string, err error) bool {
 	if err == nil {
 		return true
@@ -80,7 +80,7 @@ func check(t *testing.T, query string, err error) bool {
 	return false
 }
 
-// checkFilter holds a filter to what the store relies on.
+// checkFilter checks that a filter has the properties that the store relies on.
 func checkFilter(t *testing.T, query string, f store.Filter) {
 	switch f := f.(type) {
 	case store.And:
@@ -108,7 +108,7 @@ func checkFilter(t *testing.T, query string, f store.Filter) {
 	}
 }
 
-// size counts what a selection holds.
+// size returns the number of parts of a selection.
 func size(s *documents.Selection, level int) int {
 	n := len(s.Fields)
 	for _, p := range s.Populate {

@@ -33,7 +33,7 @@ var limits = params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true}
 
 func newParser() *params.Parser { return params.New(kitchen(), "en", limits) }
 
-// callers are those of the project's config/permissions.yaml.
+// callers are the callers that the project's config/permissions.yaml defines.
 var callers = map[string]*permission.Access{
 	"full":     permission.FullAccess,
 	"readonly": permission.FullAccess,
@@ -67,7 +67,7 @@ func parse(t testing.TB, query string) *jsontree.Object {
 	return q
 }
 
-// said is what an error tells: its message, and its details as JSON unless they are empty.
+// said returns an error as text: its message, and its details as JSON unless they are empty.
 func said(err error) string {
 	var e *apierror.Error
 	if !errors.As(err, &e) {

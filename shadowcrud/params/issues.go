@@ -70,7 +70,7 @@ func (f *issues) add(r precedence, err *apierror.Error) {
 	}
 }
 
-// A parameter is a parameter with names of attributes in it: its name in errors, and the precedences of its issues.
+// A parameter describes a query parameter that names attributes: its name in errors, and the precedences of its issues.
 type parameter struct {
 	name                              string
 	key, zone, password, hidden, leaf precedence

@@ -83,7 +83,7 @@ func (r *request) offset(n float64) int {
 	return toInt(n)
 }
 
-// badNumber adds the issue that n is not a position. who is the name that the reference gives to the check in its message.
+// badNumber adds the issue that n is not a valid position. who is the name of the check in Strapi's message.
 func (r *request) badNumber(who string, n float64) {
 	r.invalid(issuePage, who+" expected a positive integer got "+jsontree.FormatNumber(n))
 }

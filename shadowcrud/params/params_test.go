@@ -9,7 +9,7 @@ import (
 	"lectern/store"
 )
 
-// Filters that are understood: what the store is asked.
+// Valid filters, each with the store query that they are read as.
 func TestFilters(t *testing.T) {
 	for query, want := range map[string]string{
 		"":                                       "",
@@ -78,7 +78,7 @@ func TestFilters(t *testing.T) {
 		"filters[0][name]=a&filters[1][tier]=b":                            `and(name =["a"], tier =["b"])`,
 		"filters[$not][0][name]=a":                                         `not(name =["a"])`,
 
-		// through relations, components and media
+		// conditions on relations, components and media
 		"filters[owner][age][$gt]=40&filters[owner][lastName]=x": `owner>and(age >[40], lastName =["x"])`,
 		"filters[owner]=1":           `owner>id =[1]`,
 		"filters[owner]":             `owner>id null`,
@@ -95,7 +95,7 @@ func TestFilters(t *testing.T) {
 		"filters[localizations][name]=x":                                 `localizations>name =["x"]`,
 		"filters[categories][parent][restaurants][menu][dishes][name]=x": `categories>parent>restaurants>menu>dishes>name =["x"]`,
 
-		// what goes with filters
+		// filters together with other parameters
 		"filters[name]=x&_q=y&hasPublishedVersion=true": `and(name =["x"], search "y" in documentId,name,slug,summary,body,contact,tier, publication 5)`,
 		"_q=4.5": `search "4.5" in documentId,name,slug,summary,body,contact,tier,id,seats,visits,rating,price`,
 		"publicationFilter=modified&hasPublishedVersion=false": `publication 2`,
@@ -109,7 +109,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// Every request in the list is refused. Each error is what clients know, or, where the reference has none, our own.
+// Every request in the list is refused. The errors are those of Strapi, or our own if Strapi has none.
 func TestRefused(t *testing.T) {
 	const at = `,"source":"query","param":`
 	for _, tt := range []struct{ as, query, want string }{
@@ -131,7 +131,7 @@ func TestRefused(t *testing.T) {
 		{"public", "filters[owner][id]=1", `Invalid key owner {"key":"owner","path":"owner"` + at + `"filters"}`},
 		{"public", "filters[related][owner][id]=1", `Invalid key owner at related.owner {"key":"owner","path":"related.owner"` + at + `"filters"}`},
 
-		// which of several
+		// the first of several invalid keys is reported
 		{"full", "filters[hidden]=1&filters[foo]=1", `Invalid key foo {"key":"foo","path":null` + at + `"filters"}`},
 		{"full", "filters[hidden]=1&filters[secret]=1", `Invalid key secret {"key":"secret","path":"secret"` + at + `"filters"}`},
 		{"full", "filters[secret]=1&filters[dz]=1", `Invalid key dz {"key":"dz","path":"dz"` + at + `"filters"}`},
@@ -381,7 +381,7 @@ func TestPlainList(t *testing.T) {
 	}
 }
 
-// branches are filters side by side that follow 14 relations each.
+// branches returns sibling filters, each of which follows 14 relations.
 func branches(under string, n int) string {
 	var all []string
 	for i := range n {

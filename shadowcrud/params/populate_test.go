@@ -52,7 +52,7 @@ func TestPopulate(t *testing.T) {
 		{"full", "populate[dz][on][blocks.slider][populate][files][populate]=*", "- dz[blocks.slider{- files+related{-}}]"},
 		{"full", "populate[dz][on][blocks.slider][filters][caption]=x&populate[dz][on][blocks.slider][sort]=caption", `- dz[blocks.slider<caption =["x"]>{-}]`},
 
-		// what may not be found
+		// relations that the caller may not find
 		{"public", "populate=owner", "-"},
 		{"public", "populate=owner.avatar,categories.parent", "- categories{- parent{-}}"},
 		{"public", "populate[owner][populate]=*&populate[owner][filters][firstName]=x", "-"},
@@ -144,7 +144,7 @@ func TestPopulateRefused(t *testing.T) {
 	}
 }
 
-// tooMany names more attributes than may be populated, none twice and none too deep.
+// tooMany returns a query that names more attributes than may be populated. It names none twice and none too deep.
 func tooMany() string {
 	var names []string
 	for i := range 1 << 10 {
@@ -157,7 +157,7 @@ func tooMany() string {
 	return strings.Join(names, ",")
 }
 
-// Populating one thing must not change what others see of a type.
+// A populate in one request must not change the default selection of a type for other requests.
 func TestSelectionsAreNotShared(t *testing.T) {
 	p := newParser()
 	typ := typeOf(t, "restaurant")

@@ -13,8 +13,8 @@ import (
 	"lectern/shadowcrud/qs"
 )
 
-// TestSuites reads the query of every recorded REST request for content. What was refused for its query must be refused in
-// the same words; what was answered must be understood.
+// TestSuites reads the query of every recorded REST request for content. If the query was refused, it must be refused with the same
+// message; if it was answered, reading it must succeed.
 func TestSuites(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/conformance/suites/*.json")
 	if err != nil || len(files) == 0 {
@@ -72,7 +72,7 @@ func steps(t *testing.T, file string) []step {
 	return suite.Steps
 }
 
-// target is the content-type that a step's path names; single says that it is about one document.
+// target returns the content type that the path of a step names. single reports whether the path is of one document.
 func (s *step) target() (typ *contenttypes.ContentType, single bool) {
 	path, _, _ := strings.Cut(s.Request.Path, "?")
 	parts := strings.Split(strings.Trim(path, "/"), "/")
@@ -93,7 +93,7 @@ func (s *step) target() (typ *contenttypes.ContentType, single bool) {
 	return nil, false
 }
 
-// ask reads the query of a step as its route does and returns what was said, empty when it is understood.
+// ask reads the query of a step as its route does and returns the error as text, or "" if there is none.
 func (s *step) ask(t *testing.T, typ *contenttypes.ContentType, single bool) string {
 	as := s.As
 	switch {
@@ -129,7 +129,7 @@ func (s *step) ask(t *testing.T, typ *contenttypes.ContentType, single bool) str
 	return ""
 }
 
-// want is what was said about the query of a step.
+// want returns the recorded error about the query of a step.
 func (s *step) want() string {
 	var body struct {
 		Error struct {
@@ -164,7 +164,7 @@ func (s *step) want() string {
 	return body.Error.Message + " " + string(jsontree.Append(nil, sorted))
 }
 
-// isAboutQuery reports whether a message without details speaks of the query rather than of the body.
+// isAboutQuery reports whether a message without details is about the query rather than the body.
 func (s *step) isAboutQuery(message string) bool {
 	if s.Request.Method == "" {
 		return true

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// discard is an answer that is thrown away. Its headers are made anew for each request, as net/http does.
+// discard is a response writer that drops the answer. It creates new headers for each request, as net/http does.
 type discard struct {
 	h     http.Header
 	bytes int
@@ -21,7 +21,7 @@ func (d *discard) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// newLibrary serves fifty articles and returns the documentId of one.
+// newLibrary serves fifty articles and returns the documentId of one of them.
 func newLibrary(t testing.TB) (http.Handler, string) {
 	t.Helper()
 	h := newHandler(t)
@@ -45,7 +45,7 @@ func newLibrary(t testing.TB) (http.Handler, string) {
 	return h, one
 }
 
-// reader returns a function that sends the same request again and again.
+// reader returns a function that repeats one request.
 func reader(h http.Handler, path string) (read func(), w *discard) {
 	r := httptest.NewRequest("GET", path, nil)
 	r.Header.Set("Authorization", "Bearer full")
@@ -79,8 +79,8 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// TestAllocations sees that what a read allocates does not grow with the values it prints: there are hundreds of them more
-// in the long list than in the short one.
+// TestAllocations expects the allocations of a read not to grow with the number of printed values: the long list has hundreds more than the
+// short one.
 func TestAllocations(t *testing.T) {
 	if raceDetector {
 		t.Skip("counts nothing under the race detector")

@@ -24,8 +24,8 @@ type Limits struct {
 	Send func(ctx context.Context, w http.ResponseWriter, body []byte) error
 }
 
-// DefaultAnswerBytes is the default maximum length of an answer. A short request can have an answer longer than any memory, since relations
-// can be populated in circles.
+// DefaultAnswerBytes is the default maximum length of an answer. Without a limit, a short request could have an answer longer than any
+// memory, since relations can be populated in circles.
 const DefaultAnswerBytes = 16 << 20
 
 // unlimited are the limits where none are given.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestHostileRequests sends what no client would. None of it may be a fault of the server's, or change anything.
+// TestHostileRequests sends requests that only an attacker would send. None may cause an internal error or change anything.
 func TestHostileRequests(t *testing.T) {
 	h := newHandler(t)
 	for _, request := range []struct{ method, path, body string }{
@@ -58,7 +58,7 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// TestPopulateInCircles asks for more than any memory holds, and must be told so before it is made.
+// TestPopulateInCircles requests answers that are longer than any memory. The server must refuse them before it builds them.
 func TestPopulateInCircles(t *testing.T) {
 	h := newHandler(t)
 	send := func(method, path, body string) *httptest.ResponseRecorder {
@@ -82,7 +82,7 @@ func TestPopulateInCircles(t *testing.T) {
 	}
 }
 
-// TestHead sees that HEAD tells what GET would send.
+// TestHead expects HEAD to return the headers that GET would return.
 func TestHead(t *testing.T) {
 	h := newHandler(t)
 	var length [2]string

@@ -65,7 +65,7 @@ func (p *printer) load(rows []store.Record, s shape) *level {
 	return top
 }
 
-// The methods that make a printer the levels.Source of its loader.
+// These methods make a printer the levels.Source of its loader.
 
 // Loads returns the number of attributes that s populates, plus one if the documents that use a file are printed.
 func (p *printer) Loads(s shape) int {

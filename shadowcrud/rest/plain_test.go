@@ -17,7 +17,7 @@ import (
 	"lectern/store"
 )
 
-// TestPlainEnds asks for lists, counts and documents without an envelope when nobody waits for them any more: the work ends.
+// TestPlainEnds requests lists, counts and documents without an envelope under a context that has ended, and expects the work to end.
 func TestPlainEnds(t *testing.T) {
 	_, m, _ := newProject(t)
 	st, err := store.Open(filepath.Join(t.TempDir(), "content.db"), m, store.Options{})

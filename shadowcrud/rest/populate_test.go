@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPopulateComponents filters, orders and counts what is shown of components and zones.
+// TestPopulateComponents filters, sorts and counts the related documents of components and zones.
 func TestPopulateComponents(t *testing.T) {
 	const path = "/api/articles/<a>?fields=title&populate"
 	entry := func(rest string) string {
@@ -30,7 +30,7 @@ func TestPopulateComponents(t *testing.T) {
 	})
 }
 
-// TestPublicationOfWhatIsShown asks for a state of publication: related documents with drafts must be in it, at any depth.
+// TestPublicationOfWhatIsShown requests one publication state. All related documents that have drafts must be in that state, at any depth.
 func TestPublicationOfWhatIsShown(t *testing.T) {
 	exchanges := []exchange{
 		{name: "a tag", method: "POST", path: "/api/tags", body: `{"data":{"name":"go"}}`, status: 201, save: "go"},
@@ -79,7 +79,7 @@ func TestPublicationOfWhatIsShown(t *testing.T) {
 	run(t, exchanges)
 }
 
-// TestConditionOnTheLocale reads single documents: a condition on the locale at the top takes the place of the parameter.
+// TestConditionOnTheLocale reads single documents. A top-level filter on the locale replaces the parameter locale.
 func TestConditionOnTheLocale(t *testing.T) {
 	exchanges := []exchange{
 		{name: "create", method: "POST", path: "/api/articles?locale=fr", body: `{"data":{"title":"fr"}}`, status: 201, save: "a"},

@@ -2,5 +2,5 @@
 
 package rest_test
 
-// raceDetector says that tests run under the race detector, where pools drop what they are given at random.
+// raceDetector reports whether tests run under the race detector, in which sync.Pool drops values at random.
 const raceDetector = true

@@ -21,7 +21,7 @@ import (
 	"lectern/store"
 )
 
-// definitions is a project with one type of each kind and with whatever an answer can hold.
+// definitions is a project with one type of each kind and with every kind of value that an answer can contain.
 var definitions = map[string]string{
 	"content-types/article.yaml": `
 kind: collectionType
@@ -67,8 +67,8 @@ attributes:
 `,
 }
 
-// newHandler serves an empty store. Whoever says "Bearer X" is X: full, tags (may read tags), arts (may list articles) or,
-// without credential, public.
+// newHandler serves an empty store. The credential "Bearer X" authenticates the caller X: full, tags (may read tags) or arts (may list
+// articles). A request without a credential is public.
 func newHandler(t testing.TB) http.Handler {
 	h, _, _ := newProject(t)
 	return h
@@ -115,13 +115,13 @@ func newProject(t testing.TB) (http.Handler, *contenttypes.Model, *documents.Ser
 	return s.Handler(), m, service
 }
 
-// An exchange is a request and what must come back. In want, which is compared after plain has made them alike, D is any
-// documentId, T any time and 0 any id; <name> in a path or body is the documentId that was saved under that name.
+// An exchange is a request and its expected answer. plain normalizes an answer before it is compared with want: D stands for any
+// documentId, T for any time and 0 for any id. <name> in a path or body is the documentId that was saved under that name.
 type exchange struct {
 	name         string
 	method, path string
-	as           string // "" is full, "-" the public
-	format       string // Strapi-Response-Format
+	as           string // "" is full, "-" is the public
+	format       string // the header Strapi-Response-Format
 	body         string
 	status       int
 	want         string
@@ -212,7 +212,7 @@ func TestCollection(t *testing.T) {
 	})
 }
 
-// TestOrderOfChecks sends what is wrong in several ways: the first check that fails answers.
+// TestOrderOfChecks sends requests with several errors. The answer is that of the first check that fails.
 func TestOrderOfChecks(t *testing.T) {
 	run(t, []exchange{
 		{name: "permission before everything", method: "POST", path: "/api/articles?populate=nope", as: "tags", body: `{bad`, status: 403, want: forbidden},
@@ -295,7 +295,7 @@ func TestShapes(t *testing.T) {
 	})
 }
 
-// TestFiles shows files and, where it is asked for, the documents that use them, as far as the caller may find them.
+// TestFiles reads files and, if the query populates them, the documents that use the files and that the caller may find.
 func TestFiles(t *testing.T) {
 	h, m, service := newProject(t)
 	data, err := jsontree.Parse([]byte(`{"name":"a.png","hash":"a","mime":"image/png","size":1,"url":"/uploads/a.png","provider":"local"}`), 10)
