@@ -29,7 +29,7 @@ type Limiter struct {
 	now   func() time.Time
 
 	mutex      sync.Mutex
-	young, old map[limitKey]*rate.Limiter // two generations, as in verified: a key that is not used is dropped
+	young, old map[limitKey]*rate.Limiter // two generations: counters that are not used are dropped with the older one
 }
 
 // A limitKey identifies a counter.

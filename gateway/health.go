@@ -18,7 +18,7 @@ type healthProblem struct {
 	Since   time.Time `json:"since"`
 }
 
-// storeProblems are the problems by the state of the store.
+// storeProblems maps a state of the store to the problem that it is.
 var storeProblems = map[store.State]healthProblem{
 	store.Full: {
 		Message: "There is no space left on the disk: reads and deletions go on, other writes are answered 507.",

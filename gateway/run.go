@@ -129,8 +129,7 @@ func (e *generation) address() string {
 	return cmp.Or(e.project.options.Addr, net.JoinHostPort(s.Host, strconv.Itoa(port)))
 }
 
-// base returns the address that links in mail begin with, without a trailing slash: the configured one, or else that at which the server
-// listens.
+// base returns the base URL of links in mail, without a trailing slash: the configured URL, or the address at which the server listens.
 func (e *generation) base() string {
 	if url := e.Settings.Server.URL; url != "" {
 		return url

@@ -171,7 +171,7 @@ func (u *uploads) destroy(w http.ResponseWriter, r *http.Request, access *permis
 	return sendJSON(w, http.StatusOK, *body)
 }
 
-// shown returns a function that prints a file as it was written, and the buffer that it prints into.
+// shown returns a function that prints a file after a write, and the buffer that the function prints into.
 func (u *uploads) shown(ctx context.Context, access *permission.Access) (*[]byte, func(*store.Snapshot, store.Record) error, error) {
 	all, err := u.all()
 	if err != nil {

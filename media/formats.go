@@ -37,7 +37,7 @@ type format struct {
 	name          string
 	width, height int // with the orientation applied
 	spooled       string
-	ext, mime     string // "" if they are those of the image
+	ext, mime     string // "" if they are the same as those of the image
 	size          int64
 }
 

@@ -18,8 +18,8 @@ type spare struct {
 	dir   *directory
 	mu    sync.Mutex // guards the creation of the file
 	made  atomic.Bool
-	idle  chan struct{}          // has one element while the file is the spare and not an entry
-	entry atomic.Pointer[string] // name of the entry that it is; nil if none
+	idle  chan struct{}          // contains one element while the file is the spare and not a journal entry
+	entry atomic.Pointer[string] // name of the journal entry that the spare has become; nil if none
 }
 
 const spareSize = 16 << 10

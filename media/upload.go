@@ -195,7 +195,7 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 	}
 	err = l.replace(context.WithoutCancel(ctx), storage, r, show)
 	if err != nil && (documents.Unavailable(err) != nil || errors.Is(err, store.ErrClosed)) {
-		f.formats = nil // keep them: the next start stores them
+		f.formats = nil // keep the files of the formats: the next start stores them
 		return err
 	}
 	l.done(entryName)

@@ -32,7 +32,8 @@ type Project interface {
 	// CreateToken creates a token and returns its key, which is not stored and cannot be shown again. If d has no Kind, the token gets
 	// the permissions that permissions.yaml declares under its name, or else may only read.
 	CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error)
-	// RotateToken replaces the key of the token with that name or id, and returns the new key. The former key works for grace longer.
+	// RotateToken replaces the key of the token with that name or id, and returns the new key. The former key remains valid for the
+	// duration grace.
 	RotateToken(ctx context.Context, nameOrID string, grace time.Duration) (auth.Token, string, error)
 	// RevokeToken removes the token with that name or id.
 	RevokeToken(ctx context.Context, nameOrID string) (auth.Token, error)
@@ -53,7 +54,7 @@ type Project interface {
 // Uploads counts uploaded files.
 type Uploads struct {
 	Total     int `json:"total"`
-	Elsewhere int `json:"elsewhere"` // in a bucket instead of the data directory
+	Elsewhere int `json:"elsewhere"` // files in a bucket instead of the data directory
 }
 
 // A Content is the content of a project with the definitions that it is served under.

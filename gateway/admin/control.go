@@ -86,7 +86,8 @@ type importEvent struct {
 	Error    string                    `json:"error,omitempty"`
 }
 
-// Listen creates the control socket and replaces a former one: since the data directory is locked, no process listens on that.
+// Listen creates the control socket. It replaces an existing socket, which no process can be using, since this process has locked the data
+// directory.
 func (c *Control) Listen() (err error) {
 	defer func() {
 		if err != nil {

@@ -42,7 +42,7 @@ func Load(dir string, check func(*Definition) yamlfile.Problems) (*Definition, y
 	d := &Definition{Dir: dir, Settings: settings}
 	if len(found) == 0 {
 		d.Model, d.Actions = outline.Model, auth.ActionsOf(outline.Model)
-	} else { // check the other files by what could be read of the content types
+	} else { // the other files can be checked against the content types that could be read
 		d.Actions = auth.ActionsOfOutline(outline)
 	}
 	problems = append(problems, check(d)...)

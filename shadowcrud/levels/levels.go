@@ -35,20 +35,20 @@ import (
 type Level[S any] struct {
 	Selection S
 	Rows      []store.Record
-	To        []Loaded[S] // by the number of the load; see Source.Load
+	To        []Loaded[S] // indexed by the number of the load; see Source.Load
 
 	picked []store.Record // memory for Rows on a level of a union
-	sizes  []int          // by row: the number of objects that are printed for it; see Weigh
+	sizes  []int          // indexed by row: the number of objects that are printed for it; see Weigh
 }
 
 // A Loaded holds what one load found for all rows of a level.
 type Loaded[S any] struct {
 	store.Related             // empty if the targets are only counted
-	Counts        []int       // by row; only if the targets are only counted
-	Levels        []*Level[S] // of the rows that were found, as many as Load.Levels; each is nil where nothing was found
+	Counts        []int       // indexed by row; set only if the targets are only counted
+	Levels        []*Level[S] // the levels of the rows that were found, Load.Levels of them; a level without rows is nil
 
 	union   bool
-	members []member // of a union, by position in Related.Rows
+	members []member // set for a union; indexed by position in Related.Rows
 }
 
 // A member is the position of a row of a union: the level, and the row on that level. A row that is on no level has level -1.
@@ -116,8 +116,8 @@ type Kind uint8
 
 const (
 	Nothing Kind = iota
-	Targets      // of a relation or media attribute, the items of a component or zone, or localizations
-	Counts       // how many targets there are
+	Targets      // targets of a relation or media attribute, items of a component or zone, or localizations
+	Counts       // the number of targets
 	Uses         // the documents that use a file, of types that the principal may find; only the Filter of Query has an effect
 )
 

@@ -14,7 +14,7 @@ import (
 type FilterBuilder struct {
 	*request
 	param  *parameter
-	path   []string // the attributes that were entered and not left
+	path   []string // the attributes between Enter and Leave, the outermost first
 	groups int      // number of open groups
 
 	// locale is the attribute locale of the rows; nil if they have none. A condition on it outside of groups becomes byLocale and is not

@@ -14,7 +14,7 @@ type precedence uint8
 
 const (
 	issuePublicationFilter precedence = iota
-	issueFilterKey                    // a key in filters that does not exist
+	issueFilterKey                    // an unknown key in filters
 	issueFilterZone
 	issueFilterPassword
 	issueFilterHidden
@@ -56,7 +56,7 @@ const writeIssues issueSet = 1<<issuePublicationFilter |
 	1<<issueFieldKey | 1<<issueFieldHidden | 1<<issueFieldPassword | 1<<issuePopulateKey | 1<<issuePopulateHidden |
 	1<<issueLookup | 1<<issueLocale | 1<<issueFieldShape | 1<<issuePopulateShape
 
-// issues holds the issue that the client is told.
+// issues holds the issue that is reported to the client.
 type issues struct {
 	reported   issueSet
 	precedence precedence

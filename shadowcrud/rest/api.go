@@ -95,7 +95,7 @@ func (rt *Route) Serve(w http.ResponseWriter, r *http.Request, c Call) error {
 // A handler answers requests to a route.
 type handler = func(*Route, http.ResponseWriter, *http.Request, Call) error
 
-// add adds a route. One whose method is not GET writes.
+// add adds a route. The route changes content unless its method is GET.
 func (a *API) add(method, path string, t *contenttypes.ContentType, action string, h handler) {
 	a.routes = append(a.routes, &Route{Method: method, Path: path, Type: t, Action: action, api: a, serve: h, writes: method != http.MethodGet})
 }

@@ -15,9 +15,9 @@ import (
 
 // Limits limit the work on answers. The zero value has only the limit DefaultAnswerBytes.
 type Limits struct {
-	Time   time.Duration  // of the work on an answer; 0: no limit
-	Bytes  int            // of an answer; 0: DefaultAnswerBytes
-	Memory *budget.Budget // of all answers together; nil: no limit
+	Time   time.Duration  // maximum time of the work on an answer; 0: no limit
+	Bytes  int            // maximum length of an answer; 0: DefaultAnswerBytes
+	Memory *budget.Budget // memory that all answers share; nil: no limit
 	// TooLong is the error for an answer of more than Bytes; nil: an error that names no setting.
 	TooLong error
 	// Send writes the body of an answer as fast as the client reads it; nil: write it at once. After an error the connection is closed.
@@ -28,7 +28,7 @@ type Limits struct {
 // memory, since relations can be populated in circles.
 const DefaultAnswerBytes = 16 << 20
 
-// unlimited are the limits where none are given.
+// unlimited are the limits of a caller that sets none.
 var unlimited = &Limits{}
 
 // Answer returns the account of the memory that one answer reserves.
@@ -39,20 +39,20 @@ func (l *Limits) bytes() int { return cmp.Or(l.Bytes, DefaultAnswerBytes) }
 // errTooLong is the error for an answer that is too long, unless Limits.TooLong is set.
 var errTooLong = apierror.Validation("The answer is too large: ask for fewer documents, fields or populated relations")
 
-// documentsAtATime is the number of documents that are printed between two looks at the clock.
+// documentsAtATime is the number of documents that are printed between two checks of the deadline.
 const documentsAtATime = 256
 
-// A bound ends an answer that is too long, takes too long, or whose request was cancelled.
+// A bound ends an answer that is too long or takes too long, or whose request was cancelled.
 type bound struct {
 	ctx     context.Context
 	limits  *Limits
 	memory  *budget.Answer
 	printed int
-	until   time.Time // the deadline; set at the first look at the clock
+	until   time.Time // the deadline; set by the first check
 }
 
-// view calls print with a snapshot. If there is not enough memory for the answer, print fails, and view waits for memory and calls it again.
-// It does not hold a snapshot while it waits, since a snapshot keeps pages of the file from being reused.
+// view calls print with a snapshot. If print fails because there is not enough memory for the answer, view waits for memory and calls print
+// again. It does not hold a snapshot while it waits, since a snapshot keeps pages of the file from being reused.
 func (b *bound) view(st *store.Store, print func(*store.Snapshot) error) error {
 	for {
 		err := st.View(print)

@@ -151,7 +151,7 @@ func (p *printer) Hold(bytes int64) error {
 // A fileUser is a type whose documents use files.
 type fileUser struct {
 	typ   *contenttypes.ContentType
-	shown *documents.Selection // of such a document below a file
+	shown *documents.Selection // the fields to print of a document that uses a file
 }
 
 // fileUsers returns the types that have these media attributes.

@@ -18,8 +18,8 @@ import (
 type printer struct {
 	buf      []byte
 	snapshot *store.Snapshot
-	status   store.Status            // of the printed versions of related documents
-	state    *store.PublicationState // of printed related documents; nil: any
+	status   store.Status            // the status of the related documents to print
+	state    *store.PublicationState // the publication state of the related documents to print; nil: any
 	v4       bool                    // print documents in the form of the previous major version of the API
 	access   *permission.Access
 	api      *API
