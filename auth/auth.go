@@ -26,7 +26,7 @@ import (
 // An Authenticator authenticates requests: it returns the sender of a request and what they may do.
 type Authenticator struct {
 	Users  *Users // nil if the project has no users
-	Roles  Roles  // roles of requests without a token; used if there are no users
+	Roles  Roles  // roles of requests without a token; used only if the project has no users
 	Tokens *Tokens
 }
 

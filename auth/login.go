@@ -21,8 +21,8 @@ var (
 	ErrProvider = apierror.Application("This provider is disabled")
 )
 
-// Login answers {identifier, password} with a JWT. It compares the password even if there is no such user, or one without a
-// password, so that the answer takes as long.
+// Login answers {identifier, password} with a JWT. If the user does not exist or has no password, it hashes the given one all the same, so
+// that the answer takes as long.
 func (u *Users) Login(ctx context.Context, body any, show Show) (jwt string, err error) {
 	form := documents.NewForm(body)
 	identifier, password := form.Text("identifier"), form.Text("password")

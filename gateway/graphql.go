@@ -246,7 +246,7 @@ type operationRequest struct {
 	variables  *jsontree.Object
 	extensions *jsontree.Object
 
-	hash    string // of a persisted query
+	hash    string // SHA-256 of a persisted query
 	persist bool   // persist the query under the hash
 }
 

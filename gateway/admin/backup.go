@@ -131,7 +131,7 @@ func (b *backupWriter) addUploads(dir string) error {
 			return nil
 		}
 		if err == nil && e.IsDir() && name != "." && name[0] == '.' {
-			return fs.SkipDir // uploads that are not complete
+			return fs.SkipDir // skip incomplete uploads
 		}
 		if err != nil || !e.Type().IsRegular() {
 			return err

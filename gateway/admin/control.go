@@ -270,7 +270,7 @@ func writeError(w http.ResponseWriter, err error) {
 // controlCodes maps the codes in a controlError to the errors that they stand for, so that errors.Is works on the client's side.
 var controlCodes = map[string]error{"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "unasked": evolve.ErrNotAsked}
 
-// spool copies r to a file in dir without a name: closing it frees its space.
+// spool copies r to an unnamed file in dir, whose space is freed when it is closed.
 func spool(r io.Reader, dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".import-")
 	if err != nil {

@@ -42,7 +42,7 @@ func (d *Directory) Administer(ctx context.Context) (Project, error) {
 	return p, err
 }
 
-// lockStopped locks the data directory by lock. If another process uses the directory, the error says which.
+// lockStopped calls lock to lock the data directory. If another process uses the directory, the error says which.
 func (d *Directory) lockStopped(lock func(string) (*DataDir, error)) (*DataDir, error) {
 	data, err := lock(d.DataPath())
 	if errors.Is(err, ErrBusy) {

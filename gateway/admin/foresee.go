@@ -50,7 +50,7 @@ func (f *Forecast) audit(ctx context.Context, locales []string) func(*store.Prev
 
 // sentDefinitions is the body of POST /foresee: the definitions of a project.
 type sentDefinitions struct {
-	Definitions   []json.RawMessage `json:"definitions"` // with the rules for checking content
+	Definitions   []json.RawMessage `json:"definitions"` // including the rules for checking content
 	DefaultLocale string            `json:"defaultLocale"`
 	Locales       []string          `json:"locales"`
 }

@@ -123,7 +123,7 @@ func finishRestore(data string) error {
 	return os.RemoveAll(restored)
 }
 
-// moveIn renames from to to. If there is something at to, it first moves that into the directory aside.
+// moveIn renames the path from to the path to. If a file or directory is there already, it first moves that into the directory aside.
 func moveIn(from, to, aside string) error {
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil

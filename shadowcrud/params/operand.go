@@ -17,7 +17,7 @@ type arity uint8
 
 const (
 	equality arity = iota // a value, null, or a list, of which one must match
-	folding               // as equality; texts are compared without case
+	folding               // takes the operands of equality; texts are compared without case
 	list                  // a list or a single value
 	order                 // a value, or a list, of which one must match
 	between               // two values
@@ -205,7 +205,7 @@ func (b *FilterBuilder) ordered(a *contenttypes.Attribute, op store.Op, v any) s
 	return compare(a, op, x)
 }
 
-// between reads $between. If one bound is never, the result is two comparisons, since these order never.
+// between reads $between. If one bound is the operand never, the result is $gte and $lte, since these handle never.
 func (b *FilterBuilder) between(a *contenttypes.Attribute, v any) store.Filter {
 	items, _ := v.([]any)
 	if len(items) != 2 {
@@ -326,7 +326,8 @@ func readNumber(s string) (float64, bool) {
 	return n, ok && isFinite(n)
 }
 
-// readInteger reads an integer: digits, or another form of number (1e3, 5.0) that is exactly an integer. An integer beyond int64 is never.
+// readInteger reads an integer: digits, or another form of number (1e3, 5.0) that is exactly an integer. For an integer beyond int64 it
+// returns the operand never.
 func readInteger(s string) (any, bool) {
 	s = strings.TrimSpace(s)
 	i, err := strconv.ParseInt(s, 10, 64)
@@ -346,7 +347,7 @@ func readInteger(s string) (any, bool) {
 	return int64(n), true
 }
 
-// boolean reads a boolean. Every word that does not mean false is true.
+// boolean reads a boolean. Every word except those for false counts as true.
 func boolean(s string) bool {
 	switch strings.ToLower(s) {
 	case "", "0", "f", "false", "n", "no", "off":

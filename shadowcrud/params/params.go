@@ -221,7 +221,7 @@ func (p *Parser) Delete(t *contenttypes.ContentType, q *jsontree.Object) (locale
 	return list[0], nil
 }
 
-// DeleteEach reads the locales that a DELETE removes, at least one. The values are those of Delete.
+// DeleteEach reads the locales that a DELETE removes, at least one. It accepts the same values as Delete, and lists of locales.
 func (p *Parser) DeleteEach(t *contenttypes.ContentType, q *jsontree.Object) ([]string, error) {
 	if !t.Localized {
 		return []string{""}, nil

@@ -35,7 +35,7 @@ type scope struct {
 	into *documents.Selection
 	// used is set to true if the populate names the documents that use a file. It is nil at the top, where they are added to into.
 	used  *bool
-	path  string // the names of the attributes that lead here, with dots between
+	path  string // the dotted path of attributes that leads to this scope
 	keys  string // path with the keys of the query that are between the names
 	level int
 }
@@ -227,7 +227,7 @@ func (c *populateReader) child(at scope, a *contenttypes.Attribute) (*documents.
 		}
 		below.into = shown.Of
 		if shown.Of == nil {
-			below.into = &documents.Selection{} // not printed: the variants of a zone have selections of their own
+			below.into = &documents.Selection{} // this selection is not printed: the variants of a zone have selections of their own
 		} else {
 			shown.Of = editable(c.plans[below.schema], shown.Of)
 			below.into = shown.Of
@@ -262,7 +262,7 @@ func editable(p *plan, s *documents.Selection) *documents.Selection {
 	return &documents.Selection{Fields: s.Fields}
 }
 
-// uses adds the documents that use a file.
+// uses adds the documents that use a file to the selection of a scope.
 func (c *populateReader) uses(at scope, a *contenttypes.Attribute) {
 	if at.used != nil {
 		*at.used = true
