@@ -136,7 +136,8 @@ func (u *Users) account(r store.Record) account {
 // localProvider is the provider of users who log in with a password.
 const localProvider = "local"
 
-// same reports whether this is the password of the account. If a is nil or has no password, the answer takes as long.
+// same reports whether this is the password of the account. If a is nil or has no password, the check takes as long as for a wrong
+// password.
 func (a *account) same(ctx context.Context, password string) (bool, error) {
 	return documents.SamePassword(ctx, string(jsonText(a.hash)), password)
 }

@@ -61,7 +61,7 @@ func serveCounted(t *testing.T, s *gateway.Server) (ln *countingListener, base s
 	return ln, "http://" + tcp.Addr().String()
 }
 
-// The connection sends an answer that was written in one piece in one piece, whatever its length, and keeps nothing back.
+// If a handler writes its answer in one piece, the connection sends it in one piece, whatever its length. It keeps nothing back.
 func TestAnswersInOnePiece(t *testing.T) {
 	text := strings.Repeat("0123456789", 3000)
 	handle := func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {

@@ -44,7 +44,7 @@ func TestGraphQLLoginsAreCounted(t *testing.T) {
 	}
 }
 
-// The server does not execute an operation if the client accepts no media type of the answer.
+// The server does not execute an operation if the client does not accept the media type of a GraphQL answer.
 func TestGraphQLNotAcceptable(t *testing.T) {
 	a := serve(t, nil)
 	mutation := `mutation{createArticle(data:{title:"x"}){title}}`

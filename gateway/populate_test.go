@@ -78,7 +78,7 @@ func TestPopulateDefaults(t *testing.T) {
 	for _, c := range []struct{ method, path, key, body, want string }{
 		{"GET", "/api/books", "full", "", all},
 		{"GET", "/api/books/" + one, "full", "", all},
-		{"GET", "/api/books?populate", "full", "", all}, // the default of this type populates nothing
+		{"GET", "/api/books?populate", "full", "", all}, // a populate without a value counts as absent
 		{"GET", "/api/books?fields=title&status=draft&pagination[pageSize]=1", "readonly", "", all},
 		{"POST", "/api/books", "full", body, all},
 		{"PUT", "/api/books/" + one, "full", `{"data":{}}`, all},

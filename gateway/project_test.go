@@ -158,8 +158,8 @@ func TestDataDirectoryIsLocked(t *testing.T) {
 	}
 }
 
-// TestDataDirectoryIsWaitedFor opens a data directory that another process locks: once the other process releases it in time, and once it
-// does not.
+// TestDataDirectoryIsWaitedFor opens a data directory that is locked. Open waits until the lock is released, until LockWait is over, or
+// until its context ends.
 func TestDataDirectoryIsWaitedFor(t *testing.T) {
 	dir := writeProject(t, nil)
 	p, err := gateway.Open(dir, gateway.Options{})

@@ -16,7 +16,7 @@ import (
 )
 
 // TestReaderGone closes connections in the middle of an answer, over TCP and over the control socket. The log then holds no error. It holds
-// one if the server itself cannot read its data.
+// one if a handler fails to write to another connection.
 func TestReaderGone(t *testing.T) {
 	failed := make(chan error, 1)
 	x := &gateway.Extensions{}

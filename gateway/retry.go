@@ -60,7 +60,7 @@ type replayableBody struct {
 	memory budget.Reservation // of text
 	form   *media.Form
 
-	begun []byte // the first bytes, as they were read
+	begun []byte // the first bytes of the body, as they were read
 	at    int    // how many of them were read again
 	lost  bool   // more than maxReplayed bytes were read, so that they cannot be read again
 }

@@ -47,9 +47,9 @@ type Route struct {
 	Policies    []PolicyUse
 	Middlewares []MiddlewareUse
 
-	// Streams routes limit their time themselves: they work as long as bytes flow.
+	// Streams is set for routes that limit their time themselves: they work as long as bytes flow.
 	Streams bool
-	// Whole routes write their answer at once and never flush it, so that it can be sent by one system call.
+	// Whole is set for routes that write their answer at once and never flush it, so that it can be sent by one system call.
 	Whole bool
 
 	own   bool        // a program added the route

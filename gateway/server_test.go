@@ -274,7 +274,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// TestHostileBodies sends bodies that try to exhaust the server. Each is answered as a mistake of the client.
+// TestHostileBodies sends deeply nested and malformed bodies. None causes an internal error or a log line.
 func TestHostileBodies(t *testing.T) {
 	s, log := newServer(t, gateway.Config{})
 	for name, body := range map[string]string{
@@ -402,7 +402,7 @@ func TestServe(t *testing.T) {
 	ended := make(chan error)
 	go func() { ended <- s.Serve(ctx, ln) }()
 
-	const refused, headTooLarge = "400 Bad Request", "431 Request Header Fields Too Large" // the message comes from net/http
+	const refused, headTooLarge = "400 Bad Request", "431 Request Header Fields Too Large" // the messages of net/http
 	for request, want := range map[string]string{
 		"GET /api/a%E0%A4%A HTTP/1.1\r\nHost: x\r\n\r\n": refused,
 		"GET /%zz?a=%zz HTTP/1.1\r\nHost: x\r\n\r\n":     refused,

@@ -199,8 +199,8 @@ func TestRegisterFields(t *testing.T) {
 	}
 }
 
-// TestUserLinks links users to documents that the caller may not find, through attributes and components, as another user and as the user
-// themselves.
+// TestUserLinks sets relations of users, and of components in users, to documents that the caller may not find. The server refuses that
+// until the caller gets a role that may find them.
 func TestUserLinks(t *testing.T) {
 	a := serve(t, membersFiles)
 	a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}})
