@@ -65,7 +65,7 @@ func errNoMemory(memory *budget.Budget) *apierror.Error {
 const (
 	// commandMemory is what a command that reads or writes much content takes for its buffers.
 	commandMemory = 1 << 20
-	// commandMemoryDeadline is how long such a command waits for memory.
+	// commandMemoryDeadline is how long a command waits for the memory of its buffers.
 	commandMemoryDeadline = 10 * time.Second
 )
 

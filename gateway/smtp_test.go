@@ -105,7 +105,7 @@ func (m *mailbox) read(r *bufio.Reader, to string) received {
 	return received{to, message.Header, string(plain)}
 }
 
-// next returns the next mail, and waits for it.
+// next waits for the next mail and returns it.
 func (m *mailbox) next() received {
 	m.t.Helper()
 	select {

@@ -65,7 +65,7 @@ type serverInfo struct {
 	Base    string       `json:"base"`
 	Version string       `json:"version"`
 	Memory  budget.Stats `json:"memory"` // of Control.Memory
-	Load    any          `json:"load"`   // from Control.Load
+	Load    any          `json:"load"`   // the counters that Control.Load returns
 }
 
 type createdToken struct {

@@ -235,7 +235,8 @@ func (p *printer) total(n int, relation bool) {
 	}
 }
 
-// open begins the value of an attribute: a list if many is set, and otherwise one value or null. begin is for next and close.
+// open begins the value of an attribute: a list if many is set, and otherwise one value or null. Its result is an argument of next and
+// close.
 func (p *printer) open(many bool) (begin int) {
 	if many {
 		p.buf = append(p.buf, '[')
