@@ -10,9 +10,10 @@ import (
 // tcpNotSentLowat is TCP_NOTSENT_LOWAT of Linux, which package syscall does not name.
 const tcpNotSentLowat = 0x19
 
-// boundUnsent has the system take at most a part of an answer that it cannot send yet. Otherwise it takes several megabytes, and
-// then nothing until a third of them has gone: a client that reads slowly but steadily would look like one that does not read
-// (see requestLimits.send), and they are memory that nobody has reserved. A system without such an option serves all the same.
+// boundUnsent limits how much of an answer the system buffers before it can send it. Without the limit, the system takes several megabytes
+// at once, and then nothing until a third of them has been sent. A client that reads slowly but steadily would then look like one that does
+// not read (see requestLimits.send), and the buffered bytes would be memory that no budget counts. If the system has no such option, the
+// server works without the limit.
 func boundUnsent(c net.Conn) {
 	socket, ok := c.(syscall.Conn)
 	if !ok {
