@@ -37,7 +37,7 @@ type watch struct {
 	project *Project
 	server  *Server
 	events  *fsnotify.Watcher
-	seen    fileDigest // of the files when they were last read
+	seen    fileDigest // digest of the files when they were last read
 }
 
 // watches reports whether the project is reloaded when its files change.

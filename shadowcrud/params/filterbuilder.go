@@ -86,7 +86,7 @@ func (b *FilterBuilder) Leave(a *contenttypes.Attribute, f store.Filter) store.F
 	return f
 }
 
-// OpenGroup begins the conditions of an operator and, or or not. CloseGroup ends them.
+// OpenGroup begins the conditions of a logical operator: and, or, not. CloseGroup ends them.
 func (b *FilterBuilder) OpenGroup() { b.groups++ }
 
 // CloseGroup ends the conditions that OpenGroup began.
