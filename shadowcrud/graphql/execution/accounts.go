@@ -122,7 +122,7 @@ func (m *mutation) userBody() *jsontree.Object {
 	return o
 }
 
-// without copies an object without one of its members.
+// without returns a copy of an object that lacks the member key.
 func without(o *jsontree.Object, key string) *jsontree.Object {
 	rest := jsontree.NewObject()
 	for _, k := range o.Keys {

@@ -8,7 +8,7 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// What an operation allocates does not grow with the values that it prints, and little with the rows.
+// TestAllocations checks that the allocations of an operation do not grow with the values that it prints, and little with the rows.
 func TestAllocations(t *testing.T) {
 	if raceDetector {
 		t.Skip("counts nothing under the race detector")
@@ -17,7 +17,7 @@ func TestAllocations(t *testing.T) {
 	s.fill(45)
 	for _, tt := range []struct {
 		query string
-		most  float64 // that the long answer allocates
+		most  float64 // allocations of the long answer
 	}{
 		{`query($n:Int){restaurants(pagination:{limit:$n}){documentId name slug seats price tier createdAt}}`, 60},
 		{`query($n:Int){restaurants(pagination:{limit:$n}){name owner{firstName restaurants{name}} categories{name} reviews{stars} address{city geo{lat}} dz{__typename}}}`, 110},
@@ -34,7 +34,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// Extensions cost operations nothing in which they have no part, and others little for each call of what is theirs.
+// TestAllocationsOfExtensions checks that extensions add no allocations to operations without custom fields, and few for each call of a
+// resolver or middleware to others.
 func TestAllocationsOfExtensions(t *testing.T) {
 	if raceDetector {
 		t.Skip("counts nothing under the race detector")

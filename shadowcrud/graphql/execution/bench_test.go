@@ -19,7 +19,7 @@ const (
 	nestedQuery = `query($p:Int){restaurants_connection(pagination:{page:$p,pageSize:10}){nodes{name owner{firstName restaurants(pagination:{limit:5}){name}} categories{name} reviews{stars comment} address{city geo{lat}} dz{__typename ... on ComponentBlocksRichText{body}}} pageInfo{total pageCount}}}`
 )
 
-// BenchmarkQuery measures queries without the transport: plans are known, variables are bound anew.
+// BenchmarkQuery measures queries without HTTP. Plans come from the cache; variables are bound for each request.
 func BenchmarkQuery(b *testing.B) {
 	s := newServer(b, execution.Limits{})
 	id := s.fill(50)
@@ -58,7 +58,7 @@ func run(t testing.TB, s *server, query string, vars *jsontree.Object) int {
 	return len(answer.Body)
 }
 
-// BenchmarkResolvers measures what resolvers and middlewares cost, beside the same operation without them.
+// BenchmarkResolvers measures an operation with resolvers and middlewares, and the same operation without them.
 func BenchmarkResolvers(b *testing.B) {
 	var e schema.Extensions
 	e.Use(schema.Extension{

@@ -15,11 +15,11 @@ import (
 	"lectern/store"
 )
 
-// A binding holds what a field of a plan asks for in one request: its query and arguments, with the values of the variables and limited
-// to what the caller may see.
+// A binding holds the query and the arguments of a field of a plan for one request. They contain the values of the variables, and are
+// limited to documents that the caller may see.
 type binding struct {
-	err *apierror.Error // why the field has no value
-	// query finds the documents of a root field; for a field that leads from rows to others it filters, sorts and cuts these.
+	err *apierror.Error // set if the field must not be answered
+	// query finds the documents of a root field. For a field with related rows, it filters, sorts and pages them.
 	query store.Query
 	state *store.PublicationState
 	page  paging
@@ -35,7 +35,7 @@ type callerBindings struct {
 // maxCachedBindings is how many callers a plan caches bindings for.
 const maxCachedBindings = 8
 
-// bind computes the bindings of all fields of the plan. The error says that the operation asks for too much.
+// bind computes the bindings of all fields of the plan. It returns an error if the operation exceeds a limit.
 func (x *execution) bind(vars language.Variables) *language.Error {
 	x.vars = vars
 	if x.plan.static {
@@ -63,7 +63,7 @@ func (x *execution) bind(vars language.Variables) *language.Error {
 	return nil
 }
 
-// callerBindings returns the bindings of a caller, nil where none are kept.
+// cachedBindings returns the cached bindings of a caller, nil if there are none.
 func (p *plan) cachedBindings(access *permission.Access) []binding {
 	if list := p.cached.Load(); list != nil {
 		for _, k := range *list {
@@ -94,14 +94,14 @@ type binder struct {
 	most           int             // the limit of cost; 0: cost is not estimated
 	conditionCount *conditionCount // of all filters; nil until there are any
 
-	shared map[*selection]int // selections that several fields share: the most objects that each was bound for
+	shared map[*selection]int // for selections that several fields share: the greatest number of objects that each was bound for
 
 	// changed is a field whose arguments a middleware changed, and changedArgs are its arguments after the change.
 	changed     *field
 	changedArgs arguments
 }
 
-// A scope holds what a root field decides for all fields below it.
+// A scope holds the settings that a root field passes on to all fields below it.
 type scope struct {
 	state   *store.PublicationState
 	objects int // estimate of how many objects the fields are read for; 1 where the cost is not estimated
@@ -118,7 +118,7 @@ func (b *binder) selection(s *selection, in scope) {
 func (b *binder) field(f *field, in scope) {
 	as := f.unhooked()
 	if f.slot < 0 {
-		if as == asNodes || as == asPart { // of a page or payload that a resolver makes
+		if as == asNodes || as == asPart { // its page or payload comes from a resolver
 			b.selection(f.subs[0], in)
 		}
 		if f.of != nil {
@@ -214,8 +214,8 @@ func (b *binder) times(n, each int) int {
 
 func (b *binder) tooExpensive() bool { return b.most > 0 && b.cost > b.most }
 
-// arguments are the values of a field's arguments. An argument that the request omits and that has no default is absent. Nobody may
-// change them, since requests share the values that hold no variables.
+// arguments are the values of a field's arguments. An argument that the request omits and that has no default is absent. The values must
+// not be changed, since requests share those that hold no variables.
 type arguments []argumentValue
 
 type argumentValue struct {
@@ -453,7 +453,7 @@ func (b *binder) conditions(m *schema.FieldSpec, args arguments) (filters params
 	return b.conditionCount.filters(m.Filters, given), sort, nil
 }
 
-// refused returns the error of refused conditions: there are too many, or the compiler of filters returned wrong.
+// refused returns the error for conditions that cannot be used: either there are too many, or compiling them failed with the error wrong.
 func (b *binder) refused(wrong error) *apierror.Error {
 	if b.conditionCount.full() {
 		return tooMany("conditions", b.engine.limits.Conditions, "conditions")

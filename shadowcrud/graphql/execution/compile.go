@@ -37,7 +37,7 @@ func compile(e *Engine, p *prepared, vars language.Variables) *plan {
 	return c.plan
 }
 
-// A group holds all selections of one field of the answer, which are merged.
+// A group holds all selections with one response name, which are merged into one field of the answer.
 type group struct {
 	name  string
 	nodes []*ast.Field
@@ -120,7 +120,7 @@ func (c *compiler) selection(on *language.Type, object *schema.Object, sets []as
 // maxShortInt is how many digits every 32-bit integer may have.
 const maxShortInt = 9
 
-// findRuns fills in plain and runs.
+// findRuns sets plain and runs of the selection.
 func (s *selection) findRuns() {
 	s.plain, s.runs = make([]store.Member, len(s.fields)), make([]int, len(s.fields)+1)
 	for i := len(s.fields) - 1; i >= 0; i-- {
@@ -269,8 +269,8 @@ func (c *compiler) generatedField(s *selection, f *field, g *group) {
 	}
 }
 
-// envelope compiles the fields of a connection or of the payload of a mutation: an object that is no row but has fields with rows. Its fields
-// whose printing is rows each get a selection in f.subs, since the rows are loaded for f.
+// envelope compiles the fields of a connection or of the payload of a mutation: an object that is not a row but has fields with rows. The
+// rows are loaded for f, so each of its fields that is printed as rows gets a selection in f.subs.
 func (c *compiler) envelope(f *field, g *group, rows printing) {
 	object := f.spec.Object
 	f.of = &selection{typ: c.engine.language.Type(object.Name), object: object}
@@ -291,7 +291,7 @@ func (c *compiler) root(f *field, g *group, as printing) {
 	f.subs = []*selection{c.object(f.spec.Object, g)}
 }
 
-// loads makes f a field with related rows, which the loader reads.
+// loads makes f a field with related rows, so that the loader reads them.
 func (c *compiler) loads(s *selection, f *field, as printing) {
 	f.as = as
 	f.load = len(s.loads)
@@ -321,8 +321,8 @@ type sharedSelection struct {
 	sel   *selection
 }
 
-// shared compiles the selection on a type below the nodes of a group, once for the same nodes. Otherwise each type of an interface would
-// compile everything below it anew, and selections would grow exponentially with the depth of the operation.
+// shared compiles the selection on a type below the nodes of a group, or returns it if it was compiled for the same nodes before. If each
+// type of an interface had selections of its own, their number would grow exponentially with the depth of the operation.
 func (c *compiler) shared(o *schema.Object, g *group) *selection {
 	for _, known := range c.selections[o] {
 		if slices.Equal(known.nodes, g.nodes) {
@@ -337,7 +337,7 @@ func (c *compiler) shared(o *schema.Object, g *group) *selection {
 	return s
 }
 
-// hook marks a custom field, and a page or payload with custom fields.
+// hook marks f as custom if it is a custom field, or a page or payload with custom fields.
 func (c *compiler) hook(s *selection, f *field, g *group) {
 	m := f.spec
 	root := s.object == c.engine.schema.Query || s.object == c.engine.schema.Mutation
@@ -365,7 +365,7 @@ func (c *compiler) hook(s *selection, f *field, g *group) {
 	}
 }
 
-// unhooked returns the printing of a field as if it were not custom.
+// unhooked returns the printing that a field would have if it were not custom.
 func (f *field) unhooked() printing {
 	if f.as == asCustom {
 		return f.generated

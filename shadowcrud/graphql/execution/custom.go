@@ -197,8 +197,8 @@ func (x *execution) customMutation(f *field) bool {
 	return r.print(f, &v)
 }
 
-// settle resolves everything that is pending: custom fields of objects, functions that resolvers returned, and references to documents. Each
-// may add more of the others.
+// settle resolves everything that is pending: custom fields of objects, functions that resolvers returned, and references to documents. It
+// repeats this until nothing is left, since each of them may add more of the others.
 func (r *customRun) settle() {
 	for r.failed == nil {
 		switch {

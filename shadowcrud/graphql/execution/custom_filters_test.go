@@ -11,8 +11,8 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// A resolver makes a condition of a filters argument. It means what it means on generated fields, and shows nobody what is hidden from
-// him.
+// TestFiltersOf checks that the conditions that a resolver gets from FiltersOf mean the same as on generated fields, and that nobody can
+// filter by hidden attributes.
 func TestFiltersOf(t *testing.T) {
 	const uid = "api::restaurant.restaurant"
 	find := func(argument, of string) graphql.FieldResolveFn {

@@ -19,7 +19,7 @@ import (
 
 const restaurantUID = "api::restaurant.restaurant"
 
-// A note of what ran, in its order.
+// A trail records which functions ran, in order.
 type trail struct {
 	mu    sync.Mutex
 	steps []string
@@ -39,7 +39,7 @@ func (l *trail) take() []string {
 	return steps
 }
 
-// traced is a middleware that notes when it begins and ends.
+// traced returns a middleware that records when it begins and ends.
 func (l *trail) traced(name string) schema.MiddlewareUse {
 	return schema.MiddlewareUse{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
 		l.add("%s begins", name)
@@ -56,7 +56,7 @@ func (l *trail) judging(name string, passes bool) schema.PolicyUse {
 	}}
 }
 
-// all are the documentIds of a type's published documents, in the order in which they were made.
+// all returns the documentIds of the published documents of a type, in the order of creation.
 func (s *server) all(uid string) (ids []string) {
 	s.t.Helper()
 	typ := s.model.Type(uid)
@@ -81,7 +81,7 @@ func forbidden(path string) string {
 	return `{"message":"Forbidden access","path":` + path + `,"extensions":{"code":"FORBIDDEN","error":{"name":"ForbiddenError","message":"Forbidden access","details":{}}}}`
 }
 
-// What extensions say of generated fields, and what resolvers return of generated types.
+// TestCustomised checks configs and resolvers of generated fields, and resolvers that return values of generated types.
 func TestCustomised(t *testing.T) {
 	var s *server
 	var ran trail

@@ -11,8 +11,8 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// A field that is computed of a document is an error, which the log explains, where another resolver has answered with a map in the
-// place of one; rows that a query found are documents like all others.
+// TestComputedOverAMap checks that a field computed from its document fails, with an explanation in the log, if another resolver returned a
+// map in place of the document. It also checks that the field works for rows that a query found.
 func TestComputedOverAMap(t *testing.T) {
 	const uid = "api::restaurant.restaurant"
 	resolvers := schema.Resolvers{

@@ -25,7 +25,7 @@ import (
 	"lectern/store"
 )
 
-// Mutations of extensions and generated ones run in order, whatever is customised about them.
+// TestCustomMutations checks that custom and generated mutations run in the order of the operation.
 func TestCustomMutations(t *testing.T) {
 	var ran trail
 	var e schema.Extensions
@@ -53,7 +53,7 @@ func TestCustomMutations(t *testing.T) {
 					return made, err
 				}},
 			"Category": {"shout": func(p graphql.ResolveParams) (any, error) {
-				// The store can be used: nothing is held here.
+				// The resolver can read the store, since the engine holds no snapshot now.
 				return p.Source.(*schema.Row).Get("name").(string) + "!", schema.CallerOf(p.Context).Server.Store().View(func(*store.Snapshot) error { return nil })
 			}}},
 		ResolversConfig: map[string]schema.FieldConfig{
@@ -102,7 +102,7 @@ func TestCustomMutations(t *testing.T) {
 	}
 }
 
-// While a resolver of a query runs the store can be written, and other resolvers see it.
+// TestResolversUseTheStore checks that the store can be written while a resolver of a query runs, and that other resolvers see the change.
 func TestResolversUseTheStore(t *testing.T) {
 	var e schema.Extensions
 	e.Use(schema.Extension{
@@ -141,7 +141,7 @@ func TestResolversUseTheStore(t *testing.T) {
 	if got, want := s.ask(`{categories{position}}`), `{"data":{"categories":[{"position":7}]}}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	// What was read stays what it is, however often the file is written before it is printed.
+	// These writes must not change rows that the query has read but not printed yet.
 	for i := range 12 {
 		s.create("api::category.category", fmt.Sprintf(`{"name":"%d","position":%d}`, i, i))
 	}
@@ -156,7 +156,7 @@ func TestResolversUseTheStore(t *testing.T) {
 	}
 }
 
-// Who asks, and by what, is for resolvers, policies and middlewares to see.
+// TestCaller checks that resolvers, policies and middlewares see the caller and the HTTP request.
 func TestCaller(t *testing.T) {
 	var e schema.Extensions
 	var judged *schema.PolicyContext
@@ -208,7 +208,7 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-// The types that an extension makes in Go resolve as they say.
+// TestGoTypes checks that types that an extension made in Go resolve by their own functions.
 func TestGoTypes(t *testing.T) {
 	size := graphql.NewEnum(graphql.EnumConfig{Name: "Size", Values: graphql.EnumValueConfigMap{"SMALL": {Value: 1}, "LARGE": {Value: 2}}})
 	cents := graphql.NewScalar(graphql.ScalarConfig{Name: "Cents",
@@ -257,7 +257,7 @@ func TestGoTypes(t *testing.T) {
 	}
 }
 
-// Documents that resolvers name are read together, and parents need no reading at all.
+// TestReadsOfResolvers checks that documents that resolvers name are read together, and that parents are not read again.
 func TestReadsOfResolvers(t *testing.T) {
 	var e schema.Extensions
 	var ids []string
@@ -290,7 +290,7 @@ func TestReadsOfResolvers(t *testing.T) {
 	if strings.Count(answer, fmt.Sprintf(`"later":%d`, n)) != n {
 		t.Errorf("what was put off did not wait for the others: %s", answer)
 	}
-	// Restaurants, 5 categories, a restaurant of each.
+	// The query reads n restaurants, 5 categories and one restaurant of each category.
 	if rows := after.Rows - before.Rows; rows > n+5+5 {
 		t.Errorf("%d rows were read", rows)
 	}
@@ -299,7 +299,8 @@ func TestReadsOfResolvers(t *testing.T) {
 	}
 }
 
-// A resolver that waits for longer than the operation may take is told so by its context; what comes after it does not run.
+// TestTimeOfResolvers checks that the context of a resolver ends when the time limit of the operation is over, and that no resolver runs
+// after that.
 func TestTimeOfResolvers(t *testing.T) {
 	for _, operation := range []string{"query", "mutation"} {
 		var e schema.Extensions
@@ -316,7 +317,7 @@ func TestTimeOfResolvers(t *testing.T) {
 	}
 }
 
-// Operations at the same time share plans, and nothing else.
+// TestConcurrentResolvers checks that concurrent operations share plans and nothing else.
 func TestConcurrentResolvers(t *testing.T) {
 	var e schema.Extensions
 	e.Use(schema.Extension{
@@ -348,7 +349,7 @@ func TestConcurrentResolvers(t *testing.T) {
 	wait.Wait()
 }
 
-// What a program says of its types may panic, too.
+// TestPanicsOfTypes checks that a panic in a function of a type that a program made becomes an error.
 func TestPanicsOfTypes(t *testing.T) {
 	for name, typ := range map[string]graphql.Output{
 		"a scalar": graphql.NewScalar(graphql.ScalarConfig{Name: "Bad", Serialize: func(any) any { panic("at Serialize") }}),
@@ -368,7 +369,7 @@ func TestPanicsOfTypes(t *testing.T) {
 	}
 }
 
-// A middleware may call next from another goroutine, more than once, and too late.
+// TestNextElsewhere checks middlewares that call next from another goroutine, more than once, or after they have returned.
 func TestNextElsewhere(t *testing.T) {
 	var e schema.Extensions
 	late := make(chan graphql.FieldResolveFn, 1)
@@ -402,7 +403,7 @@ func TestNextElsewhere(t *testing.T) {
 	}
 }
 
-// Interfaces within interfaces cost no more than their depth, however many types there are of them.
+// TestDeepInterfaces checks that the cost of nested interfaces grows with their depth, and not with the number of their types.
 func TestDeepInterfaces(t *testing.T) {
 	var e schema.Extensions
 	defs := "extend type Query { node: Node } interface Node { kid: Node kids: [Node] n: Int } "

@@ -11,7 +11,7 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// everywhere are extensions with a middleware around each field of each generated type, which changes nothing.
+// everywhere returns extensions that put a middleware around each field of each generated type. The middlewares change nothing.
 func everywhere(t testing.TB) *schema.Extensions {
 	t.Helper()
 	model, problems := contenttypes.Load(kitchen, contenttypes.Options{})
@@ -36,7 +36,7 @@ func everywhere(t testing.TB) *schema.Extensions {
 	return &e
 }
 
-// Middlewares that change nothing change nothing.
+// TestSameThroughMiddlewares checks that answers stay the same when middlewares that only call next surround every field.
 func TestSameThroughMiddlewares(t *testing.T) {
 	servers := []*server{newServer(t, execution.Limits{}), newExtended(t, execution.Limits{}, everywhere(t))}
 	for _, s := range servers {

@@ -16,7 +16,7 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// anybody makes configs by which anybody may ask for fields of Query.
+// anybody returns configs that allow all callers to use these fields of Query.
 func anybody(fields ...string) map[string]schema.FieldConfig {
 	c := map[string]schema.FieldConfig{}
 	for _, f := range fields {
@@ -25,7 +25,7 @@ func anybody(fields ...string) map[string]schema.FieldConfig {
 	return c
 }
 
-// value is a resolver that returns always the same.
+// value returns a resolver that always returns v.
 func value(v any) graphql.FieldResolveFn {
 	return func(graphql.ResolveParams) (any, error) { return v, nil }
 }
@@ -40,7 +40,7 @@ type stats struct {
 	Deep  *stats
 }
 
-// What resolvers return becomes values of their fields' types.
+// TestResolvers checks how the results of resolvers are converted to the types of their fields.
 func TestResolvers(t *testing.T) {
 	const at = `"locations":[{"line":1,"column":2}],`
 	misfit := func(message, path, data string) string {

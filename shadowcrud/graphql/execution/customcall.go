@@ -106,7 +106,7 @@ func (r *customRun) authorize(c *call) error {
 	return nil
 }
 
-// answer sets to to the value of a field, or to the error that the caller may not read it.
+// answer stores the value of a field in to, or an error if the caller may not read the field.
 func (r *customRun) answer(c *call, to *value) {
 	if c.field.hooked {
 		if err := r.authorize(c); err != nil {
@@ -117,7 +117,7 @@ func (r *customRun) answer(c *call, to *value) {
 	r.resolve(c, to)
 }
 
-// resolve sets to to the value of a field that the caller may read.
+// resolve stores the value of a field in to. The caller may read the field.
 func (r *customRun) resolve(c *call, to *value) {
 	v, err := r.run(c)
 	if find := asThunk(v); find != nil && err == nil {
@@ -164,7 +164,7 @@ func (r *customRun) run(c *call) (any, error) {
 	return v, err
 }
 
-// errOver is the error of next when a middleware calls it after the call is over.
+// errOver is the error that next returns when a middleware calls it after it has returned.
 var errOver = errors.New("a middleware called next when it had returned")
 
 // locked runs code of the engine while mu is locked, since a middleware may call next from any goroutine. It fails when the call is over.
@@ -277,7 +277,7 @@ func (r *customRun) storedField(c *call) (any, error) {
 	return rows, nil
 }
 
-// A panicError is a panic in a function of a program.
+// A panicError is the error for a panic in a function of a program.
 type panicError struct {
 	value any
 	stack []byte
@@ -297,7 +297,7 @@ func (r *customRun) guarded(do func() (any, error)) (v any, err error) {
 	return do()
 }
 
-// recovered converts a panic to an error. Call it by defer.
+// recovered converts a panic to an error. It must be deferred.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = &panicError{p, debug.Stack()}

@@ -18,7 +18,7 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// leaf converts a result to the JSON of a scalar or enum; it returns nil for null.
+// leaf converts the result of a resolver to the JSON of a scalar or enum. It returns nil for null.
 func (e *Engine) leaf(t *language.Type, v any) ([]byte, error) {
 	if t.Kind == ast.Enum {
 		name, ok := e.schema.Enum(t.Name).GraphQL.Serialize(v).(string)
@@ -105,7 +105,7 @@ func intLeaf(v any) ([]byte, error) {
 	return strconv.AppendInt(nil, int64(f), 10), nil
 }
 
-// texts prints the values of scalars that are strings in a certain format, such as dates, or integers of any size.
+// texts prints a value of a scalar that is a string in a certain format, such as a date, or a Long.
 func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte, error) {
 	if at, ok := v.(time.Time); ok {
 		switch kind {
@@ -137,7 +137,7 @@ func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte,
 // maxInspected is the longest string that a message quotes.
 const maxInspected = 100
 
-// inspected prints a value for a message. The content of lists and objects is hidden from clients.
+// inspected prints a value for a message. It hides the content of lists, objects and long strings from clients.
 func inspected(v any) string {
 	switch rv := reflect.Indirect(reflect.ValueOf(v)); rv.Kind() {
 	case reflect.Slice, reflect.Array:
@@ -180,7 +180,7 @@ func isFloat(v any) bool {
 	return k == reflect.Float32 || k == reflect.Float64
 }
 
-// integer converts Go integers, and floats without a fraction.
+// integer converts a Go integer, or a float without a fraction, to an int64. It reports false for other values.
 func integer(v any) (int64, bool) {
 	rv := reflect.ValueOf(v)
 	switch {
@@ -194,7 +194,7 @@ func integer(v any) (int64, bool) {
 	return 0, false
 }
 
-// number converts a value as JavaScript does: strings of digits and bools are numbers, too.
+// number converts a value to a float as JavaScript does: it accepts numbers, bools and strings that spell a number.
 func number(v any) (float64, bool) {
 	rv := reflect.ValueOf(v)
 	switch {
@@ -216,7 +216,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// ordered prepares a value that may hold jsontree values for encoding/json, which then prints their members in order.
+// ordered prepares a value for encoding/json, so that the members of jsontree objects within it are printed in their order.
 func ordered(v any) any {
 	switch v := v.(type) {
 	case jsontree.Number, *jsontree.Object:

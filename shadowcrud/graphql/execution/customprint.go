@@ -23,7 +23,7 @@ type value struct {
 type valueKind uint8
 
 const (
-	valueUnknown valueKind = iota // not resolved yet
+	valueUnknown valueKind = iota // the field is not resolved yet
 	valueNull
 	valueLeaf    // text, in JSON
 	valueList    // items
@@ -80,7 +80,7 @@ func (r *customRun) printValue(f *field, t *ast.Type, v *value) bool {
 	return true
 }
 
-// addCoercionError adds the error of a value that is none of its type, at the current path.
+// addCoercionError adds the error of a value that does not fit the type of its field, at the current path.
 func (r *customRun) addCoercionError(f *field, message string) {
 	r.errors = append(r.errors, &language.Error{
 		Message: message, Locations: []language.Location{r.plan.doc.Location(f.node.Position)}, Path: r.pathTo(""), Code: language.Internal,

@@ -82,7 +82,7 @@ func (r *customRun) read(subs []*selection, rows []store.Record) *loaded {
 	return to
 }
 
-// rowOf returns the schema.Row of a row that was read for a field, always the same one.
+// rowOf returns the schema.Row of a row that was read for a field. It returns the same pointer each time.
 func (r *customRun) rowOf(to *loaded, row int32) *schema.Row {
 	at := rowPosition{to, row}
 	if known := r.rows[at]; known != nil {
@@ -110,7 +110,7 @@ type referenceGroup struct {
 	refs   []reference
 }
 
-// A reference is the value of a field that a resolver returned as a documentId, or as a component that was read for another field.
+// A reference is a result of a resolver that is not read yet: a documentId, or a component that was read for another field.
 type reference struct {
 	call      call
 	id        string

@@ -8,7 +8,7 @@ import (
 // This file converts nodes of gqlparser to nodes of graphql-go, for the ResolveInfo of resolvers. The parser of graphql-go cannot parse the
 // document instead, since it refuses null literals and directives on variables.
 
-// fieldSyntax are the nodes of a field.
+// fieldSyntax converts the nodes of a field.
 func fieldSyntax(nodes []*ast.Field) []*source.Field {
 	fields := make([]*source.Field, len(nodes))
 	for i, n := range nodes {
@@ -54,7 +54,7 @@ func selectionSyntax(set ast.SelectionSet) *source.SelectionSet {
 	return s
 }
 
-// fragmentSyntax are the fragments of a document by name.
+// fragmentSyntax converts the fragments of a document, by name.
 func fragmentSyntax(fragments map[string]*ast.FragmentDefinition) map[string]source.Definition {
 	all := make(map[string]source.Definition, len(fragments))
 	for name, f := range fragments {
@@ -65,7 +65,7 @@ func fragmentSyntax(fragments map[string]*ast.FragmentDefinition) map[string]sou
 	return all
 }
 
-// operationSyntax is an operation, without the definitions of its variables.
+// operationSyntax converts an operation, without the definitions of its variables.
 func operationSyntax(op *ast.OperationDefinition) *source.OperationDefinition {
 	d := source.NewOperationDefinition(&source.OperationDefinition{Operation: string(op.Operation), SelectionSet: selectionSyntax(op.SelectionSet)})
 	if op.Name != "" {
@@ -90,7 +90,7 @@ func argumentSyntax(list ast.ArgumentList) []*source.Argument {
 	return all
 }
 
-// valueSyntax is a literal; graphql-go has none for null, which is an enum of that name there.
+// valueSyntax converts a literal. Since graphql-go has no null literal, null becomes an enum value of that name.
 func valueSyntax(v *ast.Value) source.Value {
 	switch v.Kind {
 	case ast.Variable:

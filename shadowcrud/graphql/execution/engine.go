@@ -1,7 +1,7 @@
 // Package execution runs GraphQL operations on the store.
 //
 // An operation is parsed, validated and compiled once into a plan: the fields of its answer in order (prepare.go, compile.go).
-// For each request, the engine binds the plan to the variables and to what the caller may see (bind.go), and runs it. A query
+// For each request, the engine binds the plan to the variables and the permissions of the caller (bind.go), and runs it. A query
 // reads one snapshot, level by level: the related rows of all objects of a level are read together, each row once (load.go).
 // A mutation runs field by field, each in its own transaction (mutation.go). The answer is appended to one buffer straight from
 // stored bytes, in the order of the query (write.go).
@@ -41,8 +41,8 @@ type Options struct {
 	Users     *auth.Users    // nil where there are none
 	Media     *media.Library // nil where there are no files
 	Limits    Limits
-	Memory    *budget.Budget // of all requests together; nil is unlimited
-	// TooLong is the error of an answer longer than Limits.Bytes; nil stands for an error that names the setting of GraphQL.
+	Memory    *budget.Budget // shared by all requests; nil is unlimited
+	// TooLong is the error of an answer longer than Limits.Bytes. If it is nil, the error names the GraphQL setting.
 	TooLong error
 	Log     *slog.Logger  // nil: slog.Default
 	Server  schema.Server // passed to policies and resolvers of extensions; nil if there are none
@@ -54,7 +54,7 @@ type Limits struct {
 
 	DefaultLimit int // items of a list without pagination
 	MaxLimit     int // items that a list may request; negative: any number
-	AmountLimit  int // items of any list of documents, whatever the request says
+	AmountLimit  int // items that a list of documents may have, whatever the request says
 
 	// Rows is how many objects an answer may hold, counted when they have been read. The answer to a mutation may hold a tenth, since
 	// other writes wait for it. Bytes is how long an answer may be.
@@ -134,7 +134,7 @@ func New(o Options) *Engine {
 // A Request is an operation to run.
 type Request struct {
 	Query     string
-	Operation *string // its name; nil: the only one of Query
+	Operation *string // its name; nil: Query holds only one
 	Variables *jsontree.Object
 	Access    *permission.Access
 	User      auth.User     // zero if the caller is no user
@@ -165,8 +165,8 @@ func (r *Response) Release() {
 	}
 }
 
-// Execute runs an operation. Errors that a client may see are part of the Response. A returned error is for the log; there is no Response
-// then.
+// Execute runs an operation. Errors that a client may see are part of the Response. If it returns an error, which is for the log, there is
+// no Response.
 func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 	p, errs := e.prepare(r.Query, r.Operation)
 	if errs != nil {

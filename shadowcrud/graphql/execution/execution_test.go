@@ -12,7 +12,7 @@ import (
 	"lectern/store"
 )
 
-// Answers in the order of the query, byte by byte, whatever is selected twice, under aliases or in fragments.
+// TestAnswers compares answers byte by byte: they follow the order of the query, also with repeated fields, aliases and fragments.
 func TestAnswers(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	s.fill(2)
@@ -60,7 +60,7 @@ func TestAnswers(t *testing.T) {
 			if tt.variables != "" {
 				vars = append(vars, tt.variables)
 			}
-			for range 2 { // prepared, and known
+			for range 2 { // first prepared, then from the cache
 				if got := s.ask(tt.query, vars...); got != tt.want {
 					t.Errorf("got  %s\nwant %s", got, tt.want)
 				}
@@ -69,11 +69,11 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// What must not be null and is takes with it what it stands in, up to what may be null.
+// TestNullPropagation checks that a null in a non-null field makes the nearest nullable parent null.
 func TestNullPropagation(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	s.create("api::restaurant.restaurant", `{"name":"Whole","seats":1}`)
-	// A draft may lack what is required.
+	// A draft may lack required attributes.
 	err := s.docs.Create(context.Background(), documents.Write{
 		Type: s.model.Type("api::restaurant.restaurant"), Data: object(t, `{"seats":2,"address":{"street":"x"},"dz":[{"__component":"default.closingperiod"}]}`),
 		Status: store.Draft, Access: permission.FullAccess,
@@ -107,7 +107,7 @@ func TestNullPropagation(t *testing.T) {
 	}
 }
 
-// Nobody sees through a relation, a component or the users of a file what he may not find.
+// TestHidden checks that callers cannot see documents without permission through a relation, a component or the related field of a file.
 func TestHidden(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	s.fill(1)
@@ -146,7 +146,7 @@ func categoryID(t *testing.T, s *server) string {
 	return id
 }
 
-// Nobody links to what he may not find, nor takes such links away: what a mutation says of them is not heeded.
+// TestHiddenLinks checks that a mutation neither adds nor removes links to documents that the caller may not find.
 func TestHiddenLinks(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	s.fill(1)
@@ -166,8 +166,8 @@ func TestHiddenLinks(t *testing.T) {
 	}
 }
 
-// What all objects of a level lead to is read together: the searches of an operation do not grow with what it shows beyond
-// the rows and links of the answer.
+// TestReads checks that the related rows of all objects of a level are read together: an operation reads no more rows and links than its
+// answer holds.
 func TestReads(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	const n = 40
@@ -179,7 +179,7 @@ func TestReads(t *testing.T) {
 	}
 	after := s.store.Stats()
 	rows, links, seeks := after.Rows-before.Rows, after.Links-before.Links, after.Seeks-before.Seeks
-	// Restaurants, their 5 owners, 5×3 restaurants of these and their owners, 5 categories, a review of each, no menu.
+	// The query reads n restaurants, their 5 owners, 5×3 restaurants of these and their owners, 5 categories, a review of each, and no menu.
 	if want := uint64(n + 5 + 15 + 5 + 5 + n); rows > want {
 		t.Errorf("%d rows were read, the answer shows %d", rows, want)
 	}
@@ -191,7 +191,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// Each mutation is done for itself, in order; what one prints is what it wrote.
+// TestMutations checks that mutations run one after the other, each in its own transaction, and that each prints the document it wrote.
 func TestMutations(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	got := s.ask(`mutation{a:createCategory(data:{name:"A"}){name} b:createCategory(data:{name:"A"}){name} c:createCategory(data:{name:"C"}){name parent{name}}}`)
@@ -207,7 +207,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// No document is shown in all locales at once, and a localization that a single type lacks is deleted without a complaint.
+// TestLocales checks that no document is shown in all locales at once, and that deleting a missing localization of a single type succeeds.
 func TestLocales(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	s.create("api::homepage.homepage", `{"title":"Home"}`)
@@ -248,7 +248,7 @@ func TestDocumentActions(t *testing.T) {
 	}
 }
 
-// idOf is the first documentId that a query answers with.
+// idOf returns the first documentId in the answer to a query.
 func idOf(t *testing.T, s *server, query string) string {
 	t.Helper()
 	_, rest, _ := strings.Cut(s.ask(query), `"documentId":`)
@@ -281,7 +281,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// An answer that grows too large becomes an error.
+// TestTooLarge checks that an answer that is too large becomes an error.
 func TestTooLarge(t *testing.T) {
 	for why, limits := range map[string]execution.Limits{
 		"it holds more than 5 objects (graphql.config.limits.rows)":  {Rows: 5},
@@ -309,7 +309,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Requests at the same time share plans and memory, and see nothing of one another.
+// TestConcurrent checks that concurrent requests, which share plans and memory, do not see the data of one another.
 func TestConcurrent(t *testing.T) {
 	s := newServer(t, execution.Limits{Plans: 2})
 	s.fill(6)

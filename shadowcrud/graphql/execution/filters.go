@@ -14,7 +14,7 @@ type conditionCount struct{ n, most int }
 // relationConditions is how many conditions a filter through a relation counts as, since all links of the relation may have to be read.
 const relationConditions = 40
 
-// full reports whether there are too many conditions. c may be nil.
+// full reports whether the limit of conditions is exceeded. c may be nil.
 func (c *conditionCount) full() bool { return c != nil && c.n > c.most }
 
 // filters returns a function that compiles the argument filters; nil if the argument is absent. An empty condition matches every row.
@@ -28,7 +28,7 @@ func (c *conditionCount) filters(f *schema.Filters, given *jsontree.Object) para
 	}
 }
 
-// A filterReader turns an argument filters into a store.Filter.
+// A filterReader compiles the argument filters to a store.Filter.
 type filterReader struct {
 	*params.FilterBuilder
 	count *conditionCount

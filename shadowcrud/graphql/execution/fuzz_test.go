@@ -14,8 +14,8 @@ import (
 	"lectern/shadowcrud/graphql/execution"
 )
 
-// FuzzExecute sees that every query has an answer: JSON, within its bounds, the same once more, and with less in it for who may
-// find less; and that none of it is otherwise when a middleware that changes nothing stands around every field.
+// FuzzExecute checks that every query gets an answer that is valid JSON and within the limits, that a second run gives the same answer, and
+// that a caller with fewer permissions sees less. Middlewares that change nothing around every field must not change any of this.
 func FuzzExecute(f *testing.F) {
 	files, err := filepath.Glob("../../../testdata/conformance/suites/graphql-query-*.json")
 	if err != nil || len(files) == 0 {

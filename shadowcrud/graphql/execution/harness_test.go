@@ -36,7 +36,7 @@ func newServer(t testing.TB, limits execution.Limits) *server {
 	return newExtended(t, limits, nil)
 }
 
-// newExtended is newServer with extensions.
+// newExtended returns a server like newServer, with extensions.
 func newExtended(t testing.TB, limits execution.Limits, e *schema.Extensions) *server {
 	t.Helper()
 	model, problems := contenttypes.Load(kitchen, contenttypes.Options{})
@@ -58,7 +58,7 @@ func newExtended(t testing.TB, limits execution.Limits, e *schema.Extensions) *s
 	return s
 }
 
-// extended is an engine on the server's store.
+// extended returns an engine with extensions on the store of s.
 func (s *server) extended(limits execution.Limits, e *schema.Extensions) *execution.Engine {
 	s.t.Helper()
 	built, err := schema.Build(s.model, schema.Options{DocumentActions: true, Extensions: e})
@@ -109,7 +109,7 @@ func object(t testing.TB, text string) *jsontree.Object {
 	return v.(*jsontree.Object)
 }
 
-// create makes a document by its data as JSON and returns its documentId.
+// create creates a document from JSON data and returns its documentId.
 func (s *server) create(uid, data string) (id string) {
 	s.t.Helper()
 	typ := s.model.Type(uid)
@@ -126,7 +126,7 @@ func (s *server) create(uid, data string) (id string) {
 	return id
 }
 
-// fill makes restaurants with all that they lead to, and returns the documentId of one.
+// fill creates n restaurants with related documents, and returns the documentId of one.
 func (s *server) fill(n int) (id string) {
 	s.t.Helper()
 	var people, categories []string

@@ -9,10 +9,10 @@ import (
 	"lectern/shadowcrud/graphql/execution"
 )
 
-// A hostileOperation is one that the server must answer soon.
+// A hostileOperation is an operation that would be expensive without limits.
 type hostileOperation struct{ query, variables string }
 
-// hostile are operations that ask for far more work than they are long.
+// hostile returns operations that are short but ask for a lot of work.
 func hostile() map[string]hostileOperation {
 	type op = hostileOperation
 	nested := func(n int) string { return strings.Repeat("{a", n) + strings.Repeat("}", n) }
@@ -95,7 +95,7 @@ func hostile() map[string]hostileOperation {
 	}
 }
 
-// manyTimes is a field under so many aliases.
+// manyTimes returns a selection of a field under n aliases.
 func manyTimes(n int, field string) string {
 	var b strings.Builder
 	for i := range n {
@@ -120,7 +120,7 @@ func variables(n int) string {
 	return b.String()
 }
 
-// A work is what an operation cost.
+// A work is the measured cost of an operation.
 type work struct {
 	allocated uint64 // bytes
 	read      uint64 // rows, links and index entries of the store
@@ -137,16 +137,16 @@ func (w work) since(before work) work {
 	return work{w.allocated - before.allocated, w.read - before.read}
 }
 
-// What a hostile operation may cost: memory in proportion to what was sent and is answered, and reads that its bounds allow.
+// These constants bound the cost of a hostile operation: its memory in proportion to request and answer, and its reads.
 const (
 	mostAllocated = 6 << 20
 	perByte       = 100
 	mostRead      = 10000
 	mostFollowed  = 100 // relations that the filters of an operation follow
-	circled       = 40  // documents of either type that are linked with all of the other
+	circled       = 40  // documents of each type, each linked to all documents of the other type
 )
 
-// circle makes restaurants and categories of which each has all of the others.
+// circle creates n restaurants and n categories, and links each restaurant to all categories.
 func (s *server) circle(n int) {
 	var categories strings.Builder
 	for i := range n {

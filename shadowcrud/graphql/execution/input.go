@@ -73,7 +73,7 @@ func each(v any, change func(any) any) any {
 	return list
 }
 
-// documentReference identifies a document by its documentId, also if the documentId looks like the id of a row.
+// documentReference returns a reference to a document by its documentId, even if the documentId looks like the id of a row.
 func documentReference(v any) any {
 	o := jsontree.NewObject()
 	o.Set("documentId", v)
@@ -87,7 +87,7 @@ func componentTree(in *schema.Input, v any) any {
 	return v
 }
 
-// componentID converts the id of a component to a number where it is one.
+// componentID converts the id of a component to a number if it spells one.
 func componentID(v any) any {
 	if s, ok := v.(string); ok && s != "" && len(s) < 20 && strings.Trim(s, "0123456789") == "" {
 		return jsontree.Number(s)
@@ -112,7 +112,7 @@ func zoneTree(zone *schema.Union, v any) any {
 	return o
 }
 
-// copyKnown copies the attributes that a component has, also those of components within it.
+// copyKnown copies the members of given that are attributes of a component, and does the same for nested components.
 func copyKnown(to *jsontree.Object, s *contenttypes.Schema, given *jsontree.Object) {
 	for _, key := range given.Keys {
 		a, v := s.Attribute(key), given.Value(key)

@@ -25,7 +25,7 @@ func (x *execution) introspect(f *field) bool {
 	return x.failed == nil
 }
 
-// intro prints an object of introspection; print prints each of its fields.
+// intro prints an object of introspection. It calls print for the value of each field.
 func (x *execution) intro(s *selection, print func(*field)) {
 	x.buf = append(x.buf, '{')
 	for i, f := range s.fields {
@@ -59,7 +59,7 @@ func (x *execution) introList(n int, print func(i int)) {
 
 func (x *execution) str(s string) { x.buf = jsontree.AppendString(x.buf, s) }
 
-// described prints a description, null where there is none.
+// described prints a description, or null if it is empty.
 func (x *execution) described(s string) {
 	if s == "" {
 		x.null()
@@ -93,7 +93,7 @@ func (x *execution) schemaField(f *field) {
 	}
 }
 
-// named prints a named type, null where there is none.
+// named prints a named type, or null if t is nil.
 func (x *execution) named(f *field, t *language.Type) {
 	if t == nil {
 		x.null()
@@ -102,7 +102,7 @@ func (x *execution) named(f *field, t *language.Type) {
 	x.intro(f.of, func(p *field) { x.typeField(p, t) })
 }
 
-// typeRef prints a type with its lists and non-nulls.
+// typeRef prints a type reference: each list and non-null as a type of its own, whose ofType is the type within.
 func (x *execution) typeRef(f *field, t *ast.Type) {
 	if !t.NonNull && t.Elem == nil {
 		x.named(f, x.engine.language.Type(t.NamedType))
@@ -189,7 +189,7 @@ func (x *execution) specified(t *language.Type) {
 	x.null()
 }
 
-// withDeprecated reports whether a list includes deprecated items.
+// withDeprecated reports whether the argument includeDeprecated of a field is true.
 func (x *execution) withDeprecated(f *field) bool {
 	if f.slot < 0 {
 		return false

@@ -13,10 +13,11 @@ import (
 
 const settings = language.Settings
 
-// lessAdvice ends the message about an answer that is too large.
+// lessAdvice is the end of the message about an answer that is too large.
 const lessAdvice = "Ask for shorter lists, or for fewer lists within lists"
 
-// mutationShare divides a limit for answers that are made within the transaction of a mutation, while other writes wait.
+// mutationShare is the number by which a limit is divided for the answer to a mutation, which is read within its transaction while other
+// writes wait.
 const mutationShare = 10
 
 // shareOf returns the part of a limit that an operation may use.

@@ -11,14 +11,14 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// Lists are as long as the reference makes them: a zone cannot be paged and is whole; a list of components is cut by its pagination, and
-// to maxLimit, and to nothing else, since whoever reads all of it to write it back would lose what was cut.
+// TestListsOfItems checks the lengths of lists, which are those of the reference. A dynamic zone cannot be paged and is complete. Only its
+// pagination and maxLimit limit a list of components, since a client that reads a shortened list and writes it back would lose the rest.
 func TestListsOfItems(t *testing.T) {
 	for _, tt := range []struct {
 		items      int
 		limits     execution.Limits
 		pagination string
-		dishes     string // how many, and the first
+		dishes     string // the number of dishes, and the first one
 	}{
 		{12, execution.Limits{}, "", "10 d0"},
 		{12, execution.Limits{}, "(pagination:{})", "10 d0"},
@@ -58,11 +58,10 @@ func TestListsOfItems(t *testing.T) {
 	}
 }
 
-// deepLists asks for lists six deep.
+// deepLists is a query of lists nested six deep.
 const deepLists = `{restaurants{categories{restaurants{categories{restaurants{categories{name}}}}}}}`
 
-// A handful of rows is answered however many lists an operation has within one another: nothing is refused by an estimate unless the
-// configuration asks for one.
+// TestDeepLists checks that deeply nested lists with few rows are answered: no estimate refuses them unless the configuration enables it.
 func TestDeepLists(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	s.circle(2)
@@ -86,8 +85,8 @@ func TestDeepLists(t *testing.T) {
 	}
 }
 
-// The answer to a mutation is made while others wait to write: it may hold a tenth of the objects, and where it would hold more nothing is
-// written.
+// TestLargeMutation checks that the answer to a mutation may hold a tenth of the objects of other answers, since other writes wait for it.
+// If it would hold more, nothing is written.
 func TestLargeMutation(t *testing.T) {
 	s := newServer(t, execution.Limits{Rows: 1000})
 	s.circle(6)
@@ -101,7 +100,8 @@ func TestLargeMutation(t *testing.T) {
 	}
 }
 
-// What a program's own mutation answers with is not made in a transaction, and may be as large as the answer to a query.
+// TestLargeMutationOfAProgram checks that the answer to a custom mutation, which is not read in a transaction, may be as large as the answer
+// to a query.
 func TestLargeMutationOfAProgram(t *testing.T) {
 	var e schema.Extensions
 	e.Use(schema.Extension{
@@ -115,8 +115,8 @@ func TestLargeMutationOfAProgram(t *testing.T) {
 	}
 }
 
-// An answer that would be without end is refused when little more was read than the documents that it is about, and nothing printed. Where
-// something of a program has part in it, it is printed as far as an answer may go.
+// TestCircledWork checks that an exponentially large answer about few documents is refused after little more than these documents was
+// read, and before anything is printed. An answer with custom fields is printed up to the limit.
 func TestCircledWork(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	s.circle(circled)

@@ -42,10 +42,10 @@ func (x *execution) failToRead(err error) {
 
 // The following methods make an execution the levels.Source of its loader.
 
-// Loads returns how many fields of s have related rows.
+// Loads returns the number of fields of s that have related rows.
 func (x *execution) Loads(s *selection) int { return len(s.loads) }
 
-// Load returns what is read for a field.
+// Load returns which rows to read for field n of s.loads.
 func (x *execution) Load(s *selection, n int) levels.Load {
 	f := s.loads[n]
 	b := &x.bindings[f.slot]

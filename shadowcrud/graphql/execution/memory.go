@@ -28,7 +28,7 @@ func (x *execution) reserve(bytes int64) {
 	}
 }
 
-// fits makes room in buf for a part of the answer of that many bytes; 0 stands for any small part.
+// fits makes room in buf for the next part of the answer, which has that many bytes. 0 stands for any small part.
 func (x *execution) fits(part int) {
 	if x.reserved.Fits(len(x.buf), part) {
 		return

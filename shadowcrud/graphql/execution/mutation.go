@@ -94,7 +94,7 @@ type mutation struct {
 // A capturedResult is the result of a mutation that a middleware gets from next: a *schema.Row, a map, or nil.
 type capturedResult struct{ value any }
 
-// takeBack removes everything printed for the mutation, because its transaction failed or runs again.
+// takeBack removes everything that the mutation has printed. It is called when the transaction failed or runs again.
 func (m *mutation) takeBack() {
 	if m.captured != nil {
 		m.captured.value = nil
@@ -207,7 +207,7 @@ func (m *mutation) row(row store.Record) bool {
 	return m.object(to.Levels[0], 0)
 }
 
-// capture reads all rows related to a row, and returns the Row for resolvers.
+// capture reads all rows related to a row, and returns the schema.Row that resolvers and middlewares get.
 func (m *mutation) capture(row store.Record) any {
 	if to := m.custom.read(m.field.subs, []store.Record{row}); m.failed == nil {
 		return m.custom.rowOf(to, 0)
@@ -243,7 +243,7 @@ func (m *mutation) delete(single bool) error {
 	return nil
 }
 
-// single returns the documentId of a single type, whichever locales it has.
+// single returns the documentId of the document of a single type, in whatever locales it exists.
 func (m *mutation) single() (id string, err error) {
 	t := m.field.spec.Type
 	q, err := m.engine.params.Rows(t, nil, nil, "*", nil, permission.FullAccess)

@@ -20,7 +20,7 @@ type plan struct {
 	root  *selection
 	slots int // how many fields have bindings: see field.slot
 	cost  int // of introspection
-	// introspections is how many fields __schema there are.
+	// introspections is the number of fields __schema.
 	introspections int
 	static         bool // no argument holds a variable: bindings depend on the caller alone
 	custom         bool // has custom fields; see custom.go
@@ -36,7 +36,7 @@ type selection struct {
 	typ    *language.Type
 	object *schema.Object // nil for types of introspection
 	fields []*field
-	loads  []*field // those of fields that lead to rows, by field.load
+	loads  []*field // the fields with related rows, indexed by field.load
 	// plain holds the fields whose stored values are printed unchanged, by index in fields; runs[i] is how many of them follow each other from
 	// index i on.
 	plain []store.Member
@@ -68,7 +68,7 @@ type field struct {
 	// subs are the selections on the rows of the field: one for an object or a list; for a connection one for each field nodes; for a union
 	// one for each member.
 	subs []*selection
-	// of holds the fields of an object that is no row: a connection, its pageInfo, the payload of a mutation, introspection.
+	// of holds the fields of an object that is not a row: a connection, its pageInfo, the payload of a mutation, introspection.
 	of *selection
 	// variants maps the content-types or components of a union to their index in subs.
 	variants map[*contenttypes.Schema]int
@@ -91,7 +91,7 @@ type argument struct {
 	isFixed bool
 }
 
-// printing says how a field is printed.
+// A printing says how a field is printed.
 type printing uint8
 
 const (
@@ -108,8 +108,8 @@ const (
 	asOne
 	asList
 	asConnection
-	asUnion     // one of several types
-	asUnionList // several
+	asUnion     // one row, of one of several types
+	asUnionList // a list of such rows
 	// A custom field.
 	asCustom
 	// Parts of connections.

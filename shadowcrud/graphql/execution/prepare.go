@@ -9,12 +9,11 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// A prepared is a parsed and validated operation with its plans.
+// A prepared holds a parsed and validated operation and its plans.
 type prepared struct {
 	doc *language.Document
 	op  *ast.OperationDefinition
-	// switches are the variables in @include and @skip. They decide which fields there are, so each combination of their values has a plan
-	// of its own.
+	// switches are the variables in @include and @skip. Their values decide which fields the answer has, so each combination has its own plan.
 	switches []string
 
 	plans atomic.Pointer[map[uint64]*plan] // replaced, not changed, when one is added
@@ -134,7 +133,7 @@ func (p *prepared) cache(key uint64, pl *plan) {
 // tokenBytes estimates the memory of the tree and the plan for each token of an operation.
 const tokenBytes = 600
 
-// size estimates the memory of an operation with a text of that length.
+// size estimates the memory of a prepared operation with its plans. text is the length of the document.
 func (p *prepared) size(text int) int { return text + tokenBytes*p.doc.Tokens }
 
 // A planKey is the key of an operation in the cache.

@@ -68,7 +68,7 @@ func (x *execution) find(f *field, b *binding) (store.Page, error) {
 	return store.Page{}, nil
 }
 
-// top puts rows on the levels of a root field and reads all rows related to them.
+// top makes the levels of a root field from rows, and reads all rows related to them.
 func (x *execution) top(f *field, rows []store.Record) *loaded {
 	x.root.Set(rows)
 	x.root.Levels = x.root.Levels[:0]

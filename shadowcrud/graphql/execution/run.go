@@ -37,7 +37,7 @@ type execution struct {
 
 	loader  levels.Loader[*selection]
 	writing bool   // within the transaction of a mutation, so that loader.Most is its share of the limit
-	objects int    // that were printed
+	objects int    // number of objects printed
 	root    loaded // the rows of a root field
 
 	reserved budget.Answer // the memory of buf, full, path, errors, rows and levels
@@ -94,7 +94,7 @@ func (x *execution) release() {
 	executions.Put(x)
 }
 
-// forget drops the memory of levels, so that the garbage collector can free it.
+// forget drops the references to the memory of levels, so that the garbage collector can free it.
 func (x *execution) forget() {
 	x.pooled, x.loader, x.root = 0, levels.Loader[*selection]{Settings: x.loader.Settings}, loaded{}
 }

@@ -16,7 +16,7 @@ import (
 // objectsAtATime is how many objects are printed between two checks of the context.
 const objectsAtATime = 256
 
-// mayContinue reports whether printing may continue: the context is not done, and there is room in buf.
+// mayContinue reports whether printing may continue: the context is not done, and buf has room.
 func (x *execution) mayContinue() bool {
 	x.fits(0)
 	if x.sinceCheck++; x.sinceCheck%objectsAtATime == 0 {

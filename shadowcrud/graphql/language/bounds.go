@@ -13,11 +13,11 @@ type Limits struct {
 	Tokens     int // of the document, without comments
 	Nesting    int // brackets within brackets
 	Depth      int // of fields below a root field; introspection does not count
-	Selections int // of an operation, each fragment counted wherever it is spread
+	Selections int // of an operation; a fragment counts each time it is spread
 	RootFields int // of an operation
 	Aliases    int // of the document
 	Directives int // of the document
-	// IntrospectionDepth is how many lists of fields or types may lie within each other in introspection.
+	// IntrospectionDepth is how deeply lists of fields or types may be nested in introspection.
 	IntrospectionDepth int
 	// Introspection allows __schema and __type.
 	Introspection bool
@@ -27,8 +27,8 @@ type Limits struct {
 var DefaultLimits = Limits{Tokens: 15000, Nesting: 250, Depth: 10, Selections: 10000, RootFields: 100, Aliases: 500, Directives: 500,
 	IntrospectionDepth: 2, Introspection: true}
 
-// bounds checks a document against the limits that concern it before it is validated. It reports each selection that is too deep, and every
-// other limit once.
+// bounds checks a document against the limits before it is validated. It reports each selection that is too deep; it reports every other
+// exceeded limit once.
 func (v *validator) bounds() {
 	d := v.doc
 	c := census{doc: d, sizes: map[string]int{}}
@@ -64,7 +64,7 @@ func (v *validator) bounds() {
 	}
 }
 
-// Settings is the path of Limits in config/plugins.yaml, which messages name.
+// Settings is the path of Limits in config/plugins.yaml. Messages about an exceeded limit begin the name of its setting with it.
 const Settings = "graphql.config.limits."
 
 // tooMany reports a limit that is exceeded and ends validation.
@@ -124,7 +124,7 @@ func (c *census) size(set ast.SelectionSet, limit int) int {
 	return n
 }
 
-// roots counts the fields of a set and of the fragments that it spreads, each fragment once.
+// roots counts the fields of a set and of the fragments that it spreads. It counts each fragment once, and stops at limit.
 func (c *census) roots(set ast.SelectionSet, limit int, seen map[string]bool) int {
 	n := 0
 	for _, sel := range set {
@@ -185,12 +185,12 @@ func (c *census) cyclic() bool {
 	return false
 }
 
-// depths finds the selections that are one level too deep. Each of them is an error.
+// depths finds the selections that are exactly one level too deep, and reports each as an error.
 type depths struct {
 	v         *validator
 	operation string
 	visited   int
-	open      []string // fragments entered since the last field; entering one of them again adds nothing
+	open      []string // fragments entered since the last field; entering one again finds no new fields
 }
 
 // maxDepthVisits bounds the search where fragments are cyclic; it is greater than any limit of selections.

@@ -8,14 +8,14 @@ import (
 	"lectern/jsontree"
 )
 
-// Variables are the values of an operation's variables. A variable that was not given and has no default is absent; one that was given as
-// null is present, and nil.
+// Variables are the values of an operation's variables. A variable without a value and without a default is absent from the map; the value
+// of a variable that the request sets to null is nil.
 type Variables map[string]any
 
 // maxVariableErrors is how many errors of variables are reported.
 const maxVariableErrors = 50
 
-// Variables reads the values of the variables that an operation declares, and ignores others. given may be nil.
+// Variables converts the values of a request to those of the variables that an operation declares, and ignores others. given may be nil.
 func (s *Schema) Variables(d *Document, op *ast.OperationDefinition, given *jsontree.Object) (Variables, []*Error) {
 	if len(op.VariableDefinitions) == 0 {
 		return nil, nil
@@ -58,7 +58,8 @@ func (s *Schema) Variables(d *Document, op *ast.OperationDefinition, given *json
 	return nil, errs
 }
 
-// Value reads a value of an input type that did not come with a request. Errors name it as they name the variable of that name.
+// Value converts a value that did not come with a request, such as the result of a resolver, to an input type. Errors call it a variable of
+// that name.
 func (s *Schema) Value(name string, t *ast.Type, v any) (any, error) {
 	c := coercer{schema: s, at: &ast.VariableDefinition{Variable: name}}
 	read := c.value(t, v)
@@ -93,7 +94,7 @@ func (c *coercer) fail(message string) {
 	}
 }
 
-// invalid reports a value within the variable.
+// invalid reports that v, at the current path within the variable, is not valid.
 func (c *coercer) invalid(v any, why string) {
 	if len(c.errors) > maxVariableErrors {
 		return

@@ -19,15 +19,15 @@ const (
 type Error struct {
 	Message   string
 	Locations []Location
-	Path      []any // of the answer's field: string keys and int positions; nil for errors of the whole request
+	Path      []any // to the field in the answer: string keys and int positions; nil for errors of the whole request
 	Code      string
-	// Reason says more than Code, under extensions.validationErrorCode.
+	// Reason is a more precise code than Code, which clients find under extensions.validationErrorCode.
 	Reason string
-	// Details is what extensions.error holds, a jsontree value; nil where there is nothing.
+	// Details is the jsontree value of extensions.error, nil if there are no details.
 	Details any
 }
 
-// A Location is a place in a document, counted from 1; columns in UTF-16 code units.
+// A Location is a position in a document. Lines and columns count from 1; columns count UTF-16 code units.
 type Location struct{ Line, Column int }
 
 func (e *Error) Error() string { return e.Message }

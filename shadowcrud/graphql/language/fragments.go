@@ -41,7 +41,7 @@ func (v *validator) fragmentSpread(on *Type, f *ast.FragmentSpread) {
 	v.directives(f.Directives, ast.LocationFragmentSpread)
 }
 
-// overlap reports whether a value can be of both types. Unknown types may overlap with any.
+// overlap reports whether a value can be of both types. An unknown type overlaps with every type.
 func overlap(a, b *Type) bool {
 	if a == nil || b == nil || a == b || !a.IsCompositeType() || !b.IsCompositeType() {
 		return true
@@ -56,7 +56,7 @@ func overlap(a, b *Type) bool {
 	return false
 }
 
-// uses returns the variables and fragments that a fragment uses. It visits the fragment unless that was done before.
+// uses returns the variables and fragments that a fragment uses. It visits the fragment when it is first asked for it.
 func (v *validator) uses(f *ast.FragmentDefinition) *definition {
 	if d := v.definitions[f.Name]; d != nil {
 		return d
@@ -71,7 +71,7 @@ func (v *validator) uses(f *ast.FragmentDefinition) *definition {
 	return d
 }
 
-// referenced lists what an operation uses itself and through the fragments that it spreads, directly or not.
+// referenced returns the definitions that an operation consists of: itself and all fragments that it spreads, directly or indirectly.
 func (v *validator) referenced(op *definition) []*definition {
 	list := []*definition{op}
 	seen := map[string]bool{}
@@ -98,11 +98,11 @@ func (v *validator) unusedFragments() {
 	}
 }
 
-// cycles searches fragments for cycles, each fragment once.
+// cycles is a search for fragments that spread themselves. It visits each fragment once.
 type cycles struct {
 	visited map[string]bool
 	path    []*ast.FragmentSpread
-	index   map[string]int // of a fragment that is open, in path
+	index   map[string]int // in path, by the name of a fragment that is being visited
 }
 
 // findCycles reports fragments that spread themselves.
@@ -157,7 +157,7 @@ func (v *validator) reportCycle(name string, path []*ast.FragmentSpread) {
 // introspectionDepth refuses introspection that nests lists of fields or types too deeply, since each level multiplies the answer.
 func (v *validator) introspectionDepth(f *ast.Field) {
 	if v.cyclic {
-		return // refused for that
+		return // fragments that spread themselves are an error already
 	}
 	var tooDeep func(set ast.SelectionSet, depth int) bool
 	tooDeep = func(set ast.SelectionSet, depth int) bool {

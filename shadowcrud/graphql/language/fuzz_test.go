@@ -13,8 +13,8 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// FuzzParse sees that every document is read within its bounds, and that what is accepted is accepted by the rules of gqlparser
-// as well.
+// FuzzParse checks that Parse handles every document within its limits, and that gqlparser's own rules accept each document that Parse
+// accepts.
 func FuzzParse(f *testing.F) {
 	for _, s := range suites(f) {
 		for _, step := range s.Steps {

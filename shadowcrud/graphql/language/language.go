@@ -1,10 +1,9 @@
-// Package language reads GraphQL documents: it parses them, holds them to bounds, and validates them against a schema, and
-// it turns literals and variables into the values that a server works with. What is wrong with a document is told in the
-// words of graphql-js 16, which clients know, and in the order in which it tells them.
+// Package language parses GraphQL documents, checks them against limits of size, and validates them against a schema. It also converts
+// literals and variables to values. The errors have the messages and the order of those of graphql-js 16, which clients know.
 //
-// The grammar is gqlparser's. It knows neither these words nor all these positions, so its errors are put into other words
-// (syntax.go), and the rules of validation are written here (validate.go and the files beside it). All work takes time in proportion
-// to the document with its fragments put in place; how large that may be is checked before anything else (bounds.go).
+// gqlparser parses the documents. Since its messages and positions differ from those of graphql-js, syntax.go rewords its syntax errors,
+// and this package has its own rules of validation (validate.go and the files beside it). All work takes time in proportion to the
+// size of the document with its fragments inlined; bounds.go checks this size before validation.
 package language
 
 import (
@@ -27,16 +26,16 @@ type Schema struct {
 	Roots    map[ast.Operation]*Type
 }
 
-// A Type is a type of a Schema, its fields found by name.
+// A Type is a type of a Schema, with an index of its fields by name.
 type Type struct {
 	*ast.Definition
 	fields map[string]*ast.FieldDefinition
 	values map[string]*ast.EnumValueDefinition
-	// possible are the object types that a value may have: of an object type it alone.
+	// possible lists the object types that a value may have. For an object type, the list holds only the type itself.
 	possible []*Type
 }
 
-// Field returns the field, or input field, of that name, or nil. It does not know __typename.
+// Field returns the field or input field of that name, or nil. It returns nil for __typename, too.
 func (t *Type) Field(name string) *ast.FieldDefinition {
 	if t == nil {
 		return nil
@@ -44,7 +43,7 @@ func (t *Type) Field(name string) *ast.FieldDefinition {
 	return t.fields[name]
 }
 
-// New indexes the types of a schema for documents to be validated against.
+// New makes the Schema that validates documents against s.
 func New(s *schema.Schema) *Schema {
 	parsed := s.Tree
 	l := &Schema{spec: s, ast: parsed, types: make(map[string]*Type, len(parsed.Types)), Roots: map[ast.Operation]*Type{}}
@@ -110,7 +109,7 @@ func (s *Schema) TypeNames() []string { return s.names }
 // Directive returns the directive of that name, or nil.
 func (s *Schema) Directive(name string) *ast.DirectiveDefinition { return s.ast.Directives[name] }
 
-// of returns the named type beneath a type reference, nil when the schema has no such type.
+// of returns the named type beneath the lists and non-nulls of a type reference, nil if the schema has no such type.
 func (s *Schema) of(t *ast.Type) *Type {
 	if t == nil {
 		return nil
@@ -122,14 +121,14 @@ func (s *Schema) of(t *ast.Type) *Type {
 type Document struct {
 	Operations ast.OperationList
 	Fragments  map[string]*ast.FragmentDefinition
-	Tokens     int // how many it has
+	Tokens     int // the number of its tokens
 
 	source          *source
 	fragments       ast.FragmentDefinitionList
 	typeDefinitions []typeDefinition // definitions that cannot be executed
 }
 
-// Parse parses and validates a document. It returns a document or errors.
+// Parse parses and validates a document. It returns either the document or errors.
 func (s *Schema) Parse(text string, l Limits) (*Document, []*Error) {
 	d, err := parse(text, l)
 	if err != nil {

@@ -4,9 +4,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// The fields of one response name must be mergeable. findConflict finds out in time linear in the size of the operation: it looks at all
-// selections that will be merged together, level by level, so that each field is compared with one other. Only where there is a conflict
-// does the slower search of overlap.go run, which finds its position.
+// Fields with the same response name must be mergeable. findConflict checks that in time linear in the size of the operation: it looks at
+// all selections that will be merged together, level by level, so that each field is compared with one other. If there is a conflict, the
+// slower search of overlap.go runs to find its position.
 
 // A typedSet is a selection set on a type.
 type typedSet struct {
@@ -32,7 +32,7 @@ func (v *validator) findConflict() bool {
 	return false
 }
 
-// byName groups the fields of several selection sets by response name, those of each fragment once for each type.
+// byName groups the fields of several selection sets by response name. It includes the fields of each fragment once for each type.
 func (v *validator) byName(sets []typedSet) map[string][]typedField {
 	fields := map[string][]typedField{}
 	type spread struct {
@@ -68,7 +68,7 @@ func (v *validator) byName(sets []typedSet) map[string][]typedField {
 	return fields
 }
 
-// below returns the selections of fields that are merged.
+// below returns the selection sets of fields, which will be merged.
 func (v *validator) below(fields []typedField) []typedSet {
 	var sets []typedSet
 	for _, f := range fields {
@@ -83,7 +83,8 @@ func (v *validator) below(fields []typedField) []typedSet {
 	return sets
 }
 
-// shapesConflict reports whether fields of one response name have types that one answer cannot hold, whatever types they were selected on.
+// shapesConflict reports whether fields with the same response name have incompatible result types, even if they are selected on different
+// types.
 func (v *validator) shapesConflict(sets []typedSet) bool {
 	for _, fields := range v.byName(sets) {
 		var first *ast.Type
@@ -104,8 +105,7 @@ func (v *validator) shapesConflict(sets []typedSet) bool {
 	return false
 }
 
-// fieldsConflict reports whether fields of one response name that may be selected on one object are different fields or have different
-// arguments.
+// fieldsConflict reports whether one object may be asked for two fields with the same response name but different names or arguments.
 func (v *validator) fieldsConflict(sets []typedSet) bool {
 	for _, fields := range v.byName(sets) {
 		for _, group := range byObject(fields) {
@@ -122,7 +122,8 @@ func (v *validator) fieldsConflict(sets []typedSet) bool {
 	return false
 }
 
-// byObject groups fields that may be selected on one object: those on one object type, each with the fields on interfaces and unions.
+// byObject groups fields that may be selected on the same object. Each group holds the fields selected on one object type and all fields
+// selected on interfaces and unions.
 func byObject(fields []typedField) [][]typedField {
 	if len(fields) == 1 {
 		return [][]typedField{fields}

@@ -6,8 +6,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// maxComparisons bounds the search for conflicting fields. The search may end early, since merge.go has found out that there is a conflict;
-// the search only finds its position.
+// maxComparisons bounds the search for conflicting fields. The search may stop there without a result, since findConflict has already found
+// that there is a conflict; the search only adds its position.
 const maxComparisons = 20000
 
 // overlaps searches a document for conflicting fields.
@@ -28,7 +28,7 @@ type fieldMap struct {
 
 type fragmentPair struct{ a, b string }
 
-// A conflict says why fields conflict, and names the fields of either side.
+// A conflict says why two groups of fields conflict, and lists the fields of each.
 type conflict struct {
 	name   string
 	reason string
@@ -86,7 +86,7 @@ func (o *overlaps) gather(p typedSet) *fieldMap {
 	return m
 }
 
-// below returns the fields of the selection set of a field.
+// below returns the fieldMap of the selection set of a field.
 func (o *overlaps) below(f typedField) *fieldMap {
 	if m := o.sets[f.field]; m != nil {
 		return m
@@ -97,7 +97,7 @@ func (o *overlaps) below(f typedField) *fieldMap {
 	return m
 }
 
-// fragment returns the fields of a fragment, nil when there is none of that name.
+// fragment returns the fieldMap of a fragment, nil if the document has no fragment of that name.
 func (o *overlaps) fragment(name string) *fieldMap {
 	m, known := o.fragments[name]
 	if !known {
@@ -157,7 +157,7 @@ func (o *overlaps) withFragment(found []conflict, exclusive bool, m *fieldMap, n
 	return found
 }
 
-// done reports whether two fragments were compared before, and records that they are now.
+// done reports whether two fragments were compared before, and records them as compared.
 func (o *overlaps) done(a, b string, exclusive bool) bool {
 	if a > b {
 		a, b = b, a

@@ -8,7 +8,7 @@ import (
 	"lectern/jsontree"
 )
 
-// printValue prints a literal as messages show it.
+// printValue prints a literal in GraphQL syntax, for messages.
 func printValue(v *ast.Value) string {
 	var b strings.Builder
 	writeValue(&b, v)
@@ -59,13 +59,13 @@ func writeBlock(b *strings.Builder, s string) {
 	b.WriteString(`"""`)
 }
 
-// Bounds of what inspect prints.
+// These constants bound the length of the text that inspect returns.
 const (
 	maxInspectedItems = 10
 	maxInspectedDepth = 2
 )
 
-// inspect prints the value of a variable as messages show it.
+// inspect prints the value of a variable for messages, in the format of graphql-js.
 func inspect(v any) string {
 	var b strings.Builder
 	writeInspected(&b, v, 0)

@@ -13,19 +13,20 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// This package returns jsontree values: Int and Float are Numbers, Long is a Number with all its digits; ID, dates and enumerations (by
-// their GraphQL names) are strings. A time always has three decimals, and a date-time is in UTC with three decimals.
+// Values of scalars and enumerations are returned as jsontree values. Int and Float are Numbers; Long is a Number with all its digits; ID,
+// dates and enumerations (by their GraphQL names) are strings. A time always has three decimals, and a date-time is in UTC with three
+// decimals.
 
 // A scalarError says why a value does not fit a scalar or enumeration.
 type scalarError struct {
-	message  string // "": no more than what was expected
-	complete bool   // the message also says what was expected
+	message  string // if empty, the error only names the expected type
+	complete bool   // message also names the expected type
 }
 
 func complete(message string) *scalarError { return &scalarError{message, true} }
 func reason(message string) *scalarError   { return &scalarError{message, false} }
 
-// ofLiteral is the message about a literal in a place of type t.
+// ofLiteral returns the message about the literal v, where a value of type t is expected.
 func (e *scalarError) ofLiteral(t *ast.Type, v *ast.Value) string {
 	switch {
 	case e.complete:
@@ -36,7 +37,7 @@ func (e *scalarError) ofLiteral(t *ast.Type, v *ast.Value) string {
 	return `Expected value of type "` + t.String() + `", found ` + printValue(v) + "; " + e.message
 }
 
-// ofVariable is the message about the value of a variable.
+// ofVariable returns the message about the value of a variable, where a value of type t is expected.
 func (e *scalarError) ofVariable(t *Type) string {
 	switch {
 	case e.complete:
@@ -47,7 +48,7 @@ func (e *scalarError) ofVariable(t *Type) string {
 	return `Expected type "` + t.Name + `". ` + e.message
 }
 
-// literal reads the literal of a scalar or enumeration. Only JSON literals may hold variables; where vars is nil they are left out.
+// literal converts a literal to a value of a scalar or enumeration. Only JSON literals may hold variables; they are left out if vars is nil.
 func (s *Schema) literal(t *Type, v *ast.Value, vars Variables) (any, *scalarError) {
 	if t.Kind == ast.Enum {
 		return t.enumLiteral(v)
@@ -82,7 +83,7 @@ func (s *Schema) literal(t *Type, v *ast.Value, vars Variables) (any, *scalarErr
 	return untyped(v, vars), nil
 }
 
-// numberLiteral reads the literal of an Int, Float or Long.
+// numberLiteral converts a literal to an Int, Float or Long.
 func numberLiteral(kind schema.ScalarKind, v *ast.Value) (any, *scalarError) {
 	switch kind {
 	case schema.IntScalar:
@@ -105,7 +106,7 @@ func numberLiteral(kind schema.ScalarKind, v *ast.Value) (any, *scalarError) {
 	return readLong(v.Raw)
 }
 
-// raw is a literal as it was written, for the messages that quote it.
+// raw returns a literal as it was written, for messages that quote it.
 func raw(v *ast.Value) string {
 	if v.Kind == ast.ObjectValue || v.Kind == ast.ListValue {
 		return "undefined"
@@ -147,7 +148,7 @@ func (t *Type) enumName(name string) (any, *scalarError) {
 	return name, nil
 }
 
-// suggestion suggests values of an enumeration.
+// suggestion returns the end of a message that suggests values of an enumeration similar to text.
 func (t *Type) suggestion(text string) string {
 	names := make([]string, len(t.EnumValues))
 	for i, v := range t.EnumValues {
@@ -156,7 +157,7 @@ func (t *Type) suggestion(text string) string {
 	return didYouMean("the enum value", suggestions(text, names))
 }
 
-// coerce reads the value of a scalar or enumeration from a variable. It refuses unknown locales where strict is set.
+// coerce converts the value of a variable to a scalar or enumeration. If strict is set, it refuses unknown locales.
 func (s *Schema) coerce(t *Type, v any, strict bool) (any, *scalarError) {
 	if t.Kind == ast.Enum {
 		name, ok := v.(string)
@@ -201,7 +202,7 @@ func (s *Schema) coerce(t *Type, v any, strict bool) (any, *scalarError) {
 	return v, nil
 }
 
-// coerceNumber reads the value of an Int, Float or Long from a variable.
+// coerceNumber converts the value of a variable to an Int, Float or Long.
 func coerceNumber(kind schema.ScalarKind, v any) (any, *scalarError) {
 	number, isNumber := v.(jsontree.Number)
 	switch kind {
@@ -229,7 +230,8 @@ func coerceNumber(kind schema.ScalarKind, v any) (any, *scalarError) {
 	return nil, reason("Cannot convert " + inspect(v) + " to a BigInt")
 }
 
-// noText is the error of a value that is no string where a date, time or locale is expected; found is the value as messages show it.
+// noText returns the error of a value that is not a string although a date, time or locale is expected. found is the value as printed in
+// the message.
 func noText(kind schema.ScalarKind, found string) *scalarError {
 	switch kind {
 	case schema.DateScalar:
@@ -242,7 +244,7 @@ func noText(kind schema.ScalarKind, found string) *scalarError {
 	return reason("Locale cannot represent non string type")
 }
 
-// readText reads a date, time or locale.
+// readText parses a date, time or locale.
 func readText(kind schema.ScalarKind, s string) (any, *scalarError) {
 	switch kind {
 	case schema.DateScalar:
@@ -257,7 +259,7 @@ func readText(kind schema.ScalarKind, s string) (any, *scalarError) {
 
 func isWhole(f float64) bool { return f == math.Trunc(f) && !math.IsInf(f, 0) }
 
-// typeOf names the type of a value as JavaScript does.
+// typeOf returns the name that JavaScript's typeof gives to the type of a value.
 func typeOf(v any) string {
 	switch v.(type) {
 	case bool:
@@ -323,13 +325,13 @@ func readLocale(s string) (any, *scalarError) {
 	return s, nil
 }
 
-// isLocale reports whether a code has a known language, and a known script and region where it names them.
+// isLocale reports whether the language of a code is known, and also its script and region if it has them.
 func isLocale(code string) bool {
 	tag, err := language.Raw.Parse(code)
 	return err == nil && tag.String() == code && len(tag.Variants()) == 0 && len(tag.Extensions()) == 0
 }
 
-// zoneItem reads an item of a dynamic zone, whose component is named by __typename.
+// zoneItem converts an item of a dynamic zone. The member __typename names its component.
 func (s *Schema) zoneItem(scalar string, v any) (any, *scalarError) {
 	zone := s.spec.Scalar(scalar).Zone
 	if o, ok := v.(*jsontree.Object); ok {
@@ -348,7 +350,7 @@ func (s *Schema) zoneItem(scalar string, v any) (any, *scalarError) {
 	return nil, reason("Component not found. expected one of: " + strings.Join(names, ", "))
 }
 
-// untyped reads a literal as JSON. A variable without a value is left out of an object and null elsewhere.
+// untyped converts a literal to JSON. A variable without a value is left out of an object, and becomes null elsewhere.
 func untyped(v *ast.Value, vars Variables) any {
 	switch v.Kind {
 	case ast.Variable:

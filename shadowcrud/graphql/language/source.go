@@ -16,12 +16,12 @@ type source struct {
 	scanError *Error  // why the last token is invalid
 }
 
-// A token is a token of a document; positions are counted in code points, as gqlparser does.
+// A token is a token of a document. Its positions count code points, like those of gqlparser.
 type token struct {
 	kind       lexer.Type
 	value      string
 	start, end int
-	line       int // and column as gqlparser counts them, to find the tokens that its errors name
+	line       int // line and column as gqlparser counts them, to find the token of one of its errors
 	column     int
 }
 
@@ -80,7 +80,7 @@ func (s *source) next(start, n int) int {
 	return s.tokens[min(s.index(start)+n, len(s.tokens)-1)].start
 }
 
-// after returns the text from a position on.
+// after returns the text that begins at a position.
 func (s *source) after(start int) string {
 	if s.ascii {
 		return s.text[min(start, len(s.text)):]
@@ -131,7 +131,7 @@ func isASCII(s string) bool {
 // spread returns the position of the dots of an inline fragment or a fragment spread.
 func (s *source) spread(p *ast.Position) int { return s.before(p.Start) }
 
-// directive returns the position of the @ of a directive.
+// directive returns the position of the @ that begins a directive.
 func (s *source) directive(d *ast.Directive) int { return s.before(d.Position.Start) }
 
 // selection returns the position of a selection.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// didYouMean returns the end of a message that suggests names: ` Did you mean "a" or "b"?`. what stands before the names.
+// didYouMean returns the end of a message that suggests names: ` Did you mean "a" or "b"?`. The text of what precedes the names.
 func didYouMean(what string, names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -110,7 +110,7 @@ func distance(a, lowerA, b string, threshold int) (int, bool) {
 	return d, d <= threshold
 }
 
-// naturalLess orders texts with the numbers in them by value.
+// naturalLess reports whether a sorts before b when numbers within texts are compared by value, so that a2 sorts before a10.
 func naturalLess(a, b string) bool {
 	i, j := 0, 0
 	for i < len(a) && j < len(b) {

@@ -15,7 +15,7 @@ import (
 
 const recorded = "../../../testdata/conformance/"
 
-// suite is what this test needs of a recorded suite.
+// suite is the part of a recorded suite that this test needs.
 type suite struct {
 	Project string
 	Steps   []struct {
@@ -61,7 +61,7 @@ func open(t testing.TB, project string) *language.Schema {
 	return s
 }
 
-// openWithSDL is open with the schema as text.
+// openWithSDL is like open, but also returns the schema as SDL.
 func openWithSDL(t testing.TB, project string) (s *language.Schema, sdl string) {
 	t.Helper()
 	model, problems := contenttypes.Load(recorded+"projects/"+project, contenttypes.Options{})
@@ -75,7 +75,7 @@ func openWithSDL(t testing.TB, project string) (s *language.Schema, sdl string) 
 	return language.New(built), built.SDL
 }
 
-// limits are those of the recorded projects.
+// limits returns the limits with which a project was recorded.
 func limits(project string) language.Limits {
 	l := language.DefaultLimits
 	switch project {
@@ -87,7 +87,7 @@ func limits(project string) language.Limits {
 	return l
 }
 
-// Every recorded operation is accepted or refused as it was, in the same words, at the same places.
+// TestRecordedErrors checks that every recorded operation is accepted or refused as in the recording, with the same messages and positions.
 func TestRecordedErrors(t *testing.T) {
 	schemas := map[string]*language.Schema{}
 	for name, s := range suites(t) {
@@ -122,7 +122,7 @@ func TestRecordedErrors(t *testing.T) {
 				if recorded.Value("message") == "<string>" {
 					recorded.Set("message", parsed.(*jsontree.Object).Value("message"))
 				}
-				if strings.Contains(g.Query, "{{") { // what was put there had another length
+				if strings.Contains(g.Query, "{{") { // the recorded query had a value of another length in place of {{…}}
 					parsed.(*jsontree.Object).Set("locations", recorded.Value("locations"))
 				}
 				if !jsontree.Equal(parsed, recorded) {

@@ -13,7 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 )
 
-// parse parses a document within the bounds that can be checked by its tokens.
+// parse parses a document. It first checks the limits that can be checked by counting tokens.
 func parse(text string, l Limits) (*Document, *Error) {
 	src, err := scan(text, l)
 	if err != nil {
@@ -31,7 +31,7 @@ func parse(text string, l Limits) (*Document, *Error) {
 		return nil, src.parseError(failed)
 	}
 	if src.scanError != nil {
-		return nil, src.scanError // two tokens that must not touch, which gqlparser accepts
+		return nil, src.scanError // two tokens lack the space between them, which gqlparser does not notice
 	}
 	if len(parsed.Operations)+len(parsed.Fragments)+len(d.typeDefinitions) == 0 {
 		return nil, src.unexpected(src.tokens[len(src.tokens)-1])
@@ -66,7 +66,7 @@ func (s *source) unexpected(found token) *Error {
 	return s.syntaxError("Unexpected "+found.describe()+".", found.start)
 }
 
-// describe names a token as messages do.
+// describe returns the name of a token for messages.
 func (t token) describe() string {
 	switch t.kind {
 	case lexer.Name, lexer.Int, lexer.Float, lexer.String, lexer.BlockString:
@@ -75,7 +75,7 @@ func (t token) describe() string {
 	return describeKind(t.kind.String())
 }
 
-// describeKind names a kind of tokens. Punctuation stands in quotes.
+// describeKind returns the name of a kind of token for messages. Punctuation is quoted.
 func describeKind(kind string) string {
 	switch kind {
 	case "Name", "Int", "Float", "String", "BlockString", "<EOF>":
@@ -126,8 +126,7 @@ func (s *source) tokenAt(l gqlerror.Location) (token, bool) {
 	return s.tokens[len(s.tokens)-1], false
 }
 
-// firstOf returns the word for the token that is missing in empty brackets: a variable in the variable definitions of an operation,
-// otherwise a name.
+// firstOf returns the name of the token that empty brackets lack: a variable in the variable definitions of an operation, otherwise a name.
 func (s *source) firstOf(closing token) string {
 	i := s.index(closing.start) - 1
 	if i < 1 || s.tokens[i].kind != lexer.ParenL {
@@ -186,7 +185,7 @@ func (s *source) lexicalError(t token, message string) *Error {
 	return s.syntaxError("Unexpected character: "+printCodePoint(rest)+".", at)
 }
 
-// escapeError reports an invalid escape in a string. The lexer stands behind its backslash.
+// escapeError returns the error of an invalid escape in a string. t ends just after the backslash of the escape.
 func (s *source) escapeError(t token) *Error {
 	start := max(t.end-1, 0)
 	sequence := s.after(start)
@@ -210,7 +209,7 @@ func (s *source) escapeError(t token) *Error {
 
 func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// printCodePoint names the first character of a text.
+// printCodePoint prints the first character of a text for messages.
 func printCodePoint(rest string) string {
 	if rest == "" {
 		return "<EOF>"
@@ -225,14 +224,14 @@ func printCodePoint(rest string) string {
 	return fmt.Sprintf("U+%04X", r)
 }
 
-// A typeDefinition is a definition of the schema definition language, which a document to be executed must not hold.
+// A typeDefinition is a definition of the schema definition language. A document with one cannot be executed.
 type typeDefinition struct {
 	start int
 	name  string // in quotes, or "schema"
 }
 
-// withoutTypeDefinitions replaces type definitions by blanks, since gqlparser takes none in a document. They are reported by a rule of
-// validation, beside the errors of the other definitions.
+// withoutTypeDefinitions replaces type definitions by blanks, since gqlparser does not parse them in a document that is executed. Validation
+// reports them together with the errors of the other definitions.
 func (s *source) withoutTypeDefinitions() (string, []typeDefinition) {
 	var typeDefinitions []typeDefinition
 	text := s.text
@@ -284,7 +283,7 @@ func (s *source) typeDefinitionAt(i int) (typeDefinition, bool) {
 			return typeDefinition{t.start, "schema"}, true
 		}
 	case "directive":
-		named++ // behind the @
+		named++ // the name of a directive follows its @
 	case "type", "interface", "union", "enum", "input", "scalar":
 	default:
 		return typeDefinition{}, false

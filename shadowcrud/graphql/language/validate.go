@@ -20,7 +20,7 @@ type validator struct {
 
 	stopped bool // a limit was exceeded
 	cyclic  bool // a fragment spreads itself
-	silent  bool // nothing is reported: a fragment is visited only to learn what it uses
+	silent  bool // reports nothing: a fragment is visited only to find what it uses
 
 	current      *definition
 	definitions  map[string]*definition // of the fragments that were visited
@@ -28,18 +28,18 @@ type validator struct {
 	operations   map[string]int // position of the name
 	fragments    map[string]int
 	cycles       cycles
-	conflicting  bool // fields conflict somewhere; where is found when the selection sets are visited
+	conflicting  bool // some fields conflict; the visit of the selection sets finds their position
 	overlaps     *overlaps
 }
 
-// A definition holds what an operation or fragment uses.
+// A definition lists the variables and fragments that an operation or fragment uses.
 type definition struct {
 	usages  []usage
 	oneOf   []oneOfVariable
 	spreads []*ast.FragmentSpread
 }
 
-// A usage is a value that is a variable.
+// A usage is a variable used as a value.
 type usage struct {
 	node       *ast.Value
 	typ        *ast.Type // that is expected, nil when it is not known
@@ -187,7 +187,7 @@ func (v *validator) selectionSet(on *Type, set ast.SelectionSet) {
 	}
 }
 
-// fieldOf finds the definition of a field, including __typename, __schema and __type.
+// fieldOf returns the definition of a field of a type. It also finds __typename, __schema and __type.
 func (v *validator) fieldOf(on *Type, name string) *ast.FieldDefinition {
 	switch {
 	case on == nil:
@@ -296,7 +296,7 @@ func (v *validator) unknownField(on *Type, f *ast.Field) {
 	v.report(message+hint, f.Position.Start)
 }
 
-// required reports missing arguments; what names the field or directive that they belong to.
+// required reports required arguments that are missing. The text of what names the field or directive.
 func (v *validator) required(defs ast.ArgumentDefinitionList, given ast.ArgumentList, what string, start int) {
 	for _, def := range defs {
 		if def.Type.NonNull && def.DefaultValue == nil && given.ForName(def.Name) == nil {
@@ -322,7 +322,7 @@ func (v *validator) uniqueArguments(args ast.ArgumentList) {
 	}
 }
 
-// uniqueDirectives reports directives that stand more than once in one place.
+// uniqueDirectives reports directives that occur more than once in a list but are not repeatable.
 func (v *validator) uniqueDirectives(list ast.DirectiveList) {
 	if len(list) < 2 {
 		return

@@ -4,8 +4,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// value checks a literal against its expected type, which is nil where it is unknown. hasDefault says that the literal's place has a
-// default.
+// value checks a literal against its expected type, nil if that is unknown. hasDefault says that the argument or input field of the literal
+// has a default.
 func (v *validator) value(t *ast.Type, hasDefault bool, val *ast.Value) {
 	switch val.Kind {
 	case ast.Variable:
@@ -80,7 +80,7 @@ func (v *validator) object(t *ast.Type, val *ast.Value) {
 	}
 }
 
-// oneOf reports whether exactly one field of an input must be given.
+// oneOf reports whether values of an input type must have exactly one field.
 func (t *Type) oneOf() bool { return t.Directives.ForName("oneOf") != nil }
 
 func (v *validator) oneOf(t *Type, val *ast.Value) {
@@ -106,7 +106,7 @@ func fieldNames(t *Type) []string {
 	return names
 }
 
-// uniqueField reports a field of an object literal that is given twice; first holds the positions of those that were given.
+// uniqueField reports a field that an object literal holds twice. first maps the fields seen so far to their positions.
 func (v *validator) uniqueField(first map[string]int, c *ast.ChildValue) {
 	if at, taken := first[c.Name]; taken {
 		v.report(`There can be only one input field named "`+c.Name+`".`, at, c.Position.Start)
@@ -122,8 +122,8 @@ func (v *validator) uniqueFields(val *ast.Value) {
 	}
 }
 
-// usagesWithin collects the variables within the literal of a scalar. The items of a list are expected to be of that scalar, the fields of
-// an object of any type.
+// usagesWithin collects the variables within a literal whose type is a scalar. It expects items of a list to be of that scalar, and fields of
+// an object to be of any type.
 func (v *validator) usagesWithin(t *ast.Type, val *ast.Value) {
 	if val.Kind == ast.ObjectValue {
 		t = nil

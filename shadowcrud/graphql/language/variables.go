@@ -40,7 +40,7 @@ func (v *validator) variableDefinition(def *ast.VariableDefinition) {
 	v.directives(def.Directives, ast.LocationVariableDefinition)
 }
 
-// variableRules checks the variables that an operation uses, also in fragments, against those that it declares.
+// variableRules checks the variables that an operation and its fragments use against those that the operation declares.
 func (v *validator) variableRules(op *ast.OperationDefinition) {
 	declared := make(map[string]*ast.VariableDefinition, len(op.VariableDefinitions))
 	for _, def := range op.VariableDefinitions {
@@ -83,7 +83,7 @@ func (v *validator) variableRules(op *ast.OperationDefinition) {
 	}
 }
 
-// fits reports whether a variable may stand where it is used.
+// fits reports whether the type of a variable is allowed at the position where it is used.
 func fits(def *ast.VariableDefinition, u usage) bool {
 	if u.typ.NonNull && !def.Type.NonNull {
 		if !u.hasDefault && (def.DefaultValue == nil || def.DefaultValue.Kind == ast.NullValue) {

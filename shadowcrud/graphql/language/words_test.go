@@ -8,7 +8,7 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// told are the errors of a document in short: message@line:column,line:column.
+// told prints the errors of a document in a short form: message@line:column,line:column.
 func told(errs []*language.Error) string {
 	var all []string
 	for _, e := range errs {
@@ -21,7 +21,7 @@ func told(errs []*language.Error) string {
 	return strings.Join(all, "\n")
 }
 
-// The words and places of graphql-js 16, where no suite has them.
+// TestWords checks messages and positions of graphql-js 16 that no recorded suite covers.
 func TestWords(t *testing.T) {
 	s := open(t, "kitchen")
 	for _, tt := range []struct{ text, want string }{

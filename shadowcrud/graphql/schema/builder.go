@@ -34,7 +34,7 @@ type namedType struct {
 	input  *inputType
 	goType graphql.Type // set on types of extensions that were made in Go
 
-	// The purpose of an input: one of these is set where the engine reads the input itself.
+	// For an input that the engine reads itself, exactly one of these is set.
 	filters   *Filters
 	operators *Operators
 	data      *Input
@@ -54,7 +54,7 @@ type argument struct {
 	description string
 	typ         graphql.Input
 	value       any    // the default, nil where there is none
-	literal     string // of the default, empty where there is none
+	literal     string // the default as SDL, empty where there is none
 	deprecated  string // the reason
 }
 
@@ -100,7 +100,7 @@ func (b *builder) object(name, owner string) *Object {
 	return o
 }
 
-// define makes the fields of graphql-go.
+// define returns the fields in the form that graphql-go takes.
 func (o *Object) define() graphql.Fields { return define(o.Fields) }
 
 func define(fields []*FieldSpec) graphql.Fields {
@@ -136,7 +136,7 @@ func (b *builder) field(o *Object, m *FieldSpec) {
 	o.byName[m.Name] = m
 }
 
-// output makes the type of a field from what it shows and whether it is a list.
+// output returns the type of a field: the type of its value, wrapped in a list and non-nulls as the FieldSpec says.
 func (m *FieldSpec) output() graphql.Output {
 	var t graphql.Output
 	switch {
@@ -226,5 +226,5 @@ func (in *inputType) add(name string, typ graphql.Input) *argument {
 	return a
 }
 
-// err joins all errors.
+// err returns all errors of the builder, joined.
 func (b *builder) err() error { return errors.Join(b.errs...) }

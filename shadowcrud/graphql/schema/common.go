@@ -43,7 +43,7 @@ func (b *builder) plainObject(name string, fields ...*FieldSpec) {
 	}
 }
 
-// plainEnum declares an enum whose stored values equal its names.
+// plainEnum declares an enum in which each name stands for itself.
 func (b *builder) plainEnum(name string, names ...string) {
 	e := &Enum{Name: name, byName: map[string]string{}, byValue: map[string]string{}}
 	for _, n := range names {
@@ -52,7 +52,7 @@ func (b *builder) plainEnum(name string, names ...string) {
 	b.enum(e, generated)
 }
 
-// operators are the fields of a scalar's filter that follow and, or and not.
+// operators are the fields of every scalar's filter, except and, or and not, which come before them.
 var operators = []Operator{
 	{Name: "eq", Op: store.Eq}, {Name: "eqi", Op: store.EqI}, {Name: "ne", Op: store.Ne}, {Name: "nei", Op: store.NeI},
 	{Name: "startsWith", Op: store.StartsWith}, {Name: "endsWith", Op: store.EndsWith},
@@ -128,7 +128,7 @@ func (b *builder) localeArg(description string) *argument {
 	return &argument{name: "locale", typ: b.Scalar("I18NLocaleCode").GraphQL, description: description}
 }
 
-// listArgs are the arguments of a list that f filters; none where f is nil.
+// listArgs returns the arguments of a list whose filters input is f: filters, pagination and sort. It returns none where f is nil.
 func (b *builder) listArgs(f *Filters) []*argument {
 	if f == nil {
 		return nil

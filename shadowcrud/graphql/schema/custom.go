@@ -38,7 +38,7 @@ func named(t graphql.Type) graphql.Type {
 	}
 }
 
-// link resolves the types of extensions' fields, and adds the types of graphql-go that only other types name.
+// link resolves the types that fields of extensions name. It declares types of graphql-go that the schema reaches only through other types.
 func (b *builder) link() {
 	for i := 0; i < len(b.declared); i++ { // the loop may append to b.declared
 		switch r := b.declared[i]; {
@@ -75,7 +75,7 @@ func (b *builder) linkFields(fields []*FieldSpec) {
 	}
 }
 
-// adopt returns the namedType beneath t. It declares types of graphql-go that are not declared yet.
+// adopt returns the namedType beneath the lists and non-nulls of t, and declares it first if the schema does not have it yet.
 func (b *builder) adopt(t graphql.Type) *namedType {
 	t = named(t)
 	if t == nil {
@@ -118,7 +118,7 @@ func (b *builder) declareGoType(t graphql.Type) *namedType {
 	return r
 }
 
-// goEnum reads an enum of graphql-go. Its values have no order, so they are sorted.
+// goEnum reads an enum of graphql-go, and sorts its values by name since graphql-go keeps them in a map.
 func goEnum(t *graphql.Enum) *Enum {
 	e := &Enum{Name: t.Name(), GraphQL: t, description: t.Description(), byName: map[string]string{}, byValue: map[string]string{}}
 	values := slices.Clone(t.Values())
@@ -236,7 +236,7 @@ func kindOf(t graphql.Type) string {
 	return fmt.Sprintf("a %T", t)
 }
 
-// goFields adds fields of graphql-go to an object. They have no order, so they are sorted.
+// goFields adds the fields of a graphql-go type to an object, sorted by name since graphql-go keeps them in a map.
 func (b *builder) goFields(o *Object, fields graphql.FieldDefinitionMap) {
 	for _, name := range sortedKeys(fields) {
 		b.field(o, goField(fields[name]))

@@ -8,7 +8,7 @@ import (
 	"github.com/graphql-go/graphql"
 )
 
-// customise attaches the resolvers and configs of extensions to their fields. All types and fields are declared before.
+// customise attaches the resolvers and configs of extensions to their fields. It runs after all types and fields are declared.
 func (b *builder) customise() {
 	if len(b.added) == 0 {
 		return
@@ -35,8 +35,8 @@ func (b *builder) customise() {
 	}
 }
 
-// checkAnswered reports fields without a resolver that extensions added to Query, Mutation and the types of documents and components.
-// Fields of other types are read from the values that resolvers return.
+// checkAnswered reports fields that extensions added without a resolver to Query, Mutation or the type of a document or component. Fields
+// of other types need no resolver, since they are read from the values that resolvers return.
 func (b *builder) checkAnswered() {
 	for _, r := range b.declared {
 		o := r.object
@@ -51,7 +51,7 @@ func (b *builder) checkAnswered() {
 	}
 }
 
-// specOf returns the field that a resolver or config is for; nil, and an error, where there is none.
+// specOf returns the field that a resolver or config is for. If there is no such field, it adds an error and returns nil.
 func (b *builder) specOf(what, typ, field string) *FieldSpec {
 	o := b.Object(typ)
 	if o == nil {
@@ -114,7 +114,7 @@ func (b *builder) configure(key string, c FieldConfig) {
 	}
 }
 
-// checkScope reports actions that cannot be granted.
+// checkScope adds an error if the action scope cannot be granted to anybody.
 func (b *builder) checkScope(what, scope string) {
 	if check := b.options.CheckScope; check != nil {
 		if err := check(scope); err != nil {

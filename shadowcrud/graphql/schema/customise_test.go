@@ -10,7 +10,8 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// What resolvers and configs are for must be there, and so must the names that they use.
+// TestCustomise checks that Build reports resolvers and configs of fields that do not exist, and policies, middlewares and scopes that
+// do not exist.
 func TestCustomise(t *testing.T) {
 	resolve := func(graphql.ResolveParams) (any, error) { return nil, nil }
 	yes := func(*schema.PolicyContext, schema.Server) (bool, error) { return true, nil }
@@ -79,7 +80,7 @@ func TestCustomise(t *testing.T) {
 	}
 }
 
-// Plugins may add resolvers of what they add.
+// TestPluginResolvers checks that a plugin can add resolvers for fields that it has added.
 func TestPluginResolvers(t *testing.T) {
 	var e schema.Extensions
 	e.Use(schema.Extension{Plugins: []func(*schema.Builder) error{func(b *schema.Builder) error {
@@ -91,7 +92,7 @@ func TestPluginResolvers(t *testing.T) {
 	}
 }
 
-// Who knows all actions decides about scopes.
+// TestCheckScope checks that Options.CheckScope decides which scopes are valid.
 func TestCheckScope(t *testing.T) {
 	for action, want := range map[string]string{"plugin::a.b.c": "", "api::article.article.find": "resolversConfig of Query.articles: not for anybody"} {
 		var e schema.Extensions
@@ -108,7 +109,7 @@ func TestCheckScope(t *testing.T) {
 	}
 }
 
-// What several extensions say of a field adds up; who may ask is what was said last.
+// TestConfigsAddUp checks that the policies and middlewares of several extensions for one field all apply, while only the last Auth does.
 func TestConfigsAddUp(t *testing.T) {
 	yes := schema.PolicyUse{Func: func(*schema.PolicyContext, schema.Server) (bool, error) { return true, nil }}
 	run := schema.MiddlewareUse{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) { return next(p) }}

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// spellingOf transliterates a letter to those that GraphQL names may hold.
+// spellingOf transliterates a letter to ASCII letters, the only ones that GraphQL names may hold.
 func spellingOf(r rune) (spelling string, ok bool) {
 	for _, l := range latinSpellings {
 		if strings.ContainsRune(l.letters, r) {
@@ -63,8 +63,8 @@ var latinSpellings = []struct{ spelling, letters string }{
 	{"kh", "ხ"}, {"j", "ჯ"}, {"h", "ჰ"},
 }
 
-// enumValueName makes a GraphQL name of the value of an enumeration: very hard becomes very_hard, Über becomes Ueber. Each run of other
-// characters between two words becomes one _.
+// enumValueName makes a GraphQL name from a value of an enumeration: very hard becomes very_hard, Über becomes Ueber. Each run of characters
+// that a name cannot hold becomes one _ between two words.
 func enumValueName(value string) string {
 	var b strings.Builder
 	gap := false

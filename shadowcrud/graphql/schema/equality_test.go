@@ -21,7 +21,7 @@ import (
 
 const projects = "../../../testdata/conformance/projects"
 
-// TestRecorded compares what is built with what was recorded: types, fields, arguments, defaults, nullability, members and
+// TestRecorded compares the schemas that Build makes with recorded ones: types, fields, arguments, defaults, nullability, members and
 // values, and the order in which introspection lists all of them.
 func TestRecorded(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(projects, "*", "schema.graphql"))
@@ -37,7 +37,7 @@ func TestRecorded(t *testing.T) {
 			}
 		})
 	}
-	t.Run("odd", func(t *testing.T) { // has what the others lack
+	t.Run("odd", func(t *testing.T) { // covers cases that the other projects lack
 		equal(t, "testdata/odd/schema.graphql", build(t, load(t, "testdata/odd"), schema.Options{}))
 	})
 	t.Run("left out", func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestRecorded(t *testing.T) {
 	})
 }
 
-// equal compares a schema with a recorded one, in any order, and returns that.
+// equal compares a schema with a recorded one, whatever the order of their parts, and returns the recorded one.
 func equal(t *testing.T, file string, built *schema.Schema) string {
 	t.Helper()
 	recorded, err := os.ReadFile(file)
@@ -100,7 +100,7 @@ func parse(t testing.TB, sdl string) *ast.Schema {
 	return s
 }
 
-// members are all that a schema says, a line each.
+// members returns every statement of a schema as one line, such as a field with its type.
 func members(t testing.TB, sdl string) map[string]bool {
 	lines := map[string]bool{}
 	for _, line := range order(t, sdl) {
@@ -112,7 +112,7 @@ func members(t testing.TB, sdl string) map[string]bool {
 	return lines
 }
 
-// order is members as they stand in the text.
+// order returns the lines of members in the order of the text.
 func order(t testing.TB, sdl string) (lines []string) {
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	var types []*ast.Definition
@@ -150,8 +150,7 @@ func defaultOf(v *ast.Value) string {
 	return " = " + v.String()
 }
 
-// TestIntrospected compares with what introspection was recorded to list: the order of all types, and where there are
-// descriptions.
+// TestIntrospected compares the schema with a recorded introspection: the order of all types, and which parts have descriptions.
 func TestIntrospected(t *testing.T) {
 	type described struct {
 		Name        string
@@ -227,7 +226,7 @@ func TestIntrospected(t *testing.T) {
 	}
 }
 
-// TestTypeSystem compares the types of graphql-go with the text.
+// TestTypeSystem compares the types of graphql-go with the SDL.
 func TestTypeSystem(t *testing.T) {
 	built := build(t, load(t, "testdata/odd"), schema.Options{DocumentActions: true})
 	var lines []string

@@ -6,7 +6,7 @@ import (
 	"github.com/graphql-go/graphql"
 )
 
-// Extensions are the changes of a program to the schema: what it removes from the generated part, and what it adds.
+// Extensions are the changes that a program makes to the schema: it may remove generated parts, and add parts of its own.
 //
 //	var e schema.Extensions
 //	e.ShadowCRUD("api::article.article").DisableMutations().Field("notes").DisableOutput()
@@ -23,13 +23,13 @@ type Extensions struct {
 // ShadowCRUD returns the options of a content-type or component.
 func (e *Extensions) ShadowCRUD(uid string) *TypeOptions { return e.shadow.Of(uid) }
 
-// Shadow returns all options, for a configuration to be read into.
+// Shadow returns the options of all types, so that a configuration can be read into them.
 func (e *Extensions) Shadow() *ShadowCRUD { return &e.shadow }
 
-// Use adds extensions, or functions that make one.
+// Use adds extensions, or functions that each make one.
 func (e *Extensions) Use(sources ...Source) { e.sources = append(e.sources, sources...) }
 
-// Clone returns an independent copy. The copy of nil changes nothing.
+// Clone returns an independent copy. A clone of nil is empty.
 func (e *Extensions) Clone() *Extensions {
 	if e == nil {
 		return &Extensions{}
@@ -138,7 +138,7 @@ func (b *builder) extend(e *Extensions) {
 	}
 }
 
-// try runs f and returns its errors instead of keeping them.
+// try runs f and returns the errors that f added, which the builder then forgets.
 func (b *builder) try(f func()) error {
 	kept := b.errs
 	b.errs = nil

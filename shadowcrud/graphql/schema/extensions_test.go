@@ -39,7 +39,7 @@ attributes:
 	"components/a/part.yaml": "info: {displayName: Part}\nattributes: {text: {type: string}}\n",
 }
 
-// answered has a plugin that answers all fields that are not answered yet, for extensions whose resolvers are of no interest.
+// answered adds a resolver to each field of Query, Mutation and Article that lacks one, for tests that are not about resolvers.
 var answered = schema.Extension{Plugins: []func(*schema.Builder) error{func(b *schema.Builder) error {
 	nothing := func(graphql.ResolveParams) (any, error) { return nil, nil }
 	s := b.Schema()
@@ -56,7 +56,7 @@ var answered = schema.Extension{Plugins: []func(*schema.Builder) error{func(b *s
 	return nil
 }}}
 
-// TestTypeDefs adds definitions; want are lines of the schema.
+// TestTypeDefs adds definitions in SDL, and checks that the schema has the lines of want.
 func TestTypeDefs(t *testing.T) {
 	m := loadFiles(t, blog)
 	for _, c := range []struct {
@@ -135,7 +135,7 @@ func TestTypeDefs(t *testing.T) {
 	}
 }
 
-// TestTypes adds types of graphql-go, from a function that looks at what is there.
+// TestTypes adds types of graphql-go with an ExtensionFunc, which refers to generated types.
 func TestTypes(t *testing.T) {
 	var e schema.Extensions
 	e.Use(schema.ExtensionFunc(func(b *schema.Builder) (schema.Extension, error) {
@@ -221,7 +221,7 @@ func TestGoTypes(t *testing.T) {
 	}
 }
 
-// TestLeftOut asks the options what was left out.
+// TestLeftOut checks the methods of the options that report what is left out.
 func TestLeftOut(t *testing.T) {
 	var e schema.Extensions
 	o := e.ShadowCRUD("api::article.article")
@@ -259,7 +259,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestBuiltInMutations: those of files, users and roles heed the options too.
+// TestBuiltInMutations checks that the options also apply to the mutations of files, users and roles.
 func TestBuiltInMutations(t *testing.T) {
 	var e schema.Extensions
 	e.ShadowCRUD("plugin::upload.file").DisableMutations()
@@ -292,7 +292,7 @@ func TestWithoutShadowCRUD(t *testing.T) {
 	}
 }
 
-// TestNothingLeft: a type of which all fields are left out cannot be shown.
+// TestNothingLeft checks that Build refuses a type whose fields are all left out.
 func TestNothingLeft(t *testing.T) {
 	var e schema.Extensions
 	for _, name := range []string{"documentId", "title", "level", "zone", "createdAt", "updatedAt", "publishedAt"} {
@@ -304,7 +304,7 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// FuzzTypeDefs: whatever is put into definitions, there is an error or a schema that can be read.
+// FuzzTypeDefs checks that for any definitions Build returns either an error or a schema that can be parsed.
 func FuzzTypeDefs(f *testing.F) {
 	for _, seed := range []string{
 		"extend type Query { a(b: [Int!] = [1]): Article! }", "enum E { A } extend enum E { B }", "input I { a: I b: Int! = 3 }", "union U = Article | Error",

@@ -12,12 +12,12 @@ import (
 type Schema struct {
 	Model   *contenttypes.Model
 	GraphQL graphql.Schema
-	// SDL is the schema as text: every type in the order of TypeNames except the five standard scalars, with the descriptions, defaults and
+	// SDL is the schema as text, in the order of TypeNames and without the five standard scalars. It has the descriptions, defaults and
 	// deprecations that introspection shows.
 	SDL string
-	// Tree is the SDL as gqlparser reads it: what package language validates documents against.
+	// Tree is the syntax tree of the SDL, made by gqlparser. Package language validates documents against it.
 	Tree *ast.Schema
-	// TypeNames are all types in the order of introspection, except those of introspection itself.
+	// TypeNames lists all types in the order of introspection, except the types of introspection itself.
 	TypeNames []string
 
 	Query    *Object
@@ -169,16 +169,15 @@ type FieldSpec struct {
 	Paged   bool     // takes pagination and sort
 	// Localized fields take the argument locale.
 	Localized bool
-	// Scope is the action that the caller must be allowed, as "api::article.article.find"; empty where there is none.
-	// permission.Access.Follows decides whether a relation may be followed.
+	// Scope is the action that the caller needs permission for, such as "api::article.article.find". It is empty for relations, which
+	// permission.Access.Follows decides about, and for fields that need no permission.
 	Scope string
 	// Password fields are always null.
 	Password bool
 
-	// Resolve, where it is set, answers the field instead of the engine. It comes from a graphql-go type or from the Resolvers of an
-	// extension.
+	// Resolve answers the field in place of the engine, if it is set. It comes from a graphql-go type or from the Resolvers of an extension.
 	Resolve graphql.FieldResolveFn
-	// Auth, Policies and Middlewares are those of extensions, in the order in which they were added.
+	// Auth, Policies and Middlewares come from the configs of extensions, in the order in which they were added.
 	Auth        Auth
 	Policies    []BoundPolicy
 	Middlewares []Middleware
@@ -189,7 +188,7 @@ type FieldSpec struct {
 	deprecated  string // the reason
 }
 
-// Runs reports whether code of a program runs when the field is answered.
+// Runs reports whether answering the field calls a resolver, policy or middleware of a program.
 func (m *FieldSpec) Runs() bool {
 	return m.Kind == Custom || m.Resolve != nil || m.Policies != nil || m.Middlewares != nil
 }
@@ -208,7 +207,7 @@ type BoundPolicy struct {
 type Object struct {
 	Name   string
 	Fields []*FieldSpec // in the order of the schema
-	// Schema is that of the content-type or component that the object shows; nil for other objects.
+	// Schema is the schema of the content-type or component that the object shows; nil for other objects.
 	Schema    *contenttypes.Schema
 	Type      *contenttypes.ContentType // nil for components
 	Component *contenttypes.Component   // nil for content-types
@@ -222,7 +221,7 @@ type Object struct {
 // GraphQL returns the type of graphql-go.
 func (o *Object) GraphQL() *graphql.Object { return o.graphql }
 
-// Field returns the field of that name, or nil. __typename is none.
+// Field returns the field of that name, or nil. It returns nil for __typename, too.
 func (o *Object) Field(name string) *FieldSpec { return o.byName[name] }
 
 // An Interface is an interface type. Only extensions add any.
@@ -250,7 +249,7 @@ type Union struct {
 // ByName returns the member of that name, or nil.
 func (u *Union) ByName(name string) *Object { return u.byName[name] }
 
-// An Enum names the values of an enumeration attribute as GraphQL allows, or is an enum of arguments, whose values are their names.
+// An Enum gives each value of an enumeration attribute a legal GraphQL name. In enums of arguments, the names are the values.
 type Enum struct {
 	Name   string
 	Values []EnumValue
@@ -314,7 +313,7 @@ type Scalar struct {
 	specifiedBy string // a URL
 }
 
-// FilterKind says what a field of a filters input asks.
+// FilterKind says what condition a field of a filters input states.
 type FilterKind uint8
 
 const (
@@ -355,8 +354,8 @@ const (
 	OperatorCompare OperatorKind = iota // Op with one value
 	OperatorList                        // Op with a list of values
 	OperatorNull                        // Op (Null or NotNull) with a boolean: false negates it
-	OperatorAnd                         // equal to all of a list of values
-	OperatorOr                          // equal to one of a list of values
+	OperatorAnd                         // equal to every value of a list
+	OperatorOr                          // equal to one value of a list
 	OperatorNot                         // Operators, negated
 )
 
@@ -422,7 +421,7 @@ type InputField struct {
 	Scalar *Scalar
 }
 
-// StatusOf returns the status of a name of the enum PublicationStatus.
+// StatusOf returns the status that a value of the enum PublicationStatus names.
 func StatusOf(name string) (s store.Status, ok bool) {
 	switch name {
 	case "DRAFT":
@@ -448,7 +447,7 @@ var publicationStates = []struct {
 	{"PUBLISHED_WITH_DRAFT", store.PublishedWithDraft},
 }
 
-// PublicationStateOf returns the state of a name of the enum PublicationFilter.
+// PublicationStateOf returns the publication state that a value of the enum PublicationFilter names.
 func PublicationStateOf(name string) (s store.PublicationState, ok bool) {
 	for _, p := range publicationStates {
 		if p.name == name {

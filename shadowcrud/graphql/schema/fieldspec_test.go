@@ -11,7 +11,7 @@ import (
 	"lectern/store"
 )
 
-// TestFieldSpecs looks at a field of each kind.
+// TestFieldSpecs checks the FieldSpec of a field of each kind.
 func TestFieldSpecs(t *testing.T) {
 	s := build(t, load(t, filepath.Join(projects, "kitchen")), schema.Options{DocumentActions: true})
 	odd := build(t, load(t, "testdata/odd"), schema.Options{})
@@ -81,7 +81,7 @@ func TestFieldSpecs(t *testing.T) {
 	}
 }
 
-// says spells a FieldSpec.
+// says prints a FieldSpec as text for comparison.
 func says(m *schema.FieldSpec) string {
 	var words []string
 	add := func(ok bool, format string, args ...any) {
@@ -126,7 +126,7 @@ func says(m *schema.FieldSpec) string {
 	return strings.Join(words, ", ")
 }
 
-// TestComplete follows everything that a schema holds: nothing may lack its spec.
+// TestComplete visits every part of a schema and checks that each has its spec.
 func TestComplete(t *testing.T) {
 	s := build(t, load(t, filepath.Join(projects, "kitchen")), schema.Options{DocumentActions: true})
 	for _, d := range parse(t, s.SDL).Types {
@@ -246,7 +246,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestEnumValues: values that differ keep names that differ, and all names are legal.
+// TestEnumValues checks that different values get different names, and that all names are legal.
 func TestEnumValues(t *testing.T) {
 	for _, c := range []struct{ values, names []string }{
 		{[]string{"very hard", "Über", "a & b", "it's", "x--y", " z "}, []string{"very_hard", "Ueber", "a_and_b", "it_s", "x_y", "z"}},

@@ -9,19 +9,19 @@ import (
 	"lectern/documents"
 )
 
-// A FilterReader makes a condition of a value of a filters input (ArticleFiltersInput), as resolvers get it.
+// A FilterReader converts the value of a filters input (ArticleFiltersInput) that a resolver got as an argument to a condition.
 type FilterReader func(input string, given any) (documents.Condition, error)
 
 type filterReaderKey struct{}
 
-// WithFilterReader returns a context in which FiltersOf works.
+// WithFilterReader returns a context with the FilterReader that FiltersOf calls.
 func WithFilterReader(ctx context.Context, read FilterReader) context.Context {
 	return context.WithValue(ctx, filterReaderKey{}, read)
 }
 
-// FiltersOf is what an argument of a field asks for, where the type of the argument is a filters input, such as ArticleFiltersInput: a
-// condition for documents.Query. It is read as the filters of generated fields are, and held to what the caller may see: a filter by
-// what is hidden is an error that the client is told. Where the argument was not given, the condition holds for everything.
+// FiltersOf converts an argument of a resolver to a condition for documents.Query. The type of the argument must be a filters input, such as
+// ArticleFiltersInput. The condition means the same as in the filters of a generated field: a filter by an attribute that is hidden from
+// the caller is an error, which the client sees. If the argument is absent, the condition holds for every document.
 func FiltersOf(p graphql.ResolveParams, argument string) (documents.Condition, error) {
 	parent, _ := p.Info.ParentType.(*graphql.Object)
 	read, _ := p.Context.Value(filterReaderKey{}).(FilterReader)

@@ -20,8 +20,8 @@ func (in *Input) field(f *InputField, t graphql.Input) *argument {
 	return in.in.add(f.Name, t)
 }
 
-// fillInput fills the input that writes the attributes. No field of it is required: a draft may lack what a published document needs, and
-// an update holds only changes.
+// fillInput adds the fields that write the attributes of a type to its input. None is required, since a draft may lack required attributes
+// and an update holds only the attributes that change.
 func (b *builder) fillInput(s *shapes) {
 	if s.typ == nil {
 		id := b.Scalar("ID")

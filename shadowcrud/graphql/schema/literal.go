@@ -15,10 +15,10 @@ import (
 
 func compare(a, b string) int { return cmp.Compare(a, b) }
 
-// sortedKeys returns the keys of a map of graphql-go in order.
+// sortedKeys returns the keys of a map in ascending order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// defaultLiteral prints a default of graphql-go as SDL, "" where there is none.
+// defaultLiteral prints the default value of an argument of graphql-go as SDL. It returns "" if there is no default.
 func defaultLiteral(value any, t graphql.Type) string {
 	if value == nil {
 		return ""

@@ -13,7 +13,7 @@ func typeName(t *contenttypes.ContentType) string {
 	return contenttypes.GraphQLName(plugin(t.UID), t.Singular)
 }
 
-// pluralName is typeName in the plural: MealPlans.
+// pluralName returns the plural of typeName: MealPlans.
 func pluralName(t *contenttypes.ContentType) string {
 	return contenttypes.GraphQLName(plugin(t.UID), t.Plural)
 }
@@ -32,7 +32,7 @@ func plugin(uid string) string {
 	return ""
 }
 
-// fieldName makes a field's name of that of a type: MealPlans becomes mealPlans.
+// fieldName converts the name of a type to that of a field: MealPlans becomes mealPlans.
 func fieldName(typ string) string {
 	first, size := utf8.DecodeRuneInString(typ)
 	return string(unicode.ToLower(first)) + typ[size:]

@@ -18,7 +18,7 @@ func printSchema(types []*namedType) string {
 
 type printer struct{ strings.Builder }
 
-// words appends strings.
+// words appends strings to the text.
 func (p *printer) words(words ...string) {
 	for _, w := range words {
 		p.WriteString(w)

@@ -13,26 +13,25 @@ import (
 	"lectern/store"
 )
 
-// Resolvers are functions that answer fields, by type and field. Those of fields that are generated take the place of what would
-// be generated.
+// Resolvers are functions that answer fields, by type and field. A resolver of a generated field replaces the generated behaviour.
 //
 //	schema.Resolvers{"Query": {"hello": func(p graphql.ResolveParams) (any, error) { return "hello", nil }}}
 //
-// A resolver runs with the time limit of the request in its Context, and while no snapshot of the store is held. What it returns
-// may be plain values, maps and structs, from which fields are taken as graphql-go takes them; lists of these; and, where the
-// schema has a generated type, a Document or a *Row, or a list of them, from which the engine goes on.
+// A resolver runs with the time limit of the request in its Context, and while no snapshot of the store is held. It may return plain
+// values, maps and structs, whose fields are read as graphql-go reads them, and lists of these. For a generated type it may also return
+// a Document, a *Row, or a list of them, whose fields the engine reads from the store.
 type Resolvers map[string]map[string]graphql.FieldResolveFn
 
-// A FieldConfig says who may ask for a field, and what runs around its resolution: first Auth, then Policies, then Middlewares,
-// then what answers the field. In ResolversConfig they are keyed by type and field: "Query.articles", "Article.title".
+// A FieldConfig says which callers may use a field, and which middlewares run around its resolution. Auth is checked first, then
+// Policies; then Middlewares run around the resolver. ResolversConfig is keyed by type and field: "Query.articles", "Article.title".
 type FieldConfig struct {
 	Auth        Auth
 	Policies    []PolicyUse
 	Middlewares []MiddlewareUse
 }
 
-// Auth says what the caller of a field must be allowed. The zero Auth is the default: for a generated field its own permission; for a field
-// of Query or Mutation that an extension added, that the caller is a user or holds an API token with full access.
+// Auth says which permissions the caller of a field needs. The zero Auth is the default: a generated field needs its own permission; a field
+// of Query or Mutation that an extension added needs a caller that is a user or an API token with full access.
 type Auth struct {
 	off    bool
 	scopes []string
@@ -44,20 +43,20 @@ var NoAuth = Auth{off: true}
 // Scopes allows callers that may carry out all of these actions, as "api::article.article.find".
 func Scopes(actions ...string) Auth { return Auth{scopes: append([]string{}, actions...)} }
 
-// Off reports whether everybody is allowed; Scopes returns the actions that a caller must be allowed otherwise.
+// Off reports whether everybody is allowed. Scopes returns the actions for which a caller otherwise needs permission.
 func (a Auth) Off() bool        { return a.off }
 func (a Auth) Scopes() []string { return a.scopes }
 
 // IsSet reports whether a differs from the zero Auth.
 func (a Auth) IsSet() bool { return a.off || a.scopes != nil }
 
-// A Policy decides whether a caller may use a field: false is answered with an error Forbidden; an error is reported as that of a resolver
-// is.
+// A Policy decides whether a caller may use a field. If it returns false, the client gets an error Forbidden. An error that it returns is
+// reported like the error of a resolver.
 type Policy func(c *PolicyContext, s Server) (bool, error)
 
 // A PolicyContext is the input of a Policy.
 type PolicyContext struct {
-	Context context.Context // From returns the caller of it
+	Context context.Context // carries the caller; see CallerOf
 	Parent  any             // of a nested field: the *Row, or other value, that it belongs to
 	Args    map[string]any
 	Info    graphql.ResolveInfo
@@ -71,12 +70,12 @@ type PolicyUse struct {
 	Func   Policy
 }
 
-// A Middleware runs around the resolution of a field. It may call next, also with other arguments, and returns its value, another one, or
-// an error. Source in p is the object that the field belongs to.
+// A Middleware runs around the resolution of a field. It may call next, also with changed arguments, and returns the value of next, another
+// value, or an error. p.Source is the object that the field belongs to.
 type Middleware func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error)
 
-// A MiddlewareMaker makes the Middleware that is registered under a name from the options of one use. It is called when the schema is
-// built, which fails with its error.
+// A MiddlewareMaker makes a Middleware from the options of a MiddlewareUse. It is called when the schema is built; if it returns an error,
+// Build fails.
 type MiddlewareMaker func(options any) (Middleware, error)
 
 // A MiddlewareUse is a Middleware of a field: a registered name with options, or a function.
@@ -93,11 +92,11 @@ type Server interface {
 	Log() *slog.Logger
 }
 
-// A Caller is the user, API token or public that a request comes from, with what it may do.
+// A Caller is the user, API token or anonymous visitor that a request comes from, with its permissions.
 type Caller struct {
 	Access *permission.Access
-	User   auth.User     // with its ID, Username and Role; zero when the caller is no user but the public, or an API token
-	HTTP   *http.Request // nil where the operation came by other ways
+	User   auth.User     // with its ID, Username and Role; zero if the caller is an API token or anonymous
+	HTTP   *http.Request // nil if the operation did not come by HTTP
 	Server Server
 }
 
@@ -108,7 +107,7 @@ func WithCaller(ctx context.Context, a *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, a)
 }
 
-// CallerOf returns the caller, in the context of a resolver, policy or middleware. It is never nil.
+// CallerOf returns the caller from the context of a resolver, policy or middleware. It is never nil.
 func CallerOf(ctx context.Context) *Caller {
 	if a, ok := ctx.Value(callerKey{}).(*Caller); ok {
 		return a

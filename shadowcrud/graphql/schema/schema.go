@@ -5,27 +5,27 @@
 //	s, err := schema.Build(model, schema.Options{})
 //	fmt.Print(s.SDL)
 //
-// The types are assembled as types of graphql-go, which is what extensions give and get. Three views of the same types are made while
-// they are assembled, and nothing makes them anywhere else: the FieldSpecs and the other types of fieldspec.go, which say which
-// attribute a field shows, which operator a filter is and which stored value an enum name stands for; the SDL; and the SDL's syntax
-// tree, which package language validates documents against. Code that answers an operation looks up specs and never derives anything
-// from a name:
+// Build assembles the types as types of graphql-go, which extensions supply and refer to. It also makes three other views of the same
+// types: the FieldSpecs and the other types of fieldspec.go, which say which attribute a field shows, which operator a filter is and
+// which stored value an enum name stands for; the SDL; and the syntax tree of the SDL, against which package language validates
+// documents. Code that answers an operation looks up specs and never derives anything from a name:
 //
 //	spec := s.Query.Field("articles")    // spec.Kind == schema.RootList, spec.Type is api::article.article
 //	author := spec.Object.Field("author") // author.Kind == schema.Relation, author.Attr is the attribute
 //
-// Extensions remove parts of what a type shows and add types and fields; see Extensions.
+// Extensions can remove generated parts of the schema, and add types and fields.
 //
-// Reading the source: fieldspec.go declares the result; types.go, inputs.go, roots.go and users.go make it with the tools of
-// builder.go; seal.go finishes it and print.go prints it. shadowcrud.go is what a program can remove; extensions.go is what it can
-// add: types in SDL (typedefs.go) and in Go (custom.go), resolvers and permissions (resolvers.go, customise.go).
+// Reading the source: fieldspec.go declares the result; types.go, inputs.go, roots.go and users.go generate its parts with the
+// functions of builder.go; seal.go completes the schema and print.go prints it. shadowcrud.go holds the options that remove generated
+// parts. extensions.go holds the additions of a program: types in SDL (typedefs.go) and in Go (custom.go), resolvers and permissions
+// (resolvers.go, customise.go).
 package schema
 
 import (
 	"lectern/contenttypes"
 )
 
-// Options change what the schema holds. The zero value keeps everything that the Model makes, and adds nothing.
+// Options change which parts the schema has. The zero value keeps everything that is generated from the Model, and adds nothing.
 type Options struct {
 	// WithoutShadowCRUD leaves out everything that is generated from the Model, so that only extensions make the schema.
 	WithoutShadowCRUD bool
@@ -37,8 +37,8 @@ type Options struct {
 	CheckScope func(action string) error
 }
 
-// Build makes the schema of a Model. The error lists everything that is wrong: names that two definitions need, options for what does not
-// exist, types of extensions that do not fit.
+// Build makes the schema of a Model. The error lists all mistakes, such as a name that two definitions claim, an option for an attribute
+// that does not exist, or a type of an extension that does not fit the schema.
 func Build(m *contenttypes.Model, o Options) (*Schema, error) {
 	b := &builder{
 		Schema: &Schema{

@@ -9,8 +9,8 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 )
 
-// seal assembles the declared types to a schema of graphql-go, removes types that no field leads to, and makes the SDL and its syntax tree
-// of the others.
+// seal assembles the declared types into a schema of graphql-go. It removes the types that no field leads to, and makes the SDL and its
+// syntax tree from the others.
 func (b *builder) seal() error {
 	if len(b.Query.Fields) == 0 { // a schema must have a field of Query
 		b.field(b.Query, &FieldSpec{Kind: QueryOK, Name: "ok", Scalar: b.Scalar("Boolean"), NonNull: true})
@@ -67,7 +67,8 @@ func (b *builder) prune() (kept []*namedType) {
 	return kept
 }
 
-// typeOrder returns the order in which introspection lists types: as declared, each standard scalar after the first type that names it.
+// typeOrder returns the order in which introspection lists types: the order of declaration, with each standard scalar after the first type
+// that names it.
 func typeOrder(kept []*namedType, types map[string]*namedType) (names []string) {
 	standard := map[string]bool{}
 	for _, s := range standardScalars {

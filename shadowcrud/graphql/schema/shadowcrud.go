@@ -10,12 +10,12 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// ShadowCRUD says which generated parts the schema leaves out. The zero value and nil leave out nothing.
+// ShadowCRUD says which generated parts the schema leaves out. The zero value and nil keep all of them.
 type ShadowCRUD struct {
 	types map[string]*TypeOptions
 }
 
-// Of returns the options of a content-type or component, for reading and changing.
+// Of returns the options of a content-type or component. The caller may read and change them.
 func (s *ShadowCRUD) Of(uid string) *TypeOptions {
 	if s.types == nil {
 		s.types = map[string]*TypeOptions{}
@@ -46,15 +46,15 @@ func (s *ShadowCRUD) clone() *ShadowCRUD {
 	return c
 }
 
-// TypeOptions say what is left out of a content-type or component. For components only Disable and Field have an effect. A nil *TypeOptions
-// leaves out nothing.
+// TypeOptions say which parts of a content-type or component the schema leaves out. For components only Disable and Field have an effect. A
+// nil *TypeOptions leaves out nothing.
 type TypeOptions struct {
 	disabled, noQueries, noMutations bool
 	actions                          map[string]bool // that are disabled
 	fields                           map[string]*FieldOptions
 }
 
-// Actions are those that can be disabled one by one. publish, unpublish and discardDraft exist only with Options.DocumentActions.
+// actions lists the actions that DisableAction accepts. publish, unpublish and discardDraft exist only with Options.DocumentActions.
 var actions = []string{"find", "findOne", "create", "update", "delete", "publish", "unpublish", "discardDraft"}
 
 // Disable removes the type: its operations, and each field and filter that leads to it.
@@ -75,7 +75,7 @@ func (t *TypeOptions) DisableAction(action string) *TypeOptions {
 	return t
 }
 
-// DisableActions is DisableAction for several actions.
+// DisableActions calls DisableAction for each of several actions.
 func (t *TypeOptions) DisableActions(actions []string) *TypeOptions {
 	for _, a := range actions {
 		t.DisableAction(a)
@@ -112,7 +112,7 @@ func (t *TypeOptions) allows(action string) bool {
 	return t.AreMutationsEnabled() && t.IsActionEnabled(action)
 }
 
-// Field returns the options of an attribute, for reading and changing.
+// Field returns the options of an attribute. The caller may read and change them.
 func (t *TypeOptions) Field(name string) *FieldOptions {
 	if t.fields == nil {
 		t.fields = map[string]*FieldOptions{}
@@ -140,7 +140,7 @@ func (t *TypeOptions) clone() *TypeOptions {
 	return &c
 }
 
-// FieldOptions say where an attribute is left out. A nil *FieldOptions leaves it out nowhere.
+// FieldOptions say whether an attribute is left out of the output, the input or the filters. A nil *FieldOptions leaves it in all three.
 type FieldOptions struct{ noOutput, noInput, noFilters bool }
 
 // Disable leaves the attribute out everywhere.
@@ -148,13 +148,13 @@ func (f *FieldOptions) Disable() *FieldOptions {
 	return f.DisableOutput().DisableInput().DisableFilters()
 }
 
-// DisableOutput leaves the attribute out of what can be selected.
+// DisableOutput removes the field by which clients select the attribute.
 func (f *FieldOptions) DisableOutput() *FieldOptions { f.noOutput = true; return f }
 
-// DisableInput leaves the attribute out of what can be written.
+// DisableInput removes the input field by which clients write the attribute.
 func (f *FieldOptions) DisableInput() *FieldOptions { f.noInput = true; return f }
 
-// DisableFilters leaves the attribute out of what can be filtered by.
+// DisableFilters removes the field by which clients filter by the attribute.
 func (f *FieldOptions) DisableFilters() *FieldOptions { f.noFilters = true; return f }
 
 // IsEnabled reports whether the attribute can be selected, written or filtered by.
@@ -200,7 +200,7 @@ func (s *ShadowCRUD) check(m *contenttypes.Model) (errs []error) {
 	return errs
 }
 
-// oneOf lists words for a message.
+// oneOf joins words for a message: a, b or c.
 func oneOf(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -236,14 +236,14 @@ type fieldFile struct {
 	DisableFilters bool `yaml:"disableFilters"`
 }
 
-// Read adds what a configuration says, a mapping by the uids of content-types and components of m:
+// Read adds the options of a configuration, a mapping keyed by the uids of content-types and components of m:
 //
 //	api::article.article:
 //	  disableMutations: true
 //	  fields:
 //	    notes: {disableOutput: true}
 //
-// The keys are the names of the methods. What is not in m is reported with its place.
+// The keys are named for the methods. Types and attributes that m does not have are reported with their position in the file.
 func (s *ShadowCRUD) Read(n *yamlfile.Node, m *contenttypes.Model) yamlfile.Problems {
 	if n.IsNull() {
 		return nil

@@ -40,7 +40,7 @@ func (b *builder) addTypeDefs(sources ...string) {
 	}
 }
 
-// refuse reports a definition that cannot be.
+// refuse adds an error about an invalid definition, with its position.
 func (b *builder) refuse(at *ast.Position, format string, args ...any) {
 	where := "typeDefs"
 	if at != nil {
@@ -188,7 +188,7 @@ func (b *builder) fillObject(o *Object, d *ast.Definition) {
 	}
 }
 
-// customField makes the FieldSpec of a field defined in SDL; nil, and an error of the builder, where the definition is wrong.
+// customField makes the FieldSpec of a field defined in SDL. For an invalid definition it adds an error and returns nil.
 func (b *builder) customField(f *ast.FieldDefinition) *FieldSpec {
 	b.checkDirectives(f.Directives, "deprecated")
 	t := b.typeOf(f.Type, f.Position)
@@ -232,7 +232,7 @@ func (b *builder) argument(name, description string, typ *ast.Type, def *ast.Val
 	return a
 }
 
-// typeOf returns the type that a definition names; nil, and an error of the builder, where there is none.
+// typeOf returns the type that a definition names. If there is no such type, it adds an error and returns nil.
 func (b *builder) typeOf(t *ast.Type, at *ast.Position) graphql.Type {
 	var of graphql.Type
 	if t.Elem != nil {
@@ -262,7 +262,7 @@ func (b *builder) checkDirectives(directives ast.DirectiveList, allowed string) 
 	}
 }
 
-// deprecation returns the reason of @deprecated, "" without it.
+// deprecation returns the reason that @deprecated gives, or "" if there is no such directive.
 func deprecation(directives ast.DirectiveList) string {
 	d := directives.ForName("deprecated")
 	if d == nil {

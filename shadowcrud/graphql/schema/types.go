@@ -109,7 +109,7 @@ func (b *builder) enumOf(s *shapes, a *contenttypes.Attribute) *Enum {
 	return b.enum(e, a.Name+" of "+s.schema.UID)
 }
 
-// zoneOf makes the union of a dynamic zone, and the scalar of its items in inputs.
+// zoneOf makes the union of the components of a dynamic zone, and the scalar that inputs use for its items.
 func (b *builder) zoneOf(s *shapes, a *contenttypes.Attribute) *Union {
 	name, owner := zoneName(s.name, a), a.Name+" of "+s.schema.UID
 	u := b.union(name, owner)
@@ -172,7 +172,7 @@ func (b *builder) fillZone(u *Union) {
 	u.member(b.Object("Error"))
 }
 
-// target returns what a relation, media or component attribute leads to, nil where the schema does not show it.
+// target returns the types of the content-type or component that an attribute refers to, nil if the schema does not show it.
 func (b *builder) target(a *contenttypes.Attribute) *shapes {
 	switch {
 	case a.Type == contenttypes.ComponentType:
@@ -209,7 +209,7 @@ func (b *builder) output(s *shapes, a *contenttypes.Attribute) {
 	}
 }
 
-// outputMorph shows a relation to any type. Its other side (morphOne, morphMany) is not shown.
+// outputMorph adds the field of a relation to any type. The schema does not show the other side of such a relation (morphOne, morphMany).
 func (b *builder) outputMorph(s *shapes, m *FieldSpec) {
 	switch a := m.Attr; {
 	case s.schema.UID == contenttypes.FileUID && a.Name == "related":
@@ -225,7 +225,7 @@ func (b *builder) outputMorph(s *shapes, m *FieldSpec) {
 	b.field(s.object, m)
 }
 
-// outputRelation shows a relation or media.
+// outputRelation adds the fields of a relation or media attribute.
 func (b *builder) outputRelation(s *shapes, m *FieldSpec) {
 	a := m.Attr
 	to := b.target(a)
@@ -252,7 +252,7 @@ func (b *builder) outputRelation(s *shapes, m *FieldSpec) {
 	b.field(s.object, m)
 }
 
-// outputComponent shows a component.
+// outputComponent adds the field of a component attribute.
 func (b *builder) outputComponent(s *shapes, m *FieldSpec) {
 	to := b.target(m.Attr)
 	if to == nil {
@@ -265,7 +265,7 @@ func (b *builder) outputComponent(s *shapes, m *FieldSpec) {
 	b.field(s.object, m)
 }
 
-// fillFilters fills the input that filters by the attributes.
+// fillFilters adds a field for each attribute to the filters input of a type.
 func (b *builder) fillFilters(s *shapes) {
 	f := s.filters
 	add := func(field *FilterField, t graphql.Input) {

@@ -10,7 +10,7 @@ import (
 
 const authUID = "plugin::users-permissions.auth"
 
-// dataArg is the argument of an input.
+// dataArg makes a required argument whose type is an input.
 func (b *builder) dataArg(name string, in *Input) *argument {
 	return &argument{name: name, typ: graphql.NewNonNull(in.in.graphql)}
 }
@@ -41,7 +41,7 @@ func (b *builder) declareUsers() {
 	}
 }
 
-// shows adds fields for attributes; the required ones come first.
+// shows adds fields for attributes of s to an object type: first the required ones, then the optional ones.
 func (b *builder) shows(o *Object, s *contenttypes.Schema, required []string, optional ...string) {
 	for i, name := range slices.Concat(required, optional) {
 		a := s.Attribute(name)
@@ -49,7 +49,7 @@ func (b *builder) shows(o *Object, s *contenttypes.Schema, required []string, op
 	}
 }
 
-// textInput declares an input of texts that must all be given, and returns the last one.
+// textInput declares an input of required strings, and returns its last field.
 func (b *builder) textInput(name string, fields ...string) (last *argument) {
 	in, text := b.newInput(name, generated), b.Scalar("String")
 	for _, field := range fields {
@@ -102,7 +102,7 @@ func (b *builder) mutateUsers() {
 	b.authenticate(user)
 }
 
-// An administered operation changes users or roles.
+// An administered operation is a generated mutation of users or roles.
 type administered struct {
 	kind               Kind
 	action, permission string
