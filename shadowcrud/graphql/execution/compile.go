@@ -406,7 +406,7 @@ func valuePrinting(f *field) printing {
 	return asStored
 }
 
-// The cost of introspection in objects.
+// These constants are the cost of introspection, counted in objects.
 const (
 	schemaCost = 20000
 	typeCost   = 500

@@ -29,7 +29,7 @@ type customRun struct {
 	// mu is unlocked only while a function of a program runs. A middleware may call next from another goroutine, even after it has
 	// returned; next locks mu again.
 	mu        sync.Mutex
-	info      graphql.ResolveInfo // the part that all fields have in common
+	info      graphql.ResolveInfo // the values that are the same for all fields
 	positions map[*schema.Row]rowPosition
 	rows      map[rowPosition]*schema.Row // the reverse of positions
 	todo      []*level                    // levels with objects whose custom fields were not resolved yet
@@ -233,8 +233,8 @@ type thunk struct {
 
 // A levelHooks holds the custom fields of the objects of a level.
 type levelHooks struct {
-	isCaller bool    // its row is the calling user
-	values   []value // of custom fields, for each field.hook one of each row
+	isCaller bool    // the level holds the calling user
+	values   []value // of custom fields: those of all rows for the first field.hook, then for the next
 	// paths are the response paths at which rows first appear in the answer, nil for rows that do not appear; unresolved are the rows that
 	// appear and whose fields were not resolved yet.
 	paths      []*graphql.ResponsePath

@@ -64,7 +64,7 @@ func (r *customRun) paramsOf(c *call) (p *graphql.ResolveParams, err error) {
 // errPolicy is the error of a field that a policy refuses to the caller.
 var errPolicy = &apierror.Error{Status: http.StatusForbidden, Name: "PolicyError", Message: "Policy Failed"}
 
-// authorize returns an error if the caller may not read the field: first by their permissions, then by the field's policies.
+// authorize returns an error if the caller may not read the field. It checks the permissions of the caller, then the policies of the field.
 func (r *customRun) authorize(c *call) error {
 	f, m := c.field, c.field.spec
 	switch {
@@ -106,7 +106,7 @@ func (r *customRun) authorize(c *call) error {
 	return nil
 }
 
-// answer stores the value of a field in to, or an error if the caller may not read the field.
+// answer stores the value of a field in *to, or an error if the caller may not read the field.
 func (r *customRun) answer(c *call, to *value) {
 	if c.field.hooked {
 		if err := r.authorize(c); err != nil {
@@ -117,7 +117,7 @@ func (r *customRun) answer(c *call, to *value) {
 	r.resolve(c, to)
 }
 
-// resolve stores the value of a field in to. The caller may read the field.
+// resolve stores the value of a field in *to. It does not check permissions.
 func (r *customRun) resolve(c *call, to *value) {
 	v, err := r.run(c)
 	if find := asThunk(v); find != nil && err == nil {

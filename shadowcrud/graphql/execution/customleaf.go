@@ -134,7 +134,7 @@ func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte,
 	return jsontree.Append(nil, read), nil
 }
 
-// maxInspected is the longest string that a message quotes.
+// maxInspected bounds the strings that a message quotes: it hides a string of this many bytes or more.
 const maxInspected = 100
 
 // inspected prints a value for a message. It hides the content of lists, objects and long strings from clients.

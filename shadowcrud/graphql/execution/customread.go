@@ -8,8 +8,8 @@ import (
 	"lectern/store"
 )
 
-// query reads the result of a field of Query and all rows related to it. The result is true, a *schema.Row, a []*schema.Row, a
-// *schema.Page, or nil.
+// query reads the result of a field of Query and all rows related to it. It returns, as the kind of the field requires, true, a *schema.Row,
+// a []*schema.Row or a *schema.Page; it returns nil for a null.
 func (r *customRun) query(f *field, b *binding) (any, error) {
 	if f.as == asOK {
 		return true, nil

@@ -16,7 +16,7 @@ type coercionError string
 
 func (e coercionError) Error() string { return string(e) }
 
-// finish stores the result of a call in to: the value that it returned, or its error.
+// finish stores the result of a call in *to: the value that it returned, or its error.
 func (r *customRun) finish(c *call, to *value, v any, err error) {
 	if f := c.field; err == nil && f.generated == asStored && c.level != nil && v != nil && reflect.DeepEqual(v, c.stored) {
 		to.kind, to.text = valueLeaf, c.level.Rows[c.row].JSON(f.attr) // unchanged: print the stored bytes, with all digits and in stored order
@@ -36,8 +36,8 @@ func (r *customRun) completed(c *call, to *value, v any) (err error) {
 	return r.complete(c, to, c.field.def.Type, v)
 }
 
-// complete converts a result to a value of type t and stores it in to. It returns an error of the value itself; an error of an item or field
-// becomes the value of that item or field.
+// complete converts a result to a value of type t and stores it in *to. It returns an error of the value itself; an error of an item or
+// field becomes the value of that item or field.
 func (r *customRun) complete(c *call, to *value, t *ast.Type, v any) error {
 	if err, failed := v.(error); failed {
 		return err
@@ -175,7 +175,7 @@ func (r *customRun) selectionOfType(f *field, t *ast.Type, uid string) *selectio
 	return nil
 }
 
-// completeRow stores a row in to. A row that was read for another field is read again with the selection of this one.
+// completeRow stores a row in *to. A row that was read for another field is read again with the selection of this one.
 func (r *customRun) completeRow(c *call, to *value, t *ast.Type, row *schema.Row) error {
 	if at, known := r.positions[row]; known {
 		for k, below := range at.to.Levels {

@@ -60,7 +60,7 @@ type Limits struct {
 	// other writes wait for it. Bytes is how long an answer may be.
 	Rows  int
 	Bytes int
-	// Cost is how many objects an answer may hold by an estimate that multiplies the limits of its lists before anything is read; a mutation
+	// Cost limits an estimate of the objects in an answer, made before anything is read by multiplying the limits of nested lists. A mutation
 	// may have a tenth. 0 disables the estimate.
 	Cost int
 	// Introspections is how many fields __schema an operation may have.

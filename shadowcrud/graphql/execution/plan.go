@@ -51,7 +51,7 @@ type field struct {
 	name    string // in the answer
 	key     []byte // "name":
 	as      printing
-	spec    *schema.FieldSpec // nil for those of introspection and __typename
+	spec    *schema.FieldSpec // nil for fields of introspection and __typename
 	attr    *contenttypes.Attribute
 	def     *ast.FieldDefinition
 	node    *ast.Field

@@ -32,7 +32,7 @@ type execution struct {
 	limit     time.Duration
 	vars      language.Variables
 	http      *http.Request
-	id        string     // of the request
+	id        string     // identifies the request in the log
 	custom    *customRun // where the plan is custom
 
 	loader  levels.Loader[*selection]
@@ -56,7 +56,7 @@ type execution struct {
 
 // A pathSegment is a part of the path to a field: its name, or an index in a list.
 type pathSegment struct {
-	name  string // "": index counts
+	name  string // if empty, the segment is index
 	index int
 }
 
@@ -159,7 +159,7 @@ func (x *execution) answer() []byte {
 	return x.full
 }
 
-// Errors of fields.
+// The functions below add and print the errors of fields.
 
 // addError adds the error of the field called name at the current path.
 func (x *execution) addError(name string, err error) {
@@ -227,7 +227,7 @@ func codeOf(name string) string {
 	return string(code)
 }
 
-// errorDetails returns extensions.error.
+// errorDetails returns the value of extensions.error for an error.
 func errorDetails(e *apierror.Error) any {
 	o := jsontree.NewObject()
 	o.Set("name", e.Name)

@@ -11,10 +11,10 @@ import (
 // Limits bound the size of a document. Each limit is checked before any work whose cost grows faster than the document.
 type Limits struct {
 	Tokens     int // of the document, without comments
-	Nesting    int // brackets within brackets
-	Depth      int // of fields below a root field; introspection does not count
+	Nesting    int // how deeply brackets may be nested
+	Depth      int // how many levels of fields may be below a root field, without introspection
 	Selections int // of an operation; a fragment counts each time it is spread
-	RootFields int // of an operation
+	RootFields int // how many fields of Query or Mutation an operation may have
 	Aliases    int // of the document
 	Directives int // of the document
 	// IntrospectionDepth is how deeply lists of fields or types may be nested in introspection.
@@ -23,7 +23,7 @@ type Limits struct {
 	Introspection bool
 }
 
-// DefaultLimits are far above what clients send.
+// DefaultLimits allow documents far larger than clients usually send.
 var DefaultLimits = Limits{Tokens: 15000, Nesting: 250, Depth: 10, Selections: 10000, RootFields: 100, Aliases: 500, Directives: 500,
 	IntrospectionDepth: 2, Introspection: true}
 

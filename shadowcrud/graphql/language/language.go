@@ -125,7 +125,7 @@ type Document struct {
 
 	source          *source
 	fragments       ast.FragmentDefinitionList
-	typeDefinitions []typeDefinition // definitions that cannot be executed
+	typeDefinitions []typeDefinition // type definitions in the document, which cannot be executed
 }
 
 // Parse parses and validates a document. It returns either the document or errors.

@@ -118,7 +118,7 @@ func (s *Schema) scalarKind(name string) schema.ScalarKind {
 	if sc := s.spec.Scalar(name); sc != nil {
 		return sc.Kind
 	}
-	switch name { // those that the definitions do not use
+	switch name { // standard scalars that the schema does not use
 	case "String":
 		return schema.StringScalar
 	case "Int":

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// didYouMean returns the end of a message that suggests names: ` Did you mean "a" or "b"?`. The text of what precedes the names.
+// didYouMean returns the end of a message that suggests names: ` Did you mean "a" or "b"?`. The parameter what is put before the names.
 func didYouMean(what string, names []string) string {
 	if len(names) == 0 {
 		return ""

@@ -252,7 +252,7 @@ func (s *source) withoutTypeDefinitions() (string, []typeDefinition) {
 	return text, typeDefinitions
 }
 
-// definitionEnd returns the index of the token after the definition that begins at token i, which ends with its closing brace.
+// definitionEnd returns the index of the token after the definition that begins at token i. The definition ends at its closing brace.
 func (s *source) definitionEnd(i int) int {
 	depth := 0
 	for ; i < len(s.tokens); i++ {

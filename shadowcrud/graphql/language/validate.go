@@ -42,8 +42,8 @@ type definition struct {
 // A usage is a variable used as a value.
 type usage struct {
 	node       *ast.Value
-	typ        *ast.Type // that is expected, nil when it is not known
-	hasDefault bool      // the place has a default that is not null
+	typ        *ast.Type // the expected type, nil if it is unknown
+	hasDefault bool      // the argument or input field has a default other than null
 }
 
 // A oneOfVariable is a variable that is the only field of a OneOf input object, and so must not be null.
@@ -296,7 +296,7 @@ func (v *validator) unknownField(on *Type, f *ast.Field) {
 	v.report(message+hint, f.Position.Start)
 }
 
-// required reports required arguments that are missing. The text of what names the field or directive.
+// required reports required arguments that are missing. The parameter what is the name of the field or directive, for the message.
 func (v *validator) required(defs ast.ArgumentDefinitionList, given ast.ArgumentList, what string, start int) {
 	for _, def := range defs {
 		if def.Type.NonNull && def.DefaultValue == nil && given.ForName(def.Name) == nil {

@@ -101,7 +101,7 @@ func (b *builder) declarePagination() {
 // inputNamed returns an input that was declared before.
 func (b *builder) inputNamed(name string) graphql.Input { return b.types[name].input.graphql }
 
-// The functions below make arguments that many fields take.
+// The functions from here to the end of the file make arguments that several fields have in common.
 
 func (b *builder) idArg(name string) *argument {
 	return &argument{name: name, typ: graphql.NewNonNull(graphql.ID)}

@@ -47,7 +47,7 @@ type Page struct {
 	Total, Page, PageSize, PageCount int
 }
 
-// Resolve returns nodes and pageInfo.
+// Resolve returns the value of the field nodes or pageInfo. It implements graphql.FieldResolver.
 func (p *Page) Resolve(of graphql.ResolveParams) (any, error) {
 	switch of.Info.FieldName {
 	case "nodes":

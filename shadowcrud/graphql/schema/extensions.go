@@ -54,9 +54,9 @@ type Source interface {
 type Extension struct {
 	// Types are types of graphql-go. One that has the name of a type of the schema adds its fields, members or values to it.
 	Types []graphql.Type
-	// TypeDefs are definitions in the schema definition language: new types, and extensions of those of the schema (extend
-	// type Query, extend input ArticleInput). Defining a type that the schema has is the same as extending it. All kinds
-	// may name the generated types, and each other in any order.
+	// TypeDefs are definitions in the schema definition language: new types, and extensions of types of the schema (extend
+	// type Query, extend input ArticleInput). A definition of a type that the schema has already extends that type.
+	// Definitions may refer to generated types and to each other, in any order.
 	TypeDefs string
 	// Resolvers answer fields, those of Types and TypeDefs and generated ones.
 	Resolvers Resolvers

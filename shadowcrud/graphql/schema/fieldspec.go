@@ -116,7 +116,7 @@ const (
 	ComponentList
 	Zone     // Union
 	File     // media of one file; Type is the type of files
-	FileList // media of several
+	FileList // media of several files
 	FileConnection
 	MorphOne  // a relation to one document of any type; Union
 	MorphList // to many
@@ -317,9 +317,9 @@ type Scalar struct {
 type FilterKind uint8
 
 const (
-	FilterAnd     FilterKind = iota // a list of Filters
-	FilterOr                        // a list of Filters
-	FilterNot                       // a Filters
+	FilterAnd     FilterKind = iota // a list of Filters that must all hold
+	FilterOr                        // a list of Filters of which one must hold
+	FilterNot                       // one Filters object, negated
 	FilterValue                     // Operators on the scalar Attr
 	FilterThrough                   // Filters on the targets of the relation or component Attr
 	FilterCustom                    // of an extension
@@ -384,16 +384,16 @@ type InputKind uint8
 
 const (
 	InputValue         InputKind = iota // a scalar or enumeration (Enum is set)
-	InputID                             // the id of a component that is there already
+	InputID                             // the id of an existing component
 	InputRelation                       // a documentId
-	InputRelationList                   // a list of them
-	InputFile                           // an id
-	InputFileList                       // a list of them
+	InputRelationList                   // a list of documentIds
+	InputFile                           // the id of a file
+	InputFileList                       // a list of ids of files
 	InputComponent                      // Input
 	InputComponentList                  // a list of Input
 	InputZone                           // a list of the scalar Zone.Input
 	InputIgnored                        // publishedAt and locale: accepted without effect
-	InputArgument                       // of an input that shows no Schema: login, registration, file information
+	InputArgument                       // a field of an input without a Schema: login, registration, file information
 	InputCustom                         // of an extension
 )
 

@@ -42,7 +42,7 @@ func (b *builder) parse() (err error) {
 	if b.Tree, err = validator.LoadSchema(validator.Prelude, &ast.Source{Name: "schema", Input: b.SDL}); err != nil {
 		return fmt.Errorf("the GraphQL schema with its extensions: %w", err)
 	}
-	delete(b.Tree.Directives, "defer") // gqlparser's own: answers are not sent in parts
+	delete(b.Tree.Directives, "defer") // gqlparser declares @defer, but this server sends each answer as a whole
 	if d := b.Tree.Types["__Schema"].Fields.ForName("directives"); d != nil && len(d.Arguments) == 0 {
 		d.Arguments = ast.ArgumentDefinitionList{{Name: "includeDeprecated", Type: ast.NonNullNamedType("Boolean", nil),
 			DefaultValue: &ast.Value{Kind: ast.BooleanValue, Raw: "false"}}}
