@@ -356,7 +356,7 @@ func (c *compiler) hook(s *selection, f *field, g *group) {
 	if !root {
 		f.generated, f.as = f.as, asCustom
 	}
-	if f.variants != nil { // a middleware may return an object that is no row
+	if f.variants != nil { // a middleware may return an object that is not a row
 		for _, member := range m.Union.Members {
 			if member.Schema == nil {
 				f.subs = append(f.subs, c.object(member, g))

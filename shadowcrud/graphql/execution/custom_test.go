@@ -52,7 +52,7 @@ func TestResolvers(t *testing.T) {
 	moment := time.Date(2024, 5, 31, 20, 30, 0, 5e6, time.FixedZone("", 7200))
 	for _, tt := range []struct {
 		name     string
-		typ      string // of Query.f
+		typ      string // the type of the field Query.f
 		defs     string
 		resolve  graphql.FieldResolveFn
 		query    string // empty: {f}

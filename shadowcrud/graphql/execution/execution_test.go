@@ -285,7 +285,7 @@ func TestLimits(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	for why, limits := range map[string]execution.Limits{
 		"it holds more than 5 objects (graphql.config.limits.rows)":  {Rows: 5},
-		"it holds more than 30 objects (graphql.config.limits.rows)": {Rows: 30}, // of 16 rows
+		"it holds more than 30 objects (graphql.config.limits.rows)": {Rows: 30}, // the answer repeats some of its 16 rows
 		"it is longer than 50 bytes (graphql.config.limits.bytes)":   {Bytes: 50},
 	} {
 		s := newServer(t, limits)

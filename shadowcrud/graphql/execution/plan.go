@@ -19,7 +19,7 @@ type plan struct {
 	op    *ast.OperationDefinition
 	root  *selection
 	slots int // how many fields have bindings: see field.slot
-	cost  int // of introspection
+	cost  int // the cost of the introspection in the operation, in objects
 	// introspections is the number of fields __schema.
 	introspections int
 	static         bool // no argument holds a variable: bindings depend on the caller alone
@@ -72,7 +72,7 @@ type field struct {
 	of *selection
 	// variants maps the content-types or components of a union to their index in subs.
 	variants map[*contenttypes.Schema]int
-	sub      int // of a field asNodes or asPart: its index among the subs of the connection or payload
+	sub      int // for a field printed asNodes or asPart: its index in subs of the connection or payload
 
 	// hooked says that the field is custom: it is selection.hooks[hook]. deep says that the field or one below it is custom. A custom field
 	// other than a root is printed asCustom; generated is how it would be printed if it were not custom.
@@ -101,7 +101,7 @@ const (
 	asStored  // the stored JSON
 	asID      // a number as a string
 	asLong    // a string as a number where JSON holds it exactly
-	asInteger // as stored, if 32 bits hold it
+	asInteger // the stored integer, or an error if it does not fit in 32 bits
 	asEnum    // the name of a stored value
 	asHidden  // null
 	// Rows related to a row.
@@ -126,7 +126,7 @@ const (
 	asRootConnection
 	asSchema
 	asType
-	asIntrospection // a field below these
+	asIntrospection // a field below __schema or __type
 	asMutation
 	asMe
 	// Parts of the payloads of mutations.

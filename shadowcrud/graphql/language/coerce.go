@@ -69,12 +69,12 @@ func (s *Schema) Value(name string, t *ast.Type, v any) (any, error) {
 	return read, nil
 }
 
-// A coercer reads the values of variables.
+// A coercer converts the values of variables to their declared types, and collects the errors.
 type coercer struct {
 	schema *Schema
 	strict bool
 	at     *ast.VariableDefinition
-	path   []any // below the variable: keys and positions
+	path   []any // keys and positions that lead from the variable to the current value
 	errors []*variableError
 }
 

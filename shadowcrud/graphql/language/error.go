@@ -21,7 +21,7 @@ type Error struct {
 	Locations []Location
 	Path      []any // to the field in the answer: string keys and int positions; nil for errors of the whole request
 	Code      string
-	// Reason is a more precise code than Code, which clients find under extensions.validationErrorCode.
+	// Reason is a more precise code than Code. Clients find it under extensions.validationErrorCode.
 	Reason string
 	// Details is the jsontree value of extensions.error, nil if there are no details.
 	Details any

@@ -80,9 +80,9 @@ const (
 	// Fields of Query. Type is the type that is queried.
 	RootOne        // article(documentId, …)
 	RootList       // articles(filters, pagination, sort, …)
-	RootConnection // articles_connection(the same)
+	RootConnection // articles_connection(filters, pagination, sort, …)
 	RootSingle     // homepage(…)
-	Me             // me: Type is the type of users
+	Me             // me, the calling user; Type is the type of users
 	QueryOK        // ok: true, in a schema without other fields of Query
 
 	// Fields of Mutation. Type is the type that is written; Input is that of the argument data, if there is one.
@@ -108,23 +108,23 @@ const (
 	EmailConfirmation
 
 	// Fields of documents and components. Attr is the attribute.
-	Value              // a scalar, or an enumeration (Enum is set); the id of a component is one
-	Relation           // to one document; Type is its type
-	RelationList       // to many; localizations too
-	RelationConnection // to many, as {nodes}
-	ComponentOne       // Component
+	Value              // a scalar, an enumeration (Enum is set) or the id of a component
+	Relation           // a relation to one document; Type is its type
+	RelationList       // a relation to many documents, or localizations
+	RelationConnection // a relation to many documents, as {nodes}
+	ComponentOne       // one component, of type Component
 	ComponentList
-	Zone     // Union
-	File     // media of one file; Type is the type of files
-	FileList // media of several files
+	Zone     // a dynamic zone; Union has its components
+	File     // a media attribute with one file; Type is the type of files
+	FileList // a media attribute with several files
 	FileConnection
 	MorphOne  // a relation to one document of any type; Union
-	MorphList // to many
-	Related   // UploadFile.related: the documents that use the file; Union. Its Attr is that of files
+	MorphList // a relation to many documents of any type; Union
+	Related   // UploadFile.related: the documents that use the file; Union. Attr is the attribute related of files
 
 	// Fields of pages.
-	Nodes    // of connections; Type is that of the documents
-	PageInfo // of connections
+	Nodes    // the documents of a connection; Type is their type
+	PageInfo // the position of a page in a connection
 	PageTotal
 	PageNumber
 	PageSize
@@ -136,8 +136,8 @@ const (
 	JWT
 	LoginUser // UsersPermissionsLoginPayload.user; Object is UsersPermissionsMe
 	UserData  // UsersPermissionsUserEntityResponse.data
-	MeRole    // UsersPermissionsMe.role; Attr is that of users. The other fields of UsersPermissionsMe and of its role are Values
-	ErrorCode // Error.code, of a zone
+	MeRole    // UsersPermissionsMe.role; Attr is the role attribute of users. The other fields of UsersPermissionsMe are Values
+	ErrorCode // Error.code in the union of a dynamic zone
 	ErrorMessage
 )
 
@@ -351,8 +351,8 @@ type FilterField struct {
 type OperatorKind uint8
 
 const (
-	OperatorCompare OperatorKind = iota // Op with one value
-	OperatorList                        // Op with a list of values
+	OperatorCompare OperatorKind = iota // compares by Op with one value
+	OperatorList                        // compares by Op with a list of values
 	OperatorNull                        // Op (Null or NotNull) with a boolean: false negates it
 	OperatorAnd                         // equal to every value of a list
 	OperatorOr                          // equal to one value of a list
@@ -389,9 +389,9 @@ const (
 	InputRelationList                   // a list of documentIds
 	InputFile                           // the id of a file
 	InputFileList                       // a list of ids of files
-	InputComponent                      // Input
-	InputComponentList                  // a list of Input
-	InputZone                           // a list of the scalar Zone.Input
+	InputComponent                      // a component; Input is its input
+	InputComponentList                  // a list of components; Input is their input
+	InputZone                           // the items of a dynamic zone, each of the scalar Zone.Input
 	InputIgnored                        // publishedAt and locale: accepted without effect
 	InputArgument                       // a field of an input without a Schema: login, registration, file information
 	InputCustom                         // of an extension

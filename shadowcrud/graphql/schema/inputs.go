@@ -62,7 +62,7 @@ func (b *builder) inputField(s *shapes, a *contenttypes.Attribute) {
 			f.Kind = InputFile
 		}
 		if list {
-			f.Kind++ // InputRelationList, InputFileList
+			f.Kind++ // InputRelation becomes InputRelationList, InputFile becomes InputFileList
 		}
 		t = graphql.ID
 	case a.Type == contenttypes.ComponentType:

@@ -46,7 +46,7 @@ func (b *builder) shownTypes() (types []*contenttypes.ContentType) {
 
 // declareTypes declares the types of all components and content-types.
 func (b *builder) declareTypes() {
-	for _, c := range slices.Backward(b.Model.Components) { // the order that introspection has
+	for _, c := range slices.Backward(b.Model.Components) { // introspection lists components in reverse order
 		if b.shadow.of(c.UID).IsEnabled() {
 			b.declareShapes(&shapes{name: componentName(c), schema: &c.Schema, comp: c})
 		}
