@@ -75,7 +75,7 @@ type rootValue struct {
 	stored bool
 	found  any
 	err    error
-	// printed says that buf[begin:end] holds the field, printed while it was read. ok is false if it is null but must not be.
+	// printed says that the field was printed while it was read, to buf[begin:end]. ok is false if the field is null but must not be.
 	printed, ok bool
 	begin, end  int
 }

@@ -114,7 +114,7 @@ type referenceGroup struct {
 type reference struct {
 	call      call
 	id        string
-	component store.Record // instead of id
+	component store.Record // the referenced component; id is empty then
 	to        *value
 }
 

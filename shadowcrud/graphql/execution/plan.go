@@ -46,10 +46,10 @@ type selection struct {
 	deep  bool
 }
 
-// A field is a field of an answer.
+// A field is a compiled field of the answer: which value it prints, and how.
 type field struct {
 	name    string // in the answer
-	key     []byte // "name":
+	key     []byte // the member name as printed, with quotes and colon
 	as      printing
 	spec    *schema.FieldSpec // nil for fields of introspection and __typename
 	attr    *contenttypes.Attribute

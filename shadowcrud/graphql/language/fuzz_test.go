@@ -61,7 +61,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, op := range parsed.Operations {
 			if op.Operation == ast.Subscription {
-				return // which the schema does not have
+				return // the schema has no subscriptions
 			}
 		}
 		if longInteger.MatchString(text) {

@@ -11,7 +11,7 @@ import (
 const maxErrors = 100
 
 // A validator checks a document by the rules of the specification. It visits the nodes in the order of the document and checks each by the
-// rules in the order of graphql-js, so that errors come in its order.
+// rules in the order of graphql-js, so that it reports errors in the same order as graphql-js.
 type validator struct {
 	schema *Schema
 	doc    *Document
@@ -25,7 +25,7 @@ type validator struct {
 	current      *definition
 	definitions  map[string]*definition // of the fragments that were visited
 	usedFragment map[string]bool
-	operations   map[string]int // position of the name
+	operations   map[string]int // position of the name, by name
 	fragments    map[string]int
 	cycles       cycles
 	conflicting  bool // some fields conflict; the visit of the selection sets finds their position

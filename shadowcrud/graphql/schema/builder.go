@@ -55,7 +55,7 @@ type argument struct {
 	typ         graphql.Input
 	value       any    // the default, nil where there is none
 	literal     string // the default as SDL, empty where there is none
-	deprecated  string // the reason
+	deprecated  string // the reason of @deprecated, empty if it is not deprecated
 }
 
 // graphql returns the type of graphql-go.

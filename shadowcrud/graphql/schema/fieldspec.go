@@ -185,7 +185,7 @@ type FieldSpec struct {
 	out         graphql.Output
 	args        []*argument
 	description string
-	deprecated  string // the reason
+	deprecated  string // the reason of @deprecated, empty if it is not deprecated
 }
 
 // Runs reports whether answering the field calls a resolver, policy or middleware of a program.
@@ -267,7 +267,7 @@ type EnumValue struct {
 	Name, Value string
 
 	description string
-	deprecated  string // the reason
+	deprecated  string // the reason of @deprecated, empty if it is not deprecated
 }
 
 // Value returns the stored value of a name; ok is false when there is none.
@@ -322,7 +322,7 @@ const (
 	FilterNot                       // one Filters object, negated
 	FilterValue                     // Operators on the scalar Attr
 	FilterThrough                   // Filters on the targets of the relation or component Attr
-	FilterCustom                    // of an extension
+	FilterCustom                    // a field that an extension added
 )
 
 // Filters is the input that filters documents of a type, or components.
@@ -394,7 +394,7 @@ const (
 	InputZone                           // the items of a dynamic zone, each of the scalar Zone.Input
 	InputIgnored                        // publishedAt and locale: accepted without effect
 	InputArgument                       // a field of an input without a Schema: login, registration, file information
-	InputCustom                         // of an extension
+	InputCustom                         // a field that an extension added
 )
 
 // An Input is an input with the data of a document or component, or of an operation on users and files.

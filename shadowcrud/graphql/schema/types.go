@@ -14,7 +14,7 @@ type shapes struct {
 	schema  *contenttypes.Schema
 	typ     *contenttypes.ContentType // nil for components
 	comp    *contenttypes.Component   // nil for content-types
-	off     *TypeOptions              // what is left out of it
+	off     *TypeOptions              // the options that leave parts out
 	enums   map[*contenttypes.Attribute]*Enum
 	zones   map[*contenttypes.Attribute]*Union
 	object  *Object
