@@ -25,11 +25,11 @@ type valueKind uint8
 const (
 	valueUnknown valueKind = iota // the field is not resolved yet
 	valueNull
-	valueLeaf    // text, in JSON
-	valueList    // items
-	valueObject  // items, by the fields of sel
-	valueRow     // row of level
-	valueError   // err
+	valueLeaf    // a scalar or enum; text is its JSON
+	valueList    // a list; items are its values
+	valueObject  // an object; items are the values of the fields of sel
+	valueRow     // the given row of level
+	valueError   // an error, in err
 	valueInvalid // text says why the result of a resolver is not a value of the field's type
 )
 

@@ -97,7 +97,7 @@ func (r *filterReader) objects(f *schema.Filters, v any) (list []store.Filter) {
 	return list
 }
 
-// not negates the filter that read compiles, if there is one.
+// not returns the negation of the filter that read compiles. If read returns nil, not returns nil, too.
 func (r *filterReader) not(read func() store.Filter) store.Filter {
 	r.OpenGroup()
 	defer r.CloseGroup()

@@ -64,7 +64,7 @@ func (v *validator) bounds() {
 	}
 }
 
-// Settings is the path of Limits in config/plugins.yaml. Messages about an exceeded limit begin the name of its setting with it.
+// Settings is the path of Limits in config/plugins.yaml. Messages put it before the name of an exceeded limit.
 const Settings = "graphql.config.limits."
 
 // tooMany reports a limit that is exceeded and ends validation.
@@ -79,7 +79,7 @@ func (v *validator) tooMany(what string, limit int, setting string) {
 type census struct {
 	doc                 *Document
 	aliases, directives int
-	sizes               map[string]int // by fragment
+	sizes               map[string]int // the result of size for each fragment, by its name
 }
 
 func (c *census) count(set ast.SelectionSet, on ast.DirectiveList) {

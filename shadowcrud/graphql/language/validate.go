@@ -122,7 +122,7 @@ func (v *validator) inOrder() []any {
 	return defs
 }
 
-// operation checks an operation.
+// operation checks an operation: its name, its variables and its selections.
 func (v *validator) operation(op *ast.OperationDefinition) {
 	start := op.Position.Start
 	name := v.doc.source.next(start, 1)

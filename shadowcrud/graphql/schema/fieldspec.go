@@ -27,7 +27,7 @@ type Schema struct {
 	byUID map[string]*Object
 }
 
-// named returns the type of that name, an empty one where there is none.
+// named returns the type of that name, or an empty namedType if there is none.
 func (s *Schema) named(name string) *namedType {
 	if t := s.types[name]; t != nil {
 		return t
@@ -321,7 +321,7 @@ const (
 	FilterOr                        // a list of Filters of which one must hold
 	FilterNot                       // one Filters object, negated
 	FilterValue                     // Operators on the scalar Attr
-	FilterThrough                   // Filters on the targets of the relation or component Attr
+	FilterThrough                   // Filters that a target of the relation or component Attr must match
 	FilterCustom                    // a field that an extension added
 )
 
