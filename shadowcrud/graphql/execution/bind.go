@@ -23,7 +23,7 @@ type binding struct {
 	query store.Query
 	state *store.PublicationState
 	page  paging
-	args  arguments // of fields that look at them when they run
+	args  arguments // set for fields that read their arguments when they run
 }
 
 // callerBindings holds the bindings of a static plan for one caller.

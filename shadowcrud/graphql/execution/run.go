@@ -33,7 +33,7 @@ type execution struct {
 	vars      language.Variables
 	http      *http.Request
 	id        string     // identifies the request in the log
-	custom    *customRun // where the plan is custom
+	custom    *customRun // set if the plan is custom
 
 	loader  levels.Loader[*selection]
 	writing bool   // within the transaction of a mutation, so that loader.Most is its share of the limit

@@ -151,7 +151,7 @@ type FieldSpec struct {
 	Attr      *contenttypes.Attribute
 	Component *contenttypes.Component
 
-	// The type of the value beneath lists: one of these is set.
+	// The type of the field without its lists and non-nulls. One of these is set.
 	Object    *Object
 	Interface *Interface
 	Union     *Union
