@@ -183,7 +183,7 @@ func (r *filterReader) operand(v any) any {
 	return string(jsontree.Append(nil, v))
 }
 
-// and and or combine conditions; both return nil for an empty list, which matches every row.
+// The functions and and or combine conditions. Both return nil for an empty list, and nil matches every row.
 func and(list []store.Filter) store.Filter {
 	if len(list) == 0 {
 		return nil
