@@ -34,8 +34,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestAllocationsOfExtensions checks that extensions add no allocations to operations without custom fields, and few for each call of a
-// resolver or middleware to others.
+// TestAllocationsOfExtensions checks that extensions add no allocations to operations without custom fields. To other operations, each call
+// of a resolver or middleware adds few.
 func TestAllocationsOfExtensions(t *testing.T) {
 	if raceDetector {
 		t.Skip("counts nothing under the race detector")
