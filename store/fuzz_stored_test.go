@@ -43,7 +43,7 @@ func FuzzStoredValues(f *testing.F) {
 		if flagged || len(value) <= flagAt(n) || len(key) < minKeyLen[n] || len(value) < minValueLen[n] {
 			return // no such value is put
 		}
-		stored := withChecksum(n, key, value)
+		stored := withChecksum(n, key, bytes.Clone(value)) // the fuzzer owns value, and key may share its memory
 		err := snap.checkValue(n, key, stored)
 		if err != nil && err != errMalformed {
 			t.Fatalf("%s: a value with its checksum: %v", bucketNames[n], err)
