@@ -34,9 +34,12 @@ type filterReader struct {
 	count *conditionCount
 }
 
-// object compiles an object of filters: all its conditions must hold. It returns nil for an object without conditions.
+// object compiles an object of filters: all its conditions must hold. It returns nil for null and for an object without conditions.
 func (r *filterReader) object(f *schema.Filters, given *jsontree.Object) (all store.Filter) {
 	r.count.n++
+	if given == nil {
+		return nil
+	}
 	for _, key := range given.Keys {
 		if r.count.full() {
 			break
@@ -61,9 +64,11 @@ func (r *filterReader) field(f *schema.Filters, field *schema.FilterField, v any
 		}
 	case schema.FilterThrough:
 		r.count.n += relationConditions
-		if o, ok := v.(*jsontree.Object); ok && r.Enter(field.Attr) {
-			return r.Leave(field.Attr, r.object(field.Filters, o))
+		if !r.Enter(field.Attr) {
+			return nil
 		}
+		o, _ := v.(*jsontree.Object)
+		return r.Leave(field.Attr, r.object(field.Filters, o))
 	case schema.FilterValue:
 		if !r.Enter(field.Attr) {
 			return nil
