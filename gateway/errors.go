@@ -85,12 +85,7 @@ func requestAttrs(w http.ResponseWriter, r *http.Request, more ...slog.Attr) []s
 
 // writeError answers with an error.
 func writeError(w http.ResponseWriter, e *apierror.Error) {
-	body := appendError(nil, e)
-	h := w.Header()
-	h["Content-Type"] = typeJSON
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	w.WriteHeader(e.Status)
-	w.Write(body)
+	_ = sendJSON(w, e.Status, appendError(nil, e)) // it fails only if the client is gone
 }
 
 // appendError appends the envelope of an error.
@@ -114,11 +109,6 @@ func appendError(dst []byte, e *apierror.Error) []byte {
 
 // notAllowed answers a request whose method the path does not have.
 func notAllowed(w http.ResponseWriter, allow []string) {
-	const text = "Method Not Allowed"
-	h := w.Header()
-	h["Allow"] = allow
-	h["Content-Type"] = typeText
-	h["Content-Length"] = []string{strconv.Itoa(len(text))}
-	w.WriteHeader(http.StatusMethodNotAllowed)
-	w.Write([]byte(text))
+	w.Header()["Allow"] = allow
+	_ = sendBody(w, typeText, http.StatusMethodNotAllowed, []byte("Method Not Allowed")) // it fails only if the client is gone
 }

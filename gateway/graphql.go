@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"lectern/auth"
@@ -169,7 +168,7 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 	if op.persist && answer.Status != http.StatusBadRequest {
 		h.persisted.Add(op.hash, op.query, len(op.query))
 	}
-	sendHead(w, answers, answer.Status, answer.Body)
+	writeHead(w, typeOf(answers), answer.Status, answer.Body)
 	_ = h.limits.send(r.Context(), w, answer.Body) // a failed write cannot be answered otherwise
 	return nil
 }
@@ -197,22 +196,15 @@ func (h *graphqlHandler) refuse(w http.ResponseWriter, answers string, e *graphq
 		header["Cache-Control"] = []string{e.cache}
 	}
 	body := language.AppendErrors([]byte("{"), []*language.Error{{Message: e.message, Code: e.code}})
-	send(w, answers, e.status, append(body, '}', '\n'))
+	_ = sendBody(w, typeOf(answers), e.status, append(body, '}', '\n')) // it fails only if the client is gone
 }
 
-func send(w http.ResponseWriter, answers string, status int, body []byte) {
-	sendHead(w, answers, status, body)
-	w.Write(body)
-}
-
-func sendHead(w http.ResponseWriter, answers string, status int, body []byte) {
-	header := w.Header()
-	header["Content-Type"] = typeJSON
-	if answers == graphqlType {
-		header["Content-Type"] = typeGraphQL
+// typeOf returns the header Content-Type of an answer with a media type.
+func typeOf(mediaType string) []string {
+	if mediaType == graphqlType {
+		return typeGraphQL
 	}
-	header["Content-Length"] = []string{strconv.Itoa(len(body))}
-	w.WriteHeader(status)
+	return typeJSON
 }
 
 const (
@@ -321,15 +313,20 @@ func fromBody(body any) (*operationRequest, *graphqlError) {
 }
 
 func objectIn(o *jsontree.Object, key string) (*jsontree.Object, *graphqlError) {
-	switch v := o.Value(key).(type) {
-	case nil:
-		return nil, nil
-	case *jsontree.Object:
-		return v, nil
-	case string:
+	v := o.Value(key)
+	if _, text := v.(string); text {
 		return nil, noStore(badRequest("`" + key + "` in a POST body should be provided as an object, not a recursively JSON-encoded string."))
 	}
-	return nil, noStore(badRequest("`" + key + "` in a POST body must be an object if provided."))
+	return objectOrNil(v, "`"+key+"` in a POST body must be an object if provided.")
+}
+
+// objectOrNil returns v if it is an object or nil, and otherwise an error with the message wrong.
+func objectOrNil(v any, wrong string) (*jsontree.Object, *graphqlError) {
+	o, ok := v.(*jsontree.Object)
+	if !ok && v != nil {
+		return nil, noStore(badRequest(wrong))
+	}
+	return o, nil
 }
 
 // fromQuery reads an operation from a query string.
@@ -375,13 +372,7 @@ func objectOnce(given url.Values, key string) (*jsontree.Object, *graphqlError) 
 	if err != nil {
 		return nil, noStore(badRequest("The " + key + " search parameter contains invalid JSON."))
 	}
-	switch v := v.(type) {
-	case nil:
-		return nil, nil
-	case *jsontree.Object:
-		return v, nil
-	}
-	return nil, noStore(badRequest("The " + key + " search parameter should contain a JSON-encoded object."))
+	return objectOrNil(v, "The "+key+" search parameter should contain a JSON-encoded object.")
 }
 
 // resolve finds the persisted query of an operation that has only its hash.

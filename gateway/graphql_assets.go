@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -91,19 +90,17 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Acce
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	header["Content-Type"] = a.kind
 	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
 		header["Content-Encoding"] = gzipEncoding
-		header["Content-Length"] = []string{strconv.Itoa(len(a.packed))}
-		w.Write(a.packed)
-		return nil
+		return sendBody(w, a.kind, http.StatusOK, a.packed)
 	}
 	unpacked, err := gzip.NewReader(bytes.NewReader(a.packed))
 	if err != nil {
 		return err
 	}
-	io.Copy(w, unpacked)
-	return nil
+	header["Content-Type"] = a.kind
+	_, err = io.Copy(w, unpacked)
+	return err
 }
 
 // acceptsGzip reports whether a header Accept-Encoding accepts gzip.

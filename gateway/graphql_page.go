@@ -5,7 +5,6 @@ import (
 	"html"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
 )
 
@@ -95,12 +94,9 @@ func (s staticPage) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 func sendPage(w http.ResponseWriter, policy []string, page string) {
 	header := w.Header()
-	header["Content-Type"] = typeHTML
 	header["Content-Security-Policy"] = policy
 	header["Cache-Control"] = noStoreValue
-	header["Content-Length"] = []string{strconv.Itoa(len(page))}
-	w.WriteHeader(http.StatusOK)
-	w.Write([]byte(page))
+	_ = sendBody(w, typeHTML, http.StatusOK, []byte(page)) // it fails only if the client is gone
 }
 
 // page returns the page with the IDE. Its links are relative, so that a proxy may serve the endpoint at another path.

@@ -105,6 +105,8 @@ type HandlerFunc func(w http.ResponseWriter, r *http.Request) error
 func (f HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	state := stateOf(r.Context())
 	if state == nil {
+		// The program has detached the request from its server. ServeHTTP cannot return an error, and without the server there is no log
+		// to write one to. net/http recovers from the panic and logs it.
 		panic("gateway: a HandlerFunc was called without the context of the request that the server answers")
 	}
 	state.settle(w, r, f.untilBegun(w, r))

@@ -361,23 +361,3 @@ func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ *permission.Ac
 	w.Header()["No-Gzip-Compression"] = []string{"1"}
 	return u.library.ServeFile(&deadlineWriter{ResponseWriter: w, control: controlOf(r.Context(), w), idle: u.limits.Write}, r, mux.Vars(r)["path"])
 }
-
-func sendJSON(w http.ResponseWriter, status int, body []byte) error {
-	headJSON(w, status, body)
-	_, err := w.Write(body)
-	return err
-}
-
-// sendJSON sends an answer that may be long. It returns nil, since a failed write cannot be answered otherwise.
-func (l *requestLimits) sendJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) error {
-	headJSON(w, status, body)
-	_ = l.send(r.Context(), w, body)
-	return nil
-}
-
-func headJSON(w http.ResponseWriter, status int, body []byte) {
-	h := w.Header()
-	h["Content-Type"] = typeJSON
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	w.WriteHeader(status)
-}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/netip"
 
+	"github.com/gorilla/mux"
+
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
@@ -117,6 +119,20 @@ func (u *userRoutes) shown(r *http.Request, who auth.Principal, with bool, body 
 
 func (u *userRoutes) plain(ctx context.Context, who auth.Principal) *rest.Plain {
 	return &rest.Plain{API: u.rest, Access: who.Access, Limits: u.answers, Memory: answerOf(ctx)}
+}
+
+// done answers that a request has been carried out, unless err says that it has failed.
+func done(w http.ResponseWriter, err error) error {
+	if err != nil {
+		return err
+	}
+	return sendJSON(w, http.StatusOK, []byte(`{"ok":true}`))
+}
+
+// pathID returns the id in the path of a request. It returns 0, which is never the id of a row, if the path has no number there.
+func pathID(r *http.Request) uint64 {
+	id, _ := auth.ParseID(mux.Vars(r)["id"])
+	return id
 }
 
 func readQuery(r *http.Request) (*jsontree.Object, error) {

@@ -1,10 +1,9 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 	"strconv"
-
-	"github.com/gorilla/mux"
 
 	"lectern/auth"
 	"lectern/contenttypes"
@@ -61,10 +60,9 @@ func (u *userRoutes) countUsers(w http.ResponseWriter, r *http.Request, who auth
 	return sendJSON(w, http.StatusOK, strconv.AppendInt(nil, int64(total), 10))
 }
 
-// GET /api/users/{id}: a user; 204 where there is none.
+// GET /api/users/{id}: a user; 204 if there is none.
 func (u *userRoutes) oneUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	id, _ := auth.ParseID(mux.Vars(r)["id"])
-	return u.show(w, r, who, id)
+	return u.show(w, r, who, pathID(r))
 }
 
 // GET /api/users/me: the user who is logged in.
@@ -88,6 +86,11 @@ func (u *userRoutes) show(w http.ResponseWriter, r *http.Request, who auth.Princ
 	if err != nil {
 		return err
 	}
+	return u.sendUser(w, r, body)
+}
+
+// sendUser sends a user, or 204 if there is none.
+func (u *userRoutes) sendUser(w http.ResponseWriter, r *http.Request, body []byte) error {
 	if body == nil {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
@@ -95,33 +98,21 @@ func (u *userRoutes) show(w http.ResponseWriter, r *http.Request, who auth.Princ
 	return u.limits.sendJSON(w, r, http.StatusOK, body)
 }
 
-// sendUser sends a user, or 204 where there is none.
-func sendUser(w http.ResponseWriter, status int, body []byte) error {
-	if body == nil {
-		w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
-	return sendJSON(w, status, body)
-}
-
 // POST /api/users: creates a user, and answers with it.
 func (u *userRoutes) createUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	sent, err := u.limits.readBody(w, r)
-	if err != nil {
-		return err
-	}
-	if err := u.users.MayLink(sent, who.Access); err != nil {
-		return err
-	}
-	var body []byte
-	if err := u.users.Create(r.Context(), sent, u.shown(r, who, true, &body)); err != nil {
-		return err
-	}
-	return sendJSON(w, http.StatusCreated, body)
+	return u.saveUser(w, r, who, http.StatusCreated, u.users.Create)
 }
 
 // PUT /api/users/{id}: changes a user, and answers with it.
 func (u *userRoutes) updateUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	return u.saveUser(w, r, who, http.StatusOK, func(ctx context.Context, sent any, show auth.Show) error {
+		return u.users.Update(ctx, pathID(r), sent, show)
+	})
+}
+
+// saveUser answers with the user that save writes from the body of the request.
+func (u *userRoutes) saveUser(w http.ResponseWriter, r *http.Request, who auth.Principal, status int,
+	save func(ctx context.Context, sent any, show auth.Show) error) error {
 	sent, err := u.limits.readBody(w, r)
 	if err != nil {
 		return err
@@ -129,20 +120,18 @@ func (u *userRoutes) updateUser(w http.ResponseWriter, r *http.Request, who auth
 	if err := u.users.MayLink(sent, who.Access); err != nil {
 		return err
 	}
-	id, _ := auth.ParseID(mux.Vars(r)["id"])
 	var body []byte
-	if err := u.users.Update(r.Context(), id, sent, u.shown(r, who, true, &body)); err != nil {
+	if err := save(r.Context(), sent, u.shown(r, who, true, &body)); err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusOK, body)
+	return sendJSON(w, status, body)
 }
 
 // DELETE /api/users/{id}: deletes a user, and answers with it as it was.
 func (u *userRoutes) deleteUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	id, _ := auth.ParseID(mux.Vars(r)["id"])
 	var body []byte
-	if err := u.users.Delete(r.Context(), id, u.shown(r, who, false, &body)); err != nil {
+	if err := u.users.Delete(r.Context(), pathID(r), u.shown(r, who, false, &body)); err != nil {
 		return err
 	}
-	return sendUser(w, http.StatusOK, body)
+	return u.sendUser(w, r, body)
 }

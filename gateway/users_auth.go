@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"strconv"
 
 	"github.com/gorilla/mux"
 
@@ -79,10 +78,7 @@ func (u *userRoutes) forgotPassword(w http.ResponseWriter, r *http.Request, _ au
 	if err != nil {
 		return err
 	}
-	if err := u.users.ForgotPassword(sent); err != nil {
-		return err
-	}
-	return sendJSON(w, http.StatusOK, []byte(`{"ok":true}`))
+	return done(w, u.users.ForgotPassword(sent))
 }
 
 // GET /api/auth/email-confirmation?confirmation=CODE: confirms an email address by the link in a mail. HEAD confirms nothing, since mail
@@ -101,11 +97,8 @@ func (u *userRoutes) confirmEmail(w http.ResponseWriter, r *http.Request, _ auth
 	}
 	to := u.users.ConfirmedURL()
 	text := "Redirecting to " + to + "."
-	h := w.Header()
-	h["Location"], h["Content-Type"], h["Content-Length"] = []string{to}, typeText, []string{strconv.Itoa(len(text))}
-	w.WriteHeader(http.StatusFound)
-	_, err = w.Write([]byte(text))
-	return err
+	w.Header()["Location"] = []string{to}
+	return sendBody(w, typeText, http.StatusFound, []byte(text))
 }
 
 // POST /api/auth/send-email-confirmation: mails the link that confirms an email address.

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/gorilla/mux"
-
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/jsontree"
@@ -56,10 +54,9 @@ func (u *userRoutes) listRoles(w http.ResponseWriter, r *http.Request, who auth.
 
 // GET /api/users-permissions/roles/{id}: a role with all permissions, each enabled or not.
 func (u *userRoutes) oneRole(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	id, _ := auth.ParseID(mux.Vars(r)["id"])
 	var body []byte
 	err := u.store.View(func(s *store.Snapshot) error {
-		role, permissions, err := u.users.Role(s, id)
+		role, permissions, err := u.users.Role(s, pathID(r))
 		if err != nil {
 			return err
 		}
@@ -89,26 +86,16 @@ func (u *userRoutes) updateRole(w http.ResponseWriter, r *http.Request, _ auth.P
 	if err != nil {
 		return err
 	}
-	id, _ := auth.ParseID(mux.Vars(r)["id"])
-	return done(w, u.users.UpdateRole(r.Context(), id, sent))
+	return done(w, u.users.UpdateRole(r.Context(), pathID(r), sent))
 }
 
 // DELETE /api/users-permissions/roles/{id}: deletes a role. Its users get the public role.
 func (u *userRoutes) deleteRole(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-	id, _ := auth.ParseID(mux.Vars(r)["id"])
-	return done(w, u.users.DeleteRole(r.Context(), id))
+	return done(w, u.users.DeleteRole(r.Context(), pathID(r)))
 }
 
 // GET /api/users-permissions/permissions: all permissions that a role can have.
 func (u *userRoutes) listPermissions(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
 	body := jsontree.Append([]byte(`{"permissions":`), u.users.Permissions())
 	return sendJSON(w, http.StatusOK, append(body, '}'))
-}
-
-// done answers a request that has changed a role.
-func done(w http.ResponseWriter, err error) error {
-	if err != nil {
-		return err
-	}
-	return sendJSON(w, http.StatusOK, []byte(`{"ok":true}`))
 }

@@ -17,6 +17,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/store/evolve"
 )
 
 // A remote administers the project of a server in another process, by requests to its control socket.
@@ -38,7 +39,8 @@ func dial(ctx context.Context, data string) (*remote, error) {
 		},
 		DisableCompression: true,
 	}}}
-	if err := r.get(ctx, "/server", &r.Server); err != nil {
+	var err error
+	if r.Server, err = call[serverInfo](ctx, r, http.MethodGet, "/server", nil); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -49,32 +51,38 @@ func (r *remote) Close() error {
 	return nil
 }
 
-func (r *remote) Tokens(ctx context.Context) (tokens []auth.Token, err error) {
-	return tokens, r.get(ctx, "/tokens", &tokens)
+func (r *remote) Tokens(ctx context.Context) ([]auth.Token, error) {
+	return call[[]auth.Token](ctx, r, http.MethodGet, "/tokens", nil)
 }
 
 func (r *remote) CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error) {
-	var made createdToken
-	err := r.post(ctx, "/tokens", d, &made)
+	made, err := call[createdToken](ctx, r, http.MethodPost, "/tokens", d)
 	return made.Token, made.Key, err
 }
 
 func (r *remote) RotateToken(ctx context.Context, nameOrID string, grace time.Duration) (auth.Token, string, error) {
-	var made createdToken
-	err := r.do(ctx, http.MethodPost, "/tokens/"+url.PathEscape(nameOrID)+"/rotate?grace="+grace.String(), nil, readJSON(&made))
+	made, err := call[createdToken](ctx, r, http.MethodPost, "/tokens/"+url.PathEscape(nameOrID)+"/rotate?grace="+grace.String(), nil)
 	return made.Token, made.Key, err
 }
 
-func (r *remote) RevokeToken(ctx context.Context, nameOrID string) (tok auth.Token, err error) {
-	return tok, r.do(ctx, http.MethodDelete, "/tokens/"+url.PathEscape(nameOrID), nil, readJSON(&tok))
+func (r *remote) RevokeToken(ctx context.Context, nameOrID string) (auth.Token, error) {
+	return call[auth.Token](ctx, r, http.MethodDelete, "/tokens/"+url.PathEscape(nameOrID), nil)
 }
 
-func (r *remote) Fill(ctx context.Context, fillings []documents.Filling, _ func(string, int, int)) (filled documents.Filled, err error) {
-	return filled, r.post(ctx, "/fill", fillings, &filled)
+func (r *remote) Fill(ctx context.Context, fillings []documents.Filling, _ func(string, int, int)) (documents.Filled, error) {
+	return call[documents.Filled](ctx, r, http.MethodPost, "/fill", fillings)
 }
 
-func (r *remote) Uploads(ctx context.Context) (n Uploads, err error) {
-	return n, r.get(ctx, "/uploads", &n)
+func (r *remote) Uploads(ctx context.Context) (Uploads, error) {
+	return call[Uploads](ctx, r, http.MethodGet, "/uploads", nil)
+}
+
+func (r *remote) problems(ctx context.Context) ([]string, error) {
+	return call[[]string](ctx, r, http.MethodGet, "/problems", nil)
+}
+
+func (r *remote) migrate(ctx context.Context, ms evolve.Migrations, _ func(string, int, int)) (evolve.Removed, error) {
+	return call[evolve.Removed](ctx, r, http.MethodPost, "/migrate", ms)
 }
 
 func (r *remote) Backup(ctx context.Context, w io.Writer) error {
@@ -111,17 +119,18 @@ func (r *remote) Import(ctx context.Context, file io.ReadSeeker, partial bool, p
 	return result, err
 }
 
-func (r *remote) get(ctx context.Context, path string, into any) error {
-	return r.do(ctx, http.MethodGet, path, nil, readJSON(into))
-}
-
-// post sends v as JSON and decodes the answer into into.
-func (r *remote) post(ctx context.Context, path string, v, into any) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
+// call sends a request with in as JSON, or without a body if in is nil, and decodes the answer.
+func call[Out any](ctx context.Context, r *remote, method, path string, in any) (out Out, err error) {
+	var body io.Reader
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return out, err
+		}
+		body = bytes.NewReader(text)
 	}
-	return r.do(ctx, http.MethodPost, path, bytes.NewReader(body), readJSON(into))
+	err = r.do(ctx, method, path, body, func(answer io.Reader) error { return json.NewDecoder(answer).Decode(&out) })
+	return out, err
 }
 
 // do sends a request and calls read with the body of the answer. If the server answers with an error, do returns that error.
@@ -164,10 +173,6 @@ type controlFailure struct {
 
 func (f *controlFailure) Error() string { return f.message }
 func (f *controlFailure) Unwrap() error { return f.known }
-
-func readJSON(into any) func(io.Reader) error {
-	return func(body io.Reader) error { return json.NewDecoder(body).Decode(into) }
-}
 
 func copyTo(w io.Writer) func(io.Reader) error {
 	return func(body io.Reader) error {

@@ -30,16 +30,29 @@ func (d *Directory) DataPath() string { return cmp.Or(d.Data, filepath.Join(d.Di
 
 // Administer opens the project: through the control socket of the server that runs on the data directory, or else in this process.
 func (d *Directory) Administer(ctx context.Context) (Project, error) {
+	var p Project
+	r, err := d.server(ctx, func() (err error) {
+		p, err = d.Open(ctx)
+		return err
+	})
+	if r != nil {
+		return r, nil
+	}
+	return p, err
+}
+
+// server connects to the server that runs on the data directory. If none runs, it calls open, which locks the directory, and returns nil.
+func (d *Directory) server(ctx context.Context, open func() error) (*remote, error) {
 	if r, err := dial(ctx, d.DataPath()); err == nil {
 		return r, nil
 	}
-	p, err := d.Open(ctx)
+	err := open()
 	if errors.Is(err, ErrBusy) {
 		if r, dialErr := dial(ctx, d.DataPath()); dialErr == nil { // a server has started since the first attempt
 			return r, nil
 		}
 	}
-	return p, err
+	return nil, err
 }
 
 // lockStopped calls lock to lock the data directory. If another process uses the directory, the error says which.
@@ -72,22 +85,19 @@ type files struct {
 // maintain calls f with the server that runs on the data directory. If there is none, it locks the directory by lock and calls f with
 // the files.
 func (d *Directory) maintain(ctx context.Context, lock func(string) (*DataDir, error), f func(maintainer) error) error {
-	r, err := dial(ctx, d.DataPath())
-	if err != nil {
-		var data *DataDir
-		data, err = lock(d.DataPath())
-		if err == nil {
-			return errors.Join(f(files{d, data}), data.Release())
-		}
-		if !errors.Is(err, ErrBusy) {
-			return err
-		}
-		if r, err = dial(ctx, d.DataPath()); err != nil { // it is another command
-			return BusyError(d.DataPath())
-		}
+	var data *DataDir
+	r, err := d.server(ctx, func() (err error) {
+		data, err = d.lockStopped(lock)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case r != nil:
+		defer r.Close()
+		return f(r)
 	}
-	defer r.Close()
-	return f(r)
+	return errors.Join(f(files{d, data}), data.Release())
 }
 
 // Problems reads all of the store and lists what is damaged in it. It changes nothing.
@@ -101,10 +111,6 @@ func (d *Directory) Problems(ctx context.Context) (problems []string, err error)
 
 func (f files) problems(context.Context) ([]string, error) {
 	return texts(store.ProblemsOf(f.data.Join(StoreName)))
-}
-
-func (r *remote) problems(ctx context.Context) (problems []string, err error) {
-	return problems, r.get(ctx, "/problems", &problems)
 }
 
 func texts(list []error, err error) (texts []string, _ error) {

@@ -116,8 +116,8 @@ func (c *Control) errSlowReader() error {
 
 // reasonOf asks the server why a download ended early, and returns that as an error. err is the error of the connection.
 func (r *remote) reasonOf(ctx context.Context, id string, err error) error {
-	var ended controlError
-	if asked := r.get(ctx, "/downloads/"+id, &ended); asked != nil || ended.Error == "" {
+	ended, failed := call[controlError](ctx, r, http.MethodGet, "/downloads/"+id, nil)
+	if failed != nil || ended.Error == "" {
 		return fmt.Errorf("the running server broke off, and its log may say why: %w", err)
 	}
 	return errors.New(ended.Error)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -66,14 +67,11 @@ func (r *remote) foresee(ctx context.Context, d *config.Definition) (Forecast, e
 	for _, raw := range d.Model.DefinitionsWithRules() {
 		sent.Definitions = append(sent.Definitions, raw)
 	}
-	var answer foreseen
-	if err := r.post(ctx, "/foresee", sent, &answer); err != nil {
-		return answer.Forecast, err
+	answer, err := call[foreseen](ctx, r, http.MethodPost, "/foresee", sent)
+	if err == nil && len(answer.Refusals) > 0 {
+		err = &evolve.DefinitionError{Refusals: answer.Refusals}
 	}
-	if len(answer.Refusals) > 0 {
-		return answer.Forecast, &evolve.DefinitionError{Refusals: answer.Refusals}
-	}
-	return answer.Forecast, nil
+	return answer.Forecast, err
 }
 
 func (c *Control) foresee(ctx context.Context, sent sentDefinitions) (answer foreseen, err error) {

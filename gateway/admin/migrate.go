@@ -52,10 +52,6 @@ func (f files) migrate(_ context.Context, ms evolve.Migrations, progress func(wh
 	return store.Migrate(path, ms, d.Model, o)
 }
 
-func (r *remote) migrate(ctx context.Context, ms evolve.Migrations, _ func(string, int, int)) (removed evolve.Removed, err error) {
-	return removed, r.post(ctx, "/migrate", ms, &removed)
-}
-
 // requireStore returns an error if there is no store to migrate.
 func (d *Directory) requireStore() error {
 	if _, err := os.Stat(filepath.Join(d.DataPath(), StoreName)); errors.Is(err, fs.ErrNotExist) {

@@ -165,6 +165,7 @@ func (d *decoder) scalar(n *Node, v reflect.Value, name string) {
 		}
 		d.wrong(n, name, "a number")
 	default:
+		// Decode returns problems of files, which users can mend. This is a fault of the program: its struct has a field of such a type.
 		panic("yamlfile: Decode does not know " + v.Type().String())
 	}
 }
