@@ -19,6 +19,7 @@ import (
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 	"lectern/store"
 )
 
@@ -45,10 +46,7 @@ type fixture struct {
 }
 
 func newFixture(t testing.TB, declared ...auth.Declaration) *fixture {
-	model, problems := contenttypes.LoadFS(project, contenttypes.Options{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
+	model := storetest.Model(t, project)
 	st, err := store.Open(filepath.Join(t.TempDir(), "content.db"), model, store.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +56,7 @@ func newFixture(t testing.TB, declared ...auth.Declaration) *fixture {
 	f.open(declared...)
 	t.Cleanup(func() {
 		f.tokens.Close()
-		if err := errors.Join(f.store.Check(), st.Close()); err != nil {
+		if err := errors.Join(f.store.Check(), st.Close()); err != nil { // tests redefine f.store
 			t.Error(err)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -52,7 +53,7 @@ func TestAnyBody(t *testing.T) {
 	common := []string{"set", "connect", "disconnect", "options", "documentId", "id", "position", "before", "after", "start", "end",
 		"locale", "status", "strict", "__component", "__type", "title", "size", "tags", "leaf", "links", "pic", "mark"}
 	rapid.Check(t, func(rt *rapid.T) {
-		st := testStore(rt, model)
+		st := storetest.Open(rt, model)
 		svc := documents.NewService(st, model, "en")
 		ids := []string{"nobody"}
 		for range rapid.IntRange(1, 30).Draw(rt, "writes") {

@@ -6,6 +6,7 @@ import (
 
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 	"lectern/store"
 )
 
@@ -17,7 +18,7 @@ func BenchmarkWrites(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			model := testModel(b)
-			svc := documents.NewService(testStore(b, model), model, "en")
+			svc := documents.NewService(storetest.Open(b, model), model, "en")
 			var id string
 			tag := model.Type("api::tag.tag")
 			err := svc.Create(b.Context(), documents.Write{Type: tag, Data: body(b, `{"name":"x"}`), Access: permission.FullAccess, After: func(_ *store.Snapshot, r store.Record) error {

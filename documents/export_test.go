@@ -14,6 +14,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 	"lectern/store"
 )
 
@@ -36,7 +37,7 @@ func TestExportRoundTrip(t *testing.T) {
 				t.Fatal("nothing was exported")
 			}
 
-			st := testStore(t, s.model)
+			st := storetest.Open(t, s.model)
 			svc := documents.NewService(st, s.model, "en")
 			for _, into := range []string{"an empty store", "the same store again"} {
 				result, err := svc.Import(context.Background(), bytes.NewReader(first), documents.ImportOptions{})
@@ -161,7 +162,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			st := testStore(t, model)
+			st := storetest.Open(t, model)
 			svc := documents.NewService(st, model, "en")
 			file := strings.NewReader(fine + c.line + "\n")
 			_, err := svc.Import(context.Background(), file, documents.ImportOptions{})
@@ -187,7 +188,7 @@ func TestImportRefuses(t *testing.T) {
 // TestImportKeepsOthers replaces a document that others point at.
 func TestImportKeepsOthers(t *testing.T) {
 	model := testModel(t)
-	st := testStore(t, model)
+	st := storetest.Open(t, model)
 	svc := documents.NewService(st, model, "en")
 	for _, file := range []string{
 		`{"type":"api::tag.tag","documentId":"t1","data":{"name":"One"}}
@@ -249,7 +250,7 @@ func TestRolesByType(t *testing.T) {
 	model := testModel(t)
 	role, user := model.Type("plugin::users-permissions.role"), model.Type("plugin::users-permissions.user")
 	project := func(id string) (*store.Store, *documents.Service) {
-		st := testStore(t, model)
+		st := storetest.Open(t, model)
 		svc := documents.NewService(st, model, "en")
 		for _, kind := range []string{"public", "authenticated"} {
 			w := documents.Write{Type: role, DocumentID: kind + id, Data: body(t, `{"name":"`+kind+`","type":"`+kind+`"}`), Access: permission.FullAccess}

@@ -11,6 +11,7 @@ import (
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 	"lectern/store"
 )
 
@@ -26,7 +27,7 @@ const heavyTags = 20
 
 func newHeavy(t *testing.T) *heavy {
 	model := testModel(t)
-	h := &heavy{t: t, st: testStore(t, model)}
+	h := &heavy{t: t, st: storetest.Open(t, model)}
 	h.Service = documents.NewService(h.st, model, "en")
 	for i := range heavyTags {
 		h.tags = append(h.tags, h.create("api::tag.tag", fmt.Sprintf(`{"name":"tag %d"}`, i), store.Published))

@@ -16,6 +16,7 @@ import (
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -56,11 +57,8 @@ type hooked struct {
 }
 
 func newHooked(t *testing.T) *hooked {
-	model, problems := contenttypes.LoadFS(hooksProject, contenttypes.Options{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	h := &hooked{t: t, store: testStore(t, model), model: model}
+	model := storetest.Model(t, hooksProject)
+	h := &hooked{t: t, store: storetest.Open(t, model), model: model}
 	h.Service = documents.NewService(h.store, model, "en")
 	h.Failed = func(err error) { h.told = append(h.told, err) }
 	return h

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"lectern/contenttypes"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 	"lectern/jsontree"
 )
 
@@ -47,17 +47,8 @@ attributes:
 `)},
 }
 
-func loadModel(t *testing.T, project fstest.MapFS) *contenttypes.Model {
-	t.Helper()
-	model, problems := contenttypes.LoadFS(project, contenttypes.Options{})
-	if model == nil {
-		t.Fatal(problems)
-	}
-	return model
-}
-
 func TestCheckKeys(t *testing.T) {
-	place := loadModel(t, keysProject).Type("api::place.place")
+	place := storetest.Model(t, keysProject).Type("api::place.place")
 	narrow := permission.NewAccess([]string{"api::place.place.create"})
 	for _, c := range []struct {
 		access *permission.Access

@@ -9,6 +9,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 	"lectern/store"
 )
 
@@ -19,7 +20,7 @@ func newKitchen(t *testing.T) *documents.Service {
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	svc := documents.NewService(testStore(t, model), model, "en")
+	svc := documents.NewService(storetest.Open(t, model), model, "en")
 	create := func(uid, data string, draft bool) (id string) {
 		w := documents.Write{Type: model.Type(uid), Data: body(t, data), Access: permission.FullAccess,
 			After: func(_ *store.Snapshot, r store.Record) error { id = documents.NewRow(r).DocumentID(); return nil }}

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/internal/storetest"
 )
 
 var errNothingLeft = errors.New("nothing is left")
@@ -29,12 +29,7 @@ func limited(limit int64) (reserve func(int64) error, reserved *int64) {
 
 // noteModel has one type, with a text of any length.
 func noteModel(t *testing.T) *contenttypes.Model {
-	model, problems := contenttypes.LoadFS(fstest.MapFS{"content-types/note.yaml": {Data: []byte(
-		"kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  text: {type: text}\n")}}, contenttypes.Options{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	return model
+	return storetest.Model(t, storetest.Files(map[string]string{"content-types/note.yaml": "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  text: {type: text}\n"}))
 }
 
 // importedNotes are lines of an import.
@@ -50,7 +45,7 @@ func importedNotes(n, length int) []byte {
 func TestExportReserves(t *testing.T) {
 	const length, lines = 10_000, 100
 	model := noteModel(t)
-	st := testStore(t, model)
+	st := storetest.Open(t, model)
 	if _, err := documents.NewService(st, model, "en").Import(t.Context(), bytes.NewReader(importedNotes(lines, length)), documents.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +72,7 @@ func TestImportReserves(t *testing.T) {
 		lines, length int
 		least         int64
 	}{{1, 2 << 20, 16 << 20}, {20_000, 10, 2<<20 + 3_000_000}} {
-		st := testStore(t, model)
+		st := storetest.Open(t, model)
 		svc, file := documents.NewService(st, model, "en"), importedNotes(test.lines, test.length)
 		reserve, _ := limited(test.least)
 		if _, err := svc.Import(t.Context(), bytes.NewReader(file), documents.ImportOptions{Reserve: reserve}); !errors.Is(err, errNothingLeft) {

@@ -16,6 +16,7 @@ import (
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -31,7 +32,7 @@ func body(t testing.TB, text string) *jsontree.Object {
 // On a clock that stands still each write of a document is later than the one before.
 func TestTimesRise(t *testing.T) {
 	model := testModel(t)
-	svc := documents.NewService(testStore(t, model), model, "en")
+	svc := documents.NewService(storetest.Open(t, model), model, "en")
 	svc.Now = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 999_999_999, time.UTC) }
 	tag := model.Type("api::tag.tag")
 	var id string
@@ -66,7 +67,7 @@ func TestTimesRise(t *testing.T) {
 // When showing what was written fails, nothing was written.
 func TestAfterFails(t *testing.T) {
 	model := testModel(t)
-	st := testStore(t, model)
+	st := storetest.Open(t, model)
 	svc := documents.NewService(st, model, "en")
 	failed := errors.New("cannot be shown")
 	w := documents.Write{Type: model.Type("api::tag.tag"), Data: body(t, `{"name":"x"}`), Access: permission.FullAccess}
@@ -94,7 +95,7 @@ func count(t testing.TB, st *store.Store, typ *contenttypes.ContentType, status 
 // Of many who want the same unique value at the same time one gets it.
 func TestUniqueAtTheSameTime(t *testing.T) {
 	model := testModel(t)
-	st := testStore(t, model)
+	st := storetest.Open(t, model)
 	svc := documents.NewService(st, model, "en")
 	writer := model.Type("api::writer.writer")
 	var done sync.WaitGroup
@@ -148,7 +149,7 @@ func TestLinksAgainstTwin(t *testing.T) {
 	model := testModel(t)
 	article, tag := model.Type("api::article.article"), model.Type("api::tag.tag")
 	rapid.Check(t, func(rt *rapid.T) {
-		st := testStore(rt, model)
+		st := storetest.Open(rt, model)
 		svc := documents.NewService(st, model, "en")
 		tw := &twin{lists: map[twinList][]string{}}
 		names := map[bool][]string{}
@@ -251,7 +252,7 @@ func TestLinksAgainstTwin(t *testing.T) {
 // Several localizations are deleted at once, those that are not there and repeated ones too; the others stay.
 func TestDeleteEach(t *testing.T) {
 	model := testModel(t)
-	st := testStore(t, model)
+	st := storetest.Open(t, model)
 	svc := documents.NewService(st, model, "en")
 	w := documents.Write{Type: model.Type("api::plan.plan"), DocumentID: "plan", Access: permission.FullAccess}
 	for i, locale := range []string{"en", "fr", "de", "it"} {

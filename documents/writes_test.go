@@ -11,15 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
-
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -81,49 +79,12 @@ type script struct {
 
 // testModel loads testdata/model.txtar.
 func testModel(t testing.TB) *contenttypes.Model {
-	archive, err := txtar.ParseFile("testdata/model.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	project := fstest.MapFS{}
-	for _, f := range archive.Files {
-		project[f.Name] = &fstest.MapFile{Data: f.Data}
-	}
-	model, problems := contenttypes.LoadFS(project, contenttypes.Options{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	return model
-}
-
-// tester is what testing.T and rapid.T have in common.
-type tester interface {
-	Error(...any)
-	Fatal(...any)
-	Cleanup(func())
-}
-
-// testStore opens an empty store, which is checked at the end.
-func testStore(t tester, model *contenttypes.Model) *store.Store {
-	dir, err := os.MkdirTemp("", "documents")
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := store.Open(filepath.Join(dir, "content.db"), model, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(st.Check(), st.Close(), os.RemoveAll(dir)); err != nil {
-			t.Error(err)
-		}
-	})
-	return st
+	return storetest.Model(t, storetest.Archive(t, "testdata/model.txtar"))
 }
 
 func newScript(t *testing.T) *script {
 	model := testModel(t)
-	st := testStore(t, model)
+	st := storetest.Open(t, model)
 	s := &script{t: t, model: model, store: st, svc: documents.NewService(st, model, "en"), vars: map[string]string{}, types: map[string]*contenttypes.ContentType{}}
 	s.now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s.svc.Now = func() time.Time { return s.now }

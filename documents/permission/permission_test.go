@@ -2,27 +2,13 @@ package permission_test
 
 import (
 	"testing"
-	"testing/fstest"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
-	"lectern/contenttypes"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 )
 
 func TestAccess(t *testing.T) {
-	archive, err := txtar.ParseFile("../testdata/model.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	project := fstest.MapFS{}
-	for _, f := range archive.Files {
-		project[f.Name] = &fstest.MapFile{Data: f.Data}
-	}
-	model, problems := contenttypes.LoadFS(project, contenttypes.Options{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
+	model := storetest.Model(t, storetest.Archive(t, "../testdata/model.txtar"))
 	tag, article := model.Type("api::tag.tag"), model.Type("api::article.article")
 	access := permission.NewAccess([]string{"api::tag.tag.find", "plugin::upload.content-api.upload", "nonsense", ""})
 	nobody := permission.NewAccess(nil)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lectern/gateway"
+	"lectern/internal/servertest"
 )
 
 // TestSandbox opens the GraphQL IDE of a release build in a headless browser without access to any other host. It needs
@@ -92,7 +93,7 @@ func startRelease(t *testing.T, lectern, environment, plugins string) (ready gat
 	ctx, stop := context.WithTimeout(context.Background(), 3*time.Minute)
 	serve := exec.CommandContext(ctx, lectern, "serve", dir, "--ephemeral", "--addr", "127.0.0.1:0", "--env", environment)
 	serve.Cancel = func() error { return serve.Process.Signal(os.Interrupt) }
-	serve.Stderr = faults{t}
+	serve.Stderr = servertest.Failing{TB: t}
 	out, err := serve.StdoutPipe()
 	if err == nil {
 		err = serve.Start()

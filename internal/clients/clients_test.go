@@ -9,9 +9,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"lectern/gateway"
+	"lectern/internal/servertest"
 )
 
 // TestStrapiClient tests the server with @strapi/client.
@@ -47,7 +45,7 @@ func runFiles(t *testing.T, pattern string) {
 }
 
 // runFile runs one test file against a server with an empty store.
-func runFile(t *testing.T, file string) { runNode(t, file, serve(t)) }
+func runFile(t *testing.T, file string) { runNode(t, file, servertest.Serve(t, "project", nil)) }
 
 // runNode runs one test file and passes it the description of the server under test.
 func runNode(t *testing.T, file string, against any, env ...string) {
@@ -64,45 +62,6 @@ func runNode(t *testing.T, file string, against any, env ...string) {
 		t.Fatalf("node: %v\n%s", err, output)
 	}
 	t.Logf("%s", output)
-}
-
-// serve serves the project until the test ends, and fails the test if the server logs an error.
-func serve(t *testing.T) gateway.Ready {
-	t.Helper()
-	ready := make(chan gateway.Ready, 1)
-	p, err := gateway.Open("project", gateway.Options{
-		Addr: "127.0.0.1:0", Production: true, Ephemeral: true,
-		Log:   slog.New(slog.NewTextHandler(faults{t}, &slog.HandlerOptions{Level: slog.LevelError})),
-		Ready: func(r gateway.Ready) { ready <- r },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := errors.Join(<-ended, p.Store().Check(), p.Close()); err != nil {
-			t.Errorf("serve: %v", err)
-		}
-	})
-	select {
-	case r := <-ready:
-		return r
-	case err := <-ended:
-		ended <- err
-		t.Fatal("the server has ended")
-		return gateway.Ready{}
-	}
-}
-
-// faults is a log handler that fails the test on an error.
-type faults struct{ t *testing.T }
-
-func (f faults) Write(line []byte) (int, error) {
-	f.t.Errorf("the server logs: %s", line)
-	return len(line), nil
 }
 
 const (

@@ -15,7 +15,7 @@ type bench struct {
 }
 
 func newBench(t testing.TB) *bench {
-	return &bench{t: t, target: serve(t, projectDir), ids: map[string]string{}}
+	return &bench{t: t, target: serve(t, projectDir, nil), ids: map[string]string{}}
 }
 
 const projectDir = "../../testdata/conformance/projects/kitchen"

@@ -40,7 +40,7 @@ func TestSuitesThroughMiddlewares(t *testing.T) {
 					t.Skip("hashing takes minutes under the race detector")
 				}
 				t.Parallel()
-				r := Replay(serveExtended(t, s.ProjectDir(), x), s)
+				r := Replay(serve(t, s.ProjectDir(), x), s)
 				mu.Lock()
 				defer mu.Unlock()
 				results = append(results, r...)
@@ -68,7 +68,7 @@ func TestUncachedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(suites, func(s *Suite) bool { return s.Name == "rest-content-media" })
-	for _, r := range Replay(serveExtended(t, suites[i].ProjectDir(), x), suites[i]) {
+	for _, r := range Replay(serve(t, suites[i].ProjectDir(), x), suites[i]) {
 		if !r.Strict() {
 			t.Errorf("not as recorded: %s", &r)
 		}

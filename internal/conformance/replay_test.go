@@ -26,7 +26,7 @@ func TestSuites(t *testing.T) {
 					t.Skip("hashing takes minutes under the race detector")
 				}
 				t.Parallel()
-				r := Replay(serve(t, s.ProjectDir()), s)
+				r := Replay(serve(t, s.ProjectDir(), nil), s)
 				mu.Lock()
 				defer mu.Unlock()
 				results = append(results, r...)

@@ -15,6 +15,7 @@ var layers = [][]string{
 	{"documents/apierror", "documents/permission"},
 	{"store/internal/pages", "store/internal/pool", "store/internal/relcache", "store/evolve"},
 	{"store"},
+	{"internal/storetest"},
 	{"documents"},
 	{"auth", "media"},
 	{"shadowcrud/qs"},
@@ -27,6 +28,7 @@ var layers = [][]string{
 	{"gateway"},
 	{"command"},
 	{""}, // the program
+	{"internal/servertest"},
 	{"internal/conformance", "internal/simulation", "internal/clients", "internal/attack", "internal/repository"}, // tests of the complete program
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 	"lectern/jsontree"
 	"lectern/shadowcrud/levels"
 	"lectern/store"
@@ -71,19 +71,8 @@ func (src source) Member(_ *selection, _ int, r store.Record) int {
 // newGraph stores nodes with random relations to each other. Some nodes have no relations.
 func newGraph(t *testing.T, rnd *rand.Rand, nodes int) (*store.Store, *contenttypes.ContentType) {
 	t.Helper()
-	m, problems := contenttypes.LoadFS(definitions, contenttypes.Options{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	st, err := store.Open(filepath.Join(t.TempDir(), "content.db"), m, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(st.Check(), st.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	m := storetest.Model(t, definitions)
+	st := storetest.Open(t, m)
 	node, service := m.Type("api::node.node"), documents.NewService(st, m, "en")
 	var ids []string
 	some := func(most int) (chosen []string) {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 	"lectern/jsontree"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/rest"
@@ -20,15 +20,7 @@ import (
 // TestPlainEnds requests lists, counts and documents without an envelope under a context that has ended, and expects the work to end.
 func TestPlainEnds(t *testing.T) {
 	_, m, _ := newProject(t)
-	st, err := store.Open(filepath.Join(t.TempDir(), "content.db"), m, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := errors.Join(st.Check(), st.Close()); err != nil {
-			t.Error(err)
-		}
-	}()
+	st := storetest.Open(t, m)
 	service, parser := documents.NewService(st, m, "en"), params.New(m, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100})
 	tag, article := m.Type("api::tag.tag"), m.Type("api::article.article")
 	create := func(typ *contenttypes.ContentType, n int, data func(i int) string) (ids []string) {

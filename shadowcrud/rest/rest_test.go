@@ -3,18 +3,17 @@ package rest_test
 import (
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
 	"lectern/gateway"
+	"lectern/internal/storetest"
 	"lectern/jsontree"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/rest"
@@ -76,26 +75,8 @@ func newHandler(t testing.TB) http.Handler {
 
 func newProject(t testing.TB) (http.Handler, *contenttypes.Model, *documents.Service) {
 	t.Helper()
-	files := fstest.MapFS{}
-	for name, text := range definitions {
-		files[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	m, problems := contenttypes.LoadFS(files, contenttypes.Options{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	st, err := store.Open(filepath.Join(t.TempDir(), "content.db"), m, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := st.Check(); err != nil {
-			t.Errorf("check of the store: %v", err)
-		}
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	m := storetest.Model(t, storetest.Files(definitions))
+	st := storetest.Open(t, m)
 	access := map[string]*permission.Access{
 		"":            permission.NewAccess([]string{"api::site.site.find"}),
 		"Bearer full": permission.FullAccess,

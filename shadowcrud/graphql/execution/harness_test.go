@@ -5,13 +5,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/internal/storetest"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/schema"
@@ -43,16 +43,7 @@ func newExtended(t testing.TB, limits execution.Limits, e *schema.Extensions) *s
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	st, err := store.Open(filepath.Join(t.TempDir(), "content.db"), model, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := st.Check(); err != nil {
-			t.Error(err)
-		}
-		st.Close()
-	})
+	st := storetest.Open(t, model)
 	s := &server{t: t, store: st, docs: documents.NewService(st, model, "en"), model: model}
 	s.engine = s.extended(limits, e)
 	return s

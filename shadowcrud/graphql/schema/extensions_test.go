@@ -5,25 +5,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/graphql-go/graphql"
 
 	"lectern/contenttypes"
+	"lectern/internal/storetest"
 	"lectern/shadowcrud/graphql/schema"
 )
 
 func loadFiles(t testing.TB, files map[string]string) *contenttypes.Model {
 	t.Helper()
-	fsys := fstest.MapFS{}
-	for name, text := range files {
-		fsys[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	m, problems := contenttypes.LoadFS(fsys, contenttypes.Options{})
-	if problems != nil {
-		t.Fatal(problems)
-	}
-	return m
+	return storetest.Model(t, storetest.Files(files))
 }
 
 var blog = map[string]string{
