@@ -67,6 +67,33 @@ func (tr *trace) add(format string, args ...any) {
 	tr.calls = append(tr.calls, fmt.Sprintf(format, args...))
 }
 
+// A routeCall is a request with the token of a name, and what is expected of it: "STATUS BODY" as the answer, and calls in the trace.
+type routeCall struct {
+	method, path, key string
+	want, calls       string
+}
+
+// expect makes calls. The key "wrong" is the name of no token.
+func (tr *trace) expect(t *testing.T, ready gateway.Ready, calls []routeCall) {
+	t.Helper()
+	for _, c := range calls {
+		t.Run(strings.TrimPrefix(c.method+" "+c.path+" "+c.key, "GET "), func(t *testing.T) {
+			tr.calls = nil
+			key := ready.Tokens[c.key]
+			if c.key == "wrong" {
+				key = "wrong"
+			}
+			status, body := send(t, c.method, ready.Base+c.path, key, "")
+			if got := fmt.Sprint(status, " ", body); got != c.want {
+				t.Errorf("got %s\nwant %s", got, c.want)
+			}
+			if got := strings.Join(tr.calls, ", "); got != c.calls {
+				t.Errorf("called %s, want %s", got, c.calls)
+			}
+		})
+	}
+}
+
 // policy returns a policy with a fixed result that records its configuration in the trace.
 func (tr *trace) policy(name string, passes bool, err error) gateway.Policy {
 	return func(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
@@ -171,10 +198,7 @@ func TestExtendedRoutes(t *testing.T) {
 	x.Route("GET /api/articles/{documentId}", gateway.RouteConfig{Policies: named("fail")})
 	x.Route("api::author.author.find", gateway.RouteConfig{Scopes: []string{"api::article.article.create"}})
 	ready, _ := run(t, writeProject(t, extendedFiles), gateway.Options{Ephemeral: true, Extensions: x}, nil)
-	for _, c := range []struct {
-		method, path, key string
-		want, calls       string
-	}{
+	tr.expect(t, ready, []routeCall{
 		{"GET", "/hello/a%20b", "", "200 hello a b", ""},
 		{"GET", "/hello/x", "readonly", "200 hello x", ""},
 		{"GET", "/hello/x", "wrong", unknown, ""},
@@ -206,22 +230,7 @@ func TestExtendedRoutes(t *testing.T) {
 		{"GET", "/api/articles/x", "writer", forbidden, ""},
 		{"GET", "/api/authors", "writer", `200 {"data":[],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":0,"total":0}}}`, ""},
 		{"GET", "/api/authors", "readonly", forbidden, ""},
-	} {
-		t.Run(strings.TrimPrefix(c.method+" "+c.path+" "+c.key, "GET "), func(t *testing.T) {
-			tr.calls = nil
-			key := ready.Tokens[c.key]
-			if c.key == "wrong" {
-				key = "wrong"
-			}
-			status, body := send(t, c.method, ready.Base+c.path, key, "")
-			if got := fmt.Sprint(status, " ", body); got != c.want {
-				t.Errorf("got %s\nwant %s", got, c.want)
-			}
-			if got := strings.Join(tr.calls, ", "); got != c.calls {
-				t.Errorf("called %s, want %s", got, c.calls)
-			}
-		})
-	}
+	})
 }
 
 // send sends a request with a JSON body; "" is no body.

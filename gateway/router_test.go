@@ -87,10 +87,7 @@ func TestMount(t *testing.T) {
 		r.Handle("/pages/{path:.*}", vars("site"))
 	})
 	ready, _ := run(t, writeProject(t, extendedFiles), gateway.Options{Ephemeral: true, Extensions: x}, nil)
-	for _, c := range []struct {
-		method, path, key string
-		want, calls       string
-	}{
+	tr.expect(t, ready, []routeCall{
 		{"GET", "/shop", "", "200 shop", "pass(<nil>), one(<nil>), /shop <nil>, one saw 0"},
 		{"GET", "/shop/items/7", "", "200 item id=7", "pass(<nil>), one(<nil>), /shop/items/{id:[0-9]+} <nil>, one saw 0"},
 		{"GET", "/shop/items/a%20b.txt", "", "200 file ext=txt name=a b", "pass(<nil>), one(<nil>), /shop/items/{name}.{ext} <nil>, one saw 0"},
@@ -116,22 +113,7 @@ func TestMount(t *testing.T) {
 		{"GET", "/nothing", "", missing, ""},
 		{"POST", "/api/upload/nothing", "", "405 " + notAllowed, ""},
 		{"GET", "/_health", "wrong", "204 ", ""},
-	} {
-		t.Run(strings.TrimPrefix(c.method+" "+c.path+" "+c.key, "GET "), func(t *testing.T) {
-			tr.calls = nil
-			key := ready.Tokens[c.key]
-			if c.key == "wrong" {
-				key = "wrong"
-			}
-			status, body := send(t, c.method, ready.Base+c.path, key, "")
-			if got := fmt.Sprint(status, " ", body); got != c.want {
-				t.Errorf("got %s\nwant %s", got, c.want)
-			}
-			if got := strings.Join(tr.calls, ", "); got != c.calls {
-				t.Errorf("called %s, want %s", got, c.calls)
-			}
-		})
-	}
+	})
 }
 
 // TestMountProblems expects faulty mounts to be reported when a project is loaded.

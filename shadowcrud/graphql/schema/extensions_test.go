@@ -18,6 +18,25 @@ func loadFiles(t testing.TB, files map[string]string) *contenttypes.Model {
 	return storetest.Model(t, storetest.Files(files))
 }
 
+// buildExtended builds a schema with an extension. If wrong is not "", it expects an error that contains wrong, and returns nil.
+func buildExtended(t *testing.T, m *contenttypes.Model, x schema.Extension, wrong string) *schema.Schema {
+	t.Helper()
+	var e schema.Extensions
+	e.Use(x, answered)
+	s, err := schema.Build(m, schema.Options{Extensions: &e})
+	if wrong != "" {
+		if err == nil || !strings.Contains(err.Error(), wrong) {
+			t.Fatalf("error %v, want one with %q", err, wrong)
+		}
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	parse(t, s.SDL)
+	return s
+}
+
 var blog = map[string]string{
 	"content-types/article.yaml": `
 kind: collectionType
@@ -105,19 +124,10 @@ func TestTypeDefs(t *testing.T) {
 		{name: "an enum value twice", defs: "enum E { A A }", err: "E has a value A twice"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var e schema.Extensions
-			e.Use(schema.Extension{TypeDefs: c.defs}, answered)
-			s, err := schema.Build(m, schema.Options{Extensions: &e})
-			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Fatalf("error %v, want one with %q", err, c.err)
-				}
+			s := buildExtended(t, m, schema.Extension{TypeDefs: c.defs}, c.err)
+			if s == nil {
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			parse(t, s.SDL)
 			for _, line := range c.want {
 				if !strings.Contains(s.SDL, line+"\n") {
 					t.Errorf("missing: %s", line)
@@ -193,19 +203,10 @@ func TestGoTypes(t *testing.T) {
 		{name: "a plugin that fails", extension: schema.Extension{Plugins: []func(*schema.Builder) error{func(*schema.Builder) error { return errors.New("no luck") }}}, err: "no luck"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var e schema.Extensions
-			e.Use(c.extension, answered)
-			s, err := schema.Build(loadFiles(t, blog), schema.Options{Extensions: &e})
-			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Fatalf("error %v, want one with %q", err, c.err)
-				}
+			s := buildExtended(t, loadFiles(t, blog), c.extension, c.err)
+			if s == nil {
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			parse(t, s.SDL)
 			if !strings.Contains(s.SDL, c.want) {
 				t.Errorf("missing %q in:\n%s", c.want, s.SDL)
 			}
