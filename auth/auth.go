@@ -33,7 +33,8 @@ type Authenticator struct {
 // A Principal is the sender of a request and what they may do.
 type Principal struct {
 	Access *permission.Access
-	User   User // zero for requests without credential and for API tokens
+	User   User   // zero for requests without credential and for API tokens
+	Token  string // the name of the API token; "" for requests without one
 }
 
 // A User is the sender of a request with the JWT of a user.
@@ -47,10 +48,10 @@ var (
 	// errCredentials is the answer to an unknown or invalid bearer token, on public routes too, since a client that sends a
 	// credential expects it to work. The answer does not say what is wrong with it.
 	errCredentials = &apierror.Error{
-		Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Missing or invalid credentials",
+		Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Missing or invalid credentials", Reason: apierror.Credential,
 	}
 	// errGone is the answer to a valid JWT whose user was deleted or blocked, or has changed their password since.
-	errGone = &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Invalid credentials"}
+	errGone = &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Invalid credentials", Reason: apierror.Account}
 )
 
 // Authenticate returns what the sender of r may do. A request without credential has the public role. For an unknown, expired
@@ -67,8 +68,8 @@ func (a *Authenticator) Identify(r *http.Request) (Principal, error) {
 		access, err := a.public()
 		return Principal{Access: access}, err
 	}
-	if access, ok := a.Tokens.Access(key); ok {
-		return Principal{Access: access}, nil
+	if p, ok := a.Tokens.Principal(key); ok {
+		return p, nil
 	}
 	if a.Users == nil {
 		return Principal{}, errCredentials

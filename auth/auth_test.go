@@ -167,11 +167,11 @@ func TestKinds(t *testing.T) {
 	}
 	for _, c := range cases {
 		for key, want := range map[string]bool{full: c.full, readOnly: c.readOnly, custom: c.custom} {
-			access, ok := f.tokens.Access(key)
+			p, ok := f.tokens.Principal(key)
 			if !ok {
 				t.Fatal("refused")
 			}
-			if got := access.AllowsAction(c.permission); got != want {
+			if got := p.Access.AllowsAction(c.permission); got != want {
 				t.Errorf("%s: %v, want %v", c.permission, got, want)
 			}
 		}
@@ -250,26 +250,26 @@ func TestTokensLast(t *testing.T) {
 		!list[0].ExpiresAt.Equal(time.Unix(f.clock.Load(), 0).Add(48*time.Hour)) {
 		t.Errorf("after a restart: %+v", list)
 	}
-	if a, ok := f.tokens.Access(key); !ok || !a.AllowsAction("api::article.article.find") || a.AllowsAction("api::article.article.findOne") {
+	if p, ok := f.tokens.Principal(key); !ok || !p.Access.AllowsAction("api::article.article.find") || p.Access.AllowsAction("api::article.article.findOne") {
 		t.Error("the token does something else after a restart")
 	}
 
 	// The declaration of the same name decides what the token may do.
 	f.open(auth.Declaration{Name: "news", Kind: auth.Custom, Permissions: []string{"api::article.article.findOne"}})
-	if a, ok := f.tokens.Access(key); !ok || a.AllowsAction("api::article.article.find") || !a.AllowsAction("api::article.article.findOne") {
+	if p, ok := f.tokens.Principal(key); !ok || p.Access.AllowsAction("api::article.article.find") || !p.Access.AllowsAction("api::article.article.findOne") {
 		t.Error("the declaration does not decide")
 	}
 	if _, err := f.tokens.Revoke(context.Background(), tok.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := f.tokens.Access(key); ok {
+	if _, ok := f.tokens.Principal(key); ok {
 		t.Error("a revoked token works")
 	}
 	if _, err := f.tokens.Revoke(context.Background(), "news"); !errors.Is(err, auth.ErrNoToken) {
 		t.Errorf("revoke again: %v", err)
 	}
 	f.open()
-	if _, ok := f.tokens.Access(key); ok {
+	if _, ok := f.tokens.Principal(key); ok {
 		t.Error("a revoked token works after a restart")
 	}
 }
@@ -298,7 +298,7 @@ func TestLastUse(t *testing.T) {
 		for range 3 { // uses in quick succession; the last one must be written too
 			for range 2 {
 				f.clock.Add(7)
-				f.tokens.Access(key)
+				f.tokens.Principal(key)
 			}
 			now := time.Unix(f.clock.Load(), 0)
 			if got := f.tokens.List()[0].LastUsedAt; !got.Equal(now) {
@@ -317,7 +317,7 @@ func TestLastUse(t *testing.T) {
 			t.Errorf("%d writes while no token was used", now-written)
 		}
 		f.clock.Add(7)
-		f.tokens.Access(key)
+		f.tokens.Principal(key)
 		f.open() // writes the last uses
 		if tokens := f.tokens.List(); tokens[0].LastUsedAt.Unix() != f.clock.Load() || !tokens[1].LastUsedAt.IsZero() {
 			t.Errorf("after a restart: %v", tokens)
@@ -331,7 +331,7 @@ func TestRotate(t *testing.T) {
 	made, first := f.create(auth.Declaration{Name: "x", Kind: auth.ReadOnly, Lifespan: 10 * time.Hour})
 	works := func(what string, want bool, key string) {
 		t.Helper()
-		if _, ok := f.tokens.Access(key); ok != want {
+		if _, ok := f.tokens.Principal(key); ok != want {
 			t.Errorf("%s: works %v, want %v", what, ok, want)
 		}
 	}
@@ -350,7 +350,7 @@ func TestRotate(t *testing.T) {
 	_, second := rotate("x", time.Hour)
 	works("the new key", true, second)
 	works("the former one during its grace", true, first)
-	f.tokens.Access(first)
+	f.tokens.Principal(first)
 	f.open()
 	works("the new key after a restart", true, second)
 	works("the former one after a restart", true, first)

@@ -21,7 +21,7 @@ type RateLimit struct {
 }
 
 // ErrRate is the answer to a client that sends too many requests.
-var ErrRate = &apierror.Error{Status: http.StatusTooManyRequests, Name: "RateLimitError", Message: "Too many requests, please try again later."}
+var ErrRate = &apierror.Error{Status: http.StatusTooManyRequests, Name: "RateLimitError", Message: "Too many requests, please try again later.", Reason: apierror.Rate}
 
 // A Limiter counts requests by address and route. It ignores the contents of a request, which senders can vary to evade it.
 type Limiter struct {

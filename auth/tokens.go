@@ -96,7 +96,7 @@ type TokenOptions struct {
 	Failed func(error)
 }
 
-// Tokens are the API tokens of a project. Access, which every request calls, only reads an immutable table in memory; creating
+// Tokens are the API tokens of a project. Principal, which every request calls, only reads an immutable table in memory; creating
 // or revoking a token makes a new table.
 type Tokens struct {
 	o        TokenOptions
@@ -120,6 +120,7 @@ type table struct {
 // An entry is a valid key: that of a token, or the one before its last rotation.
 type entry struct {
 	hash    digest
+	name    string // of the token
 	access  *permission.Access
 	expires int64 // unix seconds; 0 means never
 	used    *lastUse
@@ -159,11 +160,11 @@ func (t *Tokens) Close() {
 	<-t.done
 }
 
-// Access returns what the bearer of a key may do; ok is false for a key that is unknown, revoked or expired.
-func (t *Tokens) Access(key string) (access *permission.Access, ok bool) {
+// Principal returns the token of a key and what its bearer may do; ok is false for a key that is unknown, revoked or expired.
+func (t *Tokens) Principal(key string) (p Principal, ok bool) {
 	d, ok := digestOf(key)
 	if !ok {
-		return nil, false
+		return p, false
 	}
 	for _, e := range t.table.Load().entries[d.slot()] {
 		if !e.hash.equal(d) {
@@ -171,12 +172,12 @@ func (t *Tokens) Access(key string) (access *permission.Access, ok bool) {
 		}
 		now := t.o.Now().Unix()
 		if e.expires != 0 && now >= e.expires {
-			return nil, false
+			return p, false
 		}
 		e.used.note(now)
-		return e.access, true
+		return Principal{Access: e.access, Token: e.name}, true
 	}
-	return nil, false
+	return p, false
 }
 
 // List returns the tokens in the order of their creation, with their last uses.
@@ -286,7 +287,7 @@ func (t *Tokens) reload() error {
 		if d := t.declared(tok.Name); d != nil {
 			tok.Declared, tok.Kind, tok.Permissions = true, d.Kind, d.Permissions
 		}
-		e := entry{hash: tok.hash, access: t.compile(tok.Declaration), used: t.o.Uses.of(*tok)}
+		e := entry{hash: tok.hash, name: tok.Name, access: t.compile(tok.Declaration), used: t.o.Uses.of(*tok)}
 		if !tok.ExpiresAt.IsZero() {
 			e.expires = tok.ExpiresAt.Unix()
 		}

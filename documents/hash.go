@@ -81,7 +81,7 @@ var hashing = admission.New(admission.Limits{Places: max(1, runtime.GOMAXPROCS(0
 const MaxHashesWaiting = 32
 
 // errHashesWaiting is the answer to a client that exceeds MaxHashesWaiting.
-var errHashesWaiting = &apierror.Error{Status: 429, Name: "RateLimitError",
+var errHashesWaiting = &apierror.Error{Status: 429, Name: "RateLimitError", Reason: apierror.Passwords,
 	Message: fmt.Sprintf("Too many requests, please try again later. %d passwords from this address wait to be hashed, and no more may.", MaxHashesWaiting)}
 
 // Hashing returns the counters of passwords being hashed and waiting.

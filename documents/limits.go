@@ -23,15 +23,15 @@ func (l Limits) check(t *contenttypes.ContentType, data *jsontree.Object) *apier
 	said.count(&t.Schema, data)
 	switch {
 	case l.Links > 0 && said.Links > l.Links:
-		return tooMuch(said.Links, "links to documents", "limits.links", l.Links)
+		return tooMuch(said.Links, "links to documents", "limits.links", l.Links, apierror.Links)
 	case l.Components > 0 && said.Components > l.Components:
-		return tooMuch(said.Components, "components", "limits.components", l.Components)
+		return tooMuch(said.Components, "components", "limits.components", l.Components, apierror.Components)
 	}
 	return nil
 }
 
-func tooMuch(said int, what, setting string, most int) *apierror.Error {
-	return &apierror.Error{Status: 413, Name: "PayloadTooLargeError",
+func tooMuch(said int, what, setting string, most int, reason apierror.Reason) *apierror.Error {
+	return &apierror.Error{Status: 413, Name: "PayloadTooLargeError", Reason: reason,
 		Message: fmt.Sprintf("The body has %d %s, and %s allows %d in one write", said, what, setting, most)}
 }
 

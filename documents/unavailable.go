@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	errFull    = &apierror.Error{Status: http.StatusInsufficientStorage, Name: "InsufficientStorageError", Message: "there is no space left on the disk; only deletions are possible until there is", NoDetails: true}
-	errLost    = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the content cannot be changed: the file that holds it is gone or was replaced", NoDetails: true}
-	errDamaged = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the content cannot be changed: the store is damaged or failed to write", NoDetails: true}
+	errFull    = &apierror.Error{Status: http.StatusInsufficientStorage, Name: "InsufficientStorageError", Message: "there is no space left on the disk; only deletions are possible until there is", NoDetails: true, Reason: apierror.Space}
+	errLost    = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the content cannot be changed: the file that holds it is gone or was replaced", NoDetails: true, Reason: apierror.Store}
+	errDamaged = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the content cannot be changed: the store is damaged or failed to write", NoDetails: true, Reason: apierror.Store}
 )
 
 // Unavailable returns the answer to a client if the cause of err is a full disk or a store that cannot be written; otherwise

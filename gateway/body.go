@@ -25,7 +25,7 @@ const maxJSONDepth = 512
 const drained = 1 << 20
 
 var (
-	errTooLarge = &apierror.Error{Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError", Message: "request entity too large", NoDetails: true}
+	errTooLarge = &apierror.Error{Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError", Message: "request entity too large", NoDetails: true, Reason: apierror.BodySize}
 	errNotJSON  = badBody("SyntaxError", "invalid JSON, only supports object and array")
 )
 

@@ -20,15 +20,15 @@ import (
 // Errors of the transport.
 var (
 	errInternal  = &apierror.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error", NoDetails: true}
-	errStopping  = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the server is stopping", NoDetails: true}
-	errChanged   = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the definitions changed during the request, try again", NoDetails: true}
+	errStopping  = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the server is stopping", NoDetails: true, Reason: apierror.Stopping}
+	errChanged   = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the definitions changed during the request, try again", NoDetails: true, Reason: apierror.Definitions}
 	errDecode    = &apierror.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "failed to decode", NoDetails: true}
 	errMalicious = &apierror.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "Malicious Path", NoDetails: true}
 )
 
 // errTooLong returns the answer to a request that took too long.
 func errTooLong(most time.Duration) *apierror.Error {
-	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
+	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Time,
 		Message: fmt.Sprintf("the request took longer than %s (timeouts.request)", most)}
 }
 
@@ -85,6 +85,7 @@ func requestAttrs(w http.ResponseWriter, r *http.Request, more ...slog.Attr) []s
 
 // writeError answers with an error.
 func writeError(w http.ResponseWriter, e *apierror.Error) {
+	observationOf(w).refused(e)
 	_ = sendJSON(w, e.Status, appendError(nil, e)) // it fails only if the client is gone
 }
 

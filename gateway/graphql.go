@@ -122,6 +122,7 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 	if err != nil {
 		return err
 	}
+	observationOf(w).identified(who)
 	if prefersHTML(r) {
 		h.page.ServeHTTP(w, r)
 		return nil

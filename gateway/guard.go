@@ -162,6 +162,7 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principa
 	if who, err = g.identify(r); err != nil {
 		return who, err
 	}
+	observationOf(w).identified(who)
 	if !g.open {
 		for _, scope := range g.scopes {
 			if !who.Access.AllowsAction(scope) {
@@ -219,7 +220,7 @@ func (g *guard) serveExtended(ctx context.Context, w http.ResponseWriter, r *htt
 	if g.handler == nil {
 		return g.answer(w, r, who, documentID)
 	}
-	before, seen := maps.Clone(w.Header()), &loggedWriter{ResponseWriter: w}
+	before, seen := maps.Clone(w.Header()), &statusWriter{ResponseWriter: w}
 	g.handler.ServeHTTP(seen, r)
 	if state.err == nil || seen.status != 0 {
 		return nil

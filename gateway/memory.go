@@ -58,7 +58,7 @@ func answerOf(ctx context.Context) *budget.Answer {
 
 // errNoMemory is the answer to a request for which there is no free memory.
 func errNoMemory(memory *budget.Budget) *apierror.Error {
-	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
+	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Memory,
 		Message: "other requests use the memory that limits.memory (" + config.ByteSize(memory.Limit()).String() + ") gives to all of them, try again"}
 }
 

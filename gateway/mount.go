@@ -93,7 +93,7 @@ func (t *routeTable) addMount(x *Extensions, m *mount) error {
 	}
 	g.extended = true
 	g.wrapAround(router)
-	t.resources = append(t.resources, &resource{handlers: t.handlers, pattern: p, mount: &mountedMux{router, g}})
+	t.resources = append(t.resources, &resource{handlers: t.handlers, pattern: p, template: p.template(), mount: &mountedMux{router, g}})
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (f HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // untilBegun calls f. It hides store.ErrRedefined if f has begun to answer, so that the request is not retried.
 func (f HandlerFunc) untilBegun(w http.ResponseWriter, r *http.Request) error {
-	seen := &loggedWriter{ResponseWriter: w}
+	seen := &statusWriter{ResponseWriter: w}
 	err := f(seen, r)
 	if seen.status != 0 && errors.Is(err, store.ErrRedefined) {
 		return fmt.Errorf("after the answer was begun: %s", err)

@@ -60,15 +60,25 @@ func parsePattern(path string) (pattern, error) {
 
 // String returns the pattern without the names of variables. Patterns that match the same paths have the same string.
 func (p pattern) String() string {
+	return p.format(func(patternPart) string { return "" })
+}
+
+// template returns the pattern with the names of variables.
+func (p pattern) template() string {
+	return cmp.Or(p.format(func(part patternPart) string { return part.text }), "/")
+}
+
+// format returns the pattern with the names that name returns for its variables.
+func (p pattern) format(name func(patternPart) string) string {
 	var b strings.Builder
 	for _, part := range p {
 		switch part.kind {
 		case literalPart:
 			b.WriteString("/" + part.text)
 		case variablePart:
-			b.WriteString("/{}")
+			b.WriteString("/{" + name(part) + "}")
 		case restPart:
-			b.WriteString("/{:.*}")
+			b.WriteString("/{" + name(part) + ":.*}")
 		case mountPart:
 			b.WriteString("/...")
 		}

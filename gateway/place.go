@@ -82,9 +82,9 @@ func (s *Server) takePlace(r *http.Request) (*http.Request, *place, error) {
 // errNoPlace returns the answer to a request that gets no place: it names the limit.
 func (s *Server) errNoPlace(err error) *apierror.Error {
 	limits := s.places.Limits()
-	message := fmt.Sprintf("too many requests are at work (limits.concurrent: %d), try again", limits.Places)
+	message, reason := fmt.Sprintf("too many requests are at work (limits.concurrent: %d), try again", limits.Places), apierror.Places
 	if errors.Is(err, admission.ErrShare) {
-		message = fmt.Sprintf("too many requests from this address are at work (limits.concurrentPerAddress: %d), try again", limits.Share)
+		message, reason = fmt.Sprintf("too many requests from this address are at work (limits.concurrentPerAddress: %d), try again", limits.Share), apierror.Share
 	}
-	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: message, NoDetails: true}
+	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: message, NoDetails: true, Reason: reason}
 }

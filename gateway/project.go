@@ -115,7 +115,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
 		if to == nil {
 			to = os.Stderr
 		}
-		p.log = newLogger(to, d.Settings.Server, o.Production)
+		p.log = newLogger(to, d.Settings.Server.Log, o.Production)
 	}
 	limits := requestLimits(d.Settings.Server.Limits.WithDefaults())
 	p.memory = budget.New(limits.Memory)

@@ -24,8 +24,8 @@ import (
 // openProject opens a project. It is closed by the returned function or at the end of the test, which also checks its store.
 func openProject(t *testing.T, dir string, o gateway.Options) (p *gateway.Project, closeProject func()) {
 	t.Helper()
-	if o.Log == nil {
-		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	if o.Log == nil && o.LogTo == nil {
+		o.LogTo = io.Discard
 	}
 	p, err := gateway.Open(dir, o)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 type resource struct {
 	handlers   *handlers
 	pattern    pattern
+	template   string // the pattern as the access log and the metrics name it
 	operations []operation
 	allow      []string // the value of the header Allow
 
@@ -50,7 +51,7 @@ func (t *routeTable) add(method, path string, g *guard) error {
 	}
 	res := t.byPath[p.String()]
 	if res == nil {
-		res = &resource{handlers: t.handlers, pattern: p, generated: true}
+		res = &resource{handlers: t.handlers, pattern: p, template: p.template(), generated: true}
 		t.byPath[p.String()] = res
 		t.resources = append(t.resources, res)
 	}

@@ -116,7 +116,10 @@ func cannotListen(address string, err error) error {
 func (p *Project) serverConfig() Config {
 	s := p.Definition().Settings.Server
 	https := strings.HasPrefix(s.URL, "https://")
-	return Config{Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: https, Compress: s.Compress, TrustedProxies: s.TrustedProxies, Log: p.log}
+	return Config{
+		Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: https, Compress: s.Compress, TrustedProxies: s.TrustedProxies,
+		Log: p.log, AccessLog: newAccessLog(s.Log, p.options.Production),
+	}
 }
 
 // address returns the address to listen at.

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/gorilla/mux"
@@ -26,18 +25,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.headers.set(header, r)
 	h := s.serving.Load()
 	var m mux.RouteMatch
-	h.router.Match(r, &m)
+	if s.observes(r) {
+		o := newObservation(w)
+		defer s.ended(o, r)
+		h.router.Match(r, &m)
+		o.matched(h, &m)
+		w = o
+	} else {
+		h.router.Match(r, &m)
+	}
 	if m.Route == h.health {
 		m.Handler.ServeHTTP(w, r)
 		return
 	}
-	if !s.log.Enabled(r.Context(), slog.LevelDebug) {
-		s.work(w, r, h, &m)
-		return
-	}
-	began, logged := time.Now(), &loggedWriter{ResponseWriter: w}
-	s.work(logged, r, h, &m)
-	s.logRequest(logged, r, began)
+	s.work(w, r, h, &m)
 }
 
 // work answers a request if there is a place for it. It recovers from panics.

@@ -36,6 +36,7 @@ type Config struct {
 	// TrustedProxies are the proxies whose header X-Forwarded-For is used. Their connections are not limited by address.
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
+	AccessLog      AccessLog
 }
 
 // requestLimits are the limits of a Server with all defaults filled in.
@@ -45,6 +46,7 @@ type requestLimits config.Limits
 type Server struct {
 	limits  requestLimits
 	log     *slog.Logger
+	access  AccessLog
 	headers *headers
 	ids     requestIDs
 	proxies []netip.Prefix
@@ -80,7 +82,7 @@ func (s *Server) Stats() Stats {
 func NewServer(c Config, rt Runtime) (*Server, error) {
 	l := requestLimits(c.Limits.WithDefaults())
 	s := &Server{
-		limits: l, log: c.Log, headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies,
+		limits: l, log: c.Log, access: c.AccessLog, headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies,
 		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),
 		connections: admission.New(admission.Limits{Places: l.Connections, Share: l.ConnectionsPerAddress}),
 	}

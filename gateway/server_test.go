@@ -29,11 +29,13 @@ import (
 	"lectern/jsontree"
 )
 
-// newServer returns a server with a few test routes, and its log.
+// newServer returns a server with a few test routes, and its log unless c has one.
 func newServer(t *testing.T, c gateway.Config) (*gateway.Server, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
-	c.Log = slog.New(slog.NewTextHandler(&log, nil))
+	if c.Log == nil {
+		c.Log = slog.New(slog.NewTextHandler(&log, nil))
+	}
 	var s *gateway.Server
 	say := func(text string) func(http.ResponseWriter, *http.Request, *permission.Access) error {
 		return func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {

@@ -68,7 +68,7 @@ func (u *userRoutes) oneUser(w http.ResponseWriter, r *http.Request, who auth.Pr
 // GET /api/users/me: the user who is logged in.
 func (u *userRoutes) me(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	if who.User.ID == 0 {
-		return &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Unauthorized"}
+		return &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Unauthorized", Reason: apierror.Anonymous}
 	}
 	return u.show(w, r, who, who.User.ID)
 }

@@ -124,7 +124,7 @@ func (f *Form) field(name string, r io.Reader, room *int64) error {
 }
 
 func tooLarge(message string) error {
-	return &apierror.Error{Status: 413, Name: "PayloadTooLargeError", Message: message}
+	return &apierror.Error{Status: 413, Name: "PayloadTooLargeError", Message: message, Reason: apierror.FileSize}
 }
 
 // receive writes the file in a part to the spool, checks its type and adds it to the form.

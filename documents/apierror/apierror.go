@@ -14,8 +14,9 @@ type Error struct {
 	Status    int // HTTP
 	Name      string
 	Message   string
-	Details   any  // a jsontree value; nil is printed as {}
-	NoDetails bool // leave the key "details" out of the answer
+	Details   any    // a jsontree value; nil is printed as {}
+	NoDetails bool   // leave the key "details" out of the answer
+	Reason    Reason // of an error with status 401, 403, 413, 429, 503 or 507; "" is Other
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Name, e.Message) }
@@ -37,12 +38,12 @@ func NotFound() *Error {
 
 // Forbidden returns the error for an action that the caller may not use.
 func Forbidden() *Error {
-	return &Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden"}
+	return &Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden", Reason: Permission}
 }
 
 // PolicyFailed returns the error for a request that a policy of the program refuses.
 func PolicyFailed() *Error {
-	return &Error{Status: 403, Name: "PolicyError", Message: "Policy Failed"}
+	return &Error{Status: 403, Name: "PolicyError", Message: "Policy Failed", Reason: Policy}
 }
 
 // noPath is the type of NoPath.

@@ -27,8 +27,10 @@ type serverFile struct {
 	Limits   limitsFile
 	Timeouts timeoutsFile
 	Log      struct {
-		Level  string
-		Format *string
+		Level    string
+		Format   *string
+		Requests **bool
+		Sample   *float64
 	}
 }
 
@@ -66,7 +68,7 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Shutdown},
 	}
 	f.CORS.Origin, f.CORS.Methods, f.CORS.Headers = (*wordList)(&s.CORS.Origins), (*wordList)(&s.CORS.Methods), (*wordList)(&s.CORS.Headers)
-	f.Log.Level, f.Log.Format = "info", &s.LogFormat
+	f.Log.Level, f.Log.Format, f.Log.Requests, f.Log.Sample = "info", &s.Log.Format, &s.Log.Requests, &s.Log.Sample
 	unfit := n.Decode(&f)
 
 	var problems yamlfile.Problems
@@ -90,13 +92,22 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 		}
 	}
 	problems = append(problems, l.check(n)...)
-	if err := s.LogLevel.UnmarshalText([]byte(f.Log.Level)); err != nil {
-		problems.Add(n.At("log", "level"), "level must be debug, info, warn or error, not %q", f.Log.Level)
-	}
-	if !slices.Contains([]string{"", "text", "json"}, s.LogFormat) {
-		problems.Add(n.At("log", "format"), "format must be text or json, not %q", s.LogFormat)
-	}
+	problems = append(problems, s.Log.check(n, f.Log.Level)...)
 	return together(unfit, problems)
+}
+
+// check sets the level, and reports settings of the log that are out of range.
+func (l *Log) check(n *yamlfile.Node, level string) (problems yamlfile.Problems) {
+	if err := l.Level.UnmarshalText([]byte(level)); err != nil {
+		problems.Add(n.At("log", "level"), "level must be debug, info, warn or error, not %q", level)
+	}
+	if !slices.Contains([]string{"", "text", "json"}, l.Format) {
+		problems.Add(n.At("log", "format"), "format must be text or json, not %q", l.Format)
+	}
+	if !(l.Sample >= 0 && l.Sample <= 1) {
+		problems.Add(n.At("log", "sample"), "sample must be from 0 to 1: it is the share of successful requests that is logged")
+	}
+	return problems
 }
 
 // check reports limits and timeouts that are out of range. n is the Node of config/server.yaml, for the lines of problems.

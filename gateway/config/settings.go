@@ -37,8 +37,15 @@ type Server struct {
 	Compress       bool           // whether answers are compressed for clients that accept it; default true
 	CORS           CORS           // default: pages of any origin
 	Limits         Limits         // default DefaultLimits
-	LogLevel       slog.Level     // default info
-	LogFormat      string         // "text" or "json"; "" is text in development and json in production
+	Log            Log
+}
+
+// Log holds the settings log of config/server.yaml.
+type Log struct {
+	Level    slog.Level // default info
+	Format   string     // "text" or "json"; "" is text in development and json in production
+	Requests *bool      // whether each request is logged; nil: in production only
+	Sample   float64    // the share of successful requests that is logged; default 1
 }
 
 // REST holds the settings of config/api.yaml.
@@ -83,7 +90,7 @@ type GraphQL struct {
 // Default returns the settings of a project without config/.
 func Default() Settings {
 	return Settings{
-		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits, LogLevel: slog.LevelInfo},
+		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits, Log: Log{Level: slog.LevelInfo, Sample: 1}},
 		REST:   REST{Prefix: "/api", DefaultLimit: 25, MaxLimit: 100, WithCount: true},
 		I18n:   I18n{Enabled: true, DefaultLocale: "en", Locales: []Locale{{"en", localeName("en")}}},
 		GraphQL: GraphQL{Enabled: true, Endpoint: "/graphql", ShadowCRUD: true, DepthLimit: 10, AmountLimit: 100,

@@ -58,7 +58,7 @@ compress: false
 cors: {origin: https://www.example.org, maxAge: 10m}
 limits: {json: 10mb, form: 2048}
 timeouts: {request: 1m30s}
-log: {level: "${LECTERN_TEST_LEVEL}", format: json}
+log: {level: "${LECTERN_TEST_LEVEL}", format: json, requests: true, sample: 0.25}
 `,
 		"config/api.json":     `{"rest": {"prefix": "/content/v1/", "maxLimit": -1}}`,
 		"config/plugins.yaml": "i18n: {config: {defaultLocale: de, locales: [fr, {code: pt-BR, name: Português}]}}\nupload: {enabled: false}\n",
@@ -77,13 +77,13 @@ tokens:
 	got := []any{
 		s.Server.Host, s.Server.Port, s.Server.URL, s.Server.TrustedProxies[0].String(), s.Server.TrustedProxies[1].String(),
 		s.Server.Compress, s.Server.CORS.Origins, s.Server.CORS.MaxAge, s.Server.Limits.JSONBytes, s.Server.Limits.FormBytes,
-		s.Server.Limits.Handle, s.Server.Limits.Idle, s.Server.LogLevel, s.Server.LogFormat,
+		s.Server.Limits.Handle, s.Server.Limits.Idle, s.Server.Log.Level, s.Server.Log.Format, *s.Server.Log.Requests, s.Server.Log.Sample,
 		s.REST, s.I18n, s.Upload.Enabled, s.Users.Enabled, s.Roles, s.Tokens,
 	}
 	want := []any{
 		"0.0.0.0", 8080, "https://content.example.org", "10.0.0.0/8", "::1/128",
 		false, []string{"https://www.example.org"}, 600, int64(10 << 20), int64(2048),
-		90 * time.Second, config.DefaultLimits.Idle, slog.LevelDebug, "json",
+		90 * time.Second, config.DefaultLimits.Idle, slog.LevelDebug, "json", true, 0.25,
 		config.REST{Prefix: "/content/v1", DefaultLimit: 25, MaxLimit: -1, WithCount: true},
 		config.I18n{Enabled: true, DefaultLocale: "de", Locales: []config.Locale{{Code: "de", Name: "de"}, {Code: "fr", Name: "fr"}, {Code: "pt-BR", Name: "Português"}}},
 		false, true,

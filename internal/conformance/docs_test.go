@@ -73,7 +73,7 @@ func TestDocumentedDefaults(t *testing.T) {
 // on how the server is started.
 func plainLists(s *config.Settings) {
 	s.Server.CORS = config.CORS{}
-	s.Server.LogFormat = ""
+	s.Server.Log.Format = ""
 	s.Users.RegisterFields, s.Users.DefaultRole = nil, nil
 }
 

@@ -18,7 +18,7 @@ const errorBytes = 512
 
 // errNoMemory is the error of a field of Mutation when there is no free memory for its answer.
 var errNoMemory = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError",
-	Message: "other requests use the memory that limits.memory gives to all of them"}
+	Message: "other requests use the memory that limits.memory gives to all of them", Reason: apierror.Memory}
 
 // reserve reserves memory in addition to that of buf.
 func (x *execution) reserve(bytes int64) {

@@ -1,0 +1,73 @@
+package gateway
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"lectern/gateway/config"
+)
+
+// An AccessLog says which requests the log has a line for at level info. The zero value logs none. No line has a query, a body or a
+// credential.
+type AccessLog struct {
+	On     bool
+	Sample float64 // the share of successful requests; the log has all others
+}
+
+// newAccessLog returns the access log of a server with these settings.
+func newAccessLog(l config.Log, production bool) AccessLog {
+	on := production
+	if l.Requests != nil {
+		on = *l.Requests
+	}
+	return AccessLog{On: on, Sample: l.Sample}
+}
+
+// has reports whether the log has a line for a request.
+func (a AccessLog) has(o *observation) bool {
+	return a.On && (o.status >= http.StatusBadRequest || !o.quiet && (a.Sample >= 1 || rand.Float64() < a.Sample))
+}
+
+// logRequest logs a request at level info if the access log has it, and otherwise at level debug. The line has the path at level debug
+// alone, since a path may name a document.
+func (s *Server) logRequest(o *observation, r *http.Request, took time.Duration) {
+	ctx, level := r.Context(), slog.LevelDebug
+	if s.access.has(o) {
+		level = slog.LevelInfo
+	}
+	if !s.log.Enabled(ctx, level) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 12)
+	attrs = append(attrs,
+		slog.String("id", o.Header().Get(requestIDHeader)),
+		slog.String("method", methodOf(r)),
+		slog.String("route", o.route))
+	if s.log.Enabled(ctx, slog.LevelDebug) {
+		attrs = append(attrs, slog.String("path", r.URL.EscapedPath()))
+	}
+	attrs = append(attrs,
+		slog.Int("status", o.status), slog.Int64("bytes", o.bytes), slog.Duration("took", took),
+		slog.String("client", clientAddr(r, s.proxies).String()))
+	attrs = o.appendCaller(attrs)
+	if o.refusal != "" {
+		attrs = append(attrs, slog.String("reason", string(o.refusal)))
+	}
+	s.log.LogAttrs(ctx, level, "request", attrs...)
+}
+
+// appendCaller appends who sent the request: the kind of principal, and the name of an API token or the name and id of a user. It appends
+// nothing if the server did not authenticate the request.
+func (o *observation) appendCaller(attrs []slog.Attr) []slog.Attr {
+	switch {
+	case !o.known:
+		return attrs
+	case o.caller.User.ID != 0:
+		return append(attrs, slog.String("principal", "user"), slog.String("name", o.caller.User.Username), slog.Uint64("user", o.caller.User.ID))
+	case o.caller.Token != "":
+		return append(attrs, slog.String("principal", "token"), slog.String("name", o.caller.Token))
+	}
+	return append(attrs, slog.String("principal", "public"))
+}

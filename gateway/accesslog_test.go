@@ -1,0 +1,194 @@
+package gateway_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lectern/gateway"
+)
+
+// A lineLog is a log in memory.
+type lineLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lineLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lineLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// requests returns the lines of requests, decoded.
+func (l *lineLog) requests(t *testing.T) (lines []object) {
+	t.Helper()
+	for line := range strings.Lines(l.String()) {
+		var o object
+		if err := json.Unmarshal([]byte(line), &o); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		if o["msg"] == "request" {
+			lines = append(lines, o)
+		}
+	}
+	return lines
+}
+
+// request returns the line of the request with this id.
+func (l *lineLog) request(t *testing.T, id any) object {
+	t.Helper()
+	for _, line := range l.requests(t) {
+		if line["id"] == id {
+			return line
+		}
+	}
+	t.Fatalf("no line of request %v in\n%s", id, l)
+	return nil
+}
+
+// TestAccessLog compares the lines of requests with what the access log promises, and expects nothing secret in them: no query, no body, no
+// credential and no documentId.
+func TestAccessLog(t *testing.T) {
+	var log lineLog
+	ready, stop := run(t, writeProject(t, with(nil)), gateway.Options{Ephemeral: true, Production: true, LogTo: &log}, nil)
+	a := newAPI(t, ready)
+	jwt, id := a.register("ada")
+	created := a.want(201, "POST", "/api/articles", "full", object{"data": object{"title": "secret-title", "code": "secret-code"}})
+	documentID, _ := created.at("data.documentId").(string)
+	graphql := object{"query": `{ articles(filters: {title: {eq: "secret-title"}}) { title } }`}
+	tests := []struct {
+		method, path, as string
+		body             any
+		want             object // attributes of the line
+	}{
+		{"GET", "/api/articles?filters[title]=secret-title", "", nil, object{"route": "/api/articles", "status": 200., "principal": "public"}},
+		{"GET", "/API/Articles/" + documentID, "readonly", nil, object{"route": "/api/articles/{documentId}", "status": 200., "principal": "token", "name": "readonly"}},
+		{"GET", "/api/articles", jwt, nil, object{"route": "/api/articles", "status": 200., "principal": "user", "name": "ada", "user": float64(id)}},
+		{"GET", "/api/articles", "secret-credential", nil, object{"route": "/api/articles", "status": 401., "reason": "credential"}},
+		{"POST", "/api/articles", "", object{"data": object{"title": "secret-body"}}, object{"route": "/api/articles", "status": 403., "principal": "public", "reason": "permission"}},
+		{"POST", "/api/articles", "full", strings.Repeat(" ", 1<<20+1), object{"route": "/api/articles", "status": 413., "principal": "token", "name": "full", "reason": "body_size"}},
+		{"GET", "/api/users/me", "", nil, object{"route": "/api/users/me", "status": 403., "principal": "public", "reason": "permission"}},
+		{"GET", "/secret-path?secret-query", "", nil, object{"route": "none", "status": 404.}},
+		{"PROPFIND", "/api/articles", "", nil, object{"method": "other", "route": "/api/articles", "status": 405.}},
+		{"POST", "/graphql", "full", graphql, object{"route": "/graphql", "status": 200., "principal": "token", "name": "full"}},
+		{"GET", "/uploads/secret-file.png", "", nil, object{"route": "/uploads/{path:.*}", "status": 404.}},
+	}
+	for _, test := range tests {
+		r := a.do(test.method, test.path, test.as, test.body)
+		test.want["id"] = r.header.Get("X-Request-Id")
+		test.want["bytes"] = float64(len(r.text))
+		if test.want["method"] == nil {
+			test.want["method"] = test.method
+		}
+		test.want["level"], test.want["msg"], test.want["client"] = "INFO", "request", "127.0.0.1"
+	}
+	a.want(204, "GET", "/_health", "", nil)
+	stop() // a line is written after its answer
+	for _, test := range tests {
+		got := log.request(t, test.want["id"])
+		if took, _ := got["took"].(float64); took <= 0 {
+			t.Errorf("%s %s took %v", test.method, test.path, got["took"])
+		}
+		delete(got, "time")
+		delete(got, "took")
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s %s: %s", test.method, test.path, diff)
+		}
+	}
+	for _, secret := range []string{"secret-", documentID, jwt, ready.Tokens["full"], "_health"} {
+		if strings.Contains(log.String(), secret) {
+			t.Errorf("the log has %q:\n%s", secret, &log)
+		}
+	}
+}
+
+// TestAccessLogClient expects the address of the client behind a trusted proxy, and the address of the connection otherwise.
+func TestAccessLogClient(t *testing.T) {
+	var log lineLog
+	s, err := gateway.NewServer(gateway.Config{
+		Log: slog.New(slog.NewJSONHandler(&log, nil)), AccessLog: gateway.AccessLog{On: true, Sample: 1},
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+	}, gateway.Runtime{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for peer, want := range map[string]string{"10.0.0.1:1": "192.0.2.7", "192.0.2.1:1": "192.0.2.1"} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr, r.Header = peer, http.Header{"X-Forwarded-For": {"203.0.113.9, 192.0.2.7"}, "X-Request-Id": {peer}}
+		s.Handler().ServeHTTP(httptest.NewRecorder(), r)
+		if got := log.request(t, peer)["client"]; got != want {
+			t.Errorf("a connection from %s: client %v, want %s", peer, got, want)
+		}
+	}
+}
+
+// TestAccessLogSample expects a share of the successful requests and all others in the log.
+func TestAccessLogSample(t *testing.T) {
+	for _, test := range []struct {
+		log        gateway.AccessLog
+		least, max int // lines of 400 successful requests
+		failed     int // lines of 10 requests without a route
+	}{
+		{gateway.AccessLog{}, 0, 0, 0},
+		{gateway.AccessLog{On: true, Sample: 1}, 400, 400, 10},
+		{gateway.AccessLog{On: true, Sample: 0.5}, 100, 300, 10}, // the chance of more or fewer is below 1e-22
+		{gateway.AccessLog{On: true}, 0, 0, 10},
+	} {
+		var log lineLog
+		s, _ := newServer(t, gateway.Config{AccessLog: test.log, Log: slog.New(slog.NewJSONHandler(&log, nil))})
+		for i := range 410 {
+			path := "/api/things"
+			if i >= 400 {
+				path = "/api/nothing"
+			}
+			s.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+		}
+		lines := map[any]int{}
+		for _, line := range log.requests(t) {
+			lines[line["status"]]++
+		}
+		if n := lines[200.]; n < test.least || n > test.max || lines[404.] != test.failed {
+			t.Errorf("%+v: %v lines by status", test.log, lines)
+		}
+	}
+}
+
+// TestAccessLogDefault expects requests in the log of production alone, unless log.requests says otherwise.
+func TestAccessLogDefault(t *testing.T) {
+	for _, test := range []struct {
+		production bool
+		settings   string
+		lines      int
+	}{
+		{false, "log: {format: json}", 0},
+		{true, "log: {format: json}", 1},
+		{false, "log: {format: json, requests: true}", 1},
+		{true, "log: {format: json, requests: false}", 0},
+		{true, "log: {format: json, level: warn}", 0},
+		{false, "log: {format: json, level: debug}", 1},
+	} {
+		var log lineLog
+		ready, stop := run(t, writeProject(t, with(map[string]string{"config/server.yaml": test.settings})),
+			gateway.Options{Ephemeral: true, Production: test.production, LogTo: &log}, nil)
+		newAPI(t, ready).want(200, "GET", "/api/articles", "", nil)
+		stop()
+		if got := len(log.requests(t)); got != test.lines {
+			t.Errorf("production %t with %s: %d lines, want %d", test.production, test.settings, got, test.lines)
+		}
+	}
+}

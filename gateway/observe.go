@@ -1,0 +1,163 @@
+package gateway
+
+import (
+	"bufio"
+	"cmp"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"lectern/auth"
+	"lectern/documents/apierror"
+)
+
+// An observation collects what the server tells the access log and the metrics at the end of a request. It is the ResponseWriter of the
+// request. Requests have one only if something observes them.
+type observation struct {
+	statusWriter
+	began    time.Time
+	route    string         // the pattern of the route; noRoute if there is none
+	quiet    bool           // the access log leaves out the request unless it fails: a probe or a scrape
+	caller   auth.Principal // zero unless identified
+	known    bool           // the request was authenticated
+	hijacked bool
+	refusal  apierror.Reason // "" unless the request was refused
+}
+
+// noRoute stands for the route of requests that match none.
+const noRoute = "none"
+
+// observes reports whether anything observes requests.
+func (s *Server) observes(r *http.Request) bool {
+	return s.access.On || s.log.Enabled(r.Context(), slog.LevelDebug)
+}
+
+// newObservation begins the observation of a request that w answers.
+func newObservation(w http.ResponseWriter) *observation {
+	return &observation{statusWriter: statusWriter{ResponseWriter: w}, began: time.Now(), route: noRoute}
+}
+
+// matched notes the route of the request.
+func (o *observation) matched(h *handlers, m *mux.RouteMatch) {
+	switch handler := m.Handler.(type) {
+	case *resource:
+		o.route = handler.template
+	case *documentRequest:
+		o.route = handler.template
+	default:
+		if m.Route == h.health {
+			o.route, o.quiet = "/_health", true
+		}
+	}
+}
+
+// ended tells the observers that a request has ended.
+func (s *Server) ended(o *observation, r *http.Request) {
+	if o.hijacked {
+		o.status = http.StatusSwitchingProtocols
+	}
+	o.status = cmp.Or(o.status, http.StatusOK) // what net/http sends for a handler that writes nothing
+	s.logRequest(o, r, time.Since(o.began))
+}
+
+// observationOf returns the observation of the request that w answers; nil if nothing observes it.
+func observationOf(w http.ResponseWriter) *observation {
+	for {
+		switch wrapped := w.(type) {
+		case *observation:
+			return wrapped
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = wrapped.Unwrap()
+		default:
+			return nil
+		}
+	}
+}
+
+// identified notes who sent a request.
+func (o *observation) identified(who auth.Principal) {
+	if o != nil {
+		o.caller, o.known = who, true
+	}
+}
+
+// refused notes the reason of an error that answers the request.
+func (o *observation) refused(e *apierror.Error) {
+	if o == nil {
+		return
+	}
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests,
+		http.StatusServiceUnavailable, http.StatusInsufficientStorage:
+		o.refusal = cmp.Or(e.Reason, apierror.Other)
+	}
+}
+
+// Hijack implements http.Hijacker.
+func (o *observation) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, buffered, err := http.NewResponseController(o.ResponseWriter).Hijack()
+	o.hijacked = err == nil
+	return c, buffered, err
+}
+
+// observedMethods are the methods by which requests are counted. All others count as "other", since clients can make up any number.
+var observedMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+
+// methodOf returns the method of a request, or "other".
+func methodOf(r *http.Request) string {
+	if slices.Contains(observedMethods, r.Method) {
+		return r.Method
+	}
+	return "other"
+}
+
+// A statusWriter records the status and the size of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int   // 0 until the answer begins
+	bytes  int64 // of the body, before compression
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *statusWriter) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *statusWriter) Write(p []byte) (int, error) {
+	w.begin()
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// ReadFrom implements io.ReaderFrom, so that the connection can send a file without copying it.
+func (w *statusWriter) ReadFrom(r io.Reader) (int64, error) {
+	w.begin()
+	n, err := io.Copy(w.ResponseWriter, r)
+	w.bytes += n
+	return n, err
+}
+
+// Flush implements http.Flusher. It has no effect if the connection cannot flush.
+func (w *statusWriter) Flush() {
+	w.begin()
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // an error means that the connection cannot flush
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *statusWriter) begin() {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+}
