@@ -37,7 +37,7 @@ type Principal struct {
 	Token  string // the name of the API token; "" for requests without one
 }
 
-// A User is the sender of a request with the JWT of a user.
+// A User is the user whose JWT a request carries.
 type User struct {
 	ID       uint64 // id of the user's row; never 0
 	Username string

@@ -120,9 +120,9 @@ type bearer struct {
 	role     uint64 // number of the role's document, 0 if they have none
 }
 
-// verified caches tokens with a valid signature, since checking it is the most expensive part of authentication. It has two
-// generations: a token that is used goes to the young one; when that is full it replaces the old one, and tokens that were not
-// used since are dropped.
+// verified caches tokens whose signature is valid, since checking a signature is the most expensive part of authentication. It
+// has two generations. Each use of a token puts it into the young generation. When the young generation is full, it replaces the
+// old one, and an empty generation becomes the young one. This drops the tokens that were not used in the meantime.
 type verified struct {
 	mutex      sync.RWMutex
 	young, old map[string]*known

@@ -41,7 +41,7 @@ func (u *Users) Roles(s *store.Snapshot) ([]Role, error) {
 	return roles, nil
 }
 
-// Role returns the role with this id, and the tree of all permissions with those enabled that it has.
+// Role returns the role with this id, and the tree of all permissions, in which those of the role are enabled.
 func (u *Users) Role(s *store.Snapshot, id uint64) (store.Record, *jsontree.Object, error) {
 	r := u.roleRow(s, id)
 	if !r.Exists() {
@@ -285,7 +285,7 @@ func (u *Users) DeleteRole(ctx context.Context, id uint64) error {
 	return nil
 }
 
-// move gives up to movedAtATime users of a role another one, and reports whether there are more.
+// move gives the role to to at most movedAtATime users of the role from, and reports whether from has more users.
 func (u *Users) move(ctx context.Context, tx *documents.Transaction, from store.Record, to roleRef) (more bool, err error) {
 	data := jsontree.NewObject()
 	data.Set("role", number(to.id))

@@ -105,7 +105,7 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 	return u, nil
 }
 
-// Close waits a moment for mails that are being sent. Call it before you close the store.
+// Close waits a short time for mails that are being sent. Call it before you close the store.
 func (u *Users) Close() { u.mails.close() }
 
 // Show prints a user's row; it is called while the row can be read. It may be called again, and must then start from the

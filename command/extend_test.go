@@ -35,7 +35,7 @@ func TestName(t *testing.T) {
 		{"migrate " + dir + "/blog nothing", 2, "\"magazine migrate --help\""},
 		{"serve --addr 127.0.0.1:0 " + dir + "/blog", 1, "magazine migrate " + dir + "/blog "},
 	} {
-		if strings.HasPrefix(c.args, "serve") { // renames an attribute that has content
+		if strings.HasPrefix(c.args, "serve") { // rename an attribute that has content, so that serve suggests a migration
 			text, err := os.ReadFile(article)
 			if err == nil {
 				err = os.WriteFile(article, bytes.ReplaceAll(text, []byte("summary:"), []byte("teaser:")), 0o644)

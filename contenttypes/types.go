@@ -45,8 +45,8 @@ var types = [...]struct {
 	value     ValueKind
 	graphQL   string // the name of the GraphQL scalar
 	index     indexing
-	maxLength int            // of texts without maxLength, in UTF-16 units; 0 means no limit
-	pattern   *regexp.Regexp // of texts without regex
+	maxLength int            // limit for texts whose definition has no maxLength, in UTF-16 units; 0 means no limit
+	pattern   *regexp.Regexp // pattern of texts whose definition has no regex
 	system    bool           // only system attributes have the type; definitions cannot use it
 }{
 	String:        {name: "string", value: TextValue, graphQL: "String", index: indexedByDefault, maxLength: 255},

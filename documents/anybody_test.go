@@ -16,7 +16,7 @@ import (
 	"lectern/store"
 )
 
-// anyValue draws JSON that bodies may hold where a relation or component is expected, more often than not almost right.
+// anyValue draws a JSON value for a relation or component of a body. Many of the values are nearly valid.
 func anyValue(rt *rapid.T, ids []string, keys []string, depth int) any {
 	kinds := 6
 	if depth > 0 {
@@ -47,7 +47,7 @@ func anyValue(rt *rapid.T, ids []string, keys []string, depth int) any {
 	return o
 }
 
-// Whatever a body holds, a write is done or refused as the client's mistake, never fails within, and the store stays whole.
+// TestAnyBody writes documents with random bodies. Each write succeeds or is refused with a status 4xx, and the store stays consistent.
 func TestAnyBody(t *testing.T) {
 	model := testModel(t)
 	common := []string{"set", "connect", "disconnect", "options", "documentId", "id", "position", "before", "after", "start", "end",

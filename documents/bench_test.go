@@ -10,7 +10,7 @@ import (
 	"lectern/store"
 )
 
-// BenchmarkWrites measures what a write computes and stores, many sharing an fsync.
+// BenchmarkWrites measures creations by many concurrent writers, which share each fsync.
 func BenchmarkWrites(b *testing.B) {
 	for _, bench := range []struct{ name, typ, body string }{
 		{"scalars", "api::remark.remark", `{"name":"x"}`},

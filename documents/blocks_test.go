@@ -118,7 +118,7 @@ func TestIsLink(t *testing.T) {
 	}
 }
 
-// A small body must not have a huge answer.
+// TestCastBlocksBounded expects a list of 100,001 wrong blocks to be answered with at most maxIssues issues.
 func TestCastBlocksBounded(t *testing.T) {
 	in := parsed(t, "["+strings.Repeat("0,", 100_000)+"0]")
 	if _, issues := castBlocks([]string{"K"}, in); len(issues) > maxIssues {
@@ -126,7 +126,8 @@ func TestCastBlocksBounded(t *testing.T) {
 	}
 }
 
-// FuzzCastBlocks: no JSON makes it panic, nothing is changed in place, and what is stored is taken again as it is.
+// FuzzCastBlocks casts arbitrary JSON. castBlocks must not panic and must not change its input, and must accept its own result
+// unchanged.
 func FuzzCastBlocks(f *testing.F) {
 	for _, c := range blocksCases {
 		f.Add(c.in)

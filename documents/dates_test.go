@@ -144,7 +144,8 @@ func TestParseFilterTime(t *testing.T) {
 	}
 }
 
-// FuzzCastTemporal: what is stored is read again as the same, and a datetime is the moment that Go's own parser sees.
+// FuzzCastTemporal casts arbitrary texts to dates, times and datetimes. A valid result must be accepted again unchanged, must be the same
+// as an operand of a filter, and a datetime in RFC 3339 must be the instant that time.Parse returns.
 func FuzzCastTemporal(f *testing.F) {
 	for _, c := range temporalCases {
 		if s, ok := mustParse(c.in).(string); ok {

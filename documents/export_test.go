@@ -18,7 +18,8 @@ import (
 	"lectern/store"
 )
 
-// TestExportRoundTrip exports what each script of writes/ leaves behind, imports it into an empty store, and exports that.
+// TestExportRoundTrip exports the content that each script of testdata/writes creates, imports it into an empty store, and expects that
+// store to export the same.
 func TestExportRoundTrip(t *testing.T) {
 	files, err := filepath.Glob("testdata/writes/*.txt")
 	if err != nil || len(files) == 0 {
@@ -65,7 +66,7 @@ func export(t *testing.T, st *store.Store, model *contenttypes.Model) []byte {
 	return out.Bytes()
 }
 
-// comparable puts ranks in place of the positions that lines give the links on their other side: an import numbers them anew.
+// comparable replaces the positions of links in the lists of their targets by ranks 0, 1, 2 …, because an import assigns new positions.
 func comparable(t *testing.T, exported []byte) string {
 	t.Helper()
 	entries := map[string][]map[string]any{}
@@ -117,7 +118,7 @@ func comparable(t *testing.T, exported []byte) string {
 	return out.String()
 }
 
-// TestImportRefuses gives lines that are wrong, each after two that are right.
+// TestImportRefuses imports files of three valid lines and a wrong one. The import stores nothing, or the valid lines if it is partial.
 func TestImportRefuses(t *testing.T) {
 	model := testModel(t)
 	const fine = `{"type":"api::tag.tag","documentId":"t1","data":{"name":"One"}}
@@ -175,7 +176,7 @@ func TestImportRefuses(t *testing.T) {
 			}
 			result, err := svc.Import(context.Background(), file, documents.ImportOptions{Partial: true})
 			skipped, versions := 1, 5
-			if strings.Contains(c.line, `"t1","status"`) { // the document of line 1, which line 2 points at
+			if strings.Contains(c.line, `"t1","status"`) { // the document of line 1, to which line 2 has a link
 				skipped, versions = 2, 3
 			}
 			if !errors.As(err, &wrong) || result.Versions != versions || result.Skipped != skipped {
@@ -185,7 +186,8 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// TestImportKeepsOthers replaces a document that others point at.
+// TestImportKeepsOthers imports new versions of documents that have links from other documents, and then reads the relations from all
+// sides.
 func TestImportKeepsOthers(t *testing.T) {
 	model := testModel(t)
 	st := storetest.Open(t, model)
@@ -245,7 +247,7 @@ func TestImportKeepsOthers(t *testing.T) {
 	}
 }
 
-// TestRolesByType takes users from one project to another, which has the same roles under other documentIds.
+// TestRolesByType exports a user from one project and imports it into another, in which the same roles have other documentIds.
 func TestRolesByType(t *testing.T) {
 	model := testModel(t)
 	role, user := model.Type("plugin::users-permissions.role"), model.Type("plugin::users-permissions.user")

@@ -15,14 +15,15 @@ import (
 	"lectern/internal/admission"
 )
 
-// forClient is a context of work for a client.
+// forClient returns the context of a request from an address.
 func forClient(addr string) context.Context {
 	return admission.WithClient(context.Background(), admission.ClientAt(netip.MustParseAddr(addr)))
 }
 
-// Whoever guesses passwords waits for his own guesses, and only so many of them may wait: another's password is looked at next.
+// TestHashingTakesTurns checks passwords for a client that sends many wrong ones. When MaxHashesWaiting of them are waiting, the next one
+// is refused. The password of another client does not wait for them.
 func TestHashingTakesTurns(t *testing.T) {
-	hash, err := bcrypt.GenerateFromPassword([]byte("right"), 12) // so long that all who guess have come before one is done
+	hash, err := bcrypt.GenerateFromPassword([]byte("right"), 12) // a cost so high that all guesses are waiting before the first one is checked
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestHashingTakesTurns(t *testing.T) {
 	if same, err := documents.SamePassword(forClient("192.0.2.2"), string(hash), "right"); !same || err != nil {
 		t.Errorf("another client: %t, %v", same, err)
 	}
-	// In order of arrival it would have been the last of all.
+	// In the order of arrival, the other client's password would have been checked last.
 	if waiting := documents.Hashing().Waiting; waiting < documents.MaxHashesWaiting/2 {
 		t.Errorf("only %d guesses were left waiting when another client's password had been looked at", waiting)
 	}

@@ -15,7 +15,7 @@ import (
 	"lectern/store"
 )
 
-// A heavy is a service on a store of its own, with articles whose components are linked to the same few tags.
+// A heavy is a service for tests of heavy writes: articles with many components, all of which are linked to the same tags.
 type heavy struct {
 	*documents.Service
 	t    *testing.T
@@ -35,7 +35,7 @@ func newHeavy(t *testing.T) *heavy {
 	return h
 }
 
-// write is a write of a document with this body.
+// write returns a write of a document with the body data, or without one if data is "".
 func (h *heavy) write(uid, id, data string, st store.Status) documents.Write {
 	w := documents.Write{Type: h.Model().Type(uid), DocumentID: id, Status: st, Access: permission.FullAccess}
 	if data != "" {
@@ -44,7 +44,7 @@ func (h *heavy) write(uid, id, data string, st store.Status) documents.Write {
 	return w
 }
 
-// create makes a document and returns its documentId.
+// create creates a document and returns its documentId.
 func (h *heavy) create(uid, data string, st store.Status) (id string) {
 	h.t.Helper()
 	w := h.write(uid, "", data, st)
@@ -58,13 +58,13 @@ func (h *heavy) create(uid, data string, st store.Status) (id string) {
 	return id
 }
 
-// zone is a body with n components, each linked to all tags.
+// zone returns the body of an article with n components, each linked to all tags.
 func (h *heavy) zone(n int) string {
 	item := `{"__component":"part.box","title":"x","tags":["` + strings.Join(h.tags, `","`) + `"]}`
 	return `{"title":"heavy","zone":[` + strings.Repeat(item+",", n-1) + item + `]}`
 }
 
-// allocated is how many bytes f allocates.
+// allocated returns how many bytes f allocates.
 func allocated(t *testing.T, f func() error) uint64 {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -76,8 +76,8 @@ func allocated(t *testing.T, f func() error) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestTheWorkOfAWriteIsLinear writes a document with links and one with four times as many, in all ways, and compares what the
-// writes allocate.
+// TestTheWorkOfAWriteIsLinear carries out each kind of write on a document, and on one with four times as many links. The second write
+// may allocate at most six times as many bytes as the first.
 func TestTheWorkOfAWriteIsLinear(t *testing.T) {
 	const components, times = 60, 4
 	steps := []struct {
@@ -129,7 +129,7 @@ func TestTheWorkOfAWriteIsLinear(t *testing.T) {
 	}
 }
 
-// A countdown is a context that ends when it has been looked at a number of times.
+// A countdown is a context that ends after left calls of Err.
 type countdown struct {
 	context.Context
 	looks, left int
@@ -143,8 +143,8 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// TestAWriteEndsWithItsContext ends writes at every look at their contexts, until one is looked at no more: none of those before
-// has left anything, and the last is carried out.
+// TestAWriteEndsWithItsContext repeats a write with contexts that end at the first call of Err, the second, and so on, until the write
+// succeeds. The writes that fail store nothing.
 func TestAWriteEndsWithItsContext(t *testing.T) {
 	h := newHeavy(t)
 	data := body(t, h.zone(400))
@@ -163,7 +163,7 @@ func TestAWriteEndsWithItsContext(t *testing.T) {
 			t.Fatalf("after %d looks: something was written", left)
 		}
 	}
-	// Before its turn, every 4096 steps of which each link is several, and before it is applied.
+	// The context is checked before the write's turn, every 4096 steps (a link is several steps), and before the write is applied.
 	if ctx.looks < 8 {
 		t.Errorf("the context of a write of 8,000 links was looked at %d times", ctx.looks)
 	}

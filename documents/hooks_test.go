@@ -47,13 +47,13 @@ attributes: {title: {type: string}}
 `)},
 }
 
-// A hooked is a service of that project.
+// A hooked is a service of hooksProject.
 type hooked struct {
 	*documents.Service
 	t     *testing.T
 	store *store.Store
 	model *contenttypes.Model
-	told  []error // of what failed after writes
+	told  []error // the errors of hooks after writes
 }
 
 func newHooked(t *testing.T) *hooked {
@@ -71,7 +71,7 @@ func (h *hooked) hook(hooks documents.Hooks, uids ...string) {
 	}
 }
 
-// write is a write of a type with a body, which may be "".
+// write returns a write of a draft of api::NAME.NAME with the body data, or without one if data is "".
 func (h *hooked) write(name, id, data string) documents.Write {
 	w := documents.Write{Type: h.model.Type("api::" + name + "." + name), DocumentID: id, Status: store.Draft, Access: permission.FullAccess}
 	if data != "" {
@@ -80,7 +80,7 @@ func (h *hooked) write(name, id, data string) documents.Write {
 	return w
 }
 
-// create creates a document with that id.
+// create creates a document with the documentId id.
 func (h *hooked) create(name, id, data string) {
 	h.t.Helper()
 	if err := h.Create(h.t.Context(), h.write(name, id, data)); err != nil {
@@ -88,7 +88,7 @@ func (h *hooked) create(name, id, data string) {
 	}
 }
 
-// everything hooks f around all actions.
+// everything returns hooks that call f before and after all actions.
 func everything(f func(when string, e *documents.Event) error) documents.Hooks {
 	before := func(_ context.Context, e *documents.Event) error { return f("before", e) }
 	after := func(_ context.Context, e *documents.Event) error { return f("after", e) }
@@ -101,8 +101,8 @@ func everything(f func(when string, e *documents.Event) error) documents.Hooks {
 
 var statusNames = map[store.Status]string{store.Draft: "draft", store.Published: "published"}
 
-// TestHooks names the hooks that each kind of write calls, in order, and what they are told: the document, its locale and status,
-// and the title of the version that they can read.
+// TestHooks checks which hooks each kind of write calls, in which order, and what the event of each holds: the document, its locale and
+// status, and the title of the version that the hook can read.
 func TestHooks(t *testing.T) {
 	type operation = func(*hooked, documents.Write) error
 	with := func(do func(*documents.Service, context.Context, documents.Write) error) operation {
@@ -237,8 +237,8 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// Hooks before a write may change its data or take its place, and what they make of it is checked as what anybody sends; what the
-// sender may not write they may. What the caller holds stays as it was.
+// TestHooksChangeData changes or replaces the data of a write in a hook before it. The result is checked like a body from a client, but a
+// hook may write attributes that the client may not. The data of the caller is not changed.
 func TestHooksChangeData(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -288,7 +288,8 @@ func TestHooksChangeData(t *testing.T) {
 	}
 }
 
-// An error before a write refuses it; one after it is told of and changes nothing. A panic is such an error.
+// TestHooksFail runs hooks that fail. An error before a write refuses the write. An error after it is only reported to Service.Failed. A
+// panic has the same effect as an error.
 func TestHooksFail(t *testing.T) {
 	refusal := &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Message: "not today"}
 	fail := func(context.Context, *documents.Event) error { return refusal }
@@ -333,7 +334,8 @@ func TestHooksFail(t *testing.T) {
 	}
 }
 
-// Writes that share a transaction with one that fails are carried out again. Their hooks are not called again.
+// TestHooksOnce lets every fourth write fail. Writes that share a transaction with a failed one are repeated, but their hooks are called
+// only once.
 func TestHooksOnce(t *testing.T) {
 	h := newHooked(t)
 	var before, after atomic.Int64
@@ -371,7 +373,8 @@ func TestHooksOnce(t *testing.T) {
 	}
 }
 
-// A hook may write; what sets itself off is stopped, and what a hook after a write is given outlives the request.
+// TestHooksWrite creates a document in a hook after a creation, so that the hook calls itself. The nesting ends at the maximum depth. The
+// context of the hook outlives that of the request.
 func TestHooksWrite(t *testing.T) {
 	h := newHooked(t)
 	deepest := 0
@@ -393,7 +396,7 @@ func TestHooksWrite(t *testing.T) {
 	}
 }
 
-// What a hook before a write leaves is there after it; passwords are not among the values.
+// TestHooksState passes the values of a document from a hook before its deletion to the hook after it. The values lack passwords.
 func TestHooksState(t *testing.T) {
 	h := newHooked(t)
 	h.create("owner", "o", `{"name":"O","secret":"abcdef"}`)
@@ -418,8 +421,8 @@ func TestHooksState(t *testing.T) {
 	}
 }
 
-// TestHookTypes refuses types that there are not, and those whose documents the server keeps for itself; without uids the
-// project's own are meant.
+// TestHookTypes expects hooks on unknown types, and on types whose documents the server itself maintains, to be refused. Hooks without
+// uids apply to the types that the project defines.
 func TestHookTypes(t *testing.T) {
 	h := newHooked(t)
 	nothing := documents.Hooks{BeforeCreate: func(context.Context, *documents.Event) error { return nil }}
@@ -443,7 +446,7 @@ func TestHookTypes(t *testing.T) {
 	}
 }
 
-// TestHooksCostNothing counts the allocations of an update of a type without hooks, beside others that have some.
+// TestHooksCostNothing checks that an update of a type without hooks allocates no more when another type has hooks.
 func TestHooksCostNothing(t *testing.T) {
 	measure := func(hooks bool) float64 {
 		h := newHooked(t)

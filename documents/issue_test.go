@@ -8,7 +8,7 @@ import (
 	"lectern/jsontree"
 )
 
-// parsed reads a value of a test case.
+// parsed parses the JSON of a test case.
 func parsed(t *testing.T, text string) any {
 	t.Helper()
 	v, err := jsontree.Parse([]byte(text), jsontree.MaxDepth)
@@ -18,10 +18,10 @@ func parsed(t *testing.T, text string) any {
 	return v
 }
 
-// printed prints a value of a test case.
+// printed returns a value as JSON.
 func printed(v any) string { return string(jsontree.Append(nil, v)) }
 
-// said prints issues, a line each: the path, the message, and the value unless it is absent.
+// said prints each issue on a line: the path, the message, and the value unless it is absent.
 func said(issues []issue) string {
 	var b strings.Builder
 	for _, f := range issues {
@@ -58,7 +58,7 @@ func TestPrintValue(t *testing.T) {
 	}
 }
 
-// Indentation makes a deep value large: what is printed must be bounded all the same.
+// TestPrintValueBounded prints a long text, and a deeply nested value, which indentation makes large. Both must be cut.
 func TestPrintValueBounded(t *testing.T) {
 	deep := strings.Repeat("[", 400) + strings.Repeat("1,", 100_000) + "1" + strings.Repeat("]", 400)
 	for _, in := range []string{deep, `"` + strings.Repeat("é", 100_000) + `"`} {

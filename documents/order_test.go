@@ -33,7 +33,7 @@ func TestEdited(t *testing.T) {
 		name       string
 		connect    []connection
 		disconnect []store.Ref
-		want       []store.Ref // nil: an error
+		want       []store.Ref // nil means an error
 	}{
 		{"nothing", nil, nil, refs(1, 2, 3)},
 		{"at the end", []connection{at(4, atEnd), at(5, atEnd)}, nil, refs(1, 2, 3, 4, 5)},
@@ -70,7 +70,7 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// editedNaively carries out a lenient call item by item on the whole list.
+// editedNaively does what edited does in its lenient mode, item by item on the whole list.
 func editedNaively(list []store.Ref, connect []connection, disconnect []store.Ref) []store.Ref {
 	connect, _ = sequence(list, connect, true)
 	list = slices.Clone(list)
@@ -91,7 +91,8 @@ func editedNaively(list []store.Ref, connect []connection, disconnect []store.Re
 	return slices.DeleteFunc(list, func(r store.Ref) bool { return slices.Contains(disconnect, r) })
 }
 
-// What is connected and disconnected is there and gone, nothing is there twice, and the rest keeps its order.
+// TestEditedAny edits random lists and compares the results with editedNaively. Connected entries are in the list once, and the entries
+// that were neither connected nor disconnected keep their order.
 func TestEditedAny(t *testing.T) {
 	number := rapid.IntRange(1, 12)
 	rapid.Check(t, func(t *rapid.T) {
@@ -153,7 +154,7 @@ func TestEditedAny(t *testing.T) {
 	})
 }
 
-// Positions rise, and none changes that need not: if the old ones rose, they stay.
+// TestPositions checks that positions are in ascending order, and that old positions which are in order already are not changed.
 func TestPositions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		gap := rapid.OneOf(rapid.Uint64Range(1, 3), rapid.Just[uint64](store.PosStep))
@@ -179,7 +180,7 @@ func TestPositions(t *testing.T) {
 	})
 }
 
-// A list into whose front something is put again and again is numbered anew from time to time, and stays in order.
+// TestPositionsRunOut inserts 200 entries at the front of a list, so that the positions run out. The list stays in order.
 func TestPositionsRunOut(t *testing.T) {
 	list := []uint64{}
 	for range 200 {

@@ -13,7 +13,7 @@ import (
 	"lectern/store"
 )
 
-// newKitchen fills the kitchen with a few restaurants.
+// newKitchen returns a service of the project kitchen with a few restaurants.
 func newKitchen(t *testing.T) *documents.Service {
 	t.Helper()
 	model, problems := contenttypes.Load("../testdata/conformance/projects/kitchen", contenttypes.Options{})
@@ -45,10 +45,10 @@ func newKitchen(t *testing.T) *documents.Service {
 	return svc
 }
 
-// Each condition finds the restaurants that it is about, by values of the Go types that fit.
+// TestQuery finds restaurants by each kind of condition, with operands of the Go types that an attribute accepts.
 func TestQuery(t *testing.T) {
 	svc := newKitchen(t)
-	type duration int // a type of a program's own
+	type duration int // a named type, as programs define them
 	for _, tt := range []struct {
 		name string
 		when documents.Condition
@@ -117,7 +117,7 @@ func names(rows []*documents.Row, err error) string {
 	return strings.Join(list, " ")
 }
 
-// What a query asks for beside its conditions: order, part, version.
+// TestQueryPages tests the parts of a query other than its conditions: sort, offset and limit, status, and locale.
 func TestQueryPages(t *testing.T) {
 	svc := newKitchen(t)
 	all := func() *documents.Query { return svc.Query("api::restaurant.restaurant") }

@@ -15,7 +15,7 @@ import (
 
 var errNothingLeft = errors.New("nothing is left")
 
-// limited returns a function that reserves up to limit bytes, and how many were reserved.
+// limited returns a function that reserves up to limit bytes, and the largest number of bytes that it has reserved.
 func limited(limit int64) (reserve func(int64) error, reserved *int64) {
 	reserved = new(int64)
 	return func(bytes int64) error {
@@ -27,12 +27,16 @@ func limited(limit int64) (reserve func(int64) error, reserved *int64) {
 	}, reserved
 }
 
-// noteModel has one type, with a text of any length.
+// noteModel returns a model with one type, which has a text of any length.
 func noteModel(t *testing.T) *contenttypes.Model {
-	return storetest.Model(t, storetest.Files(map[string]string{"content-types/note.yaml": "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  text: {type: text}\n"}))
+	return storetest.Model(t, storetest.Files(map[string]string{"content-types/note.yaml": `
+kind: collectionType
+info: {singularName: note, pluralName: notes, displayName: Note}
+attributes: {text: {type: text}}
+`}))
 }
 
-// importedNotes are lines of an import.
+// importedNotes returns n lines of an import, each a note with a text of length letters.
 func importedNotes(n, length int) []byte {
 	var lines strings.Builder
 	for i := range n {
@@ -41,7 +45,8 @@ func importedNotes(n, length int) []byte {
 	return []byte(lines.String())
 }
 
-// TestExportReserves sees that an export reserves memory for its longest line, not for all lines, and that it ends where none is left.
+// TestExportReserves checks that an export reserves memory for its longest line, not for all lines, and that it fails if there is not
+// enough.
 func TestExportReserves(t *testing.T) {
 	const length, lines = 10_000, 100
 	model := noteModel(t)
@@ -64,8 +69,8 @@ func TestExportReserves(t *testing.T) {
 	}
 }
 
-// TestImportReserves sees that an import reserves memory for its longest line and for what it remembers of each line, and that it ends
-// where none is left, with nothing stored.
+// TestImportReserves checks that an import reserves memory for its longest line and for what it remembers of each line. If there is not
+// enough, the import fails and stores nothing.
 func TestImportReserves(t *testing.T) {
 	model := noteModel(t)
 	for _, test := range []struct {

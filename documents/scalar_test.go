@@ -10,7 +10,7 @@ import (
 
 func limits[T any](least, most T) (*T, *T) { return &least, &most }
 
-// scalars are the attributes of the test cases, by what the cases call them.
+// scalars returns the attributes of the test cases, keyed by their names in the cases.
 func scalars() map[string]*contenttypes.Attribute {
 	attrs := map[string]*contenttypes.Attribute{}
 	for name, kind := range map[string]contenttypes.Type{
@@ -35,13 +35,13 @@ func scalars() map[string]*contenttypes.Attribute {
 	return attrs
 }
 
-// valid is what a case says that is taken, as stored.
+// valid begins the expected result of a valid value. The stored value follows.
 const valid = "= "
 
 var castCases = []struct {
 	attr, in string
-	want     string // as draft and full stage say; or
-	full     string // what the full stage says when that is different
+	want     string // the result in the draft stage, and in the full stage if full is ""
+	full     string // the result in the full stage
 }{
 	{"string", `"  Ω 👩‍👩 \t\"q\" "`, valid + `"  Ω 👩‍👩 \t\"q\" "`, ""},
 	{"string", `5`, "k| k must be a `string` type, but the final value was: `5`. = 5", ""},
@@ -141,7 +141,7 @@ var castCases = []struct {
 	{"json", `""`, valid + `""`, ""},
 	{"json required", `null`, valid + `null`, "k| k must be defined. = null"},
 
-	{"date", `"soon"`, valid + `"soon"`, ""}, // castTemporal's to refuse
+	{"date", `"soon"`, valid + `"soon"`, ""}, // only castTemporal refuses it
 	{"date required", `null`, valid + `null`, "k| k must be defined. = null"},
 	{"time required", `null`, valid + `null`, "k| k must be defined. = null"},
 	{"datetime required", `null`, valid + `null`, "k| k must be defined. = null"},
@@ -168,7 +168,8 @@ func TestCastScalar(t *testing.T) {
 	}
 }
 
-// What a draft may hold is taken as it is when it is published, and refused in the words of the full stage.
+// TestCastScalarPublishing publishes the values that a draft may hold. They are published unchanged, or refused with the message of the
+// full stage.
 func TestCastScalarPublishing(t *testing.T) {
 	attrs := scalars()
 	for _, c := range castCases {

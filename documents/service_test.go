@@ -29,7 +29,7 @@ func body(t testing.TB, text string) *jsontree.Object {
 	return v.(*jsontree.Object)
 }
 
-// On a clock that stands still each write of a document is later than the one before.
+// TestTimesRise writes a document several times while the clock stands still. updatedAt grows with each write.
 func TestTimesRise(t *testing.T) {
 	model := testModel(t)
 	svc := documents.NewService(storetest.Open(t, model), model, "en")
@@ -64,7 +64,7 @@ func TestTimesRise(t *testing.T) {
 	}
 }
 
-// When showing what was written fails, nothing was written.
+// TestAfterFails checks that a write stores nothing if its function After fails.
 func TestAfterFails(t *testing.T) {
 	model := testModel(t)
 	st := storetest.Open(t, model)
@@ -92,7 +92,7 @@ func count(t testing.TB, st *store.Store, typ *contenttypes.ContentType, status 
 	return n
 }
 
-// Of many who want the same unique value at the same time one gets it.
+// TestUniqueAtTheSameTime lets 16 writers create documents with the same unique value at the same time. Exactly one succeeds.
 func TestUniqueAtTheSameTime(t *testing.T) {
 	model := testModel(t)
 	st := storetest.Open(t, model)
@@ -117,12 +117,13 @@ func TestUniqueAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A twin of the links between two types with drafts, from both sides, kept as plain lists.
+// A twin holds the links between articles and tags as plain lists of names, for comparison with the store.
 type twin struct{ lists map[twinList][]string }
 
+// A twinList identifies the list of one document.
 type twinList struct {
 	set  store.LinkSet
-	from bool // the articles' lists
+	from bool // the document is an article
 	name string
 }
 
@@ -142,9 +143,9 @@ func (tw *twin) set(set store.LinkSet, from bool, name string, order []string) {
 	tw.lists[l] = order
 }
 
-// Whatever is connected, disconnected and published, from either side, both sides and both link sets show what a plain twin says.
-// The lists of the other side are compared without their order after a publication: what is new there keeps the place it has
-// among drafts.
+// TestLinksAgainstTwin sets, connects, disconnects and publishes random links from both sides, and compares the lists of both sides in both
+// link sets with a twin. After a publication, the order of the lists on the other side is not compared: the twin appends new links, while
+// the store gives them their positions among the drafts.
 func TestLinksAgainstTwin(t *testing.T) {
 	model := testModel(t)
 	article, tag := model.Type("api::article.article"), model.Type("api::tag.tag")
@@ -174,7 +175,7 @@ func TestLinksAgainstTwin(t *testing.T) {
 				}})
 			}
 		}
-		loose := map[twinList]bool{} // order not compared
+		loose := map[twinList]bool{} // the lists whose order is not compared
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
 			from := rapid.Bool().Draw(rt, "from articles")
 			typ, attr := tag, "articles"
@@ -249,7 +250,7 @@ func TestLinksAgainstTwin(t *testing.T) {
 	})
 }
 
-// Several localizations are deleted at once, those that are not there and repeated ones too; the others stay.
+// TestDeleteEach deletes several localizations of a document at once. Locales may be repeated, or have no localization. The others stay.
 func TestDeleteEach(t *testing.T) {
 	model := testModel(t)
 	st := storetest.Open(t, model)

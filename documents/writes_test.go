@@ -24,13 +24,13 @@ import (
 
 var update = flag.Bool("update", false, "write what the scripts answer into them")
 
-// TestWrites runs the scripts in testdata/writes. A line that begins with "> " is a call, what follows is its answer:
+// TestWrites runs the scripts in testdata/writes. A line that begins with "> " is a call; its answer follows:
 //
 //	> create TYPE [draft] [LOCALE] {…} [as NAME]     also single TYPE …
 //	> update NAME [draft] [LOCALE] {…}               also delete, publish, unpublish, discard, without a body
 //	> show NAME [draft] [LOCALE] ATTRIBUTE …
 //
-// In a body, $NAME is the documentId of what was created under that name and $NAME.id the id of the row that was written.
+// In a body, $NAME is the documentId of the document that was written as NAME, and $NAME.id is the id of the row that this call wrote.
 func TestWrites(t *testing.T) {
 	files, err := filepath.Glob("testdata/writes/*.txt")
 	if err != nil || len(files) == 0 {
@@ -72,7 +72,7 @@ type script struct {
 	model *contenttypes.Model
 	store *store.Store
 	svc   *documents.Service
-	vars  map[string]string // NAME and NAME.id
+	vars  map[string]string // the values of $NAME and $NAME.id
 	types map[string]*contenttypes.ContentType
 	now   time.Time
 }
@@ -107,7 +107,7 @@ func (s *script) run(text string) string {
 
 var reference = regexp.MustCompile(`"?\$([a-z0-9]+(?:\.id)?)"?`)
 
-// call carries out one line.
+// call carries out a call and returns its answer.
 func (s *script) call(line string) string {
 	line, as, _ := strings.Cut(line, " as ")
 	head, body, hasBody := strings.Cut(line, " {")
@@ -191,7 +191,7 @@ func (s *script) typeOf(name string) *contenttypes.ContentType {
 	return nil
 }
 
-// named puts the names of documents in place of their ids.
+// named replaces documentIds in a text by the names of the documents.
 func (s *script) named(text string) string {
 	for name, id := range s.vars {
 		if !strings.HasSuffix(name, ".id") {
@@ -284,7 +284,7 @@ func (s *script) value(snap *store.Snapshot, r store.Record, a *contenttypes.Att
 	return list
 }
 
-// label names a linked document: its first text, and its locale when it has one.
+// label describes a linked document by its first text, and by its locale if it has one.
 func label(r store.Record) string {
 	for _, a := range r.Type().Attributes {
 		if a.Type == contenttypes.String && !a.System {

@@ -257,7 +257,7 @@ func (h *graphqlHandler) operation(r *http.Request, body any) (*operationRequest
 	return nil, &graphqlError{status: http.StatusMethodNotAllowed, message: "Apollo Server supports only GET/POST requests.", code: "BAD_REQUEST", allow: "GET, POST"}
 }
 
-// preflighted reports whether a browser sends a preflight before such a request from a page of another origin.
+// preflighted reports whether a browser sends a CORS preflight before a cross-origin request with these headers.
 func preflighted(h http.Header) bool {
 	for _, name := range []string{"X-Apollo-Operation-Name", "Apollo-Require-Preflight"} {
 		if h.Get(name) != "" {

@@ -1,4 +1,4 @@
-// Package apierror has the error that a client is told, and constructors of the errors that several packages return.
+// Package apierror has the type of errors that clients may read, and constructors of the errors that several packages return.
 package apierror
 
 import (

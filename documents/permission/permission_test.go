@@ -33,7 +33,7 @@ func TestAccess(t *testing.T) {
 			t.Errorf("%s: %v", name, tt.got)
 		}
 	}
-	// Each request asks; it must cost nothing.
+	// Each request calls Allows, so it must not allocate memory.
 	if n := testing.AllocsPerRun(100, func() { access.Allows(article, "discardDraft") }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -285,7 +285,7 @@ func spool(r io.Reader, dir string) (*os.File, error) {
 	return f, err
 }
 
-// maxSocketPath is the length of a socket's path that every system accepts.
+// maxSocketPath is the longest path of a socket, in bytes, that every system accepts.
 const maxSocketPath = 100
 
 // listenUnix listens on a Unix socket. Its path may be longer than the kernel accepts.

@@ -22,7 +22,7 @@ const (
 	order                 // a value, or a list, of which one must match
 	between               // two values
 	like                  // a text, or a list, of which one must match
-	null                  // a boolean
+	null                  // a boolean: whether the value is null, or is not
 )
 
 // operators are the keys of comparisons in query strings, and their operands. ($and, $or and $not are not comparisons.)

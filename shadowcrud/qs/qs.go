@@ -89,7 +89,7 @@ type node struct {
 	first, last      int32 // children in the order of the input
 	next             int32 // the next child of the same parent
 	children         int32
-	named            bool // some child's key is not an index: an object
+	named            bool // some child's key is not an index, so the node is an object
 	values           int32
 	firstVal, endVal int32 // indexes of the first and last value in leaves, plus 1
 }

@@ -192,9 +192,9 @@ func (p *printer) populate(begin int, l *level, i int) {
 
 // printed says in which form targets are printed.
 type printed struct {
-	relation bool // as documents
-	zoned    bool // as components of a zone
-	many     bool // as a list
+	relation bool // the targets are documents
+	zoned    bool // the targets are components of a zone
+	many     bool // print a list
 }
 
 // targets prints the targets of row i of a level.

@@ -28,7 +28,7 @@ type Writer struct {
 	time    time.Duration
 }
 
-// NewWriter returns a Writer to to, an answer that the client must read at rate bytes a second. control sets its deadlines.
+// NewWriter returns a Writer that writes an answer to to. The client must read it at rate bytes a second. control sets the deadlines.
 func NewWriter(to io.Writer, control *http.ResponseController, rate int64) *Writer {
 	return &Writer{to: to, control: control, time: PartTime(rate)}
 }

@@ -120,7 +120,7 @@ func (c *compiler) selection(on *language.Type, object *schema.Object, sets []as
 // maxShortInt is how many digits every 32-bit integer may have.
 const maxShortInt = 9
 
-// findRuns sets plain and runs of the selection.
+// findRuns sets plain and runs, by which the store prints neighbouring stored fields in one call.
 func (s *selection) findRuns() {
 	s.plain, s.runs = make([]store.Member, len(s.fields)), make([]int, len(s.fields)+1)
 	for i := len(s.fields) - 1; i >= 0; i-- {
