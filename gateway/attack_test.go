@@ -35,7 +35,7 @@ func signed(header, payload object, newHash func() hash.Hash, key []byte) string
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// payloadOf returns the decoded payload of a JWT.
+// payloadOf returns the decoded header and payload of a JWT.
 func payloadOf(t *testing.T, jwt string) (header, payload object) {
 	t.Helper()
 	parts := strings.Split(jwt, ".")
@@ -63,7 +63,7 @@ func changed(o object, key string, v any) object {
 }
 
 // TestForgedTokens sends JWTs that the server did not create. The server refuses even those that are signed with its own secret, unless the
-// algorithm and the times are right.
+// algorithm and all claims are right.
 func TestForgedTokens(t *testing.T) {
 	a := serve(t, nil)
 	jwt, id := a.register("ann")
@@ -277,7 +277,8 @@ func TestWrongShapes(t *testing.T) {
 	}
 }
 
-// TestMassAssignment sends attributes that would raise the sender's own permissions, in every kind of write.
+// TestMassAssignment sends attributes that the sender may not set, such as a role or an id, in every kind of write. The server refuses or
+// ignores them.
 func TestMassAssignment(t *testing.T) {
 	a := serve(t, nil)
 	good := object{"username": "eve", "email": "eve@people.test", "password": "secret"}
@@ -328,8 +329,8 @@ func TestMassAssignment(t *testing.T) {
 	}
 }
 
-// TestBruteForce guesses passwords from one address, with all spellings of the path and with forged headers about the origin of the
-// request.
+// TestBruteForce guesses passwords from one address, with different spellings of the path and with forged headers about the address. The
+// rate limit counts all of these requests together.
 func TestBruteForce(t *testing.T) {
 	limits := plugins("    ratelimit: {interval: 1h, max: 5}\n")
 	a := serve(t, limits)
@@ -372,7 +373,8 @@ func TestBruteForce(t *testing.T) {
 	}
 }
 
-// TestBruteForceGraphQL guesses many passwords in one GraphQL request. They count together with logins over REST.
+// TestBruteForceGraphQL guesses many passwords over GraphQL: in one operation, in a batch, and alone. All guesses count, together with
+// logins over REST.
 func TestBruteForceGraphQL(t *testing.T) {
 	a := serve(t, plugins("    ratelimit: {interval: 1h, max: 5}\n"))
 	a.register("ann")
@@ -492,7 +494,8 @@ func sortedHeader(r reply) (list []string) {
 	return list
 }
 
-// TestHostIsNotBelieved requests a mail with a forged Host header, and expects links to the configured address.
+// TestHostIsNotBelieved requests a mail with forged headers about the server's address, such as X-Forwarded-Host, and expects the link in
+// the mail to lead to the configured address.
 func TestHostIsNotBelieved(t *testing.T) {
 	box := newMailbox(t)
 	files := plugins(noRateLimit + "    email:\n      " + box.config() + "\n")
@@ -534,7 +537,8 @@ func TestMailHeaders(t *testing.T) {
 	}
 }
 
-// TestRedirects confirms an address with every parameter that could name a page to redirect to.
+// TestRedirects confirms an address with every parameter that could name a page to redirect to, and expects the server to ignore them. It
+// also expects settings that name an unsafe page to be refused.
 func TestRedirects(t *testing.T) {
 	a := serve(t, nil)
 	_, id := a.register("ann")

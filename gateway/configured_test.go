@@ -18,7 +18,7 @@ import (
 
 // The tests in this file configure the routes of users, files and locales, which are not generated from content types.
 
-// fileForm is a multipart form with one file.
+// fileForm returns a multipart form with one file.
 func fileForm(name string, content []byte) *form {
 	var body bytes.Buffer
 	parts := multipart.NewWriter(&body)
@@ -208,8 +208,8 @@ func TestConfiguredLimits(t *testing.T) {
 	}
 }
 
-// TestConfiguredSlowUpload sends a file for longer than the time limit of a request, but fast enough for the rate limit of bodies. A
-// middleware that wraps the response writer, and so hides the connection, does not change that.
+// TestConfiguredSlowUpload sends a file for longer than the time limit of a request, but faster than limits.bodyRate. The server accepts
+// it, although a middleware wraps the response writer and so hides the connection.
 func TestConfiguredSlowUpload(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
@@ -251,7 +251,7 @@ func TestConfiguredSlowUpload(t *testing.T) {
 }
 
 // TestConfiguredAgain changes the definitions while a policy runs. The new generation answers the request: the policy runs again, and
-// headers that a middleware sets are in the answer once.
+// headers that a middleware sets are in the answer once. If the policy has read a body that is too large to be kept, the request is refused.
 func TestConfiguredAgain(t *testing.T) {
 	for _, c := range []struct {
 		name, path string
@@ -261,7 +261,7 @@ func TestConfiguredAgain(t *testing.T) {
 		calls      int
 	}{
 		{"register", "/api/auth/local/register", func() any {
-			return jsonObject{"username": "ann", "email": "ann@example.org", "password": "Secret-123"}
+			return object{"username": "ann", "email": "ann@example.org", "password": "Secret-123"}
 		}, 1000, 200, 2},
 		{"upload", "/api/upload", func() any { return fileForm("a.bin", make([]byte, 3<<20)) }, 0, 201, 2},
 		{"upload that a policy looks at", "/api/upload", func() any { return fileForm("a.txt", make([]byte, 1<<19)) }, 1000, 201, 2},
@@ -337,7 +337,7 @@ func TestConfiguredLimitsAgain(t *testing.T) {
 	e.write("config/plugins.yaml", "users-permissions: {config: {ratelimit: {max: 2}}}\n")
 	e.must(e.awaitReload())
 	for i, want := range []int{200, 400, 429} {
-		status, body := e.do(t.Context(), "POST", "/api/auth/local/register", jsonObject{"username": "ann", "email": "ann@example.org", "password": "Secret-123"})
+		status, body := e.do(t.Context(), "POST", "/api/auth/local/register", object{"username": "ann", "email": "ann@example.org", "password": "Secret-123"})
 		if status != want {
 			t.Errorf("%d: %d %s, want %d", i, status, body, want)
 		}
@@ -421,7 +421,7 @@ func TestConfiguredProblems(t *testing.T) {
 	}
 }
 
-// TestConfiguredFields sends a GraphQL operation that does the same work as a route. The policy is configured on the GraphQL field.
+// TestConfiguredFields configures a policy on a GraphQL field that does the same work as a route, and expects the policy to refuse it.
 func TestConfiguredFields(t *testing.T) {
 	x := &gateway.Extensions{}
 	use := []gateway.PolicyUse{{Func: func(c *gateway.PolicyContext, _ gateway.Host) (bool, error) { return false, nil }}}

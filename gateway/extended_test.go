@@ -67,13 +67,13 @@ func (tr *trace) add(format string, args ...any) {
 	tr.calls = append(tr.calls, fmt.Sprintf(format, args...))
 }
 
-// A routeCall is a request with the token of a name, and what is expected of it: "STATUS BODY" as the answer, and calls in the trace.
+// A routeCall is a request with the token named key, and its expected effects: want is "STATUS BODY" of the answer, and calls is the trace.
 type routeCall struct {
 	method, path, key string
 	want, calls       string
 }
 
-// expect makes calls. The key "wrong" is the name of no token.
+// expect sends requests and checks their answers and the trace. The key "wrong" stands for a token that does not exist.
 func (tr *trace) expect(t *testing.T, ready gateway.Ready, calls []routeCall) {
 	t.Helper()
 	for _, c := range calls {
@@ -105,7 +105,7 @@ func (tr *trace) policy(name string, passes bool, err error) gateway.Policy {
 	}
 }
 
-// middleware returns a middleware that records the status of the answer in the trace.
+// middleware returns a middleware that records its options and the status of the answer in the trace.
 func (tr *trace) middleware(name string) gateway.MiddlewareMaker {
 	return func(options any) (gateway.Middleware, error) {
 		if options == "wrong" {
@@ -133,7 +133,7 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// say returns a handler that answers with a text and the path variables.
+// say returns a handler that answers with a text and the path variable id.
 func say(text string) func(http.ResponseWriter, *http.Request, *permission.Access) error {
 	return func(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 		if access == nil || gateway.CallerOf(r.Context()).Access != access {

@@ -14,7 +14,7 @@ import (
 	"lectern/documents/permission"
 )
 
-// files are like those that a build embeds.
+// files returns compressed files as a build embeds them.
 func files(names ...string) fstest.MapFS {
 	all := fstest.MapFS{"dist/.gitignore": &fstest.MapFile{Data: []byte("*\n")}}
 	for _, name := range names {
@@ -27,7 +27,7 @@ func files(names ...string) fstest.MapFS {
 	return all
 }
 
-// A build without the IDE, or with only some of its files, counts as a build without it.
+// TestReadIDE expects a build that lacks files of the IDE, or has several of a kind, to count as a build without the IDE.
 func TestReadIDE(t *testing.T) {
 	for _, names := range [][]string{{}, {"ide-1.js"}, {"ide-1.js", "style-2.css"}, {"ide-1.js", "ide-2.js", "style-2.css", "licences-3.txt"}} {
 		if readIDE(files(names...), "dist/assets") != nil {

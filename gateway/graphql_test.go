@@ -19,7 +19,8 @@ func (a *api) graphql(as, query string, headers ...string) reply {
 	return a.do("POST", "/graphql", as, object{"query": query}, headers...)
 }
 
-// Each alias of a login counts for the rate limit, together with logins over REST.
+// TestGraphQLLoginsAreCounted expects each alias of a field to count for the rate limit, and logins over GraphQL to count together with
+// logins over REST.
 func TestGraphQLLoginsAreCounted(t *testing.T) {
 	a := serve(t, plugins("    ratelimit: {enabled: true, interval: 1h, max: 3}\n"))
 	var query strings.Builder

@@ -125,8 +125,8 @@ func (c *circle) askOnly(path string) net.Conn {
 	return conn
 }
 
-// taken reports whether three of six answers of deepPosts(7) hold all 32 MiB that large answers may have, and the other three have failed.
-// Each of the answers takes 8 MiB.
+// taken reports whether three of six answers of deepPosts(7) hold all the memory that large answers may take, 24 of 32 MiB, and the other
+// three were refused. Each of the answers takes 8 MiB.
 func taken(m budget.Stats) bool { return m.Reserved >= 24<<20 && m.Refused >= 3 }
 
 // TestMemoryOfAnswers fills the memory for requests with answers that nobody reads. The server then refuses large answers with 503 and
@@ -222,7 +222,7 @@ func TestMemoryOfGraphQL(t *testing.T) {
 	}
 }
 
-// TestAnswerLimitOfGraphQL expects limits.answer to apply to GraphQL, unless graphql.config.limits.bytes is set.
+// TestAnswerLimitOfGraphQL expects limits.answer to apply to GraphQL if graphql.config.limits.bytes is not set.
 func TestAnswerLimitOfGraphQL(t *testing.T) {
 	c := newCircle(t, "{answer: 100kb}")
 	got := c.do("POST", "/graphql", "", map[string]any{"query": `{posts(pagination:{limit:40}){title tags(pagination:{limit:-1}){name posts{title text}}}}`})
@@ -231,8 +231,8 @@ func TestAnswerLimitOfGraphQL(t *testing.T) {
 	}
 }
 
-// TestMemoryOfImages expects an image to reserve the memory that decoding it takes. An image that needs more than is free is refused before
-// it is decoded.
+// TestMemoryOfImages expects an image to reserve the memory that decoding it takes. An image that needs more than the whole budget is refused
+// before it is decoded.
 func TestMemoryOfImages(t *testing.T) {
 	c := newCircle(t, "{memory: 8mb, answer: 1mb}")
 	upload := func(side int) reply {

@@ -71,7 +71,7 @@ func misfitProject(t *testing.T) (dir string) {
 // wantMisfits lists all misfits of the project.
 var wantMisfits = []string{
 	"api::dish.dish has content in the locale de, which config/plugins.yaml does not list: 763 versions",
-	// This draft was never published, so it must fit only the rules for drafts.
+	// The draft of d000 in de was never published, so only the rules for drafts apply to it.
 	"api::dish.dish.code is unique and has a value that another document has: 2 versions",
 	"api::dish.dish.kind is required and missing: 763 versions, and 764 drafts that cannot be published without it",
 	"api::dish.dish.lines must have at most 1 items: 763 versions",
@@ -144,8 +144,8 @@ func TestMisfits(t *testing.T) {
 		status       int
 	}{
 		{"GET", "/api/dishes/d001?locale=de", nil, 200},
-		{"PUT", "/api/dishes/d001?locale=de", jsonObject{"data": jsonObject{"price": 5}}, 400},
-		{"POST", "/api/dishes?locale=de", jsonObject{"data": jsonObject{"price": 5}}, 400},
+		{"PUT", "/api/dishes/d001?locale=de", object{"data": object{"price": 5}}, 400},
+		{"POST", "/api/dishes?locale=de", object{"data": object{"price": 5}}, 400},
 		{"POST", "/api/dishes/d001/actions/publish?locale=de", nil, 400},
 		{"POST", "/api/dishes/d001/actions/unpublish?locale=de", nil, 200},
 		{"DELETE", "/api/dishes/d001?locale=de", nil, 204},
@@ -157,7 +157,7 @@ func TestMisfits(t *testing.T) {
 	}
 }
 
-// TestFill fills in the values of a new required attribute, without which GraphQL cannot read the documents.
+// TestFill fills in the values of new required attributes, without which GraphQL cannot read the documents.
 func TestFill(t *testing.T) {
 	dir := misfitProject(t)
 	fill := func(want string, words ...string) int {
@@ -190,7 +190,7 @@ func TestFill(t *testing.T) {
 	e := newEditingAt(t, dir)
 	graphql := func() (dishes []map[string]any, wrong int) {
 		t.Helper()
-		status, body := e.do(t.Context(), "POST", "/graphql", jsonObject{"query": "{ dishes(pagination: {limit: 2}) { stars word kind lines { text } } }"})
+		status, body := e.do(t.Context(), "POST", "/graphql", object{"query": "{ dishes(pagination: {limit: 2}) { stars word kind lines { text } } }"})
 		var answer struct {
 			Data   struct{ Dishes []map[string]any }
 			Errors []any

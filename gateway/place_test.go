@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -68,29 +66,11 @@ func (c *rawClient) answer() (status int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// A syncLog is a log that can be read while it is being written.
-type syncLog struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *syncLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *syncLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // placeServer has routes that read, wait and write.
 type placeServer struct {
 	*gateway.Server
 	base    string
-	log     syncLog
+	log     logged
 	entered chan struct{} // receives one value from each waiting request
 	proceed chan struct{} // lets the waiting requests answer
 }
@@ -248,7 +228,7 @@ func TestPlacesOfOneAddress(t *testing.T) {
 		{proxy, "2001:db8::2", 503}, // in the same network
 		{proxy, "2001:db8:0:1::1", 200},
 		{proxy, "127.0.0.2", 503},
-		{proxy, "", 200}, // whoever it is
+		{proxy, "", 200}, // the proxy does not name the client, so no limit for one address applies
 	} {
 		client := dialFrom(t, c.from, s.base)
 		client.send(request("/short", c.forwarded))
@@ -322,7 +302,7 @@ func (l *failingListener) Accept() (net.Conn, error) {
 
 // When accepting connections fails, the server counts and logs the failures, and goes on.
 func TestAcceptErrors(t *testing.T) {
-	var log syncLog
+	var log logged
 	s, err := gateway.NewServer(gateway.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, gateway.Runtime{})
 	if err != nil {
 		t.Fatal(err)
@@ -351,7 +331,7 @@ func TestAcceptErrors(t *testing.T) {
 	}
 }
 
-// A client that sends its body too slowly receives an answer that names the setting.
+// A client whose body does not arrive in time receives an answer that names the setting.
 func TestBodyRate(t *testing.T) {
 	s := newPlaceServer(t, gateway.Config{Limits: config.Limits{Read: 300 * time.Millisecond}})
 	c := dialFrom(t, "127.0.0.1", s.base)

@@ -140,7 +140,7 @@ func TestLocales(t *testing.T) {
 	}
 }
 
-// TestDataDirectoryIsLocked opens a data directory twice and expects the second call to fail.
+// TestDataDirectoryIsLocked opens a data directory, and expects another project, administration and a restore to be refused meanwhile.
 func TestDataDirectoryIsLocked(t *testing.T) {
 	dir := writeProject(t, nil)
 	p, _ := openProject(t, dir, gateway.Options{})

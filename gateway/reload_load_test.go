@@ -297,8 +297,6 @@ func (e *editing) do(ctx context.Context, method, path string, body any) (status
 	return res.StatusCode, answer
 }
 
-type jsonObject = map[string]any
-
 // A load is a client that reads and writes notes until it is stopped.
 type load struct {
 	*editing
@@ -348,14 +346,14 @@ func (l *load) note(id, title string) {
 func (l *load) create(name string) {
 	var made struct{ Data struct{ DocumentID string } }
 	title := "rest " + name
-	status, body := l.do(context.Background(), "POST", "/api/notes", jsonObject{"data": jsonObject{"title": title, "body": "text", "rank": 5}})
+	status, body := l.do(context.Background(), "POST", "/api/notes", object{"data": object{"title": title, "body": "text", "rank": 5}})
 	if err := json.Unmarshal(body, &made); status != 201 || err != nil {
 		l.Errorf("create: %d %s", status, body)
 		return
 	}
 	l.note(made.Data.DocumentID, title)
 	title += " changed"
-	status, body = l.do(context.Background(), "PUT", "/api/notes/"+made.Data.DocumentID, jsonObject{"data": jsonObject{"title": title}})
+	status, body = l.do(context.Background(), "PUT", "/api/notes/"+made.Data.DocumentID, object{"data": object{"title": title}})
 	if status != 200 {
 		l.Errorf("update: %d %s", status, body)
 		return
@@ -365,10 +363,10 @@ func (l *load) create(name string) {
 
 // mutate creates two notes in one GraphQL operation.
 func (l *load) mutate(name string) {
-	status, body := l.do(context.Background(), "POST", "/graphql", jsonObject{
+	status, body := l.do(context.Background(), "POST", "/graphql", object{
 		"query": "mutation($t: String!) { a: createNote(data: {title: $t, body: \"a\"}) { documentId title } " +
 			"b: createNote(data: {title: $t, body: \"b\"}) { documentId title } }",
-		"variables": jsonObject{"t": "graphql " + name},
+		"variables": object{"t": "graphql " + name},
 	})
 	var made struct {
 		Errors []any
@@ -413,7 +411,7 @@ func (l *load) list(string) {
 }
 
 func (l *load) query(string) {
-	status, body := l.do(context.Background(), "POST", "/graphql", jsonObject{"query": "{ notes_connection(pagination: {limit: 10}) { nodes { title body } pageInfo { total } } }"})
+	status, body := l.do(context.Background(), "POST", "/graphql", object{"query": "{ notes_connection(pagination: {limit: 10}) { nodes { title body } pageInfo { total } } }"})
 	if status != 200 || bytes.Contains(body, []byte(`"errors"`)) || !bytes.Contains(body, []byte(`"total"`)) {
 		l.Errorf("query: %d %s", status, body)
 	}

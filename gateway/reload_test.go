@@ -142,7 +142,7 @@ func TestConfigurationChanges(t *testing.T) {
 	e.expect("that .env sets", func() { e.write(".env", "PREFIX=/env\n") }, "/env/notes", 200)
 	e.expect("and sets no more", func() { e.must(os.Remove(e.path(".env"))) }, "/api/notes", 200)
 	e.expect("what cannot change is left", func() { e.write("config/server.yaml", "port: 4000\nlimits: {json: 1kb}\n") }, "/api/notes", 200)
-	if status, body := e.do(t.Context(), "POST", "/api/notes", jsonObject{"data": jsonObject{"title": strings.Repeat("x", 200), "body": strings.Repeat("x", 4000)}}); status != 201 {
+	if status, body := e.do(t.Context(), "POST", "/api/notes", object{"data": object{"title": strings.Repeat("x", 200), "body": strings.Repeat("x", 4000)}}); status != 201 {
 		t.Errorf("%d %.200s", status, body)
 	}
 	if log := e.log(); !strings.Contains(log, "taken over at the next start") || !strings.Contains(log, "config/server.yaml") {
@@ -162,14 +162,14 @@ func TestUsersOutliveChanges(t *testing.T) {
 	e.expect("permissions", func() { e.write("config/permissions.yaml", grant) }, "/api/notes", 200)
 	key := e.key
 	e.key = ""
-	status, body := e.do(t.Context(), "POST", "/api/auth/local/register", jsonObject{"username": "ann", "email": "ann@example.org", "password": "Secret-123"})
+	status, body := e.do(t.Context(), "POST", "/api/auth/local/register", object{"username": "ann", "email": "ann@example.org", "password": "Secret-123"})
 	var session struct{ JWT string }
 	if err := json.Unmarshal(body, &session); status != 200 || err != nil || session.JWT == "" {
 		t.Fatalf("register: %d %s", status, body)
 	}
 	login := func(want int) {
 		t.Helper()
-		if status, body := e.do(t.Context(), "POST", "/api/auth/local", jsonObject{"identifier": "ann", "password": "wrong"}); status != want {
+		if status, body := e.do(t.Context(), "POST", "/api/auth/local", object{"identifier": "ann", "password": "wrong"}); status != want {
 			t.Errorf("login: %d %s, want %d", status, body, want)
 		}
 	}
@@ -177,7 +177,7 @@ func TestUsersOutliveChanges(t *testing.T) {
 		login(400)
 	}
 	login(429)
-	if status, body := e.do(t.Context(), "POST", "/api/auth/forgot-password", jsonObject{"email": "ann@example.org"}); status != 200 {
+	if status, body := e.do(t.Context(), "POST", "/api/auth/forgot-password", object{"email": "ann@example.org"}); status != 200 {
 		t.Errorf("forgot-password: %d %s", status, body)
 	}
 	e.key = key
@@ -205,7 +205,7 @@ func TestHeldDefinitions(t *testing.T) {
 		case <-late:
 			t.Fatal("nothing is said of a change that waits")
 		default:
-			if status, body := e.do(t.Context(), "POST", "/api/notes", jsonObject{"data": jsonObject{"title": "x"}}); status != 201 {
+			if status, body := e.do(t.Context(), "POST", "/api/notes", object{"data": object{"title": "x"}}); status != 201 {
 				t.Fatalf("%d %s", status, body)
 			}
 		}
@@ -221,7 +221,7 @@ func TestSettleWhileServing(t *testing.T) {
 	e := newEditing(t)
 	e.write("content-types/note.yaml", noteFile(rank, "old: {type: string}", "gone: {type: string}"))
 	e.must(e.awaitReload())
-	if status, body := e.do(t.Context(), "POST", "/api/notes", jsonObject{"data": jsonObject{"title": "x", "body": "y", "old": "kept", "gone": "y"}}); status != 201 {
+	if status, body := e.do(t.Context(), "POST", "/api/notes", object{"data": object{"title": "x", "body": "y", "old": "kept", "gone": "y"}}); status != 201 {
 		t.Fatalf("%d %s", status, body)
 	}
 	load := e.startLoad()
@@ -282,13 +282,13 @@ func TestWrongOnceTaken(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", path, status, body, want)
 		}
 	}
-	if status, body := e.do(t.Context(), "POST", "/api/notes", jsonObject{"data": jsonObject{"title": "x"}}); status != 201 {
+	if status, body := e.do(t.Context(), "POST", "/api/notes", object{"data": object{"title": "x"}}); status != 201 {
 		t.Errorf("%d %s", status, body)
 	}
 	e.expect("it is repaired", func() { e.must(os.Remove(e.path("config/plugins.yaml"))) }, "/api/others", 200)
 }
 
-// TestProductionDoesNotWatch expects a server in production to ignore changed files.
+// TestProductionDoesNotWatch expects a server in production, or with NoWatch, to ignore changed files.
 func TestProductionDoesNotWatch(t *testing.T) {
 	others := newEditing(t)
 	for name, o := range map[string]gateway.Options{"production": {Production: true}, "NoWatch": {NoWatch: true}} {
@@ -315,7 +315,7 @@ func TestProductionDoesNotWatch(t *testing.T) {
 }
 
 // TestOwnRoutesMeetAChange changes the definitions during a request for a route of a program. The handler is called again and reads the
-// body from its beginning.
+// body from its beginning, unless the body is too large to be kept or the answer has begun.
 func TestOwnRoutesMeetAChange(t *testing.T) {
 	const most = 1 << 20
 	for _, test := range []struct {

@@ -15,7 +15,7 @@ import (
 	"lectern/store/evolve"
 )
 
-// These are the names before and after an edit that renames a type, an attribute of it, and a relation to it.
+// These are files before and after an edit that renames a type, an attribute of it, and a relation to it.
 const (
 	tagFile = "kind: collectionType\ninfo: {singularName: tag, pluralName: tags, displayName: T}\nattributes:\n  name: {type: string}\n  colour: {type: string}\n" +
 		"  dishes: {type: relation, relation: manyToMany, target: api::dish.dish, mappedBy: tags}\n"
@@ -39,10 +39,10 @@ func TestRenamesInOneEdit(t *testing.T) {
 	}
 	var tags [each + 1]string
 	for i := range tags {
-		tags[i] = e.create("/api/tags", jsonObject{"name": fmt.Sprint("tag ", i), "colour": "red"})
+		tags[i] = e.create("/api/tags", object{"name": fmt.Sprint("tag ", i), "colour": "red"})
 	}
 	for i := range dishes {
-		e.create("/api/dishes", jsonObject{"name": fmt.Sprint("dish ", i), "tags": []string{tags[i%4], tags[(i+1)%4], tags[(i+2)%4]}})
+		e.create("/api/dishes", object{"name": fmt.Sprint("dish ", i), "tags": []string{tags[i%4], tags[(i+1)%4], tags[(i+2)%4]}})
 	}
 	links := func(path, list string) (n int) {
 		t.Helper()
@@ -113,9 +113,9 @@ func TestRenamesInOneEdit(t *testing.T) {
 }
 
 // create creates a document and returns its documentId.
-func (e *editing) create(path string, data jsonObject) string {
+func (e *editing) create(path string, data object) string {
 	e.Helper()
-	status, body := e.do(e.Context(), "POST", path, jsonObject{"data": data})
+	status, body := e.do(e.Context(), "POST", path, object{"data": data})
 	var answer struct{ Data struct{ DocumentID string } }
 	if err := json.Unmarshal(body, &answer); status != 201 || err != nil {
 		e.Fatalf("%d %s", status, bytes.TrimSpace(body))
@@ -123,7 +123,7 @@ func (e *editing) create(path string, data jsonObject) string {
 	return answer.Data.DocumentID
 }
 
-// refuse carries out a migration and expects an error that begins with the given text.
+// refuse carries out a migration and expects an error that contains want.
 func (e *editing) refuse(want string, words ...string) {
 	e.Helper()
 	ms, err := evolve.ParseMigrations(words)

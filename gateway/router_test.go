@@ -43,7 +43,7 @@ func TestMount(t *testing.T) {
 	)
 	tr := &trace{}
 	x := &gateway.Extensions{}
-	x.Action("api::article.article.seen", "api::stats.stats.count") // an action that extendedFiles grant
+	x.Action("api::article.article.seen", "api::stats.stats.count") // the actions that extendedFiles grant
 	x.Policy("pass", tr.policy("pass", true, nil))
 	x.Policy("fail", tr.policy("fail", false, nil))
 	x.Middleware("one", tr.middleware("one"))

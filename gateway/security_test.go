@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestSecurityPage holds docs/security.md to the code: the tests that it names are there, and so are the guards.
+// TestSecurityPage checks that the tests and the guards that docs/security.md names exist.
 func TestSecurityPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/security.md")
 	if err != nil {

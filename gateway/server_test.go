@@ -458,7 +458,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestSwap replaces the routes of a running server.
+// TestSwap replaces the routes of a running server. Routes that are not valid are refused and change nothing.
 func TestSwap(t *testing.T) {
 	s, _ := newServer(t, gateway.Config{})
 	if err := s.Swap(gateway.Runtime{Routes: []gateway.Route{{Method: "GET", Path: "no slash"}}}); err == nil {

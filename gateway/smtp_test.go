@@ -117,7 +117,7 @@ func (m *mailbox) next() received {
 	return received{}
 }
 
-// after returns the text after a word in the body of a mail, up to the next blank.
+// after returns the text after a word in the body of a mail, up to the end of the line.
 func (r received) after(word string) string {
 	_, rest, _ := strings.Cut(r.body, word)
 	code, _, _ := strings.Cut(rest, "\n")

@@ -60,7 +60,7 @@ roles:
 `,
 }
 
-// TestUserAttributes creates, changes, filters and prints users with attributes that the project adds, over REST and GraphQL.
+// TestUserAttributes creates, changes, filters and reads users with attributes that the project adds, over REST.
 func TestUserAttributes(t *testing.T) {
 	a := serve(t, membersFiles)
 	for _, name := range []string{"Rex", "Tom"} {
@@ -227,7 +227,7 @@ func TestUserLinks(t *testing.T) {
 	}
 }
 
-// TestUserAttributesHidden requests private attributes of users in every answer that contains users.
+// TestUserAttributesHidden uses private attributes of users in every parameter, which is refused, and expects no answer to contain them.
 func TestUserAttributesHidden(t *testing.T) {
 	a := serve(t, membersFiles)
 	a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}})
@@ -258,7 +258,7 @@ func TestUserAttributesHidden(t *testing.T) {
 	}
 }
 
-// TestUserAttributesFollow adds attributes to the type of existing users, and removes one again.
+// TestUserAttributesFollow adds attributes to the type of existing users, and then renames one. The values are kept.
 func TestUserAttributesFollow(t *testing.T) {
 	files := with(membersFiles)
 	extension := files["content-types/user.yaml"]

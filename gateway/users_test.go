@@ -57,7 +57,7 @@ func TestResetByMail(t *testing.T) {
 		t.Errorf("the code works again: %s", r.text)
 	}
 
-	// A blocked user receives no mail, and a code from before has no effect.
+	// A code that was mailed before the user was blocked has no effect.
 	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"})
 	code = box.next().after("?code=")
 	a.want(200, "PUT", userPath(id), "full", object{"blocked": true})
@@ -140,8 +140,7 @@ func TestMailFiles(t *testing.T) {
 	}
 }
 
-// TestMailOfEphemeralServers expects an ephemeral server to keep mail in files, even if the project configures a mail server, so that tests
-// can read the mail.
+// TestMailOfEphemeralServers expects an ephemeral server to write mail to files, even in production, so that tests can read the mail.
 func TestMailOfEphemeralServers(t *testing.T) {
 	log := &logged{}
 	ready, stop := run(t, writeProject(t, with(nil)), gateway.Options{Production: true, Ephemeral: true, Log: slog.New(slog.NewTextHandler(log, nil))}, nil)
@@ -154,7 +153,7 @@ func TestMailOfEphemeralServers(t *testing.T) {
 	}
 }
 
-// TestUserSettings tests each setting of registration and login.
+// TestUserSettings registers users under the settings allow_register, default_role and unique_email.
 func TestUserSettings(t *testing.T) {
 	ann := object{"username": "ann", "email": "ann@people.test", "password": "secret"}
 	for _, c := range []struct {
@@ -251,7 +250,7 @@ func TestGrantsFollowTheFile(t *testing.T) {
 	})
 }
 
-// TestSecret expects a generated secret to be kept across starts, and secrets that can be guessed to be refused.
+// TestSecret expects a generated secret to be kept across starts, and secrets that can be guessed to be refused in production.
 func TestSecret(t *testing.T) {
 	unset := map[string]string{"config/plugins.yaml": ""}
 	dir := writeProject(t, with(unset))

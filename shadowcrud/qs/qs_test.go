@@ -224,7 +224,7 @@ func written(name string, brackets int, v any) (all []string, ok bool) {
 		pairs = append(pairs, more...)
 		return ok && balanced(key)
 	}
-	ok := brackets <= qs.MaxLevels
+	ok = brackets <= qs.MaxLevels
 	switch v := v.(type) {
 	case nil:
 		pairs = append(pairs, name)
