@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,14 +35,20 @@ func TestMain(m *testing.M) {
 //	start ARGS…              starts lectern serve with ARGS on a free port; sets $BASE, and $ADDR without http://
 //	shutdown [HUP]           sends it SIGTERM, or SIGHUP; it must exit with 0
 //	get PATH [STATUS [KEY]]  sends it a GET request; KEY is the name of a file with the key of a token
+//
+// $FORMATS is the directory of the fixtures of internal/formats.
 func TestScripts(t *testing.T) {
+	formats, err := filepath.Abs("../internal/formats/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "start": start, "shutdown": shutdown, "get": get,
 		},
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "TMPDIR="+e.WorkDir+"/tmp")
+			e.Vars = append(e.Vars, "TMPDIR="+e.WorkDir+"/tmp", "FORMATS="+formats)
 			e.Values["server"] = new(server)
 			return os.Mkdir(e.WorkDir+"/tmp", 0o755)
 		},

@@ -17,12 +17,13 @@ import (
 )
 
 type serveCommand struct {
-	Dir       string        `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
-	Addr      string        `help:"Address to listen on (default: the one in config/server.yaml)." placeholder:"HOST:PORT"`
-	Port      *int          `help:"Port to listen on, at the host of config/server.yaml. 0 takes a free port." placeholder:"PORT"`
-	Ephemeral bool          `help:"Serve an empty store in a temporary directory and print one line of JSON with address and tokens. For tests."`
-	NoWatch   bool          `help:"Do not reload changed project files while serving; production never does."`
-	LockWait  time.Duration `help:"How long to wait until another process, such as a server that is stopping, releases the data directory." default:"10s" placeholder:"DURATION"`
+	Dir           string        `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
+	Addr          string        `help:"Address to listen on (default: the one in config/server.yaml)." placeholder:"HOST:PORT"`
+	Port          *int          `help:"Port to listen on, at the host of config/server.yaml. 0 takes a free port." placeholder:"PORT"`
+	Ephemeral     bool          `help:"Serve an empty store in a temporary directory and print one line of JSON with address and tokens. For tests."`
+	NoWatch       bool          `help:"Do not reload changed project files while serving; production never does."`
+	NoUpgradeCopy bool          `help:"If this version of Lectern brings the store to a newer format, keep no copy of the store as it was."`
+	LockWait      time.Duration `help:"How long to wait until another process, such as a server that is stopping, releases the data directory." default:"10s" placeholder:"DURATION"`
 	projectFlags
 }
 
@@ -43,6 +44,7 @@ func (c *serveCommand) Run(s *session) (err error) {
 	}
 	o := c.options(s)
 	o.Addr, o.Port, o.Ephemeral, o.NoWatch, o.LockWait = c.Addr, c.Port, c.Ephemeral, c.NoWatch, c.LockWait
+	o.NoUpgradeCopy = c.NoUpgradeCopy
 	if c.Ephemeral {
 		o.Ready = func(r gateway.Ready) { json.NewEncoder(s.Stdout).Encode(r) }
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -39,6 +40,8 @@ type Options struct {
 	Program string
 	// Extensions are the extensions of the program; nil adds none.
 	Extensions *Extensions
+	// NoUpgradeCopy keeps no copy of a store of an older format when it is brought to the present one.
+	NoUpgradeCopy bool
 	// NoWatch ignores changed files until the next start. Without it a project in development is reloaded when its files change.
 	NoWatch bool
 	// Reloaded, if set, is called after each reload: with nil if the changed files are served, or with the reason why the former files are
@@ -50,6 +53,13 @@ type Options struct {
 func Directory(dir string, o Options) *admin.Directory {
 	return &admin.Directory{
 		Dir: dir, Data: o.Data, Program: o.Program,
+		Upgrading: func(u store.Upgrade) {
+			to := o.LogTo
+			if to == nil {
+				to = os.Stderr
+			}
+			fmt.Fprintln(to, u)
+		},
 		Load: func() (*config.Definition, error) {
 			d, err := Load(dir, o.Extensions)
 			if err != nil {
@@ -140,6 +150,7 @@ func (p *Project) open(ctx context.Context, d *Definition) (err error) {
 	p.generation.Store(e)
 	e.store, err = p.directory.OpenStore(p.Data.Join(admin.StoreName), d.Definition, store.Options{
 		Progress: logProgress(p.log), HealthChanged: p.logHealth, Replaced: p.logReplaced,
+		NoUpgradeCopy: p.options.NoUpgradeCopy, Upgrading: func(u store.Upgrade) { p.log.Warn(u.String()) },
 	})
 	if err != nil {
 		return err

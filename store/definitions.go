@@ -40,11 +40,8 @@ func (s *file) loadConversion(opts Options) (*conversion, error) {
 	c := &conversion{store: &Store{file: s}, progress: opts.Progress, hooks: opts.hooks}
 	err := s.read(func(tx *bolt.Tx) error {
 		meta := s.meta(tx)
-		if meta.pages == nil {
-			return fmt.Errorf("open store %s: this is no Lectern store", s.path)
-		}
-		if f := getNumber(meta, keyFormat); f != formatNumber {
-			return fmt.Errorf("open store %s: format %d, this version of Lectern reads format %d", s.path, f, formatNumber)
+		if err := s.checkFormat(meta); err != nil {
+			return err
 		}
 		cat, loc, err := loadCatalog(meta)
 		if err != nil {
@@ -58,6 +55,17 @@ func (s *file) loadConversion(opts Options) (*conversion, error) {
 		return err
 	})
 	return c, err
+}
+
+// checkFormat returns an error unless the file is a store of the present format.
+func (s *file) checkFormat(meta *tree) error {
+	if meta.pages == nil {
+		return fmt.Errorf("open store %s: this is no Lectern store", s.path)
+	}
+	if f := getNumber(meta, keyFormat); f != Format {
+		return fmt.Errorf("open store %s: it has format %d, and this needs format %d; start a server on it first", s.path, f, Format)
+	}
+	return nil
 }
 
 // plan returns the steps that convert the content to a model, or a *evolve.DefinitionError.

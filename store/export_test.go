@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"os"
 	"time"
 )
 
@@ -31,6 +32,13 @@ func CacheAfter(n uint64) (restore func()) {
 	before := cacheAfter
 	cacheAfter = n
 	return func() { cacheAfter = before }
+}
+
+// OnDiskWith has file systems say that they have so many bytes left, until restored.
+func OnDiskWith(left int64) (restore func()) {
+	before := available
+	available = func(*os.File) int64 { return left }
+	return func() { available = before }
 }
 
 // Look has the store look after its file now.

@@ -3,67 +3,74 @@ package store
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 
-	bolt "go.etcd.io/bbolt"
+	"lectern/store/internal/pages"
 )
 
-// formatNumber is the format that this version writes. Open upgrades files of older formats:
+// Format is the number of the file format that this version of Lectern writes. Open upgrades files of older formats, and refuses files
+// of newer ones:
 //
 //	1 had no spans
 //	2 had no checksums; values get theirs when they are written (see checksum.go)
-const formatNumber = uint64(3)
+//
+// Whoever changes Format changes firstReader with it, and adds a fixture of the new format (see internal/formats).
+const Format = uint64(3)
 
-// upgrade brings a file of an older format to the present one, in one transaction. It does not change files of unknown formats.
-func upgrade(f *file) error {
-	old := uint64(0)
-	if err := f.read(func(tx *bolt.Tx) error {
-		if meta := f.meta(tx); meta.pages != nil {
-			old = getNumber(meta, keyFormat)
-		}
-		return nil
-	}); err != nil || old == 0 || old >= formatNumber {
-		return err
-	}
-	err := f.update(func(tx *bolt.Tx) error {
-		if old == 1 {
-			if err := makeSpans(tx); err != nil {
-				return err
-			}
-		}
-		return putNumber(f.meta(tx), keyFormat, formatNumber)
-	})
-	if err != nil {
-		return fmt.Errorf("upgrade from format %d: %w", old, err)
-	}
-	return nil
+// firstReader is the first release of Lectern that reads Format. Each file names the one for its format, so that an older Lectern, which
+// cannot read the file, can say what it needs.
+const firstReader = release(1 << 32)
+
+// A release is the version of a release of Lectern, as one number: major << 32 | minor << 16 | patch.
+type release uint64
+
+func (r release) String() string {
+	return fmt.Sprintf("%d.%d.%d", r>>32, r>>16&0xFFFF, r&0xFFFF)
 }
 
-// makeSpans builds the bucket spans from the groups of the index.
-func makeSpans(tx *bolt.Tx) error {
-	to, err := tx.CreateBucket(bucketSpans)
-	if err != nil {
-		return err
+// A fileFormat is what a file says about its format.
+type fileFormat struct {
+	number uint64  // 0 if the file says nothing
+	reader release // the first that reads the format; 0 if the file does not say
+}
+
+// formatOf reads the format of a state of a file, given the tree of its buckets. It checks no other values, since a newer format may
+// have some that this version cannot check.
+func formatOf(root *pages.Tree) (found fileFormat, err error) {
+	meta, err := root.Bucket(bucketMeta)
+	if meta == nil || err != nil {
+		return found, err
 	}
-	var t tally
-	put := func() error {
-		if t.parts == 0 {
-			return nil
-		}
-		return to.Put(t.key, t.value())
+	if found.number, err = checkedNumber(meta, keyFormat); err != nil {
+		return found, err
 	}
-	cur := tx.Bucket(bucketGroups).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		if t.parts == maxCounted/2 || t.parts > 0 && !bytes.Equal(k[:spaceLen], t.key[:spaceLen]) {
-			if err := put(); err != nil {
-				return err
-			}
-			t = tally{}
-		}
-		if t.parts == 0 {
-			t.key = bytes.Clone(k)
-		}
-		t.parts++
-		t.entries += tallyEntries(v)
+	reader, err := checkedNumber(meta, keyReader)
+	found.reader = release(reader)
+	return found, err
+}
+
+// checkedNumber reads a counter of the bucket meta, 0 if it is not there, and checks its value and no other.
+func checkedNumber(meta *pages.Tree, key []byte) (uint64, error) {
+	c := meta.Cursor()
+	k, v := c.Seek(key)
+	if c.Err() != nil || !bytes.Equal(k, key) {
+		return 0, c.Err()
 	}
-	return put()
+	if err := (&Snapshot{}).checkValue(metas, k, v); err != nil {
+		return 0, fmt.Errorf("%s: %w", key, err)
+	}
+	return number(v), nil
+}
+
+// refuseNewer returns an error if this version of Lectern does not know the format of the file at path.
+func (f fileFormat) refuseNewer(path string) error {
+	if f.number <= Format {
+		return nil
+	}
+	needs := "a newer version of Lectern"
+	if f.reader != 0 {
+		needs = fmt.Sprintf("Lectern %s or newer", f.reader)
+	}
+	return fmt.Errorf("open store %s: it has format %d, and this version of Lectern knows the formats up to %d; it needs %s. "+
+		"To go on with this version, put back a backup or the copy that the upgrade kept (%s)", path, f.number, Format, needs, filepath.Base(former(path, Format)))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -57,7 +58,10 @@ func (f *file) mark() (replaced bool, err error) {
 	if named == identity {
 		return false, nil
 	}
-	if err := writeDurably(marker, fmt.Appendf(nil, markerText, identity, filepath.Base(f.path))); err != nil {
+	if err := writeDurably(marker, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, markerText, identity, filepath.Base(f.path))
+		return err
+	}); err != nil {
 		return false, fmt.Errorf("identify store: %w", err)
 	}
 	return named != "", nil
@@ -84,14 +88,15 @@ func (f *file) identify() (identity string, err error) {
 	return identity, f.commitTx(tx, true)
 }
 
-// writeDurably writes a file by temporary file, fsync and rename. After a crash the file has either the old content or the new one.
-func writeDurably(path string, content []byte) error {
-	temp := path + ".new"
+// writeDurably writes a file with the output of write by temporary file, fsync and rename. After a crash the file has either the old
+// content or the new one.
+func writeDurably(path string, write func(io.Writer) error) error {
+	temp := path + tempSuffix
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
+	err = write(f)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -102,4 +107,23 @@ func writeDurably(path string, content []byte) error {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// tempSuffix ends the names of files that are being written beside a store, and are then renamed.
+const tempSuffix = ".new"
+
+// removeUnfinished removes the files that a killed process was writing beside the store at path. The caller must have locked the store.
+func removeUnfinished(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+".") && strings.HasSuffix(e.Name(), tempSuffix) {
+			if err := os.Remove(filepath.Join(filepath.Dir(path), e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

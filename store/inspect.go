@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -44,17 +45,20 @@ func (s *Store) Inspect(model *contenttypes.Model, opts Options, look func(*Prev
 
 // inspect reads the definitions and the content in one transaction.
 func (s *file) inspect(model *contenttypes.Model, opts Options, look func(*Preview) error) (o Outlook, err error) {
+	switch u, _, err := s.plannedUpgrade(opts); {
+	case err != nil:
+		return o, err
+	case u.Copy != "":
+		o.First = fmt.Sprintf("keeps a copy of the store in %s and brings it from format %d to format %d", filepath.Base(u.Copy), u.From, u.To)
+		return o, nil
+	case u.From != u.To:
+		o.First = fmt.Sprintf("brings the store from format %d to format %d", u.From, u.To)
+		return o, nil
+	}
 	err = s.read(func(tx *bolt.Tx) error {
 		meta := s.meta(tx)
-		if meta.pages == nil {
-			return fmt.Errorf("open store %s: this is no Lectern store", s.path)
-		}
-		switch f := getNumber(meta, keyFormat); {
-		case f > formatNumber:
-			return fmt.Errorf("open store %s: format %d, this version of Lectern reads format %d", s.path, f, formatNumber)
-		case f < formatNumber:
-			o.First = fmt.Sprintf("brings the store from format %d to format %d", f, formatNumber)
-			return nil
+		if err := s.checkFormat(meta); err != nil {
+			return err
 		}
 		cat, locales, err := loadCatalog(meta)
 		if err != nil {

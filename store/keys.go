@@ -34,6 +34,7 @@ var (
 	keyCatalog  = []byte("catalog")
 	keyLocales  = []byte("locales")
 	keyFormat   = []byte("format")
+	keyReader   = []byte("reader")
 	keyPending  = []byte("pending")
 	keyIdentity = []byte("identity")
 	keySequence = []byte("sequence")

@@ -24,7 +24,7 @@ func Migrate(path string, ms evolve.Migrations, model *contenttypes.Model, opts 
 	if ms, err = ms.Checked(); err != nil {
 		return removed, err
 	}
-	db, err := openFile(path, opts.LockTimeout, openThere)
+	db, err := openFile(path, opts, openThere)
 	if err != nil {
 		return removed, err
 	}

@@ -42,6 +42,9 @@ func SalvageTo(path, to string) (s Salvage, err error) {
 	if err != nil {
 		return s, err
 	}
+	if _, err := raw.format(path); err != nil {
+		return s, err
+	}
 	g := &salvager{raw: raw, rows: map[string][]byte{}, links: map[string][]byte{}, docs: map[string][]byte{}, ids: map[string]uint64{}, metas: map[string][]byte{}}
 	guarded := &file{}
 	if err := guarded.guard(g.collect); err != nil {
@@ -66,8 +69,12 @@ func ProblemsOf(path string) (problems []error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if problems = raw.damage(nil); len(problems) > 0 {
-		return problems, nil
+	found, err := raw.format(path)
+	if err != nil {
+		return nil, err
+	}
+	if problems = raw.damage(nil); len(problems) > 0 || found.number < Format {
+		return problems, nil // what stands in the pages of an older format is known after its upgrade
 	}
 	db, err := openBolt(path, bolt.Options{ReadOnly: true, Timeout: 50 * time.Millisecond}, os.Open)
 	if err != nil {
@@ -99,6 +106,15 @@ type rawFile struct {
 	snap  *Snapshot // has the definitions, if they can be read, and no transaction
 	// metas are the problems with the two meta pages.
 	metas []error
+}
+
+// format returns the format of the file, or the present one if that cannot be read. It returns an error if the format is newer.
+func (r *rawFile) format(path string) (found fileFormat, err error) {
+	found, err = formatOf(r.pages.Root(r.meta.Root))
+	if err != nil || found.number == 0 {
+		return fileFormat{number: Format}, nil
+	}
+	return found, found.refuseNewer(path)
 }
 
 // openRaw reads a file. If its newest meta page is damaged, it uses the other one.
@@ -269,7 +285,7 @@ func isDocKey(k []byte) bool {
 
 // write writes the collected values into the new store at path.
 func (g *salvager) write(path string, s *Salvage) (err error) {
-	db, err := openFile(path, 0, openThere)
+	db, err := openFile(path, Options{}, openThere)
 	if err != nil {
 		return err
 	}
@@ -278,7 +294,7 @@ func (g *salvager) write(path string, s *Salvage) (err error) {
 	if err := f.update(func(tx *bolt.Tx) error {
 		meta := f.meta(tx)
 		for _, k := range slices.Sorted(maps.Keys(g.metas)) {
-			if k == string(keyFormat) || k == string(keyIdentity) {
+			if k == string(keyFormat) || k == string(keyReader) || k == string(keyIdentity) {
 				continue
 			}
 			if err := meta.Put([]byte(k), copied(g.metas[k])); err != nil {
@@ -425,7 +441,7 @@ func (g *salvager) findLost(snap *Snapshot, s *Salvage) {
 
 // OpenAsIs opens a store under the definitions that its content has.
 func OpenAsIs(path string) (*Store, error) {
-	db, err := openFile(path, 0, openThere)
+	db, err := openFile(path, Options{}, openThere)
 	if err != nil {
 		return nil, err
 	}

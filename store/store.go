@@ -91,6 +91,10 @@ type Options struct {
 	DefaultLocale string
 	// HealthChanged, if set, is called on each change of Health. It must not use the store.
 	HealthChanged func(Health)
+	// NoUpgradeCopy upgrades a file of an older format without keeping a copy of it as it is.
+	NoUpgradeCopy bool
+	// Upgrading, if set, is called before a file of an older format is changed, and after the copy of it was made.
+	Upgrading func(Upgrade)
 	// Replaced, if set, is called by Open when the file is not the store that was opened at its path before.
 	Replaced func()
 
@@ -108,11 +112,14 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 			return nil, fmt.Errorf("create store: %w", err)
 		}
 	}
-	db, err := openFile(path, opts.LockTimeout, openThere)
+	db, err := openFile(path, opts, openThere)
 	if err != nil {
 		return nil, err
 	}
 	f := newFile(db, path)
+	if err := removeUnfinished(path); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), db.Close())
+	}
 	f.health.changed = opts.HealthChanged
 	s, err := f.load(model, opts)
 	if err != nil {
@@ -152,15 +159,23 @@ func (f *file) newStore(bound *binding) *Store {
 }
 
 // openFile opens a store file for writing, and upgrades it if it has an older format.
-func openFile(path string, timeout time.Duration, openFile func(path string) (*os.File, error)) (*opened, error) {
+func openFile(path string, opts Options, openFile func(path string) (*os.File, error)) (*opened, error) {
 	o := toWrite()
-	o.Timeout = max(timeout, 50*time.Millisecond)
+	o.Timeout = max(opts.LockTimeout, 50*time.Millisecond)
 	db, err := openBolt(path, o, openFile)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(db.secure(), upgrade(newFile(db, path))); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", path, errors.Join(err, db.Close()))
+	f := newFile(db, path)
+	u, kept, err := f.plannedUpgrade(opts)
+	if err == nil {
+		err = db.secure()
+	}
+	if err == nil && u.From != u.To {
+		err = f.upgrade(u, kept, opts)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), db.Close())
 	}
 	return db, nil
 }
@@ -189,11 +204,11 @@ func (o *opened) secure() error {
 // create makes an empty store beside path and renames it into place, because a loss of power while bbolt initialises a file would leave
 // it damaged.
 func create(path string) error {
-	temp := path + ".new"
+	temp := path + tempSuffix
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	db, err := openFile(temp, 0, func(path string) (*os.File, error) {
+	db, err := openFile(temp, Options{}, func(path string) (*os.File, error) {
 		return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	})
 	if err != nil {
@@ -209,7 +224,7 @@ func create(path string) error {
 		if err := meta.Put(keyIdentity, freshValue{[]byte(newIdentity())}); err != nil {
 			return err
 		}
-		return putNumber(meta, keyFormat, formatNumber)
+		return errors.Join(putNumber(meta, keyFormat, Format), putNumber(meta, keyReader, uint64(firstReader)))
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err

@@ -21,6 +21,8 @@ type Directory struct {
 	Program string // the name of the program in suggested commands; "" is lectern
 	// Load reads the files of the project. The error is a yamlfile.Problems if they have problems.
 	Load func() (*config.Definition, error)
+	// Upgrading is called before the store is brought to a newer format, unless the options of OpenStore say what to call; nil: nothing is.
+	Upgrading func(store.Upgrade)
 	// Open opens the project in this process. The error wraps ErrBusy if another process uses the data directory.
 	Open func(context.Context) (Project, error)
 }
@@ -124,6 +126,9 @@ func texts(list []error, err error) (texts []string, _ error) {
 // that migrate it.
 func (d *Directory) OpenStore(path string, def *config.Definition, o store.Options) (*store.Store, error) {
 	o.LockTimeout = fileLockWait
+	if o.Upgrading == nil {
+		o.Upgrading = d.Upgrading
+	}
 	o.DefaultLocale = def.Settings.I18n.DefaultLocale
 	st, err := store.Open(path, def.Model, o)
 	var refused *evolve.DefinitionError

@@ -39,7 +39,7 @@ func (d *Directory) Migrate(ms evolve.Migrations, progress func(what string, don
 }
 
 func (f files) migrate(_ context.Context, ms evolve.Migrations, progress func(what string, done, total int)) (evolve.Removed, error) {
-	path, o := f.data.Join(StoreName), store.Options{Progress: progress}
+	path, o := f.data.Join(StoreName), store.Options{Progress: progress, Upgrading: f.Upgrading}
 	d, err := f.Load()
 	if err != nil {
 		// Other migrations, such as renames, do not depend on the definitions.

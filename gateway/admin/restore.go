@@ -231,7 +231,7 @@ func compareSums(r io.Reader, got map[string]string) error {
 
 // checkStore opens the store of a backup as a server would, reads all of it for damage, and closes it.
 func (d *Directory) checkStore(path string, def *config.Definition) error {
-	st, err := d.OpenStore(path, def, store.Options{})
+	st, err := d.OpenStore(path, def, store.Options{NoUpgradeCopy: true}) // the backup is the copy
 	if err != nil {
 		var refused *evolve.DefinitionError
 		if errors.As(err, &refused) {

@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"command"},
 	{""}, // the program
 	{"internal/servertest"},
-	{"internal/conformance", "internal/simulation", "internal/clients", "internal/attack", "internal/repository"}, // tests of the complete program
+	{"internal/conformance", "internal/simulation", "internal/clients", "internal/attack", "internal/formats", "internal/repository"}, // tests of the complete program
 }
 
 // owners maps a dependency to the only package that may import it, so that the dependency can be replaced in one place.
