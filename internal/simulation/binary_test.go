@@ -137,7 +137,14 @@ var baseInLog = regexp.MustCompile(`base["=:]+(http://[0-9.:]+)`)
 // serve starts the binary and waits until it is ready.
 func (s *noteProject) serve(t *testing.T) *Server {
 	t.Helper()
-	server := &Server{Token: s.token, cmd: exec.Command(s.binary, "serve", s.dir, "--addr", "127.0.0.1:0", "--env", "production"), done: make(chan error, 1)}
+	return s.serveUnder(t, nil)
+}
+
+// serveUnder is like serve, but another command starts the binary: the last arguments of the command are the binary and its own.
+func (s *noteProject) serveUnder(t *testing.T, command []string) *Server {
+	t.Helper()
+	command = append(command, s.binary, "serve", s.dir, "--addr", "127.0.0.1:0", "--env", "production")
+	server := &Server{Token: s.token, cmd: exec.Command(command[0], command[1:]...), done: make(chan error, 1)}
 	server.cmd.Env = append(os.Environ(), s.env...)
 	out, err := server.cmd.StderrPipe()
 	if err != nil {

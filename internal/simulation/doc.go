@@ -19,5 +19,6 @@
 // compare, coverage, run, shrink. GraphQL: request, request_text and request_input (an operation and its text), answer
 // (its response), graphql_* and match.
 //
-// Further tests kill the server while it writes, and watch, delay and break its syncs (kill_test.go, sync_test.go).
+// Further tests kill the server while it writes, and watch, delay and break its syncs (kill_test.go, sync_test.go). Another records
+// all changes of files with strace, and opens the store as each of many losses of power could leave it (power_linux_test.go).
 package simulation
