@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 //	exits CODE ARGS…         runs lectern with ARGS, which must exit with CODE
 //	start ARGS…              starts lectern serve with ARGS on a free port; sets $BASE, and $ADDR without http://
 //	shutdown [HUP]           sends it SIGTERM, or SIGHUP; it must exit with 0
+//	waits-for TEXT ARGS…     runs lectern with ARGS again and again, until its standard output contains TEXT
 //	get PATH [STATUS [KEY]]  sends it a GET request; KEY is the name of a file with the key of a token
 //
 // $FORMATS is the directory of the fixtures of internal/formats.
@@ -45,7 +46,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "start": start, "shutdown": shutdown, "get": get,
+			"exits": exits, "start": start, "shutdown": shutdown, "get": get, "waits-for": waitsFor,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "TMPDIR="+e.WorkDir+"/tmp", "FORMATS="+formats)
@@ -68,6 +69,19 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func waitsFor(ts *testscript.TestScript, _ bool, args []string) {
+	for late := time.Now().Add(20 * time.Second); ; {
+		_ = ts.Exec("lectern", args[1:]...) // it may fail until the text appears
+		if strings.Contains(ts.ReadFile("stdout"), args[0]) {
+			return
+		}
+		if time.Now().After(late) {
+			ts.Fatalf("%s does not appear", args[0])
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

@@ -48,13 +48,8 @@ func (c *serveCommand) Run(s *session) (err error) {
 	if c.Ephemeral {
 		o.Ready = func(r gateway.Ready) { json.NewEncoder(s.Stdout).Encode(r) }
 	}
-	p, err := gateway.OpenContext(s.ctx, c.Dir, o)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, p.Close()) }()
 	tuneMemory()
-	return p.Run(s.ctx)
+	return gateway.Serve(s.ctx, c.Dir, o)
 }
 
 // tuneMemory lets the heap grow to five times the memory in use before the garbage collector runs. A server uses a few

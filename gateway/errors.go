@@ -20,6 +20,7 @@ import (
 // Errors of the transport.
 var (
 	errInternal  = &apierror.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error", NoDetails: true}
+	errStarting  = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the server is starting, try again", NoDetails: true, Reason: apierror.Starting}
 	errStopping  = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the server is stopping", NoDetails: true, Reason: apierror.Stopping}
 	errChanged   = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the definitions changed during the request, try again", NoDetails: true, Reason: apierror.Definitions}
 	errDecode    = &apierror.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "failed to decode", NoDetails: true}

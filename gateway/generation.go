@@ -132,6 +132,7 @@ func (e *generation) runtime() (Runtime, error) {
 		Extensions:   e.extensions,
 		Host:         host{e},
 		health:       e.health,
+		ready:        e.project.readiness,
 		Routes:       slices.Concat(e.routes(api, parser, limiter), graphql),
 	}, nil
 }

@@ -3,23 +3,14 @@ package gateway
 import (
 	"encoding/json"
 	"net/http"
-	"time"
 
 	"lectern/gateway/admin"
 	"lectern/store"
 )
 
-// A healthProblem is the answer of GET /_health when the server does not work fully: the state, what it means and what to do about it. It
-// contains no path and no error text, since anybody may ask; those are in the log.
-type healthProblem struct {
-	State   string    `json:"state"`
-	Message string    `json:"message"`
-	Action  string    `json:"action"`
-	Since   time.Time `json:"since"`
-}
-
-// storeProblems maps a state of the store to the problem that it is.
-var storeProblems = map[store.State]healthProblem{
+// storeConditions maps each state of the store but Sound to the condition that it is for the server. Anybody may ask for conditions, so they
+// contain no path and no error text; those are in the log.
+var storeConditions = map[store.State]admin.Condition{
 	store.Full: {
 		Message: "There is no space left on the disk: reads and deletions go on, other writes are answered 507.",
 		Action:  "Free space, or delete content or files. The server takes writes again by itself.",
@@ -34,56 +25,102 @@ var storeProblems = map[store.State]healthProblem{
 	},
 }
 
-var uploadsProblem = healthProblem{
+var uploadsUnwritable = admin.Condition{
 	State:   "unwritable",
 	Message: "Files cannot be stored: the directory of uploads is gone or cannot be written to. All else goes on.",
 	Action:  "Put the directory back, or let the server write into it. If it is gone for good, the next upload makes it anew.",
 }
 
-// health returns the problem of the store, or else that of the directory of uploads; nil if both work.
-func (e *generation) health() *healthProblem {
-	if problem := problemOf(e.store.Health()); problem != nil {
+// Conditions of a server that is not ready although its store may be sound.
+var (
+	starting = admin.Condition{
+		State:   "starting",
+		Message: "The server opens the project: requests are answered 503.",
+		Action:  "Wait.",
+	}
+	converting = admin.Condition{
+		State:   "converting",
+		Message: "The definitions have changed, and the server converts the content: requests are answered 503.",
+		Action:  "Wait; the log shows the progress. A conversion that is cut off goes on at the next start.",
+	}
+	draining = admin.Condition{
+		State:   "draining",
+		Message: "The server was told to stop: it answers the requests that still arrive.",
+		Action:  "Send requests to another server, or wait for the next start.",
+	}
+)
+
+// health returns the condition of the store, or else that of the directory of uploads; nil if both work.
+func (e *generation) health() *admin.Condition {
+	if problem := conditionOf(e.store.Health()); problem != nil {
 		return problem
 	}
 	if e.media != nil && e.media.Health() != nil { // a failing upload logs the cause
-		return &uploadsProblem
+		return &uploadsUnwritable
 	}
 	return nil
 }
 
-// problemOf returns the problem of a store; nil if it is sound.
-func problemOf(h store.Health) *healthProblem {
+// readiness returns why the server should get no requests; nil if it should: the store is open, converted and sound, and nobody has told the
+// server to stop.
+func (p *Project) readiness() *admin.Condition {
+	if reason := p.unready.Load(); reason != nil {
+		return reason
+	}
+	return conditionOf(p.generation.Load().store.Health())
+}
+
+// conditionOf returns the condition that the health of a store is; nil if it is sound.
+func conditionOf(h store.Health) *admin.Condition {
 	if h.State == store.Sound {
 		return nil
 	}
-	p := storeProblems[h.State]
-	p.State, p.Since = h.State.String(), h.Since.UTC()
-	return &p
+	c := storeConditions[h.State]
+	c.State, c.Since = h.State.String(), h.Since.UTC()
+	return &c
 }
 
-// healthPath is the path of the health check.
-var healthPath = pattern{{literalPart, "_health"}}
-
-// addHealth adds the route of the health check.
-func (h *handlers) addHealth() {
-	h.health = h.router.NewRoute().MatcherFunc(healthPath.match).HandlerFunc(h.serveHealth)
+// A probe answers orchestrators and monitors, which ask whether the server works. It needs no place, so that it answers on a busy server.
+type probe struct {
+	path      pattern
+	condition func() *admin.Condition // returns nil if there is no problem; nil: never a problem
+	fine      func(http.ResponseWriter)
 }
 
-// GET /_health: 204 if the server works fully, and otherwise 503 with the problem. It answers all methods.
-func (h *handlers) serveHealth(w http.ResponseWriter, _ *http.Request) {
-	var problem *healthProblem
-	if h.rt.health != nil {
-		problem = h.rt.health()
+// addProbes adds the routes of the probes, which answer all methods:
+//
+//	/_health   204 if the server works fully
+//	/_ready    200 if the server should get requests
+//
+// Otherwise they answer 503 with the condition of the server.
+func (h *handlers) addProbes() {
+	for _, p := range []*probe{
+		{pattern{{literalPart, "_health"}}, h.rt.health, func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }},
+		{pattern{{literalPart, "_ready"}}, h.rt.ready, func(w http.ResponseWriter) { writeCondition(w, http.StatusOK, &admin.Ready) }},
+	} {
+		h.router.NewRoute().MatcherFunc(p.path.match).Handler(p)
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (p *probe) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	var problem *admin.Condition
+	if p.condition != nil {
+		problem = p.condition()
 	}
 	if problem == nil {
-		w.WriteHeader(http.StatusNoContent)
+		p.fine(w)
 		return
 	}
+	writeCondition(w, http.StatusServiceUnavailable, problem)
+}
+
+func writeCondition(w http.ResponseWriter, status int, c *admin.Condition) {
 	header := w.Header()
 	header["Content-Type"] = typeJSON
 	header["Cache-Control"] = noStoreValue
-	w.WriteHeader(http.StatusServiceUnavailable)
-	_ = json.NewEncoder(w).Encode(problem) // it fails only if the client is gone
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(c) // it fails only if the client is gone
 }
 
 // logReplaced logs that the data directory holds another store than at the last start.
@@ -97,6 +134,6 @@ func (p *Project) logHealth(h store.Health) {
 		p.log.Info("the store takes writes again")
 		return
 	}
-	problem := storeProblems[h.State]
-	p.log.Error(problem.Message, "state", h.State.String(), "error", h.Err, "action", problem.Action)
+	condition := storeConditions[h.State]
+	p.log.Error(condition.Message, "state", h.State.String(), "error", h.Err, "action", condition.Action)
 }

@@ -9,22 +9,22 @@ import (
 	"testing"
 
 	"lectern/documents/permission"
+	"lectern/gateway/admin"
 	"lectern/store"
 )
 
-// TestHealth requests /_health, and a route whose write fails, in each state of a store.
+// TestHealth requests /_health, /_ready, and a route whose write fails, in each state of a store.
 func TestHealth(t *testing.T) {
 	for _, tt := range []struct {
-		state  store.State
-		health int
-		err    error
-		write  int
-		name   string
+		state store.State
+		err   error
+		write int
+		name  string
 	}{
-		{store.Sound, http.StatusNoContent, nil, http.StatusOK, ""},
-		{store.Full, http.StatusServiceUnavailable, store.ErrFull, http.StatusInsufficientStorage, "InsufficientStorageError"},
-		{store.Lost, http.StatusServiceUnavailable, store.ErrLost, http.StatusServiceUnavailable, "ServiceUnavailableError"},
-		{store.Damaged, http.StatusServiceUnavailable, store.ErrDamaged, http.StatusServiceUnavailable, "ServiceUnavailableError"},
+		{store.Sound, nil, http.StatusOK, ""},
+		{store.Full, store.ErrFull, http.StatusInsufficientStorage, "InsufficientStorageError"},
+		{store.Lost, store.ErrLost, http.StatusServiceUnavailable, "ServiceUnavailableError"},
+		{store.Damaged, store.ErrDamaged, http.StatusServiceUnavailable, "ServiceUnavailableError"},
 	} {
 		t.Run(tt.state.String(), func(t *testing.T) {
 			var failed error
@@ -34,8 +34,9 @@ func TestHealth(t *testing.T) {
 			rt := Runtime{
 				Routes: []Route{{Method: "POST", Path: "/api/write", Open: true,
 					Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error { return failed }}},
-				health: func() *healthProblem { return problemOf(store.Health{State: tt.state, Err: failed}) },
 			}
+			rt.health = func() *admin.Condition { return conditionOf(store.Health{State: tt.state, Err: failed}) }
+			rt.ready = rt.health
 			s, err := NewServer(Config{}, rt)
 			if err != nil {
 				t.Fatal(err)
@@ -45,14 +46,19 @@ func TestHealth(t *testing.T) {
 				s.Handler().ServeHTTP(w, httptest.NewRequest(method, path, nil))
 				return w.Code, w.Body.String()
 			}
-			code, body := ask("GET", "/_health")
-			if code != tt.health {
-				t.Errorf("/_health: %d, want %d", code, tt.health)
+			for path, fine := range map[string]int{"/_health": http.StatusNoContent, "/_ready": http.StatusOK} {
+				code, body := ask("GET", path)
+				if tt.state == store.Sound {
+					if want := map[string]string{"/_ready": `{"state":"ready"}` + "\n"}[path]; code != fine || body != want {
+						t.Errorf("%s: %d %q, want %d %q", path, code, body, fine, want)
+					}
+					continue
+				}
+				if code != http.StatusServiceUnavailable || !strings.Contains(body, `"state":"`+tt.state.String()+`"`) || !strings.Contains(body, `"action":"`) || strings.Contains(body, "secret") {
+					t.Errorf("%s: %d %s", path, code, body)
+				}
 			}
-			if code != http.StatusNoContent && (!strings.Contains(body, `"state":"`+tt.state.String()+`"`) || !strings.Contains(body, `"action":"`) || strings.Contains(body, "secret")) {
-				t.Errorf("/_health: %s", body)
-			}
-			code, body = ask("POST", "/api/write")
+			code, body := ask("POST", "/api/write")
 			if code != tt.write || tt.name != "" && !strings.HasPrefix(body, fmt.Sprintf(`{"data":null,"error":{"status":%d,"name":%q,"message":`, tt.write, tt.name)) || strings.Contains(body, "secret") {
 				t.Errorf("write: %d %s", code, body)
 			}

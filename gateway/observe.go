@@ -43,16 +43,14 @@ func newObservation(w http.ResponseWriter) *observation {
 }
 
 // matched notes the route of the request.
-func (o *observation) matched(h *handlers, m *mux.RouteMatch) {
+func (o *observation) matched(m *mux.RouteMatch) {
 	switch handler := m.Handler.(type) {
 	case *resource:
 		o.route = handler.template
 	case *documentRequest:
 		o.route = handler.template
-	default:
-		if m.Route == h.health {
-			o.route, o.quiet = "/_health", true
-		}
+	case *probe:
+		o.route, o.quiet = handler.path.String(), true
 	}
 }
 

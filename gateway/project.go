@@ -94,9 +94,10 @@ type Project struct {
 	log        *slog.Logger
 	generation atomic.Pointer[generation] // what is served
 	shared     shared
-	server     atomic.Pointer[Server] // nil before Run
-	listens    atomic.Pointer[string] // the address of the server; nil before Run
-	loaded     fileDigest             // of the files that the project was opened with
+	server     atomic.Pointer[Server]          // nil before Run
+	listens    atomic.Pointer[string]          // the address of the server; nil before Run
+	unready    atomic.Pointer[admin.Condition] // why the server is not ready; nil: only the store decides that
+	loaded     fileDigest                      // of the files that the project was opened with
 
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
@@ -111,6 +112,22 @@ func Open(dir string, o Options) (*Project, error) { return OpenContext(context.
 
 // OpenContext is Open, but stops waiting for another process when ctx ends.
 func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
+	p, d, err := newProject(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	if err = p.prepare(ctx, d); err == nil {
+		err = p.open(d)
+	}
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// newProject reads the files of the project in dir. It opens nothing.
+func newProject(dir string, o Options) (*Project, *Definition, error) {
 	p := &Project{directory: Directory(dir, o), options: o, log: o.Log, served: make(chan *generation, 1)}
 	p.Local = &admin.Local{Version: o.Version, Reserve: p.reserve, Current: func() admin.Content { return p.generation.Load().content() }}
 	if p.watches() { // before they are read, so that later changes are noticed
@@ -118,7 +135,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
 	}
 	d, err := Load(dir, o.Extensions)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if p.log == nil {
 		to := o.LogTo
@@ -130,27 +147,35 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
 	limits := requestLimits(d.Settings.Server.Limits.WithDefaults())
 	p.memory = budget.New(limits.Memory)
 	p.answers = limits.answers(p.memory)
-	if err := p.open(ctx, d); err != nil {
-		p.Close()
-		return nil, err
-	}
-	return p, nil
+	return p, d, nil
 }
 
-func (p *Project) open(ctx context.Context, d *Definition) (err error) {
+// prepare locks the data directory and makes the first generation, whose store is not open yet.
+func (p *Project) prepare(ctx context.Context, d *Definition) (err error) {
 	if p.options.Ephemeral {
 		p.Data, err = admin.Temporary()
 	} else {
 		p.Data, err = p.lockDataDir(ctx)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		p.generation.Store(p.newGeneration(d))
 	}
-	e := p.newGeneration(d)
-	p.generation.Store(e)
+	return err
+}
+
+// open opens the store, which converts content if the definitions have changed, and builds the services on top of it.
+func (p *Project) open(d *Definition) (err error) {
+	e, progress := p.generation.Load(), logProgress(p.log)
 	e.store, err = p.directory.OpenStore(p.Data.Join(admin.StoreName), d.Definition, store.Options{
-		Progress: logProgress(p.log), HealthChanged: p.logHealth, Replaced: p.logReplaced,
-		NoUpgradeCopy: p.options.NoUpgradeCopy, Upgrading: func(u store.Upgrade) { p.log.Warn(u.String()) },
+		Progress: func(what string, done, total int) {
+			p.unready.Store(&converting)
+			progress(what, done, total)
+		},
+		HealthChanged: p.logHealth, Replaced: p.logReplaced,
+		NoUpgradeCopy: p.options.NoUpgradeCopy, Upgrading: func(u store.Upgrade) {
+			p.unready.Store(&converting)
+			p.log.Warn(u.String())
+		},
 	})
 	if err != nil {
 		return err

@@ -237,6 +237,12 @@ func answerNotFound(w http.ResponseWriter, r *http.Request) { answerNoOperation(
 
 var readOnly = []string{"HEAD, GET"}
 
+// answerStarting answers a request that arrives before the project is open.
+func answerStarting(w http.ResponseWriter, _ *http.Request) {
+	w.Header()["Retry-After"] = retrySoon
+	writeError(w, errStarting)
+}
+
 // answerNoOperation answers a request whose method the path does not have. allow is the header Allow: the methods that it has.
 func answerNoOperation(w http.ResponseWriter, r *http.Request, allow []string) {
 	switch r.Method {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"lectern/auth"
 	"lectern/gateway/admin"
@@ -24,29 +25,54 @@ type Ready struct {
 	Tokens map[string]string `json:"tokens,omitempty"`
 }
 
-// Run serves the project until ctx ends. It then lets requests under way finish for timeouts.shutdown and returns; the caller closes
-// the project.
+// Serve opens the project in dir and serves it until ctx ends. It listens before it opens the store: while it converts content to changed
+// definitions, probes are answered, and all other requests get 503.
+func Serve(ctx context.Context, dir string, o Options) (err error) {
+	p, d, err := newProject(dir, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	if err := p.prepare(ctx, d); err != nil {
+		return err
+	}
+	return p.serve(ctx, func() error { return p.open(d) })
+}
+
+// Run serves the project until ctx ends. It then answers requests for timeouts.drain while /_ready tells orchestrators to send no more,
+// lets requests under way finish for timeouts.shutdown, and returns; the caller closes the project.
 func (p *Project) Run(ctx context.Context) error {
+	return p.serve(ctx, func() error { return nil })
+}
+
+// serve listens, calls open to open the project, and serves it until ctx ends.
+func (p *Project) serve(ctx context.Context, open func() error) error {
 	p.limitHeap()
-	runtime, err := p.generation.Load().runtime()
+	p.unready.Store(&starting)
+	server, ln, err := p.listen()
 	if err != nil {
 		return err
 	}
-	server, err := NewServer(p.serverConfig(), runtime)
-	if err != nil {
-		return err
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var answering sync.WaitGroup
+	var failed error
+	answering.Go(func() { defer stop(); failed = server.Serve(serving, ln) })
+	if err = open(); err == nil {
+		err = p.serveOpen(ctx, serving, stop, server)
 	}
-	address := p.generation.Load().address()
-	ln, err := net.Listen("tcp", address)
-	if err != nil {
-		return cannotListen(address, err)
-	}
-	defer ln.Close()
-	p.server.Store(server)
-	ready := Ready{Base: "http://" + clientAddress(ln.Addr().String())}
-	p.listens.Store(&ready.Base)
+	stop()
+	answering.Wait()
+	return errors.Join(failed, err)
+}
+
+// serveOpen has the server answer requests for the open project, and does all else that a served project does, until ctx or serving
+// ends. It ends serving by stop.
+func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *Server) error {
+	defer stop()
+	ready := Ready{Base: *p.listens.Load()}
 	control := p.control(server, ready.Base)
-	if err := control.Listen(); err != nil {
+	err := control.Listen()
+	if err != nil {
 		return err
 	}
 	defer control.Close()
@@ -55,32 +81,70 @@ func (p *Project) Run(ctx context.Context) error {
 			return err
 		}
 	}
-
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	runtime, err := p.generation.Load().runtime()
+	if err != nil {
+		return err
+	}
+	if err := server.Swap(runtime); err != nil {
+		return err
+	}
+	p.unready.Store(nil)
 	var parts sync.WaitGroup
-	var failed [2]error
-	parts.Go(func() { defer stop(); failed[0] = server.Serve(ctx, ln) })
-	parts.Go(func() { defer stop(); failed[1] = control.Serve(ctx) })
-	parts.Go(func() { p.recoverMedia(ctx) })
-	parts.Go(func() { p.returnMemory(ctx) })
+	parts.Go(func() { defer stop(); err = control.Serve(serving) })
+	parts.Go(func() { p.recoverMedia(serving) })
+	parts.Go(func() { p.returnMemory(serving) })
 	p.serves(p.generation.Load())
-	parts.Go(func() { p.reportServed(ctx) })
+	parts.Go(func() { p.reportServed(serving) })
 	if watch := p.watch(server); watch != nil {
-		parts.Go(func() { watch.run(ctx) })
+		parts.Go(func() { watch.run(serving) })
 	}
 	p.announce(ready)
-	<-ctx.Done()
-	p.log.Info("stopping")
+	select {
+	case <-serving.Done(): // the server or the control socket has failed
+	case <-ctx.Done():
+		p.unready.Store(&draining)
+		p.log.Info("stopping")
+		p.drain(serving)
+	}
+	stop()
 	parts.Wait()
-	return errors.Join(failed[:]...)
+	return err
+}
+
+// listen listens at the project's address and returns a server for it, which answers probes alone until it gets a Runtime.
+func (p *Project) listen() (*Server, net.Listener, error) {
+	server, err := NewServer(p.serverConfig(), Runtime{ready: p.unready.Load, starting: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	address := p.generation.Load().address()
+	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, nil, cannotListen(address, err)
+	}
+	p.server.Store(server)
+	base := "http://" + clientAddress(ln.Addr().String())
+	p.listens.Store(&base)
+	p.log.Info("listening", "base", base)
+	return server, ln, nil
+}
+
+// drain waits for timeouts.drain, during which the server still answers requests. It returns early if ctx ends.
+func (p *Project) drain(ctx context.Context) {
+	wait := time.NewTimer(p.Definition().Settings.Server.Limits.Drain)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-ctx.Done():
+	}
 }
 
 // control returns the control socket of a server.
 func (p *Project) control(server *Server, base string) *admin.Control {
 	return &admin.Control{
 		Project: p.Local, Base: base, Memory: p.memory, Load: func() any { return server.Stats() },
-		Settle: p.settle, AnswerRate: server.limits.AnswerRate, Log: p.log,
+		Readiness: p.readiness,
+		Settle:    p.settle, AnswerRate: server.limits.AnswerRate, Log: p.log,
 	}
 }
 

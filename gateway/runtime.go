@@ -5,6 +5,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/permission"
+	"lectern/gateway/admin"
 	"lectern/shadowcrud/rest"
 )
 
@@ -23,7 +24,8 @@ type Runtime struct {
 	Extensions *Extensions
 	Host       Host
 
-	health func() *healthProblem // returns nil if there is no problem; nil: never a problem
+	health, ready func() *admin.Condition // what the probes answer: nil if there is no problem. If not set: never a problem
+	starting      bool                    // the project is not open yet: every path but those of probes is answered 503
 }
 
 // A Route is one operation beside the generated API.

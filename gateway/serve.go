@@ -18,7 +18,7 @@ import (
 )
 
 // serve answers a request: it gives the request an id, sets the headers that all answers have, finds the route, and answers if it gets a
-// place for the request. The health check needs no place, so that it works on a busy server.
+// place for the request. Probes need no place.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header[requestIDHeader] = []string{s.ids.next(r)}
@@ -29,13 +29,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		o := newObservation(w)
 		defer s.ended(o, r)
 		h.router.Match(r, &m)
-		o.matched(h, &m)
+		o.matched(&m)
 		w = o
 	} else {
 		h.router.Match(r, &m)
 	}
-	if m.Route == h.health {
-		m.Handler.ServeHTTP(w, r)
+	if p, ok := m.Handler.(*probe); ok {
+		p.ServeHTTP(w, r)
 		return
 	}
 	s.work(w, r, h, &m)
@@ -79,7 +79,6 @@ type handlers struct {
 	server   *Server
 	rt       Runtime
 	router   *mux.Router
-	health   *mux.Route
 	replaced chan struct{} // closed when other handlers replace these
 }
 
@@ -94,8 +93,11 @@ func (s *Server) newHandlers(rt Runtime) (*handlers, error) {
 		rt.Extensions = &Extensions{}
 	}
 	h := &handlers{server: s, rt: rt, router: mux.NewRouter().SkipClean(true).UseEncodedPath(), replaced: make(chan struct{})}
-	h.addHealth()
+	h.addProbes()
 	h.router.NotFoundHandler = http.HandlerFunc(answerNotFound)
+	if rt.starting {
+		h.router.NotFoundHandler = http.HandlerFunc(answerStarting)
+	}
 	t := &routeTable{handlers: h, byPath: map[string]*resource{}}
 	for _, route := range slices.Concat(rt.Extensions.routes, rt.Routes) {
 		if err := h.addRoute(t, &route); err != nil {

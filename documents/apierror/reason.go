@@ -20,6 +20,7 @@ const (
 	Share       Reason = "share"       // 503: limits.concurrentPerAddress
 	Memory      Reason = "memory"      // 503: limits.memory
 	Time        Reason = "time"        // 503: timeouts.request
+	Starting    Reason = "starting"    // 503: the server opens the project
 	Stopping    Reason = "stopping"    // 503: the server is stopping
 	Definitions Reason = "definitions" // 503: the definitions changed during the request
 	Store       Reason = "store"       // 503: the store takes no writes, because it is lost or damaged

@@ -26,6 +26,7 @@ import (
 // runs the server can open it. It speaks HTTP:
 //
 //	GET    /server          serverInfo
+//	GET    /ready           Condition: whether the server should get requests
 //	GET    /tokens          []auth.Token
 //	POST   /tokens          auth.Declaration → createdToken
 //	POST   /tokens/{name}/rotate?grace= → createdToken
@@ -50,6 +51,8 @@ type Control struct {
 	Memory *budget.Budget
 	// Load returns the counters of the server.
 	Load func() any
+	// Readiness returns why the server should get no requests; nil if it should.
+	Readiness func() *Condition
 	// Settle carries out migrations that changed files of the project need, and then serves the changed files.
 	Settle func(context.Context, evolve.Migrations) (evolve.Removed, error)
 	// AnswerRate is the rate at which a client must at least read, in bytes a second.
@@ -157,6 +160,7 @@ func (c *Control) routes() http.Handler {
 	mux.Handle("GET /server", answer(func(*http.Request) (serverInfo, error) {
 		return serverInfo{PID: os.Getpid(), Base: c.Base, Version: p.Version, Memory: c.Memory.Stats(), Load: c.Load()}, nil
 	}))
+	mux.Handle("GET /ready", answer(c.readiness))
 	mux.Handle("GET /tokens", answer(func(r *http.Request) ([]auth.Token, error) { return p.Tokens(r.Context()) }))
 	mux.Handle("POST /tokens", answerJSON(maxJSON, c.createToken))
 	mux.Handle("POST /tokens/{name}/rotate", answer(c.rotateToken))

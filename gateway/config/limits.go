@@ -16,7 +16,8 @@ type Limits struct {
 	Write      time.Duration // a client has this long to read the answer, from the end of the request's header
 	Idle       time.Duration // a connection may wait this long for its next request
 	Handle     time.Duration // the context of a request ends after this time
-	Shutdown   time.Duration // requests may continue this long after the server was told to stop
+	Drain      time.Duration // requests are answered so long after the server was told to stop, while it is not ready
+	Shutdown   time.Duration // requests may continue this long after that
 
 	HeaderBytes int64 // bytes of the header of a request
 	JSONBytes   int64 // bytes of a JSON body, decompressed

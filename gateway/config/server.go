@@ -51,7 +51,7 @@ type limitsFile struct {
 	ConnectionsPerAddress *int `yaml:"connectionsPerAddress"`
 }
 
-type timeoutsFile struct{ Header, Read, Write, Idle, Request, Shutdown *time.Duration }
+type timeoutsFile struct{ Header, Read, Write, Idle, Request, Drain, Shutdown *time.Duration }
 
 // readServer reads config/server.yaml.
 func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
@@ -65,7 +65,7 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 			Concurrent: &l.Concurrent, ConcurrentPerAddress: &l.ConcurrentPerAddress,
 			Connections: &l.Connections, ConnectionsPerAddress: &l.ConnectionsPerAddress,
 		},
-		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Shutdown},
+		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Drain, &l.Shutdown},
 	}
 	f.CORS.Origin, f.CORS.Methods, f.CORS.Headers = (*wordList)(&s.CORS.Origins), (*wordList)(&s.CORS.Methods), (*wordList)(&s.CORS.Headers)
 	f.Log.Level, f.Log.Format, f.Log.Requests, f.Log.Sample = "info", &s.Log.Format, &s.Log.Requests, &s.Log.Sample
@@ -153,6 +153,9 @@ func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 		if d <= 0 {
 			problems.Add(n.At("timeouts", key), "%s must be longer than 0, such as 30s", key)
 		}
+	}
+	if l.Drain < 0 {
+		problems.Add(n.At("timeouts", "drain"), "drain must not be negative; 0s drains nothing")
 	}
 	return problems
 }
