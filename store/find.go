@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"math"
 	"slices"
 
 	"lectern/contenttypes"
@@ -63,7 +64,7 @@ func (s *Snapshot) querySlots(q *Query) []slot {
 func (s *Snapshot) findAcross(q *Query, slots []slot) Page {
 	each := *q
 	if each.Offset = 0; q.Limit >= 0 {
-		each.Limit = min(max(0, q.Offset), maxOffset) + q.Limit
+		each.Limit = add(max(0, q.Offset), q.Limit)
 	}
 	var page Page
 	for _, sl := range slots {
@@ -75,8 +76,13 @@ func (s *Snapshot) findAcross(q *Query, slots []slot) Page {
 	return page
 }
 
-// maxOffset is more than any type has rows. It bounds the offset so that offset plus limit does not overflow.
-const maxOffset = 1 << 48
+// add returns a + b for numbers that are not negative, or the greatest int if the sum does not fit one.
+func add(a, b int) int {
+	if a > math.MaxInt-b {
+		return math.MaxInt
+	}
+	return a + b
+}
 
 // cut returns the elements of list from offset on, at most limit of them unless limit is negative.
 func cut[T any](list []T, offset, limit int) []T {

@@ -101,7 +101,7 @@ func TestWorkOfQueries(t *testing.T) {
 		var b store.Batch
 		for i := range n {
 			b.PutRow(newRow(tx, article, tx.NewDoc(), store.Published, "en", map[string]string{
-				"title": strconv.Quote("title " + strconv.Itoa(i)), "rank": strconv.Itoa(i * 2654435761 % n), "level": []string{`"low"`, `"middle"`, `"high"`}[i%3],
+				"title": strconv.Quote("title " + strconv.Itoa(i)), "rank": strconv.Itoa(i * 3761 % n), "level": []string{`"low"`, `"middle"`, `"high"`}[i%3],
 			}))
 		}
 		return tx.Apply(&b)

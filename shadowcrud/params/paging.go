@@ -114,10 +114,11 @@ func number(v any) float64 {
 	return math.NaN()
 }
 
-// toInt converts a number to an int, at most the greatest integer that is exact in JSON.
+// toInt converts a number to an int, at most the greatest integer that is exact in JSON and fits an int.
 func toInt(n float64) int {
-	if !(n < jsontree.MaxSafeInteger) {
-		return jsontree.MaxSafeInteger
+	const greatest = min(jsontree.MaxSafeInteger, math.MaxInt)
+	if !(n < greatest) {
+		return greatest
 	}
 	return int(n)
 }

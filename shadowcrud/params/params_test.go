@@ -2,6 +2,7 @@ package params_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -231,6 +232,7 @@ func TestPaging(t *testing.T) {
 		byOffset                 bool
 		page, size, start, limit int
 	}
+	const greatest = min(1<<53-1, math.MaxInt) // of a 32-bit system, too
 	for query, want := range map[string]paging{
 		"":                 {false, 1, 25, 0, 25},
 		"pagination=2":     {false, 1, 25, 0, 25},
@@ -239,7 +241,7 @@ func TestPaging(t *testing.T) {
 		"pagination[page]=-3":                       {false, 1, 25, 0, 25},
 		"pagination[page]=&pagination[foo]=1":       {false, 1, 25, 0, 25},
 		"pagination[page]=1e1":                      {false, 10, 25, 225, 25},
-		"pagination[page]=99999999999999999999":     {false, 1<<53 - 1, 25, 1<<53 - 1, 25},
+		"pagination[page]=99999999999999999999":     {false, greatest, 25, greatest, 25},
 		"pagination[pageSize]=0":                    {false, 1, 1, 0, 1},
 		"pagination[pageSize]=abc":                  {false, 1, 100, 0, 100},
 		"pagination[pageSize]=Infinity":             {false, 1, 100, 0, 100},

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"math"
 	"slices"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -198,8 +199,8 @@ func (b *binder) parts(f *field, in scope) {
 // zoneItems is how many items the cost estimate expects in a dynamic zone.
 const zoneItems = 5
 
-// maxCost keeps costs from overflowing.
-const maxCost = 1 << 40
+// maxCost is the greatest cost. The sum of two costs fits an int.
+const maxCost = math.MaxInt / 2
 
 // times estimates how many objects n lists of length each hold. A negative length is unlimited.
 func (b *binder) times(n, each int) int {
@@ -209,7 +210,10 @@ func (b *binder) times(n, each int) int {
 	case each < 0:
 		each = b.engine.limits.AmountLimit
 	}
-	return min(n*max(each, 1), maxCost)
+	if each = max(each, 1); n > maxCost/each {
+		return maxCost
+	}
+	return n * each
 }
 
 func (b *binder) tooExpensive() bool { return b.most > 0 && b.cost > b.most }

@@ -67,7 +67,7 @@ func TestResolvers(t *testing.T) {
 		{name: "a pointer", typ: "Int", resolve: value(new(int)), want: `{"data":{"f":0}}`},
 		{name: "a text that is an int", typ: "Int", resolve: value("12"), want: `{"data":{"f":12}}`},
 		{name: "no int", typ: "Int", resolve: value("abc"), want: misfit(`Int cannot represent non-integer value: \"abc\"`, "f", `{"f":null}`)},
-		{name: "too large an int", typ: "Int", resolve: value(1 << 40), want: misfit(`Int cannot represent non 32-bit signed integer value: 1099511627776`, "f", `{"f":null}`)},
+		{name: "too large an int", typ: "Int", resolve: value(int64(1) << 40), want: misfit(`Int cannot represent non 32-bit signed integer value: 1099511627776`, "f", `{"f":null}`)},
 		{name: "a float", typ: "Float", resolve: value(float32(0.5)), want: `{"data":{"f":0.5}}`},
 		{name: "a bool", typ: "Boolean", resolve: value(true), want: `{"data":{"f":true}}`},
 		{name: "no bool", typ: "Boolean", resolve: value("true"), want: misfit(`Boolean cannot represent a non boolean value: \"true\"`, "f", `{"f":null}`)},
