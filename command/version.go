@@ -6,8 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// Version is the version of Lectern. A release build sets it: -ldflags "-X lectern/command.Version=v1.2.3".
-var Version = ""
+// Version and Commit are those of Lectern. A release build sets them: -ldflags "-X lectern/command.Version=v1.2.3". If they are empty,
+// what the Go command noted in the binary counts.
+var Version, Commit string
 
 type versionCommand struct{}
 
@@ -34,6 +35,9 @@ func version() string {
 
 // commit returns the commit that the program was built from.
 func commit() string {
+	if Commit != "" {
+		return Commit
+	}
 	id, changed := "unknown", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

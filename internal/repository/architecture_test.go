@@ -28,6 +28,7 @@ var layers = [][]string{
 	{"gateway"},
 	{"command"},
 	{""}, // the program
+	{"packaging/sbom"},
 	{"internal/servertest"},
 	{"internal/conformance", "internal/simulation", "internal/clients", "internal/attack", "internal/formats", "internal/repository"}, // tests of the complete program
 }
