@@ -2,6 +2,7 @@ package documents_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,7 +103,7 @@ func comparable(t *testing.T, exported []byte) string {
 		collect(typ+" "+status, v["data"])
 	}
 	for _, list := range entries {
-		slices.SortStableFunc(list, func(a, b map[string]any) int { return int(a["order"].(float64) - b["order"].(float64)) })
+		slices.SortStableFunc(list, func(a, b map[string]any) int { return cmp.Compare(a["order"].(float64), b["order"].(float64)) })
 		for i := range list {
 			list[i]["order"] = i
 		}
