@@ -101,7 +101,7 @@ func (t *Tokens) writeLastUses() {
 	}
 }
 
-// writeLastUse stores the use of a token and reports whether that is settled, so that it need not be tried again.
+// writeLastUse stores the use of a token. It returns false if the caller should try again later.
 func (t *Tokens) writeLastUse(id string, at int64) bool {
 	data := jsontree.NewObject()
 	data.Set("lastUsedAt", time.Unix(at, 0).UTC().Format(timeLayout))

@@ -137,8 +137,8 @@ type Attribute struct {
 	TargetField          string // of a uid: the attribute that it is made from
 	Generate             bool   // of a uid: a document created without a value gets one made from TargetField
 
-	// Relations. A media attribute is a one-way relation to plugin::upload.file. Its Relation is ManyToMany; Multiple, and so
-	// ToMany, says whether it holds several files.
+	// Relations. A media attribute is a one-way relation to plugin::upload.file. Its Relation is always ManyToMany; Multiple says
+	// whether it holds several files, and ToMany agrees with Multiple.
 	Relation RelationKind
 	Target   *ContentType // nil for MorphToOne and MorphToMany
 	// Inverse is the attribute on Target that shows the same links from the other side, nil for one-way relations.

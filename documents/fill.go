@@ -24,7 +24,7 @@ type Filled struct {
 	Versions int `json:"versions"` // how many versions got a value
 }
 
-// filledRows is how many versions Fill reads in one transaction, and how many it writes at most.
+// filledRows is how many versions Fill reads in one transaction. It writes at most as many.
 const filledRows = 500
 
 // Fill replaces null by values in all versions of all documents, drafts and published, in all locales, and in components at any depth. It

@@ -151,6 +151,9 @@ func (a *api) do(method, path, as string, body any, headers ...string) reply {
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
+	if host := req.Header.Get("Host"); host != "" { // net/http sends req.Host and ignores the header
+		req.Host = host
+	}
 	res, err := a.client.Do(req)
 	if err != nil {
 		a.t.Fatal(err)

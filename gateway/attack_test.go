@@ -494,15 +494,15 @@ func sortedHeader(r reply) (list []string) {
 	return list
 }
 
-// TestHostIsNotBelieved requests a mail with forged headers about the server's address, such as X-Forwarded-Host, and expects the link in
-// the mail to lead to the configured address.
+// TestHostIsNotBelieved requests a mail with forged headers about the server's address, such as Host and X-Forwarded-Host, and expects the
+// link in the mail to lead to the configured address.
 func TestHostIsNotBelieved(t *testing.T) {
 	box := newMailbox(t)
 	files := plugins(noRateLimit + "    email:\n      " + box.config() + "\n")
 	files["config/server.yaml"] = "url: https://www.people.test"
 	a := serve(t, files)
 	a.register("ann")
-	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"}, "X-Forwarded-Host", "evil.test", "Forwarded", "host=evil.test", "Origin", "https://evil.test", "Referer", "https://evil.test/")
+	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"}, "Host", "evil.test", "X-Forwarded-Host", "evil.test", "Forwarded", "host=evil.test", "Origin", "https://evil.test", "Referer", "https://evil.test/")
 	if mail := box.next(); !strings.Contains(mail.body, "https://www.people.test?code=") || strings.Contains(mail.body, "evil.test") {
 		t.Errorf("%s", mail.body)
 	}

@@ -39,8 +39,8 @@ type Route struct {
 	Handle func(w http.ResponseWriter, r *http.Request, access *permission.Access) error
 
 	// Action is the permission that the caller needs, such as "api::article.article.feature", unless there are Scopes.
-	// config/permissions.yaml can grant it like those of generated routes. A route without Action, Scopes and Open is for everybody who
-	// has no credential or a valid one; Handle decides by access.
+	// config/permissions.yaml can grant it like those of generated routes. A route without Action, Scopes and Open accepts every caller
+	// without a credential or with a valid one; Handle decides by access.
 	Action string
 	// Open, Scopes, Policies and Middlewares are as in RouteConfig. In an open route of a program, access is that of the public; in one of
 	// the server it is not set.

@@ -116,8 +116,8 @@ func TestDamagedImages(t *testing.T) {
 	}
 }
 
-// TestScripts uploads and fetches content that a browser could run, under various declared types and names. The answer has the
-// browser save it or gives it a type without script; in both cases it has no origin.
+// TestScripts uploads and fetches content that a browser could run, under various declared types and names. The answer tells the
+// browser to save the content, or has a type that cannot run. In both cases the content gets no origin.
 func TestScripts(t *testing.T) {
 	s := serve(t, "")
 	const (

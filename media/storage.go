@@ -9,7 +9,7 @@ import (
 // A Storage stores files by name. A name is a single path element that does not begin with a dot. Any number of goroutines may
 // use a Storage.
 type Storage interface {
-	// Provider returns the name of the storage in the documents of files.
+	// Provider returns the name by which documents of files refer to the storage.
 	Provider() string
 	// URL returns the address from which clients fetch a file.
 	URL(name string) string

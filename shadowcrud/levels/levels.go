@@ -244,7 +244,8 @@ func (ld *Loader[S]) read(rows []store.Record, load *Load, to *Loaded[S]) (err e
 	return err
 }
 
-// divide puts each row that the n-th load of a level, a union, has found on one of its levels. It removes the items of rows that are on none.
+// divide distributes the rows that the n-th load of a level has found over the levels of the load, which is a union. It removes the items of
+// rows that belong to none of them.
 func (ld *Loader[S]) divide(of *Level[S], n int) {
 	to := &of.To[n]
 	for _, l := range to.Levels {

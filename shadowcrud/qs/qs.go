@@ -207,8 +207,8 @@ func (p *parser) add(name string, value leaf) error {
 	return p.value(at, value)
 }
 
-// head splits a name into the name of the parameter and the brackets after it. If the name begins with brackets, the name of the parameter
-// is the text in the first ones.
+// head splits a name into the name of the parameter and the brackets after it. If the name begins with a bracket, the name of the parameter
+// is the text in the first pair of brackets.
 func (p *parser) head(name string) (head, rest string) {
 	for i := 0; i < len(name); i++ {
 		if c := name[i]; c == '[' && i > 0 || c == '.' && p.dots && i > 0 {

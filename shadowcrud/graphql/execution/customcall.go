@@ -73,7 +73,7 @@ func (r *customRun) authorize(c *call) error {
 			return errForbidden
 		}
 	case c.isRoot() && m.Kind == schema.Custom:
-		if r.user.ID == 0 && !r.access.AllowsAction(m.Of.Name+"."+m.Name) { // of callers without an account, only full access allows that action
+		if r.user.ID == 0 && !r.access.AllowsAction(m.Of.Name+"."+m.Name) { // a caller without an account needs full access
 			return errForbidden
 		}
 	case c.isRoot():
