@@ -110,7 +110,7 @@ func (u *Users) Update(ctx context.Context, id uint64, body any, show Show) erro
 	})
 }
 
-// Delete deletes the user with this id and calls show with the row before. If there is no such user, it does not call show.
+// Delete deletes the user with this id and calls show with the row as it was. If there is no such user, it does not call show.
 func (u *Users) Delete(ctx context.Context, id uint64, show Show) error {
 	documentID, err := u.documentID(id)
 	if errors.Is(err, errNoUser) {

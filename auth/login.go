@@ -21,7 +21,7 @@ var (
 	ErrProvider = apierror.Application("This provider is disabled")
 )
 
-// Login answers {identifier, password} with a JWT. If the user does not exist or has no password, it hashes the given one all the same, so
+// Login answers {identifier, password} with a JWT. If the user does not exist or has no password, it hashes the given password anyway, so
 // that the answer takes as long.
 func (u *Users) Login(ctx context.Context, body any, show Show) (jwt string, err error) {
 	form := documents.NewForm(body)

@@ -161,7 +161,7 @@ func TestRegisterAtOnce(t *testing.T) {
 			}
 		})
 	}
-	for range 32 { // time for all of them to reach the store
+	for range 32 { // this takes long enough for all of them to reach the store
 		if _, err := documents.HashPassword(context.Background(), "secret"); err != nil {
 			t.Fatal(err)
 		}

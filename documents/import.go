@@ -25,7 +25,7 @@ const (
 	maxImportLine   = 64 << 20  // maximum bytes of a line
 	maxLineProblems = 1000      // problems in the result; more are only counted
 	progressEvery   = 1000      // lines between two calls of Progress
-	strangeLines    = 20        // a file whose first lines, this many, are not JSON is no export
+	strangeLines    = 20        // a file is no export if this many lines at its beginning are not JSON
 )
 
 // ImportOptions configure Import.

@@ -8,8 +8,8 @@ import (
 	"lectern/store"
 )
 
-// An end is the list of links that a document or component has under a relation attribute in one link set: the links from it,
-// or with to those that point at it.
+// An end is the list of links that a document or component has under a relation attribute in one link set: the links from it
+// or, if to is set, the links that point at it.
 type end struct {
 	attr *contenttypes.Attribute // the owning attribute
 	to   bool
@@ -131,7 +131,7 @@ func (le *linkEdits) list(e end) []store.Link {
 	return list
 }
 
-// refs returns what an end is linked to, in order.
+// refs returns the documents that an end is linked to, in order.
 func (le *linkEdits) refs(e end) []store.Ref {
 	list := le.list(e)
 	refs := make([]store.Ref, len(list))
@@ -141,7 +141,7 @@ func (le *linkEdits) refs(e end) []store.Ref {
 	return refs
 }
 
-// edit returns the edit of a link. If there is none yet, it creates one for the stored link was.
+// edit returns the edit of a link, and creates it if there is none yet. was is the link as it is stored.
 func (le *linkEdits) edit(l, was store.Link) *linkEdit {
 	name := le.nameOf(l)
 	ed := le.edits[name]
@@ -155,7 +155,7 @@ func (le *linkEdits) edit(l, was store.Link) *linkEdit {
 	return ed
 }
 
-// become changes the link as it will be after the write.
+// become sets the link as it will be after the write.
 func (ed *linkEdit) become(is store.Link) {
 	if ed.is.Attr != nil {
 		ed.from.remove(ed)
@@ -338,8 +338,8 @@ type copying struct {
 	last bool
 }
 
-// copy makes the list of the end to equal that of from, which is the same end in the other link set, or that of what was cloned.
-// Links that to has already keep their positions in the lists of the targets.
+// copy makes the list of the end to the same as that of from: the same end in the other link set, or the end of the original if to
+// belongs to a clone. Links that to has already keep their positions in the lists of the targets.
 func (le *linkEdits) copy(from, to end, how copying) {
 	source, dest := le.list(from), le.list(to)
 	if how.carry == nil && slices.EqualFunc(source, dest, func(a, b store.Link) bool {

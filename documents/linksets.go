@@ -5,7 +5,7 @@ import (
 	"lectern/store"
 )
 
-// Lists of link sets and statuses, which nobody changes.
+// These lists of link sets and statuses are shared and must not be changed.
 var (
 	bothLinkSets   = []store.LinkSet{store.PublishedLinks, store.DraftLinks}
 	publishedLinks = bothLinkSets[:1:1]
@@ -13,7 +13,7 @@ var (
 	draftFirst     = []store.Status{store.Draft, store.Published}
 )
 
-// statusesOf are those that versions of a type can have, the one that is written to first.
+// statusesOf returns the statuses that versions of a type can have. The first is that of the version that a body is written to.
 func statusesOf(t *contenttypes.ContentType) []store.Status {
 	if t.DraftAndPublish {
 		return draftFirst

@@ -8,8 +8,8 @@ import (
 	"lectern/store"
 )
 
-// perLocale reports whether each localization of a document has a value of its own of a. This holds for localized and system
-// attributes, and for relations and uids even if they are not marked as localized.
+// perLocale reports whether each localization of a document has its own value of the attribute a. This holds for localized and
+// system attributes, and for relations and uids even if they are not marked as localized.
 func perLocale(a *contenttypes.Attribute) bool {
 	return a.System || a.Localized || a.Type == contenttypes.UID || a.Type == contenttypes.RelationType
 }

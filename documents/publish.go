@@ -89,8 +89,8 @@ func (wr *writing) copyVersion(from, to *store.Row) {
 	}
 }
 
-// copyLinks makes the links of the document in one link set those of the other, under the attributes of both sides, but for
-// those that are kept. last says where new ones go in the lists of their targets (see copying).
+// copyLinks makes the links of the document in the set to the same as those in the set from, under the attributes of both sides.
+// keep lists, for each end, the targets whose links stay. last says where new links go in the lists of their targets (see copying).
 func (wr *writing) copyLinks(from, to store.LinkSet, keep map[end]map[store.Ref]bool, last bool) {
 	for _, a := range wr.t.Attributes {
 		if a.IsRelation() && !a.System && a.HasDraftLinks() {
@@ -133,7 +133,7 @@ func (wr *writing) discardDraft() error {
 }
 
 // linksOfDrafts lists the links to this document from drafts that were never published, by the ends at which this document shows them.
-// They exist in the draft links alone, and discarding this draft must not take them from those documents.
+// They exist only in the set of draft links, and discarding this draft must not remove them.
 func (wr *writing) linksOfDrafts() map[end]map[store.Ref]bool {
 	found := map[end]map[store.Ref]bool{}
 	for _, a := range wr.t.Attributes {

@@ -29,7 +29,7 @@ type linkItem struct {
 
 func (i linkItem) in(set store.LinkSet) bool { return !i.limited || i.only == set }
 
-// order returns the list of an attribute in a link set after the input was applied to list, what it is now. Where lenient is set, an item
+// order applies the input to list, the present list of an attribute in a link set, and returns the result. If lenient is set, an item
 // whose position is relative to one that is not in the list goes to its end; otherwise that is an error.
 func (in *linkInput) order(list []store.Ref, set store.LinkSet, lenient bool) ([]store.Ref, *apierror.Error) {
 	var connect []connection
@@ -65,7 +65,7 @@ func (in *linkInput) order(list []store.Ref, set store.LinkSet, lenient bool) ([
 }
 
 // A linkReader parses the relations of one body and collects their errors. An error about a document that does not exist is
-// reported before anything else; of the others only one is, after all issues with values.
+// reported before everything else. Of the other errors only the first is reported, after all issues with values.
 type linkReader struct {
 	wr      *writing
 	missing *apierror.Error // error for a documentId that does not exist

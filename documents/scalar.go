@@ -63,7 +63,7 @@ func castScalar(a *contenttypes.Attribute, path []string, v any, given bool, st 
 	return v, c.issues
 }
 
-// nullIssue is what is wrong with null in a required attribute: each type says it in its own way.
+// nullIssue returns the issue of null in a required attribute. Its message depends on the type of the attribute.
 func nullIssue(a *contenttypes.Attribute, path []string) issue {
 	switch kind := a.Type.Kind(); {
 	case kind == contenttypes.NumberValue:

@@ -83,7 +83,7 @@ func (d *directory) find() error {
 	return nil
 }
 
-// reopened returns the directory that the path names now. The error is fs.ErrNotExist if there is none, or if it is root.
+// reopened returns the directory that the path names now. The error is fs.ErrNotExist if there is none, or if that directory is root itself.
 func (d *directory) reopened(root *os.Root) (*os.Root, error) {
 	if _, err := os.Stat(d.path); err != nil {
 		return nil, fs.ErrNotExist // reading does not create the directory
