@@ -133,7 +133,7 @@ func connOf(r *http.Request) *conn {
 	return c
 }
 
-// delayWrites has the connection of a request delay the first write of the answer until the second one, until sendDelayed is called. It is
+// delayWrites makes the connection of a request delay the first write of the answer until the second one, until sendDelayed is called. It is
 // for handlers that write an answer at once and do not flush it: net/http writes an answer that is longer than its buffer in two pieces,
 // which costs one more system call on either side. The result is nil for a request that did not come through Serve.
 func delayWrites(r *http.Request) *conn {

@@ -63,15 +63,15 @@ func (x *Extensions) Handle(routes ...Route) {
 func (x *Extensions) Action(permissions ...string) { x.actions = append(x.actions, permissions...) }
 
 // Route configures a route that the server has: that of an action ("api::article.article.find"), or of a method and a path ("GET
-// /api/articles/{documentId}"). The configurations of several calls for one route are added. Generated routes take all of a RouteConfig; those of
+// /api/articles/{documentId}"). The configurations of several calls for one route add up. Generated routes take all of a RouteConfig; those of
 // users, files and locales ("plugin::users-permissions.auth.register", "POST /api/upload", "GET /uploads/{path:.*}") take policies and
-// middlewares, and keep their permissions. Fields of GraphQL are configured by GraphQL.
+// middlewares, and keep their permissions. Use GraphQL to configure fields of GraphQL.
 func (x *Extensions) Route(name string, c RouteConfig) {
 	x.configs = append(x.configs, namedConfig{name, c})
 }
 
-// Hooks has functions called around the writes of documents of these types; without any uid, of all types that the project
-// defines. Functions are called in the order in which they were added.
+// Hooks registers functions that are called around the writes of documents of these types; without any uid, of all types that the
+// project defines. Functions are called in the order in which they were added.
 func (x *Extensions) Hooks(h documents.Hooks, uids ...string) {
 	x.hooks = append(x.hooks, hooksOf{uids, h})
 }
@@ -95,9 +95,8 @@ func (x *Extensions) Middleware(name string, m MiddlewareMaker) {
 	x.middlewares[name] = m
 }
 
-// A RouteConfig says who may use a route and what runs before its handler. A request is authenticated, then held to the permissions, then
-// to the limit on logins where the route has one, then to the policies in their order. Then the middlewares run, the first one
-// outermost.
+// A RouteConfig says who may use a route and what runs before its handler. The order for a request is: authentication, permissions, the limit
+// on logins if the route has one, the policies in their order, and then the middlewares, the first one outermost.
 type RouteConfig struct {
 	// Open routes need no permission and ignore credentials.
 	Open bool

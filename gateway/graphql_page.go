@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A LandingPage decides what a browser shows at the GraphQL endpoint: page if it is not nil, otherwise the IDE or a small page without it.
-// It is called whenever the routes of a project are made.
+// A LandingPage decides what a browser shows at the GraphQL endpoint: page if it is not nil, otherwise the IDE if ide is true, and otherwise
+// a small page. It is called whenever the routes of a project are made.
 type LandingPage func(p *Project) (ide bool, page http.Handler)
 
 // LandingPage sets the function that decides what a browser shows at the GraphQL endpoint. It replaces the setting landingPage.

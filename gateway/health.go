@@ -8,8 +8,8 @@ import (
 	"lectern/store"
 )
 
-// storeConditions maps each state of the store but Sound to the condition that it is for the server. Anybody may ask for conditions, so they
-// contain no path and no error text; those are in the log.
+// storeConditions maps each state of the store but Sound to the condition that GET /_health describes. Anybody may ask for conditions, so
+// they contain no path and no error text; those are in the log.
 var storeConditions = map[store.State]admin.Condition{
 	store.Full: {
 		Message: "There is no space left on the disk: reads and deletions go on, other writes are answered 507.",

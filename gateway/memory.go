@@ -108,7 +108,7 @@ func (p *Project) returnMemory(ctx context.Context) {
 	}
 }
 
-// limitHeap has garbage collected before it takes more memory than requests may.
+// limitHeap limits the heap, so that garbage is collected before it takes more memory than requests may.
 func (p *Project) limitHeap() {
 	memory, limit := budget.MachineMemory(), p.memory.Limit()
 	p.log.Debug("memory", "bytes", memory, "limits.memory", limit, "heap", budget.LimitHeap(memory, limit))

@@ -21,7 +21,7 @@ func (p *Project) reportServed(ctx context.Context) {
 	}
 }
 
-// serves has reportServed report on a generation, in place of another that still waits for its report.
+// serves asks reportServed to report on a generation. The generation replaces one that is still waiting for its report.
 func (p *Project) serves(e *generation) {
 	select {
 	case <-p.served:

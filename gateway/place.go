@@ -64,7 +64,7 @@ func (p *place) end() {
 	}
 }
 
-// takePlace acquires a place for a request, from the share of its client. The caller ends the place, also where the result is an error. The
+// takePlace acquires a place for a request, from the share of its client. The caller must end the place, even if there is an error. The
 // context of the returned request carries the client.
 func (s *Server) takePlace(r *http.Request) (*http.Request, *place, error) {
 	c := connOf(r)

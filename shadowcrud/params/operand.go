@@ -62,8 +62,8 @@ var operatorsByKey = func() map[string]store.Op {
 	return byKey
 }()
 
-// never is an operand that equals no stored value. 1 is greater than all values (an integer beyond 64 bits), -1 less than all, and 0
-// neither, so that $lt and $gt hold for no value (a text compared with an id).
+// never is an operand that equals no stored value. never(1) is greater than all values, and never(-1) less than all, as integers beyond 64
+// bits are. never(0) is neither, so that $lt and $gt hold for no value, as for a text that is compared with an id.
 type never int
 
 // operator reads one comparison of an attribute.

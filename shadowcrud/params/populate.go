@@ -333,7 +333,7 @@ func (c *populateReader) option(shown *documents.Populate, at scope, a *contentt
 	c.settle(shown, below)
 }
 
-// word reads a text in place of options. It adds an issue, except for "*" below which there is nothing to populate.
+// word reads a text in place of options. It adds an issue, except for "*" if there is nothing to populate.
 func (c *populateReader) word(below scope, s string) {
 	switch {
 	case s == "*":

@@ -76,7 +76,7 @@ func (p *plan) cachedBindings(access *permission.Access) []binding {
 	return nil
 }
 
-// cacheBindings caches the bindings of a static plan for a caller, in place of the oldest where there are maxCachedBindings.
+// cacheBindings caches the bindings of a static plan for a caller. If there are maxCachedBindings already, they replace the oldest.
 func (p *plan) cacheBindings(access *permission.Access, bindings []binding) {
 	list := []callerBindings{{access, bindings}}
 	if known := p.cached.Load(); known != nil {

@@ -115,7 +115,7 @@ func TestLargeMutationOfAProgram(t *testing.T) {
 	}
 }
 
-// TestCircledWork checks that an exponentially large answer about few documents is refused after little more than these documents was
+// TestCircledWork checks that an exponentially large answer about few documents is refused after little more than these documents were
 // read, and before anything is printed. An answer with custom fields is printed up to the limit.
 func TestCircledWork(t *testing.T) {
 	s := newServer(t, execution.Limits{})
