@@ -37,7 +37,7 @@ func flagsFirst(app *kong.Node, args []string) []string {
 // takesNext reports whether the argument after the flag arg is the flag's value.
 func takesNext(command *kong.Node, arg string) bool {
 	for _, flag := range slices.Concat(command.AllFlags(false)...) {
-		if arg == "--"+flag.Name {
+		if arg == "--"+flag.Name || flag.Short != 0 && arg == "-"+string(flag.Short) {
 			return !flag.IsBool()
 		}
 	}

@@ -62,6 +62,7 @@ type line struct {
 	Restore restoreCommand `cmd:"" help:"Replace store and uploads by those of a backup. The server must be stopped."`
 	Salvage salvageCommand `cmd:"" help:"Export the readable content of a damaged store and list the rest. The server must be stopped."`
 	Migrate migrateCommand `cmd:"" help:"Rename or drop stored content after definitions have changed. A running server accepts only the calls that its log asks for."`
+	Debug   debugCommand   `cmd:"" help:"Look into a running server: profiles, traces and goroutines."`
 	Version versionCommand `cmd:"" help:"Print version, commit and Go version."`
 	Help    helpCommand    `cmd:"" help:"Print the help of a command, as --help after it does."`
 

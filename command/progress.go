@@ -22,12 +22,20 @@ type progress struct {
 
 func newProgress(w io.Writer) *progress {
 	p := &progress{w: w, every: 5 * time.Second, last: time.Now()}
-	if f, ok := w.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			p.terminal, p.every = true, 200*time.Millisecond
-		}
+	if isTerminal(w) {
+		p.terminal, p.every = true, 200*time.Millisecond
 	}
 	return p
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // show prints the progress, unless it did so a moment ago.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"time"
 
 	"lectern/auth"
@@ -35,6 +36,7 @@ import (
 //	GET    /backup          a backup, as a tar archive
 //	GET    /export          JSON Lines
 //	GET    /downloads/{id}  why a backup or export failed: controlError
+//	GET    /debug/{kind}?time= a Recording
 //	GET    /problems        the problems of the store: a list of texts
 //	POST   /import?partial= JSON Lines → importEvents, one a line
 //	POST   /foresee         sentDefinitions → foreseen
@@ -61,6 +63,7 @@ type Control struct {
 
 	ln        *net.UnixListener
 	downloads downloads
+	recording sync.Mutex // held while a recording is made
 }
 
 type serverInfo struct {
@@ -171,6 +174,7 @@ func (c *Control) routes() http.Handler {
 	mux.Handle("GET /downloads/{id}", answer(func(r *http.Request) (controlError, error) {
 		return controlError{Error: c.downloads.reason(r.PathValue("id"))}, nil
 	}))
+	mux.HandleFunc("GET /debug/{kind}", c.debug)
 	mux.Handle("GET /problems", answer(c.problems))
 	mux.HandleFunc("POST /import", c.importFile)
 	mux.Handle("POST /foresee", answerJSON(maxDefinitions, c.foresee))
