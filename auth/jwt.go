@@ -82,7 +82,12 @@ func (s *signer) parse(token string) (c claims, ok bool) {
 	if len(token) > maxJWT || !isHS256(token) {
 		return c, false
 	}
-	t, err := jwt.ParseString(token, jwt.WithKey(jwa.HS256, s.secret), jwt.WithValidate(true), jwt.WithClock(jwt.ClockFunc(s.now)))
+	t, err := jwt.ParseString(token, jwt.WithKey(jwa.HS256, s.secret), jwt.WithValidate(false))
+	if err == nil {
+		// When it was made (iat) is not checked: that may be in the future after the clock was set back.
+		err = jwt.Validate(t, jwt.WithClock(jwt.ClockFunc(s.now)), jwt.WithResetValidators(true),
+			jwt.WithValidator(jwt.IsExpirationValid()), jwt.WithValidator(jwt.IsNbfValid()))
+	}
 	if err != nil {
 		return c, false
 	}

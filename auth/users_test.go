@@ -298,6 +298,31 @@ func TestCodesGetOld(t *testing.T) {
 	}
 }
 
+// TestClockSteps sets the clock of the server back and forward after a user has logged in. A JWT lives until it expires; it stays valid if the
+// clock is earlier than when it was made.
+func TestClockSteps(t *testing.T) {
+	f := newFixture(t)
+	r, _ := register(t, f.users(nil), "ann")
+	made := f.clock.Load()
+	for _, tt := range []struct {
+		name  string
+		step  time.Duration
+		valid bool
+	}{
+		{"back a day", -24 * time.Hour, true},
+		{"as it was", 0, true},
+		{"forward, but not by a lifespan", 59 * time.Minute, true},
+		{"forward a year", 365 * 24 * time.Hour, false},
+		{"as it was, again", 0, true},
+	} {
+		f.clock.Store(made + int64(tt.step/time.Second))
+		a := &auth.Authenticator{Users: f.users(nil), Tokens: f.tokens} // one that has not seen the JWT
+		if _, err := a.Authenticate(r); (err == nil) != tt.valid {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
 // TestSameWork logs in as known and unknown users, and resets passwords with wrong codes. Each attempt hashes as much as a
 // wrong password of a known user.
 func TestSameWork(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 type listener struct {
 	net.Listener
 	server *Server
-	warned atomic.Int64 // when the log was last told that connections are refused, in Unix nanoseconds
+	warned atomic.Pointer[time.Time] // when the log was last told that connections are refused
 }
 
 // warnEvery is the least interval between warnings about connections.
@@ -67,8 +67,8 @@ func (l *listener) refuse(c net.Conn, client admission.Client, why error) {
 
 // warn logs a warning, unless it has logged one within warnEvery.
 func (l *listener) warn(message string, attrs ...slog.Attr) {
-	now, last := time.Now().UnixNano(), l.warned.Load()
-	if last != 0 && now-last < int64(warnEvery) || !l.warned.CompareAndSwap(last, now) {
+	now, last := time.Now(), l.warned.Load()
+	if last != nil && now.Sub(*last) < warnEvery || !l.warned.CompareAndSwap(last, &now) {
 		return
 	}
 	l.server.log.LogAttrs(context.Background(), slog.LevelWarn, message, attrs...)

@@ -92,7 +92,8 @@ func (l Limits) WithDefaults() Limits {
 // shareOf returns the default share of one address: a quarter, but at least 64, since a client may itself be a server.
 func shareOf(all int) int { return min(all, max(all/4, 64)) }
 
-// reservedDescriptors is how many file descriptors the server keeps for its store, log and sockets.
+// reservedDescriptors is how many file descriptors the server keeps for its store, log and sockets. A process that may have few keeps half
+// of them.
 const reservedDescriptors = 64
 
 // maxConnections returns how many connections the process can have. Each may need a second descriptor, for a file that it sends.
@@ -101,5 +102,5 @@ func maxConnections() int {
 	if all == 0 {
 		return math.MaxInt
 	}
-	return max(1, (all-reservedDescriptors)/2)
+	return max(1, (all-min(reservedDescriptors, all/2))/2)
 }
