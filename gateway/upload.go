@@ -71,7 +71,7 @@ func (e *generation) openMedia() (err error) {
 		return err
 	}
 	e.media, err = media.Open(media.Options{
-		Dir: e.project.Data.Join(admin.UploadsName), Store: e.store, Documents: e.docs, Model: e.Model, Settings: e.Settings.Upload.Settings, Memory: e.project.memory,
+		Dir: e.project.Data.Join(admin.UploadsName), Cache: e.project.Data.Join(admin.ImagesName), Store: e.store, Documents: e.docs, Model: e.Model, Settings: e.Settings.Upload.Settings, Memory: e.project.memory,
 		Failed: func(err error) { e.project.log.Error(err.Error()) },
 	})
 	shared.library = e.media

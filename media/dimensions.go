@@ -34,7 +34,7 @@ var pictureFormats = map[string]string{
 }
 
 // readPicture reads the header of an image. It returns nil for content of any other type.
-func readPicture(f *os.File, k kind) (*picture, error) {
+func readPicture(f io.ReaderAt, k kind) (*picture, error) {
 	p := &picture{format: pictureFormats[k.content], orientation: 1}
 	if k.served == "image/svg+xml" { // SVG may look like any other XML in its first bytes
 		p.format = "svg"
@@ -123,7 +123,7 @@ func (p *picture) decode(r io.Reader) (image.Image, error) {
 
 // readWebP reads size, orientation and kind from the chunks of a WebP file. It refuses an extended file whose picture has
 // another size than the file states; otherwise a small file could hide a huge picture.
-func (p *picture) readWebP(f *os.File) error {
+func (p *picture) readWebP(f io.ReaderAt) error {
 	var head [12]byte
 	if _, err := f.ReadAt(head[:], 0); err != nil {
 		return unreadableImage(err)

@@ -67,17 +67,14 @@ func fit(width, height, maxWidth, maxHeight int) (int, int) {
 // render decodes an image and makes its formats, largest first, each scaled down from the one before. It decodes an image
 // without formats too, to refuse one that is damaged.
 func (l *Library) render(ctx context.Context, f *os.File, p *picture, formats []*format) error {
-	done, err := l.reserveImage(ctx, p.memory(formats))
+	done, err := l.reserveImage(ctx, l.images, formatsMemory(p, formats))
 	if err != nil {
 		return err
 	}
 	defer done()
-	source, err := p.decode(bufio.NewReaderSize(&contextReader{ctx, io.NewSectionReader(f, 0, math.MaxInt64)}, 64<<10))
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+	source, err := p.decodeFile(ctx, f)
 	if err != nil {
-		return unreadableImage(err)
+		return err
 	}
 	palette := paletteOf(source)
 	if p.format == "gif" && len(formats) > 0 {
@@ -106,18 +103,38 @@ func largestFirst(formats []*format) []*format {
 	return sorted
 }
 
-// encode writes a format to the spool in the file type of its image. A lossy WebP image becomes JPEG if that is smaller,
-// because only lossless WebP is written here.
-func (l *Library) encode(x *format, p *picture, m *image.RGBA, palette color.Palette) error {
-	write := map[string]func(io.Writer) error{
-		"jpeg": func(w io.Writer) error { return jpeg.Encode(w, m, &jpeg.Options{Quality: jpegQuality}) },
-		"png":  func(w io.Writer) error { return png.Encode(w, m) },
-		"gif":  func(w io.Writer) error { return gif.Encode(w, paletted(m, palette), nil) },
-		"webp": func(w io.Writer) error { return encodeWebP(w, m) },
+// formatsMemory estimates how many bytes it takes to decode an image and to make its formats.
+func formatsMemory(p *picture, formats []*format) int64 {
+	var largest, resizing int64
+	from := image.Pt(p.width, p.height)
+	for _, x := range largestFirst(formats) {
+		to := image.Pt(x.width, x.height)
+		if p.orientation >= 5 {
+			to = image.Pt(x.height, x.width)
+		}
+		largest, resizing = max(largest, int64(to.X)*int64(to.Y)), max(resizing, resizeMemory(from, to))
+		from = to
 	}
-	form := p.format
-	if form == "webp" && m.Opaque() && written(write["jpeg"]) < written(write["webp"]) {
-		form, x.ext, x.mime = "jpeg", ".jpg", "image/jpeg"
+	return p.memory(largest, p.format) + resizing
+}
+
+// decodeFile decodes the image from its file. When ctx ends it returns the error of ctx.
+func (p *picture) decodeFile(ctx context.Context, f io.ReaderAt) (image.Image, error) {
+	m, err := p.decode(bufio.NewReaderSize(&contextReader{ctx, io.NewSectionReader(f, 0, math.MaxInt64)}, 64<<10))
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, unreadableImage(err)
+	}
+	return m, nil
+}
+
+// encode writes a format to the spool in the file type of its image, or as JPEG if writtenFormat chooses that.
+func (l *Library) encode(x *format, p *picture, m *image.RGBA, palette color.Palette) error {
+	form := writtenFormat(p.format, m)
+	if form != p.format {
+		x.ext, x.mime = ".jpg", "image/jpeg"
 	}
 	s, err := l.spool.create()
 	if err != nil {
@@ -125,7 +142,7 @@ func (l *Library) encode(x *format, p *picture, m *image.RGBA, palette color.Pal
 	}
 	x.spooled = s.name
 	out := bufio.NewWriterSize(s, 64<<10)
-	err = write[form](out)
+	err = writeImage(out, form, m, palette)
 	if err == nil {
 		err = out.Flush()
 	}
@@ -135,10 +152,32 @@ func (l *Library) encode(x *format, p *picture, m *image.RGBA, palette color.Pal
 	return nil
 }
 
-// written returns how many bytes the function write writes.
-func written(write func(io.Writer) error) int64 {
+// writtenFormat returns the format in which to write an image that was made of one in the format of. It is the same, except that
+// a WebP image becomes JPEG if it is opaque and that is smaller, because only lossless WebP is written here.
+func writtenFormat(of string, m *image.RGBA) string {
+	if of == "webp" && m.Opaque() && written("jpeg", m) < written("webp", m) {
+		return "jpeg"
+	}
+	return of
+}
+
+// writeImage writes an image in a format. palette is that of the image it was made of, for a GIF.
+func writeImage(w io.Writer, form string, m *image.RGBA, palette color.Palette) error {
+	switch form {
+	case "jpeg":
+		return jpeg.Encode(w, m, &jpeg.Options{Quality: jpegQuality})
+	case "png":
+		return png.Encode(w, m)
+	case "gif":
+		return gif.Encode(w, paletted(m, palette), nil)
+	}
+	return encodeWebP(w, m)
+}
+
+// written returns how many bytes an image has in a format.
+func written(form string, m *image.RGBA) int64 {
 	var n counter
-	if write(&n) != nil {
+	if writeImage(&n, form, m, nil) != nil {
 		return math.MaxInt64
 	}
 	return int64(n)

@@ -43,13 +43,13 @@ func (l imageLimits) acquire(ctx context.Context, bytes int64) (release func(), 
 const collectFrom = 16 << 20
 
 // reserveImage waits until an image that takes this many bytes may be decoded, and reserves them in the memory budget of all
-// requests. done releases them.
-func (l *Library) reserveImage(ctx context.Context, bytes int64) (done func(), err error) {
+// requests. done releases them. limits are those of the kind of work.
+func (l *Library) reserveImage(ctx context.Context, limits imageLimits, bytes int64) (done func(), err error) {
 	if !l.memory.Fits(bytes) {
 		return nil, apierror.Application("File is not a valid image: to decode it takes " + readable(bytes) +
 			", more than limits.memory (" + readable(l.memory.Limit()) + ") leaves for one request")
 	}
-	release, err := l.images.acquire(ctx, bytes)
+	release, err := limits.acquire(ctx, bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -67,13 +67,14 @@ func (l *Library) reserveImage(ctx context.Context, bytes int64) (done func(), e
 	}, nil
 }
 
-// memory estimates how many bytes it takes to decode the image and to make its formats.
-func (p *picture) memory(formats []*format) int64 {
-	var largest int64 // five copies of the largest format, at four bytes a pixel: scaled, turned, and the work of its encoder
-	for _, x := range formats {
-		largest = max(largest, 5*4*int64(x.width)*int64(x.height))
+// memory estimates how many bytes it takes to decode the image and to make images of a format from it, one after another, of which
+// the largest has so many pixels.
+func (p *picture) memory(largest int64, format string) int64 {
+	made := int64(5 * 4) // bytes a pixel: scaled, turned, and the work of the encoder
+	if format == "webp" {
+		made = 15 * 4 // the encoder takes up to 51, measured with noise
 	}
-	return int64(float64(p.pixels())*p.pixelBytes) + largest
+	return int64(float64(p.pixels())*p.pixelBytes) + made*largest
 }
 
 // jpegBytes returns how many bytes decoding takes for each pixel of a JPEG file: one for each sample; five times that for a

@@ -76,7 +76,7 @@ func TestPictureMemory(t *testing.T) {
 		}
 		runtime.ReadMemStats(&after)
 		const beside = 300 << 10 // buffers and tables of the decoder, which are not reserved
-		if took, reserved := int64(after.TotalAlloc-before.TotalAlloc), p.memory(nil); took > reserved*11/10+beside || reserved > 6*took {
+		if took, reserved := int64(after.TotalAlloc-before.TotalAlloc), p.memory(0, ""); took > reserved*11/10+beside || reserved > 6*took {
 			t.Errorf("%s: %d bytes reserved, %d allocated", test.name, reserved, took)
 		}
 	}

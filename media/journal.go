@@ -177,6 +177,7 @@ func (l *Library) settle(ctx context.Context, n *entry) error {
 		if err := storage.Delete(ctx, unused); err != nil {
 			return err
 		}
+		l.forgetVariants(unused...)
 	}
 	return nil
 }
@@ -202,14 +203,18 @@ func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, 
 	if err != nil {
 		return err
 	}
-	if err := storage.Put(ctx, put); err != nil {
+	err = storage.Put(ctx, put)
+	l.forgetVariants(namesOf(put)...)
+	if err != nil {
 		return err
 	}
 	err = l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: object, Access: permission.FullAccess, After: show})
 	if err != nil {
 		return err
 	}
-	return storage.Delete(ctx, r.Drop)
+	err = storage.Delete(ctx, r.Drop)
+	l.forgetVariants(r.Drop...)
+	return err
 }
 
 // unused returns the names in f that no document has.

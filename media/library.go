@@ -14,6 +14,9 @@
 //
 // The content of a file decides its type (kinds.go): whether it may be uploaded, whether it is processed as an image, and how
 // it is served. The type that the client declared is stored and not trusted.
+//
+// A client may ask for an image in another size or format (variant.go says what it may ask for, layout.go what it gets). Such a
+// variant is made once (variants.go, flights.go) and cached on disk, where the next request finds it.
 package media
 
 import (
@@ -38,12 +41,14 @@ type Settings struct {
 	Concurrency  int   // how many images are processed at one time
 	S3           *S3Settings
 	CacheControl string // value of the Cache-Control header of files
+	Images       ImageSettings
 }
 
 // DefaultSettings are the settings of a project that changes none.
 var DefaultSettings = Settings{
 	SizeLimit: 200 << 20, Breakpoints: []Breakpoint{{"large", 1000}, {"medium", 750}, {"small", 500}}, PixelLimit: 100_000_000, Concurrency: 2,
 	CacheControl: "public, max-age=31536000, immutable", // file names contain a hash, so that a URL never changes its content
+	Images:       ImageSettings{Fits: Fits, Formats: VariantFormats, Cache: 256 << 20},
 }
 
 // Options are the arguments of Open.
@@ -53,6 +58,7 @@ type Options struct {
 	Documents *documents.Service
 	Model     *contenttypes.Model
 	Settings  Settings
+	Cache     string         // directory of the cache of images on request
 	Memory    *budget.Budget // budget of all requests, from which images are reserved; nil means no limit
 	Failed    func(error)    // called with errors of background work; may be nil
 }
@@ -77,7 +83,8 @@ type files struct {
 	storage  Storage // storage of new files
 	settings Settings
 	policy   policy
-	images   imageLimits
+	images   imageLimits // of uploads
+	variants *variants   // nil if the settings allow no images on request
 	memory   *budget.Budget
 	failed   func(error)
 
@@ -106,7 +113,7 @@ func Open(o Options) (*Library, error) {
 	}
 	l, err := (&Library{files: f}).Under(o.Store, o.Documents, o.Model)
 	if err == nil {
-		err = f.prepare()
+		err = f.prepare(o.Cache)
 	}
 	if err != nil {
 		return nil, errors.Join(err, dir.close())
@@ -123,14 +130,17 @@ func (l *Library) Under(st *store.Store, docs *documents.Service, model *content
 	return other, nil
 }
 
-// prepare opens the storages and the spool, and records which files an earlier run left in the spool.
-func (l *files) prepare() (err error) {
+// prepare opens the storages, the spool and the cache, and records which files an earlier run left in the spool.
+func (l *files) prepare(cache string) (err error) {
 	l.local = &local{l.dir}
 	l.storage = l.local
 	if l.settings.S3 != nil {
 		if l.storage, err = newS3(*l.settings.S3, l.dir); err != nil {
 			return err
 		}
+	}
+	if l.variants, err = openVariants(l.settings.Images, cache); err != nil {
+		return err
 	}
 	if l.left, err = l.spool.list(); err != nil {
 		return err

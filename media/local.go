@@ -59,7 +59,7 @@ func (s *local) Open(_ context.Context, name string) (*Object, error) {
 	if err != nil || !os.SameFile(named, info) { // replaced between the two calls, perhaps by a link
 		return nil, errors.Join(fs.ErrNotExist, err, f.Close())
 	}
-	return &Object{ReadSeekCloser: f, Size: info.Size(), Modified: info.ModTime(),
+	return &Object{Content: f, Size: info.Size(), Modified: info.ModTime(),
 		ETag: fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size())}, nil
 }
 

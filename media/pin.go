@@ -82,6 +82,7 @@ func (l *Library) discard(ctx context.Context, r removal) {
 // drop deletes the files of a removal and then its journal entry. If that fails, the next start tries again.
 func (l *Library) drop(ctx context.Context, r removal) {
 	err := r.storage.Delete(ctx, r.names)
+	l.forgetVariants(r.names...)
 	if err == nil {
 		err = l.forget(r.entry)
 	}

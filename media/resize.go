@@ -30,6 +30,13 @@ func resize(ctx context.Context, src image.Image, width, height int) (*image.RGB
 	return dst, nil
 }
 
+// resizeMemory returns how many bytes resize takes beside source and result.
+func resizeMemory(from, to image.Point) int64 {
+	rows := min(int(2*draw.CatmullRom.Support*max(float64(from.Y)/float64(to.Y), 1))+2, from.Y)
+	const weights = 4 // of each source column and row, since each contributes to up to four positions of the result
+	return 4 * (int64(rows)*int64(from.X) + weights*int64(from.X+from.Y+to.X+to.Y))
+}
+
 // addRow adds a row of pixels, multiplied by weight, to sum.
 func addRow(sum []float32, row []uint8, weight float32) {
 	row = row[:len(sum)]

@@ -101,7 +101,7 @@ func (s *s3) Open(ctx context.Context, name string) (*Object, error) {
 	if err != nil {
 		return nil, errors.Join(missing(err), o.Close())
 	}
-	return &Object{ReadSeekCloser: o, Size: info.Size, Modified: info.LastModified, ETag: `"` + strings.Trim(info.ETag, `"`) + `"`}, nil
+	return &Object{Content: o, Size: info.Size, Modified: info.LastModified, ETag: `"` + strings.Trim(info.ETag, `"`) + `"`}, nil
 }
 
 // Delete implements Storage.

@@ -20,7 +20,8 @@ import (
 type bucket struct {
 	backend *s3mem.Backend
 	url     string
-	refuse  atomic.Bool // refuse every write
+	refuse  atomic.Bool         // refuse every write
+	before  func(*http.Request) // called with each request; may be nil
 }
 
 func newBucket(t *testing.T) *bucket {
@@ -36,6 +37,9 @@ func newBucket(t *testing.T) *bucket {
 		if b.refuse.Load() && (r.Method == "PUT" || r.Method == "POST") {
 			w.WriteHeader(http.StatusForbidden)
 			return
+		}
+		if b.before != nil {
+			b.before(r)
 		}
 		handler.ServeHTTP(w, r)
 	}))

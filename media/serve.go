@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
 	"lectern/documents/apierror"
 )
@@ -16,9 +17,13 @@ import (
 // it as of no origin.
 const servedPolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
-// ServeFile answers GET and HEAD for a stored file, with ranges and conditional requests. For a file that does not exist it
-// returns an *apierror.Error with status 404.
+// ServeFile answers GET and HEAD for a stored file, with ranges and conditional requests. If the query string asks for a variant
+// of an image, it serves that. For a file that does not exist it returns an *apierror.Error with status 404.
 func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string) error {
+	v, err := l.variants.requested(r.URL.RawQuery, name)
+	if err != nil {
+		return err
+	}
 	o, err := l.open(r.Context(), name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return apierror.NotFound()
@@ -35,13 +40,24 @@ func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string)
 		return err
 	}
 	k := kindOf(head, path.Ext(name))
+	if v != nil && hasVariants(k, head) {
+		of := origin{name, o.ETag, o.Modified}
+		o.Close() // a request that waits holds no file
+		return l.serveVariant(w, r, of, v)
+	}
+	l.serve(w, r, o, k, o.ETag, o.Modified)
+	return nil
+}
+
+// serve answers a request with content of a kind.
+func (l *Library) serve(w http.ResponseWriter, r *http.Request, content io.ReadSeeker, k kind, etag string, modified time.Time) {
 	h := w.Header()
 	h.Set("Content-Type", k.served)
 	if h.Get("Cache-Control") == "" { // unless a middleware has set it
 		h.Set("Cache-Control", l.settings.CacheControl)
 	}
 	h.Set("Content-Security-Policy", servedPolicy)
-	h.Set("ETag", o.ETag)
+	h.Set("ETag", etag)
 	if k.active {
 		h.Set("Content-Disposition", "attachment")
 	}
@@ -49,8 +65,7 @@ func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string)
 		r = r.Clone(r.Context())
 		r.Header.Del("Range")
 	}
-	http.ServeContent(w, r, "", o.Modified, o)
-	return nil
+	http.ServeContent(w, r, "", modified, content)
 }
 
 // open opens a file in the storage of new files or, if it is not there, in the directory, which may contain files from before

@@ -32,8 +32,14 @@ type Stored struct {
 
 // An Object is an open file.
 type Object struct {
-	io.ReadSeekCloser
+	Content
 	Size     int64
 	Modified time.Time
 	ETag     string // in quotes
+}
+
+// Content is the content of an open file.
+type Content interface {
+	io.ReadSeekCloser
+	io.ReaderAt
 }

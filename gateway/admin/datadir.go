@@ -15,6 +15,7 @@ import (
 const (
 	StoreName   = "content.db"
 	UploadsName = "uploads"
+	ImagesName  = "image-cache"
 	controlName = "control.sock"
 )
 

@@ -26,6 +26,7 @@ type uploadFile struct {
 	PixelLimit      *int64         `yaml:"pixelLimit"`
 	Concurrency     *int
 	CacheControl    *string `yaml:"cacheControl"`
+	Images          imagesFile
 	Security        struct {
 		AllowedTypes []string `yaml:"allowedTypes"`
 		DeniedTypes  []string `yaml:"deniedTypes"`
@@ -45,7 +46,7 @@ type s3File struct {
 // file returns an uploadFile whose pointers lead to s. Its other values are defaults.
 func (s *Upload) file() uploadFile {
 	f := uploadFile{SizeLimit: (*ByteSize)(&s.SizeLimit), Provider: "local", PixelLimit: &s.PixelLimit, Concurrency: &s.Concurrency,
-		CacheControl: &s.CacheControl}
+		CacheControl: &s.CacheControl, Images: imagesFileOf(&s.Images)}
 	f.Security.AllowedTypes, f.Security.DeniedTypes = s.AllowedTypes, s.DeniedTypes
 	return f
 }
@@ -88,6 +89,7 @@ func (s *Upload) read(f *uploadFile, config *yamlfile.Node) (problems yamlfile.P
 			*list.into = append(*list.into, t)
 		}
 	}
+	problems = append(problems, checkImages(&s.Images, config.At("images"))...)
 	problems = append(problems, s.readBreakpoints(f.Breakpoints)...)
 	return append(problems, s.readProvider(f, config)...)
 }
