@@ -18,6 +18,7 @@ const (
 	FileUID       = "plugin::upload.file"
 	LocaleUID     = "plugin::i18n.locale"
 	TokenUID      = "lectern::api-token"
+	ScheduleUID   = "lectern::schedule"
 )
 
 // A builtIn is a content-type that comes with the server. A file of builtin/ defines it, in the same form as a project's
@@ -36,6 +37,7 @@ var builtIns = []builtIn{
 	{uid: FileUID, file: "file", plugin: "upload"},
 	{uid: LocaleUID, file: "locale", plugin: "i18n"},
 	{uid: TokenUID, file: "api-token", internal: true},
+	{uid: ScheduleUID, file: "schedule", internal: true},
 }
 
 // builtIns reads the built-in types of the plugins that are on.

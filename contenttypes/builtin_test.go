@@ -39,7 +39,7 @@ func TestBuiltInTypes(t *testing.T) {
 			t.Errorf("%s shows %s, want %s", uid, got, want)
 		}
 	}
-	for _, uid := range []string{"lectern::api-token", "plugin::users-permissions.permission"} {
+	for _, uid := range []string{"lectern::api-token", "lectern::schedule", "plugin::users-permissions.permission"} {
 		if typ := model.Type(uid); typ == nil || !typ.Internal || !typ.BuiltIn {
 			t.Errorf("%s: %+v", uid, typ)
 		}
@@ -49,7 +49,7 @@ func TestBuiltInTypes(t *testing.T) {
 		t.Errorf("role: %+v", a)
 	}
 	sorted := slices.IsSortedFunc(model.Types, func(a, b *contenttypes.ContentType) int { return strings.Compare(a.UID, b.UID) })
-	if len(model.Types) != 6 || !sorted {
+	if len(model.Types) != 7 || !sorted {
 		t.Error("types are missing or not sorted")
 	}
 }

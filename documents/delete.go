@@ -34,6 +34,7 @@ func (wr *writing) remove() error {
 		wr.clearTo(wr.ref(locale))
 	}
 	if wr.removed = len(locales) > 0; wr.removed {
+		wr.unschedule(locales)
 		wr.batch.Log(wr.t, wr.id, store.Deleted)
 	}
 	return nil

@@ -33,12 +33,15 @@ type Service struct {
 	// Retired is the set of locales that were removed from the configuration. Create, Update and Publish in such a locale
 	// return an Error 400; its content can still be read, unpublished and deleted.
 	Retired map[string]bool
+	// Scheduled is called after schedules were written; it may be nil. It must not block.
+	Scheduled func()
 
 	store         *store.Store
 	model         *contenttypes.Model
 	defaultLocale string
 	owning        map[string][]*contenttypes.Attribute // by uid of a type: the attributes whose links may point at its documents
 	hooks         map[string]*hooksOf                  // by uid; nil if there are none at all
+	schedules     schedules
 }
 
 // NewService returns the service for a store that was opened with model.
@@ -49,6 +52,7 @@ func NewService(st *store.Store, model *contenttypes.Model, defaultLocale string
 		model:         model,
 		defaultLocale: defaultLocale,
 		owning:        owningAttributes(model),
+		schedules:     schedulesOf(model),
 	}
 }
 
@@ -60,6 +64,7 @@ type Write struct {
 	Status     store.Status     // Published writes the draft and publishes it; no effect on types without drafts
 	Locale     string           // "" means the default locale; "*" is for Delete only; no effect on types that are not localized
 	Access     *permission.Access
+	Timing     *Timing // for Publish and Unpublish: when; nil means now
 
 	// After, if set, is called inside the transaction with the version that was written (the published one if Status is
 	// Published), to print it for the answer. It may be called again and must then start from the beginning.
@@ -132,14 +137,34 @@ func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) err
 }
 
 // Publish publishes the draft unchanged. A missing draft is an Error 404, and so is a type without drafts.
+//
+// With Timing.PublishAt it schedules the publication instead. With Timing.UnpublishAt it also schedules the unpublication, in the same batch.
 func (s *Service) Publish(ctx context.Context, w Write) error {
 	w.Status = store.Published
-	return s.transition(ctx, w, PublishAction, (*writing).publishDraft)
+	switch {
+	case w.Timing == nil:
+		return s.transition(ctx, w, PublishAction, (*writing).publishDraft)
+	case !w.Timing.PublishAt.IsZero():
+		return s.publishLater(ctx, w)
+	}
+	if err := w.Timing.check(s.Now()); err != nil {
+		return err
+	}
+	return s.scheduled(s.transition(ctx, w, PublishAction, func(wr *writing) error {
+		if err := wr.publishDraft(); err != nil {
+			return err
+		}
+		return wr.unpublishLater()
+	}))
 }
 
-// Unpublish deletes the published version. A missing one is an Error 404.
+// Unpublish deletes the published version. A missing one is an Error 404. With Timing.UnpublishAt it schedules that instead, for a document
+// that may be published only later.
 func (s *Service) Unpublish(ctx context.Context, w Write) error {
 	w.Status = store.Draft
+	if w.Timing != nil {
+		return s.later(ctx, w, UnpublishAction, (*writing).unpublishLater)
+	}
 	return s.transition(ctx, w, UnpublishAction, (*writing).unpublish)
 }
 
@@ -150,8 +175,14 @@ func (s *Service) DiscardDraft(ctx context.Context, w Write) error {
 }
 
 func (s *Service) transition(ctx context.Context, w Write, action Action, f func(*writing) error) error {
-	return s.write(ctx, w, action, func(wr *writing) error {
-		if !w.Type.DraftAndPublish {
+	return s.write(ctx, w, action, inTransition(f))
+}
+
+// inTransition returns the computation of a publication, or of another step between draft and published version: it looks up the document,
+// which must be of a type with drafts, and calls f.
+func inTransition(f func(*writing) error) func(*writing) error {
+	return func(wr *writing) error {
+		if !wr.t.DraftAndPublish {
 			return apierror.NotFound()
 		}
 		if wr.locale == "*" {
@@ -161,7 +192,7 @@ func (s *Service) transition(ctx context.Context, w Write, action Action, f func
 			return err
 		}
 		return f(wr)
-	})
+	}
 }
 
 // write carries out a write: it checks the data and calls the hooks before the write, then computes, applies and shows it in

@@ -69,6 +69,7 @@ func (e *generation) open() (err error) {
 	limits := e.Settings.Server.Limits.WithDefaults()
 	e.docs.Limits = documents.Limits{Links: limits.Links, Components: limits.Components}
 	e.docs.Failed = func(err error) { e.project.log.Error(err.Error()) }
+	e.docs.Now, e.docs.Scheduled = e.project.clock.Now, e.project.scheduler.wake
 	if err := e.extensions.hook(e.docs); err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (e *generation) runtime() (Runtime, error) {
 	}, nil
 }
 
-// routes returns the routes of locales, files and users. If the generation is not open, they have names but cannot answer.
+// routes returns the routes of locales, schedules, files and users. If the generation is not open, they have names but cannot answer.
 func (e *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []Route {
-	return slices.Concat(e.localeRoutes(), e.uploadRoutes(api, parser), e.userRoutes(api, parser, limiter))
+	return slices.Concat(e.localeRoutes(), e.scheduleRoutes(api), e.uploadRoutes(api, parser), e.userRoutes(api, parser, limiter))
 }

@@ -47,6 +47,8 @@ type Options struct {
 	// Reloaded, if set, is called after each reload: with nil if the changed files are served, or with the reason why the former files are
 	// still served. No other reload begins until it returns.
 	Reloaded func(error)
+	// Clock says when schedules are due, and the times of documents; nil is the clock of the system. Tests may replace it.
+	Clock Clock
 }
 
 // Directory returns the administration of the project in dir by its path, for everything except serving it.
@@ -99,6 +101,9 @@ type Project struct {
 	unready    atomic.Pointer[admin.Condition] // why the server is not ready; nil: only the store decides that
 	loaded     fileDigest                      // of the files that the project was opened with
 
+	clock     Clock
+	scheduler *scheduler
+
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
 
@@ -144,6 +149,10 @@ func newProject(dir string, o Options) (*Project, *Definition, error) {
 		}
 		p.log = newLogger(to, d.Settings.Server.Log, o.Production)
 	}
+	if p.clock = o.Clock; p.clock == nil {
+		p.clock = systemClock{}
+	}
+	p.scheduler = newScheduler(p.clock, p.log, p.Documents)
 	limits := requestLimits(d.Settings.Server.Limits.WithDefaults())
 	p.memory = budget.New(limits.Memory)
 	p.answers = limits.answers(p.memory)

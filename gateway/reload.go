@@ -87,6 +87,7 @@ func (e *generation) serve(server *Server, former *generation) error {
 	}
 	close(former.replaced)
 	former.retire()
+	e.project.scheduler.wake()
 	return nil
 }
 

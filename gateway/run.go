@@ -93,6 +93,7 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	parts.Go(func() { defer stop(); err = control.Serve(serving) })
 	parts.Go(func() { p.recoverMedia(serving) })
 	parts.Go(func() { p.returnMemory(serving) })
+	parts.Go(func() { p.scheduler.run(serving) })
 	p.serves(p.generation.Load())
 	parts.Go(func() { p.reportServed(serving) })
 	if watch := p.watch(server); watch != nil {

@@ -142,7 +142,7 @@ func (h *handlers) addGenerated(t *routeTable, route *rest.Route) error {
 	}
 	readBody, answers := h.server.limits.readBody, h.server.answers
 	g.answer = func(w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error {
-		return route.Serve(w, r, rest.Call{Access: who.Access, DocumentID: documentID, ReadBody: readBody, Limits: answers})
+		return route.Serve(w, r, rest.Call{Access: who.Access, By: recordedAs(who), DocumentID: documentID, ReadBody: readBody, Limits: answers})
 	}
 	g.generated, g.whole = true, true
 	g.extended = configured || route.Writes() && len(x.hooks) > 0

@@ -1,6 +1,8 @@
 package params
 
 import (
+	"lectern/contenttypes"
+	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
@@ -45,9 +47,18 @@ func (r *request) query(locales func(*request) store.LocaleSet, state *store.Pub
 	if state != nil && r.typ.DraftAndPublish {
 		filter = And(filter, store.Publication{State: *state})
 	}
+	if r.typ.UID == contenttypes.ScheduleUID {
+		filter = And(filter, r.visibleSchedules())
+	}
 	q.Filter = filter
 	q.Sort = r.sort(&r.typ.Schema, r.params.sort, sortParameter)
 	return q
+}
+
+// visibleSchedules returns the filter that holds for the schedules that the caller may see.
+func (r *request) visibleSchedules() store.Filter {
+	visible, _ := documents.VisibleSchedules(r.model, r.access)
+	return visible
 }
 
 // locales reads the parameter locale of a list.

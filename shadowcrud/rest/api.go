@@ -37,6 +37,7 @@ type API struct {
 	params    *params.Parser
 	routes    []*Route
 	uses      []*contenttypes.Attribute // the media attributes
+	schedule  *documents.Selection      // of a schedule, in the meta of an answer; nil if the model has none
 	users     []fileUser                // the types that have media attributes
 }
 
@@ -44,6 +45,9 @@ type API struct {
 func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *params.Parser) *API {
 	a := &API{model: m, store: st, documents: ds, params: ps, uses: levels.FileUses(m)}
 	a.users = fileUsers(a.uses)
+	if t := m.Type(contenttypes.ScheduleUID); t != nil {
+		a.schedule = documents.Scalars(&t.Schema)
+	}
 	for _, t := range m.Types {
 		if !t.BuiltIn {
 			a.addReads(t)
@@ -51,6 +55,12 @@ func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *para
 		}
 	}
 	return a
+}
+
+// List returns a route that lists the documents of a built-in type, which has no routes of its own. Its user chooses the path and the
+// permission.
+func (a *API) List(t *contenttypes.ContentType) *Route {
+	return &Route{Method: http.MethodGet, Type: t, api: a, serve: (*Route).list}
 }
 
 // Routes returns the routes of the API.
@@ -71,6 +81,7 @@ type Route struct {
 // A Call holds what Serve needs to know about a request besides the request itself.
 type Call struct {
 	Access     *permission.Access
+	By         documents.Principal // who sent the request
 	DocumentID string // from the path, decoded
 	// ReadBody returns the body of the request as a jsontree value; nil if there is none.
 	ReadBody func(http.ResponseWriter, *http.Request) (any, error)

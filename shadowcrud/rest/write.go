@@ -6,6 +6,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/shadowcrud/params"
 	"lectern/store"
 )
@@ -61,14 +62,16 @@ func (rt *Route) delete(w http.ResponseWriter, r *http.Request, c Call) error {
 	return nil
 }
 
-// POST /api/{plural}/{documentId}/actions/publish: publishes a draft, and answers with the published version. It ignores the body.
+// POST /api/{plural}/{documentId}/actions/publish: publishes a draft, and answers with the published version. With publishAt in its data it
+// schedules the publication, and answers with the draft. With unpublishAt it also schedules the unpublication.
 func (rt *Route) publish(w http.ResponseWriter, r *http.Request, c Call) error {
-	return rt.act(w, r, c, store.Published, rt.api.documents.Publish)
+	return rt.actTimed(w, r, c, store.Published, rt.api.documents.Publish, "publishAt", "unpublishAt")
 }
 
-// POST /api/{plural}/{documentId}/actions/unpublish: removes the published version, and answers with the draft. It ignores the body.
+// POST /api/{plural}/{documentId}/actions/unpublish: removes the published version, and answers with the draft. With unpublishAt in its data
+// it schedules that.
 func (rt *Route) unpublish(w http.ResponseWriter, r *http.Request, c Call) error {
-	return rt.act(w, r, c, store.Draft, rt.api.documents.Unpublish)
+	return rt.actTimed(w, r, c, store.Draft, rt.api.documents.Unpublish, "unpublishAt")
 }
 
 // POST /api/{plural}/{documentId}/actions/discard-draft: replaces the draft by the published version, and answers with the draft. It
@@ -108,6 +111,74 @@ func (rt *Route) act(w http.ResponseWriter, r *http.Request, c Call, shows store
 	return rt.do(w, r, c, http.StatusOK, written.Selection, do, documents.Write{
 		Type: rt.Type, DocumentID: c.DocumentID, Status: shows, Locale: written.Locale, Access: c.Access,
 	})
+}
+
+// actTimed is act for an action that can be scheduled. times lists the keys that the data of the body may have.
+func (rt *Route) actTimed(w http.ResponseWriter, r *http.Request, c Call, shows store.Status, do operation, times ...string) error {
+	timing, err := readTiming(w, r, c, times)
+	if timing == nil || err != nil {
+		if err == nil {
+			err = rt.act(w, r, c, shows, do)
+		}
+		return err
+	}
+	written, err := rt.written(r, c)
+	if err != nil {
+		return err
+	}
+	code := http.StatusOK
+	if shows == store.Draft || !timing.PublishAt.IsZero() {
+		code, shows = http.StatusAccepted, store.Draft
+	}
+	timing.By = c.By
+	p := rt.printer(r, c, shows, nil)
+	err = do(r.Context(), documents.Write{
+		Type: rt.Type, DocumentID: c.DocumentID, Locale: written.Locale, Access: c.Access, Timing: timing,
+		After: func(s *store.Snapshot, row store.Record) error {
+			p.begin(s)
+			p.scheduled(row, written.Selection)
+			return p.err
+		},
+	})
+	if err != nil {
+		p.memory.Release()
+		return err // as in do
+	}
+	p.send(w, code)
+	p.release()
+	return nil
+}
+
+// readTiming reads the times in the body of an action; nil if it has none. A body of a type that cannot be read is an error, because ignoring
+// its times would carry out the action at once.
+func readTiming(w http.ResponseWriter, r *http.Request, c Call, times []string) (*documents.Timing, error) {
+	if c.ReadBody == nil {
+		return nil, nil
+	}
+	body, err := c.ReadBody(w, r)
+	if err != nil {
+		return nil, err
+	}
+	if body == nil && r.ContentLength > 0 {
+		return nil, apierror.Validation("the body must be JSON, with the header Content-Type: application/json")
+	}
+	return documents.ReadTiming(body, times...)
+}
+
+// scheduled prints the answer to an action that made schedules: the document, and all schedules of its localization.
+func (p *printer) scheduled(row store.Record, s *documents.Selection) {
+	p.one[0] = row
+	p.document(p.load(p.one[:], shape{Selection: s}), 0)
+	p.buf = append(p.buf, `,"meta":{"schedules":[`...)
+	begin := len(p.buf)
+	p.api.documents.EachSchedule(p.snapshot, row, func(schedule store.Record) bool {
+		if len(p.buf) > begin {
+			p.buf = append(p.buf, ',')
+		}
+		p.buf = append(schedule.AppendFields(append(p.buf, '{'), p.api.schedule.Fields, true), '}')
+		return true
+	})
+	p.buf = append(p.buf, "]}}"...)
 }
 
 // written reads the query parameters of a write.

@@ -1,0 +1,60 @@
+package gateway
+
+import (
+	"net/http"
+
+	"github.com/gorilla/mux"
+
+	"lectern/auth"
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
+	"lectern/shadowcrud/rest"
+)
+
+// schedulesPath is the path of schedules below the prefix of the API.
+const schedulesPath = "/_schedules"
+
+// scheduleRoutes returns the routes of schedules. Callers see and cancel the schedules whose action they may use themselves.
+func (e *generation) scheduleRoutes(api *rest.API) []Route {
+	path := e.Settings.REST.Prefix + schedulesPath
+	list := api.List(e.Model.Type(contenttypes.ScheduleUID))
+	return []Route{
+		{Method: http.MethodGet, Path: path, Whole: true, Handle: e.listSchedules(list)},
+		{Method: http.MethodDelete, Path: path + "/{id}", Handle: e.cancelSchedule},
+	}
+}
+
+// GET /api/_schedules: a page of the schedules that the caller may see. The query can filter, sort and page.
+func (e *generation) listSchedules(list *rest.Route) func(http.ResponseWriter, *http.Request, *permission.Access) error {
+	return func(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
+		if _, ok := documents.VisibleSchedules(e.Model, access); !ok {
+			return apierror.Forbidden()
+		}
+		return list.Serve(w, r, rest.Call{Access: access, Limits: e.answers})
+	}
+}
+
+// DELETE /api/_schedules/{id}: cancels the schedule with this documentId.
+func (e *generation) cancelSchedule(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
+	if _, ok := documents.VisibleSchedules(e.Model, access); !ok {
+		return apierror.Forbidden()
+	}
+	if err := e.docs.CancelSchedule(r.Context(), mux.Vars(r)["id"], access); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// recordedAs returns the caller as schedules record it.
+func recordedAs(who auth.Principal) documents.Principal {
+	switch {
+	case who.User.ID != 0:
+		return documents.Principal{Kind: "user", Name: who.User.Username}
+	case who.Token != "":
+		return documents.Principal{Kind: "token", Name: who.Token}
+	}
+	return documents.Principal{Kind: "public"}
+}

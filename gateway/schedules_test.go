@@ -1,0 +1,576 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lectern/auth"
+	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
+	"lectern/gateway"
+	"lectern/store"
+)
+
+// A fakeClock is a clock that tests set. Its timers fire when tests say so, whatever time they were set for.
+type fakeClock struct {
+	mu     sync.Mutex
+	now    time.Time
+	timers []chan time.Time
+	armed  int           // how many timers were set
+	most   time.Duration // the longest of them
+}
+
+func newFakeClock() *fakeClock { return &fakeClock{now: time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)} }
+
+func (c *fakeClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *fakeClock) After(d time.Duration) <-chan time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fires := make(chan time.Time, 1)
+	c.timers, c.armed, c.most = append(c.timers, fires), c.armed+1, max(c.most, d)
+	return fires
+}
+
+// set sets the clock.
+func (c *fakeClock) set(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = now
+}
+
+func (c *fakeClock) pass(d time.Duration) { c.set(c.Now().Add(d)) }
+
+// fire makes all timers fire, and returns how many were set until now.
+func (c *fakeClock) fire() (armed int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, fires := range c.timers {
+		fires <- c.now
+	}
+	c.timers = nil
+	return c.armed
+}
+
+var scheduledFiles = map[string]string{
+	"content-types/article.yaml": `
+kind: collectionType
+info: {singularName: article, pluralName: articles, displayName: Article}
+options: {draftAndPublish: true}
+attributes:
+  title: {type: string, required: true}
+`,
+	"content-types/page.yaml": `
+kind: collectionType
+info: {singularName: page, pluralName: pages, displayName: Page}
+options: {draftAndPublish: true}
+pluginOptions: {i18n: {localized: true}}
+attributes:
+  title: {type: string, pluginOptions: {i18n: {localized: true}}}
+`,
+	"content-types/home.yaml": `
+kind: singleType
+info: {singularName: home, pluralName: homes, displayName: Home}
+options: {draftAndPublish: true}
+attributes: {title: {type: string}}
+`,
+	"config/plugins.yaml": `
+i18n: {config: {defaultLocale: en, locales: [en, fr]}}
+graphql: {config: {documentActions: true}}
+users-permissions: {config: {jwtSecret: "` + testSecret + `"}}
+`,
+}
+
+// A planned is a project that is served by a fake clock, and can be restarted.
+type planned struct {
+	*api
+	dir   string
+	clock *fakeClock
+	stop  func()
+	log   logged
+	keys  map[string]string
+	x     *gateway.Extensions
+}
+
+// plan serves the scheduled files with extensions; nil adds none.
+func plan(t *testing.T, x *gateway.Extensions) *planned {
+	p := &planned{dir: writeProject(t, scheduledFiles), clock: newFakeClock(), keys: map[string]string{}, x: x}
+	p.start(t)
+	return p
+}
+
+func (p *planned) start(t *testing.T) {
+	var ready gateway.Ready
+	ready, p.stop = run(t, p.dir, gateway.Options{Clock: p.clock, Extensions: p.x, Log: slog.New(slog.NewTextHandler(&p.log, nil))}, func(g *gateway.Project) {
+		if len(p.keys) > 0 {
+			return
+		}
+		for name, d := range map[string]auth.Declaration{
+			"full":   {Kind: auth.FullAccess},
+			"editor": {Kind: auth.Custom, Permissions: []string{"api::article.article.publish", "api::article.article.unpublish"}},
+			"pages":  {Kind: auth.Custom, Permissions: []string{"api::page.page.publish"}},
+			"reader": {Kind: auth.ReadOnly},
+		} {
+			d.Name = name
+			_, key, err := g.CreateToken(t.Context(), d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.keys[name] = key
+		}
+	})
+	ready.Tokens = p.keys
+	p.api = newAPI(t, ready)
+}
+
+func (p *planned) in(d time.Duration) string { return p.clock.Now().Add(d).Format(time.RFC3339) }
+
+// draft creates a draft and returns its path.
+func (p *planned) draft(path string, title any) string {
+	p.t.Helper()
+	r := p.want(201, "POST", path+"?status=draft", "full", object{"data": object{"title": title}})
+	return path + "/" + r.at("data.documentId").(string)
+}
+
+// act asks for an action with data.
+func (p *planned) act(status int, path, action string, data object) reply {
+	p.t.Helper()
+	path, query, _ := strings.Cut(path, "?")
+	return p.want(status, "POST", path+"/actions/"+action+"?"+query, "full", object{"data": data})
+}
+
+func (p *planned) isPublished(path string) bool {
+	p.t.Helper()
+	return p.do("GET", path, "full", nil).status == 200
+}
+
+// listed returns the schedules that a token may see, as "action state" in the order of their times.
+func (p *planned) listed(as, query string) (all []string) {
+	p.t.Helper()
+	for _, x := range p.want(200, "GET", "/api/_schedules?sort=at&"+query, as, nil).at("data").([]any) {
+		x := x.(object)
+		all = append(all, fmt.Sprint(x["action"], " ", x["state"]))
+	}
+	return all
+}
+
+// until waits until a condition holds, while timers fire.
+func (p *planned) until(what string, holds func() bool) {
+	p.t.Helper()
+	until(p.t, what, func() bool { p.clock.fire(); return holds() })
+}
+
+// lists waits until these schedules, and no others, are listed.
+func (p *planned) lists(want ...string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf("the schedules %q are listed", want), func() bool { return slices.Equal(p.listed("full", ""), want) })
+}
+
+// looks waits until the scheduler has looked for due schedules since looks was called. One must be pending.
+func (p *planned) looks() {
+	p.t.Helper()
+	before := p.clock.fire()
+	until(p.t, "the scheduler looks at the clock", func() bool { return p.clock.fire() >= before+2 })
+}
+
+// publications counts how often documents were published and unpublished, by the change log.
+func (p *planned) publications(t *testing.T) (published, unpublished int) {
+	t.Helper()
+	p.stop()
+	project, closeProject := openProject(t, p.dir, gateway.Options{})
+	defer closeProject()
+	err := project.Store().View(func(s *store.Snapshot) error {
+		_, err := s.Changes(0, func(c store.Change) bool {
+			switch {
+			case c.Type == "lectern::schedule":
+			case c.Action == store.PublishedAction:
+				published++
+			case c.Action == store.Unpublished:
+				unpublished++
+			}
+			return true
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return published, unpublished
+}
+
+// TestScheduleRequests sends bodies to the actions, and expects no action to be carried out at once by a body that means another time.
+func TestScheduleRequests(t *testing.T) {
+	p := plan(t, nil)
+	path := p.draft("/api/articles", "Soup")
+	for _, tt := range []struct {
+		action, body string
+		status       int
+		says         string
+	}{
+		{"publish", `{"data": {"publishAt": "2030-05-01T11:58:59Z"}}`, 400, "publishAt is in the past: it is 2030-05-01T12:00:00.000Z at the server"},
+		{"publish", `{"data": {"unpublishAt": "2029-05-01T13:00:00Z"}}`, 400, "unpublishAt is in the past: it is 2030-05-01T12:00:00.000Z at the server"},
+		{"publish", `{"data": {"publishAt": "2030-05-02T00:00:00Z", "unpublishAt": "2030-05-02T00:00:00Z"}}`, 400, "unpublishAt must be later than publishAt"},
+		{"publish", `{"data": {"publishAt": "2030-05-02T00:00:00"}}`, 400, "RFC 3339"},
+		{"publish", `{"data": {"publishAt": "2030-05-02"}}`, 400, "RFC 3339"},
+		{"publish", `{"data": {"publishAt": "2030-02-30T00:00:00Z"}}`, 400, "RFC 3339"},
+		{"publish", `{"data": {"publishAt": "9999-12-31T23:59:59-01:00"}}`, 400, "RFC 3339"},
+		{"publish", `{"data": {"publishAt": 1900000000000}}`, 400, "RFC 3339"},
+		{"publish", `{"data": {"publishAt": ""}}`, 400, "RFC 3339"},
+		{"publish", `{"data": {"publishat": "2030-05-02T00:00:00Z"}}`, 400, "Invalid key publishat"},
+		{"publish", `{"publishAt": "2030-05-02T00:00:00Z"}`, 400, "Invalid key publishAt"},
+		{"publish", `{"data": ["2030-05-02T00:00:00Z"]}`, 400, "data must be an object"},
+		{"publish", `["2030-05-02T00:00:00Z"]`, 400, "the body is an object"},
+		{"unpublish", `{"data": {"publishAt": "2030-05-02T00:00:00Z"}}`, 400, "Invalid key publishAt"},
+		{"publish", `{"data": {"publishAt": "2030-05-02T01:00:00.0001+01:00"}}`, 202, `"at":"2030-05-02T00:00:00.001Z"`},
+		{"publish", `{"data": {"publishAt": null}}`, 200, `"publishedAt":"2030-05-01T12:00:00.001Z"`},
+		{"publish", `{"data": {}}`, 200, `"meta":{}`},
+		{"publish", `{}`, 200, `"meta":{}`},
+		{"publish", ``, 200, `"meta":{}`},
+	} {
+		r := p.want(tt.status, "POST", path+"/actions/"+tt.action, "full", tt.body)
+		if !strings.Contains(r.text, tt.says) {
+			t.Errorf("%s %s: %s, want %s", tt.action, tt.body, r.text, tt.says)
+		}
+		if published := p.isPublished(path); published != (tt.status == 200) {
+			t.Fatalf("%s %s: published %v", tt.action, tt.body, published)
+		}
+	}
+	p.want(404, "POST", "/api/articles/nothing/actions/publish", "full", object{"data": object{"publishAt": p.in(time.Hour)}})
+	p.want(404, "POST", "/api/articles/nothing/actions/unpublish", "full", object{"data": object{"unpublishAt": p.in(time.Hour)}})
+	p.want(400, "POST", path+"/actions/publish", "full", `{"data": {"publishAt": "2030-05-02T00:00:00Z"}}`, "Content-Type", "text/plain")
+}
+
+// TestSchedules makes, lists, replaces and cancels schedules, and lets them come due.
+func TestSchedules(t *testing.T) {
+	p := plan(t, nil)
+	path := p.draft("/api/articles", "Soup")
+	r := p.act(202, path, "publish", object{"publishAt": p.in(2 * time.Hour)})
+	r = p.act(202, path, "publish", object{"publishAt": p.in(time.Hour), "unpublishAt": p.in(3 * time.Hour)})
+	made, _ := r.at("meta.schedules").([]any)
+	if len(made) != 2 || r.at("data.publishedAt") != nil || r.at("data.title") != "Soup" {
+		t.Fatalf("a schedule did not replace the former one: %s", r.text)
+	}
+	first := made[0].(object)
+	if first["at"] != "2030-05-01T13:00:00.000Z" || first["contentType"] != "api::article.article" || "/api/articles/"+fmt.Sprint(first["document"]) != path ||
+		first["principalKind"] != "token" || first["principalName"] != "full" || first["documentLocale"] != nil || first["error"] != nil {
+		t.Errorf("%v", first)
+	}
+	if all := p.listed("full", ""); !slices.Equal(all, []string{"publish pending", "unpublish pending"}) {
+		t.Errorf("%v", all)
+	}
+	if all := p.listed("full", "filters[action]=unpublish&pagination[pageSize]=1"); !slices.Equal(all, []string{"unpublish pending"}) {
+		t.Errorf("%v", all)
+	}
+	p.looks()
+	if p.isPublished(path) {
+		t.Fatal("published an hour early")
+	}
+	p.clock.pass(time.Hour)
+	p.until("the article is published", func() bool { return p.isPublished(path) })
+	p.lists("unpublish pending")
+	p.looks()
+	p.clock.pass(2 * time.Hour)
+	p.lists()
+	if p.isPublished(path) {
+		t.Error("was not unpublished")
+	}
+
+	// Publish now, unpublish later; the unpublication is cancelled.
+	r = p.act(200, path, "publish", object{"unpublishAt": p.in(time.Hour)})
+	id := fmt.Sprint(r.at("meta.schedules").([]any)[0].(object)["documentId"])
+	if !p.isPublished(path) || r.at("data.publishedAt") == nil {
+		t.Fatalf("not published at once: %s", r.text)
+	}
+	p.want(204, "DELETE", "/api/_schedules/"+id, "full", nil)
+	p.want(404, "DELETE", "/api/_schedules/"+id, "full", nil)
+	p.act(202, path, "unpublish", object{"unpublishAt": p.in(24 * time.Hour)})
+	p.looks()
+	p.clock.pass(2 * time.Hour)
+	p.looks()
+	if !p.isPublished(path) {
+		t.Error("a cancelled schedule was carried out")
+	}
+
+	// A schedule that has nothing left to do is removed, and those of a deleted document are deleted with it.
+	p.want(200, "POST", path+"/actions/unpublish", "full", nil)
+	p.clock.pass(23 * time.Hour)
+	p.lists()
+	p.act(202, path, "publish", object{"publishAt": p.in(time.Hour), "unpublishAt": p.in(2 * time.Hour)})
+	p.want(204, "DELETE", path, "full", nil)
+	if all := p.listed("full", ""); all != nil {
+		t.Errorf("schedules of a deleted document: %v", all)
+	}
+	if published, unpublished := p.publications(t); published != 2 || unpublished != 2 {
+		t.Errorf("%d publications, %d unpublications", published, unpublished)
+	}
+}
+
+// TestScheduleLocales schedules localizations independently of each other, and the document of a single type.
+func TestScheduleLocales(t *testing.T) {
+	p := plan(t, nil)
+	path := p.draft("/api/pages", "Soup")
+	p.want(200, "PUT", path+"?locale=fr&status=draft", "full", object{"data": object{"title": "Soupe"}})
+	p.act(202, path+"?locale=fr", "publish", object{"publishAt": p.in(time.Hour)})
+	r := p.act(202, path, "publish", object{"publishAt": p.in(2 * time.Hour)})
+	if made := r.at("meta.schedules").([]any); len(made) != 1 || made[0].(object)["documentLocale"] != "en" {
+		t.Fatalf("%s", r.text)
+	}
+	p.want(400, "POST", path+"/actions/publish?locale=*", "full", object{"data": object{"publishAt": p.in(time.Hour)}})
+	p.want(404, "POST", path+"/actions/publish?locale=de", "full", object{"data": object{"publishAt": p.in(time.Hour)}})
+	p.clock.pass(time.Hour)
+	p.until("the French page is published", func() bool { return p.isPublished(path + "?locale=fr") })
+	if p.isPublished(path) {
+		t.Error("the English page is published, too")
+	}
+	p.act(202, path+"?locale=fr", "unpublish", object{"unpublishAt": p.in(time.Hour)})
+	p.want(204, "DELETE", path+"?locale=fr", "full", nil)
+	if all := p.listed("full", ""); !slices.Equal(all, []string{"publish pending"}) {
+		t.Errorf("%v", all)
+	}
+	p.looks()
+	p.clock.pass(time.Hour)
+	p.until("the English page is published", func() bool { return p.isPublished(path) })
+
+	p.want(200, "PUT", "/api/home?status=draft", "full", object{"data": object{"title": "Welcome"}})
+	p.act(202, "/api/home", "publish", object{"publishAt": p.in(time.Hour)})
+	p.looks()
+	p.clock.pass(time.Hour)
+	p.until("the single type is published", func() bool { return p.isPublished("/api/home") })
+}
+
+// TestScheduleClock sets the clock back and forward. A schedule must be carried out exactly once.
+func TestScheduleClock(t *testing.T) {
+	p := plan(t, nil)
+	path := p.draft("/api/articles", "Soup")
+	start := p.clock.Now()
+	p.act(202, path, "publish", object{"publishAt": p.in(time.Hour)})
+	p.looks()
+	p.clock.set(start.Add(-24 * time.Hour))
+	p.looks()
+	p.clock.pass(2 * time.Hour)
+	p.looks()
+	if p.isPublished(path) {
+		t.Fatal("published a day early by a clock that was set back")
+	}
+	p.clock.set(start.AddDate(1, 0, 0))
+	p.clock.pass(10 * time.Second)
+	p.lists()
+	if !p.isPublished(path) {
+		t.Fatal("not published by a clock that was set forward")
+	}
+	p.act(202, path, "unpublish", object{"unpublishAt": p.in(time.Hour)})
+	p.looks()
+	p.clock.set(start)
+	p.looks()
+	p.clock.set(start.AddDate(2, 0, 0))
+	p.clock.pass(10 * time.Second)
+	p.lists()
+	if p.clock.most > 10*time.Second {
+		t.Errorf("the scheduler slept for %s, however the clock was set", p.clock.most)
+	}
+	p.clock.set(start.Add(-24 * time.Hour)) // both are in the future once more, but not scheduled
+	p.act(202, path, "publish", object{"publishAt": p.in(48 * time.Hour)})
+	p.looks()
+	if published, unpublished := p.publications(t); published != 1 || unpublished != 1 {
+		t.Errorf("%d publications, %d unpublications", published, unpublished)
+	}
+}
+
+// TestScheduleOverdue restarts the server after schedules came due: it carries them out in the order of their times.
+func TestScheduleOverdue(t *testing.T) {
+	p := plan(t, nil)
+	const count = 5
+	for i := range count {
+		path := p.draft("/api/articles", fmt.Sprint(i))
+		at := time.Duration(count-i) * time.Hour
+		p.act(202, path, "publish", object{"publishAt": p.in(at), "unpublishAt": p.in(at + 30*time.Minute)})
+	}
+	last := p.draft("/api/articles", "last")
+	p.act(202, last, "publish", object{"publishAt": p.in(48 * time.Hour)})
+	p.stop()
+	p.clock.set(p.clock.Now().Add(24 * time.Hour))
+	p.start(t)
+	p.lists("publish pending")
+	var times []string
+	for line := range strings.SplitSeq(p.log.String(), "\n") {
+		if _, rest, ok := strings.Cut(line, " at="); ok && strings.Contains(line, "carried out a schedule") {
+			times = append(times, strings.Fields(rest)[0])
+		}
+	}
+	if len(times) != 2*count || !slices.IsSorted(times) {
+		t.Errorf("carried out in the order %q", times)
+	}
+	p.stop()
+	p.start(t)
+	if published, unpublished := p.publications(t); published != count || unpublished != count {
+		t.Errorf("%d publications, %d unpublications", published, unpublished)
+	}
+}
+
+// TestSchedulePermissions expects callers to see and cancel only schedules of actions that they may use.
+func TestSchedulePermissions(t *testing.T) {
+	p := plan(t, nil)
+	article, page := p.draft("/api/articles", "Soup"), p.draft("/api/pages", "Soup")
+	for token, status := range map[string]int{"": 403, "reader": 403, "pages": 403, "editor": 202} {
+		p.want(status, "POST", article+"/actions/publish", token, object{"data": object{"publishAt": p.in(time.Hour)}})
+	}
+	p.want(202, "POST", page+"/actions/publish", "pages", object{"data": object{"publishAt": p.in(time.Hour)}})
+	r := p.act(202, page, "unpublish", object{"unpublishAt": p.in(time.Hour)})
+	id := ""
+	for _, made := range r.at("meta.schedules").([]any) {
+		if made := made.(object); made["action"] == "unpublish" {
+			id = made["documentId"].(string)
+		}
+	}
+	for token, want := range map[string]int{"full": 3, "editor": 1, "pages": 1} {
+		if all := p.listed(token, "pagination[pageSize]=10"); len(all) != want {
+			t.Errorf("%s: %v", token, all)
+		}
+	}
+	if all := p.listed("pages", "filters[$or][0][contentType]=api::article.article&filters[$or][1][action]=unpublish"); all != nil {
+		t.Errorf("a filter shows what is hidden: %v", all)
+	}
+	for _, token := range []string{"", "reader"} {
+		p.want(403, "GET", "/api/_schedules", token, nil)
+		p.want(403, "DELETE", "/api/_schedules/"+id, token, nil)
+	}
+	p.want(404, "DELETE", "/api/_schedules/"+id, "pages", nil)
+	p.want(401, "GET", "/api/_schedules", "wrong", nil)
+	p.want(204, "DELETE", "/api/_schedules/"+id, "full", nil)
+	if r := p.want(200, "GET", "/api/_schedules", "editor", nil); r.at("data").([]any)[0].(object)["principalName"] != "editor" {
+		t.Error(r.text)
+	}
+}
+
+// TestScheduleFails publishes a draft that is not valid: the schedule keeps the error, is not tried again, and can be replaced.
+func TestScheduleFails(t *testing.T) {
+	p := plan(t, nil)
+	path := p.draft("/api/articles", nil)
+	p.act(202, path, "publish", object{"publishAt": p.in(time.Hour)})
+	p.looks()
+	p.clock.pass(time.Hour)
+	p.lists("publish failed")
+	r := p.want(200, "GET", "/api/_schedules", "full", nil)
+	if e, _ := r.at("data").([]any)[0].(object)["error"].(object); e["message"] != "title must be defined." && e["name"] != "ValidationError" {
+		t.Errorf("%v", e)
+	}
+	p.want(200, "PUT", path+"?status=draft", "full", object{"data": object{"title": "Soup"}})
+	p.act(202, path, "publish", object{"publishAt": p.in(time.Hour)})
+	if all := p.listed("full", ""); !slices.Equal(all, []string{"publish pending"}) {
+		t.Errorf("%v", all)
+	}
+	p.looks()
+	p.clock.pass(time.Hour)
+	p.lists()
+	if !p.isPublished(path) {
+		t.Error("not published")
+	}
+	if n := strings.Count(p.log.String(), "a schedule failed"); n != 1 {
+		t.Errorf("logged %d failures", n)
+	}
+}
+
+// TestScheduleHooks calls hooks for schedules that are due: they can refuse a publication, fail for a while, and write.
+func TestScheduleHooks(t *testing.T) {
+	var x gateway.Extensions
+	var before, after, fails atomic.Int64
+	var cancel atomic.Pointer[string]
+	x.Hooks(documents.Hooks{
+		BeforePublish: func(ctx context.Context, e *documents.Event) error {
+			before.Add(1)
+			if id := cancel.Load(); id != nil { // between the look at what is due and the transaction
+				return e.Documents().CancelSchedule(ctx, *id, permission.FullAccess)
+			}
+			if fails.Add(-1) >= 0 {
+				return errors.New("the printer is out of paper")
+			}
+			if values, err := e.Values(); err == nil && values.Value("title") == "secret" {
+				return &apierror.Error{Status: 403, Name: "PolicyError", Message: "not to be published"}
+			}
+			return nil
+		},
+		AfterPublish: func(context.Context, *documents.Event) error { after.Add(1); return nil },
+	}, "api::article.article")
+	p := plan(t, &x)
+
+	path := p.draft("/api/articles", "Soup")
+	fails.Store(3)
+	p.act(202, path, "publish", object{"publishAt": p.in(time.Hour), "unpublishAt": p.in(2 * time.Hour)})
+	if before.Load() != 0 {
+		t.Error("hooks were called for a schedule that is made")
+	}
+	p.looks()
+	p.clock.pass(3 * time.Hour) // both are due
+	p.until("the first attempt", func() bool { return before.Load() == 1 })
+	for n := range int64(3) {
+		p.looks() // too early for another attempt
+		if all := p.listed("full", ""); !slices.Equal(all, []string{"publish pending", "unpublish pending"}) || before.Load() != n+1 {
+			t.Fatalf("after %d attempts: %v", before.Load(), all)
+		}
+		p.clock.pass(time.Second << n)
+		p.until("another attempt", func() bool { return before.Load() == n+2 })
+	}
+	p.lists()
+	if p.isPublished(path) || after.Load() != 1 {
+		t.Errorf("published %v, %d hooks after publications", p.isPublished(path), after.Load())
+	}
+
+	refused := p.draft("/api/articles", "secret")
+	p.act(202, refused, "publish", object{"publishAt": p.in(time.Second)})
+	p.clock.pass(time.Minute)
+	p.lists("publish failed")
+	p.want(204, "DELETE", refused, "full", nil)
+
+	cancelled := p.draft("/api/articles", "Bread")
+	r := p.act(202, cancelled, "publish", object{"publishAt": p.in(time.Hour)})
+	id := r.at("meta.schedules").([]any)[0].(object)["documentId"].(string)
+	cancel.Store(&id)
+	p.looks()
+	p.clock.pass(time.Hour)
+	p.lists()
+	if p.isPublished(cancelled) {
+		t.Error("a schedule that was cancelled at the last moment was carried out")
+	}
+	if published, unpublished := p.publications(t); published != 1 || unpublished != 1 {
+		t.Errorf("%d publications, %d unpublications", published, unpublished)
+	}
+}
+
+// TestScheduleOfChangedType takes away drafts from a type, and then the type, while schedules are pending.
+func TestScheduleOfChangedType(t *testing.T) {
+	p := plan(t, nil)
+	article, page := p.draft("/api/articles", "Soup"), p.draft("/api/pages", "Soup")
+	p.want(200, "POST", article+"/actions/publish", "full", nil)
+	for _, path := range []string{article, page} {
+		p.act(202, path, "publish", object{"publishAt": p.in(time.Hour)})
+	}
+	other := p.draft("/api/pages", "Bread")
+	p.act(202, other, "publish", object{"publishAt": p.in(time.Hour)})
+	p.want(200, "GET", "/api/_schedules?filters[document]="+url.QueryEscape(strings.TrimPrefix(page, "/api/pages/")), "full", nil)
+	p.stop()
+	writeFiles(t, p.dir, map[string]string{"content-types/article.yaml": strings.Replace(scheduledFiles["content-types/article.yaml"], "draftAndPublish: true", "draftAndPublish: false", 1)})
+	p.clock.set(p.clock.Now().Add(2 * time.Hour))
+	p.start(t)
+	p.lists("publish failed")
+	r := p.want(200, "GET", "/api/_schedules", "full", nil)
+	if !strings.Contains(r.text, "documents of api::article.article have no drafts any more") {
+		t.Error(r.text)
+	}
+	if !p.isPublished(page) || !p.isPublished(other) {
+		t.Error("a schedule of another type was not carried out")
+	}
+}
