@@ -73,6 +73,7 @@ func (l *loader) clashes() {
 			l.connections(d)
 		case t.BuiltIn:
 			plugin, _, _ := strings.Cut(strings.TrimPrefix(t.UID, "plugin::"), ".")
+			plugin, _, _ = strings.Cut(plugin, "::") // lectern, for types that belong to no plugin
 			graphQL[GraphQLName(plugin, t.Singular)] = claim{of: t.UID}
 			fields[GraphQLName(plugin, t.Singular)] = claim{of: t.UID}
 			fields[GraphQLName(plugin, t.Plural)] = claim{of: t.UID}

@@ -153,7 +153,7 @@ var anyOrigin = []string{"*"}
 // execute executes an operation and answers with its result.
 func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal) error {
 	answer, err := h.engine.Execute(h.withCaller(r, who).Context(), &execution.Request{
-		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User, HTTP: r, ID: w.Header().Get(requestIDHeader),
+		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User, By: recordedAs(who), HTTP: r, ID: w.Header().Get(requestIDHeader),
 		Limit:       func(name string) error { return h.allow(w, r, name) },
 		QueriesOnly: r.Method == http.MethodGet, Time: h.limits.Handle,
 	})

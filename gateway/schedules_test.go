@@ -405,6 +405,7 @@ func TestScheduleOverdue(t *testing.T) {
 	p.clock.set(p.clock.Now().Add(24 * time.Hour))
 	p.start(t)
 	p.lists("publish pending")
+	p.until("all are logged", func() bool { return strings.Count(p.log.String(), "carried out a schedule") >= 2*count })
 	var times []string
 	for line := range strings.SplitSeq(p.log.String(), "\n") {
 		if _, rest, ok := strings.Cut(line, " at="); ok && strings.Contains(line, "carried out a schedule") {
@@ -456,6 +457,59 @@ func TestSchedulePermissions(t *testing.T) {
 	}
 }
 
+// TestScheduleGraphQL makes, lists and cancels schedules over GraphQL.
+func TestScheduleGraphQL(t *testing.T) {
+	p := plan(t, nil)
+	path := p.draft("/api/articles", "Soup")
+	id := strings.TrimPrefix(path, "/api/articles/")
+	const list = `{lecternSchedules(sort: "at") {action at contentType document documentLocale state principalKind principalName error}}`
+	ask := func(as, query, want string) reply {
+		t.Helper()
+		r := p.graphql(as, query)
+		if !strings.Contains(r.text, want) {
+			t.Errorf("%s: %s answers %s, want %s", as, query, r.text, want)
+		}
+		return r
+	}
+	publish := func(times string) string {
+		return `mutation {publishArticle(documentId: "` + id + `", ` + times + `) {title publishedAt}}`
+	}
+	for _, tt := range []struct{ as, query, want string }{
+		{"full", publish(`publishAt: "2030-05-01T11:00:00Z"`), "publishAt is in the past: it is 2030-05-01T12:00:00.000Z at the server"},
+		{"full", publish(`publishAt: "2030-05-01T13:00:00"`), "invalid date-time-string"},
+		{"full", publish(`publishAt: "2030-05-01T13:00:00Z", unpublishAt: "2030-05-01T12:59:00Z"`), "unpublishAt must be later than publishAt"},
+		{"reader", publish(`publishAt: "2030-05-01T13:00:00Z"`), "Forbidden access"},
+		{"reader", list, "Forbidden access"},
+		{"", list, "Forbidden access"},
+		{"full", list, `{"data":{"lecternSchedules":[]}}`},
+		{"editor", publish(`publishAt: "2030-05-01T14:00:00+01:00", unpublishAt: "2030-05-01T14:00:00Z"`), `{"data":{"publishArticle":{"title":"Soup","publishedAt":null}}}`},
+		{"full", list, `{"data":{"lecternSchedules":[` +
+			`{"action":"publish","at":"2030-05-01T13:00:00.000Z","contentType":"api::article.article","document":"` + id + `","documentLocale":null,"state":"pending","principalKind":"token","principalName":"editor","error":null},` +
+			`{"action":"unpublish","at":"2030-05-01T14:00:00.000Z","contentType":"api::article.article","document":"` + id + `","documentLocale":null,"state":"pending","principalKind":"token","principalName":"editor","error":null}]}}`},
+		{"pages", list, `{"data":{"lecternSchedules":[]}}`},
+		{"pages", `{lecternSchedules_connection(filters: {or: [{document: {eq: "` + id + `"}}]}) {pageInfo {total}}}`, `{"total":0}`},
+		{"editor", `{lecternSchedules_connection(filters: {action: {eq: "publish"}}) {pageInfo {total} nodes {action}}}`, `{"pageInfo":{"total":1},"nodes":[{"action":"publish"}]}`},
+		{"full", `mutation {unpublishArticle(documentId: "` + id + `", unpublishAt: "2030-05-01T15:00:00Z") {title}}`, `{"data":{"unpublishArticle":{"title":"Soup"}}}`},
+	} {
+		ask(tt.as, tt.query, tt.want)
+	}
+	all := ask("full", `{lecternSchedules(sort: "at") {documentId at}}`, `"at":"2030-05-01T15:00:00.000Z"`).at("data.lecternSchedules").([]any)
+	if len(all) != 2 {
+		t.Fatalf("%v", all)
+	}
+	last := all[1].(object)["documentId"].(string)
+	cancel := `mutation {cancelLecternSchedule(documentId: "` + last + `") {documentId}}`
+	ask("reader", cancel, "Forbidden access")
+	ask("pages", cancel, "Not Found")
+	ask("editor", cancel, `{"data":{"cancelLecternSchedule":{"documentId":"`+last+`"}}}`)
+	ask("editor", cancel, "Not Found")
+	p.clock.pass(time.Hour)
+	p.lists()
+	ask("full", `{articles {title}}`, `{"data":{"articles":[{"title":"Soup"}]}}`)
+	ask("full", publish(`unpublishAt: "2030-05-02T00:00:00Z"`), `"publishedAt":"2030-05-01T13:00:00.001Z"`)
+	p.lists("unpublish pending")
+}
+
 // TestScheduleFails publishes a draft that is not valid: the schedule keeps the error, is not tried again, and can be replaced.
 func TestScheduleFails(t *testing.T) {
 	p := plan(t, nil)
@@ -479,7 +533,7 @@ func TestScheduleFails(t *testing.T) {
 	if !p.isPublished(path) {
 		t.Error("not published")
 	}
-	if n := strings.Count(p.log.String(), "a schedule failed"); n != 1 {
+	if n := strings.Count(p.log.String(), "a schedule failed"); n != 1 { // it was logged before the next was carried out
 		t.Errorf("logged %d failures", n)
 	}
 }

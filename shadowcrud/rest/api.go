@@ -82,7 +82,7 @@ type Route struct {
 type Call struct {
 	Access     *permission.Access
 	By         documents.Principal // who sent the request
-	DocumentID string // from the path, decoded
+	DocumentID string              // from the path, decoded
 	// ReadBody returns the body of the request as a jsontree value; nil if there is none.
 	ReadBody func(http.ResponseWriter, *http.Request) (any, error)
 	Limits   *Limits // nil: the default ones

@@ -7,6 +7,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/contenttypes"
+	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/jsontree"
@@ -308,6 +309,10 @@ var errForbidden = &apierror.Error{Status: 403, Name: "ForbiddenError", Message:
 func (b *binder) allowed(m *schema.FieldSpec) bool {
 	if m.Auth.IsSet() {
 		return allows(b.access, m.Auth)
+	}
+	if m.Type != nil && m.Type.UID == contenttypes.ScheduleUID {
+		_, ok := documents.VisibleSchedules(b.engine.schema.Model, b.access)
+		return ok
 	}
 	return m.Scope == "" || b.access.AllowsAction(m.Scope)
 }

@@ -261,7 +261,7 @@ func (c *compiler) generatedField(s *selection, f *field, g *group) {
 		c.root(f, g, asMe)
 	case schema.Create, schema.Update, schema.Publish, schema.Unpublish, schema.DiscardDraft, schema.UpdateFile, schema.DeleteFile:
 		c.root(f, g, asMutation)
-	case schema.Delete, schema.CreateRole, schema.UpdateRole, schema.DeleteRole, schema.CreateUser, schema.UpdateUser, schema.DeleteUser,
+	case schema.Delete, schema.CancelSchedule, schema.CreateRole, schema.UpdateRole, schema.DeleteRole, schema.CreateUser, schema.UpdateUser, schema.DeleteUser,
 		schema.Login, schema.Register, schema.ForgotPassword, schema.ResetPassword, schema.ChangePassword, schema.EmailConfirmation:
 		f.as = asMutation
 		c.assignSlot(f)

@@ -146,6 +146,8 @@ func (m *mutation) carryOut() error {
 		return m.act(docs.Unpublish, store.Draft)
 	case schema.DiscardDraft:
 		return m.act(docs.DiscardDraft, store.Draft)
+	case schema.CancelSchedule:
+		return m.cancelSchedule()
 	case schema.UpdateFile, schema.DeleteFile:
 		return m.file()
 	}
@@ -166,8 +168,33 @@ func (m *mutation) write(do operation) error {
 	return do(m.ctx, w)
 }
 
-// act publishes, unpublishes or discards a draft, and prints the version in the resulting status.
-func (m *mutation) act(do operation, shows store.Status) error { return do(m.ctx, m.target(shows)) }
+// act publishes, unpublishes or discards a draft, and prints the version in the resulting status. If the action is scheduled, that is the
+// draft.
+func (m *mutation) act(do operation, shows store.Status) error {
+	timing, err := documents.TimingOf(m.args.value)
+	if err != nil {
+		return err
+	}
+	if timing != nil && !timing.PublishAt.IsZero() {
+		shows = store.Draft
+	}
+	w := m.target(shows)
+	if timing != nil {
+		timing.By = m.by
+		w.Timing = timing
+	}
+	return do(m.ctx, w)
+}
+
+// cancelSchedule cancels a schedule, and prints its documentId.
+func (m *mutation) cancelSchedule() error {
+	id := m.args.text("documentId")
+	if err := m.engine.documents.CancelSchedule(m.ctx, id, m.access); err != nil {
+		return err
+	}
+	m.deleted(id)
+	return nil
+}
 
 // target returns a Write of the document in the arguments; its After prints the version in a status.
 func (m *mutation) target(status store.Status) documents.Write {
@@ -229,18 +256,23 @@ func (m *mutation) delete(single bool) error {
 	if err := m.engine.documents.Delete(m.ctx, w); err != nil {
 		return err
 	}
+	m.deleted(w.DocumentID)
+	return nil
+}
+
+// deleted prints the payload of a deletion.
+func (m *mutation) deleted(id string) {
 	if m.captured != nil {
-		m.captured.value = map[string]any{"documentId": w.DocumentID}
-		return nil
+		m.captured.value = map[string]any{"documentId": id}
+		return
 	}
 	m.payload(func(f *field) bool {
 		if f.as == asDeletedID {
-			m.buf = jsontree.AppendString(m.buf, w.DocumentID)
+			m.buf = jsontree.AppendString(m.buf, id)
 			return true
 		}
 		return m.unsupported(f)
 	})
-	return nil
 }
 
 // single returns the documentId of the document of a single type, in whatever locales it exists.

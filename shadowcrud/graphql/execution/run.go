@@ -10,6 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/auth"
+	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/internal/budget"
@@ -28,6 +29,7 @@ type execution struct {
 	memory    []binding // pooled; holds the bindings of plans that are not static
 	access    *permission.Access
 	user      auth.User
+	by        documents.Principal
 	countCall func(name string) error // see Request.Limit
 	limit     time.Duration
 	vars      language.Variables
@@ -69,7 +71,7 @@ var executions = sync.Pool{New: func() any { return &execution{buf: make([]byte,
 func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *execution {
 	x := executions.Get().(*execution)
 	x.engine, x.ctx, x.plan, x.access, x.limit = e, ctx, p, r.Access, r.Time
-	x.user, x.countCall, x.http, x.id = r.User, r.Limit, r.HTTP, r.ID
+	x.user, x.by, x.countCall, x.http, x.id = r.User, r.By, r.Limit, r.HTTP, r.ID
 	x.code = http.StatusOK
 	x.loader.Settings = levels.Settings[*selection]{Source: x, Access: r.Access, FileUses: e.uses, Most: e.limits.Rows}
 	x.reserved = e.memory.Answer(e.limits.Bytes)

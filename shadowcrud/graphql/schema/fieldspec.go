@@ -92,6 +92,7 @@ const (
 	Publish
 	Unpublish
 	DiscardDraft
+	CancelSchedule
 	UpdateFile // updateUploadFile(id, info)
 	DeleteFile // deleteUploadFile(id)
 	CreateRole

@@ -23,11 +23,14 @@ func componentName(c *contenttypes.Component) string {
 	return contenttypes.GraphQLName("component", c.Category, c.Name)
 }
 
-// plugin returns the plugin of a uid, "" for types of the project.
+// plugin returns the plugin of a uid, lectern for types that belong to none, "" for types of the project.
 func plugin(uid string) string {
 	if rest, ok := strings.CutPrefix(uid, "plugin::"); ok {
 		name, _, _ := strings.Cut(rest, ".")
 		return name
+	}
+	if strings.HasPrefix(uid, "lectern::") {
+		return "lectern"
 	}
 	return ""
 }

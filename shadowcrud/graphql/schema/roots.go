@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"slices"
+
 	"lectern/contenttypes"
 )
 
@@ -11,6 +13,12 @@ const (
 	publishedIn = "The locale that is meant; the default one where none is named."
 )
 
+// scheduledAt describes the arguments that schedule a publication.
+var scheduledAt = map[string]string{
+	"publishAt":   "When to publish; at once where no time is given.",
+	"unpublishAt": "When to unpublish.",
+}
+
 // declareRoots declares Query and Mutation.
 func (b *builder) declareRoots() {
 	b.Query = b.object("Query", generated)
@@ -20,6 +28,9 @@ func (b *builder) declareRoots() {
 // fillQuery makes the fields of Query.
 func (b *builder) fillQuery() {
 	for _, t := range b.shownTypes() {
+		if t.UID == contenttypes.ScheduleUID {
+			b.querySchedules(b.shapes[&t.Schema])
+		}
 		if t.Internal || !b.shapes[&t.Schema].off.AreQueriesEnabled() {
 			continue
 		}
@@ -56,6 +67,22 @@ func (b *builder) queryCollection(s *shapes) {
 	}
 }
 
+// querySchedules adds the fields that list schedules. They need no permission of their own: callers see the schedules whose action they may
+// use themselves.
+func (b *builder) querySchedules(s *shapes) {
+	if !s.off.AreQueriesEnabled() || !s.off.IsActionEnabled("find") {
+		return
+	}
+	many := fieldName(pluralName(s.typ))
+	for _, m := range []*FieldSpec{
+		{Kind: RootConnection, Name: many + "_connection", Object: s.page},
+		{Kind: RootList, Name: many, Object: s.object, List: true, NonNull: true},
+	} {
+		m.Type, m.Filters, m.Paged, m.args = s.typ, s.filters, true, b.listArgs(s.filters)
+		b.field(b.Query, m)
+	}
+}
+
 // root adds a field of Query or Mutation for the documents of a type.
 func (b *builder) root(o *Object, s *shapes, m *FieldSpec, action, locale string) {
 	m.Type, m.Scope = s.typ, s.typ.UID+"."+action
@@ -73,6 +100,7 @@ func (b *builder) fillMutation() {
 			b.mutateDocuments(s)
 		}
 	}
+	b.cancelSchedules()
 	b.mutateFiles()
 	b.mutateUsers()
 }
@@ -101,9 +129,29 @@ func (b *builder) mutateDocuments(s *shapes) {
 	add(Update, "update", s.object, writtenIn, writes(id...)...)
 	add(Delete, "delete", b.Object("DeleteMutationResponse"), deletedIn, id...)
 	if b.options.DocumentActions && s.typ.DraftAndPublish {
-		add(Publish, "publish", s.object, publishedIn, id...)
-		add(Unpublish, "unpublish", s.object, publishedIn, id...)
+		add(Publish, "publish", s.object, publishedIn, slices.Concat(id, b.timeArgs("publishAt", "unpublishAt"))...)
+		add(Unpublish, "unpublish", s.object, publishedIn, slices.Concat(id, b.timeArgs("unpublishAt"))...)
 		add(DiscardDraft, "discardDraft", s.object, publishedIn, id...)
+	}
+}
+
+// timeArgs returns the arguments that schedule a publication.
+func (b *builder) timeArgs(names ...string) (args []*argument) {
+	for _, name := range names {
+		args = append(args, &argument{name: name, typ: b.Scalar("DateTime").GraphQL, description: scheduledAt[name]})
+	}
+	return args
+}
+
+// cancelSchedules adds the field of Mutation that cancels a schedule.
+func (b *builder) cancelSchedules() {
+	t := b.Model.Type(contenttypes.ScheduleUID)
+	if t == nil || b.shapes[&t.Schema] == nil {
+		return
+	}
+	if s := b.shapes[&t.Schema]; s.off.allows("delete") {
+		b.field(b.Mutation, &FieldSpec{Kind: CancelSchedule, Name: mutationName("cancel", s.name), Type: t,
+			Object: b.Object("DeleteMutationResponse"), args: []*argument{b.idArg("documentId")}})
 	}
 }
 

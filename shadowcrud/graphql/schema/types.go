@@ -26,7 +26,7 @@ type shapes struct {
 	response *Object // <Name>EntityResponse; nil for all but users
 }
 
-// builtIns are the built-in types that the schema shows, in order.
+// builtIns are the built-in types that the schema always shows, in order.
 var builtIns = []string{contenttypes.FileUID, contenttypes.LocaleUID, contenttypes.PermissionUID, contenttypes.RoleUID, contenttypes.UserUID}
 
 // shownTypes returns the content-types that the schema shows, in order.
@@ -35,6 +35,9 @@ func (b *builder) shownTypes() (types []*contenttypes.ContentType) {
 		if t := b.Model.Type(uid); t != nil && b.shadow.of(uid).IsEnabled() {
 			types = append(types, t)
 		}
+	}
+	if t := b.Model.Type(contenttypes.ScheduleUID); t != nil && b.options.DocumentActions && b.shadow.of(t.UID).IsEnabled() {
+		types = append(types, t)
 	}
 	for _, t := range b.Model.Types {
 		if !t.BuiltIn && b.shadow.of(t.UID).IsEnabled() {
@@ -131,7 +134,9 @@ func (b *builder) fillTypes() {
 	for _, t := range b.shownTypes() {
 		s := b.shapes[&t.Schema]
 		b.fillShapes(s)
-		b.morph.member(s.object)
+		if t.UID != contenttypes.ScheduleUID { // nothing can refer to a schedule
+			b.morph.member(s.object)
+		}
 	}
 }
 
