@@ -117,19 +117,12 @@ func (s *Service) carryOut(ctx context.Context, t *contenttypes.ContentType, sc 
 
 // settle ends a schedule that was not carried out: it records the error why, or removes the schedule if there is none. The outcome is
 // Cancelled if the schedule is gone.
-func (s *Service) settle(ctx context.Context, id string, otherwise Outcome, why *apierror.Error) (outcome Outcome, err error) {
+func (s *Service) settle(ctx context.Context, id string, outcome Outcome, why *apierror.Error) (Outcome, error) {
 	l := &s.schedules
-	err = s.store.Write(ctx, func(tx *store.Tx) error {
-		r := l.find(tx.Snapshot, id)
-		if !r.Exists() {
-			outcome = Cancelled
-			return nil
-		}
-		outcome = otherwise
-		var b store.Batch
+	found, err := s.changeSchedule(ctx, id, func(tx *store.Tx, r store.Record, b *store.Batch) error {
 		if why == nil {
-			l.drop(&b, r, id)
-			return tx.Apply(&b)
+			l.drop(b, r, id)
+			return nil
 		}
 		row, wr := r.Decode(), &writing{s: s, tx: tx, t: l.typ}
 		wr.begin(r.Doc(), id)
@@ -138,10 +131,13 @@ func (s *Service) settle(ctx context.Context, id string, otherwise Outcome, why 
 		row.Values[l.failure.Index].JSON = jsontree.Append(nil, recorded(why))
 		b.PutRow(row)
 		b.Log(l.typ, id, store.Updated)
-		return tx.Apply(&b)
+		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return outcome, fmt.Errorf("record what became of a schedule: %w", err)
+	case !found:
+		return Cancelled, nil
 	}
 	return outcome, nil
 }

@@ -91,8 +91,11 @@ func roundUp(t time.Time) time.Time {
 	return t
 }
 
-// check returns an error if a time of t is past, or if the unpublication does not come after the publication.
-func (t *Timing) check(now time.Time) error {
+// check returns an error if a time of t is past, if the unpublication does not come after the publication, or if the caller may not unpublish.
+func (t *Timing) check(w *Write, now time.Time) error {
+	if !t.UnpublishAt.IsZero() && w.Access != nil && !w.Access.Allows(w.Type, UnpublishAction.String()) {
+		return apierror.Forbidden()
+	}
 	for _, moment := range []struct {
 		key string
 		at  time.Time
@@ -252,7 +255,7 @@ func (wr *writing) unpublishLater() error {
 
 // later carries out a write that schedules an action in place of carrying it out.
 func (s *Service) later(ctx context.Context, w Write, action Action, schedule func(*writing) error) error {
-	if err := w.Timing.check(s.Now()); err != nil {
+	if err := w.Timing.check(&w, s.Now()); err != nil {
 		return err
 	}
 	p, err := s.prepare(ctx, w, action, nil)
@@ -292,20 +295,34 @@ func (s *Service) EachSchedule(snap *store.Snapshot, r store.Record, yield func(
 
 // CancelSchedule deletes the schedule with this documentId. A missing one, and one that the caller may not see, are an Error 404.
 func (s *Service) CancelSchedule(ctx context.Context, id string, access *permission.Access) error {
-	l := &s.schedules
-	return s.store.Write(ctx, func(tx *store.Tx) error {
-		r := l.find(tx.Snapshot, id)
-		if !r.Exists() {
-			return apierror.NotFound()
-		}
-		sc := l.read(r)
+	found, err := s.changeSchedule(ctx, id, func(_ *store.Tx, r store.Record, b *store.Batch) error {
+		sc := s.schedules.read(r)
 		if !access.AllowsAction(sc.ContentType + "." + sc.Action.String()) {
 			return apierror.NotFound()
 		}
+		s.schedules.drop(b, r, id)
+		return nil
+	})
+	if err == nil && !found {
+		err = apierror.NotFound()
+	}
+	return err
+}
+
+// changeSchedule applies the batch that change makes for the schedule with this documentId, if there is one.
+func (s *Service) changeSchedule(ctx context.Context, id string, change func(*store.Tx, store.Record, *store.Batch) error) (found bool, err error) {
+	err = s.store.Write(ctx, func(tx *store.Tx) error {
+		r := s.schedules.find(tx.Snapshot, id)
+		if found = r.Exists(); !found {
+			return nil
+		}
 		var b store.Batch
-		l.drop(&b, r, id)
+		if err := change(tx, r, &b); err != nil {
+			return err
+		}
 		return tx.Apply(&b)
 	})
+	return found, err
 }
 
 // VisibleSchedules returns a filter for the schedules that a caller may see and cancel: those whose action they may use themselves. nil means

@@ -147,7 +147,7 @@ func (s *Service) Publish(ctx context.Context, w Write) error {
 	case !w.Timing.PublishAt.IsZero():
 		return s.publishLater(ctx, w)
 	}
-	if err := w.Timing.check(s.Now()); err != nil {
+	if err := w.Timing.check(&w, s.Now()); err != nil {
 		return err
 	}
 	return s.scheduled(s.transition(ctx, w, PublishAction, func(wr *writing) error {

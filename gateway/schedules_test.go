@@ -430,6 +430,10 @@ func TestSchedulePermissions(t *testing.T) {
 		p.want(status, "POST", article+"/actions/publish", token, object{"data": object{"publishAt": p.in(time.Hour)}})
 	}
 	p.want(202, "POST", page+"/actions/publish", "pages", object{"data": object{"publishAt": p.in(time.Hour)}})
+	p.want(403, "POST", page+"/actions/publish", "pages", object{"data": object{"unpublishAt": p.in(time.Hour)}})
+	if p.isPublished(page) {
+		t.Error("published by a request that was refused")
+	}
 	r := p.act(202, page, "unpublish", object{"unpublishAt": p.in(time.Hour)})
 	id := ""
 	for _, made := range r.at("meta.schedules").([]any) {
