@@ -191,7 +191,7 @@ func (m *maker) fill() (article string) {
 	for i := range 40 {
 		data := map[string]any{
 			"title": fmt.Sprintf("The %d of %s", i, strings.Repeat("long ", i)), "text": strings.Repeat("word ", 3*i),
-			"kind": []string{"news", "essay", "note"}[i%3], "length": 40 - i, "price": float64(i*i) / 8, "big": strconv.Itoa(1<<53 + i),
+			"kind": []string{"news", "essay", "note"}[i%3], "length": 40 - i, "price": float64(i*i) / 8, "big": strconv.FormatInt(1<<53+int64(i), 10),
 			"day": fmt.Sprintf("20%02d-01-02", 10+i), "seen": fmt.Sprintf("2026-03-%02dT10:00:00.000Z", 1+i%28), "open": i%2 == 0,
 			"author": authors[i%4], "tags": []string{tags[(i+1)%6], tags[i%6]},
 		}
