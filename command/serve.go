@@ -45,8 +45,13 @@ func (c *serveCommand) Run(s *session) (err error) {
 	o := c.options(s)
 	o.Addr, o.Port, o.Ephemeral, o.NoWatch, o.LockWait = c.Addr, c.Port, c.Ephemeral, c.NoWatch, c.LockWait
 	o.NoUpgradeCopy = c.NoUpgradeCopy
-	if c.Ephemeral {
-		o.Ready = func(r gateway.Ready) { json.NewEncoder(s.Stdout).Encode(r) }
+	o.Ready = func(r gateway.Ready) {
+		if c.Ephemeral {
+			json.NewEncoder(s.Stdout).Encode(r)
+		}
+		if err := notifyReady(os.Getenv("NOTIFY_SOCKET")); err != nil {
+			fmt.Fprintf(s.Stderr, "%s: warning: %v\n", s.Name, err)
+		}
 	}
 	tuneMemory()
 	return gateway.Serve(s.ctx, c.Dir, o)
