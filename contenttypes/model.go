@@ -149,8 +149,8 @@ type Attribute struct {
 	AllowedTypes []string // of media
 
 	// Components.
-	Component  *Component   // ComponentType
-	Repeatable bool         // ComponentType
+	Component  *Component   // of a component attribute
+	Repeatable bool         // of a component attribute: holds a list
 	Components []*Component // of a dynamic zone: the components that it may contain
 
 	enumName string // returned by EnumName

@@ -306,7 +306,7 @@ func (p *parser) escape() (rune, error) {
 		return p.unicodeEscape()
 	default:
 		if r, _ := utf8.DecodeRuneInString(p.data[p.pos:]); p.pos >= len(p.data) || r > unicode.MaxLatin1 {
-			return 0, p.unexpected() // V8 has a message of its own for bad escapes below U+0100 only
+			return 0, p.unexpected() // V8 has a special message only for bad escapes below U+0100
 		}
 		return 0, p.fail("Bad escaped character in JSON")
 	}
