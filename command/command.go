@@ -50,21 +50,23 @@ const (
 
 // A line is the command line as kong parses it. The help tags document the commands.
 type line struct {
-	Init    initCommand    `cmd:"" help:"Write a small example project with content, ready to serve."`
-	Serve   serveCommand   `cmd:"" help:"Serve a project."`
-	Check   checkCommand   `cmd:"" help:"Check definitions and configuration and print every problem."`
-	Schema  schemaCommand  `cmd:"" help:"Print the GraphQL schema."`
-	Token   tokenCommand   `cmd:"" help:"Create, list, rotate and revoke API tokens."`
-	Health  healthCommand  `cmd:"" help:"Ask a running server whether it is ready for requests, and print one line. Exits with 1 if it is not."`
-	Export  exportCommand  `cmd:"" help:"Write all content as JSON Lines."`
-	Import  importCommand  `cmd:"" help:"Import content from a file that export wrote."`
-	Backup  backupCommand  `cmd:"" help:"Write one file with a consistent copy of store and uploads, also while serving."`
-	Restore restoreCommand `cmd:"" help:"Replace store and uploads by those of a backup. The server must be stopped."`
-	Salvage salvageCommand `cmd:"" help:"Export the readable content of a damaged store and list the rest. The server must be stopped."`
-	Migrate migrateCommand `cmd:"" help:"Rename or drop stored content after definitions have changed. A running server accepts only the calls that its log asks for."`
-	Debug   debugCommand   `cmd:"" help:"Look into a running server: profiles, traces and goroutines."`
-	Version versionCommand `cmd:"" help:"Print version, commit and Go version."`
-	Help    helpCommand    `cmd:"" help:"Print the help of a command, as --help after it does."`
+	Init       initCommand       `cmd:"" help:"Write a small example project with content, ready to serve."`
+	Serve      serveCommand      `cmd:"" help:"Serve a project."`
+	Check      checkCommand      `cmd:"" help:"Check definitions and configuration and print every problem."`
+	Schema     schemaCommand     `cmd:"" help:"Print the GraphQL schema."`
+	Token      tokenCommand      `cmd:"" help:"Create, list, rotate and revoke API tokens."`
+	Health     healthCommand     `cmd:"" help:"Ask a running server whether it is ready for requests, and print one line. Exits with 1 if it is not."`
+	Export     exportCommand     `cmd:"" help:"Write all content as JSON Lines."`
+	Import     importCommand     `cmd:"" help:"Import content from a file that export wrote."`
+	Backup     backupCommand     `cmd:"" help:"Write one file with a consistent copy of store and uploads, also while serving."`
+	Restore    restoreCommand    `cmd:"" help:"Replace store and uploads by those of a backup. The server must be stopped."`
+	Salvage    salvageCommand    `cmd:"" help:"Export the readable content of a damaged store and list the rest. The server must be stopped."`
+	Migrate    migrateCommand    `cmd:"" help:"Rename or drop stored content after definitions have changed. A running server accepts only the calls that its log asks for."`
+	Debug      debugCommand      `cmd:"" help:"Look into a running server: profiles, traces and goroutines."`
+	Version    versionCommand    `cmd:"" help:"Print version, commit and Go version."`
+	Completion completionCommand `cmd:"" help:"Print the completion script of a shell."`
+	Man        manCommand        `cmd:"" help:"Print the man page."`
+	Help       helpCommand       `cmd:"" help:"Print the help of a command, as --help after it does."`
 
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version, as the command version does."`
 }
@@ -74,6 +76,7 @@ type session struct {
 	Program
 	ctx        context.Context
 	extensions *gateway.Extensions
+	model      *kong.Application
 }
 
 // Main runs a command line and returns the exit code: 0 if it succeeded, 1 if it failed, 2 if the command line is invalid.
@@ -119,7 +122,7 @@ func Main(ctx context.Context, args []string, p Program) int {
 	if err != nil {
 		return p.usage(err)
 	}
-	s := &session{p, ctx, &gateway.Extensions{}}
+	s := &session{p, ctx, &gateway.Extensions{}, parser.Model}
 	if p.Extend != nil {
 		if err := p.Extend(s.extensions); err != nil {
 			return p.fail(err)
