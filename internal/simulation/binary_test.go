@@ -132,7 +132,7 @@ func (s *noteProject) newData(t *testing.T) {
 	s.token = strings.TrimSpace(string(key))
 }
 
-var baseInLog = regexp.MustCompile(`base["=:]+(http://[0-9.:]+)`)
+var baseInLog = regexp.MustCompile(`serving[^\n]*base["=:]+(http://[0-9.:]+)`)
 
 // serve starts the binary and waits until it is ready.
 func (s *noteProject) serve(t *testing.T) *Server {
