@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lectern/store"
@@ -22,6 +23,19 @@ type mailQueue struct {
 	closed  bool
 	stop    context.CancelFunc
 	workers sync.WaitGroup
+
+	sent, failed atomic.Int64
+}
+
+// MailStats count the mails of a server.
+type MailStats struct {
+	Waiting      int // in the queue now
+	Sent, Failed int64
+}
+
+// Mails returns the counters of mails.
+func (u *Users) Mails() MailStats {
+	return MailStats{Waiting: len(u.mails.tasks), Sent: u.mails.sent.Load(), Failed: u.mails.failed.Load()}
 }
 
 // A mailTask sends one mail, if the user may receive it at the time the task runs. It gets the current Users. If it fails
@@ -62,7 +76,10 @@ func (q *mailQueue) run(ctx context.Context, task mailTask) {
 			}
 		}
 		if err != nil {
+			q.failed.Add(1)
 			q.log.Error("a mail was not sent", "error", err)
+		} else {
+			q.sent.Add(1)
 		}
 		return
 	}
@@ -94,6 +111,7 @@ func (q *mailQueue) add(task mailTask) {
 	select {
 	case q.tasks <- task:
 	default:
+		q.failed.Add(1)
 		q.log.Error("a mail was not sent", "error", "too many mails are waiting to be sent")
 	}
 }

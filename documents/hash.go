@@ -84,6 +84,9 @@ const MaxHashesWaiting = 32
 var errHashesWaiting = &apierror.Error{Status: 429, Name: "RateLimitError", Reason: apierror.Passwords,
 	Message: fmt.Sprintf("Too many requests, please try again later. %d passwords from this address wait to be hashed, and no more may.", MaxHashesWaiting)}
 
+// HashingLimits returns how many passwords may be hashed and may wait.
+func HashingLimits() admission.Limits { return hashing.Limits() }
+
 // Hashing returns the counters of passwords being hashed and waiting.
 func Hashing() admission.Stats { return hashing.Stats() }
 

@@ -11,6 +11,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/permission"
 	"lectern/gateway/config"
+	"lectern/gateway/metrics"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/language"
@@ -24,6 +25,8 @@ var graphqlMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, h
 func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]Route, error) {
 	g := e.Settings.GraphQL
 	if !g.Enabled {
+		e.project.observed.engine.Store(nil)
+		e.project.observed.persisted.Store(nil)
 		return nil, nil
 	}
 	for _, warning := range g.Warnings {
@@ -46,10 +49,13 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 		Schema: built, Store: e.store, Documents: e.docs, Params: parser, Users: e.users, Media: e.media,
 		Limits: limits, Memory: e.project.memory, TooLong: tooLong, Log: e.project.log, Server: host{e},
 	})
+	persisted := e.project.shared.persistedOf(g.Limits.Persisted)
+	e.project.observed.engine.Store(engine)
+	e.project.observed.persisted.Store(persisted)
 	page, pageRoutes := e.landing(limits.Document.Introspection)
 	h := &graphqlHandler{
 		engine: engine, page: page, auth: a, limiter: limiter, proxies: e.Settings.Server.TrustedProxies,
-		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), persisted: e.project.shared.persistedOf(g.Limits.Persisted), withCaller: e.withCaller,
+		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), persisted: persisted, metrics: e.project.observed.metrics, withCaller: e.withCaller,
 		anyOrigin: e.Settings.Server.CORS.AnyOrigin(),
 	}
 	routes := pageRoutes
@@ -82,7 +88,8 @@ type graphqlHandler struct {
 	limits     requestLimits
 	persisted  *persistedQueries
 	withCaller func(*http.Request, auth.Principal) *http.Request
-	anyOrigin  bool // pages of all origins may read answers
+	metrics    *metrics.Metrics // nil if metrics are off
+	anyOrigin  bool             // pages of all origins may read answers
 }
 
 // A graphqlError is the answer to a request without an operation that can be executed.
@@ -161,6 +168,7 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 		return err
 	}
 	defer answer.Release()
+	h.countOperation(answer)
 	header := w.Header()
 	header["Cache-Control"] = noStoreValue
 	if answer.NotByGet {
@@ -196,6 +204,7 @@ func (h *graphqlHandler) refuse(w http.ResponseWriter, answers string, e *graphq
 	if e.cache != "" {
 		header["Cache-Control"] = []string{e.cache}
 	}
+	h.countOperation(&execution.Response{Status: e.status})
 	body := language.AppendErrors([]byte("{"), []*language.Error{{Message: e.message, Code: e.code}})
 	_ = sendBody(w, typeOf(answers), e.status, append(body, '}', '\n')) // it fails only if the client is gone
 }

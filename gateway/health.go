@@ -82,7 +82,12 @@ func conditionOf(h store.Health) *admin.Condition {
 
 // A probe answers orchestrators and monitors, which ask whether the server works. It needs no place, so that it answers on a busy server.
 type probe struct {
-	path      pattern
+	path pattern
+	http.Handler
+}
+
+// A conditionHandler answers with the condition of the server: by fine if there is no problem, and otherwise with 503 and the problem.
+type conditionHandler struct {
 	condition func() *admin.Condition // returns nil if there is no problem; nil: never a problem
 	fine      func(http.ResponseWriter)
 }
@@ -91,25 +96,30 @@ type probe struct {
 //
 //	/_health   204 if the server works fully
 //	/_ready    200 if the server should get requests
+//	/_metrics  the metrics, for callers with their token; only if metrics are served at the port of the API
 //
-// Otherwise they answer 503 with the condition of the server.
+// The first two otherwise answer 503 with the condition of the server.
 func (h *handlers) addProbes() {
-	for _, p := range []*probe{
-		{pattern{{literalPart, "_health"}}, h.rt.health, func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }},
-		{pattern{{literalPart, "_ready"}}, h.rt.ready, func(w http.ResponseWriter) { writeCondition(w, http.StatusOK, &admin.Ready) }},
-	} {
+	probes := []*probe{
+		{pattern{{literalPart, "_health"}}, &conditionHandler{h.rt.health, func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }}},
+		{pattern{{literalPart, "_ready"}}, &conditionHandler{h.rt.ready, func(w http.ResponseWriter) { writeCondition(w, http.StatusOK, &admin.Ready) }}},
+	}
+	if h.server.scrape != nil && !h.rt.starting { // metrics are read from the open store
+		probes = append(probes, &probe{pattern{{literalPart, "_metrics"}}, h.server.scrape})
+	}
+	for _, p := range probes {
 		h.router.NewRoute().MatcherFunc(p.path.match).Handler(p)
 	}
 }
 
 // ServeHTTP implements http.Handler.
-func (p *probe) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (c *conditionHandler) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	var problem *admin.Condition
-	if p.condition != nil {
-		problem = p.condition()
+	if c.condition != nil {
+		problem = c.condition()
 	}
 	if problem == nil {
-		p.fine(w)
+		c.fine(w)
 		return
 	}
 	writeCondition(w, http.StatusServiceUnavailable, problem)

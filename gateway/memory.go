@@ -23,11 +23,10 @@ import (
 
 // answers returns the limits of the REST API.
 func (l *requestLimits) answers(memory *budget.Budget) *rest.Limits {
-	return &rest.Limits{
-		Time: l.Handle, Bytes: int(l.AnswerBytes), Memory: memory, Send: l.send,
-		TooLong: apierror.Validation("The answer is too large: it is longer than limits.answer (" + config.ByteSize(l.AnswerBytes).String() +
-			"). Ask for fewer documents, fields or populated relations"),
-	}
+	tooLong := apierror.Validation("The answer is too large: it is longer than limits.answer (" + config.ByteSize(l.AnswerBytes).String() +
+		"). Ask for fewer documents, fields or populated relations")
+	tooLong.Reason = apierror.AnswerSize
+	return &rest.Limits{Time: l.Handle, Bytes: int(l.AnswerBytes), Memory: memory, Send: l.send, TooLong: tooLong}
 }
 
 // send writes the body of an answer. A large one is written in parts, each of which the client must read at limits.answerRate: clients

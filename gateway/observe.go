@@ -14,6 +14,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/apierror"
+	"lectern/gateway/metrics"
 )
 
 // An observation collects what the server tells the access log and the metrics at the end of a request. It is the ResponseWriter of the
@@ -34,7 +35,7 @@ const noRoute = "none"
 
 // observes reports whether anything observes requests.
 func (s *Server) observes(r *http.Request) bool {
-	return s.access.On || s.log.Enabled(r.Context(), slog.LevelDebug)
+	return s.access.On || s.metrics != nil || s.log.Enabled(r.Context(), slog.LevelDebug)
 }
 
 // newObservation begins the observation of a request that w answers.
@@ -50,7 +51,7 @@ func (o *observation) matched(m *mux.RouteMatch) {
 	case *documentRequest:
 		o.route = handler.template
 	case *probe:
-		o.route, o.quiet = handler.path.String(), true
+		o.route, o.quiet = handler.path.template(), true
 	}
 }
 
@@ -60,7 +61,13 @@ func (s *Server) ended(o *observation, r *http.Request) {
 		o.status = http.StatusSwitchingProtocols
 	}
 	o.status = cmp.Or(o.status, http.StatusOK) // what net/http sends for a handler that writes nothing
-	s.logRequest(o, r, time.Since(o.began))
+	took := time.Since(o.began)
+	if s.metrics != nil {
+		s.metrics.Request(metrics.Request{
+			Route: o.route, Method: methodOf(r), Status: o.status, Bytes: o.bytes, Took: took, Refusal: string(o.refusal),
+		})
+	}
+	s.logRequest(o, r, took)
 }
 
 // observationOf returns the observation of the request that w answers; nil if nothing observes it.
@@ -89,6 +96,7 @@ func (o *observation) refused(e *apierror.Error) {
 	if o == nil {
 		return
 	}
+	o.refusal = e.Reason
 	switch e.Status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests,
 		http.StatusServiceUnavailable, http.StatusInsufficientStorage:

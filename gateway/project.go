@@ -107,6 +107,8 @@ type Project struct {
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
 
+	observed observed
+
 	replacing sync.Mutex       // held while a generation is replaced
 	served    chan *generation // the generation to report on: see reportServed
 }
@@ -153,6 +155,7 @@ func newProject(dir string, o Options) (*Project, *Definition, error) {
 		p.clock = systemClock{}
 	}
 	p.scheduler = newScheduler(p.clock, p.log, p.Documents)
+	p.observed.metrics = p.newMetrics(d.Settings.Server.Metrics)
 	limits := requestLimits(d.Settings.Server.Limits.WithDefaults())
 	p.memory = budget.New(limits.Memory)
 	p.answers = limits.answers(p.memory)
@@ -180,7 +183,7 @@ func (p *Project) open(d *Definition) (err error) {
 			p.unready.Store(&converting)
 			progress(what, done, total)
 		},
-		HealthChanged: p.logHealth, Replaced: p.logReplaced,
+		HealthChanged: p.logHealth, Replaced: p.logReplaced, Committed: p.committed(),
 		NoUpgradeCopy: p.options.NoUpgradeCopy, Upgrading: func(u store.Upgrade) {
 			p.unready.Store(&converting)
 			p.log.Warn(u.String())

@@ -54,6 +54,7 @@ func (p *Project) replace(ctx context.Context, server *Server, redefine func(con
 		return errors.Join(err, p.goBack(ctx, server, e, former.Definition))
 	}
 	p.serves(e)
+	p.observed.reloads.Add(1)
 	types, _ := e.Size()
 	p.log.Info("serving what the files say now", "types", types, "took", time.Since(began).Round(time.Millisecond))
 	return nil
@@ -125,8 +126,9 @@ func (d *Definition) takeLater(former *Definition) (changed string) {
 	return changed
 }
 
-// logFailedReload logs why changed files are not served, one line for each problem.
+// logFailedReload counts a failed reload and logs why changed files are not served, one line for each problem.
 func (p *Project) logFailedReload(err error) {
+	p.observed.failedReloads.Add(1)
 	const still = "what was there before is still served"
 	var problems config.Problems
 	var refused *evolve.DefinitionError

@@ -15,6 +15,7 @@ import (
 
 	"lectern/auth"
 	"lectern/gateway/admin"
+	"lectern/gateway/config"
 	"lectern/internal/shell"
 )
 
@@ -88,9 +89,17 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	if err := server.Swap(runtime); err != nil {
 		return err
 	}
+	metricsAt, err := p.listenMetrics()
+	if err != nil {
+		return err
+	}
 	p.unready.Store(nil)
 	var parts sync.WaitGroup
+	var failed error
 	parts.Go(func() { defer stop(); err = control.Serve(serving) })
+	if metricsAt != nil {
+		parts.Go(func() { defer stop(); failed = serveUntil(serving, metricsAt, p.metricsServer()) })
+	}
 	parts.Go(func() { p.recoverMedia(serving) })
 	parts.Go(func() { p.returnMemory(serving) })
 	parts.Go(func() { p.scheduler.run(serving) })
@@ -101,7 +110,7 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	}
 	p.announce(ready)
 	select {
-	case <-serving.Done(): // the server or the control socket has failed
+	case <-serving.Done(): // a part of the server has failed
 	case <-ctx.Done():
 		p.unready.Store(&draining)
 		p.log.Info("stopping")
@@ -109,7 +118,7 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	}
 	stop()
 	parts.Wait()
-	return err
+	return errors.Join(err, failed)
 }
 
 // listen listens at the project's address and returns a server for it, which answers probes alone until it gets a Runtime.
@@ -183,8 +192,16 @@ func (p *Project) serverConfig() Config {
 	https := strings.HasPrefix(s.URL, "https://")
 	return Config{
 		Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: https, Compress: s.Compress, TrustedProxies: s.TrustedProxies,
-		Log: p.log, AccessLog: newAccessLog(s.Log, p.options.Production),
+		Log: p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics, MetricsToken: mainPortToken(s.Metrics),
 	}
+}
+
+// mainPortToken returns the token of metrics on the port of the API; "" if they are off or have an address of their own.
+func mainPortToken(c config.Metrics) string {
+	if c.Listen != "" {
+		return ""
+	}
+	return c.Token
 }
 
 // address returns the address to listen at.

@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 
 	"lectern/gateway/config"
+	"lectern/gateway/metrics"
 	"lectern/internal/admission"
 	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
@@ -37,6 +38,9 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 	AccessLog      AccessLog
+	Metrics        *metrics.Metrics // nil: none
+	// MetricsToken is the bearer token of scrapes at /_metrics; "" serves no metrics there.
+	MetricsToken string
 }
 
 // requestLimits are the limits of a Server with all defaults filled in.
@@ -47,6 +51,8 @@ type Server struct {
 	limits  requestLimits
 	log     *slog.Logger
 	access  AccessLog
+	metrics *metrics.Metrics // nil if metrics are off
+	scrape  http.Handler     // of scrapes at /_metrics; nil if they are not served there
 	headers *headers
 	ids     requestIDs
 	proxies []netip.Prefix
@@ -82,7 +88,7 @@ func (s *Server) Stats() Stats {
 func NewServer(c Config, rt Runtime) (*Server, error) {
 	l := requestLimits(c.Limits.WithDefaults())
 	s := &Server{
-		limits: l, log: c.Log, access: c.AccessLog, headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies,
+		limits: l, log: c.Log, access: c.AccessLog, metrics: c.Metrics, headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies,
 		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),
 		connections: admission.New(admission.Limits{Places: l.Connections, Share: l.ConnectionsPerAddress}),
 	}
@@ -94,6 +100,9 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 	}
 	s.answers = s.limits.answers(s.memory)
 	s.bodies = budget.New(s.memory.Limit() / 4)
+	if c.Metrics != nil && c.MetricsToken != "" {
+		s.scrape = authorized(c.MetricsToken, c.Metrics.Handler())
+	}
 	if err := s.Swap(rt); err != nil {
 		return nil, err
 	}

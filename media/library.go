@@ -24,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"lectern/contenttypes"
 	"lectern/documents"
@@ -94,6 +95,8 @@ type files struct {
 	mu   sync.Mutex
 	busy map[uint64]chan struct{} // files being changed, by id
 	pins pins
+
+	stored struct{ files, bytes atomic.Int64 }
 }
 
 // Open opens the library of a project and creates its directory if there is none.
@@ -153,6 +156,22 @@ func (l *Library) Close() error { return l.dir.close() }
 
 // Health returns why files cannot be stored; nil means that they can.
 func (l *Library) Health() error { return l.dir.health() }
+
+// Stats count what was uploaded since the library was opened, replacements included.
+type Stats struct {
+	Files, Bytes int64 // without the formats of images
+}
+
+// Stats returns the counters.
+func (l *Library) Stats() Stats {
+	return Stats{Files: l.stored.files.Load(), Bytes: l.stored.bytes.Load()}
+}
+
+// count counts an uploaded file.
+func (l *files) count(f *prepared) {
+	l.stored.files.Add(1)
+	l.stored.bytes.Add(f.size)
+}
 
 // Type returns the content-type of files.
 func (l *Library) Type() *contenttypes.ContentType { return l.typ }

@@ -84,6 +84,9 @@ func (l *Library) storeAll(ctx context.Context, files []*prepared, write func() 
 		l.discard(context.WithoutCancel(ctx), removal{l.storage, namesOf(put), entryName})
 		return err
 	}
+	for _, f := range files {
+		l.count(f)
+	}
 	l.done(entryName)
 	return nil
 }
@@ -197,6 +200,9 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 	if err != nil && (documents.Unavailable(err) != nil || errors.Is(err, store.ErrClosed)) {
 		f.formats = nil // keep the files of the formats: the next start stores them
 		return err
+	}
+	if err == nil {
+		l.count(f)
 	}
 	l.done(entryName)
 	return err

@@ -189,9 +189,9 @@ func (l *Library) serveImage(w http.ResponseWriter, r *http.Request, content int
 }
 
 var (
-	errBusy    = &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: "too many images are being made, try again", NoDetails: true}
-	errTooSlow = &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: "making the image took longer than " + variantTime.String(), NoDetails: true}
-	errStale   = &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: "the file was replaced during the request, try again", NoDetails: true}
+	errBusy    = &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: "too many images are being made, try again", NoDetails: true, Reason: apierror.Images}
+	errTooSlow = &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: "making the image took longer than " + variantTime.String(), NoDetails: true, Reason: apierror.Images}
+	errStale   = &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: "the file was replaced during the request, try again", NoDetails: true, Reason: apierror.Replaced}
 )
 
 // makeVariant makes a variant and caches it.

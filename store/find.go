@@ -170,13 +170,16 @@ func (f *finder) page() Page {
 	q := f.query
 	order, inOrder := f.order()
 	if len(f.conds) == 0 && inOrder {
+		f.took(RangeInOrder)
 		return Page{Rows: f.walk(order, q.Offset, q.Limit, nil), Total: f.size()}
 	}
 	if inOrder {
 		if p, ok := f.fromOneSource(order); ok {
+			f.took(RangeInOrder)
 			return p
 		}
 		if f.stopsEarly() {
+			f.took(IndexWalk)
 			return Page{Rows: f.walkMatching(order), Total: -1}
 		}
 	}
@@ -188,6 +191,9 @@ func (f *finder) page() Page {
 	f.sortHits(hits)
 	return Page{Rows: f.fetch(cut(hits, q.Offset, q.Limit)), Total: total}
 }
+
+// took counts the query by how its rows were found.
+func (f *finder) took(kind PlanKind) { f.snap.stats.plans[kind]++ }
 
 // order returns the index whose entries are in the requested order; ok is false if there is none.
 func (f *finder) order() (indexOrder, bool) {
@@ -269,15 +275,18 @@ func (f *finder) gather() []hit {
 	f.plan()
 	src := f.best()
 	if src == nil || src.cost > f.size() {
+		f.took(FullScan)
 		return f.scan()
 	}
+	kind := CheapestSource
 	hits := f.list(src)
 	decided := map[int]bool{src.conjunct: src.exact && !slices.ContainsFunc(hits, func(h hit) bool { return h.unsure })}
 	for _, other := range f.sources[1:] {
 		if len(hits) > 0 && other.cost <= len(hits)*rowCost {
-			hits = f.intersect(hits, other, decided)
+			hits, kind = f.intersect(hits, other, decided), Intersection
 		}
 	}
+	f.took(kind)
 	var rest allOf
 	for i, c := range f.conds {
 		if !decided[i] {

@@ -102,6 +102,7 @@ func (f *file) begin() (tx *bolt.Tx, in *opened, err error) {
 
 // close ends the transaction of a snapshot.
 func (s *Snapshot) close() {
+	s.store.readers.remove(s)
 	rollback(s.tx)
 	if s.in != nil {
 		s.in.inUse.RUnlock()

@@ -87,6 +87,7 @@ func (s *Snapshot) gatherKnown(of []Record, a *contenttypes.Attribute, status St
 			setLinkOwner(list, r.ref())
 			places, whole := s.relations.Get(relationKey(list))
 			if !whole && (most < 0 || len(places) < most) {
+				s.stats.relationMisses++
 				into.places, into.Starts = into.places[:0], into.Starts[:1]
 				return false
 			}
@@ -100,6 +101,7 @@ func (s *Snapshot) gatherKnown(of []Record, a *contenttypes.Attribute, status St
 		}
 		into.Starts = append(into.Starts, int32(len(into.places)))
 	}
+	s.stats.relationHits++
 	s.readPlaces(into)
 	return true
 }
@@ -174,5 +176,10 @@ func (s *Snapshot) cachedPlaces(list []byte) (places []uint64, whole bool) {
 	if s.relations == nil {
 		return nil, false
 	}
-	return s.relations.Get(relationKey(list))
+	if places, whole = s.relations.Get(relationKey(list)); whole {
+		s.stats.relationHits++
+	} else {
+		s.stats.relationMisses++
+	}
+	return places, whole
 }

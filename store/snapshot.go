@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"slices"
+	"sync/atomic"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -29,8 +30,9 @@ type Snapshot struct {
 	failed    error                      // the error that ended the snapshot's work; look-ups find nothing after it
 	work      workBudget
 	stats     snapshotStats
-	in        *opened    // the open file that tx reads; nil if its readers are not counted
-	made      pool.Epoch // the epoch in which tx began
+	in        *opened      // the open file that tx reads; nil if its readers are not counted
+	made      pool.Epoch   // the epoch in which tx began
+	since     atomic.Int64 // when a reader took it, by the clock of readers; 0 while it is idle
 }
 
 // A bucket is the number of a bucket of the file.

@@ -71,6 +71,9 @@ type file struct {
 	sound  pages.Marks // the pages that have passed the check
 	stats  counters
 
+	readers  readers
+	onCommit func(Commit) // nil if nothing observes commits
+
 	// Used by the writer goroutine only:
 	committed int        // the last transaction
 	used      int64      // bytes of the file up to the last page that any state has used
@@ -91,6 +94,8 @@ type Options struct {
 	DefaultLocale string
 	// HealthChanged, if set, is called on each change of Health. It must not use the store.
 	HealthChanged func(Health)
+	// Committed, if set, is called by the writer goroutine after each transaction that commits writes. It must not use the store.
+	Committed func(Commit)
 	// NoUpgradeCopy upgrades a file of an older format without keeping a copy of it as it is.
 	NoUpgradeCopy bool
 	// Upgrading, if set, is called before a file of an older format is changed, and after the copy of it was made.
@@ -120,7 +125,7 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 	if err := removeUnfinished(path); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), db.Close())
 	}
-	f.health.changed = opts.HealthChanged
+	f.health.changed, f.onCommit = opts.HealthChanged, opts.Committed
 	s, err := f.load(model, opts)
 	if err != nil {
 		return nil, errors.Join(err, f.db().Close())
@@ -146,6 +151,7 @@ var maxIdle = 2 * runtime.GOMAXPROCS(0)
 func newFile(open *opened, path string) *file {
 	f := &file{path: path, requests: make(chan *writeRequest), closing: make(chan struct{})}
 	f.snapshots.Size, f.snapshots.Close = maxIdle, (*Snapshot).close
+	f.readers.tick()
 	f.open.Store(open)
 	return f
 }
@@ -291,6 +297,7 @@ func (s *Store) View(f func(*Snapshot) error) error {
 		s.giveBack(snap)
 		return s.viewPinned(f)
 	}
+	snap.since.Store(s.readers.now.Load())
 	defer s.giveBack(snap)
 	return s.view(snap, f)
 }
@@ -307,11 +314,13 @@ func (s *Store) snapshot() (*Snapshot, error) {
 	}
 	snap = newSnapshot(s, tx)
 	snap.in, snap.made = in, made
+	s.readers.add(snap)
 	return snap, nil
 }
 
 // giveBack keeps a snapshot for the next reader, or ends its transaction.
 func (s *Store) giveBack(snap *Snapshot) {
+	snap.since.Store(0)
 	snap.forget()
 	s.snapshots.Put(snap, snap.made)
 }

@@ -92,8 +92,11 @@ func (f *file) beginWrite() (*bolt.Tx, error) {
 	return tx, nil
 }
 
-// watch has the writer goroutine check the file. Its error is not lost: it is kept in Health and returned by later writes.
-func (f *file) watch() { _ = f.byWriter(context.Background(), f.checkState) }
+// watch sets the clock of readers, and has the writer goroutine check the file. Its error is not lost: it is kept in Health and returned by later writes.
+func (f *file) watch() {
+	f.readers.tick()
+	_ = f.byWriter(context.Background(), f.checkState)
+}
 
 // repeat calls do at intervals until the store is closed, in a goroutine that Close waits for.
 func (f *file) repeat(interval time.Duration, do func()) {

@@ -179,6 +179,7 @@ func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 		return done, -1, h.Err
 	}
 	defer s.snapshots.Drain()()
+	began := time.Now()
 	btx, err := s.beginWrite()
 	if err != nil {
 		return done, -1, err
@@ -225,6 +226,10 @@ func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 	s.revised.Store(tx.sequence)
 	s.stats.commits.Add(1)
 	s.stats.writes.Add(uint64(applied))
+	if s.onCommit != nil {
+		written := btx.Stats()
+		s.onCommit(Commit{Writes: applied, Took: time.Since(began), Synced: written.GetWriteTime()})
+	}
 	return done, -1, nil
 }
 

@@ -16,7 +16,7 @@ type Error struct {
 	Message   string
 	Details   any    // a jsontree value; nil is printed as {}
 	NoDetails bool   // leave the key "details" out of the answer
-	Reason    Reason // of an error with status 401, 403, 413, 429, 503 or 507; "" is Other
+	Reason    Reason // of an error that refuses a request; "" for others
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Name, e.Message) }

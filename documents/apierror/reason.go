@@ -25,6 +25,24 @@ const (
 	Definitions Reason = "definitions" // 503: the definitions changed during the request
 	Store       Reason = "store"       // 503: the store takes no writes, because it is lost or damaged
 	Uploads     Reason = "uploads"     // 503: the directory of uploads is gone or cannot be written to
+	Images      Reason = "images"      // 503: images on request take too long, or too many are being made
+	Replaced    Reason = "replaced"    // 503: the file was replaced during the request
 	Space       Reason = "space"       // 507: the disk is full
 	Other       Reason = "other"       // an error of a program that extends the server
+	AnswerSize  Reason = "answer_size" // 400: limits.answer, or graphql.config.limits.bytes
+
+	// Limits of GraphQL operations: depthLimit, and those of graphql.config.limits.
+	Depth              Reason = "depth"
+	Tokens             Reason = "tokens"
+	Nesting            Reason = "nesting"
+	Selections         Reason = "selections"
+	RootFields         Reason = "root_fields"
+	Aliases            Reason = "aliases"
+	Directives         Reason = "directives"
+	Conditions         Reason = "conditions"
+	SortKeys           Reason = "sort_keys"
+	Cost               Reason = "cost"
+	Rows               Reason = "rows"
+	Introspections     Reason = "introspections"
+	IntrospectionDepth Reason = "introspection_depth"
 )

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"lectern/auth"
@@ -77,6 +78,8 @@ type Local struct {
 	Current func() Content
 	// Reserve reserves memory for a command that reads or writes much content. grow reserves more; release returns all of it.
 	Reserve func(ctx context.Context) (grow func(bytes int64) error, release func(), err error)
+
+	backedUp atomic.Int64 // when the last backup was complete, in Unix milliseconds; 0: none was taken
 }
 
 // View calls f with the current content. If the definitions change before f is done, View calls f again with the new content.

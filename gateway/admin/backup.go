@@ -48,7 +48,19 @@ func (l *Local) Backup(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer release()
-	return l.View(ctx, func(c Content) error { return l.backup(ctx, c, w, reserve) })
+	err = l.View(ctx, func(c Content) error { return l.backup(ctx, c, w, reserve) })
+	if err == nil {
+		l.backedUp.Store(time.Now().UnixMilli())
+	}
+	return err
+}
+
+// LastBackup returns when the last backup of this process was complete; the zero Time if there was none.
+func (l *Local) LastBackup() time.Time {
+	if at := l.backedUp.Load(); at != 0 {
+		return time.UnixMilli(at)
+	}
+	return time.Time{}
 }
 
 // verifiedPerByte is how many bytes of a store can be verified with one byte of memory.

@@ -37,12 +37,12 @@ func readSettings(project fs.FS, lookup yamlfile.Lookup) (Settings, yamlfile.Pro
 	return s, append(problems, s.checkPaths()...)
 }
 
-// checkPaths reports paths of the REST API and GraphQL that overlap each other, /uploads or the paths of probes.
+// checkPaths reports paths of the REST API and GraphQL that overlap each other, /uploads or the paths for operators.
 func (s *Settings) checkPaths() (problems yamlfile.Problems) {
 	wrong := func(file, format string, args ...any) {
 		problems = append(problems, yamlfile.Problem{File: file, Message: fmt.Sprintf(format, args...)})
 	}
-	for _, taken := range []string{"/uploads", "/_health", "/_ready"} {
+	for _, taken := range []string{"/uploads", "/_health", "/_ready", "/_metrics"} {
 		if within(s.REST.Prefix, taken) {
 			wrong("config/api.yaml", "the prefix of rest is in the way of %s; choose another", taken)
 		}

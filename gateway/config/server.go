@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -32,6 +33,7 @@ type serverFile struct {
 		Requests **bool
 		Sample   *float64
 	}
+	Metrics struct{ Listen, Token *string }
 }
 
 type limitsFile struct {
@@ -69,6 +71,7 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	}
 	f.CORS.Origin, f.CORS.Methods, f.CORS.Headers = (*wordList)(&s.CORS.Origins), (*wordList)(&s.CORS.Methods), (*wordList)(&s.CORS.Headers)
 	f.Log.Level, f.Log.Format, f.Log.Requests, f.Log.Sample = "info", &s.Log.Format, &s.Log.Requests, &s.Log.Sample
+	f.Metrics.Listen, f.Metrics.Token = &s.Metrics.Listen, &s.Metrics.Token
 	unfit := n.Decode(&f)
 
 	var problems yamlfile.Problems
@@ -93,6 +96,7 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	}
 	problems = append(problems, l.check(n)...)
 	problems = append(problems, s.Log.check(n, f.Log.Level)...)
+	problems = append(problems, s.Metrics.check(n)...)
 	return together(unfit, problems)
 }
 
@@ -106,6 +110,26 @@ func (l *Log) check(n *yamlfile.Node, level string) (problems yamlfile.Problems)
 	}
 	if !(l.Sample >= 0 && l.Sample <= 1) {
 		problems.Add(n.At("log", "sample"), "sample must be from 0 to 1: it is the share of successful requests that is logged")
+	}
+	return problems
+}
+
+// minMetricsToken is how many characters the token of metrics has at least.
+const minMetricsToken = 16
+
+// check reports settings of metrics that cannot work.
+func (m *Metrics) check(n *yamlfile.Node) (problems yamlfile.Problems) {
+	if n.Get("metrics").IsNull() {
+		return nil
+	}
+	if m.Listen == "" && m.Token == "" {
+		problems.Add(n.At("metrics"), "metrics need an address of their own (listen: 127.0.0.1:9464), or a token (token: ${METRICS_TOKEN}); leave metrics out to switch them off")
+	}
+	if _, port, err := net.SplitHostPort(m.Listen); m.Listen != "" && (err != nil || port == "") {
+		problems.Add(n.At("metrics", "listen"), "listen must be an address and a port, such as 127.0.0.1:9464, not %q", m.Listen)
+	}
+	if m.Token != "" && len(m.Token) < minMetricsToken {
+		problems.Add(n.At("metrics", "token"), "the token must have at least %d characters", minMetricsToken)
 	}
 	return problems
 }

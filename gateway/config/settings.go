@@ -38,6 +38,13 @@ type Server struct {
 	CORS           CORS           // default: pages of any origin
 	Limits         Limits         // default DefaultLimits
 	Log            Log
+	Metrics        Metrics
+}
+
+// Metrics holds the settings metrics of config/server.yaml. Metrics are off if both are empty.
+type Metrics struct {
+	Listen string // the address to serve them at; "" is the port of the API
+	Token  string // the bearer token that a scrape needs; needed if Listen is empty
 }
 
 // Log holds the settings log of config/server.yaml.

@@ -46,6 +46,7 @@ type Budget struct {
 type Stats struct {
 	Limit    int64 `json:"limit"`
 	Reserved int64 `json:"reserved"` // bytes reserved now
+	Waiting  int64 `json:"waiting"`  // calls of Wait that wait now
 	Peak     int64 `json:"peak"`     // the most bytes reserved at any time
 	Denied   int64 `json:"denied"`   // how many calls of Grow failed
 	Refused  int64 `json:"refused"`  // how many calls of Wait failed
@@ -79,7 +80,9 @@ func (b *Budget) Stats() Stats {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.stats
+	stats := b.stats
+	stats.Waiting = int64(len(b.waiting))
+	return stats
 }
 
 // Ebb returns a channel that receives when much memory was reserved and little is reserved now, which is a good time to

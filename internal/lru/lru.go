@@ -15,6 +15,7 @@ type Cache[K comparable, V any] struct {
 	maxEntries, maxBytes int
 
 	mu    sync.Mutex
+	stats Stats
 	bytes int
 	byKey map[K]*list.Element
 	order *list.List // of *entry[K, V], the most recently used first
@@ -37,8 +38,10 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	defer c.mu.Unlock()
 	e := c.byKey[key]
 	if e == nil {
+		c.stats.Misses++
 		return value, false
 	}
+	c.stats.Hits++
 	c.order.MoveToFront(e)
 	return e.Value.(*entry[K, V]).value, true
 }
@@ -62,6 +65,21 @@ func (c *Cache[K, V]) Add(key K, value V, size int) {
 		delete(c.byKey, last.key)
 		c.bytes -= last.size
 	}
+}
+
+// Stats are the counters of a Cache.
+type Stats struct {
+	Entries, Bytes int   // now in the cache
+	Hits, Misses   int64 // calls of Get that found a value, and that found none
+}
+
+// Stats returns the counters.
+func (c *Cache[K, V]) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stats := c.stats
+	stats.Entries, stats.Bytes = len(c.byKey), c.bytes
+	return stats
 }
 
 // Len returns the number of entries.

@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"shadowcrud/params", "shadowcrud/levels"},
 	{"shadowcrud/graphql/"},
 	{"shadowcrud/rest", "shadowcrud/graphql"},
-	{"gateway/config"},
+	{"gateway/config", "gateway/metrics"},
 	{"gateway/internal/paced"},
 	{"gateway/admin"},
 	{"gateway"},
@@ -40,6 +40,7 @@ var owners = map[string]string{
 	"unsafe":                     "store/internal/pages",
 	"github.com/lestrrat-go/jwx": "auth",
 	"github.com/alecthomas/kong": "command",
+	"github.com/prometheus":      "gateway/metrics",
 }
 
 const module = "lectern"

@@ -453,7 +453,7 @@ func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey,
 func (b *binder) conditions(m *schema.FieldSpec, args arguments) (filters params.Filters, sort any, err *apierror.Error) {
 	sort = sortList(args.value("sort"))
 	if list, ok := sort.([]any); ok && len(list) > b.engine.limits.SortKeys {
-		return nil, nil, tooMany("sort keys", b.engine.limits.SortKeys, "sortKeys")
+		return nil, nil, tooMany("sort keys", b.engine.limits.SortKeys, "sortKeys", apierror.SortKeys)
 	}
 	given := args.object("filters")
 	if given != nil && b.conditionCount == nil {
@@ -465,7 +465,7 @@ func (b *binder) conditions(m *schema.FieldSpec, args arguments) (filters params
 // refused returns the error for conditions that cannot be used: either there are too many, or compiling them failed with the error wrong.
 func (b *binder) refused(wrong error) *apierror.Error {
 	if b.conditionCount.full() {
-		return tooMany("conditions", b.engine.limits.Conditions, "conditions")
+		return tooMany("conditions", b.engine.limits.Conditions, "conditions", apierror.Conditions)
 	}
 	if wrong == nil {
 		return nil

@@ -154,9 +154,15 @@ type Response struct {
 	Body   []byte // JSON, with a line feed at its end
 	// NotByGet says that QueriesOnly refused the operation.
 	NotByGet bool
+	// Operation is the type of the operation; "" if the document is not valid.
+	Operation ast.Operation
+	Errors    []*language.Error // those in Body; valid until Release
 
 	from *execution
 }
+
+// CachedPlans returns the counters of the cache of operations with their plans.
+func (e *Engine) CachedPlans() lru.Stats { return e.prepared.Stats() }
 
 // Release frees the memory of Body, which must not be used afterwards.
 func (r *Response) Release() {
@@ -174,15 +180,26 @@ func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 		return refuse(errs), nil
 	}
 	if r.QueriesOnly && p.op.Operation != ast.Query {
-		return &Response{Status: http.StatusMethodNotAllowed, NotByGet: true, Body: message(&language.Error{
+		r := refuse([]*language.Error{{
 			Message: "GET requests only support query operations, not " + string(p.op.Operation) + " operations", Code: "BAD_REQUEST",
-		})}, nil
+		}})
+		r.Status, r.NotByGet, r.Operation = http.StatusMethodNotAllowed, true, p.op.Operation
+		return r, nil
 	}
+	response, err := e.execute(ctx, r, p)
+	if response != nil {
+		response.Operation = p.op.Operation
+	}
+	return response, err
+}
+
+// execute runs a prepared operation.
+func (e *Engine) execute(ctx context.Context, r *Request, p *prepared) (*Response, error) {
 	if e.language.Roots[p.op.Operation] == nil {
-		return &Response{Status: http.StatusOK, Body: append(language.AppendErrors([]byte("{"), []*language.Error{{
+		return withoutData(&language.Error{
 			Message:   "Schema is not configured to execute " + string(p.op.Operation) + " operation.",
 			Locations: []language.Location{p.doc.Location(p.op.Position)}, Code: language.Internal,
-		}}), ",\"data\":null}\n"...)}, nil
+		}), nil
 	}
 	vars, errs := e.language.Variables(p.doc, p.op, r.Variables)
 	if errs != nil {
@@ -200,18 +217,22 @@ func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 	if err := x.run(); err != nil {
 		x.release()
 		if e, ok := clientError(err); ok {
-			return &Response{Status: http.StatusOK, Body: append(language.AppendErrors([]byte("{"), []*language.Error{{
-				Message: e.Message, Code: codeOf(e.Name), Details: errorDetails(e),
-			}}), ",\"data\":null}\n"...)}, nil
+			return withoutData(&language.Error{Message: e.Message, Code: codeOf(e.Name), Details: errorDetails(e), Refusal: e.Reason}), nil
 		}
 		return nil, err
 	}
-	return &Response{Status: x.code, Body: x.answer(), from: x}, nil
+	return &Response{Status: x.code, Body: x.answer(), Errors: x.errors, from: x}, nil
 }
 
 // refuse returns the answer to an operation that is not run.
 func refuse(errs []*language.Error) *Response {
-	return &Response{Status: http.StatusBadRequest, Body: message(errs...)}
+	return &Response{Status: http.StatusBadRequest, Body: message(errs...), Errors: errs}
+}
+
+// withoutData returns the answer to an operation that failed as a whole.
+func withoutData(e *language.Error) *Response {
+	errs := []*language.Error{e}
+	return &Response{Status: http.StatusOK, Body: append(language.AppendErrors([]byte("{"), errs), ",\"data\":null}\n"...), Errors: errs}
 }
 
 // message prints an answer without data.

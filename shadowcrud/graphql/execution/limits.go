@@ -42,7 +42,7 @@ func (x *execution) tooManyObjects() error {
 		op = ast.Mutation
 	}
 	most := x.engine.limits.Rows
-	return apierror.Validation(fmt.Sprintf("The answer is too large: it holds more than %d objects (%s). %s",
+	return refusal(apierror.Rows, fmt.Sprintf("The answer is too large: it holds more than %d objects (%s). %s",
 		shareOf(op, most), shareName(op, "rows", most), lessAdvice))
 }
 
@@ -50,23 +50,32 @@ func (x *execution) tooManyBytes() error {
 	if x.engine.tooLong != nil {
 		return x.engine.tooLong
 	}
-	return apierror.Validation(fmt.Sprintf("The answer is too large: it is longer than %d bytes (%sbytes). %s", x.engine.limits.Bytes, settings, lessAdvice))
+	return refusal(apierror.AnswerSize, fmt.Sprintf("The answer is too large: it is longer than %d bytes (%sbytes). %s", x.engine.limits.Bytes, settings, lessAdvice))
 }
 
 func tooExpensive(op ast.Operation, cost int) *language.Error {
 	return &language.Error{
 		Message: fmt.Sprintf("The operation may answer with more than %d objects (%s). %s.", shareOf(op, cost), shareName(op, "cost", cost), lessAdvice),
 		Code:    language.ValidationFailed,
+		Refusal: apierror.Cost,
 	}
 }
 
 func tooManyIntrospections(most int) *language.Error {
 	return &language.Error{
 		Message: fmt.Sprintf("The operation asks more than %d times for __schema (%sintrospections).", most, settings), Code: language.ValidationFailed,
+		Refusal: apierror.Introspections,
 	}
 }
 
 // tooMany is the error of arguments that exceed a limit.
-func tooMany(subject string, most int, setting string) *apierror.Error {
-	return apierror.Validation(fmt.Sprintf("Too many %s: at most %d are allowed (%s%s)", subject, most, settings, setting))
+func tooMany(subject string, most int, setting string, limit apierror.Reason) *apierror.Error {
+	return refusal(limit, fmt.Sprintf("Too many %s: at most %d are allowed (%s%s)", subject, most, settings, setting))
+}
+
+// refusal is the error of an operation that exceeds a limit.
+func refusal(limit apierror.Reason, message string) *apierror.Error {
+	e := apierror.Validation(message)
+	e.Reason = limit
+	return e
 }

@@ -174,7 +174,7 @@ func (x *execution) addError(name string, err error) {
 	if !known {
 		x.engine.log.ErrorContext(x.ctx, "a GraphQL field failed", "id", x.id, "field", name, "error", err)
 	}
-	x.errors = append(x.errors, &language.Error{Message: e.Message, Path: x.pathTo(name), Code: codeOf(e.Name), Details: errorDetails(e)})
+	x.errors = append(x.errors, &language.Error{Message: e.Message, Path: x.pathTo(name), Code: codeOf(e.Name), Details: errorDetails(e), Refusal: e.Reason})
 }
 
 // addNullError adds the error of a field that is null but must not be.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/documents/apierror"
 )
 
 // Limits bound the size of a document. Each limit is checked before any work whose cost grows faster than the document.
@@ -40,9 +42,9 @@ func (v *validator) bounds() {
 	}
 	switch {
 	case c.aliases > v.limits.Aliases:
-		v.tooMany("aliases", v.limits.Aliases, "aliases")
+		v.tooMany("aliases", v.limits.Aliases, "aliases", apierror.Aliases)
 	case c.directives > v.limits.Directives:
-		v.tooMany("directives", v.limits.Directives, "directives")
+		v.tooMany("directives", v.limits.Directives, "directives", apierror.Directives)
 	}
 	v.cyclic = c.cyclic()
 	for _, op := range d.Operations {
@@ -50,11 +52,11 @@ func (v *validator) bounds() {
 			return
 		}
 		if !v.cyclic && c.size(op.SelectionSet, v.limits.Selections) > v.limits.Selections {
-			v.tooMany("selections with its fragments put in place", v.limits.Selections, "selections")
+			v.tooMany("selections with its fragments put in place", v.limits.Selections, "selections", apierror.Selections)
 			return
 		}
 		if n := c.roots(op.SelectionSet, v.limits.RootFields, map[string]bool{}); n > v.limits.RootFields {
-			v.tooMany("root fields", v.limits.RootFields, "rootFields")
+			v.tooMany("root fields", v.limits.RootFields, "rootFields", apierror.RootFields)
 			return
 		}
 	}
@@ -68,10 +70,10 @@ func (v *validator) bounds() {
 const Settings = "graphql.config.limits."
 
 // tooMany reports a limit that is exceeded and ends validation.
-func (v *validator) tooMany(what string, limit int, setting string) {
+func (v *validator) tooMany(what string, limit int, setting string, refusal apierror.Reason) {
 	v.stopped = true
 	v.errors = append(v.errors, &Error{
-		Message: fmt.Sprintf("Document contains more than %d %s (%s).", limit, what, Settings+setting), Code: ValidationFailed,
+		Message: fmt.Sprintf("Document contains more than %d %s (%s).", limit, what, Settings+setting), Code: ValidationFailed, Refusal: refusal,
 	})
 }
 
@@ -207,7 +209,7 @@ func (d *depths) selection(sel ast.Selection, depth int) {
 		return
 	}
 	if depth > d.v.limits.Depth {
-		d.v.report(fmt.Sprintf("'%s' exceeds maximum operation depth of %d", d.operation, d.v.limits.Depth), d.v.doc.source.selection(sel))
+		d.v.refuse(apierror.Depth, fmt.Sprintf("'%s' exceeds maximum operation depth of %d", d.operation, d.v.limits.Depth), d.v.doc.source.selection(sel))
 		return
 	}
 	switch sel := sel.(type) {

@@ -3,6 +3,7 @@ package language
 import (
 	"strconv"
 
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 )
 
@@ -25,6 +26,9 @@ type Error struct {
 	Reason string
 	// Details is the jsontree value of extensions.error, nil if there are no details.
 	Details any
+	// Refusal is the limit that the operation exceeds, or another reason why the server refused it or a field. It is for metrics; answers do not
+	// have it.
+	Refusal apierror.Reason
 }
 
 // A Location is a position in a document. Lines and columns count from 1; columns count UTF-16 code units.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/documents/apierror"
 )
 
 func (v *validator) inlineFragment(on *Type, f *ast.InlineFragment) {
@@ -187,6 +189,6 @@ func (v *validator) introspectionDepth(f *ast.Field) {
 		return false
 	}
 	if tooDeep(f.SelectionSet, 0) {
-		v.report(fmt.Sprintf("Maximum introspection depth exceeded (%sintrospectionDepth is %d)", Settings, v.limits.IntrospectionDepth), f.Position.Start)
+		v.refuse(apierror.IntrospectionDepth, fmt.Sprintf("Maximum introspection depth exceeded (%sintrospectionDepth is %d)", Settings, v.limits.IntrospectionDepth), f.Position.Start)
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/lexer"
+
+	"lectern/documents/apierror"
 )
 
 // A source is the text of a document and its tokens.
@@ -34,7 +36,7 @@ func scan(text string, l Limits) (*source, *Error) {
 		t, err := lex.ReadToken()
 		if t.Kind == lexer.Comment {
 			if comments++; comments > l.Tokens {
-				return nil, s.tooMany("comments", l.Tokens, "tokens", t.Pos.Start)
+				return nil, s.tooMany("comments", l.Tokens, "tokens", apierror.Tokens, t.Pos.Start)
 			}
 			continue
 		}
@@ -48,9 +50,9 @@ func scan(text string, l Limits) (*source, *Error) {
 		}
 		switch {
 		case len(s.tokens)-1 > l.Tokens:
-			return nil, s.tooMany("tokens", l.Tokens, "tokens", tok.start)
+			return nil, s.tooMany("tokens", l.Tokens, "tokens", apierror.Tokens, tok.start)
 		case nesting > l.Nesting:
-			return nil, s.tooMany("levels of brackets", l.Nesting, "nesting", tok.start)
+			return nil, s.tooMany("levels of brackets", l.Nesting, "nesting", apierror.Nesting, tok.start)
 		case err != nil:
 			s.scanError = s.lexicalError(tok, err.Error())
 			return s, nil

@@ -11,6 +11,8 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/lexer"
 	"github.com/vektah/gqlparser/v2/parser"
+
+	"lectern/documents/apierror"
 )
 
 // parse parses a document. It first checks the limits that can be checked by counting tokens.
@@ -54,8 +56,10 @@ func (s *source) syntaxError(message string, start int) *Error {
 	return &Error{Message: "Syntax Error: " + message, Locations: []Location{s.at(start)}, Code: ParseFailed}
 }
 
-func (s *source) tooMany(what string, limit int, setting string, start int) *Error {
-	return s.syntaxError(fmt.Sprintf("Document contains more than %d %s (%s). Parsing aborted.", limit, what, Settings+setting), start)
+func (s *source) tooMany(what string, limit int, setting string, refusal apierror.Reason, start int) *Error {
+	e := s.syntaxError(fmt.Sprintf("Document contains more than %d %s (%s). Parsing aborted.", limit, what, Settings+setting), start)
+	e.Refusal = refusal
+	return e
 }
 
 func (s *source) expected(what string, found token) *Error {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/documents/apierror"
 )
 
 // maxErrors is how many errors of a document are reported.
@@ -90,11 +92,14 @@ func (s *Schema) validate(d *Document, l Limits) []*Error {
 func (v *validator) full() bool { return v.stopped || len(v.errors) > maxErrors }
 
 // report adds an error with the positions of the nodes that it concerns.
-func (v *validator) report(message string, at ...int) {
+func (v *validator) report(message string, at ...int) { v.refuse("", message, at...) }
+
+// refuse reports an error for a document that exceeds a limit.
+func (v *validator) refuse(limit apierror.Reason, message string, at ...int) {
 	if v.silent || v.full() {
 		return
 	}
-	e := &Error{Message: message, Code: ValidationFailed, Locations: make([]Location, len(at))}
+	e := &Error{Message: message, Code: ValidationFailed, Refusal: limit, Locations: make([]Location, len(at))}
 	for i, start := range at {
 		e.Locations[i] = v.doc.source.at(start)
 	}

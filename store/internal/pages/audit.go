@@ -133,24 +133,40 @@ func (f *File) auditFree(m Meta, use Use, undamaged bool, report func(error)) {
 	}
 }
 
-// freelist reads the list of free pages, and returns how many pages the list itself takes.
-func (f *File) freelist(id uint64) (ids []uint64, pages uint64, err error) {
+// FreePages returns how many pages of a state are free.
+func (f *File) FreePages(m Meta) (uint64, error) {
+	_, list, err := f.freelistPage(m.Freelist)
+	return uint64(len(list) / 8), err
+}
+
+// freelistPage returns the page with the list of free pages, and the list in it.
+func (f *File) freelistPage(id uint64) (p Page, list []byte, err error) {
 	p, bad := f.take(id)
 	if bad != nil {
-		return nil, 0, bad
+		return nil, nil, bad
 	}
 	if p.id() != id || p.flags() != flagFreelist {
-		return nil, 0, damaged(id, "is not the list of free pages")
+		return nil, nil, damaged(id, "is not the list of free pages")
 	}
-	n, list := uint64(p.Len()), p[headerLen:]
+	n := uint64(p.Len())
+	list = p[headerLen:]
 	if n == 0xFFFF { // the number does not fit into the header, and is stored before the list
 		n, list = order.Uint64(list), list[8:]
 	}
 	if n > uint64(len(list))/8 {
-		return nil, 0, damaged(id, "the list of free pages is longer than its page")
+		return nil, nil, damaged(id, "the list of free pages is longer than its page")
+	}
+	return p, list[:8*n], nil
+}
+
+// freelist reads the list of free pages, and returns how many pages the list itself takes.
+func (f *File) freelist(id uint64) (ids []uint64, pages uint64, err error) {
+	p, list, err := f.freelistPage(id)
+	if err != nil {
+		return nil, 0, err
 	}
 	before := uint64(1)
-	for i := range n {
+	for i := range len(list) / 8 {
 		free := order.Uint64(list[8*i:])
 		if free <= before || free >= f.Len() {
 			return nil, 0, damaged(id, "the list of free pages is out of order")

@@ -1,0 +1,168 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"lectern/auth"
+	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/gateway/config"
+	"lectern/gateway/metrics"
+	"lectern/internal/budget"
+	"lectern/internal/lru"
+	"lectern/shadowcrud/graphql/execution"
+	"lectern/store"
+)
+
+// authorized returns a handler that passes requests with a bearer token to h, and answers others with 401.
+func authorized(token string, h http.Handler) http.Handler {
+	want := sha256.Sum256([]byte(token))
+	refused := &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Missing or invalid credentials", Reason: apierror.Credential}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent, _ := auth.Bearer(r.Header.Get("Authorization"))
+		got := sha256.Sum256([]byte(sent)) // of equal length, whatever was sent
+		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header()["Www-Authenticate"] = []string{"Bearer"}
+			writeError(w, refused)
+			return
+		}
+		w.Header()["Cache-Control"] = noStoreValue
+		h.ServeHTTP(w, r)
+	})
+}
+
+// observed holds what the metrics of a project are read from beside the current generation.
+type observed struct {
+	metrics                *metrics.Metrics // nil if metrics are off
+	engine                 atomic.Pointer[execution.Engine]
+	persisted              atomic.Pointer[persistedQueries]
+	reloads, failedReloads atomic.Int64
+}
+
+// newMetrics returns the metrics of the project; nil if they are off.
+func (p *Project) newMetrics(c config.Metrics) *metrics.Metrics {
+	if c == (config.Metrics{}) {
+		return nil
+	}
+	return metrics.New(p.options.Version, p.reading)
+}
+
+// committed returns the function that counts commits; nil if metrics are off.
+func (p *Project) committed() func(store.Commit) {
+	if p.observed.metrics == nil {
+		return nil
+	}
+	return p.observed.metrics.Committed
+}
+
+// reading returns what the parts of the project have counted until now.
+func (p *Project) reading() metrics.Reading {
+	e := p.generation.Load()
+	r := metrics.Reading{
+		Store: e.store.Stats(), State: e.store.Health().State,
+		Places: map[string]metrics.Places{
+			"passwords": {Stats: documents.Hashing(), Limit: documents.HashingLimits().Places},
+		},
+		Budgets:         map[string]budget.Stats{"requests": p.memory.Stats()},
+		Caches:          map[string]lru.Stats{},
+		UploadsWritable: true,
+		Reloads:         p.observed.reloads.Load(), FailedReloads: p.observed.failedReloads.Load(),
+		LastBackup: p.LastBackup(),
+	}
+	var err error
+	if r.Usage, err = e.store.Usage(); err != nil { // the state of the store tells operators what is wrong
+		p.log.Debug("the usage of the store cannot be read", "error", err)
+	}
+	if s := p.server.Load(); s != nil {
+		stats := s.Stats()
+		r.Places["requests"] = metrics.Places{Stats: stats.Requests, Limit: s.places.Limits().Places}
+		r.Places["connections"] = metrics.Places{Stats: stats.Connections, Limit: s.connections.Limits().Places}
+		r.RefusedConnections, r.AcceptErrors, r.Budgets["bodies"] = stats.RefusedConnections, stats.AcceptErrors, stats.Bodies
+	}
+	if engine := p.observed.engine.Load(); engine != nil {
+		r.Caches["plans"] = engine.CachedPlans()
+	}
+	if persisted := p.observed.persisted.Load(); persisted != nil {
+		r.Caches["persisted"] = persisted.Stats()
+	}
+	if e.media != nil {
+		r.Uploads, r.UploadsWritable = e.media.Stats(), e.media.Health() == nil
+	}
+	if e.users != nil {
+		r.Mails = e.users.Mails()
+	}
+	return r
+}
+
+// listenMetrics listens at the address of metrics; the result is nil if they have none.
+func (p *Project) listenMetrics() (net.Listener, error) {
+	at := p.Definition().Settings.Server.Metrics.Listen
+	if at == "" {
+		return nil, nil
+	}
+	ln, err := net.Listen("tcp", at)
+	if err != nil {
+		return nil, cannotListen(at, err)
+	}
+	p.log.Info("serving metrics", "url", "http://"+clientAddress(ln.Addr().String())+"/metrics")
+	return ln, nil
+}
+
+// metricsServer returns the server of metrics at an address of their own.
+func (p *Project) metricsServer() *http.Server {
+	scrape := p.observed.metrics.Handler()
+	if token := p.Definition().Settings.Server.Metrics.Token; token != "" {
+		scrape = authorized(token, scrape)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", scrape)
+	return &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}
+}
+
+// serveUntil serves at ln until ctx ends.
+func serveUntil(ctx context.Context, ln net.Listener, s *http.Server) error {
+	failed := make(chan error, 1)
+	go func() { failed <- s.Serve(ln) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+		return errors.Join(s.Close(), ignoreClosed(<-failed))
+	}
+}
+
+// ignoreClosed returns err unless it says that a server was closed.
+func ignoreClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// countOperation counts a GraphQL operation and the reasons for which it, or a field of it, was refused.
+func (h *graphqlHandler) countOperation(answer *execution.Response) {
+	if h.metrics == nil {
+		return
+	}
+	outcome := "ok"
+	switch {
+	case answer.Status >= http.StatusBadRequest:
+		outcome = "refused"
+	case len(answer.Errors) > 0:
+		outcome = "errors"
+	}
+	h.metrics.Operation(string(answer.Operation), outcome)
+	for _, e := range answer.Errors {
+		if e.Refusal != "" {
+			h.metrics.OperationRefused(string(e.Refusal))
+		}
+	}
+}
