@@ -68,8 +68,20 @@ curl -sSf "$base/api/articles" -H "Authorization: Bearer $key" -H 'Content-Type:
 	-d '{"data":{"title":"Bread without a mixer","slug":"bread"}}' >/dev/null
 title | grep -q 'Bread without a mixer'
 test "$(stat -c '%U %a' /var/lib/lectern/content.db)" = 'lectern 600'
-LECTERN=/usr/bin/lectern as /usr/lib/lectern/backup /etc/lectern /var/backups/lectern >/dev/null
+
+echo backup
+backup() { as env "$1" /usr/lib/lectern/backup "${2:-/etc/lectern}" /var/backups/lectern; }
+backup KEEP=14 2>/dev/null
 as tar -tf /var/backups/lectern/lectern-*.tar >/dev/null
+as touch /var/backups/lectern/{lectern-2025010{1..5}T000000Z.tar,lectern-mine.tar,other}
+fails backup KEEP=2 /nowhere 2>/dev/null
+fails backup KEEP=0 2>/dev/null
+test "$(ls /var/backups/lectern | wc -l)" = 8
+rm /var/backups/lectern/lectern-20*T??????Z.tar
+as touch /var/backups/lectern/lectern-2025010{1..5}T000000Z.tar
+backup KEEP=3 2>/dev/null
+test "$(cd /var/backups/lectern && echo lectern-2025* lectern-m* o*)" = 'lectern-20250104T000000Z.tar lectern-20250105T000000Z.tar lectern-mine.tar other'
+test "$(ls /var/backups/lectern | wc -l)" = 5
 
 echo upgrade
 dpkg-deb -R "$deb" "$work/newer"
