@@ -6,8 +6,9 @@
 // Each write is computed completely from one state of the store before it is applied, so a refused write changes nothing.
 //
 // Reading the source: service.go has the methods of a Service, writing.go the state of one write, save.go creates and updates,
-// publish.go publishes. input.go reads a body, relationinput.go the relations in it; scalar.go, dates.go and blocks.go cast
-// values; links.go and order.go edit the lists of links. transaction.go combines several writes.
+// publish.go publishes; schedule.go and due.go do that at a given time. input.go reads a body, relationinput.go the relations in
+// it; scalar.go, dates.go and blocks.go cast values; links.go and order.go edit the lists of links. transaction.go combines
+// several writes.
 package documents
 
 import (

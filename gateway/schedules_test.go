@@ -608,7 +608,7 @@ func TestScheduleHooks(t *testing.T) {
 	}
 }
 
-// TestScheduleOfChangedType takes away drafts from a type, and then the type, while schedules are pending.
+// TestScheduleOfChangedType takes away the drafts of a type while schedules are pending.
 func TestScheduleOfChangedType(t *testing.T) {
 	p := plan(t, nil)
 	article, page := p.draft("/api/articles", "Soup"), p.draft("/api/pages", "Soup")

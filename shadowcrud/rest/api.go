@@ -7,7 +7,8 @@
 //	DELETE /plural/:documentId   remove it
 //	POST   /plural/:documentId/actions/{publish,unpublish,discard-draft}
 //
-// and for a single type the same without an id, and without the list and POST, below /singular.
+// and for a single type the same without an id, and without the list and POST, below /singular. The bodies of publish and unpublish may
+// name a time at which that is to happen.
 //
 // An API neither routes nor authorizes requests. Its user lists the routes (API.Routes), finds the route of a request, decides whether the
 // caller may use it, and calls Route.Serve. An error that Serve returns has not been answered yet.
