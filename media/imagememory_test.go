@@ -82,6 +82,31 @@ func TestPictureMemory(t *testing.T) {
 	}
 }
 
+// TestResizeMemory compares the bytes that are reserved for scaling an image, beside source and result, with those that scaling
+// allocates: the reservation must not be much smaller.
+func TestResizeMemory(t *testing.T) {
+	for _, test := range []struct{ from, to image.Point }{
+		{image.Pt(1200, 900), image.Pt(400, 300)},
+		{image.Pt(1200, 900), image.Pt(1200, 900)},
+		{image.Pt(4000, 500), image.Pt(16, 2)},
+		{image.Pt(500, 4000), image.Pt(2, 16)},
+		{image.Pt(30, 20), image.Pt(600, 700)},
+	} {
+		source := image.NewGray(image.Rectangle{Max: test.from})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := resize(t.Context(), source, test.to.X, test.to.Y); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		const beside = 16 << 10 // the allocator rounds sizes up
+		took := int64(after.TotalAlloc-before.TotalAlloc) - 4*int64(test.to.X*test.to.Y)
+		if reserved := resizeMemory(test.from, test.to); took > reserved*11/10+beside || reserved > 2*took {
+			t.Errorf("%v to %v: %d bytes reserved, %d allocated", test.from, test.to, reserved, took)
+		}
+	}
+}
+
 // TestJPEGBytes checks the memory per pixel that is computed from JPEG headers.
 func TestJPEGBytes(t *testing.T) {
 	frame := func(marker byte, components ...byte) []byte {

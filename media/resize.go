@@ -32,9 +32,9 @@ func resize(ctx context.Context, src image.Image, width, height int) (*image.RGB
 
 // resizeMemory returns how many bytes resize takes beside source and result.
 func resizeMemory(from, to image.Point) int64 {
-	rows := min(int(2*draw.CatmullRom.Support*max(float64(from.Y)/float64(to.Y), 1))+2, from.Y)
-	const weights = 4 // of each source column and row, since each contributes to up to four positions of the result
-	return 4 * (int64(rows)*int64(from.X) + weights*int64(from.X+from.Y+to.X+to.Y))
+	taps := func(from, to int) int64 { return int64(to) * (2*8 + 4*int64(mostTaps(from, to))) }
+	rows := int64(mostTaps(from.Y, to.Y))
+	return taps(from.X, to.X) + taps(from.Y, to.Y) + (4*rows+4*4)*int64(from.X)
 }
 
 // addRow adds a row of pixels, multiplied by weight, to sum.
@@ -87,7 +87,7 @@ type taps struct {
 func newTaps(from, to int) *taps {
 	scale := float64(from) / float64(to)
 	wide := max(scale, 1)
-	t := &taps{start: []int{0}}
+	t := &taps{first: make([]int, 0, to), start: make([]int, 1, to+1), weights: make([]float32, 0, to*mostTaps(from, to))}
 	for i := range to {
 		center := (float64(i) + 0.5) * scale
 		lo := max(int(math.Floor(center-draw.CatmullRom.Support*wide)), 0)
@@ -109,6 +109,11 @@ func newTaps(from, to int) *taps {
 		t.most = max(t.most, hi-lo)
 	}
 	return t
+}
+
+// mostTaps returns how many positions of the source contribute to one position of the result at most.
+func mostTaps(from, to int) int {
+	return min(int(math.Ceil(2*draw.CatmullRom.Support*max(float64(from)/float64(to), 1)))+1, from)
 }
 
 func (t *taps) of(i int) (first int, weights []float32) {

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"io/fs"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"lectern/internal/budget"
+	"lectern/internal/diskcache"
 )
 
 // TestLayout checks the sizes that sharp gives for the same parameters, with withoutEnlargement for all fits but fill.
@@ -205,5 +208,42 @@ func TestVariantTurn(t *testing.T) {
 	}
 	if done(); memory.Stats().Reserved != 0 {
 		t.Errorf("left: %+v", memory.Stats())
+	}
+}
+
+// A vanishing storage has one file, which is deleted when it was opened.
+type vanishing struct {
+	Storage
+	path   string
+	opened bool
+}
+
+func (s *vanishing) Open(context.Context, string) (*Object, error) {
+	if s.opened {
+		return nil, fs.ErrNotExist
+	}
+	s.opened = true
+	f, err := os.Open(s.path)
+	return &Object{Content: f, ETag: "etag"}, err
+}
+
+// TestVariantOfADeletedFile checks that an image is not cached if its file is deleted while it is made: nothing would remove it
+// from the cache any more.
+func TestVariantOfADeletedFile(t *testing.T) {
+	dir, err := openDirectory(t.TempDir(), func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.close()
+	cache, err := diskcache.Open(t.TempDir(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Library{files: &files{local: &local{dir}, storage: &vanishing{path: "testdata/progressive.jpg"}, settings: DefaultSettings,
+		variants: &variants{cache: cache, limits: newImageLimits(1), wait: time.Minute}}}
+	of, v := origin{name: "a.jpg", etag: "etag"}, &Variant{Size: Size{Width: 10}}
+	data, err := l.makeVariant(t.Context(), of, keysOf(of.name)+v.etag(of.etag), v)
+	if len(data) == 0 || err != nil || cache.Stats().Files != 0 {
+		t.Errorf("%d bytes, %v, %+v", len(data), err, cache.Stats())
 	}
 }
