@@ -30,8 +30,21 @@ umask 022
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# compile FILE: the program, for the system of GOOS and GOARCH.
+compile() {
+	go build -trimpath -o "$1" -ldflags "-s -w -buildid= -X lectern/command.Version=$version -X 'lectern/command.Commit=$commit'" .
+}
+
 [ "${REUSE_IDE:-}" = 1 ] || go generate ./gateway
 go build -o "$work/sbom" ./packaging/sbom
+
+# All systems get the completions and the man page that the program prints on this machine.
+compile "$work/lectern"
+mkdir "$work/completions" "$work/man"
+"$work/lectern" completion bash >"$work/completions/lectern.bash"
+"$work/lectern" completion zsh >"$work/completions/_lectern"
+"$work/lectern" completion fish >"$work/completions/lectern.fish"
+"$work/lectern" man >"$work/man/lectern.1"
 
 # licences BINARY: the licence texts of the modules in a binary.
 licences() {
@@ -51,9 +64,8 @@ build() {
 	local program=$dir/lectern
 	[ "$os" != windows ] || program=$program.exe
 	mkdir -p "$dir"
-	GOOS=$os GOARCH=${arch/armv7/arm} go build -trimpath -o "$program" \
-		-ldflags "-s -w -buildid= -X lectern/command.Version=$version -X 'lectern/command.Commit=$commit'" .
-	cp LICENSE README.md CHANGELOG.md "$dir"
+	GOOS=$os GOARCH=${arch/armv7/arm} compile "$program"
+	cp -r LICENSE README.md CHANGELOG.md "$work/completions" "$work/man" "$dir"
 	licences "$program" >"$dir/THIRD_PARTY_LICENSES"
 	"$work/sbom" -version "$version" -time "$SOURCE_DATE_EPOCH" -npm gateway/sandbox/package-lock.json "$program" >"$out/$name.cdx.json"
 	find "$dir" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +

@@ -24,6 +24,7 @@ for archive in "$dist"/lectern_*_linux_*.tar.gz; do
 	VERSION=${name%%_*} ARCH=${name##*_}
 	[ "$ARCH" != armv7 ] || ARCH=arm7
 	export STAGE VERSION ARCH
+	gzip -9n "$STAGE/man/lectern.1"
 	for format in deb rpm; do
 		"$work/nfpm" package --config packaging/nfpm.yaml --packager "$format" --target "$dist/"
 	done

@@ -54,6 +54,8 @@ dpkg -i "$deb" >"$work/dpkg"
 lectern version | head -2
 test "$(stat -c '%U %a' /var/lib/lectern)" = 'lectern 700'
 test "$(readlink /etc/lectern/data)" = /var/lib/lectern
+gzip -dc /usr/share/man/man1/lectern.1.gz | grep -q '^\.TH'
+bash -c '. /usr/share/bash-completion/completions/lectern && complete -p lectern' >/dev/null
 
 echo run
 lectern init "$work/blog" >/dev/null
