@@ -2,8 +2,11 @@ package gateway_test
 
 import (
 	"fmt"
+	"io"
+	"log/slog"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
@@ -17,6 +20,7 @@ import (
 
 	"lectern/documents/permission"
 	"lectern/gateway"
+	"lectern/gateway/metrics"
 )
 
 const metricsToken = "secret-token-of-metrics"
@@ -289,5 +293,36 @@ func TestReasonsPage(t *testing.T) {
 		if !strings.Contains(string(page), "`"+reason[1]+"`") {
 			t.Errorf("docs/operations.md does not have the reason %s", reason[1])
 		}
+	}
+}
+
+// BenchmarkObserve measures what the access log and metrics add to a request, which answers a document of a kilobyte.
+func BenchmarkObserve(b *testing.B) {
+	body := []byte(strings.Repeat("a", 1<<10))
+	route := gateway.Route{Method: "GET", Path: "/api/things/{id}", Open: true, Streams: true, Whole: true,
+		Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
+			_, err := w.Write(body)
+			return err
+		}}
+	for _, c := range []struct {
+		name   string
+		config gateway.Config
+	}{
+		{"off", gateway.Config{}},
+		{"metrics", gateway.Config{Metrics: metrics.New("", func() metrics.Reading { return metrics.Reading{} })}},
+		{"log", gateway.Config{Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), AccessLog: gateway.AccessLog{On: true, Sample: 1}}},
+		{"log of 1%", gateway.Config{Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), AccessLog: gateway.AccessLog{On: true, Sample: 0.01}}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s, err := gateway.NewServer(c.config, gateway.Runtime{Routes: []gateway.Route{route}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			r := httptest.NewRequest("GET", "/api/things/1", nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Handler().ServeHTTP(&discard{make(http.Header)}, r)
+			}
+		})
 	}
 }
