@@ -9,30 +9,48 @@ import (
 // GraphQLLimits holds the settings graphql.config.limits of config/plugins.yaml. Zero is the default in execution.DefaultLimits or
 // language.DefaultLimits.
 type GraphQLLimits struct {
-	Tokens     int // in a document
-	Nesting    int // levels of brackets in a document
-	Selections int // fields in an operation, including those in its fragments
+	// words and signs of a document, and separately its comments
+	Tokens int
+	// brackets within brackets
+	Nesting int
+	// fields and fragments of an operation, each fragment counted wherever it is spread
+	Selections int
+	// top-level fields of an operation
 	RootFields int `yaml:"rootFields"`
-	Aliases    int
+	// aliases in a document
+	Aliases int
+	// directives in a document
 	Directives int
-	Conditions int // comparisons in the filters of an operation
-	SortKeys   int `yaml:"sortKeys"` // of a list
-	Cost       int // objects in an answer, as estimated before execution from the limits of its lists; 0: no estimate
-	Rows       int // objects in an answer
-	Bytes      int // bytes of an answer
-	Plans      int // compiled operations that are cached
-	Persisted  int // persisted queries that are cached
-
-	Introspections     int // fields __schema in an operation
-	IntrospectionDepth int `yaml:"introspectionDepth"` // levels of lists in __schema and __type
+	// comparisons in all filters of an operation: each value of a list counts as one, each relation that is followed as forty. A filter
+	// follows at most 100 relations in any case
+	Conditions int
+	// keys of a sort
+	SortKeys int `yaml:"sortKeys"`
+	// fields `__schema` of an operation
+	Introspections int
+	// lists of fields or types within one another in `__schema` and `__type`
+	IntrospectionDepth int `yaml:"introspectionDepth"`
+	// objects of an answer, counted after they are read and before they are printed; a tenth of it for the answer of a generated mutation,
+	// since that is read in its transaction
+	Rows int
+	// objects that an answer could hold by the limits of its lists, whatever is stored; a tenth of it for mutations. A `__schema` counts
+	// for 20000. The server estimates only if you set it
+	// Default: none
+	Cost int
+	// length of an answer
+	// Default: `limits.answer`, 16 MiB
+	Bytes int
+	// compiled operations that the server keeps
+	Plans int
+	// persisted queries that the server keeps: the last used ones, of at most 8 MiB together
+	// Default: `1000`
+	Persisted int
 }
 
-// readMore reads the settings that decoding f has not set: the limits, and Strapi's settings for Apollo Server.
-func (g *GraphQL) readMore(f *graphqlFile) (problems yamlfile.Problems) {
-	g.ShadowCRUDOptions = f.ShadowCRUDOptions
-	if !f.Limits.IsNull() {
-		problems = f.Limits.Decode(&g.Limits)
-		for _, e := range f.Limits.Entries {
+// readMore checks the limits, and reads Strapi's settings for Apollo Server, which decoding f has not set. config is the Node of f.
+func (g *GraphQL) readMore(f *graphqlFile, config *yamlfile.Node) (problems yamlfile.Problems) {
+	if limits := config.Get("limits"); limits != nil {
+		for _, e := range limits.Entries {
 			if e.Value.Kind == yamlfile.Int && (strings.HasPrefix(e.Value.Text, "-") || e.Value.Text == "0") {
 				problems.Add(e.Value, "%s must be 1 or more; leave it out for the default", e.Key)
 			}

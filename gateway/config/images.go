@@ -10,11 +10,18 @@ import (
 
 // imagesFile is upload.config.images as written. Decoding it sets the settings that its pointers lead to.
 type imagesFile struct {
-	Sizes   *[]media.Size
-	Fits    *[]media.Fit
+	// sizes in which clients may ask for images, as `400`, `1200x630` or `x200`: see [media.md](media.md#images-on-request)
+	// Default: none
+	Sizes *[]media.Size
+	// ways to fit an image into a size
+	Fits *[]media.Fit
+	// formats in which clients may ask for images
 	Formats *[]string
-	Secret  *string
-	Cache   *ByteSize
+	// signs URLs, which may ask for any size; 16 bytes or more
+	// Default: none
+	Secret *string
+	// most bytes of made images in `data/image-cache`; no image may have more than a quarter
+	Cache *ByteSize
 }
 
 // imagesFileOf returns an imagesFile whose pointers lead to s.

@@ -10,16 +10,26 @@ import (
 
 // permissionsFile is config/permissions.yaml as written.
 type permissionsFile struct {
-	Roles  *yamlfile.Node // a mapping of role → uid → actions
+	// by role: by uid, the names of the actions that the role is granted
+	// Default: none
+	Roles  *yamlfile.Node
 	Tokens []tokenFile
 }
 
 type tokenFile struct {
-	Name        string `yaml:",required"`
+	// name of the token; no two tokens have the same
+	Name string `yaml:",required"`
+	// text for people
+	// Default: none
 	Description string
-	Type        string `yaml:",required"`
+	// `full-access`, `read-only` or `custom`
+	Type string `yaml:",required"`
+	// actions of a `custom` token, as `uid.name`
+	// Default: none
 	Permissions []string
-	Lifespan    *yamlfile.Node
+	// a time such as `90d`, after which the token ends
+	// Default: it does not expire
+	Lifespan *yamlfile.Node
 }
 
 // readPermissions reads config/permissions.yaml.

@@ -10,24 +10,35 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// apiFile is config/api.yaml as written.
+// apiFile is config/api.yaml as written. Decoding it sets the settings that its pointers lead to.
 type apiFile struct {
-	REST struct {
-		Prefix       *string
-		DefaultLimit *int  `yaml:"defaultLimit"`
-		MaxLimit     *int  `yaml:"maxLimit"`
-		WithCount    *bool `yaml:"withCount"`
-	}
-	Populate *yamlfile.Node
+	REST restFile
+	// by content-type: what REST populates if the request has no `populate`
+	// Default: none
+	Populate **yamlfile.Node
+}
+
+type restFile struct {
+	// path before every route of the content API
+	Prefix *string
+	// entries of a page if the request does not say
+	DefaultLimit *int `yaml:"defaultLimit"`
+	// most entries of a page; `-1` for no limit
+	MaxLimit *int `yaml:"maxLimit"`
+	// whether `meta.pagination` has `pageCount` and `total` if the request does not say
+	WithCount *bool `yaml:"withCount"`
+}
+
+// file returns an apiFile whose pointers lead to r.
+func (r *REST) file() apiFile {
+	return apiFile{REST: restFile{&r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount}, Populate: &r.Populate}
 }
 
 // readREST reads config/api.yaml.
 func (r *REST) readREST(n *yamlfile.Node) yamlfile.Problems {
-	var f apiFile
-	f.REST.Prefix, f.REST.DefaultLimit, f.REST.MaxLimit, f.REST.WithCount = &r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount
+	f := r.file()
 	unfit := n.Decode(&f)
 	var problems yamlfile.Problems
-	r.Populate = f.Populate
 	prefix := strings.TrimRight(r.Prefix, "/")
 	if !isPath(prefix) {
 		problems.Add(n.At("rest", "prefix"), "prefix must be a path, such as /api or /content/v1, not %q", r.Prefix)
@@ -47,56 +58,89 @@ func isPath(s string) bool { return pathPattern.MatchString(s) }
 
 var pathPattern = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
 
-// pluginsFile is config/plugins.yaml as written.
+// pluginsFile is config/plugins.yaml as written. Decoding it sets the settings that its pointers lead to.
 type pluginsFile struct {
-	GraphQL plugin[graphqlFile]
 	I18n    plugin[i18nFile]
-	Users   plugin[usersFile] `yaml:"users-permissions"`
 	Upload  plugin[uploadFile]
+	Users   plugin[usersFile] `yaml:"users-permissions"`
+	GraphQL plugin[graphqlFile]
 }
 
 // A plugin is a part of the server that config/plugins.yaml can switch off.
 type plugin[T any] struct {
+	// `false` takes the routes and types of this part away
 	Enabled *bool
 	Config  T
 }
 
 // graphqlFile is graphql.config as written. Decoding it sets the settings that its pointers lead to, except PlaygroundAlways.
 type graphqlFile struct {
-	Endpoint        *string
-	ShadowCRUD      *bool  `yaml:"shadowCRUD"`
-	DepthLimit      *int   `yaml:"depthLimit"`
-	AmountLimit     *int   `yaml:"amountLimit"`
-	DefaultLimit    *int   `yaml:"defaultLimit"`
-	MaxLimit        *int   `yaml:"maxLimit"`
-	DocumentActions *bool  `yaml:"documentActions"`
-	LandingPage     **bool `yaml:"landingPage"`
+	// path of the endpoint
+	Endpoint *string
+	// whether types, queries and mutations are generated
+	ShadowCRUD *bool `yaml:"shadowCRUD"`
+	// whether types with drafts have mutations `publishX`, `unpublishX` and `discardDraftX`, and there are fields that list and cancel
+	// schedules ([publishing.md](publishing.md#over-graphql))
+	DocumentActions *bool `yaml:"documentActions"`
+	// levels of fields below a field of Query or Mutation; a deeper operation is refused
+	DepthLimit *int `yaml:"depthLimit"`
+	// entries of a list if the operation does not say
+	DefaultLimit *int `yaml:"defaultLimit"`
+	// most entries of a list that an operation may ask for; `-1`: any number
+	MaxLimit *int `yaml:"maxLimit"`
+	// no list of documents is longer. Only `maxLimit` bounds lists of components, and dynamic zones are always whole:
+	// [graphql.md](graphql.md#length-of-lists)
+	AmountLimit *int `yaml:"amountLimit"`
+	Limits      *GraphQLLimits
+	// parts of the schema to leave out, by type and attribute: [graphql.md](graphql.md#leave-parts-out)
+	// Default: none
+	ShadowCRUDOptions **yamlfile.Node `yaml:"shadowCRUDOptions"`
+	// what browsers see: an IDE, or a small page. [graphql.md](graphql.md)
+	// Default: `true` in development
+	LandingPage **bool `yaml:"landingPage"`
+	// the old name of `landingPage`, read with a warning
+	// Default: none
+	PlaygroundAlways *bool `yaml:"playgroundAlways"`
+	// `introspection`: whether clients may read the schema, by default in development only. Other keys have no effect, and the server names
+	// them at start
+	// Default: none
+	ApolloServer *yamlfile.Node `yaml:"apolloServer"`
+}
 
-	PlaygroundAlways  *bool          `yaml:"playgroundAlways"`
-	ApolloServer      *yamlfile.Node `yaml:"apolloServer"`
-	Limits            *yamlfile.Node
-	ShadowCRUDOptions *yamlfile.Node `yaml:"shadowCRUDOptions"`
+// file returns a graphqlFile whose pointers lead to g.
+func (g *GraphQL) file() graphqlFile {
+	return graphqlFile{
+		Endpoint: &g.Endpoint, ShadowCRUD: &g.ShadowCRUD, DepthLimit: &g.DepthLimit, AmountLimit: &g.AmountLimit, DefaultLimit: &g.DefaultLimit,
+		MaxLimit: &g.MaxLimit, DocumentActions: &g.DocumentActions, LandingPage: &g.LandingPage, Limits: &g.Limits,
+		ShadowCRUDOptions: &g.ShadowCRUDOptions,
+	}
 }
 
 type i18nFile struct {
+	// locale of a request that names none
 	DefaultLocale *string `yaml:"defaultLocale"`
-	Locales       []localeFile
+	// codes, or `{code, name}`; the default locale is always one of them. `GET /api/i18n/locales` lists them. A locale that you remove from
+	// the list takes no more content. Its content can be read, unpublished and deleted, and `lectern check` counts it
+	// Default: the default locale
+	Locales []localeFile
+}
+
+// file returns a pluginsFile whose pointers lead to s.
+func (s *Settings) file() pluginsFile {
+	return pluginsFile{
+		I18n:    plugin[i18nFile]{&s.I18n.Enabled, i18nFile{DefaultLocale: &s.I18n.DefaultLocale}},
+		Upload:  plugin[uploadFile]{&s.Upload.Enabled, s.Upload.file()},
+		Users:   plugin[usersFile]{&s.Users.Enabled, s.Users.file()},
+		GraphQL: plugin[graphqlFile]{&s.GraphQL.Enabled, s.GraphQL.file()},
+	}
 }
 
 // readPlugins reads config/plugins.yaml.
 func (s *Settings) readPlugins(n *yamlfile.Node) yamlfile.Problems {
 	g := &s.GraphQL
-	f := pluginsFile{
-		GraphQL: plugin[graphqlFile]{&g.Enabled, graphqlFile{
-			Endpoint: &g.Endpoint, ShadowCRUD: &g.ShadowCRUD, DepthLimit: &g.DepthLimit, AmountLimit: &g.AmountLimit, DefaultLimit: &g.DefaultLimit,
-			MaxLimit: &g.MaxLimit, DocumentActions: &g.DocumentActions, LandingPage: &g.LandingPage,
-		}},
-		I18n:   plugin[i18nFile]{&s.I18n.Enabled, i18nFile{DefaultLocale: &s.I18n.DefaultLocale}},
-		Users:  plugin[usersFile]{&s.Users.Enabled, s.Users.file()},
-		Upload: plugin[uploadFile]{&s.Upload.Enabled, s.Upload.file()},
-	}
+	f := s.file()
 	unfit := n.Decode(&f)
-	problems := g.readMore(&f.GraphQL.Config)
+	problems := g.readMore(&f.GraphQL.Config, n.At("graphql", "config"))
 	problems = append(problems, g.check(n.At("graphql", "config"))...)
 	problems = append(problems, s.I18n.readI18n(&f.I18n.Config, n.At("i18n", "config"))...)
 	problems = append(problems, s.Upload.read(&f.Upload.Config, n.At("upload", "config"))...)

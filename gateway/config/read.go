@@ -96,16 +96,22 @@ func readConfig(project fs.FS, name string, lookup yamlfile.Lookup) (*yamlfile.N
 	return n, append(problems, more...)
 }
 
+// fileNames returns the names of all files of config/, without their extensions.
+func fileNames() []string {
+	names := []string{permissionsName}
+	for _, f := range settingsFiles {
+		names = append(names, f.name)
+	}
+	return names
+}
+
 // unknownFiles reports files in config/ that Load does not read, since their names are probably misspelled.
 func unknownFiles(project fs.FS) (problems yamlfile.Problems) {
 	entries, err := fs.ReadDir(project, "config")
 	if err != nil {
 		return nil // config/ is optional
 	}
-	known := []string{permissionsName}
-	for _, f := range settingsFiles {
-		known = append(known, f.name)
-	}
+	known := fileNames()
 	for _, e := range entries {
 		base := strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
 		if yamlfile.HasExtension(e.Name()) && !slices.Contains(known, base) {

@@ -14,52 +14,125 @@ import (
 
 // serverFile is config/server.yaml as written. Decoding it sets the settings that its pointers lead to.
 type serverFile struct {
-	Host           *string
-	Port           *int
-	URL            *string
+	// address to listen on; `0.0.0.0` for all of them
+	Host *string
+	// port to listen on
+	Port *int
+	// address that clients use, if there is a proxy: links in mail begin with it. With `https://`, answers carry `Strict-Transport-Security`
+	// Default: where it listens
+	URL *string
+	// addresses and ranges (`10.0.0.0/8`) of proxies, whose headers tell the client's address, and which may have any share of the
+	// connections
+	// Default: none
 	TrustedProxies []netPrefix `yaml:"trustedProxies"`
-	Compress       *bool
-	CORS           struct {
-		Origin  *wordList
-		Methods *wordList
-		Headers *wordList
-		MaxAge  time.Duration `yaml:"maxAge"`
-	}
+	// compress answers of 1 KiB or more (zstd or gzip) for clients that accept it; uploaded files are sent as they are
+	Compress *bool
+	CORS     corsFile
 	Limits   limitsFile
 	Timeouts timeoutsFile
-	Log      struct {
-		Level    string
-		Format   *string
-		Requests **bool
-		Sample   *float64
-	}
-	Metrics struct{ Listen, Token *string }
+	Log      logFile
+	Metrics  metricsFile
+}
+
+type corsFile struct {
+	// origins whose pages may read answers: one or a list
+	// Default: `"*"`
+	Origin *wordList
+	// in answers to preflights
+	// Default: `GET,POST,PUT,PATCH,DELETE,HEAD,OPTIONS`
+	Methods *wordList
+	// in answers to preflights
+	// Default: `Content-Type,Authorization,Origin,Accept`
+	Headers *wordList
+	// how long a browser may keep a preflight's answer
+	// Default: a year
+	MaxAge *time.Duration `yaml:"maxAge"`
 }
 
 type limitsFile struct {
-	JSON       *ByteSize
-	Form       *ByteSize
-	Headers    *ByteSize
-	Memory     *ByteSize
-	Answer     *ByteSize
-	AnswerRate *ByteSize `yaml:"answerRate"`
-	BodyRate   *ByteSize `yaml:"bodyRate"`
-	Links      *int
-	Components *int
-
-	Concurrent            *int
-	ConcurrentPerAddress  *int `yaml:"concurrentPerAddress"`
-	Connections           *int
+	// a JSON body
+	JSON *ByteSize
+	// a form or text body
+	Form *ByteSize
+	// line and headers of a request
+	Headers *ByteSize
+	// least bytes a second at which a client must send a body after its first byte, measured over 20 seconds; slower clients are
+	// answered 408
+	BodyRate *ByteSize `yaml:"bodyRate"`
+	// requests at work at one time; more are answered 503. A request that waits for its client, to send the body or to take the answer,
+	// is not at work
+	Concurrent *int
+	// requests at work for one client address; more are answered 503. The /64 network of an IPv6 address is one
+	// Default: a quarter of them, at least 64
+	ConcurrentPerAddress *int `yaml:"concurrentPerAddress"`
+	// connections at one time; more are closed. Never more than half of the descriptors that the process may have
+	Connections *int
+	// connections of one address; more are closed. It does not apply to `trustedProxies`
+	// Default: a quarter of them, at least 64
 	ConnectionsPerAddress *int `yaml:"connectionsPerAddress"`
+	// memory of all requests together: answers until they are sent, images while they are decoded; see [operations](operations.md#memory)
+	// Default: a quarter of the memory that the process may have
+	Memory *ByteSize
+	// one answer; a longer one is refused with 400
+	Answer *ByteSize
+	// least bytes a second at which a client must take an answer of more than 128 KiB, a backup or an export; connections of slower
+	// clients are closed
+	AnswerRate *ByteSize `yaml:"answerRate"`
+	// documents that relations and media name in the body of one create or update; more are answered 413. Write longer lists in steps, by
+	// `connect`
+	Links *int
+	// components in the body of one create or update, at any depth; more are answered 413
+	Components *int
 }
 
-type timeoutsFile struct{ Header, Read, Write, Idle, Request, Drain, Shutdown *time.Duration }
+type timeoutsFile struct {
+	// for a client to send the head of a request
+	Header *time.Duration
+	// for a client to send all of a request; for uploads only `limits.bodyRate` counts
+	Read *time.Duration
+	// for a client to take an answer to which `limits.answerRate` does not apply
+	Write *time.Duration
+	// how long a connection may wait for its next request
+	Idle *time.Duration
+	// the work on one request
+	Request *time.Duration
+	// how long the server goes on answering requests after it was told to stop, while `/_ready` answers 503: see
+	// [operations](operations.md#probes)
+	Drain *time.Duration
+	// how long requests may go on after that
+	Shutdown *time.Duration
+}
 
-// readServer reads config/server.yaml.
-func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
+type logFile struct {
+	// `debug`, `info`, `warn`, `error`
+	Level string
+	// `text` or `json`
+	// Default: `text` in development, `json` in production
+	Format *string
+	// `true`: each request is a line at level `info`: see [the access log](operations.md#the-access-log)
+	// Default: in production only
+	Requests **bool
+	// share of the successful requests that the log has, from 0 to 1; it has all requests that failed
+	Sample *float64
+}
+
+type metricsFile struct {
+	// address of [metrics](operations.md#metrics) for Prometheus, such as `127.0.0.1:9464`; without it they are at `/_metrics` on the port
+	// of the API
+	// Default: none
+	Listen *string
+	// bearer token that a scrape needs, at least 16 characters: `${METRICS_TOKEN}`. You must set it if there is no `metrics.listen`. Without
+	// either, metrics are off
+	// Default: none
+	Token *string
+}
+
+// file returns a serverFile whose pointers lead to s. Its other values are defaults.
+func (s *Server) file() serverFile {
 	l := &s.Limits
-	f := serverFile{
+	return serverFile{
 		Host: &s.Host, Port: &s.Port, URL: &s.URL, Compress: &s.Compress,
+		CORS: corsFile{Origin: (*wordList)(&s.CORS.Origins), Methods: (*wordList)(&s.CORS.Methods), Headers: (*wordList)(&s.CORS.Headers)},
 		Limits: limitsFile{
 			JSON: (*ByteSize)(&l.JSONBytes), Form: (*ByteSize)(&l.FormBytes), Headers: (*ByteSize)(&l.HeaderBytes),
 			Memory: (*ByteSize)(&l.Memory), Answer: (*ByteSize)(&l.AnswerBytes), AnswerRate: (*ByteSize)(&l.AnswerRate),
@@ -68,10 +141,14 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 			Connections: &l.Connections, ConnectionsPerAddress: &l.ConnectionsPerAddress,
 		},
 		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Drain, &l.Shutdown},
+		Log:      logFile{Level: "info", Format: &s.Log.Format, Requests: &s.Log.Requests, Sample: &s.Log.Sample},
+		Metrics:  metricsFile{&s.Metrics.Listen, &s.Metrics.Token},
 	}
-	f.CORS.Origin, f.CORS.Methods, f.CORS.Headers = (*wordList)(&s.CORS.Origins), (*wordList)(&s.CORS.Methods), (*wordList)(&s.CORS.Headers)
-	f.Log.Level, f.Log.Format, f.Log.Requests, f.Log.Sample = "info", &s.Log.Format, &s.Log.Requests, &s.Log.Sample
-	f.Metrics.Listen, f.Metrics.Token = &s.Metrics.Listen, &s.Metrics.Token
+}
+
+// readServer reads config/server.yaml.
+func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
+	f := s.file()
 	unfit := n.Decode(&f)
 
 	var problems yamlfile.Problems
@@ -88,13 +165,15 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 			s.TrustedProxies = append(s.TrustedProxies, p)
 		}
 	}
-	s.CORS.MaxAge = int(f.CORS.MaxAge / time.Second)
+	if f.CORS.MaxAge != nil {
+		s.CORS.MaxAge = int(*f.CORS.MaxAge / time.Second)
+	}
 	for _, o := range s.CORS.Origins {
 		if o != "*" && (!isHTTP(o) || strings.Count(o, "/") > 2) {
 			problems.Add(n.At("cors", "origin"), "an origin is * or a scheme, host and port without a path, such as https://www.example.org, not %q", o)
 		}
 	}
-	problems = append(problems, l.check(n)...)
+	problems = append(problems, s.Limits.check(n)...)
 	problems = append(problems, s.Log.check(n, f.Log.Level)...)
 	problems = append(problems, s.Metrics.check(n)...)
 	return together(unfit, problems)

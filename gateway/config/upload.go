@@ -19,18 +19,33 @@ var defaultUpload = Upload{Enabled: true, Settings: media.DefaultSettings}
 
 // uploadFile is upload.config as written. Decoding it sets the settings that its pointers lead to.
 type uploadFile struct {
-	SizeLimit       *ByteSize `yaml:"sizeLimit"`
-	Provider        string
-	ProviderOptions s3File         `yaml:"providerOptions"`
-	Breakpoints     *yamlfile.Node // a Node, to keep its order
-	PixelLimit      *int64         `yaml:"pixelLimit"`
-	Concurrency     *int
-	CacheControl    *string `yaml:"cacheControl"`
-	Images          imagesFile
-	Security        struct {
-		AllowedTypes []string `yaml:"allowedTypes"`
-		DeniedTypes  []string `yaml:"deniedTypes"`
-	}
+	// largest file
+	SizeLimit *ByteSize `yaml:"sizeLimit"`
+	// sizes of the formats that the server makes of an image, beside its thumbnail
+	// Default: `{large: 1000, medium: 750, small: 500}`
+	Breakpoints *yamlfile.Node
+	// images of more pixels are refused
+	PixelLimit *int64 `yaml:"pixelLimit"`
+	// images worked on at one time
+	Concurrency *int
+	Security    uploadSecurityFile
+	// header `Cache-Control` of files below `/uploads`: see [media.md](media.md#caches)
+	CacheControl *string `yaml:"cacheControl"`
+	Images       imagesFile
+	// `local` is `data/uploads`, `s3` is S3-compatible storage
+	Provider string
+	// for `s3`: `endpoint`, `bucket`, `region`, `accessKey`, `secretKey`, `baseUrl`
+	// Default: none
+	ProviderOptions s3File `yaml:"providerOptions"`
+}
+
+type uploadSecurityFile struct {
+	// types that may be uploaded, as `image/png` or `image/*`, judged by content
+	// Default: all
+	AllowedTypes []string `yaml:"allowedTypes"`
+	// types that may not
+	// Default: none
+	DeniedTypes []string `yaml:"deniedTypes"`
 }
 
 // s3File is providerOptions of the provider s3 as written.

@@ -35,36 +35,65 @@ var defaultUsers = Users{
 
 // usersFile is users-permissions.config as written. Decoding it sets the settings that its pointers lead to.
 type usersFile struct {
+	// signs JWTs. In production it must have 16 bytes or more, and must not be one that ships with Lectern
+	// Default: made at the first start
 	JWTSecret *string `yaml:"jwtSecret"`
 	JWT       struct {
+		// how long a JWT works
+		// Default: `30d`
 		ExpiresIn *yamlfile.Node `yaml:"expiresIn"`
 	}
-	RateLimit struct {
-		Enabled  *bool
-		Interval *interval
-		Max      *int
-	} `yaml:"ratelimit"`
+	RateLimit rateLimitFile `yaml:"ratelimit"`
+	// whether anybody may register
+	AllowRegister *bool `yaml:"allow_register"`
+	// whether an address belongs to one user only
+	UniqueEmail *bool `yaml:"unique_email"`
+	// whether users must confirm their address before they log in
+	EmailConfirmation *bool `yaml:"email_confirmation"`
+	// where the browser goes after an address is confirmed
+	ConfirmedURL *string `yaml:"email_confirmation_redirection"`
+	// your page on which users set a new password: the mail links to it, with the code as `?code=`. Without it the mail links to `url`,
+	// where there is no such page
+	// Default: none
+	ResetURL *string `yaml:"email_reset_password"`
 	Register struct {
+		// attributes of your own that users may set when they register: see [below](#attributes-of-users)
+		// Default: none
 		AllowedFields *[]string `yaml:"allowedFields"`
 	}
-	AllowRegister     *bool   `yaml:"allow_register"`
-	UniqueEmail       *bool   `yaml:"unique_email"`
-	EmailConfirmation *bool   `yaml:"email_confirmation"`
-	ConfirmedURL      *string `yaml:"email_confirmation_redirection"`
-	ResetURL          *string `yaml:"email_reset_password"`
-	DefaultRole       *string `yaml:"default_role"`
-	Email             mailFile
+	// role of users who register
+	DefaultRole *string `yaml:"default_role"`
+	Email       mailFile
+}
+
+type rateLimitFile struct {
+	// whether to limit how often an address may log in, register, or request mail
+	Enabled *bool
+	// most requests of an address in an interval, for each route
+	Max *int
+	// the interval: a time, or `{min: 5}` of `ms`, `sec`, `min`, `hour` and `day`
+	Interval *interval
 }
 
 type mailFile struct {
-	From    *string
-	ReplyTo *string   `yaml:"replyTo"`
-	SMTP    *smtpFile `yaml:"smtp"`
+	// sender of mail
+	From *string
+	// address for answers to mail
+	// Default: none
+	ReplyTo *string `yaml:"replyTo"`
+	// `host`, `port`, `username`, `password`, `security` (`starttls`, `tls`, `none`). Without it, mail is written to `data/mail/` in
+	// development and by `serve --ephemeral`, and the log says so; in production none is sent
+	// Default: none
+	SMTP *smtpFile `yaml:"smtp"`
+	// `reset_password`, `email_confirmation`: each `object` and `message`, with the placeholders `<%= URL %>`, `<%= TOKEN %>`,
+	// `<%= CODE %>`, `<%= USER.username %>`, `<%= USER.email %>` and `<%= SERVER_URL %>`
+	// Default: in English
+	Templates templatesFile
+}
 
-	Templates struct {
-		Reset   templateFile `yaml:"reset_password"`
-		Confirm templateFile `yaml:"email_confirmation"`
-	}
+type templatesFile struct {
+	Reset   templateFile `yaml:"reset_password"`
+	Confirm templateFile `yaml:"email_confirmation"`
 }
 
 type smtpFile struct {
@@ -86,7 +115,7 @@ func (s *Users) file() usersFile {
 		ConfirmedURL: &a.ConfirmedURL, ResetURL: &a.ResetURL, DefaultRole: &a.DefaultRole,
 		Email: mailFile{From: &m.From, ReplyTo: &m.ReplyTo},
 	}
-	f.RateLimit.Enabled, f.RateLimit.Interval, f.RateLimit.Max = &s.RateLimit.Enabled, (*interval)(&s.RateLimit.Interval), &s.RateLimit.Max
+	f.RateLimit = rateLimitFile{Enabled: &s.RateLimit.Enabled, Max: &s.RateLimit.Max, Interval: (*interval)(&s.RateLimit.Interval)}
 	f.Register.AllowedFields = &a.RegisterFields
 	f.Email.Templates.Reset = templateFile{&m.Reset.Subject, &m.Reset.Message}
 	f.Email.Templates.Confirm = templateFile{&m.Confirm.Subject, &m.Confirm.Message}
