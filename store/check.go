@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	bolt "go.etcd.io/bbolt"
+
 	"lectern/store/internal/pages"
 )
 
@@ -48,14 +50,20 @@ func (s *Snapshot) Verify() error {
 // damage lists the damaged pages.
 func (s *Snapshot) damage() (problems []error) {
 	f := mapped(s.tx, nil)
-	m, valid := f.Meta(uint64(s.tx.ID()))
-	if !valid { // two later transactions have overwritten it: the list of free pages is not known
-		m = pages.Meta{Root: uint64(s.tx.Cursor().Bucket().RootPage())}
-	}
-	for _, err := range audit(f, m, s, nil) {
+	for _, err := range audit(f, metaOf(s.tx, f), s, nil) {
 		problems = append(problems, s.store.corrupt(err))
 	}
 	return problems
+}
+
+// metaOf returns what describes the state that a transaction sees. The list of free pages is not in it if two later transactions have
+// overwritten the meta page.
+func metaOf(tx *bolt.Tx, f *pages.File) pages.Meta {
+	m, valid := f.Meta(uint64(tx.ID()))
+	if !valid {
+		m = pages.Meta{Root: uint64(tx.Cursor().Bucket().RootPage())}
+	}
+	return m
 }
 
 // audit lists the damaged pages of a state, and calls visit, which may be nil, with each undamaged leaf.

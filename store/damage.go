@@ -27,7 +27,7 @@ func (s *Snapshot) fail(n bucket, cause error) {
 // corrupt sets the state of the store to Damaged, and returns the error of the read that met the damage.
 func (f *file) corrupt(cause error) error {
 	err := fmt.Errorf("%w: %w", ErrCorrupt, cause)
-	f.sound.Clear()
+	f.forgetChecks()
 	f.health.fail(Damaged, err)
 	return err
 }
@@ -62,16 +62,27 @@ const recheckEvery = time.Minute
 // doubtAll has every page checked again when it is next read, since a disk may fail at any time. It also replaces the relation cache,
 // which leads reads to rows without a look at their pages, and closes the idle snapshots that use the cache.
 func (f *file) doubtAll() {
-	f.sound.Clear()
+	f.forgetChecks()
 	f.cache.Store(nil)
 	f.snapshots.Drain()()
 }
 
+// forgetChecks forgets which pages have passed the check.
+func (f *file) forgetChecks() {
+	if db := f.db(); db != nil {
+		db.sound.Clear()
+	}
+}
+
 // read calls do with a read transaction.
 func (f *file) read(do func(*bolt.Tx) error) error {
-	return f.db().View(func(tx *bolt.Tx) error {
-		return f.guard(func() error { return do(tx) })
-	})
+	tx, in, err := f.begin()
+	if err != nil {
+		return err
+	}
+	defer in.inUse.RUnlock()
+	defer rollback(tx)
+	return f.guard(func() error { return do(tx) })
 }
 
 // update calls do with a write transaction, and commits it.

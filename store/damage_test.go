@@ -263,23 +263,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 	fillTagged(t, s, damagedRows/2)
 	want := answers(t, s)
 	answers(t, s) // from the relation cache
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := []byte(documentID(300))
-	for at, n := 0, bytes.Count(whole, text); n > 0; n-- {
-		at += bytes.Index(whole[at:], text)
-		if _, err := f.WriteAt([]byte{whole[at] ^ 4}, int64(at)); err != nil {
-			t.Fatal(err)
-		}
-		at++
-	}
+	flip(t, path, []byte(documentID(300)))
 	s.Doubt()
 	if failed := compareAnswers(t, "after", answers(t, s), want); failed == 0 || s.Health().State != store.Damaged {
 		t.Errorf("%d questions fail, and the store is %s", failed, s.Health().State)

@@ -34,6 +34,20 @@ func CacheAfter(n uint64) (restore func()) {
 	return func() { cacheAfter = before }
 }
 
+// CopiedTogether has a compaction copy n bytes in a transaction, and then tell its progress, until restored.
+func CopiedTogether(n int) (restore func()) {
+	before := copiedTogether
+	copiedTogether = n
+	return func() { copiedTogether = before }
+}
+
+// MappedBy reserves n bytes of address space for files that are opened, until restored.
+func MappedBy(n int) (restore func()) {
+	before := mapSize
+	mapSize = n
+	return func() { mapSize = before }
+}
+
 // OnDiskWith has file systems say that they have so many bytes left, until restored.
 func OnDiskWith(left int64) (restore func()) {
 	before := available
@@ -56,6 +70,9 @@ func (s *Store) IdleSnapshots() int { return s.snapshots.Idle() }
 
 // CachedWords is how much memory the lists in the relation cache take.
 func (s *Store) CachedWords() int { return s.cache.Load().relations.Load().Words() }
+
+// State is the number of the transaction that committed what the snapshot sees.
+func (s *Snapshot) State() int { return s.tx.ID() }
 
 // Doubt has every page checked again when it is read next.
 func (s *Store) Doubt() { s.doubtAll() }

@@ -10,21 +10,24 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"lectern/store/internal/pages"
 )
 
-// An opened is an open bbolt file. After a commit has run out of space, the file is opened again and another opened replaces this one
-// (see file.reopen).
+// An opened is an open bbolt file. Another opened replaces it when a commit has run out of space, and the file is opened again (see
+// file.reopen), and when a compacted file takes its place (see Store.Compact).
 type opened struct {
 	*bolt.DB
 	handle *os.File    // the one that bbolt uses
 	info   fs.FileInfo // of the handle, to recognise the file
+	sound  pages.Marks // the pages that have passed the check
 
 	inUse sync.RWMutex // held shared by each snapshot, and exclusively once another opened has replaced this one
 }
 
 // mapSize is how much address space is reserved for the file. A file that outgrows its mapping needs a new one, for which all readers
-// have to end. Reserving costs no memory.
-const mapSize = 1 << 30
+// have to end. Reserving costs no memory. Only tests change it.
+var mapSize = 1 << 30
 
 // openBolt opens a bbolt file, and returns an error that tells the user what to do if that fails. bbolt calls openFile to open the file,
 // which must exist.
@@ -98,6 +101,25 @@ func (f *file) begin() (tx *bolt.Tx, in *opened, err error) {
 		in.inUse.RUnlock()
 		return nil, nil, err
 	}
+}
+
+// retire closes a file that another opened has replaced, when the readers of it have ended, and then calls then, which may be nil. The
+// channel gets the error.
+func (o *opened) retire(then func() error) chan error {
+	closed := make(chan error, 1)
+	end := func() {
+		err := o.Close()
+		if then != nil {
+			err = errors.Join(err, then())
+		}
+		closed <- err
+	}
+	if o.inUse.TryLock() { // never unlocked: no reader may begin on it
+		end()
+	} else {
+		go func() { o.inUse.Lock(); end() }()
+	}
+	return closed
 }
 
 // close ends the transaction of a snapshot.

@@ -157,16 +157,8 @@ func (f *file) reopen(cause error) error {
 	}
 	f.open.Store(next)
 	f.cache.Store(nil)
-	f.sound.Clear()
 	f.taken = 0
-	drained := make(chan error, 1)
-	f.drained = drained
-	end := func() { drained <- errors.Join(old.Close(), next.lock()) }
-	if old.inUse.TryLock() { // never unlocked: no reader may begin on it
-		end()
-	} else {
-		go func() { old.inUse.Lock(); end() }()
-	}
+	f.drained = old.retire(next.lock)
 	return f.health.fail(Full, cause)
 }
 

@@ -26,7 +26,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"lectern/contenttypes"
-	"lectern/store/internal/pages"
 	"lectern/store/internal/pool"
 )
 
@@ -68,17 +67,19 @@ type file struct {
 	senders  sync.RWMutex // held shared while a request is submitted, so that Close misses none
 
 	health health
-	sound  pages.Marks // the pages that have passed the check
 	stats  counters
 
 	readers  readers
 	onCommit func(Commit) // nil if nothing observes commits
 
 	// Used by the writer goroutine only:
-	committed int        // the last transaction
-	used      int64      // bytes of the file up to the last page that any state has used
-	taken     int64      // bytes of the file that have space on the disk; 0: unknown (see space)
-	drained   chan error // gets the error of closing the former open file after a reopen; nil: it is closed
+	committed int          // the last transaction
+	used      int64        // bytes of the file up to the last page that any state has used
+	taken     int64        // bytes of the file that have space on the disk; 0: unknown (see space)
+	drained   chan error   // gets the error of closing the former open file after a reopen; nil: it is closed
+	replaced  []chan error // the same for files that compacted ones have replaced
+
+	compacting sync.Mutex // held while the file is compacted
 
 	snapshots pool.Pool[*Snapshot] // idle, with their buckets and cursors
 	cache     atomic.Pointer[stateCache]
@@ -266,6 +267,9 @@ func (s *Store) Close() error {
 		err = s.db().Close()
 		if s.drained != nil {
 			err = errors.Join(err, <-s.drained)
+		}
+		for _, closed := range s.replaced {
+			err = errors.Join(err, <-closed)
 		}
 	})
 	if err != nil {

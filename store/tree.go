@@ -45,6 +45,15 @@ func mapped(tx *bolt.Tx, sound *pages.Marks) *pages.File {
 	return pages.NewFile(pages.Mapped(info.Data, int(tx.Size())), info.PageSize, sound)
 }
 
+// marksOf returns the marks of the pages that a transaction sees, or nil if it reads a file that another one has replaced: the same number
+// may be that of another page there.
+func (f *file) marksOf(tx *bolt.Tx) *pages.Marks {
+	if db := f.db(); db.DB == tx.DB() {
+		return &db.sound
+	}
+	return nil
+}
+
 // rootTree returns the tree of all buckets, as it was when the transaction began.
 func rootTree(tx *bolt.Tx, f *pages.File) *pages.Tree {
 	return f.Root(uint64(tx.Cursor().Bucket().RootPage()))
@@ -60,7 +69,7 @@ func (s *Snapshot) bucket(n bucket) *tree {
 func (s *Snapshot) newTree(n bucket) *tree {
 	t := &tree{snap: s, n: n}
 	if s.root == nil {
-		s.file = mapped(s.tx, &s.store.sound)
+		s.file = mapped(s.tx, s.store.marksOf(s.tx))
 		s.root = rootTree(s.tx, s.file)
 	}
 	var err error

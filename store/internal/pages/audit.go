@@ -17,21 +17,30 @@ type Meta struct {
 // MetaLen is the number of bytes that ReadMeta needs.
 const MetaLen = headerLen + 64
 
+// Offsets in a meta page, behind the header of the page.
+const (
+	metaTx  = 48
+	metaSum = 56 // the checksum, which covers everything before it
+)
+
+func metaChecksum(b []byte) uint64 {
+	h := fnv.New64a()
+	h.Write(b[:metaSum])
+	return h.Sum64()
+}
+
 // ReadMeta reads a meta page from its first bytes. valid is false if it is damaged or no meta page; then only Tx may be right.
 func ReadMeta(p []byte) (m Meta, valid bool) {
-	const sum = 56 // bytes that the checksum covers
 	if len(p) < MetaLen {
 		return Meta{}, false
 	}
 	b := p[headerLen:]
 	m = Meta{
 		PageSize: int(order.Uint32(b[8:])), Root: order.Uint64(b[16:]), Freelist: order.Uint64(b[32:]),
-		Pages: order.Uint64(b[40:]), Tx: order.Uint64(b[48:]),
+		Pages: order.Uint64(b[40:]), Tx: order.Uint64(b[metaTx:]),
 	}
-	h := fnv.New64a()
-	h.Write(b[:sum])
 	const magic, version = 0xED0CDAED, 2
-	return m, order.Uint32(b) == magic && order.Uint32(b[4:]) == version && order.Uint64(b[sum:]) == h.Sum64()
+	return m, order.Uint32(b) == magic && order.Uint32(b[4:]) == version && order.Uint64(b[metaSum:]) == metaChecksum(b)
 }
 
 // Meta returns the meta page of the state that a transaction committed. valid is false if it is damaged or overwritten.
@@ -176,10 +185,20 @@ func (f *File) freelist(id uint64) (ids []uint64, pages uint64, err error) {
 	return ids, uint64(len(p) / f.pageSize), nil
 }
 
-// Freelist checks the list of free pages of a state.
-func (f *File) Freelist(m Meta) error {
-	_, _, err := f.freelist(m.Freelist)
-	return err
+// Free returns how many pages of a state are free.
+func (f *File) Free(m Meta) (int, error) {
+	ids, _, err := f.freelist(m.Freelist)
+	return len(ids), err
+}
+
+// WithTx returns a copy of a meta page that says that another transaction committed its state. It belongs at page tx%2 of the file.
+func WithTx(meta []byte, tx uint64) []byte {
+	p := bytes.Clone(meta)
+	order.PutUint64(p, tx%2)
+	b := p[headerLen:]
+	order.PutUint64(b[metaTx:], tx)
+	order.PutUint64(b[metaSum:], metaChecksum(b))
+	return p
 }
 
 // An audit checks the pages of one tree.

@@ -29,7 +29,7 @@ var bucketName = []byte("things")
 
 func newTwin(t *testing.T, seed uint64) *twin {
 	path := filepath.Join(t.TempDir(), "file")
-	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true, FreelistType: bolt.FreelistMapType})
+	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true, InitialMmapSize: 1 << 28, FreelistType: bolt.FreelistMapType})
 	if err != nil {
 		t.Fatal(err)
 	}
