@@ -60,6 +60,7 @@ type line struct {
 	Import     importCommand     `cmd:"" help:"Import content from a file that export wrote."`
 	Backup     backupCommand     `cmd:"" help:"Write one file with a consistent copy of store and uploads, also while serving."`
 	Restore    restoreCommand    `cmd:"" help:"Replace store and uploads by those of a backup. The server must be stopped."`
+	Compact    compactCommand    `cmd:"" help:"Give the disk space of removed content back, also while serving."`
 	Salvage    salvageCommand    `cmd:"" help:"Export the readable content of a damaged store and list the rest. The server must be stopped."`
 	Migrate    migrateCommand    `cmd:"" help:"Rename or drop stored content after definitions have changed. A running server accepts only the calls that its log asks for."`
 	Debug      debugCommand      `cmd:"" help:"Look into a running server: profiles, traces and goroutines."`

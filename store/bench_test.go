@@ -196,3 +196,25 @@ func BenchmarkOpen(b *testing.B) {
 		shut(s)
 	}
 }
+
+// BenchmarkCompact compacts a store, and reports the size of the copy.
+func BenchmarkCompact(b *testing.B) {
+	s, err := store.Open(b.TempDir()+"/content.db", loadModel(b), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	fillArticles(b, s, benchScale(b))
+	var last store.Compaction
+	for b.Loop() {
+		if last, err = s.Compact(b.Context(), nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(last.After)/1e6, "MB")
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(last.After)*1e9, "s/GB")
+}

@@ -42,6 +42,8 @@ type Project interface {
 	Uploads(ctx context.Context) (Uploads, error)
 	// Backup writes one file with a consistent copy of the store and of the uploads in the data directory.
 	Backup(ctx context.Context, w io.Writer) error
+	// Compact gives the free pages of the store back to the disk. Requests are answered meanwhile. progress may be nil.
+	Compact(ctx context.Context, progress func(done, total int64)) (store.Compaction, error)
 	// Export writes all content as JSON Lines.
 	Export(ctx context.Context, w io.Writer) error
 	// Import stores the content of a file that Export wrote. If a line is wrong, it stores nothing and returns documents.LineProblems,
@@ -190,6 +192,15 @@ func (l *Local) RevokeToken(ctx context.Context, nameOrID string) (t auth.Token,
 		return err
 	})
 	return t, err
+}
+
+// Compact implements Project.
+func (l *Local) Compact(ctx context.Context, progress func(done, total int64)) (result store.Compaction, err error) {
+	err = l.View(ctx, func(c Content) error {
+		result, err = c.Store.Compact(ctx, progress)
+		return err
+	})
+	return result, err
 }
 
 // Export implements Project.

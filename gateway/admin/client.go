@@ -17,6 +17,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/store"
 	"lectern/store/evolve"
 )
 
@@ -87,6 +88,28 @@ func (r *remote) migrate(ctx context.Context, ms evolve.Migrations, _ func(strin
 
 func (r *remote) Backup(ctx context.Context, w io.Writer) error {
 	return r.do(ctx, http.MethodGet, "/backup", nil, copyTo(w))
+}
+
+func (r *remote) Compact(ctx context.Context, progress func(done, total int64)) (result store.Compaction, err error) {
+	err = r.do(ctx, http.MethodPost, "/compact", nil, func(body io.Reader) error {
+		lines := json.NewDecoder(bufio.NewReader(body))
+		for {
+			var e compactEvent
+			if err := lines.Decode(&e); err != nil {
+				return fmt.Errorf("the server ended the compaction: %w", err)
+			}
+			switch {
+			case e.Error != "":
+				return errors.New(e.Error)
+			case e.Result != nil:
+				result = *e.Result
+				return nil
+			case progress != nil:
+				progress(e.Done, e.Total)
+			}
+		}
+	})
+	return result, err
 }
 
 func (r *remote) Export(ctx context.Context, w io.Writer) error {

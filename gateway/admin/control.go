@@ -20,6 +20,7 @@ import (
 	"lectern/documents"
 	"lectern/gateway/internal/paced"
 	"lectern/internal/budget"
+	"lectern/store"
 	"lectern/store/evolve"
 )
 
@@ -34,6 +35,7 @@ import (
 //	DELETE /tokens/{name}   → auth.Token
 //	GET    /uploads         Uploads
 //	GET    /backup          a backup, as a tar archive
+//	POST   /compact         → compactEvents, one a line
 //	GET    /export          JSON Lines
 //	GET    /downloads/{id}  why a backup or export failed: controlError
 //	GET    /debug/{kind}?time= a Recording
@@ -90,6 +92,14 @@ type importEvent struct {
 	Result   *documents.ImportResult   `json:"result,omitempty"`
 	Problems documents.LineProblems    `json:"problems,omitempty"`
 	Error    string                    `json:"error,omitempty"`
+}
+
+// A compactEvent is a line of the answer to a request to compact. It holds progress in bytes or, in the last line, the result or the error.
+type compactEvent struct {
+	Done   int64             `json:"done,omitempty"`
+	Total  int64             `json:"total,omitempty"`
+	Result *store.Compaction `json:"result,omitempty"`
+	Error  string            `json:"error,omitempty"`
 }
 
 // Listen creates the control socket. It replaces an existing socket, which no process can be using, since this process has locked the data
@@ -170,6 +180,7 @@ func (c *Control) routes() http.Handler {
 	mux.Handle("DELETE /tokens/{name}", answer(func(r *http.Request) (auth.Token, error) { return p.RevokeToken(r.Context(), r.PathValue("name")) }))
 	mux.Handle("GET /uploads", answer(func(r *http.Request) (Uploads, error) { return p.Uploads(r.Context()) }))
 	mux.HandleFunc("GET /backup", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.Backup) })
+	mux.HandleFunc("POST /compact", c.compact)
 	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.Export) })
 	mux.Handle("GET /downloads/{id}", answer(func(r *http.Request) (controlError, error) {
 		return controlError{Error: c.downloads.reason(r.PathValue("id"))}, nil
@@ -260,6 +271,23 @@ func (c *Control) importFile(w http.ResponseWriter, r *http.Request) {
 		end.Error = err.Error()
 	}
 	events.Encode(end)
+}
+
+// compact compacts the store, and answers with the progress and the result.
+func (c *Control) compact(w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w)
+	events := json.NewEncoder(paced.NewWriter(w, control, c.AnswerRate))
+	send := func(e compactEvent) {
+		_ = events.Encode(e) // fails only if the client is gone
+		_ = control.Flush()
+	}
+	result, err := c.Project.Compact(r.Context(), func(done, total int64) { send(compactEvent{Done: done, Total: total}) })
+	if err != nil {
+		send(compactEvent{Error: err.Error()})
+		return
+	}
+	c.Log.Info("compacted the store", "before", result.Before, "after", result.After)
+	send(compactEvent{Result: &result})
 }
 
 // writeError answers with an error as a controlError.

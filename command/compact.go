@@ -1,0 +1,21 @@
+package command
+
+import "lectern/gateway/admin"
+
+type compactCommand struct {
+	Dir string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
+	projectFlags
+}
+
+func (c *compactCommand) Run(s *session) error {
+	return c.administer(s, c.Dir, func(a admin.Project) error {
+		p := newProgress(s.Stderr)
+		result, err := a.Compact(s.ctx, func(done, total int64) { p.show("copied %s of %s", megabytes(done), megabytes(total)) })
+		p.clear()
+		if err != nil {
+			return inCommand("compact", err)
+		}
+		p.done("compacted the store from %s to %s", megabytes(result.Before), megabytes(result.After))
+		return nil
+	})
+}
