@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -25,6 +26,7 @@ type conn struct {
 	place    atomic.Pointer[place] // the place of the current request
 	body     *clientBody           // the body of the current request; nil where nothing reads it
 
+	isTLS   bool        // it carries TLS, so what is written to it is not an answer but records of TLS
 	delays  bool        // a write may be delayed
 	delayed *[]byte     // the write that is delayed; nil where there is none
 	both    [2][]byte   // the delayed write and the next one, while they are sent
@@ -119,9 +121,18 @@ func (c *conn) CloseWrite() error {
 // A connKey is the context key of the conn of a request.
 type connKey struct{}
 
-func withConn(ctx context.Context, c net.Conn) context.Context {
+func withConn(ctx context.Context, accepted net.Conn) context.Context {
+	over, isTLS := accepted.(*tls.Conn)
+	if isTLS {
+		accepted = over.NetConn()
+	}
+	c, ok := accepted.(*conn)
+	if !ok {
+		return ctx
+	}
+	c.isTLS = isTLS
 	ctx = context.WithValue(ctx, connKey{}, c)
-	if c, ok := c.(*conn); ok && !c.proxied {
+	if !c.proxied {
 		ctx = admission.WithClient(ctx, c.client)
 	}
 	return ctx
@@ -135,12 +146,13 @@ func connOf(r *http.Request) *conn {
 
 // delayWrites makes the connection of a request delay the first write of the answer until the second one, until sendDelayed is called. It is
 // for handlers that write an answer at once and do not flush it: net/http writes an answer that is longer than its buffer in two pieces,
-// which costs one more system call on either side. The result is nil for a request that did not come through Serve.
+// which costs one more system call on either side. The result is nil for a request that did not come through Serve, or came over TLS.
 func delayWrites(r *http.Request) *conn {
 	c := connOf(r)
-	if c != nil {
-		c.delays = true
+	if c == nil || c.isTLS {
+		return nil
 	}
+	c.delays = true
 	return c
 }
 

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -50,20 +49,23 @@ func (p *Project) Run(ctx context.Context) error {
 func (p *Project) serve(ctx context.Context, open func() error) error {
 	p.limitHeap()
 	p.unready.Store(&starting)
-	server, ln, err := p.listen()
+	server, ln, redirects, err := p.listen()
 	if err != nil {
 		return err
 	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var answering sync.WaitGroup
-	var failed error
+	var failed, failedToRedirect error
 	answering.Go(func() { defer stop(); failed = server.Serve(serving, ln) })
+	if redirects != nil {
+		answering.Go(func() { defer stop(); failedToRedirect = redirects.run(serving) })
+	}
 	if err = open(); err == nil {
 		err = p.serveOpen(ctx, serving, stop, server)
 	}
 	stop()
 	answering.Wait()
-	return errors.Join(failed, err)
+	return errors.Join(failed, failedToRedirect, err)
 }
 
 // serveOpen has the server answer requests for the open project, and does all else that a served project does, until ctx or serving
@@ -121,22 +123,33 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	return errors.Join(err, failed)
 }
 
-// listen listens at the project's address and returns a server for it, which answers probes alone until it gets a Runtime.
-func (p *Project) listen() (*Server, net.Listener, error) {
-	server, err := NewServer(p.serverConfig(), Runtime{ready: p.unready.Load, starting: true})
+// listen listens at the project's address and at tls.redirect. It returns a server for the former, which answers probes alone until it gets a
+// Runtime, and one for the latter, which is nil if there is no such address.
+func (p *Project) listen() (*Server, net.Listener, *redirector, error) {
+	config := p.serverConfig()
+	tls, redirect, err := p.tlsConfig()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
+	}
+	config.TLS = tls
+	server, err := NewServer(config, Runtime{ready: p.unready.Load, starting: true})
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	address := p.generation.Load().address()
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, nil, cannotListen(address, err)
+		return nil, nil, nil, cannotListen(address, err)
+	}
+	redirects, err := p.listenToRedirect(redirect)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, ln.Close())
 	}
 	p.server.Store(server)
-	base := "http://" + clientAddress(ln.Addr().String())
+	base := p.scheme() + "://" + clientAddress(ln.Addr().String())
 	p.listens.Store(&base)
 	p.log.Info("listening", "base", base)
-	return server, ln, nil
+	return server, ln, redirects, nil
 }
 
 // drain waits for timeouts.drain, during which the server still answers requests. It returns early if ctx ends.
@@ -189,9 +202,8 @@ func cannotListen(address string, err error) error {
 
 func (p *Project) serverConfig() Config {
 	s := p.Definition().Settings.Server
-	https := strings.HasPrefix(s.URL, "https://")
 	return Config{
-		Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: https, Compress: s.Compress, TrustedProxies: s.TrustedProxies,
+		Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: p.isHTTPS(), Compress: s.Compress, TrustedProxies: s.TrustedProxies,
 		Log: p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics, MetricsToken: mainPortToken(s.Metrics),
 	}
 }
@@ -222,7 +234,7 @@ func (e *generation) base() string {
 	if at := e.project.listens.Load(); at != nil {
 		return *at
 	}
-	return "http://" + clientAddress(e.address())
+	return e.project.scheme() + "://" + clientAddress(e.address())
 }
 
 // clientAddress returns the address at which a client on this machine reaches a server that listens at address.

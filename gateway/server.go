@@ -11,6 +11,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,9 +29,11 @@ import (
 
 // Config is what a Server is built from. Zero values mean config.DefaultLimits, any origin and slog.Default.
 type Config struct {
-	Limits   config.Limits
-	CORS     config.CORS
-	HTTPS    bool // clients reach the server by https, through a proxy that ends TLS
+	Limits config.Limits
+	CORS   config.CORS
+	HTTPS  bool // clients reach the server by https
+	// TLS is set if the server itself speaks TLS; clients may then use HTTP/2.
+	TLS      *tls.Config
 	Compress bool // gzip or zstd answers, for clients that accept them
 	// Memory is the budget of all requests; nil: one of Limits.Memory bytes. Other parts of the program may share it.
 	Memory *budget.Budget
@@ -49,6 +52,7 @@ type requestLimits config.Limits
 // A Server serves a Runtime over HTTP. It is safe for concurrent use.
 type Server struct {
 	limits  requestLimits
+	tls     *tls.Config
 	log     *slog.Logger
 	access  AccessLog
 	metrics *metrics.Metrics // nil if metrics are off
@@ -88,7 +92,8 @@ func (s *Server) Stats() Stats {
 func NewServer(c Config, rt Runtime) (*Server, error) {
 	l := requestLimits(c.Limits.WithDefaults())
 	s := &Server{
-		limits: l, log: c.Log, access: c.AccessLog, metrics: c.Metrics, headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies,
+		limits: l, tls: c.TLS, log: c.Log, access: c.AccessLog, metrics: c.Metrics,
+		headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies,
 		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),
 		connections: admission.New(admission.Limits{Places: l.Connections, Share: l.ConnectionsPerAddress}),
 	}
@@ -136,7 +141,8 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // and returns nil if all of them did.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
-		Handler:           s.handler,
+		Handler:           http.HandlerFunc(s.serveStream),
+		TLSConfig:         s.tls,
 		ReadHeaderTimeout: s.limits.ReadHeader,
 		ReadTimeout:       s.limits.Read,
 		WriteTimeout:      s.limits.Write,
@@ -146,7 +152,14 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(&listener{Listener: ln, server: s}) }()
+	go func() {
+		accepts := &listener{Listener: ln, server: s}
+		if s.tls != nil {
+			failed <- srv.ServeTLS(accepts, "", "")
+		} else {
+			failed <- srv.Serve(accepts)
+		}
+	}()
 
 	select {
 	case err := <-failed:

@@ -32,6 +32,7 @@ type serverFile struct {
 	Timeouts timeoutsFile
 	Log      logFile
 	Metrics  metricsFile
+	TLS      tlsFile `yaml:"tls"`
 }
 
 type corsFile struct {
@@ -149,6 +150,10 @@ func (s *Server) file() serverFile {
 // readServer reads config/server.yaml.
 func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	f := s.file()
+	f.CORS.Origin, f.CORS.Methods, f.CORS.Headers = (*wordList)(&s.CORS.Origins), (*wordList)(&s.CORS.Methods), (*wordList)(&s.CORS.Headers)
+	f.Log.Level, f.Log.Format, f.Log.Requests, f.Log.Sample = "info", &s.Log.Format, &s.Log.Requests, &s.Log.Sample
+	f.Metrics.Listen, f.Metrics.Token = &s.Metrics.Listen, &s.Metrics.Token
+	f.TLS = tlsFileOf(&s.TLS)
 	unfit := n.Decode(&f)
 
 	var problems yamlfile.Problems
@@ -176,6 +181,7 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	problems = append(problems, s.Limits.check(n)...)
 	problems = append(problems, s.Log.check(n, f.Log.Level)...)
 	problems = append(problems, s.Metrics.check(n)...)
+	problems = append(problems, s.TLS.check(n)...)
 	return together(unfit, problems)
 }
 

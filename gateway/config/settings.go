@@ -42,6 +42,7 @@ type Server struct {
 	Limits         Limits         // default DefaultLimits
 	Log            Log
 	Metrics        Metrics
+	TLS            TLS
 }
 
 // Metrics holds the settings metrics of config/server.yaml. Metrics are off if both are empty.

@@ -95,7 +95,7 @@ type server struct {
 	ended       chan struct{}
 }
 
-var servingLine = regexp.MustCompile(`base["=:]+(http://[0-9.:]+)`)
+var servingLine = regexp.MustCompile(`serving[^\n]*base["=:]+(http://[0-9.:]+)`)
 
 // serve starts the program and waits until it is ready. wrap goes before the command, for example a shell that sets limits.
 // The process is killed when the test ends.

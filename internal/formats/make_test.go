@@ -91,7 +91,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-var baseInLog = regexp.MustCompile(`base["=:]+(http://[0-9.:]+)`)
+var baseInLog = regexp.MustCompile(`serving[^\n]*base["=:]+(http://[0-9.:]+)`)
 
 // startBinary serves the project of the fixtures.
 func startBinary(t *testing.T, binary, data string) (server *exec.Cmd, base string) {

@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"shadowcrud/graphql/"},
 	{"shadowcrud/rest", "shadowcrud/graphql"},
 	{"gateway/config", "gateway/metrics"},
-	{"gateway/internal/paced"},
+	{"gateway/internal/certificates", "gateway/internal/paced"},
 	{"gateway/admin"},
 	{"gateway"},
 	{"command"},
