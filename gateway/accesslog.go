@@ -65,9 +65,9 @@ func (o *observation) appendCaller(attrs []slog.Attr) []slog.Attr {
 	case !o.known:
 		return attrs
 	case o.caller.User.ID != 0:
-		return append(attrs, slog.String("principal", "user"), slog.String("name", o.caller.User.Username), slog.Uint64("user", o.caller.User.ID))
+		return append(attrs, slog.String("principal", o.principalKind()), slog.String("name", o.caller.User.Username), slog.Uint64("user", o.caller.User.ID))
 	case o.caller.Token != "":
-		return append(attrs, slog.String("principal", "token"), slog.String("name", o.caller.Token))
+		return append(attrs, slog.String("principal", o.principalKind()), slog.String("name", o.caller.Token))
 	}
-	return append(attrs, slog.String("principal", "public"))
+	return append(attrs, slog.String("principal", o.principalKind()))
 }

@@ -15,6 +15,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/gateway/metrics"
+	"lectern/internal/span"
 )
 
 // An observation collects what the server tells the access log and the metrics at the end of a request. It is the ResponseWriter of the
@@ -28,6 +29,7 @@ type observation struct {
 	known    bool           // the request was authenticated
 	hijacked bool
 	refusal  apierror.Reason // "" unless the request was refused
+	span     span.Span       // nil unless the request is traced
 }
 
 // noRoute stands for the route of requests that match none.
@@ -35,7 +37,7 @@ const noRoute = "none"
 
 // observes reports whether anything observes requests.
 func (s *Server) observes(r *http.Request) bool {
-	return s.access.On || s.metrics != nil || s.log.Enabled(r.Context(), slog.LevelDebug)
+	return s.access.On || s.metrics != nil || s.tracer != nil || s.log.Enabled(r.Context(), slog.LevelDebug)
 }
 
 // newObservation begins the observation of a request that w answers.
@@ -68,6 +70,7 @@ func (s *Server) ended(o *observation, r *http.Request) {
 		})
 	}
 	s.logRequest(o, r, took)
+	o.endTrace()
 }
 
 // observationOf returns the observation of the request that w answers; nil if nothing observes it.

@@ -15,6 +15,7 @@ import (
 	"lectern/auth"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/gateway/tracing"
 	"lectern/internal/shell"
 )
 
@@ -49,7 +50,12 @@ func (p *Project) Run(ctx context.Context) error {
 func (p *Project) serve(ctx context.Context, open func() error) error {
 	p.limitHeap()
 	p.unready.Store(&starting)
-	server, ln, redirects, err := p.listen()
+	tracer, err := p.newTracer()
+	if err != nil {
+		return err
+	}
+	defer tracer.Shutdown()
+	server, ln, redirects, err := p.listen(tracer)
 	if err != nil {
 		return err
 	}
@@ -125,8 +131,9 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 
 // listen listens at the project's address and at tls.redirect. It returns a server for the former, which answers probes alone until it gets a
 // Runtime, and one for the latter, which is nil if there is no such address.
-func (p *Project) listen() (*Server, net.Listener, *redirector, error) {
+func (p *Project) listen(tracer *tracing.Tracer) (*Server, net.Listener, *redirector, error) {
 	config := p.serverConfig()
+	config.Tracer = tracer
 	tls, redirect, err := p.tlsConfig()
 	if err != nil {
 		return nil, nil, nil, err

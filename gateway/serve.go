@@ -30,6 +30,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		defer s.ended(o, r)
 		h.router.Match(r, &m)
 		o.matched(&m)
+		r = o.trace(s.tracer, r)
 		w = o
 	} else {
 		h.router.Match(r, &m)

@@ -22,6 +22,7 @@ import (
 
 	"lectern/gateway/config"
 	"lectern/gateway/metrics"
+	"lectern/gateway/tracing"
 	"lectern/internal/admission"
 	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
@@ -40,6 +41,7 @@ type Config struct {
 	// TrustedProxies are the proxies whose header X-Forwarded-For is used. Their connections are not limited by address.
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
+	Tracer         *tracing.Tracer // nil: no request is traced
 	AccessLog      AccessLog
 	Metrics        *metrics.Metrics // nil: none
 	// MetricsToken is the bearer token of scrapes at /_metrics; "" serves no metrics there.
@@ -54,6 +56,7 @@ type Server struct {
 	limits  requestLimits
 	tls     *tls.Config
 	log     *slog.Logger
+	tracer  *tracing.Tracer
 	access  AccessLog
 	metrics *metrics.Metrics // nil if metrics are off
 	scrape  http.Handler     // of scrapes at /_metrics; nil if they are not served there
@@ -92,7 +95,7 @@ func (s *Server) Stats() Stats {
 func NewServer(c Config, rt Runtime) (*Server, error) {
 	l := requestLimits(c.Limits.WithDefaults())
 	s := &Server{
-		limits: l, tls: c.TLS, log: c.Log, access: c.AccessLog, metrics: c.Metrics,
+		limits: l, tls: c.TLS, log: c.Log, tracer: c.Tracer, access: c.AccessLog, metrics: c.Metrics,
 		headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies,
 		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),
 		connections: admission.New(admission.Limits{Places: l.Connections, Share: l.ConnectionsPerAddress}),

@@ -8,6 +8,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"lectern/contenttypes"
+	"lectern/internal/span"
 	"lectern/store/internal/pages"
 	"lectern/store/internal/pool"
 	"lectern/store/internal/relcache"
@@ -30,6 +31,7 @@ type Snapshot struct {
 	failed    error                      // the error that ended the snapshot's work; look-ups find nothing after it
 	work      workBudget
 	stats     snapshotStats
+	span      span.Span    // of the view; nil unless the request is traced
 	in        *opened      // the open file that tx reads; nil if its readers are not counted
 	made      pool.Epoch   // the epoch in which tx began
 	since     atomic.Int64 // when a reader took it, by the clock of readers; 0 while it is idle
@@ -58,6 +60,7 @@ func newSnapshot(s *Store, tx *bolt.Tx) *Snapshot {
 
 // end adds the snapshot's counters to those of the store.
 func (s *Snapshot) end() {
+	s.endTrace()
 	s.store.stats.add(&s.stats)
 	s.cache.searched(s)
 }

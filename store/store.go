@@ -358,11 +358,13 @@ func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 	if h := s.health.load(); h.State > Full {
 		return h.Err
 	}
-	req := &writeRequest{ctx: ctx, store: s, f: f, done: make(chan error, 1)}
-	if err := s.submit(req); err != nil {
-		return err
+	req := &writeRequest{ctx: ctx, store: s, f: f, done: make(chan error, 1), trace: traceWrite(ctx)}
+	err := s.submit(req)
+	if err == nil {
+		err = <-req.done
 	}
-	return <-req.done
+	req.trace.end(err)
+	return err
 }
 
 // submit hands a request to the writer goroutine.

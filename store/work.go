@@ -22,6 +22,7 @@ type workBudget struct {
 // returns the error.
 func (s *Snapshot) Within(ctx context.Context, limit time.Duration) {
 	s.work.ctx, s.work.limit, s.work.until = ctx, limit, time.Time{}
+	s.traceView(ctx)
 }
 
 // Step counts a step of work that the caller does between look-ups, and reports whether to continue (see Within).

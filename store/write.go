@@ -22,6 +22,7 @@ type writeRequest struct {
 	f     func(*Tx) error
 	err   error
 	done  chan error
+	trace writeTrace
 
 	alone func() error // instead of f: work to do between two transactions
 }
@@ -266,6 +267,10 @@ func newTx(s *Store, btx *bolt.Tx) *Tx {
 func (tx *Tx) run(r *writeRequest) error {
 	tx.applied = 0
 	tx.Within(r.ctx, 0)
+	if r.trace.span != nil {
+		r.trace.ran = time.Now()
+		defer func() { r.trace.applied = time.Now() }()
+	}
 	err := tx.call(r.f)
 	if tx.work.over {
 		err, tx.failed = tx.failed, nil

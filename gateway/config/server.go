@@ -33,6 +33,7 @@ type serverFile struct {
 	Log      logFile
 	Metrics  metricsFile
 	TLS      tlsFile `yaml:"tls"`
+	Tracing  tracingFile
 }
 
 type corsFile struct {
@@ -128,6 +129,20 @@ type metricsFile struct {
 	Token *string
 }
 
+type tracingFile struct {
+	// URL of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; without it nothing is traced: see
+	// [operations](operations.md#traces)
+	// Default: none
+	Endpoint *string
+	// headers sent to the collector, such as a credential
+	// Default: none
+	Headers *map[string]string
+	// share of the requests that is traced, from 0 to 1
+	Sample *float64
+	// whether a request continues the trace that its header `traceparent` names, and is recorded when its sender says so
+	TrustParent *bool `yaml:"trustParent"`
+}
+
 // file returns a serverFile whose pointers lead to s. Its other values are defaults.
 func (s *Server) file() serverFile {
 	l := &s.Limits
@@ -144,6 +159,7 @@ func (s *Server) file() serverFile {
 		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Drain, &l.Shutdown},
 		Log:      logFile{Level: "info", Format: &s.Log.Format, Requests: &s.Log.Requests, Sample: &s.Log.Sample},
 		Metrics:  metricsFile{&s.Metrics.Listen, &s.Metrics.Token},
+		Tracing:  tracingFile{&s.Tracing.Endpoint, &s.Tracing.Headers, &s.Tracing.Sample, &s.Tracing.TrustParent},
 	}
 }
 
@@ -179,6 +195,7 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 		}
 	}
 	problems = append(problems, s.Limits.check(n)...)
+	problems = append(problems, s.Tracing.check(n)...)
 	problems = append(problems, s.Log.check(n, f.Log.Level)...)
 	problems = append(problems, s.Metrics.check(n)...)
 	problems = append(problems, s.TLS.check(n)...)
@@ -265,6 +282,17 @@ func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	}
 	if l.Drain < 0 {
 		problems.Add(n.At("timeouts", "drain"), "drain must not be negative; 0s drains nothing")
+	}
+	return problems
+}
+
+// check reports settings of tracing that are out of range.
+func (t *Tracing) check(n *yamlfile.Node) (problems yamlfile.Problems) {
+	if t.Endpoint != "" && !isHTTP(t.Endpoint) {
+		problems.Add(n.At("tracing", "endpoint"), "endpoint must be the URL of an OpenTelemetry collector, such as http://127.0.0.1:4318, without credentials; those go into headers")
+	}
+	if !(t.Sample >= 0 && t.Sample <= 1) {
+		problems.Add(n.At("tracing", "sample"), "sample must be from 0 to 1: it is the share of requests that is traced")
 	}
 	return problems
 }

@@ -43,6 +43,7 @@ type Server struct {
 	Log            Log
 	Metrics        Metrics
 	TLS            TLS
+	Tracing        Tracing
 }
 
 // Metrics holds the settings metrics of config/server.yaml. Metrics are off if both are empty.
@@ -57,6 +58,14 @@ type Log struct {
 	Format   string     // "text" or "json"; "" is text in development and json in production
 	Requests *bool      // whether each request is logged; nil: in production only
 	Sample   float64    // the share of successful requests that is logged; default 1
+}
+
+// Tracing holds the settings tracing of config/server.yaml.
+type Tracing struct {
+	Endpoint    string            // the URL of the collector; "" traces nothing
+	Headers     map[string]string // sent to the collector; they may hold a credential
+	Sample      float64           // the share of requests that is traced; default 1
+	TrustParent bool              // whether a request continues the trace of its header traceparent
 }
 
 // REST holds the settings of config/api.yaml.
@@ -101,7 +110,7 @@ type GraphQL struct {
 // Default returns the settings of a project without config/.
 func Default() Settings {
 	return Settings{
-		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits, Log: Log{Level: slog.LevelInfo, Sample: 1}},
+		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits, Log: Log{Level: slog.LevelInfo, Sample: 1}, Tracing: Tracing{Sample: 1}},
 		REST:   REST{Prefix: "/api", DefaultLimit: 25, MaxLimit: 100, WithCount: true},
 		I18n:   I18n{Enabled: true, DefaultLocale: "en", Locales: []Locale{{"en", localeName("en")}}},
 		GraphQL: GraphQL{Enabled: true, Endpoint: "/graphql", ShadowCRUD: true, DepthLimit: 10, AmountLimit: 100,

@@ -9,7 +9,7 @@ import (
 // layers lists the packages from the lowest layer to the highest. A package may import only packages of lower layers. A layer
 // of one name that ends in "/" is a tree of packages that may import one another. ARCHITECTURE.md describes the layers.
 var layers = [][]string{
-	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell", "internal/lru", "internal/diskcache", "internal/usage"},
+	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell", "internal/lru", "internal/diskcache", "internal/usage", "internal/span"},
 	{"internal/yamlfile"},
 	{"contenttypes"},
 	{"documents/apierror", "documents/permission"},
@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"shadowcrud/params", "shadowcrud/levels"},
 	{"shadowcrud/graphql/"},
 	{"shadowcrud/rest", "shadowcrud/graphql"},
-	{"gateway/config", "gateway/metrics"},
+	{"gateway/config", "gateway/metrics", "gateway/tracing"},
 	{"gateway/internal/certificates", "gateway/internal/paced"},
 	{"gateway/admin"},
 	{"gateway"},
@@ -41,6 +41,7 @@ var owners = map[string]string{
 	"github.com/lestrrat-go/jwx": "auth",
 	"github.com/alecthomas/kong": "command",
 	"github.com/prometheus":      "gateway/metrics",
+	"go.opentelemetry.io/otel":   "gateway/tracing",
 }
 
 const module = "lectern"
