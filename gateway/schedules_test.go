@@ -258,8 +258,8 @@ func TestScheduleRequests(t *testing.T) {
 func TestSchedules(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", "Soup")
-	r := p.act(202, path, "publish", object{"publishAt": p.in(2 * time.Hour)})
-	r = p.act(202, path, "publish", object{"publishAt": p.in(time.Hour), "unpublishAt": p.in(3 * time.Hour)})
+	p.act(202, path, "publish", object{"publishAt": p.in(2 * time.Hour)})
+	r := p.act(202, path, "publish", object{"publishAt": p.in(time.Hour), "unpublishAt": p.in(3 * time.Hour)})
 	made, _ := r.at("meta.schedules").([]any)
 	if len(made) != 2 || r.at("data.publishedAt") != nil || r.at("data.title") != "Soup" {
 		t.Fatalf("a schedule did not replace the former one: %s", r.text)
