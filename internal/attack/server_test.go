@@ -3,6 +3,7 @@ package attack
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -43,10 +44,12 @@ func TestMain(m *testing.M) {
 
 // A project is a project directory on disk with a full-access token.
 type project struct {
-	t     *testing.T
-	dir   string
-	data  string // data directory
-	token string
+	t    *testing.T
+	dir  string
+	data string // data directory
+	// environment is the option --env of the server; "" is production.
+	environment string
+	token       string
 }
 
 // newProject writes files, given by their paths within the project, and creates a token. An empty data stands for dir/data.
@@ -115,7 +118,7 @@ func (p *project) start(wrap ...string) *server {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	line := append(wrap, path, "serve", p.dir, "--data", p.data, "--addr", "127.0.0.1:0", "--env", "production")
+	line := append(wrap, path, "serve", p.dir, "--data", p.data, "--addr", "127.0.0.1:0", "--env", cmp.Or(p.environment, "production"))
 	s := &server{token: p.token, cmd: exec.Command(line[0], line[1:]...), ended: make(chan struct{})}
 	out, err := s.cmd.StderrPipe()
 	if err != nil {
