@@ -106,14 +106,14 @@ func (c *someTarget) target(s *Snapshot, r ref) (shown, met bool) {
 	return shown, met
 }
 
-func (c inState) holds(s *Snapshot, r Record) bool {
-	if !r.Exists() || !r.Type().DraftAndPublish {
-		return !c.negate
-	}
-	return s.inState(r, c.state) != c.negate
-}
+func (c inState) holds(s *Snapshot, r Record) bool { return s.InState(r, c.state) != c.negate }
 
-func (s *Snapshot) inState(r Record, state PublicationState) bool {
+// InState reports whether a version of a document is in a publication state. Versions of types without draft & publish are in every
+// state, and so is the zero Record.
+func (s *Snapshot) InState(r Record, state PublicationState) bool {
+	if !r.Exists() || !r.Type().DraftAndPublish {
+		return true
+	}
 	b, draft := r.table.bound, r.slot.status() == Draft
 	other := func() Record { return s.row(b, r.slot^1, r.doc) }
 	switch state {
