@@ -84,6 +84,9 @@ func (tx *Tx) Apply(b *Batch) error {
 			return fmt.Errorf("put link %s.%s: %w", l.Attr.Owner.UID, l.Attr.Name, err)
 		}
 	}
+	if tx.store.applied != nil {
+		tx.store.applied(tx.sequence, b)
+	}
 	return tx.log(b.changes)
 }
 

@@ -29,6 +29,7 @@ type Change struct {
 // keptChanges is how many batches the change log keeps.
 const keptChanges = 10_000
 
+// log writes the entry of the batch that was applied last into the change log.
 func (tx *Tx) log(list []Change) error {
 	raw, err := json.Marshal(list)
 	if err != nil {

@@ -57,7 +57,8 @@ type file struct {
 	path    string
 	current atomic.Pointer[Store] // the Store with the definitions that the content has
 	locales localeTable
-	revised atomic.Uint64 // see Store.Revision
+	revised atomic.Uint64                   // see Store.Revision
+	applied func(sequence uint64, b *Batch) // Options.Applied; may be nil
 	schema  schemaLock
 
 	requests chan *writeRequest
@@ -104,6 +105,12 @@ type Options struct {
 	// Replaced, if set, is called by Open when the file is not the store that was opened at its path before.
 	Replaced func()
 
+	// Applied, if set, is called with each batch that is applied and with its sequence number, by the writer goroutine inside the transaction
+	// of the batch. If the transaction is rolled back, later batches get the numbers of its batches again, so what was recorded for a number
+	// is replaced by what comes later, and numbers beyond Store.Revision do not count. Applied must not change the batch. Committed does not
+	// tell the batches, since the writer would have to keep them all until the commit.
+	Applied func(sequence uint64, b *Batch)
+
 	hooks *conversionHooks
 }
 
@@ -126,7 +133,7 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 	if err := removeUnfinished(path); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), db.Close())
 	}
-	f.health.changed, f.onCommit = opts.HealthChanged, opts.Committed
+	f.health.changed, f.onCommit, f.applied = opts.HealthChanged, opts.Committed, opts.Applied
 	s, err := f.load(model, opts)
 	if err != nil {
 		return nil, errors.Join(err, f.db().Close())
