@@ -259,31 +259,31 @@ func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, y
 	}
 	var buf [linkListLen]byte
 	list := s.appendShownList(buf[:0], a, status, r.ref())
-	known, complete := s.cachedPlaces(list)
-	for _, place := range known {
+	known, complete := s.cachedLocations(list)
+	for _, location := range known {
 		s.stats.links++
-		if !s.step() || !yield(s.rowIn(place)) {
+		if !s.step() || !yield(s.rowAt(location)) {
 			return
 		}
 	}
 	if complete {
 		return
 	}
-	var places []uint64
+	var locations []uint64
 	complete, skip := true, len(known) // yield has been called with those
 	s.eachInList(list, func(other ref, _, _ uint64) bool {
 		target := s.shown(other, status)
 		if !target.Exists() {
 			return true
 		}
-		places = s.appendPlace(places, target)
+		locations = s.appendLocation(locations, target)
 		if skip--; skip >= 0 {
 			return true
 		}
 		complete = yield(target)
 		return complete
 	})
-	s.cachePlaces(list, places, complete)
+	s.cacheLocations(list, locations, complete)
 }
 
 // eachTarget calls yield with the documents to which r is linked under a relation or media attribute, in order. Unlike Related it

@@ -34,7 +34,7 @@ func TestQueriesAgreeWithANaiveTwin(t *testing.T) {
 		defer store.CountedBy(3)()
 		compareWithTwin(t, rand.New(rand.NewPCG(9, 1)), 900, 150)
 	})
-	t.Run("remembered places", func(t *testing.T) {
+	t.Run("relation cache", func(t *testing.T) {
 		defer store.CacheAfter(1)()
 		compareWithTwin(t, rand.New(rand.NewPCG(11, 1)), 500, 150)
 	})

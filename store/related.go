@@ -20,14 +20,14 @@ type Related struct {
 	Most int
 	Over bool
 
-	most    int // Most if it has an effect, else 0
-	edges   []edge
-	targets []ref    // the different targets of edges
-	seen    []int32  // hash table of positions in targets or places, plus one; 0 is an empty cell
-	shown   []int32  // by target: its position in Rows; negative if it has no version to show
-	places  []uint64 // by item: the place of its row, if the relation cache had all items
-	order   []int32
-	short   []int32 // rows whose links were not all read
+	most      int // Most if it has an effect, else 0
+	edges     []edge
+	targets   []ref    // the different targets of edges
+	seen      []int32  // hash table of positions in targets or locations, plus one; 0 is an empty cell
+	shown     []int32  // by target: its position in Rows; negative if it has no version to show
+	locations []uint64 // by item: the location of its row, if the relation cache had all items
+	order     []int32
+	short     []int32 // rows whose links were not all read
 	// partial says that a filter or page removed items.
 	partial bool
 	keys    [][][]byte
@@ -46,7 +46,7 @@ func (l *Related) Of(i int) []int32 { return l.Items[l.Starts[i]:l.Starts[i+1]] 
 func (l *Related) reset() {
 	clear(l.Rows)
 	l.Rows, l.Items, l.Starts = l.Rows[:0], l.Items[:0], append(l.Starts[:0], 0)
-	l.edges, l.places, l.short, l.partial, l.Over = l.edges[:0], l.places[:0], l.short[:0], false, false
+	l.edges, l.locations, l.short, l.partial, l.Over = l.edges[:0], l.locations[:0], l.short[:0], false, false
 }
 
 // over reports whether n items exceed the bound most, and sets Over accordingly.
@@ -71,7 +71,7 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 	switch {
 	case !a.IsRelation() || a.System:
 		s.gatherRows(of, a, status, most, into)
-	case !s.gatherKnown(of, a, status, most, into):
+	case !s.gatherCached(of, a, status, most, into):
 		if s.gatherLinks(of, a, status, most, into); into.Over {
 			break
 		}

@@ -47,8 +47,8 @@ func (c *stateCache) searched(s *Snapshot) {
 	c.relations.CompareAndSwap(nil, relcache.New(int(min(max(s.tx.Size()/1024, least), most))))
 }
 
-// rowSizeBits is the number of low bits of a place that hold the length of the row's value. The bits above them hold the offset of
-// the row's key in the file. The relation cache stores such places.
+// rowSizeBits is the number of low bits of a location that hold the length of the row's value. The bits above them hold the offset of
+// the row's key in the file. The relation cache stores such locations.
 const rowSizeBits = 20
 
 // relationKey returns the key of a list of links in the relation cache: the common prefix of the keys of the links (see
@@ -56,8 +56,8 @@ const rowSizeBits = 20
 // more than one version.
 func relationKey(list []byte) relcache.Key { return relcache.Key{be.Uint64(list), be.Uint64(list[8:])} }
 
-// placeOf returns the place of a row, or 0 if it has none, for example because it is too long.
-func (s *Snapshot) placeOf(r Record) uint64 {
+// locationOf returns the location of a row, or 0 if it has none, for example because it is too long.
+func (s *Snapshot) locationOf(r Record) uint64 {
 	var buf [rowKeyLen]byte
 	key := appendRowKey(buf[:0], r.table.bound.number, r.slot, r.doc)
 	at, ok := s.file.Offset(r.data)
@@ -67,16 +67,16 @@ func (s *Snapshot) placeOf(r Record) uint64 {
 	return uint64(at)<<rowSizeBits | uint64(len(r.data))
 }
 
-// rowIn returns the row at a place.
-func (s *Snapshot) rowIn(place uint64) Record {
-	at, n := place>>rowSizeBits, place&(1<<rowSizeBits-1)
+// rowAt returns the row at a location.
+func (s *Snapshot) rowAt(location uint64) Record {
+	at, n := location>>rowSizeBits, location&(1<<rowSizeBits-1)
 	row := s.file.At(int(at))[: rowKeyLen+n : rowKeyLen+n]
 	return s.record(slot(be.Uint16(row[2:])), be.Uint64(row[4:]), row[rowKeyLen:])
 }
 
-// gatherKnown lists the targets of the rows from the relation cache. If the cache does not have all of them, it does nothing and
+// gatherCached lists the targets of the rows from the relation cache. If the cache does not have all of them, it does nothing and
 // returns false.
-func (s *Snapshot) gatherKnown(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) bool {
+func (s *Snapshot) gatherCached(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) bool {
 	if s.relations == nil {
 		return false
 	}
@@ -85,40 +85,40 @@ func (s *Snapshot) gatherKnown(of []Record, a *contenttypes.Attribute, status St
 	for _, r := range of {
 		if r.Exists() {
 			setLinkOwner(list, r.ref())
-			places, whole := s.relations.Get(relationKey(list))
-			if !whole && (most < 0 || len(places) < most) {
+			locations, whole := s.relations.Get(relationKey(list))
+			if !whole && (most < 0 || len(locations) < most) {
 				s.stats.relationMisses++
-				into.places, into.Starts = into.places[:0], into.Starts[:1]
+				into.locations, into.Starts = into.locations[:0], into.Starts[:1]
 				return false
 			}
-			if most >= 0 && most < len(places) {
-				places = places[:most]
+			if most >= 0 && most < len(locations) {
+				locations = locations[:most]
 			}
-			into.places = append(into.places, places...)
-			if into.over(len(into.places)) {
+			into.locations = append(into.locations, locations...)
+			if into.over(len(into.locations)) {
 				return true
 			}
 		}
-		into.Starts = append(into.Starts, int32(len(into.places)))
+		into.Starts = append(into.Starts, int32(len(into.locations)))
 	}
 	s.stats.relationHits++
-	s.readPlaces(into)
+	s.readLocations(into)
 	return true
 }
 
-// readPlaces reads the row at the place of each item; equal places are read once.
-func (s *Snapshot) readPlaces(into *Related) {
-	n := len(into.places)
+// readLocations reads the row at the location of each item; equal locations are read once.
+func (s *Snapshot) readLocations(into *Related) {
+	n := len(into.locations)
 	into.Items = slices.Grow(into.Items, n)[:n]
 	size := into.clearSeen(n)
-	for i, place := range into.places {
+	for i, location := range into.locations {
 		if !s.step() {
 			into.reset()
 			return
 		}
 		s.stats.links++
-		at := int(relcache.Hash(relcache.Key{place})>>8) & (size - 1)
-		for into.seen[at] > 0 && into.places[into.seen[at]-1] != place {
+		at := int(relcache.Hash(relcache.Key{location})>>8) & (size - 1)
+		for into.seen[at] > 0 && into.locations[into.seen[at]-1] != location {
 			at = (at + 1) & (size - 1)
 		}
 		if known := into.seen[at]; known > 0 {
@@ -127,7 +127,7 @@ func (s *Snapshot) readPlaces(into *Related) {
 		}
 		into.seen[at] = int32(i + 1)
 		into.Items[i] = int32(len(into.Rows))
-		into.Rows = append(into.Rows, s.rowIn(place))
+		into.Rows = append(into.Rows, s.rowAt(location))
 	}
 }
 
@@ -138,48 +138,48 @@ func (s *Snapshot) cacheAll(of []Record, a *contenttypes.Attribute, status Statu
 		return
 	}
 	list := s.appendShownList(nil, a, status, ref{})
-	var places []uint64
+	var locations []uint64
 	for i, r := range of {
 		if !r.Exists() {
 			continue
 		}
 		shown := into.Of(i)
-		places = places[:0]
+		locations = locations[:0]
 		for _, row := range shown {
-			places = s.appendPlace(places, into.Rows[row])
+			locations = s.appendLocation(locations, into.Rows[row])
 		}
 		setLinkOwner(list, r.ref())
-		s.cachePlaces(list, places, most < 0 || len(shown) < most)
+		s.cacheLocations(list, locations, most < 0 || len(shown) < most)
 	}
 }
 
 // caches reports whether there is a relation cache with room for more lists.
 func (s *Snapshot) caches() bool { return s.relations != nil && !s.relations.Full() }
 
-// appendPlace appends the place of a row, unless the relation cache is full or missing.
-func (s *Snapshot) appendPlace(places []uint64, r Record) []uint64 {
+// appendLocation appends the location of a row, unless the relation cache is full or missing.
+func (s *Snapshot) appendLocation(locations []uint64, r Record) []uint64 {
 	if !s.caches() {
-		return places
+		return locations
 	}
-	return append(places, s.placeOf(r))
+	return append(locations, s.locationOf(r))
 }
 
-// cachePlaces puts the places of a list's targets into the relation cache; whole says that places has all of them, not only the first.
-func (s *Snapshot) cachePlaces(list []byte, places []uint64, whole bool) {
-	if s.caches() && s.failed == nil && !slices.Contains(places, 0) {
-		s.relations.Put(relationKey(list), places, whole)
+// cacheLocations puts the locations of a list's targets into the relation cache; whole says that locations has all of them, not only the first.
+func (s *Snapshot) cacheLocations(list []byte, locations []uint64, whole bool) {
+	if s.caches() && s.failed == nil && !slices.Contains(locations, 0) {
+		s.relations.Put(relationKey(list), locations, whole)
 	}
 }
 
-// cachedPlaces returns the places of a list's first targets, as many as the relation cache has; whole says that there are no others.
-func (s *Snapshot) cachedPlaces(list []byte) (places []uint64, whole bool) {
+// cachedLocations returns the locations of a list's first targets, as many as the relation cache has; whole says that there are no others.
+func (s *Snapshot) cachedLocations(list []byte) (locations []uint64, whole bool) {
 	if s.relations == nil {
 		return nil, false
 	}
-	if places, whole = s.relations.Get(relationKey(list)); whole {
+	if locations, whole = s.relations.Get(relationKey(list)); whole {
 		s.stats.relationHits++
 	} else {
 		s.stats.relationMisses++
 	}
-	return places, whole
+	return locations, whole
 }

@@ -54,7 +54,7 @@ func TestRemembers(t *testing.T) {
 	}
 	found := 0
 	for i := range uint64(lists) {
-		if places, whole := c.Get(Key{i, i}); whole && slices.Equal(places, []uint64{i + 1, i + 2}) {
+		if locations, whole := c.Get(Key{i, i}); whole && slices.Equal(locations, []uint64{i + 1, i + 2}) {
 			found++
 		}
 	}
@@ -73,8 +73,8 @@ func TestKnownTwice(t *testing.T) {
 	c.Put(key, all[:1], false)
 	c.Put(key, all, false)
 	c.Put(key, all, true)
-	if places, whole := c.Get(key); !whole || !slices.Equal(places, all) || c.used != used {
-		t.Errorf("%v (whole: %v) are known in %d words, and were in %d", places, whole, c.used, used)
+	if locations, whole := c.Get(key); !whole || !slices.Equal(locations, all) || c.used != used {
+		t.Errorf("%v (whole: %v) are known in %d words, and were in %d", locations, whole, c.used, used)
 	}
 }
 
@@ -82,8 +82,8 @@ func TestKnownTwice(t *testing.T) {
 func TestFull(t *testing.T) {
 	c := New(16)
 	c.Put(Key{1}, make([]uint64, chunkWords), true)
-	if places, whole := c.Get(Key{1}); places != nil || whole || c.Full() {
-		t.Errorf("a list that is too long is known by %d places (full: %v)", len(places), c.Full())
+	if locations, whole := c.Get(Key{1}); locations != nil || whole || c.Full() {
+		t.Errorf("a list that is too long is known by %d locations (full: %v)", len(locations), c.Full())
 	}
 	n := uint64(0)
 	for ; !c.Full(); n++ {
@@ -107,8 +107,8 @@ func TestConcurrent(t *testing.T) {
 		all.Go(func() {
 			for i := range uint64(2000) {
 				key := Key{(i*7 + g) % 300, 1}
-				if places, whole := c.Get(key); whole && !slices.Equal(places, []uint64{key[0], key[0] + 1}) {
-					t.Errorf("list %v leads to %v", key, places)
+				if locations, whole := c.Get(key); whole && !slices.Equal(locations, []uint64{key[0], key[0] + 1}) {
+					t.Errorf("list %v leads to %v", key, locations)
 					return
 				}
 				c.Put(key, []uint64{key[0], key[0] + 1}, true)
