@@ -116,7 +116,7 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-// BenchmarkRelatedAll reads what 25 rows here and there lead to, by searches and from the relation cache.
+// BenchmarkRelatedAll reads the targets of 25 scattered rows, by searches and from the relation cache.
 func BenchmarkRelatedAll(b *testing.B) {
 	for _, c := range []struct {
 		name  string

@@ -16,7 +16,7 @@ import (
 // linkTwin is a naive model of the links of one attribute in one link set.
 type linkTwin []store.Link
 
-// list is what the store must say of one end: its links in order.
+// list returns the links of one end in order, as the store must return them.
 func (twin linkTwin) list(of store.Ref, end func(store.Link) store.Ref, pos func(store.Link) uint64) []store.Link {
 	list := []store.Link{}
 	for _, l := range twin {
@@ -127,8 +127,8 @@ func TestATransactionSeesItsLinks(t *testing.T) {
 	})
 }
 
-// TestABucketIsWalkedOnce applies many batches in one transaction whose links interleave: all of them are put into the file in
-// one walk over each bucket.
+// TestABucketIsWalkedOnce applies many batches with interleaving links in one transaction. The transaction must walk over each bucket once
+// to put them into the file.
 func TestABucketIsWalkedOnce(t *testing.T) {
 	s := newStore(t)
 	article, tag := s.Model().Type("api::article.article"), s.Model().Type("api::tag.tag")
@@ -173,8 +173,8 @@ func TestABucketIsWalkedOnce(t *testing.T) {
 	}
 }
 
-// TestHeavyWritesShareNoTransaction carries out writes that come at the same time, each of which fills the buffers of a transaction:
-// each has a transaction of its own, and one that fails takes no other with it.
+// TestHeavyWritesShareNoTransaction carries out concurrent writes that each fill the buffers of a transaction. Each must get a transaction
+// of its own, and a write that fails must not make another fail.
 func TestHeavyWritesShareNoTransaction(t *testing.T) {
 	s := newStore(t)
 	article, tag := s.Model().Type("api::article.article"), s.Model().Type("api::tag.tag")

@@ -8,7 +8,8 @@ import (
 	"lectern/store"
 )
 
-// TestProblemsReserve sees that a check reserves memory for what it remembers of rows and index entries, and ends where none is left.
+// TestProblemsReserve expects a check to reserve memory for what it remembers of rows and index entries, and to end if there is no memory
+// left.
 func TestProblemsReserve(t *testing.T) {
 	const rows = 10_000
 	s := newStore(t)

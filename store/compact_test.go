@@ -110,8 +110,8 @@ func leftOver(t *testing.T, path string) {
 	}
 }
 
-// TestCompactWhileReading reads while a store is written to and compacted. Every snapshot sees the rows and links of its own state, also
-// one that began before the compaction and ends after it.
+// TestCompactWhileReading reads while a store is written to and compacted. Every snapshot must see the rows and links of its own state,
+// even if it begins before the compaction and ends after it.
 func TestCompactWhileReading(t *testing.T) {
 	defer store.CacheAfter(1)()
 	defer store.CopiedTogether(10_000)()
@@ -214,7 +214,7 @@ func readable(s *store.Store) bool {
 	}
 }
 
-// TestCompactFails ends compactions in every way. The store stays as it is.
+// TestCompactFails makes compactions fail in every way. The store must stay as it was.
 func TestCompactFails(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -274,7 +274,7 @@ func TestCompactFails(t *testing.T) {
 	}
 }
 
-// flip flips a bit wherever a text is in a file.
+// flip flips a bit at each place where a text occurs in a file.
 func flip(t *testing.T, path string, text []byte) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)

@@ -60,7 +60,7 @@ func fillItems(t *testing.T, s *store.Store, n int) {
 	})
 }
 
-// TestAnUnchangedStartReadsNothing: neither rows nor indexes, and it writes nothing.
+// TestAnUnchangedStartReadsNothing expects a start without changed definitions to read no rows and no indexes, and to write nothing.
 func TestAnUnchangedStartReadsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	m := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}"))
@@ -86,7 +86,7 @@ func TestAnUnchangedStartReadsNothing(t *testing.T) {
 	if !bytes.Equal(before, after) {
 		t.Error("the file was written")
 	}
-	// What loses nothing and converts nothing reads no row either.
+	// A change that neither loses nor converts content reads no row either.
 	s = openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("rank: {type: integer}, name: {type: string, required: true}, body: {type: text}")), store.Options{})
 	if st := s.Stats(); st.Rows != 0 {
 		t.Errorf("%d rows read to take over an attribute without an index", st.Rows)
@@ -94,7 +94,8 @@ func TestAnUnchangedStartReadsNothing(t *testing.T) {
 	closeChecked(t, s)
 }
 
-// TestConversionOfManyRows goes through several transactions, with progress that ends where it says it will.
+// TestConversionOfManyRows converts so many rows that several transactions are needed. The progress must end at the total that it
+// announces.
 func TestConversionOfManyRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	s := openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("name: {type: string, index: false}, rank: {type: integer}")), store.Options{})
@@ -126,7 +127,8 @@ func TestConversionOfManyRows(t *testing.T) {
 	}
 }
 
-// TestANameThatComesBackIsAnother: what an attribute held that was dropped is not what one of its name holds later.
+// TestANameThatComesBackIsAnother drops an attribute and later adds one of the same name. The new one must not have the values of the old
+// one.
 func TestANameThatComesBackIsAnother(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	with := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}"))
@@ -150,7 +152,8 @@ func TestANameThatComesBackIsAnother(t *testing.T) {
 	}
 }
 
-// TestSwitchedOffTypesKeepTheirContent: those of plugins come back with it, and what is linked to them can be removed meanwhile.
+// TestSwitchedOffTypesKeepTheirContent switches off a plugin with types of its own. Their content must come back with the plugin, and links
+// to it can be removed meanwhile.
 func TestSwitchedOffTypesKeepTheirContent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	files := itemType("name: {type: string}, owners: {type: relation, relation: morphToMany}")
@@ -189,7 +192,8 @@ func TestSwitchedOffTypesKeepTheirContent(t *testing.T) {
 	}
 }
 
-// TestOtherDefinitionsWhileConverting: a conversion that was interrupted is finished before definitions are looked at again.
+// TestOtherDefinitionsWhileConverting interrupts a conversion and opens the store under other definitions. The conversion must be finished
+// before these are looked at.
 func TestOtherDefinitionsWhileConverting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	first := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}"))

@@ -15,7 +15,7 @@ import (
 	"lectern/store"
 )
 
-// questions are asked of a store, each in a snapshot of its own; what is answered is a text.
+// questions are reads of a store, each in a snapshot of its own, with the answer as a text.
 func questions(model *contenttypes.Model) []func(*store.Snapshot) (string, error) {
 	article, tag := model.Type("api::article.article"), model.Type("api::tag.tag")
 	tags := article.Attribute("tags")
@@ -79,7 +79,7 @@ func scalars(t *contenttypes.ContentType) (list []*contenttypes.Attribute) {
 	return list
 }
 
-// answers asks a store all questions. What cannot be read is "".
+// answers asks a store all questions. The answer is "" if the store returns an error.
 func answers(t *testing.T, s *store.Store) (list []string) {
 	t.Helper()
 	for i, ask := range questions(s.Model()) {
@@ -102,8 +102,8 @@ func answers(t *testing.T, s *store.Store) (list []string) {
 // damagedRows is the number of rows in the stores that are damaged.
 const damagedRows = 1200
 
-// TestFlippedBits flips a bit in copies of a store. Whatever is asked of such a copy is answered as it was, or with an error; writes are
-// refused once damage was noticed; Problems and Verify tell of it; and Salvage saves all but what was hit.
+// TestFlippedBits flips a bit in copies of a store. Every question must be answered as before or with an error. Once the damage was
+// noticed, writes must be refused. Problems and Verify must report it, and Salvage must save everything that the bit is not part of.
 func TestFlippedBits(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "content.db")
@@ -228,7 +228,7 @@ func writeDamaged(t *testing.T, name string, s *store.Store) {
 	}
 }
 
-// TestCutOffWhileOpen truncates the file of an open store. Whoever asks for what is gone gets an error, and nobody ends the process.
+// TestCutOffWhileOpen truncates the file of an open store. Reads of the missing part must return an error, and must not end the process.
 func TestCutOffWhileOpen(t *testing.T) {
 	defer store.CacheAfter(1)()
 	path := filepath.Join(t.TempDir(), "content.db")
@@ -273,8 +273,8 @@ func TestDamagedWhileOpen(t *testing.T) {
 	}
 }
 
-// TestFormat2 opens a store that was written before values had checksums. It is read as it is, and a value gets its checksum when it is
-// written: so one bit in a row that was written anew is found, whatever it changes.
+// TestFormat2 opens a store of the time before values had checksums. It must be readable as it is. A value that is written gets a checksum,
+// so a flipped bit in a rewritten row must be found.
 func TestFormat2(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	old, err := os.ReadFile("testdata/format2.db")
@@ -337,7 +337,8 @@ func TestFormat2(t *testing.T) {
 	}
 }
 
-// TestPanicsOfCallers sees that a panic of the caller's own goes on as it came, a fault of its own included, and says nothing of the store.
+// TestPanicsOfCallers expects that a panic of the caller, also one from a memory fault of its own, passes through the store unchanged and
+// does not mark the store as damaged.
 func TestPanicsOfCallers(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "content.db"))
 	for kind, do := range map[string]func(){

@@ -32,7 +32,7 @@ func pick(values ...string) func(*rand.Rand) string {
 	return func(r *rand.Rand) string { return values[r.IntN(len(values))] }
 }
 
-// attributeVariants are what the attributes of random types may be; they may be missing too.
+// attributeVariants are the definitions that an attribute of a random type may have. The attribute may also be missing.
 var attributeVariants = map[string][]variant{
 	"text": {
 		{"{type: string}", pick(`"a"`, `"b"`, `"7"`, `null`)}, {"{type: text}", pick(`"a"`, `"long text"`)},
@@ -110,7 +110,7 @@ func newRandomModel(t *testing.T, r *rand.Rand) *randomModel {
 	return m
 }
 
-// populate writes documents under whatever definitions m has.
+// populate writes documents under the definitions of m.
 func (m *randomModel) populate(t *testing.T, s *store.Store, r *rand.Rand) {
 	svc := documents.NewService(s, m.Model, "en")
 	body := func(name string, links bool) *jsontree.Object {
@@ -147,7 +147,7 @@ func (m *randomModel) populate(t *testing.T, s *store.Store, r *rand.Rand) {
 		}
 		return o
 	}
-	// Who is linked to must be there in the locale that is written: a refusal by the service is a write less.
+	// The targets of links must exist in the locale that is written. Otherwise the service would refuse the write.
 	attempt := func(f func(context.Context, documents.Write) error, w documents.Write) {
 		w.Access = permission.FullAccess
 		var refused *apierror.Error
@@ -180,8 +180,8 @@ func (m *randomModel) populate(t *testing.T, s *store.Store, r *rand.Rand) {
 	}
 }
 
-// TestRandomChanges puts random definitions in the place of others under which random content was written. What is refused is
-// settled by the calls that the refusal names; in the end the store opens, and is in order at each point, kills included.
+// TestRandomChanges writes random content under random definitions and then opens it under others. If the store refuses, the test carries
+// out the migrations that the refusal names. In the end the store must open. It must be consistent at each step, also after kills.
 func TestRandomChanges(t *testing.T) {
 	refused, settled := 0, 0
 	for seed := range *changes {

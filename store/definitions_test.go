@@ -78,7 +78,7 @@ func outcome(a *txtar.Archive) string {
 	return b.String()
 }
 
-// how a case is run.
+// The ways to run a case.
 type how string
 
 const (
@@ -87,7 +87,7 @@ const (
 	inUse   how = "while the store is in use"
 )
 
-// A change is a case while it runs.
+// A change is a case that is being run.
 type change struct {
 	*testing.T
 	path          string
@@ -151,7 +151,7 @@ func (c *change) load(project fstest.MapFS) *contenttypes.Model {
 	return m
 }
 
-// options are those of a conversion that is told about and, in a run with kills, ends after each transaction.
+// options returns the options of a conversion that reports its progress. In a run with kills the conversion ends after each transaction.
 func (c *change) options() store.Options {
 	opts := store.Options{DefaultLocale: "en", Progress: func(what string, done, total int) {
 		if done > total {
@@ -167,7 +167,7 @@ func (c *change) options() store.Options {
 	return opts
 }
 
-// tryOpen opens the store, as often as it is killed.
+// tryOpen opens the store. It tries again after each kill.
 func (c *change) tryOpen(m *contenttypes.Model) (*store.Store, error) {
 	if c.how == inUse {
 		return c.redefine(m)
@@ -184,7 +184,7 @@ func (c *change) tryOpen(m *contenttypes.Model) (*store.Store, error) {
 	return nil, nil
 }
 
-// foresee asks what Open would do, which changes nothing.
+// foresee asks what Open would do. That must not change the file.
 func (c *change) foresee(m *contenttypes.Model) (store.Outlook, error) {
 	c.Helper()
 	before, missing := os.ReadFile(c.path)
@@ -198,7 +198,7 @@ func (c *change) foresee(m *contenttypes.Model) (store.Outlook, error) {
 	return outlook, err
 }
 
-// cameTrue compares what was foreseen with what Open did.
+// cameTrue compares the forecast with what Open did.
 func (c *change) cameTrue(o store.Outlook, refusal error, s *store.Store, m *contenttypes.Model, err error) {
 	c.Helper()
 	var refused *evolve.DefinitionError
@@ -240,7 +240,7 @@ func (c *change) close() {
 	closeChecked(c.T, c.store)
 }
 
-// refused is what Open says. What is stored stays as it was.
+// refused expects Open to return this text, and the file to stay as it was.
 func (c *change) refused() string {
 	c.Helper()
 	c.open(c.before)
@@ -259,7 +259,7 @@ func (c *change) refused() string {
 	return err.Error() + "\n"
 }
 
-// migrate carries out migrations: lines of which those that begin with # are answers.
+// migrate carries out migrations, one a line. Lines that begin with # are the expected answers.
 func (c *change) migrate(lines string) string {
 	c.Helper()
 	var out strings.Builder
@@ -287,7 +287,7 @@ func (c *change) migrate(lines string) string {
 	return out.String()
 }
 
-// do carries out migrations, as often as it is killed.
+// do carries out migrations. It tries again after each kill.
 func (c *change) do(ms evolve.Migrations) (evolve.Removed, error) {
 	removed, err := store.Migrate(c.path, ms, c.after, c.options())
 	for errors.Is(err, errKilled) {
@@ -336,7 +336,7 @@ func (c *change) write(lines string) {
 	}
 }
 
-// dump prints all versions of all types that the project defines, with what a reader of their status sees of their links.
+// dump prints all versions of all types of the project, with the links that a reader of each status sees.
 func (c *change) dump() string {
 	c.Helper()
 	out, err := c.contentOf(c.store)
@@ -439,7 +439,7 @@ func (c *change) fields(snap *store.Snapshot, r store.Record, st store.Status, o
 	}
 }
 
-// label names a document, with its locale if it has one.
+// label returns the name of a document, with its locale if it has one.
 func label(r store.Record) string {
 	id := strings.Trim(string(r.JSON(r.Type().Attribute("documentId"))), `"`)
 	if r.Locale() != "" {

@@ -7,8 +7,8 @@ import (
 	"lectern/store"
 )
 
-// TestEmptiedPages has one transaction take all index entries out of many pages, look into the index, and put other entries where they
-// were. bbolt keeps the emptied pages until the commit, and its cursors stop at them.
+// TestEmptiedPages removes all index entries of many pages in one transaction, reads the index, and puts other entries there. Until the
+// commit, bbolt keeps the emptied pages, and its own cursors stop at them.
 func TestEmptiedPages(t *testing.T) {
 	s := newStore(t)
 	article := s.Model().Type("api::article.article")

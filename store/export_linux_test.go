@@ -6,7 +6,8 @@ import (
 	"syscall"
 )
 
-// BlindToSpace has stores work as on a file system that neither keeps space for a file nor says how much there is, until restored.
+// BlindToSpace makes stores work as on a file system that cannot allocate space ahead and does not report how much is free. restore ends
+// the effect.
 func BlindToSpace() (restore func()) {
 	allocate, ask := allocateFile, available
 	allocateFile = func(*os.File, int64, int64) error { return syscall.EOPNOTSUPP }

@@ -6,73 +6,74 @@ import (
 	"time"
 )
 
-// Interrupted returns options under which a conversion goes through that many rows a transaction and ends, as by a kill, with
-// the error that committed returns after one of them.
+// Interrupted returns options under which a conversion converts this many rows in a transaction, and ends as if killed when committed
+// returns an error after one of them.
 func Interrupted(opts Options, rows int, committed func() error) Options {
 	opts.hooks = &conversionHooks{rows: rows, committed: committed}
 	return opts
 }
 
-// CountedBy makes groups and spans of at most n parts, as a large store has many of, until restored.
+// CountedBy limits groups and spans to n parts, so that a small store has as many of them as a large one. The returned function ends the
+// effect.
 func CountedBy(n int) (restore func()) {
 	before := maxCounted
 	maxCounted = n
 	return func() { maxCounted = before }
 }
 
-// BufferedBy has a transaction take no further write once it has buffered n changes, until restored.
+// BufferedBy makes a transaction take no further write once it has buffered n changes. The returned function ends the effect.
 func BufferedBy(n int) (restore func()) {
 	before := maxBuffered
 	maxBuffered = n
 	return func() { maxBuffered = before }
 }
 
-// CacheAfter has a state get its relation cache after n searches, until restored.
+// CacheAfter makes a state get its relation cache after n searches. The returned function ends the effect.
 func CacheAfter(n uint64) (restore func()) {
 	before := cacheAfter
 	cacheAfter = n
 	return func() { cacheAfter = before }
 }
 
-// CopiedTogether has a compaction copy n bytes in a transaction, and then tell its progress, until restored.
+// CopiedTogether makes a compaction copy n bytes in a transaction and then report its progress. The returned function ends the effect.
 func CopiedTogether(n int) (restore func()) {
 	before := copiedTogether
 	copiedTogether = n
 	return func() { copiedTogether = before }
 }
 
-// MappedBy reserves n bytes of address space for files that are opened, until restored.
+// MappedBy reserves n bytes of address space for files that are opened. The returned function ends the effect.
 func MappedBy(n int) (restore func()) {
 	before := mapSize
 	mapSize = n
 	return func() { mapSize = before }
 }
 
-// OnDiskWith has file systems say that they have so many bytes left, until restored.
+// OnDiskWith makes file systems report that they have this many free bytes. The returned function ends the effect.
 func OnDiskWith(left int64) (restore func()) {
 	before := available
 	available = func(*os.File) int64 { return left }
 	return func() { available = before }
 }
 
-// Look has the store look after its file now.
+// Look makes the store check its file now.
 func (s *Store) Look() error { return s.byWriter(context.Background(), s.checkState) }
 
-// LookSeldom has stores look after their files only when asked to, until restored.
+// LookSeldom makes stores check their files only when Look is called. The returned function ends the effect.
 func LookSeldom() (restore func()) {
 	before := checkPathEvery
 	checkPathEvery = time.Hour
 	return func() { checkPathEvery = before }
 }
 
-// IdleSnapshots is how many snapshots wait for another use.
+// IdleSnapshots returns how many snapshots the pool keeps.
 func (s *Store) IdleSnapshots() int { return s.snapshots.Idle() }
 
-// CachedWords is how much memory the lists in the relation cache take.
+// CachedWords returns how much memory the entries of the relation cache take, in words.
 func (s *Store) CachedWords() int { return s.cache.Load().relations.Load().Words() }
 
-// State is the number of the transaction that committed what the snapshot sees.
+// State returns the number of the transaction that committed the state of the snapshot.
 func (s *Snapshot) State() int { return s.tx.ID() }
 
-// Doubt has every page checked again when it is read next.
+// Doubt makes the store check every page again at the next read.
 func (s *Store) Doubt() { s.doubtAll() }

@@ -19,7 +19,7 @@ import (
 	"lectern/store/evolve"
 )
 
-// TestUpgrade opens a file as version 1 of the format had it, which knew no spans.
+// TestUpgrade opens a file of format 1, which has no spans.
 func TestUpgrade(t *testing.T) {
 	defer store.CountedBy(3)()
 	path := filepath.Join(t.TempDir(), "content.db")
@@ -48,7 +48,7 @@ func TestUpgrade(t *testing.T) {
 	closeChecked(t, s)
 }
 
-// inBolt changes the file of a store that is closed, without its checksums.
+// inBolt changes the file of a closed store by bbolt alone, without checksums.
 func inBolt(t *testing.T, path string, change func(meta *bolt.Bucket, tx *bolt.Tx) error) {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, nil)
@@ -63,7 +63,7 @@ func inBolt(t *testing.T, path string, change func(meta *bolt.Bucket, tx *bolt.T
 	}
 }
 
-// putFormat writes what a file says about its format.
+// putFormat sets the format number in a file.
 func putFormat(meta *bolt.Bucket, format, reader uint64) error {
 	return errors.Join(
 		meta.Put([]byte("format"), binary.BigEndian.AppendUint64(nil, format)),
@@ -71,7 +71,7 @@ func putFormat(meta *bolt.Bucket, format, reader uint64) error {
 	)
 }
 
-// closedStore returns the path and the bytes of a closed store with an article, which says that it has a format.
+// closedStore returns the path and the bytes of a closed store that has one article and this format number.
 func closedStore(t *testing.T, format, reader uint64) (path string, content []byte) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "content.db")

@@ -8,8 +8,8 @@ import (
 	"lectern/store/evolve"
 )
 
-// FuzzStoredValues takes any bytes for a value of any bucket: what checkValue lets pass can be read, and what withChecksum made it lets
-// pass. Nothing panics.
+// FuzzStoredValues checks any bytes as a value of any bucket. A value that checkValue accepts must be readable, and it must accept each
+// value that withChecksum made. Nothing may panic.
 func FuzzStoredValues(f *testing.F) {
 	model, problems := contenttypes.Load("testdata/project", contenttypes.Options{})
 	if len(problems) > 0 {
@@ -57,7 +57,7 @@ func FuzzStoredValues(f *testing.F) {
 	})
 }
 
-// readValue reads all of a value that was checked and has no checksum, as reads do.
+// readValue reads all parts of a checked value without a checksum, as reads do.
 func readValue(s *Snapshot, n bucket, key, v []byte) {
 	switch n {
 	case rows:

@@ -13,7 +13,7 @@ import (
 	"lectern/store"
 )
 
-// FuzzFilter puts random questions to a store and to its twin: whatever the filter, sort and page, they answer alike.
+// FuzzFilter asks a store and its twin the same random query. For any filter, sort and page they must give the same answer.
 func FuzzFilter(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(seed, seed*7)
@@ -35,7 +35,7 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-// FuzzRow writes rows of any bytes: what is read back, scalars and components at any place, is what was written.
+// FuzzRow writes rows of arbitrary bytes, as scalars and in components, and expects to read the same bytes.
 func FuzzRow(f *testing.F) {
 	f.Add([]byte(`"a"`), []byte("1"), []byte(`"word"`), uint8(3))
 	f.Add([]byte{}, []byte(`"\u0000"`), []byte{}, uint8(0))
@@ -92,7 +92,7 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// TestWorkOfQueries asserts what each kind of query may touch, however many rows there are.
+// TestWorkOfQueries checks how many rows and index entries each kind of query reads at most, whatever the number of rows.
 func TestWorkOfQueries(t *testing.T) {
 	s := newStore(t)
 	article := s.Model().Type("api::article.article")

@@ -16,7 +16,7 @@ import (
 	"lectern/store"
 )
 
-// A groupWriter writes and deletes documents of its own, and knows what the store must have of them.
+// A groupWriter writes and deletes its own documents, and knows which of them the store must have.
 type groupWriter struct {
 	t    *testing.T
 	s    *store.Store
@@ -72,7 +72,7 @@ func (w *groupWriter) step() {
 	}
 }
 
-// batch changes some documents, and next with them.
+// batch makes a batch that changes some documents, and notes the changes in next.
 func (w *groupWriter) batch(tx *store.Tx, rnd *rand.Rand, next map[uint64]string) *store.Batch {
 	tag := w.s.Model().Type("api::tag.tag")
 	var b store.Batch
@@ -99,7 +99,7 @@ func (w *groupWriter) batch(tx *store.Tx, rnd *rand.Rand, next map[uint64]string
 	return &b
 }
 
-// newName is null, or a name that only this writer gives; some are longer than what an index holds of them.
+// newName returns null or a name that only this writer uses. Some names are longer than the part that an index holds.
 func (w *groupWriter) newName(rnd *rand.Rand) string {
 	if rnd.IntN(8) == 0 {
 		return "null"
@@ -123,9 +123,9 @@ func (w *groupWriter) compare(snap *store.Snapshot, want map[uint64]string) erro
 	return nil
 }
 
-// TestGroupsWithFailingMembers has many writers share transactions, in which some fail before, between or after what they apply, and others
-// check the store meanwhile. What was acknowledged is there, by its index too, and nothing else is.
-// LECTERN_STRESS=10m goes on for so long.
+// TestGroupsWithFailingMembers has many writers share transactions. Some writes fail before, between or after their batches, and others
+// check the store meanwhile. The store must have all acknowledged documents, in the index too, and no others. LECTERN_STRESS=10m sets how
+// long the test goes on.
 func TestGroupsWithFailingMembers(t *testing.T) {
 	defer store.CountedBy(4)()
 	defer store.BufferedBy(60)()

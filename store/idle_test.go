@@ -11,7 +11,7 @@ import (
 	"lectern/store"
 )
 
-// TestIdleSnapshots looks how many snapshots are kept for the next reader: some between writes, and none at any other time.
+// TestIdleSnapshots counts the snapshots that are kept for the next reader: some between writes, and none at any other time.
 func TestIdleSnapshots(t *testing.T) {
 	s, w := newWheel(t)
 	look := func() {
@@ -58,8 +58,8 @@ func TestIdleSnapshots(t *testing.T) {
 	kept("after another write", 0)
 }
 
-// TestIdleSnapshotsSeeWrites reads after each of many writes. Readers see what was written before, and snapshots that are kept do not
-// keep pages from being used again.
+// TestIdleSnapshotsSeeWrites reads after each of many writes. Readers must see all earlier writes, and kept snapshots must not keep pages
+// of the file from being used again.
 func TestIdleSnapshotsSeeWrites(t *testing.T) {
 	s, w := newWheel(t)
 	var size int64
@@ -89,7 +89,7 @@ func TestIdleSnapshotsSeeWrites(t *testing.T) {
 	}
 }
 
-// state is an error unless a snapshot sees that state.
+// state returns an error unless the snapshot sees this state.
 func (w *wheel) state(snap *store.Snapshot, want int) error {
 	r := snap.Version(w.article, w.articles[0], store.Published, "en")
 	if got := string(r.JSON(w.article.Attribute("rank"))); got != fmt.Sprint(want) {

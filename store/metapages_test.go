@@ -12,7 +12,7 @@ import (
 	"lectern/store"
 )
 
-// TestFilesThatAreCutOff opens copies of a store that end too early: each is refused, and none ends the process.
+// TestFilesThatAreCutOff opens truncated copies of a store. Each must be refused with an error, and must not end the process.
 func TestFilesThatAreCutOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	s := open(t, path)
@@ -46,7 +46,7 @@ func TestFilesThatAreCutOff(t *testing.T) {
 	closeChecked(t, open(t, path))
 }
 
-// TestFilesThatAreNoStores opens files of others, and a store of which the beginning was written over.
+// TestFilesThatAreNoStores opens files of other programs, and a store whose beginning was overwritten.
 func TestFilesThatAreNoStores(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	s := open(t, path)
@@ -74,7 +74,7 @@ func TestFilesThatAreNoStores(t *testing.T) {
 	}
 }
 
-// usedBytes is how long a file has to be; it may be longer.
+// usedBytes returns the least length that a file must have. It may be longer.
 func usedBytes(t *testing.T, path string) (n int64) {
 	db, err := bolt.Open(path, 0o600, nil)
 	if err != nil {

@@ -25,7 +25,7 @@ type twinRow struct {
 	attrs   map[string]string
 }
 
-// TestQueriesAgreeWithANaiveTwin writes, rewrites and deletes rows at random, and puts questions to the store and to the twin.
+// TestQueriesAgreeWithANaiveTwin writes, rewrites and deletes rows at random, and sends the same queries to the store and to the twin.
 func TestQueriesAgreeWithANaiveTwin(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { compareWithTwin(t, rand.New(rand.NewPCG(seed, 1)), 500, 150) })
@@ -119,7 +119,7 @@ func randomAttrs(rnd *rand.Rand) map[string]string {
 	return all
 }
 
-// quote prints a JSON string; the texts here have no other escapes.
+// quote returns a text as JSON. The texts of these tests need no other escapes.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`"`, `\"`, "\x00", `\u0000`).Replace(s) + `"`
 }

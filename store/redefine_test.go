@@ -17,9 +17,9 @@ import (
 	"lectern/store/evolve"
 )
 
-// redefine takes over definitions while the store is in use under those that its content has. After each transaction of the
-// conversion a reader looks at everything, which must be as it was; and at the first one a writer comes, who must be told that
-// the definitions have changed. A store that is not there yet is opened.
+// redefine changes the definitions of a store that is in use. After each transaction of the conversion, a reader must see the former
+// content. A writer that comes at the first transaction must be told that the definitions have changed. If the store does not exist yet,
+// redefine opens it.
 func (c *change) redefine(m *contenttypes.Model) (*store.Store, error) {
 	if _, err := os.Stat(c.path); errors.Is(err, fs.ErrNotExist) {
 		return store.Open(c.path, m, c.options())
@@ -69,7 +69,7 @@ func (c *change) redefine(m *contenttypes.Model) (*store.Store, error) {
 	return is, nil
 }
 
-// asIs opens the store for the definitions that its content has, and tells the content.
+// asIs opens the store under the definitions of its content, and returns the content.
 func (c *change) asIs() (s *store.Store, content string) {
 	s, err := store.OpenAsIs(c.path)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *change) asIs() (s *store.Store, content string) {
 	return s, content
 }
 
-// settle carries out a call while the store is in use, if it can be, and leaves the store open for the definitions.
+// settle carries out a migration while the store is in use, if that is possible, and leaves the store open under the definitions.
 func (c *change) settle(after evolve.Migrations, call evolve.Migration, m *contenttypes.Model) bool {
 	was, before := c.asIs()
 	is, _, err := was.Settle(c.Context(), append(after, call), m, c.options())
@@ -100,8 +100,8 @@ func (c *change) settle(after evolve.Migrations, call evolve.Migration, m *conte
 	return true
 }
 
-// TestRedefineWithoutChanges is what an edit of the configuration alone leads to: nothing is written, and who reads under the
-// former Model may go on until something is.
+// TestRedefineWithoutChanges calls Redefine with equal definitions, as an edit of config/ alone does. Nothing may be written, and readers
+// under the former Model may go on until the next write.
 func TestRedefineWithoutChanges(t *testing.T) {
 	files := itemType("name: {type: string}, rank: {type: integer}")
 	was := openModel(t, filepath.Join(t.TempDir(), "content.db"), modelOf(t, contenttypes.Options{}, files), store.Options{})
@@ -127,8 +127,8 @@ func TestRedefineWithoutChanges(t *testing.T) {
 	}
 }
 
-// TestTypesOfAnotherModel asks a store of what is no type of its Model: nobody is to read or write attributes in the places that
-// they have in another.
+// TestTypesOfAnotherModel reads and writes by a type of another Model. Both must be refused, because the attributes may have other
+// positions in a row.
 func TestTypesOfAnotherModel(t *testing.T) {
 	s := newStore(t)
 	article := loadModel(t).Type("api::article.article")
@@ -149,7 +149,8 @@ func TestTypesOfAnotherModel(t *testing.T) {
 	}
 }
 
-// TestRedefineThatFails leaves readers with what there was, takes no more writes, and is finished by the next start.
+// TestRedefineThatFails makes a conversion fail. Readers must still see the former content, writes must be refused, and the next start must
+// finish the conversion.
 func TestRedefineThatFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	was := openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}")), store.Options{})
@@ -186,7 +187,7 @@ func TestRedefineThatFails(t *testing.T) {
 	}
 }
 
-// TestRedefineThatPanics does not take the readers with it.
+// TestRedefineThatPanics makes a conversion panic. Readers must not be affected.
 func TestRedefineThatPanics(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	was := openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}")), store.Options{})
@@ -205,8 +206,8 @@ func TestRedefineThatPanics(t *testing.T) {
 	closeChecked(t, openModel(t, path, m, store.Options{}))
 }
 
-// TestSchemaLock: definitions do not change under a shared lock, whose holder may lock again and write. A shared lock that is asked for
-// while they change waits, and is then refused.
+// TestSchemaLock expects that definitions do not change under a shared lock. The holder may lock again and write. A shared lock that is
+// requested while the definitions change must wait, and is then refused.
 func TestSchemaLock(t *testing.T) {
 	was := openModel(t, filepath.Join(t.TempDir(), "content.db"), loadModel(t), store.Options{})
 	held, release, err := was.LockSchema(t.Context())
@@ -253,8 +254,8 @@ func TestSchemaLock(t *testing.T) {
 	closeChecked(t, is)
 }
 
-// TestRedefineUnderLoad changes definitions while several write and read: each write that was acknowledged is seen by whoever
-// reads after it, under whichever definitions, in the index too.
+// TestRedefineUnderLoad changes definitions under concurrent writes and reads. Every later read must see each acknowledged write, also in
+// the index, under any of the definitions.
 func TestRedefineUnderLoad(t *testing.T) {
 	variants := []*contenttypes.Model{
 		modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}")),
@@ -267,7 +268,7 @@ func TestRedefineUnderLoad(t *testing.T) {
 	var written atomic.Int64
 	written.Store(200)
 	done := make(chan struct{})
-	// again calls f with the store as it is now, until it is not told that the definitions have changed meanwhile.
+	// again calls f with the current store, and repeats the call with the next store for as long as f returns ErrRedefined.
 	again := func(f func(*store.Store) error) {
 		for {
 			s := current.Load()
@@ -346,7 +347,7 @@ func TestRedefineUnderLoad(t *testing.T) {
 	closeChecked(t, s)
 }
 
-// TestSettle carries out migrations that a refusal names while the store is in use, and no others.
+// TestSettle settles a refusal while the store is in use by the migrations that the refusal names, and refuses other migrations.
 func TestSettle(t *testing.T) {
 	const was = "name: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}"
 	for _, test := range []struct {
@@ -361,7 +362,7 @@ func TestSettle(t *testing.T) {
 		{"rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name", "", 0, 40},
 		{"kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name", "attribute rank of api::item.item is gone", 0, 0},
 		{was, "drop-attribute api::item.item.name", evolve.ErrNotAsked.Error(), 0, 0},
-		// Two renames in one edit: neither is settled alone, and the refusal says with what.
+		// After two renames in one edit, neither can be settled alone, and the refusal names both.
 		{"label: {type: string}, grade: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name label rename-attribute api::item.item.rank grade", "", 40, 0},
 		{"label: {type: string}, grade: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name label",
 			"nothing was done: after rename-attribute api::item.item.name label there is more to be settled in the same call:\n" +

@@ -10,8 +10,8 @@ import (
 	"lectern/store"
 )
 
-// TestRelatedAllAgreesWithOneAtATime links documents at random, some of them to documents without a published version, and compares
-// what is found for many rows together with what is found for each by itself, filtered, ordered and cut by the simplest means.
+// TestRelatedAllAgreesWithOneAtATime links documents at random, some to documents without a published version. It compares what RelatedAll
+// finds for many rows with what a naive search finds for each, filtered, sorted and limited.
 func TestRelatedAllAgreesWithOneAtATime(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestRelatedAllAgreesWithOneAtATime(t *testing.T) {
 	}
 }
 
-// naiveRelated lists what one row shows, in published versions. The only attribute by which it orders is id.
+// naiveRelated lists the published targets of one row. It can sort by id only.
 func naiveRelated(snap *store.Snapshot, r store.Record, a *contenttypes.Attribute, q *store.Query) (ids []uint64) {
 	add := func(target store.Record) bool {
 		if q == nil || q.Filter == nil || snap.Matches(target, q.Filter, store.Published) {
@@ -80,7 +80,7 @@ func naiveRelated(snap *store.Snapshot, r store.Record, a *contenttypes.Attribut
 	return ids
 }
 
-// compareUses finds the articles that lead to each tag, under two attributes: once for all tags and once for each.
+// compareUses finds the articles that link to each tag by two attributes: once for all tags together, and once for each tag.
 func compareUses(snap *store.Snapshot, article *contenttypes.ContentType) error {
 	page, err := snap.Find(&store.Query{Type: article.Attribute("tags").Target, Limit: -1})
 	if err != nil {
@@ -151,7 +151,7 @@ func compareRelated(snap *store.Snapshot, rows []store.Record, a *contenttypes.A
 	return compareBounded(snap, rows, a, q, all)
 }
 
-// shownIDs are the ids of all that rows show, one row after the other.
+// shownIDs returns the ids of the targets of all rows, row after row.
 func shownIDs(all *store.Related) (ids []uint64) {
 	for _, row := range all.Items {
 		ids = append(ids, all.Rows[row].ID())
@@ -159,7 +159,7 @@ func shownIDs(all *store.Related) (ids []uint64) {
 	return ids
 }
 
-// compareBounded finds again what all holds, with a bound that is far away and one that is one too low.
+// compareBounded repeats a search with a bound that is not reached, and with one that is exceeded by one.
 func compareBounded(snap *store.Snapshot, rows []store.Record, a *contenttypes.Attribute, q *store.Query, all *store.Related) error {
 	found := len(all.Items)
 	bounded := store.Related{Most: 1 << 20}
@@ -182,7 +182,7 @@ func compareBounded(snap *store.Snapshot, rows []store.Record, a *contenttypes.A
 	return nil
 }
 
-// randomRelated is a query for what a leads to, nil for all of it.
+// randomRelated returns a random query for the targets of a, or nil for all targets.
 func randomRelated(rnd *rand.Rand, a *contenttypes.Attribute) *store.Query {
 	q := &store.Query{Offset: rnd.IntN(3), Limit: rnd.IntN(5) - 1}
 	var s *contenttypes.Schema
@@ -210,7 +210,7 @@ func randomRelated(rnd *rand.Rand, a *contenttypes.Attribute) *store.Query {
 	return q
 }
 
-// linkAtRandom makes articles, some without a published version, and joins them under every relation.
+// linkAtRandom creates articles, some without a published version, and links them by every relation.
 func linkAtRandom(t *testing.T, s *store.Store, article *contenttypes.ContentType, rnd *rand.Rand) {
 	t.Helper()
 	write(t, s, func(tx *store.Tx) error {

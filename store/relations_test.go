@@ -13,8 +13,8 @@ import (
 	"lectern/store"
 )
 
-// TestRelationCache reads while writes move all rows and links: every write gives all rows the next number, and lets each lead to as
-// many tags from its own on. A snapshot must see the rows and links of its own state.
+// TestRelationCache reads while writes move all rows and links. Each write gives all rows the next number, and gives each row that many
+// tags, beginning with its own. A snapshot must see the rows and links of its own state.
 func TestRelationCache(t *testing.T) {
 	defer store.CacheAfter(1)()
 	s, w := newWheel(t)
@@ -44,8 +44,8 @@ func TestRelationCache(t *testing.T) {
 	readers.Wait()
 }
 
-// TestRelationCacheIsUsed reads a state three times: links and their targets are searched for until the cache has them, and from then
-// on rows alone are, one by one.
+// TestRelationCacheIsUsed reads a state three times. Links and targets are searched for until the cache has them. From then on only single
+// rows are.
 func TestRelationCacheIsUsed(t *testing.T) {
 	defer store.CacheAfter(1)()
 	s, w := newWheel(t)
@@ -78,7 +78,7 @@ func TestRelationCacheIsUsed(t *testing.T) {
 	}
 }
 
-// A wheel is content of which each state is known by its number.
+// A wheel is a store whose content follows from the number of its state.
 type wheel struct {
 	article, tag     *contenttypes.ContentType
 	tags             *contenttypes.Attribute
@@ -87,7 +87,7 @@ type wheel struct {
 
 const wheelSize = 60
 
-// newWheel makes a store with a wheel in state 0.
+// newWheel creates a wheel in state 0.
 func newWheel(t *testing.T) (*store.Store, *wheel) {
 	s := newStore(t)
 	w := &wheel{article: s.Model().Type("api::article.article"), tag: s.Model().Type("api::tag.tag")}
@@ -101,7 +101,7 @@ func newWheel(t *testing.T) (*store.Store, *wheel) {
 	return s, w
 }
 
-// leads is to which tags article i leads in state n.
+// leads returns the tags that article i links to in state n.
 func (w *wheel) leads(i, n int) []uint64 {
 	var docs []uint64
 	for k := range (i + n) % 4 {
@@ -110,7 +110,7 @@ func (w *wheel) leads(i, n int) []uint64 {
 	return docs
 }
 
-// turn makes state n out of the one before.
+// turn changes the content from state n-1 to state n.
 func (w *wheel) turn(tx *store.Tx, n int) error {
 	var b store.Batch
 	for i, doc := range w.articles {

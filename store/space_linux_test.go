@@ -39,7 +39,7 @@ func newSmallDisk(t *testing.T, megabytes int) smallDisk {
 
 func (d smallDisk) filler() string { return filepath.Join(d.dir, "filler") }
 
-// fill leaves no block of the disk.
+// fill uses up all blocks of the disk.
 func (d smallDisk) fill() {
 	d.Helper()
 	f, err := os.Create(d.filler())
@@ -56,7 +56,7 @@ func (d smallDisk) fill() {
 	}
 }
 
-// free makes the space free again that fill took.
+// free gives back the space that fill has used up.
 func (d smallDisk) free() {
 	d.Helper()
 	if err := os.Remove(d.filler()); err != nil {
@@ -64,14 +64,14 @@ func (d smallDisk) free() {
 	}
 }
 
-// An articleStore is a store of articles of which those that were acknowledged are known.
+// An articleStore is a store of articles. It knows which of them were acknowledged.
 type articleStore struct {
 	*testing.T
 	*store.Store
 	acknowledged map[uint64]bool
 }
 
-// add writes an article of some size, and notes it when it is acknowledged.
+// add writes an article of this size, and notes it if it is acknowledged.
 func (s *articleStore) add(size int) error {
 	article := s.Model().Type("api::article.article")
 	var doc uint64
@@ -87,7 +87,7 @@ func (s *articleStore) add(size int) error {
 	return err
 }
 
-// addUntilFull adds articles until one is refused for want of space.
+// addUntilFull adds articles until one is refused because the disk is full.
 func (s *articleStore) addUntilFull(size int) {
 	s.Helper()
 	for range 10_000 {
@@ -129,8 +129,8 @@ func (s *articleStore) verify() {
 	}
 }
 
-// TestFullDisk fills a disk: writes are refused, reads and removals go on, and writes do once there is space again, by the next
-// of them or without one. Nothing that was acknowledged is lost, then or after the next start.
+// TestFullDisk fills a disk. Writes must be refused, and reads and removals must go on. Once there is space again, writes must succeed,
+// whether the store notices by a write or by itself. No acknowledged article may be lost, neither then nor after the next start.
 func TestFullDisk(t *testing.T) {
 	defer store.LookSeldom()()
 	for name, blind := range map[string]bool{"space that is taken ahead": false, "space that is found missing half way": true} {
@@ -188,8 +188,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestReadersOfAFullDisk holds that who reads while the file is opened anew sees one state to the end, and that nothing is written
-// before.
+// TestReadersOfAFullDisk reads while the file is opened anew. Each reader must see one state to its end, and no write may begin before the
+// readers have ended.
 func TestReadersOfAFullDisk(t *testing.T) {
 	defer store.LookSeldom()()
 	defer store.BlindToSpace()()

@@ -48,7 +48,7 @@ func newStore(t testing.TB) *store.Store {
 	return open(t, filepath.Join(t.TempDir(), "content.db"))
 }
 
-// write runs f in a write and fails the test when it fails.
+// write runs f in a write. It fails the test if the write fails.
 func write(t testing.TB, s *store.Store, f func(tx *store.Tx) error) {
 	t.Helper()
 	if err := s.Write(context.Background(), f); err != nil {
@@ -207,7 +207,7 @@ func TestWritersShareFsyncs(t *testing.T) {
 	}
 }
 
-// found is a page with what the tests look at copied out.
+// found is a copy of the parts of a page that tests look at.
 type found struct {
 	Docs  []uint64
 	Total int
@@ -230,8 +230,8 @@ func find(t testing.TB, s *store.Store, q *store.Query) found {
 	return f
 }
 
-// TestRevision asserts what users of Revision rely on: it is another after each write that changed something and after a conversion, the
-// same after reads and writes that did not, and not less after a restart; a snapshot sees at least the revision that was taken before.
+// TestRevision checks the promises of Revision: it changes with each write that changes something and with each conversion, and with
+// nothing else; it does not decrease at a restart; and a snapshot sees at least the revision that was read before it began.
 func TestRevision(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	s := open(t, path)

@@ -11,8 +11,8 @@ import (
 	"lectern/store"
 )
 
-// TestLostFiles takes the file of a store away while it is open: no write is acknowledged any more, reads go on, and writes do
-// when it is put back.
+// TestLostFiles moves the file of an open store away. No write may be acknowledged, reads must go on, and writes must succeed once the file
+// is back.
 func TestLostFiles(t *testing.T) {
 	defer store.LookSeldom()()
 	for _, tt := range []struct {
@@ -79,7 +79,7 @@ func TestLostFiles(t *testing.T) {
 	}
 }
 
-// TestLostBetween takes the file away while a write is on its way: it is not acknowledged.
+// TestLostBetween moves the file away during a write. The write must not be acknowledged.
 func TestLostBetween(t *testing.T) {
 	defer store.LookSeldom()()
 	path := filepath.Join(t.TempDir(), "content.db")
@@ -99,7 +99,7 @@ func TestLostBetween(t *testing.T) {
 	}
 }
 
-// TestMarker begins where there was a store.
+// TestMarker opens a path whose marker says that there was a store.
 func TestMarker(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "content.db")
@@ -145,7 +145,7 @@ func TestMarker(t *testing.T) {
 	}
 }
 
-// TestWrittenOver writes an older state into the file that is open.
+// TestWrittenOver overwrites the open file with an older state.
 func TestWrittenOver(t *testing.T) {
 	defer store.LookSeldom()()
 	path := filepath.Join(t.TempDir(), "content.db")

@@ -12,7 +12,7 @@ import (
 
 const circled = 20 // of either type
 
-// circle makes a store of articles and tags of which each article has each tag.
+// circle creates a store of articles and tags in which each article has each tag.
 func circle(t *testing.T) (s *store.Store, article *contenttypes.ContentType, tags, articles *contenttypes.Attribute) {
 	s = newStore(t)
 	article, tag := s.Model().Type("api::article.article"), s.Model().Type("api::tag.tag")
@@ -38,7 +38,7 @@ func circle(t *testing.T) (s *store.Store, article *contenttypes.ContentType, ta
 	return s, article, tags, articles
 }
 
-// Work ends with its context.
+// A read ends with its context.
 func TestWorkEnds(t *testing.T) {
 	s, article, tags, articles := circle(t)
 	var f store.Filter = store.Compare{Attr: article.Attribute("rank"), Op: store.Eq, Values: []any{1.0}}
@@ -61,8 +61,8 @@ func TestWorkEnds(t *testing.T) {
 	}
 }
 
-// What is asked through relations that lead in circles takes as many steps as there are links, for each relation on the way: not
-// as many as there are ways.
+// A filter through relations that lead in circles takes as many steps as there are links, for each relation of its path. It must not take
+// as many as there are paths.
 func TestCircles(t *testing.T) {
 	s, article, tags, articles := circle(t)
 	title := article.Attribute("title")
@@ -113,7 +113,7 @@ func TestCircles(t *testing.T) {
 	}
 }
 
-// A page over several localizations reads of each no more rows than it may show of it.
+// A page over several localizations must read no more rows of each than the page may show.
 func TestPagesAcrossLocales(t *testing.T) {
 	s := newStore(t)
 	article := s.Model().Type("api::article.article")
@@ -144,7 +144,7 @@ func TestPagesAcrossLocales(t *testing.T) {
 	}
 }
 
-// What several rows show at once has no rows that a page leaves out: those who go on from it go on from each.
+// RelatedAll returns each target once, even if many rows show it, and no targets beyond the page.
 func TestRelatedShowsAllItsRows(t *testing.T) {
 	s, article, tags, _ := circle(t)
 	if err := s.View(func(snap *store.Snapshot) error {
@@ -175,7 +175,7 @@ func TestRelatedShowsAllItsRows(t *testing.T) {
 	}
 }
 
-// A countdown is a context that ends when it has been looked at a number of times.
+// A countdown is a context that ends after it was asked a number of times.
 type countdown struct {
 	context.Context
 	left int
@@ -188,8 +188,8 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// A write whose context ends while it looks things up is told so, whatever it makes of finding nothing; those that share its
-// transaction are not carried out again for it.
+// A write whose context ends during a look-up must fail with the error of the context, even if it ignores that it found nothing. The other
+// writes of its transaction must not run again.
 func TestAWriteIsEndedAlone(t *testing.T) {
 	s := newStore(t)
 	tag := s.Model().Type("api::tag.tag")
@@ -226,7 +226,7 @@ func TestAWriteIsEndedAlone(t *testing.T) {
 	wg.Go(func() {
 		ended(t.Context(), func(tx *store.Tx) error { calls++; return errors.Join(lookUp(tx), put(tx)) }, nil)
 	})
-	// What it has begun to apply a write completes.
+	// A write that has begun to apply batches must complete.
 	wg.Go(func() {
 		ended(&countdown{t.Context(), 7}, func(tx *store.Tx) error { return errors.Join(put(tx), lookUp(tx), put(tx)) }, nil)
 	})

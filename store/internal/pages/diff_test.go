@@ -9,7 +9,8 @@ import (
 	"lectern/store/internal/pages"
 )
 
-// TestDiff changes a file while a reader keeps a state of it, and brings a copy of that state to the newest one by what Diff finds.
+// TestDiff changes a file while a reader keeps an earlier state open. It applies the result of Diff to a copy of the earlier state, and
+// expects the newest state.
 func TestDiff(t *testing.T) {
 	for seed := range uint64(8) {
 		w := newTwin(t, seed)
@@ -64,7 +65,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// state returns the tree of the bucket that a transaction sees.
+// state returns the tree of the bucket in a transaction.
 func (w *twin) state(tx *bolt.Tx) *pages.Tree {
 	w.t.Helper()
 	info := tx.DB().Info()

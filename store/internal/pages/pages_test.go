@@ -15,7 +15,7 @@ import (
 	"lectern/store/internal/pages"
 )
 
-// A twin is a bbolt file and what its one bucket must hold.
+// A twin is a bbolt file with the expected content of its one bucket.
 type twin struct {
 	t            *testing.T
 	db           *bolt.DB
@@ -41,7 +41,7 @@ func newTwin(t *testing.T, seed uint64) *twin {
 	return &twin{t: t, db: db, path: path, rnd: rand.New(rand.NewPCG(seed, 1)), keys: map[string]string{}}
 }
 
-// change puts and deletes keys, with values that are now and then longer than a page.
+// change puts and deletes keys. Some values are longer than a page.
 func (w *twin) change(puts, deletes, space int) {
 	w.t.Helper()
 	if err := w.db.Update(func(tx *bolt.Tx) error {
@@ -87,7 +87,7 @@ func checkSums(p pages.Page) error {
 	return nil
 }
 
-// open reads a file as it lies on the disk.
+// open reads a file from the disk.
 func open(t *testing.T, data []byte) (*pages.File, pages.Meta) {
 	t.Helper()
 	size := os.Getpagesize()
@@ -109,7 +109,7 @@ func (w *twin) read() []byte {
 	return data
 }
 
-// TestCursorIsBBolts changes a file at random and goes through it with either cursor.
+// TestCursorIsBBolts changes a file at random, and expects our cursor to move as that of bbolt does.
 func TestCursorIsBBolts(t *testing.T) {
 	for seed := range uint64(8) {
 		w := newTwin(t, seed)
@@ -196,8 +196,7 @@ func (w *twin) compare(got *pages.Cursor, want *bolt.Cursor, space int) {
 	}
 }
 
-// next moves a cursor to the next key, which is k, now and then by Step: that must not move it to another key, and must move it to k
-// most of the time.
+// next moves a cursor to the next key, k. Some moves use Step, which must not move it to another key, and must reach k most of the time.
 func (w *twin) next(c *pages.Cursor, k []byte) (key, v []byte) {
 	if k == nil || w.rnd.IntN(2) == 0 {
 		return c.Next()
@@ -215,8 +214,8 @@ func (w *twin) next(c *pages.Cursor, k []byte) (key, v []byte) {
 	return c.Next()
 }
 
-// TestNoFlippedBitIsMissed flips bits that are in use in a file, one after the other. Whoever asks for keys then gets what there
-// was or an error, and an Audit reports each page that differs.
+// TestNoFlippedBitIsMissed flips the used bits of a file, one at a time. Each read must return the former content or an error, and an Audit
+// must report each page that differs.
 func TestNoFlippedBitIsMissed(t *testing.T) {
 	w := newTwin(t, 9)
 	w.change(150, 20, 400)
@@ -273,7 +272,7 @@ func inSlack(whole []byte, at, size int) bool {
 	return len(bytes.TrimLeft(whole[at:end], "\x00")) == 0
 }
 
-// answer compares what seeks and a walk find with what there is.
+// answer compares seeks and a walk with the expected content.
 func answer(f *pages.File, m pages.Meta, seeks [][]byte, want map[string]string) string {
 	tree, err := f.Root(m.Root).Bucket(bucketName)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A reader is a value of a pool: it sees the state in which it was made, and is closed once.
+// A reader is a value of a pool. It knows the state in which it was made, and must be closed once.
 type reader struct {
 	state  int
 	epoch  Epoch
 	closed bool
 }
 
-// TestAgreesWithNone reads and writes at random, and compares a pool with having none: each reader sees the state that one made anew
-// would see, is closed once, and none is kept while somebody writes.
+// TestAgreesWithNone reads and writes at random, and compares the pool with a new reader for each read. Each pooled reader must see the
+// same state and be closed once, and none may be kept during a write.
 func TestAgreesWithNone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		state, open := 0, map[*reader]bool{}
@@ -67,8 +67,8 @@ func TestAgreesWithNone(t *testing.T) {
 	})
 }
 
-// TestConcurrent has several goroutines read while another writes. No reader sees a state from before the last write that had ended
-// when it was got, and all are closed in the end.
+// TestConcurrent reads in several goroutines while another one writes. No reader may see a state from before the last write that had ended
+// when it was taken from the pool, and all must be closed at the end.
 func TestConcurrent(t *testing.T) {
 	var mu sync.Mutex // of state and open
 	state, open := 0, 0

@@ -8,8 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAgreesWithLists asks a cache for lists of which the first targets were put, in any order and number, and compares what it knows
-// with the lists themselves.
+// TestAgreesWithLists puts the first targets of lists in any order and number, and compares what the cache returns with the lists.
 func TestAgreesWithLists(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lists := rapid.MapOfN(rapid.Custom(func(t *rapid.T) Key {
@@ -45,7 +44,7 @@ func TestAgreesWithLists(t *testing.T) {
 	})
 }
 
-// TestRemembers puts fewer lists than there is room for and finds nearly all of them: a few lose their cell to others.
+// TestRemembers puts fewer lists than there is room for, and expects to find nearly all of them: a few lose their cell to others.
 func TestRemembers(t *testing.T) {
 	const lists = 1000
 	c := New(4 * lists)
@@ -63,7 +62,7 @@ func TestRemembers(t *testing.T) {
 	}
 }
 
-// TestKnownTwice puts lists again that are known, or known further, and takes no memory for that.
+// TestKnownTwice puts lists that are known already, to the same target or a later one. That must take no memory.
 func TestKnownTwice(t *testing.T) {
 	c := New(100)
 	key, all := Key{1, 2}, []uint64{7, 8, 9}
@@ -78,7 +77,7 @@ func TestKnownTwice(t *testing.T) {
 	}
 }
 
-// TestFull puts lists until there is no room, and one that is longer than any room.
+// TestFull puts lists until there is no room, and one list that is too long for any chunk.
 func TestFull(t *testing.T) {
 	c := New(16)
 	c.Put(Key{1}, make([]uint64, chunkWords), true)
@@ -99,7 +98,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestConcurrent has several goroutines put and get the same lists. Each either knows a list as it is or not at all.
+// TestConcurrent puts and gets the same lists in several goroutines. Each get must return a correct list or none.
 func TestConcurrent(t *testing.T) {
 	c := New(256)
 	var all sync.WaitGroup
