@@ -184,7 +184,11 @@ func (m *randomModel) populate(t *testing.T, s *store.Store, r *rand.Rand) {
 // out the migrations that the refusal names. In the end the store must open. It must be consistent at each step, also after kills.
 func TestRandomChanges(t *testing.T) {
 	refused, settled := 0, 0
-	for seed := range *changes {
+	count := *changes
+	if testing.Short() {
+		count /= 4
+	}
+	for seed := range count {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
 		before, after := newRandomModel(t, r), newRandomModel(t, r)
 		c := &change{T: t, path: filepath.Join(t.TempDir(), "content.db"), how: []how{killed, inUse, inOneGo}[seed%3], before: before.Model, after: after.Model}

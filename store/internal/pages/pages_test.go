@@ -41,6 +41,14 @@ func newTwin(t *testing.T, seed uint64) *twin {
 	return &twin{t: t, db: db, path: path, rnd: rand.New(rand.NewPCG(seed, 1)), keys: map[string]string{}}
 }
 
+// seeds returns how many random files a test changes: two of each size, and with -short one.
+func seeds() uint64 {
+	if testing.Short() {
+		return 4
+	}
+	return 8
+}
+
 // change puts and deletes keys. Some values are longer than a page.
 func (w *twin) change(puts, deletes, space int) {
 	w.t.Helper()
@@ -111,7 +119,7 @@ func (w *twin) read() []byte {
 
 // TestCursorIsBBolts changes a file at random, and expects our cursor to move as that of bbolt does.
 func TestCursorIsBBolts(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range seeds() {
 		w := newTwin(t, seed)
 		space := []int{3, 40, 1000, 20000}[seed%4]
 		for round := range 60 {
