@@ -61,13 +61,16 @@ func (s *Server) logRequest(o *observation, r *http.Request, took time.Duration)
 // appendCaller appends who sent the request: the kind of principal, and the name of an API token or the name and id of a user. It appends
 // nothing if the server did not authenticate the request.
 func (o *observation) appendCaller(attrs []slog.Attr) []slog.Attr {
-	switch {
-	case !o.known:
+	if !o.known {
 		return attrs
-	case o.caller.User.ID != 0:
-		return append(attrs, slog.String("principal", o.principalKind()), slog.String("name", o.caller.User.Username), slog.Uint64("user", o.caller.User.ID))
-	case o.caller.Token != "":
-		return append(attrs, slog.String("principal", o.principalKind()), slog.String("name", o.caller.Token))
 	}
-	return append(attrs, slog.String("principal", o.principalKind()))
+	caller := recordedAs(o.caller)
+	attrs = append(attrs, slog.String("principal", caller.Kind))
+	if caller.Name != "" {
+		attrs = append(attrs, slog.String("name", caller.Name))
+	}
+	if o.caller.User.ID != 0 {
+		attrs = append(attrs, slog.Uint64("user", o.caller.User.ID))
+	}
+	return attrs
 }

@@ -6,8 +6,9 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"lectern/internal/admission"
 )
@@ -17,7 +18,7 @@ import (
 type listener struct {
 	net.Listener
 	server *Server
-	warned atomic.Pointer[time.Time] // when the log was last told that connections are refused
+	warned rate.Sometimes // bounds how often the log is told that connections are refused
 }
 
 // warnEvery is the least interval between warnings about connections.
@@ -65,13 +66,9 @@ func (l *listener) refuse(c net.Conn, client admission.Client, why error) {
 	_ = c.Close() // nothing has been sent on it
 }
 
-// warn logs a warning, unless it has logged one within warnEvery.
+// warn logs a warning, unless one was logged within warnEvery.
 func (l *listener) warn(message string, attrs ...slog.Attr) {
-	now, last := time.Now(), l.warned.Load()
-	if last != nil && now.Sub(*last) < warnEvery || !l.warned.CompareAndSwap(last, &now) {
-		return
-	}
-	l.server.log.LogAttrs(context.Background(), slog.LevelWarn, message, attrs...)
+	l.warned.Do(func() { l.server.log.LogAttrs(context.Background(), slog.LevelWarn, message, attrs...) })
 }
 
 // closed releases what a connection holds.

@@ -1,12 +1,8 @@
 package gateway
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -103,48 +99,22 @@ func (p *Project) reading() metrics.Reading {
 }
 
 // listenMetrics listens at the address of metrics; the result is nil if they have none.
-func (p *Project) listenMetrics() (net.Listener, error) {
-	at := p.Definition().Settings.Server.Metrics.Listen
-	if at == "" {
+func (p *Project) listenMetrics() (*sideServer, error) {
+	s := p.Definition().Settings.Server.Metrics
+	if s.Listen == "" {
 		return nil, nil
 	}
-	ln, err := net.Listen("tcp", at)
-	if err != nil {
-		return nil, cannotListen(at, err)
-	}
-	p.log.Info("serving metrics", "url", "http://"+clientAddress(ln.Addr().String())+"/metrics")
-	return ln, nil
-}
-
-// metricsServer returns the server of metrics at an address of their own.
-func (p *Project) metricsServer() *http.Server {
 	scrape := p.observed.metrics.Handler()
-	if token := p.Definition().Settings.Server.Metrics.Token; token != "" {
-		scrape = authorized(token, scrape)
+	if s.Token != "" {
+		scrape = authorized(s.Token, scrape)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", scrape)
-	return &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}
-}
-
-// serveUntil serves at ln until ctx ends.
-func serveUntil(ctx context.Context, ln net.Listener, s *http.Server) error {
-	failed := make(chan error, 1)
-	go func() { failed <- s.Serve(ln) }()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
-	case <-ctx.Done():
-		return errors.Join(s.Close(), ignoreClosed(<-failed))
+	server, err := listenBeside(s.Listen, &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute})
+	if err == nil {
+		p.log.Info("serving metrics", "url", "http://"+clientAddress(server.listener.Addr().String())+"/metrics")
 	}
-}
-
-// ignoreClosed returns err unless it says that a server was closed.
-func ignoreClosed(err error) error {
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
+	return server, err
 }
 
 // countOperation counts a GraphQL operation and the reasons for which it, or a field of it, was refused.

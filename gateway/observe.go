@@ -13,6 +13,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"lectern/auth"
+	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/gateway/metrics"
 	"lectern/internal/span"
@@ -92,6 +93,17 @@ func (o *observation) identified(who auth.Principal) {
 	if o != nil {
 		o.caller, o.known = who, true
 	}
+}
+
+// recordedAs returns the kind and name of a caller, as schedules, the access log and traces record them.
+func recordedAs(who auth.Principal) documents.Principal {
+	switch {
+	case who.User.ID != 0:
+		return documents.Principal{Kind: "user", Name: who.User.Username}
+	case who.Token != "":
+		return documents.Principal{Kind: "token", Name: who.Token}
+	}
+	return documents.Principal{Kind: "public"}
 }
 
 // refused notes the reason of an error that answers the request.

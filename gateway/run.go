@@ -97,7 +97,7 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	if err := server.Swap(runtime); err != nil {
 		return err
 	}
-	metricsAt, err := p.listenMetrics()
+	metrics, err := p.listenMetrics()
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	var parts sync.WaitGroup
 	var failed error
 	parts.Go(func() { defer stop(); err = control.Serve(serving) })
-	if metricsAt != nil {
-		parts.Go(func() { defer stop(); failed = serveUntil(serving, metricsAt, p.metricsServer()) })
+	if metrics != nil {
+		parts.Go(func() { defer stop(); failed = metrics.run(serving) })
 	}
 	parts.Go(func() { p.recoverMedia(serving) })
 	parts.Go(func() { p.returnMemory(serving) })
@@ -131,7 +131,7 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 
 // listen listens at the project's address and at tls.redirect. It returns a server for the former, which answers probes alone until it gets a
 // Runtime, and one for the latter, which is nil if there is no such address.
-func (p *Project) listen(tracer *tracing.Tracer) (*Server, net.Listener, *redirector, error) {
+func (p *Project) listen(tracer *tracing.Tracer) (*Server, net.Listener, *sideServer, error) {
 	config := p.serverConfig()
 	config.Tracer = tracer
 	tls, redirect, err := p.tlsConfig()

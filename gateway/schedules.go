@@ -5,7 +5,6 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/apierror"
@@ -46,15 +45,4 @@ func (e *generation) cancelSchedule(w http.ResponseWriter, r *http.Request, acce
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-// recordedAs returns the caller as schedules record it.
-func recordedAs(who auth.Principal) documents.Principal {
-	switch {
-	case who.User.ID != 0:
-		return documents.Principal{Kind: "user", Name: who.User.Username}
-	case who.Token != "":
-		return documents.Principal{Kind: "token", Name: who.Token}
-	}
-	return documents.Principal{Kind: "public"}
 }

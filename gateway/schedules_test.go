@@ -95,7 +95,7 @@ users-permissions: {config: {jwtSecret: "` + testSecret + `"}}
 `,
 }
 
-// A planned is a project that is served by a fake clock, and can be restarted.
+// A planned is a project with a fake clock. It is served, and tests may stop and start it again.
 type planned struct {
 	*api
 	dir   string

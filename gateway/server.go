@@ -20,6 +20,8 @@ import (
 	"net/netip"
 	"sync/atomic"
 
+	"golang.org/x/time/rate"
+
 	"lectern/gateway/config"
 	"lectern/gateway/metrics"
 	"lectern/gateway/tracing"
@@ -156,7 +158,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	}
 	failed := make(chan error, 1)
 	go func() {
-		accepts := &listener{Listener: ln, server: s}
+		accepts := &listener{Listener: ln, server: s, warned: rate.Sometimes{Interval: warnEvery}}
 		if s.tls != nil {
 			failed <- srv.ServeTLS(accepts, "", "")
 		} else {

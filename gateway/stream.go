@@ -23,8 +23,11 @@ func (s stream) SetWriteDeadline(t time.Time) error { return s.control.SetWriteD
 
 // serveStream answers a request. It gives a request of HTTP/2 a conn of its own.
 func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
-	over := connOf(r)
-	if r.ProtoMajor < 2 || over == nil {
+	var over *conn
+	if r.ProtoMajor >= 2 {
+		over = connOf(r)
+	}
+	if over == nil {
 		s.handler.ServeHTTP(w, r)
 		return
 	}

@@ -1,11 +1,8 @@
 package gateway
 
 import (
-	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -49,33 +46,11 @@ func (p *Project) scheme() string {
 	return "http"
 }
 
-// A redirector answers plain requests at tls.redirect.
-type redirector struct {
-	server   *http.Server
-	listener net.Listener
-}
-
-// listenToRedirect listens at tls.redirect; the redirector is nil if there is none.
-func (p *Project) listenToRedirect(h http.Handler) (*redirector, error) {
-	address := p.Definition().Settings.Server.TLS.Redirect
-	if address == "" {
-		return nil, nil
-	}
-	ln, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, cannotListen(address, err)
-	}
+// listenToRedirect listens at tls.redirect, where h answers plain requests; the result is nil if there is no such address.
+func (p *Project) listenToRedirect(h http.Handler) (*sideServer, error) {
 	const wait = 10 * time.Second // these answers are short
-	return &redirector{&http.Server{Handler: h, ReadTimeout: wait, WriteTimeout: wait, IdleTimeout: wait, MaxHeaderBytes: 16 << 10}, ln}, nil
-}
-
-// run answers requests until ctx ends.
-func (r *redirector) run(ctx context.Context) error {
-	defer context.AfterFunc(ctx, func() { _ = r.server.Close() })()
-	if err := r.server.Serve(r.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("redirect to https: %w", err)
-	}
-	return nil
+	return listenBeside(p.Definition().Settings.Server.TLS.Redirect,
+		&http.Server{Handler: h, ReadTimeout: wait, WriteTimeout: wait, IdleTimeout: wait, MaxHeaderBytes: 16 << 10})
 }
 
 // isHTTPS reports whether clients reach the server by https: it speaks TLS itself, or a proxy does.

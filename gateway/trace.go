@@ -31,24 +31,13 @@ func (o *observation) endTrace() {
 	}
 	o.span.SetInt("http.response.status_code", int64(o.status))
 	if o.known {
-		o.span.SetText("lectern.principal", o.principalKind())
+		o.span.SetText("lectern.principal", recordedAs(o.caller).Kind)
 	}
 	var err error
 	if o.status >= http.StatusInternalServerError {
 		err = errAnswered
 	}
 	o.span.End(time.Now(), err)
-}
-
-// principalKind returns what kind of principal sent the request.
-func (o *observation) principalKind() string {
-	switch {
-	case o.caller.User.ID != 0:
-		return "user"
-	case o.caller.Token != "":
-		return "token"
-	}
-	return "public"
 }
 
 // newTracer returns the tracer that config/server.yaml asks for, or nil.

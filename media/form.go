@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"lectern/documents/apierror"
+	"lectern/internal/ctxio"
 	"lectern/jsontree"
 )
 
@@ -159,7 +160,7 @@ func (l *Library) receive(ctx context.Context, form *Form, part *multipart.Part,
 // decimals: the size that the document will state.
 func (l *Library) copyWithin(ctx context.Context, f *spooled, r io.Reader, name string) error {
 	limit := l.settings.SizeLimit
-	n, err := io.Copy(f, &contextReader{ctx, io.LimitReader(r, limit+10)})
+	n, err := io.Copy(f, ctxio.NewReader(ctx, io.LimitReader(r, limit+10)))
 	var disk *os.PathError
 	switch {
 	case errors.As(err, &disk):

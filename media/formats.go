@@ -16,6 +16,8 @@ import (
 	"slices"
 
 	"golang.org/x/image/draw"
+
+	"lectern/internal/ctxio"
 )
 
 // A Breakpoint is a format for images that are wider or higher than Side pixels: they are scaled down to fit into a square of
@@ -120,7 +122,7 @@ func formatsMemory(p *picture, formats []*format) int64 {
 
 // decodeFile decodes the image from its file. When ctx ends it returns the error of ctx.
 func (p *picture) decodeFile(ctx context.Context, f io.ReaderAt) (image.Image, error) {
-	m, err := p.decode(bufio.NewReaderSize(&contextReader{ctx, io.NewSectionReader(f, 0, math.MaxInt64)}, 64<<10))
+	m, err := p.decode(bufio.NewReaderSize(ctxio.NewReader(ctx, io.NewSectionReader(f, 0, math.MaxInt64)), 64<<10))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -210,17 +212,4 @@ func paletted(m *image.RGBA, colors color.Palette) *image.Paletted {
 	out := image.NewPaletted(m.Rect, colors)
 	draw.FloydSteinberg.Draw(out, m.Rect, m, m.Rect.Min)
 	return out
-}
-
-// A contextReader reads from r until its context ends; then Read returns the context's error.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c *contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }

@@ -111,7 +111,7 @@ func newTaps(from, to int) *taps {
 	return t
 }
 
-// mostTaps returns how many positions of the source contribute to one position of the result at most.
+// mostTaps returns the maximum number of source pixels, in one direction, that contribute to a pixel of the result.
 func mostTaps(from, to int) int {
 	return min(int(math.Ceil(2*draw.CatmullRom.Support*max(float64(from)/float64(to), 1)))+1, from)
 }

@@ -19,6 +19,7 @@ import (
 
 	"lectern/documents/apierror"
 	"lectern/internal/budget"
+	"lectern/internal/ctxio"
 	"lectern/internal/diskcache"
 )
 
@@ -272,7 +273,7 @@ func (l *Library) renderVariant(ctx context.Context, of origin, v *Variant) ([]b
 		form = writtenFormat(form, m)
 	}
 	var out bytes.Buffer
-	err = writeImage(&contextWriter{ctx, &out}, form, m, nil)
+	err = writeImage(ctxio.NewWriter(ctx, &out), form, m, nil)
 	return out.Bytes(), err
 }
 
@@ -288,17 +289,4 @@ func (l *Library) reserveTurn(ctx context.Context, bytes int64) (done func(), er
 		return nil, errBusy
 	}
 	return done, err
-}
-
-// A contextWriter writes to w until its context ends; then Write returns the context's error.
-type contextWriter struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (c *contextWriter) Write(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.w.Write(p)
 }

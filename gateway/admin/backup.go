@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"lectern/internal/ctxio"
 	"lectern/store"
 )
 
@@ -121,7 +122,7 @@ func (b *backupWriter) add(name string, size int64, write func(io.Writer) (int64
 		return err
 	}
 	sum := sha256.New()
-	if _, err := write(&contextWriter{b.ctx, io.MultiWriter(b.tar, sum)}); err != nil {
+	if _, err := write(ctxio.NewWriter(b.ctx, io.MultiWriter(b.tar, sum))); err != nil {
 		return err
 	}
 	b.sums[name] = hexSum(sum)
@@ -169,16 +170,3 @@ func copyFrom(r io.Reader) func(io.Writer) (int64, error) {
 }
 
 func hexSum(h hash.Hash) string { return fmt.Sprintf("%x", h.Sum(nil)) }
-
-// A contextWriter writes to w until its context ends. Then Write fails.
-type contextWriter struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (c *contextWriter) Write(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.w.Write(p)
-}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -19,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/time/rate"
 
 	"lectern/internal/span"
 )
@@ -76,7 +76,7 @@ func New(o Options) (*Tracer, error) {
 	if o.TrustParent {
 		sampler = sdk.ParentBased(sampler)
 	}
-	provider := sdk.NewTracerProvider(sdk.WithBatcher(&reporting{SpanExporter: exporter, failed: o.Failed}), sdk.WithResource(about), sdk.WithSampler(sampler))
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(&reporting{SpanExporter: exporter, failed: o.Failed, calls: rate.Sometimes{Interval: failedEvery}}), sdk.WithResource(about), sdk.WithSampler(sampler))
 	return &Tracer{provider: provider, tracer: provider.Tracer("lectern"), trust: o.TrustParent, failed: o.Failed}, nil
 }
 
@@ -139,15 +139,13 @@ func (r *recorded) End(at time.Time, err error) {
 type reporting struct {
 	sdk.SpanExporter
 	failed func(error)
-	last   atomic.Int64 // when failed was last called, in Unix nanoseconds
+	calls  rate.Sometimes // bounds how often failed is called
 }
 
 // ExportSpans implements sdk.SpanExporter.
 func (e *reporting) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
-	err := e.SpanExporter.ExportSpans(ctx, spans)
-	now, last := time.Now().UnixNano(), e.last.Load()
-	if err != nil && e.failed != nil && (last == 0 || now-last >= int64(failedEvery)) && e.last.CompareAndSwap(last, now) {
-		e.failed(fmt.Errorf("send traces: %w", err))
+	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil && e.failed != nil {
+		e.calls.Do(func() { e.failed(fmt.Errorf("send traces: %w", err)) })
 	}
 	return nil
 }

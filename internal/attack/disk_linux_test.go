@@ -10,7 +10,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -116,6 +115,16 @@ func (n *notes) add(t *testing.T, size int) answer {
 	return a
 }
 
+// addSome adds notes, which must succeed.
+func (n *notes) addSome(t *testing.T, count int) {
+	t.Helper()
+	for range count {
+		if a := n.add(t, 2000); a.status != 201 {
+			t.Fatalf("a write on a healthy server: %d %s", a.status, a.body)
+		}
+	}
+}
+
 // addUntilFull has several writers add notes until each gets the response that the disk is full.
 func (n *notes) addUntilFull(t *testing.T, size int) {
 	t.Helper()
@@ -199,17 +208,12 @@ func newSmallDisk(t *testing.T, megabytes int) smallDisk {
 	if os.Getuid() != 0 {
 		t.Skip("only root may mount a file system")
 	}
+	if *fileSystem != "tmpfs" {
+		return smallDisk{t, newImage(t, *fileSystem, megabytes).dir}
+	}
 	dir := t.TempDir()
-	if *fileSystem == "tmpfs" {
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", megabytes)); err != nil {
-			t.Fatal(err)
-		}
-	} else {
-		image := filepath.Join(t.TempDir(), "image")
-		make := fmt.Sprintf("truncate -s %dm %s && mkfs.%s -q %[2]s && mount -o loop %[2]s %[4]s", megabytes, image, *fileSystem, dir)
-		if out, err := exec.Command("sh", "-c", make).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", make, err, out)
-		}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", megabytes)); err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {
@@ -248,11 +252,7 @@ func TestFullDisk(t *testing.T) {
 	p := newProject(t, filepath.Join(disk.dir, "data"), noteFiles)
 	s := p.serve()
 	n := &notes{server: s, names: map[string]string{}}
-	for range 50 {
-		if a := n.add(t, 2000); a.status != 201 {
-			t.Fatal(a)
-		}
-	}
+	n.addSome(t, 50)
 	var files []int
 	var urls []string
 	for range 5 {
@@ -332,11 +332,7 @@ func TestLostStore(t *testing.T) {
 			p := newProject(t, "", noteFiles)
 			s := p.serve()
 			n := &notes{server: s, names: map[string]string{}}
-			for range 20 {
-				if a := n.add(t, 2000); a.status != 201 {
-					t.Fatal(a)
-				}
-			}
+			n.addSome(t, 20)
 			if err := tt.lose(filepath.Join(p.data, "content.db")); err != nil {
 				t.Fatal(err)
 			}

@@ -16,7 +16,7 @@ import (
 // TestReadOnlyDisk makes a file system read-only under a server, as the kernel does after an error of the disk. Reads must go on, and
 // writes must be refused. When the disk is writable again, a start must bring back all that was acknowledged.
 func TestReadOnlyDisk(t *testing.T) {
-	disk := newImage(t, 48)
+	disk := newImage(t, "ext4", 48)
 	p := newProject(t, filepath.Join(disk.dir, "data"), noteFiles)
 	s := p.serve()
 	n := &notes{server: s, names: map[string]string{}}
@@ -44,26 +44,16 @@ func TestReadOnlyDisk(t *testing.T) {
 	s.stop(t)
 }
 
-// addSome adds notes, which must succeed.
-func (n *notes) addSome(t *testing.T, count int) {
-	t.Helper()
-	for range count {
-		if a := n.add(t, 2000); a.status != 201 {
-			t.Fatalf("a write on a healthy server: %d %s", a.status, a.body)
-		}
-	}
-}
-
 // An image is a file system in a file.
 type image struct{ dir, image string }
 
-func newImage(t *testing.T, megabytes int) image {
+func newImage(t *testing.T, fileSystem string, megabytes int) image {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("only root may mount a file system")
 	}
 	m := image{t.TempDir(), filepath.Join(t.TempDir(), "image")}
-	m.run(t, fmt.Sprintf("truncate -s %dm %s && mkfs.ext4 -q %[2]s && mount -o loop %[2]s %[3]s", megabytes, m.image, m.dir))
+	m.run(t, fmt.Sprintf("truncate -s %dm %s && mkfs.%s -q %[2]s && mount -o loop %[2]s %[4]s", megabytes, m.image, fileSystem, m.dir))
 	t.Cleanup(func() { m.run(t, "umount "+m.dir) })
 	return m
 }

@@ -191,7 +191,7 @@ func (f *File) Free(m Meta) (int, error) {
 	return len(ids), err
 }
 
-// WithTx returns a copy of a meta page that says that another transaction committed its state. It belongs at page tx%2 of the file.
+// WithTx returns a copy of a meta page with another transaction number. The copy must be written to page tx%2 of the file.
 func WithTx(meta []byte, tx uint64) []byte {
 	p := bytes.Clone(meta)
 	order.PutUint64(p, tx%2)
