@@ -79,6 +79,7 @@ func (e *generation) open() (err error) {
 	e.tokens, err = auth.OpenTokens(auth.TokenOptions{
 		Store: e.store, Documents: e.docs, Model: e.Model, Actions: e.Actions, Declared: e.Settings.Tokens,
 		Uses:   e.project.shared.lastUses(),
+		Now:    e.project.clock.Now,
 		Failed: func(err error) { e.project.log.Error(err.Error()) },
 	})
 	if err != nil {

@@ -47,7 +47,7 @@ type Options struct {
 	// Reloaded, if set, is called after each reload: with nil if the changed files are served, or with the reason why the former files are
 	// still served. No other reload begins until it returns.
 	Reloaded func(error)
-	// Clock says when schedules are due, and the times of documents; nil is the clock of the system. Tests may replace it.
+	// Clock says when schedules are due and tokens expire, and the times of documents; nil is the clock of the system. Tests may replace it.
 	Clock Clock
 	// Applied, if set, is called with each batch that changes content; see store.Options.
 	Applied func(sequence uint64, b *store.Batch)

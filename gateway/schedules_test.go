@@ -124,6 +124,7 @@ func (p *planned) start(t *testing.T) {
 			"editor": {Kind: auth.Custom, Permissions: []string{"api::article.article.publish", "api::article.article.unpublish"}},
 			"pages":  {Kind: auth.Custom, Permissions: []string{"api::page.page.publish"}},
 			"reader": {Kind: auth.ReadOnly},
+			"week":   {Kind: auth.FullAccess, Lifespan: 7 * 24 * time.Hour},
 		} {
 			d.Name = name
 			_, key, err := g.CreateToken(t.Context(), d)

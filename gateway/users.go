@@ -41,7 +41,8 @@ func (e *generation) openUsers() error {
 	}
 	e.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
 		Store: e.store, Documents: e.docs, Model: e.Model, Actions: e.Actions, Settings: settings, Granted: e.Settings.Roles,
-		Secret: secret, ServerURL: e.base, MailDir: mail, Log: e.project.log, Former: shared.users,
+		Secret: secret, ServerURL: e.base, MailDir: mail, Log: e.project.log, Now: e.project.clock.Now,
+		Former: shared.users,
 	})
 	if err != nil {
 		return fmt.Errorf("open the users: %w", err)
