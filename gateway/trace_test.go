@@ -126,7 +126,7 @@ func TestTraces(t *testing.T) {
 			if !trusts {
 				roots, others = others, roots
 			}
-			const want = "POST /api/notes(store.write(store.wait store.apply store.commit)) GET /api/notes(store.view) POST /graphql(store.view) GET /api/notes/{documentId}(store.view) GET none"
+			const want = "POST /api/notes(store.write(store.wait store.apply store.commit)) GET /api/notes(plan store.view) POST /graphql(plan store.view) GET /api/notes/{documentId}(plan store.view) GET none"
 			if got := c.tree(roots); got != want {
 				t.Errorf("the spans are\n%s, want\n%s", got, want)
 			}

@@ -28,3 +28,15 @@ func From(ctx context.Context) Span {
 	s, _ := ctx.Value(key{}).(Span)
 	return s
 }
+
+// Timed runs part of a request, and records it as a span if the request of ctx is traced.
+func Timed(ctx context.Context, name string, part func() error) error {
+	parent := From(ctx)
+	if parent == nil {
+		return part()
+	}
+	s := parent.Child(name, time.Now())
+	err := part()
+	s.End(time.Now(), err)
+	return err
+}

@@ -6,6 +6,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/internal/span"
 	"lectern/jsontree"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/qs"
@@ -24,11 +25,14 @@ func (a *API) addReads(t *contenttypes.ContentType) {
 
 // GET /api/{plural}: a list of documents.
 func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
-	query, err := parseQuery(r)
-	if err != nil {
+	var list *params.List
+	err := span.Timed(r.Context(), "plan", func() error {
+		query, err := parseQuery(r)
+		if err == nil {
+			list, err = rt.api.params.List(rt.Type, query, c.Access)
+		}
 		return err
-	}
-	list, err := rt.api.params.List(rt.Type, query, c.Access)
+	})
 	if err != nil {
 		return err
 	}
@@ -75,11 +79,14 @@ func (rt *Route) single(w http.ResponseWriter, r *http.Request, c Call) error {
 
 // find answers with the row that lookup finds, or with 404 if it finds none.
 func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup func(*store.Snapshot, *store.Query) (store.Record, error)) error {
-	query, err := parseQuery(r)
-	if err != nil {
+	var one *params.One
+	err := span.Timed(r.Context(), "plan", func() error {
+		query, err := parseQuery(r)
+		if err == nil {
+			one, err = rt.api.params.One(rt.Type, query, c.Access)
+		}
 		return err
-	}
-	one, err := rt.api.params.One(rt.Type, query, c.Access)
+	})
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"lectern/documents/permission"
 	"lectern/internal/budget"
 	"lectern/internal/lru"
+	"lectern/internal/span"
 	"lectern/jsontree"
 	"lectern/media"
 	"lectern/shadowcrud/graphql/language"
@@ -175,53 +176,69 @@ func (r *Response) Release() {
 // Execute runs an operation. Errors that a client may see are part of the Response. If it returns an error, which is for the log, there is
 // no Response.
 func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
-	p, errs := e.prepare(r.Query, r.Operation)
-	if errs != nil {
-		return refuse(errs), nil
-	}
-	if r.QueriesOnly && p.op.Operation != ast.Query {
-		r := refuse([]*language.Error{{
-			Message: "GET requests only support query operations, not " + string(p.op.Operation) + " operations", Code: "BAD_REQUEST",
-		}})
-		r.Status, r.NotByGet, r.Operation = http.StatusMethodNotAllowed, true, p.op.Operation
-		return r, nil
-	}
-	response, err := e.execute(ctx, r, p)
-	if response != nil {
-		response.Operation = p.op.Operation
-	}
-	return response, err
-}
-
-// execute runs a prepared operation.
-func (e *Engine) execute(ctx context.Context, r *Request, p *prepared) (*Response, error) {
-	if e.language.Roots[p.op.Operation] == nil {
-		return withoutData(&language.Error{
-			Message:   "Schema is not configured to execute " + string(p.op.Operation) + " operation.",
-			Locations: []language.Location{p.doc.Location(p.op.Position)}, Code: language.Internal,
-		}), nil
-	}
-	vars, errs := e.language.Variables(p.doc, p.op, r.Variables)
-	if errs != nil {
-		return refuse(errs), nil
-	}
-	pl, wrong := p.plan(e, vars)
-	if wrong != nil {
-		return refuse([]*language.Error{wrong}), nil
-	}
-	x := newExecution(ctx, e, pl, r)
-	if wrong := x.bind(vars); wrong != nil {
-		x.release()
-		return refuse([]*language.Error{wrong}), nil
+	var x *execution
+	var refusal *Response
+	_ = span.Timed(ctx, "plan", func() error { // the client's errors are in refusal
+		x, refusal = e.begin(ctx, r)
+		return nil
+	})
+	if refusal != nil {
+		return refusal, nil
 	}
 	if err := x.run(); err != nil {
+		operation := x.plan.op.Operation
 		x.release()
 		if e, ok := clientError(err); ok {
-			return withoutData(&language.Error{Message: e.Message, Code: codeOf(e.Name), Details: errorDetails(e), Refusal: e.Reason}), nil
+			response := withoutData(&language.Error{Message: e.Message, Code: codeOf(e.Name), Details: errorDetails(e), Refusal: e.Reason})
+			response.Operation = operation
+			return response, nil
 		}
 		return nil, err
 	}
-	return &Response{Status: x.code, Body: x.answer(), Errors: x.errors, from: x}, nil
+	return &Response{Status: x.code, Body: x.answer(), Operation: x.plan.op.Operation, Errors: x.errors, from: x}, nil
+}
+
+// begin finds or makes the plan of an operation and binds it to the request. If the operation cannot run, refusal is the answer.
+func (e *Engine) begin(ctx context.Context, r *Request) (x *execution, refusal *Response) {
+	p, errs := e.prepare(r.Query, r.Operation)
+	if errs != nil {
+		return nil, refuse(errs)
+	}
+	if x, refusal = e.bound(ctx, r, p); refusal != nil {
+		refusal.Operation = p.op.Operation
+	}
+	return x, refusal
+}
+
+// bound binds a prepared operation to a request.
+func (e *Engine) bound(ctx context.Context, r *Request, p *prepared) (x *execution, refusal *Response) {
+	if r.QueriesOnly && p.op.Operation != ast.Query {
+		refusal := refuse([]*language.Error{{
+			Message: "GET requests only support query operations, not " + string(p.op.Operation) + " operations", Code: "BAD_REQUEST",
+		}})
+		refusal.Status, refusal.NotByGet = http.StatusMethodNotAllowed, true
+		return nil, refusal
+	}
+	if e.language.Roots[p.op.Operation] == nil {
+		return nil, withoutData(&language.Error{
+			Message:   "Schema is not configured to execute " + string(p.op.Operation) + " operation.",
+			Locations: []language.Location{p.doc.Location(p.op.Position)}, Code: language.Internal,
+		})
+	}
+	vars, errs := e.language.Variables(p.doc, p.op, r.Variables)
+	if errs != nil {
+		return nil, refuse(errs)
+	}
+	pl, wrong := p.plan(e, vars)
+	if wrong != nil {
+		return nil, refuse([]*language.Error{wrong})
+	}
+	x = newExecution(ctx, e, pl, r)
+	if wrong := x.bind(vars); wrong != nil {
+		x.release()
+		return nil, refuse([]*language.Error{wrong})
+	}
+	return x, nil
 }
 
 // refuse returns the answer to an operation that is not run.
