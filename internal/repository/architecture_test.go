@@ -10,7 +10,7 @@ import (
 // of one name that ends in "/" is a tree of packages that may import one another. ARCHITECTURE.md describes the layers.
 var layers = [][]string{
 	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell", "internal/lru", "internal/ctxio", "internal/diskcache", "internal/usage", "internal/span"},
-	{"internal/yamlfile"},
+	{"internal/yamlfile", "strapi/archive"},
 	{"contenttypes"},
 	{"documents/apierror", "documents/permission"},
 	{"store/internal/pages", "store/internal/pool", "store/internal/relcache", "store/evolve"},
@@ -42,6 +42,7 @@ var owners = map[string]string{
 	"github.com/alecthomas/kong": "command",
 	"github.com/prometheus":      "gateway/metrics",
 	"go.opentelemetry.io/otel":   "gateway/tracing",
+	"golang.org/x/crypto/scrypt": "strapi/archive",
 }
 
 const module = "lectern"
