@@ -26,6 +26,7 @@ var layers = [][]string{
 	{"gateway/internal/certificates", "gateway/internal/paced"},
 	{"gateway/admin"},
 	{"gateway"},
+	{"strapi/definitions"},
 	{"command"},
 	{""}, // the program
 	{"packaging/sbom"},

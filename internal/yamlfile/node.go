@@ -44,6 +44,10 @@ type Entry struct {
 	Key   string
 	Line  int // the line of the key
 	Value *Node
+
+	// Comment is printed above the key, with # before each line. Parse leaves it empty. An Entry with a nil Value is only a comment;
+	// such entries are for Print alone.
+	Comment string
 }
 
 // IsNull reports whether n is null or nil.

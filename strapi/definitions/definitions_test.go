@@ -1,0 +1,113 @@
+package definitions_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"lectern/gateway"
+	"lectern/strapi/definitions"
+)
+
+var update = flag.Bool("update", false, "write what Convert returns into the files of testdata/")
+
+// TestConvert converts the sources in testdata/*.txtar. A file holds the files of a Strapi project below strapi/, the schemas of an
+// archive in archive.jsonl, and the expected result: the files below lectern/, and the notes in notes.
+func TestConvert(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no test cases", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			archive := txtar.Parse(data)
+			p, err := definitions.Convert(source(archive))
+			if err != nil {
+				t.Fatal(err)
+			}
+			checks(t, p)
+			got := result(archive, p)
+			if *update {
+				if err := os.WriteFile(file, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(data), string(got)); diff != "" && !*update {
+				t.Errorf("the result differs (-want +got); run with -update if it is right:\n%s", diff)
+			}
+		})
+	}
+}
+
+// source returns the source that a test case describes.
+func source(archive *txtar.Archive) (s definitions.Source) {
+	tree := fstest.MapFS{}
+	for _, f := range archive.Files {
+		if name, ok := strings.CutPrefix(f.Name, "strapi/"); ok {
+			tree[name] = &fstest.MapFile{Data: f.Data}
+			s.Tree = tree
+		}
+		if f.Name == "archive.jsonl" {
+			s.Archive = schemas(string(f.Data))
+		}
+	}
+	return s
+}
+
+// schemas returns the lines of a text as the schemas of an archive.
+func schemas(lines string) definitions.Schemas {
+	return func(line func([]byte) error) error {
+		for l := range strings.Lines(lines) {
+			if err := line([]byte(l)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// result returns a test case with what Convert returned.
+func result(archive *txtar.Archive, p *definitions.Project) []byte {
+	out := &txtar.Archive{Comment: archive.Comment}
+	for _, f := range archive.Files {
+		if strings.HasPrefix(f.Name, "strapi/") || f.Name == "archive.jsonl" {
+			out.Files = append(out.Files, f)
+		}
+	}
+	for _, name := range p.Files() {
+		out.Files = append(out.Files, txtar.File{Name: "lectern/" + name, Data: p.File(name)})
+	}
+	var notes strings.Builder
+	for _, n := range p.Notes {
+		fmt.Fprintf(&notes, "%s: %s\n", n.Level, n)
+	}
+	out.Files = append(out.Files, txtar.File{Name: "notes", Data: []byte(notes.String())})
+	return txtar.Format(out)
+}
+
+// checks writes a project and checks it as `lectern check` does.
+func checks(t *testing.T, p *definitions.Project) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := p.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	_, problems, _, err := gateway.Check(dir, gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(problems) > 0 {
+		t.Errorf("the written project does not pass the check:\n%v", problems)
+	}
+}

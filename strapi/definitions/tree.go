@@ -1,0 +1,119 @@
+package definitions
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/internal/yamlfile"
+)
+
+// IsTree reports whether the files of a directory are those of a Strapi project, whose content-types lie in src/api/.
+func IsTree(fsys fs.FS) bool {
+	isDir := func(name string) bool {
+		info, err := fs.Stat(fsys, name)
+		return err == nil && info.IsDir()
+	}
+	return isDir("src/api") && !isDir("content-types")
+}
+
+// readTree reads the schemas and the configuration of a Strapi project.
+func (c *converter) readTree(tree fs.FS) error {
+	if !IsTree(tree) {
+		return errors.New("this is no Strapi project: there is no src/api/ in it")
+	}
+	archived := len(c.types) > 0
+	for _, file := range glob(tree, "src/api/*/content-types/*/schema.json") {
+		parts := strings.Split(file, "/")
+		if n := c.readSchema(tree, file); n != nil {
+			uid := "api::" + kebab(parts[2]) + "." + textOf(n.Get("info").Get("singularName"))
+			if archived && !c.names[uid] {
+				c.note(Changed, file, uid, "export again if it holds content", "the type is not in the archive")
+			}
+			c.add(&schema{uid: uid, file: file, node: n}, false)
+		}
+	}
+	for _, file := range glob(tree, "src/components/*/*.json") {
+		uid := path.Base(path.Dir(file)) + "." + strings.TrimSuffix(path.Base(file), ".json")
+		if n := c.readSchema(tree, file); n != nil {
+			c.add(&schema{uid: strings.ToLower(uid), file: file, node: n}, true) // Strapi lowers the case too
+		}
+	}
+	c.readExtensions(tree)
+	return nil
+}
+
+// readExtensions reads the schemas by which a project changes types of plugins. Only that of users can be changed in Lectern.
+func (c *converter) readExtensions(tree fs.FS) {
+	for _, file := range glob(tree, "src/extensions/*/content-types/*/schema.json") {
+		parts := strings.Split(file, "/")
+		uid := "plugin::" + parts[2] + "." + parts[4]
+		if uid != contenttypes.UserUID {
+			c.note(Lost, file, uid, "", "only the type of users takes attributes of a project in Lectern")
+			continue
+		}
+		if n := c.readSchema(tree, file); n != nil {
+			c.add(&schema{uid: uid, file: file, node: n}, false)
+		}
+	}
+}
+
+// readSchema reads a schema file, or returns nil after a note that says why it cannot be read.
+func (c *converter) readSchema(tree fs.FS, file string) *yamlfile.Node {
+	n, problems := yamlfile.Read(tree, file, nil)
+	for _, p := range problems {
+		c.note(Lost, file, "", "correct the file and convert again", "%s", p.Message)
+	}
+	if len(problems) == 0 && (n == nil || n.Kind != yamlfile.Map) {
+		c.note(Lost, file, "", "", "the file holds no schema")
+		return nil
+	}
+	return n
+}
+
+// glob returns the files that match a pattern, sorted. The pattern is valid.
+func glob(tree fs.FS, pattern string) []string {
+	files, _ := fs.Glob(tree, pattern) // its only error is an invalid pattern
+	slices.Sort(files)
+	return files
+}
+
+// kebab converts the name of a directory in src/api/ to the name of the API, as Strapi does: blogPost becomes blog-post, and
+// page2 becomes page-2.
+func kebab(s string) string {
+	const upper, lower, digit, other = 'A', 'a', '0', '-'
+	kind := func(i int) rune {
+		switch c := s[i]; {
+		case 'A' <= c && c <= 'Z':
+			return upper
+		case 'a' <= c && c <= 'z':
+			return lower
+		case '0' <= c && c <= '9':
+			return digit
+		}
+		return other
+	}
+	var words []string
+	for start := 0; start < len(s); {
+		end := start + 1
+		for end < len(s) && kind(end) == kind(start) {
+			end++
+		}
+		switch {
+		case kind(start) == upper && end < len(s) && kind(end) == lower && end > start+1:
+			end-- // the last capital begins the next word, as in APIGateway
+		case kind(start) == upper && end < len(s) && kind(end) == lower:
+			for end < len(s) && kind(end) == lower {
+				end++
+			}
+		}
+		if kind(start) != other {
+			words = append(words, strings.ToLower(s[start:end]))
+		}
+		start = end
+	}
+	return strings.Join(words, "-")
+}
