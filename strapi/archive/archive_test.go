@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -192,4 +194,51 @@ func TestArchiveIsRead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnusualArchives reads what early releases, other systems and people who packed an archive anew have made.
+func TestUnusualArchives(t *testing.T) {
+	var numbered []entry
+	for _, n := range []string{"10", "2", "1"} {
+		numbered = append(numbered, entry{"entities/entities_" + n + ".jsonl", `{"type":"a","id":` + n + `,"data":{}}`})
+	}
+	tests := []struct {
+		name     string
+		entries  []entry
+		entities int
+		ignored  []string
+	}{
+		{"backslashes of Windows", []entry{{`entities\entities_00001.jsonl`, small[1].content}}, 1, nil},
+		{"leading ./", []entry{{"./entities/entities_00001.jsonl", small[1].content}}, 1, nil},
+		{"carriage returns", []entry{{"entities/entities_00001.jsonl", "{\"type\":\"a\",\"id\":1,\"data\":{}}\r\n\r\n"}}, 1, nil},
+		{"order of numbers", numbered, 3, nil},
+		{"other files", []entry{{"README", "x"}, {"entities/.DS_Store", "x"}}, 0, []string{"README", "entities/.DS_Store"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			a := open(t, write(t, "a.tar", tarOf(t, append(test.entries, small[len(small)-1]))), "")
+			got, err := readAll(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Entities) != test.entities || !slices.Equal(a.Ignored, test.ignored) {
+				t.Errorf("got %d entities, ignored %q", len(got.Entities), a.Ignored)
+			}
+			for i, e := range got.Entities {
+				if test.entities == 3 && !strings.HasPrefix(e, "a "+[]string{"1 ", "2 ", "10 "}[i]) {
+					t.Errorf("entity %d is %s", i, e)
+				}
+			}
+		})
+	}
+}
+
+// parseEntity returns an entity with the given JSON as data.
+func parseEntity(t testing.TB, data string, id uint64) archive.Entity {
+	t.Helper()
+	v, err := jsontree.Parse([]byte(data), jsontree.MaxDepth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive.Entity{Type: "api::article.article", ID: id, Data: v.(*jsontree.Object)}
 }

@@ -47,7 +47,7 @@ func (a *Archive) Assets(ctx context.Context, do func(Asset) error) error {
 
 // sidecar reads the JSON file about an asset, if there is one.
 func (a *Archive) sidecar(name string) (*jsontree.Object, error) {
-	name = string(sidecars) + "/" + name + ".json"
+	name = sidecarName(name)
 	f, err := a.lines.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -148,7 +148,11 @@ func plainFile(h *tar.Header) (string, error) {
 	case tar.TypeDir, tar.TypeXGlobalHeader:
 		return "", nil
 	}
-	return "", fmt.Errorf("%s is no plain file but %s, which no archive has", name, kindOf(h.FileInfo().Mode()))
+	kind := kindOf(h.FileInfo().Mode())
+	if h.Typeflag == tar.TypeLink {
+		kind = "a hard link"
+	}
+	return "", fmt.Errorf("%s is no plain file but %s, which no archive has", name, kind)
 }
 
 // isSparse reports whether the content of an entry is longer than what the tar file holds of it.

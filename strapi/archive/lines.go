@@ -47,7 +47,7 @@ type End struct {
 	// DocumentID is set instead of ID at the right end of the links named localizations.
 	DocumentID string
 
-	// Pos is the position among the links of the other end, and 0 if the archive says none. Only the order of positions counts.
+	// Pos is the position of the link in the list that Field holds, and 0 if the archive says none. Only the order of positions counts.
 	Pos float64
 }
 

@@ -91,6 +91,8 @@ func kindOf(mode fs.FileMode) string {
 		return "a symbolic link"
 	case mode&fs.ModeDevice != 0:
 		return "a device"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe"
 	}
 	return "a special file"
 }
