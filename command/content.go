@@ -87,6 +87,9 @@ func (c *importCommand) Run(s *session) error {
 		for _, l := range wrong {
 			fmt.Fprintf(s.Stderr, "%s:%s\n", display(name), l)
 		}
+		if result.NewIDs > 0 {
+			p.done("other documents have %s of the file; new ones were given instead", count(result.NewIDs, "id"))
+		}
 		switch {
 		case err == nil:
 			p.done("imported %s", count(result.Versions, "version"))

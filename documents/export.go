@@ -13,8 +13,9 @@ import (
 	"lectern/store"
 )
 
-// ExportVersion is the version of the line format that Export writes and Import reads; docs/export.md describes it.
-const ExportVersion = 1
+// ExportVersion is the version of the line format that Export writes; docs/export.md describes it. Import also reads version 1, in which
+// lines and components have no ids.
+const ExportVersion = 2
 
 // exportFormat identifies the format in the first line of a file.
 const exportFormat = "lectern-content"
@@ -101,16 +102,28 @@ func (e *exporter) fits(length int) bool {
 
 // rows writes the rows of one type and status in order of id.
 func (e *exporter) rows(t *contenttypes.ContentType, status store.Status) error {
+	return eachRow(e.ctx, e.s, t, status, func(r store.Record) error {
+		e.line = append(e.appendRow(e.line[:0], t, r), '\n')
+		if e.err != nil {
+			return fmt.Errorf("export document %s of %s: %w", r.JSON(t.Attribute("documentId")), t.UID, e.err)
+		}
+		_, err := e.w.Write(e.line)
+		return err
+	})
+}
+
+// eachRow calls do with the rows of one type and status, in all locales, in order of id.
+func eachRow(ctx context.Context, s *store.Snapshot, t *contenttypes.ContentType, status store.Status, do func(store.Record) error) error {
 	id, last := t.Attribute("id"), uint64(0)
 	for {
-		if err := e.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		after, err := FilterOf(t, Gt("id", last))
 		if err != nil {
 			return err
 		}
-		page, err := e.s.Find(&store.Query{
+		page, err := s.Find(&store.Query{
 			Type: t, Status: status, Locales: store.LocaleSet{All: true}, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{id}}},
 			Filter: after, Limit: exportPage,
 		})
@@ -118,11 +131,7 @@ func (e *exporter) rows(t *contenttypes.ContentType, status store.Status) error 
 			return fmt.Errorf("read %s: %w", t.UID, err)
 		}
 		for _, r := range page.Rows {
-			e.line = append(e.appendRow(e.line[:0], t, r), '\n')
-			if e.err != nil {
-				return fmt.Errorf("export document %s of %s: %w", r.JSON(t.Attribute("documentId")), t.UID, e.err)
-			}
-			if _, err := e.w.Write(e.line); err != nil {
+			if err := do(r); err != nil {
 				return err
 			}
 			last = r.ID()
@@ -146,6 +155,7 @@ func (e *exporter) appendRow(b []byte, t *contenttypes.ContentType, r store.Reco
 		b = jsontree.AppendString(append(b, `,"locale":`...), r.Locale())
 	}
 	b = jsontree.AppendString(append(b, `,"status":`...), statusName(r.Status()))
+	b = strconv.AppendUint(append(b, `,"id":`...), r.ID(), 10)
 	for _, name := range exportedTimes {
 		if a := t.Attribute(name); a != nil {
 			b = append(jsontree.AppendString(append(b, ','), name), ':')
@@ -196,9 +206,9 @@ func (e *exporter) appendItems(b []byte, a *contenttypes.Attribute, r store.Reco
 			b = append(b, '[')
 		}
 		first = false
-		b = append(b, '{')
+		b = strconv.AppendUint(append(b, `{"id":`...), item.ID(), 10)
 		if a.Type == contenttypes.DynamicZone {
-			b = jsontree.AppendString(append(b, `"__component":`...), item.Component().UID)
+			b = jsontree.AppendString(append(b, `,"__component":`...), item.Component().UID)
 		}
 		b = append(e.appendValues(b, &item.Component().Schema, item, sets), '}')
 		return true

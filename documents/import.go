@@ -51,6 +51,7 @@ type ImportProgress struct {
 type ImportResult struct {
 	Versions int `json:"versions"` // versions of documents that were stored
 	Skipped  int `json:"skipped"`  // invalid lines
+	NewIDs   int `json:"newIds"`   // ids in the file that other documents of the store have, so that rows and components got new ones
 }
 
 // A LineProblem says why a line of an import is invalid.
@@ -94,6 +95,7 @@ func (s *Service) Import(ctx context.Context, file io.ReadSeeker, o ImportOption
 		ctx: ctx, s: s, o: o, file: file, now: formatDateTime(s.Now().UTC()), seed: maphash.MakeSeed(),
 		bad: map[int]bool{}, late: map[int]bool{}, damaged: map[uint64]int{}, versions: map[uint64]int{}, present: map[uint64]bool{}, unique: map[uint64]int{},
 		singles: map[*contenttypes.ContentType]string{}, pending: map[uint64][]lateProblem{}, held: map[uint64]holder{},
+		ids: importIDs{lines: map[uint64]int{}, row: map[*contenttypes.ContentType]uint64{}, wanted: map[uint64]uint64{}, taken: map[uint64]bool{}},
 	}
 	if err := checkIsText(file); err != nil {
 		return ImportResult{}, err
@@ -168,6 +170,7 @@ type importer struct {
 	lateChecks int                                  // number of entries in pending
 	held       map[uint64]holder                    // target that only one document may link to → the line that links to it
 	ranks      linkRanks
+	ids        importIDs
 }
 
 // A holder is the line of the file, and its document, that has the only allowed link to a target. Other lines of the same document
@@ -276,7 +279,7 @@ const (
 // check of the file, everything that the import needs is reserved.
 func (im *importer) reserve(length int) error {
 	im.longest = max(im.longest, length)
-	bytes := int64(im.longest+importChunkText)*perLineByte + int64(im.read)*perLine + int64(len(im.unique))*perUnique +
+	bytes := int64(im.longest+importChunkText)*perLineByte + int64(im.read)*perLine + int64(len(im.unique)+len(im.ids.lines))*perUnique +
 		int64(len(im.held)+len(im.ranks.links))*perLink + int64(im.lateChecks)*perLateCheck
 	if im.o.Reserve == nil || bytes <= im.reserved {
 		return nil
@@ -317,7 +320,7 @@ func (im *importer) readLine(r *bufio.Reader) ([]byte, error) {
 func (im *importer) check() error {
 	objects := 0
 	err := im.s.store.View(func(snap *store.Snapshot) error {
-		return im.eachLine("checking", func(number int, o *jsontree.Object, err error) error {
+		err := im.eachLine("checking", func(number int, o *jsontree.Object, err error) error {
 			if err == nil {
 				err = im.checkLine(snap, number, o)
 			}
@@ -332,6 +335,10 @@ func (im *importer) check() error {
 			}
 			return nil
 		})
+		if err != nil {
+			return err
+		}
+		return im.checkItemIDs(snap)
 	})
 	if err != nil {
 		return err
@@ -376,8 +383,15 @@ func (im *importer) checkVersion(snap *store.Snapshot, number int, l *importLine
 	}
 	var edges []edge
 	var taken []uint64
+	var items []idName
+	collect := func(n idName) uint64 {
+		if n.id > 0 {
+			items = append(items, n)
+		}
+		return 1
+	}
 	for _, st := range l.statuses {
-		row, err := im.row(l, st, func() uint64 { return 1 })
+		row, err := im.row(l, st, collect)
 		if err != nil {
 			return err
 		}
@@ -389,6 +403,9 @@ func (im *importer) checkVersion(snap *store.Snapshot, number int, l *importLine
 		if err := im.edges(l, st, store.Record{}, func(e edge) { edges = append(edges, e) }); err != nil {
 			return err
 		}
+	}
+	if err := im.checkIDs(snap, number, l, items); err != nil {
+		return err
 	}
 	if err := im.checkEdges(snap, number, im.docName(l), edges); err != nil {
 		return err
@@ -452,18 +469,22 @@ func (im *importer) storeRows(result *ImportResult) error {
 	var chunk []storedLine
 	length := 0 // length of the lines in chunk
 	flush := func() error {
-		versions := 0
+		versions, newIDs := 0, 0
 		err := im.s.store.Write(im.ctx, func(tx *store.Tx) error {
-			versions = 0
+			im.passIDs(tx)
+			versions, newIDs = 0, 0
 			for _, l := range chunk {
-				if err := im.storeLine(tx, l); err != nil {
+				changed, err := im.storeLine(tx, l)
+				if err != nil {
 					return err
 				}
 				versions += len(l.statuses)
+				newIDs += changed
 			}
 			return nil
 		})
 		result.Versions += versions
+		result.NewIDs += newIDs
 		chunk, length = chunk[:0], 0
 		return err
 	}
@@ -502,12 +523,13 @@ type storedLine struct {
 	first bool
 }
 
-func (im *importer) storeLine(tx *store.Tx, l storedLine) error {
+// storeLine stores the versions of a line. newIDs is how many ids in the line were taken.
+func (im *importer) storeLine(tx *store.Tx, l storedLine) (newIDs int, err error) {
 	doc, exists := tx.Document(l.typ, l.documentID)
 	action := store.Updated
 	if l.first {
 		if err := im.replace(tx, l.importLine, doc, exists); err != nil {
-			return err
+			return 0, err
 		}
 		if !exists {
 			action = store.Created
@@ -516,18 +538,28 @@ func (im *importer) storeLine(tx *store.Tx, l storedLine) error {
 	if !exists {
 		doc = tx.NewDoc()
 	}
+	choose := func(n idName, next func() uint64) uint64 {
+		if im.keep(n) {
+			return n.id
+		}
+		if n.id > 0 {
+			newIDs++
+		}
+		return next()
+	}
 	var batch store.Batch
 	for _, st := range l.statuses {
-		row, err := im.row(l.importLine, st, tx.NewComponentID)
+		row, err := im.row(l.importLine, st, func(n idName) uint64 { return choose(n, tx.NewComponentID) })
 		if err != nil {
-			return err
+			return 0, err
 		}
 		row.Doc = doc
-		row.Values[l.typ.Attribute("id").Index].JSON = strconv.AppendUint(nil, tx.NewRowID(l.typ), 10)
+		id := choose(idName{l.typ.UID, l.id}, func() uint64 { return tx.NewRowID(l.typ) })
+		row.Values[l.typ.Attribute("id").Index].JSON = strconv.AppendUint(nil, id, 10)
 		batch.PutRow(row)
 	}
 	batch.Log(l.typ, l.documentID, action)
-	return tx.Apply(&batch)
+	return newIDs, tx.Apply(&batch)
 }
 
 // replace removes all versions of a document from the store, before those of the file are stored. It keeps the links of other documents

@@ -20,11 +20,12 @@ type importLine struct {
 	documentID string
 	locale     string // "" if the type is not localized
 	statuses   []store.Status
+	id         uint64            // of the row; 0 if the line has none
 	times      map[string]string // createdAt, updatedAt, publishedAt, if the line has them
 	data       *jsontree.Object
 }
 
-var lineKeys = []string{"type", "documentId", "locale", "status", "createdAt", "updatedAt", "publishedAt", "data"}
+var lineKeys = []string{"type", "documentId", "locale", "status", "id", "createdAt", "updatedAt", "publishedAt", "data"}
 
 // documentIDPattern matches the documentIds that a file may contain. It allows more than the documentIds that Lectern creates.
 var documentIDPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -38,8 +39,8 @@ func isHeader(o *jsontree.Object) (header bool, err error) {
 	if format != exportFormat {
 		return true, fmt.Errorf("the format is %q, want one written by lectern export", fmt.Sprint(format))
 	}
-	if v, _ := o.Get("version"); v != jsontree.Number(strconv.Itoa(ExportVersion)) {
-		return true, fmt.Errorf("the file is of version %v and this program reads version %d", v, ExportVersion)
+	if v, _ := o.Get("version"); v != jsontree.Number("1") && v != jsontree.Number(strconv.Itoa(ExportVersion)) {
+		return true, fmt.Errorf("the file is of version %v and this program reads versions 1 to %d", v, ExportVersion)
 	}
 	return true, nil
 }
@@ -53,7 +54,7 @@ func (im *importer) parseLine(o *jsontree.Object) (*importLine, error) {
 		if known := slices.Contains(lineKeys, key); !known {
 			return nil, fmt.Errorf("unknown key %q; a line has %s", key, strings.Join(lineKeys, ", "))
 		}
-		if !isText && v != nil && key != "data" {
+		if !isText && v != nil && key != "data" && key != "id" {
 			return nil, fmt.Errorf("%s must be a text", key)
 		}
 		switch key {
@@ -73,6 +74,11 @@ func (im *importer) parseLine(o *jsontree.Object) (*importLine, error) {
 				l.statuses = []store.Status{store.Published}
 			default:
 				return nil, fmt.Errorf("status must be draft or published, not %q", s)
+			}
+		case "id":
+			var err error
+			if l.id, err = importedID(v); err != nil {
+				return nil, fmt.Errorf("id: %w", err)
 			}
 		case "createdAt", "updatedAt", "publishedAt":
 			if v == nil {
@@ -119,7 +125,7 @@ func (im *importer) completeLine(l *importLine) error {
 }
 
 // row returns the row of a version of a line, or the first issue in it. ids assigns the numbers of components.
-func (im *importer) row(l *importLine, status store.Status, ids func() uint64) (r *store.Row, err error) {
+func (im *importer) row(l *importLine, status store.Status, ids itemIDs) (r *store.Row, err error) {
 	r = &store.Row{Type: l.typ, Status: status, Locale: l.locale}
 	if r.Values, err = im.values(&l.typ.Schema, l.data, nil, ids); err != nil {
 		return nil, err
@@ -147,13 +153,13 @@ func (im *importer) row(l *importLine, status store.Status, ids func() uint64) (
 }
 
 // values makes the values of a document or component from its data. It skips relations, which storeLinks stores.
-func (im *importer) values(s *contenttypes.Schema, data *jsontree.Object, path []string, ids func() uint64) ([]store.Value, error) {
+func (im *importer) values(s *contenttypes.Schema, data *jsontree.Object, path []string, ids itemIDs) ([]store.Value, error) {
 	values := make([]store.Value, len(s.Attributes))
 	for _, key := range data.Keys {
 		a := s.Attribute(key)
 		at := below(path, key)
 		switch {
-		case a == nil && key == "__component" && len(path) > 0:
+		case len(path) > 0 && (key == "id" || key == "__component"): // of a component
 			continue
 		case a == nil:
 			return nil, fmt.Errorf("%s: %s has no such attribute", pathName(at), s.UID)
@@ -203,7 +209,7 @@ func importScalar(a *contenttypes.Attribute, path []string, v any) ([]byte, erro
 }
 
 // items makes the components of an attribute from their data.
-func (im *importer) items(a *contenttypes.Attribute, v any, path []string, ids func() uint64) ([]*store.Item, error) {
+func (im *importer) items(a *contenttypes.Attribute, v any, path []string, ids itemIDs) ([]*store.Item, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -228,8 +234,11 @@ func (im *importer) items(a *contenttypes.Attribute, v any, path []string, ids f
 		if c == nil {
 			return nil, fmt.Errorf("%s: __component must be one of %s", pathName(at), componentNames(a.Components))
 		}
-		items[i] = &store.Item{Component: c, ID: ids()}
-		var err error
+		id, err := importedID(o.Value("id"))
+		if err != nil {
+			return nil, fmt.Errorf("%s.id: %w", pathName(at), err)
+		}
+		items[i] = &store.Item{Component: c, ID: ids(idName{c.UID, id})}
 		if items[i].Values, err = im.values(&c.Schema, o, at, ids); err != nil {
 			return nil, err
 		}

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-
-	"lectern/contenttypes"
 )
 
 // A writeRequest is one call of Write, or work for the writer goroutine to do between two transactions.
@@ -304,27 +302,6 @@ func (tx *Tx) call(f func(*Tx) error) (err error) {
 		tx.failed = err
 	}
 	return err
-}
-
-// NewDoc returns the number of a new document.
-func (tx *Tx) NewDoc() uint64 { tx.docs++; return tx.docs }
-
-// NewComponentID returns the id of a new component.
-func (tx *Tx) NewComponentID() uint64 { tx.items++; return tx.items }
-
-// NewRowID returns the id of a new row of a type. Ids begin at 1 and are never given twice.
-func (tx *Tx) NewRowID(t *contenttypes.ContentType) uint64 {
-	n := tx.bound.of(&t.Schema).number
-	tx.rowIDs[n] = tx.lastRowID(n) + 1
-	return tx.rowIDs[n]
-}
-
-func (tx *Tx) lastRowID(schema uint16) uint64 {
-	id, ok := tx.rowIDs[schema]
-	if !ok {
-		id = getNumber(tx.bucket(metas), schemaKey(prefixRowID, schema))
-	}
-	return id
 }
 
 func schemaKey(prefix string, schema uint16) []byte {
