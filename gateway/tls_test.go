@@ -3,19 +3,12 @@ package gateway_test
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/big"
 	"mime/multipart"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -27,50 +20,10 @@ import (
 	"lectern/internal/servertest"
 )
 
-// writeCertificate writes a certificate for 127.0.0.1 that is signed by itself, and its key, as cert.pem and key.pem. It returns the
-// certificate.
-func writeCertificate(t *testing.T, dir string, serial int64) *x509.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: keyDER}} {
-		next := filepath.Join(dir, name+".next")
-		if err := os.WriteFile(next, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(next, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return certificate
-}
-
 // tlsClient returns a client that trusts a certificate. It has connections of its own.
 func tlsClient(t *testing.T, trusted *x509.Certificate, http2 bool) *http.Client {
 	t.Helper()
-	roots := x509.NewCertPool()
-	roots.AddCert(trusted)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: http2}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: 30 * time.Second,
+	return &http.Client{Transport: servertest.TLSTransport(t, trusted, http2), Timeout: 30 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
@@ -80,7 +33,7 @@ func tlsProject(t *testing.T, server string) (dir string, certificate *x509.Cert
 		"content-types/note.yaml": noteFile("size: {type: integer}"),
 		"config/server.yaml":      "tls: {certificate: cert.pem, key: key.pem, redirect: \"127.0.0.1:0\"}\n" + server,
 	})
-	return dir, writeCertificate(t, dir, 1)
+	return dir, servertest.WriteCertificate(t, dir, 1)
 }
 
 // TestTLS sends requests over TLS by both versions of HTTP.
@@ -272,7 +225,7 @@ func TestRenewedCertificate(t *testing.T) {
 			return false
 		}
 	})
-	writeCertificate(t, dir, 2)
+	servertest.WriteCertificate(t, dir, 2)
 	until(t, "the new certificate is used", func() bool { return serial() == 2 })
 	stop()
 	if err := <-ended; err != nil {
@@ -283,7 +236,7 @@ func TestRenewedCertificate(t *testing.T) {
 // TestUnusableCertificate starts servers with certificates that cannot work.
 func TestUnusableCertificate(t *testing.T) {
 	other := t.TempDir()
-	writeCertificate(t, other, 3)
+	servertest.WriteCertificate(t, other, 3)
 	for name, tt := range map[string]struct {
 		spoil func(dir string) error
 		want  string

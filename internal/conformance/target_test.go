@@ -17,6 +17,8 @@ import (
 type Target struct {
 	Base   string            `json:"base"` // such as http://127.0.0.1:1337
 	Tokens map[string]string `json:"tokens"`
+
+	transport http.RoundTripper // nil: transport
 }
 
 // An Answer is a response. Its body is parsed JSON, or text if it is not JSON.
@@ -35,7 +37,11 @@ func (t *Target) Send(s *Step, vars Vars) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := transport.RoundTrip(req)
+	send := t.transport
+	if send == nil {
+		send = transport
+	}
+	res, err := send.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
