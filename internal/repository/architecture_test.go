@@ -11,7 +11,7 @@ import (
 var layers = [][]string{
 	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell", "internal/lru", "internal/ctxio", "internal/diskcache", "internal/usage", "internal/span"},
 	{"internal/yamlfile", "strapi/archive"},
-	{"contenttypes"},
+	{"contenttypes", "strapi/remote"},
 	{"documents/apierror", "documents/permission"},
 	{"store/internal/pages", "store/internal/pool", "store/internal/relcache", "store/evolve"},
 	{"store"},

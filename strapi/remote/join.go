@@ -1,0 +1,302 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"lectern/jsontree"
+)
+
+// A version names a row without its id, which changes with each publication.
+type version struct{ uid, documentID, locale, status string }
+
+// An edge is a link in a relation that has two directions.
+type edge struct {
+	relation      *attribute // of the owner
+	owner, target uint64
+}
+
+// A joiner writes rows and links. A link is shown by the row that owns it, and its position in the list of the other
+// side by the row at the other end, so it reads all rows twice before it writes them.
+type joiner struct {
+	r       *reader
+	out     *output
+	ids     map[version]uint64
+	inverse map[edge]int     // position in the list of the target
+	gone    map[version]bool // documents of which a row was there when the run began, and has been removed since
+	lost    map[string]int64 // links to unknown targets, by attribute
+	texts   map[string]string
+}
+
+func newJoiner(r *reader, out *output) *joiner {
+	return &joiner{r: r, out: out, ids: map[version]uint64{}, inverse: map[edge]int{}, gone: map[version]bool{}, lost: map[string]int64{}, texts: map[string]string{}}
+}
+
+// eachLive calls do with the last reading of each row of a lane that is still there, and dead, if it is not nil, with those of the
+// others.
+func (r *reader) eachLive(l *lane, do func(*jsontree.Object) error, dead func(*jsontree.Object)) error {
+	last := map[uint64]int{} // by id: the number of the reading that counts
+	n := 0
+	if _, err := r.staging.eachRow(l, func(row *jsontree.Object) error {
+		id, err := idOf(row)
+		n++
+		last[id] = n
+		return err
+	}, func(id uint64) { delete(last, id) }); err != nil {
+		return err
+	}
+	n = 0
+	_, err := r.staging.eachRow(l, func(row *jsontree.Object) error {
+		id, err := idOf(row)
+		n++
+		number, live := last[id]
+		switch {
+		case err != nil:
+			return err
+		case number == n:
+			return do(row)
+		case !live && dead != nil:
+			dead(row)
+		}
+		return nil
+	}, func(uint64) {})
+	return err
+}
+
+// addAccounts writes locales, roles and permissions.
+func (j *joiner) addAccounts(a *accounts) error {
+	for _, row := range a.locales {
+		if err := j.plain(localeUID, row, "isDefault"); err != nil {
+			return err
+		}
+	}
+	if a.defaultLocale != "" {
+		j.out.lines("configuration", []*jsontree.Object{record("type", "core-store", "value", record("id", int64(1),
+			"key", "plugin_i18n_default_locale", "value", a.defaultLocale, "type", "string", "environment", nil, "tag", nil))})
+	}
+	for _, row := range a.roles {
+		if err := j.plain(roleUID, row, "nb_users"); err != nil {
+			return err
+		}
+	}
+	positions := map[uint64]int{}
+	for i, p := range a.permissions {
+		role, err := idOf(p.role)
+		if err != nil {
+			return err
+		}
+		id := uint64(i + 1)
+		times := func(key string) any { return p.role.Value(key) }
+		j.entity(permissionUID, id, record("documentId", madeID(text(p.role, "documentId")+" "+p.action), "action", p.action,
+			"createdAt", times("createdAt"), "updatedAt", times("updatedAt"), "publishedAt", times("publishedAt"), "locale", nil))
+		positions[role]++
+		j.link(record("kind", "relation.basic", "relation", "manyToOne",
+			"left", record("type", permissionUID, "field", "role", "ref", int64(id)),
+			"right", record("type", roleUID, "field", "permissions", "ref", int64(role), "pos", int64(positions[role]))))
+	}
+	return nil
+}
+
+// plain writes a row without links.
+func (j *joiner) plain(uid string, row *jsontree.Object, without string) error {
+	id, err := idOf(row)
+	if err != nil {
+		return fmt.Errorf("%s: %w", uid, err)
+	}
+	data := jsontree.NewObject()
+	for _, key := range row.Keys {
+		if key != "id" && key != without {
+			data.Set(key, row.Value(key))
+		}
+	}
+	data.Set("locale", nil)
+	j.ids[version{uid: uid, documentID: text(row, "documentId")}] = id
+	j.entity(uid, id, data)
+	return nil
+}
+
+func (j *joiner) entity(uid string, id uint64, data *jsontree.Object) {
+	j.r.report.Rows[uid]++
+	j.out.entity(uid, id, data)
+}
+
+func (j *joiner) link(l *jsontree.Object) {
+	j.r.report.Links++
+	j.out.link(l)
+}
+
+// index notes the id of each version, and then the positions that only the far end of a link shows.
+func (j *joiner) index(ctx context.Context, lanes []*lane) error {
+	for _, l := range lanes {
+		if l.again {
+			continue
+		}
+		if err := j.r.eachLive(l, func(row *jsontree.Object) error {
+			id, err := idOf(row)
+			name := strings.Clone(text(row, "documentId")) // the row must not stay in memory
+			j.ids[version{l.schema.uid, name, j.intern(localeOf(l.schema, row)), statusOfRow(l.schema, l.status)}] = id
+			return cmpErr(err, ctx.Err())
+		}, func(row *jsontree.Object) {
+			j.gone[version{uid: l.schema.uid, documentID: strings.Clone(text(row, "documentId"))}] = true
+		}); err != nil {
+			return err
+		}
+	}
+	for _, l := range lanes {
+		if err := j.r.eachLive(l, func(row *jsontree.Object) error {
+			_, err := j.r.definitions.split(l.schema, row, func(from linkFrom) { j.addInverse(l, from) })
+			return cmpErr(err, ctx.Err())
+		}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// intern returns a text that many rows share, without what is around it in memory.
+func (j *joiner) intern(text string) string {
+	if _, ok := j.texts[text]; !ok {
+		text = strings.Clone(text)
+		j.texts[text] = text
+	}
+	return j.texts[text]
+}
+
+func localeOf(s *schema, row *jsontree.Object) string {
+	if !s.localized {
+		return ""
+	}
+	return text(row, "locale")
+}
+
+// statusOfRow returns the status of the rows of a type in a lane.
+func statusOfRow(s *schema, lane string) string {
+	if !s.drafts {
+		return ""
+	}
+	return lane
+}
+
+// addInverse notes the positions of a list whose links belong to its targets.
+func (j *joiner) addInverse(l *lane, from linkFrom) {
+	owner := j.r.definitions.byUID[from.attribute.target]
+	if from.attribute.mappedBy == "" || owner == nil {
+		return
+	}
+	for i := range owner.attributes {
+		relation := &owner.attributes[i]
+		if relation.name != from.attribute.mappedBy {
+			continue
+		}
+		for n, t := range from.targets {
+			for _, id := range j.resolve(l, owner, t) {
+				j.inverse[edge{relation, id, from.id}] = n + 1
+			}
+		}
+	}
+}
+
+// resolve returns the ids of the rows that a target stands for in a lane: one as a rule, none if the document is gone.
+func (j *joiner) resolve(l *lane, s *schema, target *jsontree.Object) []uint64 {
+	statuses := []string{statusOfRow(s, l.status)}
+	if s.drafts && l.status == "" {
+		statuses = []string{"draft", "published"}
+	}
+	var ids []uint64
+	for _, status := range statuses {
+		if id, ok := j.ids[version{s.uid, text(target, "documentId"), localeOf(s, target), status}]; ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// write writes the rows of all lanes and the links that they own.
+func (j *joiner) write(ctx context.Context, lanes []*lane) error {
+	for _, l := range lanes {
+		if err := j.r.eachLive(l, func(row *jsontree.Object) error {
+			data, err := j.r.definitions.split(l.schema, row, func(from linkFrom) { j.writeLinks(l, from) })
+			if err != nil || l.again {
+				return cmpErr(err, ctx.Err())
+			}
+			if l.schema.uid == fileUID {
+				data = fileRow(data)
+			}
+			if _, ok := data.Get("locale"); !ok {
+				data.Set("locale", nil)
+			}
+			id, err := idOf(row)
+			j.entity(l.schema.uid, id, data)
+			return cmpErr(err, j.out.err, ctx.Err())
+		}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeLinks writes the links of an attribute that owns them.
+func (j *joiner) writeLinks(l *lane, from linkFrom) {
+	a := from.attribute
+	if a.mappedBy != "" || a.private {
+		return
+	}
+	for i, t := range from.targets {
+		uid := a.target
+		switch {
+		case a.typ == "media":
+			uid = fileUID
+		case a.isPolymorphic():
+			uid = text(t, "__type")
+		}
+		target := j.r.definitions.byUID[uid]
+		if target == nil || l.again && !target.drafts {
+			continue
+		}
+		ids := j.resolve(l, target, t)
+		if len(ids) == 0 && !j.gone[version{uid: uid, documentID: text(t, "documentId")}] {
+			j.lost[from.owner.uid+"."+a.name]++
+		}
+		for _, id := range ids {
+			j.link(j.linkTo(l, from, target, id, i))
+		}
+	}
+}
+
+// linkTo returns the link to a target at an index of a list.
+func (j *joiner) linkTo(l *lane, from linkFrom, target *schema, id uint64, index int) *jsontree.Object {
+	a := from.attribute
+	pos := int64(index + 1)
+	if target.drafts && !from.owner.drafts && l.status != "" { // between the draft and the published version of the next target
+		pos = 2*pos - 1
+		if l.again {
+			pos++
+		}
+	}
+	owner := record("type", from.owner.uid, "field", a.name, "ref", int64(from.id))
+	other := record("type", target.uid, "ref", int64(id))
+	switch {
+	case a.typ == "media":
+		owner.Set("pos", pos)
+		other.Set("field", "related")
+		return record("kind", "relation.morph", "relation", "morphToMany", "left", other, "right", owner)
+	case a.isPolymorphic():
+		owner.Set("pos", pos)
+		return record("kind", "relation.morph", "relation", a.relation, "left", owner, "right", other)
+	}
+	if a.relation == "oneToMany" || a.relation == "manyToMany" {
+		owner.Set("pos", pos)
+	}
+	if a.inversedBy != "" {
+		other.Set("field", a.inversedBy)
+		if n, ok := j.inverse[edge{a, from.id, id}]; ok && a.relation != "oneToOne" {
+			other.Set("pos", int64(n))
+		}
+	}
+	kind := "relation.basic"
+	if from.owner.uid == target.uid {
+		kind = "relation.circular"
+	}
+	return record("kind", kind, "relation", a.relation, "left", owner, "right", other)
+}

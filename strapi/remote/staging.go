@@ -1,0 +1,182 @@
+package remote
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"lectern/jsontree"
+)
+
+// A staging is a directory that keeps what has been read, so that a run that was interrupted goes on where it ended:
+//
+//	state.json              which server, and its definitions
+//	lanes/NAME/000001.jsonl pages of a lane, in the order in which they were read: a header, then one row in each line
+//	files/NAME              uploaded files
+//
+// A file appears under its name when it is complete.
+type staging struct{ dir string }
+
+// A header is the first line of a page.
+type header struct {
+	rows   int
+	total  int64    // rows of the lane as the server counted them, -1 if it did not say
+	again  bool     // the rows were read again because they had changed; the pages before were read to their end
+	gone   []uint64 // rows that are there no more
+	cursor uint64   // the last id of the page
+}
+
+// end reports whether the header is that of the empty page at the end of a lane.
+func (h header) end() bool { return h.rows == 0 && !h.again }
+
+func (h header) object() *jsontree.Object {
+	o := jsontree.NewObject()
+	o.Set("rows", int64(h.rows))
+	o.Set("total", h.total)
+	o.Set("again", h.again)
+	o.Set("cursor", int64(h.cursor))
+	gone := []any{}
+	for _, id := range h.gone {
+		gone = append(gone, int64(id))
+	}
+	o.Set("gone", gone)
+	return o
+}
+
+func parseHeader(o *jsontree.Object) header {
+	number := func(v any) float64 {
+		n, _ := v.(jsontree.Number)
+		return n.Float()
+	}
+	h := header{rows: int(number(o.Value("rows"))), total: int64(number(o.Value("total"))), again: o.Value("again") == true, cursor: uint64(number(o.Value("cursor")))}
+	for _, id := range list(o, "gone") {
+		h.gone = append(h.gone, uint64(number(id)))
+	}
+	return h
+}
+
+func (s staging) pageFile(l *lane, n int) string {
+	return filepath.Join(s.dir, "lanes", l.name, fmt.Sprintf("%06d.jsonl", n))
+}
+
+// addPage stores the n-th page of a lane.
+func (s staging) addPage(l *lane, n int, h header, rows []*jsontree.Object) error {
+	h.rows = len(rows)
+	b := append(jsontree.Append(nil, h.object()), '\n')
+	for _, row := range rows {
+		b = append(jsontree.Append(b, row), '\n')
+	}
+	return writeFile(s.pageFile(l, n), bytes.NewReader(b))
+}
+
+// readPage calls row with each row of the n-th page of a lane, and returns its header. The page is missing if ok is false. row may be
+// nil.
+func (s staging) readPage(l *lane, n int, row func(*jsontree.Object) error) (h header, ok bool, err error) {
+	f, err := os.Open(s.pageFile(l, n))
+	if errors.Is(err, fs.ErrNotExist) {
+		return header{}, false, nil
+	}
+	if err != nil {
+		return header{}, false, err
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 64<<10)
+	first, err := readLine(in)
+	if err != nil {
+		return header{}, false, fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	h = parseHeader(first)
+	for i := 0; i < h.rows && row != nil; i++ {
+		o, err := readLine(in)
+		if err == nil {
+			err = row(o)
+		}
+		if err != nil {
+			return h, true, fmt.Errorf("read %s: %w", f.Name(), err)
+		}
+	}
+	return h, true, nil
+}
+
+// eachRow calls row with each row of a lane that was read, in the order of reading, and gone with the ids of rows that are there no more.
+func (s staging) eachRow(l *lane, row func(*jsontree.Object) error, gone func(id uint64)) (pages int, err error) {
+	for n := 1; ; n++ {
+		h, ok, err := s.readPage(l, n, row)
+		if err != nil || !ok {
+			return n - 1, err
+		}
+		for _, id := range h.gone {
+			gone(id)
+		}
+	}
+}
+
+// readLine reads one JSON object.
+func readLine(in *bufio.Reader) (*jsontree.Object, error) {
+	line, err := in.ReadBytes('\n')
+	if err != nil {
+		return nil, fmt.Errorf("the file is cut off: %w", err)
+	}
+	v, err := jsontree.Parse(line, jsontree.MaxDepth)
+	if err != nil && !errors.Is(err, jsontree.ErrPrototype) {
+		return nil, err
+	}
+	o, ok := v.(*jsontree.Object)
+	if !ok {
+		return nil, errors.New("a line is not an object")
+	}
+	return o, nil
+}
+
+// writeFile writes a file that appears when it is complete and on disk.
+func writeFile(name string, content io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(name+".part", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// check makes sure that the directory is empty, or has what an earlier run with the same server and definitions left there.
+func (s staging) check(state *jsontree.Object) error {
+	name := filepath.Join(s.dir, "state.json")
+	known, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return writeFile(name, bytes.NewReader(jsontree.Append(nil, state)))
+	}
+	if err != nil {
+		return err
+	}
+	before, err := jsontree.Parse(known, jsontree.MaxDepth)
+	if err != nil {
+		return fmt.Errorf("%s: %w; remove %s to begin anew", name, err, s.dir)
+	}
+	if !jsontree.Equal(before, jsontreeCopy(state)) {
+		return fmt.Errorf("%s holds what was read from another server or under other definitions; remove it to begin anew", s.dir)
+	}
+	return nil
+}
+
+// jsontreeCopy returns a value as Parse would return it.
+func jsontreeCopy(o *jsontree.Object) any {
+	v, err := jsontree.Parse(jsontree.Append(nil, o), jsontree.MaxDepth)
+	if err != nil {
+		return o
+	}
+	return v
+}
