@@ -19,6 +19,9 @@
 // compare, coverage, run, shrink. GraphQL: request, request_text and request_input (an operation and its text), answer
 // (its response), graphql_* and match.
 //
+// TestSameReads puts random reads to two servers that hold the same content, such as the reference and a project that was moved in
+// from it. The scripts in reference/ start the reference on a Strapi project (reference/workshop is one) and fill it.
+//
 // Further tests kill the server while it writes, and watch, delay and break its syncs (kill_test.go, sync_test.go). Another records
 // all changes of files with strace, and opens the store as each of many losses of power could leave it (power_linux_test.go).
 package simulation

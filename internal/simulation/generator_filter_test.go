@@ -222,7 +222,7 @@ func (a *generator) operand(f *Filter, owner *Type) Operand {
 		}
 		return o
 	}
-	v := randomLiteral(a.rng, f.Attr, a.quirk).Keep
+	v := a.value(f.Attr)
 	text := textOf(v)
 	if word := scalarWord(f.Attr.Type); a.graphql && word != "String" && (word != "JSON" || !isLike) {
 		return Operand{Text: text, Value: v}
@@ -243,6 +243,14 @@ func (a *generator) operand(f *Filter, owner *Type) Operand {
 		return Operand{Text: text, Value: v}
 	}
 	return Operand{Text: a.spell(f.Attr.Type, v), Value: v}
+}
+
+// value returns a value to compare an attribute with: one that some document has, if the World has samples of them.
+func (a *generator) value(x *Attribute) any {
+	if seen := a.world.Samples[x]; len(seen) > 0 && a.chance(.85) {
+		return pick(a.rng, seen)
+	}
+	return randomLiteral(a.rng, x, a.quirk).Keep
 }
 
 func (a *generator) cut(n int) (from, to int) {

@@ -22,10 +22,7 @@ func (a *generator) chance(p float64) bool { return a.rng.Float64() < p }
 
 // Question returns a random question that the server must answer without an error.
 func (a *generator) Question() *Question {
-	q := &Question{Type: pick(a.rng, a.world.Model.Types)}
-	if q.Type.Single && a.chance(.5) {
-		q.Type = pick(a.rng, a.world.Model.Types[:4])
-	}
+	q := &Question{Type: a.typeToAsk()}
 	reading := "list"
 	if q.Type.Single {
 		reading = "single type"
@@ -65,6 +62,16 @@ func (a *generator) Question() *Question {
 	}
 	a.showSorted(q)
 	return q
+}
+
+// typeToAsk returns a random type, and types that hold many documents more often.
+func (a *generator) typeToAsk() *Type {
+	asked, collections := a.world.Model.asked()
+	t := pick(a.rng, asked)
+	if t.Single && a.chance(.5) {
+		t = pick(a.rng, collections)
+	}
+	return t
 }
 
 // showSorted adds the sort keys to the selected fields if the server would show them anyway.

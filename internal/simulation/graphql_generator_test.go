@@ -34,23 +34,20 @@ func (a *generator) rename(s *Selection) {
 
 // rootField returns a random field of Query.
 func (a *generator) rootField() *Selection {
-	args := &Args{Question: Question{Type: pick(a.rng, a.world.Model.Types)}}
+	args := &Args{Question: Question{Type: a.typeToAsk()}}
 	q := &args.Question
-	if q.Type.Single && a.chance(.5) {
-		q.Type = pick(a.rng, a.world.Model.Types[:4])
-	}
-	s := &Selection{Name: q.Type.Plural, Args: args}
+	s := &Selection{Name: q.Type.listField(), Args: args}
 	d := a.document(q.Type)
 	switch x := a.rng.Float64(); {
 	case q.Type.Single:
-		args.Form, s.Name = "single", q.Type.Singular
+		args.Form, s.Name = "single", q.Type.oneField()
 	case x < .15 && d != nil:
-		args.Form, s.Name, q.Number = "one", q.Type.Singular, d.Number
+		args.Form, s.Name, q.Number = "one", q.Type.oneField(), d.Number
 		if a.chance(.05) {
 			q.Number = nobody
 		}
 	case x < .45:
-		args.Form, s.Name = "connection", q.Type.Plural+"_connection"
+		args.Form, s.Name = "connection", q.Type.listField()+"_connection"
 	default:
 		args.Form = "list"
 	}

@@ -29,6 +29,21 @@ type Type struct {
 	Single    bool
 	Drafts    bool
 	Localized bool
+	Plugin    bool // a type of a plugin, which questions reach by relations only
+}
+
+// asked returns the types that questions begin with, and those of them that hold many documents.
+func (m *Model) asked() (all, collections []*Type) {
+	for _, t := range m.Types {
+		if t.Plugin {
+			continue
+		}
+		all = append(all, t)
+		if !t.Single {
+			collections = append(collections, t)
+		}
+	}
+	return all, collections
 }
 
 // A Component is a group of attributes inside a document.

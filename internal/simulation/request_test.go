@@ -106,9 +106,33 @@ func gatherField(all []*collectedField, s *Selection) []*collectedField {
 
 // Names of types in the GraphQL schema.
 
-func (t *Type) word() string { return capital(t.Singular) }
+func (t *Type) word() string {
+	if plugin, ok := strings.CutPrefix(t.UID, "plugin::"); ok {
+		return pascal(strings.ReplaceAll(plugin, ".", "-"))
+	}
+	return pascal(t.Singular)
+}
 
-func (c *Component) word() string { return "Component" + capital(c.Category) + capital(c.Name) }
+func (c *Component) word() string { return "Component" + pascal(c.Category) + pascal(c.Name) }
+
+// Names of root fields.
+
+func (t *Type) oneField() string  { return camel(t.Singular) }
+func (t *Type) listField() string { return camel(t.Plural) }
+
+// pascal joins the words of a name, each with a capital letter: meal-plan becomes MealPlan.
+func pascal(name string) string {
+	var b strings.Builder
+	for _, word := range strings.Split(name, "-") {
+		b.WriteString(capital(word))
+	}
+	return b.String()
+}
+
+func camel(name string) string {
+	s := pascal(name)
+	return strings.ToLower(s[:1]) + s[1:]
+}
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 

@@ -104,7 +104,9 @@ func (s *Server) sendAs(token, method, path, typ string, send io.Reader) (int, [
 	if err != nil {
 		return 0, nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	if typ != "" {
 		req.Header.Set("Content-Type", typ)
 	}
