@@ -228,6 +228,34 @@ func (u *Users) UpdateRole(ctx context.Context, id uint64, body any) error {
 	})
 }
 
+// SetRole gives the role of this type a name, a description (a string or nil) and exactly these permissions ("uid.action"). It creates the
+// role if there is none.
+func (u *Users) SetRole(ctx context.Context, kind, name string, description any, permissions []string) error {
+	data := jsontree.NewObject()
+	data.Set("name", name)
+	data.Set("description", description)
+	p, err := u.o.Documents.Prepare(ctx, documents.Write{Type: u.roles.role, Data: data, Access: permission.FullAccess})
+	if err != nil {
+		return err
+	}
+	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+		roles, err := u.rolesByType(tx.Snapshot)
+		if err != nil {
+			return err
+		}
+		role, there := roles[kind]
+		if there {
+			err = tx.Update(role.documentID, p)
+		} else {
+			role, err = u.makeRole(tx, kind, name, description)
+		}
+		if err != nil {
+			return err
+		}
+		return u.permitOnly(tx, role, permissions)
+	})
+}
+
 // permitOnly gives a role exactly these permissions.
 func (u *Users) permitOnly(tx *documents.Transaction, role roleRef, permissions []string) error {
 	granted := u.grants(tx, role)

@@ -58,6 +58,7 @@ type line struct {
 	Health     healthCommand     `cmd:"" help:"Ask a running server whether it is ready for requests, and print one line. Exits with 1 if it is not."`
 	Export     exportCommand     `cmd:"" help:"Write all content as JSON Lines."`
 	Import     importCommand     `cmd:"" help:"Import content from a file that export wrote."`
+	MoveIn     moveInCommand     `cmd:"" help:"Make a project from a Strapi 5 project, with its content, users and files."`
 	Backup     backupCommand     `cmd:"" help:"Write one file with a consistent copy of store and uploads, also while serving."`
 	Restore    restoreCommand    `cmd:"" help:"Replace store and uploads by those of a backup. The server must be stopped."`
 	Compact    compactCommand    `cmd:"" help:"Give the disk space of removed content back, also while serving."`

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"lectern/auth"
 	"lectern/documents"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
@@ -249,6 +250,9 @@ func (p *Project) Store() *store.Store { return p.generation.Load().store }
 
 // Documents returns the service that writes the project's documents.
 func (p *Project) Documents() *documents.Service { return p.generation.Load().docs }
+
+// Users returns the users of the project and their roles, nil if users are switched off.
+func (p *Project) Users() *auth.Users { return p.generation.Load().users }
 
 // Log returns the server's log.
 func (p *Project) Log() *slog.Logger { return p.log }

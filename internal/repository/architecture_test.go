@@ -27,6 +27,7 @@ var layers = [][]string{
 	{"gateway/admin"},
 	{"gateway"},
 	{"strapi/definitions"},
+	{"strapi/movein"},
 	{"command"},
 	{""}, // the program
 	{"packaging/sbom"},

@@ -1,0 +1,48 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+
+	"lectern/internal/shell"
+	"lectern/strapi/movein"
+)
+
+type moveInCommand struct {
+	Source  string `arg:"" help:"A Strapi 5 project, an archive of strapi export, or a directory with an unpacked archive." type:"path"`
+	Dir     string `arg:"" help:"Directory of the new project; it must be empty or missing." type:"path"`
+	Archive string `help:"Archive with the content, if SOURCE is a Strapi project." type:"path" placeholder:"FILE"`
+	Key     string `help:"Key of an encrypted archive." env:"LECTERN_ARCHIVE_KEY"`
+	DryRun  bool   `help:"Print what would come along and what would not, and write nothing."`
+}
+
+func (c *moveInCommand) Run(s *session) error {
+	p := newProgress(s.Stderr)
+	report, err := movein.Move(s.ctx, movein.Options{
+		Source: c.Source, Archive: c.Archive, Key: c.Key, Dir: c.Dir, DryRun: c.DryRun,
+		Project: projectFlags{Env: "development"}.options(s),
+		Progress: func(at movein.Progress) {
+			if at.Total > 0 {
+				p.show("%s: %d of %d", at.Phase, at.Done, at.Total)
+			} else {
+				p.show("%s: %d", at.Phase, at.Done)
+			}
+		},
+	})
+	p.clear()
+	if report != nil {
+		if printErr := report.Print(s.Stdout); printErr != nil {
+			return errors.Join(err, printErr)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("move in: %w", err)
+	}
+	if c.DryRun {
+		p.done("nothing was written")
+		return nil
+	}
+	dir := shell.Path(display(c.Dir))
+	p.done("made a project in %s; %s has this report\n\nserve it:  %s serve %s", dir, movein.ReportName, s.Name, dir)
+	return nil
+}

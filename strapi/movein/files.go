@@ -1,0 +1,206 @@
+package movein
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lectern/gateway/admin"
+	"lectern/jsontree"
+	"lectern/strapi/archive"
+)
+
+// files collects which files the documents of plugin::upload.file name: the uploads themselves and the formats of images.
+type files struct {
+	wanted map[string]fileSize
+	notes  *notes
+	has    map[string]bool // what the source has; nil while every url is local
+}
+
+// A fileSize is what a document says about the size of a file. Either part may be missing.
+type fileSize struct {
+	Bytes     int64   `json:"bytes,omitempty"` // 0: the document does not say
+	Kilobytes float64 `json:"kB"`              // of 1000 bytes, to two decimals
+}
+
+func (s fileSize) fits(bytes int64) bool {
+	if s.Bytes > 0 {
+		return s.Bytes == bytes
+	}
+	return math.Abs(s.Kilobytes-float64(bytes)/1000) <= 0.01
+}
+
+const uploadsPath = "/uploads/"
+
+// take notes the files of a row of plugin::upload.file. A file of another provider than local comes along too if the source has it; then
+// the row gets the url that the file has here.
+func (f *files) take(data *jsontree.Object) {
+	moved := f.takeOne(data)
+	formats, _ := data.Value("formats").(*jsontree.Object)
+	if formats != nil {
+		for _, name := range formats.Keys {
+			if format, ok := formats.Value(name).(*jsontree.Object); ok {
+				f.takeOne(format)
+			}
+		}
+	}
+	if moved {
+		data.Set("provider", "local")
+		data.Set("provider_metadata", nil)
+	}
+}
+
+// takeOne notes one file. It reports whether the file changed its url.
+func (f *files) takeOne(data *jsontree.Object) (moved bool) {
+	url, _ := data.Value("url").(string)
+	name, local := strings.CutPrefix(url, uploadsPath)
+	if !local {
+		hash, _ := data.Value("hash").(string)
+		ext, _ := data.Value("ext").(string)
+		if name = hash + ext; !f.has[name] || !validName(name) {
+			f.notes.add("uploaded files elsewhere", "the source does not have them; their documents keep the url "+host(url))
+			return false
+		}
+		data.Set("url", uploadsPath+name)
+	}
+	if !validName(name) {
+		f.notes.say("uploaded file "+url, "its name is no name of a file here")
+		return !local
+	}
+	size := fileSize{Kilobytes: number(data.Value("size")).Float(), Bytes: int64(number(data.Value("sizeInBytes")).Float())}
+	f.wanted[strings.Clone(name)] = size
+	return !local
+}
+
+// host returns the beginning of a url, for people.
+func host(url string) string {
+	if i := strings.Index(url, "://"); i >= 0 {
+		if j := strings.IndexByte(url[i+3:], '/'); j >= 0 {
+			return url[:i+3+j]
+		}
+	}
+	return path.Dir(url)
+}
+
+// validName reports whether a file may have this name in the directory of uploads.
+func validName(name string) bool {
+	return name != "" && name[0] != '.' && !strings.ContainsAny(name, "/\\:\x00") && filepath.IsLocal(name)
+}
+
+// copyFiles copies the files that documents name to the directory of uploads.
+func (m *move) copyFiles() error {
+	dir := m.project("data", admin.UploadsName)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	missing, unnamed := maps.Clone(m.staging.journal.Files), 0
+	done := 0
+	err = m.eachAsset(func(a archive.Asset) error {
+		size, wanted := m.staging.journal.Files[a.Name]
+		if !wanted {
+			unnamed++
+			return nil
+		}
+		if err := copyFile(root, a.Name, a.Size, a.Content); err != nil {
+			return err
+		}
+		m.checkSize(a.Name, size, a.Size)
+		delete(missing, a.Name)
+		done++
+		m.o.Progress(Progress{"copying files", done, len(m.staging.journal.Files)})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.copyFromTree(root, missing); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		m.notes.say("uploaded file "+name, "the source does not have it")
+	}
+	if unnamed > 0 {
+		m.notes.say(fmt.Sprintf("%d files in the archive", unnamed), "no document names them")
+	}
+	m.counter.files = FileCount{Source: len(m.staging.journal.Files), Missing: len(missing)}
+	return syncTree(dir)
+}
+
+func (m *move) eachAsset(do func(archive.Asset) error) error {
+	if m.source.archive == nil {
+		return nil
+	}
+	return m.source.archive.Assets(m.ctx, do)
+}
+
+// copyFromTree copies files that the archive lacks from the uploads of the Strapi project, if it was given.
+func (m *move) copyFromTree(root *os.Root, missing map[string]fileSize) error {
+	if m.source.tree == "" {
+		return nil
+	}
+	uploads, err := os.OpenRoot(filepath.Join(m.source.tree, "public", "uploads"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer uploads.Close()
+	for name, size := range missing {
+		info, err := uploads.Lstat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		f, err := uploads.Open(name)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(copyFile(root, name, info.Size(), f), f.Close())
+		if err != nil {
+			return err
+		}
+		m.checkSize(name, size, info.Size())
+		delete(missing, name)
+	}
+	return nil
+}
+
+// checkSize notes a file whose size is not what its document says.
+func (m *move) checkSize(name string, want fileSize, got int64) {
+	if !want.fits(got) {
+		m.notes.say("uploaded file "+name, "it has %d bytes in the source, which is not the size that its document has", got)
+	}
+}
+
+// copyFile writes a file, unless it is there already. A file that is there is complete, since it comes by a rename.
+func copyFile(root *os.Root, name string, size int64, content io.Reader) error {
+	if info, err := root.Lstat(name); err == nil && info.Size() == size {
+		return nil
+	}
+	const part = ".part"
+	f, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(f, content)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("copy file %s: %w", name, err)
+	}
+	if n != size {
+		return fmt.Errorf("copy file %s: the source has %d bytes of %d", name, n, size)
+	}
+	return root.Rename(part, name)
+}

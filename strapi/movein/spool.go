@@ -1,0 +1,204 @@
+package movein
+
+import (
+	"bufio"
+	"slices"
+	"strconv"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/store"
+	"lectern/strapi/archive"
+)
+
+// A spooler writes the rows of an archive as lines of the export format, which docs/export.md describes. This is the second pass: an
+// index knows the rows and links by then.
+type spooler struct {
+	*index
+	w     *bufio.Writer
+	line  []byte // memory of the current line
+	files *files
+}
+
+// addEntity writes the line of a row, unless the row does not come along.
+func (sp *spooler) addEntity(e archive.Entity) error {
+	s := sp.schemas[e.Type]
+	if s == nil || s.typ == nil || s.typ.UID == contenttypes.RoleUID {
+		return nil
+	}
+	n, ok := s.rows[e.ID]
+	if !ok || sp.rows[n].dropped {
+		return nil
+	}
+	if s.typ.UID == contenttypes.FileUID {
+		sp.files.take(e.Data)
+	}
+	sp.line = append(sp.appendRow(sp.line[:0], s, e, &sp.rows[n]), '\n')
+	_, err := sp.w.Write(sp.line)
+	return err
+}
+
+// systemTimes are the times of a row that a line has.
+var systemTimes = []string{"createdAt", "updatedAt", "publishedAt"}
+
+func (sp *spooler) appendRow(b []byte, s *indexedSchema, e archive.Entity, r *row) []byte {
+	b = jsontree.AppendString(append(b, `{"type":`...), s.UID)
+	b = strconv.AppendUint(append(b, `,"id":`...), e.ID, 10)
+	b = jsontree.AppendString(append(b, `,"documentId":`...), r.documentID)
+	if s.typ.Localized {
+		b = jsontree.AppendString(append(b, `,"locale":`...), r.locale)
+	}
+	b = jsontree.AppendString(append(b, `,"status":`...), statusName(r.status))
+	for _, name := range systemTimes {
+		if t, ok := e.Data.Value(name).(string); ok && s.Attribute(name) != nil && (name != "publishedAt" || r.status == store.Published) {
+			b = jsontree.AppendString(append(b, `,"`+name+`":`...), t)
+		}
+	}
+	b = append(b, `,"data":{`...)
+	b = sp.appendValues(b, s, e.ID, e.Data, r)
+	return append(b, "}}"...)
+}
+
+// systemKeys are keys in the data of rows and components that are no attributes.
+var systemKeys = []string{"id", "documentId", "createdAt", "updatedAt", "publishedAt", "locale", "__component"}
+
+// appendValues appends the attributes of a row or component that have a value. r is the row that they belong to.
+func (sp *spooler) appendValues(b []byte, s *indexedSchema, id uint64, data *jsontree.Object, r *row) []byte {
+	for _, key := range data.Keys {
+		if a := s.Attribute(key); (a == nil || a.System) && data.Value(key) != nil && !slices.Contains(systemKeys, key) {
+			sp.notes.add("values of "+s.UID+"."+key, "there is no such attribute")
+		}
+	}
+	for _, a := range s.Attributes {
+		if a.System || a.Mapped {
+			continue
+		}
+		start := len(b)
+		if last := b[start-1]; last != '{' && last != ',' {
+			b = append(b, ',')
+		}
+		b = append(jsontree.AppendString(b, a.Name), ':')
+		value := len(b)
+		switch v := data.Value(a.Name); {
+		case a.IsRelation():
+			b = sp.appendLinks(b, s, a, id, r)
+		case v == nil:
+		case a.IsScalar():
+			b = jsontree.Append(b, v)
+		default:
+			b = sp.appendItems(b, a, v, r)
+		}
+		if len(b) == value {
+			b = b[:start]
+		}
+	}
+	return b
+}
+
+// appendItems appends the components of an attribute: one, or a list.
+func (sp *spooler) appendItems(b []byte, a *contenttypes.Attribute, v any, r *row) []byte {
+	items, isList := v.([]any)
+	if !isList {
+		items = []any{v}
+	}
+	list := a.Type == contenttypes.DynamicZone || a.Repeatable
+	start := len(b)
+	for _, v := range items {
+		item, _ := v.(*jsontree.Object)
+		s := sp.componentOf(a, item)
+		if s == nil {
+			sp.notes.add("components of "+a.Owner.UID+"."+a.Name, "there is no such component")
+			continue
+		}
+		if len(b) > start {
+			if !list {
+				sp.notes.add("components of "+a.Owner.UID+"."+a.Name, "the attribute holds one")
+				break
+			}
+			b = append(b, ',')
+		}
+		id, _ := strconv.ParseUint(string(number(item.Value("id"))), 10, 64)
+		b = append(b, '{')
+		if a.Type == contenttypes.DynamicZone {
+			b = append(jsontree.AppendString(append(b, `"__component":`...), s.UID), ',')
+		}
+		if id > 0 {
+			b = append(strconv.AppendUint(append(b, `"id":`...), id, 10), ',')
+		}
+		b = sp.appendValues(b, s, id, item, r)
+		if b[len(b)-1] == ',' {
+			b = b[:len(b)-1]
+		}
+		b = append(b, '}')
+	}
+	if !list || len(b) == start {
+		return b
+	}
+	return append(slices.Insert(b, start, '['), ']')
+}
+
+// number returns v if it is a number, else "".
+func number(v any) jsontree.Number {
+	n, _ := v.(jsontree.Number)
+	return n
+}
+
+// componentOf returns which component an item of an attribute is, or nil if it is none.
+func (sp *spooler) componentOf(a *contenttypes.Attribute, item *jsontree.Object) *indexedSchema {
+	if item == nil {
+		return nil
+	}
+	if a.Type != contenttypes.DynamicZone {
+		return sp.schemas[a.Component.UID]
+	}
+	uid, _ := item.Value("__component").(string)
+	if !slices.ContainsFunc(a.Components, func(c *contenttypes.Component) bool { return c.UID == uid }) {
+		return nil
+	}
+	return sp.schemas[uid]
+}
+
+// appendLinks appends the targets of a relation of a row or component. r is the row, or the one that the component belongs to.
+func (sp *spooler) appendLinks(b []byte, s *indexedSchema, a *contenttypes.Attribute, id uint64, r *row) []byte {
+	start := len(b)
+	for _, t := range sp.targets(s, a, id, r) {
+		if len(b) > start {
+			b = append(b, ',')
+		}
+		b = sp.appendTarget(b, a, t)
+	}
+	if len(b) == start {
+		return b
+	}
+	return append(slices.Insert(b, start, '['), ']')
+}
+
+func (sp *spooler) appendTarget(b []byte, a *contenttypes.Attribute, t target) []byte {
+	to := &sp.rows[t.link.target]
+	b = jsontree.AppendString(append(b, `{"documentId":`...), to.documentID)
+	if a.Target == nil {
+		b = jsontree.AppendString(append(b, `,"type":`...), to.typ.UID)
+	}
+	if to.typ.Localized {
+		b = jsontree.AppendString(append(b, `,"locale":`...), to.locale)
+	}
+	if t.plane != "" {
+		b = jsontree.AppendString(append(b, `,"plane":`...), t.plane)
+	}
+	if n, ok := order(t.link.inverse); ok {
+		b = strconv.AppendUint(append(b, `,"order":`...), n, 10)
+	}
+	return append(b, '}')
+}
+
+// finish counts the links that no row and no component of the archive had.
+func (sp *spooler) finish() {
+	for field, n := range sp.counter.links {
+		if rest := n.Source - n.LeftOut - n.Joined - n.written; rest > 0 {
+			n.LeftOut += rest
+			for range rest {
+				sp.notes.add("links of "+field, "the component that has them is in no row that comes along")
+			}
+		}
+	}
+}
