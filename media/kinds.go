@@ -142,7 +142,7 @@ func (p policy) check(name string, k kind) error {
 
 func matches(patterns []string, t string) bool {
 	for _, p := range patterns {
-		if p == t || p == "*/*" || strings.HasSuffix(p, "/*") && strings.HasPrefix(t, p[:len(p)-1]) {
+		if prefix, wild := strings.CutSuffix(p, "*"); p == t || p == "*/*" || wild && strings.HasPrefix(t, prefix) {
 			return true
 		}
 	}

@@ -40,7 +40,7 @@ type uploadFile struct {
 }
 
 type uploadSecurityFile struct {
-	// types that may be uploaded, as `image/png` or `image/*`, judged by content
+	// types that may be uploaded, as `image/png`, `image/*` or `application/vnd.oasis.*`, judged by content
 	// Default: all
 	AllowedTypes []string `yaml:"allowedTypes"`
 	// types that may not
@@ -68,7 +68,7 @@ func (s *Upload) file() uploadFile {
 
 var (
 	cachePattern      = regexp.MustCompile(`^[a-z-]+(=[0-9]+)?(, *[a-z-]+(=[0-9]+)?)*$`)
-	typePattern       = regexp.MustCompile(`^(\*|[a-z0-9.+-]+)/(\*|[a-z0-9.+-]+)$`)
+	typePattern       = regexp.MustCompile(`^(\*|[a-z0-9.+-]+)/(\*|[a-z0-9.+-]+\*?)$`)
 	breakpointPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,30}$`)
 )
 

@@ -11,7 +11,7 @@ import (
 var layers = [][]string{
 	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell", "internal/lru", "internal/ctxio", "internal/diskcache", "internal/usage", "internal/span"},
 	{"internal/yamlfile", "strapi/archive"},
-	{"contenttypes", "strapi/remote"},
+	{"contenttypes", "strapi/remote", "strapi/staticjs"},
 	{"documents/apierror", "documents/permission"},
 	{"store/internal/pages", "store/internal/pool", "store/internal/relcache", "store/evolve"},
 	{"store"},
@@ -44,6 +44,7 @@ var owners = map[string]string{
 	"github.com/alecthomas/kong": "command",
 	"github.com/prometheus":      "gateway/metrics",
 	"go.opentelemetry.io/otel":   "gateway/tracing",
+	"github.com/tdewolff":        "strapi/staticjs",
 	"golang.org/x/crypto/scrypt": "strapi/archive",
 }
 

@@ -53,7 +53,7 @@ type Project struct {
 	Notes []Note // in the order of files, each once
 
 	files map[string]*yamlfile.Node // keyed by their paths in the project
-	env   []byte                    // the file .env, nil if there is none
+	env   []byte                    // the file .env with the variables that the configuration refers to; nil if there is none
 }
 
 // A Note says what differs between a definition and what it was converted to.
@@ -136,6 +136,7 @@ type converter struct {
 	components []*schema
 	names      map[string]bool // the uids of types and components
 	ignored    ignoredKeys
+	private    []string // the attributes that config/api makes private in all types
 
 	// keyed by the path of a file of the project: the file it was made from, and what the Path of its notes begins with
 	origins, paths map[string]string

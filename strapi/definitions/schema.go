@@ -32,6 +32,27 @@ func (w *writer) comment(format string, args ...any) {
 	w.node.Entries = append(w.node.Entries, yamlfile.Entry{Comment: fmt.Sprintf(format, args...)})
 }
 
+// setAt sets the value of a key, or replaces it. Dots separate the keys of a path.
+func (w *writer) setAt(at string, value *yamlfile.Node) {
+	keys := strings.Split(at, ".")
+	for _, key := range keys[:len(keys)-1] {
+		next := w.node.Get(key)
+		if next == nil {
+			next = newWriter().node
+			w.set(key, next)
+		}
+		w = &writer{next}
+	}
+	key := keys[len(keys)-1]
+	for i := range w.node.Entries {
+		if e := &w.node.Entries[i]; e.Key == key && e.Value != nil {
+			e.Value = value
+			return
+		}
+	}
+	w.set(key, value)
+}
+
 // leaveOut writes an entry of the source as a comment, with the reason why it has no counterpart.
 func (w *writer) leaveOut(e yamlfile.Entry, why string) {
 	w.comment("%s: %s\n  left out: %s", e.Key, yamlfile.Flow(e.Value), why)
@@ -77,6 +98,7 @@ func (c *converter) contentType(s *schema) {
 	if w.node.Get("attributes") == nil {
 		w.set("attributes", &yamlfile.Node{Kind: yamlfile.Map})
 	}
+	c.addPrivate(w, s)
 	c.put(c.typeFile(s.uid, textOf(singular)), s, w.node)
 }
 
@@ -172,6 +194,24 @@ func (c *converter) privateAttributes(w *writer, s *schema, e yamlfile.Entry) {
 	}
 	if len(list.Items) > 0 {
 		w.set(e.Key, list)
+	}
+}
+
+// addPrivate makes the attributes private that config/api makes private in all types.
+func (c *converter) addPrivate(w *writer, s *schema) {
+	list := &yamlfile.Node{Kind: yamlfile.List}
+	if own := w.node.Get("options").Get("privateAttributes"); own != nil {
+		list.Items = slices.Clip(own.Items)
+	}
+	before := len(list.Items)
+	for _, name := range c.private {
+		has := s.node.Get("attributes").Get(name) != nil || slices.Contains([]string{"createdAt", "updatedAt", "publishedAt"}, name)
+		if has && !slices.ContainsFunc(list.Items, func(n *yamlfile.Node) bool { return n.Text == name }) {
+			list.Items = append(list.Items, text(name))
+		}
+	}
+	if len(list.Items) > before {
+		w.setAt("options.privateAttributes", list)
 	}
 }
 

@@ -43,6 +43,7 @@ func (c *converter) readTree(tree fs.FS) error {
 		}
 	}
 	c.readExtensions(tree)
+	c.readConfig(tree)
 	return nil
 }
 

@@ -31,6 +31,9 @@ func (p *Project) Write(dir string) error {
 			return err
 		}
 	}
+	if p.env != nil {
+		return create(filepath.Join(dir, ".env"), p.env, 0o600) // it holds secrets
+	}
 	return nil
 }
 
