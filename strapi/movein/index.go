@@ -187,6 +187,9 @@ func (x *index) addLink(l archive.Link) {
 	if a != nil {
 		field = fieldName(a)
 	}
+	if l.Kind == "relation.morph" { // its positions are those in the list of the owner, whichever end it is
+		owner.Pos, other.Pos = l.Right.Pos, 0
+	}
 	if why := x.keepLink(a, owner, other); why != "" {
 		x.notes.add("links of "+field, why)
 		if a == nil && !x.known(l) {

@@ -15,7 +15,8 @@ type target struct {
 //
 // In Strapi a link leads to one version. The links of a draft lead to drafts, and those of a published version to published ones. A row of
 // a type without drafts has two links to a document: one to its draft and one to its published version. Lectern links documents, and
-// keeps two sets of links instead: the one that drafts show, and the one that published versions show.
+// keeps two sets of links instead: the one that drafts show, and the one that published versions show. Polymorphic links may lead from a
+// draft to a published version and the other way; they are links to the document.
 func (x *index) targets(s *indexedSchema, a *contenttypes.Attribute, id uint64, r *row) []target {
 	links := x.linksOf(s.owner(id), a)
 	if len(links) == 0 {
@@ -26,7 +27,7 @@ func (x *index) targets(s *indexedSchema, a *contenttypes.Attribute, id uint64, 
 	for _, l := range links {
 		to := &x.rows[l.target]
 		switch {
-		case !to.typ.DraftAndPublish:
+		case !to.typ.DraftAndPublish, a.IsMorph():
 			draft, published = append(draft, l), append(published, l)
 		case r.typ.DraftAndPublish && to.status != r.status:
 			x.notes.add("links of "+a.Owner.UID+"."+a.Name, "they lead from a draft to a published version, or the other way, and are never shown")
