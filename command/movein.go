@@ -13,20 +13,18 @@ type moveInCommand struct {
 	Dir     string `arg:"" help:"Directory of the new project; it must be empty or missing." type:"path"`
 	Archive string `help:"Archive with the content, if SOURCE is a Strapi project." type:"path" placeholder:"FILE"`
 	Key     string `help:"Key of an encrypted archive." env:"LECTERN_ARCHIVE_KEY"`
+	Into    bool   `help:"Add the content to the project in DIR, which has the same types, also while it is served. Documents with the same documentId are replaced."`
 	DryRun  bool   `help:"Print what would come along and what would not, and write nothing."`
 }
 
 func (c *moveInCommand) Run(s *session) error {
 	p := newProgress(s.Stderr)
+	pace := pace{}
 	report, err := movein.Move(s.ctx, movein.Options{
-		Source: c.Source, Archive: c.Archive, Key: c.Key, Dir: c.Dir, DryRun: c.DryRun,
+		Source: c.Source, Archive: c.Archive, Key: c.Key, Dir: c.Dir, Into: c.Into, DryRun: c.DryRun,
 		Project: projectFlags{Env: "development"}.options(s),
 		Progress: func(at movein.Progress) {
-			if at.Total > 0 {
-				p.show("%s: %d of %d", at.Phase, at.Done, at.Total)
-			} else {
-				p.show("%s: %d", at.Phase, at.Done)
-			}
+			p.show("%s", pace.text(at.Phase, at.Done, at.Total))
 		},
 	})
 	p.clear()
@@ -43,6 +41,10 @@ func (c *moveInCommand) Run(s *session) error {
 		return nil
 	}
 	dir := shell.Path(display(c.Dir))
+	if c.Into {
+		p.done("added the content to %s; %s has this report", dir, movein.ReportName)
+		return nil
+	}
 	p.done("made a project in %s; %s has this report\n\nserve it:  %s serve %s", dir, movein.ReportName, s.Name, dir)
 	return nil
 }

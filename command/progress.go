@@ -50,6 +50,38 @@ func (p *progress) show(format string, args ...any) {
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 
+// A pace tells how fast a phase of a command goes on, and when it will be done.
+type pace struct {
+	phase string
+	began time.Time
+	first int // what was done when the phase began
+}
+
+// text describes how far a phase is. total is 0 if it is not known.
+func (c *pace) text(phase string, done, total int) string {
+	if phase != c.phase {
+		*c = pace{phase, time.Now(), done}
+	}
+	if done == 0 && total == 0 {
+		return phase
+	}
+	text := fmt.Sprintf("%s: %d", phase, done)
+	if total > 0 {
+		text += fmt.Sprintf(" of %d", total)
+	}
+	seconds := time.Since(c.began).Seconds()
+	rate := float64(done-c.first) / seconds
+	if seconds < 1 || rate <= 0 {
+		return text
+	}
+	text += fmt.Sprintf(", %.0f/s", rate)
+	if total > 0 {
+		left := time.Duration(float64(total-done) / rate * float64(time.Second))
+		text += fmt.Sprintf(", %s left", left.Round(time.Second))
+	}
+	return text
+}
+
 // clear erases the line that show rewrites.
 func (p *progress) clear() {
 	if p.open {

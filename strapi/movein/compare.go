@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
-	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/jsontree"
 	"lectern/store"
@@ -23,48 +22,56 @@ import (
 type Difference struct{ Lines []string }
 
 func (d *Difference) Error() string {
-	return "the new project differs from its source:\n  " + strings.Join(d.Lines, "\n  ")
+	return "the project differs from its source:\n  " + strings.Join(d.Lines, "\n  ")
 }
 
 // maxDifferences bounds how many differences are listed.
 const maxDifferences = 20
 
-// check compares the store of the new project with its source: the counts, and each version value by value.
+// check compares the store of the project with the source: the counts, and each version value by value.
 func (m *move) check() error {
-	return m.open(func(p *gateway.Project) error {
-		c := &comparer{ctx: m.ctx, model: p.Definition().Model, seed: maphash.MakeSeed(), want: map[uint64]uint64{}, counter: m.counter}
-		for _, v := range m.counter.versions {
-			v.Arrived = 0
-		}
-		for _, l := range m.counter.links {
-			l.Arrived = 0
-		}
-		if err := c.expect(m.staging.join(spoolName)); err != nil {
-			return err
-		}
-		if err := c.read(func(w io.Writer) error { return p.Export(m.ctx, w) }); err != nil {
-			return err
-		}
-		if err := m.countFiles(); err != nil {
-			return err
-		}
-		m.report.Compared = c.compared
-		d := c.differences()
-		m.report.Census = m.counter.census()
-		if len(d) > 0 {
-			return &Difference{d}
-		}
-		return m.writeReport()
+	definition, err := m.directory().Load()
+	if err != nil {
+		return err
+	}
+	c := &comparer{ctx: m.ctx, model: definition.Model, seed: maphash.MakeSeed(), into: m.o.Into, want: map[uint64]uint64{}, documents: map[uint64]bool{}, counter: m.counter}
+	for _, v := range m.counter.versions {
+		v.Arrived = 0
+	}
+	for _, l := range m.counter.links {
+		l.Arrived = 0
+	}
+	if err := c.expect(m.staging.join(spoolName)); err != nil {
+		return err
+	}
+	err = m.open(func(p admin.Project) error {
+		return c.read(func(w io.Writer) error { return p.Export(m.ctx, w) })
 	})
+	if err == nil {
+		err = m.countFiles()
+	}
+	if err != nil {
+		return err
+	}
+	m.report.Compared = c.compared
+	d := c.differences()
+	m.report.Census = m.counter.census()
+	if len(d) > 0 {
+		return &Difference{d}
+	}
+	return m.writeReport()
 }
 
 // countFiles counts the files in the directory of uploads.
 func (m *move) countFiles() error {
-	entries, err := os.ReadDir(m.project("data", admin.UploadsName))
+	m.counter.files.Arrived = 0
+	if len(m.staging.journal.Files) == 0 {
+		return nil
+	}
+	entries, err := os.ReadDir(m.uploads())
 	if err != nil {
 		return err
 	}
-	m.counter.files.Arrived = 0
 	for _, e := range entries {
 		if _, wanted := m.staging.journal.Files[e.Name()]; wanted {
 			m.counter.files.Arrived++
@@ -75,14 +82,17 @@ func (m *move) countFiles() error {
 
 // A comparer compares two sets of lines in the export format. It keeps two hashes for each version.
 type comparer struct {
-	ctx      context.Context
-	model    *contenttypes.Model
-	seed     maphash.Seed
-	want     map[uint64]uint64 // by the hash of a version: the hash of what it holds
-	wrong    []string
-	more     int // differences beside those in wrong
-	compared int
-	counter  *counter
+	ctx   context.Context
+	model *contenttypes.Model
+	seed  maphash.Seed
+	into  bool              // the store may hold more documents than the source
+	want  map[uint64]uint64 // by the hash of a version: the hash of what it holds
+	// documents are the hashes of all documents that want has versions of, if the store may hold more.
+	documents map[uint64]bool
+	wrong     []string
+	more      int // differences beside those in wrong
+	compared  int
+	counter   *counter
 }
 
 // expect reads the lines that the store must hold.
@@ -95,6 +105,9 @@ func (c *comparer) expect(path string) error {
 	return eachLine(f, func(o *jsontree.Object) error {
 		name, content, _ := c.digest(o)
 		c.want[name] = content
+		if c.into {
+			c.documents[c.document(o)] = true
+		}
 		return c.ctx.Err()
 	})
 }
@@ -120,6 +133,9 @@ func (c *comparer) read(export func(io.Writer) error) error {
 func (c *comparer) arrived(o *jsontree.Object) {
 	name, content, t := c.digest(o)
 	want, known := c.want[name]
+	if !known && c.into && !c.documents[c.document(o)] {
+		return
+	}
 	if t == nil || !known {
 		c.differ("%s is in the store, and not in the source", describe(o))
 		return
@@ -135,6 +151,13 @@ func (c *comparer) arrived(o *jsontree.Object) {
 	if c.compared++; want != content {
 		c.differ("%s has other values in the store than in the source", describe(o))
 	}
+}
+
+// document returns a hash that identifies the document of a line.
+func (c *comparer) document(o *jsontree.Object) uint64 {
+	uid, _ := o.Value("type").(string)
+	id, _ := o.Value("documentId").(string)
+	return maphash.String(c.seed, uid+" "+id)
 }
 
 func (c *comparer) differ(format string, args ...any) {
@@ -279,6 +302,9 @@ func (c *comparer) digest(o *jsontree.Object) (name, content uint64, t *contentt
 	name = h.Sum64()
 	h.Reset()
 	for _, key := range []string{"id", "createdAt", "updatedAt", "publishedAt"} {
+		if key == "id" && c.into { // another document of the store may have it
+			continue
+		}
 		h.Write(jsontree.Append(nil, o.Value(key)))
 		h.WriteByte(0)
 	}
@@ -328,7 +354,7 @@ func (d *digester) values(s *contenttypes.Schema, v any) {
 					continue
 				}
 				d.write(component.UID)
-				if o, ok := item.(*jsontree.Object); ok {
+				if o, ok := item.(*jsontree.Object); ok && !d.into {
 					d.write(o.Value("id"))
 				}
 				d.values(&component.Schema, item)

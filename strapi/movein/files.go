@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"lectern/gateway/admin"
 	"lectern/jsontree"
 	"lectern/strapi/archive"
 )
@@ -97,7 +96,7 @@ func validName(name string) bool {
 
 // copyFiles copies the files that documents name to the directory of uploads.
 func (m *move) copyFiles() error {
-	dir := m.project("data", admin.UploadsName)
+	dir := m.uploads()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -136,7 +135,7 @@ func (m *move) copyFiles() error {
 		m.notes.say(fmt.Sprintf("%d files in the archive", unnamed), "no document names them")
 	}
 	m.counter.files = FileCount{Source: len(m.staging.journal.Files), Missing: len(missing)}
-	return syncTree(dir)
+	return syncDirectory(dir)
 }
 
 func (m *move) eachAsset(do func(archive.Asset) error) error {
@@ -185,18 +184,21 @@ func (m *move) checkSize(name string, want fileSize, got int64) {
 	}
 }
 
-// copyFile writes a file, unless it is there already. A file that is there is complete, since it comes by a rename.
+// copyFile writes a file by a rename, so a file that is there is complete. It never replaces a file of another size.
 func copyFile(root *os.Root, name string, size int64, content io.Reader) error {
-	if info, err := root.Lstat(name); err == nil && info.Size() == size {
+	switch info, err := root.Lstat(name); {
+	case err == nil && info.Size() == size:
 		return nil
+	case err == nil:
+		return &Difference{[]string{fmt.Sprintf("the project has another uploaded file %s, of %d bytes instead of %d", name, info.Size(), size)}}
 	}
-	const part = ".part"
+	const part = ".move-in.part"
 	f, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	n, err := io.Copy(f, content)
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("copy file %s: %w", name, err)
 	}
 	if n != size {

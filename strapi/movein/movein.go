@@ -36,6 +36,7 @@ type Options struct {
 	Archive string // the content of a Strapi project; "" if Source is an archive, or if only the definitions come along
 	Key     string // decrypts the archive
 	Dir     string // the project to make
+	Into    bool   // add the content to the project at Dir, which has the same types, instead of making one
 	DryRun  bool   // only report; nothing is written at Dir
 
 	Project  gateway.Options // how the new project is opened
@@ -86,20 +87,22 @@ func Move(ctx context.Context, o Options) (report *Report, err error) {
 	switch {
 	case err == nil:
 		return &m.report, m.staging.remove()
-	case errors.As(err, &difference):
-		return &m.report, errors.Join(err, m.staging.close())
 	case m.staging.journal.Done == nothingDone:
 		return nil, errors.Join(err, m.staging.remove())
+	case errors.As(err, &difference):
+		return &m.report, errors.Join(err, m.staging.close())
 	}
 	return nil, errors.Join(err, m.staging.close())
 }
 
 // build makes the project in the staging directory and puts it in place.
 func (m *move) build() error {
-	if err := checkVacant(m.o.Dir); err != nil {
-		return err
+	if !m.o.Into {
+		if err := checkVacant(m.o.Dir); err != nil {
+			return err
+		}
 	}
-	identity, err := m.source.identify()
+	identity, err := m.source.identify(fmt.Sprint(m.o.Project.Version, m.o.Into))
 	if err != nil {
 		return err
 	}
@@ -130,21 +133,35 @@ func (m *move) build() error {
 			return err
 		}
 	}
+	if m.o.Into {
+		return nil
+	}
 	m.o.Progress(Progress{Phase: "finishing"})
 	err = m.staging.place()
 	m.o.Progress(Progress{Phase: "finishing"})
 	return err
 }
 
-// project returns the path of a file of the new project, while it is in the staging directory.
-func (m *move) project(name ...string) string {
-	return filepath.Join(append([]string{m.staging.join(projectName)}, name...)...)
+// project returns the directory of the project: where it is built, or the one that content is added to.
+func (m *move) project() string {
+	if m.o.Into {
+		return m.o.Dir
+	}
+	return m.staging.join(projectName)
 }
 
-// read writes the files of the project, and the lines of its content.
+// directory returns the project for administration.
+func (m *move) directory() *admin.Directory { return gateway.Directory(m.project(), m.o.Project) }
+
+// uploads returns the directory of uploaded files.
+func (m *move) uploads() string { return filepath.Join(m.directory().DataPath(), admin.UploadsName) }
+
+// read writes the files of a new project, and the lines of its content.
 func (m *move) read() error {
-	if err := os.RemoveAll(m.project()); err != nil {
-		return err
+	if !m.o.Into {
+		if err := os.RemoveAll(m.project()); err != nil {
+			return err
+		}
 	}
 	spool, err := os.Create(m.staging.join(spoolName))
 	if err != nil {
@@ -152,11 +169,13 @@ func (m *move) read() error {
 	}
 	defer spool.Close()
 	w := bufio.NewWriterSize(spool, 256<<10)
-	if err := m.convert(m.project(), w); err != nil {
-		return err
+	if m.o.Into {
+		err = m.convertInto(m.staging.join("definitions"), w)
+	} else {
+		err = errors.Join(m.convert(m.project(), w), syncTree(m.project()))
 	}
 	m.staging.journal.Files = m.files.wanted
-	return errors.Join(w.Flush(), spool.Sync(), syncTree(m.project()))
+	return errors.Join(err, w.Flush(), spool.Sync())
 }
 
 // convert writes the definitions and settings of the source to dir, and its content as lines to w.
@@ -169,18 +188,18 @@ func (m *move) convert(dir string, w *bufio.Writer) error {
 	if err != nil {
 		return err
 	}
-	model, problems := contenttypes.LoadFS(os.DirFS(dir), contenttypes.Options{})
-	if len(problems) > 0 {
-		return problems
+	definition, err := gateway.Load(dir, m.o.Project.Extensions)
+	if err != nil {
+		return err
 	}
 	roles := newRoles()
 	if m.source.archive != nil {
-		if err := m.spool(model, &set, roles, w); err != nil {
+		if err := m.spool(definition.Model, &set, roles, w); err != nil {
 			return err
 		}
 	}
 	set.write(project, m.notes)
-	m.report.Roles = roles.list(model, m.notes)
+	m.report.Roles = roles.list(definition.Model, m.notes)
 	writeRoles(project, m.report.Roles)
 	if err := os.RemoveAll(dir); err != nil { // Write replaces no file
 		return err
@@ -283,14 +302,18 @@ func (m *move) spool(model *contenttypes.Model, set *settings, roles *roles, w *
 	return nil
 }
 
-// load imports the lines into the store of the new project.
+// load imports the lines into the store of the project.
 func (m *move) load() error {
-	if err := m.clearStore(); err != nil {
-		return err
-	}
-	return m.open(func(p *gateway.Project) error {
-		if err := m.setRoles(p); err != nil {
+	if !m.o.Into {
+		if err := m.clearStore(); err != nil {
 			return err
+		}
+	}
+	return m.open(func(p admin.Project) error {
+		if own, ok := p.(*gateway.Project); ok && !m.o.Into {
+			if err := m.setRoles(own); err != nil {
+				return err
+			}
 		}
 		spool, err := os.Open(m.staging.join(spoolName))
 		if err != nil {
@@ -309,13 +332,14 @@ func (m *move) load() error {
 
 // clearStore removes what an import that was killed has stored. The uploads stay.
 func (m *move) clearStore() error {
-	entries, err := os.ReadDir(m.project("data"))
+	data := m.directory().DataPath()
+	entries, err := os.ReadDir(data)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		if e.Name() != admin.UploadsName {
-			if err := os.RemoveAll(m.project("data", e.Name())); err != nil {
+			if err := os.RemoveAll(filepath.Join(data, e.Name())); err != nil {
 				return err
 			}
 		}
@@ -333,11 +357,11 @@ func (m *move) explain(err error) error {
 	return errors.Join(&Difference{lines}, readErr)
 }
 
-// open opens the new project in the staging directory for the time of do.
-func (m *move) open(do func(*gateway.Project) error) error {
-	p, err := gateway.OpenContext(m.ctx, m.project(), m.o.Project)
+// open opens the project for the time of do, or reaches the server that has it open.
+func (m *move) open(do func(admin.Project) error) error {
+	p, err := m.directory().Administer(m.ctx)
 	if err != nil {
-		return fmt.Errorf("open the new project: %w", err)
+		return fmt.Errorf("open the project: %w", err)
 	}
 	return errors.Join(do(p), p.Close())
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // rehearse reads the source as Move does, and writes nothing but temporary files, which it removes.
@@ -18,7 +19,11 @@ func (m *move) rehearse() (report *Report, err error) {
 		return nil, err
 	}
 	defer m.source.close()
-	if err := m.convert(temp+"/project", bufio.NewWriter(io.Discard)); err != nil {
+	convert := m.convert
+	if m.o.Into {
+		convert = m.convertInto
+	}
+	if err := convert(filepath.Join(temp, projectName), bufio.NewWriter(io.Discard)); err != nil {
 		return nil, err
 	}
 	m.report.Census, m.report.Notes = m.counter.census(), m.notes.list()

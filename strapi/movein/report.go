@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"text/tabwriter"
 
 	"lectern/documents"
@@ -36,7 +37,7 @@ type DefinitionNote struct {
 // writeReport writes the report into the new project.
 func (m *move) writeReport() error {
 	m.report.Notes = m.notes.list()
-	return admin.WriteFile(m.project(ReportName), func(w io.Writer) error {
+	return admin.WriteFile(filepath.Join(m.project(), ReportName), func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		return e.Encode(&m.report)

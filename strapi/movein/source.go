@@ -68,9 +68,10 @@ func (s *source) close() error {
 }
 
 // identify returns a text that identifies a source, so that a later run can tell whether it goes on with the same one: sizes and times of
-// its files, and a hash of how the archive begins.
-func (s *source) identify() (string, error) {
+// its files, and a hash of how the archive begins. A run in another way goes on with nothing.
+func (s *source) identify(way string) (string, error) {
 	h := sha256.New()
+	io.WriteString(h, way)
 	for _, root := range []string{s.tree, s.path} {
 		if root == "" {
 			continue

@@ -94,7 +94,7 @@ func (s *staging) readJournal() error {
 // begin prepares the staging directory for a source. Unless an earlier run left work on the same source, it removes everything.
 func (s *staging) begin(source string) (resumed bool, err error) {
 	if s.journal.Source == source && s.journal.Done > nothingDone {
-		return true, nil
+		return true, s.clearTemporary()
 	}
 	entries, err := os.ReadDir(s.path)
 	if err != nil {
@@ -107,6 +107,15 @@ func (s *staging) begin(source string) (resumed bool, err error) {
 	}
 	s.journal = journal{Format: journalFormat, Source: source}
 	return false, s.writeJournal()
+}
+
+// clearTemporary removes what archive.Open has unpacked for a run that was killed.
+func (s *staging) clearTemporary() error {
+	old, err := filepath.Glob(s.join("archive-*"))
+	for _, path := range old {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return err
 }
 
 // finish notes that a phase is finished.
