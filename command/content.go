@@ -38,12 +38,22 @@ func (s *session) output(file string, write func(io.Writer) error) error {
 	return admin.WriteFile(file, write)
 }
 
-type exportCommand struct{ outputFlags }
+type exportCommand struct {
+	Strapi bool   `help:"Write an archive that strapi import takes, with the uploaded files."`
+	Key    string `help:"Encrypt the archive of --strapi with this key." placeholder:"KEY"`
+	outputFlags
+}
 
 func (c *exportCommand) Run(s *session) error {
 	dir, file, err := c.target()
 	if err != nil {
 		return inCommand("export", err)
+	}
+	if c.Strapi {
+		return c.strapi(s, dir, file)
+	}
+	if c.Key != "" {
+		return inCommand("export", errors.New("--key encrypts the archive that --strapi writes; give both"))
 	}
 	return c.administer(s, dir, func(a admin.Project) error {
 		p := newProgress(s.Stderr)
@@ -55,6 +65,19 @@ func (c *exportCommand) Run(s *session) error {
 		return sayMissing(s, p, a, func(n admin.Uploads) (int, string) {
 			return n.Total, fmt.Sprintf("what they hold is not in an export; `%s backup` has it", s.Name)
 		})
+	})
+}
+
+// strapi writes an archive for Strapi.
+func (c *exportCommand) strapi(s *session, dir, file string) error {
+	return c.administer(s, dir, func(a admin.Project) error {
+		p := newProgress(s.Stderr)
+		err := s.output(file, func(w io.Writer) error { return a.ExportStrapi(s.ctx, p.countBytes(w), c.Key) })
+		if err != nil {
+			return inCommand("export", err)
+		}
+		p.done("exported %s", megabytes(p.bytes))
+		return nil
 	})
 }
 

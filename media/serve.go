@@ -24,7 +24,7 @@ func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string)
 	if err != nil {
 		return err
 	}
-	o, err := l.open(r.Context(), name)
+	o, err := l.OpenFile(r.Context(), name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return apierror.NotFound()
 	}
@@ -68,9 +68,9 @@ func (l *Library) serve(w http.ResponseWriter, r *http.Request, content io.ReadS
 	http.ServeContent(w, r, "", modified, content)
 }
 
-// open opens a file in the storage of new files or, if it is not there, in the directory, which may contain files from before
+// OpenFile opens a file, or a format of one, by the name that it is stored under: in the storage of new files or, if it is not there, in the directory, which may contain files from before
 // the provider was changed.
-func (l *Library) open(ctx context.Context, name string) (*Object, error) {
+func (l *Library) OpenFile(ctx context.Context, name string) (*Object, error) {
 	if !isStoredName(name) {
 		return nil, fs.ErrNotExist
 	}

@@ -220,7 +220,7 @@ func (l *Library) makeVariant(ctx context.Context, of origin, key string, v *Var
 
 // isCurrent reports whether a file still has the same content.
 func (l *Library) isCurrent(ctx context.Context, of origin) bool {
-	o, err := l.open(ctx, of.name)
+	o, err := l.OpenFile(ctx, of.name)
 	if err != nil {
 		return false
 	}
@@ -230,7 +230,7 @@ func (l *Library) isCurrent(ctx context.Context, of origin) bool {
 
 // renderVariant reads a file, and returns a variant of it as the bytes of an image file.
 func (l *Library) renderVariant(ctx context.Context, of origin, v *Variant) ([]byte, error) {
-	o, err := l.open(ctx, of.name)
+	o, err := l.OpenFile(ctx, of.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, apierror.NotFound()
 	}

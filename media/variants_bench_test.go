@@ -23,7 +23,7 @@ func BenchmarkVariant(b *testing.B) {
 	f := &files{dir: dir, local: &local{dir}, settings: DefaultSettings, variants: &variants{limits: newImageLimits(1), wait: variantWait}}
 	f.storage = f.local
 	l := &Library{files: f}
-	o, err := l.open(b.Context(), "photo.jpg")
+	o, err := l.OpenFile(b.Context(), "photo.jpg")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -46,6 +46,8 @@ type Project interface {
 	Compact(ctx context.Context, progress func(done, total int64)) (store.Compaction, error)
 	// Export writes all content as JSON Lines.
 	Export(ctx context.Context, w io.Writer) error
+	// ExportStrapi writes all content as an archive that strapi import takes, encrypted with key unless it is empty.
+	ExportStrapi(ctx context.Context, w io.Writer, key string) error
 	// Import stores the content of a file that Export wrote. If a line is wrong, it stores nothing and returns documents.LineProblems,
 	// unless partial is set. progress may be nil.
 	Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (documents.ImportResult, error)

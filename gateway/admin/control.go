@@ -182,6 +182,7 @@ func (c *Control) routes() http.Handler {
 	mux.HandleFunc("GET /backup", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.Backup) })
 	mux.HandleFunc("POST /compact", c.compact)
 	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.Export) })
+	mux.HandleFunc("POST /export/strapi", c.exportStrapi)
 	mux.Handle("GET /downloads/{id}", answer(func(r *http.Request) (controlError, error) {
 		return controlError{Error: c.downloads.reason(r.PathValue("id"))}, nil
 	}))

@@ -17,7 +17,7 @@ var layers = [][]string{
 	{"store"},
 	{"internal/storetest"},
 	{"documents"},
-	{"auth", "media"},
+	{"auth", "media", "strapi/moveout"},
 	{"shadowcrud/qs"},
 	{"shadowcrud/params", "shadowcrud/levels"},
 	{"shadowcrud/graphql/"},

@@ -49,11 +49,17 @@ func (w *Writer) WriteSchema(s Schema) error { return w.line(schemas, s.Data) }
 
 // WriteEntity writes a row. Links refer to it by its type and ID.
 func (w *Writer) WriteEntity(e Entity) error {
-	o := jsontree.NewObjectOf(3)
-	o.Set("type", e.Type)
-	o.Set("id", number(e.ID))
-	o.Set("data", e.Data)
-	return w.line(entities, o)
+	return w.WriteEntityJSON(e.Type, e.ID, jsontree.Append(nil, e.Data))
+}
+
+// WriteEntityJSON writes a row like WriteEntity; data is the JSON text of its Data, without line breaks.
+func (w *Writer) WriteEntityJSON(typ string, id uint64, data []byte) error {
+	c := w.chunks[entities]
+	c.lines = jsontree.AppendString(append(c.lines, `{"type":`...), typ)
+	c.lines = strconv.AppendUint(append(c.lines, `,"id":`...), id, 10)
+	c.lines = append(append(c.lines, `,"data":`...), data...)
+	c.lines = append(c.lines, "}\n"...)
+	return w.flushFull(entities)
 }
 
 // WriteLink writes a relation.
@@ -113,7 +119,12 @@ func sidecarName(name string) string { return string(sidecars) + "/" + name + ".
 func (w *Writer) line(p part, o *jsontree.Object) error {
 	c := w.chunks[p]
 	c.lines = append(jsontree.Append(c.lines, o), '\n')
-	if len(c.lines) < chunkSize {
+	return w.flushFull(p)
+}
+
+// flushFull writes the lines of a part that were collected if they are enough for a file.
+func (w *Writer) flushFull(p part) error {
+	if len(w.chunks[p].lines) < chunkSize {
 		return nil
 	}
 	return w.flush(p)

@@ -1,0 +1,120 @@
+package moveout
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"lectern/internal/ctxio"
+	"lectern/jsontree"
+	"lectern/strapi/archive"
+)
+
+// A File is an open uploaded file.
+type File struct {
+	io.ReadCloser
+	Size int64
+}
+
+// A fileList keeps the rows of uploaded files on disk until they are copied.
+type fileList struct {
+	file *os.File
+	w    *bufio.Writer
+}
+
+func newFileList(f *os.File) *fileList { return &fileList{f, bufio.NewWriter(f)} }
+
+// add adds a row: its id and its JSON.
+func (l *fileList) add(id uint64, row []byte) error {
+	line := strconv.AppendUint([]byte(`{"id":`), id, 10)
+	line = append(append(line, ','), row[1:]...)
+	_, err := l.w.Write(append(line, '\n'))
+	return err
+}
+
+// each calls do for every row.
+func (l *fileList) each(do func(row *jsontree.Object) error) error {
+	if err := l.w.Flush(); err != nil {
+		return err
+	}
+	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	for r := bufio.NewReader(l.file); ; {
+		line, err := r.ReadBytes('\n')
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		v, err := jsontree.Parse(line, jsontree.MaxDepth)
+		if err != nil {
+			return err
+		}
+		if err := do(v.(*jsontree.Object)); err != nil {
+			return err
+		}
+	}
+}
+
+// assets copies all uploaded files with their formats.
+func (e *exporter) assets() error {
+	if e.Open == nil {
+		return nil
+	}
+	return e.files.each(func(row *jsontree.Object) error {
+		if err := e.asset(row); err != nil {
+			return fmt.Errorf("export file %s: %w", row.Value("name"), err)
+		}
+		return nil
+	})
+}
+
+// asset copies one file with its formats. The sidecar of a format also names its file.
+func (e *exporter) asset(file *jsontree.Object) error {
+	if err := e.copyAsset(file, file); err != nil {
+		return err
+	}
+	formats, ok := file.Value("formats").(*jsontree.Object)
+	if !ok {
+		return nil
+	}
+	for _, name := range formats.Keys {
+		format, ok := formats.Value(name).(*jsontree.Object)
+		if !ok {
+			continue
+		}
+		sidecar := jsontree.NewObjectOf(len(format.Keys) + 3)
+		for _, key := range format.Keys {
+			sidecar.Set(key, format.Value(key))
+		}
+		sidecar.Set("type", name)
+		sidecar.Set("id", file.Value("id"))
+		sidecar.Set("mainHash", file.Value("hash"))
+		if err := e.copyAsset(format, sidecar); err != nil {
+			return fmt.Errorf("format %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// copyAsset copies what a file or format describes. Strapi looks for it under hash and extension.
+func (e *exporter) copyAsset(of, sidecar *jsontree.Object) error {
+	hash, _ := of.Value("hash").(string)
+	ext, _ := of.Value("ext").(string)
+	url, _ := of.Value("url").(string)
+	if hash == "" {
+		return nil
+	}
+	content, err := e.Open(e.ctx, path.Base(strings.TrimSuffix(url, "/")))
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	return e.w.WriteAsset(archive.Asset{Name: hash + ext, Size: content.Size, Sidecar: sidecar, Content: ctxio.NewReader(e.ctx, content)})
+}

@@ -1,0 +1,185 @@
+// Package moveout writes all content of a project as an archive that `strapi import` takes.
+//
+// Write makes one pass over the rows: each row becomes an entity, with its components inside, and the links that it owns. Drafts and
+// published versions are rows of their own, as in Strapi, so a link between two documents becomes one link for each pair of versions
+// that show it. Ids of rows and components stay. A link to a document that has no version of that status is left out, since Strapi has
+// no place for it.
+//
+// Reading the source: row.go makes entities, links.go links, folders.go the folders of files, schema.go the definitions, assets.go copies the uploaded files.
+package moveout
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/jsontree"
+	"lectern/store"
+	"lectern/strapi/archive"
+)
+
+// strapiVersion is the version of Strapi whose archives Write follows.
+const strapiVersion = "5.54.0"
+
+// A Source is the content to write.
+type Source struct {
+	Model         *contenttypes.Model
+	Store         *store.Store
+	DefaultLocale string
+
+	// Open opens an uploaded file, or one of its formats, by the name under which it is stored. It is nil if there are no uploads. The caller
+	// keeps files from being removed until Write returns.
+	Open func(ctx context.Context, name string) (File, error)
+
+	// Dir is a directory for a temporary file with the rows of uploaded files.
+	Dir string
+
+	// Reserve is called with the memory that is needed in total, before more than that is used. An error ends Write. It may be nil.
+	Reserve func(bytes int64) error
+}
+
+// Write writes all content to w and closes w. Schemas, rows and links come from one snapshot of the store. The uploaded files are copied
+// after it has ended, since a long snapshot would keep the store from reusing its pages. Memory grows only with the longest row.
+func Write(ctx context.Context, w *archive.Writer, s Source) error {
+	files, err := os.CreateTemp(s.Dir, ".moveout-")
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	if err := os.Remove(files.Name()); err != nil {
+		return err
+	}
+	now := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+	e := &exporter{ctx: ctx, w: w, Source: s, now: now, folders: folderTree{}, files: newFileList(files)}
+	if err := e.reserve(fixedMemory); err != nil {
+		return err
+	}
+	if err := e.schemas(); err != nil {
+		return err
+	}
+	if err := s.Store.View(e.rows); err != nil {
+		return err
+	}
+	if err := e.assets(); err != nil {
+		return err
+	}
+	if err := e.settings(); err != nil {
+		return err
+	}
+	return w.Close(archive.Metadata{CreatedAt: now, Version: strapiVersion})
+}
+
+// fixedMemory is about what a Writer and the compression take, whatever the content is.
+const fixedMemory = 16 << 20
+
+// An exporter writes the content of one Source.
+type exporter struct {
+	ctx context.Context
+	w   *archive.Writer
+	s   *store.Snapshot
+	Source
+
+	now     string // when the archive is made
+	folders folderTree
+	files   *fileList
+	row     []byte // memory of the current row
+	room    int64  // bytes that are reserved
+}
+
+// reserve makes sure that bytes are reserved.
+func (e *exporter) reserve(bytes int64) error {
+	if e.Reserve == nil || bytes <= e.room {
+		return nil
+	}
+	if err := e.Reserve(bytes); err != nil {
+		return err
+	}
+	e.room = bytes
+	return nil
+}
+
+// isMoved reports whether the archive has the rows of a type. It has none of types that Strapi does not know. API tokens are known to
+// it, but their keys cannot be.
+func isMoved(t *contenttypes.ContentType) bool {
+	return !t.Internal || t.UID == contenttypes.PermissionUID
+}
+
+// rows writes all rows and links of a snapshot.
+func (e *exporter) rows(s *store.Snapshot) error {
+	e.s = s
+	for _, t := range e.Model.Types {
+		if !isMoved(t) {
+			continue
+		}
+		statuses := []store.Status{store.Published}
+		if t.DraftAndPublish {
+			statuses = []store.Status{store.Draft, store.Published}
+		}
+		for _, status := range statuses {
+			err := e.eachRow(t, status, func(r store.Record) error { return e.document(t, r) })
+			if err != nil {
+				return fmt.Errorf("export %s: %w", t.UID, err)
+			}
+		}
+	}
+	return nil
+}
+
+// pageSize is how many rows are read at a time, so that memory does not depend on the content.
+const pageSize = 500
+
+// eachRow calls do for the rows of one type and status in order of id.
+func (e *exporter) eachRow(t *contenttypes.ContentType, status store.Status, do func(store.Record) error) error {
+	id, last := t.Attribute("id"), uint64(0)
+	for {
+		if err := e.ctx.Err(); err != nil {
+			return err
+		}
+		after, err := documents.FilterOf(t, documents.Gt("id", last))
+		if err != nil {
+			return err
+		}
+		page, err := e.s.Find(&store.Query{
+			Type: t, Status: status, Locales: store.LocaleSet{All: true}, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{id}}},
+			Filter: after, Limit: pageSize,
+		})
+		if err != nil {
+			return err
+		}
+		for _, r := range page.Rows {
+			if err := do(r); err != nil {
+				return fmt.Errorf("document %s: %w", r.JSON(t.Attribute("documentId")), err)
+			}
+			last = r.ID()
+		}
+		if len(page.Rows) < pageSize {
+			return nil
+		}
+	}
+}
+
+// settings writes the settings that Strapi does not set by itself at its next start.
+func (e *exporter) settings() error {
+	if e.Model.Type(contenttypes.LocaleUID) == nil {
+		return nil
+	}
+	return e.w.WriteSetting(archive.Setting{Type: "core-store", Value: object(
+		"id", jsontree.Number("1"), "key", "plugin_i18n_default_locale", "value", e.DefaultLocale, "type", "string", "environment", nil, "tag", nil,
+	)})
+}
+
+// object returns an object with the given keys and values, in turn.
+func object(members ...any) *jsontree.Object {
+	o := jsontree.NewObjectOf(len(members) / 2)
+	for i := 0; i < len(members); i += 2 {
+		o.Set(members[i].(string), members[i+1])
+	}
+	return o
+}
+
+// collectionName returns the name of the table that Strapi gives to a type or component whose definition does not name one.
+func collectionName(name string) string { return strings.ReplaceAll(name, "-", "_") }

@@ -1,0 +1,215 @@
+package moveout_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lectern/gateway"
+	"lectern/jsontree"
+	"lectern/strapi/archive"
+	"lectern/strapi/definitions"
+	"lectern/strapi/movein"
+)
+
+// kitchen is an archive that Strapi 5.54.0 made of the kitchen project.
+const kitchen = "../movein/testdata/kitchen.tar.gz"
+
+// content is what an archive holds, in an order that does not matter to Strapi.
+type content struct {
+	entities, links, assets map[string]string
+	versions                map[string]string // status and locale of each entity
+	schemas                 []string
+	settings                []string
+}
+
+// read reads the parts of an archive that come from a project's content. It leaves out positions, of which only the order counts, but
+// keeps the order of links in each list.
+func read(t *testing.T, path, key string) (c content, a *archive.Archive) {
+	t.Helper()
+	ctx := context.Background()
+	a, err := archive.Open(ctx, path, archive.Options{Key: key, Dir: t.TempDir()})
+	must(t, err)
+	t.Cleanup(func() { must(t, a.Close()) })
+	c = content{entities: map[string]string{}, versions: map[string]string{}, assets: map[string]string{}}
+	for s, err := range a.Schemas(ctx) {
+		must(t, err)
+		c.schemas = append(c.schemas, s.UID)
+	}
+	for e, err := range a.Entities(ctx) {
+		must(t, err)
+		name := fmt.Sprintf("%s %06d", e.Type, e.ID)
+		c.entities[name] = canonical(e.Data)
+		c.versions[name] = fmt.Sprint(e.Data.Value("publishedAt") == nil, e.Data.Value("locale"))
+	}
+	c.links = readLinks(t, a, c)
+	for s, err := range a.Configuration(ctx) {
+		must(t, err)
+		c.settings = append(c.settings, canonical(s.Value))
+	}
+	must(t, a.Assets(ctx, func(x archive.Asset) error {
+		sum := sha256.New()
+		_, err := io.Copy(sum, x.Content)
+		c.assets[x.Name] = fmt.Sprintf("%x %s", sum.Sum(nil), canonical(x.Sidecar))
+		return err
+	}))
+	return c, a
+}
+
+// readLinks returns the ends of all links. The value of a link is its rank in the list of either end, among the links to rows of the same
+// status and locale.
+func readLinks(t *testing.T, a *archive.Archive, c content) map[string]string {
+	name := func(e archive.End) string { return fmt.Sprintf("%s %06d%s %s", e.Type, e.ID, e.DocumentID, e.Field) }
+	list := func(of, other archive.End) string {
+		return name(of) + " " + c.versions[fmt.Sprintf("%s %06d", other.Type, other.ID)]
+	}
+	var all []archive.Link
+	positions := map[string][]float64{}
+	for l, err := range a.Links(context.Background()) {
+		must(t, err)
+		all = append(all, l)
+		for key, pos := range map[string]float64{list(l.Left, l.Right): l.Left.Pos, list(l.Right, l.Left): l.Right.Pos} {
+			positions[key] = append(positions[key], pos)
+		}
+	}
+	rank := func(of, other archive.End) string {
+		if of.Pos == 0 {
+			return "-"
+		}
+		p := positions[list(of, other)]
+		slices.Sort(p)
+		return fmt.Sprint(slices.Index(slices.Compact(slices.Clone(p)), of.Pos))
+	}
+	links := map[string]string{}
+	for _, l := range all {
+		links[l.Kind+" "+l.Relation+" "+name(l.Left)+" -> "+name(l.Right)] = rank(l.Left, l.Right) + " " + rank(l.Right, l.Left)
+	}
+	return links
+}
+
+// canonical returns JSON text with sorted keys.
+func canonical(v any) string {
+	o, ok := v.(*jsontree.Object)
+	if !ok || o == nil {
+		return string(jsontree.Append(nil, v))
+	}
+	sorted := jsontree.NewObject()
+	for _, key := range slices.Sorted(slices.Values(o.Keys)) {
+		sorted.Set(key, o.Value(key))
+	}
+	return string(jsontree.Append(nil, sorted))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// isMade reports whether rows of a type are made anew in each project, so that they get other ids: those that come from the configuration,
+// and the folders of files, of which Lectern keeps the paths alone.
+func isMade(uid string) bool {
+	return slices.ContainsFunc([]string{"plugin::users-permissions.permission", "plugin::users-permissions.role", "plugin::i18n.locale"}, func(made string) bool {
+		return strings.Contains(uid, made)
+	}) || strings.Contains(uid, "plugin::upload.folder") && !strings.Contains(uid, "plugin::upload.file ")
+}
+
+// TestThereAndBack moves an archive of Strapi in and out again: everything that the project keeps comes back as Strapi wrote it.
+func TestThereAndBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "project")
+	_, err := movein.Move(t.Context(), movein.Options{Source: kitchen, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
+	must(t, err)
+	out := filepath.Join(t.TempDir(), "out.tar.gz.enc")
+	export(t, dir, out, "a key")
+
+	want, _ := read(t, kitchen, "")
+	got, _ := read(t, out, "a key")
+	for name, parts := range map[string][2]map[string]string{
+		"entities": {want.entities, got.entities}, "links": {want.links, got.links}, "assets": {want.assets, got.assets},
+	} {
+		for _, part := range parts {
+			for key := range part {
+				if isMade(key) {
+					delete(part, key)
+				}
+			}
+		}
+		if len(parts[0]) < 8 {
+			t.Errorf("the archive has only %d %s", len(parts[0]), name)
+		}
+		if diff := cmp.Diff(parts[0], parts[1]); diff != "" {
+			t.Errorf("%s (-Strapi +ours): %s", name, diff)
+		}
+	}
+	if want := []string{`{"environment":null,"id":1,"key":"plugin_i18n_default_locale","tag":null,"type":"string","value":"en"}`}; !slices.Equal(got.settings, want) {
+		t.Errorf("settings %s, want %s", got.settings, want)
+	}
+}
+
+// TestDefinitionsComeBack makes a project of the definitions in an archive of ours, and compares it with the one that was exported.
+func TestDefinitionsComeBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "project")
+	_, err := movein.Move(t.Context(), movein.Options{Source: kitchen, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
+	must(t, err)
+	out := filepath.Join(t.TempDir(), "out.tar.gz")
+	export(t, dir, out, "")
+	_, a := read(t, out, "")
+	again, err := definitions.FromSchemas(func(line func([]byte) error) error {
+		for s, err := range a.Schemas(t.Context()) {
+			if err != nil {
+				return err
+			}
+			if err := line(jsontree.Append(nil, s.Data)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	must(t, err)
+	other := filepath.Join(t.TempDir(), "again")
+	must(t, again.Write(other))
+	for _, part := range []string{"content-types", "components"} {
+		want, got := files(t, filepath.Join(dir, part)), files(t, filepath.Join(other, part))
+		if len(want) == 0 {
+			t.Errorf("no %s", part)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-before +after): %s", part, diff)
+		}
+	}
+}
+
+// files returns the files below dir.
+func files(t *testing.T, dir string) map[string]string {
+	all := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		all[strings.TrimPrefix(path, dir)] = string(content)
+		return err
+	}))
+	return all
+}
+
+// export writes the archive of the project in dir.
+func export(t *testing.T, dir, out, key string) {
+	t.Helper()
+	p, err := gateway.Open(dir, gateway.Options{LogTo: t.Output(), NoWatch: true})
+	must(t, err)
+	f, err := os.Create(out)
+	must(t, err)
+	must(t, p.ExportStrapi(t.Context(), f, key))
+	must(t, f.Close())
+	must(t, p.Close())
+}
