@@ -12,7 +12,14 @@ type schemaCommand struct {
 }
 
 func (c *schemaCommand) Run(s *session) error {
-	d, err := gateway.Load(c.Dir, s.extensions)
+	return s.inPreview(c.Dir, "this is the schema of its definitions", func(dir string, _ *preview) error {
+		return printSchema(s, dir)
+	})
+}
+
+// printSchema prints the GraphQL schema of the project in dir.
+func printSchema(s *session, dir string) error {
+	d, err := gateway.Load(dir, s.extensions)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,16 @@ func (c *serveCommand) Run(s *session) (err error) {
 		}
 	}
 	tuneMemory()
-	return gateway.Serve(s.ctx, c.Dir, o)
+	return s.inPreview(c.Dir, "its definitions are served on an empty store in a temporary directory, which is removed at exit",
+		func(dir string, preview *preview) error {
+			if preview != nil {
+				if c.Data != "" {
+					return usageError("a Strapi project is served from a temporary data directory; leave out --data, or move it in")
+				}
+				c.Ephemeral, o.Ephemeral = true, true
+			}
+			return gateway.Serve(s.ctx, dir, o)
+		})
 }
 
 // tuneMemory lets the heap grow to five times the memory in use before the garbage collector runs. A server uses a few
@@ -76,7 +85,19 @@ func (c *checkCommand) Run(s *session) error {
 	if c.Store {
 		return c.checkStore(s)
 	}
-	d, problems, warnings, err := gateway.Check(c.Dir, c.options(s))
+	return s.inPreview(c.Dir, "", func(dir string, preview *preview) error {
+		if preview != nil {
+			for _, n := range preview.Project.Notes {
+				fmt.Fprintf(s.Stdout, "%s: %s\n", n.Level, n)
+			}
+		}
+		return c.checkFiles(s, dir)
+	})
+}
+
+// checkFiles checks the definitions and the configuration of the project in dir, and whether its content fits them.
+func (c *checkCommand) checkFiles(s *session, dir string) error {
+	d, problems, warnings, err := gateway.Check(dir, c.options(s))
 	if err != nil {
 		return err
 	}
@@ -92,7 +113,7 @@ func (c *checkCommand) Run(s *session) error {
 	}
 	var forecast admin.Forecast
 	if d.Model != nil { // without a model there is nothing to compare content with
-		forecast, err = c.directory(s, c.Dir).Foresee(s.ctx, d.Definition)
+		forecast, err = c.directory(s, dir).Foresee(s.ctx, d.Definition)
 		var refused *evolve.DefinitionError
 		switch {
 		case errors.As(err, &refused):
@@ -101,7 +122,7 @@ func (c *checkCommand) Run(s *session) error {
 		case err != nil:
 			return err
 		}
-		if n := s.printMisfits(c.directory(s, c.Dir), forecast.Audit); n > 0 {
+		if n := s.printMisfits(c.directory(s, dir), forecast.Audit); n > 0 {
 			wrong = append(wrong, count(n, "rule")+" that stored content breaks")
 		}
 	}

@@ -169,6 +169,7 @@ var ignoredOptions = map[string]string{
 	"searchable": "keeps an attribute out of the parameter _q; in Lectern private attributes are kept out",
 	"column":     forDatabase, "columnType": forDatabase, "useJoinTable": forDatabase, "joinTable": forDatabase, "joinColumn": forDatabase,
 	"morphColumn": forDatabase, "ordered": forDatabase, "unstable_virtual": forDatabase, "columnName": forDatabase,
+	"precision": forDatabase, "scale": forDatabase,
 	"autoPopulate": "has a meaning only in Strapi's own code", "ref": "has a meaning only in Strapi's own code",
 	"collection": "has a meaning only in Strapi's own code", "via": "has a meaning only in Strapi's own code",
 	"plugin": "has a meaning only in Strapi's own code", "model": "has a meaning only in Strapi's own code",
