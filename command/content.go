@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"lectern/documents"
 	"lectern/gateway/admin"
@@ -68,8 +69,23 @@ func (c *exportCommand) Run(s *session) error {
 	})
 }
 
+// checkName returns an error if Strapi would not take an archive of this name: it tells by the name what is in a file.
+func (c *exportCommand) checkName(file string) error {
+	want := ".tar.gz"
+	if c.Key != "" {
+		want = ".tar.gz.enc"
+	}
+	if file == "-" || strings.HasSuffix(file, want) {
+		return nil
+	}
+	return fmt.Errorf("strapi import takes only a file whose name ends in %s; call it %s", want, display(strings.TrimSuffix(strings.TrimSuffix(file, ".enc"), ".tar.gz")+want))
+}
+
 // strapi writes an archive for Strapi.
 func (c *exportCommand) strapi(s *session, dir, file string) error {
+	if err := c.checkName(file); err != nil {
+		return inCommand("export", err)
+	}
 	return c.administer(s, dir, func(a admin.Project) error {
 		p := newProgress(s.Stderr)
 		err := s.output(file, func(w io.Writer) error { return a.ExportStrapi(s.ctx, p.countBytes(w), c.Key) })

@@ -34,9 +34,10 @@ func (e *exporter) links(schema *contenttypes.Schema, r store.Record, sets []sto
 	return err
 }
 
-// relation writes the links of one attribute.
+// relation writes the links of one attribute. Polymorphic links of a type without drafts are written once, to the published version if there
+// is one: Strapi does not choose among them by status.
 func (e *exporter) relation(a *contenttypes.Attribute, r store.Record, sets []store.LinkSet) (err error) {
-	if !a.HasDraftLinks() {
+	if !a.HasDraftLinks() || a.IsMorph() && len(sets) > 1 {
 		sets = []store.LinkSet{store.PublishedLinks}
 	}
 	for _, set := range sets {
@@ -61,14 +62,16 @@ func (e *exporter) relation(a *contenttypes.Attribute, r store.Record, sets []st
 func (e *exporter) target(l store.Link, both bool) store.Record {
 	t := e.Model.Type(l.To.Type)
 	switch {
-	case t == nil || !isMoved(t):
+	case t == nil || !isMoved(t) || both && l.Set == store.DraftLinks && !t.DraftAndPublish:
 		return store.Record{}
 	case t.DraftAndPublish && l.Set == store.DraftLinks:
 		return e.s.Version(t, l.To.Doc, store.Draft, l.To.Locale)
-	case both && l.Set == store.DraftLinks:
-		return store.Record{}
 	}
-	return e.s.Version(t, l.To.Doc, store.Published, l.To.Locale)
+	r := e.s.Version(t, l.To.Doc, store.Published, l.To.Locale)
+	if !r.Exists() && l.Attr.IsMorph() {
+		return e.s.Version(t, l.To.Doc, store.Draft, l.To.Locale)
+	}
+	return r
 }
 
 // linkOf returns the link from r to target as Strapi writes it. pos is its position in the list of r.
@@ -80,7 +83,9 @@ func linkOf(a *contenttypes.Attribute, r, target store.Record, l store.Link, pos
 		from.Pos, to.Field = pos, "related"
 		return archive.Link{Kind: "relation.morph", Relation: contenttypes.MorphToMany.String(), Left: to, Right: from}
 	case a.IsMorph():
-		to.Field, to.Pos = morphField(a, target.Type()), pos
+		if a.ToMany() {
+			to.Field, to.Pos = morphField(a, target.Type()), pos
+		}
 		return archive.Link{Kind: "relation.morph", Relation: a.Relation.String(), Left: from, Right: to}
 	}
 	link := archive.Link{Kind: "relation.basic", Relation: a.Relation.String()}
