@@ -230,7 +230,7 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 			return e.fits(len(b) + len(lists[i])*linkText)
 		})
 	}
-	named := len(lists) == 2 && !sameTargets(lists[0], lists[1])
+	named := len(lists) == 2 && !sameTargets(lists[0], lists[1], ordersTargets(a))
 	if len(lists) == 2 && !named {
 		lists = lists[:1]
 	}
@@ -260,9 +260,10 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 // linkText is an estimate of the bytes that an entry of a relation needs, as a store.Link and as text.
 const linkText = 256
 
-// sameTargets reports whether two lists of links have the same targets, and the same positions in the lists of these targets.
-func sameTargets(x, y []store.Link) bool {
-	return slices.EqualFunc(x, y, func(a, b store.Link) bool { return a.To == b.To && a.ToPos == b.ToPos })
+// sameTargets reports whether two lists of links have the same targets and, if these have an order, the same positions in the lists of
+// the targets.
+func sameTargets(x, y []store.Link, ordered bool) bool {
+	return slices.EqualFunc(x, y, func(a, b store.Link) bool { return a.To == b.To && (!ordered || a.ToPos == b.ToPos) })
 }
 
 // appendLink appends the target of a link. It returns nil if the target does not exist any more.

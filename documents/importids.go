@@ -6,19 +6,35 @@ import (
 	"strconv"
 
 	"lectern/contenttypes"
+	"lectern/internal/extsort"
 	"lectern/jsontree"
 	"lectern/store"
 )
 
-// importIDs holds what an import knows about the ids of rows and components in the file. An id is kept unless another document of the
-// store has it; then the row or component gets a new one.
+// importIDs decides which ids of rows and components in the file are kept: all that no other document of the store has. The others are
+// replaced by new ones. An id that another client gets while the import checks the file counts as taken.
 type importIDs struct {
-	lines  map[uint64]int                       // id in the file → its line
-	row    map[*contenttypes.ContentType]uint64 // the greatest id of a row in the file
-	item   uint64                               // the greatest id of a component in the file
-	wanted map[uint64]uint64                    // id of a component that the store may have → the document that wants it
-	taken  map[uint64]bool                      // ids that other documents of the store have
+	last  idCounters                           // of the store when the check began
+	file  idCounters                           // greatest in the file
+	fresh map[*contenttypes.ContentType]uint64 // rows in the file without id
+
+	wanted *extsort.Sorter // records: hash of a component id, wantedID or storedID, hash of the document
+	taken  map[uint64]bool // hashes of ids that other documents of the store have
+
+	begun  bool       // whether something was stored
+	stored idCounters // of the store when the import began to store
 }
+
+// idCounters are the greatest ids of the rows of each type, and of components.
+type idCounters struct {
+	row  map[*contenttypes.ContentType]uint64
+	item uint64
+}
+
+const (
+	wantedID = iota
+	storedID
+)
 
 // An idName identifies an id of a row or component: the uid of its schema, and the id.
 type idName struct {
@@ -26,12 +42,24 @@ type idName struct {
 	id  uint64
 }
 
+// An importedID is the id that a row (item is nil) or a component has in the file, 0 for none.
+type importedID struct {
+	idName
+	item *store.Item
+}
+
+func newImportIDs() importIDs {
+	return importIDs{
+		file: idCounters{row: map[*contenttypes.ContentType]uint64{}}, fresh: map[*contenttypes.ContentType]uint64{}, taken: map[uint64]bool{},
+	}
+}
+
 func (im *importer) hashID(n idName) uint64 {
 	return im.hash(n.uid, "id", strconv.FormatUint(n.id, 10))
 }
 
-// importedID returns the id in a line or component, or 0 if there is none.
-func importedID(v any) (uint64, error) {
+// parseImportedID returns the id in a line or component, or 0 if there is none.
+func parseImportedID(v any) (uint64, error) {
 	if v == nil {
 		return 0, nil
 	}
@@ -43,101 +71,184 @@ func importedID(v any) (uint64, error) {
 	return id, nil
 }
 
-// An itemIDs returns the id of a component that has this id in the file, 0 for none.
-type itemIDs func(inFile idName) uint64
-
-// checkIDs returns an error if the id of a line, or that of a component in it, occurs elsewhere in the file. Otherwise it remembers them.
-func (im *importer) checkIDs(snap *store.Snapshot, number int, l *importLine, items []idName) error {
-	if l.id > 0 {
-		items = append(items, idName{l.typ.UID, l.id})
-	}
-	if len(items) > 0 && len(l.statuses) > 1 {
-		return errors.New("id: give the line a status, since a draft and a published version have different ids")
-	}
-	names := make([]uint64, 0, len(items))
-	own := map[uint64]bool{}
-	for _, n := range items {
-		h := im.hashID(n)
-		if first, twice := im.ids.lines[h]; twice {
-			return fmt.Errorf("id: line %d has the id %d of %s as well", first, n.id, n.uid)
-		}
-		if own[h] {
-			return fmt.Errorf("id: the id %d of %s is there twice", n.id, n.uid)
-		}
-		own[h] = true
-		names = append(names, h)
-	}
-	last := snap.LastComponentID()
-	for i, n := range items {
-		im.ids.lines[names[i]] = number
-		if i == len(items)-1 && l.id > 0 {
-			im.checkRowID(snap, l, names[i])
-			continue
-		}
-		im.ids.item = max(im.ids.item, n.id)
-		if n.id <= last {
-			im.ids.wanted[names[i]] = im.docName(l)
+// checkIDs returns an error if an id occurs twice in a line.
+func (l *importLine) checkIDs() error {
+	seen := map[idName]bool{}
+	for _, v := range l.versions {
+		for _, n := range v.ids {
+			switch {
+			case n.id == 0:
+				continue
+			case len(l.versions) > 1:
+				return errors.New("id: give the line a status, since a draft and a published version have different ids")
+			case seen[n.idName]:
+				return fmt.Errorf("id: the id %d of %s is there twice", n.id, n.uid)
+			}
+			seen[n.idName] = true
 		}
 	}
 	return nil
 }
 
-func (im *importer) checkRowID(snap *store.Snapshot, l *importLine, name uint64) {
-	im.ids.row[l.typ] = max(im.ids.row[l.typ], l.id)
-	if l.id > snap.LastRowID(l.typ) || l.typ.Kind == contenttypes.SingleType {
-		return
-	}
-	if doc, _, _, found := snap.DocumentByRow(l.typ, l.id); found {
-		own, exists := snap.Document(l.typ, l.documentID)
-		im.ids.taken[name] = !exists || own != doc
+// begin reads the counters of the store in the first snapshot of the check.
+func (ids *importIDs) begin(model *contenttypes.Model, snap *store.Snapshot) {
+	if ids.last.row == nil {
+		ids.last = countersOf(model, snap)
 	}
 }
 
-// checkItemIDs looks for the wanted ids in all components of the store, which has no index of them.
-func (im *importer) checkItemIDs(snap *store.Snapshot) error {
-	if len(im.ids.wanted) == 0 {
-		return nil
+// countersOf returns the counters of a snapshot or transaction.
+func countersOf(model *contenttypes.Model, of interface {
+	LastRowID(*contenttypes.ContentType) uint64
+	LastComponentID() uint64
+}) idCounters {
+	c := idCounters{row: map[*contenttypes.ContentType]uint64{}, item: of.LastComponentID()}
+	for _, t := range model.Types {
+		c.row[t] = of.LastRowID(t)
 	}
-	for _, t := range im.s.model.Types {
-		for _, st := range statusesOf(t) {
-			err := eachRow(im.ctx, snap, t, st, func(r store.Record) error {
-				own := im.hash(t.UID, text(r.JSON(t.Attribute("documentId"))))
-				im.takeItemIDs(r, t, own)
-				return nil
-			})
-			if err != nil {
-				return err
+	return c
+}
+
+// remember adds the ids of a valid line.
+func (ids *importIDs) remember(c *lineCheck) error {
+	t := c.line.typ
+	var own map[idName]bool // components of the document in the store
+	for _, v := range c.line.versions {
+		for _, n := range v.ids {
+			switch {
+			case n.id == 0 && n.item == nil:
+				ids.fresh[t]++
+			case n.id == 0:
+			case n.item == nil:
+				ids.file.row[t] = max(ids.file.row[t], n.id)
+				ids.checkRow(c, n.id)
+			default:
+				ids.file.item = max(ids.file.item, n.id)
+				if n.id > ids.last.item {
+					continue
+				}
+				if own == nil {
+					own = c.storedItems()
+				}
+				if own[n.idName] {
+					continue
+				}
+				if err := ids.wanted.Add(extsort.Record{c.im.hashID(n.idName), wantedID, c.doc}); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	clear(im.ids.wanted)
 	return nil
 }
 
-// takeItemIDs marks the ids of the components in a record as taken, if other documents want them.
-func (im *importer) takeItemIDs(r store.Record, t *contenttypes.ContentType, doc uint64) {
+// checkRow marks the id of a row as taken if another document of the store has it.
+func (ids *importIDs) checkRow(c *lineCheck, id uint64) {
+	t := c.line.typ
+	if id > ids.last.row[t] || t.Kind == contenttypes.SingleType {
+		return
+	}
+	if doc, _, _, found := c.snap.DocumentByRow(t, id); found {
+		own, exists := c.snap.Document(t, c.line.documentID)
+		if !exists || own != doc {
+			ids.taken[c.im.hashID(idName{t.UID, id})] = true
+		}
+	}
+}
+
+// storedItems returns the components of the document in the store.
+func (c *lineCheck) storedItems() map[idName]bool {
+	items := map[idName]bool{}
+	if doc, ok := c.snap.Document(c.line.typ, c.line.documentID); ok {
+		c.snap.Versions(c.line.typ, doc, func(r store.Record) bool {
+			eachItem(r, func(n idName) { items[n] = true })
+			return true
+		})
+	}
+	return items
+}
+
+// eachItem calls yield with the components in a record.
+func eachItem(r store.Record, yield func(idName)) {
 	for _, a := range r.Schema().Attributes {
-		if a.Type != contenttypes.ComponentType && a.Type != contenttypes.DynamicZone {
+		if a.IsRelation() || a.IsScalar() {
 			continue
 		}
 		r.Each(a, func(item store.Record) bool {
-			name := im.hashID(idName{item.Component().UID, item.ID()})
-			if by, wanted := im.ids.wanted[name]; wanted && by != doc && t.Kind != contenttypes.SingleType {
-				im.ids.taken[name] = true
-			}
-			im.takeItemIDs(item, t, doc)
+			yield(idName{item.Component().UID, item.ID()})
+			eachItem(item, yield)
 			return true
 		})
 	}
 }
 
-// passIDs makes the store give out only ids that no line of the file has.
-func (im *importer) passIDs(tx *store.Tx) {
-	tx.PassComponentID(im.ids.item)
-	for t, id := range im.ids.row {
-		tx.PassRowID(t, id)
+// prepare finds which of the wanted ids components of other documents have. The store has no index of them, so this reads all rows.
+func (ids *importIDs) prepare(im *importer) error {
+	if ids.wanted.Len() == 0 {
+		return nil
+	}
+	err := im.s.store.View(func(snap *store.Snapshot) error {
+		for _, t := range im.s.model.Types {
+			for _, st := range statusesOf(t) {
+				if err := eachRow(im.ctx, snap, t, st, func(r store.Record) error { return ids.addStored(im, t, r) }); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var wanted extsort.Record
+	return ids.wanted.Each(func(r extsort.Record) error {
+		switch {
+		case r[1] == wantedID:
+			wanted = r
+		case r[0] == wanted[0] && r[2] != wanted[2]:
+			ids.taken[r[0]] = true
+		}
+		return im.reserve(0)
+	})
+}
+
+func (ids *importIDs) addStored(im *importer, t *contenttypes.ContentType, r store.Record) (err error) {
+	doc := im.documentName(t, text(r.JSON(t.Attribute("documentId"))))
+	eachItem(r, func(n idName) {
+		err = errors.Join(err, ids.wanted.Add(extsort.Record{im.hashID(n), storedID, doc}))
+	})
+	return err
+}
+
+// reserve makes the transaction give out only ids that no line of the file has.
+func (ids *importIDs) reserve(model *contenttypes.Model, tx *store.Tx) {
+	if !ids.begun {
+		ids.stored = countersOf(model, tx)
+	}
+	tx.PassComponentID(ids.file.item)
+	for t := range ids.stored.row {
+		if ids.file.row[t]+ids.fresh[t] > 0 {
+			tx.PassRowID(t, ids.base(t)+ids.fresh[t])
+		}
 	}
 }
 
-// keep reports whether an id of the file is kept.
-func (im *importer) keep(n idName) bool { return n.id > 0 && !im.ids.taken[im.hashID(n)] }
+// base returns the id before the first new id of a row.
+func (ids *importIDs) base(t *contenttypes.ContentType) uint64 {
+	return max(ids.stored.row[t], ids.file.row[t])
+}
+
+// keepsRow reports whether the id of a row in the file is kept.
+func (ids *importIDs) keepsRow(im *importer, t *contenttypes.ContentType, n idName) bool {
+	return ids.keeps(im, n, ids.last.row[t], ids.stored.row[t])
+}
+
+// keepsItem reports whether the id of a component in the file is kept.
+func (ids *importIDs) keepsItem(im *importer, n idName) bool {
+	return ids.keeps(im, n, ids.last.item, ids.stored.item)
+}
+
+// keeps reports whether an id is kept; last and stored are the counters before and after the check.
+func (ids *importIDs) keeps(im *importer, n idName, last, stored uint64) bool {
+	return n.id > 0 && (n.id <= last || n.id > stored) && (len(ids.taken) == 0 || !ids.taken[im.hashID(n)])
+}

@@ -16,6 +16,7 @@ import (
 // An importLine is a parsed line of an import: one version of a document, or its draft and published version if both have the
 // same values.
 type importLine struct {
+	number     int // set by the loader
 	typ        *contenttypes.ContentType
 	documentID string
 	locale     string // "" if the type is not localized
@@ -23,6 +24,25 @@ type importLine struct {
 	id         uint64            // of the row; 0 if the line has none
 	times      map[string]string // createdAt, updatedAt, publishedAt, if the line has them
 	data       *jsontree.Object
+	versions   []*importVersion // set by build
+}
+
+// An importVersion is a version of a document in the file, as it is to be stored. Its row has no document and no id yet.
+type importVersion struct {
+	row   *store.Row
+	ids   []importedID // of the row, then of its components
+	edges []edge
+	fresh uint64 // number of the row among the rows of its type without id, from 0
+}
+
+// edges returns the links of all versions.
+func (l *importLine) edges() (list []*edge) {
+	for _, v := range l.versions {
+		for i := range v.edges {
+			list = append(list, &v.edges[i])
+		}
+	}
+	return list
 }
 
 var lineKeys = []string{"type", "documentId", "locale", "status", "id", "createdAt", "updatedAt", "publishedAt", "data"}
@@ -77,7 +97,7 @@ func (im *importer) parseLine(o *jsontree.Object) (*importLine, error) {
 			}
 		case "id":
 			var err error
-			if l.id, err = importedID(v); err != nil {
+			if l.id, err = parseImportedID(v); err != nil {
 				return nil, fmt.Errorf("id: %w", err)
 			}
 		case "createdAt", "updatedAt", "publishedAt":
@@ -124,12 +144,27 @@ func (im *importer) completeLine(l *importLine) error {
 	return nil
 }
 
-// row returns the row of a version of a line, or the first issue in it. ids assigns the numbers of components.
-func (im *importer) row(l *importLine, status store.Status, ids itemIDs) (r *store.Row, err error) {
-	r = &store.Row{Type: l.typ, Status: status, Locale: l.locale}
-	if r.Values, err = im.values(&l.typ.Schema, l.data, nil, ids); err != nil {
-		return nil, err
+// build makes the versions of a line, and returns the first issue in them.
+func (im *importer) build(l *importLine) error {
+	for _, status := range l.statuses {
+		v := &importVersion{row: &store.Row{Type: l.typ, Status: status, Locale: l.locale}}
+		v.ids = append(v.ids, importedID{idName: idName{l.typ.UID, l.id}})
+		var err error
+		if v.row.Values, err = v.values(&l.typ.Schema, l.data, nil); err != nil {
+			return err
+		}
+		im.setSystem(l, v.row)
+		w := edgeWalk{im, l, linkSetsOf(l.typ, status), v}
+		if err := w.schema(&l.typ.Schema, l.data, nil, v.row.Values, nil); err != nil {
+			return err
+		}
+		l.versions = append(l.versions, v)
 	}
+	return nil
+}
+
+// setSystem sets the system attributes of a row, except for its id.
+func (im *importer) setSystem(l *importLine, r *store.Row) {
 	set := func(name string, value string) {
 		if a := l.typ.Attribute(name); a != nil {
 			r.Values[a.Index].JSON = jsontree.AppendString(nil, value)
@@ -137,7 +172,7 @@ func (im *importer) row(l *importLine, status store.Status, ids itemIDs) (r *sto
 	}
 	set("documentId", l.documentID)
 	for _, name := range exportedTimes {
-		if name == "publishedAt" && status == store.Draft {
+		if name == "publishedAt" && r.Status == store.Draft {
 			continue
 		}
 		if t, ok := l.times[name]; ok {
@@ -149,11 +184,10 @@ func (im *importer) row(l *importLine, status store.Status, ids itemIDs) (r *sto
 	if l.typ.Localized {
 		set("locale", l.locale)
 	}
-	return r, nil
 }
 
-// values makes the values of a document or component from its data. It skips relations, which storeLinks stores.
-func (im *importer) values(s *contenttypes.Schema, data *jsontree.Object, path []string, ids itemIDs) ([]store.Value, error) {
+// values makes the values of a document or component from its data. It skips relations, which are edges.
+func (version *importVersion) values(s *contenttypes.Schema, data *jsontree.Object, path []string) ([]store.Value, error) {
 	values := make([]store.Value, len(s.Attributes))
 	for _, key := range data.Keys {
 		a := s.Attribute(key)
@@ -175,7 +209,7 @@ func (im *importer) values(s *contenttypes.Schema, data *jsontree.Object, path [
 		if a.IsScalar() {
 			values[a.Index].JSON, err = importScalar(a, at, v)
 		} else {
-			values[a.Index].Items, err = im.items(a, v, at, ids)
+			values[a.Index].Items, err = version.items(a, v, at)
 		}
 		if err != nil {
 			return nil, err
@@ -209,7 +243,7 @@ func importScalar(a *contenttypes.Attribute, path []string, v any) ([]byte, erro
 }
 
 // items makes the components of an attribute from their data.
-func (im *importer) items(a *contenttypes.Attribute, v any, path []string, ids itemIDs) ([]*store.Item, error) {
+func (version *importVersion) items(a *contenttypes.Attribute, v any, path []string) ([]*store.Item, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -234,12 +268,13 @@ func (im *importer) items(a *contenttypes.Attribute, v any, path []string, ids i
 		if c == nil {
 			return nil, fmt.Errorf("%s: __component must be one of %s", pathName(at), componentNames(a.Components))
 		}
-		id, err := importedID(o.Value("id"))
+		id, err := parseImportedID(o.Value("id"))
 		if err != nil {
 			return nil, fmt.Errorf("%s.id: %w", pathName(at), err)
 		}
-		items[i] = &store.Item{Component: c, ID: ids(idName{c.UID, id})}
-		if items[i].Values, err = im.values(&c.Schema, o, at, ids); err != nil {
+		items[i] = &store.Item{Component: c}
+		version.ids = append(version.ids, importedID{idName{c.UID, id}, items[i]})
+		if items[i].Values, err = version.values(&c.Schema, o, at); err != nil {
 			return nil, err
 		}
 	}

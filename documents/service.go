@@ -16,6 +16,8 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
@@ -43,6 +45,7 @@ type Service struct {
 	owning        map[string][]*contenttypes.Attribute // by uid of a type: the attributes whose links may point at its documents
 	hooks         map[string]*hooksOf                  // by uid; nil if there are none at all
 	schedules     schedules
+	importing     *semaphore.Weighted // held by the import that runs
 }
 
 // NewService returns the service for a store that was opened with model.
@@ -54,6 +57,7 @@ func NewService(st *store.Store, model *contenttypes.Model, defaultLocale string
 		defaultLocale: defaultLocale,
 		owning:        owningAttributes(model),
 		schedules:     schedulesOf(model),
+		importing:     semaphore.NewWeighted(1),
 	}
 }
 

@@ -1,0 +1,246 @@
+package documents
+
+import (
+	"errors"
+	"fmt"
+
+	"lectern/contenttypes"
+	"lectern/internal/extsort"
+	"lectern/store"
+)
+
+// A claim is a name that only one line of the file may have.
+type claim struct {
+	kind  claimKind
+	hash  uint64
+	id    idName                  // of an idClaim
+	attr  *contenttypes.Attribute // of a uniqueClaim
+	value []byte                  // of a uniqueClaim
+	edge  *edge                   // of a linkClaim
+}
+
+type claimKind uint8
+
+const (
+	versionClaim claimKind = iota // the version of a document
+	idClaim                       // the id of a row or component
+	uniqueClaim                   // the value of a unique attribute
+	linkClaim                     // the only link to a target; lines of the same document may have it together
+)
+
+// The records of importer.claims are: hash, number of the line, index in claimsOf with sharedClaim added for a linkClaim, hash of the
+// document, place of the line.
+const sharedClaim = 1 << 63
+
+// The records of importer.names are: hash, present or needed, number of the line, ordinal of the need, place of the line.
+const (
+	present = iota
+	needed
+)
+
+// A need is a name that must be in the file. Its ordinal is the index in claimsOf of a unique value that another document of the store
+// has, or that plus the index of a link to a document that is not in the store.
+type need struct {
+	hash    uint64
+	ordinal int
+}
+
+// claimsOf returns the claims of a line, always in the same order.
+func (im *importer) claimsOf(l *importLine) (list []claim) {
+	for _, v := range l.versions {
+		list = append(list, claim{kind: versionClaim, hash: im.hash(l.typ.UID, l.documentID, l.locale, statusName(v.row.Status))})
+		for _, n := range v.ids {
+			if n.id > 0 {
+				list = append(list, claim{kind: idClaim, hash: im.hashID(n.idName), id: n.idName})
+			}
+		}
+		for _, a := range l.typ.Attributes {
+			value := v.row.Values[a.Index].JSON
+			if v.row.Status == store.Draft || value == nil || string(value) == `""` || !isClaimed(a) {
+				continue
+			}
+			list = append(list, claim{kind: uniqueClaim, hash: im.hash(l.typ.UID, l.locale, a.Name, string(value)), attr: a, value: value})
+		}
+		for i := range v.edges {
+			e := &v.edges[i]
+			if im.holdsOne(e) {
+				list = append(list, claim{kind: linkClaim, hash: im.listName(e), edge: e})
+			}
+		}
+	}
+	return list
+}
+
+// holdsOne reports whether only one document may have a link to the target of a link.
+func (im *importer) holdsOne(e *edge) bool {
+	le := linkEdits{model: im.s.model}
+	return le.holdsOne(end{attr: e.attr, set: e.set}, store.Ref{Type: e.target.UID})
+}
+
+// taken returns the problem of a line whose claim an earlier line has.
+func (c *claim) taken(line int) error {
+	switch c.kind {
+	case idClaim:
+		return fmt.Errorf("id: line %d has the id %d of %s as well", line, c.id.id, c.id.uid)
+	case uniqueClaim:
+		return fmt.Errorf("%s: must be unique, and line %d has %s as well", c.attr.Name, line, c.value)
+	case linkClaim:
+		return fmt.Errorf("%s: document %s may be linked once, and line %d does so", pathName(c.edge.path), c.edge.id, line)
+	}
+	return fmt.Errorf("line %d is the same version of the same document", line)
+}
+
+// takenBy returns the problem of a line with a unique value that another document of the store has.
+func (c *claim) takenBy(documentID string) error {
+	return fmt.Errorf("%s: must be unique, and document %s has %s as well", c.attr.Name, documentID, c.value)
+}
+
+// resolve finds the problems between lines, after all lines were read.
+func (im *importer) resolve() error {
+	contested := extsort.New(im.dir(), sortedInMemory)
+	err := im.contest(contested)
+	if err == nil {
+		err = im.decide(contested)
+	}
+	if err := errors.Join(err, contested.Close()); err != nil {
+		return err
+	}
+	return im.checkNeeds()
+}
+
+// contest adds the claims that several lines have to contested, by line.
+func (im *importer) contest(contested *extsort.Sorter) error {
+	var first extsort.Record
+	added := false // whether first was added
+	add := func(r extsort.Record) error { return contested.Add(extsort.Record{r[1], r[2], r[0], r[3], r[4]}) }
+	return im.claims.Each(func(r extsort.Record) error {
+		if r[0] != first[0] {
+			first, added = r, false
+			return nil
+		}
+		if !added {
+			if err := add(first); err != nil {
+				return err
+			}
+			added = true
+		}
+		return add(r)
+	})
+}
+
+// decide gives contested claims to the first valid lines that have them. The other lines are wrong.
+func (im *importer) decide(contested *extsort.Sorter) error {
+	type holder struct{ line, doc uint64 }
+	held := map[uint64]holder{}
+	var of []extsort.Record // claims of one line
+	settle := func() error {
+		for _, r := range of {
+			if by, taken := held[r[2]]; taken && (r[1]&sharedClaim == 0 || by.doc != r[3]) {
+				im.damaged[r[3]] = int(r[0])
+				return im.explain(lineAt(r[0], r[4]), func(l *importLine) error {
+					return im.claimsOf(l)[r[1]&^sharedClaim].taken(int(by.line))
+				})
+			}
+		}
+		for _, r := range of {
+			held[r[2]] = holder{r[0], r[3]}
+		}
+		return im.reserve(0)
+	}
+	err := contested.Each(func(r extsort.Record) error {
+		if len(of) > 0 && of[0][0] != r[0] {
+			if err := settle(); err != nil {
+				return err
+			}
+			of = of[:0]
+		}
+		of = append(of, r)
+		return nil
+	})
+	return errors.Join(err, settle())
+}
+
+// checkNeeds finds the lines whose needs no valid line meets.
+func (im *importer) checkNeeds() error {
+	var met uint64 // the last name that is present
+	return im.names.Each(func(r extsort.Record) error {
+		switch {
+		case r[1] == present:
+			if !im.bad[int(r[2])] {
+				met = r[0]
+			}
+			return nil
+		case r[0] == met:
+			return nil
+		}
+		at := lineAt(r[2], r[4])
+		return im.explain(at, func(l *importLine) error {
+			im.damaged[im.docName(l)] = at.number
+			return im.unmet(l, int(r[3]))
+		})
+	})
+}
+
+// unmet returns the problem of a line with a need that is not met.
+func (im *importer) unmet(l *importLine, ordinal int) (problem error) {
+	claims := im.claimsOf(l)
+	if ordinal < len(claims) {
+		c := &claims[ordinal]
+		err := im.s.store.View(func(snap *store.Snapshot) error {
+			problem = c.takenBy(ownerOf(snap, l, c.attr, c.value))
+			return nil
+		})
+		return errors.Join(problem, err)
+	}
+	e, in := l.edges()[ordinal-len(claims)], ""
+	if e.target.Localized {
+		in = " in " + e.locale
+	}
+	return fmt.Errorf("%s: there is no document %s of %s%s, neither in the file nor in the store", pathName(e.path), e.id, e.target.UID, in)
+}
+
+// explain marks a line as wrong. It reads the line again for the text of the problem.
+func (im *importer) explain(at lineRef, problem func(*importLine) error) error {
+	l, err := im.readAgain(at)
+	if err == nil {
+		im.wrong(at.number, problem(l))
+	}
+	return errors.Join(err, im.reserve(0))
+}
+
+// prepare puts the lines to store in order, and computes the positions of their links.
+func (im *importer) prepare() error {
+	if err := im.ids.prepare(im); err != nil {
+		return err
+	}
+	if err := im.orderDocuments(); err != nil {
+		return err
+	}
+	return im.placeLinks()
+}
+
+// orderDocuments fills importer.order from importer.lineage. The records of lineage are: hash of the document, number and place of the
+// line, index of its first link in ranks, index of its first new id. In order, the number of the first line of the document replaces its hash.
+func (im *importer) orderDocuments() error {
+	var doc, first uint64
+	length := 0
+	return im.lineage.Each(func(r extsort.Record) error {
+		at := lineAt(r[1], r[2])
+		if wrong, damaged := im.damaged[r[0]]; damaged {
+			if !im.bad[at.number] {
+				im.wrong(at.number, fmt.Errorf("left out, since line %d of the same document is wrong", wrong))
+			}
+			return nil
+		}
+		if first == 0 || r[0] != doc {
+			doc, first, length = r[0], r[1], 0
+		}
+		if length += at.length; length > im.longest {
+			if err := im.reserve(length); err != nil {
+				return err
+			}
+		}
+		r[0] = first
+		return im.order.Add(r)
+	})
+}

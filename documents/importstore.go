@@ -1,0 +1,328 @@
+package documents
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"lectern/contenttypes"
+	"lectern/internal/extsort"
+	"lectern/store"
+)
+
+// store stores all documents: first those that link only to documents that exist by then, and then the others.
+func (im *importer) store(result *ImportResult) error {
+	deferred := extsort.New(im.dir(), sortedInMemory) // records as in importer.order
+	defer deferred.Close()                            // removes a temporary file
+	store := func(phase string, from *extsort.Sorter, last bool) error {
+		done, total := 0, from.Len()
+		return im.eachChunk(from, func(c *chunk) error {
+			if err := im.storeChunk(c, last, deferred, result); err != nil {
+				return err
+			}
+			done += c.lines
+			im.o.Progress(ImportProgress{phase, done, total})
+			return nil
+		})
+	}
+	if err := store("storing", im.order, false); err != nil {
+		return err
+	}
+	return store("linking", deferred, true)
+}
+
+// A storedChunk is what became of a chunk. The store may run a transaction again; then it is made again.
+type storedChunk struct {
+	versions, newIDs int
+	waiting          []waiting
+	lost             LineProblems // links to documents that the import left out
+}
+
+// A waiting document links to one that does not exist yet. If it is new, its versions are stored without links.
+type waiting struct {
+	*importDocument
+	added bool
+}
+
+// storeChunk stores the documents of a chunk in one transaction, and adds those that have to wait to deferred.
+func (im *importer) storeChunk(c *chunk, last bool, deferred *extsort.Sorter, result *ImportResult) error {
+	var done storedChunk
+	err := im.s.store.Write(im.ctx, func(tx *store.Tx) error {
+		done = storedChunk{}
+		im.ids.reserve(im.s.model, tx)
+		for _, d := range c.documents {
+			dw := documentWrite{im: im, tx: tx, importDocument: d, done: &done}
+			if err := dw.run(last); err != nil {
+				return fmt.Errorf("store document %s of %s: %w", d.id, d.typ.UID, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	im.ids.begun = im.ids.begun || done.versions > 0
+	result.Versions += done.versions
+	result.NewIDs += done.newIDs
+	for _, p := range done.lost {
+		im.warn(p.Line, p.Message)
+	}
+	for _, d := range done.waiting {
+		for _, r := range d.refs {
+			if d.added {
+				r[4] |= addedDocument
+			}
+			if err := deferred.Add(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A documentWrite stores one document in a transaction.
+type documentWrite struct {
+	*importDocument
+	im   *importer
+	tx   *store.Tx
+	done *storedChunk
+	wr   *writing
+}
+
+// run stores a document with its links. Unless last is set, a document with a link to one that does not exist has to wait.
+func (w *documentWrite) run(last bool) error {
+	doc, exists := w.tx.Document(w.typ, w.id)
+	former, formerID, err := w.former(doc)
+	if err != nil {
+		return err
+	}
+	if complete := w.findTargets(last); !complete {
+		isNew := !exists && former == 0
+		w.done.waiting = append(w.done.waiting, waiting{w.importDocument, isNew})
+		if !isNew {
+			return nil
+		}
+		w.wr = w.writing()
+		w.wr.create(w.tx.NewDoc(), w.id)
+		w.putRows()
+		return w.apply(store.Created)
+	}
+	if former != 0 {
+		wr := w.writing()
+		wr.begin(former, formerID)
+		if err := wr.remove(); err != nil {
+			return err
+		}
+		if err := wr.apply(); err != nil {
+			return err
+		}
+	}
+	w.wr = w.writing()
+	action := store.Updated
+	switch {
+	case w.added:
+		w.wr.create(doc, w.id)
+		if err := w.adopt(doc); err != nil {
+			return err
+		}
+	case exists:
+		w.wr.begin(doc, w.id)
+		w.clear()
+		w.putRows()
+	default:
+		w.wr.create(w.tx.NewDoc(), w.id)
+		w.putRows()
+		action = store.Created
+	}
+	w.putLinks()
+	return w.apply(action)
+}
+
+func (w *documentWrite) writing() *writing {
+	return &writing{s: w.im.s, tx: w.tx, w: &Write{Type: w.typ, DocumentID: w.id, Locale: "*"}, t: w.typ, locale: "*"}
+}
+
+func (w *documentWrite) apply(action store.Action) error {
+	w.wr.batch.Log(w.typ, w.id, action)
+	return w.wr.apply()
+}
+
+// former returns the document of a single type that has another documentId than the one in the file, and is replaced by it.
+func (w *documentWrite) former(doc uint64) (former uint64, documentID string, err error) {
+	if w.typ.Kind != contenttypes.SingleType {
+		return 0, "", nil
+	}
+	if former, documentID, err = single(w.tx.Snapshot, w.typ); former == doc {
+		former = 0
+	}
+	return former, documentID, err
+}
+
+// findTargets finds the documents that the links lead to. It returns false if one does not exist. If last is set, it leaves out the links
+// to such documents, which are not in the file because they are invalid.
+func (w *documentWrite) findTargets(last bool) (complete bool) {
+	for _, l := range w.lines {
+		for _, e := range l.edges() {
+			if w.findTarget(e); e.to != 0 {
+				continue
+			}
+			if !last {
+				return false
+			}
+			w.done.lost = append(w.done.lost, LineProblem{l.number,
+				fmt.Sprintf("%s: stored without the link to %s, which the import left out", pathName(e.path), e.id)})
+		}
+	}
+	return true
+}
+
+// ownDocument stands for the number of the document that is stored.
+const ownDocument = ^uint64(0)
+
+func (w *documentWrite) findTarget(e *edge) {
+	e.to = 0
+	if e.target == w.typ && e.id == w.id {
+		if w.has(e.locale) {
+			e.to = ownDocument
+		}
+		return
+	}
+	if doc, ok := w.lookUp(e); ok && hasLocalization(w.tx.Snapshot, e.target, doc, e.locale) {
+		e.to = doc
+	}
+}
+
+// lookUp finds the target of a link. It remembers roles, since looking one up reads an index, and the writes in a transaction wait in memory
+// until an index is read.
+func (w *documentWrite) lookUp(e *edge) (doc uint64, ok bool) {
+	if e.target.UID != contenttypes.RoleUID {
+		return w.tx.Document(e.target, e.id)
+	}
+	if doc, ok = w.im.roles[e.id]; !ok {
+		if doc, ok = lookUp(w.tx.Snapshot, e.target, e.id); ok {
+			w.im.roles[e.id] = doc
+		}
+	}
+	return doc, ok
+}
+
+// clear removes the links from the document and its components, the versions that the file does not have, and the links to localizations
+// that it does not have.
+func (w *documentWrite) clear() {
+	kept := map[version]bool{}
+	for _, l := range w.lines {
+		for _, v := range l.versions {
+			kept[version{v.row.Status, v.row.Locale}] = true
+		}
+	}
+	var gone []string
+	for _, v := range w.wr.present {
+		w.wr.forgetItems(w.wr.row(v).Values)
+		w.wr.clearFrom(&w.typ.Schema, w.wr.ref(v.locale))
+		if !w.has(v.locale) {
+			w.wr.clearTo(w.wr.ref(v.locale))
+			gone = append(gone, v.locale)
+		}
+		if !kept[v] {
+			w.wr.batch.DeleteRow(w.typ, w.wr.doc, v.status, v.locale)
+		}
+	}
+	if len(gone) > 0 {
+		w.wr.unschedule(gone)
+	}
+}
+
+// putRows adds the versions to the batch, with their ids.
+func (w *documentWrite) putRows() {
+	ids := &w.im.ids
+	for _, l := range w.lines {
+		for _, v := range l.versions {
+			for _, n := range v.ids[1:] {
+				if n.item.ID = n.id; !ids.keepsItem(w.im, n.idName) {
+					n.item.ID = w.tx.NewComponentID()
+					w.replaced(n)
+				}
+			}
+			id := v.ids[0].id
+			switch {
+			case id == 0:
+				id = ids.base(w.typ) + 1 + v.fresh
+			case !ids.keepsRow(w.im, w.typ, v.ids[0].idName):
+				id = w.tx.NewRowID(w.typ)
+				w.replaced(v.ids[0])
+			}
+			v.row.Doc = w.wr.doc
+			v.row.Values[w.typ.Attribute("id").Index].JSON = strconv.AppendUint(nil, id, 10)
+			w.wr.batch.PutRow(v.row)
+			w.done.versions++
+		}
+	}
+}
+
+// replaced counts an id of the file that was not kept.
+func (w *documentWrite) replaced(n importedID) {
+	if n.id > 0 {
+		w.done.newIDs++
+	}
+}
+
+// adopt takes the ids of components from the versions that were stored without links.
+func (w *documentWrite) adopt(doc uint64) error {
+	for _, l := range w.lines {
+		for _, v := range l.versions {
+			r := w.tx.Version(w.typ, doc, v.row.Status, v.row.Locale)
+			if !r.Exists() {
+				return errors.New("it was removed while the import went on; repeat the import")
+			}
+			adoptIDs(v.row.Values, r)
+		}
+	}
+	return nil
+}
+
+func adoptIDs(values []store.Value, r store.Record) {
+	for _, a := range r.Schema().Attributes {
+		items := values[a.Index].Items
+		if len(items) == 0 {
+			continue
+		}
+		r.Each(a, func(stored store.Record) bool {
+			if len(items) == 0 {
+				return false
+			}
+			items[0].ID = stored.ID()
+			adoptIDs(items[0].Values, stored)
+			items = items[1:]
+			return true
+		})
+	}
+}
+
+// putLinks adds the links of all versions.
+func (w *documentWrite) putLinks() {
+	le := w.wr.links
+	for _, l := range w.lines {
+		for _, e := range l.edges() {
+			if e.to == 0 {
+				continue
+			}
+			to := store.Ref{Type: e.target.UID, Doc: e.to, Locale: e.locale}
+			if e.to == ownDocument {
+				to.Doc = w.wr.doc
+			}
+			from := end{e.attr, false, e.set, w.wr.ref(l.locale)}
+			if e.item != nil {
+				from.ref = itemRef(e.item)
+			}
+			le.release(from, to)
+			far := from.other(to)
+			pos := e.position
+			if pos == 0 {
+				pos = le.next(far)
+			} else {
+				pos = le.free(far, pos)
+			}
+			le.join(from.link(to, uint64(e.index+1)*store.PosStep, pos))
+		}
+	}
+}
