@@ -73,8 +73,9 @@ func (ps LineProblems) sorted() LineProblems {
 // Import stores the content of a file that Export wrote. It has three phases, each in files of its own:
 //
 //   - Check (importcheck.go, importclaims.go) reads all lines. If one is invalid, Import stores nothing, unless o.Partial is set.
-//   - Store (importload.go, importstore.go) stores the documents in the order of their first lines, many in each transaction. A document
-//     that links to one that does not exist yet waits for the next phase; if it is new, its versions are stored without links.
+//   - Store (importload.go, importstore.go) stores the documents, many in each transaction, type by type: those that others link to
+//     first. A document that links to one that does not exist yet waits for the next phase; if it is new, its versions are stored without
+//     links.
 //   - Link stores what waited.
 //
 // A document that existed before is replaced in one transaction, with all its versions and links. So a reader sees it as it was before or
@@ -150,6 +151,8 @@ type importer struct {
 	reserved int64 // number of bytes in the last call of Reserve
 	longest  int   // length of the longest line so far, or later of the longest document
 	lines    int   // number of lines in the file
+	length   int64 // length of the lines that were read
+	turns    map[*contenttypes.ContentType]uint64
 
 	bad      map[int]bool   // lines that will not be stored
 	damaged  map[uint64]int // document with an invalid line → that line
@@ -163,7 +166,7 @@ type importer struct {
 	names   *extsort.Sorter // localizations in the file, and those that links need
 	ranks   *extsort.Sorter // links with a position in the list of their target
 	lineage *extsort.Sorter // lines by document
-	order   *extsort.Sorter // lines of the documents to store, in the order of the first lines of the documents
+	order   *extsort.Sorter // lines of the documents to store, in the order in which they are stored
 
 	links     uint64   // number of links in ranks
 	positions *os.File // for each link in ranks its position, 8 bytes each
@@ -175,7 +178,7 @@ const sortedInMemory = 32 << 10
 func newImporter(ctx context.Context, s *Service, file io.ReadSeeker, o ImportOptions) *importer {
 	im := &importer{
 		ctx: ctx, s: s, o: o, file: file, now: formatDateTime(s.Now().UTC()), seed: maphash.MakeSeed(),
-		bad: map[int]bool{}, damaged: map[uint64]int{}, singles: map[*contenttypes.ContentType]string{}, ids: newImportIDs(), roles: map[string]uint64{},
+		bad: map[int]bool{}, damaged: map[uint64]int{}, singles: map[*contenttypes.ContentType]string{}, ids: newImportIDs(), roles: map[string]uint64{}, turns: turnsOf(s.model),
 	}
 	for _, sorter := range im.sorters() {
 		*sorter = extsort.New(im.dir(), sortedInMemory)
@@ -245,7 +248,7 @@ const (
 // reserve reserves memory for lines of this length, in steps of at least 256 KiB.
 func (im *importer) reserve(length int) error {
 	im.longest = max(im.longest, length)
-	bytes := int64(max(im.longest, loadedAhead)) * perLineByte
+	bytes := max(int64(im.longest), min(im.length, loadedAhead)) * perLineByte
 	bytes += int64(len(im.bad)+len(im.damaged)+len(im.ids.taken)) * perProblem
 	for _, sorter := range im.sorters() {
 		bytes += (*sorter).Memory()

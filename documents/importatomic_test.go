@@ -233,7 +233,7 @@ func between(t *testing.T, before, now, after []byte) error {
 // TestImportIsAtomic ends an import after each of its transactions. What it leaves is sound, each document in it is as it was before or as
 // it is in the file, and repeating the import gives the same as one that was not interrupted.
 func TestImportIsAtomic(t *testing.T) {
-	documents.SetImportChunk(t, 4000)
+	documents.SetImportChunk(t, 6000)
 	model := testModel(t)
 	for seed := range uint64(2) {
 		g := &contentGenerator{rng: rand.New(rand.NewPCG(seed, 1)), name: "before", ids: true}
@@ -256,7 +256,7 @@ func TestImportIsAtomic(t *testing.T) {
 				t.Fatalf("seed %d, after %d transactions: %v", seed, stop, err)
 			}
 			if err == nil {
-				if stop < 10 {
+				if stop < 8 {
 					t.Errorf("seed %d: the import took %d transactions", seed, stop)
 				}
 				break

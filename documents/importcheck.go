@@ -153,7 +153,7 @@ func (c *lineCheck) remember() error {
 	for _, n := range c.needs {
 		add(im.names, extsort.Record{n.hash, needed, number, uint64(n.ordinal), place})
 	}
-	add(im.lineage, extsort.Record{c.doc, number, place, im.links, im.ids.fresh[l.typ]})
+	add(im.lineage, extsort.Record{c.doc, number, place, im.links, im.ids.fresh[l.typ] | im.turns[l.typ]<<turnBit})
 	for _, e := range l.edges() {
 		if ordersTargets(e.attr) {
 			add(im.ranks, extsort.Record{im.listName(e), e.order, im.links, c.lastPosition(e), 0})

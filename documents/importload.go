@@ -1,18 +1,15 @@
 package documents
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 
 	"golang.org/x/sync/semaphore"
 
 	"lectern/contenttypes"
 	"lectern/internal/extsort"
-	"lectern/store"
 )
 
 // A transaction of an import ends after so many bytes of lines, or so many links, or a larger document. That bounds how long readers and
@@ -25,47 +22,6 @@ var (
 // loadedAhead is how many bytes of lines are in memory at a time: a transaction that is stored, and one that is read meanwhile.
 const loadedAhead = 1 << 20
 
-// placeLinks computes the positions of all links in the lists of their targets, from the order that the file says, and writes them to a
-// file. The records of importer.ranks are: hash of the list, order, index of the link, last position in the list in the store.
-func (im *importer) placeLinks() error {
-	if im.links == 0 {
-		return nil
-	}
-	placed := extsort.New(im.dir(), sortedInMemory) // records: index of the link, position
-	defer placed.Close()                            // removes a temporary file
-	var list, last, step uint64
-	err := im.ranks.Each(func(r extsort.Record) error {
-		if r[0] != list {
-			list, last, step = r[0], r[3], positionStep(r[3])
-		}
-		last += step
-		return placed.Add(extsort.Record{r[2], last})
-	})
-	if err != nil {
-		return err
-	}
-	if im.positions, err = extsort.Unnamed(im.dir()); err != nil {
-		return fmt.Errorf("keep the positions of links: %w", err)
-	}
-	w := bufio.NewWriterSize(im.positions, 64<<10)
-	err = placed.Each(func(r extsort.Record) error {
-		_, err := w.Write(binary.LittleEndian.AppendUint64(nil, r[1]))
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return w.Flush()
-}
-
-// positionStep returns the distance between positions that are added behind a position. It is smaller near the end of all positions.
-func positionStep(last uint64) uint64 {
-	if last < 1<<63 {
-		return store.PosStep
-	}
-	return max(1, (math.MaxUint64-last)>>32)
-}
-
 // An importDocument is a document to be stored: its valid lines.
 type importDocument struct {
 	typ   *contenttypes.ContentType
@@ -75,6 +31,9 @@ type importDocument struct {
 	size  int              // length of the lines
 	links int
 	added bool // whether its versions were stored without links, by this import
+
+	doc   uint64 // number of the document
+	isNew bool   // whether there was no such document before the transaction
 }
 
 // has reports whether the document has a version in a locale.
@@ -86,9 +45,6 @@ func (d *importDocument) has(locale string) bool {
 	}
 	return false
 }
-
-// addedDocument is added to the last number of the records of a document whose versions are stored.
-const addedDocument = 1 << 63
 
 // A chunk is a list of documents to store in one transaction.
 type chunk struct {
@@ -190,7 +146,7 @@ func (l *loader) line(d *importDocument, r extsort.Record) error {
 		return err
 	}
 	line.number = int(r[1])
-	fresh := r[4] &^ addedDocument
+	fresh := r[4] & freshMask
 	for _, v := range line.versions {
 		if line.id == 0 {
 			v.fresh = fresh

@@ -64,6 +64,7 @@ func (r *lineReader) read() ([]byte, error) {
 			return nil, err
 		}
 		length += len(part)
+		r.im.length += int64(len(part))
 		if length <= maxImportLine {
 			r.text = append(r.text, part...)
 		}

@@ -50,8 +50,9 @@ func (im *importer) storeChunk(c *chunk, last bool, deferred *extsort.Sorter, re
 	err := im.s.store.Write(im.ctx, func(tx *store.Tx) error {
 		done = storedChunk{}
 		im.ids.reserve(im.s.model, tx)
+		together := numberDocuments(tx, c)
 		for _, d := range c.documents {
-			dw := documentWrite{im: im, tx: tx, importDocument: d, done: &done}
+			dw := documentWrite{im: im, tx: tx, importDocument: d, together: together, done: &done}
 			if err := dw.run(last); err != nil {
 				return fmt.Errorf("store document %s of %s: %w", d.id, d.typ.UID, err)
 			}
@@ -80,30 +81,52 @@ func (im *importer) storeChunk(c *chunk, last bool, deferred *extsort.Sorter, re
 	return nil
 }
 
+// A documentName identifies a document.
+type documentName struct {
+	typ *contenttypes.ContentType
+	id  string
+}
+
+// numberDocuments gives numbers to the documents of a chunk, and returns the new ones. Others may link to them before they are stored,
+// since all are in the same transaction. Documents of single types are not among them: they may have to wait for the next phase.
+func numberDocuments(tx *store.Tx, c *chunk) map[documentName]*importDocument {
+	together := map[documentName]*importDocument{}
+	for _, d := range c.documents {
+		doc, exists := tx.Document(d.typ, d.id)
+		if d.doc, d.isNew = doc, !exists; d.isNew {
+			d.doc = tx.NewDoc()
+		}
+		if d.isNew && d.typ.Kind != contenttypes.SingleType {
+			together[documentName{d.typ, d.id}] = d
+		}
+	}
+	return together
+}
+
 // A documentWrite stores one document in a transaction.
 type documentWrite struct {
 	*importDocument
-	im   *importer
-	tx   *store.Tx
-	done *storedChunk
-	wr   *writing
+	im       *importer
+	tx       *store.Tx
+	together map[documentName]*importDocument
+	done     *storedChunk
+	wr       *writing
 }
 
 // run stores a document with its links. Unless last is set, a document with a link to one that does not exist has to wait.
 func (w *documentWrite) run(last bool) error {
-	doc, exists := w.tx.Document(w.typ, w.id)
-	former, formerID, err := w.former(doc)
+	former, formerID, err := w.former()
 	if err != nil {
 		return err
 	}
 	if complete := w.findTargets(last); !complete {
-		isNew := !exists && former == 0
+		isNew := w.isNew && former == 0
 		w.done.waiting = append(w.done.waiting, waiting{w.importDocument, isNew})
 		if !isNew {
 			return nil
 		}
 		w.wr = w.writing()
-		w.wr.create(w.tx.NewDoc(), w.id)
+		w.wr.create(w.doc, w.id)
 		w.putRows()
 		return w.apply(store.Created)
 	}
@@ -121,16 +144,16 @@ func (w *documentWrite) run(last bool) error {
 	action := store.Updated
 	switch {
 	case w.added:
-		w.wr.create(doc, w.id)
-		if err := w.adopt(doc); err != nil {
+		w.wr.create(w.doc, w.id)
+		if err := w.adopt(); err != nil {
 			return err
 		}
-	case exists:
-		w.wr.begin(doc, w.id)
+	case !w.isNew:
+		w.wr.begin(w.doc, w.id)
 		w.clear()
 		w.putRows()
 	default:
-		w.wr.create(w.tx.NewDoc(), w.id)
+		w.wr.create(w.doc, w.id)
 		w.putRows()
 		action = store.Created
 	}
@@ -148,11 +171,11 @@ func (w *documentWrite) apply(action store.Action) error {
 }
 
 // former returns the document of a single type that has another documentId than the one in the file, and is replaced by it.
-func (w *documentWrite) former(doc uint64) (former uint64, documentID string, err error) {
+func (w *documentWrite) former() (former uint64, documentID string, err error) {
 	if w.typ.Kind != contenttypes.SingleType {
 		return 0, "", nil
 	}
-	if former, documentID, err = single(w.tx.Snapshot, w.typ); former == doc {
+	if former, documentID, err = single(w.tx.Snapshot, w.typ); former == w.doc {
 		former = 0
 	}
 	return former, documentID, err
@@ -176,14 +199,17 @@ func (w *documentWrite) findTargets(last bool) (complete bool) {
 	return true
 }
 
-// ownDocument stands for the number of the document that is stored.
-const ownDocument = ^uint64(0)
-
 func (w *documentWrite) findTarget(e *edge) {
 	e.to = 0
 	if e.target == w.typ && e.id == w.id {
 		if w.has(e.locale) {
-			e.to = ownDocument
+			e.to = w.doc
+		}
+		return
+	}
+	if d := w.together[documentName{e.target, e.id}]; d != nil {
+		if d.has(e.locale) {
+			e.to = d.doc
 		}
 		return
 	}
@@ -267,10 +293,10 @@ func (w *documentWrite) replaced(n importedID) {
 }
 
 // adopt takes the ids of components from the versions that were stored without links.
-func (w *documentWrite) adopt(doc uint64) error {
+func (w *documentWrite) adopt() error {
 	for _, l := range w.lines {
 		for _, v := range l.versions {
-			r := w.tx.Version(w.typ, doc, v.row.Status, v.row.Locale)
+			r := w.tx.Version(w.typ, w.doc, v.row.Status, v.row.Locale)
 			if !r.Exists() {
 				return errors.New("it was removed while the import went on; repeat the import")
 			}
@@ -307,9 +333,6 @@ func (w *documentWrite) putLinks() {
 				continue
 			}
 			to := store.Ref{Type: e.target.UID, Doc: e.to, Locale: e.locale}
-			if e.to == ownDocument {
-				to.Doc = w.wr.doc
-			}
 			from := end{e.attr, false, e.set, w.wr.ref(l.locale)}
 			if e.item != nil {
 				from.ref = itemRef(e.item)
