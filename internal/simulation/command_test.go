@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	command   = flag.String("command", "", "serve with this command in place of the server in the test; PROJECT stands for the project directory")
-	reference = flag.Bool("reference", false, "the command serves the reference: avoid its known faults")
-	inGraphQL = flag.Bool("graphql", false, "send queries and mutations in GraphQL to the command")
+	serverCommand = flag.String("command", "", "serve with this command in place of the server in the test; PROJECT stands for the project directory")
+	reference     = flag.Bool("reference", false, "the command serves the reference: avoid its known faults")
+	inGraphQL     = flag.Bool("graphql", false, "send queries and mutations in GraphQL to the command")
 )
 
 // TestCommand compares the server that -command starts with the evaluator. The server must print a line such as
@@ -19,7 +19,7 @@ var (
 //
 //	go test ./internal/simulation -run TestCommand -tolerate 10 -command "lectern serve PROJECT --ephemeral --addr 127.0.0.1:0"
 func TestCommand(t *testing.T) {
-	if *command == "" {
+	if *serverCommand == "" {
 		t.Skip("needs -command")
 	}
 	var quirk Quirks
@@ -47,7 +47,7 @@ func runCommand(t *testing.T, seed uint64, quirk Quirks, cover *Coverage) (err e
 	if err := WriteProject(dir, model); err != nil {
 		return err
 	}
-	words := strings.Fields(*command)
+	words := strings.Fields(*serverCommand)
 	for i := range words {
 		words[i] = strings.ReplaceAll(words[i], "PROJECT", dir)
 	}

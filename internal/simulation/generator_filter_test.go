@@ -223,6 +223,9 @@ func (a *generator) operand(f *Filter, owner *Type) Operand {
 		return o
 	}
 	v := a.value(f.Attr)
+	if a.quirk.ASCIICase && strings.HasSuffix(f.Operator, "i") && strings.ContainsFunc(textOf(v), func(r rune) bool { return r > 127 }) {
+		v = "beta"
+	}
 	text := textOf(v)
 	if word := scalarWord(f.Attr.Type); a.graphql && word != "String" && (word != "JSON" || !isLike) {
 		return Operand{Text: text, Value: v}

@@ -3,6 +3,7 @@ package simulation
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -40,7 +41,7 @@ func (a *generator) Question() *Question {
 			a.countFilter(q.Filter)
 		}
 	}
-	if a.chance(.12) && (!single || a.chance(.2)) {
+	if a.chance(.12) && (!single || a.chance(.2)) && a.canSearch(q.Type) {
 		q.Search = a.search()
 		a.cover.Hit("read", "search")
 	}
@@ -134,10 +135,18 @@ func (a *generator) versions(q *Question) {
 	}
 }
 
+// canSearch reports whether the evaluator can predict what a search in a type finds.
+func (a *generator) canSearch(t *Type) bool {
+	return !a.quirk.SearchLeaks || !slices.ContainsFunc(t.Attributes, func(x *Attribute) bool { return x.Private })
+}
+
 func (a *generator) search() string {
+	if a.quirk.SearchLeaks && a.world.Samples != nil {
+		return pick(a.rng, []string{"12", "7", "100%", "日本", "[x]", "uid-3", "=", "-"}) // without letters that have two cases, except in lower case alone
+	}
 	s := pick(a.rng, append(words[:len(words):len(words)], "7", "12", "-3", "a@", "Green"))
-	if len(s) > 3 && a.chance(.4) {
-		s = string([]rune(s)[:3])
+	if r := []rune(s); len(r) > 3 && a.chance(.4) {
+		s = string(r[:3])
 	}
 	if a.quirk.SearchLeaks {
 		s = strings.ReplaceAll(s, "_", "")

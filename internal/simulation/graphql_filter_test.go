@@ -5,6 +5,9 @@ import "strings"
 // operatorsOf returns the operators that a filter may use on an attribute.
 func (a *generator) operatorsOf(x *Attribute) []string {
 	ops := operatorsOf(x.Type, a.quirk)
+	if a.quirk.NumbersAsSQL && a.world.Samples != nil && (x.Type == "float" || x.Type == "decimal") {
+		return orderOperators // as text, whole numbers differ
+	}
 	if !a.graphql || ops == nil {
 		return ops
 	}

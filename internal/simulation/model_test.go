@@ -10,6 +10,7 @@ type Model struct {
 	Types      []*Type
 	Components []*Component
 	Locales    []string // the first is the default locale
+	Morphs     []Morph  // of a project: its polymorphic relations, which no Schema has
 
 	DefaultLimit, MaxLimit int      // limits of lists in GraphQL
 	Permitted              []string // actions (uid.action) that the limited principal may perform
@@ -30,6 +31,13 @@ type Type struct {
 	Drafts    bool
 	Localized bool
 	Plugin    bool // a type of a plugin, which questions reach by relations only
+}
+
+// A Morph is a polymorphic relation of a type. Mapped is the side with morphBy.
+type Morph struct {
+	Owner        *Type
+	Name         string
+	Mapped, Many bool
 }
 
 // asked returns the types that questions begin with, and those of them that hold many documents.

@@ -82,7 +82,7 @@ func (a *generator) options(it *Populated, drafts bool, depth int) {
 	if x.Type == "relation" && a.chance(.35) {
 		it.Filter = a.filter(in, d, 1)
 	}
-	if x.toMany() && a.chance(.4) {
+	if x.toMany() && a.chance(.4) && !(a.quirk.LocalizationsFilter && x.Type == "localizations") { // the reference orders equal keys as it likes
 		if path := a.path(in, d, 0); path != nil {
 			it.Sort = []SortKey{{path, a.chance(.5)}}
 			if a.quirk.NumbersAsSQL && it.Fields != nil {

@@ -39,6 +39,7 @@ func ModelOfProject(dir string) (*Model, error) {
 		to.Schema = c.schema(&comp.Schema, nil)
 	}
 	c.joinSides()
+	m.Morphs = c.morphs
 	return m, nil
 }
 
@@ -47,6 +48,7 @@ type modelConverter struct {
 	types      map[*contenttypes.ContentType]*Type
 	components map[*contenttypes.Component]*Component
 	sides      map[*contenttypes.Attribute]*Attribute
+	morphs     []Morph
 }
 
 func (c *modelConverter) schema(s *contenttypes.Schema, owner *Type) Schema {
@@ -68,6 +70,9 @@ func (c *modelConverter) attribute(x *contenttypes.Attribute, owner *Type) *Attr
 	}
 	if x.Type != contenttypes.RelationType {
 		return a
+	}
+	if x.IsMorph() && owner != nil {
+		c.morphs = append(c.morphs, Morph{Owner: owner, Name: x.Name, Mapped: x.Mapped, Many: x.ToMany()})
 	}
 	if a.Target = c.types[x.Target]; a.Target == nil || x.IsMorph() {
 		return nil

@@ -16,7 +16,8 @@ import (
 type Server struct {
 	Base    string
 	Token   string
-	Limited string // token with limited permissions
+	Limited string            // token with limited permissions
+	Users   map[string]string // tokens of users who logged in, by name
 	cmd     *exec.Cmd
 	done    chan error
 	log     bytes.Buffer
