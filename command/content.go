@@ -78,7 +78,11 @@ func (c *exportCommand) checkName(file string) error {
 	if file == "-" || strings.HasSuffix(file, want) {
 		return nil
 	}
-	return fmt.Errorf("strapi import takes only a file whose name ends in %s; call it %s", want, display(strings.TrimSuffix(strings.TrimSuffix(file, ".enc"), ".tar.gz")+want))
+	stem := file
+	for _, ext := range []string{".enc", ".gz", ".tar"} {
+		stem = strings.TrimSuffix(stem, ext)
+	}
+	return fmt.Errorf("strapi import takes only a file whose name ends in %s; call it %s", want, display(stem+want))
 }
 
 // strapi writes an archive for Strapi.

@@ -188,6 +188,40 @@ func TestDefinitionsComeBack(t *testing.T) {
 	}
 }
 
+// TestContentComesBack moves a project out and in again, and compares what Lectern exports of both: all rows with their ids, and links
+// of every kind in their order.
+func TestContentComesBack(t *testing.T) {
+	for _, source := range []string{kitchen, "../movein/testdata/morph.tar.gz"} {
+		t.Run(filepath.Base(source), func(t *testing.T) {
+			first, second := filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
+			_, err := movein.Move(t.Context(), movein.Options{Source: source, Dir: first, Project: gateway.Options{LogTo: t.Output()}})
+			must(t, err)
+			out := filepath.Join(t.TempDir(), "out.tar.gz")
+			export(t, first, out, "")
+			_, err = movein.Move(t.Context(), movein.Options{Source: out, Dir: second, Project: gateway.Options{LogTo: t.Output()}})
+			must(t, err)
+			want, got := lines(t, first), lines(t, second)
+			if len(want) < 10 {
+				t.Errorf("the project has only %d versions", len(want))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-before +after): %s", diff)
+			}
+		})
+	}
+}
+
+// lines returns what Lectern exports of a project in its own format.
+func lines(t *testing.T, dir string) []string {
+	t.Helper()
+	p, err := gateway.Open(dir, gateway.Options{LogTo: t.Output(), NoWatch: true})
+	must(t, err)
+	var out strings.Builder
+	must(t, p.Export(t.Context(), &out))
+	must(t, p.Close())
+	return strings.Split(out.String(), "\n")
+}
+
 // files returns the files below dir.
 func files(t *testing.T, dir string) map[string]string {
 	all := map[string]string{}
