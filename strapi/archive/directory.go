@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 )
 
@@ -107,6 +108,33 @@ func (d *Directory) HasAsset(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// LinkAsset adds a file as an asset, without a copy if the file system can link it. The content and the size of the Asset are not used. The file
+// must not change afterwards.
+func (d *Directory) LinkAsset(asset Asset, file string) error {
+	name, err := cleanName(asset.Name)
+	if err != nil {
+		return err
+	}
+	if err := d.sink.root.MkdirAll(path.Dir(assetName(name)), 0o700); err != nil {
+		return err
+	}
+	if os.Link(file, filepath.Join(d.sink.root.Name(), filepath.FromSlash(assetName(name)))) == nil {
+		d.sink.note(assetName(name))
+		return d.writeSidecar(name, asset.Sidecar)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	asset.Size, asset.Content = info.Size(), f
+	return d.WriteAsset(asset)
+}
+
 // A directorySink writes the files into a directory. Each is written under another name and renamed when it is durable.
 type directorySink struct {
 	root    *os.Root
@@ -134,13 +162,18 @@ func (s *directorySink) write(name string, size int64, content io.Reader) error 
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, s.root.Remove(unfinished))
 	}
+	s.note(name)
+	return s.root.Rename(unfinished, name)
+}
+
+// note remembers that the directories above a file have changed.
+func (s *directorySink) note(name string) {
 	if s.changed == nil {
 		s.changed = map[string]bool{".": true}
 	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		s.changed[dir] = true
 	}
-	return s.root.Rename(unfinished, name)
 }
 
 func (s *directorySink) writeBytes(name string, content []byte) error {

@@ -105,12 +105,17 @@ func (w *Writer) WriteAsset(asset Asset) error {
 	if err != nil {
 		return err
 	}
-	if asset.Sidecar != nil {
-		if err := w.out.writeBytes(sidecarName(name), jsontree.Append(nil, asset.Sidecar)); err != nil {
-			return err
-		}
+	if err := w.writeSidecar(name, asset.Sidecar); err != nil {
+		return err
 	}
 	return w.out.write(assetName(name), asset.Size, asset.Content)
+}
+
+func (w *Writer) writeSidecar(name string, sidecar *jsontree.Object) error {
+	if sidecar == nil {
+		return nil
+	}
+	return w.out.writeBytes(sidecarName(name), jsontree.Append(nil, sidecar))
 }
 
 func assetName(name string) string   { return string(assets) + "/" + name }

@@ -39,6 +39,11 @@ func (r *reader) readChanges(ctx context.Context, lanes []*lane) error {
 			return err
 		}
 	}
+	for _, l := range lanes {
+		if !l.bare && l.counted != l.listed {
+			return fmt.Errorf("GET %s: the server counts %d rows, and lists %d", l.path, l.counted, l.listed)
+		}
+	}
 	return fmt.Errorf("%w: run the command again, it goes on from here, and stop editing for that time", errChanged)
 }
 
@@ -73,8 +78,9 @@ func (r *reader) readChangesOf(ctx context.Context, l *lane) (bool, error) {
 	}
 	slices.Sort(gone)
 	slices.Sort(changed)
+	l.listed = int64(len(listed))
 	if len(gone)+len(changed) == 0 {
-		return false, nil
+		return !l.bare && l.counted != l.listed, nil
 	}
 	former := func(row *jsontree.Object) error {
 		s, err := stampOf(row)
@@ -112,6 +118,7 @@ func (r *reader) isUnchanged(ctx context.Context, l *lane, staged map[uint64]sta
 	if err != nil {
 		return false, err
 	}
+	l.counted, l.listed = newest.total, newest.total
 	latest, err := r.request(ctx, l, 1, []string{"sort=updatedAt:desc", "fields[0]=updatedAt"})
 	if err != nil || newest.total != int64(len(staged)) || len(newest.rows) == 0 {
 		return newest.total == 0 && len(staged) == 0, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lectern/jsontree"
+	"lectern/strapi/archive"
 )
 
 // A version names a row without its id, which changes with each publication.
@@ -72,15 +73,15 @@ func (j *joiner) addAccounts(a *accounts) error {
 		}
 	}
 	if a.defaultLocale != "" {
-		j.out.lines("configuration", []*jsontree.Object{record("type", "core-store", "value", record("id", int64(1),
-			"key", "plugin_i18n_default_locale", "value", a.defaultLocale, "type", "string", "environment", nil, "tag", nil))})
+		j.out.setting(archive.Setting{Type: "core-store", Value: record("id", jsontree.Number("1"), "key", "plugin_i18n_default_locale",
+			"value", a.defaultLocale, "type", "string", "environment", nil, "tag", nil)})
 	}
 	for _, row := range a.roles {
 		if err := j.plain(roleUID, row, "nb_users"); err != nil {
 			return err
 		}
 	}
-	positions := map[uint64]int{}
+	positions := map[uint64]float64{}
 	for i, p := range a.permissions {
 		role, err := idOf(p.role)
 		if err != nil {
@@ -91,9 +92,8 @@ func (j *joiner) addAccounts(a *accounts) error {
 		j.entity(permissionUID, id, record("documentId", madeID(text(p.role, "documentId")+" "+p.action), "action", p.action,
 			"createdAt", times("createdAt"), "updatedAt", times("updatedAt"), "publishedAt", times("publishedAt"), "locale", nil))
 		positions[role]++
-		j.link(record("kind", "relation.basic", "relation", "manyToOne",
-			"left", record("type", permissionUID, "field", "role", "ref", int64(id)),
-			"right", record("type", roleUID, "field", "permissions", "ref", int64(role), "pos", int64(positions[role]))))
+		j.link(archive.Link{Kind: basic, Relation: "manyToOne", Left: archive.End{Type: permissionUID, Field: "role", ID: id},
+			Right: archive.End{Type: roleUID, Field: "permissions", ID: role, Pos: positions[role]}})
 	}
 	return nil
 }
@@ -118,10 +118,10 @@ func (j *joiner) plain(uid string, row *jsontree.Object, without string) error {
 
 func (j *joiner) entity(uid string, id uint64, data *jsontree.Object) {
 	j.r.report.Rows[uid]++
-	j.out.entity(uid, id, data)
+	j.out.entity(archive.Entity{Type: uid, ID: id, Data: data})
 }
 
-func (j *joiner) link(l *jsontree.Object) {
+func (j *joiner) link(l archive.Link) {
 	j.r.report.Links++
 	j.out.link(l)
 }
@@ -264,39 +264,54 @@ func (j *joiner) writeLinks(l *lane, from linkFrom) {
 	}
 }
 
+// The kinds of links of an archive.
+const (
+	basic    = "relation.basic"
+	circular = "relation.circular" // between rows of one type
+	morph    = "relation.morph"    // to rows of several types
+)
+
 // linkTo returns the link to a target at an index of a list.
-func (j *joiner) linkTo(l *lane, from linkFrom, target *schema, id uint64, index int) *jsontree.Object {
+func (j *joiner) linkTo(l *lane, from linkFrom, target *schema, id uint64, index int) archive.Link {
 	a := from.attribute
-	pos := int64(index + 1)
+	pos := float64(index + 1)
 	if target.drafts && !from.owner.drafts && l.status != "" { // between the draft and the published version of the next target
 		pos = 2*pos - 1
 		if l.again {
 			pos++
 		}
 	}
-	owner := record("type", from.owner.uid, "field", a.name, "ref", int64(from.id))
-	other := record("type", target.uid, "ref", int64(id))
+	owner := archive.End{Type: from.owner.uid, Field: a.name, ID: from.id}
+	other := archive.End{Type: target.uid, ID: id}
 	switch {
-	case a.typ == "media":
-		owner.Set("pos", pos)
-		other.Set("field", "related")
-		return record("kind", "relation.morph", "relation", "morphToMany", "left", other, "right", owner)
+	case a.typ == "media": // the side of the file stands left
+		owner.Pos, other.Field = pos, "related"
+		return archive.Link{Kind: morph, Relation: "morphToMany", Left: other, Right: owner}
 	case a.isPolymorphic():
-		owner.Set("pos", pos)
-		return record("kind", "relation.morph", "relation", a.relation, "left", owner, "right", other)
+		owner.Pos = pos
+		return archive.Link{Kind: morph, Relation: a.relation, Left: owner, Right: other}
 	}
 	if a.relation == "oneToMany" || a.relation == "manyToMany" {
-		owner.Set("pos", pos)
+		owner.Pos = pos
 	}
 	if a.inversedBy != "" {
-		other.Set("field", a.inversedBy)
-		if n, ok := j.inverse[edge{a, from.id, id}]; ok && a.relation != "oneToOne" {
-			other.Set("pos", int64(n))
+		other.Field = a.inversedBy
+		if a.relation != "oneToOne" {
+			other.Pos = float64(j.inverse[edge{a, from.id, id}]) // 0, which stands for none, if the other side does not show it
 		}
 	}
-	kind := "relation.basic"
+	kind := basic
 	if from.owner.uid == target.uid {
-		kind = "relation.circular"
+		kind = circular
 	}
-	return record("kind", kind, "relation", a.relation, "left", owner, "right", other)
+	return archive.Link{Kind: kind, Relation: a.relation, Left: owner, Right: other}
+}
+
+// record returns an object of keys and values in turn.
+func record(pairs ...any) *jsontree.Object {
+	o := jsontree.NewObjectOf(len(pairs) / 2)
+	for i := 0; i < len(pairs); i += 2 {
+		o.Set(pairs[i].(string), pairs[i+1])
+	}
+	return o
 }

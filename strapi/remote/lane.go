@@ -26,10 +26,13 @@ type lane struct {
 
 	path    string
 	action  string
-	bare    bool     // the answer is the list, without data and meta, and pages are asked for by limit
-	locales []string // of a localized single type: a request for each
-	params  []string // of each request
-	groups  [][]string
+	bare    bool       // the answer is the list, without data and meta, and pages are asked for by limit
+	locales []string   // of a localized single type: a request for each
+	params  []string   // of each request
+	groups  [][]string // of parameters that populate; see populateGroups
+
+	// counted and listed are how many rows the server had when it was last asked, by its count and by its list.
+	counted, listed int64
 }
 
 // lanesOf returns the lanes of a type.

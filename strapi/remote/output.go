@@ -1,145 +1,120 @@
 package remote
 
 import (
-	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
-	"lectern/jsontree"
+	"lectern/strapi/archive"
 )
 
-// An output writes an unpacked archive. Its first error is kept, and returned by close.
+// strapiVersion is the version that the archive names, since the content API does not tell that of the server.
+const strapiVersion = "5.0.0"
+
+// An output writes lines of an archive. It keeps the first error, and writes nothing after it.
 type output struct {
-	dir      string
-	entities *bufio.Writer
-	links    *bufio.Writer
-	open     []*os.File
-	err      error
-	buffer   []byte
+	*archive.Directory
+	err error
 }
 
-func newOutput(dir string) *output {
-	w := &output{dir: dir}
-	w.entities = w.part("entities")
-	w.links = w.part("links")
-	return w
-}
-
-func (w *output) part(name string) *bufio.Writer {
-	dir := filepath.Join(w.dir, name)
-	w.fail(os.MkdirAll(dir, 0o700))
-	f, err := os.OpenFile(filepath.Join(dir, name+"_00001.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		w.fail(err)
-		return bufio.NewWriter(io.Discard)
-	}
-	w.open = append(w.open, f)
-	return bufio.NewWriterSize(f, 64<<10)
-}
-
-func (w *output) fail(err error) {
+func (w *output) schema(s *schema) {
 	if w.err == nil {
-		w.err = err
+		w.err = w.WriteSchema(archive.Schema{UID: s.uid, Data: s.data})
 	}
 }
 
-func (w *output) line(to *bufio.Writer, v any) {
-	w.buffer = append(jsontree.Append(w.buffer[:0], v), '\n')
-	_, err := to.Write(w.buffer)
-	w.fail(err)
+func (w *output) entity(e archive.Entity) {
+	if w.err == nil {
+		w.err = w.WriteEntity(e)
+	}
 }
 
-func (w *output) lines(part string, values []*jsontree.Object) {
-	to := w.part(part)
-	for _, v := range values {
-		w.line(to, v)
+func (w *output) link(l archive.Link) {
+	if w.err == nil {
+		w.err = w.WriteLink(l)
 	}
-	w.fail(to.Flush())
 }
 
-func (w *output) entity(uid string, id uint64, data *jsontree.Object) {
-	w.line(w.entities, record("type", uid, "id", int64(id), "data", data))
-}
-
-func (w *output) link(l *jsontree.Object) { w.line(w.links, l) }
-
-// asset adds a staged file, under a second name where the file system can.
-func (w *output) asset(name, staged string, sidecar *jsontree.Object) {
-	target := filepath.Join(w.dir, "assets", "uploads", name)
-	w.fail(os.MkdirAll(filepath.Dir(target), 0o700))
-	if os.Link(staged, target) != nil {
-		f, err := os.Open(staged)
-		if err != nil {
-			w.fail(err)
-			return
-		}
-		defer f.Close()
-		w.fail(writeFile(target, f))
+func (w *output) setting(s archive.Setting) {
+	if w.err == nil {
+		w.err = w.WriteSetting(s)
 	}
-	w.fail(writeFile(filepath.Join(w.dir, "assets", "metadata", name+".json"), bytes.NewReader(jsontree.Append(nil, sidecar))))
-}
-
-// close writes the metadata, which say that the archive is complete.
-func (w *output) close(createdAt string) error {
-	w.fail(w.entities.Flush())
-	w.fail(w.links.Flush())
-	for _, f := range w.open {
-		w.fail(f.Close())
-	}
-	if w.err != nil {
-		return fmt.Errorf("write archive: %w", w.err)
-	}
-	metadata := record("createdAt", createdAt, "strapi", record("version", "5.0.0"))
-	return writeFile(filepath.Join(w.dir, "metadata.json"), bytes.NewReader(jsontree.Append(nil, metadata)))
-}
-
-// record returns an object of keys and values in turn.
-func record(pairs ...any) *jsontree.Object {
-	o := jsontree.NewObjectOf(len(pairs) / 2)
-	for i := 0; i < len(pairs); i += 2 {
-		o.Set(pairs[i].(string), pairs[i+1])
-	}
-	return o
 }
 
 // write makes the archive of what is staged.
 func (r *reader) write(ctx context.Context, lanes []*lane, a *accounts, assets []asset) error {
-	if err := r.removeArchive(); err != nil {
+	dir := Archive(r.staging.dir)
+	if err := os.RemoveAll(dir); err != nil { // lines of a run that was interrupted
 		return err
 	}
-	out := newOutput(Archive(r.staging.dir))
-	var schemas []*jsontree.Object
+	d, err := archive.CreateDirectory(dir)
+	if err != nil {
+		return err
+	}
+	out := &output{Directory: d}
 	for _, s := range r.definitions.list {
-		schemas = append(schemas, s.data)
+		out.schema(s)
 	}
-	out.lines("schemas", schemas)
 	j := newJoiner(r, out)
-	err := errors.Join(j.addAccounts(a), j.index(ctx, lanes))
+	err = cmpErr(j.addAccounts(a), j.index(ctx, lanes))
 	if err == nil {
-		err = j.write(ctx, lanes)
+		err = cmpErr(j.write(ctx, lanes), out.err)
 	}
 	if err == nil {
-		r.writeFiles(out, assets)
+		err = r.writeAssets(d, assets)
+	}
+	if err == nil {
+		r.describe(j)
+		r.report.Requests = r.state.Requests
+		err = r.staging.writeReport(&r.report)
 	}
 	if err != nil {
-		return errors.Join(err, out.close(""), r.removeArchive())
+		return fmt.Errorf("write archive: %w", err)
 	}
-	r.describe(j)
-	return out.close(r.o.Clock.Now().UTC().Format("2006-01-02T15:04:05.000Z"))
+	return d.Close(archive.Metadata{CreatedAt: r.o.Clock.Now().UTC().Format("2006-01-02T15:04:05.000Z"), Version: strapiVersion})
 }
 
-func (r *reader) writeFiles(out *output, assets []asset) {
+func (r *reader) writeAssets(d *archive.Directory, assets []asset) error {
 	for _, a := range assets {
-		staged := r.staging.file(a.name)
-		if _, err := os.Stat(staged); errors.Is(err, os.ErrNotExist) {
-			continue // noted when it was not found
+		err := d.LinkAsset(archive.Asset{Name: a.name, Sidecar: a.sidecar}, r.staging.file(a.name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // noted when it could not be downloaded
+		case err != nil:
+			return err
+		default:
+			r.report.Files++
 		}
-		out.asset(a.name, staged, a.sidecar)
-		r.report.Files++
 	}
+	return nil
+}
+
+// writeReport keeps the report for calls that find the archive complete.
+func (s staging) writeReport(report *Report) error {
+	text, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(s.dir, "report.json"), bytes.NewReader(text))
+}
+
+// readReport returns the report of an archive that is complete, and nil if there is none.
+func (s staging) readReport(ctx context.Context) (*Report, error) {
+	a, err := archive.Open(ctx, Archive(s.dir), archive.Options{})
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, archive.ErrIncomplete) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(filepath.Join(s.dir, "report.json"))
+	if err = errors.Join(err, a.Close()); err != nil {
+		return nil, err
+	}
+	report := &Report{}
+	return report, json.Unmarshal(text, report)
 }

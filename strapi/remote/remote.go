@@ -23,7 +23,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -119,17 +118,22 @@ type reader struct {
 }
 
 // Read reads a server and writes an archive to Archive(dir). The directory keeps what was read, so that the next call with it goes on if
-// this one fails; remove it afterwards.
+// this one fails. If the archive is complete already, Read returns its report and asks for nothing. Remove the directory afterwards.
 func Read(ctx context.Context, dir string, o Options) (*Report, error) {
 	o = o.withDefaults()
 	r := &reader{o: o, staging: staging{dir}, report: Report{Rows: map[string]int64{}}, linked: map[version]bool{}}
 	if err := r.connect(); err != nil {
 		return nil, err
 	}
+	if err := r.staging.check("server", r.client.base.String()); err != nil {
+		return nil, err
+	}
+	if report, err := r.staging.readReport(ctx); report != nil || err != nil {
+		return report, err
+	}
 	if err := r.read(ctx); err != nil {
 		return nil, fmt.Errorf("read %s: %w", r.client.base, err)
 	}
-	r.report.Requests = r.state.Requests
 	return &r.report, nil
 }
 
@@ -218,10 +222,7 @@ func (r *reader) begin(ctx context.Context) (*accounts, error) {
 			return nil, fmt.Errorf("there is no type %s to leave out", uid)
 		}
 	}
-	state := jsontree.NewObject()
-	state.Set("url", r.client.base.String())
-	state.Set("schemas", digest(schemas))
-	if err := r.staging.check(state); err != nil {
+	if err := r.staging.check("definitions", digest(schemas)); err != nil {
 		return nil, err
 	}
 	return r.askAccounts(ctx)
@@ -246,6 +247,3 @@ func (r *reader) each(ctx context.Context, n int, do func(ctx context.Context, i
 	}
 	return workers.Wait()
 }
-
-// removeArchive removes what a former run wrote, since the archive is made anew of what is staged.
-func (r *reader) removeArchive() error { return os.RemoveAll(Archive(r.staging.dir)) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -190,10 +191,19 @@ func same(t *testing.T, want []string, dir string) {
 	}
 }
 
+// A noTransport fails the test at each request.
+type noTransport struct{ *testing.T }
+
+func (t noTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.Errorf("there was a request for %s", r.URL)
+	return nil, errors.New("no request is expected")
+}
+
 func TestRead(t *testing.T) {
 	s := serve(t, 6)
 	dir := t.TempDir()
-	report := read(t, front(t, s, nil), dir, nil)
+	first := front(t, s, nil)
+	report := read(t, first, dir, nil)
 	want := content(t, dir)
 	counts := map[string]int64{"api::category.category": 9, "api::homepage.homepage": 3, "api::meal-plan.meal-plan": 10, "api::menu.menu": 4,
 		"api::person.person": 4, "api::restaurant.restaurant": 15, "api::review.review": 6, "api::setting.setting": 1, "plugin::i18n.locale": 3,
@@ -213,6 +223,16 @@ func TestRead(t *testing.T) {
 	})
 	t.Run("failures that pass", func(t *testing.T) { testFailures(t, s, want) })
 	t.Run("goes on after an interruption", func(t *testing.T) { testResume(t, s, want) })
+	t.Run("complete already", func(t *testing.T) {
+		again := read(t, first, dir, func(o *remote.Options) { o.Transport = noTransport{t} })
+		if diff := cmp.Diff(report, again); diff != "" {
+			t.Errorf("another report (-want +got):\n%s", diff)
+		}
+		if _, err := tryRead(t, s, dir, nil); err == nil || !strings.Contains(err.Error(), "another server") {
+			t.Errorf("a directory of another server: %v", err)
+		}
+	})
+	t.Run("hostile", func(t *testing.T) { testHostile(t, s) })
 	t.Run("refused", func(t *testing.T) { testRefused(t, s) })
 	t.Run("token", func(t *testing.T) { testToken(t, s) })
 	t.Run("changes", func(t *testing.T) { testChanges(t, s) }) // the last, since it changes content

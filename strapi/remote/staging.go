@@ -9,13 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"lectern/jsontree"
 )
 
 // A staging is a directory that keeps what has been read, so that a run that was interrupted goes on where it ended:
 //
-//	state.json              which server, and its definitions
+//	server, definitions     what is read: a URL, and a hash
 //	lanes/NAME/000001.jsonl pages of a lane, in the order in which they were read: a header, then one row in each line
 //	files/NAME              uploaded files
 //
@@ -152,31 +153,15 @@ func writeFile(name string, content io.Reader) error {
 	return os.Rename(f.Name(), name)
 }
 
-// check makes sure that the directory is empty, or has what an earlier run with the same server and definitions left there.
-func (s staging) check(state *jsontree.Object) error {
-	name := filepath.Join(s.dir, "state.json")
-	known, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return writeFile(name, bytes.NewReader(jsontree.Append(nil, state)))
+// check makes sure that the directory has nothing yet, or was used for the same source before: a server, or its definitions.
+func (s staging) check(name, source string) error {
+	path := filepath.Join(s.dir, name)
+	before, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return writeFile(path, strings.NewReader(source))
+	case err == nil && string(before) != source:
+		return fmt.Errorf("%s holds what was read from another server, or under other definitions; remove it to begin anew", s.dir)
 	}
-	if err != nil {
-		return err
-	}
-	before, err := jsontree.Parse(known, jsontree.MaxDepth)
-	if err != nil {
-		return fmt.Errorf("%s: %w; remove %s to begin anew", name, err, s.dir)
-	}
-	if !jsontree.Equal(before, jsontreeCopy(state)) {
-		return fmt.Errorf("%s holds what was read from another server or under other definitions; remove it to begin anew", s.dir)
-	}
-	return nil
-}
-
-// jsontreeCopy returns a value as Parse would return it.
-func jsontreeCopy(o *jsontree.Object) any {
-	v, err := jsontree.Parse(jsontree.Append(nil, o), jsontree.MaxDepth)
-	if err != nil {
-		return o
-	}
-	return v
+	return err
 }
