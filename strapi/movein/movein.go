@@ -38,6 +38,7 @@ type Options struct {
 	Dir     string // the project to make
 	Into    bool   // add the content to the project at Dir, which has the same types, instead of making one
 	DryRun  bool   // only report; nothing is written at Dir
+	Notes   []Note // what is known to be missing in the source; the report has them
 
 	Project  gateway.Options // how the new project is opened
 	Progress func(Progress)  // may be nil
@@ -70,6 +71,7 @@ func Move(ctx context.Context, o Options) (report *Report, err error) {
 		return nil, err
 	}
 	m := &move{ctx: ctx, o: o, counter: newCounter(), notes: newNotes()}
+	m.notes.resume(o.Notes)
 	if m.source.tree, m.source.path, err = paths(o); err != nil {
 		return nil, err
 	}

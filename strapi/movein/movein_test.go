@@ -41,40 +41,6 @@ func move(t *testing.T, o movein.Options) (dir string, report *movein.Report) {
 	return o.Dir, report
 }
 
-// serve serves a project until the test ends. It returns the address and the key of a full-access token.
-func serve(t *testing.T, dir string) (base, key string) {
-	t.Helper()
-	ready := make(chan gateway.Ready, 1)
-	p, err := gateway.Open(dir, gateway.Options{
-		Addr: "127.0.0.1:0", Log: slog.New(slog.NewTextHandler(servertest.Failing{TB: t}, &slog.HandlerOptions{Level: slog.LevelError})),
-		Ready: func(r gateway.Ready) { ready <- r }, NoWatch: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, key, err = p.CreateToken(t.Context(), auth.Declaration{Name: "test", Kind: auth.FullAccess})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := errors.Join(<-ended, p.Store().Check(), p.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	select {
-	case r := <-ready:
-		return r.Base, key
-	case err := <-ended:
-		ended <- err
-		t.Fatal("the server has ended")
-		return "", ""
-	}
-}
-
 // An exchange is a request with the answer that Strapi gave before its content was exported.
 type exchange struct {
 	Path    string            // of a GET request, with the full-access token unless Public is set
@@ -137,7 +103,7 @@ func TestAnswers(t *testing.T) {
 	for _, name := range []string{"kitchen", "morph"} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := move(t, movein.Options{Source: "testdata/" + name + ".tar.gz"})
-			base, key := serve(t, dir)
+			base, key := servertest.ServeStored(t, dir)
 			recorded := exchanges(t, "testdata/"+name+"-answers.jsonl.gz")
 			if len(recorded) < 8 {
 				t.Fatalf("only %d exchanges", len(recorded))

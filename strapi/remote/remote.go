@@ -51,7 +51,7 @@ type Options struct {
 	MaxAnswer   int64         // bytes of an answer that is not a file; default 16 MiB. A single row may take four times as much
 	MaxFile     int64         // bytes of an uploaded file; default 8 GiB
 
-	Progress  func(Progress)    // called now and then; may be nil
+	Progress  func(Progress)    // called often, but never twice at the same time; may be nil
 	Clock     Clock             // nil: that of the system
 	Transport http.RoundTripper // nil: the default of net/http
 }
@@ -161,10 +161,9 @@ func (r *reader) connect() error {
 // progress changes the progress, and reports it.
 func (r *reader) progress(change func(*Progress)) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	change(&r.state)
-	state := r.state
-	r.mu.Unlock()
-	r.o.Progress(state)
+	r.o.Progress(r.state)
 }
 
 func (r *reader) note(about, format string, args ...any) {

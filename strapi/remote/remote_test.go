@@ -211,6 +211,7 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff(counts, report.Rows); diff != "" || report.Files != 4 || report.Reread != 0 {
 		t.Errorf("%d files, %d rows read again, rows (-want +got):\n%s", report.Files, report.Reread, diff)
 	}
+	t.Run("moved in", func(t *testing.T) { testMovedIn(t, s, dir, want) })
 	t.Run("pages of one row, and short queries", func(t *testing.T) {
 		dir := t.TempDir()
 		read(t, front(t, s, nil), dir, func(o *remote.Options) { o.PageSize, o.MaxQuery = 1, 150 })

@@ -1,0 +1,54 @@
+package definitions
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"lectern/jsontree"
+)
+
+// TreeSchemas returns the schemas of a Strapi project by its files, in the form that archives have. It leaves out files that Convert
+// cannot read and has notes about.
+func TreeSchemas(tree fs.FS) ([]*jsontree.Object, error) {
+	c := &converter{project: &Project{}, names: map[string]bool{}}
+	if err := c.readTree(tree); err != nil {
+		return nil, err
+	}
+	if len(c.types) == 0 {
+		return nil, ErrNoDefinitions
+	}
+	var all []*jsontree.Object
+	for i, s := range slices.Concat(c.types, c.components) {
+		kind := "contentType"
+		if i >= len(c.types) {
+			kind = "component"
+		}
+		o, err := archivedSchema(tree, s, kind)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+// archivedSchema reads the file of a schema and adds what archives have beside its keys.
+func archivedSchema(tree fs.FS, s *schema, kind string) (*jsontree.Object, error) {
+	text, err := fs.ReadFile(tree, s.file)
+	if err != nil {
+		return nil, err
+	}
+	v, err := jsontree.Parse(text, jsontree.MaxDepth)
+	if err != nil && !errors.Is(err, jsontree.ErrPrototype) {
+		return nil, fmt.Errorf("%s: %w", s.file, err)
+	}
+	o, ok := v.(*jsontree.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s: the file holds no schema", s.file)
+	}
+	o.Set("modelType", kind)
+	o.Set("uid", s.uid)
+	return o, nil
+}
