@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "start": start, "shutdown": shutdown, "get": get, "waits-for": waitsFor,
+			"exits": exits, "start": start, "shutdown": shutdown, "get": get, "waits-for": waitsFor, "secret": secret,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "TMPDIR="+e.WorkDir+"/tmp", "FORMATS="+formats)
@@ -136,6 +136,11 @@ func shutdown(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Check(cmd.Process.Signal(by))
 	ts.Check(cmd.Wait())
+}
+
+// secret sets a variable of the environment to the content of a file.
+func secret(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
 }
 
 func get(ts *testscript.TestScript, _ bool, args []string) {

@@ -9,19 +9,34 @@ import (
 )
 
 type moveInCommand struct {
-	Source  string `arg:"" help:"A Strapi 5 project, an archive of strapi export, or a directory with an unpacked archive." type:"path"`
-	Dir     string `arg:"" help:"Directory of the new project; it must be empty or missing." type:"path"`
+	Source  string `arg:"" help:"A Strapi 5 project, an archive of strapi export, or a directory with an unpacked archive. With --from it may be left out, or is the Strapi project with the definitions." type:"path"`
+	Dir     string `arg:"" optional:"" help:"Directory of the new project; it must be empty or missing." type:"path"`
 	Archive string `help:"Archive with the content, if SOURCE is a Strapi project." type:"path" placeholder:"FILE"`
 	Key     string `help:"Key of an encrypted archive." env:"LECTERN_ARCHIVE_KEY"`
 	Into    bool   `help:"Add the content to the project in DIR, which has the same types, also while it is served. Documents with the same documentId are replaced."`
 	DryRun  bool   `help:"Print what would come along and what would not, and write nothing."`
+
+	From    string   `help:"Read the content from a running Strapi at this URL." placeholder:"URL"`
+	Token   string   `help:"Key of a full-access API token, for --from. Better name it in the environment, since others can see command lines." env:"LECTERN_STRAPI_TOKEN"`
+	Rate    float64  `help:"Requests per second, for --from." default:"10" placeholder:"N"`
+	Without []string `help:"Content-type that is not read, for --from. May be given several times." placeholder:"UID"`
 }
 
 func (c *moveInCommand) Run(s *session) error {
 	p := newProgress(s.Stderr)
+	reading, err := c.read(s, p)
+	if err != nil {
+		return inCommand("move in", err)
+	}
+	err = c.move(s, p, reading.notes)
+	return errors.Join(err, reading.end(err == nil && !c.DryRun))
+}
+
+// move makes the project from a source on disk.
+func (c *moveInCommand) move(s *session, p *progress, notes []movein.Note) error {
 	pace := pace{}
 	report, err := movein.Move(s.ctx, movein.Options{
-		Source: c.Source, Archive: c.Archive, Key: c.Key, Dir: c.Dir, Into: c.Into, DryRun: c.DryRun,
+		Source: c.Source, Archive: c.Archive, Key: c.Key, Dir: c.Dir, Into: c.Into, DryRun: c.DryRun, Notes: notes,
 		Project: projectFlags{Env: "development"}.options(s),
 		Progress: func(at movein.Progress) {
 			p.show("%s", pace.text(at.Phase, at.Done, at.Total))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lectern/gateway"
+	"lectern/internal/servertest"
 	"lectern/strapi/archive"
 	"lectern/strapi/movein"
 )
@@ -27,14 +28,14 @@ func TestInto(t *testing.T) {
 			dir, _ := move(t, movein.Options{Source: kitchen})
 			base, key := "", ""
 			if served {
-				base, key = serve(t, dir)
+				base, key = servertest.ServeStored(t, dir)
 			}
 			_, report := move(t, movein.Options{Source: changed, Dir: dir, Into: true})
 			if report.Compared == 0 || report.Census.Files.Arrived != 8 {
 				t.Errorf("%d versions compared, %d files", report.Compared, report.Census.Files.Arrived)
 			}
 			if !served {
-				base, key = serve(t, dir)
+				base, key = servertest.ServeStored(t, dir)
 			}
 			for path, want := range map[string]string{
 				"/api/setting":           `"siteName":"Changed"`,

@@ -3,13 +3,11 @@ package movein_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -18,8 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"lectern/auth"
-	"lectern/gateway"
 	"lectern/internal/servertest"
 	"lectern/strapi/movein"
 )

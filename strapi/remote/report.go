@@ -71,3 +71,12 @@ func (r *Report) String() string {
 	}
 	return b.String()
 }
+
+// Total returns the number of rows.
+func (r *Report) Total() int64 {
+	var n int64
+	for _, rows := range r.Rows {
+		n += rows
+	}
+	return n
+}
