@@ -16,7 +16,7 @@ var rules = []rule{
 	{"errors beside one that makes their object null may be missing", func(_ *Model, c comparison) bool {
 		data, want := answerOf(c.Body)
 		otherData, got := answerOf(c.other.Body)
-		return data == otherData && len(want) > 0 && len(got) > 0 && (isSubset(want, got) || isSubset(got, want))
+		return data == otherData && len(want) > 0 && len(got) > 0 && agree(want, got)
 	}},
 	{"the reference hides polymorphic relations beside fields, and those written on the other side", func(m *Model, c comparison) bool {
 		empty := c.mismatch.want == nil || jsonOf(c.mismatch.want) == "[]"
@@ -64,21 +64,30 @@ func unordered(v any) any {
 	return v
 }
 
-// answerOf returns the data and the errors of an answer to a GraphQL query.
-func answerOf(body []byte) (data string, errors []string) {
+// answerOf returns the data of an answer to a GraphQL query, and its errors by their paths.
+func answerOf(body []byte) (data string, errors map[string]string) {
 	answer, ok := decode(body).(map[string]any)
 	if !ok {
 		return "", nil
 	}
+	errors = map[string]string{}
 	list, _ := answer["errors"].([]any)
 	for _, e := range list {
-		errors = append(errors, jsonOf(e))
+		if object, ok := e.(map[string]any); ok {
+			errors[jsonOf(object["path"])] = jsonOf(e)
+		}
 	}
 	return jsonOf(answer["data"]), errors
 }
 
-func isSubset(some, all []string) bool {
-	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
+// agree reports whether no path has different errors in two answers.
+func agree(a, b map[string]string) bool {
+	for path, e := range a {
+		if other, ok := b[path]; ok && other != e {
+			return false
+		}
+	}
+	return true
 }
 
 // exceptionFor returns the name of the rule that allows a difference, or "".

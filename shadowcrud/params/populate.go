@@ -144,8 +144,31 @@ func (c *populateReader) names(at scope, list string) {
 				names = append(names, name)
 			}
 		}
-		c.dotted(at, names, 0)
+		shown := at
+		if !c.followsAll(at.schema, names) {
+			shown.into = nil
+		}
+		c.dotted(shown, names, 0)
 	}
+}
+
+// followsAll reports whether the caller may find the targets of every attribute on a path. A path that leads through others populates
+// nothing, not even its beginning.
+func (c *populateReader) followsAll(s *contenttypes.Schema, names []string) bool {
+	for _, name := range names {
+		if s == nil { // the components of a zone, which are told apart further down
+			return true
+		}
+		a := s.Attribute(name)
+		if a == nil || a.IsScalar() {
+			return true
+		}
+		if !c.access.Follows(a) {
+			return false
+		}
+		s = target(a)
+	}
+	return true
 }
 
 // dotted populates names[from] in a scope, and the names after it below. The path in errors begins with names[0].

@@ -55,6 +55,9 @@ func TestPopulate(t *testing.T) {
 		// relations that the caller may not find
 		{"public", "populate=owner", "-"},
 		{"public", "populate=owner.avatar,categories.parent", "- categories{- parent{-}}"},
+		{"public", "populate=reviews.restaurant.menu", "-"},
+		{"public", "populate=reviews,reviews.restaurant.menu", "- reviews{-}"},
+		{"public", "populate[reviews][populate]=restaurant.menu", "- reviews{-}"},
 		{"public", "populate[owner][populate]=*&populate[owner][filters][firstName]=x", "-"},
 		{"public", "populate[owner][count]=true", "-"},
 		{"public", "populate=*", strings.NewReplacer(" owner{-}", "", " menu{-}", "").Replace(everything)},
