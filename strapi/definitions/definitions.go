@@ -17,8 +17,8 @@
 // The result always passes `lectern check`. If the loader of Lectern refuses a part that Strapi accepts, settle leaves that part
 // out, with the message of the loader as the reason.
 //
-// Reading the source: tree.go and archive.go find schemas, schema.go and attribute.go convert them, config.go converts
-// settings, and settle.go makes the result pass the check.
+// Reading the source: tree.go and archive.go find schemas, schema.go and attribute.go convert them, config.go, middlewares.go
+// and plugins.go convert settings, code.go lists code, and settle.go makes the result pass the check.
 package definitions
 
 import (

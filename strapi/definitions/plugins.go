@@ -52,6 +52,7 @@ var otherPlugins = map[string]rule{
 	"sentry":           ignored("sends errors of Strapi's process"),
 	"content-releases": ignored(noAdmin), "review-workflows": ignored(noAdmin), "content-manager": ignored(noAdmin),
 	"content-type-builder": ignored(noAdmin), "color-picker": ignored("adds a field to Strapi's admin panel; its values are texts"),
+	"tinymce":   ignored("adds a field to Strapi's admin panel; its values are texts"),
 	"ckeditor":  ignored("adds a field to Strapi's admin panel; its values are texts"),
 	"ckeditor5": ignored("adds a field to Strapi's admin panel; its values are texts"),
 	"cloud":     ignored("is about the hosting of Strapi"),

@@ -70,7 +70,7 @@ func (c *converter) settleProblem(p yamlfile.Problem, keys []string) bool {
 		delete(c.project.files, p.File)
 		c.note(Lost, c.originOf(p.File), at, "", "%s", p.Message)
 		return true
-	case len(keys) == 2 && keys[0] == "info":
+	case slices.Equal(keys, []string{"info", "singularName"}), slices.Equal(keys, []string{"info", "pluralName"}):
 		return c.rename(root, p, keys[1])
 	case keys[0] == "attributes" && len(keys) > 2 && slices.Contains(definingKeys, keys[2]):
 		keys = keys[:2]
@@ -121,7 +121,7 @@ func (c *converter) rename(root *yamlfile.Node, p yamlfile.Problem, key string) 
 		if name == was {
 			name += suffix
 		}
-		if suffix == "" || strings.Count(was, suffix) > 1 {
+		if strings.Count(was, suffix) > 1 {
 			delete(c.project.files, p.File)
 			c.note(Lost, c.originOf(p.File), c.paths[p.File], "", "%s", p.Message)
 			return true

@@ -44,6 +44,7 @@ func (c *converter) readTree(tree fs.FS) error {
 	}
 	c.readExtensions(tree)
 	c.readConfig(tree)
+	c.noteCode(tree)
 	return nil
 }
 

@@ -23,8 +23,10 @@ func (p *Project) File(name string) []byte {
 
 // Write writes the files of the project into dir, which it makes. It replaces no file.
 func (p *Project) Write(dir string) error {
-	if err := os.MkdirAll(filepath.Join(dir, "config"), 0o755); err != nil {
-		return err
+	for _, name := range []string{"config", "content-types"} { // they may stay empty
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			return fmt.Errorf("write the project: %w", err)
+		}
 	}
 	for _, name := range p.Files() {
 		if err := create(filepath.Join(dir, filepath.FromSlash(name)), p.File(name), 0o644); err != nil {

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/tdewolff/parse/v2"
@@ -175,7 +176,7 @@ func (r *reader) declare(e any, in *scope) {
 }
 
 // call returns what a function returns if it is called as Strapi calls an exported function. The function may declare constants
-// and return a value; the value of a function with other statements is not known, because they may change it.
+// and return a value. The value of a function with other statements is not known, unless they are harmless.
 func (r *reader) call(f *function) value {
 	s := newScope(f.scope)
 	for i, param := range f.params.List {
@@ -192,12 +193,29 @@ func (r *reader) call(f *function) value {
 				return value{}
 			}
 			return r.eval(st.Value, s)
-		case *js.DirectivePrologueStmt, *js.EmptyStmt, *js.Comment:
 		default:
-			return value{}
+			if !harmless(st) {
+				return value{}
+			}
 		}
 	}
 	return value{}
+}
+
+// harmless reports whether a statement changes no value: it writes to the console, or throws an error.
+func harmless(statement js.IStmt) bool {
+	switch s := statement.(type) {
+	case nil, *js.DirectivePrologueStmt, *js.EmptyStmt, *js.Comment, *js.ThrowStmt:
+		return true
+	case *js.ExprStmt:
+		call, ok := s.Value.(*js.CallExpr)
+		return ok && strings.HasPrefix(code(call.X), "console.")
+	case *js.IfStmt:
+		return harmless(s.Body) && harmless(s.Else)
+	case *js.BlockStmt:
+		return !slices.ContainsFunc(s.List, func(st js.IStmt) bool { return !harmless(st) })
+	}
+	return false
 }
 
 // bindContext binds the argument of an exported function: by one name, or taken apart as in ({ env }).

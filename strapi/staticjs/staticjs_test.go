@@ -30,6 +30,8 @@ func TestRead(t *testing.T) {
 			unread: "a=require('./x') b.c=path.join('a') e=env('X') === 'y' ? 1 : 2 f.1=g() ...=more h=h () { return 1; } i=env.json('J') k=the variable K, whose default is used"},
 		{name: "a list", source: `module.exports = ['strapi::errors', {name: 'strapi::cors', config: {origin: ['a']}}]`,
 			want: `["strapi::errors", {name: "strapi::cors", config: {origin: [a]}}]`},
+		{name: "guards", source: `module.exports = ({ env }) => { const a = env('A', 1); if (!a) { console.warn('no a'); throw new Error('a') } else console.log(a); return {a} }`,
+			want: `{a: "${A:1}"}`},
 		{name: "a default with a brace", source: `module.exports = ({env}) => ({a: env('A', '{x}'), b: env('B', env('C', 'd'))})`,
 			want: `{}`, unread: "a=env('A', '{x}') b=env('B', env('C', 'd'))"},
 		{name: "a constant of itself", source: `const a = a; const b = {b}; module.exports = {a, c: b}`, want: "", unread: "-"},
