@@ -148,11 +148,11 @@ type importer struct {
 	now  string
 	seed maphash.Seed
 
-	reserved int64 // number of bytes in the last call of Reserve
-	longest  int   // length of the longest line so far, or later of the longest document
-	lines    int   // number of lines in the file
-	length   int64 // length of the lines that were read
-	turns    map[*contenttypes.ContentType]uint64
+	reserved int64                                // number of bytes in the last call of Reserve
+	longest  int                                  // length of the longest line so far, or later of the longest document
+	lines    int                                  // number of lines in the file
+	length   int64                                // length of the lines that were read
+	turns    map[*contenttypes.ContentType]uint64 // see turnsOf
 
 	bad      map[int]bool   // lines that will not be stored
 	damaged  map[uint64]int // document with an invalid line → that line

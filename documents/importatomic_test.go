@@ -126,6 +126,7 @@ func (g *contentGenerator) document(typ string, i int, in map[string][]int) (lin
 	return lines
 }
 
+// localizedLinks adds a locale to links.
 func localizedLinks(list []any, locale string) func(yield func(any) bool) {
 	return func(yield func(any) bool) {
 		for _, l := range list {

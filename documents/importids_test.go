@@ -1,7 +1,10 @@
 package documents_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -103,5 +106,54 @@ func TestImportRefusesIDs(t *testing.T) {
 {"type":"api::any.any","documentId":"b","status":"draft","id":50}`
 	if _, err := documents.NewService(st, model, "en").Import(t.Context(), strings.NewReader(file), documents.ImportOptions{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestExportIntoChanged exports random content, changes the store, and imports the export again. The documents of the export are then as they
+// were, with their ids; the others are not changed.
+func TestExportIntoChanged(t *testing.T) {
+	model := testModel(t)
+	for seed := range uint64(5) {
+		g := &contentGenerator{rng: rand.New(rand.NewPCG(seed, 3)), name: "before", ids: true}
+		st := storetest.Open(t, model)
+		svc := documents.NewService(st, model, "en")
+		importInto(t, svc, g.file(0.5))
+		first := export(t, st, model)
+
+		empty := storetest.Open(t, model)
+		importInto(t, documents.NewService(empty, model, "en"), string(first))
+		if got := export(t, empty, model); comparable(t, got) != comparable(t, first) {
+			t.Fatalf("seed %d, into an empty store: %s", seed, difference(comparable(t, first), comparable(t, got)))
+		}
+
+		g.name, g.ids = "after", false
+		importInto(t, svc, g.file(0.9)) // with new ids
+		for i := range generatedDocuments / 3 {
+			w := documents.Write{Type: model.Type("api::tag.tag"), DocumentID: fmt.Sprint("tag", i*3), Locale: "*", Access: permission.FullAccess}
+			if err := svc.Delete(t.Context(), w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		changed := export(t, st, model)
+		result, err := svc.Import(t.Context(), bytes.NewReader(first), documents.ImportOptions{})
+		if err != nil || result.NewIDs > 0 {
+			t.Fatalf("seed %d: %+v, %v", seed, result, err)
+		}
+		want, _ := documentStates(t, first)
+		others, _ := documentStates(t, changed)
+		got, _ := documentStates(t, export(t, st, model))
+		for name, state := range want {
+			if got[name] != state {
+				t.Fatalf("seed %d: %s is\n%s, was exported as\n%s", seed, name, got[name], state)
+			}
+		}
+		for name, state := range others {
+			if _, exported := want[name]; !exported && got[name] != state {
+				t.Fatalf("seed %d: %s is\n%s, was\n%s", seed, name, got[name], state)
+			}
+		}
+		if err := st.Check(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

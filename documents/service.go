@@ -8,7 +8,7 @@
 // Reading the source: service.go has the methods of a Service, writing.go the state of one write, save.go creates and updates,
 // publish.go publishes; schedule.go and due.go do that at a given time. input.go reads a body, relationinput.go the relations in
 // it; scalar.go, dates.go and blocks.go cast values; links.go and order.go edit the lists of links. transaction.go combines
-// several writes.
+// several writes. export.go writes all content to a file and import.go reads it.
 package documents
 
 import (
