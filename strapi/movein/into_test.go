@@ -17,12 +17,12 @@ import (
 
 // TestInto adds content to a project, with and without a server on it. Documents with the same documentId are replaced, and the others stay.
 func TestInto(t *testing.T) {
-	changed := copied(t, "", archive.Metadata{Version: "5.54.0", CreatedAt: now}, func(e *archive.Entity) bool {
+	changed := copied(t, copying{change: func(e *archive.Entity) bool {
 		if e.Type == "api::setting.setting" {
 			e.Data.Set("siteName", "Changed")
 		}
 		return e.Type != "api::review.review" // the project has them already
-	})
+	}})
 	for _, served := range []bool{false, true} {
 		t.Run(map[bool]string{false: "stopped", true: "served"}[served], func(t *testing.T) {
 			dir, _ := move(t, movein.Options{Source: kitchen})

@@ -91,8 +91,8 @@ func Move(ctx context.Context, o Options) (report *Report, err error) {
 		return &m.report, m.staging.remove()
 	case m.staging.journal.Done == nothingDone:
 		return nil, errors.Join(err, m.staging.remove())
-	case errors.As(err, &difference):
-		return &m.report, errors.Join(err, m.staging.close())
+	case errors.As(err, &difference) && !o.Into:
+		return &m.report, errors.Join(err, fmt.Errorf("nothing is in %s; what was built is in %s until the next run on another source", o.Dir, m.staging.path), m.staging.close())
 	}
 	return nil, errors.Join(err, m.staging.close())
 }

@@ -2,6 +2,9 @@ package movein_test
 
 import (
 	"bytes"
+	gocmp "cmp"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"lectern/gateway"
+	"lectern/jsontree"
 	"lectern/strapi/archive"
 	"lectern/strapi/movein"
 )
@@ -52,7 +56,7 @@ func TestRefused(t *testing.T) {
 			return movein.Options{Source: encrypted(t, "secret"), Key: "Secret"}
 		}, "key is not the one"},
 		"of Strapi 4": {func(t *testing.T) movein.Options {
-			return movein.Options{Source: copied(t, "", archive.Metadata{Version: "4.25.1", CreatedAt: now}, nil)}
+			return movein.Options{Source: copied(t, copying{version: "4.25.1"})}
 		}, "upgrade that project to Strapi 5"},
 		"not there":      {func(t *testing.T) movein.Options { return movein.Options{Source: filepath.Join(t.TempDir(), "none")} }, "no such file"},
 		"no definitions": {func(t *testing.T) movein.Options { return movein.Options{Source: t.TempDir()} }, "this is no Strapi project"},
@@ -74,11 +78,19 @@ func TestRefused(t *testing.T) {
 
 // encrypted returns the path of the kitchen's archive, encrypted with a key.
 func encrypted(t *testing.T, key string) string {
-	return copied(t, key, archive.Metadata{Version: "5.54.0", CreatedAt: now}, nil)
+	return copied(t, copying{key: key})
 }
 
-// copied returns the path of a copy of the kitchen's archive. change, unless nil, changes each row; it returns false for a row to leave out.
-func copied(t *testing.T, key string, metadata archive.Metadata, change func(*archive.Entity) bool) string {
+// copying says how a copy of an archive differs from the original.
+type copying struct {
+	key      string                     // encrypts the copy
+	version  string                     // of Strapi; "" is 5.54.0
+	change   func(*archive.Entity) bool // changes a row, or returns false to leave it out; nil changes none
+	noAssets bool
+}
+
+// copied returns the path of a copy of the kitchen's archive.
+func copied(t *testing.T, c copying) string {
 	t.Helper()
 	from, err := archive.Open(t.Context(), kitchen, archive.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -86,7 +98,7 @@ func copied(t *testing.T, key string, metadata archive.Metadata, change func(*ar
 	}
 	defer from.Close()
 	path := filepath.Join(t.TempDir(), "export.tar.gz.enc")
-	if key == "" {
+	if c.key == "" {
 		path = strings.TrimSuffix(path, ".enc")
 	}
 	file, err := os.Create(path)
@@ -94,7 +106,7 @@ func copied(t *testing.T, key string, metadata archive.Metadata, change func(*ar
 		t.Fatal(err)
 	}
 	defer file.Close()
-	to, err := archive.NewWriter(file, key)
+	to, err := archive.NewWriter(file, c.key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +117,7 @@ func copied(t *testing.T, key string, metadata archive.Metadata, change func(*ar
 	}
 	for e, err := range from.Entities(t.Context()) {
 		g.check(err)
-		if change == nil || change(&e) {
+		if c.change == nil || c.change(&e) {
 			g.check(to.WriteEntity(e))
 		}
 	}
@@ -117,8 +129,10 @@ func copied(t *testing.T, key string, metadata archive.Metadata, change func(*ar
 		g.check(err)
 		g.check(to.WriteSetting(s))
 	}
-	g.check(from.Assets(t.Context(), to.WriteAsset))
-	g.check(to.Close(metadata))
+	if !c.noAssets {
+		g.check(from.Assets(t.Context(), to.WriteAsset))
+	}
+	g.check(to.Close(archive.Metadata{Version: gocmp.Or(c.version, "5.54.0"), CreatedAt: now}))
 	return path
 }
 
@@ -156,7 +170,7 @@ func TestDryRun(t *testing.T) {
 
 // TestLeftOut checks that whatever cannot come along is counted and named, and that the rest arrives.
 func TestLeftOut(t *testing.T) {
-	source := copied(t, "", archive.Metadata{Version: "5.54.0", CreatedAt: now}, func(e *archive.Entity) bool {
+	source := copied(t, copying{change: func(e *archive.Entity) bool {
 		switch {
 		case e.Type == "plugin::upload.file" && e.ID == 2: // the file of many links
 			return false
@@ -169,7 +183,7 @@ func TestLeftOut(t *testing.T) {
 			e.Data.Set("dishes", dishes[1:])
 		}
 		return true
-	})
+	}})
 	_, report := move(t, movein.Options{Source: source})
 	notes := map[string]int{}
 	for _, n := range report.Notes {
@@ -204,5 +218,81 @@ func TestLeftOut(t *testing.T) {
 	}
 	if f := report.Census.Files; f.Source != 7 || f.Missing != 0 || f.Arrived != 7 {
 		t.Errorf("files: %+v", f)
+	}
+}
+
+// TestDifference checks that content which the store refuses is named, and that nothing is put in place.
+func TestDifference(t *testing.T) {
+	source := copied(t, copying{change: func(e *archive.Entity) bool {
+		if e.Type == "api::category.category" {
+			e.Data.Set("name", "Same")
+		}
+		return true
+	}})
+	dir := filepath.Join(t.TempDir(), "project")
+	for range 2 { // the second run goes on, and finds the same
+		_, err := movein.Move(t.Context(), movein.Options{Source: source, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
+		var d *movein.Difference
+		if !errors.As(err, &d) || !strings.Contains(err.Error(), "api::category.category qeuux86h04ywnqid4j9xtqnm published: name: must be unique") {
+			t.Fatalf("error %v", err)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("the project is there: %v", err)
+		}
+	}
+	move(t, movein.Options{Source: kitchen, Dir: dir}) // another source begins anew
+	if left, _ := os.ReadDir(filepath.Dir(dir)); len(left) != 1 {
+		t.Errorf("it left %v", left)
+	}
+}
+
+// TestTree moves a Strapi project in with an archive that lacks the uploaded files.
+func TestTree(t *testing.T) {
+	tree := t.TempDir()
+	write := func(name string, text []byte) {
+		path := filepath.Join(tree, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from, err := archive.Open(t.Context(), kitchen, archive.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	for s, err := range from.Schemas(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name, ok := strings.CutPrefix(s.UID, "api::"); ok {
+			_, name, _ = strings.Cut(name, ".")
+			write("src/api/"+name+"/content-types/"+name+"/schema.json", jsontree.Append(nil, s.Data))
+		} else if s.IsComponent() {
+			write("src/components/"+strings.Replace(s.UID, ".", "/", 1)+".json", jsontree.Append(nil, s.Data))
+		}
+	}
+	write("config/plugins.js", []byte("module.exports = { 'users-permissions': { config: { jwtSecret: 'a secret of the tree' } } };\n"))
+	write("package.json", []byte(`{"dependencies":{"@strapi/strapi":"5.54.0"}}`))
+	write("public/uploads/notes_61299e30d1.txt", []byte("some notes\n"))
+
+	dir, report := move(t, movein.Options{Source: tree, Archive: copied(t, copying{noAssets: true})})
+	if f := report.Census.Files; f.Source != 8 || f.Missing != 7 || f.Arrived != 1 {
+		t.Errorf("files: %+v", f)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "config", "plugins.yaml"))
+	if err != nil || !strings.Contains(string(text), "a secret of the tree") || !strings.Contains(string(text), "default_role: authenticated") {
+		t.Errorf("%s %v", text, err)
+	}
+	base, key := serve(t, dir)
+	if text := get(t, base+"/uploads/notes_61299e30d1.txt", key); text != "some notes\n" {
+		t.Errorf("the file holds %q", text)
+	}
+	empty, report := move(t, movein.Options{Source: tree})
+	if len(report.Census.Versions) > 0 {
+		t.Errorf("without an archive there is %v", report.Census)
+	}
+	base, key = serve(t, empty)
+	if text := get(t, base+"/api/restaurants", key); !strings.Contains(text, `"data":[]`) {
+		t.Errorf("the answer is %s", text)
 	}
 }
