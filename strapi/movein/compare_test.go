@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"lectern/gateway"
+	"lectern/internal/servertest"
 	"lectern/strapi/archive"
 	"lectern/strapi/movein"
 )
@@ -91,7 +92,7 @@ func TestPermissions(t *testing.T) {
 		return e.Data.Value("action") != "plugin::users-permissions.auth.register"
 	}})
 	dir, _ := move(t, movein.Options{Source: source})
-	base, _ := serve(t, dir)
+	base, _ := servertest.ServeStored(t, dir)
 	resp, err := http.Post(base+"/api/auth/local/register", "application/json", strings.NewReader(`{"username":"carl","email":"carl@example.org","password":"Secret123"}`))
 	if err != nil {
 		t.Fatal(err)

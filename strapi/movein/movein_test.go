@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lectern/internal/servertest"
+	"lectern/strapi/archive"
 	"lectern/strapi/movein"
 )
 
@@ -94,11 +95,16 @@ func exchanges(t *testing.T, name string) (list []exchange) {
 	}
 }
 
-// TestAnswers moves projects in and compares their answers with those of Strapi.
+// TestAnswers moves projects in and compares their answers with those of Strapi. The links come in another order than that of their positions.
 func TestAnswers(t *testing.T) {
 	for _, name := range []string{"kitchen", "morph"} {
 		t.Run(name, func(t *testing.T) {
-			dir, _ := move(t, movein.Options{Source: "testdata/" + name + ".tar.gz"})
+			dir, report := move(t, movein.Options{Source: copied(t, copying{source: "testdata/" + name + ".tar.gz", reverse: true})})
+			for _, l := range report.Census.Links {
+				if l.LeftOut > 0 && l.Field != "plugin::upload.file.folder" {
+					t.Errorf("%d links of %s were left out", l.LeftOut, l.Field)
+				}
+			}
 			base, key := servertest.ServeStored(t, dir)
 			recorded := exchanges(t, "testdata/"+name+"-answers.jsonl.gz")
 			if len(recorded) < 8 {
@@ -108,6 +114,19 @@ func TestAnswers(t *testing.T) {
 				compare(t, &x, x.request(t, base, key))
 			}
 		})
+	}
+}
+
+// TestLinkSets moves in a review that only the draft of a restaurant shows, and checks that the published version does not.
+func TestLinkSets(t *testing.T) {
+	dir, _ := move(t, movein.Options{Source: copied(t, copying{link: func(l *archive.Link) bool {
+		return l.Left.Type != "api::review.review" || l.Left.ID != 1 || l.Right.ID != 6
+	}})})
+	base, key := servertest.ServeStored(t, dir)
+	for query, want := range map[string]string{"?status=draft&": `"comment":"great"`, "?": `"reviews":[{"id":3,`} {
+		if text := get(t, base+"/api/restaurants/z9l6cu3rsevdaxyv9fwtjteg"+query+"populate=reviews", key); !strings.Contains(text, want) {
+			t.Errorf("%s: %s, want %s", query, text, want)
+		}
 	}
 }
 

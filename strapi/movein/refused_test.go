@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"lectern/gateway"
+	"lectern/internal/servertest"
 	"lectern/jsontree"
 	"lectern/strapi/archive"
 	"lectern/strapi/movein"
@@ -83,16 +85,19 @@ func encrypted(t *testing.T, key string) string {
 
 // copying says how a copy of an archive differs from the original.
 type copying struct {
+	source   string                     // the original; "" is the kitchen's
 	key      string                     // encrypts the copy
 	version  string                     // of Strapi; "" is 5.54.0
 	change   func(*archive.Entity) bool // changes a row, or returns false to leave it out; nil changes none
+	link     func(*archive.Link) bool   // says whether a link stays; nil: all do
+	reverse  bool                       // links come in the reverse order
 	noAssets bool
 }
 
-// copied returns the path of a copy of the kitchen's archive.
+// copied returns the path of a copy of an archive.
 func copied(t *testing.T, c copying) string {
 	t.Helper()
-	from, err := archive.Open(t.Context(), kitchen, archive.Options{Dir: t.TempDir()})
+	from, err := archive.Open(t.Context(), gocmp.Or(c.source, kitchen), archive.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +126,17 @@ func copied(t *testing.T, c copying) string {
 			g.check(to.WriteEntity(e))
 		}
 	}
+	var links []archive.Link
 	for l, err := range from.Links(t.Context()) {
 		g.check(err)
+		if c.link == nil || c.link(&l) {
+			links = append(links, l)
+		}
+	}
+	if c.reverse {
+		slices.Reverse(links)
+	}
+	for _, l := range links {
 		g.check(to.WriteLink(l))
 	}
 	for s, err := range from.Configuration(t.Context()) {
@@ -283,7 +297,7 @@ func TestTree(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "a secret of the tree") || !strings.Contains(string(text), "default_role: authenticated") {
 		t.Errorf("%s %v", text, err)
 	}
-	base, key := serve(t, dir)
+	base, key := servertest.ServeStored(t, dir)
 	if text := get(t, base+"/uploads/notes_61299e30d1.txt", key); text != "some notes\n" {
 		t.Errorf("the file holds %q", text)
 	}
@@ -291,7 +305,7 @@ func TestTree(t *testing.T) {
 	if len(report.Census.Versions) > 0 {
 		t.Errorf("without an archive there is %v", report.Census)
 	}
-	base, key = serve(t, empty)
+	base, key = servertest.ServeStored(t, empty)
 	if text := get(t, base+"/api/restaurants", key); !strings.Contains(text, `"data":[]`) {
 		t.Errorf("the answer is %s", text)
 	}
