@@ -21,7 +21,7 @@ import (
 type files struct {
 	wanted map[string]fileSize
 	notes  *notes
-	has    map[string]bool // what the source has; nil while every url is local
+	has    map[string]bool // what the archive has, if there are files elsewhere that may come along
 }
 
 // A fileSize is what a document says about the size of a file. Either part may be missing.
@@ -55,6 +55,12 @@ func (f *files) take(data *jsontree.Object) {
 		data.Set("provider", "local")
 		data.Set("provider_metadata", nil)
 	}
+}
+
+// isElsewhere reports whether a row of plugin::upload.file says that the file is not on the server itself.
+func isElsewhere(data *jsontree.Object) bool {
+	url, _ := data.Value("url").(string)
+	return !strings.HasPrefix(url, uploadsPath)
 }
 
 // takeOne notes one file. It reports whether the file changed its url.

@@ -33,7 +33,7 @@ func (m *move) convertInto(dir string, w *bufio.Writer) error {
 		return &Difference{d}
 	}
 	if m.source.archive != nil {
-		if err := m.spool(ours.Model, &set, newRoles(), w); err != nil {
+		if err := m.spool(ours, &set, newRoles(), w); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,9 @@ import (
 	"lectern/documents"
 	"lectern/gateway"
 	"lectern/gateway/admin"
+	"lectern/gateway/config"
 	"lectern/jsontree"
+	"lectern/strapi/archive"
 	"lectern/strapi/definitions"
 )
 
@@ -196,7 +198,7 @@ func (m *move) convert(dir string, w *bufio.Writer) error {
 	}
 	roles := newRoles()
 	if m.source.archive != nil {
-		if err := m.spool(definition.Model, &set, roles, w); err != nil {
+		if err := m.spool(definition.Definition, &set, roles, w); err != nil {
 			return err
 		}
 	}
@@ -254,14 +256,18 @@ func (m *move) define(dir string) (*definitions.Project, error) {
 }
 
 // spool writes the content of the archive as lines.
-func (m *move) spool(model *contenttypes.Model, set *settings, roles *roles, w *bufio.Writer) error {
-	x := newIndex(model, set.defaultLocale(), m.counter, m.notes)
-	rows := 0
+func (m *move) spool(definition *config.Definition, set *settings, roles *roles, w *bufio.Writer) error {
+	bucket := definition.Settings.Upload.S3 != nil
+	x := newIndex(definition.Model, set.defaultLocale(), m.counter, m.notes)
+	rows, elsewhere := 0, false
 	for e, err := range m.source.archive.Entities(m.ctx) {
 		if err != nil {
 			return err
 		}
 		switch e.Type {
+		case contenttypes.FileUID:
+			elsewhere = elsewhere || isElsewhere(e.Data)
+			x.addEntity(e)
 		case contenttypes.LocaleUID:
 			set.addLocale(e.Data)
 		case contenttypes.PermissionUID, apiTokenUID:
@@ -287,7 +293,12 @@ func (m *move) spool(model *contenttypes.Model, set *settings, roles *roles, w *
 		m.o.Progress(Progress{"reading links", links, 0})
 	}
 	x.sort()
-	m.files = files{wanted: map[string]fileSize{}, notes: m.notes}
+	m.files = files{wanted: map[string]fileSize{}, notes: m.notes, has: map[string]bool{}}
+	if elsewhere && !bucket { // with a bucket in the settings, files stay there
+		if err := m.eachAsset(func(a archive.Asset) error { m.files.has[a.Name] = true; return nil }); err != nil {
+			return err
+		}
+	}
 	sp := &spooler{index: x, w: w, files: &m.files}
 	done := 0
 	for e, err := range m.source.archive.Entities(m.ctx) {

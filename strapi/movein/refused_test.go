@@ -310,3 +310,39 @@ func TestTree(t *testing.T) {
 		t.Errorf("the answer is %s", text)
 	}
 }
+
+// TestElsewhere moves in a file that Strapi kept in a bucket: it comes along if the archive has it, and keeps its url otherwise.
+func TestElsewhere(t *testing.T) {
+	const bucket = "https://bucket.example.org/cms/"
+	source := copied(t, copying{change: func(e *archive.Entity) bool {
+		if e.Type != "plugin::upload.file" || e.ID < 3 {
+			return true
+		}
+		files := []*jsontree.Object{e.Data}
+		if formats, ok := e.Data.Value("formats").(*jsontree.Object); ok {
+			files = append(files, formats.Value("thumbnail").(*jsontree.Object))
+		}
+		for _, o := range files {
+			if e.ID == 3 {
+				o.Set("hash", "not_in_the_archive")
+			}
+			o.Set("url", bucket+o.Value("hash").(string)+o.Value("ext").(string))
+		}
+		e.Data.Set("provider", "aws-s3")
+		return true
+	}})
+	dir, report := move(t, movein.Options{Source: source})
+	if f := report.Census.Files; f.Source != 7 || f.Arrived != 7 {
+		t.Errorf("files: %+v", f)
+	}
+	base, key := servertest.ServeStored(t, dir)
+	for path, want := range map[string]string{
+		"/api/upload/files/3":                     `"url":"` + bucket + `not_in_the_archive.txt","previewUrl":null,"provider":"aws-s3"`,
+		"/api/upload/files/4":                     `"url":"/uploads/green_0f3bb45dfa.png","previewUrl":null,"provider":"local"`,
+		"/uploads/thumbnail_green_0f3bb45dfa.png": "PNG",
+	} {
+		if text := get(t, base+path, key); !strings.Contains(text, want) {
+			t.Errorf("%s answers %s, want %s", path, text, want)
+		}
+	}
+}
