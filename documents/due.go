@@ -82,7 +82,7 @@ func (s *Service) CarryOut(ctx context.Context, sc Schedule) (outcome Outcome, w
 	case !t.DraftAndPublish:
 		err = apierror.Application("documents of " + sc.ContentType + " have no drafts any more")
 	default:
-		err = s.carryOut(ctx, t, sc)
+		err = s.carryOut(store.WithPrincipal(ctx, sc.By), t, sc)
 	}
 	switch {
 	case errors.Is(err, errCancelled):

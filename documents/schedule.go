@@ -16,13 +16,7 @@ import (
 // A Timing says when a publication or unpublication is to be carried out, and who asked for it. A zero time is none.
 type Timing struct {
 	PublishAt, UnpublishAt time.Time
-	By                     Principal
-}
-
-// A Principal is the kind and name of a caller, as schedules record them.
-type Principal struct {
-	Kind string // public, token or user
-	Name string // of the token or user; "" for public
+	By                     store.Principal
 }
 
 // MaxLateness is how far in the past the time of a schedule may be. It tolerates the difference between the clocks of client and server.
@@ -118,7 +112,7 @@ type Schedule struct {
 	ContentType string // uid
 	Document    string // documentId
 	Locale      string // "" if the type is not localized
-	By          Principal
+	By          store.Principal
 }
 
 // schedules reads and writes the documents of the type of schedules.
@@ -154,7 +148,7 @@ func (l *schedules) read(r store.Record) Schedule {
 	at, _ := time.Parse(time.RFC3339, value(l.at)) // written by put
 	sc := Schedule{
 		ID: value(l.id), Action: PublishAction, At: at, ContentType: value(l.contentType), Document: value(l.document), Locale: value(l.locale),
-		By: Principal{value(l.principalKind), value(l.principalName)},
+		By: store.Principal{Kind: value(l.principalKind), Name: value(l.principalName)},
 	}
 	if value(l.action) == UnpublishAction.String() {
 		sc.Action = UnpublishAction

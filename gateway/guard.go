@@ -187,6 +187,9 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string)
 		}
 	}
 	s, ctx := g.handlers.server, r.Context()
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		ctx = store.WithPrincipal(ctx, recordedAs(who))
+	}
 	if !g.streams {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.limits.Handle)

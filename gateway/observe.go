@@ -13,10 +13,10 @@ import (
 	"github.com/gorilla/mux"
 
 	"lectern/auth"
-	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/gateway/metrics"
 	"lectern/internal/span"
+	"lectern/store"
 )
 
 // An observation collects what the server tells the access log and the metrics at the end of a request. It is the ResponseWriter of the
@@ -96,14 +96,14 @@ func (o *observation) identified(who auth.Principal) {
 }
 
 // recordedAs returns the kind and name of a caller, as schedules, the access log and traces record them.
-func recordedAs(who auth.Principal) documents.Principal {
+func recordedAs(who auth.Principal) store.Principal {
 	switch {
 	case who.User.ID != 0:
-		return documents.Principal{Kind: "user", Name: who.User.Username}
+		return store.Principal{Kind: "user", Name: who.User.Username}
 	case who.Token != "":
-		return documents.Principal{Kind: "token", Name: who.Token}
+		return store.Principal{Kind: "token", Name: who.Token}
 	}
-	return documents.Principal{Kind: "public"}
+	return store.Principal{Kind: "public"}
 }
 
 // refused notes the reason of an error that answers the request.

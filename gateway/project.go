@@ -50,8 +50,6 @@ type Options struct {
 	Reloaded func(error)
 	// Clock says when schedules are due and tokens expire, and the times of documents; nil is the clock of the system. Tests may replace it.
 	Clock Clock
-	// Applied, if set, is called with each batch that changes content; see store.Options.
-	Applied func(sequence uint64, b *store.Batch)
 }
 
 // Directory returns the administration of the project in dir by its path, for everything except serving it.
@@ -186,7 +184,7 @@ func (p *Project) open(d *Definition) (err error) {
 			p.unready.Store(&converting)
 			progress(what, done, total)
 		},
-		HealthChanged: p.logHealth, Replaced: p.logReplaced, Committed: p.committed(), Applied: p.options.Applied,
+		HealthChanged: p.logHealth, Replaced: p.logReplaced, Committed: p.committed(),
 		NoUpgradeCopy: p.options.NoUpgradeCopy, Upgrading: func(u store.Upgrade) {
 			p.unready.Store(&converting)
 			p.log.Warn(u.String())

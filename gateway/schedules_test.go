@@ -188,14 +188,14 @@ func (p *planned) looks() {
 	until(p.t, "the scheduler looks at the clock", func() bool { return p.clock.fire() >= before+2 })
 }
 
-// publications counts how often documents were published and unpublished, by the change log.
+// publications counts how often documents were published and unpublished, by the log.
 func (p *planned) publications(t *testing.T) (published, unpublished int) {
 	t.Helper()
 	p.stop()
 	project, closeProject := openProject(t, p.dir, gateway.Options{})
 	defer closeProject()
-	err := project.Store().View(func(s *store.Snapshot) error {
-		_, err := s.Changes(0, func(c store.Change) bool {
+	positionOf(t, project.Store(), func(s *store.Snapshot, e *store.Entry) {
+		for _, c := range s.Changes(e) {
 			switch {
 			case c.Type == "lectern::schedule":
 			case c.Action == store.PublishedAction:
@@ -203,13 +203,8 @@ func (p *planned) publications(t *testing.T) (published, unpublished int) {
 			case c.Action == store.Unpublished:
 				unpublished++
 			}
-			return true
-		})
-		return err
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return published, unpublished
 }
 

@@ -8,13 +8,20 @@ import (
 )
 
 // A Batch is a list of changes that are made under one sequence number. Content is changed by batches only; indexes, counts, revisions
-// and the change log are updated from them.
+// and the log are updated from them.
 type Batch struct {
 	putRows    []*Row
 	deleteRows []rowName
 	putLinks   []Link
 	cutLinks   []Link
-	changes    []Change
+	changes    []batchChange
+}
+
+// A batchChange says what the batch did to a document.
+type batchChange struct {
+	typ        *contenttypes.ContentType
+	documentID string
+	action     Action
 }
 
 type rowName struct {
@@ -38,9 +45,9 @@ func (b *Batch) PutLink(l Link) { b.putLinks = append(b.putLinks, l) }
 // DeleteLink removes a link. Its positions must be the stored ones.
 func (b *Batch) DeleteLink(l Link) { b.cutLinks = append(b.cutLinks, l) }
 
-// Log adds an entry to the change log.
+// Log says what the batch does to a document, for readers of the log.
 func (b *Batch) Log(t *contenttypes.ContentType, documentID string, action Action) {
-	b.changes = append(b.changes, Change{Type: t.UID, DocumentID: documentID, Action: action})
+	b.changes = append(b.changes, batchChange{t, documentID, action})
 }
 
 // Empty reports whether the batch changes nothing.
@@ -61,6 +68,15 @@ func (tx *Tx) Apply(b *Batch) error {
 	if err := tx.begin(); err != nil {
 		return err
 	}
+	if err := tx.apply(b); err != nil {
+		tx.half = err
+		return err
+	}
+	return nil
+}
+
+// apply makes the changes of a batch. After an error a part of them is made.
+func (tx *Tx) apply(b *Batch) error {
 	tx.applied++
 	tx.adds = tx.adds || len(b.putRows) > 0 || len(b.putLinks) > len(b.cutLinks)
 	tx.sequence++
@@ -84,10 +100,10 @@ func (tx *Tx) Apply(b *Batch) error {
 			return fmt.Errorf("put link %s.%s: %w", l.Attr.Owner.UID, l.Attr.Name, err)
 		}
 	}
-	if tx.store.applied != nil {
-		tx.store.applied(tx.sequence, b)
+	for _, c := range b.changes {
+		tx.log.changes = append(tx.log.changes, docChange{tx.bound.of(&c.typ.Schema).number, []byte(c.documentID), c.action})
 	}
-	return tx.log(b.changes)
+	return tx.append(BatchEntry, conversionEntry{})
 }
 
 // useLocale returns the number of a locale, and has the transaction store the code if it is new.
@@ -111,20 +127,25 @@ func (tx *Tx) putRow(r *Row) error {
 	if err != nil {
 		return err
 	}
-	sl := makeSlot(locale, r.Status)
-	old := tx.row(b, sl, r.Doc)
-	next := Record{table: b.current, slot: sl, doc: r.Doc, snap: tx.Snapshot, data: data}
-	tx.reindex(b, old, next)
+	tx.items = max(tx.items, lastItem(r.Values))
+	return tx.putRecord(Record{table: b.current, slot: makeSlot(locale, r.Status), doc: r.Doc, snap: tx.Snapshot, data: data})
+}
+
+// putRecord puts an encoded row, in memory that is used nowhere else.
+func (tx *Tx) putRecord(r Record) error {
+	b := r.table.bound
+	tx.logRow(opPutRow, b.number, r.slot, r.doc, r.data)
+	old := tx.row(b, r.slot, r.doc)
+	tx.reindex(b, old, r)
 	if !old.Exists() {
-		if err := tx.addVersion(b, unquote(r.Values[b.system.documentID.Index].JSON), r.Doc, sl); err != nil {
+		if err := tx.addVersion(b, unquote(r.JSON(b.system.documentID)), r.doc, r.slot); err != nil {
 			return err
 		}
 	}
-	tx.rowIDs[b.number] = max(tx.lastRowID(b.number), id)
-	tx.docs = max(tx.docs, r.Doc)
-	tx.items = max(tx.items, lastItem(r.Values))
+	tx.rowIDs[b.number] = max(tx.lastRowID(b.number), r.ID())
+	tx.docs = max(tx.docs, r.doc)
 	tx.revisions[b.number] = tx.sequence
-	return tx.bucket(rows).Put(appendRowKey(nil, b.number, sl, r.Doc), freshValue{data})
+	return tx.bucket(rows).Put(appendRowKey(nil, b.number, r.slot, r.doc), freshValue{r.data})
 }
 
 // lastItem returns the greatest component id in a row.
@@ -152,6 +173,7 @@ func (tx *Tx) deleteRow(r rowName) error {
 // removeRow removes a version, its index entries, and its slot in the list of versions.
 func (tx *Tx) removeRow(r Record) error {
 	b := r.table.bound
+	tx.logRow(opDeleteRow, b.number, r.slot, r.doc, nil)
 	id := bytes.Clone(unquote(r.JSON(b.system.documentID)))
 	tx.reindex(b, r, Record{})
 	if err := tx.removeVersion(b, id, r.slot); err != nil {
@@ -238,6 +260,13 @@ func (tx *Tx) linkKeys(l Link) (from, to ref, fromKey, toKey []byte, err error) 
 	return from, to, fromKey, toKey, err
 }
 
+// linkOp returns a link in numbers, given its ends.
+func (tx *Tx) linkOp(l Link, from, to ref) linkOp {
+	o := linkOp{set: l.Set, from: from, to: to, fromPos: l.FromPos, toPos: l.ToPos}
+	o.schema, o.field = tx.bound.relation(l.Attr)
+	return o
+}
+
 func (tx *Tx) putLink(l Link) error {
 	from, to, fromKey, toKey, err := tx.linkKeys(l)
 	if err != nil {
@@ -246,6 +275,7 @@ func (tx *Tx) putLink(l Link) error {
 	if tx.get(links, fromKey) != nil || tx.get(links, toKey) != nil {
 		return fmt.Errorf("positions %d and %d: one is taken", l.FromPos, l.ToPos)
 	}
+	tx.logLink(opPutLink, tx.linkOp(l, from, to))
 	tx.put(links, fromKey, newLinkEnd(to, l.ToPos))
 	tx.put(links, toKey, newLinkEnd(from, l.FromPos))
 	return nil
@@ -259,6 +289,7 @@ func (tx *Tx) deleteLink(l Link) error {
 	if !isLinkEnd(tx.get(links, fromKey), to, l.ToPos) || !isLinkEnd(tx.get(links, toKey), from, l.FromPos) {
 		return fmt.Errorf("there is no such link at positions %d and %d", l.FromPos, l.ToPos)
 	}
+	tx.logLink(opDeleteLink, tx.linkOp(l, from, to))
 	tx.delete(links, fromKey)
 	tx.delete(links, toKey)
 	return nil

@@ -101,7 +101,7 @@ func bucketNamed(name []byte) (bucket, bool) {
 // disagreements lists where the buckets do not agree. err is that of reserve.
 func (s *Snapshot) disagreements(reserve func(bytes int64) error) (problems []error, err error) {
 	c := checker{snap: s, reserve: reserve, index: map[string]uint64{}, versions: map[string][]slot{}}
-	for _, check := range []func(){c.rows, c.indexes, c.counts, c.documents, c.links} {
+	for _, check := range []func(){c.rows, c.indexes, c.counts, c.documents, c.links, c.log} {
 		if check(); c.unreserved != nil {
 			return nil, c.unreserved
 		}
@@ -259,6 +259,29 @@ func (s *Snapshot) checkItems(f []byte) error {
 		return errMalformed
 	}
 	return nil
+}
+
+// log checks that the log has every entry from its oldest one to the present sequence, and that its size is counted right.
+func (c *checker) log() {
+	meta := c.snap.bucket(metas)
+	if _, err := c.snap.epoch(); err != nil {
+		c.report("log: %w", err)
+	}
+	size, last := uint64(0), c.snap.Sequence()
+	c.each(entries, func(k, v []byte) {
+		if size += uint64(len(k) + len(v)); be.Uint64(k) > last {
+			c.report("log %x: it comes after the last entry, %d", k, last)
+		}
+	})
+	if counted := getNumber(meta, keyLogBytes); size != counted {
+		c.report("log: %d bytes are counted, it has %d", counted, size)
+	}
+	c.snap.eachEntry(getNumber(meta, keyLogBefore), func(_ *Entry, err error) bool {
+		if err != nil {
+			c.report("log: %w", err)
+		}
+		return true
+	})
 }
 
 func (c *checker) indexes() {

@@ -24,6 +24,7 @@ type conversion struct {
 	progress func(what string, done, total int)
 	hooks    *conversionHooks
 	goesOn   func() error // called before each transaction; may be nil
+	by       Principal
 }
 
 // conversionHooks let tests stop a conversion as a crash would.
@@ -111,7 +112,12 @@ func (c *conversion) carryOut(s *evolve.Step) error {
 	tx := newTx(c.store, btx)
 	tx.bound = c.bound
 	tx.sequence++
+	tx.log.by = c.by
 	defer tx.end()
+	entry, err := c.entry(s)
+	if err != nil {
+		return err
+	}
 	done, err := (&chunk{Tx: tx, conversion: c, at: &s.At}).run(s.Work)
 	if err != nil {
 		return err
@@ -128,6 +134,9 @@ func (c *conversion) carryOut(s *evolve.Step) error {
 			return err
 		}
 	}
+	if err := c.log(tx, entry, left); err != nil {
+		return err
+	}
 	if err := tx.finish(); err != nil {
 		return err
 	}
@@ -141,6 +150,31 @@ func (c *conversion) carryOut(s *evolve.Step) error {
 		c.dirty, c.bound = false, nil
 	}
 	return nil
+}
+
+// entry begins the entry of the transaction that carries out the next rows of a step.
+func (c *conversion) entry(s *evolve.Step) (e conversionEntry, err error) {
+	switch s.Work.(type) {
+	case *evolve.BuildIndex, *evolve.DropIndex:
+		e.rows = uint64(c.limit())
+		e.step, err = json.Marshal(s)
+	}
+	return e, err
+}
+
+// log stores the entry, given what is left of the conversion.
+func (c *conversion) log(tx *Tx, e conversionEntry, left pending) (err error) {
+	if c.dirty {
+		if e.catalog, err = json.Marshal(c.catalog); err != nil {
+			return fmt.Errorf("print catalog: %w", err)
+		}
+	}
+	if len(left.Steps) > 0 {
+		if e.pending, err = json.Marshal(left); err != nil {
+			return fmt.Errorf("print pending conversion: %w", err)
+		}
+	}
+	return tx.append(ConversionEntry, e)
 }
 
 // bind compiles the definitions in the catalog. Writes of the conversion update only those indexes that are complete.
@@ -211,9 +245,11 @@ func (c *chunk) run(work evolve.Work) (done bool, err error) {
 // small enough that a crash costs little work and memory stays small.
 const convertedRows = 1000
 
-func (c *chunk) limit() int {
-	if h := c.conversion.hooks; h != nil && h.rows > 0 {
-		return h.rows
+func (c *chunk) limit() int { return c.conversion.limit() }
+
+func (c *conversion) limit() int {
+	if c.hooks != nil && c.hooks.rows > 0 {
+		return c.hooks.rows
 	}
 	return convertedRows
 }

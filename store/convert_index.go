@@ -29,6 +29,9 @@ func (c *chunk) deletePrefix(n bucket, prefix []byte) (removed int, last bool, e
 	keys, last := c.keys(n, prefix, 4*c.limit())
 	c.at.After = at
 	for _, k := range keys {
+		if n == links {
+			c.logLinkKey(opDeleteLink, k, c.get(links, k))
+		}
 		if err := c.bucket(n).Delete(k); err != nil {
 			return 0, false, err
 		}

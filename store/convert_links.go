@@ -135,7 +135,9 @@ func (c *chunk) addDraftLinks(s *evolve.AddDraftLinks) (bool, error) {
 		}
 		draft := bytes.Clone(k)
 		draft[5] = byte(DraftLinks)
-		c.put(links, draft, copied(c.get(links, k)))
+		v := copied(c.get(links, k))
+		c.logLinkKey(opPutLink, draft, v.data)
+		c.put(links, draft, v)
 	}
 	c.forward(keys)
 	return last, nil
@@ -170,7 +172,10 @@ func (c *chunk) trimLinks(s *evolve.TrimLinks) (bool, error) {
 			list = k[:linkListLen]
 			continue
 		}
-		twin := linkTwin(k, c.get(links, k))
+		v := c.get(links, k)
+		twin := linkTwin(k, v)
+		c.logLinkKey(opDeleteLink, k, v)
+		c.logLinkKey(opDeleteLink, twin, c.get(links, twin))
 		c.delete(links, k)
 		c.delete(links, twin)
 		s.Gone[k[5]]++
@@ -194,10 +199,21 @@ func (c *chunk) flipLinks(s *evolve.FlipLinks) (bool, error) {
 		v := copied(c.get(links, k))
 		c.delete(links, k)
 		to := append(linkPrefix(schema, field, 1-k[4]), k[5:]...)
+		c.logFlip(k, to, v.data)
 		c.put(links, to, v)
 	}
 	c.at.Done += len(keys) // After stays, since these keys are removed
 	return last, nil
+}
+
+// logFlip records that a link with the key k and the value v now has the key to. The end that had the attribute has it no longer, so the
+// new link is recorded with the key of its other end.
+func (c *chunk) logFlip(k, to, v []byte) {
+	if side(k[4]) != fromSide {
+		return
+	}
+	c.logLinkKey(opDeleteLink, k, v)
+	c.logLinkKey(opPutLink, linkTwin(to, v), newLinkEnd(ref{be.Uint16(k), be.Uint16(k[6:]), be.Uint64(k[8:])}, be.Uint64(k[linkListLen:])).data)
 }
 
 // moveRefs carries out evolve.MoveRefs.
@@ -244,6 +260,7 @@ func (c *chunk) moveLink(k, v []byte, moved func(ref) ref) {
 	if newFrom == from && newTo == to {
 		return
 	}
+	c.logLinkKey(opDeleteLink, k, v)
 	c.delete(links, k)
 	c.delete(links, linkTwin(k, v))
 	key := func(sd side, r ref, pos uint64) []byte {
@@ -251,6 +268,7 @@ func (c *chunk) moveLink(k, v []byte, moved func(ref) ref) {
 		key = be.AppendUint64(be.AppendUint16(key, r.locale), r.doc)
 		return be.AppendUint64(key, pos)
 	}
+	c.logLinkKey(opPutLink, key(fromSide, newFrom, pos), newLinkEnd(newTo, toPos).data)
 	c.put(links, key(fromSide, newFrom, pos), newLinkEnd(newTo, toPos))
 	c.put(links, key(toSide, newTo, toPos), newLinkEnd(newFrom, pos))
 }

@@ -37,7 +37,7 @@ func (s *file) load(model *contenttypes.Model, opts Options) (*Store, error) {
 
 // loadConversion reads the definitions and locales of the file, and what is left of an interrupted conversion.
 func (s *file) loadConversion(opts Options) (*conversion, error) {
-	c := &conversion{store: &Store{file: s}, progress: opts.Progress, hooks: opts.hooks}
+	c := &conversion{store: &Store{file: s}, progress: opts.Progress, hooks: opts.hooks, by: system}
 	err := s.read(func(tx *bolt.Tx) error {
 		meta := s.meta(tx)
 		if err := s.checkFormat(meta); err != nil {
@@ -51,6 +51,9 @@ func (s *file) loadConversion(opts Options) (*conversion, error) {
 		s.locales.current.Store(loc)
 		s.locales.persisted = len(loc.codes) - 1
 		s.revised.Store(getNumber(meta, keySequence))
+		if s.log.epoch, err = parseEpoch(string(textOf(meta.Get(keyEpoch)))); err != nil {
+			return err
+		}
 		c.pending, err = loadPending(meta)
 		return err
 	})

@@ -77,3 +77,9 @@ func (s *Snapshot) State() int { return s.tx.ID() }
 
 // Doubt makes the store check every page again at the next read.
 func (s *Store) Doubt() { s.doubtAll() }
+
+// LogBytes returns how many bytes the log is counted to have.
+func (s *Store) LogBytes() (n uint64) {
+	_ = s.View(func(snap *Snapshot) error { n = getNumber(snap.bucket(metas), keyLogBytes); return nil })
+	return n
+}

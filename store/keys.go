@@ -11,7 +11,7 @@ import "encoding/binary"
 //	groups  lower bound of a group of blocks                      → entries u64 · blocks u32 (counted.go)
 //	spans   lower bound of a span of groups                       → entries u64 · groups u32
 //	links   schema u16 · field u16 · side u8 · link set u8 · ref · pos u64 → the other end (links.go)
-//	log     sequence u64                                          → changes
+//	log     sequence u64 [· part u32]                             → an entry, or a part of one (entry.go, log.go)
 //
 // An index key is schema u16 · field u16 · slot u16 · value · id u64.
 //
@@ -31,17 +31,20 @@ var (
 
 // Keys of the bucket meta.
 var (
-	keyCatalog  = []byte("catalog")
-	keyLocales  = []byte("locales")
-	keyFormat   = []byte("format")
-	keyReader   = []byte("reader")
-	keyPending  = []byte("pending")
-	keyIdentity = []byte("identity")
-	keySequence = []byte("sequence")
-	keyDocs     = []byte("docs")
-	keyItems    = []byte("items")
-	prefixRowID = "id/"
-	prefixRev   = "revision/"
+	keyCatalog   = []byte("catalog")
+	keyLocales   = []byte("locales")
+	keyFormat    = []byte("format")
+	keyReader    = []byte("reader")
+	keyPending   = []byte("pending")
+	keyIdentity  = []byte("identity")
+	keyEpoch     = []byte("epoch")
+	keySequence  = []byte("sequence")
+	keyLogBefore = []byte("log/before")
+	keyLogBytes  = []byte("log/bytes")
+	keyDocs      = []byte("docs")
+	keyItems     = []byte("items")
+	prefixRowID  = "id/"
+	prefixRev    = "revision/"
 )
 
 var be = binary.BigEndian

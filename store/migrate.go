@@ -30,6 +30,7 @@ func Migrate(path string, ms evolve.Migrations, model *contenttypes.Model, opts 
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	s := newFile(db, path)
+	s.log.limits = opts.Log.withDefaults()
 	c, err := s.loadConversion(opts)
 	if err != nil {
 		return removed, err

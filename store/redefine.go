@@ -73,6 +73,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	if err != nil {
 		return err
 	}
+	c.by = principalOf(ctx)
 	readers := 0
 	if len(c.pending.Steps) > 0 {
 		readers = maxPinned()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -89,7 +90,9 @@ const wheelSize = 60
 
 // newWheel creates a wheel in state 0.
 func newWheel(t *testing.T) (*store.Store, *wheel) {
-	s := newStore(t)
+	limits := store.LogLimits{MaxSize: 1 << 18} // so that the file can reach a size at which it stays
+	s := openModel(t, filepath.Join(t.TempDir(), "content.db"), loadModel(t), store.Options{Log: limits})
+	t.Cleanup(func() { closeChecked(t, s) })
 	w := &wheel{article: s.Model().Type("api::article.article"), tag: s.Model().Type("api::tag.tag")}
 	w.tags = w.article.Attribute("tags")
 	write(t, s, func(tx *store.Tx) error {

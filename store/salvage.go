@@ -294,14 +294,15 @@ func (g *salvager) write(path string, s *Salvage) (err error) {
 	if err := f.update(func(tx *bolt.Tx) error {
 		meta := f.meta(tx)
 		for _, k := range slices.Sorted(maps.Keys(g.metas)) {
-			if k == string(keyFormat) || k == string(keyReader) || k == string(keyIdentity) {
+			switch k {
+			case string(keyFormat), string(keyReader), string(keyIdentity), string(keyEpoch), string(keyLogBefore), string(keyLogBytes):
 				continue
 			}
 			if err := meta.Put([]byte(k), copied(g.metas[k])); err != nil {
 				return err
 			}
 		}
-		return nil
+		return putNumber(meta, keyLogBefore, getNumber(meta, keySequence)) // the log is not saved
 	}); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ const (
 	spans
 	links
 	metas
-	changes
+	entries
 	bucketCount
 )
 

@@ -1,9 +1,9 @@
 // Package store keeps all documents of a project in one bbolt file: their versions, the links between them, the indexes that make queries
-// fast, and a log of changes.
+// fast, and a log of all changes.
 //
 // Reads happen in a Snapshot (View), which sees one consistent state for as long as it lasts. Writes happen one after the other in a Tx
 // (Write). Writes of several callers at the same time share one transaction and its fsyncs; each returns when its change is durable. A
-// write changes content through a Batch, from which the store updates indexes, counts, revisions and the change log.
+// write changes content through a Batch, from which the store updates indexes, counts, revisions and the log.
 //
 // A Store reads the file under the definitions of one Model. Redefine changes the definitions while the store is in use, and returns a
 // new Store. The old Store then returns ErrRedefined, so that nothing is read or written under definitions that the content no longer
@@ -57,8 +57,7 @@ type file struct {
 	path    string
 	current atomic.Pointer[Store] // the Store with the definitions that the content has
 	locales localeTable
-	revised atomic.Uint64                   // see Store.Revision
-	applied func(sequence uint64, b *Batch) // Options.Applied; may be nil
+	revised atomic.Uint64 // see Store.Revision
 	schema  schemaLock
 
 	requests chan *writeRequest
@@ -74,7 +73,8 @@ type file struct {
 	onCommit func(Commit) // nil if nothing observes commits
 
 	// Used by the writer goroutine only:
-	committed int          // the last transaction
+	committed int // the last transaction
+	log       eventLog
 	used      int64        // bytes of the file up to the last page that any state has used
 	taken     int64        // bytes of the file that have space on the disk; 0: unknown (see space)
 	drained   chan error   // gets the error of closing the former open file after a reopen; nil: it is closed
@@ -105,11 +105,8 @@ type Options struct {
 	// Replaced, if set, is called by Open when the file is not the store that was opened at its path before.
 	Replaced func()
 
-	// Applied, if set, is called with each batch that is applied and with its sequence number, by the writer goroutine inside the transaction
-	// of the batch. If the transaction is rolled back, later batches get the numbers of its batches again, so what was recorded for a number
-	// is replaced by what comes later, and numbers beyond Store.Revision do not count. Applied must not change the batch. Committed does not
-	// tell the batches, since the writer would have to keep them all until the commit.
-	Applied func(sequence uint64, b *Batch)
+	// Log bounds the log.
+	Log LogLimits
 
 	hooks *conversionHooks
 }
@@ -133,7 +130,7 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 	if err := removeUnfinished(path); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), db.Close())
 	}
-	f.health.changed, f.onCommit, f.applied = opts.HealthChanged, opts.Committed, opts.Applied
+	f.health.changed, f.onCommit, f.log.limits = opts.HealthChanged, opts.Committed, opts.Log.withDefaults()
 	s, err := f.load(model, opts)
 	if err != nil {
 		return nil, errors.Join(err, f.db().Close())
@@ -157,7 +154,7 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 var maxIdle = 2 * runtime.GOMAXPROCS(0)
 
 func newFile(open *opened, path string) *file {
-	f := &file{path: path, requests: make(chan *writeRequest), closing: make(chan struct{})}
+	f := &file{path: path, log: eventLog{limits: LogLimits{}.withDefaults()}, requests: make(chan *writeRequest), closing: make(chan struct{})}
 	f.snapshots.Size, f.snapshots.Close = maxIdle, (*Snapshot).close
 	f.readers.tick()
 	f.open.Store(open)
@@ -238,7 +235,7 @@ func create(path string) error {
 		if err := meta.Put(keyIdentity, freshValue{[]byte(newIdentity())}); err != nil {
 			return err
 		}
-		return errors.Join(putNumber(meta, keyFormat, Format), putNumber(meta, keyReader, uint64(firstReader)))
+		return errors.Join(putEpoch(meta, newEpoch()), putNumber(meta, keyFormat, Format), putNumber(meta, keyReader, uint64(firstReader)))
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
@@ -365,7 +362,7 @@ func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 	if h := s.health.load(); h.State > Full {
 		return h.Err
 	}
-	req := &writeRequest{ctx: ctx, store: s, f: f, done: make(chan error, 1), trace: traceWrite(ctx)}
+	req := &writeRequest{ctx: ctx, store: s, f: f, done: make(chan error, 1), trace: traceWrite(ctx), by: principalOf(ctx)}
 	err := s.submit(req)
 	if err == nil {
 		err = <-req.done

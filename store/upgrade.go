@@ -48,6 +48,9 @@ func (f *file) upgrade(u Upgrade, kept bool, opts Options) error {
 			}
 		}
 		meta := f.meta(tx)
+		if err := beginLog(tx, meta); err != nil {
+			return err
+		}
 		return errors.Join(putNumber(meta, keyFormat, Format), putNumber(meta, keyReader, uint64(firstReader)))
 	})
 	if err != nil {
@@ -125,6 +128,17 @@ func (f *file) keepFormer(path string) error {
 		_, err := io.Copy(w, io.NewSectionReader(db.handle, 0, size))
 		return err
 	})
+}
+
+// beginLog replaces the log of an older format, whose entries do not hold what was written, by an empty one.
+func beginLog(tx *bolt.Tx, meta *tree) error {
+	if err := tx.DeleteBucket(bucketLog); err != nil {
+		return err
+	}
+	if _, err := tx.CreateBucket(bucketLog); err != nil {
+		return err
+	}
+	return errors.Join(putEpoch(meta, newEpoch()), putNumber(meta, keyLogBefore, getNumber(meta, keySequence)), putNumber(meta, keyLogBytes, 0))
 }
 
 // makeSpans builds the bucket spans from the groups of the index.

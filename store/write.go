@@ -21,6 +21,7 @@ type writeRequest struct {
 	err   error
 	done  chan error
 	trace writeTrace
+	by    Principal
 
 	alone func() error // instead of f: work to do between two transactions
 }
@@ -239,9 +240,11 @@ type Tx struct {
 	docs, items uint64
 	rowIDs      map[uint16]uint64 // the greatest row id given out, by schema number
 	revisions   map[uint16]uint64
-	localesUsed int  // how many locale codes must be stored by this transaction
-	applied     int  // batches applied by the request that runs now
-	adds        bool // an applied batch adds something
+	localesUsed int   // how many locale codes must be stored by this transaction
+	applied     int   // batches applied by the request that runs now
+	adds        bool  // an applied batch adds something
+	half        error // why a batch of the request was applied in part only; nothing is then kept
+	log         loggedState
 }
 
 func newTx(s *Store, btx *bolt.Tx) *Tx {
@@ -249,6 +252,7 @@ func newTx(s *Store, btx *bolt.Tx) *Tx {
 	snap.indexer = newIndexer(snap)
 	snap.buffers[docs], snap.buffers[links] = newBuffer(), newBuffer()
 	meta := snap.bucket(metas)
+	s.log.ops = s.log.ops[:0] // of a transaction that was rolled back
 	return &Tx{
 		Snapshot:    snap,
 		sequence:    getNumber(meta, keySequence),
@@ -257,19 +261,22 @@ func newTx(s *Store, btx *bolt.Tx) *Tx {
 		rowIDs:      map[uint16]uint64{},
 		revisions:   map[uint16]uint64{},
 		localesUsed: s.locales.persisted,
+		log: loggedState{
+			by: system, before: getNumber(meta, keyLogBefore), bytes: getNumber(meta, keyLogBytes), locales: s.locales.persisted,
+		},
 	}
 }
 
 // run carries out a request. If the context of the request ends before its first batch is applied (see begin), run returns the error of
 // the context, and the transaction continues with the other requests.
 func (tx *Tx) run(r *writeRequest) error {
-	tx.applied = 0
+	tx.applied, tx.half, tx.log.by = 0, nil, r.by
 	tx.Within(r.ctx, 0)
 	if r.trace.span != nil {
 		r.trace.ran = time.Now()
 		defer func() { r.trace.applied = time.Now() }()
 	}
-	err := tx.call(r.f)
+	err := cmp.Or(tx.call(r.f), tx.half)
 	if tx.work.over {
 		err, tx.failed = tx.failed, nil
 	}
@@ -316,18 +323,20 @@ func (tx *Tx) finish() error {
 	if err := tx.flush(); err != nil {
 		return err
 	}
+	if err := tx.trimLog(); err != nil {
+		return err
+	}
 	meta := tx.bucket(metas)
-	numbers := map[string]uint64{string(keySequence): tx.sequence, string(keyDocs): tx.docs, string(keyItems): tx.items}
+	err := errors.Join(putNumber(meta, keySequence, tx.sequence), putNumber(meta, keyDocs, tx.docs), putNumber(meta, keyItems, tx.items),
+		putNumber(meta, keyLogBefore, tx.log.before), putNumber(meta, keyLogBytes, tx.log.bytes))
 	for n, id := range tx.rowIDs {
-		numbers[string(schemaKey(prefixRowID, n))] = id
+		err = errors.Join(err, putNumber(meta, schemaKey(prefixRowID, n), id))
 	}
 	for n, rev := range tx.revisions {
-		numbers[string(schemaKey(prefixRev, n))] = rev
+		err = errors.Join(err, putNumber(meta, schemaKey(prefixRev, n), rev))
 	}
-	for k, n := range numbers {
-		if err := putNumber(meta, []byte(k), n); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	if tx.localesUsed == tx.store.locales.persisted {
 		return nil

@@ -194,7 +194,9 @@ func (c *Control) routes() http.Handler {
 		return p.Fill(ctx, fillings, nil)
 	}))
 	mux.Handle("POST /migrate", answerJSON(maxJSON, c.Settle))
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mux.ServeHTTP(w, r.WithContext(store.WithPrincipal(r.Context(), store.Principal{Kind: "command"})))
+	})
 }
 
 // answer returns a handler that answers with the result of f as JSON, or with its error as a controlError.

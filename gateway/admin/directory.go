@@ -129,7 +129,7 @@ func (d *Directory) OpenStore(path string, def *config.Definition, o store.Optio
 	if o.Upgrading == nil {
 		o.Upgrading = d.Upgrading
 	}
-	o.DefaultLocale = def.Settings.I18n.DefaultLocale
+	o.DefaultLocale, o.Log = def.Settings.I18n.DefaultLocale, def.Settings.Server.Log.Limits()
 	st, err := store.Open(path, def.Model, o)
 	var refused *evolve.DefinitionError
 	if errors.As(err, &refused) {

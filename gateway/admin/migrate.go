@@ -48,7 +48,7 @@ func (f files) migrate(_ context.Context, ms evolve.Migrations, progress func(wh
 		}
 		return store.Migrate(path, ms, nil, o)
 	}
-	o.DefaultLocale = d.Settings.I18n.DefaultLocale
+	o.DefaultLocale, o.Log = d.Settings.I18n.DefaultLocale, d.Settings.Server.Log.Limits()
 	return store.Migrate(path, ms, d.Model, o)
 }
 

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"archive/tar"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -229,7 +230,7 @@ func compareSums(r io.Reader, got map[string]string) error {
 	return nil
 }
 
-// checkStore opens the store of a backup as a server would, reads all of it for damage, and closes it.
+// checkStore opens the store of a backup as a server would, reads all of it for damage, begins a new epoch in its log, and closes it.
 func (d *Directory) checkStore(path string, def *config.Definition) error {
 	st, err := d.OpenStore(path, def, store.Options{NoUpgradeCopy: true}) // the backup is the copy
 	if err != nil {
@@ -239,7 +240,11 @@ func (d *Directory) checkStore(path string, def *config.Definition) error {
 		}
 		return err
 	}
-	return errors.Join(st.Check(), st.Close())
+	err = st.Check()
+	if err == nil {
+		err = st.BeginEpoch(context.Background()) // what comes now differs from what followed the backup
+	}
+	return errors.Join(err, st.Close())
 }
 
 // syncTree makes the names of the files below dir durable. Their contents must be durable already.

@@ -116,6 +116,10 @@ type logFile struct {
 	Requests **bool
 	// share of the successful requests that the log has, from 0 to 1; it has all requests that failed
 	Sample *float64
+	// how long the store keeps its [log of changes](operations.md#the-log-of-changes), such as `30d` or `12h`; `0` keeps none
+	Keep *days
+	// most that the log of changes may take; when it is larger, the oldest changes go first
+	MaxSize *ByteSize `yaml:"maxSize"`
 }
 
 type metricsFile struct {
@@ -157,9 +161,10 @@ func (s *Server) file() serverFile {
 			Connections: &l.Connections, ConnectionsPerAddress: &l.ConnectionsPerAddress,
 		},
 		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Drain, &l.Shutdown},
-		Log:      logFile{Level: "info", Format: &s.Log.Format, Requests: &s.Log.Requests, Sample: &s.Log.Sample},
-		Metrics:  metricsFile{&s.Metrics.Listen, &s.Metrics.Token},
-		Tracing:  tracingFile{&s.Tracing.Endpoint, &s.Tracing.Headers, &s.Tracing.Sample, &s.Tracing.TrustParent},
+		Log: logFile{Level: "info", Format: &s.Log.Format, Requests: &s.Log.Requests, Sample: &s.Log.Sample,
+			Keep: (*days)(&s.Log.Keep), MaxSize: (*ByteSize)(&s.Log.MaxSize)},
+		Metrics: metricsFile{&s.Metrics.Listen, &s.Metrics.Token},
+		Tracing: tracingFile{&s.Tracing.Endpoint, &s.Tracing.Headers, &s.Tracing.Sample, &s.Tracing.TrustParent},
 	}
 }
 
@@ -168,6 +173,7 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	f := s.file()
 	f.CORS.Origin, f.CORS.Methods, f.CORS.Headers = (*wordList)(&s.CORS.Origins), (*wordList)(&s.CORS.Methods), (*wordList)(&s.CORS.Headers)
 	f.Log.Level, f.Log.Format, f.Log.Requests, f.Log.Sample = "info", &s.Log.Format, &s.Log.Requests, &s.Log.Sample
+	f.Log.Keep, f.Log.MaxSize = (*days)(&s.Log.Keep), (*ByteSize)(&s.Log.MaxSize)
 	f.Metrics.Listen, f.Metrics.Token = &s.Metrics.Listen, &s.Metrics.Token
 	f.TLS = tlsFileOf(&s.TLS)
 	unfit := n.Decode(&f)
@@ -213,8 +219,17 @@ func (l *Log) check(n *yamlfile.Node, level string) (problems yamlfile.Problems)
 	if !(l.Sample >= 0 && l.Sample <= 1) {
 		problems.Add(n.At("log", "sample"), "sample must be from 0 to 1: it is the share of successful requests that is logged")
 	}
+	if l.Keep != 0 && l.Keep < time.Minute {
+		problems.Add(n.At("log", "keep"), "keep must be a minute or longer, such as 30d; 0 keeps no log of changes")
+	}
+	if l.MaxSize < minLogSize {
+		problems.Add(n.At("log", "maxSize"), "maxSize must be 1mb or more, such as 1gb; keep: 0 switches the log of changes off")
+	}
 	return problems
 }
+
+// minLogSize is how many bytes the log of changes may take at least.
+const minLogSize = 1 << 20
 
 // minMetricsToken is how many characters the token of metrics has at least.
 const minMetricsToken = 16
@@ -326,7 +341,7 @@ type ByteSize int64
 var byteUnits = []struct {
 	suffix string
 	factor int64
-}{{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"b", 1}, {"", 1}}
+}{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"b", 1}, {"", 1}}
 
 // String returns the size in the largest unit that divides it.
 func (b ByteSize) String() string {
@@ -352,6 +367,25 @@ func (b *ByteSize) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 		}
 	}
 	return yamlfile.Problems{n.Problem("a size is a number of bytes, such as 1048576, 56kb or 10mb")}
+}
+
+// days is a duration that may be written in days: 30d.
+type days time.Duration
+
+func (d days) String() string {
+	if day := 24 * time.Hour; time.Duration(d)%day == 0 {
+		return strconv.Itoa(int(time.Duration(d)/day)) + "d"
+	}
+	return time.Duration(d).String()
+}
+
+func (d *days) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
+	duration, ok := ParseLifespan(strings.TrimSpace(n.Text))
+	if !ok && strings.TrimRight(strings.TrimSpace(n.Text), "sd") != "0" || n.Kind >= yamlfile.List {
+		return yamlfile.Problems{n.Problem("this must be a time such as 30d or 12h, or 0")}
+	}
+	*d = days(duration)
+	return nil
 }
 
 // A netPrefix is written as a range of addresses or as one address.

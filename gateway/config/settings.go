@@ -13,9 +13,11 @@ package config
 import (
 	"log/slog"
 	"net/netip"
+	"time"
 
 	"lectern/auth"
 	"lectern/internal/yamlfile"
+	"lectern/store"
 )
 
 // Settings holds the settings of config/*.yaml, or their defaults.
@@ -58,6 +60,20 @@ type Log struct {
 	Format   string     // "text" or "json"; "" is text in development and json in production
 	Requests *bool      // whether each request is logged; nil: in production only
 	Sample   float64    // the share of successful requests that is logged; default 1
+
+	Keep    time.Duration // how long the store keeps its log of changes; 0: it keeps none; default DefaultKeep
+	MaxSize int64         // bytes that this log takes at most; default DefaultLogSize
+}
+
+// Defaults of the log of changes.
+const (
+	DefaultKeep    = 30 * 24 * time.Hour
+	DefaultLogSize = 1 << 30
+)
+
+// Limits returns the limits of the log of changes.
+func (l *Log) Limits() store.LogLimits {
+	return store.LogLimits{Keep: l.Keep, MaxSize: l.MaxSize, Off: l.Keep == 0}
 }
 
 // Tracing holds the settings tracing of config/server.yaml.
@@ -110,7 +126,7 @@ type GraphQL struct {
 // Default returns the settings of a project without config/.
 func Default() Settings {
 	return Settings{
-		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits, Log: Log{Level: slog.LevelInfo, Sample: 1}, Tracing: Tracing{Sample: 1}},
+		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits, Log: Log{Level: slog.LevelInfo, Sample: 1, Keep: DefaultKeep, MaxSize: DefaultLogSize}, Tracing: Tracing{Sample: 1}},
 		REST:   REST{Prefix: "/api", DefaultLimit: 25, MaxLimit: 100, WithCount: true},
 		I18n:   I18n{Enabled: true, DefaultLocale: "en", Locales: []Locale{{"en", localeName("en")}}},
 		GraphQL: GraphQL{Enabled: true, Endpoint: "/graphql", ShadowCRUD: true, DepthLimit: 10, AmountLimit: 100,

@@ -12,6 +12,7 @@ import (
 	"lectern/auth"
 	"lectern/gateway/config"
 	"lectern/internal/yamlfile"
+	"lectern/store"
 )
 
 // load loads a project of two content types and the given files, by their paths in the project.
@@ -58,7 +59,7 @@ compress: false
 cors: {origin: https://www.example.org, maxAge: 10m}
 limits: {json: 10mb, form: 2048}
 timeouts: {request: 1m30s}
-log: {level: "${LECTERN_TEST_LEVEL}", format: json, requests: true, sample: 0.25}
+log: {level: "${LECTERN_TEST_LEVEL}", format: json, requests: true, sample: 0.25, keep: 7d, maxSize: 2GiB}
 `,
 		"config/api.json":     `{"rest": {"prefix": "/content/v1/", "maxLimit": -1}}`,
 		"config/plugins.yaml": "i18n: {config: {defaultLocale: de, locales: [fr, {code: pt-BR, name: Português}]}}\nupload: {enabled: false}\n",
@@ -77,13 +78,13 @@ tokens:
 	got := []any{
 		s.Server.Host, s.Server.Port, s.Server.URL, s.Server.TrustedProxies[0].String(), s.Server.TrustedProxies[1].String(),
 		s.Server.Compress, s.Server.CORS.Origins, s.Server.CORS.MaxAge, s.Server.Limits.JSONBytes, s.Server.Limits.FormBytes,
-		s.Server.Limits.Handle, s.Server.Limits.Idle, s.Server.Log.Level, s.Server.Log.Format, *s.Server.Log.Requests, s.Server.Log.Sample,
+		s.Server.Limits.Handle, s.Server.Limits.Idle, s.Server.Log.Level, s.Server.Log.Format, *s.Server.Log.Requests, s.Server.Log.Sample, s.Server.Log.Limits(),
 		s.REST, s.I18n, s.Upload.Enabled, s.Users.Enabled, s.Roles, s.Tokens,
 	}
 	want := []any{
 		"0.0.0.0", 8080, "https://content.example.org", "10.0.0.0/8", "::1/128",
 		false, []string{"https://www.example.org"}, 600, int64(10 << 20), int64(2048),
-		90 * time.Second, config.DefaultLimits.Idle, slog.LevelDebug, "json", true, 0.25,
+		90 * time.Second, config.DefaultLimits.Idle, slog.LevelDebug, "json", true, 0.25, store.LogLimits{Keep: 7 * 24 * time.Hour, MaxSize: 2 << 30},
 		config.REST{Prefix: "/content/v1", DefaultLimit: 25, MaxLimit: -1, WithCount: true},
 		config.I18n{Enabled: true, DefaultLocale: "de", Locales: []config.Locale{{Code: "de", Name: "de"}, {Code: "fr", Name: "fr"}, {Code: "pt-BR", Name: "Português"}}},
 		false, true,
@@ -92,5 +93,22 @@ tokens:
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLogOfChanges reads how long the log of changes is kept.
+func TestLogOfChanges(t *testing.T) {
+	for text, want := range map[string]store.LogLimits{
+		"{level: info}":                {Keep: config.DefaultKeep, MaxSize: config.DefaultLogSize},
+		"{keep: 0}":                    {MaxSize: config.DefaultLogSize, Off: true},
+		"{keep: 0d}":                   {MaxSize: config.DefaultLogSize, Off: true},
+		"{keep: 12h30m, maxSize: 5mb}": {Keep: 12*time.Hour + 30*time.Minute, MaxSize: 5 << 20},
+	} {
+		d, err := load(t, map[string]string{"config/server.yaml": "log: " + text})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if got := d.Settings.Server.Log.Limits(); got != want {
+			t.Errorf("%s is %+v, want %+v", text, got, want)
+		}
 	}
 }

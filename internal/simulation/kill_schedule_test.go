@@ -90,7 +90,7 @@ func awaitPending(t *testing.T, server *Server, most int) {
 	}
 }
 
-// publications counts in the change log how often each note was published and unpublished.
+// publications counts in the log how often each note was published and unpublished.
 func (s *noteProject) publications(t *testing.T) map[string][2]int {
 	t.Helper()
 	d, err := gateway.Load(s.dir, nil)
@@ -104,25 +104,25 @@ func (s *noteProject) publications(t *testing.T) map[string][2]int {
 	defer st.Close()
 	counts := map[string][2]int{}
 	err = st.View(func(snap *store.Snapshot) error {
-		complete, err := snap.Changes(0, func(c store.Change) bool {
-			n := counts[c.DocumentID]
-			switch {
-			case c.Type != "api::note.note":
-				return true
-			case c.Action == store.PublishedAction:
-				n[0]++
-			case c.Action == store.Unpublished:
-				n[1]++
-			default:
-				return true
-			}
-			counts[c.DocumentID] = n
-			return true
-		})
-		if !complete {
-			t.Error("the change log is not complete")
+		entries, err := wholeLog(snap)
+		if err != nil {
+			return err
 		}
-		return err
+		for _, e := range entries {
+			for _, c := range snap.Changes(e) {
+				n := counts[c.DocumentID]
+				switch {
+				case c.Type != "api::note.note":
+					continue
+				case c.Action == store.PublishedAction:
+					n[0]++
+				case c.Action == store.Unpublished:
+					n[1]++
+				}
+				counts[c.DocumentID] = n
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -30,22 +30,18 @@ type lectern struct {
 	Server
 	t         *testing.T
 	dir, data string
-	applied   func(sequence uint64, b *store.Batch) // called with each batch that the server applies; may be nil
 	project   *gateway.Project
 	stop      context.CancelFunc
 	ended     chan error
 }
 
 // serveLectern writes the project of a model and serves it. Every stop checks the store.
-func serveLectern(t *testing.T, model *Model) *lectern { return serveObserved(t, model, nil) }
-
-// serveObserved does what serveLectern does, and calls applied with each batch that the server applies.
-func serveObserved(t *testing.T, model *Model, applied func(sequence uint64, b *store.Batch)) *lectern {
+func serveLectern(t *testing.T, model *Model) *lectern {
 	dir := t.TempDir()
 	if err := WriteProject(dir, model); err != nil {
 		t.Fatal(err)
 	}
-	l := &lectern{t: t, dir: dir, data: filepath.Join(dir, "data"), applied: applied}
+	l := &lectern{t: t, dir: dir, data: filepath.Join(dir, "data")}
 	if err := l.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +63,7 @@ func (l *lectern) start() error {
 	project, err := gateway.Open(l.dir, gateway.Options{
 		Data: l.data, Addr: "127.0.0.1:0", Production: true,
 		Log:   slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Ready: func(r gateway.Ready) { ready <- r }, Applied: l.applied,
+		Ready: func(r gateway.Ready) { ready <- r },
 	})
 	if err != nil {
 		return err
@@ -138,6 +134,8 @@ func simulate(t *testing.T, seed uint64, n int, cover *Coverage, graphql bool) {
 	cover.Add(run.Cover)
 	if ended := server.end(); ended != nil {
 		t.Errorf("seed %d: %v", seed, ended)
+	} else if err := checkReplayed(server.dir, server.data); err != nil {
+		t.Errorf("seed %d: %v", seed, err)
 	}
 	for _, d := range run.Different {
 		t.Error(d)

@@ -1,85 +1,113 @@
 package simulation
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"testing"
 
 	"lectern/contenttypes"
+	"lectern/gateway"
 	"lectern/store"
 )
 
-// A recorder keeps the batches that a store applies, in the order of their sequence numbers. Number 1 is that of the transaction in which
-// Open stores the definitions.
-type recorder struct{ batches []*store.Batch }
-
-// record keeps a batch. It drops those of the same or a greater number, whose transaction was rolled back.
-func (r *recorder) record(sequence uint64, b *store.Batch) {
-	r.batches = append(r.batches[:sequence-2], b)
-}
-
-// TestBatchesMakeTheContent records every batch that a server applies while it answers random requests. The same batches, applied in the
-// same order to an empty store, must make the same content. The test fails if a write changes content without a batch.
-func TestBatchesMakeTheContent(t *testing.T) {
-	for seed, graphql := range map[uint64]bool{1: false, 2: true} {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			var recorded recorder
-			model := ModelOf(seed, Quirks{})
-			server := serveObserved(t, model, recorded.record)
-			run := NewRun(seed, Quirks{}, model, struct{ Host }{server}) // without restarts, after which batches would be of another Model
-			if graphql {
-				run.InGraphQL()
-			}
-			if err := run.Random(120); err != nil {
-				t.Error(err)
-			}
-			compareReplayed(t, server.project.Store(), recorded.batches)
-			if err := server.end(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-// compareReplayed applies batches to an empty store, and compares its content with that of a store.
-func compareReplayed(t *testing.T, want *store.Store, batches []*store.Batch) {
-	t.Helper()
-	if n := uint64(len(batches)) + 1; n != want.Revision() || n < 30 {
-		t.Fatalf("the last batch that is recorded has number %d, and that of the store has %d", n, want.Revision())
-	}
-	got, err := store.Open(filepath.Join(t.TempDir(), "content.db"), want.Model(), store.Options{})
+// wholeLog returns the entries of a snapshot's log. It is an error if the log does not begin with the store.
+func wholeLog(snap *store.Snapshot) (list []*store.Entry, err error) {
+	since, err := snap.Position()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	for i, b := range batches {
-		if err := got.Write(context.Background(), func(tx *store.Tx) error { return tx.Apply(b) }); err != nil {
-			t.Fatalf("batch %d: %v", i+1, err)
+	since.Sequence = 0
+	entries, err := snap.Entries(since)
+	if err != nil {
+		return nil, err
+	}
+	for e, err := range entries {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// checkReplayed applies the log of the store of a data directory to an empty store. The content must be the same. It fails if a write
+// changes content without an entry in the log that says how.
+func checkReplayed(dir, data string) error {
+	d, err := gateway.Load(dir, nil)
+	if err != nil {
+		return err
+	}
+	want, err := store.Open(filepath.Join(data, "content.db"), d.Model, store.Options{})
+	if err != nil {
+		return err
+	}
+	defer want.Close()
+	temp, err := os.MkdirTemp("", "replayed")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	path := filepath.Join(temp, "content.db")
+	if err := want.View(func(snap *store.Snapshot) error { return replay(snap, path) }); err != nil {
+		return err
+	}
+	got, err := store.Open(path, d.Model, store.Options{})
+	if err != nil {
+		return err
+	}
+	defer got.Close()
+	if got.Revision() != want.Revision() {
+		return fmt.Errorf("the replayed store has the revision %d, want %d", got.Revision(), want.Revision())
+	}
+	return errors.Join(compareContent(want, got), got.Check())
+}
+
+// replay applies the log of a snapshot to an empty store at path.
+func replay(snap *store.Snapshot, path string) error {
+	entries, err := wholeLog(snap)
+	if err != nil {
+		return err
+	}
+	r, err := store.OpenReplica(path, store.Options{})
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(entries, 7) {
+		if err := r.Apply(part...); err != nil {
+			return errors.Join(err, r.Close())
 		}
 	}
-	wantLines, gotLines := contentOf(t, want), contentOf(t, got)
+	return r.Close()
+}
+
+// compareContent compares what two stores show.
+func compareContent(want, got *store.Store) error {
+	wantLines, err := contentOf(want)
+	if err != nil {
+		return err
+	}
+	gotLines, err := contentOf(got)
+	if err != nil {
+		return err
+	}
 	for i := range min(len(wantLines), len(gotLines)) {
 		if wantLines[i] != gotLines[i] {
-			t.Fatalf("the replayed store has\n%s\nwant\n%s", gotLines[i], wantLines[i])
+			return fmt.Errorf("the replayed store has\n%s\nwant\n%s", gotLines[i], wantLines[i])
 		}
 	}
 	if len(wantLines) != len(gotLines) || len(wantLines) < 30 {
-		t.Errorf("the replayed store has %d lines of content, want %d", len(gotLines), len(wantLines))
+		return fmt.Errorf("the replayed store has %d lines of content, want %d", len(gotLines), len(wantLines))
 	}
-	if err := got.Check(); err != nil {
-		t.Error(err)
-	}
-	if err := got.Close(); err != nil {
-		t.Error(err)
-	}
+	return nil
 }
 
-// contentOf describes everything that reads of a store show: all versions of all types with their components and links, and the change log.
-// It names locales by their codes, since their numbers may differ.
-func contentOf(t *testing.T, s *store.Store) (lines []string) {
-	t.Helper()
-	err := s.View(func(snap *store.Snapshot) error {
+// contentOf describes everything that reads of a store show: all versions of all types with their components and links, and the
+// log.
+func contentOf(s *store.Store) (lines []string, err error) {
+	err = s.View(func(snap *store.Snapshot) error {
 		for _, typ := range s.Model().Types {
 			lines = append(lines, fmt.Sprintf("%s: revision %d", typ.UID, snap.Revision(typ)))
 			statuses := []store.Status{store.Published}
@@ -99,16 +127,13 @@ func contentOf(t *testing.T, s *store.Store) (lines []string) {
 				}
 			}
 		}
-		_, err := snap.Changes(0, func(c store.Change) bool {
-			lines = append(lines, fmt.Sprintf("change %+v", c))
-			return true
-		})
+		entries, err := wholeLog(snap)
+		for _, e := range entries {
+			lines = append(lines, fmt.Sprintf("entry %d of %s at %s by %v: %v", e.Sequence, e.Epoch, e.Time, e.By, snap.Changes(e)))
+		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lines
+	return lines, err
 }
 
 // describe writes the attributes of a version or component, with its links in their order and positions.

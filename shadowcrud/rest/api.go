@@ -82,8 +82,8 @@ type Route struct {
 // A Call holds what Serve needs to know about a request besides the request itself.
 type Call struct {
 	Access     *permission.Access
-	By         documents.Principal // who sent the request
-	DocumentID string              // from the path, decoded
+	By         store.Principal // who sent the request
+	DocumentID string          // from the path, decoded
 	// ReadBody returns the body of the request as a jsontree value; nil if there is none.
 	ReadBody func(http.ResponseWriter, *http.Request) (any, error)
 	Limits   *Limits // nil: the default ones

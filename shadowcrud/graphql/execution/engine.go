@@ -138,10 +138,10 @@ type Request struct {
 	Operation *string // its name; nil: Query holds only one
 	Variables *jsontree.Object
 	Access    *permission.Access
-	User      auth.User           // zero if the caller is no user
-	By        documents.Principal // who sent the request, for schedules
-	HTTP      *http.Request       // passed to policies and resolvers; nil if the operation did not come by HTTP
-	ID        string              // identifies the request in the log
+	User      auth.User       // zero if the caller is no user
+	By        store.Principal // who sent the request, for schedules
+	HTTP      *http.Request   // passed to policies and resolvers; nil if the operation did not come by HTTP
+	ID        string          // identifies the request in the log
 	// Limit counts a call of a rate-limited mutation by its name, and returns an error when there were too many; nil is no limit.
 	Limit func(name string) error
 	// QueriesOnly refuses mutations, for HTTP methods that must not change anything.

@@ -39,7 +39,7 @@ func (x *execution) mutations() error {
 		return err
 	}
 	defer release()
-	x.ctx = locked
+	x.ctx = store.WithPrincipal(locked, x.by)
 	x.data(x.mutationField)
 	if errors.Is(x.failed, budget.ErrExhausted) { // not an error that is retried: fields have been written
 		return errNoMemory

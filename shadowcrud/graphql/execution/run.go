@@ -10,7 +10,6 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/auth"
-	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/internal/budget"
@@ -29,7 +28,7 @@ type execution struct {
 	memory    []binding // pooled; holds the bindings of plans that are not static
 	access    *permission.Access
 	user      auth.User
-	by        documents.Principal
+	by        store.Principal
 	countCall func(name string) error // see Request.Limit
 	limit     time.Duration
 	vars      language.Variables

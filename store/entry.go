@@ -1,0 +1,303 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// An Entry is one entry of the log: a batch, a transaction of a conversion, or the beginning of an epoch. Entries hold numbers in place of
+// names and pointers, so that an entry can be read and applied without a Model. The entries of conversions hold the definitions, in which
+// the numbers are explained.
+type Entry struct {
+	Sequence uint64
+	Epoch    Epoch
+	Time     time.Time // when the entry was made, in milliseconds
+	By       Principal
+	Kind     EntryKind
+
+	docs, items uint64 // the greatest number of a document and the greatest id of a component that were given out
+	locales     []string
+	firstLocale uint64 // the number of the first of locales
+	changes     []docChange
+	conversion  conversionEntry
+	ops         []byte // see appendRowOp and appendLinkOp
+}
+
+// An EntryKind says what an entry records.
+type EntryKind uint8
+
+const (
+	BatchEntry      EntryKind = iota // a Batch
+	ConversionEntry                  // a transaction of a conversion
+	EpochEntry                       // the beginning of an epoch
+	entryKinds
+)
+
+// A Principal is the kind and name of a caller, as the log and schedules record them.
+type Principal struct {
+	Kind string // public, token, user, command or system
+	Name string // of the token or user; otherwise ""
+}
+
+// An Action is what happened to a document.
+type Action uint8
+
+const (
+	Created Action = iota
+	Updated
+	Deleted
+	PublishedAction
+	Unpublished
+	actions
+)
+
+// A Change says what a batch did to one document.
+type Change struct {
+	Type       string // uid of the content-type
+	DocumentID string
+	Action     Action
+}
+
+// A docChange is a Change with the number of the type.
+type docChange struct {
+	schema     uint16
+	documentID []byte
+	action     Action
+}
+
+// A conversionEntry is what the entry of a conversion adds to the changes of rows and links. The definitions and what is left to do are
+// stored as they stand. Work on indexes is not recorded: a replica repeats the step on its own rows.
+type conversionEntry struct {
+	catalog []byte // the definitions after the transaction; nil if they have not changed
+	pending []byte // what is left of the conversion; nil if nothing is
+	step    []byte // the step before the transaction, if it works on indexes
+	rows    uint64 // how many rows the step went through at most
+}
+
+// entryVersion is the first byte of each entry. Readers refuse entries of versions that they do not know.
+const entryVersion = 1
+
+// The encoding of an entry is
+//
+//	version u8 · kind u8 · epoch 8 bytes · time in ms · kind and name of the principal · docs · items ·
+//	number of locales · [number of the first · the codes] · number of changes · (schema · action u8 · documentId) … ·
+//	of a conversion: catalog · pending · step · rows · the changes of rows and links, up to the end
+//
+// Numbers are uvarints, and texts have their length before them. The sequence is in the key.
+func (e *Entry) append(b []byte) []byte {
+	b = append(b, entryVersion, byte(e.Kind))
+	b = append(b, e.Epoch[:]...)
+	b = binary.AppendUvarint(b, uint64(e.Time.UnixMilli()))
+	b = appendCounted(appendCounted(b, e.By.Kind), e.By.Name)
+	b = binary.AppendUvarint(binary.AppendUvarint(b, e.docs), e.items)
+	b = binary.AppendUvarint(b, uint64(len(e.locales)))
+	if len(e.locales) > 0 {
+		b = binary.AppendUvarint(b, e.firstLocale)
+		for _, code := range e.locales {
+			b = appendCounted(b, code)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(e.changes)))
+	for _, c := range e.changes {
+		b = append(binary.AppendUvarint(b, uint64(c.schema)), byte(c.action))
+		b = appendCounted(b, c.documentID)
+	}
+	if e.Kind == ConversionEntry {
+		c := &e.conversion
+		b = appendCounted(appendCounted(appendCounted(b, c.catalog), c.pending), c.step)
+		b = binary.AppendUvarint(b, c.rows)
+	}
+	return append(b, e.ops...)
+}
+
+func appendCounted[T string | []byte](b []byte, text T) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+// Errors of decoding.
+var (
+	errEntry        = errors.New("the entry of the log is malformed")
+	errEntryVersion = errors.New("the entry of the log is of a newer version of Lectern")
+)
+
+// decodeEntry decodes an entry and checks all of it. The Entry refers to the memory of raw.
+func decodeEntry(sequence uint64, raw []byte) (*Entry, error) {
+	if len(raw) > 0 && raw[0] > entryVersion {
+		return nil, errEntryVersion
+	}
+	d := entryDecoder{raw: raw}
+	if d.byte() != entryVersion {
+		d.failed = true
+	}
+	e := &Entry{Sequence: sequence, Kind: EntryKind(d.byte())}
+	copy(e.Epoch[:], d.take(uint64(len(e.Epoch))))
+	e.Time = time.UnixMilli(int64(d.number(1 << 52)))
+	e.By = Principal{Kind: string(d.counted()), Name: string(d.counted())}
+	e.docs, e.items = d.number(numberMask), d.number(numberMask)
+	if n := d.number(maxLocales); n > 0 {
+		e.firstLocale = d.number(maxLocales)
+		for range d.fitting(n) {
+			e.locales = append(e.locales, string(d.counted()))
+		}
+	}
+	for range d.fitting(d.number(numberMask)) {
+		e.changes = append(e.changes, docChange{schema: d.short(), action: Action(d.byte()), documentID: d.counted()})
+		d.failed = d.failed || e.changes[len(e.changes)-1].action >= actions
+	}
+	if e.Kind == ConversionEntry {
+		e.conversion = conversionEntry{catalog: d.counted(), pending: d.counted(), step: d.counted(), rows: d.number(1 << 20)}
+	}
+	e.ops = d.raw
+	if d.failed || e.Kind >= entryKinds || e.eachOp(func(op) error { return nil }) != nil {
+		return nil, fmt.Errorf("entry %d: %w", sequence, errEntry)
+	}
+	return e, nil
+}
+
+// entryTime returns the time of an entry from its first part.
+func entryTime(raw []byte) (time.Time, error) {
+	d := entryDecoder{raw: raw}
+	d.take(2 + uint64(len(Epoch{})))
+	if ms := d.number(1 << 52); !d.failed {
+		return time.UnixMilli(int64(ms)), nil
+	}
+	return time.Time{}, errEntry
+}
+
+// An entryDecoder reads the parts of an entry one after the other. Once a part cannot be read it has failed, and returns zero values.
+type entryDecoder struct {
+	raw    []byte
+	failed bool
+}
+
+// number reads a number that is at most most.
+func (d *entryDecoder) number(most uint64) uint64 {
+	n, size := binary.Uvarint(d.raw)
+	if d.failed = d.failed || size <= 0 || n > most; d.failed {
+		return 0
+	}
+	d.raw = d.raw[size:]
+	return n
+}
+
+func (d *entryDecoder) short() uint16 { return uint16(d.number(1<<16 - 1)) }
+
+func (d *entryDecoder) byte() byte {
+	if b := d.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *entryDecoder) take(n uint64) []byte {
+	if d.failed = d.failed || n > uint64(len(d.raw)); d.failed {
+		return nil
+	}
+	b := d.raw[:n:n]
+	d.raw = d.raw[n:]
+	return b
+}
+
+// counted reads bytes that have their length before them, nil if there are none.
+func (d *entryDecoder) counted() []byte {
+	if n := d.number(uint64(len(d.raw))); n > 0 {
+		return d.take(n)
+	}
+	return nil
+}
+
+// fitting returns n, or fails if so many items cannot be in what is left.
+func (d *entryDecoder) fitting(n uint64) uint64 {
+	if d.failed = d.failed || n > uint64(len(d.raw)); d.failed {
+		return 0
+	}
+	return n
+}
+
+// An opKind is what an op does.
+type opKind byte
+
+const (
+	opPutRow opKind = iota + 1
+	opDeleteRow
+	opPutLink
+	opDeleteLink
+)
+
+// An op is a change of one row or link, in an entry.
+type op struct {
+	kind opKind
+
+	schema uint16 // of the row, or of the owner of the link's attribute
+	slot   slot
+	doc    uint64
+	row    []byte // without its checksum
+
+	link linkOp
+}
+
+// A linkOp is a link in numbers.
+type linkOp struct {
+	schema, field  uint16
+	set            LinkSet
+	from, to       ref
+	fromPos, toPos uint64
+}
+
+// appendRowOp appends the change of a row: kind u8 · schema · slot · doc · if it is put, the row with its length.
+func appendRowOp(b []byte, kind opKind, schema uint16, sl slot, doc uint64, row []byte) []byte {
+	b = binary.AppendUvarint(append(b, byte(kind)), uint64(schema))
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(sl)), doc)
+	if kind == opPutRow {
+		b = appendCounted(b, row)
+	}
+	return b
+}
+
+// appendLinkOp appends the change of a link: kind u8 · schema · field · set u8 · (schema · locale · doc · position) of either end.
+func appendLinkOp(b []byte, kind opKind, l linkOp) []byte {
+	b = binary.AppendUvarint(append(b, byte(kind)), uint64(l.schema))
+	b = append(binary.AppendUvarint(b, uint64(l.field)), byte(l.set))
+	b = binary.AppendUvarint(appendRef(b, l.from), l.fromPos)
+	return binary.AppendUvarint(appendRef(b, l.to), l.toPos)
+}
+
+func appendRef(b []byte, r ref) []byte {
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(r.schema)), uint64(r.locale))
+	return binary.AppendUvarint(b, r.doc)
+}
+
+// eachOp calls f with the changes of rows and links in their order, until f returns an error.
+func (e *Entry) eachOp(f func(op) error) error {
+	for d := (entryDecoder{raw: e.ops}); len(d.raw) > 0; {
+		o := op{kind: opKind(d.byte()), schema: d.short()}
+		switch o.kind {
+		case opPutRow, opDeleteRow:
+			o.slot, o.doc = slot(d.short()), d.number(numberMask)
+			if o.kind == opPutRow {
+				o.row = d.counted()
+				d.failed = d.failed || len(o.row) < recordHeader
+			}
+		case opPutLink, opDeleteLink:
+			o.link = linkOp{schema: o.schema, field: d.short(), set: LinkSet(d.byte())}
+			o.link.from, o.link.fromPos = d.ref(), d.number(1<<64-1)
+			o.link.to, o.link.toPos = d.ref(), d.number(1<<64-1)
+			d.failed = d.failed || o.link.set > DraftLinks
+		default:
+			d.failed = true
+		}
+		if d.failed {
+			return errEntry
+		}
+		if err := f(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *entryDecoder) ref() ref {
+	return ref{schema: d.short(), locale: d.short(), doc: d.number(numberMask)}
+}

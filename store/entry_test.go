@@ -1,0 +1,74 @@
+package store
+
+import (
+	"bytes"
+	"testing"
+	"time"
+)
+
+// someEntries are an entry of each kind.
+func someEntries() []*Entry {
+	at := time.UnixMilli(1_790_000_000_000)
+	link := linkOp{3, 4, DraftLinks, ref{3, 0, 1 << 40}, ref{5, 1, 9}, PosStep, 1<<64 - 1}
+	ops := appendRowOp(nil, opPutRow, 1, 2, 3, make([]byte, recordHeader))
+	ops = appendLinkOp(appendLinkOp(ops, opPutLink, link), opDeleteLink, link)
+	ops = appendRowOp(ops, opDeleteRow, 1, 3, 3, nil)
+	return []*Entry{
+		{Sequence: 1, Kind: ConversionEntry, Time: at, By: system, conversion: conversionEntry{catalog: []byte("{}"), pending: []byte("{}"), step: []byte("{}"), rows: 9}},
+		{Sequence: 2, Epoch: Epoch{1, 2, 3}, Time: at, By: Principal{"user", "somebody"}, docs: 7, items: 8, firstLocale: 1,
+			locales: []string{"en", "de"}, changes: []docChange{{1, []byte("some"), Unpublished}}, ops: ops},
+		{Sequence: 3, Kind: EpochEntry, Epoch: Epoch{4}, Time: at},
+	}
+}
+
+// FuzzEntry decodes any bytes as an entry. What is decoded must be encoded as something that is decoded as the same, and all of its changes
+// must be readable. An entry that is cut off must be refused.
+func FuzzEntry(f *testing.F) {
+	for _, e := range someEntries() {
+		f.Add(e.append(nil))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		e, err := decodeEntry(5, raw)
+		if err != nil {
+			return
+		}
+		again := e.append(nil)
+		if second, err := decodeEntry(5, again); err != nil || !bytes.Equal(second.append(nil), again) {
+			t.Fatalf("%x is decoded and encoded as %x, and then as %v", raw, again, err)
+		}
+		var ops []byte
+		if err := e.eachOp(func(o op) error {
+			if o.kind == opPutRow || o.kind == opDeleteRow {
+				ops = appendRowOp(ops, o.kind, o.schema, o.slot, o.doc, o.row)
+			} else {
+				ops = appendLinkOp(ops, o.kind, o.link)
+			}
+			return nil
+		}); err != nil || len(ops) > len(e.ops) {
+			t.Fatalf("the changes %x are read as %x (%v)", e.ops, ops, err)
+		}
+		if at, err := entryTime(raw); err != nil || !at.Equal(e.Time) {
+			t.Fatalf("the time is %v and %v (%v)", e.Time, at, err)
+		}
+	})
+}
+
+// TestEntriesCutOff decodes every beginning of entries, and entries of another version. Each is refused, except where a change ends.
+func TestEntriesCutOff(t *testing.T) {
+	for _, e := range someEntries() {
+		raw := e.append(nil)
+		head := len(raw) - len(e.ops)
+		for n := range head {
+			if _, err := decodeEntry(e.Sequence, raw[:n]); err == nil {
+				t.Errorf("entry %d: the first %d bytes of %d are taken", e.Sequence, n, len(raw))
+			}
+		}
+		if got, err := decodeEntry(e.Sequence, raw); err != nil || !bytes.Equal(got.append(nil), raw) || got.By != e.By || !got.Time.Equal(e.Time) {
+			t.Errorf("entry %d is decoded as %+v (%v)", e.Sequence, got, err)
+		}
+		raw[0]++
+		if _, err := decodeEntry(e.Sequence, raw); err == nil {
+			t.Errorf("entry %d: another version is taken", e.Sequence)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"time"
+)
+
+// The log has an entry for each batch and for each transaction of a conversion, in the bucket log. An entry is stored by the transaction
+// that it describes. Whoever applies all entries in order to an empty store has the same content (see Replica).
+//
+// The key of an entry is its sequence u64. An entry that is longer than maxPart is stored in parts: the others follow under the keys
+// sequence u64 · number of the part u32, from 1 on.
+//
+// The counters logBefore and logBytes are in the bucket meta. The entries that count are those after the sequence logBefore. They have no
+// gaps and lead up to the present sequence. Keys up to logBefore wait for a later transaction to remove them.
+
+// LogLimits bound the log. When an entry is older than Keep, or the log is larger than MaxSize, later writes remove the oldest entries, a
+// bounded number in each transaction.
+type LogLimits struct {
+	Keep    time.Duration // 0: defaultKeep
+	MaxSize int64         // bytes of keys and values; 0: defaultMaxSize
+	Off     bool          // keep no log; a log that is there is removed
+}
+
+const (
+	defaultKeep    = 30 * 24 * time.Hour
+	defaultMaxSize = 1 << 30
+)
+
+func (l LogLimits) withDefaults() LogLimits {
+	if l.Keep == 0 {
+		l.Keep = defaultKeep
+	}
+	if l.MaxSize == 0 {
+		l.MaxSize = defaultMaxSize
+	}
+	return l
+}
+
+const (
+	// maxPart is how long a part of an entry is at most. Two parts fill four pages of the file, so that little of them is left empty, and a
+	// commit that appends the next entry does not write long ones again.
+	maxPart = 8100
+	// trimmedAtOnce is how many keys a transaction removes at most, beside as many as it has added.
+	trimmedAtOnce = 1000
+	// trimEvery is how often a write looks at the age of the oldest entry.
+	trimEvery = time.Minute
+	// trimShare is the part of LogLimits.MaxSize by which the log is made smaller when it is too large, so that not every write does it.
+	trimShare = 64
+	// maxKeptOps bounds the memory that is kept from one batch for the next.
+	maxKeptOps = 1 << 20
+)
+
+// An eventLog is what a file knows about its log. Only the writer goroutine uses it, or the one goroutine that has the file before there
+// is a writer.
+type eventLog struct {
+	limits  LogLimits
+	epoch   Epoch
+	trimmed time.Time // when the age of the oldest entry was looked at, zero if there may be more to remove
+	ops     []byte    // memory for the changes of the present batch
+}
+
+// loggedState is what a transaction knows about the log.
+type loggedState struct {
+	by            Principal
+	before, bytes uint64
+	added         int         // keys that the transaction has added
+	locales       int         // how many locale codes the entries have, those of former transactions included
+	changes       []docChange // of the present batch
+	copying       bool        // entries of another log are applied and stored as they are
+}
+
+type principalKey struct{}
+
+// WithPrincipal returns a context whose writes are logged as made by p.
+func WithPrincipal(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// system is the Principal of writes that nobody has asked for: those of the server itself.
+var system = Principal{Kind: "system"}
+
+func principalOf(ctx context.Context) Principal {
+	if p, ok := ctx.Value(principalKey{}).(Principal); ok {
+		return p
+	}
+	return system
+}
+
+// logging reports whether the changes of rows and links are recorded.
+func (tx *Tx) logging() bool { return !tx.store.log.limits.Off && !tx.log.copying }
+
+func (tx *Tx) logRow(kind opKind, schema uint16, sl slot, doc uint64, row []byte) {
+	if tx.logging() {
+		l := &tx.store.log
+		l.ops = appendRowOp(l.ops, kind, schema, sl, doc, row)
+	}
+}
+
+func (tx *Tx) logLink(kind opKind, link linkOp) {
+	if tx.logging() {
+		l := &tx.store.log
+		l.ops = appendLinkOp(l.ops, kind, link)
+	}
+}
+
+// logLinkKey records the change of a link that is given as it is stored. A link is stored under the keys of both ends; the change is
+// recorded once, with the key of the end that has the attribute.
+func (tx *Tx) logLinkKey(kind opKind, k, v []byte) {
+	if side(k[4]) != fromSide {
+		return
+	}
+	l := linkOp{schema: be.Uint16(k), field: be.Uint16(k[2:]), set: LinkSet(k[5])}
+	l.from, l.fromPos = ref{l.schema, be.Uint16(k[6:]), be.Uint64(k[8:])}, be.Uint64(k[linkListLen:])
+	l.to, l.toPos = parseLinkEnd(v)
+	tx.logLink(kind, l)
+}
+
+// append stores an entry that has the changes recorded since the last one.
+func (tx *Tx) append(kind EntryKind, conversion conversionEntry) error {
+	f := tx.store.file
+	if f.log.limits.Off {
+		tx.log.before = tx.sequence
+		return nil
+	}
+	e := Entry{
+		Sequence: tx.sequence, Epoch: f.log.epoch, Time: time.Now(), By: tx.log.by, Kind: kind,
+		docs: tx.docs, items: tx.items, changes: tx.log.changes, conversion: conversion, ops: f.log.ops,
+	}
+	if tx.localesUsed > tx.log.locales {
+		e.firstLocale = uint64(tx.log.locales) + 1
+		e.locales = f.locales.current.Load().codes[e.firstLocale : tx.localesUsed+1]
+		tx.log.locales = tx.localesUsed
+	}
+	size := 128 + len(e.ops) + len(conversion.catalog) + len(conversion.pending) + len(conversion.step) + 48*len(e.changes)
+	raw := e.append(make([]byte, 0, size))
+	tx.log.changes = nil
+	if f.log.ops = f.log.ops[:0]; cap(f.log.ops) > maxKeptOps {
+		f.log.ops = nil
+	}
+	return tx.storeEntry(tx.sequence, raw)
+}
+
+// storeEntry puts an encoded entry into the log. The entry must not be changed afterwards.
+func (tx *Tx) storeEntry(sequence uint64, raw []byte) error {
+	b := tx.bucket(entries)
+	b.bolt.FillPercent = 1 // keys are only added at the end
+	key := be.AppendUint64(make([]byte, 0, 12), sequence)
+	for part := uint32(0); part == 0 || len(raw) > 0; part++ {
+		if part > 0 {
+			key = be.AppendUint32(key[:8], part)
+		}
+		n := min(len(raw), maxPart)
+		value := raw[:n:n]
+		if raw = raw[n:]; len(raw) == 0 {
+			value = value[:n:cap(value)]
+		}
+		if err := b.Put(key, freshValue{value}); err != nil {
+			return err
+		}
+		tx.log.bytes += uint64(len(key) + n + checksumLen)
+		tx.log.added++
+	}
+	return nil
+}
+
+// trimLog removes entries that LogLimits do not allow, and keys that no longer count, oldest first.
+func (tx *Tx) trimLog() error {
+	l := &tx.store.log
+	now := time.Now()
+	tooLarge := tx.log.bytes > uint64(l.limits.MaxSize)
+	if !tooLarge && now.Sub(l.trimmed) < trimEvery {
+		return nil
+	}
+	l.trimmed = now
+	least := uint64(l.limits.MaxSize)
+	if tooLarge {
+		least -= least / trimShare
+	}
+	keys, more, err := tx.trimmable(least, now.Add(-l.limits.Keep), trimmedAtOnce+tx.log.added)
+	if err != nil {
+		return err
+	}
+	if more {
+		l.trimmed = time.Time{}
+	}
+	for _, k := range keys {
+		if err := tx.bucket(entries).Delete(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trimmable returns the keys to remove, most of them at most, and counts the log without them. more reports whether others follow.
+func (tx *Tx) trimmable(least uint64, oldest time.Time, most int) (keys [][]byte, more bool, err error) {
+	c := tx.bucket(entries).Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		sequence := be.Uint64(k)
+		if sequence > tx.log.before && tx.log.bytes <= least {
+			made, err := entryTime(v)
+			if err != nil || !made.Before(oldest) {
+				return keys, false, err
+			}
+		}
+		if len(keys) == most || sequence == tx.sequence {
+			return keys, len(keys) == most, nil
+		}
+		tx.log.before = max(tx.log.before, sequence)
+		tx.log.bytes -= min(tx.log.bytes, uint64(len(k)+len(v)))
+		keys = append(keys, bytes.Clone(k))
+	}
+	return keys, false, nil
+}

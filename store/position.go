@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"lectern/contenttypes"
+)
+
+// Errors of reading the log, for errors.Is. Who gets one of them must begin anew with all content.
+var (
+	// ErrOtherEpoch: the position is of another store, or of the store before it was restored.
+	ErrOtherEpoch = errors.New("the position is not one of this log")
+	// ErrTrimmed: the log no longer has all entries after the position.
+	ErrTrimmed = errors.New("the log no longer has all entries after the position")
+)
+
+// An Epoch is a random number that names a history of content. A restored store begins a new one, because its history differs from the
+// one after its backup was taken.
+type Epoch [8]byte
+
+func newEpoch() (e Epoch) {
+	_, _ = rand.Read(e[:]) // never fails
+	return e
+}
+
+// String returns the epoch as 16 hexadecimal digits.
+func (e Epoch) String() string { return hex.EncodeToString(e[:]) }
+
+func parseEpoch(text string) (e Epoch, err error) {
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != len(e) {
+		return e, fmt.Errorf("%q is no epoch", text)
+	}
+	return Epoch(raw), nil
+}
+
+// A Position is a place in the log: behind the entry with its sequence. Clients must take its text as opaque.
+type Position struct {
+	Epoch    Epoch
+	Sequence uint64
+}
+
+// String returns the position as ParsePosition reads it.
+func (p Position) String() string { return p.Epoch.String() + "-" + strconv.FormatUint(p.Sequence, 10) }
+
+// ParsePosition parses the text of a Position. The error wraps ErrOtherEpoch.
+func ParsePosition(text string) (p Position, err error) {
+	epoch, sequence, _ := strings.Cut(text, "-")
+	if p.Epoch, err = parseEpoch(epoch); err == nil {
+		p.Sequence, err = strconv.ParseUint(sequence, 10, 48)
+	}
+	if err != nil || p.String() != text {
+		return Position{}, fmt.Errorf("%q: %w", text, ErrOtherEpoch)
+	}
+	return p, nil
+}
+
+// Position returns the position of the snapshot's content: behind the last entry.
+func (s *Snapshot) Position() (Position, error) {
+	epoch, err := s.epoch()
+	return Position{epoch, s.Sequence()}, err
+}
+
+// OldestPosition returns the position before the oldest entry of the log.
+func (s *Snapshot) OldestPosition() (Position, error) {
+	epoch, err := s.epoch()
+	return Position{epoch, getNumber(s.bucket(metas), keyLogBefore)}, err
+}
+
+func (s *Snapshot) epoch() (Epoch, error) {
+	return parseEpoch(string(textOf(s.bucket(metas).Get(keyEpoch))))
+}
+
+// Entries returns the entries after a position, oldest first. It returns an error that wraps ErrOtherEpoch or ErrTrimmed if the log does
+// not have them. An entry may be used until the snapshot ends.
+func (s *Snapshot) Entries(since Position) (iter.Seq2[*Entry, error], error) {
+	oldest, err := s.OldestPosition()
+	switch {
+	case err != nil:
+		return nil, err
+	case since.Epoch != oldest.Epoch || since.Sequence > s.Sequence():
+		return nil, fmt.Errorf("read the log after %s: %w", since, ErrOtherEpoch)
+	case since.Sequence < oldest.Sequence:
+		return nil, fmt.Errorf("read the log after %s: %w; it begins after %s", since, ErrTrimmed, oldest)
+	}
+	return func(yield func(*Entry, error) bool) { s.eachEntry(since.Sequence, yield) }, nil
+}
+
+// eachEntry calls yield with the entries after a sequence. It ends with an error if one is missing or cannot be decoded.
+func (s *Snapshot) eachEntry(after uint64, yield func(*Entry, error) bool) {
+	c := s.bucket(entries).Cursor()
+	k, v := c.Seek(be.AppendUint64(nil, after+1))
+	for next := after + 1; next <= s.Sequence(); next++ {
+		if len(k) != 8 || be.Uint64(k) != next {
+			yield(nil, fmt.Errorf("entry %d of the log is missing", next))
+			return
+		}
+		raw := partOf(v)
+		raw = raw[:len(raw):len(raw)] // so that append copies it
+		for k, v = c.Next(); len(k) == 12 && be.Uint64(k) == next; k, v = c.Next() {
+			raw = append(raw, partOf(v)...)
+		}
+		e, err := decodeEntry(next, raw)
+		if !yield(e, err) || err != nil {
+			return
+		}
+	}
+}
+
+// partOf returns a part of an entry without its checksum.
+func partOf(v []byte) []byte { return v[:max(len(v)-checksumLen, 0)] }
+
+// Changes returns what the entry of a batch did to documents. Names are those of the snapshot's definitions; documents of types that are
+// no longer defined are left out.
+func (s *Snapshot) Changes(e *Entry) []Change {
+	list := make([]Change, 0, len(e.changes))
+	for _, c := range e.changes {
+		if b := s.bound.numbered(c.schema); b != nil {
+			list = append(list, Change{Type: b.schema.UID, DocumentID: string(c.documentID), Action: c.action})
+		}
+	}
+	return list
+}
+
+// Sequence returns the number of the last entry of the log, or of the last batch if no log is kept.
+func (s *Snapshot) Sequence() uint64 { return getNumber(s.bucket(metas), keySequence) }
+
+// Revision returns the number of the last batch that changed a row of a type.
+func (s *Snapshot) Revision(t *contenttypes.ContentType) uint64 {
+	return getNumber(s.bucket(metas), schemaKey(prefixRev, s.bound.of(&t.Schema).number))
+}
+
+// BeginEpoch begins a new epoch, by an entry of its own. It is for a store whose content was put back: positions of the history that was
+// left become invalid.
+func (s *Store) BeginEpoch(ctx context.Context) error {
+	return s.byWriter(ctx, func() error { return s.guard(func() error { return s.beginEpoch(ctx) }) })
+}
+
+func (s *Store) beginEpoch(ctx context.Context) error {
+	defer s.snapshots.Drain()()
+	btx, err := s.beginWrite()
+	if err != nil {
+		return err
+	}
+	defer rollback(btx)
+	tx := newTx(s.current.Load(), btx)
+	defer tx.end()
+	former := s.log.epoch
+	s.log.epoch = newEpoch()
+	tx.sequence++
+	tx.log.by = principalOf(ctx)
+	if err = tx.append(EpochEntry, conversionEntry{}); err == nil {
+		err = putEpoch(tx.bucket(metas), s.log.epoch)
+	}
+	if err == nil {
+		err = tx.finish()
+	}
+	if err == nil {
+		err = s.commitTx(btx, true)
+	}
+	if err != nil {
+		s.log.epoch = former
+		return fmt.Errorf("begin an epoch: %w", err)
+	}
+	s.revised.Store(tx.sequence)
+	return nil
+}
+
+func putEpoch(meta *tree, e Epoch) error { return meta.Put(keyEpoch, freshValue{[]byte(e.String())}) }

@@ -1,0 +1,239 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	bolt "go.etcd.io/bbolt"
+
+	"lectern/store/evolve"
+)
+
+// ErrGap: entries were to be applied that do not follow on those that a replica has.
+var ErrGap = errors.New("the entries do not follow on the last one of the replica")
+
+// A Replica is a store file whose content comes from the log of another store. After the same entries it has the same content, definitions
+// and log. It can then be opened as a Store. A Replica must be used by one goroutine at a time.
+type Replica struct {
+	file       *file
+	conversion *conversion
+}
+
+// OpenReplica opens the file at path to apply entries to it, and creates it if there is none. Of opts it uses Log and LockTimeout.
+func OpenReplica(path string, opts Options) (*Replica, error) {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if err := create(path); err != nil {
+			return nil, fmt.Errorf("create replica: %w", err)
+		}
+	}
+	db, err := openFile(path, opts, openThere)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replica{file: newFile(db, path)}
+	r.file.log.limits = opts.Log.withDefaults()
+	if r.conversion, err = r.file.loadConversion(opts); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	r.file.prepareSpace()
+	return r, nil
+}
+
+// Close closes the file.
+func (r *Replica) Close() error { return r.file.db().Close() }
+
+// Position returns the position of the content: behind the last entry that was applied.
+func (r *Replica) Position() Position { return Position{r.file.log.epoch, r.file.revised.Load()} }
+
+// Apply applies entries that follow on those that were applied before. Each transaction holds what it applies and the position behind it,
+// so after a crash the file is in the state after one of the entries, and Position tells which. The entries of conversions have a
+// transaction each; all others share one.
+//
+// The error wraps ErrGap if the first entry does not follow on Position, and ErrOtherEpoch if the entry is of another history.
+func (r *Replica) Apply(list ...*Entry) error {
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[0].Kind != ConversionEntry && list[n].Kind != ConversionEntry {
+			n++
+		}
+		if err := r.file.guard(func() error { return r.applyTogether(list[:n]) }); err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+// applyTogether applies entries in one transaction.
+func (r *Replica) applyTogether(list []*Entry) error {
+	c := r.conversion
+	if err := c.bind(); err != nil {
+		return err
+	}
+	btx, err := r.file.beginWrite()
+	if err != nil {
+		return err
+	}
+	defer rollback(btx)
+	tx := newTx(c.store, btx)
+	defer tx.end()
+	tx.bound = c.bound
+	tx.log.copying = true
+	epoch := r.file.log.epoch
+	for _, e := range list {
+		if epoch, err = tx.follows(e, epoch); err == nil {
+			err = r.apply(tx, e)
+		}
+		if err != nil {
+			return fmt.Errorf("apply entry %d: %w", e.Sequence, err)
+		}
+	}
+	if err := putEpoch(tx.bucket(metas), epoch); err != nil {
+		return err
+	}
+	if err := tx.finish(); err != nil {
+		return err
+	}
+	if err := r.file.commitTx(btx, false); err != nil {
+		return err
+	}
+	r.file.locales.persisted = tx.localesUsed
+	r.file.log.epoch = epoch
+	r.file.revised.Store(tx.sequence)
+	return r.reload(list[len(list)-1])
+}
+
+// follows returns the epoch after an entry, given the one before it, or an error if the entry is not the next one.
+func (tx *Tx) follows(e *Entry, epoch Epoch) (Epoch, error) {
+	switch {
+	case e.Sequence != tx.sequence+1:
+		return epoch, fmt.Errorf("%w, %d", ErrGap, tx.sequence)
+	case e.Epoch != epoch && e.Kind != EpochEntry && tx.sequence > 0:
+		return epoch, ErrOtherEpoch
+	}
+	return e.Epoch, nil
+}
+
+// apply makes the changes of an entry and stores the entry in the log.
+func (r *Replica) apply(tx *Tx, e *Entry) error {
+	tx.sequence = e.Sequence
+	for i, code := range e.locales {
+		if n, err := tx.useLocale(code); err != nil || uint64(n) != e.firstLocale+uint64(i) {
+			return errors.Join(fmt.Errorf("%w: locale %q has the number %d", errEntry, code, n), err)
+		}
+	}
+	if e.conversion.step != nil {
+		if err := r.repeat(tx, e); err != nil {
+			return err
+		}
+	}
+	if err := e.eachOp(tx.repeat); err != nil {
+		return err
+	}
+	tx.docs, tx.items = max(tx.docs, e.docs), max(tx.items, e.items)
+	if e.Kind == ConversionEntry {
+		if err := storeConversion(tx.bucket(metas), &e.conversion); err != nil {
+			return err
+		}
+	}
+	if tx.store.log.limits.Off {
+		tx.log.before = e.Sequence
+		return nil
+	}
+	return tx.storeEntry(e.Sequence, e.append(nil))
+}
+
+// repeat carries out a step that works on indexes.
+func (r *Replica) repeat(tx *Tx, e *Entry) error {
+	var s evolve.Step
+	if err := json.Unmarshal(e.conversion.step, &s); err != nil {
+		return err
+	}
+	c := *r.conversion
+	var err error
+	if c.catalog, err = c.catalog.Clone(); err != nil {
+		return err
+	}
+	c.hooks = &conversionHooks{rows: int(e.conversion.rows)}
+	_, err = (&chunk{Tx: tx, conversion: &c, at: &s.At}).run(s.Work)
+	return err
+}
+
+// storeConversion stores the definitions after a transaction of a conversion, and what is left to do.
+func storeConversion(meta *tree, c *conversionEntry) error {
+	if c.catalog != nil {
+		if err := meta.Put(keyCatalog, copied(c.catalog)); err != nil {
+			return err
+		}
+	}
+	if c.pending == nil {
+		return meta.Delete(keyPending)
+	}
+	return meta.Put(keyPending, copied(c.pending))
+}
+
+// reload reads the definitions anew if an entry has changed them.
+func (r *Replica) reload(last *Entry) (err error) {
+	if last.conversion.catalog == nil {
+		return nil
+	}
+	c := r.conversion
+	c.bound = nil
+	return r.file.read(func(tx *bolt.Tx) error {
+		c.catalog, _, err = loadCatalog(r.file.meta(tx))
+		return err
+	})
+}
+
+// repeat makes the change of a row or link.
+func (tx *Tx) repeat(o op) error {
+	switch o.kind {
+	case opPutRow, opDeleteRow:
+		return tx.repeatRow(o)
+	}
+	l := o.link
+	from := tx.linkKey(l, fromSide, l.from, l.fromPos)
+	to := tx.linkKey(l, toSide, l.to, l.toPos)
+	if o.kind == opDeleteLink {
+		tx.delete(links, from)
+		tx.delete(links, to)
+		return nil
+	}
+	tx.put(links, from, newLinkEnd(l.to, l.toPos))
+	tx.put(links, to, newLinkEnd(l.from, l.fromPos))
+	return nil
+}
+
+// linkKey returns the key of a link in the list of one end.
+func (tx *Tx) linkKey(l linkOp, sd side, end ref, pos uint64) []byte {
+	key := linkPrefix(l.schema, l.field, byte(sd), byte(l.set))
+	key = be.AppendUint64(be.AppendUint16(key, end.locale), end.doc)
+	return be.AppendUint64(key, pos)
+}
+
+// repeatRow puts or removes a row.
+func (tx *Tx) repeatRow(o op) error {
+	b := tx.bound.numbered(o.schema)
+	if b == nil || b.typ == nil || int(o.slot.locale()) > tx.localesUsed {
+		return fmt.Errorf("%w: a row of an unknown type or locale", errEntry)
+	}
+	if o.kind == opDeleteRow {
+		old := tx.row(b, o.slot, o.doc)
+		if !old.Exists() {
+			return fmt.Errorf("%w: it removes a row that is not there", errEntry)
+		}
+		return tx.removeRow(old)
+	}
+	layout := int(be.Uint16(o.row))
+	if layout >= len(tx.bound.tables) || tx.bound.tables[layout].bound != b {
+		return fmt.Errorf("%w: a row of an unknown layout", errEntry)
+	}
+	r := Record{table: tx.bound.tables[layout], slot: o.slot, doc: o.doc, snap: tx.Snapshot, data: bytes.Clone(o.row)}
+	if err := r.check(); err != nil {
+		return fmt.Errorf("%w: %w", errEntry, err)
+	}
+	return tx.putRecord(r)
+}
