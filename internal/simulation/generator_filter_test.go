@@ -112,6 +112,9 @@ func (a *generator) testLink(x *Attribute) *Filter {
 		return a.linkTest(x)
 	}
 	f := &Filter{Op: "test", Attr: self, Operator: pick(a.rng, []string{"$null", "$notNull", "", "$eq", "$in", "$notIn", "$ne"})}
+	if x.Target.Find("id") == nil {
+		f.Operator = pick(a.rng, []string{"$null", "$notNull"})
+	}
 	f.Operands = []Operand{a.flag()}
 	if f.Operator != "$null" && f.Operator != "$notNull" {
 		f.Operands = []Operand{a.pointer(x.Target, "id")}

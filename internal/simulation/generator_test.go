@@ -137,6 +137,9 @@ func (a *generator) versions(q *Question) {
 
 // canSearch reports whether the evaluator can predict what a search in a type finds.
 func (a *generator) canSearch(t *Type) bool {
+	if *newIDs { // the reference searches in ids, too
+		return false
+	}
 	return !a.quirk.SearchLeaks || !slices.ContainsFunc(t.Attributes, func(x *Attribute) bool { return x.Private })
 }
 

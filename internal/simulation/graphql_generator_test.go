@@ -301,6 +301,9 @@ func (a *generator) anyField(s *Schema) *Selection {
 	if x == nil {
 		x = s.Find("id")
 	}
+	if x == nil {
+		return &Selection{Name: "__typename"}
+	}
 	return &Selection{Name: x.Name, Attr: x}
 }
 

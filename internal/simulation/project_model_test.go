@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"strings"
 
 	"lectern/contenttypes"
@@ -41,6 +42,19 @@ func ModelOfProject(dir string) (*Model, error) {
 	c.joinSides()
 	m.Morphs = c.morphs
 	return m, nil
+}
+
+// withoutIDs removes the attribute id from all schemas, so that no question uses it.
+func (m *Model) withoutIDs() {
+	remove := func(s *Schema) {
+		s.Attributes = slices.DeleteFunc(s.Attributes, func(a *Attribute) bool { return a.Type == "id" })
+	}
+	for _, t := range m.Types {
+		remove(&t.Schema)
+	}
+	for _, c := range m.Components {
+		remove(&c.Schema)
+	}
 }
 
 // A modelConverter makes the schemas of a Model from definitions.
