@@ -171,6 +171,9 @@ func (c *client) downloadOnce(ctx context.Context, from *url.URL, to string) err
 		return err
 	}
 	resp, err := c.files.Do(r)
+	if errors.Is(err, errPrivate) {
+		return fmt.Errorf("%w: %w", errNoFile, errPrivate)
+	}
 	if err != nil {
 		return failed(from.Path, cmpErr(context.Cause(ctx), err))
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"lectern/strapi/remote"
@@ -24,7 +25,7 @@ func testHostile(t *testing.T, s site) {
 		}
 		return strings.Join(list, ",")
 	}
-	served := 0
+	var served atomic.Int64
 	for _, c := range []struct {
 		name, path string
 		answer     func(http.ResponseWriter, *http.Request)
@@ -32,8 +33,7 @@ func testHostile(t *testing.T, s site) {
 	}{
 		{"an endless answer", "/api/categories", endless, "larger than the limit"},
 		{"endless pages", "/api/categories", func(w http.ResponseWriter, r *http.Request) {
-			served += 1000
-			fmt.Fprintf(w, `{"data":[%s],"meta":{"pagination":{"total":3}}}`, rows(served, 1000))
+			fmt.Fprintf(w, `{"data":[%s],"meta":{"pagination":{"total":3}}}`, rows(int(served.Add(1000)), 1000))
 		}, "gives more rows than it counts"},
 		{"the same page again and again", "/api/categories", write(`{"data":[%s]}`, rows(1, 3)), "row 1 comes after row 3"},
 		{"rows out of order", "/api/categories", write(`{"data":[%s,%s]}`, rows(7, 1), rows(5, 1)), "row 5 comes after row 7"},
@@ -86,6 +86,20 @@ func testHostile(t *testing.T, s site) {
 			}
 		})
 	}
+	t.Run("a file in a private network", func(t *testing.T) {
+		f := front(t, s, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if r.URL.Path == "/api/upload/files" {
+				files(`"x"`, `"http://127.0.0.2:9/x"`)(w, r)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+		clock := newFakeClock()
+		report, err := tryRead(t, f, t.TempDir(), func(o *remote.Options) { o.Clock = clock })
+		if err != nil || !strings.Contains(report.String(), "its URL leads to another host in a private network") {
+			t.Errorf("report %s, error %v", report, err)
+		}
+	})
 	t.Run("an endless file", func(t *testing.T) {
 		f := front(t, s, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if strings.HasPrefix(r.URL.Path, "/uploads/") {

@@ -68,9 +68,6 @@ func (o Options) withDefaults() Options {
 	if o.Clock == nil {
 		o.Clock = systemClock{}
 	}
-	if o.Transport == nil {
-		o.Transport = http.DefaultTransport
-	}
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
@@ -131,6 +128,7 @@ func Read(ctx context.Context, dir string, o Options) (*Report, error) {
 	if report, err := r.staging.readReport(ctx); report != nil || err != nil {
 		return report, err
 	}
+	defer r.client.files.CloseIdleConnections()
 	if err := r.read(ctx); err != nil {
 		return nil, fmt.Errorf("read %s: %w", r.client.base, err)
 	}
@@ -148,11 +146,15 @@ func (r *reader) connect() error {
 	if r.o.Rate < 0 || r.o.Concurrency < 0 || r.o.PageSize < 0 {
 		return errors.New("rate, concurrency and page size must be positive")
 	}
+	files := r.o.Transport
+	if files == nil {
+		files = publicTransport(base)
+	}
 	r.client = &client{base: base, token: r.o.Token, clock: r.o.Clock, timeout: r.o.Timeout, attempts: r.o.Attempts,
 		maxAnswer: r.o.MaxAnswer, maxFile: r.o.MaxFile,
 		pace:     pacer{clock: r.o.Clock, interval: time.Duration(float64(time.Second) / r.o.Rate)},
 		http:     &http.Client{Transport: r.o.Transport, CheckRedirect: redirectWithin},
-		files:    &http.Client{Transport: r.o.Transport, CheckRedirect: redirectAnywhere},
+		files:    &http.Client{Transport: files, CheckRedirect: redirectAnywhere},
 		requests: func() { r.progress(func(p *Progress) { p.Requests++ }) },
 	}
 	return nil

@@ -1,13 +1,19 @@
 package remote
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
+	"syscall"
+	"time"
 )
 
 const maxRedirects = 5
@@ -71,4 +77,38 @@ func parseBase(text string) (*url.URL, error) {
 // trimAPI removes what people copy along with the URL of a server: slashes at the end, and /api.
 func trimAPI(path string) string {
 	return strings.TrimRight(strings.TrimSuffix(strings.TrimRight(path, "/"), "/api"), "/")
+}
+
+// errPrivate means that the URL of a file leads to a private network.
+var errPrivate = errors.New("its URL leads to another host in a private network")
+
+// publicTransport returns a transport for files, whose URLs a server chooses. It connects to the server itself, to proxies of the environment, and to
+// public addresses, but not to other hosts of the network that this program runs in.
+func publicTransport(base *url.URL) http.RoundTripper {
+	t := &http.Transport{Proxy: http.ProxyFromEnvironment}
+	if standard, ok := http.DefaultTransport.(*http.Transport); ok {
+		t = standard.Clone()
+	}
+	known := []string{base.Hostname()}
+	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: base}); err == nil && proxy != nil {
+		known = append(known, proxy.Hostname())
+	}
+	free := &net.Dialer{Timeout: 30 * time.Second}
+	guarded := &net.Dialer{Timeout: 30 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		if a := to.Addr().Unmap(); !a.IsGlobalUnicast() || a.IsPrivate() {
+			return errPrivate
+		}
+		return nil
+	}}
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if host, _, err := net.SplitHostPort(address); err == nil && slices.Contains(known, host) {
+			return free.DialContext(ctx, network, address)
+		}
+		return guarded.DialContext(ctx, network, address)
+	}
+	return t
 }
