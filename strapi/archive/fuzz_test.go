@@ -10,15 +10,11 @@ import (
 	"lectern/strapi/archive"
 )
 
-// FuzzArchive opens any bytes as an archive. A file that can be read must be the same after it was written and read again, and nothing may
+// FuzzArchive opens any bytes as an archive without encryption, whose key takes most of the time to make. A file that can be read must be the same after it was written and read again, and nothing may
 // be written outside of the temporary directory.
 func FuzzArchive(f *testing.F) {
 	packed := tarOf(f, small)
-	var encrypted bytes.Buffer
-	w, err := archive.NewWriter(&encrypted, "key")
-	must(f, err)
-	copyTo(f, writeDirectory(f, small), w, w.Close)
-	for _, seed := range [][]byte{packed, gzipOf(f, packed), encrypted.Bytes(), packed[:1536], tarOf(f, []entry{{"../x", "x"}, small[len(small)-1]})} {
+	for _, seed := range [][]byte{packed, gzipOf(f, packed), packed[:1536], tarOf(f, []entry{{"../x", "x"}, small[len(small)-1]})} {
 		f.Add(seed)
 	}
 	root := f.TempDir()
@@ -26,7 +22,7 @@ func FuzzArchive(f *testing.F) {
 	must(f, os.Mkdir(temp, 0o700))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		must(t, os.WriteFile(path, content, 0o600))
-		a, err := archive.Open(context.Background(), path, archive.Options{Key: "key", Dir: temp})
+		a, err := archive.Open(context.Background(), path, archive.Options{Dir: temp})
 		if err == nil {
 			if _, err = readAll(a); err == nil {
 				writeAgain(t, a)
@@ -45,7 +41,7 @@ func FuzzArchive(f *testing.F) {
 func writeAgain(t *testing.T, a *archive.Archive) {
 	ctx := context.Background()
 	var b bytes.Buffer
-	w, err := archive.NewWriter(&b, "key")
+	w, err := archive.NewWriter(&b, "")
 	must(t, err)
 	for v, err := range a.Entities(ctx) {
 		must(t, err, w.WriteEntity(v))
@@ -54,7 +50,9 @@ func writeAgain(t *testing.T, a *archive.Archive) {
 		must(t, err, w.WriteLink(v))
 	}
 	must(t, w.Close(a.Metadata))
-	again := open(t, write(t, "a", b.Bytes()), "key")
+	again, err := archive.Open(ctx, write(t, "a", b.Bytes()), archive.Options{Dir: t.TempDir()})
+	must(t, err)
+	t.Cleanup(func() { must(t, again.Close()) })
 	first, err := readAll(a)
 	must(t, err)
 	second, err := readAll(again)

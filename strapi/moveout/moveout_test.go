@@ -211,6 +211,31 @@ func TestContentComesBack(t *testing.T) {
 	}
 }
 
+// TestMissingFileIsNamed exports a project of whose uploads one is gone: an archive without it would be taken for complete.
+func TestMissingFileIsNamed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "project")
+	_, err := movein.Move(t.Context(), movein.Options{Source: kitchen, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
+	must(t, err)
+	must(t, os.Remove(filepath.Join(dir, "data", "uploads", "thumbnail_red_b24a153d6b.png")))
+	p, err := gateway.Open(dir, gateway.Options{LogTo: t.Output(), NoWatch: true})
+	must(t, err)
+	out := filepath.Join(t.TempDir(), "out.tar.gz")
+	f, err := os.Create(out)
+	must(t, err)
+	err = p.ExportStrapi(t.Context(), f, "")
+	if err == nil || !strings.Contains(err.Error(), "export file red.png: format thumbnail: ") {
+		t.Errorf("got %v; want an error that names the file", err)
+	}
+	must(t, f.Close())
+	must(t, p.Close())
+	if _, err := archive.Open(t.Context(), out, archive.Options{Dir: t.TempDir()}); err == nil {
+		t.Error("what was written until then is taken for an archive")
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "data", ".moveout-*")); err != nil || len(left) > 0 {
+		t.Errorf("left %v in the data directory (%v)", left, err)
+	}
+}
+
 // lines returns what Lectern exports of a project in its own format.
 func lines(t *testing.T, dir string) []string {
 	t.Helper()
