@@ -36,6 +36,7 @@ func TestStrapiGuideYAML(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	t.Setenv("JWT_SECRET", "a secret that only this test uses")
 	if _, err := gateway.Load(dir, nil); err != nil {
 		t.Error(err)
 	}

@@ -92,8 +92,6 @@ type value struct {
 	special  special
 }
 
-func (v value) known() bool { return v.node != nil || v.function != nil || v.special != none }
-
 // special is an object of the runtime that a few expressions use.
 type special uint8
 
