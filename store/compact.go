@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -45,6 +46,10 @@ func (s *Store) Compact(ctx context.Context, progress func(done, total int64)) (
 		if result, err = s.compact(ctx, progress); !errors.Is(err, errOutgrown) {
 			break
 		}
+		// The write that waited may outgrow the next mapping as well. Let it end first.
+		if err := s.byWriter(ctx, func() error { return nil }); err != nil {
+			return result, err
+		}
 	}
 	return result, err
 }
@@ -59,11 +64,39 @@ func (s *Store) compact(ctx context.Context, progress func(done, total int64)) (
 	if err := s.guard(c.copy); err != nil {
 		return result, err
 	}
-	err = s.byWriter(ctx, func() error {
-		result, err = c.replace()
-		return err
-	})
-	return result, err
+	beforeReplace()
+	return c.replaceByWriter()
+}
+
+// beforeReplace is called when the copy is done, before the writer goroutine puts it in place. Only tests change it.
+var beforeReplace = func() {}
+
+// replaceByWriter has the writer goroutine put the copy in place. The writer may be waiting for all readers to end, because the file has
+// outgrown its mapping, and the compactor reads the state that it has copied. So it gives up with errOutgrown when no reader can begin.
+func (c *compactor) replaceByWriter() (result Compaction, err error) {
+	var decided atomic.Bool // by the one who is first: the writer, which replaces the file, or the compactor, which gives up
+	done := make(chan error, 1)
+	go func() {
+		done <- c.store.byWriter(c.ctx, func() (err error) {
+			if !decided.CompareAndSwap(false, true) {
+				return errOutgrown
+			}
+			result, err = c.replace()
+			return err
+		})
+	}()
+	look := time.NewTicker(stuckAfter)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-done:
+			return result, err
+		case <-look.C:
+		}
+		if err := c.canBegin(); errors.Is(err, errOutgrown) && decided.CompareAndSwap(false, true) {
+			c.endState()
+		}
+	}
 }
 
 // compactPath returns the path of the file that Compact writes beside a store.
@@ -236,6 +269,16 @@ func (c *compactor) begin() (*bolt.Tx, *opened, error) {
 	return nil, nil, errOutgrown
 }
 
+// canBegin returns errOutgrown if a reader cannot begin.
+func (c *compactor) canBegin() error {
+	tx, in, err := c.begin()
+	if err == nil {
+		rollback(tx)
+		in.inUse.RUnlock()
+	}
+	return err
+}
+
 // copyChanges copies what has changed between the state that has been copied and that of a transaction. It checks each page that it reads.
 func (c *compactor) copyChanges(newest *bolt.Tx) (changes int, err error) {
 	if c.state != nil && newest.ID() == c.state.ID() {
@@ -344,12 +387,7 @@ func (c *compactor) eachKey(n bucket, p pages.Page, do func(b *bolt.Bucket, i in
 	if err := c.commit(); err != nil {
 		return err
 	}
-	tx, in, err := c.begin() // only to end in time
-	if err == nil {
-		rollback(tx)
-		in.inUse.RUnlock()
-	}
-	return err
+	return c.canBegin()
 }
 
 // commit commits the transaction of the copy, if there is one. It does not sync.

@@ -170,35 +170,45 @@ func (w *wheel) atLeast(snap *store.Snapshot, n int64) error {
 // TestCompactOutgrown writes so much during a compaction that the file outgrows its mapping. The write does not wait for the whole
 // compaction, which begins anew.
 func TestCompactOutgrown(t *testing.T) {
-	defer store.MappedBy(1 << 18)()
-	defer store.CopiedTogether(10_000)()
-	s := newStore(t)
-	fillTagged(t, s, 100)
-	var once sync.Once
-	written := make(chan error, 1)
-	begun := 0
-	_, err := s.Compact(t.Context(), func(done, _ int64) {
-		if done <= 20_000 {
-			begun++
-		}
-		once.Do(func() {
-			article := s.Model().Type("api::article.article")
-			go func() {
-				written <- s.Write(context.Background(), func(tx *store.Tx) error {
-					var b store.Batch
-					b.PutRow(newRow(tx, article, tx.NewDoc(), store.Published, "en", map[string]string{"body": quote(strings.Repeat("x", 40<<20))}))
-					return tx.Apply(&b)
-				})
-			}()
+	for _, when := range []string{"while it copies", "before it replaces the file"} {
+		t.Run(when, func(t *testing.T) {
+			defer store.MappedBy(1 << 18)()
+			defer store.CopiedTogether(10_000)()
+			s := newStore(t)
+			fillTagged(t, s, 100)
+			written := make(chan error, 1)
+			outgrow := sync.OnceFunc(func() {
+				article := s.Model().Type("api::article.article")
+				go func() {
+					written <- s.Write(context.Background(), func(tx *store.Tx) error {
+						var b store.Batch
+						b.PutRow(newRow(tx, article, tx.NewDoc(), store.Published, "en", map[string]string{"body": quote(strings.Repeat("x", 40<<20))}))
+						return tx.Apply(&b)
+					})
+				}()
+				for readable(s) { // until the write waits for all readers
+				}
+			})
+			copied := func() {}
+			if when == "while it copies" {
+				copied = outgrow
+			} else {
+				defer store.BeforeReplace(outgrow)()
+			}
+			begun := 0
+			_, err := s.Compact(t.Context(), func(done, _ int64) {
+				if done <= 20_000 {
+					begun++
+				}
+				copied()
+			})
+			if err := errors.Join(err, <-written); err != nil {
+				t.Error(err)
+			}
+			if begun < 2 {
+				t.Error("the compaction did not begin anew")
+			}
 		})
-		for begun == 1 && readable(s) { // until the write waits for all readers
-		}
-	})
-	if err := errors.Join(err, <-written); err != nil {
-		t.Error(err)
-	}
-	if begun < 2 {
-		t.Error("the compaction did not begin anew")
 	}
 }
 
@@ -209,7 +219,7 @@ func readable(s *store.Store) bool {
 	select {
 	case <-read:
 		return true
-	case <-time.After(100 * time.Millisecond):
+	case <-time.After(time.Second):
 		return false
 	}
 }

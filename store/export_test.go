@@ -42,6 +42,13 @@ func CopiedTogether(n int) (restore func()) {
 	return func() { copiedTogether = before }
 }
 
+// BeforeReplace has f called when the copy of a compaction is done, before the copy replaces the file. The returned function ends the effect.
+func BeforeReplace(f func()) (restore func()) {
+	before := beforeReplace
+	beforeReplace = f
+	return func() { beforeReplace = before }
+}
+
 // MappedBy reserves n bytes of address space for files that are opened. The returned function ends the effect.
 func MappedBy(n int) (restore func()) {
 	before := mapSize
