@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
-	"net/url"
 	"strings"
 
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
+	"lectern/internal/objects"
 )
 
 // S3Settings are the settings of a storage that speaks the protocol of Amazon S3.
@@ -25,8 +22,7 @@ type S3Settings struct {
 
 // s3 is the Storage that keeps files in a bucket, each under its own name.
 type s3 struct {
-	client  *minio.Client
-	bucket  string
+	bucket  *objects.Bucket
 	baseURL string
 	dir     *directory // contains the spool
 }
@@ -34,17 +30,13 @@ type s3 struct {
 var _ Storage = (*s3)(nil)
 
 func newS3(c S3Settings, dir *directory) (*s3, error) {
-	endpoint, err := url.Parse(c.Endpoint)
-	if err != nil || endpoint.Host == "" {
-		return nil, fmt.Errorf("the endpoint of the storage is not a URL: %q", c.Endpoint)
-	}
-	client, err := minio.New(endpoint.Host, &minio.Options{
-		Creds: credentials.NewStaticV4(c.AccessKey, c.SecretKey, ""), Secure: endpoint.Scheme == "https", Region: c.Region,
+	bucket, err := objects.NewBucket(objects.BucketSettings{
+		Endpoint: c.Endpoint, Bucket: c.Bucket, Region: c.Region, AccessKey: c.AccessKey, SecretKey: c.SecretKey,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("connect to the storage: %w", err)
+		return nil, err
 	}
-	return &s3{client: client, bucket: c.Bucket, baseURL: strings.TrimRight(c.BaseURL, "/"), dir: dir}, nil
+	return &s3{bucket, strings.TrimRight(c.BaseURL, "/"), dir}, nil
 }
 
 // Provider implements Storage.
@@ -80,12 +72,7 @@ func (s *s3) put(ctx context.Context, f Stored) error {
 	if err != nil {
 		return err
 	}
-	o := minio.PutObjectOptions{ContentType: f.Type, PartSize: 16 << 20, NumThreads: 1}
-	if f.Active {
-		o.ContentDisposition = "attachment"
-	}
-	_, err = s.client.PutObject(ctx, s.bucket, f.Name, in, info.Size(), o)
-	return err
+	return s.bucket.PutAs(ctx, f.Name, in, info.Size(), f.Type, f.Active)
 }
 
 // Open implements Storage.
@@ -93,36 +80,20 @@ func (s *s3) Open(ctx context.Context, name string) (*Object, error) {
 	if !isStoredName(name) {
 		return nil, fs.ErrNotExist
 	}
-	o, err := s.client.GetObject(ctx, s.bucket, name, minio.GetObjectOptions{})
+	o, err := s.bucket.Look(ctx, name)
 	if err != nil {
-		return nil, missing(err)
+		return nil, err
 	}
-	info, err := o.Stat()
-	if err != nil {
-		return nil, errors.Join(missing(err), o.Close())
-	}
-	return &Object{Content: o, Size: info.Size, Modified: info.LastModified, ETag: `"` + strings.Trim(info.ETag, `"`) + `"`}, nil
+	return &Object{Content: o, Size: o.Size, Modified: o.Modified, ETag: `"` + o.ETag + `"`}, nil
 }
 
 // Delete implements Storage.
 func (s *s3) Delete(ctx context.Context, names []string) error {
 	var errs []error
 	for _, name := range names {
-		err := missing(s.client.RemoveObject(ctx, s.bucket, name, minio.RemoveObjectOptions{}))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.bucket.Delete(ctx, name); err != nil {
 			errs = append(errs, fmt.Errorf("delete %s: %w", name, err))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// missing wraps an error of the storage in fs.ErrNotExist if it means that the file does not exist.
-func missing(err error) error {
-	if err == nil {
-		return nil
-	}
-	if r := minio.ToErrorResponse(err); r.StatusCode == http.StatusNotFound && r.Code != "NoSuchBucket" {
-		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)
-	}
-	return err
 }

@@ -10,6 +10,7 @@ import (
 // of one name that ends in "/" is a tree of packages that may import one another. ARCHITECTURE.md describes the layers.
 var layers = [][]string{
 	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell", "internal/lru", "internal/ctxio", "internal/diskcache", "internal/usage", "internal/span", "internal/extsort"},
+	{"internal/objects"},
 	{"internal/yamlfile", "strapi/archive"},
 	{"contenttypes", "strapi/remote", "strapi/staticjs"},
 	{"documents/apierror", "documents/permission"},
@@ -46,6 +47,7 @@ var owners = map[string]string{
 	"go.opentelemetry.io/otel":   "gateway/tracing",
 	"github.com/tdewolff":        "strapi/staticjs",
 	"golang.org/x/crypto/scrypt": "strapi/archive",
+	"github.com/minio/minio-go":  "internal/objects",
 }
 
 const module = "lectern"
