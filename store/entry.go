@@ -23,7 +23,14 @@ type Entry struct {
 	changes     []docChange
 	conversion  conversionEntry
 	ops         []byte // see appendRowOp and appendLinkOp
+	raw         []byte // the whole entry as it was decoded
 }
+
+// Raw returns the entry as the log stores it. ParseEntry reads it in another process, whatever store that has.
+func (e *Entry) Raw() []byte { return e.raw }
+
+// ParseEntry returns the entry of which Raw returned raw, and checks all of it. The Entry refers to the memory of raw.
+func ParseEntry(sequence uint64, raw []byte) (*Entry, error) { return decodeEntry(sequence, raw) }
 
 // An EntryKind says what an entry records.
 type EntryKind uint8
@@ -127,11 +134,12 @@ func decodeEntry(sequence uint64, raw []byte) (*Entry, error) {
 	if len(raw) > 0 && raw[0] > entryVersion {
 		return nil, errEntryVersion
 	}
+	raw = raw[:len(raw):len(raw)] // so that append copies it
 	d := entryDecoder{raw: raw}
 	if d.byte() != entryVersion {
 		d.failed = true
 	}
-	e := &Entry{Sequence: sequence, Kind: EntryKind(d.byte())}
+	e := &Entry{Sequence: sequence, Kind: EntryKind(d.byte()), raw: raw}
 	copy(e.Epoch[:], d.take(uint64(len(e.Epoch))))
 	e.Time = time.UnixMilli(int64(d.number(1 << 52)))
 	e.By = Principal{Kind: string(d.counted()), Name: string(d.counted())}

@@ -143,7 +143,7 @@ func (r *Replica) apply(tx *Tx, e *Entry) error {
 		tx.log.before = e.Sequence
 		return nil
 	}
-	return tx.storeEntry(e.Sequence, e.append(nil))
+	return tx.storeEntry(e.Sequence, e.raw)
 }
 
 // repeat carries out a step that works on indexes.

@@ -23,7 +23,9 @@ func Replicate(s *Store, path string, rnd *rand.Rand) (differences []string, err
 		var failed error
 		snap.eachEntry(0, func(e *Entry, err error) bool {
 			if failed = err; err == nil {
-				e, failed = decodeEntry(e.Sequence, e.append(nil))
+				if e, failed = decodeEntry(e.Sequence, bytes.Clone(e.raw)); failed == nil && !bytes.Equal(e.append(nil), e.raw) {
+					failed = fmt.Errorf("entry %d is encoded in another way than it was", e.Sequence)
+				}
 				list = append(list, e)
 			}
 			return failed == nil
