@@ -134,8 +134,11 @@ func (tx *Tx) putRow(r *Row) error {
 // putRecord puts an encoded row, in memory that is used nowhere else.
 func (tx *Tx) putRecord(r Record) error {
 	b := r.table.bound
-	tx.logRow(opPutRow, b.number, r.slot, r.doc, r.data)
-	old := tx.row(b, r.slot, r.doc)
+	old, kind := tx.row(b, r.slot, r.doc), opAddRow
+	if old.Exists() && old.ID() == r.ID() {
+		kind = opPutRow
+	}
+	tx.logRow(kind, b.number, r.slot, r.doc, r.data)
 	tx.reindex(b, old, r)
 	if !old.Exists() {
 		if err := tx.addVersion(b, unquote(r.JSON(b.system.documentID)), r.doc, r.slot); err != nil {
@@ -173,8 +176,8 @@ func (tx *Tx) deleteRow(r rowName) error {
 // removeRow removes a version, its index entries, and its slot in the list of versions.
 func (tx *Tx) removeRow(r Record) error {
 	b := r.table.bound
-	tx.logRow(opDeleteRow, b.number, r.slot, r.doc, nil)
 	id := bytes.Clone(unquote(r.JSON(b.system.documentID)))
+	tx.logRow(opDeleteRow, b.number, r.slot, r.doc, id)
 	tx.reindex(b, r, Record{})
 	if err := tx.removeVersion(b, id, r.slot); err != nil {
 		return err

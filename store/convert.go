@@ -144,7 +144,7 @@ func (c *conversion) carryOut(s *evolve.Step) error {
 		return err
 	}
 	c.store.locales.persisted = tx.localesUsed
-	c.store.revised.Store(tx.sequence)
+	c.store.revise(tx.sequence)
 	c.pending = left
 	if c.dirty {
 		c.dirty, c.bound = false, nil

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ type Entry struct {
 	By       Principal
 	Kind     EntryKind
 
+	version     byte   // of the encoding; 0: entryVersion
 	docs, items uint64 // the greatest number of a document and the greatest id of a component that were given out
 	locales     []string
 	firstLocale uint64 // the number of the first of locales
@@ -60,6 +62,11 @@ const (
 	actions
 )
 
+// String returns the name of the action, as the change feed shows it.
+func (a Action) String() string { return actionNames[a] }
+
+var actionNames = [actions]string{"create", "update", "delete", "publish", "unpublish"}
+
 // A Change says what a batch did to one document.
 type Change struct {
 	Type       string // uid of the content-type
@@ -84,7 +91,9 @@ type conversionEntry struct {
 }
 
 // entryVersion is the first byte of each entry. Readers refuse entries of versions that they do not know.
-const entryVersion = 1
+//
+// In entries of version 1, opPutRow stands for opAddRow too, and opCutRow for opDeleteRow.
+const entryVersion = 2
 
 // The encoding of an entry is
 //
@@ -94,7 +103,7 @@ const entryVersion = 1
 //
 // Numbers are uvarints, and texts have their length before them. The sequence is in the key.
 func (e *Entry) append(b []byte) []byte {
-	b = append(b, entryVersion, byte(e.Kind))
+	b = append(b, cmp.Or(e.version, entryVersion), byte(e.Kind))
 	b = append(b, e.Epoch[:]...)
 	b = binary.AppendUvarint(b, uint64(e.Time.UnixMilli()))
 	b = appendCounted(appendCounted(b, e.By.Kind), e.By.Name)
@@ -136,10 +145,8 @@ func decodeEntry(sequence uint64, raw []byte) (*Entry, error) {
 	}
 	raw = raw[:len(raw):len(raw)] // so that append copies it
 	d := entryDecoder{raw: raw}
-	if d.byte() != entryVersion {
-		d.failed = true
-	}
-	e := &Entry{Sequence: sequence, Kind: EntryKind(d.byte()), raw: raw}
+	e := &Entry{Sequence: sequence, version: d.byte(), Kind: EntryKind(d.byte()), raw: raw}
+	d.failed = d.failed || e.version == 0
 	copy(e.Epoch[:], d.take(uint64(len(e.Epoch))))
 	e.Time = time.UnixMilli(int64(d.number(1 << 52)))
 	e.By = Principal{Kind: string(d.counted()), Name: string(d.counted())}
@@ -228,11 +235,19 @@ func (d *entryDecoder) fitting(n uint64) uint64 {
 type opKind byte
 
 const (
-	opPutRow opKind = iota + 1
-	opDeleteRow
+	opPutRow opKind = iota + 1 // replaces a row by one with the same id
+	opCutRow                   // deletes a row, without its documentId
 	opPutLink
 	opDeleteLink
+	opAddRow    // puts a row whose id was not there: of a new version, or of one that is published again
+	opDeleteRow // deletes a row, and tells its documentId
 )
+
+// ofRow reports whether an op of this kind changes a row.
+func (k opKind) ofRow() bool { return k != opPutLink && k != opDeleteLink }
+
+// removesRow reports whether an op of this kind deletes a row.
+func (k opKind) removesRow() bool { return k == opCutRow || k == opDeleteRow }
 
 // An op is a change of one row or link, in an entry.
 type op struct {
@@ -241,7 +256,7 @@ type op struct {
 	schema uint16 // of the row, or of the owner of the link's attribute
 	slot   slot
 	doc    uint64
-	row    []byte // without its checksum
+	data   []byte // the row that is put, without its checksum; the documentId of the row that is deleted
 
 	link linkOp
 }
@@ -254,14 +269,14 @@ type linkOp struct {
 	fromPos, toPos uint64
 }
 
-// appendRowOp appends the change of a row: kind u8 · schema · slot · doc · if it is put, the row with its length.
-func appendRowOp(b []byte, kind opKind, schema uint16, sl slot, doc uint64, row []byte) []byte {
+// appendRowOp appends the change of a row: kind u8 · schema · slot · doc · the row or documentId with its length.
+func appendRowOp(b []byte, kind opKind, schema uint16, sl slot, doc uint64, data []byte) []byte {
 	b = binary.AppendUvarint(append(b, byte(kind)), uint64(schema))
 	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(sl)), doc)
-	if kind == opPutRow {
-		b = appendCounted(b, row)
+	if kind == opCutRow {
+		return b
 	}
-	return b
+	return appendCounted(b, data)
 }
 
 // appendLinkOp appends the change of a link: kind u8 · schema · field · set u8 · (schema · locale · doc · position) of either end.
@@ -282,12 +297,12 @@ func (e *Entry) eachOp(f func(op) error) error {
 	for d := (entryDecoder{raw: e.ops}); len(d.raw) > 0; {
 		o := op{kind: opKind(d.byte()), schema: d.short()}
 		switch o.kind {
-		case opPutRow, opDeleteRow:
+		case opPutRow, opAddRow, opCutRow, opDeleteRow:
 			o.slot, o.doc = slot(d.short()), d.number(numberMask)
-			if o.kind == opPutRow {
-				o.row = d.counted()
-				d.failed = d.failed || len(o.row) < recordHeader
+			if o.kind != opCutRow {
+				o.data = d.counted()
 			}
+			d.failed = d.failed || !o.kind.removesRow() && len(o.data) < recordHeader
 		case opPutLink, opDeleteLink:
 			o.link = linkOp{schema: o.schema, field: d.short(), set: LinkSet(d.byte())}
 			o.link.from, o.link.fromPos = d.ref(), d.number(1<<64-1)

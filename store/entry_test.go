@@ -12,7 +12,8 @@ func someEntries() []*Entry {
 	link := linkOp{3, 4, DraftLinks, ref{3, 0, 1 << 40}, ref{5, 1, 9}, PosStep, 1<<64 - 1}
 	ops := appendRowOp(nil, opPutRow, 1, 2, 3, make([]byte, recordHeader))
 	ops = appendLinkOp(appendLinkOp(ops, opPutLink, link), opDeleteLink, link)
-	ops = appendRowOp(ops, opDeleteRow, 1, 3, 3, nil)
+	ops = appendRowOp(appendRowOp(ops, opCutRow, 1, 3, 3, nil), opDeleteRow, 1, 3, 4, []byte("some"))
+	ops = appendRowOp(ops, opAddRow, 1, 3, 5, make([]byte, recordHeader))
 	return []*Entry{
 		{Sequence: 1, Kind: ConversionEntry, Time: at, By: system, conversion: conversionEntry{catalog: []byte("{}"), pending: []byte("{}"), step: []byte("{}"), rows: 9}},
 		{Sequence: 2, Epoch: Epoch{1, 2, 3}, Time: at, By: Principal{"user", "somebody"}, docs: 7, items: 8, firstLocale: 1,
@@ -38,8 +39,8 @@ func FuzzEntry(f *testing.F) {
 		}
 		var ops []byte
 		if err := e.eachOp(func(o op) error {
-			if o.kind == opPutRow || o.kind == opDeleteRow {
-				ops = appendRowOp(ops, o.kind, o.schema, o.slot, o.doc, o.row)
+			if o.kind.ofRow() {
+				ops = appendRowOp(ops, o.kind, o.schema, o.slot, o.doc, o.data)
 			} else {
 				ops = appendLinkOp(ops, o.kind, o.link)
 			}
@@ -66,7 +67,11 @@ func TestEntriesCutOff(t *testing.T) {
 		if got, err := decodeEntry(e.Sequence, raw); err != nil || !bytes.Equal(got.append(nil), raw) || got.By != e.By || !got.Time.Equal(e.Time) {
 			t.Errorf("entry %d is decoded as %+v (%v)", e.Sequence, got, err)
 		}
-		raw[0]++
+		raw[0] = 1
+		if got, err := decodeEntry(e.Sequence, raw); err != nil || !bytes.Equal(got.append(nil), raw) {
+			t.Errorf("entry %d of version 1 is decoded as %+v (%v)", e.Sequence, got, err)
+		}
+		raw[0] = entryVersion + 1
 		if _, err := decodeEntry(e.Sequence, raw); err == nil {
 			t.Errorf("entry %d: another version is taken", e.Sequence)
 		}

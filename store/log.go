@@ -91,10 +91,10 @@ func principalOf(ctx context.Context) Principal {
 // logging reports whether the changes of rows and links are recorded.
 func (tx *Tx) logging() bool { return !tx.store.log.limits.Off && !tx.log.copying }
 
-func (tx *Tx) logRow(kind opKind, schema uint16, sl slot, doc uint64, row []byte) {
+func (tx *Tx) logRow(kind opKind, schema uint16, sl slot, doc uint64, data []byte) {
 	if tx.logging() {
 		l := &tx.store.log
-		l.ops = appendRowOp(l.ops, kind, schema, sl, doc, row)
+		l.ops = appendRowOp(l.ops, kind, schema, sl, doc, data)
 	}
 }
 

@@ -169,7 +169,7 @@ func (s *Store) beginEpoch(ctx context.Context) error {
 		s.log.epoch = former
 		return fmt.Errorf("begin an epoch: %w", err)
 	}
-	s.revised.Store(tx.sequence)
+	s.revise(tx.sequence)
 	return nil
 }
 

@@ -102,7 +102,7 @@ func (r *Replica) applyTogether(list []*Entry) error {
 	}
 	r.file.locales.persisted = tx.localesUsed
 	r.file.log.epoch = epoch
-	r.file.revised.Store(tx.sequence)
+	r.file.revise(tx.sequence)
 	return r.reload(list[len(list)-1])
 }
 
@@ -190,8 +190,7 @@ func (r *Replica) reload(last *Entry) (err error) {
 
 // repeat makes the change of a row or link.
 func (tx *Tx) repeat(o op) error {
-	switch o.kind {
-	case opPutRow, opDeleteRow:
+	if o.kind.ofRow() {
 		return tx.repeatRow(o)
 	}
 	l := o.link
@@ -220,20 +219,17 @@ func (tx *Tx) repeatRow(o op) error {
 	if b == nil || b.typ == nil || int(o.slot.locale()) > tx.localesUsed {
 		return fmt.Errorf("%w: a row of an unknown type or locale", errEntry)
 	}
-	if o.kind == opDeleteRow {
+	if o.kind.removesRow() {
 		old := tx.row(b, o.slot, o.doc)
 		if !old.Exists() {
 			return fmt.Errorf("%w: it removes a row that is not there", errEntry)
 		}
 		return tx.removeRow(old)
 	}
-	layout := int(be.Uint16(o.row))
-	if layout >= len(tx.bound.tables) || tx.bound.tables[layout].bound != b {
-		return fmt.Errorf("%w: a row of an unknown layout", errEntry)
+	r, err := tx.loggedRow(b, o)
+	if err != nil {
+		return err
 	}
-	r := Record{table: tx.bound.tables[layout], slot: o.slot, doc: o.doc, snap: tx.Snapshot, data: bytes.Clone(o.row)}
-	if err := r.check(); err != nil {
-		return fmt.Errorf("%w: %w", errEntry, err)
-	}
+	r.data = bytes.Clone(r.data)
 	return tx.putRecord(r)
 }

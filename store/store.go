@@ -57,7 +57,8 @@ type file struct {
 	path    string
 	current atomic.Pointer[Store] // the Store with the definitions that the content has
 	locales localeTable
-	revised atomic.Uint64 // see Store.Revision
+	revised atomic.Uint64                 // see Store.Revision
+	awaited atomic.Pointer[chan struct{}] // closed by the next commit; nil if nobody waits for it
 	schema  schemaLock
 
 	requests chan *writeRequest

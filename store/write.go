@@ -223,7 +223,7 @@ func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 		return done, -1, err
 	}
 	s.locales.persisted = tx.localesUsed
-	s.revised.Store(tx.sequence)
+	s.revise(tx.sequence)
 	s.stats.commits.Add(1)
 	s.stats.writes.Add(uint64(applied))
 	if s.onCommit != nil {

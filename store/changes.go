@@ -1,0 +1,138 @@
+package store
+
+import (
+	"fmt"
+
+	"lectern/contenttypes"
+)
+
+// A VersionChange says what an entry of the log did to one version of a document.
+type VersionChange struct {
+	Type       *contenttypes.ContentType
+	Doc        uint64
+	DocumentID string
+	Status     Status
+	Locale     string // "" if the type is not localized
+	// Action is Created, Updated or Deleted. For the published version of a type with drafts it is PublishedAction where the document is
+	// published, for the first time or again, and Unpublished where its draft stays.
+	Action Action
+}
+
+// VersionChanges returns what an entry did to the versions of documents, in the order in which they were changed. It reads no rows of the
+// snapshot, since they may be gone. Names are those of the snapshot's definitions; versions of types that are no longer defined are left
+// out.
+//
+// The error wraps ErrTrimmed if an older Lectern wrote the entry and it does not tell which document was deleted.
+func (s *Snapshot) VersionChanges(e *Entry) ([]VersionChange, error) {
+	var list []VersionChange
+	err := e.eachOp(func(o op) error {
+		if !o.kind.ofRow() {
+			return nil
+		}
+		b := s.bound.numbered(o.schema)
+		if b == nil || b.typ == nil {
+			return nil
+		}
+		if int(o.slot.locale()) >= len(s.store.locales.current.Load().codes) {
+			return fmt.Errorf("%w: a row of an unknown locale", errEntry)
+		}
+		id, err := s.loggedID(b, o)
+		if err != nil {
+			return err
+		}
+		list = append(list, VersionChange{
+			Type: b.typ, Doc: o.doc, DocumentID: id, Status: o.slot.status(), Locale: s.localeCode(o.slot.locale()),
+			Action: actionOf(b.typ, o),
+		})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("entry %d: %w", e.Sequence, err)
+	}
+	return withUnpublished(list), nil
+}
+
+// actionOf returns what an op did to its row. A deleted published version counts as deleted.
+func actionOf(t *contenttypes.ContentType, o op) Action {
+	switch {
+	case o.kind.removesRow():
+		return Deleted
+	case o.kind == opPutRow:
+		return Updated
+	case t.DraftAndPublish && o.slot.status() == Published:
+		return PublishedAction
+	}
+	return Created
+}
+
+// withUnpublished sets the action of the published versions that were deleted without their drafts.
+func withUnpublished(list []VersionChange) []VersionChange {
+	type draft struct {
+		typ    *contenttypes.ContentType
+		doc    uint64
+		locale string
+	}
+	drafts := map[draft]bool{}
+	for _, c := range list {
+		if c.Action == Deleted && c.Status == Draft {
+			drafts[draft{c.Type, c.Doc, c.Locale}] = true
+		}
+	}
+	for i := range list {
+		c := &list[i]
+		if c.Action == Deleted && c.Status == Published && c.Type.DraftAndPublish && !drafts[draft{c.Type, c.Doc, c.Locale}] {
+			c.Action = Unpublished
+		}
+	}
+	return list
+}
+
+// loggedID returns the documentId of the row that an op puts or deletes.
+func (s *Snapshot) loggedID(b *boundSchema, o op) (string, error) {
+	if o.kind.removesRow() {
+		if len(o.data) == 0 {
+			return "", fmt.Errorf("%w: it was written by an older Lectern, and does not name a document that it deletes", ErrTrimmed)
+		}
+		return string(o.data), nil
+	}
+	r, err := s.loggedRow(b, o)
+	if err != nil {
+		return "", err
+	}
+	return string(unquote(r.JSON(b.system.documentID))), nil
+}
+
+// loggedRow returns the row that an op puts. It refers to the memory of the entry.
+func (s *Snapshot) loggedRow(b *boundSchema, o op) (Record, error) {
+	layout := int(be.Uint16(o.data))
+	if layout >= len(s.bound.tables) || s.bound.tables[layout].bound != b {
+		return Record{}, fmt.Errorf("%w: a row of an unknown layout", errEntry)
+	}
+	r := Record{table: s.bound.tables[layout], slot: o.slot, doc: o.doc, snap: s, data: o.data}
+	if err := r.check(); err != nil {
+		return Record{}, fmt.Errorf("%w: %w", errEntry, err)
+	}
+	return r, nil
+}
+
+// NextCommit returns a channel that is closed when the next transaction has become durable. A reader that calls it before it takes a
+// snapshot misses nothing that it does not find in the snapshot. All who wait share one channel, so that waiting costs a write nothing.
+func (s *Store) NextCommit() <-chan struct{} {
+	for {
+		if awaited := s.awaited.Load(); awaited != nil {
+			return *awaited
+		}
+		made := make(chan struct{})
+		if s.awaited.CompareAndSwap(nil, &made) {
+			return made
+		}
+	}
+}
+
+// revise records that all up to a sequence is durable, and wakes those who wait for it.
+func (f *file) revise(sequence uint64) {
+	f.revised.Store(sequence)
+	if f.awaited.Load() != nil {
+		close(*f.awaited.Swap(nil))
+	}
+}
