@@ -199,7 +199,9 @@ func (c *converter) root(file string) *writer {
 }
 
 // set sets the value of a key of a file of the project. Dots separate the keys of a path.
-func (c *converter) set(file, at string, value *yamlfile.Node) { c.root(file).setAt(at, value) }
+func (c *converter) set(file, at string, value *yamlfile.Node) {
+	c.root(file).setAt(value, strings.Split(at, ".")...)
+}
 
 // noteOtherConfig lists the files of config/ that have not been read.
 func (c *converter) noteOtherConfig(tree fs.FS) {

@@ -32,25 +32,19 @@ func (w *writer) comment(format string, args ...any) {
 	w.node.Entries = append(w.node.Entries, yamlfile.Entry{Comment: fmt.Sprintf(format, args...)})
 }
 
-// setAt sets the value of a key, or replaces it. Dots separate the keys of a path.
-func (w *writer) setAt(at string, value *yamlfile.Node) {
-	keys := strings.Split(at, ".")
-	for _, key := range keys[:len(keys)-1] {
-		next := w.node.Get(key)
-		if next == nil {
-			next = newWriter().node
-			w.set(key, next)
-		}
-		w = &writer{next}
+// setAt adds a value or replaces it. keys lead to it; mappings on the way that are missing are added.
+func (w *writer) setAt(value *yamlfile.Node, keys ...string) {
+	at := slices.IndexFunc(w.node.Entries, func(e yamlfile.Entry) bool { return e.Key == keys[0] && e.Value != nil })
+	if at < 0 {
+		at = len(w.node.Entries)
+		w.set(keys[0], newWriter().node)
 	}
-	key := keys[len(keys)-1]
-	for i := range w.node.Entries {
-		if e := &w.node.Entries[i]; e.Key == key && e.Value != nil {
-			e.Value = value
-			return
-		}
+	e := &w.node.Entries[at]
+	if len(keys) == 1 {
+		e.Value = value
+		return
 	}
-	w.set(key, value)
+	(&writer{e.Value}).setAt(value, keys[1:]...)
 }
 
 // leaveOut writes an entry of the source as a comment, with the reason why it has no counterpart.
@@ -77,27 +71,18 @@ func (c *converter) contentType(s *schema) {
 	} else {
 		w.set("kind", text(contenttypes.CollectionType.String())) // Strapi's default
 	}
-	for _, e := range s.node.Entries {
-		switch why, ignored := ignoredTypeKeys[e.Key]; {
-		case e.Value.IsNull() || e.Key == "kind" || slices.Contains(derivedKeys, e.Key):
-		case e.Key == "info":
-			w.set("info", c.info(s, e.Value))
-		case e.Key == "options":
+	c.keys(w, s, func(e yamlfile.Entry) bool {
+		switch e.Key {
+		case "kind": // written above
+		case "options":
 			w.set("options", c.options(s, e.Value))
-		case e.Key == "pluginOptions":
+		case "pluginOptions":
 			c.pluginOptions(w, s.uid, e.Value)
-		case e.Key == "attributes":
-			w.set("attributes", c.attributes(s, e.Value))
-		case ignored:
-			c.ignore(e.Key, why, s.uid)
 		default:
-			w.leaveOut(e, "Lectern has no such key")
-			c.note(Ignored, s.file, s.uid+"."+e.Key, "", "the key has no counterpart")
+			return false
 		}
-	}
-	if w.node.Get("attributes") == nil {
-		w.set("attributes", &yamlfile.Node{Kind: yamlfile.Map})
-	}
+		return true
+	})
 	c.addPrivate(w, s)
 	c.put(c.typeFile(s.uid, textOf(singular)), s, w.node)
 }
@@ -211,7 +196,7 @@ func (c *converter) addPrivate(w *writer, s *schema) {
 		}
 	}
 	if len(list.Items) > before {
-		w.setAt("options.privateAttributes", list)
+		w.setAt(list, "options", "privateAttributes")
 	}
 }
 
@@ -236,13 +221,24 @@ func (c *converter) pluginOptions(w *writer, at string, n *yamlfile.Node) {
 func (c *converter) component(s *schema) {
 	w := newWriter()
 	w.comment("Made from %s of a Strapi project.", s.origin())
+	c.keys(w, s, func(e yamlfile.Entry) bool {
+		if e.Key != "options" && e.Key != "pluginOptions" && e.Key != "kind" {
+			return false
+		}
+		c.ignore(e.Key+" of components", "has no effect on the content API", s.uid)
+		return true
+	})
+	c.put(componentFile(s.uid), s, w.node)
+}
+
+// keys converts the keys of a type or component. special converts those that mean something in one of the two only, and reports whether
+// it did.
+func (c *converter) keys(w *writer, s *schema, special func(yamlfile.Entry) bool) {
 	for _, e := range s.node.Entries {
 		switch why, ignored := ignoredTypeKeys[e.Key]; {
-		case e.Value.IsNull() || slices.Contains(derivedKeys, e.Key):
+		case e.Value.IsNull() || slices.Contains(derivedKeys, e.Key) || special(e):
 		case e.Key == "info":
 			w.set("info", c.info(s, e.Value))
-		case e.Key == "options" || e.Key == "pluginOptions" || e.Key == "kind":
-			c.ignore(e.Key+" of components", "has no effect on the content API", s.uid)
 		case e.Key == "attributes":
 			w.set("attributes", c.attributes(s, e.Value))
 		case ignored:
@@ -255,5 +251,4 @@ func (c *converter) component(s *schema) {
 	if w.node.Get("attributes") == nil {
 		w.set("attributes", &yamlfile.Node{Kind: yamlfile.Map})
 	}
-	c.put(componentFile(s.uid), s, w.node)
 }

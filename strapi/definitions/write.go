@@ -56,20 +56,8 @@ func create(file string, text []byte, mode os.FileMode) error {
 
 // Set sets a value in a file of the project, which it adds if there is none. keys lead to the value.
 func (p *Project) Set(file string, value *yamlfile.Node, keys ...string) {
-	n := p.files[file]
-	if n == nil {
-		n = &yamlfile.Node{Kind: yamlfile.Map}
-		p.files[file] = n
+	if p.files[file] == nil {
+		p.files[file] = newWriter().node
 	}
-	for i, key := range keys {
-		at := slices.IndexFunc(n.Entries, func(e yamlfile.Entry) bool { return e.Key == key && e.Value != nil })
-		if at < 0 {
-			at = len(n.Entries)
-			n.Entries = append(n.Entries, yamlfile.Entry{Key: key, Value: &yamlfile.Node{Kind: yamlfile.Map}})
-		}
-		if i == len(keys)-1 {
-			n.Entries[at].Value = value
-		}
-		n = n.Entries[at].Value
-	}
+	(&writer{p.files[file]}).setAt(value, keys...)
 }
