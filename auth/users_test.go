@@ -54,19 +54,11 @@ func (f *fixture) userOptions(granted map[string][]string) auth.UserOptions {
 	}
 }
 
-func object(pairs ...any) *jsontree.Object {
-	o := jsontree.NewObject()
-	for i := 0; i < len(pairs); i += 2 {
-		o.Set(pairs[i].(string), pairs[i+1])
-	}
-	return o
-}
-
 // register creates a user and returns a request with their JWT.
 func register(t testing.TB, u *auth.Users, name string) (*http.Request, uint64) {
 	t.Helper()
 	var id uint64
-	jwt, err := u.Register(context.Background(), object("username", name, "email", name+"@people.test", "password", "secret"),
+	jwt, err := u.Register(context.Background(), jsontree.ObjectOf("username", name, "email", name+"@people.test", "password", "secret"),
 		func(_ *store.Snapshot, r store.Record) error { id = r.ID(); return nil })
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +85,7 @@ func TestRolesAreNoticed(t *testing.T) {
 	}
 	permissions := f.model.Type("plugin::users-permissions.permission")
 	w := documents.Write{Type: permissions, Access: permission.FullAccess, DocumentID: "aaaaaaaaaaaaaaaaaaaaaaaa",
-		Data: object("action", "api::article.article.create", "role", jsontree.Number("1"))}
+		Data: jsontree.ObjectOf("action", "api::article.article.create", "role", jsontree.Number("1"))}
 	if err := f.docs.Create(context.Background(), w); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +140,7 @@ func TestRegisterAtOnce(t *testing.T) {
 			if i%2 == 1 {
 				name, email = fmt.Sprint("bob", i), "bob@people.test"
 			}
-			_, err := u.Register(context.Background(), object("username", name, "email", email, "password", "secret"),
+			_, err := u.Register(context.Background(), jsontree.ObjectOf("username", name, "email", email, "password", "secret"),
 				func(*store.Snapshot, store.Record) error { return nil })
 			var told *apierror.Error
 			switch {
@@ -182,7 +174,7 @@ func TestForgotDoesNotWait(t *testing.T) {
 	release := f.blockWrites()
 	defer release()
 	answered := make(chan error, 1)
-	go func() { answered <- u.ForgotPassword(object("email", "ann@people.test")) }()
+	go func() { answered <- u.ForgotPassword(jsontree.ObjectOf("email", "ann@people.test")) }()
 	select {
 	case err := <-answered:
 		if err != nil {
@@ -218,7 +210,7 @@ func TestMailOutlivesDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.store, f.docs = next, documents.NewService(next, f.model, "en")
-	if err := u.ForgotPassword(object("email", "ann@people.test")); err != nil {
+	if err := u.ForgotPassword(jsontree.ObjectOf("email", "ann@people.test")); err != nil {
 		t.Fatal(err)
 	}
 	u = open(u)
@@ -247,7 +239,7 @@ func TestCodesGetOld(t *testing.T) {
 	}
 	u := open()
 	_, id := register(t, u, "ann")
-	if err := u.ForgotPassword(object("email", "ann@people.test")); err != nil {
+	if err := u.ForgotPassword(jsontree.ObjectOf("email", "ann@people.test")); err != nil {
 		t.Fatal(err)
 	}
 	u.Close() // waits for the mail
@@ -280,12 +272,12 @@ func TestCodesGetOld(t *testing.T) {
 	if err != nil || !strings.HasPrefix(stored, "sha256:") || strings.Contains(stored, code[10:]) {
 		t.Errorf("%s is stored of the code %s: %v", stored, code, err)
 	}
-	body := object("code", stored, "password", "another", "passwordConfirmation", "another")
+	body := jsontree.ObjectOf("code", stored, "password", "another", "passwordConfirmation", "another")
 	if _, err := u.ResetPassword(context.Background(), body, nil); err == nil {
 		t.Error("what is stored of a code is taken for one")
 	}
 	reset := func() error {
-		_, err := u.ResetPassword(context.Background(), object("code", code, "password", "another", "passwordConfirmation", "another"), nil)
+		_, err := u.ResetPassword(context.Background(), jsontree.ObjectOf("code", code, "password", "another", "passwordConfirmation", "another"), nil)
 		return err
 	}
 	f.clock.Add(3601)
@@ -328,7 +320,7 @@ func TestClockSteps(t *testing.T) {
 func TestSameWork(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(nil)
-	for name, change := range map[string]*jsontree.Object{"known": nil, "other": object("provider", "github"), "blocked": object("blocked", true)} {
+	for name, change := range map[string]*jsontree.Object{"known": nil, "other": jsontree.ObjectOf("provider", "github"), "blocked": jsontree.ObjectOf("blocked", true)} {
 		_, id := register(t, u, name)
 		if change == nil {
 			continue
@@ -346,7 +338,7 @@ func TestSameWork(t *testing.T) {
 	}
 	login := func(identifier, password string) func() error {
 		return func() error {
-			_, err := u.Login(context.Background(), object("identifier", identifier, "password", password), nil)
+			_, err := u.Login(context.Background(), jsontree.ObjectOf("identifier", identifier, "password", password), nil)
 			return err
 		}
 	}
@@ -358,7 +350,7 @@ func TestSameWork(t *testing.T) {
 		"nobody": login("nobody", "wrong"), "nobody's address": login("nobody@people.test", "wrong"), "no password of his": login("other", "wrong"),
 		"blocked": login("blocked", "wrong"), "too long": login("known", strings.Repeat("x", 100)),
 		"a wrong code": func() error {
-			_, err := u.ResetPassword(context.Background(), object("code", "x", "password", "another", "passwordConfirmation", "another"), nil)
+			_, err := u.ResetPassword(context.Background(), jsontree.ObjectOf("code", "x", "password", "another", "passwordConfirmation", "another"), nil)
 			return err
 		},
 	} {

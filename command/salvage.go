@@ -39,10 +39,7 @@ func (s *session) reportLost(lost []store.LostVersion) {
 		if v.DocumentID == "" {
 			name = fmt.Sprintf("id %d", v.Row)
 		}
-		status := "published"
-		if v.Status == store.Draft {
-			status = "draft"
-		}
+		status := v.Status.String()
 		if v.Locale != "" {
 			status += ", " + v.Locale
 		}

@@ -182,11 +182,7 @@ func (au *auditor) count(m *misfit) {
 	m.counted = au.Versions
 	m.Versions++
 	if len(m.Examples) < maxExamples {
-		status := "published"
-		if au.row.Status() == store.Draft {
-			status = "draft"
-		}
-		m.Examples = append(m.Examples, Example{text(au.row.JSON(au.typ.Attribute("documentId"))), au.row.Locale(), status})
+		m.Examples = append(m.Examples, Example{text(au.row.JSON(au.typ.Attribute("documentId"))), au.row.Locale(), au.row.Status().String()})
 	}
 }
 

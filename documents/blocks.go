@@ -163,7 +163,7 @@ func (c *blockCaster) inline(at *blockPath, v any) (any, bool) {
 func (c *blockCaster) kind(at *blockPath, v any, kinds map[string][]rule, invalid string) (any, bool) {
 	node, ok := v.(*jsontree.Object)
 	if ok {
-		kind, _ := node.Value("type").(string)
+		kind := node.Text("type")
 		if rules, known := kinds[kind]; known {
 			if kind == "image" {
 				c.imageMissing(at, node)

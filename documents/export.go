@@ -154,7 +154,7 @@ func (e *exporter) appendRow(b []byte, t *contenttypes.ContentType, r store.Reco
 	if t.Localized {
 		b = jsontree.AppendString(append(b, `,"locale":`...), r.Locale())
 	}
-	b = jsontree.AppendString(append(b, `,"status":`...), statusName(r.Status()))
+	b = jsontree.AppendString(append(b, `,"status":`...), r.Status().String())
 	b = strconv.AppendUint(append(b, `,"id":`...), r.ID(), 10)
 	for _, name := range exportedTimes {
 		if a := t.Attribute(name); a != nil {
@@ -316,11 +316,4 @@ func appendRaw(b, text []byte) []byte {
 		return append(b, "null"...)
 	}
 	return append(b, text...)
-}
-
-func statusName(s store.Status) string {
-	if s == store.Draft {
-		return "draft"
-	}
-	return "published"
 }

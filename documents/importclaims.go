@@ -48,7 +48,7 @@ type need struct {
 // claimsOf returns the claims of a line, always in the same order.
 func (im *importer) claimsOf(l *importLine) (list []claim) {
 	for _, v := range l.versions {
-		list = append(list, claim{kind: versionClaim, hash: im.hash(l.typ.UID, l.documentID, l.locale, statusName(v.row.Status))})
+		list = append(list, claim{kind: versionClaim, hash: im.hash(l.typ.UID, l.documentID, l.locale, v.row.Status.String())})
 		for _, n := range v.ids {
 			if n.id > 0 {
 				list = append(list, claim{kind: idClaim, hash: im.hashID(n.idName), id: n.idName})

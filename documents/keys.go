@@ -131,7 +131,7 @@ func itemComponent(a *contenttypes.Attribute, item *jsontree.Object) *contenttyp
 	if a.Type == contenttypes.ComponentType {
 		return a.Component
 	}
-	uid, _ := item.Value("__component").(string)
+	uid := item.Text("__component")
 	for _, c := range a.Components {
 		if c.UID == uid {
 			return c

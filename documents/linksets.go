@@ -32,9 +32,9 @@ func linkSetsOf(t *contenttypes.ContentType, status store.Status) []store.LinkSe
 // linkSetName names a set in exported content, by the versions that show it.
 func linkSetName(set store.LinkSet) string {
 	if set == store.DraftLinks {
-		return statusName(store.Draft)
+		return store.Draft.String()
 	}
-	return statusName(store.Published)
+	return store.Published.String()
 }
 
 // linkSetsUnder returns those of sets that a relation attribute uses.

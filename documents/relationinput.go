@@ -231,7 +231,7 @@ func (lr *linkReader) target(a *contenttypes.Attribute, o *jsontree.Object) *con
 	if a.Target != nil {
 		return a.Target
 	}
-	uid, _ := o.Value("__type").(string)
+	uid := o.Text("__type")
 	t := lr.wr.s.model.Type(uid)
 	if t == nil || t.Internal {
 		return nil

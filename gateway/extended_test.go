@@ -383,7 +383,7 @@ func TestHookedWrites(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Hooks(documents.Hooks{
 		BeforeCreate: func(ctx context.Context, e *documents.Event) error {
-			title, _ := e.Data.Value("title").(string)
+			title := e.Data.Text("title")
 			if title == "forbidden" {
 				return &apierror.Error{Status: 409, Name: "ConflictError", Message: "not that"}
 			}

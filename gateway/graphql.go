@@ -403,7 +403,7 @@ func (p *persistedQueries) resolve(op *operationRequest) *graphqlError {
 	if version, ok := asked.Value("version").(jsontree.Number); !ok || version.Float() != 1 {
 		return failed("Unsupported persisted query version")
 	}
-	op.hash, _ = asked.Value("sha256Hash").(string)
+	op.hash = asked.Text("sha256Hash")
 	if op.hasQuery {
 		sum := sha256.Sum256([]byte(op.query))
 		if hexadecimal.EncodeToString(sum[:]) != op.hash {

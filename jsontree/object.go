@@ -20,6 +20,15 @@ func NewObjectOf(n int) *Object {
 	return &Object{Keys: make([]string, 0, n), values: make([]any, 0, n)}
 }
 
+// ObjectOf returns an object of keys and values, which are given in turn.
+func ObjectOf(pairs ...any) *Object {
+	o := NewObjectOf(len(pairs) / 2)
+	for i := 0; i < len(pairs); i += 2 {
+		o.Set(pairs[i].(string), pairs[i+1])
+	}
+	return o
+}
+
 // Get returns the value of a key and whether there is one.
 func (o *Object) Get(key string) (any, bool) {
 	if i := o.index(key); i >= 0 {
@@ -32,6 +41,12 @@ func (o *Object) Get(key string) (any, bool) {
 func (o *Object) Value(key string) any {
 	v, _ := o.Get(key)
 	return v
+}
+
+// Text returns the text of a key, or "" if its value is no text.
+func (o *Object) Text(key string) string {
+	s, _ := o.Value(key).(string)
+	return s
 }
 
 // Set adds a key or replaces its value.

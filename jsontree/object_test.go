@@ -9,6 +9,19 @@ import (
 	"lectern/jsontree"
 )
 
+// TestObjectOf makes an object of keys and values, and reads texts of it.
+func TestObjectOf(t *testing.T) {
+	o := jsontree.ObjectOf("b", "text", "a", 1, "b", "last")
+	if want := []string{"b", "a"}; !slices.Equal(o.Keys, want) {
+		t.Errorf("keys %q, want %q", o.Keys, want)
+	}
+	for key, want := range map[string]string{"b": "last", "a": "", "missing": ""} {
+		if got := o.Text(key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+}
+
 // TestObject checks that an object keeps each key's first position and last value, whether it has few keys or many.
 func TestObject(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))

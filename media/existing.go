@@ -49,7 +49,7 @@ func (l *Library) find(s *store.Snapshot, id uint64) (existing, store.Record, er
 	if formats, ok := value(row, l.typ, "formats").(*jsontree.Object); ok {
 		for _, key := range formats.Keys {
 			if f, ok := formats.Value(key).(*jsontree.Object); ok {
-				url, _ := f.Value("url").(string)
+				url := f.Text("url")
 				add(url)
 			}
 		}
@@ -79,7 +79,7 @@ func (e existing) without(others []string) (rest []string) {
 // files. It returns nil if they are absent. The caller must be allowed to update entries of that type.
 func (l *Library) attachment(fields *jsontree.Object, access *permission.Access) (*documents.Attachment, error) {
 	text := func(key string) string {
-		s, _ := fields.Value(key).(string)
+		s := fields.Text(key)
 		return s
 	}
 	ref, id, field := text("ref"), text("refId"), text("field")

@@ -10,6 +10,14 @@ const (
 	Draft
 )
 
+// String returns the status as the content API calls it.
+func (s Status) String() string {
+	if s == Draft {
+		return "draft"
+	}
+	return "published"
+}
+
 // A Query selects rows of one type. It is a plain value, which REST parameters and GraphQL arguments both become.
 type Query struct {
 	Type    *contenttypes.ContentType

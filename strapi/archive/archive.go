@@ -116,9 +116,9 @@ func (a *Archive) readMetadata() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", metadataFile, err)
 	}
-	a.Metadata.CreatedAt, _ = o.Value("createdAt").(string)
+	a.Metadata.CreatedAt = o.Text("createdAt")
 	if strapi, ok := o.Value("strapi").(*jsontree.Object); ok {
-		a.Metadata.Version, _ = strapi.Value("version").(string)
+		a.Metadata.Version = strapi.Text("version")
 	}
 	if a.Metadata.Version == "" {
 		return fmt.Errorf("%s does not say which Strapi wrote the archive", metadataFile)

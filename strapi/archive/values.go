@@ -45,7 +45,7 @@ func endOf(link *jsontree.Object, side string) (e End, err error) {
 	if e.Type, err = textOf(o, "type"); err != nil {
 		return e, fmt.Errorf("%s: %w", side, err)
 	}
-	e.Field, _ = o.Value("field").(string)
+	e.Field = o.Text("field")
 	if n, ok := o.Value("pos").(jsontree.Number); ok {
 		e.Pos = n.Float()
 	}

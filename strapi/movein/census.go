@@ -70,7 +70,7 @@ func newCounter() *counter {
 }
 
 func (c *counter) version(t *contenttypes.ContentType, locale string, status store.Status) *VersionCount {
-	key := versionGroup{t.UID, locale, statusName(status)}
+	key := versionGroup{t.UID, locale, status.String()}
 	n := c.versions[key]
 	if n == nil {
 		n = &VersionCount{Type: key.uid, Locale: key.locale, Status: key.status}

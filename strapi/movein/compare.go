@@ -34,7 +34,7 @@ func (m *move) check() error {
 	if err != nil {
 		return err
 	}
-	c := &comparer{ctx: m.ctx, model: definition.Model, seed: maphash.MakeSeed(), into: m.o.Into, want: map[uint64]uint64{}, documents: map[uint64]bool{}, counter: m.counter}
+	c := &comparer{ctx: m.ctx, model: definition.Model, hasher: newHasher(), into: m.o.Into, want: map[uint64]uint64{}, documents: map[uint64]bool{}, counter: m.counter}
 	for _, v := range m.counter.versions {
 		v.Arrived = 0
 	}
@@ -84,9 +84,9 @@ func (m *move) countFiles() error {
 type comparer struct {
 	ctx   context.Context
 	model *contenttypes.Model
-	seed  maphash.Seed
-	into  bool              // the store may hold more documents than the source
-	want  map[uint64]uint64 // by the hash of a version: the hash of what it holds
+	hasher
+	into bool              // the store may hold more documents than the source
+	want map[uint64]uint64 // by the hash of a version: the hash of what it holds
 	// documents are the hashes of all documents that want has versions of, if the store may hold more.
 	documents map[uint64]bool
 	wrong     []string
@@ -141,12 +141,11 @@ func (c *comparer) arrived(o *jsontree.Object) {
 		return
 	}
 	delete(c.want, name)
-	locale, _ := o.Value("locale").(string)
 	status := store.Published
-	if o.Value("status") == "draft" {
+	if o.Text("status") == store.Draft.String() {
 		status = store.Draft
 	}
-	c.counter.version(t, locale, status).Arrived++
+	c.counter.version(t, o.Text("locale"), status).Arrived++
 	c.countLinks(&t.Schema, o.Value("data"))
 	if c.compared++; want != content {
 		c.differ("%s has other values in the store than in the source", describe(o))
@@ -155,9 +154,7 @@ func (c *comparer) arrived(o *jsontree.Object) {
 
 // document returns a hash that identifies the document of a line.
 func (c *comparer) document(o *jsontree.Object) uint64 {
-	uid, _ := o.Value("type").(string)
-	id, _ := o.Value("documentId").(string)
-	return maphash.String(c.seed, uid+" "+id)
+	return c.hash(o.Text("type"), o.Text("documentId"))
 }
 
 func (c *comparer) differ(format string, args ...any) {
@@ -173,7 +170,7 @@ func describe(o *jsontree.Object) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v %v", o.Value("type"), o.Value("documentId"))
 	for _, key := range []string{"locale", "status"} {
-		if s, ok := o.Value(key).(string); ok {
+		if s := o.Text(key); s != "" {
 			b.WriteString(" " + s)
 		}
 	}
@@ -242,8 +239,7 @@ func (c *comparer) component(a *contenttypes.Attribute, item any) *contenttypes.
 	if o == nil {
 		return nil
 	}
-	uid, _ := o.Value("__component").(string)
-	return c.model.Component(uid)
+	return c.model.Component(o.Text("__component"))
 }
 
 func asList(v any) []any {
@@ -288,19 +284,12 @@ func eachLine(r io.Reader, do func(*jsontree.Object) error) error {
 // digest returns the hash of a version's name and the hash of what it holds. Two lines that mean the same have the same hashes: the order
 // of keys does not count, nor do positions in the lists of other documents.
 func (c *comparer) digest(o *jsontree.Object) (name, content uint64, t *contenttypes.ContentType) {
-	uid, _ := o.Value("type").(string)
-	if t = c.model.Type(uid); t == nil {
+	if t = c.model.Type(o.Text("type")); t == nil {
 		return 0, 0, nil
 	}
+	name = c.hash(o.Text("type"), o.Text("documentId"), o.Text("locale"), o.Text("status"))
 	var h maphash.Hash
 	h.SetSeed(c.seed)
-	for _, key := range []string{"type", "documentId", "locale", "status"} {
-		s, _ := o.Value(key).(string)
-		h.WriteString(s)
-		h.WriteByte(0)
-	}
-	name = h.Sum64()
-	h.Reset()
 	for _, key := range []string{"id", "createdAt", "updatedAt", "publishedAt"} {
 		if key == "id" && c.into { // another document of the store may have it
 			continue
@@ -367,7 +356,7 @@ func (d *digester) values(s *contenttypes.Schema, v any) {
 func (d *digester) links(a *contenttypes.Attribute, entries []any) {
 	planes := []string{""}
 	if d.both && a.HasDraftLinks() {
-		planes = []string{"draft", "published"}
+		planes = []string{store.Draft.String(), store.Published.String()}
 	}
 	for _, plane := range planes {
 		d.write(plane)

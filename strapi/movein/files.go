@@ -59,18 +59,15 @@ func (f *files) take(data *jsontree.Object) {
 
 // isElsewhere reports whether a row of plugin::upload.file says that the file is not on the server itself.
 func isElsewhere(data *jsontree.Object) bool {
-	url, _ := data.Value("url").(string)
-	return !strings.HasPrefix(url, uploadsPath)
+	return !strings.HasPrefix(data.Text("url"), uploadsPath)
 }
 
 // takeOne notes one file. It reports whether the file changed its url.
 func (f *files) takeOne(data *jsontree.Object) (moved bool) {
-	url, _ := data.Value("url").(string)
+	url := data.Text("url")
 	name, local := strings.CutPrefix(url, uploadsPath)
 	if !local {
-		hash, _ := data.Value("hash").(string)
-		ext, _ := data.Value("ext").(string)
-		if name = hash + ext; !f.has[name] || !validName(name) {
+		if name = data.Text("hash") + data.Text("ext"); !f.has[name] || !validName(name) {
 			f.notes.add("uploaded files elsewhere", "the source does not have them; their documents keep the url "+host(url))
 			return false
 		}

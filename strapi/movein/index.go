@@ -26,9 +26,9 @@ type index struct {
 	schemas map[string]*indexedSchema // by uid, of types and components
 	rows    []row
 	version map[uint64]uint32 // by the hash of a version: the number of its row
-	seed    maphash.Seed
-	texts   map[string]string // each locale once
-	links   []link
+	hasher
+	texts map[string]string // each locale once
+	links []link
 }
 
 // An indexedSchema is a type or component of the model.
@@ -60,7 +60,7 @@ type link struct {
 
 func newIndex(model *contenttypes.Model, defaultLocale string, counter *counter, notes *notes) *index {
 	x := &index{model: model, defaultLocale: defaultLocale, counter: counter, notes: notes, schemas: map[string]*indexedSchema{},
-		version: map[uint64]uint32{}, seed: maphash.MakeSeed(), texts: map[string]string{}}
+		version: map[uint64]uint32{}, hasher: newHasher(), texts: map[string]string{}}
 	for _, t := range model.Types {
 		if comesAlong(t) || t.UID == contenttypes.RoleUID {
 			x.schemas[t.UID] = &indexedSchema{Schema: &t.Schema, typ: t, number: uint64(len(x.schemas)), rows: map[uint64]uint32{}}
@@ -86,8 +86,7 @@ func (x *index) addEntity(e archive.Entity) {
 		return
 	}
 	if s.typ.UID == contenttypes.RoleUID {
-		name, _ := e.Data.Value("type").(string)
-		s.rows[e.ID] = x.add(row{documentID: strings.Clone(name), typ: s.typ, status: store.Published})
+		s.rows[e.ID] = x.add(row{documentID: strings.Clone(e.Data.Text("type")), typ: s.typ, status: store.Published})
 		return
 	}
 	r := x.versionOf(s.typ, e.Data)
@@ -96,7 +95,7 @@ func (x *index) addEntity(e archive.Entity) {
 		return
 	}
 	x.counter.version(s.typ, r.locale, r.status).Source++
-	key := x.hash(e.Type, r.documentID, r.locale, statusName(r.status))
+	key := x.hash(e.Type, r.documentID, r.locale, r.status.String())
 	other, twice := x.version[key]
 	switch {
 	case !twice:
@@ -127,9 +126,8 @@ func (x *index) dropped(t *contenttypes.ContentType, r row) {
 
 // versionOf returns which version a row is by its data.
 func (x *index) versionOf(t *contenttypes.ContentType, data *jsontree.Object) row {
-	id, _ := data.Value("documentId").(string)
-	locale, _ := data.Value("locale").(string)
-	r := row{documentID: strings.Clone(id), typ: t, status: store.Published}
+	locale := data.Text("locale")
+	r := row{documentID: strings.Clone(data.Text("documentId")), typ: t, status: store.Published}
 	published := data.Value("publishedAt") != nil
 	if t.DraftAndPublish && !published {
 		r.status = store.Draft
@@ -156,7 +154,13 @@ func (x *index) text(s string) string {
 	return s
 }
 
-func (x *index) hash(parts ...string) uint64 {
+// A hasher makes hashes of names. 64 bits make collisions negligible for an archive of any size.
+type hasher struct{ seed maphash.Seed }
+
+func newHasher() hasher { return hasher{maphash.MakeSeed()} }
+
+// hash returns a hash that identifies parts.
+func (x hasher) hash(parts ...string) uint64 {
 	var h maphash.Hash
 	h.SetSeed(x.seed)
 	for _, p := range parts {
@@ -164,13 +168,6 @@ func (x *index) hash(parts ...string) uint64 {
 		h.WriteByte(0)
 	}
 	return h.Sum64()
-}
-
-func statusName(s store.Status) string {
-	if s == store.Draft {
-		return "draft"
-	}
-	return "published"
 }
 
 // addLink adds a link. Either of its ends may own it.

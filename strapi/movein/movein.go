@@ -110,7 +110,7 @@ func (m *move) build() error {
 	if err != nil {
 		return err
 	}
-	if _, err := m.staging.begin(identity); err != nil {
+	if err := m.staging.begin(identity); err != nil {
 		return err
 	}
 	if err := m.source.openArchive(m.ctx, m.o.Key, m.staging.path); err != nil {

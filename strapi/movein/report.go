@@ -2,7 +2,6 @@ package movein
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"lectern/documents"
-	"lectern/gateway/admin"
 	"lectern/jsontree"
 )
 
@@ -37,11 +35,7 @@ type DefinitionNote struct {
 // writeReport writes the report into the new project.
 func (m *move) writeReport() error {
 	m.report.Notes = m.notes.list()
-	return admin.WriteFile(filepath.Join(m.project(), ReportName), func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(&m.report)
-	})
+	return writeJSON(filepath.Join(m.project(), ReportName), &m.report)
 }
 
 // Print writes the report for people: notes, and a table of what was expected and what arrived.

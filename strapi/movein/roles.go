@@ -11,6 +11,7 @@ import (
 	"lectern/gateway"
 	"lectern/internal/yamlfile"
 	"lectern/strapi/archive"
+	"lectern/strapi/definitions"
 )
 
 // A Role is a role of the source with what it may do here.
@@ -34,10 +35,7 @@ const apiTokenUID = "admin::api-token"
 
 // addEntity takes a row if it is a role, a permission or an API token.
 func (r *roles) addEntity(e archive.Entity) {
-	text := func(key string) string {
-		s, _ := e.Data.Value(key).(string)
-		return strings.Clone(s)
-	}
+	text := func(key string) string { return strings.Clone(e.Data.Text(key)) }
 	switch e.Type {
 	case contenttypes.RoleUID:
 		r.byRow[e.ID] = &Role{Type: text("type"), Name: text("name"), Description: text("description")}
@@ -88,7 +86,7 @@ func (r *roles) list(model *contenttypes.Model, notes *notes) []Role {
 }
 
 // writeRoles writes roles to config/permissions.yaml.
-func writeRoles(to configuration, list []Role) {
+func writeRoles(to *definitions.Project, list []Role) {
 	for _, role := range list {
 		byUID := map[string][]string{}
 		for _, p := range role.Permissions {

@@ -9,6 +9,7 @@ import (
 	"lectern/internal/yamlfile"
 	"lectern/jsontree"
 	"lectern/strapi/archive"
+	"lectern/strapi/definitions"
 )
 
 // settings are the settings in the database of Strapi that mean something in Lectern. They go to config/plugins.yaml.
@@ -27,8 +28,7 @@ type localeRow struct{ code, name string }
 // add takes a line of the configuration.
 func (s *settings) add(line archive.Setting) {
 	if line.Type == "webhook" {
-		name, _ := line.Value.Value("name").(string)
-		s.webhooks = append(s.webhooks, name)
+		s.webhooks = append(s.webhooks, line.Value.Text("name"))
 		return
 	}
 	value := line.Value.Value("value")
@@ -49,10 +49,8 @@ func (s *settings) add(line archive.Setting) {
 
 // addLocale takes a row of plugin::i18n.locale.
 func (s *settings) addLocale(data *jsontree.Object) {
-	code, _ := data.Value("code").(string)
-	name, _ := data.Value("name").(string)
-	if code != "" {
-		s.locales = append(s.locales, localeRow{code, name})
+	if code := data.Text("code"); code != "" {
+		s.locales = append(s.locales, localeRow{code, data.Text("name")})
 	}
 }
 
@@ -64,15 +62,10 @@ func (s *settings) defaultLocale() string {
 	return s.i18nDefault
 }
 
-// A configuration is where settings are written: the files of a project.
-type configuration interface {
-	Set(file string, value *yamlfile.Node, keys ...string)
-}
-
 const pluginsFile = "config/plugins.yaml"
 
 // write writes the settings. What has no counterpart becomes a note.
-func (s *settings) write(to configuration, notes *notes) {
+func (s *settings) write(to *definitions.Project, notes *notes) {
 	s.writeLocales(to)
 	s.writeAdvanced(to, notes)
 	s.writeMails(to, notes)
@@ -91,7 +84,7 @@ func (s *settings) write(to configuration, notes *notes) {
 	}
 }
 
-func (s *settings) writeLocales(to configuration) {
+func (s *settings) writeLocales(to *definitions.Project) {
 	if s.i18nDefault == "" && len(s.locales) == 0 {
 		return
 	}
@@ -112,7 +105,7 @@ func (s *settings) writeLocales(to configuration) {
 // advancedKeys are the advanced settings of users-permissions that Lectern has under the same name.
 var advancedKeys = []string{"unique_email", "allow_register", "email_confirmation", "email_reset_password", "email_confirmation_redirection", "default_role"}
 
-func (s *settings) writeAdvanced(to configuration, notes *notes) {
+func (s *settings) writeAdvanced(to *definitions.Project, notes *notes) {
 	if s.advanced == nil {
 		return
 	}
@@ -134,7 +127,7 @@ func (s *settings) writeAdvanced(to configuration, notes *notes) {
 }
 
 // writeMails writes the templates of mail, unless they are those that Strapi begins with.
-func (s *settings) writeMails(to configuration, notes *notes) {
+func (s *settings) writeMails(to *definitions.Project, notes *notes) {
 	if s.mails == nil {
 		return
 	}
@@ -147,9 +140,7 @@ func (s *settings) writeMails(to configuration, notes *notes) {
 		if o == nil {
 			continue
 		}
-		t := auth.MailTemplate{}
-		t.Subject, _ = o.Value("object").(string)
-		t.Message, _ = o.Value("message").(string)
+		t := auth.MailTemplate{Subject: o.Text("object"), Message: o.Text("message")}
 		if err := t.Check(); err != nil {
 			notes.say("mail "+name, "the template of Lectern stays: %v", err)
 			continue
@@ -162,16 +153,14 @@ func (s *settings) writeMails(to configuration, notes *notes) {
 }
 
 // writeSender writes who sends mail, unless it is the sender that Strapi begins with.
-func (s *settings) writeSender(to configuration, options *jsontree.Object) {
+func (s *settings) writeSender(to *definitions.Project, options *jsontree.Object) {
 	from, _ := options.Value("from").(*jsontree.Object)
 	if from != nil {
-		name, _ := from.Value("name").(string)
-		address, _ := from.Value("email").(string)
-		if address != "" && address != "no-reply@strapi.io" {
-			to.Set(pluginsFile, textNode((&mail.Address{Name: name, Address: address}).String()), "users-permissions", "config", "email", "from")
+		if address := from.Text("email"); address != "" && address != "no-reply@strapi.io" {
+			to.Set(pluginsFile, textNode((&mail.Address{Name: from.Text("name"), Address: address}).String()), "users-permissions", "config", "email", "from")
 		}
 	}
-	if reply, _ := options.Value("response_email").(string); reply != "" {
+	if reply := options.Text("response_email"); reply != "" {
 		to.Set(pluginsFile, textNode(reply), "users-permissions", "config", "email", "replyTo")
 	}
 }

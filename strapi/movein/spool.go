@@ -48,7 +48,7 @@ func (sp *spooler) appendRow(b []byte, s *indexedSchema, e archive.Entity, r *ro
 	if s.typ.Localized {
 		b = jsontree.AppendString(append(b, `,"locale":`...), r.locale)
 	}
-	b = jsontree.AppendString(append(b, `,"status":`...), statusName(r.status))
+	b = jsontree.AppendString(append(b, `,"status":`...), r.status.String())
 	for _, name := range systemTimes {
 		if t, ok := e.Data.Value(name).(string); ok && s.Attribute(name) != nil && (name != "publishedAt" || r.status == store.Published) {
 			b = jsontree.AppendString(append(b, `,"`+name+`":`...), t)
@@ -151,7 +151,7 @@ func (sp *spooler) componentOf(a *contenttypes.Attribute, item *jsontree.Object)
 	if a.Type != contenttypes.DynamicZone {
 		return sp.schemas[a.Component.UID]
 	}
-	uid, _ := item.Value("__component").(string)
+	uid := item.Text("__component")
 	if !slices.ContainsFunc(a.Components, func(c *contenttypes.Component) bool { return c.UID == uid }) {
 		return nil
 	}

@@ -92,21 +92,21 @@ func (s *staging) readJournal() error {
 }
 
 // begin prepares the staging directory for a source. Unless an earlier run left work on the same source, it removes everything.
-func (s *staging) begin(source string) (resumed bool, err error) {
+func (s *staging) begin(source string) error {
 	if s.journal.Source == source && s.journal.Done > nothingDone {
-		return true, s.clearTemporary()
+		return s.clearTemporary()
 	}
 	entries, err := os.ReadDir(s.path)
 	if err != nil {
-		return false, err
+		return err
 	}
 	for _, e := range entries {
 		if err := os.RemoveAll(s.join(e.Name())); err != nil {
-			return false, err
+			return err
 		}
 	}
 	s.journal = journal{Format: journalFormat, Source: source}
-	return false, s.writeJournal()
+	return s.writeJournal()
 }
 
 // clearTemporary removes what archive.Open has unpacked for a run that was killed.
@@ -125,10 +125,15 @@ func (s *staging) finish(p phase) error {
 }
 
 func (s *staging) writeJournal() error {
-	return admin.WriteFile(s.join(journalName), func(w io.Writer) error {
+	return writeJSON(s.join(journalName), &s.journal)
+}
+
+// writeJSON writes a value to a file that has either the old content or the new one after a crash.
+func writeJSON(path string, v any) error {
+	return admin.WriteFile(path, func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
-		return e.Encode(&s.journal)
+		return e.Encode(v)
 	})
 }
 

@@ -91,7 +91,7 @@ func (x *index) hasOther(l link) bool {
 	if to.status == store.Draft {
 		other = store.Published
 	}
-	_, ok := x.version[x.hash(to.typ.UID, to.documentID, to.locale, statusName(other))]
+	_, ok := x.version[x.hash(to.typ.UID, to.documentID, to.locale, other.String())]
 	return ok
 }
 

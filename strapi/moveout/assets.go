@@ -105,9 +105,9 @@ func (e *exporter) asset(file *jsontree.Object) error {
 
 // copyAsset copies what a file or format describes. Strapi looks for it under hash and extension.
 func (e *exporter) copyAsset(of, sidecar *jsontree.Object) error {
-	hash, _ := of.Value("hash").(string)
-	ext, _ := of.Value("ext").(string)
-	url, _ := of.Value("url").(string)
+	hash := of.Text("hash")
+	ext := of.Text("ext")
+	url := of.Text("url")
 	if hash == "" {
 		return nil
 	}

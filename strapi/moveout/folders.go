@@ -59,7 +59,7 @@ func (e *exporter) folder(at string) (*folder, error) {
 	e.folders[at] = f
 	number := path.Base(at)
 	name := sha256.Sum256([]byte(at))
-	err = e.w.WriteEntity(archive.Entity{Type: folderUID, ID: f.id, Data: object(
+	err = e.w.WriteEntity(archive.Entity{Type: folderUID, ID: f.id, Data: jsontree.ObjectOf(
 		"documentId", "f"+hex.EncodeToString(name[:])[:23], "name", number, "pathId", jsontree.Number(number), "path", at,
 		"createdAt", e.now, "updatedAt", e.now, "publishedAt", e.now, "locale", nil,
 	)})

@@ -167,18 +167,9 @@ func (e *exporter) settings() error {
 	if e.Model.Type(contenttypes.LocaleUID) == nil {
 		return nil
 	}
-	return e.w.WriteSetting(archive.Setting{Type: "core-store", Value: object(
+	return e.w.WriteSetting(archive.Setting{Type: "core-store", Value: jsontree.ObjectOf(
 		"id", jsontree.Number("1"), "key", "plugin_i18n_default_locale", "value", e.DefaultLocale, "type", "string", "environment", nil, "tag", nil,
 	)})
-}
-
-// object returns an object with the given keys and values, in turn.
-func object(members ...any) *jsontree.Object {
-	o := jsontree.NewObjectOf(len(members) / 2)
-	for i := 0; i < len(members); i += 2 {
-		o.Set(members[i].(string), members[i+1])
-	}
-	return o
 }
 
 // collectionName returns the name of the table that Strapi gives to a type or component whose definition does not name one.

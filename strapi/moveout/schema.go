@@ -28,24 +28,24 @@ func (e *exporter) schemas() error {
 }
 
 func typeSchema(t *contenttypes.ContentType) *jsontree.Object {
-	info := object("singularName", t.Singular, "pluralName", t.Plural, "displayName", t.DisplayName)
+	info := jsontree.ObjectOf("singularName", t.Singular, "pluralName", t.Plural, "displayName", t.DisplayName)
 	if t.Description != "" {
 		info.Set("description", t.Description)
 	}
 	plugins := jsontree.NewObject()
 	if t.Localized {
-		plugins.Set("i18n", object("localized", true))
+		plugins.Set("i18n", jsontree.ObjectOf("localized", true))
 	}
-	return object(
-		"collectionName", collectionName(t.Plural), "info", info, "options", object("draftAndPublish", t.DraftAndPublish),
+	return jsontree.ObjectOf(
+		"collectionName", collectionName(t.Plural), "info", info, "options", jsontree.ObjectOf("draftAndPublish", t.DraftAndPublish),
 		"pluginOptions", plugins, "attributes", attributesOf(&t.Schema, t.Localized), "kind", t.Kind.String(),
 		"modelType", "contentType", "modelName", t.Singular, "uid", t.UID, "globalId", pascal(t.Singular),
 	)
 }
 
 func componentSchema(c *contenttypes.Component) *jsontree.Object {
-	return object(
-		"collectionName", collectionName("components_"+c.Category+"_"+c.Name+"s"), "info", object("displayName", c.DisplayName),
+	return jsontree.ObjectOf(
+		"collectionName", collectionName("components_"+c.Category+"_"+c.Name+"s"), "info", jsontree.ObjectOf("displayName", c.DisplayName),
 		"attributes", attributesOf(&c.Schema, false), "modelType", "component", "modelName", c.Name, "uid", c.UID,
 		"globalId", "Component"+pascal(c.Category)+pascal(c.Name),
 	)
@@ -67,12 +67,12 @@ func attributesOf(s *contenttypes.Schema, localized bool) *jsontree.Object {
 		if a.System {
 			continue
 		}
-		o := object("type", a.Type.String())
+		o := jsontree.ObjectOf("type", a.Type.String())
 		addRelation(o, a)
 		addComponents(o, a)
 		addRules(o, a)
 		if localized && a.Localized && a.Type != contenttypes.RelationType {
-			o.Set("pluginOptions", object("i18n", object("localized", true)))
+			o.Set("pluginOptions", jsontree.ObjectOf("i18n", jsontree.ObjectOf("localized", true)))
 		}
 		all.Set(a.Name, o)
 	}

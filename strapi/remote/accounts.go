@@ -42,14 +42,14 @@ func (r *reader) askAccounts(ctx context.Context) (*accounts, error) {
 	items, _ := v.([]any)
 	for _, item := range items {
 		row, ok := item.(*jsontree.Object)
-		if !ok || text(row, "code") == "" {
+		if !ok || row.Text("code") == "" {
 			return nil, fmt.Errorf("GET /api/i18n/locales: a locale has no code")
 		}
 		if row.Value("isDefault") == true {
-			a.defaultLocale = text(row, "code")
+			a.defaultLocale = row.Text("code")
 		}
 		a.locales = append(a.locales, row)
-		r.locales = append(r.locales, text(row, "code"))
+		r.locales = append(r.locales, row.Text("code"))
 	}
 	return a, r.askRoles(ctx, a)
 }
@@ -69,7 +69,7 @@ func (r *reader) askRoles(ctx context.Context, a *accounts) error {
 	}
 	for _, item := range list(answer, "roles") {
 		row, ok := item.(*jsontree.Object)
-		if !ok || text(row, "documentId") == "" {
+		if !ok || row.Text("documentId") == "" {
 			return fmt.Errorf("GET %s: a role has no documentId", path)
 		}
 		id, err := idOf(row)

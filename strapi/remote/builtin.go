@@ -16,14 +16,14 @@ var builtInSchemas = []string{
 func withPlugins(schemas []*jsontree.Object) []*jsontree.Object {
 	known := map[string]bool{}
 	for _, s := range schemas {
-		known[text(s, "uid")] = true
+		known[s.Text("uid")] = true
 	}
 	for _, source := range builtInSchemas {
 		v, err := jsontree.Parse([]byte(source), jsontree.MaxDepth)
 		if err != nil {
 			panic(err) // a constant
 		}
-		if s := v.(*jsontree.Object); !known[text(s, "uid")] {
+		if s := v.(*jsontree.Object); !known[s.Text("uid")] {
 			schemas = append(schemas, s)
 		}
 	}

@@ -108,7 +108,7 @@ func (r *reader) staged(l *lane) (map[uint64]stamp, int, error) {
 
 func stampOf(row *jsontree.Object) (stamp, error) {
 	id, err := idOf(row)
-	return stamp{id, strings.Clone(text(row, "updatedAt"))}, err
+	return stamp{id, strings.Clone(row.Text("updatedAt"))}, err
 }
 
 // isUnchanged asks for the number of rows, the row with the highest id, and the one that was changed last. Every change of content
@@ -169,7 +169,7 @@ func (r *reader) addLinked(l *lane, row *jsontree.Object) {
 			return
 		}
 		for _, t := range from.targets {
-			document := version{uid: from.attribute.target, documentID: strings.Clone(text(t, "documentId"))}
+			document := version{uid: from.attribute.target, documentID: strings.Clone(t.Text("documentId"))}
 			r.linked[document] = true
 		}
 	})

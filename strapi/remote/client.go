@@ -149,7 +149,7 @@ func (c *client) refused(q query, resp *http.Response, body []byte) error {
 	if v, e := jsontree.Parse(body, jsontree.MaxDepth); e == nil {
 		if o, ok := v.(*jsontree.Object); ok {
 			if inner, ok := o.Value("error").(*jsontree.Object); ok {
-				err.Message, _ = inner.Value("message").(string)
+				err.Message = inner.Text("message")
 			}
 		}
 	}

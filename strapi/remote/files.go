@@ -89,7 +89,7 @@ func (r *reader) assets(lanes []*lane) ([]asset, error) {
 
 // addAssets calls add for a file and for each of its formats.
 func addAssets(row *jsontree.Object, add func(asset)) {
-	add(asset{name: text(row, "hash") + text(row, "ext"), url: text(row, "url"), sidecar: fileRow(row), size: sizeInFile(row)})
+	add(asset{name: row.Text("hash") + row.Text("ext"), url: row.Text("url"), sidecar: fileRow(row), size: sizeInFile(row)})
 	formats := object(row, "formats")
 	for _, name := range formats.Keys {
 		format, ok := formats.Value(name).(*jsontree.Object)
@@ -103,7 +103,7 @@ func addAssets(row *jsontree.Object, add func(asset)) {
 		sidecar.Set("type", name)
 		sidecar.Set("id", row.Value("id"))
 		sidecar.Set("mainHash", row.Value("hash"))
-		add(asset{name: text(format, "hash") + text(format, "ext"), url: text(format, "url"), sidecar: sidecar, size: sizeInFile(format)})
+		add(asset{name: format.Text("hash") + format.Text("ext"), url: format.Text("url"), sidecar: sidecar, size: sizeInFile(format)})
 	}
 }
 

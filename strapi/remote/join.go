@@ -73,7 +73,7 @@ func (j *joiner) addAccounts(a *accounts) error {
 		}
 	}
 	if a.defaultLocale != "" {
-		j.out.setting(archive.Setting{Type: "core-store", Value: record("id", jsontree.Number("1"), "key", "plugin_i18n_default_locale",
+		j.out.setting(archive.Setting{Type: "core-store", Value: jsontree.ObjectOf("id", jsontree.Number("1"), "key", "plugin_i18n_default_locale",
 			"value", a.defaultLocale, "type", "string", "environment", nil, "tag", nil)})
 	}
 	for _, row := range a.roles {
@@ -89,7 +89,7 @@ func (j *joiner) addAccounts(a *accounts) error {
 		}
 		id := uint64(i + 1)
 		times := func(key string) any { return p.role.Value(key) }
-		j.entity(permissionUID, id, record("documentId", madeID(text(p.role, "documentId")+" "+p.action), "action", p.action,
+		j.entity(permissionUID, id, jsontree.ObjectOf("documentId", madeID(p.role.Text("documentId")+" "+p.action), "action", p.action,
 			"createdAt", times("createdAt"), "updatedAt", times("updatedAt"), "publishedAt", times("publishedAt"), "locale", nil))
 		positions[role]++
 		j.link(archive.Link{Kind: basic, Relation: "manyToOne", Left: archive.End{Type: permissionUID, Field: "role", ID: id},
@@ -111,7 +111,7 @@ func (j *joiner) plain(uid string, row *jsontree.Object, without string) error {
 		}
 	}
 	data.Set("locale", nil)
-	j.ids[version{uid: uid, documentID: text(row, "documentId")}] = id
+	j.ids[version{uid: uid, documentID: row.Text("documentId")}] = id
 	j.entity(uid, id, data)
 	return nil
 }
@@ -134,11 +134,11 @@ func (j *joiner) index(ctx context.Context, lanes []*lane) error {
 		}
 		if err := j.r.eachLive(l, func(row *jsontree.Object) error {
 			id, err := idOf(row)
-			name := strings.Clone(text(row, "documentId")) // the row must not stay in memory
+			name := strings.Clone(row.Text("documentId")) // the row must not stay in memory
 			j.ids[version{l.schema.uid, name, j.intern(localeOf(l.schema, row)), statusOfRow(l.schema, l.status)}] = id
 			return cmpErr(err, ctx.Err())
 		}, func(row *jsontree.Object) {
-			j.gone[version{uid: l.schema.uid, documentID: strings.Clone(text(row, "documentId"))}] = true
+			j.gone[version{uid: l.schema.uid, documentID: strings.Clone(row.Text("documentId"))}] = true
 		}); err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func localeOf(s *schema, row *jsontree.Object) string {
 	if !s.localized {
 		return ""
 	}
-	return text(row, "locale")
+	return row.Text("locale")
 }
 
 // statusOfRow returns the status of the rows of a type in a lane.
@@ -205,7 +205,7 @@ func (j *joiner) resolve(l *lane, s *schema, target *jsontree.Object) []uint64 {
 	}
 	var ids []uint64
 	for _, status := range statuses {
-		if id, ok := j.ids[version{s.uid, text(target, "documentId"), localeOf(s, target), status}]; ok {
+		if id, ok := j.ids[version{s.uid, target.Text("documentId"), localeOf(s, target), status}]; ok {
 			ids = append(ids, id)
 		}
 	}
@@ -248,14 +248,14 @@ func (j *joiner) writeLinks(l *lane, from linkFrom) {
 		case a.typ == "media":
 			uid = fileUID
 		case a.isPolymorphic():
-			uid = text(t, "__type")
+			uid = t.Text("__type")
 		}
 		target := j.r.definitions.byUID[uid]
 		if target == nil || l.again && !target.drafts {
 			continue
 		}
 		ids := j.resolve(l, target, t)
-		if len(ids) == 0 && !j.gone[version{uid: uid, documentID: text(t, "documentId")}] {
+		if len(ids) == 0 && !j.gone[version{uid: uid, documentID: t.Text("documentId")}] {
 			j.lost[from.owner.uid+"."+a.name]++
 		}
 		for _, id := range ids {
@@ -305,13 +305,4 @@ func (j *joiner) linkTo(l *lane, from linkFrom, target *schema, id uint64, index
 		kind = circular
 	}
 	return archive.Link{Kind: kind, Relation: a.relation, Left: owner, Right: other}
-}
-
-// record returns an object of keys and values in turn.
-func record(pairs ...any) *jsontree.Object {
-	o := jsontree.NewObjectOf(len(pairs) / 2)
-	for i := 0; i < len(pairs); i += 2 {
-		o.Set(pairs[i].(string), pairs[i+1])
-	}
-	return o
 }

@@ -191,7 +191,7 @@ func checkRow(l *lane, item any) (*jsontree.Object, error) {
 	if _, err := idOf(row); err != nil {
 		return nil, fmt.Errorf("GET %s: %w", l.path, err)
 	}
-	if text(row, "documentId") == "" {
+	if row.Text("documentId") == "" {
 		return nil, fmt.Errorf("GET %s: row %v of the answer has no documentId; Lectern reads Strapi 5, not older releases", l.path, row.Value("id"))
 	}
 	return row, nil

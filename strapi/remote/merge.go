@@ -16,7 +16,7 @@ func mergeRows(rows, others []*jsontree.Object) error {
 	}
 	for i, row := range rows {
 		other := others[i]
-		if identity(row) != identity(other) || text(row, "updatedAt") != text(other, "updatedAt") {
+		if identity(row) != identity(other) || row.Text("updatedAt") != other.Text("updatedAt") {
 			return errChanged
 		}
 		if err := mergeObject(row, other); err != nil {
@@ -93,5 +93,5 @@ type itemKey struct {
 
 func identity(o *jsontree.Object) itemKey {
 	id, _ := o.Value("id").(jsontree.Number)
-	return itemKey{text(o, "__component"), id}
+	return itemKey{o.Text("__component"), id}
 }

@@ -72,9 +72,9 @@ func newDefinitions(list []*jsontree.Object) (*definitions, error) {
 
 func parseSchema(data *jsontree.Object) *schema {
 	info := object(data, "info")
-	s := &schema{uid: text(data, "uid"), data: data, single: text(data, "kind") == "singleType"}
-	if text(data, "modelType") != "component" && strings.Contains(s.uid, "::") {
-		s.singular, s.plural = text(info, "singularName"), text(info, "pluralName")
+	s := &schema{uid: data.Text("uid"), data: data, single: data.Text("kind") == "singleType"}
+	if data.Text("modelType") != "component" && strings.Contains(s.uid, "::") {
+		s.singular, s.plural = info.Text("singularName"), info.Text("pluralName")
 	}
 	s.drafts = object(data, "options").Value("draftAndPublish") == true
 	s.localized = object(object(data, "pluginOptions"), "i18n").Value("localized") == true
@@ -95,12 +95,12 @@ func parseSchema(data *jsontree.Object) *schema {
 var builtIn = []string{"createdAt", "updatedAt", "publishedAt", "createdBy", "updatedBy", "locale", "localizations", "documentId", "id"}
 
 func parseAttribute(name string, data *jsontree.Object) attribute {
-	a := attribute{name: name, typ: text(data, "type"), relation: text(data, "relation"), target: text(data, "target"),
-		inversedBy: text(data, "inversedBy"), mappedBy: text(data, "mappedBy")}
+	a := attribute{name: name, typ: data.Text("type"), relation: data.Text("relation"), target: data.Text("target"),
+		inversedBy: data.Text("inversedBy"), mappedBy: data.Text("mappedBy")}
 	a.private = data.Value("private") == true
 	a.repeatable = data.Value("repeatable") == true
 	if a.typ == "component" {
-		a.components = []string{text(data, "component")}
+		a.components = []string{data.Text("component")}
 	}
 	for _, c := range list(data, "components") {
 		if uid, ok := c.(string); ok {
@@ -110,12 +110,7 @@ func parseAttribute(name string, data *jsontree.Object) attribute {
 	return a
 }
 
-// text, object and list return a value of an object, or the zero value if it has another type. object never returns nil.
-func text(o *jsontree.Object, key string) string {
-	s, _ := o.Value(key).(string)
-	return s
-}
-
+// object and list return a value of an object, or the zero value if it has another type. object never returns nil.
 func object(o *jsontree.Object, key string) *jsontree.Object {
 	if v, ok := o.Value(key).(*jsontree.Object); ok {
 		return v
@@ -161,7 +156,7 @@ func (c *client) askDefinitions(ctx context.Context) ([]*jsontree.Object, error)
 func archived(o *jsontree.Object) *jsontree.Object {
 	from, out := object(o, "schema"), jsontree.NewObject()
 	info, options := jsontree.NewObject(), jsontree.NewObject()
-	uid := text(o, "uid")
+	uid := o.Text("uid")
 	for _, key := range from.Keys {
 		switch v := from.Value(key); key {
 		case "singularName", "pluralName", "displayName", "description", "icon":
@@ -183,7 +178,7 @@ func archived(o *jsontree.Object) *jsontree.Object {
 	out.Set("modelType", "contentType")
 	if !strings.Contains(uid, "::") {
 		out.Set("modelType", "component")
-		out.Set("category", text(o, "category"))
+		out.Set("category", o.Text("category"))
 	}
 	out.Set("uid", uid)
 	return out

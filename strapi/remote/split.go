@@ -83,7 +83,7 @@ func (d *definitions) splitComponents(a *attribute, value any, link func(linkFro
 	case *jsontree.Object:
 		uid := a.components[0]
 		if a.typ == "dynamiczone" {
-			uid = text(value, "__component")
+			uid = value.Text("__component")
 		}
 		c := d.byUID[uid]
 		if c == nil || !c.isComponent() {
@@ -118,7 +118,7 @@ func targetsOf(value any) ([]*jsontree.Object, error) {
 	var targets []*jsontree.Object
 	for _, item := range items {
 		o, ok := item.(*jsontree.Object)
-		if !ok || text(o, "documentId") == "" {
+		if !ok || o.Text("documentId") == "" {
 			return nil, fmt.Errorf("a target has no documentId")
 		}
 		targets = append(targets, o)

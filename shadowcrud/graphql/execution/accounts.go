@@ -65,7 +65,7 @@ func (m *mutation) account() error {
 		return m.user(func(show auth.Show) (string, error) { return "", users.Delete(m.ctx, m.id(), show) })
 	case schema.Login:
 		body := m.body("input")
-		if provider, _ := body.Value("provider").(string); provider != "local" {
+		if provider := body.Text("provider"); provider != "local" {
 			return auth.ErrProvider
 		}
 		return m.session(users.Login, without(body, "provider"))

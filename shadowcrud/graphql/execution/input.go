@@ -101,7 +101,7 @@ func zoneTree(zone *schema.Union, v any) any {
 	if !ok {
 		return v
 	}
-	name, _ := given.Value("__typename").(string)
+	name := given.Text("__typename")
 	member := zone.ByName(name)
 	if member == nil || member.Component == nil {
 		return v
