@@ -138,7 +138,7 @@ func (tx *Tx) putRecord(r Record) error {
 	if old.Exists() && old.ID() == r.ID() {
 		kind = opPutRow
 	}
-	tx.logRow(kind, b.number, r.slot, r.doc, r.data)
+	tx.logRow(op{kind: kind, schema: b.number, slot: r.slot, doc: r.doc, data: r.data}, old.data)
 	tx.reindex(b, old, r)
 	if !old.Exists() {
 		if err := tx.addVersion(b, unquote(r.JSON(b.system.documentID)), r.doc, r.slot); err != nil {
@@ -177,7 +177,7 @@ func (tx *Tx) deleteRow(r rowName) error {
 func (tx *Tx) removeRow(r Record) error {
 	b := r.table.bound
 	id := bytes.Clone(unquote(r.JSON(b.system.documentID)))
-	tx.logRow(opDeleteRow, b.number, r.slot, r.doc, id)
+	tx.logRow(op{kind: opDeleteRow, schema: b.number, slot: r.slot, doc: r.doc, data: id}, r.data)
 	tx.reindex(b, r, Record{})
 	if err := tx.removeVersion(b, id, r.slot); err != nil {
 		return err

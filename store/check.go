@@ -268,6 +268,7 @@ func (c *checker) log() {
 		c.report("log: %w", err)
 	}
 	size, last := uint64(0), c.snap.Sequence()
+	c.each(touches, func(k, v []byte) { size += uint64(len(k) + len(v)) })
 	c.each(entries, func(k, v []byte) {
 		if size += uint64(len(k) + len(v)); be.Uint64(k) > last {
 			c.report("log %x: it comes after the last entry, %d", k, last)
@@ -276,12 +277,16 @@ func (c *checker) log() {
 	if counted := getNumber(meta, keyLogBytes); size != counted {
 		c.report("log: %d bytes are counted, it has %d", counted, size)
 	}
-	c.snap.eachEntry(getNumber(meta, keyLogBefore), func(_ *Entry, err error) bool {
+	history := c.history()
+	c.snap.eachEntry(getNumber(meta, keyLogBefore), func(e *Entry, err error) bool {
 		if err != nil {
 			c.report("log: %w", err)
+		} else {
+			history.entry(e)
 		}
 		return true
 	})
+	history.end(last)
 }
 
 func (c *checker) indexes() {

@@ -16,7 +16,7 @@ import (
 //	rows         4 bytes behind the row; the highest bit of its number of fields is set
 //	index        4 bytes behind the block; the highest bit of its number of entries is set
 //	meta         texts: a zero byte, which no text ends with, and 4 bytes behind it
-//	log          4 bytes behind the part of an entry
+//	log, history 4 bytes behind the part of an entry or the block of touches
 //	all others   in the upper 16 bits of a number that never needs them: the document of a link or of a list of versions, the entries
 //	             of a group or span, a counter. They hold the lower half of the checksum, or 1 if that is 0
 //
@@ -66,8 +66,8 @@ func numberAt(n bucket) int {
 // checksum that is there already.
 func withChecksum(n bucket, key, value []byte) []byte {
 	switch {
-	case n == entries:
-		return be.AppendUint32(value, entryChecksum(key, value))
+	case n == entries || n == touches:
+		return be.AppendUint32(value, namedChecksum(n, key, value))
 	case n == rows || n == index:
 		value = withoutChecksum(n, value)
 		value[flagAt(n)] |= summedFlag >> 8
@@ -127,8 +127,8 @@ func (s *Snapshot) checkPage(n bucket) func(pages.Page) error {
 // checkValue compares a value with its checksum. If it has none, checkValue checks that it can be read.
 func (s *Snapshot) checkValue(n bucket, key, v []byte) error {
 	switch {
-	case n == entries:
-		if !hasEntryChecksum(key, v) && !json.Valid(textOf(v)) { // before format 4 the log was JSON
+	case n == entries || n == touches:
+		if !hasNamedChecksum(n, key, v) && (n != entries || !json.Valid(textOf(v))) { // before format 4 the log was JSON
 			return errChecksum
 		}
 	case n == rows || n == index:
@@ -162,23 +162,23 @@ func (s *Snapshot) checkValue(n bucket, key, v []byte) error {
 	return nil
 }
 
-// hasEntryChecksum reports whether the part of an entry ends with its checksum.
-func hasEntryChecksum(key, v []byte) bool {
+// hasNamedChecksum reports whether a value ends with its namedChecksum.
+func hasNamedChecksum(n bucket, key, v []byte) bool {
 	at := len(v) - checksumLen
-	return at > 0 && be.Uint32(v[at:]) == entryChecksum(key, v[:at])
+	return at >= 0 && be.Uint32(v[at:]) == namedChecksum(n, key, v[:at])
 }
 
-// entryChecksum returns the checksum of a part of an entry. It differs from that of a row or block with the same bytes, for which a search
-// in damaged pages could otherwise take the part.
-func entryChecksum(key, value []byte) uint32 {
-	return crc32.Update(checksum(key, value), castagnoli, bucketLog)
+// namedChecksum returns a checksum of a key, a value and the name of the bucket. It differs from that of a row or index block with the same
+// bytes, for which a search in damaged pages could otherwise take the value.
+func namedChecksum(n bucket, key, value []byte) uint32 {
+	return crc32.Update(checksum(key, value), castagnoli, bucketNames[n])
 }
 
 var errMalformed = errors.New("it is malformed")
 
 // minKeyLen and minValueLen are the least lengths of keys and values, by bucket.
 var (
-	minKeyLen   = [bucketCount]int{rows: rowKeyLen, docs: 2, index: spaceLen, groups: spaceLen, spans: spaceLen, links: linkKeyLen, metas: 1, entries: 8}
+	minKeyLen   = [bucketCount]int{rows: rowKeyLen, docs: 2, index: spaceLen, groups: spaceLen, spans: spaceLen, links: linkKeyLen, metas: 1, entries: 8, touches: 8}
 	minValueLen = [bucketCount]int{rows: recordHeader, docs: 8, index: 2, groups: 12, spans: 12, links: linkLen - linkKeyLen, metas: 8}
 )
 

@@ -140,11 +140,9 @@ func (c *conversion) carryOut(s *evolve.Step) error {
 	if err := tx.finish(); err != nil {
 		return err
 	}
-	if err := c.store.commitTx(btx, false); err != nil {
+	if err := tx.commit(false); err != nil {
 		return err
 	}
-	c.store.locales.persisted = tx.localesUsed
-	c.store.revise(tx.sequence)
 	c.pending = left
 	if c.dirty {
 		c.dirty, c.bound = false, nil
@@ -154,10 +152,14 @@ func (c *conversion) carryOut(s *evolve.Step) error {
 
 // entry begins the entry of the transaction that carries out the next rows of a step.
 func (c *conversion) entry(s *evolve.Step) (e conversionEntry, err error) {
-	switch s.Work.(type) {
+	switch work := s.Work.(type) {
 	case *evolve.BuildIndex, *evolve.DropIndex:
 		e.rows = uint64(c.limit())
 		e.step, err = json.Marshal(s)
+	case *evolve.Define:
+		e.converted, err = work.Reinterprets(c.catalog)
+	default:
+		e.converted = true
 	}
 	return e, err
 }

@@ -88,18 +88,22 @@ type conversionEntry struct {
 	pending []byte // what is left of the conversion; nil if nothing is
 	step    []byte // the step before the transaction, if it works on indexes
 	rows    uint64 // how many rows the step went through at most
+
+	// converted says that the transaction converted content, or that stored content means something else under the new definitions.
+	converted bool
 }
 
 // entryVersion is the first byte of each entry. Readers refuse entries of versions that they do not know.
 //
-// In entries of version 1, opPutRow stands for opAddRow too, and opCutRow for opDeleteRow.
+// In entries of version 1, opPutRow stands for opAddRow too, and opCutRow for opDeleteRow. They do not hold the rows that they replaced or
+// removed, and do not say whether they have converted content.
 const entryVersion = 2
 
 // The encoding of an entry is
 //
 //	version u8 · kind u8 · epoch 8 bytes · time in ms · kind and name of the principal · docs · items ·
 //	number of locales · [number of the first · the codes] · number of changes · (schema · action u8 · documentId) … ·
-//	of a conversion: catalog · pending · step · rows · the changes of rows and links, up to the end
+//	of a conversion: catalog · pending · step · rows · converted u8 · the changes of rows and links, up to the end
 //
 // Numbers are uvarints, and texts have their length before them. The sequence is in the key.
 func (e *Entry) append(b []byte) []byte {
@@ -124,6 +128,12 @@ func (e *Entry) append(b []byte) []byte {
 		c := &e.conversion
 		b = appendCounted(appendCounted(appendCounted(b, c.catalog), c.pending), c.step)
 		b = binary.AppendUvarint(b, c.rows)
+		if e.version > 1 {
+			b = append(b, 0)
+			if c.converted {
+				b[len(b)-1] = 1
+			}
+		}
 	}
 	return append(b, e.ops...)
 }
@@ -163,6 +173,9 @@ func decodeEntry(sequence uint64, raw []byte) (*Entry, error) {
 	}
 	if e.Kind == ConversionEntry {
 		e.conversion = conversionEntry{catalog: d.counted(), pending: d.counted(), step: d.counted(), rows: d.number(1 << 20)}
+		if e.version > 1 {
+			e.conversion.converted = d.byte() > 0
+		}
 	}
 	e.ops = d.raw
 	if d.failed || e.Kind >= entryKinds || e.eachOp(func(op) error { return nil }) != nil {
@@ -257,6 +270,7 @@ type op struct {
 	slot   slot
 	doc    uint64
 	data   []byte // the row that is put, without its checksum; the documentId of the row that is deleted
+	former formerRow
 
 	link linkOp
 }
@@ -269,14 +283,15 @@ type linkOp struct {
 	fromPos, toPos uint64
 }
 
-// appendRowOp appends the change of a row: kind u8 · schema · slot · doc · the row or documentId with its length.
-func appendRowOp(b []byte, kind opKind, schema uint16, sl slot, doc uint64, data []byte) []byte {
-	b = binary.AppendUvarint(append(b, byte(kind)), uint64(schema))
-	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(sl)), doc)
-	if kind == opCutRow {
-		return b
+// appendRowOp appends the change of a row: kind u8 · schema · slot · doc · the row or documentId with its length · the former row (see
+// formerRow). The upper bits of the kind are the formerKind.
+func appendRowOp(b []byte, o op) []byte {
+	b = binary.AppendUvarint(append(b, byte(o.kind)|byte(o.former.kind)<<formerShift), uint64(o.schema))
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(o.slot)), o.doc)
+	if o.kind != opCutRow {
+		b = appendCounted(b, o.data)
 	}
-	return appendCounted(b, data)
+	return o.former.append(b)
 }
 
 // appendLinkOp appends the change of a link: kind u8 · schema · field · set u8 · (schema · locale · doc · position) of either end.
@@ -295,7 +310,8 @@ func appendRef(b []byte, r ref) []byte {
 // eachOp calls f with the changes of rows and links in their order, until f returns an error.
 func (e *Entry) eachOp(f func(op) error) error {
 	for d := (entryDecoder{raw: e.ops}); len(d.raw) > 0; {
-		o := op{kind: opKind(d.byte()), schema: d.short()}
+		kind := d.byte()
+		o := op{kind: opKind(kind & (1<<formerShift - 1)), schema: d.short()}
 		switch o.kind {
 		case opPutRow, opAddRow, opCutRow, opDeleteRow:
 			o.slot, o.doc = slot(d.short()), d.number(numberMask)
@@ -303,6 +319,7 @@ func (e *Entry) eachOp(f func(op) error) error {
 				o.data = d.counted()
 			}
 			d.failed = d.failed || !o.kind.removesRow() && len(o.data) < recordHeader
+			o.former = d.former(formerKind(kind>>formerShift), o)
 		case opPutLink, opDeleteLink:
 			o.link = linkOp{schema: o.schema, field: d.short(), set: LinkSet(d.byte())}
 			o.link.from, o.link.fromPos = d.ref(), d.number(1<<64-1)
@@ -311,7 +328,7 @@ func (e *Entry) eachOp(f func(op) error) error {
 		default:
 			d.failed = true
 		}
-		if d.failed {
+		if d.failed || o.former.kind == 0 && kind>>formerShift > 0 {
 			return errEntry
 		}
 		if err := f(o); err != nil {

@@ -13,6 +13,9 @@ func Interrupted(opts Options, rows int, committed func() error) Options {
 	return opts
 }
 
+// In tests the stretches of the history are short, so that a small log has several.
+func init() { blockEntries, blockTouches = 16, 60 }
+
 // CountedBy limits groups and spans to n parts, so that a small store has as many of them as a large one. The returned function ends the
 // effect.
 func CountedBy(n int) (restore func()) {

@@ -12,39 +12,43 @@ import "encoding/binary"
 //	spans   lower bound of a span of groups                       → entries u64 · groups u32
 //	links   schema u16 · field u16 · side u8 · link set u8 · ref · pos u64 → the other end (links.go)
 //	log     sequence u64 [· part u32]                             → an entry, or a part of one (entry.go, log.go)
+//	history sequence u64                                          → which entries changed which documents (touches.go)
 //
 // An index key is schema u16 · field u16 · slot u16 · value · id u64.
 //
 // A slot is a locale and a status: the number of the locale shifted left by one, plus one for drafts.
 var (
-	bucketMeta   = []byte("meta")
-	bucketRows   = []byte("rows")
-	bucketDocs   = []byte("docs")
-	bucketIndex  = []byte("index")
-	bucketGroups = []byte("groups")
-	bucketSpans  = []byte("spans")
-	bucketLinks  = []byte("links")
-	bucketLog    = []byte("log")
+	bucketMeta    = []byte("meta")
+	bucketRows    = []byte("rows")
+	bucketDocs    = []byte("docs")
+	bucketIndex   = []byte("index")
+	bucketGroups  = []byte("groups")
+	bucketSpans   = []byte("spans")
+	bucketLinks   = []byte("links")
+	bucketLog     = []byte("log")
+	bucketTouches = []byte("history")
 
-	allBuckets = [][]byte{bucketMeta, bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketSpans, bucketLinks, bucketLog}
+	allBuckets = [][]byte{bucketMeta, bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketSpans, bucketLinks, bucketLog, bucketTouches}
 )
 
 // Keys of the bucket meta.
 var (
-	keyCatalog   = []byte("catalog")
-	keyLocales   = []byte("locales")
-	keyFormat    = []byte("format")
-	keyReader    = []byte("reader")
-	keyPending   = []byte("pending")
-	keyIdentity  = []byte("identity")
-	keyEpoch     = []byte("epoch")
-	keySequence  = []byte("sequence")
-	keyLogBefore = []byte("log/before")
-	keyLogBytes  = []byte("log/bytes")
-	keyDocs      = []byte("docs")
-	keyItems     = []byte("items")
-	prefixRowID  = "id/"
-	prefixRev    = "revision/"
+	keyCatalog       = []byte("catalog")
+	keyLocales       = []byte("locales")
+	keyFormat        = []byte("format")
+	keyReader        = []byte("reader")
+	keyPending       = []byte("pending")
+	keyIdentity      = []byte("identity")
+	keyEpoch         = []byte("epoch")
+	keySequence      = []byte("sequence")
+	keyLogBefore     = []byte("log/before")
+	keyLogBytes      = []byte("log/bytes")
+	keyTouchesBefore = []byte("history/before")
+	keyConverted     = []byte("history/converted")
+	keyDocs          = []byte("docs")
+	keyItems         = []byte("items")
+	prefixRowID      = "id/"
+	prefixRev        = "revision/"
 )
 
 var be = binary.BigEndian

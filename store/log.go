@@ -59,6 +59,8 @@ type eventLog struct {
 	epoch   Epoch
 	trimmed time.Time // when the age of the oldest entry was looked at, zero if there may be more to remove
 	ops     []byte    // memory for the changes of the present batch
+	former  []byte    // memory for the former of one change
+	touches openTouches
 }
 
 // loggedState is what a transaction knows about the log.
@@ -69,6 +71,10 @@ type loggedState struct {
 	locales       int         // how many locale codes the entries have, those of former transactions included
 	changes       []docChange // of the present batch
 	copying       bool        // entries of another log are applied and stored as they are
+
+	blocked       int    // how many of the open touches are in blocks that the transaction has stored
+	touchesBefore uint64 // see touches.go
+	converted     uint64
 }
 
 type principalKey struct{}
@@ -91,10 +97,14 @@ func principalOf(ctx context.Context) Principal {
 // logging reports whether the changes of rows and links are recorded.
 func (tx *Tx) logging() bool { return !tx.store.log.limits.Off && !tx.log.copying }
 
-func (tx *Tx) logRow(kind opKind, schema uint16, sl slot, doc uint64, data []byte) {
+// logRow records the change of a row, given the row that it replaces or removes, which may be nil.
+func (tx *Tx) logRow(o op, old []byte) {
 	if tx.logging() {
 		l := &tx.store.log
-		l.ops = appendRowOp(l.ops, kind, schema, sl, doc, data)
+		if o.former = formerOf(old, o, l.former[:0]); o.former.kind == formerFields {
+			l.former = o.former.data
+		}
+		l.ops = appendRowOp(l.ops, o)
 	}
 }
 
@@ -125,7 +135,7 @@ func (tx *Tx) append(kind EntryKind, conversion conversionEntry) error {
 		return nil
 	}
 	e := Entry{
-		Sequence: tx.sequence, Epoch: f.log.epoch, Time: time.Now(), By: tx.log.by, Kind: kind,
+		Sequence: tx.sequence, Epoch: f.log.epoch, Time: time.Now(), By: tx.log.by, Kind: kind, version: entryVersion,
 		docs: tx.docs, items: tx.items, changes: tx.log.changes, conversion: conversion, ops: f.log.ops,
 	}
 	if tx.localesUsed > tx.log.locales {
@@ -136,17 +146,21 @@ func (tx *Tx) append(kind EntryKind, conversion conversionEntry) error {
 	size := 128 + len(e.ops) + len(conversion.catalog) + len(conversion.pending) + len(conversion.step) + 48*len(e.changes)
 	raw := e.append(make([]byte, 0, size))
 	tx.log.changes = nil
-	if f.log.ops = f.log.ops[:0]; cap(f.log.ops) > maxKeptOps {
-		f.log.ops = nil
+	err := tx.storeEntry(&e, raw)
+	if f.log.ops, f.log.former = f.log.ops[:0], f.log.former[:0]; cap(f.log.ops)+cap(f.log.former) > maxKeptOps {
+		f.log.ops, f.log.former = nil, nil
 	}
-	return tx.storeEntry(tx.sequence, raw)
+	return err
 }
 
-// storeEntry puts an encoded entry into the log. The entry must not be changed afterwards.
-func (tx *Tx) storeEntry(sequence uint64, raw []byte) error {
+// storeEntry puts an entry, which is also given encoded, into the log. raw must not be changed afterwards.
+func (tx *Tx) storeEntry(e *Entry, raw []byte) error {
+	if err := tx.touch(e); err != nil {
+		return err
+	}
 	b := tx.bucket(entries)
 	b.bolt.FillPercent = 1 // keys are only added at the end
-	key := be.AppendUint64(make([]byte, 0, 12), sequence)
+	key := be.AppendUint64(make([]byte, 0, 12), e.Sequence)
 	for part := uint32(0); part == 0 || len(raw) > 0; part++ {
 		if part > 0 {
 			key = be.AppendUint32(key[:8], part)
@@ -190,7 +204,7 @@ func (tx *Tx) trimLog() error {
 			return err
 		}
 	}
-	return nil
+	return tx.trimTouches()
 }
 
 // trimmable returns the keys to remove, most of them at most, and counts the log without them. more reports whether others follow.

@@ -163,13 +163,12 @@ func (s *Store) beginEpoch(ctx context.Context) error {
 		err = tx.finish()
 	}
 	if err == nil {
-		err = s.commitTx(btx, true)
+		err = tx.commit(true)
 	}
 	if err != nil {
 		s.log.epoch = former
 		return fmt.Errorf("begin an epoch: %w", err)
 	}
-	s.revise(tx.sequence)
 	return nil
 }
 

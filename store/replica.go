@@ -97,12 +97,10 @@ func (r *Replica) applyTogether(list []*Entry) error {
 	if err := tx.finish(); err != nil {
 		return err
 	}
-	if err := r.file.commitTx(btx, false); err != nil {
+	if err := tx.commit(false); err != nil {
 		return err
 	}
-	r.file.locales.persisted = tx.localesUsed
 	r.file.log.epoch = epoch
-	r.file.revise(tx.sequence)
 	return r.reload(list[len(list)-1])
 }
 
@@ -143,7 +141,7 @@ func (r *Replica) apply(tx *Tx, e *Entry) error {
 		tx.log.before = e.Sequence
 		return nil
 	}
-	return tx.storeEntry(e.Sequence, e.raw)
+	return tx.storeEntry(e, e.raw)
 }
 
 // repeat carries out a step that works on indexes.

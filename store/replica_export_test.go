@@ -68,7 +68,7 @@ func (r *Replica) differences(want *Snapshot) (list []string, err error) {
 		if problems, err := got.disagreements(nil); !pending && (err != nil || len(problems) > 0) {
 			list = append(list, fmt.Sprint(problems, err))
 		}
-		for _, n := range []bucket{rows, docs, index, links, entries, metas} {
+		for _, n := range []bucket{rows, docs, index, links, entries, touches, metas} {
 			if line := firstDifference(n, valuesOf(want, n), valuesOf(got, n)); line != "" {
 				list = append(list, line)
 			}

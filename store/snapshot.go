@@ -49,10 +49,11 @@ const (
 	links
 	metas
 	entries
+	touches
 	bucketCount
 )
 
-var bucketNames = [bucketCount][]byte{bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketSpans, bucketLinks, bucketMeta, bucketLog}
+var bucketNames = [bucketCount][]byte{bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketSpans, bucketLinks, bucketMeta, bucketLog, bucketTouches}
 
 func newSnapshot(s *Store, tx *bolt.Tx) *Snapshot {
 	return &Snapshot{store: s, tx: tx, bound: s.bound}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // An Upgrade is the change of a file from an older format to the present one.
@@ -48,7 +49,12 @@ func (f *file) upgrade(u Upgrade, kept bool, opts Options) error {
 			}
 		}
 		meta := f.meta(tx)
-		if err := beginLog(tx, meta); err != nil {
+		if u.From < 4 {
+			if err := beginLog(tx, meta); err != nil {
+				return err
+			}
+		}
+		if err := beginTouches(tx, meta); err != nil {
 			return err
 		}
 		return errors.Join(putNumber(meta, keyFormat, Format), putNumber(meta, keyReader, uint64(firstReader)))
@@ -132,13 +138,27 @@ func (f *file) keepFormer(path string) error {
 
 // beginLog replaces the log of an older format, whose entries do not hold what was written, by an empty one.
 func beginLog(tx *bolt.Tx, meta *tree) error {
-	if err := tx.DeleteBucket(bucketLog); err != nil {
-		return err
-	}
-	if _, err := tx.CreateBucket(bucketLog); err != nil {
+	if err := empty(tx, bucketLog); err != nil {
 		return err
 	}
 	return errors.Join(putEpoch(meta, newEpoch()), putNumber(meta, keyLogBefore, getNumber(meta, keySequence)), putNumber(meta, keyLogBytes, 0))
+}
+
+// beginTouches begins an empty history after the entries of format 4, which do not hold what was before them.
+func beginTouches(tx *bolt.Tx, meta *tree) error {
+	if err := empty(tx, bucketTouches); err != nil {
+		return err
+	}
+	return putNumber(meta, keyTouchesBefore, getNumber(meta, keySequence))
+}
+
+// empty empties a bucket, and creates it if there is none.
+func empty(tx *bolt.Tx, name []byte) error {
+	if err := tx.DeleteBucket(name); err != nil && !errors.Is(err, bolterrors.ErrBucketNotFound) {
+		return err
+	}
+	_, err := tx.CreateBucket(name)
+	return err
 }
 
 // makeSpans builds the bucket spans from the groups of the index.

@@ -219,11 +219,9 @@ func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 	if err := tx.finish(); err != nil {
 		return done, -1, fmt.Errorf("finish write: %w", err)
 	}
-	if err := s.commitTx(btx, !tx.adds); err != nil {
+	if err := tx.commit(!tx.adds); err != nil {
 		return done, -1, err
 	}
-	s.locales.persisted = tx.localesUsed
-	s.revise(tx.sequence)
 	s.stats.commits.Add(1)
 	s.stats.writes.Add(uint64(applied))
 	if s.onCommit != nil {
@@ -253,6 +251,7 @@ func newTx(s *Store, btx *bolt.Tx) *Tx {
 	snap.buffers[docs], snap.buffers[links] = newBuffer(), newBuffer()
 	meta := snap.bucket(metas)
 	s.log.ops = s.log.ops[:0] // of a transaction that was rolled back
+	s.log.touches.list = s.log.touches.list[:s.log.touches.kept]
 	return &Tx{
 		Snapshot:    snap,
 		sequence:    getNumber(meta, keySequence),
@@ -263,6 +262,7 @@ func newTx(s *Store, btx *bolt.Tx) *Tx {
 		localesUsed: s.locales.persisted,
 		log: loggedState{
 			by: system, before: getNumber(meta, keyLogBefore), bytes: getNumber(meta, keyLogBytes), locales: s.locales.persisted,
+			touchesBefore: getNumber(meta, keyTouchesBefore), converted: getNumber(meta, keyConverted),
 		},
 	}
 }
@@ -328,7 +328,8 @@ func (tx *Tx) finish() error {
 	}
 	meta := tx.bucket(metas)
 	err := errors.Join(putNumber(meta, keySequence, tx.sequence), putNumber(meta, keyDocs, tx.docs), putNumber(meta, keyItems, tx.items),
-		putNumber(meta, keyLogBefore, tx.log.before), putNumber(meta, keyLogBytes, tx.log.bytes))
+		putNumber(meta, keyLogBefore, tx.log.before), putNumber(meta, keyLogBytes, tx.log.bytes),
+		putNumber(meta, keyTouchesBefore, tx.log.touchesBefore), putNumber(meta, keyConverted, tx.log.converted))
 	for n, id := range tx.rowIDs {
 		err = errors.Join(err, putNumber(meta, schemaKey(prefixRowID, n), id))
 	}
@@ -346,4 +347,16 @@ func (tx *Tx) finish() error {
 		return err
 	}
 	return meta.Put(keyLocales, freshValue{raw})
+}
+
+// commit commits the transaction, after finish. removes says that it adds nothing (see commitTx).
+func (tx *Tx) commit(removes bool) error {
+	f := tx.store.file
+	if err := f.commitTx(tx.tx, removes); err != nil {
+		return err
+	}
+	f.locales.persisted = tx.localesUsed
+	f.log.keepTouches(tx.log.blocked)
+	f.revise(tx.sequence)
+	return nil
 }

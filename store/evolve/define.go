@@ -26,11 +26,7 @@ func (*Define) String() string { return "taking over the definitions" }
 
 // Apply changes a catalog as the step says.
 func (d *Define) Apply(cat *Catalog) error {
-	var definitions [][]byte
-	for _, raw := range d.Definitions {
-		definitions = append(definitions, raw)
-	}
-	model, err := contenttypes.FromDefinitions(definitions)
+	model, err := d.model()
 	if err != nil {
 		return err
 	}
@@ -57,6 +53,15 @@ func (d *Define) Apply(cat *Catalog) error {
 		e.Definition = raw
 	}
 	return nil
+}
+
+// model builds a Model from the new definitions.
+func (d *Define) model() (*contenttypes.Model, error) {
+	var definitions [][]byte
+	for _, raw := range d.Definitions {
+		definitions = append(definitions, raw)
+	}
+	return contenttypes.FromDefinitions(definitions)
 }
 
 // move gives the numbers of the moved types, components and attributes to their new names.
