@@ -14,7 +14,7 @@ type moveInCommand struct {
 	Archive string `help:"Archive with the content, if SOURCE is a Strapi project." type:"path" placeholder:"FILE"`
 	Key     string `help:"Key of an encrypted archive." env:"LECTERN_ARCHIVE_KEY"`
 	Into    bool   `help:"Add the content to the project in DIR, which has the same types, also while it is served. Documents with the same documentId are replaced."`
-	DryRun  bool   `help:"Print what would come along and what would not, and write nothing."`
+	DryRun  bool   `help:"Rehearse all of it in a temporary directory, print the report, and write nothing else."`
 
 	From    string   `help:"Read the content from a running Strapi at this URL." placeholder:"URL"`
 	Token   string   `help:"Key of a full-access API token, for --from. Better name it in the environment, since others can see command lines." env:"LECTERN_STRAPI_TOKEN"`

@@ -62,10 +62,14 @@ func (m *move) check() error {
 	return m.writeReport()
 }
 
-// countFiles counts the files in the directory of uploads.
+// countFiles counts the files of the source in the directory of uploads.
 func (m *move) countFiles() error {
 	m.counter.files.Arrived = 0
-	if len(m.staging.journal.Files) == 0 {
+	switch {
+	case len(m.staging.journal.Files) == 0:
+		return nil
+	case m.o.DryRun: // copyFiles has found them, and would copy them
+		m.counter.files.Arrived = m.counter.files.Expected()
 		return nil
 	}
 	entries, err := os.ReadDir(m.uploads())

@@ -97,7 +97,8 @@ func validName(name string) bool {
 	return name != "" && name[0] != '.' && !strings.ContainsAny(name, "/\\:\x00") && filepath.IsLocal(name)
 }
 
-// copyFiles copies the files that documents name to the directory of uploads.
+// copyFiles copies the files that documents name to the directory of uploads. A dry run compares them with those that are there, and copies
+// none.
 func (m *move) copyFiles() error {
 	dir := m.uploads()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -116,7 +117,7 @@ func (m *move) copyFiles() error {
 			unnamed++
 			return nil
 		}
-		if err := copyFile(root, a.Name, a.Size, a.Content); err != nil {
+		if err := m.copyFile(root, a.Name, a.Size, a.Content); err != nil {
 			return err
 		}
 		m.checkSize(a.Name, size, a.Size)
@@ -170,7 +171,7 @@ func (m *move) copyFromTree(root *os.Root, missing map[string]fileSize) error {
 		if err != nil {
 			return err
 		}
-		err = errors.Join(copyFile(root, name, info.Size(), f), f.Close())
+		err = errors.Join(m.copyFile(root, name, info.Size(), f), f.Close())
 		if err != nil {
 			return err
 		}
@@ -188,12 +189,14 @@ func (m *move) checkSize(name string, want fileSize, got int64) {
 }
 
 // copyFile writes a file by a rename, so a file that is there is complete. It never replaces a file of another size.
-func copyFile(root *os.Root, name string, size int64, content io.Reader) error {
+func (m *move) copyFile(root *os.Root, name string, size int64, content io.Reader) error {
 	switch info, err := root.Lstat(name); {
 	case err == nil && info.Size() == size:
 		return nil
 	case err == nil:
 		return &Difference{[]string{fmt.Sprintf("the project has another uploaded file %s, of %d bytes instead of %d", name, info.Size(), size)}}
+	case m.o.DryRun:
+		return nil
 	}
 	const part = ".move-in.part"
 	f, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

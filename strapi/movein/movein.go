@@ -9,7 +9,7 @@
 // none. A run that was killed goes on where it stopped. At the end everything in the source is counted against what the new store holds;
 // whatever did not come along is in the Report with the reason, and any other difference is an error.
 //
-// Reading the source: movein.go holds the phases. index.go is the first pass over an archive and spool.go the second; targets.go says
+// Reading the source: movein.go holds the phases, and rehearse.go those of a dry run. index.go is the first pass over an archive and spool.go the second; targets.go says
 // what a link of Strapi is here. files.go copies uploaded files, settings.go and roles.go write configuration. compare.go compares the
 // store with the source. staging.go is the directory that all of it happens in.
 package movein
@@ -39,7 +39,7 @@ type Options struct {
 	Key     string // decrypts the archive
 	Dir     string // the project to make
 	Into    bool   // add the content to the project at Dir, which has the same types, instead of making one
-	DryRun  bool   // only report; nothing is written at Dir
+	DryRun  bool   // rehearse all of it in a temporary directory; nothing is written at Dir
 	Notes   []Note // what is known to be missing in the source; the report has them
 
 	Project  gateway.Options // how the new project is opened
@@ -137,7 +137,7 @@ func (m *move) build() error {
 			return err
 		}
 	}
-	if m.o.Into {
+	if m.o.Into || m.o.DryRun {
 		return nil
 	}
 	m.o.Progress(Progress{Phase: "finishing"})
@@ -146,9 +146,9 @@ func (m *move) build() error {
 	return err
 }
 
-// project returns the directory of the project: where it is built, or the one that content is added to.
+// project returns the directory of the project that is filled: where it is built or rehearsed, or the one that content is added to.
 func (m *move) project() string {
-	if m.o.Into {
+	if m.o.Into && !m.o.DryRun {
 		return m.o.Dir
 	}
 	return m.staging.join(projectName)
@@ -157,13 +157,23 @@ func (m *move) project() string {
 // directory returns the project for administration.
 func (m *move) directory() *admin.Directory { return gateway.Directory(m.project(), m.o.Project) }
 
-// uploads returns the directory of uploaded files.
-func (m *move) uploads() string { return filepath.Join(m.directory().DataPath(), admin.UploadsName) }
+// uploads returns the directory of uploaded files. A dry run that adds to a project compares with its files.
+func (m *move) uploads() string {
+	d := m.directory()
+	if m.o.Into {
+		d = m.target()
+	}
+	return filepath.Join(d.DataPath(), admin.UploadsName)
+}
 
 // read writes the files of a new project, and the lines of its content.
 func (m *move) read() error {
 	if !m.o.Into {
 		if err := os.RemoveAll(m.project()); err != nil {
+			return err
+		}
+	} else if m.o.DryRun {
+		if err := m.copyTarget(); err != nil {
 			return err
 		}
 	}
@@ -370,9 +380,13 @@ func (m *move) explain(err error) error {
 	return errors.Join(&Difference{lines}, readErr)
 }
 
-// open opens the project for the time of do, or reaches the server that has it open.
+// open opens the project that is filled for the time of do, or reaches the server that has it open.
 func (m *move) open(do func(admin.Project) error) error {
-	p, err := m.directory().Administer(m.ctx)
+	return administer(m.ctx, m.directory(), do)
+}
+
+func administer(ctx context.Context, d *admin.Directory, do func(admin.Project) error) error {
+	p, err := d.Administer(ctx)
 	if err != nil {
 		return fmt.Errorf("open the project: %w", err)
 	}

@@ -163,25 +163,6 @@ func TestVacant(t *testing.T) {
 	move(t, movein.Options{Source: kitchen, Dir: t.TempDir()})
 }
 
-// TestDryRun checks that a dry run counts what a move would, and writes nothing.
-func TestDryRun(t *testing.T) {
-	beside := t.TempDir()
-	_, report := move(t, movein.Options{Source: kitchen, Dir: filepath.Join(beside, "project"), DryRun: true})
-	if left, _ := os.ReadDir(beside); len(left) > 0 {
-		t.Errorf("it left %v", left)
-	}
-	_, moved := move(t, movein.Options{Source: kitchen})
-	if len(report.Census.Versions) != len(moved.Census.Versions) || len(report.Notes) != len(moved.Notes) {
-		t.Errorf("the dry run has %d groups of versions and %d notes, the move %d and %d",
-			len(report.Census.Versions), len(report.Notes), len(moved.Census.Versions), len(moved.Notes))
-	}
-	for i, v := range moved.Census.Versions {
-		if d := report.Census.Versions[i]; d.Source != v.Source || v.Arrived != v.Source {
-			t.Errorf("%s %s %s: the dry run counts %d, and %d arrived", v.Type, v.Status, v.Locale, d.Source, v.Arrived)
-		}
-	}
-}
-
 // TestLeftOut checks that whatever cannot come along is counted and named, and that the rest arrives.
 func TestLeftOut(t *testing.T) {
 	source := copied(t, copying{change: func(e *archive.Entity) bool {
