@@ -111,6 +111,9 @@ func (a *generator) versions(q *Question) {
 	if a.chance(.3) {
 		form = Least(a.cover, a.rng, []string{"none", "default", "other", "all", "unknown", "several"}, func(l string) string { return versionCell(l, q.Status) })
 	}
+	if form == "other" && len(a.world.Model.Locales) == 1 {
+		form = "unknown"
+	}
 	switch form {
 	case "default":
 		q.Locale = []string{pick(a.rng, []string{"", a.world.Model.Locales[0]})}
