@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"lectern/gateway/config"
+	"lectern/internal/durable"
 	"lectern/store"
 	"lectern/store/evolve"
 )
@@ -72,7 +73,7 @@ func (d *Directory) Restore(backup io.Reader) (kept string, err error) {
 	if err := os.Rename(restoring, data.Join(restoredName)); err != nil {
 		return "", err
 	}
-	if err := syncDirectory(data.Path); err != nil {
+	if err := durable.SyncDir(data.Path); err != nil {
 		return "", err
 	}
 	if err := finishRestore(data.Path); err != nil {
@@ -118,7 +119,7 @@ func finishRestore(data string) error {
 			return fmt.Errorf("finish the restore that was interrupted: %w", err)
 		}
 	}
-	if err := syncDirectory(data); err != nil {
+	if err := durable.SyncDir(data); err != nil {
 		return err
 	}
 	return os.RemoveAll(restored)
@@ -253,6 +254,6 @@ func syncTree(dir string) error {
 		if err != nil || !e.IsDir() {
 			return err
 		}
-		return syncDirectory(path)
+		return durable.SyncDir(path)
 	})
 }
