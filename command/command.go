@@ -172,8 +172,11 @@ func (p Program) fail(err error) int {
 	return exitFailed
 }
 
-// inCommand prefixes an error with the command's name, unless it is a usageError.
+// inCommand prefixes an error with the command's name, unless it is a usageError or nil.
 func inCommand(name string, err error) error {
+	if err == nil {
+		return nil
+	}
 	if wrong := usageError(""); errors.As(err, &wrong) {
 		return err
 	}

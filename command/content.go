@@ -10,7 +10,6 @@ import (
 
 	"lectern/documents"
 	"lectern/gateway/admin"
-	"lectern/internal/tempfile"
 )
 
 // outputFlags are the arguments and flags of commands that write a file.
@@ -156,10 +155,11 @@ func openImport(stdin io.Reader, name string) (*os.File, error) {
 		}
 		return os.Open(name)
 	}
-	f, err := tempfile.New("")
+	f, err := os.CreateTemp("", "lectern-import-")
 	if err != nil {
 		return nil, err
 	}
+	os.Remove(f.Name())
 	if _, err = io.Copy(f, stdin); err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
@@ -170,10 +170,21 @@ func openImport(stdin io.Reader, name string) (*os.File, error) {
 	return f, nil
 }
 
-type backupCommand struct{ outputFlags }
+type backupCommand struct {
+	Args   []string `arg:"" optional:"" name:"[dir] file" help:"Project directory (default: here) and the file to write; - is the standard output. With --follow the directory alone."`
+	Force  bool     `help:"Replace the file if it exists."`
+	Follow string   `help:"Back up continuously into a directory or s3://BUCKET/PREFIX, until the command is stopped: each write a moment after it was made." placeholder:"PLACE"`
+	Every  lifespan `help:"With --follow, take a new base so long after the last one (default: 24h)." default:"24h" placeholder:"TIME"`
+	Keep   lifespan `help:"With --follow, keep what is needed to restore each moment of this time (default: 7d)." default:"7d" placeholder:"TIME"`
+	projectFlags
+}
 
 func (c *backupCommand) Run(s *session) error {
-	dir, file, err := c.target()
+	if c.Follow != "" {
+		return inCommand("backup", c.follow(s))
+	}
+	out := outputFlags{c.Args, c.Force, c.projectFlags}
+	dir, file, err := out.target()
 	if err != nil {
 		return inCommand("backup", err)
 	}
@@ -191,7 +202,8 @@ func (c *backupCommand) Run(s *session) error {
 }
 
 type restoreCommand struct {
-	Args []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the backup; - is the standard input."`
+	Args []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the backup; - is the standard input. The place of a continuous backup, too."`
+	At   string   `help:"Restore this moment from a continuous backup: a time such as 2026-01-02T15:04:05Z, or the number of an entry of the log." placeholder:"MOMENT"`
 	projectFlags
 }
 
@@ -199,6 +211,9 @@ func (c *restoreCommand) Run(s *session) error {
 	dir, name, err := splitDir(c.Args, "FILE")
 	if err != nil {
 		return err
+	}
+	if c.At != "" || isPlace(name) {
+		return inCommand("restore", c.at(s, dir, name))
 	}
 	in := s.Stdin
 	if name != "-" {
@@ -216,10 +231,15 @@ func (c *restoreCommand) Run(s *session) error {
 		return fmt.Errorf("restore: %w", err)
 	}
 	p.done("restored %s", megabytes(p.bytes))
+	sayKept(p, kept)
+	return nil
+}
+
+// sayKept prints where a restore has put what was there before.
+func sayKept(p *progress, kept string) {
 	if kept != "" {
 		p.done("what was there before is in %s; remove it when you are content", display(filepath.Clean(kept)))
 	}
-	return nil
 }
 
 // sayMissing prints how many uploaded files are not in the export or backup.

@@ -35,8 +35,13 @@ func (l *Library) find(s *store.Snapshot, id uint64) (existing, store.Record, er
 		return existing{}, store.Record{}, errNoEntity
 	}
 	row := s.Version(l.typ, doc, status, locale)
+	return existingIn(l.typ, row), row, nil
+}
+
+// existingIn returns the stored file that a row describes.
+func existingIn(t *contenttypes.ContentType, row store.Record) existing {
 	text := func(name string) string {
-		v, _ := value(row, l.typ, name).(string)
+		v, _ := value(row, t, name).(string)
 		return v
 	}
 	old := existing{documentID: text("documentId"), hash: text("hash"), ext: text("ext"), url: text("url"), provider: text("provider")}
@@ -46,7 +51,7 @@ func (l *Library) find(s *store.Snapshot, id uint64) (existing, store.Record, er
 		}
 	}
 	add(old.url)
-	if formats, ok := value(row, l.typ, "formats").(*jsontree.Object); ok {
+	if formats, ok := value(row, t, "formats").(*jsontree.Object); ok {
 		for _, key := range formats.Keys {
 			if f, ok := formats.Value(key).(*jsontree.Object); ok {
 				url := f.Text("url")
@@ -54,7 +59,28 @@ func (l *Library) find(s *store.Snapshot, id uint64) (existing, store.Record, er
 			}
 		}
 	}
-	return old, row, nil
+	return old
+}
+
+// LocalNames returns the names of the files in the directory of uploads that belong to the document with this documentId; "" stands for all
+// documents. t is the content-type of files.
+func LocalNames(s *store.Snapshot, t *contenttypes.ContentType, documentID string) (names []string, err error) {
+	q := &store.Query{Type: t, Limit: -1}
+	if documentID != "" {
+		if q.Filter, err = documents.FilterOf(t, documents.Eq("documentId", documentID)); err != nil {
+			return nil, err
+		}
+	}
+	page, err := s.Find(q)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range page.Rows {
+		if file := existingIn(t, row); file.provider == (*local)(nil).Provider() {
+			names = append(names, file.names...)
+		}
+	}
+	return names, nil
 }
 
 func value(row store.Record, t *contenttypes.ContentType, name string) any {

@@ -11,8 +11,6 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
-
-	"lectern/internal/durable"
 )
 
 // An Upgrade is the change of a file from an older format to the present one.
@@ -132,7 +130,7 @@ func (f *file) keepFormer(path string) error {
 	if err != nil {
 		return err
 	}
-	return durable.WriteFile(path, func(w io.Writer) error {
+	return writeDurably(path, func(w io.Writer) error {
 		_, err := io.Copy(w, io.NewSectionReader(db.handle, 0, size))
 		return err
 	})

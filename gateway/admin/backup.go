@@ -39,17 +39,25 @@ type backupHead struct {
 	Version int       `json:"version"`
 	Made    time.Time `json:"made"`
 	By      string    `json:"by,omitempty"` // version of the program
+	// Position is that of the store in its log, and Time is when the last entry before it was made.
+	Position string    `json:"position"`
+	Time     time.Time `json:"time"`
 }
 
 // Backup implements Project. It copies the store from one snapshot and then the uploads, of which none is removed meanwhile. So the
 // backup holds each file that its documents name. Backup fails if the store is damaged.
-func (l *Local) Backup(ctx context.Context, w io.Writer) error {
+func (l *Local) Backup(ctx context.Context, w io.Writer) error { return l.takeBackup(ctx, w, true) }
+
+// base writes a backup without the uploads.
+func (l *Local) base(ctx context.Context, w io.Writer) error { return l.takeBackup(ctx, w, false) }
+
+func (l *Local) takeBackup(ctx context.Context, w io.Writer, uploads bool) error {
 	reserve, release, err := l.Reserve(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	err = l.View(ctx, func(c Content) error { return l.backup(ctx, c, w, reserve) })
+	err = l.View(ctx, func(c Content) error { return l.backup(ctx, c, w, reserve, uploads) })
 	if err == nil {
 		l.backedUp.Store(time.Now().UnixMilli())
 	}
@@ -68,26 +76,22 @@ func (l *Local) LastBackup() time.Time {
 const verifiedPerByte = 2 << 10
 
 // backup writes a backup of one Content.
-func (l *Local) backup(ctx context.Context, c Content, w io.Writer, reserve func(bytes int64) error) error {
-	if c.Media != nil {
+func (l *Local) backup(ctx context.Context, c Content, w io.Writer, reserve func(bytes int64) error, uploads bool) error {
+	if c.Media != nil && uploads {
 		if err := c.Media.Recover(ctx); err != nil {
 			return err
 		}
 		defer c.Media.Pin()()
 	}
 	b := &backupWriter{ctx: ctx, tar: tar.NewWriter(w), sums: map[string]string{}, now: time.Now()}
-	head, err := json.Marshal(backupHead{backupFormat, backupVersion, b.now.UTC(), l.Version})
-	if err != nil {
-		return err
-	}
-	err = c.Store.View(func(s *store.Snapshot) error {
+	err := c.Store.View(func(s *store.Snapshot) error {
 		if err := reserve(s.Size() / verifiedPerByte); err != nil {
 			return err
 		}
 		if err := s.Verify(); err != nil {
 			return err
 		}
-		if err := b.add(backupHeadAt, int64(len(head)), copyFrom(bytes.NewReader(head))); err != nil {
+		if err := b.addHead(s, l.Version); err != nil {
 			return err
 		}
 		return b.add(StoreName, s.Size(), s.CopyTo)
@@ -95,8 +99,10 @@ func (l *Local) backup(ctx context.Context, c Content, w io.Writer, reserve func
 	if err != nil {
 		return fmt.Errorf("copy the store: %w", err)
 	}
-	if err := b.addUploads(l.Data.Join(UploadsName)); err != nil {
-		return fmt.Errorf("copy the uploads: %w", err)
+	if uploads {
+		if err := b.addUploads(l.Data.Join(UploadsName)); err != nil {
+			return fmt.Errorf("copy the uploads: %w", err)
+		}
 	}
 	sums, err := json.Marshal(b.sums)
 	if err != nil {
@@ -113,6 +119,19 @@ type backupWriter struct {
 	tar  *tar.Writer
 	sums map[string]string
 	now  time.Time
+}
+
+// addHead adds the head of a backup of a snapshot.
+func (b *backupWriter) addHead(s *store.Snapshot, version string) error {
+	at, err := s.Position()
+	if err != nil {
+		return err
+	}
+	head, err := json.Marshal(backupHead{backupFormat, backupVersion, b.now.UTC(), version, at.String(), lastEntryTime(s, at).UTC()})
+	if err != nil {
+		return err
+	}
+	return b.add(backupHeadAt, int64(len(head)), copyFrom(bytes.NewReader(head)))
 }
 
 // add writes a file of size bytes to the archive and notes its checksum. write writes the contents.

@@ -20,7 +20,6 @@ import (
 	"lectern/documents"
 	"lectern/gateway/internal/paced"
 	"lectern/internal/budget"
-	"lectern/internal/tempfile"
 	"lectern/store"
 	"lectern/store/evolve"
 )
@@ -36,6 +35,9 @@ import (
 //	DELETE /tokens/{name}   → auth.Token
 //	GET    /uploads         Uploads
 //	GET    /backup          a backup, as a tar archive
+//	GET    /base            a backup without the uploads
+//	GET    /log?after=      backup.Updates: what the log has after a position, and what follows
+//	GET    /pin             keeps the uploaded files as they are, as long as the client reads the empty answer
 //	POST   /compact         → compactEvents, one a line
 //	GET    /export          JSON Lines
 //	GET    /downloads/{id}  why a backup or export failed: controlError
@@ -181,6 +183,9 @@ func (c *Control) routes() http.Handler {
 	mux.Handle("DELETE /tokens/{name}", answer(func(r *http.Request) (auth.Token, error) { return p.RevokeToken(r.Context(), r.PathValue("name")) }))
 	mux.Handle("GET /uploads", answer(func(r *http.Request) (Uploads, error) { return p.Uploads(r.Context()) }))
 	mux.HandleFunc("GET /backup", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.Backup) })
+	mux.HandleFunc("GET /base", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.base) })
+	mux.HandleFunc("GET /log", c.sendLog)
+	mux.HandleFunc("GET /pin", c.pin)
 	mux.HandleFunc("POST /compact", c.compact)
 	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.Export) })
 	mux.HandleFunc("POST /export/strapi", c.exportStrapi)
@@ -308,14 +313,18 @@ func writeError(w http.ResponseWriter, err error) {
 }
 
 // controlCodes maps the codes in a controlError to the errors that they stand for, so that errors.Is works on the client's side.
-var controlCodes = map[string]error{"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "unasked": evolve.ErrNotAsked}
+var controlCodes = map[string]error{
+	"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "unasked": evolve.ErrNotAsked,
+	"trimmed": store.ErrTrimmed, "epoch": store.ErrOtherEpoch,
+}
 
 // spool copies r to an unnamed file in dir, whose space is freed when it is closed.
 func spool(r io.Reader, dir string) (*os.File, error) {
-	f, err := tempfile.New(dir)
+	f, err := os.CreateTemp(dir, ".import-")
 	if err != nil {
 		return nil, fmt.Errorf("copy the file: %w", err)
 	}
+	os.Remove(f.Name())
 	if _, err := io.Copy(f, r); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("copy the file: %w", err)

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"lectern/gateway/config"
-	"lectern/internal/durable"
 	"lectern/store"
 	"lectern/store/evolve"
 )
@@ -39,6 +38,16 @@ var (
 // that directory's path, or "" if there were none. While a server runs, or if the backup is incomplete or does not fit the definitions,
 // Restore fails and changes nothing.
 func (d *Directory) Restore(backup io.Reader) (kept string, err error) {
+	return d.replace(func(dir string, _ *config.Definition) error {
+		if err := unpack(backup, dir); err != nil {
+			return fmt.Errorf("read the backup: %w", err)
+		}
+		return nil
+	})
+}
+
+// replace replaces the store and the uploads by those that restore writes into a directory.
+func (d *Directory) replace(restore func(dir string, def *config.Definition) error) (kept string, err error) {
 	def, err := d.Load()
 	if err != nil {
 		return "", err
@@ -54,13 +63,19 @@ func (d *Directory) Restore(backup io.Reader) (kept string, err error) {
 		return "", err
 	}
 	defer os.RemoveAll(restoring)
-	if err := unpack(backup, restoring); err != nil {
-		return "", fmt.Errorf("read the backup: %w", err)
+	if err := restore(restoring, def); err != nil {
+		return "", err
 	}
 	if err := d.checkStore(filepath.Join(restoring, StoreName), def); err != nil {
 		return "", fmt.Errorf("check the backup: %w", err)
 	}
-	aside, err := data.asideForRestore(time.Now())
+	return data.swapIn(restoring)
+}
+
+// swapIn replaces the store and the uploads by those in a directory, whose files are durable. It returns the directory that keeps the former
+// ones, or "" if there were none.
+func (d *DataDir) swapIn(restoring string) (kept string, err error) {
+	aside, err := d.asideForRestore(time.Now())
 	if err != nil {
 		return "", err
 	}
@@ -70,19 +85,19 @@ func (d *Directory) Restore(backup io.Reader) (kept string, err error) {
 	if err := syncTree(restoring); err != nil {
 		return "", err
 	}
-	if err := os.Rename(restoring, data.Join(restoredName)); err != nil {
+	if err := os.Rename(restoring, d.Join(restoredName)); err != nil {
 		return "", err
 	}
-	if err := durable.SyncDir(data.Path); err != nil {
+	if err := syncDirectory(d.Path); err != nil {
 		return "", err
 	}
-	if err := finishRestore(data.Path); err != nil {
+	if err := finishRestore(d.Path); err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(data.Join(aside)); err != nil {
+	if _, err := os.Stat(d.Join(aside)); err != nil {
 		return "", nil
 	}
-	return data.Join(aside), nil
+	return d.Join(aside), nil
 }
 
 // asideForRestore returns an unused name for the directory that is to keep the replaced files.
@@ -119,7 +134,7 @@ func finishRestore(data string) error {
 			return fmt.Errorf("finish the restore that was interrupted: %w", err)
 		}
 	}
-	if err := durable.SyncDir(data); err != nil {
+	if err := syncDirectory(data); err != nil {
 		return err
 	}
 	return os.RemoveAll(restored)
@@ -233,19 +248,26 @@ func compareSums(r io.Reader, got map[string]string) error {
 
 // checkStore opens the store of a backup as a server would, reads all of it for damage, begins a new epoch in its log, and closes it.
 func (d *Directory) checkStore(path string, def *config.Definition) error {
-	st, err := d.OpenStore(path, def, store.Options{NoUpgradeCopy: true}) // the backup is the copy
+	st, err := d.openRestored(path, def)
 	if err != nil {
-		var refused *evolve.DefinitionError
-		if errors.As(err, &refused) {
-			return fmt.Errorf("it was taken under other definitions; restore it with those, then migrate: %w", err)
-		}
 		return err
 	}
 	err = st.Check()
 	if err == nil {
-		err = st.BeginEpoch(context.Background()) // what comes now differs from what followed the backup
+		by := store.WithPrincipal(context.Background(), store.Principal{Kind: "command", Name: "restore"})
+		err = st.BeginEpoch(by) // what comes now differs from what followed the backup
 	}
 	return errors.Join(err, st.Close())
+}
+
+// openRestored opens the store of a backup as a server would.
+func (d *Directory) openRestored(path string, def *config.Definition) (*store.Store, error) {
+	st, err := d.OpenStore(path, def, store.Options{NoUpgradeCopy: true}) // the backup is the copy
+	var refused *evolve.DefinitionError
+	if errors.As(err, &refused) {
+		return nil, fmt.Errorf("it was taken under other definitions; restore it with those, then migrate: %w", err)
+	}
+	return st, err
 }
 
 // syncTree makes the names of the files below dir durable. Their contents must be durable already.
@@ -254,6 +276,6 @@ func syncTree(dir string) error {
 		if err != nil || !e.IsDir() {
 			return err
 		}
-		return durable.SyncDir(path)
+		return syncDirectory(path)
 	})
 }

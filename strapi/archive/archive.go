@@ -24,7 +24,6 @@ import (
 	"io"
 	"os"
 
-	"lectern/internal/jsonlines"
 	"lectern/jsontree"
 )
 
@@ -137,7 +136,7 @@ func readObject(r io.Reader) (*jsontree.Object, error) {
 		return nil, err
 	}
 	if len(text) > maxLine {
-		return nil, fmt.Errorf("longer than %d MB", maxLine>>20)
+		return nil, errTooLong
 	}
-	return jsonlines.Object(text)
+	return parseObject(text)
 }

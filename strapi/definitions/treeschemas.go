@@ -1,11 +1,11 @@
 package definitions
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 
-	"lectern/internal/jsonlines"
 	"lectern/jsontree"
 )
 
@@ -40,9 +40,13 @@ func archivedSchema(tree fs.FS, s *schema, kind string) (*jsontree.Object, error
 	if err != nil {
 		return nil, err
 	}
-	o, err := jsonlines.Object(text)
-	if err != nil {
+	v, err := jsontree.Parse(text, jsontree.MaxDepth)
+	if err != nil && !errors.Is(err, jsontree.ErrPrototype) {
 		return nil, fmt.Errorf("%s: %w", s.file, err)
+	}
+	o, ok := v.(*jsontree.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s: the file holds no schema", s.file)
 	}
 	o.Set("modelType", kind)
 	o.Set("uid", s.uid)

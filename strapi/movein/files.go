@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"lectern/internal/durable"
 	"lectern/jsontree"
 	"lectern/strapi/archive"
 )
@@ -140,7 +139,7 @@ func (m *move) copyFiles() error {
 		m.notes.say(fmt.Sprintf("%d files in the archive", unnamed), "no document names them")
 	}
 	m.counter.files = FileCount{Source: len(m.staging.journal.Files), Missing: len(missing)}
-	return durable.SyncDir(dir)
+	return syncDirectory(dir)
 }
 
 func (m *move) eachAsset(do func(archive.Asset) error) error {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"lectern/jsontree"
-	"lectern/strapi/archive"
 )
 
 // An asset is an uploaded file, or one of its formats, that is downloaded.
@@ -97,7 +96,13 @@ func addAssets(row *jsontree.Object, add func(asset)) {
 		if !ok {
 			continue
 		}
-		sidecar := archive.FormatSidecar(row, name, format)
+		sidecar := jsontree.NewObject()
+		for _, key := range format.Keys {
+			sidecar.Set(key, format.Value(key))
+		}
+		sidecar.Set("type", name)
+		sidecar.Set("id", row.Value("id"))
+		sidecar.Set("mainHash", row.Value("hash"))
 		add(asset{name: format.Text("hash") + format.Text("ext"), url: format.Text("url"), sidecar: sidecar, size: sizeInFile(format)})
 	}
 }

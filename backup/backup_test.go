@@ -1,0 +1,379 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lectern/documents"
+	"lectern/documents/permission"
+	"lectern/internal/objects"
+	"lectern/internal/storetest"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+func timeOf(t *testing.T, text string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// A project is a store with a service that writes, and a Source of backups.
+type project struct {
+	t       testing.TB
+	store   *store.Store
+	service *documents.Service
+	uploads string
+	rnd     *rand.Rand
+	ids     []string // of articles that were created
+
+	mu      sync.Mutex
+	names   map[uint64][]string // the files that entries name
+	refuse  error               // returned by Log
+	trimmed bool                // whether Log says once that its entries are gone
+	pinned  int
+}
+
+func newProject(t testing.TB) *project {
+	t.Helper()
+	model := storetest.Model(t, storetest.Archive(t, "../documents/testdata/model.txtar"))
+	st := storetest.Open(t, model)
+	return &project{
+		t: t, store: st, service: documents.NewService(st, model, "en"), uploads: t.TempDir(),
+		rnd: rand.New(rand.NewPCG(1, 2)), names: map[uint64][]string{},
+	}
+}
+
+// write creates, changes, publishes or deletes an article.
+func (p *project) write() {
+	p.t.Helper()
+	article := p.store.Model().Type("api::article.article")
+	body := func() *jsontree.Object {
+		v, err := jsontree.Parse(fmt.Appendf(nil, `{"title":"Number %d","rank":%d}`, p.rnd.Int(), p.rnd.IntN(100)), jsontree.MaxDepth)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		return v.(*jsontree.Object)
+	}
+	w := documents.Write{Type: article, Access: permission.FullAccess}
+	i := -1
+	if len(p.ids) > 0 {
+		i = p.rnd.IntN(len(p.ids))
+		w.DocumentID = p.ids[i]
+	}
+	var err error
+	switch n := p.rnd.IntN(10); {
+	case i < 0 || n < 5:
+		w.DocumentID, w.Data = "", body()
+		w.Status = []store.Status{store.Draft, store.Published}[p.rnd.IntN(2)]
+		w.After = func(_ *store.Snapshot, r store.Record) error {
+			p.ids = append(p.ids, strings.Trim(string(r.JSON(article.Attribute("documentId"))), `"`))
+			return nil
+		}
+		err = p.service.Create(p.t.Context(), w)
+	case n < 8:
+		w.Data = body()
+		err = p.service.Update(p.t.Context(), w)
+	default:
+		p.ids = append(p.ids[:i], p.ids[i+1:]...)
+		err = p.service.Delete(p.t.Context(), w)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// content returns all content of a store.
+func content(t testing.TB, st *store.Store) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := documents.Export(t.Context(), st, st.Model(), &b, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func (p *project) Uploads() string { return p.uploads }
+
+func (p *project) Pin(context.Context) (func(), error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pinned++
+	return sync.OnceFunc(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.pinned--
+	}), nil
+}
+
+func (p *project) Base(_ context.Context, put func(Base, io.Reader) error) error {
+	return p.store.View(func(s *store.Snapshot) error {
+		at, err := s.Position()
+		if err != nil {
+			return err
+		}
+		entries, err := s.Entries(store.Position{Epoch: at.Epoch, Sequence: at.Sequence - 1})
+		if err != nil {
+			return err
+		}
+		b := Base{Position: at}
+		for e := range entries {
+			b.Time = e.Time
+		}
+		var file bytes.Buffer
+		if _, err := s.CopyTo(&file); err != nil {
+			return err
+		}
+		return put(b, &file)
+	})
+}
+
+func (p *project) Log(ctx context.Context, after store.Position, next func(Update) error) error {
+	for ctx.Err() == nil {
+		p.mu.Lock()
+		err := p.refuse
+		if p.trimmed {
+			p.trimmed, err = false, store.ErrTrimmed
+		}
+		p.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		committed := p.store.NextCommit()
+		u, err := p.update(&after)
+		if err == nil {
+			err = next(u)
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-committed:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+// update returns the entries after a position, as they come out of a stream.
+func (p *project) update(after *store.Position) (u Update, err error) {
+	var raw []byte
+	err = p.store.View(func(s *store.Snapshot) error {
+		entries, err := s.Entries(*after)
+		if err != nil {
+			return err
+		}
+		uploads := map[string]uint64{}
+		for e, err := range entries {
+			if err != nil {
+				return err
+			}
+			raw = AppendEntry(raw, e)
+			after.Sequence = e.Sequence
+			p.mu.Lock()
+			for _, name := range p.names[e.Sequence] {
+				uploads[name] = e.Sequence
+			}
+			p.mu.Unlock()
+		}
+		raw, err = AppendEnd(raw, uploads, Heartbeat{Position: after.String()})
+		return err
+	})
+	if err != nil {
+		return u, err
+	}
+	return NewUpdateReader(bytes.NewReader(raw)).Next()
+}
+
+// A running is a Follower that runs.
+type running struct {
+	*project
+	cancel context.CancelFunc
+	ended  chan error
+	mu     sync.Mutex
+	at     store.Position
+	notes  []string
+}
+
+// follow starts a Follower.
+func (p *project) follow(to objects.Store, every, keep time.Duration) *running {
+	ctx, cancel := context.WithCancel(p.t.Context())
+	r := &running{project: p, cancel: cancel, ended: make(chan error, 1)}
+	f := &Follower{From: p, To: to, Every: every, Keep: keep, Report: func(x Progress) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if x.Note != "" {
+			r.notes = append(r.notes, x.Note)
+			return
+		}
+		r.at = x.Position
+	}}
+	go func() { r.ended <- f.Run(ctx) }()
+	return r
+}
+
+func (r *running) stop() {
+	r.t.Helper()
+	r.cancel()
+	if err := <-r.ended; err != nil {
+		r.t.Error(err)
+	}
+}
+
+// until waits until something is so.
+func until(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("timed out: ", what)
+		}
+	}
+}
+
+// caughtUp waits until the backup has all entries.
+func (r *running) caughtUp() {
+	r.t.Helper()
+	until(r.t, "the backup has all entries", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.at.Sequence == r.store.Revision()
+	})
+}
+
+// restore restores a moment, and returns the content and the sequence of the last entry.
+func (p *project) restore(from objects.Store, m Moment) (text string, last uint64, err error) {
+	p.t.Helper()
+	plan, err := PlanFor(p.t.Context(), from, m)
+	if err != nil {
+		return "", 0, err
+	}
+	path := filepath.Join(p.t.TempDir(), "content.db")
+	base, err := plan.OpenBase(p.t.Context())
+	if err != nil {
+		return "", 0, err
+	}
+	raw, err := io.ReadAll(base)
+	if err == nil {
+		err = os.WriteFile(path, raw, 0o600)
+	}
+	if err := errors.Join(err, base.Close()); err != nil {
+		return "", 0, err
+	}
+	replica, err := store.OpenReplica(path, store.Options{})
+	if err != nil {
+		return "", 0, err
+	}
+	for e, failed := range plan.Entries(p.t.Context()) {
+		if err = failed; err == nil {
+			err = replica.Apply(e)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err := errors.Join(err, replica.Close()); err != nil {
+		return "", 0, err
+	}
+	st, err := store.Open(path, p.store.Model(), store.Options{})
+	if err != nil {
+		return "", 0, err
+	}
+	text, last = content(p.t, st), st.Revision()
+	return text, last, errors.Join(st.Check(), st.Close())
+}
+
+func newDirectory(t testing.TB) *objects.Directory {
+	t.Helper()
+	to, err := objects.NewDirectory(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// TestMoments writes at random while a Follower runs, which is stopped and started now and then and takes many bases. Each moment that is
+// restored has the content that the store had.
+func TestMoments(t *testing.T) {
+	p, to := newProject(t), newDirectory(t)
+	const writes = 60
+	models := map[uint64]string{}
+	p.write()
+	var f *running
+	for n := range writes {
+		if n%15 == 0 {
+			if f != nil {
+				f.stop()
+				p.write() // while none runs
+				models[p.store.Revision()] = content(t, p.store)
+			}
+			f = p.follow(to, 20*time.Millisecond, time.Hour)
+		}
+		p.write()
+		models[p.store.Revision()] = content(t, p.store)
+		if n%10 == 0 {
+			f.caughtUp()
+		}
+	}
+	f.caughtUp()
+	f.stop()
+	c, err := list(t.Context(), to)
+	if err != nil || len(c.bases) < 2 || len(c.segments) < 2 {
+		t.Fatalf("%d bases, %d segments, %v", len(c.bases), len(c.segments), err)
+	}
+	first := c.bases[0].Position.Sequence
+	last := p.store.Revision()
+	times := p.times()
+	for range 12 {
+		n := first + 1 + p.rnd.Uint64N(last-first)
+		if got, at, err := p.restore(to, Moment{Sequence: n}); err != nil || at != n || got != models[n] {
+			t.Fatalf("entry %d of %d: restored %d: %v\n%s\nwant\n%s", n, last, at, err, got, models[n])
+		}
+		moment := times[n].Add(time.Duration(p.rnd.IntN(3)) * time.Millisecond)
+		want := n
+		for want < last && !times[want+1].After(moment) {
+			want++
+		}
+		if got, at, err := p.restore(to, Moment{Time: moment}); err != nil || at != want || got != models[want] {
+			t.Fatalf("%s: restored %d, want %d: %v\n%s\nwant\n%s", moment, at, want, err, got, models[want])
+		}
+	}
+	if got, at, err := p.restore(to, Moment{}); err != nil || at != last || got != models[last] {
+		t.Errorf("the last state: %d: %v\n%s", at, err, got)
+	}
+}
+
+// times returns when the entries of the log were made.
+func (p *project) times() map[uint64]time.Time {
+	times := map[uint64]time.Time{}
+	err := p.store.View(func(s *store.Snapshot) error {
+		at, err := s.OldestPosition()
+		if err != nil {
+			return err
+		}
+		entries, err := s.Entries(at)
+		for e, err := range entries {
+			if err != nil {
+				return err
+			}
+			times[e.Sequence] = e.Time
+		}
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return times
+}
