@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 
 	"lectern/contenttypes"
@@ -16,6 +17,8 @@ type VersionChange struct {
 	// Action is Created, Updated or Deleted. For the published version of a type with drafts it is PublishedAction where the document is
 	// published, for the first time or again, and Unpublished where its draft stays.
 	Action Action
+	// New says that the version was not there before. It is not known of entries that an older Lectern wrote.
+	New bool
 }
 
 // VersionChanges returns what an entry did to the versions of documents, in the order in which they were changed. It reads no rows of the
@@ -42,7 +45,7 @@ func (s *Snapshot) VersionChanges(e *Entry) ([]VersionChange, error) {
 		}
 		list = append(list, VersionChange{
 			Type: b.typ, Doc: o.doc, DocumentID: id, Status: o.slot.status(), Locale: s.localeCode(o.slot.locale()),
-			Action: actionOf(b.typ, o),
+			Action: actionOf(b.typ, o), New: o.former.kind == formerNone,
 		})
 		return nil
 	})
@@ -113,6 +116,41 @@ func (s *Snapshot) loggedRow(b *boundSchema, o op) (Record, error) {
 		return Record{}, fmt.Errorf("%w: %w", errEntry, err)
 	}
 	return r, nil
+}
+
+// TypeNumber returns the number of a type. The store gives no other type the same number, ever.
+func (s *Snapshot) TypeNumber(t *contenttypes.ContentType) uint16 {
+	return s.bound.of(&t.Schema).number
+}
+
+// NumberedType returns the type with a number, nil if it is not defined.
+func (s *Snapshot) NumberedType(number uint16) *contenttypes.ContentType {
+	if b := s.bound.numbered(number); b != nil {
+		return b.typ
+	}
+	return nil
+}
+
+// Locales returns the locales that versions were ever written in. New ones are added at the end.
+func (s *Snapshot) Locales() []string { return s.store.locales.current.Load().codes[1:] }
+
+// VersionsAfter calls yield with the versions of a type that have this status and locale, in order of their documents' numbers, from the one
+// after the document after on, until yield returns false.
+func (s *Snapshot) VersionsAfter(t *contenttypes.ContentType, status Status, locale string, after uint64, yield func(Record) bool) {
+	sl, ok := s.slot(t, status, locale)
+	if !ok {
+		return
+	}
+	b := s.bound.of(&t.Schema)
+	prefix := appendRowKey(nil, b.number, sl, 0)[:rowKeyLen-8]
+	c := s.take(rows)
+	defer s.give(rows, c)
+	s.stats.seeks++
+	for k, v := c.Seek(appendRowKey(nil, b.number, sl, after+1)); len(k) == rowKeyLen && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		if !s.step() || !yield(s.record(sl, be.Uint64(k[len(prefix):]), v)) {
+			return
+		}
+	}
 }
 
 // NextCommit returns a channel that is closed when the next transaction has become durable. A reader that calls it before it takes a

@@ -19,7 +19,7 @@ func touched(t *testing.T, s *store.Store) (list []string) {
 				t.Fatal(err)
 			}
 			for _, c := range changes {
-				list = append(list, fmt.Sprintf("%s %s %d %s %q %s", c.Type.Singular, c.DocumentID[len(c.DocumentID)-2:], c.Doc, map[store.Status]string{store.Draft: "draft", store.Published: "published"}[c.Status], c.Locale, c.Action))
+				list = append(list, fmt.Sprintf("%s %s %d %s %q %s", c.Type.Singular, c.DocumentID[len(c.DocumentID)-2:], c.Doc, map[store.Status]string{store.Draft: "draft", store.Published: "published"}[c.Status], c.Locale, c.Action)+map[bool]string{true: " new"}[c.New])
 			}
 		}
 	})
@@ -70,13 +70,13 @@ func TestVersionChanges(t *testing.T) {
 		})
 	}
 	want := []string{
-		`article 01 1 draft "en" create`,
+		`article 01 1 draft "en" create new`,
 		`article 01 1 draft "en" update`,
-		`article 01 1 published "en" publish`,
+		`article 01 1 published "en" publish new`,
 		`article 01 1 published "en" update`,
 		`article 01 1 published "en" publish`,
 		`article 01 1 published "en" unpublish`,
-		`article 01 1 published "en" publish`, `article 02 2 draft "de" create`, `tag 03 3 published "" create`,
+		`article 01 1 published "en" publish new`, `article 02 2 draft "de" create new`, `tag 03 3 published "" create new`,
 		`article 01 1 published "en" delete`, `article 01 1 draft "en" delete`, `article 02 2 draft "de" delete`, `tag 03 3 published "" delete`,
 	}
 	if got := touched(t, s); !slices.Equal(got, want) {
