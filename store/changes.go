@@ -102,7 +102,7 @@ func (s *Snapshot) loggedID(b *boundSchema, o op) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(unquote(r.JSON(b.system.documentID))), nil
+	return r.DocumentID(), nil
 }
 
 // loggedRow returns the row that an op puts. It refers to the memory of the entry.
@@ -117,6 +117,9 @@ func (s *Snapshot) loggedRow(b *boundSchema, o op) (Record, error) {
 	}
 	return r, nil
 }
+
+// Model returns the model of the snapshot's definitions.
+func (s *Snapshot) Model() *contenttypes.Model { return s.bound.model }
 
 // TypeNumber returns the number of a type. The store gives no other type the same number, ever.
 func (s *Snapshot) TypeNumber(t *contenttypes.ContentType) uint16 {

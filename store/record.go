@@ -47,6 +47,9 @@ func (r Record) Schema() *contenttypes.Schema { return r.table.bound.schema }
 // Doc returns the number of the document of which r is a version, or 0 if r is a component.
 func (r Record) Doc() uint64 { return r.doc }
 
+// DocumentID returns the documentId of a document.
+func (r Record) DocumentID() string { return string(unquote(r.JSON(r.table.bound.system.documentID))) }
+
 // Status returns the status of r: draft or published.
 func (r Record) Status() Status { return r.slot.status() }
 

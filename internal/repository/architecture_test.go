@@ -17,6 +17,7 @@ var layers = [][]string{
 	{"store/internal/pages", "store/internal/pool", "store/internal/relcache", "store/evolve"},
 	{"store"},
 	{"internal/storetest", "backup"},
+	{"documents/changes"},
 	{"documents"},
 	{"auth", "media", "strapi/moveout"},
 	{"shadowcrud/qs"},

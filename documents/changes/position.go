@@ -1,0 +1,217 @@
+package changes
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"iter"
+	"math/bits"
+	"strings"
+
+	"lectern/store"
+)
+
+// A Position is a place in the changes that a reader has got to. It says what the reader has: all documents of some types as they were
+// after an entry of the log, and perhaps a part of the documents of one type more. The zero Position is that of a reader who has nothing.
+type Position struct {
+	store.Position
+	skip   uint64 // how many changes of the next entry the reader has
+	filter uint32 // the fingerprint of the filter; 0: the position is one of the log alone
+	// ahead is the sequence up to which the reader may have newer states of documents, because a walk has read them; 0 if it has none.
+	ahead uint64
+	types typeSet // the types whose documents the reader has
+	walk  walk    // what the reader is getting beside the log
+}
+
+// At returns the position of a reader that has all that was there at a position of the log.
+func At(p store.Position) Position { return Position{Position: p} }
+
+// after returns the position of a reader that has read the entries up to a sequence.
+func (p Position) after(sequence uint64) Position {
+	p.Sequence, p.skip = sequence, 0
+	if p.ahead <= sequence {
+		p.ahead = 0
+	}
+	return p
+}
+
+// A walk goes through all documents of a type, in the order of locales and then of their numbers.
+type walk struct {
+	kind   walkKind
+	typ    uint16
+	locale uint16 // the index in store.Snapshot.Locales
+	doc    uint64 // the last document
+	done   uint64 // how many changes the walk has made
+}
+
+type walkKind byte
+
+const (
+	adding   walkKind = iota + 1 // the reader may find the type now
+	removing                     // the reader may no longer find it
+	walkKinds
+)
+
+// A typeSet is a set of numbers of types: a bit for each number.
+type typeSet string
+
+func (s typeSet) has(n uint16) bool { return int(n/8) < len(s) && s[n/8]&(1<<(n%8)) != 0 }
+
+func (s typeSet) with(n uint16) typeSet {
+	b := append([]byte(s), make([]byte, max(0, int(n/8)+1-len(s)))...)
+	b[n/8] |= 1 << (n % 8)
+	return typeSet(b)
+}
+
+func (s typeSet) without(n uint16) typeSet {
+	if !s.has(n) {
+		return s
+	}
+	b := []byte(s)
+	b[n/8] &^= 1 << (n % 8)
+	for len(b) > 0 && b[len(b)-1] == 0 {
+		b = b[:len(b)-1]
+	}
+	return typeSet(b)
+}
+
+// each returns the numbers in the set in order.
+func (s typeSet) each() iter.Seq[uint16] {
+	return func(yield func(uint16) bool) {
+		for i := range len(s) {
+			for b := s[i]; b != 0; b &= b - 1 {
+				if !yield(uint16(8*i + bits.TrailingZeros8(b))) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// firstWithout returns the least number that is in s and not in other.
+func (s typeSet) firstWithout(other typeSet) (n uint16, ok bool) {
+	for n := range s.each() {
+		if !other.has(n) {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// A Codec encodes positions as texts for clients, and signs them: a position tells which types its reader could find, and a reader who
+// could change that would be told the documentIds of others. A Codec must be used by one goroutine at a time.
+type Codec struct {
+	mac hash.Hash
+	buf []byte
+}
+
+// NewCodec returns a Codec that signs with a secret.
+func NewCodec(secret []byte) *Codec {
+	key := hmac.New(sha256.New, secret)
+	key.Write([]byte("position of a change feed"))
+	return &Codec{mac: hmac.New(sha256.New, key.Sum(nil))}
+}
+
+// macLen is how many bytes of a signature are kept.
+const macLen = 10
+
+// Beginning is the text of the zero Position.
+const Beginning = "0"
+
+// Append appends the text of a position: that of the position of the log, and behind a hyphen the rest in base64.
+func (c *Codec) Append(b []byte, p Position) []byte {
+	if p == (Position{}) {
+		return append(b, Beginning...)
+	}
+	begin := len(b)
+	b = append(b, p.Position.String()...)
+	if p.filter == 0 {
+		return b
+	}
+	raw := binary.BigEndian.AppendUint32(c.buf[:0], p.filter)
+	raw = binary.AppendUvarint(binary.AppendUvarint(raw, p.skip), p.ahead)
+	raw = append(binary.AppendUvarint(raw, uint64(len(p.types))), p.types...)
+	raw = append(raw, byte(p.walk.kind))
+	if w := p.walk; w.kind != 0 {
+		raw = binary.AppendUvarint(binary.AppendUvarint(raw, uint64(w.typ)), uint64(w.locale))
+		raw = binary.AppendUvarint(binary.AppendUvarint(raw, w.doc), w.done)
+	}
+	c.buf = c.sign(raw, b[begin:], raw)
+	return base64.RawURLEncoding.AppendEncode(append(b, '-'), c.buf)
+}
+
+// sign appends the signature of a position: of the text of its log position, and the rest.
+func (c *Codec) sign(b, text, rest []byte) []byte {
+	c.mac.Reset()
+	c.mac.Write(text)
+	c.mac.Write([]byte{'-'})
+	c.mac.Write(rest)
+	n := len(b) + macLen
+	return c.mac.Sum(b)[:n]
+}
+
+// Parse parses the text of a position. It takes positions of the log too. The error wraps store.ErrOtherEpoch.
+func (c *Codec) Parse(text string) (Position, error) {
+	if text == "" || text == Beginning {
+		return Position{}, nil
+	}
+	epoch, rest, _ := strings.Cut(text, "-")
+	sequence, rest, signed := strings.Cut(rest, "-")
+	logged := epoch + "-" + sequence
+	at, err := store.ParsePosition(logged)
+	if err != nil || !signed {
+		return Position{Position: at}, err
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(rest)
+	bad := fmt.Errorf("%q: %w", text, store.ErrOtherEpoch)
+	if n := len(raw) - macLen; err != nil || n < 0 || !hmac.Equal(c.sign(nil, []byte(logged), raw[:n]), raw[n:]) {
+		return Position{}, bad
+	}
+	d := decoder{raw: raw[:len(raw)-macLen]}
+	p := Position{Position: at, filter: d.fixed()}
+	p.skip, p.ahead = d.number(1<<48), d.number(1<<48)
+	p.types = typeSet(d.take(d.number(1 << 13)))
+	if p.walk.kind = walkKind(d.number(uint64(walkKinds) - 1)); p.walk.kind != 0 {
+		p.walk.typ, p.walk.locale = uint16(d.number(1<<16-1)), uint16(d.number(1<<16-1))
+		p.walk.doc, p.walk.done = d.number(1<<48), d.number(1<<48)
+	}
+	if d.failed || len(d.raw) > 0 || p.filter == 0 {
+		return Position{}, bad
+	}
+	return p, nil
+}
+
+// A decoder reads numbers and texts one after the other. Once one cannot be read it has failed, and returns zero values.
+type decoder struct {
+	raw    []byte
+	failed bool
+}
+
+func (d *decoder) take(n uint64) []byte {
+	if d.failed = d.failed || n > uint64(len(d.raw)); d.failed {
+		return nil
+	}
+	b := d.raw[:n]
+	d.raw = d.raw[n:]
+	return b
+}
+
+func (d *decoder) fixed() uint32 {
+	if b := d.take(4); b != nil {
+		return binary.BigEndian.Uint32(b)
+	}
+	return 0
+}
+
+// number reads a number that is at most most.
+func (d *decoder) number(most uint64) uint64 {
+	n, size := binary.Uvarint(d.raw)
+	if d.failed = d.failed || size <= 0 || n > most; d.failed {
+		return 0
+	}
+	d.raw = d.raw[size:]
+	return n
+}
