@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 )
 
@@ -234,6 +235,9 @@ func floor(c *treeCursor, key []byte) (k, v []byte) {
 
 // settle applies the pending index changes of a write transaction. An error ends the work of the snapshot.
 func (s *Snapshot) settle() {
+	if s.past != nil {
+		s.failed = cmp.Or(s.failed, errIndexOfPast)
+	}
 	if s.indexer == nil || s.failed != nil {
 		return
 	}

@@ -136,12 +136,17 @@ type linkWalk struct {
 	cursor cursor
 	key    []byte // the key at the cursor, nil behind the last
 	value  []byte
+	past   []pastLink        // the links behind key, in a snapshot of the past
 	moved  bool              // whether the cursor was moved yet
 	sought [linkListLen]byte // the prefix of the list that was sought; no link lies between it and key
 }
 
 // seek moves to a list and returns its first link, nil if the list is empty.
 func (w *linkWalk) seek(list []byte) (k, v []byte) {
+	if w.snap.past != nil {
+		w.past = w.snap.pastLinks(list)
+		return w.next()
+	}
 	if !w.moved || bytes.Compare(list, w.sought[:]) <= 0 || w.key != nil && bytes.Compare(list, w.key) > 0 {
 		w.snap.stats.seeks++
 		w.key, w.value = w.cursor.Seek(list)
@@ -153,6 +158,14 @@ func (w *linkWalk) seek(list []byte) (k, v []byte) {
 
 // next returns the next link of the list, nil at its end.
 func (w *linkWalk) next() (k, v []byte) {
+	if w.snap.past != nil {
+		if len(w.past) == 0 {
+			return nil, nil
+		}
+		l := w.past[0]
+		w.past = w.past[1:]
+		return l.key, l.value
+	}
 	w.key, w.value = w.cursor.Next()
 	return w.here()
 }

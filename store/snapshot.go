@@ -28,6 +28,7 @@ type Snapshot struct {
 	relations *relcache.Cache            // the relation cache of cache; nil until it has one
 	indexer   *indexer                   // only in a write transaction
 	buffers   [bucketCount]*buffer       // only in a write transaction: the buffers of buckets that have one
+	past      *past                      // nil unless it is a snapshot of the past
 	failed    error                      // the error that ended the snapshot's work; look-ups find nothing after it
 	work      workBudget
 	stats     snapshotStats
@@ -119,6 +120,9 @@ const rowKeyLen = 2 + 2 + 8
 // row reads one version; it returns the zero Record if there is none. If the row is the next one in the file, as mostly in a
 // list, it is reached by a step instead of a search.
 func (s *Snapshot) row(b *boundSchema, sl slot, doc uint64) Record {
+	if s.past != nil {
+		return s.pastRow(b, sl, doc)
+	}
 	var buf [rowKeyLen]byte
 	return s.record(sl, doc, s.rowData(appendRowKey(buf[:0], b.number, sl, doc)))
 }
@@ -176,6 +180,9 @@ func (s *Snapshot) Document(t *contenttypes.ContentType, documentID string) (doc
 
 // document returns the value of a document in the bucket docs.
 func (s *Snapshot) document(b *boundSchema, documentID string) []byte {
+	if s.past != nil {
+		return s.pastDocument(b, documentID)
+	}
 	return s.get(docs, appendDocKey(nil, b.number, documentID))
 }
 

@@ -102,7 +102,7 @@ func (b touchBlock) at(i int) touch {
 	return touch{be.Uint16(d), be.Uint64(d[2:]), b.last - uint64(be.Uint16(d[10:]))}
 }
 
-// appendEntries appends the sequences of the entries that changed a subject, latest first.
+// appendEntries appends the sequences of the entries that changed a subject, in order.
 func (b touchBlock) appendEntries(list []uint64, schema uint16, subject uint64) []uint64 {
 	key := be.AppendUint64(be.AppendUint16(make([]byte, 0, touchLen), schema), subject)
 	i := sort.Search(b.len(), func(i int) bool { return bytes.Compare(b.data[i*touchLen:][:len(key)], key) >= 0 })
@@ -123,7 +123,7 @@ type openTouches struct {
 func (tx *Tx) touch(e *Entry) error {
 	open := &tx.store.log.touches
 	if !open.loaded {
-		list, err := tx.unblocked()
+		list, err := tx.unblocked(0)
 		if err != nil {
 			return err
 		}
@@ -153,10 +153,10 @@ func (l *eventLog) keepTouches(blocked int) {
 	l.touches.kept = len(l.touches.list)
 }
 
-// unblocked returns the touches of the entries after the last block.
-func (s *Snapshot) unblocked() (list []touch, err error) {
+// unblocked returns the touches of the entries after the last block and after a sequence.
+func (s *Snapshot) unblocked(after uint64) (list []touch, err error) {
 	meta := s.bucket(metas)
-	after := max(getNumber(meta, keyLogBefore), getNumber(meta, keyTouchesBefore))
+	after = max(after, getNumber(meta, keyLogBefore), getNumber(meta, keyTouchesBefore))
 	if k, _ := s.bucket(touches).Cursor().Last(); k != nil {
 		after = max(after, be.Uint64(k))
 	}

@@ -1,0 +1,241 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"lectern/contenttypes"
+)
+
+// A HistoryItem says what one entry of the log did to one version of a document.
+type HistoryItem struct {
+	VersionChange
+	Position Position // behind the entry
+	Time     time.Time
+	By       Principal
+	// Changed are the attributes that have another value than before, system attributes left out. A version that is not there has no values.
+	Changed []*contenttypes.Attribute
+}
+
+// A HistoryQuery chooses items of a document's history.
+type HistoryQuery struct {
+	Type       *contenttypes.ContentType
+	DocumentID string
+	Match      func(Status, string) bool // by status and locale; nil: all
+	Offset     int
+	Limit      int // negative: all
+}
+
+// A versionEdit is what an entry did to a version, with its row before and after; nil for none.
+type versionEdit struct {
+	slot          slot
+	op            op // the last one
+	before, after []byte
+}
+
+// History returns what the entries of the log did to a document, newest first, and how many items there are on all pages. A document that
+// was deleted and made again has one history. Entries that changed only links to the document, in other documents, are not part of it.
+func (s *Snapshot) History(q HistoryQuery) (page []HistoryItem, total int, err error) {
+	b := s.bound.of(&q.Type.Schema)
+	unblocked, err := s.unblocked(0)
+	if err != nil {
+		return nil, 0, err
+	}
+	slices.SortFunc(unblocked, compareTouches)
+	for _, sequence := range s.changing(b, q.DocumentID, unblocked) {
+		e, err := s.entry(sequence.entry)
+		if err != nil {
+			return nil, 0, err
+		}
+		items, edits, err := s.itemsOf(e, b, sequence.doc, q.DocumentID)
+		if err != nil {
+			return nil, 0, err
+		}
+		for i := len(items) - 1; i >= 0; i-- {
+			if q.Match != nil && !q.Match(items[i].Status, items[i].Locale) {
+				continue
+			}
+			if total++; total > q.Offset && (q.Limit < 0 || len(page) < q.Limit) {
+				items[i].Changed = s.changedAttributes(e, b, sequence.doc, edits[i])
+				page = append(page, items[i])
+			}
+		}
+	}
+	return page, total, s.failed
+}
+
+// A documentEntry is an entry that changed rows of a document.
+type documentEntry struct{ entry, doc uint64 }
+
+// changing returns the entries that changed rows of the documents that have or had a documentId, newest first.
+func (s *Snapshot) changing(b *boundSchema, documentID string, unblocked []touch) (list []documentEntry) {
+	meta := s.bucket(metas)
+	oldest := max(getNumber(meta, keyLogBefore), getNumber(meta, keyTouchesBefore))
+	found := map[uint64]bool{}
+	if v := s.document(b, documentID); v != nil {
+		found[number(v)] = true
+	}
+	for _, sequence := range s.touching(oldest, b.number, idSubjectOf([]byte(documentID)), unblocked) {
+		e, err := s.entry(sequence)
+		if err != nil {
+			s.failed = cmp.Or(s.failed, err)
+			return nil
+		}
+		_ = e.eachOp(func(o op) error {
+			if o.kind == opDeleteRow && o.schema == b.number && string(o.data) == documentID {
+				found[o.doc] = true
+			}
+			return nil
+		})
+	}
+	for doc := range maps.Keys(found) {
+		for _, sequence := range s.touching(oldest, b.number, rowsSubject|doc, unblocked) {
+			list = append(list, documentEntry{sequence, doc})
+		}
+	}
+	slices.SortFunc(list, func(x, y documentEntry) int { return cmp.Or(cmp.Compare(y.entry, x.entry), cmp.Compare(y.doc, x.doc)) })
+	return list
+}
+
+// itemsOf returns the items of an entry for a document, in order of locale and status, and what it did to each version.
+func (s *Snapshot) itemsOf(e *Entry, b *boundSchema, doc uint64, documentID string) (items []HistoryItem, edits []versionEdit, err error) {
+	err = e.eachOp(func(o op) (err error) {
+		if !o.kind.ofRow() || o.schema != b.number || o.doc != doc {
+			return nil
+		}
+		i := slices.IndexFunc(edits, func(v versionEdit) bool { return v.slot == o.slot })
+		if i < 0 {
+			i = len(edits)
+			edits = append(edits, versionEdit{slot: o.slot})
+			edits[i].before, err = o.before()
+		}
+		if edits[i].op, edits[i].after = o, nil; !o.kind.removesRow() {
+			edits[i].after = o.data
+		}
+		return err
+	})
+	slices.SortFunc(edits, func(x, y versionEdit) int { return cmp.Compare(x.slot, y.slot) })
+	changes := make([]VersionChange, 0, len(edits))
+	for _, v := range edits {
+		changes = append(changes, VersionChange{Type: b.typ, Doc: doc, DocumentID: documentID, Status: v.slot.status(),
+			Locale: s.localeCode(v.slot.locale()), Action: actionOf(b.typ, v.op)})
+	}
+	for _, c := range withUnpublished(changes) {
+		items = append(items, HistoryItem{VersionChange: c, Position: Position{e.Epoch, e.Sequence}, Time: e.Time, By: e.By})
+	}
+	return items, edits, err
+}
+
+// changedAttributes returns the attributes that an entry changed in a version.
+func (s *Snapshot) changedAttributes(e *Entry, b *boundSchema, doc uint64, v versionEdit) (list []*contenttypes.Attribute) {
+	d := entryDiff{status: v.slot.status(), lists: listEdits(e), snap: s}
+	before, after := s.loggedVersion(b, v.slot, doc, v.before), s.loggedVersion(b, v.slot, doc, v.after)
+	for _, a := range b.schema.Attributes {
+		if !a.System && a.Type != contenttypes.ID && d.differs(a, before, after) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// loggedVersion returns a row of an entry, the zero Record for none or for one of a layout that is no longer known.
+func (s *Snapshot) loggedVersion(b *boundSchema, sl slot, doc uint64, data []byte) Record {
+	if data == nil || int(be.Uint16(data)) >= len(s.bound.tables) || s.bound.tables[be.Uint16(data)].bound != b {
+		return Record{}
+	}
+	return s.record(sl, doc, data)
+}
+
+// A listEdit is what an entry did to the list of links of one end: the links that it changed, as they were and as they are, by position.
+type listEdit struct{ before, after map[uint64]ref }
+
+// listEdits returns what an entry did to lists of links, by the prefix of their keys.
+func listEdits(e *Entry) map[string]listEdit {
+	lists := map[string]listEdit{}
+	edit := func(o op, sd side, of ref, pos uint64, other ref) {
+		key := string(be.AppendUint64(be.AppendUint16(linkPrefix(o.link.schema, o.link.field, byte(sd), byte(o.link.set)), of.locale), of.doc))
+		l, ok := lists[key]
+		if !ok {
+			l = listEdit{map[uint64]ref{}, map[uint64]ref{}}
+			lists[key] = l
+		}
+		if _, added := l.after[pos]; o.kind == opPutLink {
+			l.after[pos] = other
+		} else if delete(l.after, pos); !added {
+			l.before[pos] = other
+		}
+	}
+	_ = e.eachOp(func(o op) error {
+		if !o.kind.ofRow() {
+			edit(o, fromSide, o.link.from, o.link.fromPos, o.link.to)
+			edit(o, toSide, o.link.to, o.link.toPos, o.link.from)
+		}
+		return nil
+	})
+	return lists
+}
+
+// An entryDiff compares versions before and after an entry.
+type entryDiff struct {
+	status Status
+	lists  map[string]listEdit
+	snap   *Snapshot
+}
+
+// differs reports whether an attribute of a row or component has another value after the entry. The ids of components are not compared.
+func (d *entryDiff) differs(a *contenttypes.Attribute, before, after Record) bool {
+	switch {
+	case a.IsRelation():
+		return d.linksDiffer(a, before, after)
+	case a.IsScalar():
+		return !bytes.Equal(before.JSON(a), after.JSON(a))
+	}
+	var items []Record
+	after.Each(a, func(item Record) bool { items = append(items, item); return true })
+	same := true
+	before.Each(a, func(item Record) bool {
+		if same = len(items) > 0 && d.sameItem(item, items[0]); same {
+			items = items[1:]
+		}
+		return same
+	})
+	return !same || len(items) > 0
+}
+
+func (d *entryDiff) sameItem(before, after Record) bool {
+	if before.Component() != after.Component() {
+		return false
+	}
+	return !slices.ContainsFunc(before.Component().Attributes, func(a *contenttypes.Attribute) bool {
+		return a.Type != contenttypes.ID && d.differs(a, before, after)
+	})
+}
+
+// linksDiffer compares the links of a row or component. A component that has another id afterwards lost all links of the former one, and got
+// its own, in the entry.
+func (d *entryDiff) linksDiffer(a *contenttypes.Attribute, before, after Record) bool {
+	was, is := d.list(a, before), d.list(a, after)
+	if before.Exists() && after.Exists() && before.ref() == after.ref() {
+		return !maps.Equal(was.before, was.after)
+	}
+	return !slices.Equal(inOrder(was.before), inOrder(is.after))
+}
+
+// list returns what the entry did to the links of a row or component.
+func (d *entryDiff) list(a *contenttypes.Attribute, of Record) listEdit {
+	if !of.Exists() || a.System {
+		return listEdit{}
+	}
+	return d.lists[string(d.snap.appendShownList(nil, a, d.status, of.ref()))]
+}
+
+// inOrder returns links in order of position.
+func inOrder(links map[uint64]ref) (list []ref) {
+	for _, pos := range slices.Sorted(maps.Keys(links)) {
+		list = append(list, links[pos])
+	}
+	return list
+}

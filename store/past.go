@@ -1,0 +1,419 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"lectern/contenttypes"
+)
+
+// A snapshot of the past is a Snapshot that shows documents as they were behind an earlier entry of the log. Rows, lists of versions and links
+// are those of the present with the changes of the later entries undone, and only for the documents that are read. Each entry holds what was
+// before it, so everything is known exactly from the oldest entry of the log on.
+//
+// Indexes are not undone. A snapshot of the past finds documents by their documentId and follows relations, and refuses queries.
+
+// Errors of ViewAt and SequenceOf.
+var (
+	// ErrConverted: content was converted since. It cannot be shown under the present definitions.
+	ErrConverted = errors.New("content was converted since then, because its definitions have changed")
+	// ErrFuture: the log is not there yet.
+	ErrFuture = errors.New("this is in the future")
+	// errIndexOfPast: a query was asked of a snapshot of the past.
+	errIndexOfPast = errors.New("a snapshot of the past has no indexes")
+)
+
+// past is what a snapshot of the past knows about the entries that it undoes. nil is the present.
+type past struct {
+	sequence  uint64              // of the last entry that it shows
+	unblocked []touch             // touches of the entries after the last block, in order
+	rows      map[rowRef]pastRows // by document
+	links     map[ref]undoneLinks // by end, with the locale 0
+	entries   map[uint64]*Entry   // decoded
+}
+
+type rowRef struct {
+	schema uint16
+	doc    uint64
+}
+
+// pastRows are the versions of a document that have changed since: the rows as they were, nil for those that were not there.
+type pastRows map[slot][]byte
+
+// undoneLinks are the links of one end that have changed since, by their keys: the values as they were, nil for links that were not there.
+type undoneLinks map[string][]byte
+
+// ViewAt calls f with a snapshot of the past that shows the content behind the entry with a sequence. It returns an error that wraps
+// ErrTrimmed, ErrConverted or ErrFuture if that is not known.
+func (s *Snapshot) ViewAt(sequence uint64, f func(*Snapshot) error) error {
+	if err := s.canShow(sequence); err != nil {
+		return fmt.Errorf("the content behind entry %d of the log: %w", sequence, err)
+	}
+	unblocked, err := s.unblocked(sequence)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(unblocked, compareTouches)
+	then := newSnapshot(s.store, s.tx)
+	then.bound, then.work = s.bound, s.work
+	then.past = &past{sequence: sequence, unblocked: slices.Compact(unblocked), rows: map[rowRef]pastRows{}, links: map[ref]undoneLinks{}, entries: map[uint64]*Entry{}}
+	err = f(then)
+	s.work = then.work
+	s.store.stats.add(&then.stats)
+	if then.failed != nil {
+		s.failed = then.failed
+		return then.failed
+	}
+	return err
+}
+
+// canShow returns an error if the content behind an entry is not known.
+func (s *Snapshot) canShow(sequence uint64) error {
+	meta := s.bucket(metas)
+	switch {
+	case sequence > s.Sequence():
+		return ErrFuture
+	case sequence < max(getNumber(meta, keyLogBefore), getNumber(meta, keyTouchesBefore)):
+		return ErrTrimmed
+	case sequence < getNumber(meta, keyConverted):
+		return ErrConverted
+	}
+	return nil
+}
+
+// SequenceOf returns the sequence of a position. The error wraps ErrOtherEpoch if the position is of another history, ErrTrimmed if its
+// entry was removed, and ErrFuture if there is no such entry yet.
+func (s *Snapshot) SequenceOf(at Position) (uint64, error) {
+	oldest, err := s.OldestPosition()
+	switch {
+	case err != nil:
+		return 0, err
+	case at.Sequence > s.Sequence() && at.Epoch == oldest.Epoch:
+		return 0, fmt.Errorf("%s: %w", at, ErrFuture)
+	case at.Sequence > s.Sequence():
+		return 0, fmt.Errorf("%s: %w", at, ErrOtherEpoch)
+	case at.Sequence <= oldest.Sequence:
+		return 0, fmt.Errorf("%s: %w", at, ErrTrimmed)
+	}
+	e, err := s.entry(at.Sequence)
+	if err == nil && e.Epoch != at.Epoch {
+		err = fmt.Errorf("%s: %w", at, ErrOtherEpoch)
+	}
+	return at.Sequence, err
+}
+
+// SequenceAt returns the sequence of the last entry that was made at a time or before it. The error wraps ErrTrimmed if the log begins later.
+func (s *Snapshot) SequenceAt(at time.Time) (uint64, error) {
+	before, last := getNumber(s.bucket(metas), keyLogBefore), s.Sequence()
+	var failed error
+	n := sort.Search(int(last-before), func(i int) bool {
+		made, err := s.timeOf(before + 1 + uint64(i))
+		failed = cmp.Or(failed, err)
+		return made.After(at)
+	})
+	if failed == nil && n == 0 && before > 0 {
+		failed = fmt.Errorf("%s: %w", at.Format(time.RFC3339Nano), ErrTrimmed)
+	}
+	return before + uint64(n), failed
+}
+
+// timeOf returns the time of an entry.
+func (s *Snapshot) timeOf(sequence uint64) (time.Time, error) {
+	v := s.get(entries, be.AppendUint64(nil, sequence))
+	if v == nil {
+		return time.Time{}, fmt.Errorf("entry %d of the log is missing", sequence)
+	}
+	return entryTime(partOf(v))
+}
+
+// entry returns an entry of the log.
+func (s *Snapshot) entry(sequence uint64) (found *Entry, err error) {
+	if s.past != nil {
+		if e := s.past.entries[sequence]; e != nil {
+			return e, nil
+		}
+	}
+	s.eachEntry(sequence-1, func(e *Entry, failed error) bool {
+		found, err = e, failed
+		return false
+	})
+	if s.past != nil && err == nil {
+		s.past.entries[sequence] = found
+	}
+	return found, err
+}
+
+// touching returns the sequences after a sequence of the entries that touched a subject, in order. unblocked are the touches of the entries
+// after the last block, in order.
+func (s *Snapshot) touching(after uint64, schema uint16, subject uint64, unblocked []touch) (list []uint64) {
+	c := s.bucket(touches).Cursor()
+	for k, v := c.Seek(be.AppendUint64(nil, after+1)); k != nil && s.step(); k, v = c.Next() {
+		list = storedBlock(k, v).appendEntries(list, schema, subject)
+	}
+	i, _ := slices.BinarySearchFunc(unblocked, touch{schema, subject, 0}, compareTouches)
+	for ; i < len(unblocked) && unblocked[i].schema == schema && unblocked[i].subject == subject; i++ {
+		list = append(list, unblocked[i].sequence)
+	}
+	for len(list) > 0 && list[0] <= after {
+		list = list[1:]
+	}
+	return list
+}
+
+// eachLater calls f with the changes that later entries made to a subject, oldest first.
+func (s *Snapshot) eachLater(schema uint16, subject uint64, f func(op) error) {
+	for _, sequence := range s.touching(s.past.sequence, schema, subject, s.past.unblocked) {
+		if !s.step() {
+			return
+		}
+		e, err := s.entry(sequence)
+		if err == nil {
+			err = e.eachOp(f)
+		}
+		if err != nil {
+			s.failed = cmp.Or(s.failed, err)
+			return
+		}
+	}
+}
+
+// pastRows returns the versions of a document that later entries changed.
+func (s *Snapshot) pastRows(schema uint16, doc uint64) pastRows {
+	known, ok := s.past.rows[rowRef{schema, doc}]
+	if ok {
+		return known
+	}
+	found := pastRows{}
+	s.eachLater(schema, rowsSubject|doc, func(o op) (err error) {
+		if o.kind.ofRow() && o.schema == schema && o.doc == doc {
+			if _, ok := found[o.slot]; !ok {
+				found[o.slot], err = o.before()
+			}
+		}
+		return err
+	})
+	s.past.rows[rowRef{schema, doc}] = found
+	return found
+}
+
+// pastRow is row for a snapshot of the past.
+func (s *Snapshot) pastRow(b *boundSchema, sl slot, doc uint64) Record {
+	data, changed := s.pastRows(b.number, doc)[sl]
+	if !changed {
+		return s.record(sl, doc, s.rowData(appendRowKey(nil, b.number, sl, doc)))
+	}
+	if data == nil {
+		return Record{}
+	}
+	if layout := int(be.Uint16(data)); layout >= len(s.bound.tables) || s.bound.tables[layout].bound != b {
+		s.failed = cmp.Or(s.failed, fmt.Errorf("%w: a row of an unknown layout", errEntry))
+		return Record{}
+	}
+	return s.record(sl, doc, data)
+}
+
+// pastDocument is document for a snapshot of the past. Documents that were deleted since are found by the entries that removed their rows.
+func (s *Snapshot) pastDocument(b *boundSchema, documentID string) []byte {
+	present := s.get(docs, appendDocKey(nil, b.number, documentID))
+	if present != nil {
+		if v := s.pastVersions(b.number, number(present), present); v != nil {
+			return v
+		}
+	}
+	var found []byte
+	for _, doc := range s.removed(b.number, documentID) {
+		if found == nil && (present == nil || doc != number(present)) {
+			found = s.pastVersions(b.number, doc, nil)
+		}
+	}
+	return found
+}
+
+// removed returns the documents with a documentId of which later entries removed a version, each once.
+func (s *Snapshot) removed(schema uint16, documentID string) (list []uint64) {
+	s.eachLater(schema, idSubjectOf([]byte(documentID)), func(o op) error {
+		if o.kind == opDeleteRow && o.schema == schema && string(o.data) == documentID && !slices.Contains(list, o.doc) {
+			list = append(list, o.doc)
+		}
+		return nil
+	})
+	return list
+}
+
+// pastVersions returns the list of versions that a document had, as the bucket docs holds it, nil if it had none. present is the list that
+// it has now; it may be nil.
+func (s *Snapshot) pastVersions(schema uint16, doc uint64, present []byte) []byte {
+	changed := s.pastRows(schema, doc)
+	v := be.AppendUint64(nil, doc)
+	for rest := present[min(8, len(present)):]; len(rest) >= 2; rest = rest[2:] {
+		if _, ok := changed[slot(be.Uint16(rest))]; !ok {
+			v = append(v, rest[:2]...)
+		}
+	}
+	begin := len(v)
+	for sl, row := range changed {
+		if row != nil {
+			v = be.AppendUint16(v, uint16(sl))
+		}
+	}
+	if len(v) == 8 {
+		return nil
+	}
+	sortSlots(v[begin:])
+	return v
+}
+
+// sortSlots puts encoded slots in order.
+func sortSlots(v []byte) {
+	list := make([]slot, 0, len(v)/2)
+	for rest := v; len(rest) >= 2; rest = rest[2:] {
+		list = append(list, slot(be.Uint16(rest)))
+	}
+	slices.Sort(list)
+	for i, sl := range list {
+		be.PutUint16(v[2*i:], uint16(sl))
+	}
+}
+
+// Only returns the document of a single type; ok is false if it has none.
+func (s *Snapshot) Only(t *contenttypes.ContentType) (documentID string, ok bool) {
+	b := s.bound.of(&t.Schema)
+	prefix := be.AppendUint16(nil, b.number)
+	c := s.bucket(docs).Cursor()
+	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		if id := string(k[2:]); s.document(b, id) != nil {
+			return id, true
+		}
+	}
+	if s.past == nil {
+		return "", false
+	}
+	for _, id := range s.removedIDs(b.number) {
+		if s.document(b, id) != nil {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// removedIDs returns the documentIds of a type of which later entries removed a version.
+func (s *Snapshot) removedIDs(schema uint16) (ids []string) {
+	var list []uint64
+	c := s.bucket(touches).Cursor()
+	for k, v := c.Seek(be.AppendUint64(nil, s.past.sequence+1)); k != nil; k, v = c.Next() {
+		b := storedBlock(k, v)
+		for i := range b.len() {
+			if t := b.at(i); t.schema == schema && t.subject&idSubject > 0 {
+				list = append(list, t.sequence)
+			}
+		}
+	}
+	for _, t := range s.past.unblocked {
+		if t.schema == schema && t.subject&idSubject > 0 {
+			list = append(list, t.sequence)
+		}
+	}
+	for _, sequence := range list {
+		e, err := s.entry(sequence)
+		if err != nil {
+			s.failed = cmp.Or(s.failed, err)
+			return nil
+		}
+		_ = e.eachOp(func(o op) error {
+			if o.kind == opDeleteRow && o.schema == schema && !slices.Contains(ids, string(o.data)) {
+				ids = append(ids, string(o.data))
+			}
+			return nil
+		})
+	}
+	return ids
+}
+
+// A pastLink is a link in the list of one end, with its key.
+type pastLink struct{ key, value []byte }
+
+// pastLinks returns the links of a list, which is given by the prefix of their keys, in order.
+func (s *Snapshot) pastLinks(list []byte) (found []pastLink) {
+	undone := s.undoneLinks(list)
+	c := s.bucket(links).Cursor()
+	for k, v := c.Seek(list); bytes.HasPrefix(k, list) && s.step(); k, v = c.Next() {
+		if _, ok := undone[string(k)]; !ok {
+			found = append(found, pastLink{k, v})
+		}
+	}
+	for k, v := range undone {
+		if v != nil && bytes.HasPrefix([]byte(k), list) {
+			found = append(found, pastLink{[]byte(k), v})
+		}
+	}
+	slices.SortFunc(found, func(x, y pastLink) int { return bytes.Compare(x.key, y.key) })
+	return found
+}
+
+// undoneLinks returns the links that have changed of the end whose list has a prefix of keys.
+func (s *Snapshot) undoneLinks(list []byte) undoneLinks {
+	doc, sd := be.Uint64(list[8:]), side(list[4])
+	for _, schema := range s.listed(list) {
+		end := ref{schema: schema, doc: doc}
+		known, ok := s.past.links[end]
+		if !ok {
+			known = s.undo(end)
+			s.past.links[end] = known
+		}
+		if len(known) > 0 || sd == fromSide {
+			return known
+		}
+	}
+	return nil
+}
+
+// listed returns the types and components that the end of a list can be of. Numbers of documents are unique among all types.
+func (s *Snapshot) listed(list []byte) (schemas []uint16) {
+	owner := be.Uint16(list)
+	if side(list[4]) == fromSide {
+		return []uint16{owner}
+	}
+	if b := s.bound.numbered(owner); b != nil {
+		if i := slices.Index(b.fields, be.Uint16(list[2:])); i >= 0 && b.schema.Attributes[i].Target != nil {
+			return []uint16{s.bound.of(&b.schema.Attributes[i].Target.Schema).number}
+		}
+	}
+	for _, b := range s.bound.byNum {
+		if b != nil && b.typ != nil {
+			schemas = append(schemas, b.number)
+		}
+	}
+	return schemas
+}
+
+// undo returns the links of a document or component that have changed since, in all locales.
+func (s *Snapshot) undo(end ref) undoneLinks {
+	found := undoneLinks{}
+	was := func(o op, sd side, of ref, pos uint64, other ref, otherPos uint64) {
+		if of.schema != end.schema || of.doc != end.doc {
+			return
+		}
+		key := linkPrefix(o.link.schema, o.link.field, byte(sd), byte(o.link.set))
+		key = be.AppendUint64(be.AppendUint64(be.AppendUint16(key, of.locale), of.doc), pos)
+		if _, ok := found[string(key)]; ok {
+			return
+		}
+		if found[string(key)] = nil; o.kind == opDeleteLink {
+			found[string(key)] = newLinkEnd(other, otherPos).data
+		}
+	}
+	s.eachLater(end.schema, linksSubject|end.doc, func(o op) error {
+		if !o.kind.ofRow() {
+			l := o.link
+			was(o, fromSide, l.from, l.fromPos, l.to, l.toPos)
+			was(o, toSide, l.to, l.toPos, l.from, l.fromPos)
+		}
+		return nil
+	})
+	return found
+}

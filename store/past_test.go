@@ -1,0 +1,369 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/documents/permission"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// A remembered is the content behind each entry of a log, as it was read at that time.
+type remembered struct {
+	*testing.T
+	store   *store.Store
+	model   *randomModel
+	service *documents.Service
+	rnd     *rand.Rand
+	ids     []string // the documentIds in use, some of them deleted
+	states  map[uint64]string
+	values  map[uint64]map[string]map[string]string // by sequence, version and attribute
+}
+
+// TestPast changes documents at random, and reads them as they were behind random entries. A snapshot of the past must show what was shown
+// then, and the history of a document what was changed.
+func TestPast(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := remember(t, seed, store.LogLimits{})
+			for range 120 {
+				r.change()
+			}
+			r.compare(0)
+			r.compareHistories()
+		})
+	}
+}
+
+// TestPastAfterTrimming removes the older half of a log. What is left is known exactly, though it was written by entries that are gone.
+func TestPastAfterTrimming(t *testing.T) {
+	r := remember(t, 9, store.LogLimits{MaxSize: 12_000})
+	for range 200 {
+		r.change()
+	}
+	oldest := r.compare(20)
+	if oldest < 5 {
+		t.Fatalf("the log begins with %d", oldest)
+	}
+	if err := r.store.View(func(snap *store.Snapshot) error {
+		return snap.ViewAt(oldest-1, func(*store.Snapshot) error { return nil })
+	}); !errors.Is(err, store.ErrTrimmed) {
+		t.Errorf("before the oldest entry: %v", err)
+	}
+}
+
+func remember(t *testing.T, seed uint64, limits store.LogLimits) *remembered {
+	rnd := rand.New(rand.NewPCG(seed, 3))
+	m := newRandomModel(t, rnd)
+	s := openModel(t, filepath.Join(t.TempDir(), "content.db"), m.Model, store.Options{Log: limits})
+	t.Cleanup(func() { closeChecked(t, s) })
+	r := &remembered{T: t, store: s, model: m, service: documents.NewService(s, m.Model, "en"), rnd: rnd, states: map[uint64]string{}, values: map[uint64]map[string]map[string]string{}}
+	for _, name := range []string{"a", "b"} {
+		for i := range 4 {
+			r.ids = append(r.ids, fmt.Sprint(name, i))
+		}
+	}
+	r.note()
+	return r
+}
+
+// note reads all documents and remembers what it found.
+func (r *remembered) note() {
+	if err := r.store.View(func(snap *store.Snapshot) error {
+		r.states[snap.Sequence()], r.values[snap.Sequence()] = r.read(snap), r.valuesIn(snap)
+		return nil
+	}); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// change creates, changes, publishes, unpublishes or deletes a document. What is refused changes nothing.
+func (r *remembered) change() {
+	id := r.ids[r.rnd.IntN(len(r.ids))]
+	rt, typ := r.model.types[id[:1]], r.model.Type("api::"+id[:1]+"."+id[:1])
+	w := documents.Write{Type: typ, DocumentID: id, Access: permission.FullAccess, Status: store.Status(r.rnd.IntN(2)), Locale: pick("", "de")(r.rnd)}
+	data := jsontree.NewObject()
+	for attr, value := range rt.values {
+		if r.rnd.IntN(2) == 0 {
+			text := value(r.rnd)
+			if rt.localized { // links in components lead to the localization of whoever holds them, if it is there
+				text = strings.NewReplacer(`, "see": ["b1"]`, "", `, "see": ["b2", "b1"]`, "").Replace(text)
+			}
+			v, err := jsontree.Parse([]byte(text), 20)
+			if err != nil {
+				r.Fatal(err)
+			}
+			data.Set(attr, v)
+		}
+	}
+	if a := typ.Attribute("rel"); a != nil && a.Target != nil && r.rnd.IntN(2) == 0 {
+		data.Set("rel", []any{pick("a1", "a2")(r.rnd), pick("b0", "b3")(r.rnd)}[btoi(a.Target.UID == "api::b.b"):][:1])
+	}
+	w.Data = data
+	before := r.store.Revision()
+	_ = [...]func() error{ // documents that are not there and what they lack is refused
+		func() error { return r.service.Create(r.Context(), w) }, func() error { return r.service.Update(r.Context(), w) },
+		func() error { return r.service.Update(r.Context(), w) }, func() error { return r.service.Publish(r.Context(), w) },
+		func() error { return r.service.Unpublish(r.Context(), w) }, func() error { return r.service.DiscardDraft(r.Context(), w) },
+		func() error { w.Locale = pick("", "de", "*")(r.rnd); return r.service.Delete(r.Context(), w) },
+	}[r.rnd.IntN(7)]()
+	if r.store.Revision() > before {
+		r.note()
+	}
+}
+
+// read returns all documents of a snapshot as text.
+func (r *remembered) read(snap *store.Snapshot) string {
+	var b strings.Builder
+	for _, id := range r.ids {
+		typ := r.model.Type("api::" + id[:1] + "." + id[:1])
+		doc, ok := snap.Document(typ, id)
+		if !ok {
+			continue
+		}
+		fmt.Fprintf(&b, "%s is %d\n", id, doc)
+		snap.Versions(typ, doc, func(v store.Record) bool {
+			fmt.Fprintf(&b, "  %s %s:", v.Status(), v.Locale())
+			r.row(&b, snap, v, v.Status())
+			b.WriteString("\n")
+			return true
+		})
+	}
+	return b.String()
+}
+
+// row prints a version or component with everything below it.
+func (r *remembered) row(b *strings.Builder, snap *store.Snapshot, v store.Record, status store.Status) {
+	for _, a := range v.Schema().Attributes {
+		fmt.Fprintf(b, " %s=", a.Name)
+		switch {
+		case a.IsRelation():
+			snap.Related(v, a, status, func(to store.Record) bool { fmt.Fprintf(b, "%d,", to.ID()); return true })
+			var all store.Related
+			if err := snap.RelatedAll([]store.Record{v}, a, status, &store.Query{Limit: 1}, &all); err != nil {
+				r.Fatal(err)
+			}
+			fmt.Fprint(b, len(all.Rows))
+		case a.IsScalar():
+			b.Write(v.JSON(a))
+		default:
+			v.Each(a, func(item store.Record) bool {
+				b.WriteString("(")
+				r.row(b, snap, item, status)
+				b.WriteString(")")
+				return true
+			})
+		}
+	}
+}
+
+// compare compares the past with what was remembered, and the histories with the differences between states. It returns the sequence from which
+// on the past is known.
+func (r *remembered) compare(least int) (oldest uint64) {
+	compared := 0
+	if err := r.store.View(func(snap *store.Snapshot) error {
+		at, err := snap.OldestPosition()
+		if err != nil {
+			return err
+		}
+		oldest = at.Sequence
+		for sequence, want := range r.states {
+			if sequence < oldest {
+				continue
+			}
+			compared++
+			if err := snap.ViewAt(sequence, func(then *store.Snapshot) error {
+				if got := r.read(then); got != want {
+					r.Errorf("behind %d the past is\n%swant\n%s", sequence, got, want)
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil || compared < least || compared == 0 {
+		r.Fatalf("%d states compared (%v)", compared, err)
+	}
+	return oldest
+}
+
+// valuesIn returns the values of all versions, as histories compare them.
+func (r *remembered) valuesIn(snap *store.Snapshot) map[string]map[string]string {
+	found := map[string]map[string]string{}
+	for _, id := range r.ids {
+		typ := r.model.Type("api::" + id[:1] + "." + id[:1])
+		doc, _ := snap.Document(typ, id)
+		snap.Versions(typ, doc, func(v store.Record) bool {
+			for _, status := range []store.Status{store.Published, store.Draft} {
+				version := fmt.Sprint(id, status, v.Locale())
+				if found[version] == nil {
+					found[version] = map[string]string{}
+				}
+				for _, a := range typ.Attributes {
+					// The links of a version may be there without it.
+					if !a.System && a.Type != contenttypes.ID && (a.IsRelation() || status == v.Status()) {
+						found[version][a.Name] = value(snap, v, a, status)
+					}
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// value returns the value of an attribute as text: components without their ids, and relations as the numbers of the documents.
+func value(snap *store.Snapshot, v store.Record, a *contenttypes.Attribute, status store.Status) string {
+	var b strings.Builder
+	owning, set := a, status.Links()
+	if a.Mapped {
+		owning = a.Inverse
+	}
+	if a.IsRelation() && !owning.HasDraftLinks() {
+		set = store.PublishedLinks
+	}
+	switch {
+	case a.IsRelation() && a.Mapped:
+		snap.LinksTo(owning, set, v.Ref(), func(l store.Link) bool { fmt.Fprint(&b, l.From, " "); return true })
+	case a.IsRelation():
+		snap.LinksFrom(a, set, v.Ref(), func(l store.Link) bool { fmt.Fprint(&b, l.To, " "); return true })
+	case a.IsScalar():
+		b.Write(v.JSON(a))
+	default:
+		v.Each(a, func(item store.Record) bool {
+			fmt.Fprintf(&b, "(%s", item.Component().UID)
+			for _, below := range item.Component().Attributes {
+				if below.Type != contenttypes.ID {
+					fmt.Fprint(&b, " ", value(snap, item, below, status))
+				}
+			}
+			b.WriteString(")")
+			return true
+		})
+	}
+	return b.String()
+}
+
+// compareHistories compares the histories of all documents with the differences between the states that were remembered.
+func (r *remembered) compareHistories() {
+	items := 0
+	if err := r.store.View(func(snap *store.Snapshot) error {
+		for _, id := range r.ids {
+			typ := r.model.Type("api::" + id[:1] + "." + id[:1])
+			page, total, err := snap.History(store.HistoryQuery{Type: typ, DocumentID: id, Limit: -1})
+			if err != nil || total != len(page) {
+				return fmt.Errorf("%d of %d items: %w", len(page), total, err)
+			}
+			items += total
+			for _, item := range page {
+				version := fmt.Sprint(id, item.Status, item.Locale)
+				before, after := r.values[item.Position.Sequence-1], r.values[item.Position.Sequence]
+				var want, got []string
+				for _, a := range typ.Attributes {
+					was, is := before[version][a.Name], after[version][a.Name]
+					if was != is {
+						want = append(want, a.Name)
+					}
+				}
+				for _, a := range item.Changed {
+					got = append(got, a.Name)
+				}
+				if !slices.Equal(got, want) {
+					r.Errorf("entry %d (%s) changed %v of %s, want %v\n%v\n%v", item.Position.Sequence, item.Action, got, version, want, before[version], after[version])
+				}
+			}
+			r.comparePages(snap, typ, id, page)
+		}
+		return nil
+	}); err != nil || items < 10 {
+		r.Fatalf("%d items: %v", items, err)
+	}
+}
+
+// comparePages reads a history by pages, and only the items of published versions.
+func (r *remembered) comparePages(snap *store.Snapshot, typ *contenttypes.ContentType, id string, all []store.HistoryItem) {
+	published := func(st store.Status, _ string) bool { return st == store.Published }
+	all = slices.DeleteFunc(slices.Clone(all), func(i store.HistoryItem) bool { return !published(i.Status, "") })
+	for offset := 0; offset < len(all); offset += 3 {
+		page, total, err := snap.History(store.HistoryQuery{Type: typ, DocumentID: id, Match: published, Offset: offset, Limit: 3})
+		if err != nil || total != len(all) || len(page) != min(3, total-offset) || page[0].Position != all[offset].Position {
+			r.Fatalf("from %d: %d items of %d, want %d (%v)", offset, len(page), total, len(all), err)
+		}
+	}
+}
+
+// TestPastOfConversions changes the definitions of content. What was before the conversion is not shown under the new ones; an attribute that
+// was only added changes nothing.
+func TestPastOfConversions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "content.db")
+	m := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}"))
+	s := openModel(t, path, m, store.Options{})
+	fillItems(t, s, 3)
+	first := s.Revision()
+	closeChecked(t, s)
+	shown := func(s *store.Store) error {
+		return s.View(func(snap *store.Snapshot) error {
+			return snap.ViewAt(first, func(*store.Snapshot) error { return nil })
+		})
+	}
+	s = openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}, more: {type: integer}")), store.Options{})
+	if err := shown(s); err != nil {
+		t.Errorf("after an attribute was added: %v", err)
+	}
+	closeChecked(t, s)
+	s = openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("name: {type: text}, rank: {type: integer}, more: {type: integer}")), store.Options{})
+	if err := shown(s); !errors.Is(err, store.ErrConverted) {
+		t.Errorf("after an attribute got another type: %v", err)
+	}
+	closeChecked(t, s)
+}
+
+// TestSequenceAt finds entries by time and by position.
+func TestSequenceAt(t *testing.T) {
+	s := newStore(t)
+	for range 5 {
+		if err := putTag(t.Context(), s, 9); err != nil {
+			t.Fatal(err)
+		}
+		for last := time.Now().UnixMilli(); time.Now().UnixMilli() <= last; { // times in the log are in milliseconds
+		}
+	}
+	inLog(t, s, func(snap *store.Snapshot, log []*store.Entry) {
+		for _, e := range log {
+			for _, c := range []struct {
+				at   time.Time
+				want uint64
+			}{{e.Time, e.Sequence}, {e.Time.Add(-time.Millisecond), e.Sequence - 1}} {
+				if got, err := snap.SequenceAt(c.at); e.Kind == store.BatchEntry && (err != nil || got != c.want) {
+					t.Errorf("at %s: %d (%v), want %d", c.at, got, err, c.want)
+				}
+			}
+			if got, err := snap.SequenceOf(store.Position{Epoch: e.Epoch, Sequence: e.Sequence}); err != nil || got != e.Sequence {
+				t.Errorf("position %d is %d (%v)", e.Sequence, got, err)
+			}
+		}
+		epoch := log[0].Epoch
+		for _, c := range []struct {
+			at   store.Position
+			want error
+		}{
+			{store.Position{Sequence: 3}, store.ErrOtherEpoch}, {store.Position{Epoch: epoch, Sequence: 99}, store.ErrFuture},
+			{store.Position{Sequence: 99}, store.ErrOtherEpoch}, {store.Position{Epoch: epoch}, store.ErrTrimmed},
+		} {
+			if _, err := snap.SequenceOf(c.at); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", c.at, err, c.want)
+			}
+		}
+	})
+	closeChecked(t, s)
+}
