@@ -107,6 +107,8 @@ type Tokens struct {
 	table atomic.Pointer[table]
 	edit  sync.Mutex // serialises changes of tokens
 
+	revision uint64 // of the tokens that Refresh has read
+
 	stop context.CancelFunc
 	done chan struct{}
 }
@@ -158,6 +160,21 @@ func OpenTokens(o TokenOptions) (*Tokens, error) {
 func (t *Tokens) Close() {
 	t.stop()
 	<-t.done
+}
+
+// Refresh reads the tokens anew if they have changed in the store otherwise than by t, as they do in a replica.
+func (t *Tokens) Refresh() error {
+	t.edit.Lock()
+	defer t.edit.Unlock()
+	var revision uint64
+	if err := t.o.Store.View(func(s *store.Snapshot) error { revision = s.Revision(t.typ); return nil }); err != nil {
+		return fmt.Errorf("read API tokens: %w", err)
+	}
+	if revision == t.revision {
+		return nil
+	}
+	t.revision = revision
+	return t.reload()
 }
 
 // Principal returns the token of a key and what its bearer may do; ok is false for a key that is unknown, revoked or expired.

@@ -86,10 +86,12 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 	if u.roles, err = newStoredRoles(o.Store, o.Model); err != nil {
 		return nil, err
 	}
-	if err := u.grant(ctx); err != nil {
+	var replica *store.ReplicaError // whose roles come from its origin
+	err = u.grant(ctx)
+	if err != nil && !errors.As(err, &replica) {
 		return nil, fmt.Errorf("grant the permissions of permissions.yaml: %w", err)
 	}
-	if u.o.Settings.DefaultRole != "" {
+	if u.o.Settings.DefaultRole != "" && replica == nil {
 		if err := u.checkDefaultRole(); err != nil {
 			return nil, err
 		}

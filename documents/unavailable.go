@@ -15,12 +15,15 @@ var (
 	errDamaged = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the content cannot be changed: the store is damaged or failed to write", NoDetails: true, Reason: apierror.Store}
 )
 
-// Unavailable returns the answer to a client if the cause of err is a full disk or a store that cannot be written; otherwise
-// nil.
+// Unavailable returns the answer to a client if the cause of err is a full disk, a store that cannot be written, or a
+// replica; otherwise nil.
 func Unavailable(err error) *apierror.Error {
+	var replica *store.ReplicaError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &replica):
+		return &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Message: replica.Error(), NoDetails: true, Reason: apierror.Replica}
 	case errors.Is(err, store.ErrDamaged):
 		return errDamaged
 	case errors.Is(err, store.ErrLost):

@@ -12,6 +12,7 @@ import (
 	"lectern/auth"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/replication"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -21,6 +22,8 @@ type Definition struct {
 
 	extensions *Extensions    // never nil
 	graphql    *schema.Schema // nil if GraphQL is switched off or has problems
+
+	files *replication.Definitions // for replicas; set in projects that are served
 }
 
 // Load reads and checks the files of the project in dir, with the extensions of a program; nil adds nothing. If the files have

@@ -141,5 +141,5 @@ func (e *generation) runtime() (Runtime, error) {
 
 // routes returns the routes of locales, schedules, files and users. If the generation is not open, they have names but cannot answer.
 func (e *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []Route {
-	return slices.Concat(e.localeRoutes(), e.scheduleRoutes(api), e.uploadRoutes(api, parser), e.userRoutes(api, parser, limiter))
+	return slices.Concat(e.localeRoutes(), e.scheduleRoutes(api), e.uploadRoutes(api, parser), e.userRoutes(api, parser, limiter), e.replicationRoutes())
 }

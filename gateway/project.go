@@ -48,6 +48,8 @@ type Options struct {
 	// Reloaded, if set, is called after each reload: with nil if the changed files are served, or with the reason why the former files are
 	// still served. No other reload begins until it returns.
 	Reloaded func(error)
+	// Follow makes the server a replica of another; nil: it is none, unless the data directory is that of a replica.
+	Follow *Follow
 	// Clock says when schedules are due and tokens expire, and the times of documents; nil is the clock of the system. Tests may replace it.
 	Clock Clock
 }
@@ -104,6 +106,8 @@ type Project struct {
 
 	clock     Clock
 	scheduler *scheduler
+	follower  *follower                     // of a replica; nil: the project takes writes
+	stops     atomic.Pointer[chan struct{}] // see stopping; nil before Run
 
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
@@ -134,14 +138,23 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
 	return p, nil
 }
 
+// load reads the files of the project.
+func (p *Project) load() (*Definition, error) {
+	return loadWithFiles(p.directory.Dir, func() (*Definition, error) { return Load(p.directory.Dir, p.options.Extensions) })
+}
+
 // newProject reads the files of the project in dir. It opens nothing.
 func newProject(dir string, o Options) (*Project, *Definition, error) {
 	p := &Project{directory: Directory(dir, o), options: o, log: o.Log, served: make(chan *generation, 1)}
 	p.Local = &admin.Local{Version: o.Version, Reserve: p.reserve, Current: func() admin.Content { return p.generation.Load().content() }}
+	var err error
+	if p.follower, err = newFollower(p); err != nil {
+		return nil, nil, err
+	}
 	if p.watches() { // before they are read, so that later changes are noticed
 		p.loaded, _ = digestFiles(os.DirFS(dir))
 	}
-	d, err := Load(dir, o.Extensions)
+	d, err := p.load()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -178,8 +191,21 @@ func (p *Project) prepare(ctx context.Context, d *Definition) (err error) {
 
 // open opens the store, which converts content if the definitions have changed, and builds the services on top of it.
 func (p *Project) open(d *Definition) (err error) {
-	e, progress := p.generation.Load(), logProgress(p.log)
-	e.store, err = p.directory.OpenStore(p.Data.Join(admin.StoreName), d.Definition, store.Options{
+	e := p.generation.Load()
+	if e.store, err = p.openStore(d); err != nil {
+		return err
+	}
+	return e.open()
+}
+
+// openStore opens the store with the definitions in d.
+func (p *Project) openStore(d *Definition) (*store.Store, error) {
+	progress, origin := logProgress(p.log), ""
+	if p.follower != nil {
+		origin = p.follower.address()
+	}
+	return p.directory.OpenStore(p.Data.Join(admin.StoreName), d.Definition, store.Options{
+		Origin: origin,
 		Progress: func(what string, done, total int) {
 			p.unready.Store(&converting)
 			progress(what, done, total)
@@ -190,10 +216,6 @@ func (p *Project) open(d *Definition) (err error) {
 			p.log.Warn(u.String())
 		},
 	})
-	if err != nil {
-		return err
-	}
-	return e.open()
 }
 
 // lockDataDir locks the data directory. It waits for another process as long as the options say: one that was killed may still be

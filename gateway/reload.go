@@ -39,7 +39,7 @@ func (p *Project) replace(ctx context.Context, server *Server, redefine func(con
 	defer p.replacing.Unlock()
 	began := time.Now()
 	former := p.generation.Load()
-	d, err := Load(p.directory.Dir, p.options.Extensions)
+	d, err := p.load()
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,11 @@ func (p *Project) replace(ctx context.Context, server *Server, redefine func(con
 // redefine makes a generation whose store is the former store under new definitions. The former generation cannot be used afterwards.
 func (p *Project) redefine(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
 	e = p.newGeneration(d)
-	e.store, err = former.store.Redefine(ctx, d.Model, p.storeOptions(d))
+	if p.follower != nil {
+		e.store, err = former.store.Adopt(ctx, d.Model)
+	} else {
+		e.store, err = former.store.Redefine(ctx, d.Model, p.storeOptions(d))
+	}
 	return e, err
 }
 

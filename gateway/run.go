@@ -29,9 +29,18 @@ type Ready struct {
 // Serve opens the project in dir and serves it until ctx ends. It listens before it opens the store: while it converts content to changed
 // definitions, probes are answered, and all other requests get 503.
 func Serve(ctx context.Context, dir string, o Options) (err error) {
+	if o.Follow != nil {
+		if err := prepareReplica(ctx, dir, o); err != nil {
+			return err
+		}
+	}
 	p, d, err := newProject(dir, o)
 	if err != nil {
 		return err
+	}
+	if f := p.follower; f != nil && f.follow == nil {
+		return fmt.Errorf("%s is a replica of %s; serve it by `%s --token KEY`, or make it an origin by `%s`",
+			dir, f.address(), p.directory.Command("follow "+f.address()), p.directory.Command("promote"))
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	if err := p.prepare(ctx, d); err != nil {
@@ -102,6 +111,8 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 		return err
 	}
 	p.unready.Store(nil)
+	stopping := make(chan struct{})
+	p.stops.Store(&stopping)
 	var parts sync.WaitGroup
 	var failed error
 	parts.Go(func() { defer stop(); err = control.Serve(serving) })
@@ -110,7 +121,11 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	}
 	parts.Go(func() { p.recoverMedia(serving) })
 	parts.Go(func() { p.returnMemory(serving) })
-	parts.Go(func() { p.scheduler.run(serving) })
+	if p.follower == nil {
+		parts.Go(func() { p.scheduler.run(serving) })
+	} else {
+		parts.Go(func() { p.follower.run(serving, server) })
+	}
 	p.serves(p.generation.Load())
 	parts.Go(func() { p.reportServed(serving) })
 	if watch := p.watch(server); watch != nil {
@@ -124,9 +139,18 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 		p.log.Info("stopping")
 		p.drain(serving)
 	}
+	close(stopping)
 	stop()
 	parts.Wait()
 	return errors.Join(err, failed)
+}
+
+// stopping returns a channel that is closed when the server stops, for answers that would not end of themselves.
+func (p *Project) stopping() <-chan struct{} {
+	if stops := p.stops.Load(); stops != nil {
+		return *stops
+	}
+	return nil // nothing serves the project
 }
 
 // listen listens at the project's address and at tls.redirect. It returns a server for the former, which answers probes alone until it gets a
@@ -211,7 +235,8 @@ func (p *Project) serverConfig() Config {
 	s := p.Definition().Settings.Server
 	return Config{
 		Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: p.isHTTPS(), Compress: s.Compress, TrustedProxies: s.TrustedProxies,
-		Log: p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics, MetricsToken: mainPortToken(s.Metrics),
+		ReplicaAge: p.replicaAge(),
+		Log:        p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics, MetricsToken: mainPortToken(s.Metrics),
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/gorilla/mux"
@@ -23,6 +25,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header[requestIDHeader] = []string{s.ids.next(r)}
 	s.headers.set(header, r)
+	if s.age != nil {
+		header[replicaAgeHeader] = []string{strconv.FormatInt(int64(s.age()/time.Second), 10)}
+	}
 	h := s.serving.Load()
 	var m mux.RouteMatch
 	if s.observes(r) {

@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/time/rate"
 
@@ -42,10 +43,12 @@ type Config struct {
 	Memory *budget.Budget
 	// TrustedProxies are the proxies whose header X-Forwarded-For is used. Their connections are not limited by address.
 	TrustedProxies []netip.Prefix
-	Log            *slog.Logger
-	Tracer         *tracing.Tracer // nil: no request is traced
-	AccessLog      AccessLog
-	Metrics        *metrics.Metrics // nil: none
+	// ReplicaAge returns how old the content of a replica is; nil: the server is no replica.
+	ReplicaAge func() time.Duration
+	Log        *slog.Logger
+	Tracer     *tracing.Tracer // nil: no request is traced
+	AccessLog  AccessLog
+	Metrics    *metrics.Metrics // nil: none
 	// MetricsToken is the bearer token of scrapes at /_metrics; "" serves no metrics there.
 	MetricsToken string
 }
@@ -65,6 +68,7 @@ type Server struct {
 	headers *headers
 	ids     requestIDs
 	proxies []netip.Prefix
+	age     func() time.Duration // see Config.ReplicaAge
 	serving atomic.Pointer[handlers]
 	handler http.Handler
 	memory  *budget.Budget // of all requests
@@ -98,7 +102,7 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 	l := requestLimits(c.Limits.WithDefaults())
 	s := &Server{
 		limits: l, tls: c.TLS, log: c.Log, tracer: c.Tracer, access: c.AccessLog, metrics: c.Metrics,
-		headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies,
+		headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies, age: c.ReplicaAge,
 		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),
 		connections: admission.New(admission.Limits{Places: l.Connections, Share: l.ConnectionsPerAddress}),
 	}

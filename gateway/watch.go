@@ -41,7 +41,9 @@ type watch struct {
 }
 
 // watches reports whether the project is reloaded when its files change.
-func (p *Project) watches() bool { return !p.options.Production && !p.options.NoWatch }
+func (p *Project) watches() bool {
+	return !p.options.Production && !p.options.NoWatch && p.follower == nil
+}
 
 // watch starts watching the project's files. It returns nil if they are not to be watched or cannot be.
 func (p *Project) watch(server *Server) *watch {

@@ -184,7 +184,7 @@ func (tx *Tx) trimLog() error {
 	l := &tx.store.log
 	now := time.Now()
 	tooLarge := tx.log.bytes > uint64(l.limits.MaxSize)
-	if !tooLarge && now.Sub(l.trimmed) < trimEvery {
+	if !tooLarge && (tx.log.copying || now.Sub(l.trimmed) < trimEvery) { // the age of entries is for the origin to judge
 		return nil
 	}
 	l.trimmed = now

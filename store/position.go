@@ -140,24 +140,29 @@ func (s *Snapshot) Revision(t *contenttypes.ContentType) uint64 {
 // BeginEpoch begins a new epoch, by an entry of its own. It is for a store whose content was put back: positions of the history that was
 // left become invalid.
 func (s *Store) BeginEpoch(ctx context.Context) error {
-	return s.byWriter(ctx, func() error { return s.guard(func() error { return s.beginEpoch(ctx) }) })
+	if err := s.refused(); err != nil {
+		return err
+	}
+	return s.byWriter(ctx, func() error {
+		return s.guard(func() error { return s.beginEpoch(s.current.Load(), principalOf(ctx)) })
+	})
 }
 
-func (s *Store) beginEpoch(ctx context.Context) error {
-	defer s.snapshots.Drain()()
-	btx, err := s.beginWrite()
+func (f *file) beginEpoch(s *Store, by Principal) error {
+	defer f.snapshots.Drain()()
+	btx, err := f.beginWrite()
 	if err != nil {
 		return err
 	}
 	defer rollback(btx)
-	tx := newTx(s.current.Load(), btx)
+	tx := newTx(s, btx)
 	defer tx.end()
-	former := s.log.epoch
-	s.log.epoch = newEpoch()
+	former := f.log.epoch
+	f.log.epoch = newEpoch()
 	tx.sequence++
-	tx.log.by = principalOf(ctx)
+	tx.log.by = by
 	if err = tx.append(EpochEntry, conversionEntry{}); err == nil {
-		err = putEpoch(tx.bucket(metas), s.log.epoch)
+		err = putEpoch(tx.bucket(metas), f.log.epoch)
 	}
 	if err == nil {
 		err = tx.finish()
@@ -166,7 +171,7 @@ func (s *Store) beginEpoch(ctx context.Context) error {
 		err = tx.commit(true)
 	}
 	if err != nil {
-		s.log.epoch = former
+		f.log.epoch = former
 		return fmt.Errorf("begin an epoch: %w", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -39,7 +40,7 @@ func (s *Store) Settle(ctx context.Context, ms evolve.Migrations, model *content
 }
 
 func (s *Store) redefine(ctx context.Context, r *redefinition) error {
-	if err := s.health.err(); err != nil {
+	if err := cmp.Or(s.health.err(), s.refused()); err != nil {
 		return err
 	}
 	unlock, err := s.schema.lockExclusive(ctx)
@@ -78,12 +79,10 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	if len(c.pending.Steps) > 0 {
 		readers = maxPinned()
 	}
-	pinned, err := pinReaders(s.db().DB, readers)
+	pinned, err := s.pin(readers)
 	if err != nil {
 		return err
 	}
-	s.pinned.Store(pinned)
-	s.until.Store(int64(pinned.txid))
 	// A commit that outgrows the mapping waits until all read transactions have ended. So when a transaction takes long, the pinned
 	// readers end.
 	stuck := time.AfterFunc(stuckAfter, pinned.empty)
@@ -139,6 +138,16 @@ type pinnedReaders struct {
 	emptied chan struct{} // closed when no more readers may begin
 	retire  func()
 	empty   func()
+}
+
+// pin makes the present state of the file the last one that readers of s see.
+func (s *Store) pin(readers int) (*pinnedReaders, error) {
+	pinned, err := pinReaders(s.db().DB, readers)
+	if err == nil {
+		s.pinned.Store(pinned)
+		s.until.Store(int64(pinned.txid))
+	}
+	return pinned, err
 }
 
 // maxPinned is how many readers a conversion pins. So many can read at the same time while it runs; others wait.

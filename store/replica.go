@@ -16,11 +16,9 @@ import (
 var ErrGap = errors.New("the entries do not follow on the last one of the replica")
 
 // A Replica is a store file whose content comes from the log of another store. After the same entries it has the same content, definitions
-// and log. It can then be opened as a Store. A Replica must be used by one goroutine at a time.
-type Replica struct {
-	file       *file
-	conversion *conversion
-}
+// and log. It can then be opened as a Store. A Replica must be used by one goroutine at a time. A Store can apply entries while it is in
+// use: see Options.Origin.
+type Replica struct{ applier }
 
 // OpenReplica opens the file at path to apply entries to it, and creates it if there is none. Of opts it uses Log and LockTimeout.
 func OpenReplica(path string, opts Options) (*Replica, error) {
@@ -33,7 +31,7 @@ func OpenReplica(path string, opts Options) (*Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Replica{file: newFile(db, path)}
+	r := &Replica{applier{file: newFile(db, path)}}
 	r.file.log.limits = opts.Log.withDefaults()
 	if r.conversion, err = r.file.loadConversion(opts); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -48,18 +46,35 @@ func (r *Replica) Close() error { return r.file.db().Close() }
 // Position returns the position of the content: behind the last entry that was applied.
 func (r *Replica) Position() Position { return Position{r.file.log.epoch, r.file.revised.Load()} }
 
+// BeginEpoch begins a new epoch, as Store.BeginEpoch does. The file is an origin from then on: no entries of its former origin follow.
+func (r *Replica) BeginEpoch() error {
+	return r.file.guard(func() error { return r.file.beginEpoch(r.conversion.store, system) })
+}
+
 // Apply applies entries that follow on those that were applied before. Each transaction holds what it applies and the position behind it,
 // so after a crash the file is in the state after one of the entries, and Position tells which. The entries of conversions have a
-// transaction each; all others share one.
+// transaction each; others share them.
 //
 // The error wraps ErrGap if the first entry does not follow on Position, and ErrOtherEpoch if the entry is of another history.
-func (r *Replica) Apply(list ...*Entry) error {
+func (r *Replica) Apply(list ...*Entry) error { return r.applier.apply(list) }
+
+// An applier applies the entries of another log to a file.
+type applier struct {
+	file       *file
+	conversion *conversion
+}
+
+func (r *applier) apply(list []*Entry) error {
 	for len(list) > 0 {
 		n := 1
 		for n < len(list) && list[0].Kind != ConversionEntry && list[n].Kind != ConversionEntry {
 			n++
 		}
-		if err := r.file.guard(func() error { return r.applyTogether(list[:n]) }); err != nil {
+		err := r.file.guard(func() (err error) {
+			n, err = r.applyTogether(list[:n])
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		list = list[n:]
@@ -67,15 +82,16 @@ func (r *Replica) Apply(list ...*Entry) error {
 	return nil
 }
 
-// applyTogether applies entries in one transaction.
-func (r *Replica) applyTogether(list []*Entry) error {
+// applyTogether applies the first entries of a list in one transaction, and returns how many.
+func (r *applier) applyTogether(list []*Entry) (n int, err error) {
 	c := r.conversion
 	if err := c.bind(); err != nil {
-		return err
+		return 0, err
 	}
+	defer r.file.snapshots.Drain()()
 	btx, err := r.file.beginWrite()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer rollback(btx)
 	tx := newTx(c.store, btx)
@@ -83,25 +99,27 @@ func (r *Replica) applyTogether(list []*Entry) error {
 	tx.bound = c.bound
 	tx.log.copying = true
 	epoch := r.file.log.epoch
-	for _, e := range list {
+	for n < len(list) && tx.buffered() < maxBuffered {
+		e := list[n]
 		if epoch, err = tx.follows(e, epoch); err == nil {
-			err = r.apply(tx, e)
+			err = r.applyEntry(tx, e)
 		}
 		if err != nil {
-			return fmt.Errorf("apply entry %d: %w", e.Sequence, err)
+			return 0, fmt.Errorf("apply entry %d: %w", e.Sequence, err)
 		}
+		n++
 	}
 	if err := putEpoch(tx.bucket(metas), epoch); err != nil {
-		return err
+		return 0, err
 	}
 	if err := tx.finish(); err != nil {
-		return err
+		return 0, err
 	}
 	if err := tx.commit(false); err != nil {
-		return err
+		return 0, err
 	}
 	r.file.log.epoch = epoch
-	return r.reload(list[len(list)-1])
+	return n, r.reload(list[n-1])
 }
 
 // follows returns the epoch after an entry, given the one before it, or an error if the entry is not the next one.
@@ -115,8 +133,8 @@ func (tx *Tx) follows(e *Entry, epoch Epoch) (Epoch, error) {
 	return e.Epoch, nil
 }
 
-// apply makes the changes of an entry and stores the entry in the log.
-func (r *Replica) apply(tx *Tx, e *Entry) error {
+// applyEntry makes the changes of an entry and stores the entry in the log.
+func (r *applier) applyEntry(tx *Tx, e *Entry) error {
 	tx.sequence = e.Sequence
 	for i, code := range e.locales {
 		if n, err := tx.useLocale(code); err != nil || uint64(n) != e.firstLocale+uint64(i) {
@@ -145,7 +163,7 @@ func (r *Replica) apply(tx *Tx, e *Entry) error {
 }
 
 // repeat carries out a step that works on indexes.
-func (r *Replica) repeat(tx *Tx, e *Entry) error {
+func (r *applier) repeat(tx *Tx, e *Entry) error {
 	var s evolve.Step
 	if err := json.Unmarshal(e.conversion.step, &s); err != nil {
 		return err
@@ -173,15 +191,18 @@ func storeConversion(meta *tree, c *conversionEntry) error {
 	return meta.Put(keyPending, copied(c.pending))
 }
 
-// reload reads the definitions anew if an entry has changed them.
-func (r *Replica) reload(last *Entry) (err error) {
-	if last.conversion.catalog == nil {
+// reload reads what an entry of a conversion has changed: the definitions, and what is left to do.
+func (r *applier) reload(last *Entry) error {
+	if last.Kind != ConversionEntry {
 		return nil
 	}
 	c := r.conversion
 	c.bound = nil
-	return r.file.read(func(tx *bolt.Tx) error {
-		c.catalog, _, err = loadCatalog(r.file.meta(tx))
+	return r.file.read(func(tx *bolt.Tx) (err error) {
+		meta := r.file.meta(tx)
+		if c.catalog, _, err = loadCatalog(meta); err == nil {
+			c.pending, err = loadPending(meta)
+		}
 		return err
 	})
 }

@@ -64,6 +64,7 @@ type file struct {
 	requests chan *writeRequest
 	closing  chan struct{}
 	closed   sync.Once
+	origin   atomic.Pointer[string] // see Options.Origin; nil if the store takes writes
 	writer   sync.WaitGroup
 	senders  sync.RWMutex // held shared while a request is submitted, so that Close misses none
 
@@ -76,6 +77,7 @@ type file struct {
 	// Used by the writer goroutine only:
 	committed int // the last transaction
 	log       eventLog
+	follower  *applier     // of the entries of the origin; nil if the store takes writes
 	used      int64        // bytes of the file up to the last page that any state has used
 	taken     int64        // bytes of the file that have space on the disk; 0: unknown (see space)
 	drained   chan error   // gets the error of closing the former open file after a reopen; nil: it is closed
@@ -109,6 +111,11 @@ type Options struct {
 	// Log bounds the log.
 	Log LogLimits
 
+	// Origin, if set, opens a replica: a store whose content comes from the log of another by ApplyEntries, and that refuses everything else
+	// with a *ReplicaError that names Origin. Open then converts nothing, and returns ErrOtherDefinitions if the content has other
+	// definitions than the model.
+	Origin string
+
 	hooks *conversionHooks
 }
 
@@ -132,7 +139,12 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), db.Close())
 	}
 	f.health.changed, f.onCommit, f.log.limits = opts.HealthChanged, opts.Committed, opts.Log.withDefaults()
-	s, err := f.load(model, opts)
+	var s *Store
+	if opts.Origin != "" {
+		s, err = f.loadReplica(model, opts)
+	} else {
+		s, err = f.load(model, opts)
+	}
 	if err != nil {
 		return nil, errors.Join(err, f.db().Close())
 	}
@@ -362,6 +374,9 @@ func (s *Store) view(snap *Snapshot, f func(*Snapshot) error) error {
 func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 	if h := s.health.load(); h.State > Full {
 		return h.Err
+	}
+	if err := s.refused(); err != nil {
+		return err
 	}
 	req := &writeRequest{ctx: ctx, store: s, f: f, done: make(chan error, 1), trace: traceWrite(ctx), by: principalOf(ctx)}
 	err := s.submit(req)

@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"shadowcrud/graphql/"},
 	{"shadowcrud/rest", "shadowcrud/graphql"},
 	{"gateway/config", "gateway/metrics", "gateway/tracing"},
-	{"gateway/internal/certificates", "gateway/internal/paced"},
+	{"gateway/internal/certificates", "gateway/internal/paced", "gateway/internal/replication"},
 	{"gateway/admin"},
 	{"gateway"},
 	{"strapi/definitions"},

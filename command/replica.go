@@ -1,0 +1,37 @@
+package command
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"lectern/gateway"
+)
+
+type followCommand struct {
+	URL      string        `arg:"" help:"Address of the server to follow, such as https://cms.example.com."`
+	Dir      string        `arg:"" help:"Directory of the replica. It may have a config/server.yaml and a .env of its own." type:"path"`
+	Token    string        `help:"API token of that server with full access." env:"LECTERN_REPLICA_TOKEN" required:"" placeholder:"KEY"`
+	Addr     string        `help:"Address to listen on (default: the one in config/server.yaml)." placeholder:"HOST:PORT"`
+	LockWait time.Duration `help:"How long to wait until another process releases the data directory." default:"10s" placeholder:"DURATION"`
+	projectFlags
+}
+
+func (c *followCommand) Run(s *session) error {
+	if c.Addr != "" {
+		if _, port, err := net.SplitHostPort(c.Addr); err != nil || port == "" {
+			return usageError(fmt.Sprintf("--addr is HOST:PORT, such as 127.0.0.1:1337, not %q", c.Addr))
+		}
+	}
+	o := c.options(s)
+	o.Addr, o.LockWait = c.Addr, c.LockWait
+	o.Follow = &gateway.Follow{URL: c.URL, Token: c.Token}
+	o.Ready = func(gateway.Ready) {
+		if err := notifyReady(os.Getenv("NOTIFY_SOCKET")); err != nil {
+			fmt.Fprintf(s.Stderr, "%s: warning: %v\n", s.Name, err)
+		}
+	}
+	tuneMemory()
+	return gateway.Serve(s.ctx, c.Dir, o)
+}

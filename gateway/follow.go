@@ -1,0 +1,241 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"lectern/gateway/internal/replication"
+	"lectern/store"
+)
+
+// Follow says which server a replica follows.
+type Follow struct {
+	URL   string // the address of the origin, such as https://cms.example.com; with the path of its REST API, unless that is /api
+	Token string // an API token of the origin with full access
+}
+
+func (f *Follow) origin() (*replication.Origin, error) { return replication.NewOrigin(f.URL, f.Token) }
+
+// replicaAgeHeader is the header of a replica's answers that says how many seconds old its content is.
+const replicaAgeHeader = "Lectern-Replica-Age"
+
+// isReplica reports whether a write failed because the store is a replica.
+func isReplica(err error) bool {
+	var replica *store.ReplicaError
+	return errors.As(err, &replica)
+}
+
+// A follower keeps a replica in step with its origin. It applies the entries of the origin's log as they come, takes over its definition
+// files when they change, and begins anew with a copy when the origin's log does not continue. Meanwhile the replica serves what it has.
+type follower struct {
+	project *Project
+	follow  *Follow // nil if the project is only opened, to look into it
+	dir     replicaDir
+	origin  *replication.Origin
+	server  *Server
+
+	behind bool                // the content has definitions that are not served yet
+	known  store.Position      // of the content
+	status *replication.Status // the last one; nil before the first
+
+	current atomic.Int64 // when the content was last equal to that of the origin, in Unix milliseconds; 0: unknown
+}
+
+// newFollower returns the follower of a project, nil if it is no replica.
+func newFollower(p *Project) (*follower, error) {
+	d := replicaDir{p.directory.Dir, p.directory.DataPath()}
+	origin, err := d.origin()
+	if err != nil || origin == "" {
+		return nil, err
+	}
+	return &follower{project: p, follow: p.options.Follow, dir: d}, nil
+}
+
+// address returns the address of the origin as writers are told it.
+func (f *follower) address() string {
+	if f.follow != nil {
+		return f.follow.URL
+	}
+	origin, _ := f.dir.origin() // newFollower has read it
+	return origin
+}
+
+// replicaAge returns the function for Config.ReplicaAge.
+func (p *Project) replicaAge() func() time.Duration {
+	if p.follower == nil {
+		return nil
+	}
+	return p.follower.age
+}
+
+// age returns how long ago the content was that of the origin.
+func (f *follower) age() time.Duration {
+	return max(0, time.Since(time.UnixMilli(f.current.Load())))
+}
+
+// run follows the origin until ctx ends.
+func (f *follower) run(ctx context.Context, server *Server) {
+	f.server = server
+	log := f.project.log.With("origin", f.follow.URL)
+	var err error
+	if f.origin, err = f.follow.origin(); err != nil {
+		log.Error("the origin cannot be followed", "error", err)
+		return
+	}
+	defer f.origin.Close()
+	retry := newBackoff()
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := f.connect(ctx)
+		if errors.Is(err, replication.ErrReset) {
+			log.Warn("the replica begins anew with a copy", "reason", err)
+			err = f.beginAnew(ctx)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil || time.Since(began) > lastBackoff {
+			retry = newBackoff()
+		}
+		if err != nil {
+			log.Warn("not in touch with the origin; the replica serves what it has and tries again", "age", f.age().Round(time.Second), "error", err)
+		}
+		if retry.wait(ctx) != nil {
+			return
+		}
+	}
+}
+
+// connect follows the log of the origin until the connection ends.
+func (f *follower) connect(ctx context.Context) (err error) {
+	if f.known, err = f.project.Store().Following(ctx); err != nil {
+		return err
+	}
+	s, err := f.origin.Log(ctx, f.known)
+	if err != nil {
+		return err
+	}
+	frames := newFrameQueue(s)
+	defer frames.close()
+	for {
+		entries, status, err := frames.next(ctx)
+		if err != nil {
+			return err
+		}
+		if err := f.apply(ctx, entries); err != nil {
+			return err
+		}
+		if status == nil {
+			continue
+		}
+		if err := f.look(ctx, status); err != nil {
+			return err
+		}
+	}
+}
+
+// apply applies entries to the store.
+func (f *follower) apply(ctx context.Context, entries []*store.Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	e := f.project.generation.Load()
+	behind, err := e.store.ApplyEntries(ctx, entries)
+	if err != nil {
+		return fmt.Errorf("apply the log of the origin: %w", err)
+	}
+	last := entries[len(entries)-1]
+	f.behind, f.known = behind, store.Position{Epoch: last.Epoch, Sequence: last.Sequence}
+	if behind {
+		return nil
+	}
+	return e.tokens.Refresh()
+}
+
+// look compares the replica with what the origin says of itself.
+func (f *follower) look(ctx context.Context, status *replication.Status) error {
+	f.status = status
+	if status.Definitions != f.project.Definition().files.Hash() || f.behind {
+		if err := f.takeDefinitions(ctx); err != nil {
+			return err
+		}
+	}
+	if status.Position == f.known.String() && !f.behind {
+		f.current.Store(time.Now().UnixMilli())
+	}
+	return nil
+}
+
+// takeDefinitions serves the definition files of the origin, if the content has their definitions already.
+func (f *follower) takeDefinitions(ctx context.Context) error {
+	files, err := f.origin.Definitions(ctx)
+	if err != nil {
+		return fmt.Errorf("get the definitions of the origin: %w", err)
+	}
+	if err := f.dir.keep(nextFile, files); err != nil {
+		return err
+	}
+	if err := files.Unpack(f.dir.project); err != nil {
+		return err
+	}
+	err = f.project.replace(ctx, f.server, f.project.redefine)
+	switch {
+	case errors.Is(err, store.ErrOtherDefinitions), errors.Is(err, store.ErrSchemaLocked): // more entries follow, or the next Status
+		return nil
+	case err != nil:
+		return fmt.Errorf("serve the definitions of the origin: %w", err)
+	}
+	f.behind = false
+	return f.dir.serves()
+}
+
+// beginAnew replaces the content of the replica by a copy of the origin. The former content is served until the copy is complete.
+func (f *follower) beginAnew(ctx context.Context) error {
+	copied := filepath.Join(f.dir.data, copyName)
+	files, err := f.origin.Copy(ctx, copied, func(int64) {})
+	if err != nil {
+		return fmt.Errorf("copy the origin: %w", err)
+	}
+	if err := files.Unpack(f.dir.project); err != nil {
+		return err
+	}
+	former := f.project.Store()
+	if err := f.dir.place(copied, files); err != nil {
+		return err
+	}
+	err = f.project.replace(ctx, f.server, func(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
+		e = f.project.newGeneration(d)
+		e.store, err = f.project.openStore(d)
+		return e, err
+	})
+	if err != nil {
+		return fmt.Errorf("serve the copy of the origin: %w", err)
+	}
+	f.behind = false
+	return errors.Join(f.dir.serves(), former.Abandon(ctx), former.Close())
+}
+
+// A backoff is how long to wait between attempts: longer each time, and never the same for two replicas.
+type backoff struct{ next time.Duration }
+
+const firstBackoff, lastBackoff = 250 * time.Millisecond, 30 * time.Second
+
+func newBackoff() *backoff { return &backoff{firstBackoff} }
+
+// wait waits before the next attempt. It returns the error of ctx if that ends.
+func (b *backoff) wait(ctx context.Context) error {
+	timer := time.NewTimer(b.next/2 + rand.N(b.next))
+	defer timer.Stop()
+	b.next = min(2*b.next, lastBackoff)
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

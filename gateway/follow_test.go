@@ -1,0 +1,153 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lectern/auth"
+	"lectern/gateway"
+)
+
+// A replica is a server that follows another, for tests.
+type replica struct {
+	*testing.T
+	dir, base string
+	log       logged
+	stop      func()
+}
+
+// follow serves a replica of the server at base until stop is called or the test ends.
+func follow(t *testing.T, dir, base, key string) *replica {
+	t.Helper()
+	r := &replica{T: t, dir: dir}
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, done := make(chan gateway.Ready, 1), make(chan error, 1)
+	go func() {
+		done <- gateway.Serve(ctx, dir, gateway.Options{
+			Addr: "127.0.0.1:0", Follow: &gateway.Follow{URL: base, Token: key},
+			Log: slog.New(slog.NewTextHandler(&r.log, nil)), Ready: func(r gateway.Ready) { ready <- r },
+		})
+	}()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the replica: %v", err)
+		}
+	})
+	t.Cleanup(func() {
+		r.stop()
+		if t.Failed() {
+			t.Log(r.log.String())
+		}
+	})
+	select {
+	case at := <-ready:
+		r.base = at.Base
+	case err := <-done:
+		done <- nil
+		t.Fatal(err)
+	case <-time.After(20 * time.Second):
+		t.Fatal("the replica does not serve: ", r.log.String())
+	}
+	return r
+}
+
+// equals waits until the replica answers requests as the origin does.
+func (r *replica) equals(origin, key string, paths ...string) {
+	r.Helper()
+	late := time.Now().Add(20 * time.Second)
+	for _, path := range paths {
+		for {
+			want, wanted := get(r.T, origin+path, key)
+			status, got := get(r.T, r.base+path, key)
+			if status == want && got == wanted {
+				break
+			}
+			if time.Now().After(late) {
+				r.Fatalf("GET %s: %d %.300s\nthe origin: %d %.300s\n%s", path, status, got, want, wanted, r.log.String())
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+// TestReplica changes content, permissions, tokens and definitions of a server, and expects the same answers of its replica, which is
+// restarted in between, also while the server is gone.
+func TestReplica(t *testing.T) {
+	e := newEditing(t)
+	create := func(body string) {
+		if status, answer := send(t, http.MethodPost, e.base+"/api/notes", e.key, body); status != 201 {
+			t.Fatal(status, answer)
+		}
+	}
+	for i := range 5 {
+		create(fmt.Sprintf(`{"data":{"title":"note %[1]d","rank":%[1]d}}`, i))
+	}
+	dir := t.TempDir()
+	r := follow(t, dir, e.base, e.key)
+	reads := []string{"/api/notes", "/api/notes?sort=rank:desc&status=draft", "/graphql?query={notes{rank}}", "/api/i18n/locales", "/api/users-permissions/roles"}
+	r.equals(e.base, e.key, reads...)
+	r.equals(e.base, "", reads...)
+
+	create(`{"data":{"title":"seventeen","rank":17}}`)
+	r.equals(e.base, e.key, reads...)
+	_, key, err := e.project.CreateToken(t.Context(), auth.Declaration{Name: "reader", Kind: auth.ReadOnly})
+	e.must(err)
+	r.equals(e.base, key, "/api/notes")
+	if status, _ := get(t, r.base+"/api/notes", key); status != 200 {
+		t.Errorf("a new token: %d", status)
+	}
+
+	e.expect("a new attribute", func() {
+		e.write("content-types/note.yaml", noteFile("rank: {type: integer}", "word: {type: string, default: new}"))
+	},
+		"/api/notes?fields[0]=word", 200)
+	create(`{"data":{"rank":18,"title":"eighteen","word":"x"}}`)
+	r.equals(e.base, e.key, append(reads, "/api/notes?fields[0]=word", "/graphql?query={notes{word}}")...)
+	e.expect("the public may read", func() {
+		e.write("config/permissions.yaml", "roles: {public: {api::note.note: [find]}}\n")
+	}, "/api/notes", 200)
+	r.equals(e.base, "", reads...)
+	if status, _ := get(t, r.base+"/api/notes", ""); status != 200 {
+		t.Errorf("a permission that was granted: %d", status)
+	}
+
+	for _, write := range [][2]string{{"/api/notes", `{"data":{"title":"refused","rank":1}}`}, {"/graphql", `{"query":"mutation{createNote(data:{title:\"refused\"}){rank}}"}`}} {
+		if status, answer := send(t, http.MethodPost, r.base+write[0], e.key, write[1]); !strings.Contains(answer, "send them to "+e.base) {
+			t.Errorf("POST %s: %d %s", write[0], status, answer)
+		}
+	}
+
+	r.stop()
+	create(`{"data":{"title":"nineteen","rank":19}}`)
+	r = follow(t, dir, e.base, e.key)
+	r.equals(e.base, e.key, reads...)
+	var served []string
+	for _, path := range reads {
+		_, answer := get(t, r.base+path, e.key)
+		served = append(served, answer)
+	}
+	r.stop()
+	e.close()
+	r = follow(t, dir, e.base, e.key)
+	for i, path := range reads {
+		if _, answer := get(t, r.base+path, e.key); answer != served[i] {
+			t.Errorf("without the origin, GET %s: %s, want %s", path, answer, served[i])
+		}
+	}
+	answer, err := http.Get(r.base + "/_health")
+	e.must(err)
+	io.Copy(io.Discard, answer.Body)
+	answer.Body.Close()
+	if _, err := strconv.Atoi(answer.Header.Get("Lectern-Replica-Age")); err != nil || answer.StatusCode != 204 {
+		t.Errorf("GET /_health: %s %v", answer.Status, answer.Header)
+	}
+}

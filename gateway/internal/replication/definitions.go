@@ -1,0 +1,142 @@
+package replication
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Definitions are the files that decide how a project answers: its content-types and components, and the files of config/ that are the
+// same on all servers. They contain neither config/server.yaml nor .env, which belong to one server.
+type Definitions struct {
+	Files map[string]string `json:"files"` // text by path
+}
+
+// sharedConfig lists the files of config/ that Definitions contain, without their extensions.
+var sharedConfig = []string{"api", "plugins", "permissions"}
+
+// contains reports whether Definitions contain the file with a path.
+func contains(name string) bool {
+	if !fs.ValidPath(name) || strings.ContainsAny(name, `\:`) || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
+		return false
+	}
+	switch dir, rest, _ := strings.Cut(name, "/"); dir {
+	case "content-types", "components":
+		return true
+	case "config":
+		return slices.Contains(sharedConfig, strings.TrimSuffix(rest, path.Ext(rest)))
+	}
+	return false
+}
+
+// ReadDefinitions reads the definition files of a project.
+func ReadDefinitions(project fs.FS) (*Definitions, error) {
+	d := &Definitions{Files: map[string]string{}}
+	for _, dir := range []string{"content-types", "components", "config"} {
+		err := fs.WalkDir(project, dir, func(name string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) && name == dir {
+				return nil
+			}
+			if err != nil || e.IsDir() || !contains(name) {
+				return err
+			}
+			text, err := fs.ReadFile(project, name)
+			d.Files[name] = string(text)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the definitions: %w", err)
+		}
+	}
+	return d, nil
+}
+
+// ParseDefinitions parses the JSON of Definitions. It refuses paths of other files.
+func ParseDefinitions(text []byte) (*Definitions, error) {
+	d := &Definitions{}
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, fmt.Errorf("read the definitions: %w", err)
+	}
+	for name := range d.Files {
+		if !contains(name) {
+			return nil, fmt.Errorf("read the definitions: %q is no definition file", name)
+		}
+	}
+	return d, nil
+}
+
+// Hash returns a text that is the same for the same files, and for no others.
+func (d *Definitions) Hash() string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(d.Files)) {
+		fmt.Fprintf(sum, "%d %s %d %s ", len(name), name, len(d.Files[name]), d.Files[name])
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// Unpack makes the definition files in dir those of d. It leaves all other files alone.
+func (d *Definitions) Unpack(dir string) error {
+	for _, own := range []string{"content-types", "config"} { // what makes a directory a project
+		if err := os.MkdirAll(filepath.Join(dir, own), 0o755); err != nil {
+			return fmt.Errorf("write the definitions: %w", err)
+		}
+	}
+	there, err := ReadDefinitions(os.DirFS(dir))
+	if err != nil {
+		return err
+	}
+	for name := range there.Files {
+		if _, keep := d.Files[name]; !keep {
+			if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+				return fmt.Errorf("write the definitions: %w", err)
+			}
+		}
+	}
+	for name, text := range d.Files {
+		if is, ok := there.Files[name]; ok && is == text {
+			continue
+		}
+		if err := WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text)); err != nil {
+			return fmt.Errorf("write the definitions: %w", err)
+		}
+	}
+	return nil
+}
+
+// WriteFile writes a file durably, completely or not at all, and makes its directory if there is none.
+func WriteFile(name string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	temp := name + ".new"
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	if err := os.Rename(temp, name); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(name))
+}
+
+// SyncDir makes the names in a directory durable.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,153 @@
+// Package replication is what an origin and its replicas say to each other: streams of frames, the definition files of a project, and the
+// client of an origin.
+//
+// An origin answers three questions, all below the path /_replica of its REST API:
+//
+//	GET log?since=POSITION   the entries of the log after a position, and those to come, until either side ends the connection
+//	GET copy                 the definition files, and a copy of the store that has their definitions
+//	GET definitions          the definition files
+//
+// The answers are streams of frames (see Writer). Each frame has a checksum, and a stream that is cut off lacks its last frame, so a
+// replica never takes half of anything for the whole.
+package replication
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"time"
+
+	"lectern/store"
+)
+
+// A Kind says what a frame holds.
+type Kind byte
+
+const (
+	StatusFrame      Kind = 'S' // a Status, as JSON
+	EntryFrame       Kind = 'E' // an entry of the log: its sequence u64, and the entry
+	DefinitionsFrame Kind = 'D' // Definitions, as JSON
+	ChunkFrame       Kind = 'C' // the next bytes of a copy
+	EndFrame         Kind = 'Z' // the end of a copy; empty
+)
+
+// A Status tells a replica how far the log of its origin goes. An origin sends one whenever it has sent all entries, and at least every
+// Heartbeat.
+type Status struct {
+	Position    string `json:"position"`    // behind the last entry
+	Definitions string `json:"definitions"` // the hash of the definition files
+}
+
+// Heartbeat is how often an origin sends a Status although nothing has changed.
+const Heartbeat = 5 * time.Second
+
+// maxFrame bounds the payload of a frame. An entry is about as long as the body of the request that wrote it.
+const maxFrame = 1 << 30
+
+// ErrDamaged: the bytes of a stream are not those that were sent.
+var ErrDamaged = errors.New("a frame of the stream is damaged")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// A Writer writes frames: kind u8 · length of the payload u32 · payload · CRC-32C of all of that u32.
+type Writer struct {
+	to  io.Writer
+	buf []byte
+}
+
+// NewWriter returns a Writer to to.
+func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
+
+// Frame writes a frame whose payload are the parts.
+func (w *Writer) Frame(kind Kind, parts ...[]byte) error {
+	length := 0
+	for _, p := range parts {
+		length += len(p)
+	}
+	w.buf = binary.BigEndian.AppendUint32(append(w.buf[:0], byte(kind)), uint32(length))
+	for _, p := range parts {
+		w.buf = append(w.buf, p...)
+	}
+	w.buf = binary.BigEndian.AppendUint32(w.buf, crc32.Checksum(w.buf, castagnoli))
+	_, err := w.to.Write(w.buf)
+	if cap(w.buf) > 1<<20 {
+		w.buf = nil
+	}
+	return err
+}
+
+// JSON writes a frame with a value as JSON.
+func (w *Writer) JSON(kind Kind, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return w.Frame(kind, text)
+}
+
+// Entry writes the frame of an entry.
+func (w *Writer) Entry(e *store.Entry) error {
+	return w.Frame(EntryFrame, binary.BigEndian.AppendUint64(nil, e.Sequence), e.Raw())
+}
+
+// Chunks returns an io.Writer that writes the bytes of a copy in frames.
+func (w *Writer) Chunks() io.Writer { return chunks{w} }
+
+type chunks struct{ *Writer }
+
+func (c chunks) Write(b []byte) (n int, err error) {
+	for len(b) > n {
+		part := b[n:min(len(b), n+chunkSize)]
+		if err := c.Frame(ChunkFrame, part); err != nil {
+			return n, err
+		}
+		n += len(part)
+	}
+	return n, nil
+}
+
+const chunkSize = 256 << 10
+
+// A Reader reads frames.
+type Reader struct{ from io.Reader }
+
+// NewReader returns a Reader from from, which should be buffered.
+func NewReader(from io.Reader) *Reader { return &Reader{from} }
+
+// Next returns the next frame. At the end of the stream the error is io.EOF, or io.ErrUnexpectedEOF within a frame.
+func (r *Reader) Next() (kind Kind, payload []byte, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(r.from, head[:]); err != nil {
+		return 0, nil, err
+	}
+	length := int64(binary.BigEndian.Uint32(head[1:]))
+	if length > maxFrame {
+		return 0, nil, fmt.Errorf("%w: it has %d bytes", ErrDamaged, length)
+	}
+	var buf bytes.Buffer // grows with what arrives, so that a wrong length costs nothing
+	buf.Grow(int(min(length+4, chunkSize+4)))
+	if _, err := io.CopyN(&buf, r.from, length+4); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return 0, nil, err
+	}
+	payload = buf.Bytes()[:length]
+	sum := crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, payload)
+	if binary.BigEndian.Uint32(buf.Bytes()[length:]) != sum {
+		return 0, nil, ErrDamaged
+	}
+	return Kind(head[0]), payload[:length:length], nil
+}
+
+// ParseEntry returns the entry in the payload of an EntryFrame.
+func ParseEntry(payload []byte) (*store.Entry, error) {
+	if len(payload) < 8 {
+		return nil, ErrDamaged
+	}
+	return store.ParseEntry(binary.BigEndian.Uint64(payload), payload[8:])
+}

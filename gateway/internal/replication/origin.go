@@ -1,0 +1,232 @@
+package replication
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"lectern/store"
+)
+
+// ErrReset: the origin cannot continue from the position of the replica, which must begin anew with a copy.
+var ErrReset = errors.New("the origin cannot continue from the position of the replica")
+
+// ErrSilent: nothing came from the origin for so long that the connection must be broken.
+var ErrSilent = errors.New("the origin is silent")
+
+// An Origin is the server that a replica follows.
+type Origin struct {
+	URL   *url.URL // of its REST API
+	Token string   // an API token
+	// Silence is how long nothing may come from the origin before a connection is given up; 0: three times Heartbeat.
+	Silence time.Duration
+
+	client *http.Client
+}
+
+// NewOrigin returns the origin at an address such as https://cms.example.com. If the address has no path, the REST API is below /api.
+func NewOrigin(address, token string) (*Origin, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%q is no address of a server; write it as https://cms.example.com", address)
+	}
+	if u.Path = strings.TrimSuffix(u.Path, "/"); u.Path == "" {
+		u.Path = "/api"
+	}
+	return &Origin{URL: u, Token: token, client: &http.Client{Transport: &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 10 * time.Second,
+		DisableCompression:  true,
+	}}}, nil
+}
+
+// Base returns the address of the origin, without the path of its REST API.
+func (o *Origin) Base() string { return o.URL.Scheme + "://" + o.URL.Host }
+
+// Close closes the connections that are not in use.
+func (o *Origin) Close() { o.client.CloseIdleConnections() }
+
+func (o *Origin) silence() time.Duration {
+	if o.Silence > 0 {
+		return o.Silence
+	}
+	return 3 * Heartbeat
+}
+
+// A Stream is an answer of the origin.
+type Stream struct {
+	*Reader
+	body   io.ReadCloser
+	cancel context.CancelCauseFunc
+	alive  *time.Timer
+	most   time.Duration
+}
+
+// Close ends the stream.
+func (s *Stream) Close() error {
+	s.alive.Stop()
+	s.cancel(nil)
+	return s.body.Close()
+}
+
+// get asks for what is at a path below /_replica.
+func (o *Origin) get(ctx context.Context, path string, header http.Header) (*Stream, *http.Response, error) {
+	s := &Stream{most: o.silence()}
+	streaming, cancel := context.WithCancelCause(ctx)
+	s.cancel = cancel
+	s.alive = time.AfterFunc(s.most, func() { cancel(ErrSilent) })
+	r, err := http.NewRequestWithContext(streaming, http.MethodGet, o.URL.String()+"/_replica/"+path, nil)
+	if err != nil {
+		cancel(nil)
+		return nil, nil, err
+	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	r.Header.Set("Authorization", "Bearer "+o.Token)
+	answer, err := o.client.Do(r)
+	if err != nil {
+		s.alive.Stop()
+		cancel(nil)
+		return nil, nil, causeOf(streaming, err)
+	}
+	s.body = answer.Body
+	if answer.StatusCode/100 != 2 {
+		err := failure(answer)
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	s.Reader = NewReader(bufio.NewReaderSize(&watched{s, streaming}, 64<<10))
+	return s, answer, nil
+}
+
+// watched reads the body of a stream. Each byte that arrives shows that the connection is alive.
+type watched struct {
+	*Stream
+	ctx context.Context
+}
+
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.body.Read(b)
+	if n > 0 {
+		w.alive.Reset(w.most)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = causeOf(w.ctx, err)
+	}
+	return n, err
+}
+
+// causeOf returns ErrSilent in place of the error that ending a context has caused.
+func causeOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrSilent) {
+		return cause
+	}
+	return err
+}
+
+// failure returns the error that an answer tells.
+func failure(answer *http.Response) error {
+	var told struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // without the text, the status tells enough
+	_ = json.Unmarshal(text, &told)
+	if answer.StatusCode == http.StatusGone {
+		return fmt.Errorf("%w: %s", ErrReset, told.Error.Message)
+	}
+	err := fmt.Errorf("the origin answers %s: %s", answer.Status, told.Error.Message)
+	if answer.StatusCode/100 == 4 && answer.StatusCode != http.StatusTooManyRequests {
+		return &RefusedError{err}
+	}
+	return err
+}
+
+// A RefusedError is the answer of an origin that trying again does not change.
+type RefusedError struct{ error }
+
+// Log returns the stream of the entries after a position. The error wraps ErrReset if the origin cannot continue from there.
+func (o *Origin) Log(ctx context.Context, since store.Position) (*Stream, error) {
+	s, _, err := o.get(ctx, "log?since="+url.QueryEscape(since.String()), nil)
+	return s, err
+}
+
+// Definitions returns the definition files of the origin.
+func (o *Origin) Definitions(ctx context.Context) (*Definitions, error) {
+	s, _, err := o.get(ctx, "definitions", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.definitions()
+}
+
+func (s *Stream) definitions() (*Definitions, error) {
+	kind, payload, err := s.Next()
+	if err != nil {
+		return nil, err
+	}
+	if kind != DefinitionsFrame {
+		return nil, ErrDamaged
+	}
+	return ParseDefinitions(payload)
+}
+
+// Copy writes a copy of the origin's store to a new file at path, durably, and returns the definition files that belong to it. progress is
+// called with the bytes that have arrived.
+func (o *Origin) Copy(ctx context.Context, path string, progress func(int64)) (*Definitions, error) {
+	s, _, err := o.get(ctx, "copy", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	d, err := s.definitions()
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("copy the store: %w", err)
+	}
+	err = s.chunks(f, progress)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, errors.Join(fmt.Errorf("copy the store: %w", err), os.Remove(path))
+	}
+	return d, nil
+}
+
+// chunks writes the chunks of a copy to f, up to the EndFrame.
+func (s *Stream) chunks(f *os.File, progress func(int64)) error {
+	for arrived := int64(0); ; {
+		kind, payload, err := s.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return io.ErrUnexpectedEOF
+		case err != nil:
+			return err
+		case kind == EndFrame:
+			return nil
+		case kind != ChunkFrame:
+			return ErrDamaged
+		}
+		if _, err := f.Write(payload); err != nil {
+			return err
+		}
+		arrived += int64(len(payload))
+		progress(arrived)
+	}
+}

@@ -1,0 +1,210 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"lectern/gateway/admin"
+	"lectern/gateway/internal/replication"
+	"lectern/store"
+)
+
+// A replicaDir is the directory replica/ in the data directory of a replica. It has
+//
+//	origin.json   the address of the origin: the mark of a replica
+//	served.json   the definition files that are served
+//	next.json     the newest definition files of the origin, until they are served
+//
+// The files of the project are written from served.json, or from next.json if the content has those definitions already: a replica may be
+// killed between the entry of the log that changes the definitions and the renaming of next.json.
+type replicaDir struct {
+	project string // the directory of the project
+	data    string // the data directory
+}
+
+const (
+	replicaName = "replica"
+	originFile  = "origin.json"
+	servedFile  = "served.json"
+	nextFile    = "next.json"
+)
+
+func (d replicaDir) path(name string) string { return filepath.Join(d.data, replicaName, name) }
+
+func (d replicaDir) store() string { return filepath.Join(d.data, admin.StoreName) }
+
+// replicaMark is the content of origin.json.
+type replicaMark struct {
+	Origin string `json:"origin"`
+}
+
+// origin returns the address of the origin, "" if the data directory is not that of a replica.
+func (d replicaDir) origin() (string, error) {
+	text, err := os.ReadFile(d.path(originFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	var mark replicaMark
+	if err == nil {
+		err = json.Unmarshal(text, &mark)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read which server the replica follows: %w", err)
+	}
+	return mark.Origin, nil
+}
+
+// mark makes the data directory that of a replica of the server at an address.
+func (d replicaDir) mark(origin string) error {
+	text, err := json.Marshal(replicaMark{origin})
+	if err != nil {
+		return err
+	}
+	return replication.WriteFile(d.path(originFile), text)
+}
+
+// keep stores definition files under a name.
+func (d replicaDir) keep(name string, files *replication.Definitions) error {
+	text, err := json.Marshal(files)
+	if err != nil {
+		return err
+	}
+	return replication.WriteFile(d.path(name), text)
+}
+
+// serves records that the files of next.json are served.
+func (d replicaDir) serves() error {
+	if err := os.Rename(d.path(nextFile), d.path(servedFile)); err != nil {
+		return err
+	}
+	return replication.SyncDir(filepath.Dir(d.path(servedFile)))
+}
+
+// place makes a complete copy of the origin's store, with its definition files, the content of the replica.
+func (d replicaDir) place(copied string, files *replication.Definitions) error {
+	if err := d.keep(nextFile, files); err != nil {
+		return err
+	}
+	if err := os.Rename(copied, d.store()); err != nil {
+		return err
+	}
+	return replication.SyncDir(d.data)
+}
+
+// restore writes the files of the project that fit the content. It returns store.ErrOtherDefinitions if there are none.
+func (d replicaDir) restore(load func() (*Definition, error)) error {
+	var refused error
+	for _, name := range []string{servedFile, nextFile} {
+		text, err := os.ReadFile(d.path(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		files, err := replication.ParseDefinitions(text)
+		if err != nil {
+			return err
+		}
+		if err := files.Unpack(d.project); err != nil {
+			return err
+		}
+		def, err := load()
+		if err != nil {
+			refused = err
+			continue
+		}
+		switch err := d.fits(def); {
+		case err == nil && name == nextFile:
+			return d.serves()
+		case !errors.Is(err, store.ErrOtherDefinitions):
+			return err
+		}
+	}
+	if refused != nil {
+		return refused
+	}
+	return store.ErrOtherDefinitions
+}
+
+// fits returns store.ErrOtherDefinitions if the content has other definitions.
+func (d replicaDir) fits(def *Definition) error {
+	r, err := store.OpenReplica(d.store(), store.Options{LockTimeout: lockRetry})
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.Fits(def.Model), r.Close())
+}
+
+// copyName is the name of a copy of the origin's store while it arrives. A store that is opened removes what is left of one.
+const copyName = admin.StoreName + ".copy.new"
+
+// prepareReplica makes the data directory that of a replica that can be opened. The first time, it copies the origin.
+func prepareReplica(ctx context.Context, dir string, o Options) error {
+	d := replicaDir{dir, Directory(dir, o).DataPath()}
+	lock, err := admin.Lock(d.data)
+	if errors.Is(err, admin.ErrBusy) {
+		return admin.BusyError(d.data)
+	}
+	if err != nil {
+		return err
+	}
+	err = d.prepare(ctx, o)
+	return errors.Join(err, lock.Release())
+}
+
+func (d replicaDir) prepare(ctx context.Context, o Options) error {
+	former, err := d.origin()
+	if err != nil {
+		return err
+	}
+	_, missing := os.Stat(d.store())
+	if missing == nil && former == "" {
+		return fmt.Errorf("%s has content of its own: take another directory for the replica", d.project)
+	}
+	load := func() (*Definition, error) { return Load(d.project, o.Extensions) }
+	if missing == nil {
+		if err := d.restore(load); !errors.Is(err, store.ErrOtherDefinitions) {
+			return err
+		}
+	}
+	if err := d.mark(o.Follow.URL); err != nil {
+		return err
+	}
+	if err := d.copyOrigin(ctx, o); err != nil {
+		return err
+	}
+	return d.restore(load)
+}
+
+// copyOrigin copies the store and the definition files of the origin. It tries again as long as the origin cannot be reached.
+func (d replicaDir) copyOrigin(ctx context.Context, o Options) error {
+	origin, err := o.Follow.origin()
+	if err != nil {
+		return err
+	}
+	defer origin.Close()
+	retry := newBackoff()
+	for {
+		copied := filepath.Join(d.data, copyName)
+		files, err := origin.Copy(ctx, copied, func(int64) {})
+		if err == nil {
+			return d.place(copied, files)
+		}
+		var refused *replication.RefusedError
+		if ctx.Err() != nil || errors.As(err, &refused) {
+			return fmt.Errorf("copy %s: %w", o.Follow.URL, err)
+		}
+		if o.Log != nil {
+			o.Log.Warn("the origin cannot be copied yet", "origin", o.Follow.URL, "error", err)
+		}
+		if err := retry.wait(ctx); err != nil {
+			return err
+		}
+	}
+}

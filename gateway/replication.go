@@ -1,0 +1,265 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
+	"lectern/gateway/internal/paced"
+	"lectern/gateway/internal/replication"
+	"lectern/store"
+)
+
+// followAction is the permission to make a replica. It hands out all content and the hashes of all passwords and keys.
+const followAction = "lectern::replica.follow"
+
+// replicationRoutes returns the routes by which replicas follow the server.
+func (e *generation) replicationRoutes() []Route {
+	prefix := e.Settings.REST.Prefix + "/_replica"
+	route := func(path string, handle func(http.ResponseWriter, *http.Request, *permission.Access) error) Route {
+		return Route{Method: http.MethodGet, Path: prefix + path, Action: followAction, Handle: handle, Streams: true}
+	}
+	return []Route{
+		route("/log", e.project.sendLog),
+		route("/copy", e.project.sendCopy),
+		route("/definitions", e.project.sendDefinitions),
+	}
+}
+
+var errNoLog = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", NoDetails: true,
+	Message: "this server keeps no log of changes (log.keep is 0 in config/server.yaml), so that it cannot be followed"}
+
+// errReset returns the answer to a replica that must begin anew with a copy.
+func errReset(err error) *apierror.Error {
+	return &apierror.Error{Status: http.StatusGone, Name: "GoneError", NoDetails: true, Message: err.Error()}
+}
+
+// frames begins an answer that is a stream of frames. Its client must read at limits.answerRate.
+func (p *Project) frames(w http.ResponseWriter, r *http.Request) (*replication.Writer, *bufio.Writer) {
+	w.Header()["Content-Type"] = []string{"application/octet-stream"}
+	w.Header()["No-Gzip-Compression"] = []string{"1"}
+	rate := requestLimits(p.Definition().Settings.Server.Limits.WithDefaults()).AnswerRate
+	buffer := bufio.NewWriterSize(paced.NewWriter(w, controlOf(r.Context(), w), rate), paced.Part)
+	return replication.NewWriter(buffer), buffer
+}
+
+// GET /api/_replica/log: the entries after the position since, and those to come.
+func (p *Project) sendLog(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+	since, err := store.ParsePosition(r.URL.Query().Get("since"))
+	if err != nil {
+		return errReset(err)
+	}
+	if p.Definition().Settings.Server.Log.Keep == 0 {
+		return errNoLog
+	}
+	frames, buffer := p.frames(w, r)
+	l := &logSender{project: p, frames: frames, since: since, flush: func() error {
+		if err := buffer.Flush(); err != nil {
+			return err
+		}
+		return controlOf(r.Context(), w).Flush()
+	}}
+	return l.run(r.Context())
+}
+
+// A logSender sends the entries of the log to one replica.
+type logSender struct {
+	project *Project
+	frames  *replication.Writer
+	flush   func() error
+	since   store.Position // behind the last entry that was sent
+	begun   bool           // something was sent
+}
+
+// maxSent bounds the bytes of entries that are sent from one snapshot.
+const maxSent = 1 << 20
+
+// run sends entries until ctx ends or the server stops.
+func (l *logSender) run(ctx context.Context) error {
+	heartbeat := time.NewTicker(replication.Heartbeat)
+	defer heartbeat.Stop()
+	for {
+		e := l.project.generation.Load()
+		committed := e.store.NextCommit() // before the snapshot is taken
+		all, err := l.send(e)
+		switch {
+		case errors.Is(err, store.ErrRedefined):
+			select {
+			case <-e.replaced:
+				continue
+			case <-ctx.Done():
+				return nil
+			case <-l.project.stopping():
+				return nil
+			}
+		case err != nil:
+			return l.failed(ctx, err)
+		case !all:
+			continue
+		}
+		select {
+		case <-committed:
+		case <-e.replaced:
+		case <-heartbeat.C:
+		case <-ctx.Done():
+			return nil
+		case <-l.project.stopping():
+			return nil
+		}
+	}
+}
+
+// failed returns the error of a stream as it can be answered. Once a stream has begun, it can only be cut off.
+func (l *logSender) failed(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, store.ErrOtherEpoch), errors.Is(err, store.ErrTrimmed):
+		err = errReset(err)
+	case ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded):
+		return nil
+	}
+	if l.begun {
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+// send sends the entries that the store has after l.since, maxSent bytes of them at most, and a Status if these are all.
+func (l *logSender) send(e *generation) (all bool, err error) {
+	status := replication.Status{Definitions: e.files.Hash()}
+	next := l.since
+	err = e.store.View(func(s *store.Snapshot) error {
+		size := 0
+		all = true
+		found, err := s.Entries(l.since)
+		if err != nil {
+			return err
+		}
+		for entry, err := range found {
+			if err != nil {
+				return err
+			}
+			if size > maxSent {
+				all = false
+				break
+			}
+			if err := l.frames.Entry(entry); err != nil {
+				return err
+			}
+			size += len(entry.Raw())
+			next.Sequence = entry.Sequence
+		}
+		l.begun = true
+		l.since = next
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	if all {
+		status.Position = l.since.String()
+		if err := l.frames.JSON(replication.StatusFrame, status); err != nil {
+			return false, err
+		}
+		return true, l.flush()
+	}
+	return false, nil
+}
+
+// GET /api/_replica/definitions: the definition files.
+func (p *Project) sendDefinitions(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+	e := p.generation.Load()
+	if err := e.checkShared(); err != nil {
+		return err
+	}
+	frames, buffer := p.frames(w, r)
+	if err := frames.JSON(replication.DefinitionsFrame, e.files); err != nil {
+		return err
+	}
+	return buffer.Flush()
+}
+
+// GET /api/_replica/copy: the definition files and the store.
+func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+	if p.Definition().Settings.Server.Log.Keep == 0 {
+		return errNoLog
+	}
+	begun := false
+	e := p.generation.Load()
+	if err := e.checkShared(); err != nil {
+		return err
+	}
+	err := e.store.View(func(s *store.Snapshot) error {
+		if err := s.Verify(); err != nil {
+			return err
+		}
+		frames, buffer := p.frames(w, r)
+		begun = true
+		if err := frames.JSON(replication.DefinitionsFrame, e.files); err != nil {
+			return err
+		}
+		if _, err := s.CopyTo(frames.Chunks()); err != nil {
+			return err
+		}
+		if err := frames.Frame(replication.EndFrame); err != nil {
+			return err
+		}
+		return buffer.Flush()
+	})
+	if err != nil && begun {
+		p.log.Debug("send a copy to a replica", "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+// loadWithFiles loads the definition of a project together with its definition files.
+func loadWithFiles(dir string, load func() (*Definition, error)) (*Definition, error) {
+	for range maxRetries {
+		before, err := replication.ReadDefinitions(os.DirFS(dir))
+		if err != nil {
+			before = &replication.Definitions{}
+		}
+		d, failed := load()
+		if failed != nil {
+			return nil, failed
+		}
+		if err != nil {
+			return nil, err
+		}
+		after, err := replication.ReadDefinitions(os.DirFS(dir))
+		if err != nil {
+			return nil, err
+		}
+		if d.files = after; before.Hash() == after.Hash() {
+			return d, nil
+		}
+	}
+	return nil, errors.New("read the project: its files change while they are read")
+}
+
+// checkShared returns an error if a definition file contains a secret, which must not leave the server.
+func (e *generation) checkShared() error {
+	secrets := map[string]string{"jwtSecret": e.Settings.Users.Secret}
+	if s3 := e.Settings.Upload.S3; s3 != nil {
+		secrets["the secret key of the bucket"] = s3.SecretKey
+	}
+	if smtp := e.Settings.Users.Accounts.Mail.SMTP; smtp != nil {
+		secrets["the password of the mail server"] = smtp.Password
+	}
+	for name, secret := range secrets {
+		for file, text := range e.files.Files {
+			if secret != "" && strings.Contains(text, secret) {
+				return &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", NoDetails: true,
+					Message: fmt.Sprintf("%s contains %s, which is not sent to replicas; write it as ${NAME} and give the value in the environment or in .env of each server", file, name)}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"lectern/contenttypes"
+	"lectern/store/evolve"
+)
+
+// ErrOtherDefinitions: the content of a replica does not have the definitions of the model.
+var ErrOtherDefinitions = errors.New("the content of the replica has other definitions")
+
+// A ReplicaError is the error of writes to a replica. Nothing was done.
+type ReplicaError struct {
+	Origin string // see Options.Origin
+}
+
+func (e *ReplicaError) Error() string {
+	return "this is a replica, which takes no writes: send them to " + e.Origin
+}
+
+// refused returns a *ReplicaError if the store is a replica.
+func (f *file) refused() error {
+	if origin := f.origin.Load(); origin != nil {
+		return &ReplicaError{*origin}
+	}
+	return nil
+}
+
+// loadReplica is load for a replica, which must have the definitions of the model already.
+func (f *file) loadReplica(model *contenttypes.Model, opts Options) (*Store, error) {
+	c, err := f.loadConversion(opts)
+	if err != nil {
+		return nil, err
+	}
+	f.follower = &applier{f, c}
+	bound, err := f.follower.bindTo(model)
+	if err != nil {
+		return nil, err
+	}
+	f.origin.Store(&opts.Origin)
+	return f.newStore(bound), nil
+}
+
+// bindTo binds a model to the catalog. It returns ErrOtherDefinitions if they differ, or if the content is half converted.
+func (r *applier) bindTo(model *contenttypes.Model) (*binding, error) {
+	if len(r.conversion.pending.Steps) > 0 || evolve.Changed(model, r.conversion.catalog) {
+		return nil, ErrOtherDefinitions
+	}
+	catalog, err := r.conversion.catalog.Clone()
+	if err != nil {
+		return nil, err
+	}
+	return bind(model, catalog)
+}
+
+// ApplyEntries applies entries of the origin's log to a replica, as Replica.Apply does.
+//
+// The entries of conversions change the definitions. Readers then continue to see the content as it was before, and redefined is true: the
+// replica has to be given the Model of the new definitions by Adopt. Entries may be applied in between.
+func (s *Store) ApplyEntries(ctx context.Context, list []*Entry) (redefined bool, err error) {
+	err = s.byWriter(ctx, func() error {
+		if err := s.health.err(); err != nil {
+			return err
+		}
+		if s.follower == nil {
+			return errNoReplica
+		}
+		current := s.current.Load()
+		if current.pinned.Load() == nil && containsConversion(list) {
+			if _, err := current.pin(maxPinned()); err != nil {
+				return err
+			}
+		}
+		pinned := current.pinned.Load()
+		if redefined = pinned != nil; redefined {
+			stuck := time.AfterFunc(stuckAfter, pinned.empty) // see redefinition.run
+			defer stuck.Stop()
+		}
+		return s.follower.apply(list)
+	})
+	return redefined, err
+}
+
+var errNoReplica = errors.New("the store is no replica")
+
+func containsConversion(list []*Entry) bool {
+	for _, e := range list {
+		if e.Kind == ConversionEntry {
+			return true
+		}
+	}
+	return false
+}
+
+// Adopt returns the Store of a replica for the definitions that its content has by now. It returns ErrOtherDefinitions if they are not
+// those of the model, and nothing has changed then. Afterwards this Store returns ErrRedefined.
+func (s *Store) Adopt(ctx context.Context, model *contenttypes.Model) (made *Store, err error) {
+	unlock, err := s.schema.lockExclusive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	err = s.byWriter(ctx, func() error {
+		switch {
+		case s.follower == nil:
+			return errNoReplica
+		case s.current.Load() != s:
+			return ErrRedefined
+		}
+		bound, err := s.follower.bindTo(model)
+		if err != nil {
+			return err
+		}
+		pinned := s.pinned.Load()
+		if pinned == nil {
+			if pinned, err = s.pin(0); err != nil {
+				return err
+			}
+		}
+		made = s.newStore(bound)
+		pinned.retire()
+		return nil
+	})
+	return made, err
+}
+
+// Promote makes a replica a store that takes writes. It begins a new epoch, so that no entries of the former origin can follow. It returns
+// ErrOtherDefinitions while the content has definitions that were not adopted.
+func (s *Store) Promote(ctx context.Context) error {
+	return s.byWriter(ctx, func() error {
+		switch {
+		case s.follower == nil:
+			return errNoReplica
+		case s.current.Load().pinned.Load() != nil:
+			return ErrOtherDefinitions
+		}
+		err := s.guard(func() error { return s.beginEpoch(s.current.Load(), principalOf(ctx)) })
+		if err != nil {
+			return fmt.Errorf("promote: %w", err)
+		}
+		s.follower = nil
+		s.origin.Store(nil)
+		return nil
+	})
+}
+
+// Abandon makes the Store return ErrRedefined from now on, because another file takes the place of this one. The caller must still Close
+// the store.
+func (s *Store) Abandon(ctx context.Context) error {
+	return s.byWriter(ctx, func() error {
+		pinned := s.pinned.Load()
+		if pinned == nil {
+			var err error
+			if pinned, err = s.pin(0); err != nil {
+				return err
+			}
+		}
+		s.until.Store(-1)
+		pinned.retire()
+		return nil
+	})
+}
+
+// Following returns the position of a replica's content: behind the last entry that was applied.
+func (s *Store) Following(ctx context.Context) (p Position, err error) {
+	err = s.byWriter(ctx, func() error {
+		p = Position{s.log.epoch, s.revised.Load()}
+		return nil
+	})
+	return p, err
+}
+
+// Fits returns ErrOtherDefinitions if the content of the replica does not have the definitions of the model.
+func (r *Replica) Fits(model *contenttypes.Model) error {
+	_, err := r.bindTo(model)
+	return err
+}
