@@ -127,6 +127,10 @@ func (e *generation) runtime() (Runtime, error) {
 	if err != nil {
 		return Runtime{}, err
 	}
+	feed, err := e.newChangeFeed(api)
+	if err != nil {
+		return Runtime{}, err
+	}
 	return Runtime{
 		Prefix:       s.Prefix,
 		REST:         api,
@@ -135,7 +139,8 @@ func (e *generation) runtime() (Runtime, error) {
 		Host:         host{e},
 		health:       e.health,
 		ready:        e.project.readiness,
-		Routes:       slices.Concat(e.routes(api, parser, limiter), graphql),
+		Routes:       slices.Concat(e.routes(api, parser, limiter), graphql, []Route{feed.route()}),
+		feed:         feed,
 	}, nil
 }
 

@@ -25,6 +25,7 @@ type Runtime struct {
 	Host       Host
 
 	health, ready func() *admin.Condition // what the probes answer: nil if there is no problem. If not set: never a problem
+	feed          *changeFeed             // what listeners read; nil: there are none
 	starting      bool                    // the project is not open yet: every path but those of probes is answered 503
 }
 

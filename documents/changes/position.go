@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"iter"
+	"math"
 	"math/bits"
 	"strings"
 
@@ -37,6 +38,12 @@ func (p Position) after(sequence uint64) Position {
 	}
 	return p
 }
+
+// Unknown is a position that no log reaches.
+var Unknown = Position{filter: math.MaxUint32}
+
+// HasTypes reports whether the reader has types of which it must be told when it may no longer find them.
+func (p Position) HasTypes() bool { return p.types != "" || p.walk.kind != 0 }
 
 // A walk goes through all documents of a type, in the order of locales and then of their numbers.
 type walk struct {

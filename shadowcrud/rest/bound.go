@@ -92,6 +92,11 @@ func (p *printer) reserve(r *store.Record, s *documents.Selection) {
 			length += len(r.JSON(a))
 		}
 	}
+	p.reserveBytes(length)
+}
+
+// reserveBytes reserves memory for a text of this length.
+func (p *printer) reserveBytes(length int) {
 	if p.bound.memory.Fits(len(p.buf), length) {
 		return
 	}

@@ -1,0 +1,148 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"lectern/auth"
+	"lectern/contenttypes"
+	"lectern/documents/apierror"
+	"lectern/documents/changes"
+	"lectern/jsontree"
+	"lectern/shadowcrud/qs"
+	"lectern/shadowcrud/rest"
+	"lectern/store"
+)
+
+// changesPath is the path of the change feed below the prefix of the API.
+const changesPath = "/_changes"
+
+// A changeFeed answers requests for changes in one generation.
+type changeFeed struct {
+	generation *generation
+	rest       *rest.API
+	types      map[string]*contenttypes.ContentType // by uid, and by their names in paths
+	codecs     sync.Pool                            // of *changes.Codec
+}
+
+// newChangeFeed returns the change feed of an open generation.
+func (e *generation) newChangeFeed(api *rest.API) (*changeFeed, error) {
+	secret, err := e.jwtSecret()
+	if err != nil {
+		return nil, err
+	}
+	key := sha256.Sum256(secret)
+	f := &changeFeed{generation: e, rest: api, types: map[string]*contenttypes.ContentType{}}
+	f.codecs.New = func() any { return changes.NewCodec(key[:]) }
+	for _, t := range e.Model.Types {
+		if !t.BuiltIn {
+			f.types[contentName(t)], f.types[t.UID] = t, t
+		}
+	}
+	return f, nil
+}
+
+// route returns the route of the feed.
+func (f *changeFeed) route() Route {
+	return Route{Method: http.MethodGet, Path: f.generation.Settings.REST.Prefix + changesPath, Streams: true, user: f.serve}
+}
+
+// errNoLog is the answer where the store keeps no log.
+var errNoLog = &apierror.Error{Status: http.StatusNotImplemented, Name: "NotImplementedError", NoDetails: true,
+	Message: "there is no change feed, since the store keeps no log (log.keep: 0 in config/server.yaml)"}
+
+// GET /api/_changes: what has happened to documents since a position, at once or as it happens.
+func (f *changeFeed) serve(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	if f.generation.Settings.Server.Log.Limits().Off {
+		return errNoLog
+	}
+	query, err := qs.Parse(r.URL.RawQuery)
+	if err != nil {
+		return apierror.Validation(err.Error())
+	}
+	p, err := parseChanges(query)
+	if err != nil {
+		return err
+	}
+	if last := r.Header.Get("Last-Event-ID"); last != "" && p.feed == eventFeed {
+		p.since = last
+	}
+	return f.answer(w, r, who, p)
+}
+
+// answer answers with a page of the changes that there are.
+func (f *changeFeed) answer(w http.ResponseWriter, r *http.Request, who auth.Principal, p *changesParams) error {
+	codec := f.codecs.Get().(*changes.Codec)
+	defer f.codecs.Put(codec)
+	q, err := f.query(p, who, codec)
+	if err != nil {
+		return err
+	}
+	if q.Since, err = f.since(q, p.since); err != nil {
+		return err
+	}
+	return f.rest.Changes(r.Context(), *q, f.generation.answers, func(_ changes.Page, text []byte) error {
+		w.Header()["Cache-Control"] = []string{"no-store"}
+		limits := requestLimits(f.generation.Settings.Server.Limits.WithDefaults())
+		return limits.sendJSON(w, r, http.StatusOK, text)
+	})
+}
+
+// query returns the query of a request without its position, or an error if something in it is unknown.
+func (f *changeFeed) query(p *changesParams, who auth.Principal, codec *changes.Codec) (*rest.ChangesQuery, error) {
+	q := &rest.ChangesQuery{Codec: codec, Events: p.feed == eventFeed}
+	q.Access, q.Limit, q.Locales, q.Status = who.Access, p.limit, p.locales, p.status
+	for _, name := range p.types {
+		t := f.types[name]
+		if t == nil {
+			t = f.types[strings.ToLower(name)]
+		}
+		if t == nil {
+			return nil, apierror.Validation("Invalid parameter types: there is no content-type " + string(jsontree.AppendString(nil, name)))
+		}
+		if !slices.Contains(q.Types, t) {
+			q.Types = append(q.Types, t)
+		}
+	}
+	if p.document {
+		types := q.Types
+		if types == nil {
+			types = f.all()
+		}
+		var err error
+		if q.Shown, err = f.rest.Shown(types, p.selection, &q.Query); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
+func (f *changeFeed) all() (list []*contenttypes.ContentType) {
+	for _, t := range f.generation.Model.Types {
+		if !t.BuiltIn {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// since returns the position that a text names. A text that is no position stands for one that the log does not reach. A caller who may
+// find none of the types gets an error, unless the position says that they could, so that they must be told what they lost.
+func (f *changeFeed) since(q *rest.ChangesQuery, text string) (at changes.Position, err error) {
+	sees := q.Sees(f.generation.Model)
+	switch text {
+	case nowText:
+		err = f.generation.store.View(func(s *store.Snapshot) error { at, err = changes.Now(s, &q.Query); return err })
+	default:
+		if at, err = q.Codec.Parse(text); err != nil {
+			at, err = changes.Unknown, nil
+		}
+	}
+	if err == nil && !sees && !at.HasTypes() {
+		err = apierror.Forbidden()
+	}
+	return at, err
+}

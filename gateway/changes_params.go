@@ -1,0 +1,180 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lectern/documents/apierror"
+	"lectern/internal/spelling"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// changesParams are the parameters of a request for changes, which hold for any definitions.
+type changesParams struct {
+	feed      feedKind
+	since     string
+	limit     int
+	heartbeat time.Duration
+	timeout   time.Duration // of a long poll
+	types     []string      // nil: all
+	locales   []string      // nil: all
+	status    store.Status
+	document  bool             // show the documents
+	selection *jsontree.Object // fields and populate
+}
+
+// A feedKind is a way in which changes are answered.
+type feedKind string
+
+const (
+	normalFeed feedKind = "normal"      // at once
+	longFeed   feedKind = "longpoll"    // at once, or when there are some
+	eventFeed  feedKind = "eventsource" // one after the other, as they happen
+)
+
+// nowText as parameter since stands for the position behind all changes.
+const nowText = "now"
+
+const (
+	defaultChanges   = 1000
+	mostChanges      = 10_000
+	defaultHeartbeat = 30 * time.Second
+	defaultTimeout   = 60 * time.Second
+	leastInterval    = time.Second
+	mostInterval     = 10 * time.Minute
+)
+
+// changesKeys are the parameters that there are.
+var changesKeys = []string{"since", "limit", "feed", "heartbeat", "timeout", "types", "locale", "status", "include", "fields", "populate"}
+
+// parseChanges reads the parameters of a request for changes. An unknown one is an error: a filter that is not one must not be ignored.
+func parseChanges(query *jsontree.Object) (*changesParams, error) {
+	r := changesReader{query: query}
+	p := &changesParams{
+		feed:      feedKind(r.oneOf("feed", string(normalFeed), string(longFeed), string(eventFeed))),
+		since:     r.text("since"),
+		limit:     r.number("limit", defaultChanges, 1, mostChanges),
+		heartbeat: r.interval("heartbeat", defaultHeartbeat),
+		timeout:   r.interval("timeout", defaultTimeout),
+		types:     r.list("types"),
+		locales:   r.list("locale"),
+		document:  r.oneOf("include", "", "document") != "",
+		selection: jsontree.NewObject(),
+	}
+	if len(p.locales) == 1 && p.locales[0] == "*" {
+		p.locales = nil
+	}
+	if r.oneOf("status", "published", "draft") == "draft" {
+		p.status = store.Draft
+	}
+	for _, key := range query.Keys {
+		switch {
+		case !slices.Contains(changesKeys, key):
+			r.failUnknown(key)
+		case key == "fields" || key == "populate":
+			p.selection.Set(key, query.Value(key))
+			if !p.document {
+				r.fail(key, "it needs include=document")
+			}
+		}
+	}
+	return p, r.err
+}
+
+// A changesReader reads parameters. It keeps the first error.
+type changesReader struct {
+	query *jsontree.Object
+	err   error
+}
+
+func (r *changesReader) fail(key, why string) {
+	if r.err == nil {
+		r.err = apierror.Validation(fmt.Sprintf("Invalid parameter %s: %s", key, why))
+	}
+}
+
+func (r *changesReader) failUnknown(key string) {
+	r.fail(key, strings.TrimSpace("there is no such parameter; "+spelling.Suggest(key, changesKeys)))
+}
+
+// text returns a parameter, "" if it is missing.
+func (r *changesReader) text(key string) string {
+	v, ok := r.query.Get(key)
+	text, isText := v.(string)
+	if ok && !isText {
+		r.fail(key, "it must be one text")
+	}
+	return text
+}
+
+// oneOf returns a parameter that must be one of some values. The first one is the default.
+func (r *changesReader) oneOf(key string, values ...string) string {
+	text := r.text(key)
+	if text == "" {
+		return values[0]
+	}
+	for _, v := range values {
+		if text == v {
+			return text
+		}
+	}
+	r.fail(key, "it must be "+strings.Join(strings.Fields(strings.Join(values, " ")), " or "))
+	return values[0]
+}
+
+// number returns a number from least to most.
+func (r *changesReader) number(key string, otherwise, least, most int) int {
+	text := r.text(key)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		r.fail(key, fmt.Sprintf("it must be a number from %d to %d", least, most))
+	}
+	return n
+}
+
+// interval returns a time that is given in milliseconds. One that is too short or too long becomes the shortest or longest that there is.
+func (r *changesReader) interval(key string, otherwise time.Duration) time.Duration {
+	text := r.text(key)
+	if text == "" || text == "true" {
+		return otherwise
+	}
+	ms, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || ms < 0 {
+		r.fail(key, "it must be a number of milliseconds")
+	}
+	return min(max(time.Duration(ms)*time.Millisecond, leastInterval), mostInterval)
+}
+
+// list returns the texts of a parameter that is given several times or has commas; nil if it is missing.
+func (r *changesReader) list(key string) (list []string) {
+	v, ok := r.query.Get(key)
+	if !ok {
+		return nil
+	}
+	items, many := v.([]any)
+	if !many {
+		items = []any{v}
+	}
+	for _, item := range items {
+		text, ok := item.(string)
+		if !ok {
+			r.fail(key, "it must be a list of texts")
+		}
+		for one := range strings.SplitSeq(text, ",") {
+			if one = strings.TrimSpace(one); one != "" {
+				list = append(list, one)
+			}
+		}
+	}
+	if len(list) == 0 {
+		r.fail(key, "it must not be empty")
+	}
+	return list
+}
