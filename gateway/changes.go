@@ -50,14 +50,14 @@ func (f *changeFeed) route() Route {
 	return Route{Method: http.MethodGet, Path: f.generation.Settings.REST.Prefix + changesPath, Streams: true, user: f.serve}
 }
 
-// errNoLog is the answer where the store keeps no log.
-var errNoLog = &apierror.Error{Status: http.StatusNotImplemented, Name: "NotImplementedError", NoDetails: true,
+// errNoFeed is the answer where the store keeps no log.
+var errNoFeed = &apierror.Error{Status: http.StatusNotImplemented, Name: "NotImplementedError", NoDetails: true,
 	Message: "there is no change feed, since the store keeps no log (log.keep: 0 in config/server.yaml)"}
 
 // GET /api/_changes: what has happened to documents since a position, at once or as it happens.
 func (f *changeFeed) serve(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	if f.generation.Settings.Server.Log.Limits().Off {
-		return errNoLog
+		return errNoFeed
 	}
 	query, err := qs.Parse(r.URL.RawQuery)
 	if err != nil {
