@@ -10,6 +10,7 @@ import (
 
 	"lectern/documents"
 	"lectern/gateway/admin"
+	"lectern/internal/tempfile"
 )
 
 // outputFlags are the arguments and flags of commands that write a file.
@@ -155,11 +156,10 @@ func openImport(stdin io.Reader, name string) (*os.File, error) {
 		}
 		return os.Open(name)
 	}
-	f, err := os.CreateTemp("", "lectern-import-")
+	f, err := tempfile.New("")
 	if err != nil {
 		return nil, err
 	}
-	os.Remove(f.Name())
 	if _, err = io.Copy(f, stdin); err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}

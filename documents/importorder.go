@@ -8,6 +8,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/internal/extsort"
+	"lectern/internal/tempfile"
 	"lectern/store"
 )
 
@@ -113,7 +114,7 @@ func (im *importer) placeLinks() error {
 	if err != nil {
 		return err
 	}
-	if im.positions, err = extsort.Unnamed(im.dir()); err != nil {
+	if im.positions, err = tempfile.New(im.dir()); err != nil {
 		return fmt.Errorf("keep the positions of links: %w", err)
 	}
 	w := bufio.NewWriterSize(im.positions, 64<<10)

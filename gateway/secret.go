@@ -4,10 +4,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
+
+	"lectern/internal/durable"
 )
 
 // secretName is the file in the data directory that holds the secret which signs JWTs.
@@ -81,19 +84,11 @@ func makeSecret(name string) ([]byte, error) {
 	var b [madeSecret]byte
 	rand.Read(b[:]) // never fails: it ends the process rather than make a secret that can be guessed
 	secret := fmt.Appendf(nil, "%x", b)
-	temp := name + ".new"
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("make a secret for JWTs: %w", err)
-	}
-	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	err := durable.WriteFile(name, func(w io.Writer) error {
+		_, err := w.Write(append(secret, '\n'))
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("make a secret for JWTs: %w", err)
-	}
-	_, err = file.Write(append(secret, '\n'))
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return nil, fmt.Errorf("make a secret for JWTs: %w", err)
-	}
-	if err := os.Rename(temp, name); err != nil {
 		return nil, fmt.Errorf("make a secret for JWTs: %w", err)
 	}
 	return secret, nil

@@ -12,6 +12,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"lectern/internal/durable"
 	"lectern/store/internal/pages"
 )
 
@@ -425,7 +426,7 @@ func (c *compactor) replace() (result Compaction, err error) {
 	if err := os.Rename(c.path, s.path); err != nil {
 		return result, errors.Join(fmt.Errorf("put the compacted file in place: %w", err), next.Close())
 	}
-	if err := syncDir(filepath.Dir(s.path)); err != nil { // after a loss of power, the path may lead to either file
+	if err := durable.SyncDir(filepath.Dir(s.path)); err != nil { // after a loss of power, the path may lead to either file
 		return result, errors.Join(s.health.fail(Damaged, fmt.Errorf("put the compacted file in place: %w", err)), next.Close())
 	}
 	c.endState()

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	bolt "go.etcd.io/bbolt"
+
+	"lectern/internal/durable"
 )
 
 // A store has an identity, a random text that its copies share. It is in the file and in a marker beside the file. If only the marker is
@@ -58,7 +60,7 @@ func (f *file) mark() (replaced bool, err error) {
 	if named == identity {
 		return false, nil
 	}
-	if err := writeDurably(marker, func(w io.Writer) error {
+	if err := durable.WriteFile(marker, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, markerText, identity, filepath.Base(f.path))
 		return err
 	}); err != nil {
@@ -88,29 +90,8 @@ func (f *file) identify() (identity string, err error) {
 	return identity, f.commitTx(tx, true)
 }
 
-// writeDurably writes a file with the output of write by temporary file, fsync and rename. After a crash the file has either the old
-// content or the new one.
-func writeDurably(path string, write func(io.Writer) error) error {
-	temp := path + tempSuffix
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
 // tempSuffix ends the names of files that are being written beside a store, and are then renamed.
-const tempSuffix = ".new"
+const tempSuffix = durable.Suffix
 
 // removeUnfinished removes the files that a killed process was writing beside the store at path. The caller must have locked the store.
 func removeUnfinished(path string) error {

@@ -11,6 +11,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"lectern/internal/durable"
 )
 
 // An Upgrade is the change of a file from an older format to the present one.
@@ -130,7 +132,7 @@ func (f *file) keepFormer(path string) error {
 	if err != nil {
 		return err
 	}
-	return writeDurably(path, func(w io.Writer) error {
+	return durable.WriteFile(path, func(w io.Writer) error {
 		_, err := io.Copy(w, io.NewSectionReader(db.handle, 0, size))
 		return err
 	})

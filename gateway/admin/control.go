@@ -20,6 +20,7 @@ import (
 	"lectern/documents"
 	"lectern/gateway/internal/paced"
 	"lectern/internal/budget"
+	"lectern/internal/tempfile"
 	"lectern/store"
 	"lectern/store/evolve"
 )
@@ -320,11 +321,10 @@ var controlCodes = map[string]error{
 
 // spool copies r to an unnamed file in dir, whose space is freed when it is closed.
 func spool(r io.Reader, dir string) (*os.File, error) {
-	f, err := os.CreateTemp(dir, ".import-")
+	f, err := tempfile.New(dir)
 	if err != nil {
 		return nil, fmt.Errorf("copy the file: %w", err)
 	}
-	os.Remove(f.Name())
 	if _, err := io.Copy(f, r); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("copy the file: %w", err)

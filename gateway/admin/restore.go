@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"lectern/gateway/config"
+	"lectern/internal/durable"
 	"lectern/store"
 	"lectern/store/evolve"
 )
@@ -88,7 +89,7 @@ func (d *DataDir) swapIn(restoring string) (kept string, err error) {
 	if err := os.Rename(restoring, d.Join(restoredName)); err != nil {
 		return "", err
 	}
-	if err := syncDirectory(d.Path); err != nil {
+	if err := durable.SyncDir(d.Path); err != nil {
 		return "", err
 	}
 	if err := finishRestore(d.Path); err != nil {
@@ -134,7 +135,7 @@ func finishRestore(data string) error {
 			return fmt.Errorf("finish the restore that was interrupted: %w", err)
 		}
 	}
-	if err := syncDirectory(data); err != nil {
+	if err := durable.SyncDir(data); err != nil {
 		return err
 	}
 	return os.RemoveAll(restored)
@@ -276,6 +277,6 @@ func syncTree(dir string) error {
 		if err != nil || !e.IsDir() {
 			return err
 		}
-		return syncDirectory(path)
+		return durable.SyncDir(path)
 	})
 }

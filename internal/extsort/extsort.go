@@ -12,6 +12,8 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"lectern/internal/tempfile"
 )
 
 // A Record is sorted by its first number, records with the same first number by their second, and so on.
@@ -72,7 +74,7 @@ func (s *Sorter) sort() {
 // spill writes the buffer to the file as a run.
 func (s *Sorter) spill() (err error) {
 	if s.file == nil {
-		if s.file, err = Unnamed(s.dir); err != nil {
+		if s.file, err = tempfile.New(s.dir); err != nil {
 			return err
 		}
 	}
@@ -95,18 +97,6 @@ func (s *Sorter) spill() (err error) {
 	s.runs = append(s.runs, start+int64(len(s.buffer))*recordLen)
 	s.buffer = s.buffer[:0]
 	return nil
-}
-
-// Unnamed creates a temporary file in a directory and removes its name there.
-func Unnamed(dir string) (*os.File, error) {
-	f, err := os.CreateTemp(dir, ".sort-")
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // Each calls do with all records in order, until do returns an error. It may be called again. Nothing may be added meanwhile.

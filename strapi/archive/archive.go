@@ -24,6 +24,7 @@ import (
 	"io"
 	"os"
 
+	"lectern/internal/jsonlines"
 	"lectern/jsontree"
 )
 
@@ -136,7 +137,7 @@ func readObject(r io.Reader) (*jsontree.Object, error) {
 		return nil, err
 	}
 	if len(text) > maxLine {
-		return nil, errTooLong
+		return nil, fmt.Errorf("longer than %d MB", maxLine>>20)
 	}
-	return parseObject(text)
+	return jsonlines.Object(text)
 }

@@ -25,6 +25,18 @@ type Asset struct {
 	Content io.Reader // valid until the function that got the Asset returns; ends with the context
 }
 
+// FormatSidecar returns the Sidecar of a format: what the row of its file says about the format, and which file it belongs to.
+func FormatSidecar(file *jsontree.Object, name string, format *jsontree.Object) *jsontree.Object {
+	sidecar := jsontree.NewObjectOf(len(format.Keys) + 3)
+	for _, key := range format.Keys {
+		sidecar.Set(key, format.Value(key))
+	}
+	sidecar.Set("type", name)
+	sidecar.Set("id", file.Value("id"))
+	sidecar.Set("mainHash", file.Value("hash"))
+	return sidecar
+}
+
 // Assets calls do for every asset, in the order of the archive, until it returns an error. do need not read the content. A
 // name is a relative path that does not lead upwards.
 func (a *Archive) Assets(ctx context.Context, do func(Asset) error) error {

@@ -1,14 +1,13 @@
 package archive
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 
+	"lectern/internal/jsonlines"
 	"lectern/jsontree"
 )
 
@@ -103,8 +102,6 @@ func read[T any](ctx context.Context, a *Archive, p part, parse func(*jsontree.O
 // errStop ends a loop whose caller wants no more values.
 var errStop = errors.New("stop")
 
-var errTooLong = fmt.Errorf("longer than %d MB", maxLine>>20)
-
 // eachLine calls do for every line of a file that is not blank. Its errors name the file and the line.
 func (a *Archive) eachLine(ctx context.Context, name string, do func(*jsontree.Object) error) error {
 	f, err := a.lines.Open(name)
@@ -112,23 +109,13 @@ func (a *Archive) eachLine(ctx context.Context, name string, do func(*jsontree.O
 		return fmt.Errorf("read archive: %w", err)
 	}
 	defer f.Close()
-	r := bufio.NewReaderSize(f, 64<<10)
-	var memory []byte
-	for n := 1; ; n++ {
+	for r := jsonlines.NewReader(f, maxLine); ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		line, err := nextLine(r, memory)
+		o, err := r.Next()
 		if err == io.EOF {
 			return nil
-		}
-		var o *jsontree.Object
-		if err == nil {
-			memory = line[:0]
-			if line = bytes.TrimSpace(line); len(line) == 0 {
-				continue
-			}
-			o, err = parseObject(line)
 		}
 		if err == nil {
 			err = do(o)
@@ -137,39 +124,7 @@ func (a *Archive) eachLine(ctx context.Context, name string, do func(*jsontree.O
 			return err
 		}
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w", name, n, err)
+			return fmt.Errorf("%s:%d: %w", name, r.Line(), err)
 		}
 	}
-}
-
-// nextLine reads a line into memory, and returns io.EOF after the last one. Its errors also come from a line that is too long.
-func nextLine(r *bufio.Reader, memory []byte) ([]byte, error) {
-	line := memory[:0]
-	for {
-		piece, err := r.ReadSlice('\n')
-		if len(line)+len(piece) > maxLine {
-			return nil, errTooLong
-		}
-		line = append(line, piece...)
-		switch {
-		case err == bufio.ErrBufferFull:
-		case err == io.EOF && len(line) > 0:
-			return line, nil
-		default:
-			return line, err
-		}
-	}
-}
-
-// parseObject parses a JSON object. It accepts the key "__proto__", which cannot do harm here.
-func parseObject(text []byte) (*jsontree.Object, error) {
-	v, err := jsontree.Parse(text, jsontree.MaxDepth)
-	if err != nil && err != error(jsontree.ErrPrototype) {
-		return nil, err
-	}
-	o, ok := v.(*jsontree.Object)
-	if !ok {
-		return nil, errors.New("not a JSON object")
-	}
-	return o, nil
 }

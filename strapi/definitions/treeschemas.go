@@ -1,11 +1,11 @@
 package definitions
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 
+	"lectern/internal/jsonlines"
 	"lectern/jsontree"
 )
 
@@ -40,13 +40,9 @@ func archivedSchema(tree fs.FS, s *schema, kind string) (*jsontree.Object, error
 	if err != nil {
 		return nil, err
 	}
-	v, err := jsontree.Parse(text, jsontree.MaxDepth)
-	if err != nil && !errors.Is(err, jsontree.ErrPrototype) {
+	o, err := jsonlines.Object(text)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.file, err)
-	}
-	o, ok := v.(*jsontree.Object)
-	if !ok {
-		return nil, fmt.Errorf("%s: the file holds no schema", s.file)
 	}
 	o.Set("modelType", kind)
 	o.Set("uid", s.uid)

@@ -1,19 +1,19 @@
 package movein
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
 
 	"lectern/contenttypes"
 	"lectern/gateway/admin"
+	"lectern/internal/jsonlines"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -255,33 +255,19 @@ func asList(v any) []any {
 
 // eachLine calls do with each line that holds a version.
 func eachLine(r io.Reader, do func(*jsontree.Object) error) error {
-	lines := bufio.NewReaderSize(r, 256<<10)
-	var line []byte
-	for {
-		part, err := lines.ReadSlice('\n')
-		line = append(line, part...)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if text := bytes.TrimSpace(line); len(text) > 0 {
-			v, parseErr := jsontree.Parse(text, jsontree.MaxDepth)
-			o, ok := v.(*jsontree.Object)
-			if !ok {
-				return fmt.Errorf("read a line of the export format: %w", parseErr)
-			}
-			if o.Value("type") != nil {
-				if err := do(o); err != nil {
-					return err
-				}
-			}
-		}
-		if err != nil {
+	for lines := jsonlines.NewReader(r, math.MaxInt); ; {
+		o, err := lines.Next()
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		line = line[:0]
+		if err != nil {
+			return fmt.Errorf("read line %d of the export format: %w", lines.Line(), err)
+		}
+		if o.Value("type") != nil {
+			if err := do(o); err != nil {
+				return err
+			}
+		}
 	}
 }
 

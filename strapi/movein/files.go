@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"lectern/internal/durable"
 	"lectern/jsontree"
 	"lectern/strapi/archive"
 )
@@ -139,7 +140,7 @@ func (m *move) copyFiles() error {
 		m.notes.say(fmt.Sprintf("%d files in the archive", unnamed), "no document names them")
 	}
 	m.counter.files = FileCount{Source: len(m.staging.journal.Files), Missing: len(missing)}
-	return syncDirectory(dir)
+	return durable.SyncDir(dir)
 }
 
 func (m *move) eachAsset(do func(archive.Asset) error) error {

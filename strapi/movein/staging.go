@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"lectern/gateway/admin"
+	"lectern/internal/durable"
 )
 
 // A staging is the directory in which a project is built. It lies beside the directory that the project will have, in the same file
@@ -148,7 +149,7 @@ func (s *staging) place() error {
 	if err := os.Rename(s.join(projectName), s.dir); err != nil {
 		return fmt.Errorf("put the project in place: %w", err)
 	}
-	return syncDirectory(filepath.Dir(s.dir))
+	return durable.SyncDir(filepath.Dir(s.dir))
 }
 
 // placed reports whether an earlier run has put the project in place and was killed before it removed the staging directory.
@@ -175,22 +176,12 @@ func checkVacant(dir string) error {
 	return nil
 }
 
-// syncDirectory makes a rename within a directory durable.
-func syncDirectory(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}
-
 // syncTree makes everything below a directory durable.
 func syncTree(root string) error {
 	return filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		return syncDirectory(path) // fsync takes files too
+		return durable.SyncDir(path) // fsync takes files too
 	})
 }

@@ -2,14 +2,17 @@ package moveout
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path"
 	"strconv"
 	"strings"
 
 	"lectern/internal/ctxio"
+	"lectern/internal/jsonlines"
 	"lectern/jsontree"
 	"lectern/strapi/archive"
 )
@@ -44,19 +47,15 @@ func (l *fileList) each(do func(row *jsontree.Object) error) error {
 	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	for r := bufio.NewReader(l.file); ; {
-		line, err := r.ReadBytes('\n')
-		if err == io.EOF {
+	for r := jsonlines.NewReader(l.file, math.MaxInt); ; {
+		row, err := r.Next()
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		v, err := jsontree.Parse(line, jsontree.MaxDepth)
-		if err != nil {
-			return err
-		}
-		if err := do(v.(*jsontree.Object)); err != nil {
+		if err := do(row); err != nil {
 			return err
 		}
 	}
@@ -89,14 +88,7 @@ func (e *exporter) asset(file *jsontree.Object) error {
 		if !ok {
 			continue
 		}
-		sidecar := jsontree.NewObjectOf(len(format.Keys) + 3)
-		for _, key := range format.Keys {
-			sidecar.Set(key, format.Value(key))
-		}
-		sidecar.Set("type", name)
-		sidecar.Set("id", file.Value("id"))
-		sidecar.Set("mainHash", file.Value("hash"))
-		if err := e.copyAsset(format, sidecar); err != nil {
+		if err := e.copyAsset(format, archive.FormatSidecar(file, name, format)); err != nil {
 			return fmt.Errorf("format %s: %w", name, err)
 		}
 	}
@@ -106,15 +98,13 @@ func (e *exporter) asset(file *jsontree.Object) error {
 // copyAsset copies what a file or format describes. Strapi looks for it under hash and extension.
 func (e *exporter) copyAsset(of, sidecar *jsontree.Object) error {
 	hash := of.Text("hash")
-	ext := of.Text("ext")
-	url := of.Text("url")
 	if hash == "" {
 		return nil
 	}
-	content, err := e.Open(e.ctx, path.Base(strings.TrimSuffix(url, "/")))
+	content, err := e.Open(e.ctx, path.Base(strings.TrimSuffix(of.Text("url"), "/")))
 	if err != nil {
 		return err
 	}
 	defer content.Close()
-	return e.w.WriteAsset(archive.Asset{Name: hash + ext, Size: content.Size, Sidecar: sidecar, Content: ctxio.NewReader(e.ctx, content)})
+	return e.w.WriteAsset(archive.Asset{Name: hash + of.Text("ext"), Size: content.Size, Sidecar: sidecar, Content: ctxio.NewReader(e.ctx, content)})
 }

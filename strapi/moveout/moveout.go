@@ -11,12 +11,12 @@ package moveout
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/internal/tempfile"
 	"lectern/jsontree"
 	"lectern/store"
 	"lectern/strapi/archive"
@@ -45,14 +45,11 @@ type Source struct {
 // Write writes all content to w and closes w. Schemas, rows and links come from one snapshot of the store. The uploaded files are copied
 // after it has ended, since a long snapshot would keep the store from reusing its pages. Memory grows only with the longest row.
 func Write(ctx context.Context, w *archive.Writer, s Source) error {
-	files, err := os.CreateTemp(s.Dir, ".moveout-")
+	files, err := tempfile.New(s.Dir)
 	if err != nil {
 		return err
 	}
 	defer files.Close()
-	if err := os.Remove(files.Name()); err != nil {
-		return err
-	}
 	now := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	e := &exporter{ctx: ctx, w: w, Source: s, now: now, folders: folderTree{}, files: newFileList(files)}
 	if err := e.reserve(fixedMemory); err != nil {

@@ -231,7 +231,7 @@ func TestMissingFileIsNamed(t *testing.T) {
 	if _, err := archive.Open(t.Context(), out, archive.Options{Dir: t.TempDir()}); err == nil {
 		t.Error("what was written until then is taken for an archive")
 	}
-	if left, err := filepath.Glob(filepath.Join(dir, "data", ".moveout-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(dir, "data", ".lectern-*")); err != nil || len(left) > 0 {
 		t.Errorf("left %v in the data directory (%v)", left, err)
 	}
 }

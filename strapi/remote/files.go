@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lectern/jsontree"
+	"lectern/strapi/archive"
 )
 
 // An asset is an uploaded file, or one of its formats, that is downloaded.
@@ -96,13 +97,7 @@ func addAssets(row *jsontree.Object, add func(asset)) {
 		if !ok {
 			continue
 		}
-		sidecar := jsontree.NewObject()
-		for _, key := range format.Keys {
-			sidecar.Set(key, format.Value(key))
-		}
-		sidecar.Set("type", name)
-		sidecar.Set("id", row.Value("id"))
-		sidecar.Set("mainHash", row.Value("hash"))
+		sidecar := archive.FormatSidecar(row, name, format)
 		add(asset{name: format.Text("hash") + format.Text("ext"), url: format.Text("url"), sidecar: sidecar, size: sizeInFile(format)})
 	}
 }

@@ -1,16 +1,18 @@
 package remote
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"lectern/internal/durable"
+	"lectern/internal/jsonlines"
 	"lectern/jsontree"
 )
 
@@ -86,14 +88,14 @@ func (s staging) readPage(l *lane, n int, row func(*jsontree.Object) error) (h h
 		return header{}, false, err
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, 64<<10)
-	first, err := readLine(in)
+	in := jsonlines.NewReader(f, math.MaxInt)
+	first, err := in.Next()
 	if err != nil {
 		return header{}, false, fmt.Errorf("read %s: %w", f.Name(), err)
 	}
 	h = parseHeader(first)
 	for i := 0; i < h.rows && row != nil; i++ {
-		o, err := readLine(in)
+		o, err := in.Next()
 		if err == nil {
 			err = row(o)
 		}
@@ -117,40 +119,15 @@ func (s staging) eachRow(l *lane, row func(*jsontree.Object) error, gone func(id
 	}
 }
 
-// readLine reads one JSON object.
-func readLine(in *bufio.Reader) (*jsontree.Object, error) {
-	line, err := in.ReadBytes('\n')
-	if err != nil {
-		return nil, fmt.Errorf("the file is cut off: %w", err)
-	}
-	v, err := jsontree.Parse(line, jsontree.MaxDepth)
-	if err != nil && !errors.Is(err, jsontree.ErrPrototype) {
-		return nil, err
-	}
-	o, ok := v.(*jsontree.Object)
-	if !ok {
-		return nil, errors.New("a line is not an object")
-	}
-	return o, nil
-}
-
 // writeFile writes a file that appears when it is complete and on disk.
 func writeFile(name string, content io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(name+".part", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
+	return durable.WriteFile(name, func(w io.Writer) error {
+		_, err := io.Copy(w, content)
 		return err
-	}
-	_, err = io.Copy(f, content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return os.Rename(f.Name(), name)
+	})
 }
 
 // check makes sure that the directory has nothing yet, or was used for the same source before: a server, or its definitions.

@@ -1,0 +1,43 @@
+package durable_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"lectern/internal/durable"
+)
+
+// TestWriteFile replaces a file, beside which a killed process has left another.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := os.WriteFile(path+durable.Suffix, []byte("a longer text of a process that was killed"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	failed := errors.New("failed")
+	for _, step := range []struct {
+		text string
+		err  error
+		want string
+	}{{"first", nil, "first"}, {"second", nil, "second"}, {"third", failed, "second"}} {
+		err := durable.WriteFile(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, step.text)
+			return errors.Join(err, step.err)
+		})
+		if !errors.Is(err, step.err) {
+			t.Errorf("writing %q: %v, want %v", step.text, err, step.err)
+		}
+		if text, err := os.ReadFile(path); err != nil || string(text) != step.want {
+			t.Errorf("after writing %q the file has %q (%v), want %q", step.text, text, err, step.want)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the file has the mode %v (%v)", info.Mode(), err)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+			t.Errorf("after writing %q the directory has %v (%v)", step.text, entries, err)
+		}
+	}
+}
