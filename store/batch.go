@@ -75,7 +75,7 @@ func (tx *Tx) Apply(b *Batch) error {
 	return nil
 }
 
-// apply makes the changes of a batch. After an error a part of them is made.
+// apply changes rows and links as a batch says. After an error, the transaction holds a part of the changes, and must not be committed.
 func (tx *Tx) apply(b *Batch) error {
 	tx.applied++
 	tx.adds = tx.adds || len(b.putRows) > 0 || len(b.putLinks) > len(b.cutLinks)

@@ -22,25 +22,8 @@ var large = flag.Int("large", 0, "how many entities TestLarge moves in; 0 skips 
 // reviews. A restaurant has a draft and a published version, three categories in each, an owner and a component.
 func writeLarge(t *testing.T, path string, entities int) {
 	t.Helper()
-	from, err := archive.Open(t.Context(), kitchen, archive.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer from.Close()
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	to, err := archive.NewWriter(file, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	from, to := rewrite(t, kitchen, path, "")
 	g := &generator{t: t, w: to}
-	for s, err := range from.Schemas(t.Context()) {
-		g.check(err)
-		g.check(to.WriteSchema(s))
-	}
 	for s, err := range from.Configuration(t.Context()) {
 		g.check(err)
 		g.check(to.WriteSetting(s))

@@ -94,32 +94,44 @@ type copying struct {
 	noAssets bool
 }
 
-// copied returns the path of a copy of an archive.
-func copied(t *testing.T, c copying) string {
+// rewrite opens an archive to read, and one at path to write, which has the schemas of the first already. Both are closed at the end of the
+// test.
+func rewrite(t *testing.T, source, path, key string) (*archive.Archive, *archive.Writer) {
 	t.Helper()
-	from, err := archive.Open(t.Context(), gocmp.Or(c.source, kitchen), archive.Options{Dir: t.TempDir()})
+	from, err := archive.Open(t.Context(), source, archive.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer from.Close()
-	path := filepath.Join(t.TempDir(), "export.tar.gz.enc")
-	if c.key == "" {
-		path = strings.TrimSuffix(path, ".enc")
-	}
+	t.Cleanup(func() { from.Close() })
 	file, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	to, err := archive.NewWriter(file, c.key)
+	t.Cleanup(func() { file.Close() })
+	to, err := archive.NewWriter(file, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &generator{t: t, w: to}
 	for s, err := range from.Schemas(t.Context()) {
-		g.check(err)
-		g.check(to.WriteSchema(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := to.WriteSchema(s); err != nil {
+			t.Fatal(err)
+		}
 	}
+	return from, to
+}
+
+// copied returns the path of a copy of an archive.
+func copied(t *testing.T, c copying) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "export.tar.gz.enc")
+	if c.key == "" {
+		path = strings.TrimSuffix(path, ".enc")
+	}
+	from, to := rewrite(t, gocmp.Or(c.source, kitchen), path, c.key)
+	g := &generator{t: t, w: to}
 	for e, err := range from.Entities(t.Context()) {
 		g.check(err)
 		if c.change == nil || c.change(&e) {

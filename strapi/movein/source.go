@@ -22,7 +22,7 @@ type source struct {
 	path    string           // of the archive
 }
 
-// paths tells apart what a source path is: the tree of a Strapi project, or an archive.
+// paths returns the directory of the Strapi project and the path of the archive that options name. Either may be "".
 func paths(o Options) (tree, archivePath string, err error) {
 	info, err := os.Stat(o.Source)
 	if err != nil {

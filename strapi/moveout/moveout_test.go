@@ -115,6 +115,15 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// moved moves an archive into a new project, and returns its directory.
+func moved(t *testing.T, source string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "project")
+	_, err := movein.Move(t.Context(), movein.Options{Source: source, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
+	must(t, err)
+	return dir
+}
+
 // isMade reports whether rows of a type are made anew in each project, so that they get other ids: those that come from the configuration,
 // and the folders of files, of which Lectern keeps the paths alone.
 func isMade(uid string) bool {
@@ -125,9 +134,7 @@ func isMade(uid string) bool {
 
 // TestThereAndBack moves an archive of Strapi in and out again: everything that the project keeps comes back as Strapi wrote it.
 func TestThereAndBack(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "project")
-	_, err := movein.Move(t.Context(), movein.Options{Source: kitchen, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
-	must(t, err)
+	dir := moved(t, kitchen)
 	out := filepath.Join(t.TempDir(), "out.tar.gz.enc")
 	export(t, dir, out, "a key")
 
@@ -157,9 +164,7 @@ func TestThereAndBack(t *testing.T) {
 
 // TestDefinitionsComeBack makes a project of the definitions in an archive of ours, and compares it with the one that was exported.
 func TestDefinitionsComeBack(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "project")
-	_, err := movein.Move(t.Context(), movein.Options{Source: kitchen, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
-	must(t, err)
+	dir := moved(t, kitchen)
 	out := filepath.Join(t.TempDir(), "out.tar.gz")
 	export(t, dir, out, "")
 	_, a := read(t, out, "")
@@ -193,14 +198,10 @@ func TestDefinitionsComeBack(t *testing.T) {
 func TestContentComesBack(t *testing.T) {
 	for _, source := range []string{kitchen, "../movein/testdata/morph.tar.gz"} {
 		t.Run(filepath.Base(source), func(t *testing.T) {
-			first, second := filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
-			_, err := movein.Move(t.Context(), movein.Options{Source: source, Dir: first, Project: gateway.Options{LogTo: t.Output()}})
-			must(t, err)
+			first := moved(t, source)
 			out := filepath.Join(t.TempDir(), "out.tar.gz")
 			export(t, first, out, "")
-			_, err = movein.Move(t.Context(), movein.Options{Source: out, Dir: second, Project: gateway.Options{LogTo: t.Output()}})
-			must(t, err)
-			want, got := lines(t, first), lines(t, second)
+			want, got := lines(t, first), lines(t, moved(t, out))
 			if len(want) < 10 {
 				t.Errorf("the project has only %d versions", len(want))
 			}
@@ -213,9 +214,7 @@ func TestContentComesBack(t *testing.T) {
 
 // TestMissingFileIsNamed exports a project of whose uploads one is gone: an archive without it would be taken for complete.
 func TestMissingFileIsNamed(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "project")
-	_, err := movein.Move(t.Context(), movein.Options{Source: kitchen, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
-	must(t, err)
+	dir := moved(t, kitchen)
 	must(t, os.Remove(filepath.Join(dir, "data", "uploads", "thumbnail_red_b24a153d6b.png")))
 	p, err := gateway.Open(dir, gateway.Options{LogTo: t.Output(), NoWatch: true})
 	must(t, err)

@@ -11,7 +11,7 @@ import (
 	"lectern/jsontree"
 )
 
-// The actions that routes outside of content-types need.
+// The permissions that a token needs for routes that belong to no content-type.
 const (
 	actionLocales = "plugin::i18n.locales.listLocales"
 	actionRoles   = "plugin::users-permissions.role.find"

@@ -148,7 +148,7 @@ func (r *reader) stamps(ctx context.Context, l *lane) (map[uint64]stamp, error) 
 		for _, row := range p.rows {
 			s, _ := stampOf(row) // checked by request
 			if s.id <= cursor {
-				return nil, fmt.Errorf("GET %s: row %d comes after row %d, though rows in the order of ids were asked for", l.path, s.id, cursor)
+				return nil, l.outOfOrder(s.id, cursor)
 			}
 			cursor = s.id
 			all[s.id] = s
@@ -219,7 +219,7 @@ func (r *reader) addReread(ctx context.Context, l *lane, pages int, documents []
 		}
 		last, _ := idOf(p.rows[len(p.rows)-1]) // checked by list
 		if last <= cursor {
-			return pages, fmt.Errorf("GET %s: row %d comes after row %d, though rows in the order of ids were asked for", l.path, last, cursor)
+			return pages, l.outOfOrder(last, cursor)
 		}
 		cursor = last
 		pages++

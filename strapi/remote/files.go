@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,7 +171,7 @@ func (c *client) downloadOnce(ctx context.Context, from *url.URL, to string) err
 		return fmt.Errorf("%w: %w", errNoFile, errPrivate)
 	}
 	if err != nil {
-		return failed(from.Path, cmpErr(context.Cause(ctx), err))
+		return failed(from.Path, cmp.Or(context.Cause(ctx), err))
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
@@ -185,20 +186,10 @@ func (c *client) downloadOnce(ctx context.Context, from *url.URL, to string) err
 	case content.left < 0:
 		return fmt.Errorf("GET %s: the file is larger than the limit of %d bytes", from.Path, c.maxFile)
 	case content.failed:
-		return failed(from.Path, cmpErr(context.Cause(ctx), err))
+		return failed(from.Path, cmp.Or(context.Cause(ctx), err))
 	default:
 		return err
 	}
-}
-
-// cmpErr returns the first error that is not nil.
-func cmpErr(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // A boundedReader fails when more than left bytes come.

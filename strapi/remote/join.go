@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -136,7 +137,7 @@ func (j *joiner) index(ctx context.Context, lanes []*lane) error {
 			id, err := idOf(row)
 			name := strings.Clone(row.Text("documentId")) // the row must not stay in memory
 			j.ids[version{l.schema.uid, name, j.intern(localeOf(l.schema, row)), statusOfRow(l.schema, l.status)}] = id
-			return cmpErr(err, ctx.Err())
+			return cmp.Or(err, ctx.Err())
 		}, func(row *jsontree.Object) {
 			j.gone[version{uid: l.schema.uid, documentID: strings.Clone(row.Text("documentId"))}] = true
 		}); err != nil {
@@ -146,7 +147,7 @@ func (j *joiner) index(ctx context.Context, lanes []*lane) error {
 	for _, l := range lanes {
 		if err := j.r.eachLive(l, func(row *jsontree.Object) error {
 			_, err := j.r.definitions.split(l.schema, row, func(from linkFrom) { j.addInverse(l, from) })
-			return cmpErr(err, ctx.Err())
+			return cmp.Or(err, ctx.Err())
 		}, nil); err != nil {
 			return err
 		}
@@ -218,7 +219,7 @@ func (j *joiner) write(ctx context.Context, lanes []*lane) error {
 		if err := j.r.eachLive(l, func(row *jsontree.Object) error {
 			data, err := j.r.definitions.split(l.schema, row, func(from linkFrom) { j.writeLinks(l, from) })
 			if err != nil || l.again {
-				return cmpErr(err, ctx.Err())
+				return cmp.Or(err, ctx.Err())
 			}
 			if l.schema.uid == fileUID {
 				data = fileRow(data)
@@ -228,7 +229,7 @@ func (j *joiner) write(ctx context.Context, lanes []*lane) error {
 			}
 			id, err := idOf(row)
 			j.entity(l.schema.uid, id, data)
-			return cmpErr(err, j.out.err, ctx.Err())
+			return cmp.Or(err, j.out.err, ctx.Err())
 		}, nil); err != nil {
 			return err
 		}

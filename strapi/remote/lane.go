@@ -123,10 +123,15 @@ func (l *lane) pageOf(size int) string {
 
 // list reads one page of a lane with all that it populates. If content changes between the requests for a page, it reads the page anew.
 func (r *reader) list(ctx context.Context, l *lane, size int, params []string) (page, error) {
+	return consistent(func() (page, error) { return r.listOnce(ctx, l, size, params) })
+}
+
+// consistent calls read until content does not change between its requests.
+func consistent[T any](read func() (T, error)) (T, error) {
 	for attempt := 0; ; attempt++ {
-		p, err := r.listOnce(ctx, l, size, params)
+		v, err := read()
 		if !errors.Is(err, errChanged) || attempt == maxRereads {
-			return p, err
+			return v, err
 		}
 	}
 }
@@ -205,7 +210,7 @@ func (r *reader) single(ctx context.Context, l *lane) (page, error) {
 	}
 	var p page
 	for _, locale := range locales {
-		row, err := r.singleIn(ctx, l, locale)
+		row, err := consistent(func() (*jsontree.Object, error) { return r.singleOnce(ctx, l, locale) })
 		if err != nil {
 			return page{}, err
 		}
@@ -216,16 +221,7 @@ func (r *reader) single(ctx context.Context, l *lane) (page, error) {
 	return p, nil
 }
 
-// singleIn reads the version of a single type in a locale, nil if there is none.
-func (r *reader) singleIn(ctx context.Context, l *lane, locale string) (*jsontree.Object, error) {
-	for attempt := 0; ; attempt++ {
-		row, err := r.singleOnce(ctx, l, locale)
-		if !errors.Is(err, errChanged) || attempt == maxRereads {
-			return row, err
-		}
-	}
-}
-
+// singleOnce reads the version of a single type in a locale, nil if there is none.
 func (r *reader) singleOnce(ctx context.Context, l *lane, locale string) (*jsontree.Object, error) {
 	var whole *jsontree.Object
 	for i, group := range l.groups {
@@ -255,6 +251,11 @@ func (r *reader) singleOnce(ctx context.Context, l *lane, locale string) (*jsont
 		}
 	}
 	return whole, nil
+}
+
+// outOfOrder returns the error for a row that comes after one with the same or a higher id.
+func (l *lane) outOfOrder(id, last uint64) error {
+	return fmt.Errorf("GET %s: row %d comes after row %d, though rows in the order of ids were asked for", l.path, id, last)
 }
 
 // idOf returns the id of a row or component.

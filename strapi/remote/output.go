@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,9 +62,12 @@ func (r *reader) write(ctx context.Context, lanes []*lane, a *accounts, assets [
 		out.schema(s)
 	}
 	j := newJoiner(r, out)
-	err = cmpErr(j.addAccounts(a), j.index(ctx, lanes))
+	err = j.addAccounts(a)
 	if err == nil {
-		err = cmpErr(j.write(ctx, lanes), out.err)
+		err = j.index(ctx, lanes)
+	}
+	if err == nil {
+		err = cmp.Or(j.write(ctx, lanes), out.err)
 	}
 	if err == nil {
 		err = r.writeAssets(d, assets)

@@ -65,7 +65,7 @@ func (r *reader) readPage(ctx context.Context, l *lane, n int, cursor uint64, si
 	for _, row := range p.rows {
 		id, _ := idOf(row) // checked by request
 		if id <= h.cursor {
-			return header{}, fmt.Errorf("GET %s: row %d comes after row %d, though rows in the order of ids were asked for", l.path, id, h.cursor)
+			return header{}, l.outOfOrder(id, h.cursor)
 		}
 		h.cursor = id
 	}
