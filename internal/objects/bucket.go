@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"lectern/internal/ctxio"
+	"lectern/internal/tempfile"
 )
 
 // BucketSettings say where a bucket is and how to enter it.
@@ -59,14 +59,11 @@ const partSize = 16 << 20
 // Put implements Store. An object of unknown length is copied to a temporary file first, because a bucket wants to know the length.
 func (b *Bucket) Put(ctx context.Context, name string, r io.Reader, size int64) error {
 	if size < 0 {
-		f, err := os.CreateTemp("", "lectern-object-")
+		f, err := tempfile.New("")
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		if err := os.Remove(f.Name()); err != nil {
-			return err
-		}
 		if size, err = io.Copy(ctxio.NewWriter(ctx, f), r); err != nil {
 			return err
 		}

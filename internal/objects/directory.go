@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"lectern/internal/ctxio"
+	"lectern/internal/durable"
 )
 
 // ErrChanged: an object is not as long as the program that extends it left it, because another program wrote it.
@@ -88,7 +89,7 @@ func (d *Directory) Put(ctx context.Context, name string, r io.Reader, _ int64) 
 	if err = os.Rename(f.Name(), to); err != nil {
 		return err
 	}
-	return syncDirectory(filepath.Dir(to))
+	return durable.SyncDir(filepath.Dir(to))
 }
 
 func ignoreClosed(err error) error {
@@ -109,7 +110,7 @@ func (d *Directory) makeParent(file string) error {
 	}
 	for parent != d.path {
 		parent = filepath.Dir(parent)
-		if err := syncDirectory(parent); err != nil {
+		if err := durable.SyncDir(parent); err != nil {
 			return err
 		}
 	}
@@ -147,7 +148,7 @@ func (d *Directory) Extend(_ context.Context, name string, content []byte, from 
 		return err
 	}
 	if from == 0 {
-		return syncDirectory(filepath.Dir(to))
+		return durable.SyncDir(filepath.Dir(to))
 	}
 	return nil
 }
@@ -205,13 +206,4 @@ func (d *Directory) Delete(_ context.Context, name string) error {
 		return err
 	}
 	return nil
-}
-
-// syncDirectory makes the names in a directory durable.
-func syncDirectory(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
