@@ -56,6 +56,7 @@ type line struct {
 	Check      checkCommand      `cmd:"" help:"Check definitions and configuration and print every problem."`
 	Schema     schemaCommand     `cmd:"" help:"Print the GraphQL schema."`
 	Token      tokenCommand      `cmd:"" help:"Create, list, rotate and revoke API tokens."`
+	Webhooks   webhooksCommand   `cmd:"" help:"List webhooks and their deliveries, test them, and send events again."`
 	Health     healthCommand     `cmd:"" help:"Ask a running server whether it is ready for requests, and print one line. Exits with 1 if it is not."`
 	Export     exportCommand     `cmd:"" help:"Write all content as JSON Lines."`
 	Import     importCommand     `cmd:"" help:"Import content from a file that export wrote."`

@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"lectern/auth"
 	"lectern/documents"
@@ -24,6 +25,7 @@ type generation struct {
 	tokens   *auth.Tokens
 	users    *auth.Users    // nil if users are switched off
 	media    *media.Library // nil if upload is switched off
+	teller   func() *teller // made when a webhook is sent
 	answers  *rest.Limits   // shared by all generations
 	replaced chan struct{}  // closed when the next generation serves
 }
@@ -88,6 +90,7 @@ func (e *generation) open() (err error) {
 	if err := e.openMedia(); err != nil {
 		return err
 	}
+	e.teller = sync.OnceValue(e.newTeller)
 	return e.openUsers()
 }
 

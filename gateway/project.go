@@ -18,6 +18,7 @@ import (
 	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
+	"lectern/webhooks"
 )
 
 // Options are how to open and serve a project. The zero value serves it with its own settings, for development.
@@ -108,6 +109,7 @@ type Project struct {
 	scheduler *scheduler
 	follower  *follower                     // of a replica; nil: the project takes writes
 	stops     atomic.Pointer[chan struct{}] // see stopping; nil before Run
+	webhooks  *webhooks.Dispatcher
 
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
@@ -169,6 +171,8 @@ func newProject(dir string, o Options) (*Project, *Definition, error) {
 		p.clock = systemClock{}
 	}
 	p.scheduler = newScheduler(p.clock, p.log, p.Documents)
+	p.webhooks = webhooks.New(p.clock, p.log, p.told)
+	p.Local.Hooks = p.webhooks
 	p.observed.metrics = p.newMetrics(d.Settings.Server.Metrics)
 	limits := requestLimits(d.Settings.Server.Limits.WithDefaults())
 	p.memory = budget.New(limits.Memory)
@@ -195,6 +199,7 @@ func (p *Project) open(d *Definition) (err error) {
 	if e.store, err = p.openStore(d); err != nil {
 		return err
 	}
+	e.useHooks()
 	return e.open()
 }
 

@@ -93,6 +93,7 @@ func (e *generation) serve(server *Server, former *generation) error {
 	close(former.replaced)
 	former.retire()
 	e.project.scheduler.wake()
+	e.useHooks()
 	return nil
 }
 

@@ -123,6 +123,7 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	parts.Go(func() { p.returnMemory(serving) })
 	if p.follower == nil {
 		parts.Go(func() { p.scheduler.run(serving) })
+		parts.Go(func() { p.webhooks.Run(serving) })
 	} else {
 		parts.Go(func() { p.follower.run(serving, server) })
 	}

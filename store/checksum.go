@@ -42,6 +42,7 @@ func holdsText(n bucket, key []byte) bool {
 		case string(keyCatalog), string(keyLocales), string(keyPending), string(keyIdentity), string(keyEpoch):
 			return true
 		}
+		return bytes.HasPrefix(key, []byte(prefixNote))
 	}
 	return false
 }

@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // The buckets of the file. Keys are big-endian throughout, so that bytes order as numbers do.
 //
-//	meta    names of counters and the catalog
+//	meta    names of counters, of the catalog and of notes (notes.go)
 //	rows    schema u16 · slot u16 · doc u64                       → row (record.go)
 //	docs    schema u16 · documentId                               → doc u64 · slot u16 …: the versions of the document
 //	index   lower bound of a block of index keys                  → the block (block.go)
@@ -49,6 +49,7 @@ var (
 	keyItems         = []byte("items")
 	prefixRowID      = "id/"
 	prefixRev        = "revision/"
+	prefixNote       = "note/"
 )
 
 var be = binary.BigEndian

@@ -33,6 +33,15 @@ func newEpoch() (e Epoch) {
 // String returns the epoch as 16 hexadecimal digits.
 func (e Epoch) String() string { return hex.EncodeToString(e[:]) }
 
+// MarshalText implements encoding.TextMarshaler.
+func (e Epoch) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (e *Epoch) UnmarshalText(text []byte) (err error) {
+	*e, err = parseEpoch(string(text))
+	return err
+}
+
 func parseEpoch(text string) (e Epoch, err error) {
 	raw, err := hex.DecodeString(text)
 	if err != nil || len(raw) != len(e) {

@@ -108,7 +108,8 @@ func valuesOf(s *Snapshot, n bucket) (list [][2][]byte) {
 			}
 		case n != metas:
 			list = append(list, [2][]byte{k, v})
-		case !slices.Contains([]string{string(keyIdentity), string(keyDocs), string(keyItems)}, string(k)) && !bytes.HasPrefix(k, []byte(prefixRowID)):
+		case !slices.Contains([]string{string(keyIdentity), string(keyDocs), string(keyItems)}, string(k)) &&
+			!bytes.HasPrefix(k, []byte(prefixRowID)) && !bytes.HasPrefix(k, []byte(prefixNote)):
 			list = append(list, [2][]byte{k, v})
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"lectern/gateway/config"
 	"lectern/media"
 	"lectern/store"
+	"lectern/webhooks"
 )
 
 // A Project administers a project that this process has open (Local), or that a running server has open.
@@ -53,6 +54,14 @@ type Project interface {
 	Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (documents.ImportResult, error)
 	// Fill sets attributes that have no value. progress may be nil; a running server does not call it.
 	Fill(ctx context.Context, fillings []documents.Filling, progress func(what string, done, total int)) (documents.Filled, error)
+	// Webhooks tells how the webhooks are doing.
+	Webhooks(ctx context.Context) ([]webhooks.Status, error)
+	// WebhookLog returns what is known about the deliveries of a webhook.
+	WebhookLog(ctx context.Context, name string) (webhooks.Log, error)
+	// TestWebhook sends a webhook a test request.
+	TestWebhook(ctx context.Context, name string) (webhooks.Test, error)
+	// ReplayWebhook has the dead letters of a webhook sent again and, unless since is zero, all events from then on.
+	ReplayWebhook(ctx context.Context, name string, since time.Time) (webhooks.Replayed, error)
 	Close() error
 }
 
@@ -78,6 +87,8 @@ type Local struct {
 	Version string
 	// Data is the project's data directory, which this process has locked.
 	Data *DataDir
+	// Hooks runs the webhooks.
+	Hooks *webhooks.Dispatcher
 	// Current returns the content that is served.
 	Current func() Content
 	// Reserve reserves memory for a command that reads or writes much content. grow reserves more; release returns all of it.
@@ -194,6 +205,24 @@ func (l *Local) RevokeToken(ctx context.Context, nameOrID string) (t auth.Token,
 		return err
 	})
 	return t, err
+}
+
+// Webhooks implements Project.
+func (l *Local) Webhooks(ctx context.Context) ([]webhooks.Status, error) { return l.Hooks.List(ctx) }
+
+// WebhookLog implements Project.
+func (l *Local) WebhookLog(ctx context.Context, name string) (webhooks.Log, error) {
+	return l.Hooks.Log(ctx, name)
+}
+
+// TestWebhook implements Project.
+func (l *Local) TestWebhook(ctx context.Context, name string) (webhooks.Test, error) {
+	return l.Hooks.Test(ctx, name)
+}
+
+// ReplayWebhook implements Project.
+func (l *Local) ReplayWebhook(ctx context.Context, name string, since time.Time) (webhooks.Replayed, error) {
+	return l.Hooks.Replay(ctx, name, since)
 }
 
 // Compact implements Project.

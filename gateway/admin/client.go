@@ -19,6 +19,7 @@ import (
 	"lectern/documents"
 	"lectern/store"
 	"lectern/store/evolve"
+	"lectern/webhooks"
 )
 
 // A remote administers the project of a server in another process, by requests to its control socket.
@@ -72,6 +73,26 @@ func (r *remote) RevokeToken(ctx context.Context, nameOrID string) (auth.Token, 
 
 func (r *remote) Fill(ctx context.Context, fillings []documents.Filling, _ func(string, int, int)) (documents.Filled, error) {
 	return call[documents.Filled](ctx, r, http.MethodPost, "/fill", fillings)
+}
+
+func (r *remote) Webhooks(ctx context.Context) ([]webhooks.Status, error) {
+	return call[[]webhooks.Status](ctx, r, http.MethodGet, "/webhooks", nil)
+}
+
+func (r *remote) WebhookLog(ctx context.Context, name string) (webhooks.Log, error) {
+	return call[webhooks.Log](ctx, r, http.MethodGet, "/webhooks/"+url.PathEscape(name)+"/log", nil)
+}
+
+func (r *remote) TestWebhook(ctx context.Context, name string) (webhooks.Test, error) {
+	return call[webhooks.Test](ctx, r, http.MethodPost, "/webhooks/"+url.PathEscape(name)+"/test", nil)
+}
+
+func (r *remote) ReplayWebhook(ctx context.Context, name string, since time.Time) (webhooks.Replayed, error) {
+	path := "/webhooks/" + url.PathEscape(name) + "/replay"
+	if !since.IsZero() {
+		path += "?since=" + url.QueryEscape(since.Format(time.RFC3339Nano))
+	}
+	return call[webhooks.Replayed](ctx, r, http.MethodPost, path, nil)
 }
 
 func (r *remote) Uploads(ctx context.Context) (Uploads, error) {

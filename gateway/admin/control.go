@@ -23,6 +23,7 @@ import (
 	"lectern/internal/tempfile"
 	"lectern/store"
 	"lectern/store/evolve"
+	"lectern/webhooks"
 )
 
 // A Control answers requests on the control socket of a running server. The socket is in the data directory, and only the user that
@@ -34,6 +35,10 @@ import (
 //	POST   /tokens          auth.Declaration → createdToken
 //	POST   /tokens/{name}/rotate?grace= → createdToken
 //	DELETE /tokens/{name}   → auth.Token
+//	GET    /webhooks        []webhooks.Status
+//	GET    /webhooks/{name}/log → webhooks.Log
+//	POST   /webhooks/{name}/test → webhooks.Test
+//	POST   /webhooks/{name}/replay?since= → webhooks.Replayed
 //	GET    /uploads         Uploads
 //	GET    /backup          a backup, as a tar archive
 //	GET    /base            a backup without the uploads
@@ -182,6 +187,10 @@ func (c *Control) routes() http.Handler {
 	mux.Handle("POST /tokens", answerJSON(maxJSON, c.createToken))
 	mux.Handle("POST /tokens/{name}/rotate", answer(c.rotateToken))
 	mux.Handle("DELETE /tokens/{name}", answer(func(r *http.Request) (auth.Token, error) { return p.RevokeToken(r.Context(), r.PathValue("name")) }))
+	mux.Handle("GET /webhooks", answer(func(r *http.Request) ([]webhooks.Status, error) { return p.Webhooks(r.Context()) }))
+	mux.Handle("GET /webhooks/{name}/log", answer(func(r *http.Request) (webhooks.Log, error) { return p.WebhookLog(r.Context(), r.PathValue("name")) }))
+	mux.Handle("POST /webhooks/{name}/test", answer(func(r *http.Request) (webhooks.Test, error) { return p.TestWebhook(r.Context(), r.PathValue("name")) }))
+	mux.Handle("POST /webhooks/{name}/replay", answer(c.replayWebhook))
 	mux.Handle("GET /uploads", answer(func(r *http.Request) (Uploads, error) { return p.Uploads(r.Context()) }))
 	mux.HandleFunc("GET /backup", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.Backup) })
 	mux.HandleFunc("GET /base", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.base) })
@@ -259,6 +268,16 @@ func (c *Control) rotateToken(r *http.Request) (createdToken, error) {
 	}
 	token, key, err := c.Project.RotateToken(r.Context(), r.PathValue("name"), grace)
 	return createdToken{token, key}, err
+}
+
+func (c *Control) replayWebhook(r *http.Request) (webhooks.Replayed, error) {
+	var since time.Time
+	if text := r.URL.Query().Get("since"); text != "" {
+		if err := since.UnmarshalText([]byte(text)); err != nil {
+			return webhooks.Replayed{}, err
+		}
+	}
+	return c.Project.ReplayWebhook(r.Context(), r.PathValue("name"), since)
 }
 
 // importFile imports the body of a request. It first copies the body to a file, since an import reads it several times.

@@ -58,6 +58,11 @@ func Load(dir string, check func(*Definition) yamlfile.Problems) (*Definition, y
 	if permissions != nil {
 		problems = append(problems, d.Settings.readPermissions(permissions, d.Actions)...)
 	}
+	hooks, found := readConfig(project, webhooksName, lookup)
+	problems = append(problems, found...)
+	if hooks != nil {
+		problems = append(problems, d.Settings.readWebhooks(hooks, d.Model)...)
+	}
 	return d, problems.Sort(), nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// settingsFiles lists the files of config/, except permissions, which Load reads after the content types.
+// settingsFiles lists the files of config/, except permissions and webhooks, which Load reads after the content types.
 var settingsFiles = []struct {
 	name string
 	read func(*Settings, *yamlfile.Node) yamlfile.Problems
@@ -21,9 +21,12 @@ var settingsFiles = []struct {
 	{"plugins", (*Settings).readPlugins},
 }
 
-const permissionsName = "permissions"
+const (
+	permissionsName = "permissions"
+	webhooksName    = "webhooks"
+)
 
-// readSettings reads the files of config/ except permissions.
+// readSettings reads the files of config/ except permissions and webhooks.
 func readSettings(project fs.FS, lookup yamlfile.Lookup) (Settings, yamlfile.Problems) {
 	s := Default()
 	problems := unknownFiles(project)
@@ -98,7 +101,7 @@ func readConfig(project fs.FS, name string, lookup yamlfile.Lookup) (*yamlfile.N
 
 // fileNames returns the names of all files of config/, without their extensions.
 func fileNames() []string {
-	names := []string{permissionsName}
+	names := []string{permissionsName, webhooksName}
 	for _, f := range settingsFiles {
 		names = append(names, f.name)
 	}
@@ -116,7 +119,7 @@ func unknownFiles(project fs.FS) (problems yamlfile.Problems) {
 		base := strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
 		if yamlfile.HasExtension(e.Name()) && !slices.Contains(known, base) {
 			problems = append(problems, yamlfile.Problem{File: path.Join("config", e.Name()),
-				Message: "is not a file of the configuration; there are server, api, plugins and permissions"})
+				Message: "is not a file of the configuration; there are server, api, plugins, permissions and webhooks"})
 		}
 	}
 	return problems

@@ -36,6 +36,7 @@ var tables = []struct {
 	{"plugins.yaml graphql", "configuration.md", false},
 	{"plugins.yaml graphql.config.limits", "graphql.md", true},
 	{"permissions.yaml", "permissions.md", false},
+	{"webhooks.yaml", "webhooks.md", false},
 }
 
 // TestReferenceIsFresh checks that the tables of settings in docs/ say what the fields of the structs that files are decoded into say in
@@ -86,6 +87,9 @@ func TestKeysOfReferenceAreAccepted(t *testing.T) {
 		}
 		if r.file == permissionsName+".yaml" {
 			problems = append(problems, s.readPermissions(n, nil)...)
+		}
+		if r.file == webhooksName+".yaml" {
+			problems = append(problems, s.readWebhooks(n, nil)...)
 		}
 		for _, problem := range problems {
 			if strings.HasPrefix(problem.Message, "unknown key") { // other problems may say that a value is needed
@@ -199,7 +203,7 @@ func settingsRows(t *testing.T) []row {
 	t.Helper()
 	s := Default()
 	graphqlDefaults(&s.GraphQL.Limits)
-	files := map[string]any{"server": s.Server.file(), "api": s.REST.file(), "plugins": s.file(), permissionsName: permissionsFile{}}
+	files := map[string]any{"server": s.Server.file(), "api": s.REST.file(), "plugins": s.file(), permissionsName: permissionsFile{}, webhooksName: webhooksFile{}}
 	w := walker{structs: structsOf(parsePackage(t)...)}
 	for _, name := range fileNames() {
 		if files[name] == nil {

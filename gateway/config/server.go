@@ -400,7 +400,7 @@ func (p *netPrefix) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 		*p = netPrefix(netip.PrefixFrom(addr, addr.BitLen()))
 		return nil
 	}
-	return yamlfile.Problems{n.Problem("a trusted proxy is an address or a range, such as 10.0.0.1 or 10.0.0.0/8, not %q", n.Text)}
+	return yamlfile.Problems{n.Problem("this is an address or a range, such as 10.0.0.1 or 10.0.0.0/8, not %q", n.Text)}
 }
 
 // CORS holds the settings for pages of other origins that read answers.

@@ -18,6 +18,7 @@ import (
 	"lectern/auth"
 	"lectern/internal/yamlfile"
 	"lectern/store"
+	"lectern/webhooks"
 )
 
 // Settings holds the settings of config/*.yaml, or their defaults.
@@ -31,6 +32,8 @@ type Settings struct {
 
 	Roles  map[string][]string // the actions that permissions.yaml grants to each role, as "uid.action"
 	Tokens []auth.Declaration  // the tokens that permissions.yaml declares
+
+	Webhooks []webhooks.Hook
 }
 
 // Server holds the settings of config/server.yaml.

@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"internal/storetest", "backup"},
 	{"documents/changes"},
 	{"documents"},
-	{"auth", "media", "strapi/moveout"},
+	{"auth", "media", "webhooks", "strapi/moveout"},
 	{"shadowcrud/qs"},
 	{"shadowcrud/params", "shadowcrud/levels"},
 	{"shadowcrud/graphql/"},

@@ -15,6 +15,8 @@ type Plain struct {
 	API    *API
 	Access *permission.Access
 	Limits *Limits // nil: the default ones
+	// Status is the status of the related documents that are printed.
+	Status store.Status
 	// Memory is the memory of the answer, which the caller releases; nil: no limit.
 	Memory *budget.Answer
 	// Last is added to the end of each document, as members of its object, such as `"isUrlSigned":false`. It may be empty.
@@ -93,7 +95,7 @@ func (f *Plain) appendList(ctx context.Context, dst []byte, s *store.Snapshot, r
 }
 
 func (f *Plain) printer(ctx context.Context, dst []byte, s *store.Snapshot) *printer {
-	return &printer{api: f.API, access: f.Access, status: store.Published, buf: dst, snapshot: s, bound: f.bound(ctx)}
+	return &printer{api: f.API, access: f.Access, status: f.Status, buf: dst, snapshot: s, bound: f.bound(ctx)}
 }
 
 // bound returns the bound of an answer.

@@ -1,0 +1,38 @@
+package store
+
+import (
+	"errors"
+
+	"lectern/contenttypes"
+)
+
+// Logged returns a version as an entry of the log left it or, if the entry removed it, as it was before. There is no Record if the entry did
+// not change the version, or if an older Lectern wrote the entry and it does not hold the removed row. What the version links to is not in
+// the Record: a read that follows its links finds those of the snapshot. The Record may be used until the snapshot ends.
+func (s *Snapshot) Logged(e *Entry, t *contenttypes.ContentType, documentID string, st Status, locale string) (found Record, err error) {
+	b := s.bound.of(&t.Schema)
+	sl, ok := s.slot(t, st, locale)
+	if !ok {
+		return found, nil
+	}
+	err = e.eachOp(func(o op) error {
+		if !o.kind.ofRow() || o.schema != b.number || o.slot != sl {
+			return nil
+		}
+		id, err := s.loggedID(b, o)
+		if err != nil || id != documentID {
+			return err
+		}
+		if o.kind.removesRow() {
+			if o.data, err = o.before(); err != nil {
+				return err
+			}
+		}
+		found, err = s.loggedRow(b, o)
+		return err
+	})
+	if errors.Is(err, errNoFormer) || errors.Is(err, ErrTrimmed) {
+		return Record{}, nil
+	}
+	return found, err
+}

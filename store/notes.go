@@ -1,0 +1,59 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+)
+
+// A note is a small JSON value that a part of the server keeps beside the content, such as how far webhooks have been delivered. Notes are
+// durable like content and part of backups, but they are no content: a note has no entry in the log and no sequence, and replicas and
+// exports do not have it.
+//
+// Notes are in the bucket meta, under the prefix note/.
+
+// noteKey returns the key of a note in the bucket meta.
+func noteKey(name string) []byte { return append([]byte(prefixNote), name...) }
+
+// Note returns the note of that name, nil if there is none. It is valid until the snapshot ends.
+func (s *Snapshot) Note(name string) []byte { return textOf(s.bucket(metas).Get(noteKey(name))) }
+
+// Notes returns the notes whose names begin with a prefix, in the order of their names. They are valid until the snapshot ends.
+func (s *Snapshot) Notes(prefix string) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		begin := noteKey(prefix)
+		c := s.bucket(metas).Cursor()
+		for k, v := c.Seek(begin); bytes.HasPrefix(k, begin); k, v = c.Next() {
+			if !yield(string(k[len(prefixNote):]), textOf(v)) {
+				return
+			}
+		}
+	}
+}
+
+// PutNote stores a note, which must be JSON.
+func (tx *Tx) PutNote(name string, value []byte) error {
+	if !json.Valid(value) {
+		return fmt.Errorf("put the note %s: it is no JSON", name)
+	}
+	tx.adds = true
+	return tx.changeNote(func(meta *tree) error { return meta.Put(noteKey(name), copied(value)) })
+}
+
+// DeleteNote removes a note. It is no error if there is none.
+func (tx *Tx) DeleteNote(name string) error {
+	return tx.changeNote(func(meta *tree) error { return meta.Delete(noteKey(name)) })
+}
+
+func (tx *Tx) changeNote(change func(meta *tree) error) error {
+	if err := tx.begin(); err != nil {
+		return err
+	}
+	tx.applied++
+	if err := change(tx.bucket(metas)); err != nil {
+		tx.half = err
+		return err
+	}
+	return nil
+}

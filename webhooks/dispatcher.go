@@ -1,0 +1,262 @@
+package webhooks
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"lectern/store"
+)
+
+// A Dispatcher runs the senders of hooks. Its methods may be called whether it runs or not: without Run nothing is sent, but what the store
+// has about the hooks can be read, and replays take effect once it runs.
+type Dispatcher struct {
+	clock   Clock
+	log     *slog.Logger
+	content func() Content
+
+	changed chan struct{} // holds a value when hooks have changed
+	mu      sync.Mutex
+	hooks   []Hook
+	running map[string]*running // nil unless Run runs
+}
+
+// running is a sender whose run method runs.
+type running struct {
+	sender *sender
+	stop   context.CancelFunc
+	done   chan struct{} // closed when run has returned
+}
+
+// New returns a Dispatcher without hooks. content returns what is served at the moment.
+func New(clock Clock, log *slog.Logger, content func() Content) *Dispatcher {
+	return &Dispatcher{clock: clock, log: log, content: content, changed: make(chan struct{}, 1)}
+}
+
+// Use replaces the hooks.
+func (d *Dispatcher) Use(hooks []Hook) {
+	d.mu.Lock()
+	d.hooks = slices.Clone(hooks)
+	d.mu.Unlock()
+	select {
+	case d.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Run sends events until ctx ends. All goroutines that it starts have ended when it returns.
+func (d *Dispatcher) Run(ctx context.Context) {
+	d.mu.Lock()
+	d.running = map[string]*running{}
+	d.mu.Unlock()
+	var again <-chan time.Time
+	for {
+		again = nil
+		if !d.arrange(ctx) {
+			again = d.clock.After(readAgain)
+		}
+		select {
+		case <-ctx.Done():
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			for _, r := range d.running {
+				<-r.done
+			}
+			d.running = nil
+			return
+		case <-d.changed:
+		case <-again:
+		}
+	}
+}
+
+// arrange stops the senders of hooks that are gone or have changed, and starts those that are missing. ok is false if one could not be
+// started, which it logs.
+func (d *Dispatcher) arrange(ctx context.Context) (ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	wanted := map[string]*Hook{}
+	for i, h := range d.hooks {
+		if !h.Disabled {
+			wanted[h.Name] = &d.hooks[i]
+		}
+	}
+	for name, r := range d.running {
+		if h := wanted[name]; h == nil || !reflect.DeepEqual(h, r.sender.hook) {
+			r.stop()
+			<-r.done
+			delete(d.running, name)
+		}
+	}
+	ok = true
+	if err := d.forget(ctx, wanted); err != nil {
+		d.log.Error("what the store knows about former webhooks could not be removed", "error", err)
+		ok = false
+	}
+	for name, h := range wanted {
+		if d.running[name] != nil {
+			continue
+		}
+		hook := *h
+		s, err := newSender(&hook, d.clock, d.log, d.content)
+		if err != nil {
+			d.log.Error("a webhook could not be started", "webhook", name, "error", err)
+			ok = false
+			continue
+		}
+		serving, stop := context.WithCancel(ctx)
+		r := &running{s, stop, make(chan struct{})}
+		d.running[name] = r
+		go func() {
+			defer close(r.done)
+			defer stop()
+			s.run(serving)
+		}()
+	}
+	return ok
+}
+
+// forget removes the notes of hooks that are not wanted, so that one which is added again begins with what is written from then on.
+func (d *Dispatcher) forget(ctx context.Context, wanted map[string]*Hook) error {
+	changed, hooks := map[string][]byte{}, map[string]bool{}
+	c := d.content()
+	err := c.Store.View(func(s *store.Snapshot) error {
+		for name := range s.Notes(notesPrefix) {
+			if hook := hookOfNote(name); wanted[hook] == nil {
+				changed[name], hooks[hook] = nil, true
+			}
+		}
+		return nil
+	})
+	if err != nil || len(changed) == 0 {
+		return err
+	}
+	for hook := range hooks {
+		d.log.Info("a webhook is no longer configured or enabled; what was not delivered is dropped", "webhook", hook)
+	}
+	return c.Store.Write(ctx, func(tx *store.Tx) error { return apply(tx, changed) })
+}
+
+// with calls f with the sender of a hook, in its goroutine if it runs. Otherwise it calls f with a sender that does not run, and stores what
+// f changes.
+func (d *Dispatcher) with(ctx context.Context, hook *Hook, f func(*sender) error) (err error) {
+	d.mu.Lock()
+	r := d.running[hook.Name]
+	if r == nil {
+		defer d.mu.Unlock() // so that no sender is started meanwhile
+		return d.offline(ctx, hook, f)
+	}
+	d.mu.Unlock()
+	done := make(chan struct{})
+	select {
+	case r.sender.calls <- func() { defer close(done); err = f(r.sender) }:
+		<-done
+		return err
+	case <-r.done:
+		return fmt.Errorf("the webhook %s was stopped just now; try again", hook.Name)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// offline calls f with a sender that does not run, and stores what f changes.
+func (d *Dispatcher) offline(ctx context.Context, hook *Hook, f func(*sender) error) error {
+	s, err := newSender(hook, d.clock, d.log, d.content)
+	if err != nil {
+		return err
+	}
+	defer s.client.close()
+	s.saveAt = time.Time{} // a hook that is new begins when it is run
+	if err = f(s); err == nil && !s.saveAt.IsZero() {
+		err = s.write(ctx)
+	}
+	return err
+}
+
+// hook returns the hook of that name.
+func (d *Dispatcher) hook(name string) (*Hook, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var names []string
+	for i := range d.hooks {
+		if d.hooks[i].Name == name {
+			h := d.hooks[i]
+			return &h, nil
+		}
+		names = append(names, d.hooks[i].Name)
+	}
+	if names == nil {
+		return nil, fmt.Errorf("there is no webhook %s; config/webhooks.yaml declares none", name)
+	}
+	return nil, fmt.Errorf("there is no webhook %s; there are %s", name, strings.Join(names, ", "))
+}
+
+// List returns how the hooks are doing, in the order of the configuration.
+func (d *Dispatcher) List(ctx context.Context) (list []Status, err error) {
+	d.mu.Lock()
+	hooks := slices.Clone(d.hooks)
+	d.mu.Unlock()
+	for i := range hooks {
+		err := d.with(ctx, &hooks[i], func(s *sender) error {
+			st, err := s.status()
+			list = append(list, st)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Log returns what is known about the deliveries of a hook.
+func (d *Dispatcher) Log(ctx context.Context, name string) (l Log, err error) {
+	h, err := d.hook(name)
+	if err != nil {
+		return l, err
+	}
+	err = d.with(ctx, h, func(s *sender) error { l = s.logged(); return nil })
+	return l, err
+}
+
+// Replay has the dead letters of a hook sent again and, unless since is zero, all events from then on. A hook that was stopped sends again.
+func (d *Dispatcher) Replay(ctx context.Context, name string, since time.Time) (r Replayed, err error) {
+	h, err := d.hook(name)
+	if err != nil {
+		return r, err
+	}
+	if h.Disabled {
+		return r, fmt.Errorf("the webhook %s is disabled; enable it in config/webhooks.yaml first", name)
+	}
+	err = d.with(ctx, h, func(s *sender) error { r, err = s.replay(since); return err })
+	return r, err
+}
+
+// A Test is the outcome of a test request.
+type Test struct {
+	Status int           `json:"status,omitempty"` // of the answer; 0: there was none
+	Took   time.Duration `json:"took"`
+	Error  string        `json:"error,omitempty"` // "" if the receiver has accepted it
+}
+
+// Test sends a hook a test request, once and at once.
+func (d *Dispatcher) Test(ctx context.Context, name string) (t Test, err error) {
+	h, err := d.hook(name)
+	if err != nil {
+		return t, err
+	}
+	c := newClient(h)
+	defer c.close()
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	now := d.clock.Now()
+	a := c.send(ctx, testPayload(h, "msg_"+hex.EncodeToString(id[:]), now), now)
+	return Test{a.status, a.took, message(a.err)}, nil
+}

@@ -1,0 +1,85 @@
+package webhooks
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"lectern/store"
+)
+
+// A Replayed says what a replay has a hook sent again.
+type Replayed struct {
+	DeadLetters int `json:"deadLetters"` // that are sent again
+	// Entries is how many entries of the log are read again.
+	Entries uint64 `json:"entries"`
+	// Missing says that the log begins later than the time from which events were wanted.
+	Missing bool `json:"missing,omitempty"`
+}
+
+// replay has the dead letters sent again, and, unless since is zero, all events from then on. It also has a stopped hook send again.
+func (s *sender) replay(since time.Time) (r Replayed, err error) {
+	if s.memory.Stopped != "" {
+		s.start()
+	}
+	if !since.IsZero() {
+		if r, err = s.rewind(since); err != nil {
+			return r, err
+		}
+	}
+	for _, d := range s.memory.dead {
+		if since.IsZero() || d.Sequence <= s.readTo { // later ones are read from the log
+			s.queue.add(d.Event)
+			r.DeadLetters++
+		}
+	}
+	s.memory.dead = nil
+	s.queue.retryAll()
+	s.down, s.failures, s.probes, s.probeAt = false, 0, 0, time.Time{}
+	s.saveWithin(0)
+	return r, nil
+}
+
+// errFound ends the walk over the log.
+var errFound = errors.New("found")
+
+// rewind has the sender read the log again from the first entry that was made at a time or later. Events in the queue are dropped if they
+// come after that: they are read again.
+func (s *sender) rewind(since time.Time) (r Replayed, err error) {
+	c := s.content()
+	var to, last uint64
+	err = c.Store.View(func(snap *store.Snapshot) error {
+		oldest, err := snap.OldestPosition()
+		if err != nil {
+			return err
+		}
+		to, last = oldest.Sequence, snap.Sequence()
+		entries, err := snap.Entries(oldest)
+		if err != nil {
+			return err
+		}
+		for e, err := range entries {
+			if err != nil {
+				return err
+			}
+			if !e.Time.Before(since) {
+				r.Missing = e.Sequence == oldest.Sequence+1 && oldest.Sequence > 0
+				return errFound
+			}
+			to = e.Sequence
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errFound) {
+		return r, fmt.Errorf("find the events since %s: %w", since.Format(time.RFC3339), err)
+	}
+	r.Entries = last - to
+	former := s.queue
+	s.queue = newQueue()
+	for _, u := range former.upTo(to) {
+		s.queue.restore(u)
+	}
+	s.readTo, s.behind = to, true
+	s.memory.Position = min(s.memory.Position, to)
+	return r, nil
+}
