@@ -38,5 +38,10 @@ func (e *Event) compare(other *Event) int {
 	return cmp.Or(cmp.Compare(e.Sequence, other.Sequence), cmp.Compare(e.Index, other.Index))
 }
 
+// removes reports whether the event removed its version.
+func (e *Event) removes() bool {
+	return e.Name == EntryDelete || e.Name == EntryUnpublish || e.Name == MediaDelete
+}
+
 // isMedia reports whether the event is about a file.
 func (e *Event) isMedia() bool { return strings.HasPrefix(e.Name, "media.") }

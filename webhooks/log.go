@@ -76,12 +76,26 @@ func (c *Content) present() (sequence uint64, err error) {
 	return sequence, err
 }
 
-// version returns the version that an event is about as the event left it, from its entry in the log. There is none if the event removed it,
-// or if the log does not have the entry any more.
+// version returns the version that an event is about as the event left it, or as it was before the event removed it. If the log cannot tell, it
+// returns the present version, if there is one.
 func (c *Content) version(s *store.Snapshot, e *Event) (r store.Record, err error) {
 	t := c.Model.Type(e.Type)
+	if t == nil {
+		return r, nil
+	}
+	if r, err = logged(s, t, e); err != nil || r.Exists() || e.removes() {
+		return r, err
+	}
+	if doc, ok := s.Document(t, e.Document); ok {
+		r = s.Version(t, doc, e.Status, e.Locale)
+	}
+	return r, nil
+}
+
+// logged returns the version that an event is about from its entry in the log. There is none if the log cannot tell.
+func logged(s *store.Snapshot, t *contenttypes.ContentType, e *Event) (r store.Record, err error) {
 	oldest, err := s.OldestPosition()
-	if err != nil || t == nil || e.Sequence <= oldest.Sequence {
+	if err != nil || e.Sequence <= oldest.Sequence {
 		return r, err
 	}
 	entries, err := s.Entries(store.Position{Epoch: oldest.Epoch, Sequence: e.Sequence - 1})

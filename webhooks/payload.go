@@ -20,8 +20,8 @@ type payload struct {
 	body []byte
 }
 
-// payload returns the payload of an event for a hook. The document is as the event left it; what it leads to is as it is now. It is null if
-// the event removed it, or if the log does not have it any more.
+// payload returns the payload of an event for a hook. The document is as the event left it, or as it was before the event removed it; what
+// it leads to is as it is now, and left out if it was deleted. It is null if the log does not have it any more.
 func (c *Content) payload(ctx context.Context, h *Hook, e *Event) (p payload, err error) {
 	document := []byte("null")
 	err = c.Store.View(func(s *store.Snapshot) error {
@@ -30,7 +30,7 @@ func (c *Content) payload(ctx context.Context, h *Hook, e *Event) (p payload, er
 		if err != nil || !r.Exists() {
 			return err
 		}
-		document, err = c.Document(ctx, nil, s, r, !e.isMedia())
+		document, err = c.Document(ctx, nil, s, r, !e.isMedia() && e.Name != EntryDelete)
 		return err
 	})
 	if err != nil {
