@@ -11,6 +11,7 @@ import (
 
 	"lectern/gateway/admin"
 	"lectern/gateway/internal/replication"
+	"lectern/internal/durable"
 	"lectern/store"
 )
 
@@ -82,7 +83,7 @@ func (d replicaDir) serves() error {
 	if err := os.Rename(d.path(nextFile), d.path(servedFile)); err != nil {
 		return err
 	}
-	return replication.SyncDir(filepath.Dir(d.path(servedFile)))
+	return durable.SyncDir(filepath.Dir(d.path(servedFile)))
 }
 
 // place makes a complete copy of the origin's store, with its definition files, the content of the replica.
@@ -93,7 +94,7 @@ func (d replicaDir) place(copied string, files *replication.Definitions) error {
 	if err := os.Rename(copied, d.store()); err != nil {
 		return err
 	}
-	return replication.SyncDir(d.data)
+	return durable.SyncDir(d.data)
 }
 
 // restore writes the files of the project that fit the content. It returns store.ErrOtherDefinitions if there are none.
