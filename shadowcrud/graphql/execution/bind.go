@@ -131,7 +131,7 @@ func (b *binder) field(f *field, in scope) {
 	to := &b.bindings[f.slot]
 	below := in
 	switch as {
-	case asRootOne, asRootSingle:
+	case asRootOne, asRootSingle, asChange:
 		b.root(f, to)
 	case asRootList, asRootConnection:
 		b.root(f, to)
@@ -327,7 +327,7 @@ func allows(access *permission.Access, a schema.Auth) bool {
 	return true
 }
 
-// root binds a field of Query that returns documents of a content-type.
+// root binds a field of Query that returns documents of a content-type, or a field of Subscription for their changes.
 func (b *binder) root(f *field, to *binding) {
 	m := f.spec
 	to.page.limit = 1
@@ -369,7 +369,7 @@ func (b *binder) root(f *field, to *binding) {
 	}
 	to.query.Limit = 1
 	to.args = args
-	if query.Locales.All { // one document is shown in one locale
+	if query.Locales.All && f.as != asChange { // one document is shown in one locale
 		to.query.Locales = store.LocaleSet{Codes: []string{"*"}}
 	}
 }

@@ -26,15 +26,22 @@ type compiler struct {
 func compile(e *Engine, p *prepared, vars language.Variables) *plan {
 	c := compiler{engine: e, doc: p.doc, vars: vars, plan: &plan{doc: p.doc, op: p.op, static: true}}
 	root := e.language.Roots[p.op.Operation]
-	object := e.schema.Query
-	if p.op.Operation == ast.Mutation {
-		object = e.schema.Mutation
-	}
-	c.plan.root = c.selection(root, object, []ast.SelectionSet{p.op.SelectionSet})
+	c.plan.root = c.selection(root, e.rootObject(p.op.Operation), []ast.SelectionSet{p.op.SelectionSet})
 	if c.plan.custom {
 		c.plan.fragments, c.plan.operation = fragmentSyntax(p.doc.Fragments), operationSyntax(p.op)
 	}
 	return c.plan
+}
+
+// rootObject returns the object type with the root fields of an operation.
+func (e *Engine) rootObject(op ast.Operation) *schema.Object {
+	switch op {
+	case ast.Mutation:
+		return e.schema.Mutation
+	case ast.Subscription:
+		return e.schema.Subscription
+	}
+	return e.schema.Query
 }
 
 // A group holds all selections with one response name, which are merged into one field of the answer.
@@ -209,6 +216,8 @@ func (c *compiler) assignSlot(f *field) {
 var leaves = map[schema.Kind]printing{
 	schema.PageTotal: asPageTotal, schema.PageNumber: asPageNumber, schema.PageSize: asPageSize, schema.PageCount: asPageCount,
 	schema.DeletedID: asDeletedID, schema.OK: asOK, schema.QueryOK: asOK, schema.JWT: asJWT,
+	schema.ChangeKind: asChangeKind, schema.ChangeDocumentID: asChangeDocumentID, schema.ChangeLocale: asChangeLocale, schema.ChangeSeq: asChangeSeq,
+	schema.ChangeTime: asChangeTime,
 }
 
 // generatedField compiles a field of the generated schema by its kind.
@@ -224,7 +233,7 @@ func (c *compiler) generatedField(s *selection, f *field, g *group) {
 	case schema.Nodes:
 		f.as = asNodes
 		f.subs = []*selection{c.object(m.Object, g)}
-	case schema.LoginUser, schema.UserData:
+	case schema.LoginUser, schema.UserData, schema.ChangeDocument:
 		f.as = asPart
 		f.subs = []*selection{c.object(m.Object, g)}
 	case schema.RootOne:
@@ -266,10 +275,14 @@ func (c *compiler) generatedField(s *selection, f *field, g *group) {
 		f.as = asMutation
 		c.assignSlot(f)
 		c.envelope(f, g, asPart)
+	case schema.Changed:
+		f.as = asChange
+		c.assignSlot(f)
+		c.envelope(f, g, asPart)
 	}
 }
 
-// envelope compiles the fields of a connection or of the payload of a mutation: an object that is not a row but has fields with rows. The
+// envelope compiles the fields of a connection, of the payload of a mutation or of a change: an object that is not a row but has fields with rows. The
 // rows are loaded for f, so each of its fields that is printed as rows gets a selection in f.subs.
 func (c *compiler) envelope(f *field, g *group, rows printing) {
 	object := f.spec.Object
@@ -340,7 +353,7 @@ func (c *compiler) shared(o *schema.Object, g *group) *selection {
 // hook marks f as custom if it is a custom field, or a page or payload with custom fields.
 func (c *compiler) hook(s *selection, f *field, g *group) {
 	m := f.spec
-	root := s.object == c.engine.schema.Query || s.object == c.engine.schema.Mutation
+	root := s.object == c.engine.rootObject(c.plan.op.Operation)
 	f.hooked = m.Runs() || m.Auth.IsSet() && !root || f.of != nil && len(f.of.hooks) > 0
 	f.deep = f.hooked
 	for _, sub := range f.subs {

@@ -237,6 +237,9 @@ func (r *customRun) rebind(c *call, args map[string]any) (*binding, error) {
 	if reflect.DeepEqual(before, args) {
 		return r.binding(f), nil
 	}
+	if f.as == asChange {
+		return nil, fmt.Errorf("a middleware of %s.%s changed arguments, which decide about the events of a subscription", f.spec.Of.Name, f.spec.Name)
+	}
 	given, err := r.changedArguments(f, args, before, c.args)
 	if err != nil {
 		return nil, fmt.Errorf("arguments that a middleware of %s.%s changed: %w", f.spec.Of.Name, f.spec.Name, err)

@@ -8,8 +8,8 @@ import (
 	"lectern/store"
 )
 
-// query reads the result of a field of Query and all rows related to it. It returns, as the kind of the field requires, true, a *schema.Row,
-// a []*schema.Row or a *schema.Page; it returns nil for a null.
+// query reads the result of a field of Query or Subscription and all rows related to it. It returns, as the kind of the field requires, true,
+// a *schema.Row, a []*schema.Row, a *schema.Page or a map for a change; it returns nil for a null.
 func (r *customRun) query(f *field, b *binding) (any, error) {
 	if f.as == asOK {
 		return true, nil
@@ -17,8 +17,11 @@ func (r *customRun) query(f *field, b *binding) (any, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	if f.as == asMe {
+	switch f.as {
+	case asMe:
 		return r.caller(f)
+	case asChange:
+		return r.changeMap(f, b), r.failed
 	}
 	page, err := r.find(f, b)
 	if err != nil {

@@ -4,7 +4,7 @@
 // For each request, the engine binds the plan to the variables and the permissions of the caller (bind.go), and runs it. A query
 // reads one snapshot, level by level: the related rows of all objects of a level are read together, each row once (load.go).
 // A mutation runs field by field, each in its own transaction (mutation.go). The answer is appended to one buffer straight from
-// stored bytes, in the order of the query (write.go).
+// stored bytes, in the order of the query (write.go). A subscription is run once for each change that it asks for (subscription.go).
 package execution
 
 import (
@@ -185,6 +185,11 @@ func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 	if refusal != nil {
 		return refusal, nil
 	}
+	return x.respond()
+}
+
+// respond runs the plan and releases the execution, unless the Response does.
+func (x *execution) respond() (*Response, error) {
 	if err := x.run(); err != nil {
 		operation := x.plan.op.Operation
 		x.release()
@@ -204,21 +209,34 @@ func (e *Engine) begin(ctx context.Context, r *Request) (x *execution, refusal *
 	if errs != nil {
 		return nil, refuse(errs)
 	}
-	if x, refusal = e.bound(ctx, r, p); refusal != nil {
-		refusal.Operation = p.op.Operation
+	if refusal = r.notByGet(p.op.Operation); refusal == nil {
+		x, refusal = e.bound(ctx, r, p)
 	}
-	return x, refusal
+	if refusal == nil && p.op.Operation == ast.Subscription {
+		x.release()
+		refusal = needsStream()
+	}
+	if refusal != nil {
+		refusal.Operation = p.op.Operation
+		return nil, refusal
+	}
+	return x, nil
+}
+
+// notByGet returns the refusal of an operation that QueriesOnly does not allow, or nil.
+func (r *Request) notByGet(op ast.Operation) *Response {
+	if !r.QueriesOnly || op == ast.Query {
+		return nil
+	}
+	refusal := refuse([]*language.Error{{
+		Message: "GET requests only support query operations, not " + string(op) + " operations", Code: "BAD_REQUEST",
+	}})
+	refusal.Status, refusal.NotByGet = http.StatusMethodNotAllowed, true
+	return refusal
 }
 
 // bound binds a prepared operation to a request.
 func (e *Engine) bound(ctx context.Context, r *Request, p *prepared) (x *execution, refusal *Response) {
-	if r.QueriesOnly && p.op.Operation != ast.Query {
-		refusal := refuse([]*language.Error{{
-			Message: "GET requests only support query operations, not " + string(p.op.Operation) + " operations", Code: "BAD_REQUEST",
-		}})
-		refusal.Status, refusal.NotByGet = http.StatusMethodNotAllowed, true
-		return nil, refusal
-	}
 	if e.language.Roots[p.op.Operation] == nil {
 		return nil, withoutData(&language.Error{
 			Message:   "Schema is not configured to execute " + string(p.op.Operation) + " operation.",

@@ -12,9 +12,10 @@ import (
 	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
+	"lectern/store"
 )
 
-// FuzzExecute checks that every query gets an answer that is valid JSON and within the limits, that a second run gives the same answer, and
+// FuzzExecute checks that every query, and every event of a subscription, gets an answer that is valid JSON and within the limits, that a second run gives the same answer, and
 // that a caller with fewer permissions sees less. Middlewares that change nothing around every field must not change any of this.
 func FuzzExecute(f *testing.F) {
 	files, err := filepath.Glob("../../../testdata/conformance/suites/graphql-query-*.json")
@@ -47,8 +48,10 @@ func FuzzExecute(f *testing.F) {
 	}
 	f.Add(nestedQuery, `{"p":1}`)
 	f.Add(`{uploadFiles{related{__typename}} restaurants{localizations{name} gallery{related{...on Restaurant{name}}}}}`, "")
+	f.Add(`subscription($n:String){r:restaurantChanged(filters:{name:{eq:$n}}){change document{name owner{firstName}}}}`, `{"n":"Restaurant 3"}`)
+	f.Add(`subscription{...F} fragment F on Subscription{restaurantChanged(locale:"*"){__typename seq at locale document{localizations{name}}}}`, "")
 	s := newServer(f, execution.Limits{})
-	s.fill(4)
+	change := changeOf(store.Updated, s.fill(4), "en")
 	around := s.extended(execution.Limits{}, everywhere(f))
 	some := permission.NewAccess([]string{"api::restaurant.restaurant.find", "api::category.category.find"})
 	f.Fuzz(func(t *testing.T, query, variables string) {
@@ -57,9 +60,15 @@ func FuzzExecute(f *testing.F) {
 			vars, _ = v.(*jsontree.Object)
 		}
 		answer := func(engine *execution.Engine, access *permission.Access) string {
-			a, err := engine.Execute(context.Background(), &execution.Request{
-				Query: query, Variables: vars, Access: access, QueriesOnly: true, Time: 5 * time.Second,
-			})
+			r := &execution.Request{Query: query, Variables: vars, Access: access, QueriesOnly: true, Time: 5 * time.Second}
+			sub, a := engine.Subscribe(context.Background(), r)
+			var err error
+			switch {
+			case sub != nil:
+				a, err = sub.Answer(context.Background(), change)
+			case a == nil:
+				a, err = engine.Execute(context.Background(), r)
+			}
 			if err != nil {
 				t.Fatalf("%q with %s: %v", query, variables, err)
 			}

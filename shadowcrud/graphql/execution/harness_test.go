@@ -52,7 +52,7 @@ func newExtended(t testing.TB, limits execution.Limits, e *schema.Extensions) *s
 // extended returns an engine with extensions on the store of s.
 func (s *server) extended(limits execution.Limits, e *schema.Extensions) *execution.Engine {
 	s.t.Helper()
-	built, err := schema.Build(s.model, schema.Options{DocumentActions: true, Extensions: e})
+	built, err := schema.Build(s.model, schema.Options{DocumentActions: true, Subscriptions: true, Extensions: e})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func (x *execution) schemaField(f *field) {
 	case "mutationType":
 		x.named(f, l.Mutation)
 	case "subscriptionType":
-		x.named(f, l.Roots[ast.Subscription])
+		x.named(f, l.Subscription)
 	case "directives":
 		list := l.Directives()
 		if !x.withDeprecated(f) {

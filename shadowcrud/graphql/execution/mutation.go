@@ -303,25 +303,5 @@ func (m *mutation) single() (id string, err error) {
 
 // payload prints an object that is not a document. print prints one field of it, and returns false if the field is null but must not be.
 func (m *mutation) payload(print func(*field) bool) {
-	m.buf = append(m.buf, '{')
-	for i, f := range m.field.of.fields {
-		if i > 0 {
-			m.buf = append(m.buf, ',')
-		}
-		m.buf = append(m.buf, f.key...)
-		begin, ok := len(m.buf), true
-		switch f.as {
-		case asTypename:
-			m.text(m.field.of.typ.Name)
-		case asOK:
-			m.boolean(true)
-		default:
-			ok = print(f)
-		}
-		if !ok && !m.orNull(f, begin) {
-			return
-		}
-	}
-	m.buf = append(m.buf, '}')
-	m.printed = true
+	m.printed = m.execution.payload(m.field.of, print)
 }

@@ -65,10 +65,10 @@ type field struct {
 	slot    int // index of its binding in execution.bindings; -1: it has none
 	load    int // index in selection.loads; -1: it has no related rows
 
-	// subs are the selections on the rows of the field: one for an object or a list; for a connection one for each field nodes; for a union
-	// one for each member.
+	// subs are the selections on the rows of the field: one for an object or a list; for a connection one for each field nodes; for a change
+	// one for each field document; for a union one for each member.
 	subs []*selection
-	// of holds the fields of an object that is not a row: a connection, its pageInfo, the payload of a mutation, introspection.
+	// of holds the fields of an object that is not a row: a connection, its pageInfo, the payload of a mutation, a change, introspection.
 	of *selection
 	// variants maps the content-types or components of a union to their index in subs.
 	variants map[*contenttypes.Schema]int
@@ -134,4 +134,11 @@ const (
 	asOK
 	asJWT
 	asPart // a user; field.sub is its index among the subs of the mutation
+	// A field of Subscription, and parts of its payload; asPart is the document.
+	asChange
+	asChangeKind
+	asChangeDocumentID
+	asChangeLocale
+	asChangeSeq
+	asChangeTime
 )

@@ -6,7 +6,7 @@ import (
 	"lectern/store"
 )
 
-// rootField prints a field of Query.
+// rootField prints a field of Query or Subscription.
 func (x *execution) rootField(f *field) bool {
 	begin := len(x.buf)
 	switch f.as {
@@ -26,8 +26,11 @@ func (x *execution) rootField(f *field) bool {
 		x.addError(f.name, b.err)
 		return x.orNull(f, begin)
 	}
-	if f.as == asMe {
+	switch f.as {
+	case asMe:
 		return x.me(f)
+	case asChange:
+		return x.printChange(f, b) || x.failed == nil && x.orNull(f, begin)
 	}
 	page, err := x.find(f, b)
 	if err != nil {

@@ -37,9 +37,10 @@ type execution struct {
 	custom    *customRun // set if the plan is custom
 
 	loader  levels.Loader[*selection]
-	writing bool   // within the transaction of a mutation, so that loader.Most is its share of the limit
-	objects int    // number of objects printed
-	root    loaded // the rows of a root field
+	change  *Change // that the event of a subscription is about; nil for other operations
+	writing bool    // within the transaction of a mutation, so that loader.Most is its share of the limit
+	objects int     // number of objects printed
+	root    loaded  // the rows of a root field
 
 	reserved budget.Answer // the memory of buf, full, path, errors, rows and levels
 	extra    int64         // bytes reserved for all of them except buf

@@ -281,6 +281,31 @@ func (x *execution) connection(to *loaded, f *field, items []int32, page *paging
 	return true
 }
 
+// payload prints an object that is not a document. print prints one field of it, and returns false if the field is null but must not be.
+func (x *execution) payload(of *selection, print func(*field) bool) bool {
+	x.buf = append(x.buf, '{')
+	for i, f := range of.fields {
+		if i > 0 {
+			x.buf = append(x.buf, ',')
+		}
+		x.buf = append(x.buf, f.key...)
+		begin, ok := len(x.buf), true
+		switch f.as {
+		case asTypename:
+			x.text(of.typ.Name)
+		case asOK:
+			x.boolean(true)
+		default:
+			ok = print(f)
+		}
+		if !ok && !x.orNull(f, begin) {
+			return false
+		}
+	}
+	x.buf = append(x.buf, '}')
+	return true
+}
+
 func (x *execution) pageInfo(f *field, p paging, total int) {
 	x.buf = append(x.buf, '{')
 	for n, part := range f.of.fields {

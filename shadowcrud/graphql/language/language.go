@@ -17,13 +17,14 @@ import (
 
 // A Schema validates documents. It is immutable.
 type Schema struct {
-	spec     *schema.Schema
-	ast      *ast.Schema
-	types    map[string]*Type
-	names    []string // of types, in the order of introspection
-	Query    *Type
-	Mutation *Type // nil when there is none
-	Roots    map[ast.Operation]*Type
+	spec         *schema.Schema
+	ast          *ast.Schema
+	types        map[string]*Type
+	names        []string // of types, in the order of introspection
+	Query        *Type
+	Mutation     *Type // nil when there is none
+	Subscription *Type // nil when there is none
+	Roots        map[ast.Operation]*Type
 }
 
 // A Type is a type of a Schema, with an index of its fields by name.
@@ -68,7 +69,7 @@ func New(s *schema.Schema) *Schema {
 	}
 	l.Query = root(ast.Query, parsed.Query)
 	l.Mutation = root(ast.Mutation, parsed.Mutation)
-	root(ast.Subscription, parsed.Subscription)
+	l.Subscription = root(ast.Subscription, parsed.Subscription)
 	return l
 }
 

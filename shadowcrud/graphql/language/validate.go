@@ -140,6 +140,9 @@ func (v *validator) operation(op *ast.OperationDefinition) {
 	} else if len(v.doc.Operations) > 1 {
 		v.report("This anonymous operation must be the only defined operation.", start)
 	}
+	if op.Operation == ast.Subscription && v.schema.Subscription != nil {
+		v.singleField(op)
+	}
 	v.uniqueVariables(op)
 	v.uniqueDirectives(op.Directives)
 	v.current = &definition{}

@@ -29,6 +29,9 @@ func (b *builder) declareCommon() {
 		states = append(states, p.name)
 	}
 	b.plainEnum("PublicationFilter", states...)
+	if b.options.Subscriptions {
+		b.plainEnum("ChangeKind", changeKinds...)
+	}
 
 	for _, scalar := range []string{"ID", "Boolean", "String", "Int", "Long", "Float", "Date", "Time", "DateTime", "JSON"} {
 		b.declareOperators(b.Scalar(scalar))

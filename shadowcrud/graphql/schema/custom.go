@@ -93,6 +93,10 @@ func (b *builder) adopt(t graphql.Type) *namedType {
 
 // declareGoType declares a type that an extension made in Go. readGoType reads its content once all types are declared.
 func (b *builder) declareGoType(t graphql.Type) *namedType {
+	if t.Name() == subscription {
+		b.errorf("type %s of an extension: %s", subscription, noSubscriptions)
+		return nil
+	}
 	r := &namedType{name: t.Name(), owner: "an extension", goType: t}
 	switch t := t.(type) {
 	case *graphql.Object:

@@ -27,6 +27,7 @@ func (b *builder) customise() {
 		}
 	}
 	b.checkAnswered()
+	b.checkSubscription()
 	for _, t := range b.types {
 		if e := t.enum; e != nil { // graphql-go makes the tables of an enum's values when they are first used, without a lock
 			e.GraphQL.Serialize("")

@@ -113,6 +113,7 @@ func TestTypeDefs(t *testing.T) {
 		{name: "values of an attribute's enum", defs: "extend enum ENUM_ARTICLE_LEVEL { EXPERT }", err: "has the values of level of api::article.article"},
 		{name: "an operator", defs: "extend input StringFilterInput { soundsLike: String }", err: "nothing would look at it"},
 		{name: "subscriptions", defs: "type Subscription { x: Int }", err: "there are no subscriptions"},
+		{name: "more subscriptions", defs: "extend type Subscription { x: Int }", err: "there are no subscriptions"},
 		{name: "a directive", defs: "directive @x on FIELD_DEFINITION", err: "directive @x cannot be defined"},
 		{name: "use of a directive", defs: "extend type Query { x: Int @auth }", err: "directive @auth has no effect"},
 		{name: "a schema", defs: "schema { query: Article }", err: "the schema itself cannot be defined"},

@@ -20,8 +20,9 @@ type Schema struct {
 	// TypeNames lists all types in the order of introspection, except the types of introspection itself.
 	TypeNames []string
 
-	Query    *Object
-	Mutation *Object // nil when nothing can be written
+	Query        *Object
+	Mutation     *Object // nil when nothing can be written
+	Subscription *Object // nil without Options.Subscriptions, or when no type can be queried
 
 	types map[string]*namedType
 	byUID map[string]*Object
@@ -108,6 +109,10 @@ const (
 	ChangePassword
 	EmailConfirmation
 
+	// Changed is the field of Subscription for the changes of documents: articleChanged(documentId, filters, …). Type is their type, and
+	// Object the type of a change.
+	Changed
+
 	// Fields of documents and components. Attr is the attribute.
 	Value              // a scalar, an enumeration (Enum is set) or the id of a component
 	Relation           // a relation to one document; Type is its type
@@ -140,6 +145,14 @@ const (
 	MeRole    // UsersPermissionsMe.role; Attr is the role attribute of users. The other fields of UsersPermissionsMe are Values
 	ErrorCode // Error.code in the union of a dynamic zone
 	ErrorMessage
+
+	// Fields of a change.
+	ChangeKind       // what happened; Enum is ChangeKind
+	ChangeDocumentID // of the changed document
+	ChangeLocale     // of the changed version; null for a type without locales
+	ChangeSeq        // the position behind the change in the log
+	ChangeTime       // when the change was made
+	ChangeDocument   // the changed document, null if it is gone; Type is its type
 )
 
 // A FieldSpec says what a field of an object type shows or does.

@@ -15,6 +15,7 @@ import (
 func TestFieldSpecs(t *testing.T) {
 	s := build(t, load(t, filepath.Join(projects, "kitchen")), schema.Options{DocumentActions: true})
 	odd := build(t, load(t, "testdata/odd"), schema.Options{})
+	live := build(t, load(t, filepath.Join(projects, "kitchen")), schema.Options{Subscriptions: true})
 	for _, c := range []struct {
 		s     *schema.Schema
 		field string
@@ -66,6 +67,15 @@ func TestFieldSpecs(t *testing.T) {
 		{s, "UsersPermissionsUserEntityResponse.data", schema.UserData, "type plugin::users-permissions.user, object UsersPermissionsUser"},
 		{s, "UsersPermissionsMe.id", schema.Value, "attr id, scalar ID!"},
 		{s, "UsersPermissionsMe.role", schema.MeRole, "attr role, type plugin::users-permissions.role, object UsersPermissionsMeRole"},
+		{live, "Subscription.restaurantChanged", schema.Changed, "type api::restaurant.restaurant, object RestaurantChange!, filters RestaurantFiltersInput, localized, scope api::restaurant.restaurant.find"},
+		{live, "Subscription.homepageChanged", schema.Changed, "type api::homepage.homepage, object HomepageChange!, localized, scope api::homepage.homepage.find"},
+		{live, "Subscription.uploadFileChanged", schema.Changed, "type plugin::upload.file, object UploadFileChange!, filters UploadFileFiltersInput, scope plugin::upload.file.find"},
+		{live, "RestaurantChange.change", schema.ChangeKind, "enum ChangeKind!"},
+		{live, "RestaurantChange.documentId", schema.ChangeDocumentID, "scalar ID!"},
+		{live, "RestaurantChange.locale", schema.ChangeLocale, "scalar String"},
+		{live, "RestaurantChange.seq", schema.ChangeSeq, "scalar String!"},
+		{live, "RestaurantChange.at", schema.ChangeTime, "scalar DateTime!"},
+		{live, "RestaurantChange.document", schema.ChangeDocument, "type api::restaurant.restaurant, object Restaurant"},
 		{s, "Error.code", schema.ErrorCode, "scalar String!"},
 	} {
 		typ, field, _ := strings.Cut(c.field, ".")
@@ -128,7 +138,7 @@ func says(m *schema.FieldSpec) string {
 
 // TestComplete visits every part of a schema and checks that each has its spec.
 func TestComplete(t *testing.T) {
-	s := build(t, load(t, filepath.Join(projects, "kitchen")), schema.Options{DocumentActions: true})
+	s := build(t, load(t, filepath.Join(projects, "kitchen")), schema.Options{DocumentActions: true, Subscriptions: true})
 	for _, d := range parse(t, s.SDL).Types {
 		if d.BuiltIn || strings.HasPrefix(d.Name, "__") {
 			continue

@@ -19,10 +19,13 @@ var scheduledAt = map[string]string{
 	"unpublishAt": "When to unpublish.",
 }
 
-// declareRoots declares Query and Mutation.
+// declareRoots declares Query, Mutation and Subscription.
 func (b *builder) declareRoots() {
 	b.Query = b.object("Query", generated)
 	b.Mutation = b.object("Mutation", generated)
+	if b.options.Subscriptions {
+		b.Subscription = b.object(subscription, generated)
+	}
 }
 
 // fillQuery makes the fields of Query.

@@ -1,5 +1,5 @@
 // Package schema makes the GraphQL schema of a Model: for each content-type an object type, the inputs that write and
-// filter its documents, pages of them, and the fields of Query and Mutation that reach them; the same for components,
+// filter its documents, pages of them, and the fields of Query, Mutation and Subscription that reach them; the same for components,
 // dynamic zones, enumerations, files, locales, users and roles.
 //
 //	s, err := schema.Build(model, schema.Options{})
@@ -15,7 +15,7 @@
 //
 // Extensions can remove generated parts of the schema, and add types and fields.
 //
-// Reading the source: fieldspec.go declares the result; types.go, inputs.go, roots.go and users.go generate its parts with the
+// Reading the source: fieldspec.go declares the result; types.go, inputs.go, roots.go, subscriptions.go and users.go generate its parts with the
 // functions of builder.go; seal.go completes the schema and print.go prints it. shadowcrud.go holds the options that remove generated
 // parts. extensions.go holds the additions of a program: types in SDL (typedefs.go) and in Go (custom.go), resolvers and permissions
 // (resolvers.go, customise.go).
@@ -31,6 +31,8 @@ type Options struct {
 	WithoutShadowCRUD bool
 	// DocumentActions adds the mutations publishX, unpublishX and discardDraftX of types with drafts.
 	DocumentActions bool
+	// Subscriptions adds the type Subscription, with a field for the changes of each type that can be queried.
+	Subscriptions bool
 	// Extensions are the changes of a program; nil is none.
 	Extensions *Extensions
 	// CheckScope returns an error if an action cannot be granted. If it is nil, any action on an existing content-type is valid.
@@ -75,5 +77,6 @@ func (b *builder) generate(shadowCRUD bool) {
 		b.fillTypes()
 		b.fillQuery()
 		b.fillMutation()
+		b.fillSubscription()
 	}
 }

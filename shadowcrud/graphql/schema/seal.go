@@ -26,6 +26,11 @@ func (b *builder) seal() error {
 	} else {
 		b.Mutation = nil
 	}
+	if b.Subscription != nil && len(b.Subscription.Fields) > 0 {
+		config.Subscription = b.Subscription.graphql
+	} else {
+		b.Subscription = nil
+	}
 	var err error
 	if b.GraphQL, err = graphql.NewSchema(config); err != nil {
 		return fmt.Errorf("make the GraphQL schema: %w", err)

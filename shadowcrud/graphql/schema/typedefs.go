@@ -24,7 +24,7 @@ func (b *builder) addTypeDefs(sources ...string) {
 		b.refuse(d.Position, "directive @%s cannot be defined", d.Name)
 	}
 	for _, d := range append(doc.Schema, doc.SchemaExtension...) {
-		b.refuse(d.Position, "the schema itself cannot be defined: its roots are Query and Mutation")
+		b.refuse(d.Position, "the schema itself cannot be defined: its roots are generated")
 	}
 	var known, extensions []*ast.Definition
 	for _, d := range doc.Definitions {
@@ -52,8 +52,7 @@ func (b *builder) refuse(at *ast.Position, format string, args ...any) {
 // declareDefinition declares a new type.
 func (b *builder) declareDefinition(d *ast.Definition, extensions ast.DefinitionList) {
 	const owner = "an extension"
-	if d.Name == "Subscription" {
-		b.refuse(d.Position, "there are no subscriptions")
+	if d.Name == subscription { // fillDefinition refuses it
 		return
 	}
 	switch d.Kind {
@@ -115,7 +114,8 @@ func (b *builder) fillDefinition(d *ast.Definition) {
 	b.checkDirectives(d.Directives, "specifiedBy")
 	r := b.types[d.Name]
 	switch {
-	case d.Name == "Subscription":
+	case d.Name == subscription && r == nil:
+		b.refuse(d.Position, noSubscriptions)
 	case r == nil:
 		b.refuse(d.Position, "there is no type %s to extend", d.Name)
 	case r.goType != nil:

@@ -1,0 +1,194 @@
+package execution
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/contenttypes"
+	"lectern/documents/changes"
+	"lectern/documents/permission"
+	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/graphql/schema"
+	"lectern/store"
+)
+
+// A Subscription is a subscription operation, checked for its caller. It holds no snapshot and may be dropped at any time. After a change of
+// the caller's permissions or of the definitions, the operation must be subscribed to again.
+type Subscription struct {
+	// Filter and Access say which changes the operation asks for, and which of them its caller may see; see Concerns, too.
+	Filter changes.Filter
+	Access *permission.Access
+
+	only    any // the documentId that the operation asks for; nil if it asks for all documents
+	engine  *Engine
+	request *Request
+	plan    *plan
+	vars    language.Variables
+}
+
+// A Change is a change that a Subscription reports.
+type Change struct {
+	changes.Change
+	Seq string // the text of its position
+}
+
+// Subscribe checks a subscription for the caller of a request, as Execute does with other operations. The Response is the answer if the
+// operation cannot run. Both results are nil if the operation is a query or mutation.
+func (e *Engine) Subscribe(ctx context.Context, r *Request) (*Subscription, *Response) {
+	p, errs := e.prepare(r.Query, r.Operation)
+	switch {
+	case errs != nil:
+		return nil, refuse(errs)
+	case p.op.Operation != ast.Subscription:
+		return nil, nil
+	}
+	x, refusal := e.bound(ctx, r, p)
+	if refusal != nil {
+		refusal.Operation = ast.Subscription
+		return nil, refusal
+	}
+	defer x.release()
+	if wrong := x.authorizeSubscription(); wrong != nil {
+		refusal := refuse([]*language.Error{wrong})
+		refusal.Operation = ast.Subscription
+		return nil, refusal
+	}
+	f := x.plan.root.fields[0]
+	b := &x.bindings[f.slot]
+	s := &Subscription{
+		Filter: changes.Filter{Types: []*contenttypes.ContentType{f.spec.Type}, Status: b.query.Status}, Access: r.Access,
+		only: b.args.value("documentId"), engine: e, request: r, plan: x.plan, vars: x.vars,
+	}
+	if !b.query.Locales.All {
+		s.Filter.Locales = b.query.Locales.Codes
+	}
+	if f.spec.Auth.IsSet() { // the extension decides who may see the changes
+		s.Access = permission.FullAccess
+	}
+	return s, nil
+}
+
+// Concerns reports whether the operation asks for the changes of a document.
+func (s *Subscription) Concerns(documentID string) bool { return s.only == nil || s.only == documentID }
+
+// authorizeSubscription returns an error if the caller may not use the field of the subscription with these arguments.
+func (x *execution) authorizeSubscription() *language.Error {
+	f := x.plan.root.fields[0]
+	switch b := &x.bindings[f.slot]; {
+	case b.err != nil:
+		x.addError(f.name, b.err)
+	case f.hooked:
+		defer x.beginCustom()()
+		c := x.custom.rootCall(f)
+		if err := x.custom.authorize(&c); err != nil {
+			x.addError(f.name, err)
+		}
+	}
+	if len(x.errors) == 0 {
+		return nil
+	}
+	return x.errors[0]
+}
+
+// Answer makes the answer to one change: the result of the operation, in which the field of Subscription is the change. If the document is
+// gone, or does not match the filters of the operation, the change is a deletion without a document. Errors are as those of Execute.
+func (s *Subscription) Answer(ctx context.Context, change *Change) (*Response, error) {
+	x := newExecution(ctx, s.engine, s.plan, s.request)
+	x.change = change
+	if wrong := x.bind(s.vars); wrong != nil {
+		x.release()
+		return refuse([]*language.Error{wrong}), nil
+	}
+	return x.respond()
+}
+
+// needsStream is the refusal of a subscription whose client does not accept a stream of events.
+func needsStream() *Response {
+	refusal := refuse([]*language.Error{{
+		Message: "Subscriptions are answered as a stream of events: send the header accept: text/event-stream.", Code: "BAD_REQUEST",
+	}})
+	refusal.Status = http.StatusNotAcceptable
+	return refusal
+}
+
+// changedRow returns the version that the change is about, as it is now. If it is gone or does not match the filters, the result is the
+// zero Record, and the action is a deletion.
+func (x *execution) changedRow(b *binding) (row store.Record, action store.Action) {
+	if x.change.Action != store.Deleted {
+		q := b.query
+		q.Locales = store.LocaleSet{Codes: []string{x.change.Locale}}
+		if doc, ok := x.loader.Snapshot.Document(q.Type, x.change.DocumentID); ok {
+			row = x.loader.Snapshot.FindVersion(doc, &q)
+		}
+	}
+	if !row.Exists() {
+		return row, store.Deleted
+	}
+	return row, x.change.Action
+}
+
+// printChange prints a field of Subscription.
+func (x *execution) printChange(f *field, b *binding) bool {
+	row, action := x.changedRow(b)
+	var to *loaded
+	if row.Exists() {
+		x.loader.Status = b.query.Status
+		if to = x.top(f, []store.Record{row}); x.failed != nil {
+			return false
+		}
+	}
+	x.push(f.name)
+	defer x.pop()
+	return x.payload(f.of, func(part *field) bool {
+		switch part.as {
+		case asPart:
+			if to == nil {
+				x.null()
+				return true
+			}
+			x.push(part.name)
+			defer x.pop()
+			return x.object(to.Levels[part.sub], 0)
+		case asChangeKind:
+			x.text(schema.ChangeKindOf(action))
+		case asChangeDocumentID:
+			x.str(x.change.DocumentID)
+		case asChangeLocale:
+			if x.change.Locale == "" {
+				x.null()
+			} else {
+				x.str(x.change.Locale)
+			}
+		case asChangeSeq:
+			x.str(x.change.Seq)
+		case asChangeTime:
+			x.text(timeText(x.change.Time))
+		default:
+			return x.unsupported(part)
+		}
+		return true
+	})
+}
+
+// timeText returns a time as DateTime values are stored.
+func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// changeMap returns a change as middlewares see it, and reads all rows related to its document.
+func (r *customRun) changeMap(f *field, b *binding) map[string]any {
+	row, action := r.changedRow(b)
+	m := map[string]any{"change": schema.ChangeKindOf(action), "documentId": r.change.DocumentID, "seq": r.change.Seq, "at": timeText(r.change.Time)}
+	if r.change.Locale != "" {
+		m["locale"] = r.change.Locale
+	}
+	if row.Exists() {
+		r.loader.Status = b.query.Status
+		to := r.read(f.subs, []store.Record{row})
+		if len(to.Levels) > 0 {
+			m["document"] = r.rowOf(to, 0)
+		}
+	}
+	return m
+}
