@@ -31,7 +31,7 @@ func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error
 	plain := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(&varyingWriter{ResponseWriter: w}, r) })
 	compressed := wrap(plain)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header["Accept-Encoding"] == nil {
+		if r.Header["Accept-Encoding"] == nil || acceptsEvents(r) { // a stream of events would keep its compressor for hours
 			plain(w, r)
 			return
 		}

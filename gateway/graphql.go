@@ -16,6 +16,7 @@ import (
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/language"
 	"lectern/shadowcrud/params"
+	"lectern/store"
 )
 
 // graphqlMethods are the methods of the GraphQL endpoint. Those other than GET and POST are answered with a GraphQL error.
@@ -25,6 +26,7 @@ var graphqlMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, h
 func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]Route, error) {
 	g := e.Settings.GraphQL
 	if !g.Enabled {
+		e.project.graphql.Store(nil)
 		e.project.observed.engine.Store(nil)
 		e.project.observed.persisted.Store(nil)
 		return nil, nil
@@ -54,10 +56,17 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	e.project.observed.persisted.Store(persisted)
 	page, pageRoutes := e.landing(limits.Document.Introspection)
 	h := &graphqlHandler{
+		project: e.project, store: e.store, noLog: e.Settings.Server.Log.Limits().Off,
 		engine: engine, page: page, auth: a, limiter: limiter, proxies: e.Settings.Server.TrustedProxies,
 		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), persisted: persisted, metrics: e.project.observed.metrics, withCaller: e.withCaller,
 		anyOrigin: e.Settings.Server.CORS.AnyOrigin(),
 	}
+	if g.Subscriptions {
+		if h.positions, err = e.newPositions(); err != nil {
+			return nil, err
+		}
+	}
+	e.project.graphql.Store(h)
 	routes := pageRoutes
 	for _, method := range graphqlMethods {
 		routes = append(routes, Route{Method: method, Path: g.Endpoint, Handle: h.serve, Open: true, Streams: true, Whole: true})
@@ -80,6 +89,10 @@ func executionLimits(g *config.GraphQL) execution.Limits {
 
 // A graphqlHandler carries GraphQL requests over HTTP.
 type graphqlHandler struct {
+	project    *Project
+	store      *store.Store
+	noLog      bool       // the store keeps no log, so that there is nothing to subscribe to
+	positions  *positions // nil if subscriptions are off, and operations are not answered as streams of events
 	engine     *execution.Engine
 	page       http.Handler // for browsers
 	auth       *auth.Authenticator
@@ -140,7 +153,7 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 			return err
 		}
 	}
-	answers := mediaType(r.Header["Accept"])
+	answers := h.mediaType(r.Header["Accept"])
 	op, wrong := h.operation(r, body)
 	if wrong == nil && answers == "" {
 		wrong = &graphqlError{status: http.StatusNotAcceptable, message: acceptMessage, code: "BAD_REQUEST"}
@@ -152,6 +165,9 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 		h.refuse(w, answers, wrong)
 		return nil
 	}
+	if answers == eventStreamType {
+		return h.stream(w, r, op, who)
+	}
 	return h.execute(w, r, answers, op, who)
 }
 
@@ -159,27 +175,42 @@ var anyOrigin = []string{"*"}
 
 // execute executes an operation and answers with its result.
 func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal) error {
-	answer, err := h.engine.Execute(h.withCaller(r, who).Context(), &execution.Request{
-		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User, By: recordedAs(who), HTTP: r, ID: w.Header().Get(requestIDHeader),
-		Limit:       func(name string) error { return h.allow(w, r, name) },
-		QueriesOnly: r.Method == http.MethodGet, Time: h.limits.Handle,
-	})
+	answer, err := h.engine.Execute(h.withCaller(r, who).Context(), h.request(w, r, op, who))
 	if err != nil {
 		return err
 	}
 	defer answer.Release()
+	h.done(op, answer)
+	h.send(w, r, answers, answer)
+	return nil
+}
+
+// request returns the request of an operation to the engine.
+func (h *graphqlHandler) request(w http.ResponseWriter, r *http.Request, op *operationRequest, who auth.Principal) *execution.Request {
+	return &execution.Request{
+		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User, By: recordedAs(who), HTTP: r, ID: w.Header().Get(requestIDHeader),
+		Limit:       func(name string) error { return h.allow(w, r, name) },
+		QueriesOnly: r.Method == http.MethodGet, Time: h.limits.Handle,
+	}
+}
+
+// done counts an operation, and persists its query if the client asked for that.
+func (h *graphqlHandler) done(op *operationRequest, answer *execution.Response) {
 	h.countOperation(answer)
+	if op.persist && answer.Status != http.StatusBadRequest {
+		h.persisted.Add(op.hash, op.query, len(op.query))
+	}
+}
+
+// send answers with the result of an operation.
+func (h *graphqlHandler) send(w http.ResponseWriter, r *http.Request, answers string, answer *execution.Response) {
 	header := w.Header()
 	header["Cache-Control"] = noStoreValue
 	if answer.NotByGet {
 		header["Allow"] = postAlone
 	}
-	if op.persist && answer.Status != http.StatusBadRequest {
-		h.persisted.Add(op.hash, op.query, len(op.query))
-	}
 	writeHead(w, typeOf(answers), answer.Status, answer.Body)
 	_ = h.limits.send(r.Context(), w, answer.Body) // a failed write cannot be answered otherwise
-	return nil
 }
 
 // allow counts a request of an address under a name of a rate limit, together with its requests over REST.

@@ -2,9 +2,24 @@ package gateway
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
+
+// mediaType returns the media type of the answer to a request with these headers Accept, "" if the client accepts none. If there are
+// subscriptions, clients may ask for a stream of events too.
+func (h *graphqlHandler) mediaType(accept []string) string {
+	if h.positions != nil {
+		return choose(accept, jsonType, graphqlType, eventStreamType)
+	}
+	return mediaType(accept)
+}
+
+// acceptsEvents reports whether a client may want a stream of events.
+func acceptsEvents(r *http.Request) bool {
+	return slices.ContainsFunc(r.Header["Accept"], func(value string) bool { return strings.Contains(value, eventStreamType) })
+}
 
 // mediaType returns the media type of a GraphQL answer: application/json, or application/graphql-response+json if the client prefers that.
 // It returns "" if the client accepts neither.

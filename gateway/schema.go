@@ -20,7 +20,7 @@ func (d *Definition) GraphQLSchema() (*schema.Schema, error) {
 		return nil, problems
 	}
 	return schema.Build(d.Model, schema.Options{
-		WithoutShadowCRUD: !g.ShadowCRUD, DocumentActions: g.DocumentActions, Extensions: changes, CheckScope: d.checkScope,
+		WithoutShadowCRUD: !g.ShadowCRUD, DocumentActions: g.DocumentActions, Subscriptions: g.Subscriptions, Extensions: changes, CheckScope: d.checkScope,
 	})
 }
 

@@ -82,7 +82,9 @@ type graphqlFile struct {
 	// whether types with drafts have mutations `publishX`, `unpublishX` and `discardDraftX`, and there are fields that list and cancel
 	// schedules ([publishing.md](publishing.md#over-graphql))
 	DocumentActions *bool `yaml:"documentActions"`
-	// levels of fields below a field of Query or Mutation; a deeper operation is refused
+	// whether clients can subscribe to changes of documents: [graphql.md](graphql.md#subscriptions)
+	Subscriptions *bool
+	// levels of fields below a field of Query, Mutation or Subscription; a deeper operation is refused
 	DepthLimit *int `yaml:"depthLimit"`
 	// entries of a list if the operation does not say
 	DefaultLimit *int `yaml:"defaultLimit"`
@@ -111,7 +113,7 @@ type graphqlFile struct {
 func (g *GraphQL) file() graphqlFile {
 	return graphqlFile{
 		Endpoint: &g.Endpoint, ShadowCRUD: &g.ShadowCRUD, DepthLimit: &g.DepthLimit, AmountLimit: &g.AmountLimit, DefaultLimit: &g.DefaultLimit,
-		MaxLimit: &g.MaxLimit, DocumentActions: &g.DocumentActions, LandingPage: &g.LandingPage, Limits: &g.Limits,
+		MaxLimit: &g.MaxLimit, DocumentActions: &g.DocumentActions, Subscriptions: &g.Subscriptions, LandingPage: &g.LandingPage, Limits: &g.Limits,
 		ShadowCRUDOptions: &g.ShadowCRUDOptions,
 	}
 }

@@ -117,6 +117,7 @@ type GraphQL struct {
 	DefaultLimit    int    // the size of a list if the operation names none; default 10
 	MaxLimit        int    // the largest size of a list; -1: no limit; default -1
 	DocumentActions bool   // whether there are mutations that publish, unpublish and discard drafts; default false
+	Subscriptions   bool   // whether clients can subscribe to changes of documents; default false
 
 	ShadowCRUDOptions *yamlfile.Node // the parts to leave out of the schema; the gateway reads them when it builds the schema
 
