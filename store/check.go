@@ -278,11 +278,17 @@ func (c *checker) log() {
 		c.report("log: %d bytes are counted, it has %d", counted, size)
 	}
 	history := c.history()
+	var before *Entry
 	c.snap.eachEntry(getNumber(meta, keyLogBefore), func(e *Entry, err error) bool {
+		if err == nil && before != nil {
+			err = e.followsOn(before, before.Hash())
+		}
 		if err != nil {
 			c.report("log: %w", err)
-		} else {
+		}
+		if e != nil {
 			history.entry(e)
+			before = e
 		}
 		return true
 	})

@@ -18,8 +18,9 @@ type Entry struct {
 	By       Principal
 	Kind     EntryKind
 
-	version     byte   // of the encoding; 0: entryVersion
-	docs, items uint64 // the greatest number of a document and the greatest id of a component that were given out
+	version     byte      // of the encoding; 0: entryVersion
+	previous    EntryHash // of the entry before it; zeros if the log had none
+	docs, items uint64    // the greatest number of a document and the greatest id of a component that were given out
 	locales     []string
 	firstLocale uint64 // the number of the first of locales
 	changes     []docChange
@@ -96,12 +97,16 @@ type conversionEntry struct {
 // entryVersion is the first byte of each entry. Readers refuse entries of versions that they do not know.
 //
 // In entries of version 1, opPutRow stands for opAddRow too, and opCutRow for opDeleteRow. They do not hold the rows that they replaced or
-// removed, and do not say whether they have converted content.
-const entryVersion = 2
+// removed, and do not say whether they have converted content. Entries of version 2 do not hold the hash of the entry before them.
+const (
+	entryVersion   = 3
+	chainedVersion = 3
+)
 
 // The encoding of an entry is
 //
-//	version u8 · kind u8 · epoch 8 bytes · time in ms · kind and name of the principal · docs · items ·
+//	version u8 · kind u8 · epoch 8 bytes · time in ms · hash of the entry before it 32 bytes ·
+//	kind and name of the principal · docs · items ·
 //	number of locales · [number of the first · the codes] · number of changes · (schema · action u8 · documentId) … ·
 //	of a conversion: catalog · pending · step · rows · converted u8 · the changes of rows and links, up to the end
 //
@@ -110,6 +115,9 @@ func (e *Entry) append(b []byte) []byte {
 	b = append(b, cmp.Or(e.version, entryVersion), byte(e.Kind))
 	b = append(b, e.Epoch[:]...)
 	b = binary.AppendUvarint(b, uint64(e.Time.UnixMilli()))
+	if cmp.Or(e.version, entryVersion) >= chainedVersion {
+		b = append(b, e.previous[:]...)
+	}
 	b = appendCounted(appendCounted(b, e.By.Kind), e.By.Name)
 	b = binary.AppendUvarint(binary.AppendUvarint(b, e.docs), e.items)
 	b = binary.AppendUvarint(b, uint64(len(e.locales)))
@@ -159,6 +167,9 @@ func decodeEntry(sequence uint64, raw []byte) (*Entry, error) {
 	d.failed = d.failed || e.version == 0
 	copy(e.Epoch[:], d.take(uint64(len(e.Epoch))))
 	e.Time = time.UnixMilli(int64(d.number(1 << 52)))
+	if e.chained() {
+		copy(e.previous[:], d.take(uint64(len(e.previous))))
+	}
 	e.By = Principal{Kind: string(d.counted()), Name: string(d.counted())}
 	e.docs, e.items = d.number(numberMask), d.number(numberMask)
 	if n := d.number(maxLocales); n > 0 {

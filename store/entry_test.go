@@ -29,6 +29,7 @@ func someEntries() []*Entry {
 			locales: []string{"en", "de"}, changes: []docChange{{1, []byte("some"), Unpublished}}, ops: ops},
 		{Sequence: 3, version: 2, Kind: EpochEntry, Epoch: Epoch{4}, Time: at},
 		{Sequence: 4, version: 1, Kind: ConversionEntry, Time: at, By: system, conversion: conversionEntry{step: []byte("{}"), rows: 9}, ops: ofFormat4},
+		{Sequence: 5, version: 3, previous: EntryHash{1, 2, 3}, Time: at, By: Principal{"token", "a token"}, ops: ops},
 	}
 }
 

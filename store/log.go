@@ -71,6 +71,8 @@ type loggedState struct {
 	locales       int         // how many locale codes the entries have, those of former transactions included
 	changes       []docChange // of the present batch
 	copying       bool        // entries of another log are applied and stored as they are
+	last          []byte      // the last entry of the log as it is stored, if the transaction has added it
+	lastSequence  uint64
 
 	blocked       int    // how many of the open touches are in blocks that the transaction has stored
 	touchesBefore uint64 // see touches.go
@@ -135,7 +137,7 @@ func (tx *Tx) append(kind EntryKind, conversion conversionEntry) error {
 		return nil
 	}
 	e := Entry{
-		Sequence: tx.sequence, Epoch: f.log.epoch, Time: time.Now(), By: tx.log.by, Kind: kind, version: entryVersion,
+		Sequence: tx.sequence, Epoch: f.log.epoch, Time: time.Now(), By: tx.log.by, Kind: kind, version: entryVersion, previous: tx.previousHash(),
 		docs: tx.docs, items: tx.items, changes: tx.log.changes, conversion: conversion, ops: f.log.ops,
 	}
 	if tx.localesUsed > tx.log.locales {
@@ -143,7 +145,7 @@ func (tx *Tx) append(kind EntryKind, conversion conversionEntry) error {
 		e.locales = f.locales.current.Load().codes[e.firstLocale : tx.localesUsed+1]
 		tx.log.locales = tx.localesUsed
 	}
-	size := 128 + len(e.ops) + len(conversion.catalog) + len(conversion.pending) + len(conversion.step) + 48*len(e.changes)
+	size := 160 + len(e.ops) + len(conversion.catalog) + len(conversion.pending) + len(conversion.step) + 48*len(e.changes)
 	raw := e.append(make([]byte, 0, size))
 	tx.log.changes = nil
 	err := tx.storeEntry(&e, raw)
@@ -158,6 +160,7 @@ func (tx *Tx) storeEntry(e *Entry, raw []byte) error {
 	if err := tx.touch(e); err != nil {
 		return err
 	}
+	tx.log.last, tx.log.lastSequence = raw, e.Sequence
 	b := tx.bucket(entries)
 	b.bolt.FillPercent = 1 // keys are only added at the end
 	key := be.AppendUint64(make([]byte, 0, 12), e.Sequence)

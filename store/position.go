@@ -111,16 +111,24 @@ func (s *Snapshot) eachEntry(after uint64, yield func(*Entry, error) bool) {
 			yield(nil, fmt.Errorf("entry %d of the log is missing", next))
 			return
 		}
-		raw := partOf(v)
-		raw = raw[:len(raw):len(raw)] // so that append copies it
-		for k, v = c.Next(); len(k) == 12 && be.Uint64(k) == next; k, v = c.Next() {
-			raw = append(raw, partOf(v)...)
-		}
+		var raw []byte
+		raw, k, v = entryAt(c, k, v)
 		e, err := decodeEntry(next, raw)
 		if !yield(e, err) || err != nil {
 			return
 		}
 	}
+}
+
+// entryAt returns the entry whose first key and value a cursor has found, as it is stored, and the key and value after it.
+func entryAt(c *treeCursor, k, v []byte) (raw, next, value []byte) {
+	raw = partOf(v)
+	raw = raw[:len(raw):len(raw)] // so that append copies it
+	sequence := be.Uint64(k)
+	for next, value = c.Next(); len(next) == 12 && be.Uint64(next) == sequence; next, value = c.Next() {
+		raw = append(raw, partOf(value)...)
+	}
+	return raw, next, value
 }
 
 // partOf returns a part of an entry without its checksum.

@@ -122,7 +122,7 @@ func (r *applier) applyTogether(list []*Entry) (n int, err error) {
 	return n, r.reload(list[n-1])
 }
 
-// follows returns the epoch after an entry, given the one before it, or an error if the entry is not the next one.
+// follows moves on to an entry. It returns the epoch after it, given the one before it, or an error if the entry is not the next one.
 func (tx *Tx) follows(e *Entry, epoch Epoch) (Epoch, error) {
 	switch {
 	case e.Sequence != tx.sequence+1:
@@ -130,12 +130,15 @@ func (tx *Tx) follows(e *Entry, epoch Epoch) (Epoch, error) {
 	case e.Epoch != epoch && e.Kind != EpochEntry && tx.sequence > 0:
 		return epoch, ErrOtherEpoch
 	}
+	tx.sequence = e.Sequence
+	if last := tx.previousHash(); e.chained() && last != (EntryHash{}) && e.previous != last {
+		return epoch, fmt.Errorf("%w: %w", ErrOtherEpoch, errBroken)
+	}
 	return e.Epoch, nil
 }
 
 // applyEntry makes the changes of an entry and stores the entry in the log.
 func (r *applier) applyEntry(tx *Tx, e *Entry) error {
-	tx.sequence = e.Sequence
 	for i, code := range e.locales {
 		if n, err := tx.useLocale(code); err != nil || uint64(n) != e.firstLocale+uint64(i) {
 			return errors.Join(fmt.Errorf("%w: locale %q has the number %d", errEntry, code, n), err)
