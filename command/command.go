@@ -53,6 +53,7 @@ type line struct {
 	Init       initCommand       `cmd:"" help:"Write a small example project with content, ready to serve."`
 	Serve      serveCommand      `cmd:"" help:"Serve a project."`
 	Follow     followCommand     `cmd:"" help:"Serve a replica of another server: its content, definitions and files, kept in step with it."`
+	Promote    promoteCommand    `cmd:"" help:"Make a replica an origin: it follows no more, and takes writes. Its server must be stopped."`
 	Check      checkCommand      `cmd:"" help:"Check definitions and configuration and print every problem."`
 	Schema     schemaCommand     `cmd:"" help:"Print the GraphQL schema."`
 	Token      tokenCommand      `cmd:"" help:"Create, list, rotate and revoke API tokens."`

@@ -35,3 +35,16 @@ func (c *followCommand) Run(s *session) error {
 	tuneMemory()
 	return gateway.Serve(s.ctx, c.Dir, o)
 }
+
+type promoteCommand struct {
+	Dir string `arg:"" help:"Directory of the replica." type:"path"`
+	projectFlags
+}
+
+func (c *promoteCommand) Run(s *session) error {
+	if err := gateway.Promote(c.Dir, c.options(s)); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stdout, "%s is an origin now; serve it by: %s\n", c.Dir, c.directory(s, c.Dir).Command("serve"))
+	return nil
+}

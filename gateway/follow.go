@@ -17,9 +17,17 @@ import (
 type Follow struct {
 	URL   string // the address of the origin, such as https://cms.example.com; with the path of its REST API, unless that is /api
 	Token string // an API token of the origin with full access
+	// Silence is how long nothing may come from the origin before the replica connects anew; 0: 15 seconds.
+	Silence time.Duration
 }
 
-func (f *Follow) origin() (*replication.Origin, error) { return replication.NewOrigin(f.URL, f.Token) }
+func (f *Follow) origin() (*replication.Origin, error) {
+	o, err := replication.NewOrigin(f.URL, f.Token)
+	if err == nil {
+		o.Silence = f.Silence
+	}
+	return o, err
+}
 
 // replicaAgeHeader is the header of a replica's answers that says how many seconds old its content is.
 const replicaAgeHeader = "Lectern-Replica-Age"
@@ -225,6 +233,7 @@ type backoff struct{ next time.Duration }
 
 const firstBackoff, lastBackoff = 250 * time.Millisecond, 30 * time.Second
 
+// newBackoff begins with a short wait.
 func newBackoff() *backoff { return &backoff{firstBackoff} }
 
 // wait waits before the next attempt. It returns the error of ctx if that ends.

@@ -151,3 +151,48 @@ func TestReplica(t *testing.T) {
 		t.Errorf("GET /_health: %s %v", answer.Status, answer.Header)
 	}
 }
+
+// TestPromote makes a replica an origin, and expects it to take writes, and replicas of either to begin anew with its content.
+func TestPromote(t *testing.T) {
+	e := newEditing(t)
+	write := func(base, title string) {
+		t.Helper()
+		if status, answer := send(t, http.MethodPost, base+"/api/notes", e.key, `{"data":{"title":"`+title+`"}}`); status != 201 {
+			t.Fatal(status, answer)
+		}
+	}
+	write(e.base, "first")
+	const reads = "/api/notes?status=draft"
+	promoted, other := t.TempDir(), t.TempDir()
+	r := follow(t, promoted, e.base, e.key)
+	r.equals(e.base, e.key, reads)
+	if err := gateway.Promote(promoted, gateway.Options{}); err == nil {
+		t.Error("a replica was promoted while it was served")
+	}
+	second := follow(t, other, r.base, e.key) // a replica of a replica
+	write(e.base, "second")
+	second.equals(e.base, e.key, reads)
+	second.stop()
+	r.stop()
+
+	write(e.base, "never replicated")
+	if err := gateway.Promote(promoted, gateway.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := gateway.Promote(promoted, gateway.Options{}); err == nil {
+		t.Error("an origin was promoted")
+	}
+	made, _ := run(t, promoted, gateway.Options{}, nil)
+	write(made.Base, "by the new origin")
+	second = follow(t, other, made.Base, e.key)
+	second.equals(made.Base, e.key, reads)
+	if !strings.Contains(second.log.String(), "begins anew") {
+		t.Error("a replica went on after the promotion: ", second.log.String())
+	}
+	write(made.Base, "later")
+	second.equals(made.Base, e.key, reads)
+	second.stop()
+
+	back := follow(t, other, e.base, e.key)
+	back.equals(e.base, e.key, reads)
+}

@@ -60,7 +60,7 @@ func (p *Project) sendLog(w http.ResponseWriter, r *http.Request, _ *permission.
 		return errNoLog
 	}
 	frames, buffer := p.frames(w, r)
-	l := &logSender{project: p, frames: frames, since: since, flush: func() error {
+	l := &logSender{project: p, frames: frames, since: since, heartbeat: replication.HeartbeatOf(r.URL.Query().Get("heartbeat")), flush: func() error {
 		if err := buffer.Flush(); err != nil {
 			return err
 		}
@@ -76,6 +76,8 @@ type logSender struct {
 	flush   func() error
 	since   store.Position // behind the last entry that was sent
 	begun   bool           // something was sent
+
+	heartbeat time.Duration
 }
 
 // maxSent bounds the bytes of entries that are sent from one snapshot.
@@ -83,7 +85,7 @@ const maxSent = 1 << 20
 
 // run sends entries until ctx ends or the server stops.
 func (l *logSender) run(ctx context.Context) error {
-	heartbeat := time.NewTicker(replication.Heartbeat)
+	heartbeat := time.NewTicker(l.heartbeat)
 	defer heartbeat.Stop()
 	for {
 		e := l.project.generation.Load()

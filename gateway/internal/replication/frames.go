@@ -3,7 +3,8 @@
 //
 // An origin answers three questions, all below the path /_replica of its REST API:
 //
-//	GET log?since=POSITION   the entries of the log after a position, and those to come, until either side ends the connection
+//	GET log?since=POSITION   the entries of the log after a position, and those to come, until either side ends the connection;
+//	                         heartbeat=DURATION asks for a Status more often than every Heartbeat
 //	GET copy                 the definition files, and a copy of the store that has their definitions
 //	GET definitions          the definition files
 //
@@ -42,8 +43,20 @@ type Status struct {
 	Definitions string `json:"definitions"` // the hash of the definition files
 }
 
-// Heartbeat is how often an origin sends a Status although nothing has changed.
+// Heartbeat is how often an origin sends a Status although nothing has changed, unless a replica wants one more often.
 const Heartbeat = 5 * time.Second
+
+// shortestHeartbeat is the shortest interval that a replica may ask for.
+const shortestHeartbeat = 100 * time.Millisecond
+
+// HeartbeatOf returns the interval that a replica asks for, within what an origin allows.
+func HeartbeatOf(asked string) time.Duration {
+	d, err := time.ParseDuration(asked)
+	if err != nil {
+		return Heartbeat
+	}
+	return min(max(d, shortestHeartbeat), Heartbeat)
+}
 
 // maxFrame bounds the payload of a frame. An entry is about as long as the body of the request that wrote it.
 const maxFrame = 1 << 30

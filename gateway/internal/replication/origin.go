@@ -158,7 +158,8 @@ type RefusedError struct{ error }
 
 // Log returns the stream of the entries after a position. The error wraps ErrReset if the origin cannot continue from there.
 func (o *Origin) Log(ctx context.Context, since store.Position) (*Stream, error) {
-	s, _, err := o.get(ctx, "log?since="+url.QueryEscape(since.String()), nil)
+	heartbeat := min(o.silence()/3, Heartbeat)
+	s, _, err := o.get(ctx, "log?since="+url.QueryEscape(since.String())+"&heartbeat="+heartbeat.String(), nil)
 	return s, err
 }
 

@@ -1,0 +1,46 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"lectern/gateway/admin"
+	"lectern/internal/durable"
+	"lectern/store"
+)
+
+// Promote makes the replica in dir an origin: it no longer follows, and takes writes at the next start. Its content begins a new epoch, so
+// that replicas which have followed it, or its origin, begin anew with a copy. No server may run on the data directory.
+func Promote(dir string, o Options) (err error) {
+	d := replicaDir{dir, Directory(dir, o).DataPath()}
+	lock, err := admin.Lock(d.data)
+	if errors.Is(err, admin.ErrBusy) {
+		return admin.BusyError(d.data)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	switch origin, err := d.origin(); {
+	case err != nil:
+		return err
+	case origin == "":
+		return fmt.Errorf("%s is no replica", dir)
+	}
+	// A conversion that the origin had begun is finished by the next start.
+	if err := d.restore(func() (*Definition, error) { return Load(dir, o.Extensions) }); err != nil && !errors.Is(err, store.ErrOtherDefinitions) {
+		return err
+	}
+	r, err := store.OpenReplica(d.store(), store.Options{LockTimeout: lockRetry})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(r.BeginEpoch(), r.Close()); err != nil { // before the mark goes: a write without a new epoch could never be told apart
+		return err
+	}
+	if err := os.Remove(d.path(originFile)); err != nil {
+		return err
+	}
+	return durable.SyncDir(d.path(""))
+}

@@ -1,0 +1,330 @@
+// Package replicas has a test of the complete program that kills replicas and cuts them off from their origin.
+package replicas
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lectern/auth"
+	"lectern/gateway"
+	"lectern/store"
+)
+
+var (
+	kills  = flag.Int("kills", 5, "how often the replica is killed")
+	writes = flag.Int("writes", 300, "how many writes the origin gets")
+	seed   = flag.Uint64("seed", 0, "of the random choices; 0: a new one")
+)
+
+// replicaEnv makes the test program a replica: "URL KEY DIR ADDR".
+const replicaEnv = "LECTERN_TEST_REPLICA"
+
+func TestMain(m *testing.M) {
+	if arguments := strings.Fields(os.Getenv(replicaEnv)); len(arguments) == 4 {
+		err := gateway.Serve(context.Background(), arguments[2], gateway.Options{
+			Addr: arguments[3], LockWait: 10 * time.Second,
+			Follow: &gateway.Follow{URL: arguments[0], Token: arguments[1], Silence: time.Second},
+		})
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// A world is an origin, a proxy before it, and a replica that follows it through the proxy.
+type world struct {
+	*testing.T
+	rnd         *rand.Rand
+	dir, base   string
+	key         string
+	project     *gateway.Project
+	reloaded    chan error
+	stop        func()
+	proxy       *proxy
+	replicaDir  string
+	replicaAddr string
+	replica     *exec.Cmd
+	documents   []string
+	attributes  int
+}
+
+func newWorld(t *testing.T) *world {
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	t.Logf("-seed %d", *seed)
+	w := &world{T: t, rnd: rand.New(rand.NewPCG(*seed, 1)), dir: t.TempDir(), replicaDir: t.TempDir(), reloaded: make(chan error, 100)}
+	w.define()
+	w.permit()
+	ready := make(chan gateway.Ready, 1)
+	p, err := gateway.Open(w.dir, gateway.Options{
+		Addr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler),
+		Ready: func(r gateway.Ready) { ready <- r }, Reloaded: func(err error) { w.reloaded <- err },
+	})
+	w.must(err)
+	w.project = p
+	_, w.key, err = p.CreateToken(t.Context(), auth.Declaration{Name: "sync", Kind: auth.FullAccess})
+	w.must(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	w.stop = func() {
+		cancel()
+		w.must(errors.Join(<-ended, p.Close()))
+	}
+	w.base = (<-ready).Base
+	w.proxy = newProxy(t, strings.TrimPrefix(w.base, "http://"))
+	t.Cleanup(func() { w.kill() })
+	return w
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) write(name, text string) {
+	name = filepath.Join(w.dir, name)
+	w.must(os.MkdirAll(filepath.Dir(name), 0o755))
+	w.must(os.WriteFile(name+"~", []byte(text), 0o644))
+	w.must(os.Rename(name+"~", name))
+}
+
+// define writes a definition with one attribute more than the last.
+func (w *world) define() {
+	text := "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\noptions: {draftAndPublish: true}\nattributes:\n  title: {type: string}\n" +
+		"  next: {type: relation, relation: manyToMany, target: 'api::note.note', inversedBy: before}\n" +
+		"  before: {type: relation, relation: manyToMany, target: 'api::note.note', mappedBy: next}\n"
+	for i := range w.attributes {
+		text += fmt.Sprintf("  extra%d: {type: integer, default: %d, index: %v}\n", i, i, i%2 == 0)
+	}
+	w.attributes++
+	w.write("content-types/note.yaml", text)
+}
+
+// permit grants other permissions to the public than before.
+func (w *world) permit() {
+	actions := []string{"find", "findOne", "create", "update", "delete"}
+	w.rnd.Shuffle(len(actions), func(i, j int) { actions[i], actions[j] = actions[j], actions[i] })
+	actions = actions[:1+w.rnd.IntN(len(actions))]
+	w.write("config/permissions.yaml", fmt.Sprintf("roles: {public: {api::note.note: [%s]}}\n# %d\n", strings.Join(actions, ", "), w.rnd.Uint64()))
+}
+
+func (w *world) awaitReload() {
+	w.Helper()
+	select {
+	case err := <-w.reloaded:
+		w.must(err)
+	case <-time.After(20 * time.Second):
+		w.Fatal("the origin does not reload")
+	}
+}
+
+func ask(method, url, key, body string) (int, string, error) {
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(text), err
+}
+
+// change makes a random change of content.
+func (w *world) change(i int) {
+	w.Helper()
+	pick := func() string { return w.documents[w.rnd.IntN(len(w.documents))] }
+	method, path, body := http.MethodPost, "/api/notes", fmt.Sprintf(`{"data":{"title":"note %d"}}`, i)
+	if w.rnd.IntN(2) == 0 {
+		path += "?status=draft"
+	}
+	if len(w.documents) > 5 {
+		switch w.rnd.IntN(8) {
+		case 0:
+			method, path, body = http.MethodDelete, "/api/notes/"+pick(), ""
+			w.documents = slices.DeleteFunc(w.documents, func(id string) bool { return strings.HasSuffix(path, id) })
+		case 1, 2, 3:
+			method, path = http.MethodPut, "/api/notes/"+pick()
+			body = fmt.Sprintf(`{"data":{"title":"changed %d","next":{"connect":["%s"],"disconnect":["%s"]}}}`, i, pick(), pick())
+		case 4:
+			method, path, body = http.MethodPost, "/api/notes/"+pick()+"/actions/unpublish", "{}"
+		}
+	}
+	status, answer, err := ask(method, w.base+path, w.key, body)
+	w.must(err)
+	if status >= 300 && status != 404 { // a document that is not published cannot be unpublished
+		w.Fatalf("%s %s %s: %d %s", method, path, body, status, answer)
+	}
+	if _, id, ok := strings.Cut(answer, `"documentId":"`); ok && method == http.MethodPost && status == 201 {
+		w.documents = append(w.documents, id[:strings.IndexByte(id, '"')])
+	}
+}
+
+// start starts the replica and waits until it answers, unless the fault of the proxy may keep it from that.
+func (w *world) start() {
+	w.Helper()
+	if w.replicaAddr == "" {
+		w.replicaAddr = "127.0.0.1:" + freePort(w.T)
+	}
+	w.replica = exec.Command(os.Args[0])
+	w.replica.Env = append(os.Environ(), replicaEnv+"="+strings.Join([]string{"http://" + w.proxy.ln.Addr().String(), w.key, w.replicaDir, w.replicaAddr}, " "))
+	log, err := os.OpenFile(filepath.Join(w.replicaDir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	w.must(err)
+	defer log.Close()
+	w.replica.Stdout, w.replica.Stderr = log, log
+	w.must(w.replica.Start())
+}
+
+func (w *world) kill() {
+	if w.replica == nil {
+		return
+	}
+	_ = w.replica.Process.Kill() // it may have ended
+	_ = w.replica.Wait()
+	w.replica = nil
+}
+
+// reads are put to both servers at the end.
+var reads = []string{
+	"/api/notes?populate=*&sort=title&pagination[pageSize]=100", "/api/notes?status=draft&sort=id&pagination[pageSize]=100&pagination[page]=2",
+	"/api/notes?filters[next][title][$contains]=1&fields[0]=title", "/api/notes?filters[extra0][$gte]=0&sort=title", "/api/i18n/locales",
+	"/api/users-permissions/roles", "/api/users-permissions/permissions", "/graphql?query={notes(sort:\"title\"){documentId,title,next{title},before{title}}}",
+}
+
+func (w *world) log() string {
+	text, _ := os.ReadFile(filepath.Join(w.replicaDir, "log"))
+	return string(text[max(0, len(text)-4000):])
+}
+
+// equal waits until the replica answers all reads as the origin does.
+func (w *world) equal() {
+	w.Helper()
+	for late := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		different := ""
+		for _, path := range reads {
+			path = strings.ReplaceAll(strings.ReplaceAll(path, `"`, "%22"), "$", "%24")
+			for _, key := range []string{w.key, ""} {
+				status, want, err := ask(http.MethodGet, w.base+path, key, "")
+				w.must(err)
+				got, answer, err := ask(http.MethodGet, "http://"+w.replicaAddr+path, key, "")
+				if err != nil || got != status || answer != want {
+					different = fmt.Sprintf("GET %s: %d %.300s %v\nwant %d %.300s", path, got, answer, err, status, want)
+				}
+			}
+		}
+		if different == "" {
+			return
+		}
+		if time.Now().After(late) {
+			w.Fatalf("%s\n%s", different, w.log())
+		}
+	}
+}
+
+// TestKilledAndCutOff changes content, definitions and permissions of an origin, while its replica is killed and cut off, and expects the
+// replica to end equal.
+func TestKilledAndCutOff(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	for i := range *writes {
+		w.change(i)
+		switch turn := w.rnd.IntN(*writes); {
+		case turn < *kills:
+			w.kill()
+			w.start()
+		case turn < 4**kills:
+			w.proxy.set(fault(w.rnd.IntN(int(faults))))
+		case turn < 5**kills && w.attributes < 100:
+			w.define()
+			w.awaitReload()
+		case turn < 6**kills:
+			w.permit()
+			w.awaitReload()
+		}
+	}
+	w.proxy.set(none)
+	w.equal()
+	w.kill() // at a moment that it did not choose
+	w.start()
+	written := w.project.Store().Revision()
+	w.equal()
+	w.kill()
+	w.stop() // which writes when the token was last used
+	w.sameLogs(written)
+}
+
+// sameLogs compares the logs of both stores byte for byte, of which the replica must have all up to a sequence, and checks both stores.
+func (w *world) sameLogs(written uint64) {
+	w.Helper()
+	open := func(dir string, o store.Options) *store.Store {
+		d, err := gateway.Load(dir, nil)
+		w.must(err)
+		st, err := store.Open(filepath.Join(dir, "data", "content.db"), d.Model, o)
+		w.must(err)
+		w.Cleanup(func() { w.must(st.Close()) })
+		w.must(st.Check())
+		return st
+	}
+	origin, replica := open(w.dir, store.Options{}), open(w.replicaDir, store.Options{Origin: w.base})
+	w.must(origin.View(func(want *store.Snapshot) error {
+		return replica.View(func(got *store.Snapshot) error {
+			oldest, err := got.OldestPosition()
+			if err != nil {
+				return err
+			}
+			wanted, err := want.Entries(oldest)
+			if err != nil {
+				return err
+			}
+			logs := map[uint64]string{}
+			for e, err := range wanted {
+				if err != nil {
+					return err
+				}
+				logs[e.Sequence] = string(e.Raw())
+			}
+			entries, err := got.Entries(oldest)
+			if err != nil {
+				return err
+			}
+			for e, err := range entries {
+				if err != nil {
+					return err
+				}
+				if logs[e.Sequence] != string(e.Raw()) {
+					w.Errorf("entry %d differs", e.Sequence)
+				}
+				delete(logs, e.Sequence)
+			}
+			for sequence := range logs {
+				if sequence <= written {
+					w.Errorf("the replica lacks entry %d", sequence)
+				}
+			}
+			return nil
+		})
+	}))
+}
