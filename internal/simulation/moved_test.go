@@ -64,7 +64,7 @@ func compareRecorded(t *testing.T, server *Server, recorded []exchange) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m := e.compare(got); m != nil {
+		for _, m := range e.compare(got) {
 			t.Errorf("%s\n%s", e.read, m)
 		}
 	}

@@ -87,25 +87,36 @@ func (c *converter) attributeType(out *writer, s *schema, e yamlfile.Entry) stri
 	return kind
 }
 
-// customFields maps the custom fields of well-known plugins to the types they are based on.
+// customFields maps the custom fields of well-known plugins to the types they are based on. Each type is the one that the code of the
+// plugin registers (`customFields.register({name, plugin, type})` in its server part), in the package and version named beside it.
 var customFields = map[string]string{
-	"plugin::color-picker.color":            "string",
-	"plugin::ckeditor5.CKEditor":            "richtext",
-	"plugin::ckeditor.CKEditor":             "richtext",
-	"plugin::tinymce.tinymce":               "richtext",
-	"plugin::multi-select.multi-select":     "json",
-	"plugin::country-select.country":        "string",
-	"plugin::react-icons.icon":              "string",
-	"plugin::tagsinput.tags":                "string",
-	"plugin::oembed.oembed":                 "json",
-	"plugin::field-uuid.uuid":               "string",
-	"plugin::strapi-advanced-uuid.uuid":     "string",
-	"plugin::google-maps.location-picker":   "json",
-	"plugin::geodata.geojson":               "json",
-	"plugin::json-editor.json-editor":       "json",
-	"plugin::bold-title-editor.title":       "richtext",
-	"plugin::strapi-stripe.product-id":      "string",
-	"plugin::translator.translation-status": "string",
+	"plugin::address-selection.address":                        "string",   // strapi-plugin-address-selection 1.0.1
+	"plugin::address-selection.country":                        "string",   // strapi-plugin-address-selection 1.0.1
+	"plugin::ckeditor.CKEditor":                                "richtext", // @ckeditor/strapi-plugin-ckeditor 1.1.2
+	"plugin::ckeditor5.CKEditor":                               "richtext", // source of @_sh/strapi-plugin-ckeditor
+	"plugin::cloudinary-media-library.cloudinary":              "string",   // @strapi-community/cloudinary-media-library 1.0.3
+	"plugin::color-picker.color":                               "string",   // @strapi/plugin-color-picker 5.54.0
+	"plugin::country-select.country":                           "string",   // strapi-plugin-country-select 2.1.0
+	"plugin::field-uuid.uuid":                                  "uid",      // @bn-digital/strapi-plugin-field-uuid 1.2.12
+	"plugin::geodata.geojson":                                  "json",     // strapi-geodata 0.0.3
+	"plugin::google-maps.location-picker":                      "json",     // @amicaldo/strapi-google-maps 3.0.2
+	"plugin::icon-picker.icon-picker":                          "string",   // strapi-icon-picker-x 1.1.3
+	"plugin::lucide-icon-picker.lucide-icon":                   "string",   // @samuel-erb/strapi-plugin-lucide-icon-picker 1.1.0
+	"plugin::multi-select.multi-select":                        "json",     // strapi-plugin-multi-select 2.1.1
+	"plugin::multiselect-field.multiselect-field":              "string",   // strapi-plugin-multiselect-field 1.0.1
+	"plugin::oembed.oembed":                                    "json",     // strapi-plugin-oembed 2.0.2
+	"plugin::react-icons.icon":                                 "string",   // strapi-plugin-react-icons 0.3.1
+	"plugin::strapi-advanced-uuid.uuid":                        "uid",      // strapi-advanced-uuid 2.1.1
+	"plugin::strapi-code-editor-custom-field.code-editor-json": "json",     // strapi-code-editor-custom-field 1.1.0
+	"plugin::strapi-code-editor-custom-field.code-editor-text": "text",     // strapi-code-editor-custom-field 1.1.0
+	"plugin::strapi-country-select.country-select":             "string",   // strapi-country-select 1.1.0
+	"plugin::strapi-location-picker.location-picker":           "json",     // strapi-location-picker 0.0.3
+	"plugin::strapi-plugin-iconhub.iconhub":                    "json",     // @arshiash80/strapi-plugin-iconhub 1.1.1
+	"plugin::table-field.table":                                "json",     // @sensinum/strapi-table-field 1.0.1
+	"plugin::tagsinput.tags":                                   "json",     // strapi-plugin-tagsinput 2.0.3
+	"plugin::timezone-select.timezone":                         "string",   // strapi-plugin-timezone-select 1.0.0
+	"plugin::tinymce.tinymce":                                  "richtext", // @sklinet/strapi-plugin-tinymce 1.1.7
+	"plugin::video-field.video":                                "json",     // @sklinet/strapi-plugin-video-field 1.1.2
 }
 
 // optionKinds says how the value of a key that is kept is converted.

@@ -94,9 +94,7 @@ var ErrNoDefinitions = errors.New("there is no content-type: a Strapi project ha
 // Convert reads the definitions of a source and converts them. The error says why the source cannot be read; parts that cannot
 // be converted are Notes.
 func Convert(source Source) (*Project, error) {
-	c := &converter{
-		project: &Project{files: map[string]*yamlfile.Node{}}, names: map[string]bool{}, origins: map[string]string{}, paths: map[string]string{},
-	}
+	c := newConverter()
 	if source.Archive != nil {
 		if err := c.readArchive(source.Archive); err != nil {
 			return nil, err
@@ -140,6 +138,12 @@ type converter struct {
 
 	// keyed by the path of a file of the project: the file it was made from, and what the Path of its notes begins with
 	origins, paths map[string]string
+}
+
+func newConverter() *converter {
+	return &converter{
+		project: &Project{files: map[string]*yamlfile.Node{}}, names: map[string]bool{}, origins: map[string]string{}, paths: map[string]string{},
+	}
 }
 
 // note adds a note about a part of a schema or a file.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -13,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"lectern/gateway"
+	"lectern/jsontree"
 	"lectern/strapi/definitions"
 )
 
@@ -110,4 +112,52 @@ func checks(t *testing.T, p *definitions.Project) {
 	if len(problems) > 0 {
 		t.Errorf("the written project does not pass the check:\n%v", problems)
 	}
+}
+
+// TestTreeSchemas reads the schemas of the projects in testdata, and converts them as those of an archive: the types and components are those
+// that the project is converted to.
+func TestTreeSchemas(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := source(txtar.Parse(data))
+		if from.Tree == nil || from.Archive != nil {
+			continue
+		}
+		compared++
+		list, err := definitions.TreeSchemas(from.Tree)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		var lines strings.Builder
+		for _, s := range list {
+			lines.Write(append(jsontree.Append(nil, s), '\n'))
+		}
+		ofTree, err := definitions.FromTree(from.Tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ofSchemas, err := definitions.FromSchemas(schemas(lines.String()))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if diff := cmp.Diff(schemaFiles(ofTree), schemaFiles(ofSchemas)); diff != "" {
+			t.Errorf("%s: -tree +schemas\n%s", file, diff)
+		}
+	}
+	if compared < 3 {
+		t.Errorf("%d projects compared", compared)
+	}
+}
+
+// schemaFiles returns the paths of the types and components of a project.
+func schemaFiles(p *definitions.Project) []string {
+	return slices.DeleteFunc(p.Files(), func(name string) bool { return strings.HasPrefix(name, "config/") })
 }

@@ -22,6 +22,16 @@ func IsTree(fsys fs.FS) bool {
 
 // readTree reads the schemas and the configuration of a Strapi project.
 func (c *converter) readTree(tree fs.FS) error {
+	if err := c.readSchemas(tree); err != nil {
+		return err
+	}
+	c.readConfig(tree)
+	c.noteCode(tree)
+	return nil
+}
+
+// readSchemas reads the schemas of a Strapi project.
+func (c *converter) readSchemas(tree fs.FS) error {
 	if !IsTree(tree) {
 		return errors.New("this is no Strapi project: there is no src/api/ in it")
 	}
@@ -43,8 +53,6 @@ func (c *converter) readTree(tree fs.FS) error {
 		}
 	}
 	c.readExtensions(tree)
-	c.readConfig(tree)
-	c.noteCode(tree)
 	return nil
 }
 

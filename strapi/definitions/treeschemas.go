@@ -12,8 +12,8 @@ import (
 // TreeSchemas returns the schemas of a Strapi project by its files, in the form that archives have. It leaves out files that Convert
 // cannot read and has notes about.
 func TreeSchemas(tree fs.FS) ([]*jsontree.Object, error) {
-	c := &converter{project: &Project{}, names: map[string]bool{}}
-	if err := c.readTree(tree); err != nil {
+	c := newConverter()
+	if err := c.readSchemas(tree); err != nil {
 		return nil, err
 	}
 	if len(c.types) == 0 {

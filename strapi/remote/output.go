@@ -14,8 +14,8 @@ import (
 	"lectern/strapi/archive"
 )
 
-// strapiVersion is the version that the archive names, since the content API does not tell that of the server.
-const strapiVersion = "5.0.0"
+// strapiVersion is what the archive names as the version of Strapi: the content API does not tell it.
+const strapiVersion = "unknown"
 
 // An output writes lines of an archive. It keeps the first error, and writes nothing after it.
 type output struct {
