@@ -49,10 +49,11 @@ var rules = []rule{
 			strings.Contains(at.path, ".role.") || strings.Contains(at.path, ".i18NLocales[]")
 		return made && slices.Contains([]string{"documentId", "createdAt", "updatedAt", "publishedAt"}, key)
 	}},
-	// Requests that publish go through the admin panel in Strapi.
-	{"Lectern has actions that publish", func(_ *Model, c comparison, at mismatch) bool {
-		_, key, _ := cutLast(at.path, ".")
-		return at.want == nothing && strings.HasPrefix(c.Path, "/api/users-permissions/roles/") && slices.Contains([]string{"publish", "unpublish", "discardDraft"}, key)
+	// Lectern has no content-type builder; it has actions that publish, for which Strapi has its panel.
+	{"roles list the actions that a server has", func(_ *Model, c comparison, at mismatch) bool {
+		lacking := at.want == nothing || at.got == nothing
+		return lacking && strings.HasPrefix(c.Path, "/api/users-permissions/roles/") && strings.HasPrefix(at.path, ".role.permissions.") &&
+			!strings.Contains(jsonOf([]any{at.want, at.got}), `"enabled":true`)
 	}},
 	{"relations of components are checked for permission", checkedRelation},
 	// The reference names the first in the order of the schema, Lectern the first in that of the query.
@@ -137,9 +138,14 @@ func jsonText(v any) string {
 	return s
 }
 
-// hiddenMorph allows a polymorphic relation that the reference shows as empty: over GraphQL, over REST if it leads to a single document and the
+// hiddenMorph allows a polymorphic relation that the reference shows as empty: over GraphQL, with an internal
+// error, over REST if it leads to a single document and the
 // read has `fields`, and on the side with morphBy, which lacks the links written on the other side.
 func hiddenMorph(m *Model, c comparison, at mismatch) bool {
+	if at.path == ".errors" && at.got == nothing {
+		list, _ := at.want.([]any)
+		return !slices.ContainsFunc(list, func(e any) bool { return child(e, "message") != "Missing schema in validateQuery" })
+	}
 	if at.want != nil && jsonOf(at.want) != "[]" {
 		return false
 	}

@@ -101,7 +101,7 @@ func ruleFor(rules map[string]rule, at string) (rule, bool) {
 var apiRules = map[string]rule{
 	"rest.prefix": keep("rest.prefix"), "rest.defaultLimit": keep("rest.defaultLimit"), "rest.maxLimit": keep("rest.maxLimit"),
 	"rest.withCount":         keep("rest.withCount"),
-	"rest.strictParams":      ignored("Lectern has one way to treat unknown parameters: docs/differences.md"),
+	"rest.strictParams":      ignored("Lectern ignores unknown parameters: docs/differences.md"),
 	"documents":              ignored("Lectern has one way to treat unknown parameters and relations: docs/differences.md"),
 	"responses":              ignored("attributes that it makes private are private in the types that have them"),
 	"rest.port":              ignored("server.yaml has the port"),

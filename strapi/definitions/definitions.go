@@ -122,8 +122,7 @@ func Convert(source Source) (*Project, error) {
 		return nil, err
 	}
 	c.noteIgnored()
-	slices.SortStableFunc(c.project.Notes, func(a, b Note) int { return strings.Compare(a.File, b.File) })
-	c.project.Notes = slices.Compact(c.project.Notes)
+	c.project.Notes = sorted(c.project.Notes)
 	return c.project, nil
 }
 
@@ -138,6 +137,19 @@ type converter struct {
 
 	// keyed by the path of a file of the project: the file it was made from, and what the Path of its notes begins with
 	origins, paths map[string]string
+}
+
+// sorted returns notes in the order of files, each once.
+func sorted(notes []Note) (list []Note) {
+	seen := map[Note]bool{}
+	for _, n := range notes {
+		if !seen[n] {
+			seen[n] = true
+			list = append(list, n)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Note) int { return strings.Compare(a.File, b.File) })
+	return list
 }
 
 func newConverter() *converter {

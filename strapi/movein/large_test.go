@@ -22,7 +22,7 @@ var large = flag.Int("large", 0, "how many entities TestLarge moves in; 0 skips 
 // reviews. A restaurant has a draft and a published version, three categories in each, an owner and a component.
 func writeLarge(t *testing.T, path string, entities int) {
 	t.Helper()
-	from, to := rewrite(t, kitchen, path, "")
+	from, to := rewrite(t, kitchen, path, "", nil)
 	g := &generator{t: t, w: to}
 	for s, err := range from.Configuration(t.Context()) {
 		g.check(err)

@@ -11,12 +11,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"lectern/internal/servertest"
+	"lectern/jsontree"
 	"lectern/strapi/archive"
 	"lectern/strapi/movein"
 )
@@ -188,4 +190,30 @@ func strip(path string, v any) {
 func asMap(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
+}
+
+// TestTimestamp moves an attribute of type timestamp in, whose values are the milliseconds since 1970 as text. It becomes a datetime.
+func TestTimestamp(t *testing.T) {
+	source := copied(t, copying{
+		schema: func(s *archive.Schema) {
+			if s.UID == "api::restaurant.restaurant" {
+				attributes := s.Data.Value("attributes").(*jsontree.Object)
+				attributes.Value("inspectedAt").(*jsontree.Object).Set("type", "timestamp")
+			}
+		},
+		change: func(e *archive.Entity) bool {
+			if e.Type == "api::restaurant.restaurant" && e.Data.Value("inspectedAt") != nil {
+				e.Data.Set("inspectedAt", "-86400500")
+			}
+			return true
+		},
+	})
+	dir, report := move(t, movein.Options{Source: source})
+	if !slices.ContainsFunc(report.Definitions, func(n movein.DefinitionNote) bool { return strings.Contains(n.Text, "restaurant.inspectedAt") }) {
+		t.Errorf("no note about the attribute: %v", report.Definitions)
+	}
+	base, key := servertest.ServeStored(t, dir)
+	if text := get(t, base+"/api/restaurants?fields=inspectedAt", key); !strings.Contains(text, `"inspectedAt":"1969-12-30T23:59:59.500Z"`) {
+		t.Error(text)
+	}
 }

@@ -92,11 +92,12 @@ type copying struct {
 	link     func(*archive.Link) bool   // says whether a link stays; nil: all do
 	reverse  bool                       // links come in the reverse order
 	noAssets bool
+	schema   func(*archive.Schema) // changes a schema
 }
 
 // rewrite opens an archive to read, and one at path to write, which has the schemas of the first already. Both are closed at the end of the
-// test.
-func rewrite(t *testing.T, source, path, key string) (*archive.Archive, *archive.Writer) {
+// test. schema changes a schema; it may be nil.
+func rewrite(t *testing.T, source, path, key string, schema func(*archive.Schema)) (*archive.Archive, *archive.Writer) {
 	t.Helper()
 	from, err := archive.Open(t.Context(), source, archive.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -116,6 +117,9 @@ func rewrite(t *testing.T, source, path, key string) (*archive.Archive, *archive
 		if err != nil {
 			t.Fatal(err)
 		}
+		if schema != nil {
+			schema(&s)
+		}
 		if err := to.WriteSchema(s); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +134,7 @@ func copied(t *testing.T, c copying) string {
 	if c.key == "" {
 		path = strings.TrimSuffix(path, ".enc")
 	}
-	from, to := rewrite(t, gocmp.Or(c.source, kitchen), path, c.key)
+	from, to := rewrite(t, gocmp.Or(c.source, kitchen), path, c.key, c.schema)
 	g := &generator{t: t, w: to}
 	for e, err := range from.Entities(t.Context()) {
 		g.check(err)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"slices"
 	"strconv"
+	"time"
 
 	"lectern/contenttypes"
 	"lectern/jsontree"
@@ -83,6 +84,8 @@ func (sp *spooler) appendValues(b []byte, s *indexedSchema, id uint64, data *jso
 		case a.IsRelation():
 			b = sp.appendLinks(b, s, a, id, r)
 		case v == nil:
+		case a.Type == contenttypes.DateTime:
+			b = jsontree.Append(b, moment(v))
 		case a.IsScalar():
 			b = jsontree.Append(b, v)
 		default:
@@ -93,6 +96,16 @@ func (sp *spooler) appendValues(b []byte, s *indexedSchema, id uint64, data *jso
 		}
 	}
 	return b
+}
+
+// moment returns the value of a datetime. The type timestamp of Strapi, which is a datetime here, has the milliseconds since 1970 as text.
+func moment(v any) any {
+	if s, ok := v.(string); ok {
+		if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
+		}
+	}
+	return v
 }
 
 // appendItems appends the components of an attribute: one, or a list.
