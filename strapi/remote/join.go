@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"lectern/jsontree"
@@ -198,7 +199,9 @@ func (j *joiner) addInverse(l *lane, from linkFrom) {
 	}
 }
 
-// resolve returns the ids of the rows that a target stands for in a lane: one as a rule, none if the document is gone.
+// resolve returns the ids of the rows that a target stands for in a lane: one as a rule, none if the document is gone. Lists of users show the
+// draft and the published version of a document as two targets, which their ids tell apart; if the target has an id from before a publication,
+// it may be either.
 func (j *joiner) resolve(l *lane, s *schema, target *jsontree.Object) []uint64 {
 	statuses := []string{statusOfRow(s, l.status)}
 	if s.drafts && l.status == "" {
@@ -209,6 +212,9 @@ func (j *joiner) resolve(l *lane, s *schema, target *jsontree.Object) []uint64 {
 		if id, ok := j.ids[version{s.uid, target.Text("documentId"), localeOf(s, target), status}]; ok {
 			ids = append(ids, id)
 		}
+	}
+	if id, err := idOf(target); err == nil && len(ids) > 1 && slices.Contains(ids, id) {
+		return []uint64{id}
 	}
 	return ids
 }
