@@ -1,0 +1,33 @@
+package remote
+
+import (
+	"slices"
+	"testing"
+
+	"lectern/jsontree"
+)
+
+// TestResolve finds the rows that a target stands for, in lists of versions and in those of users, which show a document in both versions.
+func TestResolve(t *testing.T) {
+	typ := &schema{uid: "api::item.item", drafts: true}
+	j := newJoiner(nil, nil)
+	j.ids[version{typ.uid, "a", "", "draft"}] = 1
+	j.ids[version{typ.uid, "a", "", "published"}] = 7
+	for _, test := range []struct {
+		name, lane, document string
+		id                   jsontree.Number
+		want                 []uint64
+	}{
+		{"draft of a user", "", "a", "1", []uint64{1}},
+		{"published version of a user", "", "a", "7", []uint64{7}},
+		{"id from before a publication", "", "a", "4", []uint64{1, 7}},
+		{"list of drafts", "draft", "a", "7", []uint64{1}},
+		{"list of published versions", "published", "a", "1", []uint64{7}},
+		{"unknown document", "", "b", "1", nil},
+	} {
+		target := jsontree.ObjectOf("id", test.id, "documentId", test.document)
+		if got := j.resolve(&lane{status: test.lane}, typ, target); !slices.Equal(got, test.want) {
+			t.Errorf("%s: rows %v, want %v", test.name, got, test.want)
+		}
+	}
+}
