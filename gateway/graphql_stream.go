@@ -93,8 +93,9 @@ type graphqlListener struct {
 	op        *operationRequest
 	events    *eventStream
 
-	at   changes.Position
-	told changes.Position // the last position that the client was sent as the id of an event
+	at      changes.Position
+	told    changes.Position // the last position that the client was sent as the id of an event
+	recheck bool             // a commit was seen, which may have changed what the caller may do
 }
 
 const (
@@ -105,6 +106,9 @@ const (
 	aliveEvery = 12 * time.Second
 	// gatherFor is how long a listener waits after a commit for others, so that many commits in a row cost it little.
 	gatherFor = 10 * time.Millisecond
+	// recheckAfter is how long after the last commit a listener authenticates its caller once more: tokens and roles are read anew a moment
+	// after the commit that changes them.
+	recheckAfter = time.Second
 )
 
 // begin sets the position to the present one.
@@ -135,7 +139,7 @@ func (l *graphqlListener) listen() {
 	alive := time.NewTicker(aliveEvery)
 	defer alive.Stop()
 	for {
-		replaced, stopping := l.project.endings()
+		replaced := l.project.replaced()
 		h := l.project.graphql.Load()
 		if h == nil {
 			return
@@ -154,7 +158,7 @@ func (l *graphqlListener) listen() {
 		if l.events.flush() != nil || over {
 			return
 		}
-		if !pending && !l.wait(ctx, commit, replaced, stopping, alive.C) {
+		if !pending && !l.wait(ctx, commit, replaced, alive.C) {
 			return
 		}
 	}
@@ -162,17 +166,26 @@ func (l *graphqlListener) listen() {
 
 // wait waits for a reason to deliver again. It returns false if the stream ends: then no event complete follows, so that clients connect
 // again.
-func (l *graphqlListener) wait(ctx context.Context, commit, replaced, stopping <-chan struct{}, alive <-chan time.Time) bool {
+func (l *graphqlListener) wait(ctx context.Context, commit, replaced <-chan struct{}, alive <-chan time.Time) bool {
 	l.events.rest()
+	var recheck <-chan time.Time
+	if l.recheck {
+		timer := time.NewTimer(recheckAfter)
+		defer timer.Stop()
+		recheck = timer.C
+	}
+	l.recheck = false
 	select {
 	case <-commit:
+		l.recheck = true
 		if !sleep(ctx, gatherFor) {
 			return false
 		}
+	case <-recheck:
 	case <-replaced:
 	case <-alive:
 		l.showAlive()
-	case <-stopping:
+	case <-l.project.stopping():
 		return false
 	case <-ctx.Done():
 		return false
@@ -262,10 +275,10 @@ func (l *graphqlListener) answer(ctx context.Context, s *execution.Subscription,
 	return nil
 }
 
-// endings returns a channel that is closed when other definitions are served, and one that is closed when the server stops.
-func (p *Project) endings() (replaced, stopping <-chan struct{}) {
+// replaced returns a channel that is closed when other definitions are served than those that are served now.
+func (p *Project) replaced() <-chan struct{} {
 	if s := p.server.Load(); s != nil {
-		return s.serving.Load().replaced, s.stopping
+		return s.serving.Load().replaced
 	}
-	return nil, nil
+	return nil
 }

@@ -336,3 +336,91 @@ func TestSubscriptionsGoOn(t *testing.T) {
 		}
 	}
 }
+
+// TestSubscriptionsEnd takes the permission, the credential or the definition away while a client listens.
+func TestSubscriptionsEnd(t *testing.T) {
+	dir := writeProject(t, with(noteFiles))
+	var project *gateway.Project
+	ready := gateway.Ready{Tokens: map[string]string{}}
+	served, stop := run(t, dir, gateway.Options{}, func(p *gateway.Project) {
+		project = p
+		for name, kind := range map[string]auth.Kind{"full": auth.FullAccess, "readonly": auth.ReadOnly} {
+			_, key, err := p.CreateToken(t.Context(), auth.Declaration{Name: name, Kind: kind})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ready.Tokens[name] = key
+		}
+	})
+	ready.Base = served.Base
+	a := newAPI(t, ready)
+	const query = "subscription{noteChanged{change}}"
+	for _, c := range []struct {
+		name    string
+		end     func(as string, id int) // as is the caller; id that of the user
+		token   string
+		message string
+	}{
+		{name: "another role", message: "Forbidden access", end: func(_ string, id int) {
+			a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID("keeper")})
+		}},
+		{name: "no user", message: "nvalid credentials", end: func(_ string, id int) { a.want(200, "DELETE", userPath(id), "full", nil) }},
+		{name: "no token", token: "readonly", message: "nvalid credentials", end: func(string, int) {
+			if _, err := project.RevokeToken(t.Context(), "readonly"); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		as, id := c.token, 0
+		if as == "" {
+			as, id = a.register(strings.ReplaceAll(c.name, " ", "-"))
+		}
+		s := a.subscribe(query, as)
+		a.note(object{"title": "one"})
+		s.want(`{"data":{"noteChanged":{"change":"PUBLISH"}}}`)
+		c.end(as, id)
+		s.wantEnd(c.message)
+	}
+
+	s := a.subscribe(query, "")
+	stop() // fails the test if the stream keeps the server from stopping
+	if e, ok := s.next(); ok {
+		t.Errorf("event %q when the server stopped", e.name)
+	}
+}
+
+// TestSubscriptionsSurviveChangedDefinitions listens while definitions change, until the operation is no longer valid.
+func TestSubscriptionsSurviveChangedDefinitions(t *testing.T) {
+	e := newEditingAt(t, writeProject(t, map[string]string{
+		"content-types/note.yaml": noteFile("rank: {type: integer}"), "config/plugins.yaml": "graphql: {config: {subscriptions: true}}",
+	}))
+	a := newAPI(t, gateway.Ready{Base: e.base, Tokens: map[string]string{"full": e.key}})
+	s := a.subscribe("subscription{noteChanged{change document{title rank}}}", "full")
+	a.note(object{"title": "one", "rank": 1})
+	s.want(`{"data":{"noteChanged":{"change":"CREATE","document":{"title":"one","rank":1}}}}`)
+	e.expect("another attribute", func() { e.write("content-types/note.yaml", noteFile("rank: {type: integer}", "more: {type: string}")) },
+		"/api/notes?fields[0]=more", 200)
+	a.note(object{"title": "two", "rank": 2})
+	s.want(`{"data":{"noteChanged":{"change":"CREATE","document":{"title":"two","rank":2}}}}`)
+	e.expect("a private attribute", func() {
+		e.write("content-types/note.yaml", noteFile("rank: {type: integer, private: true}", "more: {type: string}"))
+	},
+		"/api/notes?fields[0]=rank", 400)
+	s.wantEnd(`Cannot query field \"rank\"`)
+}
+
+// TestSubscriptionsTakeNoPlace listens more often than the server handles requests at a time.
+func TestSubscriptionsTakeNoPlace(t *testing.T) {
+	a := serve(t, with(map[string]string{"config/server.yaml": "limits: {concurrent: 1}", "config/plugins.yaml": noteFiles["config/plugins.yaml"],
+		"config/permissions.yaml": noteFiles["config/permissions.yaml"], "content-types/note.yaml": noteFiles["content-types/note.yaml"]}))
+	var streams []*stream
+	for range 5 {
+		streams = append(streams, a.subscribe("subscription{noteChanged{documentId}}", ""))
+	}
+	for range 3 {
+		id := a.note(object{"title": "one"})
+		for _, s := range streams {
+			s.want(`{"data":{"noteChanged":{"documentId":"` + id + `"}}}`)
+		}
+	}
+}

@@ -20,7 +20,7 @@ var hiddenValues = [2][2]string{{"alpha-one", "beta-two!"}, {"omega-two", "beta-
 
 // secretive starts a server with two users of these names and an article of each. Their hidden values are hiddenValues[i].
 func secretive(t *testing.T, i int, names ...string) *api {
-	a := serve(t, nil)
+	a := serve(t, map[string]string{"config/plugins.yaml": peopleFiles["config/plugins.yaml"] + "graphql: {config: {subscriptions: true}}\n"})
 	for n, name := range names {
 		value := hiddenValues[i][n]
 		_, id := a.register(name)
@@ -257,3 +257,60 @@ func TestHiddenFields(t *testing.T) {
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+
+// TestSubscriptionOracle subscribes to the articles of two servers whose contents differ in hidden values only, and expects equal events
+// for equal writes.
+func TestSubscriptionOracle(t *testing.T) {
+	a, b := secretive(t, 0, "ann", "bob"), secretive(t, 1, "ann", "bob")
+	seq := regexp.MustCompile(`"seq":"[^"]*"`)
+	same := func(t *testing.T, x, y *stream) event {
+		t.Helper()
+		left, ok := x.next()
+		right, too := y.next()
+		strip := func(text string) string { return seq.ReplaceAllString(differing.ReplaceAllString(text, ""), "") }
+		if ok != too || left.name != right.name || strip(left.data) != strip(right.data) {
+			t.Fatalf("%s %s\nand, where the hidden values are others,\n%s %s", left.name, left.data, right.name, right.data)
+		}
+		for _, values := range hiddenValues {
+			for _, v := range values {
+				if strings.Contains(left.data, v) {
+					t.Fatalf("%s shows %q", left.data, v)
+				}
+			}
+		}
+		return left
+	}
+	events := map[string]int{}
+	for _, filter := range []string{
+		"", `{title:{contains:"by"}}`, `{title:{eq:"x"}}`, `{code:{startsWith:"alpha"}}`, `{code:{notNull:true}}`, `{hidden:{eq:"alpha-one"}}`, `{not:{code:{contains:"o"}}}`,
+		`{author:{username:{eq:"ann"}}}`, `{author:{password:{notNull:true}}}`, `{author:{email:{contains:"ann"}}}`, `{author:{role:{name:{eq:"Keeper"}}}}`,
+		`{parts:{label:{eq:"part"}}}`, `{parts:{hidden:{eq:"alpha-one"}}}`, `{parts:{reader:{username:{eq:"ann"}}}}`,
+		`{related:{code:{gt:"b"}}}`, `{related:{title:{eq:"by 1"}}}`, `{or:[{related:{hidden:{eq:"x"}}},{title:{eq:"by 0"}}]}`,
+	} {
+		for _, as := range []string{"", "full", "readonly", "keeper", "reader"} {
+			query := "{change seq document{title code author{username role{name}} parts{label reader{username}} related{title code}}}"
+			if query = "subscription{articleChanged" + query + "}"; filter != "" {
+				query = strings.Replace(query, "articleChanged", "articleChanged(filters:"+filter+")", 1)
+			}
+			x, y := a.subscribe(query, as), b.subscribe(query, as)
+			for n, write := range []object{{"title": "by 0"}, {"hidden": ""}} {
+				for i, server := range []*api{a, b} {
+					if n == 1 {
+						write = object{"hidden": hiddenValues[i][0], "code": hiddenValues[i][1]}
+					}
+					id := server.want(200, "GET", "/api/articles?sort=id&pagination[limit]=1", "full", nil).at("data").([]any)[0].(object)["documentId"]
+					server.want(200, "PUT", fmt.Sprint("/api/articles/", id), "full", object{"data": write})
+				}
+				e := same(t, x, y)
+				if events[e.name]++; strings.Contains(e.data, `"change"`) {
+					events["change"]++
+				}
+			}
+			x.stop()
+			y.stop()
+		}
+	}
+	if events["change"] == 0 || events["complete"] == 0 {
+		t.Errorf("the subscriptions were all answered alike: %v", events)
+	}
+}

@@ -75,8 +75,6 @@ type Server struct {
 	answers *rest.Limits
 	bodies  *budget.Budget // of the bodies that are in memory
 
-	stopping chan struct{} // closed when the server accepts no more requests: streams of events end then
-
 	places, connections *admission.Semaphore
 	counters            struct{ refusedConnections, acceptErrors atomic.Int64 }
 }
@@ -105,7 +103,6 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 	s := &Server{
 		limits: l, tls: c.TLS, log: c.Log, tracer: c.Tracer, access: c.AccessLog, metrics: c.Metrics,
 		headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies, age: c.ReplicaAge,
-		stopping:    make(chan struct{}),
 		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),
 		connections: admission.New(admission.Limits{Places: l.Connections, Share: l.ConnectionsPerAddress}),
 	}
@@ -178,7 +175,6 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
 	}
-	close(s.stopping)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.Shutdown)
 	defer cancel()
 	err := srv.Shutdown(drain)

@@ -26,6 +26,9 @@ func TestStrapiClient(t *testing.T) { runFiles(t, "strapi/*.test.js") }
 // TestApolloClient tests the server with @apollo/client.
 func TestApolloClient(t *testing.T) { runFiles(t, "apollo/*.test.js") }
 
+// TestGraphQLSSE tests subscriptions with graphql-sse.
+func TestGraphQLSSE(t *testing.T) { runFiles(t, "sse/*.test.js") }
+
 // TestAudits runs the audits of graphql-http against the server.
 func TestAudits(t *testing.T) { runFiles(t, "audits/*.test.js") }
 
