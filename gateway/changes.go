@@ -26,16 +26,22 @@ type changeFeed struct {
 	rest       *rest.API
 	types      map[string]*contenttypes.ContentType // by uid, and by their names in paths
 	codecs     sync.Pool                            // of *changes.Codec
+	limits     requestLimits
+
+	authenticate func(*http.Request) (auth.Principal, error)
 }
 
 // newChangeFeed returns the change feed of an open generation.
-func (e *generation) newChangeFeed(api *rest.API) (*changeFeed, error) {
+func (e *generation) newChangeFeed(api *rest.API, authenticate func(*http.Request) (auth.Principal, error)) (*changeFeed, error) {
 	secret, err := e.jwtSecret()
 	if err != nil {
 		return nil, err
 	}
 	key := sha256.Sum256(secret)
-	f := &changeFeed{generation: e, rest: api, types: map[string]*contenttypes.ContentType{}}
+	f := &changeFeed{
+		generation: e, rest: api, authenticate: authenticate, types: map[string]*contenttypes.ContentType{},
+		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()),
+	}
 	f.codecs.New = func() any { return changes.NewCodec(key[:]) }
 	for _, t := range e.Model.Types {
 		if !t.BuiltIn {
@@ -73,7 +79,7 @@ func (f *changeFeed) serve(w http.ResponseWriter, r *http.Request, who auth.Prin
 	return f.answer(w, r, who, p)
 }
 
-// answer answers with a page of the changes that there are.
+// answer answers with the changes that there are, or waits for some.
 func (f *changeFeed) answer(w http.ResponseWriter, r *http.Request, who auth.Principal, p *changesParams) error {
 	codec := f.codecs.Get().(*changes.Codec)
 	defer f.codecs.Put(codec)
@@ -81,13 +87,45 @@ func (f *changeFeed) answer(w http.ResponseWriter, r *http.Request, who auth.Pri
 	if err != nil {
 		return err
 	}
-	if q.Since, err = f.since(q, p.since); err != nil {
+	since, err := f.since(q, p.since)
+	if err != nil {
 		return err
 	}
-	return f.rest.Changes(r.Context(), *q, f.generation.answers, func(_ changes.Page, text []byte) error {
+	if p.feed != normalFeed {
+		return f.listen(w, r, who, p, since)
+	}
+	q.Since = since
+	return f.answerPage(w, r, q, nil)
+}
+
+// answerIf answers with the changes behind a listener's position, if there are any or it is late.
+func (f *changeFeed) answerIf(w http.ResponseWriter, r *http.Request, who auth.Principal, l *changeListener, late bool) (answered bool, err error) {
+	codec := f.codecs.Get().(*changes.Codec)
+	defer f.codecs.Put(codec)
+	q, err := f.query(l.params, who, codec)
+	if err != nil {
+		return false, err
+	}
+	if q.Since = l.since; !q.Sees(f.generation.Model) && !q.Since.HasTypes() {
+		return false, apierror.Forbidden()
+	}
+	answered = true
+	err = f.answerPage(w, r, q, func(page *changes.Page) bool {
+		answered = late || len(page.Changes) > 0 || page.Reset || page.Pending > 0
+		l.since = page.Next
+		return answered
+	})
+	return answered, err
+}
+
+// answerPage answers with a page, unless wanted is set and does not want it.
+func (f *changeFeed) answerPage(w http.ResponseWriter, r *http.Request, q *rest.ChangesQuery, wanted func(*changes.Page) bool) error {
+	return f.rest.Changes(r.Context(), *q, f.generation.answers, func(page changes.Page, text []byte) error {
+		if wanted != nil && !wanted(&page) {
+			return nil
+		}
 		w.Header()["Cache-Control"] = []string{"no-store"}
-		limits := requestLimits(f.generation.Settings.Server.Limits.WithDefaults())
-		return limits.sendJSON(w, r, http.StatusOK, text)
+		return f.limits.sendJSON(w, r, http.StatusOK, text)
 	})
 }
 

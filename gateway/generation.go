@@ -130,7 +130,7 @@ func (e *generation) runtime() (Runtime, error) {
 	if err != nil {
 		return Runtime{}, err
 	}
-	feed, err := e.newChangeFeed(api)
+	feed, err := e.newChangeFeed(api, authenticator.Identify)
 	if err != nil {
 		return Runtime{}, err
 	}

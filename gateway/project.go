@@ -15,6 +15,7 @@ import (
 	"lectern/documents"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/internal/admission"
 	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
@@ -110,6 +111,8 @@ type Project struct {
 	follower  *follower                     // of a replica; nil: the project takes writes
 	stops     atomic.Pointer[chan struct{}] // see stopping; nil before Run
 	webhooks  *webhooks.Dispatcher
+	hub       *changeHub
+	listeners *admission.Semaphore // of clients that wait for changes
 
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
@@ -178,6 +181,8 @@ func newProject(dir string, o Options) (*Project, *Definition, error) {
 	limits := requestLimits(d.Settings.Server.Limits.WithDefaults())
 	p.memory = budget.New(limits.Memory)
 	p.answers = limits.answers(p.memory)
+	p.hub = newChangeHub(p.log)
+	p.listeners = admission.New(admission.Limits{Places: limits.Listeners, Share: limits.ListenersPerAddress})
 	return p, d, nil
 }
 

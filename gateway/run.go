@@ -120,6 +120,7 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 		parts.Go(func() { defer stop(); failed = metrics.run(serving) })
 	}
 	parts.Go(func() { p.recoverMedia(serving) })
+	parts.Go(func() { p.hub.run(serving, server) })
 	parts.Go(func() { p.returnMemory(serving) })
 	if p.follower == nil {
 		parts.Go(func() { p.scheduler.run(serving) })

@@ -108,6 +108,55 @@ func (s typeSet) firstWithout(other typeSet) (n uint16, ok bool) {
 	return 0, false
 }
 
+// Touched says what a part of the log has changed, so that those who wait for changes of other types need not be woken.
+type Touched struct {
+	types typeSet
+	// BuiltIn says that documents of built-in types were changed: perhaps users, roles or tokens, and with them permissions.
+	BuiltIn bool
+	All     bool // anything may have been changed
+}
+
+// mostTouched is how many entries TouchedSince reads at most.
+const mostTouched = 1000
+
+// TouchedSince returns what was changed after a position of the log, and the position behind it.
+func TouchedSince(s *store.Snapshot, after store.Position) (t Touched, head store.Position, err error) {
+	if head, err = s.Position(); err != nil {
+		return t, head, err
+	}
+	entries, err := s.Entries(after)
+	if err != nil || head.Sequence-after.Sequence > mostTouched {
+		return Touched{All: true, BuiltIn: true}, head, nil
+	}
+	for e, err := range entries {
+		if err != nil {
+			return t, head, err
+		}
+		list, err := s.VersionChanges(e)
+		if err != nil || e.Kind != store.BatchEntry {
+			return Touched{All: true, BuiltIn: true}, head, nil
+		}
+		for i := range list {
+			t.types = t.types.with(s.TypeNumber(list[i].Type))
+			t.BuiltIn = t.BuiltIn || list[i].Type.BuiltIn
+		}
+	}
+	return t, head, s.Err()
+}
+
+// Concerns reports whether a reader at a position may have to be told of what was changed.
+func (t *Touched) Concerns(p Position) bool {
+	if t.All || p.walk.kind != 0 {
+		return true
+	}
+	for number := range t.types.each() {
+		if p.types.has(number) {
+			return true
+		}
+	}
+	return false
+}
+
 // A Codec encodes positions as texts for clients, and signs them: a position tells which types its reader could find, and a reader who
 // could change that would be told the documentIds of others. A Codec must be used by one goroutine at a time.
 type Codec struct {

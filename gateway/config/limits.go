@@ -37,6 +37,9 @@ type Limits struct {
 	// its default is a quarter. Further connections are closed. WithDefaults lowers Connections to what the process's limit on file
 	// descriptors allows.
 	Connections, ConnectionsPerAddress int
+	// Listeners is how many clients may wait for changes at a time, and ListenersPerAddress how many of them may come from one address; the
+	// defaults are half of Connections, and a quarter of that. Further ones are answered 503. Each has a connection.
+	Listeners, ListenersPerAddress int
 }
 
 // DefaultLimits holds the limits of a project that sets none. Limits whose default depends on other limits or on the machine are zero.
@@ -83,6 +86,8 @@ func (l Limits) WithDefaults() Limits {
 	l.Connections = min(cmp.Or(l.Connections, d.Connections), maxConnections())
 	l.ConcurrentPerAddress = cmp.Or(l.ConcurrentPerAddress, shareOf(l.Concurrent))
 	l.ConnectionsPerAddress = cmp.Or(l.ConnectionsPerAddress, shareOf(l.Connections))
+	l.Listeners = cmp.Or(l.Listeners, max(1, l.Connections/2))
+	l.ListenersPerAddress = cmp.Or(l.ListenersPerAddress, shareOf(l.Listeners))
 	if l.Memory == 0 {
 		l.Memory = max(budget.Default(budget.MachineMemory()), minAnswers*l.AnswerBytes)
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -72,6 +73,12 @@ type limitsFile struct {
 	// connections of one address; more are closed. It does not apply to `trustedProxies`
 	// Default: a quarter of them, at least 64
 	ConnectionsPerAddress *int `yaml:"connectionsPerAddress"`
+	// clients that wait for [changes](changes.md#waiting) at one time; more are answered 503. Each has one of the connections
+	// Default: half of `limits.connections`
+	Listeners *int
+	// clients of one address that wait for changes; more are answered 503
+	// Default: a quarter of them, at least 64
+	ListenersPerAddress *int `yaml:"listenersPerAddress"`
 	// memory of all requests together: answers until they are sent, images while they are decoded; see [operations](operations.md#memory)
 	// Default: a quarter of the memory that the process may have
 	Memory *ByteSize
@@ -159,6 +166,7 @@ func (s *Server) file() serverFile {
 			BodyRate: (*ByteSize)(&l.BodyRate), Links: &l.Links, Components: &l.Components,
 			Concurrent: &l.Concurrent, ConcurrentPerAddress: &l.ConcurrentPerAddress,
 			Connections: &l.Connections, ConnectionsPerAddress: &l.ConnectionsPerAddress,
+			Listeners: &l.Listeners, ListenersPerAddress: &l.ListenersPerAddress,
 		},
 		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Drain, &l.Shutdown},
 		Log: logFile{Level: "info", Format: &s.Log.Format, Requests: &s.Log.Requests, Sample: &s.Log.Sample,
@@ -284,10 +292,14 @@ func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	}{
 		{"concurrentPerAddress", "concurrent", l.ConcurrentPerAddress, l.Concurrent},
 		{"connectionsPerAddress", "connections", l.ConnectionsPerAddress, l.Connections},
+		{"listenersPerAddress", "listeners", l.ListenersPerAddress, cmp.Or(l.Listeners, max(1, l.Connections/2))},
 	} {
 		if c.share < 0 || c.share > c.all {
 			problems.Add(n.At("limits", c.key), "%s must be from 1 to limits.%s (%d), of which it is the share of one address", c.key, c.of, c.all)
 		}
+	}
+	if l.Listeners < 0 {
+		problems.Add(n.At("limits", "listeners"), "listeners must be 1 or more: it is how many clients may wait for changes at a time")
 	}
 	for key, d := range map[string]time.Duration{"header": l.ReadHeader, "read": l.Read, "write": l.Write, "idle": l.Idle,
 		"request": l.Handle, "shutdown": l.Shutdown} {

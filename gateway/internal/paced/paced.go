@@ -21,15 +21,20 @@ func PartTime(rate int64) time.Duration {
 	return time.Duration(float64(Part+bufferAllowance) / float64(rate) * float64(time.Second))
 }
 
+// A Deadline sets the time by which a client must have read what is written. An http.ResponseController and a net.Conn are one.
+type Deadline interface {
+	SetWriteDeadline(time.Time) error
+}
+
 // A Writer writes an answer in parts. If the client does not read a part within PartTime, Write fails with os.ErrDeadlineExceeded.
 type Writer struct {
 	to      io.Writer
-	control *http.ResponseController
+	control Deadline
 	time    time.Duration
 }
 
 // NewWriter returns a Writer that writes an answer to to. The client must read it at rate bytes a second. control sets the deadlines.
-func NewWriter(to io.Writer, control *http.ResponseController, rate int64) *Writer {
+func NewWriter(to io.Writer, control Deadline, rate int64) *Writer {
 	return &Writer{to: to, control: control, time: PartTime(rate)}
 }
 
