@@ -12,8 +12,8 @@ import (
 	"lectern/gateway"
 )
 
-// A subscription is a client of server-sent events.
-type subscription struct {
+// An eventStream is a client of server-sent events.
+type eventStream struct {
 	t      *testing.T
 	body   *http.Response
 	events chan string // one text for each event; closed at the end of the stream
@@ -21,8 +21,8 @@ type subscription struct {
 	ids    chan string
 }
 
-// subscribe listens to changes.
-func (a *api) subscribe(query, as string, headers ...string) *subscription {
+// listenTo listens to changes.
+func (a *api) listenTo(query, as string, headers ...string) *eventStream {
 	a.t.Helper()
 	req, err := http.NewRequest("GET", a.Base+"/api/_changes?feed=eventsource&"+query, nil)
 	if err != nil {
@@ -44,15 +44,15 @@ func (a *api) subscribe(query, as string, headers ...string) *subscription {
 	if kind := res.Header.Get("Content-Type"); res.StatusCode != 200 || kind != "text/event-stream; charset=utf-8" {
 		a.t.Fatalf("the stream begins with %d %s", res.StatusCode, kind)
 	}
-	s := &subscription{t: a.t, body: res, events: make(chan string, 10_000), ids: make(chan string, 10_000)}
+	s := &eventStream{t: a.t, body: res, events: make(chan string, 10_000), ids: make(chan string, 10_000)}
 	a.t.Cleanup(s.close)
 	go s.read()
 	return s
 }
 
-func (s *subscription) close() { s.body.Body.Close() }
+func (s *eventStream) close() { s.body.Body.Close() }
 
-func (s *subscription) read() {
+func (s *eventStream) read() {
 	defer close(s.events)
 	id := ""
 	for lines := bufio.NewScanner(s.body.Body); lines.Scan(); {
@@ -78,7 +78,7 @@ func (s *subscription) read() {
 }
 
 // tells fails the test unless the next events tell of these changes.
-func (s *subscription) tells(want ...string) {
+func (s *eventStream) tells(want ...string) {
 	s.t.Helper()
 	for _, w := range want {
 		select {
@@ -96,7 +96,7 @@ func (s *subscription) tells(want ...string) {
 }
 
 // ends fails the test unless the stream ends without another event.
-func (s *subscription) ends() {
+func (s *eventStream) ends() {
 	s.t.Helper()
 	select {
 	case got, ok := <-s.events:
@@ -114,7 +114,7 @@ func TestListeners(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := serve(t, changesFiles)
 			one := a.create("articles", "one")
-			all, later := a.subscribe("", "full", headers...), a.subscribe("since=now&types=notes", "full", headers...)
+			all, later := a.listenTo("", "full", headers...), a.listenTo("since=now&types=notes", "full", headers...)
 			all.tells("create article.article " + one)
 			note := a.create("notes", "a note")
 			all.tells("create note.note " + note)
@@ -123,8 +123,8 @@ func TestListeners(t *testing.T) {
 			a.want(200, "PUT", "/api/articles/"+one, "full", object{"data": object{"title": "two"}})
 			a.want(204, "DELETE", "/api/notes/"+note, "full", nil)
 			later.tells("delete note.note " + note)
-			a.subscribe("", "full", "Last-Event-ID", all.last).tells("publish article.article "+one, "delete note.note "+note)
-			a.subscribe("", "full", "Last-Event-ID", "nonsense").tells("reset", "create article.article "+one)
+			a.listenTo("", "full", "Last-Event-ID", all.last).tells("publish article.article "+one, "delete note.note "+note)
+			a.listenTo("", "full", "Last-Event-ID", "nonsense").tells("reset", "create article.article "+one)
 		})
 	}
 }
@@ -145,7 +145,7 @@ roles:
 `}))
 	jwt, id := a.register("ada")
 	note := a.create("notes", "a note")
-	s := a.subscribe("", jwt)
+	s := a.listenTo("", jwt)
 	s.tells("create note.note " + note)
 	roles := a.roleIDs()
 	a.want(200, "PUT", fmt.Sprint("/api/users/", id), "full", object{"role": roles["poor"]})
@@ -190,7 +190,7 @@ func TestListenersAreBounded(t *testing.T) {
 	dir := writeProject(t, with(map[string]string{"config/server.yaml": "limits: {listeners: 2}\n"}))
 	ready, stop := run(t, dir, gateway.Options{Ephemeral: true}, nil)
 	a := newAPI(t, ready)
-	one, two := a.subscribe("since=now", "full"), a.subscribe("since=now", "full")
+	one, two := a.listenTo("since=now", "full"), a.listenTo("since=now", "full")
 	for _, feed := range []string{"eventsource", "longpoll"} {
 		if r := a.do("GET", "/api/_changes?since=now&feed="+feed, "full", nil); r.status != 503 || !strings.Contains(r.message(), "limits.listeners: 2") {
 			t.Errorf("a third listener is answered %d %s", r.status, r.text)
