@@ -89,6 +89,7 @@ func (p *Project) reading() metrics.Reading {
 	if persisted := p.observed.persisted.Load(); persisted != nil {
 		r.Caches["persisted"] = persisted.Stats()
 	}
+	r.Webhooks = p.webhookStatus()
 	if e.media != nil {
 		r.Uploads, r.UploadsWritable = e.media.Stats(), e.media.Health() == nil
 	}

@@ -238,7 +238,7 @@ var metricRow = regexp.MustCompile("(?m)^\\| `(lectern_[a-z_]+)` \\| ([a-z]+) \\
 
 // TestMetricsPage compares the table of metrics in docs/operations.md with a scrape: names, types and labels.
 func TestMetricsPage(t *testing.T) {
-	a := serve(t, withMetrics(nil))
+	a := serve(t, withMetrics(map[string]string{"config/webhooks.yaml": `webhooks: [{name: a, url: "http://127.0.0.1:9"}]`}))
 	a.want(201, "POST", "/api/articles", "full", object{"data": object{"title": "a"}})
 	a.want(401, "GET", "/api/articles", "wrong", nil)
 	a.do("POST", "/graphql", "full", object{"query": "{ " + strings.Repeat("a: __typename ", 600) + "}"})

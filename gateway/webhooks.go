@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"lectern/contenttypes"
 	"lectern/documents"
@@ -46,6 +47,26 @@ func (p *Project) told() webhooks.Content {
 		Document: func(ctx context.Context, dst []byte, s *store.Snapshot, r store.Record, populated bool) ([]byte, error) {
 			return e.teller().document(ctx, dst, s, r, populated)
 		}}
+}
+
+// statusWait is how long a scrape of the metrics waits for webhooks at most.
+const statusWait = time.Second
+
+// webhookStatus returns how the webhooks are doing, by name, for the metrics.
+func (p *Project) webhookStatus() map[string]webhooks.Status {
+	ctx, cancel := context.WithTimeout(context.Background(), statusWait)
+	defer cancel()
+	list, err := p.webhooks.List(ctx)
+	if err != nil {
+		p.log.Debug("the state of webhooks cannot be read", "error", err)
+	}
+	all := map[string]webhooks.Status{}
+	for _, h := range list {
+		if !h.Disabled {
+			all[h.Name] = h
+		}
+	}
+	return all
 }
 
 // document appends a version with what everybody may see of it and, if populated is set, of what it leads to.

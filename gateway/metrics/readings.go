@@ -11,6 +11,7 @@ import (
 	"lectern/internal/lru"
 	"lectern/media"
 	"lectern/store"
+	"lectern/webhooks"
 )
 
 // A Reading is what the parts of a server have counted, at the moment of a scrape.
@@ -28,6 +29,8 @@ type Reading struct {
 	Uploads         media.Stats
 	UploadsWritable bool
 	Mails           auth.MailStats
+
+	Webhooks map[string]webhooks.Status // by name
 
 	Reloads, FailedReloads int64
 	LastBackup             time.Time // zero if none was taken since the start
@@ -68,6 +71,16 @@ const (
 func places(r *Reading) map[string]Places        { return r.Places }
 func budgets(r *Reading) map[string]budget.Stats { return r.Budgets }
 func caches(r *Reading) map[string]lru.Stats     { return r.Caches }
+
+func hooks(r *Reading) map[string]webhooks.Status { return r.Webhooks }
+
+// age returns how long ago the oldest event of a webhook happened that waits, in seconds; 0 if none does.
+func age(h webhooks.Status) float64 {
+	if h.Oldest.IsZero() {
+		return 0
+	}
+	return max(time.Since(h.Oldest).Seconds(), 0)
+}
 
 // withRelationCache adds the relation cache of the store to the caches that count their entries.
 func withRelationCache(r *Reading) map[string]lru.Stats {
@@ -132,6 +145,24 @@ var families = []family{
 	one(gauge, "lectern_mail_queue_length", "Mails that wait to be sent.", func(r *Reading) float64 { return float64(r.Mails.Waiting) }),
 	one(counter, "lectern_mails_sent_total", "Tasks of the mail queue that were done.", func(r *Reading) float64 { return float64(r.Mails.Sent) }),
 	one(counter, "lectern_mails_failed_total", "Mails that could not be sent.", func(r *Reading) float64 { return float64(r.Mails.Failed) }),
+
+	{
+		prometheus.NewDesc("lectern_webhook_requests_total", "Requests of webhooks, by outcome: delivered, or failed.", []string{"webhook", "outcome"}, nil), counter,
+		func(r *Reading, emit func(float64, ...string)) {
+			for name, h := range r.Webhooks {
+				emit(float64(h.Counters.Delivered), name, "delivered")
+				emit(float64(h.Counters.Failed), name, "failed")
+			}
+		},
+	},
+	by(counter, "lectern_webhook_retries_total", "Requests of webhooks after the first one of an event.", "webhook", hooks, func(h webhooks.Status) float64 { return float64(h.Counters.Retried) }),
+	by(counter, "lectern_webhook_given_up_total", "Events that became dead letters.", "webhook", hooks, func(h webhooks.Status) float64 { return float64(h.Counters.DeadLetters) }),
+	by(counter, "lectern_webhook_lost_entries_total", "Entries of the log that were removed before a webhook had read them.", "webhook", hooks, func(h webhooks.Status) float64 { return float64(h.Counters.LostEntries) }),
+	by(gauge, "lectern_webhook_dead_letters", "Dead letters that are kept.", "webhook", hooks, func(h webhooks.Status) float64 { return float64(h.Dead) }),
+	by(gauge, "lectern_webhook_waiting", "Events in memory that are not delivered.", "webhook", hooks, func(h webhooks.Status) float64 { return float64(h.Waiting) }),
+	by(gauge, "lectern_webhook_unread_entries", "Entries of the log that a webhook has not read.", "webhook", hooks, func(h webhooks.Status) float64 { return float64(h.Unread) }),
+	by(gauge, "lectern_webhook_lag_seconds", "Age of the oldest event in memory that is not delivered; 0 if there is none.", "webhook", hooks, age),
+	by(gauge, "lectern_webhook_up", "1 unless the receiver is down, or the webhook is stopped.", "webhook", hooks, func(h webhooks.Status) float64 { return boolean(!h.Down && h.Stopped == "") }),
 
 	{
 		prometheus.NewDesc("lectern_reloads_total", "Changes of the project's files, by result: served, or failed.", []string{"result"}, nil), counter,
