@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"lectern/contenttypes"
 	"lectern/gateway/internal/replication"
 	"lectern/store"
 )
@@ -46,12 +48,15 @@ type follower struct {
 	dir     replicaDir
 	origin  *replication.Origin
 	server  *Server
+	files   *fileFollower
+	changed uint64 // the revision of the documents of files when the files were last compared
 
 	behind bool                // the content has definitions that are not served yet
 	known  store.Position      // of the content
 	status *replication.Status // the last one; nil before the first
 
-	current atomic.Int64 // when the content was last equal to that of the origin, in Unix milliseconds; 0: unknown
+	current atomic.Int64 // when the content was last equal to that of the origin, in Unix milliseconds
+	kept    int64        // current as of the file in-step
 }
 
 // newFollower returns the follower of a project, nil if it is no replica.
@@ -61,7 +66,10 @@ func newFollower(p *Project) (*follower, error) {
 	if err != nil || origin == "" {
 		return nil, err
 	}
-	return &follower{project: p, follow: p.options.Follow, dir: d}, nil
+	f := &follower{project: p, follow: p.options.Follow, dir: d, files: newFileFollower(d.data)}
+	f.kept = d.inStep().UnixMilli()
+	f.current.Store(f.kept)
+	return f, nil
 }
 
 // address returns the address of the origin as writers are told it.
@@ -96,10 +104,18 @@ func (f *follower) run(ctx context.Context, server *Server) {
 		return
 	}
 	defer f.origin.Close()
+	var background sync.WaitGroup
+	defer background.Wait()
+	background.Go(func() {
+		f.files.run(ctx, f.origin, func(err error) {
+			log.Warn("the files of the origin could not be fetched; they will be tried again", "error", err)
+		})
+	})
 	retry := newBackoff()
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := f.connect(ctx)
+		f.files.touch.Store(false)
 		if errors.Is(err, replication.ErrReset) {
 			log.Warn("the replica begins anew with a copy", "reason", err)
 			err = f.beginAnew(ctx)
@@ -130,6 +146,8 @@ func (f *follower) connect(ctx context.Context) (err error) {
 	}
 	frames := newFrameQueue(s)
 	defer frames.close()
+	f.files.touch.Store(true)
+	f.files.wake()
 	for {
 		entries, status, err := frames.next(ctx)
 		if err != nil {
@@ -173,10 +191,36 @@ func (f *follower) look(ctx context.Context, status *replication.Status) error {
 			return err
 		}
 	}
-	if status.Position == f.known.String() && !f.behind {
-		f.current.Store(time.Now().UnixMilli())
+	if status.Position != f.known.String() || f.behind {
+		return nil
 	}
-	return nil
+	now := time.Now().UnixMilli()
+	if f.current.Store(now); now-f.kept > keepInStep.Milliseconds() {
+		f.kept = now
+		if err := f.dir.keepInStep(); err != nil {
+			return err
+		}
+	}
+	return f.lookAtFiles()
+}
+
+// keepInStep is how often a replica notes that it is in step with its origin.
+const keepInStep = 10 * time.Second
+
+// lookAtFiles has the files compared if the documents that describe them have changed.
+func (f *follower) lookAtFiles() error {
+	e := f.project.generation.Load()
+	t := e.Model.Type(contenttypes.FileUID)
+	if t == nil {
+		return nil // upload is switched off
+	}
+	return e.store.View(func(s *store.Snapshot) error {
+		if revision := s.Revision(t); revision != f.changed {
+			f.changed = revision
+			f.files.wake()
+		}
+		return nil
+	})
 }
 
 // takeDefinitions serves the definition files of the origin, if the content has their definitions already.

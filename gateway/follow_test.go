@@ -1,11 +1,17 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"mime/multipart"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -126,6 +132,14 @@ func TestReplica(t *testing.T) {
 		}
 	}
 
+	for _, path := range []string{"log?since=" + "0", "copy", "definitions", "files"} {
+		for _, key := range []string{"", key} {
+			if status, answer := get(t, e.base+"/api/_replica/"+path, key); status != 403 {
+				t.Errorf("GET %s without permission: %d %.100s", path, status, answer)
+			}
+		}
+	}
+
 	r.stop()
 	create(`{"data":{"title":"nineteen","rank":19}}`)
 	r = follow(t, dir, e.base, e.key)
@@ -195,4 +209,75 @@ func TestPromote(t *testing.T) {
 
 	back := follow(t, other, e.base, e.key)
 	back.equals(e.base, e.key, reads)
+}
+
+// TestReplicaFiles uploads and deletes files, and expects a replica to serve them as its origin does: at once if somebody asks, and also
+// without the origin.
+func TestReplicaFiles(t *testing.T) {
+	e := newEditing(t)
+	upload := func(name, text string) (url string) {
+		t.Helper()
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		file, err := form.CreateFormFile("files", name)
+		e.must(err)
+		_, err = io.WriteString(file, text)
+		e.must(errors.Join(err, form.Close()))
+		r, err := http.NewRequest(http.MethodPost, e.base+"/api/upload", &body)
+		e.must(err)
+		r.Header.Set("Content-Type", form.FormDataContentType())
+		r.Header.Set("Authorization", "Bearer "+e.key)
+		answer, err := http.DefaultClient.Do(r)
+		e.must(err)
+		defer answer.Body.Close()
+		var files []struct{ URL string }
+		if e.must(json.NewDecoder(answer.Body).Decode(&files)); len(files) != 1 {
+			t.Fatal(answer.Status)
+		}
+		return files[0].URL
+	}
+	long := strings.Repeat("a long line of a file\n", 20_000)
+	first := upload("first.txt", long)
+	dir := t.TempDir()
+	r := follow(t, dir, e.base, e.key)
+	r.equals(e.base, "", first)
+	second := upload("second.txt", "short")
+	r.equals(e.base, e.key, "/api/upload/files", second)
+	for _, url := range []string{first, second} {
+		want, err := http.Head(e.base + url)
+		e.must(err)
+		got, err := http.Head(r.base + url)
+		e.must(err)
+		if got.Header.Get("ETag") != want.Header.Get("ETag") || got.Header.Get("Content-Type") != want.Header.Get("Content-Type") {
+			t.Errorf("%s: %v, want %v", url, got.Header, want.Header)
+		}
+	}
+	third := upload("third.txt", long+"more")
+	awaitFile(t, filepath.Join(dir, "data", filepath.FromSlash(third)), true) // in the background
+	if status, answer := send(t, http.MethodDelete, e.base+"/api/upload/files/1", e.key, ""); status != 200 {
+		t.Fatal(status, answer)
+	}
+	awaitFile(t, filepath.Join(dir, "data", filepath.FromSlash(first)), false)
+	r.stop()
+	e.close()
+	r = follow(t, dir, e.base, e.key)
+	if status, text := get(t, r.base+third, ""); status != 200 || text != long+"more" {
+		t.Errorf("without the origin: %d, %d bytes", status, len(text))
+	}
+	if status, _ := get(t, r.base+first, ""); status != 404 {
+		t.Errorf("a file that was deleted: %d", status)
+	}
+}
+
+// awaitFile waits until there is a file, or until there is none.
+func awaitFile(t *testing.T, name string, there bool) {
+	t.Helper()
+	for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(name); (err == nil) == there {
+			return
+		}
+		if time.Now().After(late) {
+			t.Fatalf("%s: there is a file, or there is none", name)
+		}
+	}
 }

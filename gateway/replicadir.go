@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"lectern/gateway/admin"
 	"lectern/gateway/internal/replication"
@@ -20,6 +21,8 @@ import (
 //	origin.json   the address of the origin: the mark of a replica
 //	served.json   the definition files that are served
 //	next.json     the newest definition files of the origin, until they are served
+//	in-step       empty; its time is when the content was last that of the origin, within keepInStep
+//	incoming/     uploaded files that have not arrived completely
 //
 // The files of the project are written from served.json, or from next.json if the content has those definitions already: a replica may be
 // killed between the entry of the log that changes the definitions and the renaming of next.json.
@@ -33,6 +36,7 @@ const (
 	originFile  = "origin.json"
 	servedFile  = "served.json"
 	nextFile    = "next.json"
+	inStepFile  = "in-step"
 )
 
 func (d replicaDir) path(name string) string { return filepath.Join(d.data, replicaName, name) }
@@ -67,6 +71,24 @@ func (d replicaDir) mark(origin string) error {
 		return err
 	}
 	return replication.WriteFile(d.path(originFile), text)
+}
+
+// inStep returns when the content was last that of the origin; the zero Time if that was never noted.
+func (d replicaDir) inStep() time.Time {
+	info, err := os.Stat(d.path(inStepFile))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// keepInStep notes that the content is that of the origin now.
+func (d replicaDir) keepInStep() error {
+	now := time.Now()
+	if err := os.Chtimes(d.path(inStepFile), now, now); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(d.path(inStepFile), nil, 0o600)
 }
 
 // keep stores definition files under a name.
@@ -195,7 +217,7 @@ func (d replicaDir) copyOrigin(ctx context.Context, o Options) error {
 		copied := filepath.Join(d.data, copyName)
 		files, err := origin.Copy(ctx, copied, func(int64) {})
 		if err == nil {
-			return d.place(copied, files)
+			return errors.Join(d.place(copied, files), d.keepInStep())
 		}
 		var refused *replication.RefusedError
 		if ctx.Err() != nil || errors.As(err, &refused) {

@@ -30,6 +30,7 @@ func (e *generation) replicationRoutes() []Route {
 		route("/log", e.project.sendLog),
 		route("/copy", e.project.sendCopy),
 		route("/definitions", e.project.sendDefinitions),
+		route("/files", e.project.sendFiles),
 	}
 }
 

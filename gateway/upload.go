@@ -42,6 +42,7 @@ type uploads struct {
 	params  *params.Parser
 	limits  requestLimits
 	answers *rest.Limits
+	replica *fileFollower // fetches files that are missing; nil if the server is no replica
 }
 
 // uploadRoutes returns the routes of files; none where upload is switched off.
@@ -50,6 +51,9 @@ func (e *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route 
 		return nil
 	}
 	u := &uploads{library: e.media, api: api, params: parser, limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), answers: e.answers}
+	if e.project != nil && e.project.follower != nil {
+		u.replica = e.project.follower.files
+	}
 	prefix := e.Settings.REST.Prefix + "/upload"
 	return []Route{
 		{Method: http.MethodPost, Path: prefix, Action: uploadAction, Handle: u.upload, Streams: true},
@@ -359,5 +363,11 @@ func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ *permission.Ac
 	}
 	// Files are not compressed, since their length and ranges are those of the stored bytes.
 	w.Header()["No-Gzip-Compression"] = []string{"1"}
-	return u.library.ServeFile(&deadlineWriter{ResponseWriter: w, control: controlOf(r.Context(), w), idle: u.limits.Write}, r, mux.Vars(r)["path"])
+	to, name := &deadlineWriter{ResponseWriter: w, control: controlOf(r.Context(), w), idle: u.limits.Write}, mux.Vars(r)["path"]
+	err := u.library.ServeFile(to, r, name)
+	var told *apierror.Error
+	if u.replica != nil && errors.As(err, &told) && told.Status == http.StatusNotFound && u.replica.missing(r.Context(), name) {
+		return u.library.ServeFile(to, r, name)
+	}
+	return err
 }

@@ -1,12 +1,13 @@
 // Package replication is what an origin and its replicas say to each other: streams of frames, the definition files of a project, and the
 // client of an origin.
 //
-// An origin answers three questions, all below the path /_replica of its REST API:
+// An origin answers four questions, all below the path /_replica of its REST API:
 //
 //	GET log?since=POSITION   the entries of the log after a position, and those to come, until either side ends the connection;
 //	                         heartbeat=DURATION asks for a Status more often than every Heartbeat
 //	GET copy                 the definition files, and a copy of the store that has their definitions
 //	GET definitions          the definition files
+//	GET files                the names and checksums of the uploaded files, which are served below /uploads
 //
 // The answers are streams of frames (see Writer). Each frame has a checksum, and a stream that is cut off lacks its last frame, so a
 // replica never takes half of anything for the whole.
@@ -33,6 +34,7 @@ const (
 	EntryFrame       Kind = 'E' // an entry of the log: its sequence u64, and the entry
 	DefinitionsFrame Kind = 'D' // Definitions, as JSON
 	ChunkFrame       Kind = 'C' // the next bytes of a copy
+	FilesFrame       Kind = 'F' // a list of Files, as JSON
 	EndFrame         Kind = 'Z' // the end of a copy; empty
 )
 

@@ -79,13 +79,16 @@ func (s *Stream) Close() error {
 	return s.body.Close()
 }
 
-// get asks for what is at a path below /_replica.
-func (o *Origin) get(ctx context.Context, path string, header http.Header) (*Stream, *http.Response, error) {
+// replica returns the address of what is at a path below /_replica.
+func (o *Origin) replica(path string) string { return o.URL.String() + "/_replica/" + path }
+
+// get asks for what is at an address of the origin.
+func (o *Origin) get(ctx context.Context, address string, header http.Header) (*Stream, *http.Response, error) {
 	s := &Stream{most: o.silence()}
 	streaming, cancel := context.WithCancelCause(ctx)
 	s.cancel = cancel
 	s.alive = time.AfterFunc(s.most, func() { cancel(ErrSilent) })
-	r, err := http.NewRequestWithContext(streaming, http.MethodGet, o.URL.String()+"/_replica/"+path, nil)
+	r, err := http.NewRequestWithContext(streaming, http.MethodGet, address, nil)
 	if err != nil {
 		cancel(nil)
 		return nil, nil, err
@@ -159,13 +162,13 @@ type RefusedError struct{ error }
 // Log returns the stream of the entries after a position. The error wraps ErrReset if the origin cannot continue from there.
 func (o *Origin) Log(ctx context.Context, since store.Position) (*Stream, error) {
 	heartbeat := min(o.silence()/3, Heartbeat)
-	s, _, err := o.get(ctx, "log?since="+url.QueryEscape(since.String())+"&heartbeat="+heartbeat.String(), nil)
+	s, _, err := o.get(ctx, o.replica("log?since="+url.QueryEscape(since.String())+"&heartbeat="+heartbeat.String()), nil)
 	return s, err
 }
 
 // Definitions returns the definition files of the origin.
 func (o *Origin) Definitions(ctx context.Context) (*Definitions, error) {
-	s, _, err := o.get(ctx, "definitions", nil)
+	s, _, err := o.get(ctx, o.replica("definitions"), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +190,7 @@ func (s *Stream) definitions() (*Definitions, error) {
 // Copy writes a copy of the origin's store to a new file at path, durably, and returns the definition files that belong to it. progress is
 // called with the bytes that have arrived.
 func (o *Origin) Copy(ctx context.Context, path string, progress func(int64)) (*Definitions, error) {
-	s, _, err := o.get(ctx, "copy", nil)
+	s, _, err := o.get(ctx, o.replica("copy"), nil)
 	if err != nil {
 		return nil, err
 	}

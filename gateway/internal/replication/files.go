@@ -1,0 +1,147 @@
+package replication
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A File is an uploaded file of the origin.
+type File struct {
+	Name     string    `json:"name"` // its path below /uploads
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"modified"`
+	SHA256   string    `json:"sha256"`
+}
+
+// Same reports whether a stored file is the one that the origin has. A replica gives its files the times of the origin's.
+func (f *File) Same(info fs.FileInfo) bool {
+	return info.Mode().IsRegular() && info.Size() == f.Size && info.ModTime().Equal(f.Modified)
+}
+
+// IsFileName reports whether a File may have this name.
+func IsFileName(name string) bool {
+	return fs.ValidPath(name) && !strings.HasPrefix(name, ".") && !strings.Contains(name, "/.") && !strings.ContainsAny(name, `\:`) && filepath.IsLocal(name)
+}
+
+// ParseFiles parses the JSON of a list of Files. It refuses names that lead elsewhere.
+func ParseFiles(text []byte) (list []File, err error) {
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("read the list of files: %w", err)
+	}
+	for _, f := range list {
+		if sum, err := hex.DecodeString(f.SHA256); !IsFileName(f.Name) || err != nil || len(sum) != sha256.Size {
+			return nil, fmt.Errorf("read the list of files: %q: %w", f.Name, ErrDamaged)
+		}
+	}
+	return list, nil
+}
+
+// Files returns the uploaded files of the origin.
+func (o *Origin) Files(ctx context.Context) ([]File, error) {
+	s, _, err := o.get(ctx, o.replica("files"), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	kind, payload, err := s.Next()
+	if err != nil {
+		return nil, err
+	}
+	if kind != FilesFrame {
+		return nil, ErrDamaged
+	}
+	return ParseFiles(payload)
+}
+
+// Fetch stores a file of the origin at path. It goes on where an attempt before was cut off: until the file is complete and has its
+// checksum, it is in the directory incoming.
+func (o *Origin) Fetch(ctx context.Context, f *File, path, incoming string) error {
+	if err := os.MkdirAll(incoming, 0o700); err != nil {
+		return err
+	}
+	part := filepath.Join(incoming, f.SHA256)
+	if err := o.download(ctx, f, part); err != nil {
+		return fmt.Errorf("fetch %s: %w", f.Name, err)
+	}
+	if err := checkSum(part, f.SHA256); err != nil {
+		return errors.Join(fmt.Errorf("fetch %s: %w", f.Name, err), os.Remove(part))
+	}
+	if err := os.Chtimes(part, f.Modified, f.Modified); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
+}
+
+// download appends to part what is missing of a file.
+func (o *Origin) download(ctx context.Context, f *File, part string) error {
+	to, err := os.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	have, err := to.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if have > f.Size {
+		have = 0
+	}
+	header := http.Header{}
+	if have > 0 {
+		header.Set("Range", fmt.Sprintf("bytes=%d-", have))
+	}
+	if have < f.Size {
+		s, answer, err := o.get(ctx, o.Base()+"/uploads/"+(&url.URL{Path: f.Name}).EscapedPath(), header)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		if answer.StatusCode != http.StatusPartialContent {
+			have = 0
+		}
+		if _, err := to.Seek(have, io.SeekStart); err != nil {
+			return err
+		}
+		n, err := io.Copy(to, io.LimitReader(s.from, f.Size-have))
+		if err != nil {
+			return err
+		}
+		have += n
+	}
+	if have < f.Size {
+		return io.ErrUnexpectedEOF
+	}
+	return errors.Join(to.Truncate(f.Size), to.Sync())
+}
+
+// checkSum returns an error if the file at path has another checksum.
+func checkSum(path, want string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != want {
+		return ErrDamaged
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package replication
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFrames reads frames back, and expects each changed byte and each cut to be noticed.
+func TestFrames(t *testing.T) {
+	var stream bytes.Buffer
+	w := NewWriter(&stream)
+	if err := errors.Join(w.JSON(StatusFrame, Status{Position: "p"}), w.Frame(EntryFrame, []byte("head"), []byte("rest")), w.Frame(EndFrame)); err != nil {
+		t.Fatal(err)
+	}
+	read := func(b []byte) (text string, err error) {
+		for r := NewReader(bytes.NewReader(b)); ; {
+			kind, payload, err := r.Next()
+			if err != nil {
+				return text, err
+			}
+			text += string(kind) + string(payload) + "\n"
+		}
+	}
+	whole := stream.Bytes()
+	if text, err := read(whole); text != "S{\"position\":\"p\",\"definitions\":\"\"}\nEheadrest\nZ\n" || !errors.Is(err, io.EOF) {
+		t.Errorf("%q %v", text, err)
+	}
+	for i := range whole {
+		changed := bytes.Clone(whole)
+		changed[i] ^= 0x20
+		if text, err := read(changed); errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("byte %d was changed unnoticed: %q", i, text)
+		}
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	var stream bytes.Buffer
+	_ = NewWriter(&stream).JSON(StatusFrame, Status{})
+	f.Add(stream.Bytes())
+	f.Add([]byte{'E', 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for r := NewReader(bytes.NewReader(b)); ; {
+			kind, payload, err := r.Next()
+			if err != nil {
+				return
+			}
+			var again bytes.Buffer
+			if err := NewWriter(&again).Frame(kind, payload); err != nil || !bytes.Contains(b, again.Bytes()) {
+				t.Fatalf("a frame that was not sent: %q", payload)
+			}
+			_, _ = ParseEntry(payload)
+		}
+	})
+}
+
+// FuzzParse expects that neither definition files nor uploaded files lead out of their directories.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"files":{"content-types/a.yaml":"x","config/server.yaml":"y","components/../../b.yaml":"z"}}`))
+	f.Add([]byte(`[{"name":"../a","sha256":"00"}]`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if d, err := ParseDefinitions(text); err == nil {
+			for name := range d.Files {
+				if !filepath.IsLocal(name) || strings.Contains(name, "server") && strings.HasPrefix(name, "config/") {
+					t.Errorf("a definition file %q", name)
+				}
+			}
+		}
+		if list, err := ParseFiles(text); err == nil {
+			for _, file := range list {
+				if !filepath.IsLocal(file.Name) || strings.HasPrefix(file.Name, ".") {
+					t.Errorf("an uploaded file %q", file.Name)
+				}
+			}
+		}
+	})
+}
+
+// TestDefinitions unpacks definitions over others, and expects the files of the server itself to stay.
+func TestDefinitions(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"content-types/old.yaml", "config/server.yaml", "config/api.yaml", ".env"} {
+		if err := WriteFile(filepath.Join(dir, name), []byte("mine")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := &Definitions{Files: map[string]string{"content-types/new.yaml": "1", "components/part/a.json": "2", "config/api.yaml": "3"}}
+	if err := d.Unpack(dir); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadDefinitions(os.DirFS(dir))
+	if err != nil || got.Hash() != d.Hash() {
+		t.Errorf("%v %v", got, err)
+	}
+	for _, name := range []string{"config/server.yaml", ".env"} {
+		if text, _ := os.ReadFile(filepath.Join(dir, name)); string(text) != "mine" {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+	delete(d.Files, "config/api.yaml")
+	if d.Hash() == got.Hash() {
+		t.Error("other files have the same hash")
+	}
+}
+
+// TestFetch fetches a file that was cut off before, one whose beginning is wrong, and one that is not what the list says.
+func TestFetch(t *testing.T) {
+	text := strings.Repeat("0123456789", 5000)
+	var ranges []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ranges = append(ranges, r.Header.Get("Range"))
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
+	}))
+	defer server.Close()
+	o, err := NewOrigin(server.URL, "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	sum := sha256.Sum256([]byte(text))
+	file := &File{Name: "a.txt", Size: int64(len(text)), Modified: time.Unix(1e9, 5), SHA256: hex.EncodeToString(sum[:])}
+	incoming, path := t.TempDir(), filepath.Join(t.TempDir(), "a.txt")
+	part := filepath.Join(incoming, file.SHA256)
+	for _, c := range []struct{ part, ranges string }{{"", ""}, {text[:100], "bytes=100-"}, {text, ""}, {text + "more", ""}} {
+		ranges = nil
+		if err := os.WriteFile(part, []byte(c.part), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Fetch(context.Background(), file, path, incoming); err != nil {
+			t.Errorf("%d bytes were there: %v", len(c.part), err)
+		}
+		got, _ := os.ReadFile(path)
+		info, err := os.Stat(path)
+		if err != nil || string(got) != text || !file.Same(info) || strings.Join(ranges, " ") != c.ranges {
+			t.Errorf("%d bytes were there: %d bytes, ranges %q, %v", len(c.part), len(got), ranges, err)
+		}
+	}
+	if err := os.WriteFile(part, []byte("wrong"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Fetch(context.Background(), file, path, incoming); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a wrong beginning: %v", err)
+	}
+	if err := o.Fetch(context.Background(), file, path, incoming); err != nil {
+		t.Errorf("after a wrong beginning: %v", err)
+	}
+}
+
+// TestSilence expects a stream on which nothing arrives to end.
+func TestSilence(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = NewWriter(w).JSON(StatusFrame, Status{})
+		_ = http.NewResponseController(w).Flush()
+		<-release
+	}))
+	defer server.Close()
+	defer close(release)
+	o, err := NewOrigin(server.URL, "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Silence = 50 * time.Millisecond
+	s, _, err := o.get(t.Context(), o.replica("log"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if kind, _, err := s.Next(); kind != StatusFrame || err != nil {
+		t.Fatal(kind, err)
+	}
+	if _, _, err := s.Next(); !errors.Is(err, ErrSilent) {
+		t.Errorf("the stream ends with %v", err)
+	}
+}
