@@ -5,14 +5,17 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"lectern/documents"
 	"lectern/store"
 	"lectern/webhooks"
 )
@@ -411,4 +414,42 @@ func TestHooksChange(t *testing.T) {
 		err := s.store.View(func(snap *store.Snapshot) error { left = snap.Note("webhooks/all") != nil; return nil })
 		return err == nil && !left
 	})
+}
+
+// TestTrimmedLog has the log lose entries that a hook has not read. The receiver is told, and gets all that is left.
+func TestTrimmedLog(t *testing.T) {
+	r := newReceiver(t)
+	s := newSite(t, hookTo(r))
+	small, err := store.Open(filepath.Join(t.TempDir(), "content.db"), s.model, store.Options{Log: store.LogLimits{MaxSize: 16 << 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(small.Check(), small.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	s.store, s.docs = small, documents.NewService(small, s.model, "en")
+	s.start()
+	s.stop()
+	s.writeTags(1, 400)
+	s.start()
+	until(t, "the last event is delivered", func() bool {
+		list := r.accepted()
+		return slices.ContainsFunc(list, func(q *request) bool { return q.title() == "399" })
+	})
+	resets := 0
+	for _, q := range r.accepted() {
+		if q.body["type"] == "log.reset" {
+			resets++
+		}
+	}
+	order := sequences(t, r)["tag0"]
+	if resets != 1 || len(order) == 400 || len(order) < 10 {
+		t.Errorf("there were %d resets and %d events", resets, len(order))
+	}
+	list, err := s.dispatcher.List(t.Context())
+	if err != nil || list[0].Counters.LostEntries == 0 || !strings.Contains(s.log.String(), "the log of changes was trimmed") {
+		t.Errorf("the list is %+v (%v)", list, err)
+	}
 }
