@@ -24,6 +24,7 @@ var (
 	collectionActions  = []string{"find", "findOne", "create", "update", "delete"}
 	singleActions      = []string{"find", "update", "delete"}
 	publicationActions = []string{"publish", "unpublish", "discardDraft"}
+	historyActions     = []string{"history", "restore"}
 )
 
 // pluginActions lists the actions of routes that are not generated, with their uid and the built-in type that they need.
@@ -47,7 +48,7 @@ func ActionsOfOutline(o contenttypes.Outline) *Actions {
 	a.partial = !o.Complete
 	for _, t := range o.Model.Types {
 		if uid := t.UID; o.HasProblem(uid) && !t.BuiltIn {
-			a.names[uid] = slices.Concat(collectionActions, publicationActions)
+			a.names[uid] = slices.Concat(collectionActions, publicationActions, historyActions)
 		}
 	}
 	return a
@@ -67,7 +68,7 @@ func ActionsOf(model *contenttypes.Model) *Actions {
 		if t.DraftAndPublish {
 			names = slices.Concat(names, publicationActions)
 		}
-		a.names[t.UID] = names
+		a.names[t.UID] = slices.Concat(names, historyActions)
 	}
 	for _, p := range pluginActions {
 		if model.Type(p.needs) != nil {

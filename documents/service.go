@@ -71,6 +71,8 @@ type Write struct {
 	Access     *permission.Access
 	Timing     *Timing // for Publish and Unpublish: when; nil means now
 
+	hashes map[string]string // the hashes of the passwords in Data, if they are known
+
 	// After, if set, is called inside the transaction with the version that was written (the published one if Status is
 	// Published), to print it for the answer. It may be called again and must then start from the beginning.
 	After func(*store.Snapshot, store.Record) error

@@ -54,7 +54,7 @@ func (s *Service) prepare(ctx context.Context, w Write, action Action, before fu
 			return nil, err
 		}
 	}
-	if body {
+	if p.hashes = w.hashes; body && w.hashes == nil {
 		if p.hashes, err = hashPasswords(ctx, &w.Type.Schema, p.write.Data); err != nil {
 			return nil, err
 		}

@@ -25,8 +25,11 @@ type HistoryQuery struct {
 	Type       *contenttypes.ContentType
 	DocumentID string
 	Match      func(Status, string) bool // by status and locale; nil: all
-	Offset     int
-	Limit      int // negative: all
+	// Shows reports whether the reader may see an attribute of the document, or of a component in it. Changes of others are left out; nil
+	// shows all.
+	Shows  func(*contenttypes.Attribute) bool
+	Offset int
+	Limit  int // negative: all
 }
 
 // A versionEdit is what an entry did to a version, with its row before and after; nil for none.
@@ -40,11 +43,10 @@ type versionEdit struct {
 // was deleted and made again has one history. Entries that changed only links to the document, in other documents, are not part of it.
 func (s *Snapshot) History(q HistoryQuery) (page []HistoryItem, total int, err error) {
 	b := s.bound.of(&q.Type.Schema)
-	unblocked, err := s.unblocked(0)
+	unblocked, err := s.sortedTouches(0)
 	if err != nil {
 		return nil, 0, err
 	}
-	slices.SortFunc(unblocked, compareTouches)
 	for _, sequence := range s.changing(b, q.DocumentID, unblocked) {
 		e, err := s.entry(sequence.entry)
 		if err != nil {
@@ -59,7 +61,7 @@ func (s *Snapshot) History(q HistoryQuery) (page []HistoryItem, total int, err e
 				continue
 			}
 			if total++; total > q.Offset && (q.Limit < 0 || len(page) < q.Limit) {
-				items[i].Changed = s.changedAttributes(e, b, sequence.doc, edits[i])
+				items[i].Changed = s.changedAttributes(e, b, sequence.doc, edits[i], q.Shows)
 				page = append(page, items[i])
 			}
 		}
@@ -72,8 +74,7 @@ type documentEntry struct{ entry, doc uint64 }
 
 // changing returns the entries that changed rows of the documents that have or had a documentId, newest first.
 func (s *Snapshot) changing(b *boundSchema, documentID string, unblocked []touch) (list []documentEntry) {
-	meta := s.bucket(metas)
-	oldest := max(getNumber(meta, keyLogBefore), getNumber(meta, keyTouchesBefore))
+	oldest := s.historyBegins()
 	found := map[uint64]bool{}
 	if v := s.document(b, documentID); v != nil {
 		found[number(v)] = true
@@ -130,8 +131,8 @@ func (s *Snapshot) itemsOf(e *Entry, b *boundSchema, doc uint64, documentID stri
 }
 
 // changedAttributes returns the attributes that an entry changed in a version.
-func (s *Snapshot) changedAttributes(e *Entry, b *boundSchema, doc uint64, v versionEdit) (list []*contenttypes.Attribute) {
-	d := entryDiff{status: v.slot.status(), lists: listEdits(e), snap: s}
+func (s *Snapshot) changedAttributes(e *Entry, b *boundSchema, doc uint64, v versionEdit, shows func(*contenttypes.Attribute) bool) (list []*contenttypes.Attribute) {
+	d := entryDiff{status: v.slot.status(), lists: listEdits(e), snap: s, shows: shows}
 	before, after := s.loggedVersion(b, v.slot, doc, v.before), s.loggedVersion(b, v.slot, doc, v.after)
 	for _, a := range b.schema.Attributes {
 		if !a.System && a.Type != contenttypes.ID && d.differs(a, before, after) {
@@ -183,11 +184,15 @@ type entryDiff struct {
 	status Status
 	lists  map[string]listEdit
 	snap   *Snapshot
+	shows  func(*contenttypes.Attribute) bool // see HistoryQuery
 }
 
-// differs reports whether an attribute of a row or component has another value after the entry. The ids of components are not compared.
+// differs reports whether an attribute of a row or component has another value after the entry that the reader may see. The ids of components
+// are not compared.
 func (d *entryDiff) differs(a *contenttypes.Attribute, before, after Record) bool {
 	switch {
+	case d.shows != nil && !d.shows(a):
+		return false
 	case a.IsRelation():
 		return d.linksDiffer(a, before, after)
 	case a.IsScalar():

@@ -54,14 +54,13 @@ func (s *Snapshot) ViewAt(sequence uint64, f func(*Snapshot) error) error {
 	if err := s.canShow(sequence); err != nil {
 		return fmt.Errorf("the content behind entry %d of the log: %w", sequence, err)
 	}
-	unblocked, err := s.unblocked(sequence)
+	unblocked, err := s.sortedTouches(sequence)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(unblocked, compareTouches)
 	then := newSnapshot(s.store, s.tx)
 	then.bound, then.work = s.bound, s.work
-	then.past = &past{sequence: sequence, unblocked: slices.Compact(unblocked), rows: map[rowRef]pastRows{}, links: map[ref]undoneLinks{}, entries: map[uint64]*Entry{}}
+	then.past = &past{sequence: sequence, unblocked: unblocked, rows: map[rowRef]pastRows{}, links: map[ref]undoneLinks{}, entries: map[uint64]*Entry{}}
 	err = f(then)
 	s.work = then.work
 	s.store.stats.add(&then.stats)
@@ -72,15 +71,17 @@ func (s *Snapshot) ViewAt(sequence uint64, f func(*Snapshot) error) error {
 	return err
 }
 
+// IsPast reports whether the snapshot is one of the past.
+func (s *Snapshot) IsPast() bool { return s.past != nil }
+
 // canShow returns an error if the content behind an entry is not known.
 func (s *Snapshot) canShow(sequence uint64) error {
-	meta := s.bucket(metas)
 	switch {
 	case sequence > s.Sequence():
 		return ErrFuture
-	case sequence < max(getNumber(meta, keyLogBefore), getNumber(meta, keyTouchesBefore)):
+	case sequence < s.historyBegins():
 		return ErrTrimmed
-	case sequence < getNumber(meta, keyConverted):
+	case sequence < getNumber(s.bucket(metas), keyConverted):
 		return ErrConverted
 	}
 	return nil
@@ -163,6 +164,13 @@ func (s *Snapshot) touching(after uint64, schema uint16, subject uint64, unblock
 		list = list[1:]
 	}
 	return list
+}
+
+// sortedTouches returns the touches of the entries after the last block and after a sequence, in order, each once.
+func (s *Snapshot) sortedTouches(after uint64) ([]touch, error) {
+	list, err := s.unblocked(after)
+	slices.SortFunc(list, compareTouches)
+	return slices.Compact(list), err
 }
 
 // eachLater calls f with the changes that later entries made to a subject, oldest first.
@@ -293,7 +301,12 @@ func (s *Snapshot) Only(t *contenttypes.ContentType) (documentID string, ok bool
 	if s.past == nil {
 		return "", false
 	}
-	for _, id := range s.removedIDs(b.number) {
+	removed, err := s.removedIDs(b.number, s.past.sequence, s.past.unblocked)
+	if err != nil {
+		s.failed = cmp.Or(s.failed, err)
+		return "", false
+	}
+	for _, id := range removed {
 		if s.document(b, id) != nil {
 			return id, true
 		}
@@ -301,37 +314,61 @@ func (s *Snapshot) Only(t *contenttypes.ContentType) (documentID string, ok bool
 	return "", false
 }
 
-// removedIDs returns the documentIds of a type of which later entries removed a version.
-func (s *Snapshot) removedIDs(schema uint16) (ids []string) {
-	var list []uint64
-	c := s.bucket(touches).Cursor()
-	for k, v := c.Seek(be.AppendUint64(nil, s.past.sequence+1)); k != nil; k, v = c.Next() {
-		b := storedBlock(k, v)
-		for i := range b.len() {
-			if t := b.at(i); t.schema == schema && t.subject&idSubject > 0 {
-				list = append(list, t.sequence)
-			}
-		}
+// LastOnly returns the document of a single type or, if it has none, the one that it had last, as far as the log knows it.
+func (s *Snapshot) LastOnly(t *contenttypes.ContentType) (documentID string, err error) {
+	documentID, ok := s.Only(t)
+	if ok {
+		return documentID, nil
 	}
-	for _, t := range s.past.unblocked {
-		if t.schema == schema && t.subject&idSubject > 0 {
+	unblocked, err := s.sortedTouches(0)
+	if err != nil {
+		return "", err
+	}
+	ids, err := s.removedIDs(s.bound.of(&t.Schema).number, s.historyBegins(), unblocked)
+	if len(ids) > 0 {
+		documentID = ids[len(ids)-1]
+	}
+	return documentID, err
+}
+
+// removedIDs returns the documentIds of a type of which the entries after a sequence removed a version, in the order of the last removals.
+func (s *Snapshot) removedIDs(schema uint16, after uint64, unblocked []touch) (ids []string, err error) {
+	var list []uint64
+	add := func(t touch) {
+		if t.schema == schema && t.subject&idSubject > 0 && t.sequence > after {
 			list = append(list, t.sequence)
 		}
 	}
-	for _, sequence := range list {
+	c := s.bucket(touches).Cursor()
+	for k, v := c.Seek(be.AppendUint64(nil, after+1)); k != nil && s.step(); k, v = c.Next() {
+		b := storedBlock(k, v)
+		for i := range b.len() {
+			add(b.at(i))
+		}
+	}
+	for _, t := range unblocked {
+		add(t)
+	}
+	slices.Sort(list)
+	for _, sequence := range slices.Compact(list) {
 		e, err := s.entry(sequence)
 		if err != nil {
-			s.failed = cmp.Or(s.failed, err)
-			return nil
+			return nil, err
 		}
 		_ = e.eachOp(func(o op) error {
-			if o.kind == opDeleteRow && o.schema == schema && !slices.Contains(ids, string(o.data)) {
-				ids = append(ids, string(o.data))
+			if o.kind == opDeleteRow && o.schema == schema {
+				ids = append(slices.DeleteFunc(ids, func(id string) bool { return id == string(o.data) }), string(o.data))
 			}
 			return nil
 		})
 	}
-	return ids
+	return ids, nil
+}
+
+// historyBegins returns the last entry of which no history is known.
+func (s *Snapshot) historyBegins() uint64 {
+	meta := s.bucket(metas)
+	return max(getNumber(meta, keyLogBefore), getNumber(meta, keyTouchesBefore))
 }
 
 // A pastLink is a link in the list of one end, with its key.

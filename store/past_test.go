@@ -265,8 +265,13 @@ func (r *remembered) compareHistories() {
 				return fmt.Errorf("%d of %d items: %w", len(page), total, err)
 			}
 			items += total
+			last := map[string]uint64{}
 			for _, item := range page {
 				version := fmt.Sprint(id, item.Status, item.Locale)
+				if after := last[version]; after > 0 && item.Position.Sequence >= after {
+					r.Errorf("%s: entry %d comes after %d", version, item.Position.Sequence, after)
+				}
+				last[version] = item.Position.Sequence
 				before, after := r.values[item.Position.Sequence-1], r.values[item.Position.Sequence]
 				var want, got []string
 				for _, a := range typ.Attributes {

@@ -29,6 +29,11 @@ type Record struct {
 	data  []byte
 }
 
+// Has reports whether the layout of r has a stored attribute. Rows that were written before the attribute was added do not have it.
+func (r Record) Has(a *contenttypes.Attribute) bool {
+	return r.data != nil && r.table.pos[a.Index] >= 0
+}
+
 // Exists reports whether r is not the zero Record.
 func (r Record) Exists() bool { return r.data != nil }
 

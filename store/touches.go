@@ -155,8 +155,7 @@ func (l *eventLog) keepTouches(blocked int) {
 
 // unblocked returns the touches of the entries after the last block and after a sequence.
 func (s *Snapshot) unblocked(after uint64) (list []touch, err error) {
-	meta := s.bucket(metas)
-	after = max(after, getNumber(meta, keyLogBefore), getNumber(meta, keyTouchesBefore))
+	after = max(after, s.historyBegins())
 	if k, _ := s.bucket(touches).Cursor().Last(); k != nil {
 		after = max(after, be.Uint64(k))
 	}

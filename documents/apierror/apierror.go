@@ -36,6 +36,11 @@ func NotFound() *Error {
 	return &Error{Status: 404, Name: "NotFoundError", Message: "Not Found"}
 }
 
+// Gone returns the error for content that the server does not have any more.
+func Gone(message string) *Error {
+	return &Error{Status: 410, Name: "GoneError", Message: message}
+}
+
 // Forbidden returns the error for an action that the caller may not use.
 func Forbidden() *Error {
 	return &Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden", Reason: Permission}

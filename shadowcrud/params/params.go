@@ -50,6 +50,7 @@ type One struct {
 	Query       store.Query // without the documentId, which is in the path of the request
 	Selection   *documents.Selection
 	Publication *store.PublicationState // as in List
+	AsOf        string                  // the time or position as of which the document is read; "": now
 }
 
 // A Written holds the query parameters of a write: the version to write and the selection that the answer prints.
@@ -149,6 +150,9 @@ func (p *Parser) request(t *contenttypes.ContentType, q *jsontree.Object, a *per
 
 // List reads the parameters of a list.
 func (p *Parser) List(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*List, error) {
+	if _, ok := q.Get("asOf"); ok {
+		return nil, apierror.Validation("asOf is for single documents")
+	}
 	r := p.request(t, q, a, everyIssue)
 	if q.Value("page") != nil || q.Value("pageSize") != nil {
 		r.issues.add(issueTopLevelPage, paginationError("Invalid pagination attributes. The page parameters are incorrect and must be in the pagination object"))
@@ -187,6 +191,9 @@ func (p *Parser) One(t *contenttypes.ContentType, q *jsontree.Object, a *permiss
 	one.Query.Limit = 1
 	one.Selection = r.selection()
 	if err := r.issues.err; err != nil {
+		return nil, err
+	}
+	if err := one.readAsOf(q); err != nil {
 		return nil, err
 	}
 	return one, nil

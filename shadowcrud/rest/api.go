@@ -5,7 +5,8 @@
 //	GET    /plural/:documentId   one document
 //	PUT    /plural/:documentId   change it
 //	DELETE /plural/:documentId   remove it
-//	POST   /plural/:documentId/actions/{publish,unpublish,discard-draft}
+//	POST   /plural/:documentId/actions/{publish,unpublish,discard-draft,restore}
+//	GET    /plural/:documentId/_history
 //
 // and for a single type the same without an id, and without the list and POST, below /singular. The bodies of publish and unpublish may
 // name a time at which that is to happen.
@@ -16,7 +17,7 @@
 // An answer is printed within one snapshot of the store, from stored bytes into a pooled buffer, and sent after the snapshot has ended: a
 // slow client keeps no snapshot open.
 //
-// The routes and their handlers are in read.go and write.go.
+// The routes and their handlers are in read.go, write.go and history.go.
 package rest
 
 import (

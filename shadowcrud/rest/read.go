@@ -17,10 +17,12 @@ import (
 func (a *API) addReads(t *contenttypes.ContentType) {
 	if t.Kind == contenttypes.SingleType {
 		a.add("GET", "/"+t.Singular, t, "find", (*Route).single)
+		a.add("GET", "/"+t.Singular+"/_history", t, "history", (*Route).history)
 		return
 	}
 	a.add("GET", "/"+t.Plural, t, "find", (*Route).list)
 	a.add("GET", "/"+t.Plural+"/{documentId}", t, "findOne", (*Route).one)
+	a.add("GET", "/"+t.Plural+"/{documentId}/_history", t, "history", (*Route).history)
 }
 
 // GET /api/{plural}: a list of documents.
@@ -59,16 +61,25 @@ func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 // GET /api/{plural}/{documentId}: one document.
 func (rt *Route) one(w http.ResponseWriter, r *http.Request, c Call) error {
 	return rt.find(w, r, c, func(s *store.Snapshot, q *store.Query) (store.Record, error) {
-		if doc, ok := s.Document(rt.Type, c.DocumentID); ok {
-			return s.FindVersion(doc, q), nil
-		}
-		return store.Record{}, nil
+		return rt.version(s, c.DocumentID, q), nil
 	})
+}
+
+// version returns the version of a document that a query names, the zero Record if there is none.
+func (rt *Route) version(s *store.Snapshot, documentID string, q *store.Query) store.Record {
+	if doc, ok := s.Document(rt.Type, documentID); ok {
+		return s.FindVersion(doc, q)
+	}
+	return store.Record{}
 }
 
 // GET /api/{singular}: the document of a single type.
 func (rt *Route) single(w http.ResponseWriter, r *http.Request, c Call) error {
 	return rt.find(w, r, c, func(s *store.Snapshot, q *store.Query) (store.Record, error) {
+		if s.IsPast() {
+			id, _ := s.Only(rt.Type)
+			return rt.version(s, id, q), nil
+		}
 		page, err := s.Find(q)
 		if err != nil || len(page.Rows) == 0 {
 			return store.Record{}, err
@@ -92,8 +103,7 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 	}
 	p := rt.printer(r, c, one.Query.Status, one.Publication)
 	defer p.release()
-	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
-		s.Within(r.Context(), p.bound.limits.Time)
+	answer := func(s *store.Snapshot) error {
 		row, err := lookup(s, &one.Query)
 		if err != nil {
 			return err
@@ -104,6 +114,15 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 		p.begin(s)
 		p.single(row, one.Selection)
 		return p.err
+	}
+	if one.AsOf != "" {
+		if answer, err = rt.asOf(c, one, answer); err != nil {
+			return err
+		}
+	}
+	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
+		s.Within(r.Context(), p.bound.limits.Time)
+		return answer(s)
 	})
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ func (a *API) addWrites(t *contenttypes.ContentType) {
 		a.add("POST", one+"/actions/unpublish", t, "unpublish", (*Route).unpublish)
 		a.add("POST", one+"/actions/discard-draft", t, "discardDraft", (*Route).discardDraft)
 	}
+	a.add("POST", one+"/actions/restore", t, "restore", (*Route).restore)
 }
 
 // POST /api/{plural}: creates a document, and answers with it.

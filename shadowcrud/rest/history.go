@@ -1,0 +1,227 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"lectern/contenttypes"
+	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
+	"lectern/jsontree"
+	"lectern/shadowcrud/params"
+	"lectern/store"
+)
+
+// historyAction is the permission to read former versions of the documents of a type.
+const historyAction = "history"
+
+// GET /api/{plural}/{documentId}/_history, GET /api/{singular}/_history: what was done to a document, newest first.
+func (rt *Route) history(w http.ResponseWriter, r *http.Request, c Call) error {
+	query, err := parseQuery(r)
+	if err != nil {
+		return err
+	}
+	asked, err := rt.api.params.History(rt.Type, query)
+	if err != nil {
+		return err
+	}
+	p := rt.printer(r, c, store.Published, nil)
+	defer p.release()
+	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
+		s.Within(r.Context(), p.bound.limits.Time)
+		q := store.HistoryQuery{Type: rt.Type, DocumentID: c.DocumentID, Match: asked.Match, Shows: shownTo(c.Access), Offset: asked.Paging.Start, Limit: asked.Paging.Limit}
+		if rt.Type.Kind == contenttypes.SingleType {
+			if q.DocumentID, err = s.LastOnly(rt.Type); err != nil {
+				return err
+			}
+		}
+		items, total, err := s.History(q)
+		if err != nil {
+			return err
+		}
+		if total == 0 && !rt.everThere(s, q) {
+			return apierror.NotFound()
+		}
+		p.begin(s)
+		p.history(items)
+		p.pagination(&asked.Paging, total)
+		return p.err
+	})
+	if err != nil {
+		return err
+	}
+	p.send(w, http.StatusOK)
+	return nil
+}
+
+// everThere reports whether the document of a query is there, or was there as far as the log knows.
+func (rt *Route) everThere(s *store.Snapshot, q store.HistoryQuery) bool {
+	if _, exists := s.Document(rt.Type, q.DocumentID); exists {
+		return true
+	}
+	q.Match, q.Limit = nil, 0
+	_, total, _ := s.History(q)
+	return total > 0
+}
+
+// shownTo returns a function that reports whether a caller may see an attribute.
+func shownTo(access *permission.Access) func(*contenttypes.Attribute) bool {
+	return func(a *contenttypes.Attribute) bool {
+		if a.IsRelation() {
+			return access.Follows(a)
+		}
+		return access.Sees(a)
+	}
+}
+
+// history prints the items of a history.
+func (p *printer) history(items []store.HistoryItem) {
+	p.buf = append(p.buf, '[')
+	for i := range items {
+		if i > 0 {
+			p.buf = append(p.buf, ',')
+		}
+		item := &items[i]
+		o, by := jsontree.NewObject(), jsontree.NewObject()
+		by.Set("kind", item.By.Kind)
+		by.Set("name", item.By.Name)
+		o.Set("seq", item.Position.String())
+		o.Set("at", item.Time.UTC().Format("2006-01-02T15:04:05.000Z"))
+		o.Set("by", by)
+		o.Set("action", item.Action.String())
+		o.Set("locale", nil)
+		if item.Locale != "" {
+			o.Set("locale", item.Locale)
+		}
+		o.Set("status", item.Status.String())
+		changed := make([]any, len(item.Changed))
+		for k, a := range item.Changed {
+			changed[k] = a.Name
+		}
+		o.Set("changed", changed)
+		p.buf = jsontree.Append(p.buf, o)
+	}
+	p.buf = append(p.buf, ']')
+}
+
+// asOf returns a function that calls answer with a snapshot of the past, the one that a request asks for. The caller needs the permission
+// to read the history of each type that is shown, beside the permissions that a read needs.
+func (rt *Route) asOf(c Call, one *params.One, answer func(*store.Snapshot) error) (func(*store.Snapshot) error, error) {
+	if !c.Access.Allows(rt.Type, historyAction) || !showsHistory(c.Access, one.Selection) {
+		return nil, apierror.Forbidden()
+	}
+	find, err := momentOf(one.AsOf)
+	if err != nil {
+		return nil, err
+	}
+	return func(s *store.Snapshot) error {
+		sequence, err := find(s)
+		if err == nil {
+			err = s.ViewAt(sequence, answer)
+		}
+		return pastError(err)
+	}, nil
+}
+
+// showsHistory reports whether a caller may read the history of all types that a selection populates. Files have no history of their own.
+func showsHistory(access *permission.Access, s *documents.Selection) bool {
+	if s == nil {
+		return true
+	}
+	for i := range s.Populate {
+		shown := &s.Populate[i]
+		a := shown.Attr
+		if shown.Related || a.IsRelation() && a.Type != contenttypes.Media && a.Target != nil && !access.Allows(a.Target, historyAction) || !showsHistory(access, shown.Of) {
+			return false
+		}
+		for k := range shown.On {
+			if !showsHistory(access, shown.On[k].Of) || a.IsRelation() && !access.AllowsAction(shown.On[k].Schema.UID+"."+historyAction) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// momentOf parses a moment: a time, or a position from a history. The result finds the sequence of the last entry up to it.
+func momentOf(text string) (func(*store.Snapshot) (uint64, error), error) {
+	if at, err := store.ParsePosition(text); err == nil {
+		return func(s *store.Snapshot) (uint64, error) { return s.SequenceOf(at) }, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return nil, apierror.Validation("asOf must be a time such as 2030-01-01T09:00:00Z, or a seq from the history")
+	}
+	return func(s *store.Snapshot) (uint64, error) {
+		if at.After(time.Now()) {
+			return 0, store.ErrFuture
+		}
+		return s.SequenceAt(at)
+	}, nil
+}
+
+// pastError returns what a client is told when the content at a moment is not known.
+func pastError(err error) error {
+	switch {
+	case errors.Is(err, store.ErrFuture):
+		return apierror.Validation("This moment is in the future")
+	case errors.Is(err, store.ErrTrimmed):
+		return apierror.Gone("The log does not reach back to this moment")
+	case errors.Is(err, store.ErrOtherEpoch):
+		return apierror.Gone("This seq is not one of this server's log, or of one before a backup was restored")
+	case errors.Is(err, store.ErrConverted):
+		return apierror.Gone("The content types have changed since this moment, so that former versions cannot be shown")
+	}
+	return err
+}
+
+// POST /api/{plural}/{documentId}/actions/restore, POST /api/{singular}/actions/restore: writes a former version as the draft, and answers
+// with it.
+func (rt *Route) restore(w http.ResponseWriter, r *http.Request, c Call) error {
+	body, err := c.ReadBody(w, r)
+	if err != nil {
+		return err
+	}
+	written, err := rt.written(r, c)
+	if err != nil {
+		return err
+	}
+	of, err := readFormer(body)
+	if err != nil {
+		return err
+	}
+	restore := func(ctx context.Context, write documents.Write) error {
+		return pastError(rt.api.documents.Restore(ctx, write, of))
+	}
+	return rt.do(w, r, c, http.StatusOK, written.Selection, restore, documents.Write{
+		Type: rt.Type, DocumentID: c.DocumentID, Status: store.Draft, Locale: written.Locale, Access: c.Access,
+	})
+}
+
+// readFormer reads which version the body of a request names: {"data": {"seq": …, "status": …}}. Without a status it is the draft.
+func readFormer(body any) (of documents.Former, err error) {
+	data, wrong := documents.ReadData(body)
+	if wrong != nil {
+		return of, wrong
+	}
+	for _, key := range data.Keys {
+		if key != "seq" && key != "status" {
+			return of, apierror.UnknownKey(key, "", "body", "")
+		}
+	}
+	if of.Position, err = store.ParsePosition(data.Text("seq")); err != nil {
+		return of, apierror.Validation("seq must be one from the history of the document")
+	}
+	switch status := data.Value("status"); status {
+	case nil, "draft":
+		of.Status = store.Draft
+	case "published":
+		of.Status = store.Published
+	default:
+		return of, apierror.Validation(`status must be "draft" or "published"`)
+	}
+	return of, nil
+}
