@@ -28,6 +28,9 @@ func (c *converter) noteCode(tree fs.FS) {
 			}
 			return nil
 		}
+		if c.code[file] {
+			return nil
+		}
 		source, err := fs.ReadFile(tree, file)
 		if err != nil {
 			return err

@@ -132,6 +132,7 @@ type converter struct {
 	types      []*schema
 	components []*schema
 	names      map[string]bool // the uids of types and components
+	code       map[string]bool // the files with schemas that are code
 	ignored    ignoredKeys
 	private    []string // the attributes that config/api makes private in all types
 
@@ -154,7 +155,7 @@ func sorted(notes []Note) (list []Note) {
 
 func newConverter() *converter {
 	return &converter{
-		project: &Project{files: map[string]*yamlfile.Node{}}, names: map[string]bool{}, origins: map[string]string{}, paths: map[string]string{},
+		project: &Project{files: map[string]*yamlfile.Node{}}, names: map[string]bool{}, code: map[string]bool{}, origins: map[string]string{}, paths: map[string]string{},
 	}
 }
 

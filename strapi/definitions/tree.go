@@ -9,6 +9,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/internal/yamlfile"
+	"lectern/strapi/staticjs"
 )
 
 // IsTree reports whether the files of a directory are those of a Strapi project, whose content-types lie in src/api/.
@@ -36,7 +37,7 @@ func (c *converter) readSchemas(tree fs.FS) error {
 		return errors.New("this is no Strapi project: there is no src/api/ in it")
 	}
 	archived := len(c.types) > 0
-	for _, file := range glob(tree, "src/api/*/content-types/*/schema.json") {
+	for _, file := range schemaFiles(tree, "src/api/*/content-types/*/schema") {
 		parts := strings.Split(file, "/")
 		if n := c.readSchema(tree, file); n != nil {
 			uid := "api::" + kebab(parts[2]) + "." + textOf(n.Get("info").Get("singularName"))
@@ -46,8 +47,8 @@ func (c *converter) readSchemas(tree fs.FS) error {
 			c.add(&schema{uid: uid, file: file, node: n}, false)
 		}
 	}
-	for _, file := range glob(tree, "src/components/*/*.json") {
-		uid := path.Base(path.Dir(file)) + "." + strings.TrimSuffix(path.Base(file), ".json")
+	for _, file := range schemaFiles(tree, "src/components/*/*") {
+		uid := path.Base(path.Dir(file)) + "." + strings.TrimSuffix(path.Base(file), path.Ext(file))
 		if n := c.readSchema(tree, file); n != nil {
 			c.add(&schema{uid: strings.ToLower(uid), file: file, node: n}, true) // Strapi lowers the case too
 		}
@@ -58,7 +59,7 @@ func (c *converter) readSchemas(tree fs.FS) error {
 
 // readExtensions reads the schemas by which a project changes types of plugins. Only that of users can be changed in Lectern.
 func (c *converter) readExtensions(tree fs.FS) {
-	for _, file := range glob(tree, "src/extensions/*/content-types/*/schema.json") {
+	for _, file := range schemaFiles(tree, "src/extensions/*/content-types/*/schema") {
 		parts := strings.Split(file, "/")
 		uid := "plugin::" + parts[2] + "." + parts[4]
 		if uid != contenttypes.UserUID {
@@ -71,8 +72,19 @@ func (c *converter) readExtensions(tree fs.FS) {
 	}
 }
 
+// schemaFiles returns the files with schemas that match a pattern without an extension. Strapi takes JSON and code.
+func schemaFiles(tree fs.FS, pattern string) (files []string) {
+	for _, ext := range []string{".json", ".js", ".ts"} {
+		files = append(files, glob(tree, pattern+ext)...)
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return strings.HasSuffix(file, ".d.ts") })
+}
+
 // readSchema reads a schema file, or returns nil after a note that says why it cannot be read.
 func (c *converter) readSchema(tree fs.FS, file string) *yamlfile.Node {
+	if path.Ext(file) != ".json" {
+		return c.readSchemaCode(tree, file)
+	}
 	n, problems := yamlfile.Read(tree, file, nil)
 	for _, p := range problems {
 		c.note(Lost, file, "", "correct the file and convert again", "%s", p.Message)
@@ -82,6 +94,44 @@ func (c *converter) readSchema(tree fs.FS, file string) *yamlfile.Node {
 		return nil
 	}
 	return n
+}
+
+// readSchemaCode reads a schema that is the export of a module.
+func (c *converter) readSchemaCode(tree fs.FS, file string) *yamlfile.Node {
+	const advice = "move in from an archive, which has the schema, or write it as schema.json"
+	source, err := fs.ReadFile(tree, file)
+	if err != nil {
+		c.note(Lost, file, "", "", "%v", err)
+		return nil
+	}
+	c.code[file] = true
+	n, unread, err := staticjs.Read(file, source)
+	switch {
+	case err != nil:
+		c.note(Lost, file, "", advice, "%v", err)
+		return nil
+	case n.Kind != yamlfile.Map:
+		c.note(Lost, file, "", advice, "the file holds no schema")
+		return nil
+	}
+	for _, u := range unread {
+		c.note(Lost, file, u.Path, advice, "only running the file would tell the value: %s", u.Code)
+	}
+	unescape(n)
+	return n
+}
+
+// unescape undoes what staticjs does to texts so that they are no references to variables. A schema has none.
+func unescape(n *yamlfile.Node) {
+	if n.Kind == yamlfile.Text {
+		n.Text = strings.ReplaceAll(n.Text, "$${", "${")
+	}
+	for _, item := range n.Items {
+		unescape(item)
+	}
+	for _, e := range n.Entries {
+		unescape(e.Value)
+	}
 }
 
 // glob returns the files that match a pattern, sorted. The pattern is valid.

@@ -1,11 +1,10 @@
 package definitions
 
 import (
-	"fmt"
 	"io/fs"
 	"slices"
 
-	"lectern/internal/jsonlines"
+	"lectern/internal/yamlfile"
 	"lectern/jsontree"
 )
 
@@ -25,26 +24,35 @@ func TreeSchemas(tree fs.FS) ([]*jsontree.Object, error) {
 		if i >= len(c.types) {
 			kind = "component"
 		}
-		o, err := archivedSchema(tree, s, kind)
-		if err != nil {
-			return nil, err
-		}
+		o, _ := valueOf(s.node).(*jsontree.Object)
+		o.Set("modelType", kind)
+		o.Set("uid", s.uid)
 		all = append(all, o)
 	}
 	return all, nil
 }
 
-// archivedSchema reads the file of a schema and adds what archives have beside its keys.
-func archivedSchema(tree fs.FS, s *schema, kind string) (*jsontree.Object, error) {
-	text, err := fs.ReadFile(tree, s.file)
-	if err != nil {
-		return nil, err
+// valueOf returns a node as a value of JSON.
+func valueOf(n *yamlfile.Node) any {
+	switch n.Kind {
+	case yamlfile.Text:
+		return n.Text
+	case yamlfile.Int, yamlfile.Float:
+		return jsontree.Number(n.Text)
+	case yamlfile.Bool:
+		return n.Text == "true"
+	case yamlfile.List:
+		list := []any{}
+		for _, item := range n.Items {
+			list = append(list, valueOf(item))
+		}
+		return list
+	case yamlfile.Map:
+		o := jsontree.NewObject()
+		for _, e := range n.Entries {
+			o.Set(e.Key, valueOf(e.Value))
+		}
+		return o
 	}
-	o, err := jsonlines.Object(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.file, err)
-	}
-	o.Set("modelType", kind)
-	o.Set("uid", s.uid)
-	return o, nil
+	return nil
 }
