@@ -1,11 +1,9 @@
 package gateway
 
 import (
-	"crypto/sha256"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"lectern/auth"
 	"lectern/contenttypes"
@@ -25,30 +23,24 @@ type changeFeed struct {
 	generation *generation
 	rest       *rest.API
 	types      map[string]*contenttypes.ContentType // by uid, and by their names in paths
-	codecs     sync.Pool                            // of *changes.Codec
 	limits     requestLimits
+	*positions
 
 	authenticate func(*http.Request) (auth.Principal, error)
 }
 
 // newChangeFeed returns the change feed of an open generation.
-func (e *generation) newChangeFeed(api *rest.API, authenticate func(*http.Request) (auth.Principal, error)) (*changeFeed, error) {
-	secret, err := e.jwtSecret()
-	if err != nil {
-		return nil, err
-	}
-	key := sha256.Sum256(secret)
+func (e *generation) newChangeFeed(api *rest.API, authenticate func(*http.Request) (auth.Principal, error)) *changeFeed {
 	f := &changeFeed{
 		generation: e, rest: api, authenticate: authenticate, types: map[string]*contenttypes.ContentType{},
-		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()),
+		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), positions: e.positions,
 	}
-	f.codecs.New = func() any { return changes.NewCodec(key[:]) }
 	for _, t := range e.Model.Types {
 		if !t.BuiltIn {
 			f.types[contentName(t)], f.types[t.UID] = t, t
 		}
 	}
-	return f, nil
+	return f
 }
 
 // route returns the route of the feed.

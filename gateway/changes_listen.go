@@ -15,11 +15,9 @@ import (
 
 // listen answers a client that waits for changes.
 func (f *changeFeed) listen(w http.ResponseWriter, r *http.Request, who auth.Principal, p *changesParams, since changes.Position) error {
-	share := f.generation.project.listeners.Share(admission.ClientOf(r.Context()))
-	if err := share.TryAcquire(); err != nil {
-		share.Close()
-		w.Header()["Retry-After"] = retrySoon
-		return f.errNoListener()
+	share, err := f.generation.project.newListener(w, r)
+	if err != nil {
+		return err
 	}
 	release := func() { share.Release(); share.Close() }
 	as := &http.Request{Header: http.Header{"Authorization": r.Header["Authorization"]}}
@@ -43,11 +41,18 @@ func (f *changeFeed) listen(w http.ResponseWriter, r *http.Request, who auth.Pri
 	return f.stream(w, r, l)
 }
 
-// errNoListener is the answer to a client who may not wait for changes because too many do.
-func (f *changeFeed) errNoListener() *apierror.Error {
-	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Places,
-		Message: fmt.Sprintf("too many clients wait for changes (limits.listeners: %d, limits.listenersPerAddress: %d), try again",
-			f.limits.Listeners, f.limits.ListenersPerAddress)}
+// newListener counts a client that will wait for changes, or returns an error if too many do. The caller releases and closes the share when
+// the client no longer waits.
+func (p *Project) newListener(w http.ResponseWriter, r *http.Request) (*admission.Share, error) {
+	share := p.listeners.Share(admission.ClientOf(r.Context()))
+	if err := share.TryAcquire(); err != nil {
+		share.Close()
+		w.Header()["Retry-After"] = retrySoon
+		limits := p.listeners.Limits()
+		return nil, &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Places,
+			Message: fmt.Sprintf("too many clients wait for changes (limits.listeners: %d, limits.listenersPerAddress: %d), try again", limits.Places, limits.Share)}
+	}
+	return share, nil
 }
 
 // takeConn takes the connection of a request from net/http, after it has begun an answer that lasts as long as the connection.

@@ -28,6 +28,8 @@ type generation struct {
 	teller   func() *teller // made when a webhook is sent
 	answers  *rest.Limits   // shared by all generations
 	replaced chan struct{}  // closed when the next generation serves
+
+	positions *positions // set when the runtime is built
 }
 
 func (p *Project) newGeneration(d *Definition) *generation {
@@ -126,14 +128,15 @@ func (e *generation) runtime() (Runtime, error) {
 	}).WithDefaults(e.Populate)
 	api := rest.New(e.Model, e.store, e.docs, parser)
 	limiter := e.project.shared.limiterOf(e.Settings.Users.RateLimit)
+	var err error
+	if e.positions, err = e.newPositions(); err != nil {
+		return Runtime{}, err
+	}
 	graphql, err := e.graphqlRoutes(authenticator, parser, limiter)
 	if err != nil {
 		return Runtime{}, err
 	}
-	feed, err := e.newChangeFeed(api, authenticator.Identify)
-	if err != nil {
-		return Runtime{}, err
-	}
+	feed := e.newChangeFeed(api, authenticator.Identify)
 	return Runtime{
 		Prefix:       s.Prefix,
 		REST:         api,

@@ -62,9 +62,7 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 		anyOrigin: e.Settings.Server.CORS.AnyOrigin(),
 	}
 	if g.Subscriptions {
-		if h.positions, err = e.newPositions(); err != nil {
-			return nil, err
-		}
+		h.positions = e.positions
 	}
 	e.project.graphql.Store(h)
 	routes := pageRoutes

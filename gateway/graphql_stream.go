@@ -44,10 +44,14 @@ func (h *graphqlHandler) stream(w http.ResponseWriter, r *http.Request, op *oper
 		h.streamOne(w, r, errorResponse(noLog))
 		return nil
 	}
+	share, err := h.project.newListener(w, r)
+	if err != nil {
+		return err
+	}
+	defer func() { share.Release(); share.Close() }()
 	h.done(op, &execution.Response{Status: http.StatusOK, Operation: "subscription"})
 	l := &graphqlListener{project: h.project, limits: &h.limits, positions: h.positions, w: w, r: r, op: op}
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		var err error
 		if l.at, err = h.positions.parse(last); err != nil {
 			h.streamOne(w, r, errorResponse(lostChanges))
 			return nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -409,13 +410,17 @@ func TestSubscriptionsSurviveChangedDefinitions(t *testing.T) {
 	s.wantEnd(`Cannot query field \"rank\"`)
 }
 
-// TestSubscriptionsTakeNoPlace listens more often than the server handles requests at a time.
+// TestSubscriptionsTakeNoPlace listens more often than the server handles requests at a time, up to the limit of listeners.
 func TestSubscriptionsTakeNoPlace(t *testing.T) {
-	a := serve(t, with(map[string]string{"config/server.yaml": "limits: {concurrent: 1}", "config/plugins.yaml": noteFiles["config/plugins.yaml"],
-		"config/permissions.yaml": noteFiles["config/permissions.yaml"], "content-types/note.yaml": noteFiles["content-types/note.yaml"]}))
+	files := maps.Clone(noteFiles)
+	files["config/server.yaml"] = "limits: {concurrent: 1, listeners: 5, listenersPerAddress: 5}"
+	a := serve(t, files)
 	var streams []*stream
 	for range 5 {
 		streams = append(streams, a.subscribe("subscription{noteChanged{documentId}}", ""))
+	}
+	if r := a.do("POST", "/graphql", "", object{"query": "subscription{noteChanged{seq}}"}, "Accept", "text/event-stream"); r.status != 503 || !strings.Contains(r.text, "limits.listeners: 5") {
+		t.Errorf("one listener too many: %d %s", r.status, r.text)
 	}
 	for range 3 {
 		id := a.note(object{"title": "one"})
