@@ -38,8 +38,8 @@ func ParseMoment(text string, local *time.Location) (Moment, error) {
 	return Moment{}, fmt.Errorf("%q is no moment; write a time such as 2026-01-02T15:04:05Z or the number of an entry of the log", text)
 }
 
-// after reports whether the state of the moment lies before an entry.
-func (m Moment) before(e *store.Entry) bool {
+// Before reports whether the state of the moment lies before an entry.
+func (m Moment) Before(e *store.Entry) bool {
 	if !m.Time.IsZero() {
 		return e.Time.After(m.Time)
 	}
@@ -131,7 +131,7 @@ func (p *Plan) Entries(ctx context.Context) iter.Seq2[*store.Entry, error] {
 				if e.Sequence <= last {
 					continue
 				}
-				if reached = p.moment.before(e); reached || !yield(e, nil) {
+				if reached = p.moment.Before(e); reached || !yield(e, nil) {
 					return
 				}
 				last = e.Sequence

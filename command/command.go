@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -27,6 +28,7 @@ import (
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/store"
 )
 
 // A Program holds the options of a main function. The zero value is Lectern itself.
@@ -64,6 +66,7 @@ type line struct {
 	MoveIn     moveInCommand     `cmd:"" help:"Make a project from a Strapi 5 project, with its content, users and files."`
 	Backup     backupCommand     `cmd:"" help:"Write one file with a consistent copy of store and uploads, also while serving."`
 	Restore    restoreCommand    `cmd:"" help:"Replace store and uploads by those of a backup. The server must be stopped."`
+	Audit      auditCommand      `cmd:"" help:"Print who changed what as JSON Lines, or verify that the log is whole, also while serving."`
 	Compact    compactCommand    `cmd:"" help:"Give the disk space of removed content back, also while serving."`
 	Salvage    salvageCommand    `cmd:"" help:"Export the readable content of a damaged store and list the rest. The server must be stopped."`
 	Migrate    migrateCommand    `cmd:"" help:"Rename or drop stored content after definitions have changed. A running server accepts only the calls that its log asks for."`
@@ -127,7 +130,7 @@ func Main(ctx context.Context, args []string, p Program) int {
 	if err != nil {
 		return p.usage(err)
 	}
-	s := &session{p, ctx, &gateway.Extensions{}, parser.Model}
+	s := &session{p, asCommand(ctx, command.Command()), &gateway.Extensions{}, parser.Model}
 	if p.Extend != nil {
 		if err := p.Extend(s.extensions); err != nil {
 			return p.fail(err)
@@ -137,6 +140,17 @@ func Main(ctx context.Context, args []string, p Program) int {
 		return p.fail(err)
 	}
 	return exitDone
+}
+
+// asCommand returns a context whose writes are logged as made by a command, given as kong names it. What a server writes by itself is not
+// logged as written by a command.
+func asCommand(ctx context.Context, command string) context.Context {
+	name, _, _ := strings.Cut(command, " <")
+	name, _, _ = strings.Cut(name, " [")
+	if name == "serve" || name == "follow" {
+		return ctx
+	}
+	return store.WithPrincipal(ctx, store.Principal{Kind: "command", Name: name})
 }
 
 // hangup returns a context that ends when the terminal is closed. The shell and the kernel may both send SIGHUP then, so a

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 
 	bolt "go.etcd.io/bbolt"
@@ -37,7 +38,7 @@ func (s *file) load(model *contenttypes.Model, opts Options) (*Store, error) {
 
 // loadConversion reads the definitions and locales of the file, and what is left of an interrupted conversion.
 func (s *file) loadConversion(opts Options) (*conversion, error) {
-	c := &conversion{store: &Store{file: s}, progress: opts.Progress, hooks: opts.hooks, by: system}
+	c := &conversion{store: &Store{file: s}, progress: opts.Progress, hooks: opts.hooks, by: cmp.Or(opts.By, system)}
 	err := s.read(func(tx *bolt.Tx) error {
 		meta := s.meta(tx)
 		if err := s.checkFormat(meta); err != nil {

@@ -48,7 +48,7 @@ const (
 // A Principal is the kind and name of a caller, as the log and schedules record them.
 type Principal struct {
 	Kind string // public, token, user, command or system
-	Name string // of the token or user; otherwise ""
+	Name string // of the token, user or command; otherwise ""
 }
 
 // An Action is what happened to a document.

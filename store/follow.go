@@ -138,7 +138,7 @@ func (s *Store) Promote(ctx context.Context) error {
 		case s.current.Load().pinned.Load() != nil:
 			return ErrOtherDefinitions
 		}
-		err := s.guard(func() error { return s.beginEpoch(s.current.Load(), principalOf(ctx)) })
+		err := s.guard(func() error { return s.beginEpoch(s.current.Load(), PrincipalOf(ctx)) })
 		if err != nil {
 			return fmt.Errorf("promote: %w", err)
 		}

@@ -89,7 +89,8 @@ func WithPrincipal(ctx context.Context, p Principal) context.Context {
 // system is the Principal of writes that nobody has asked for: those of the server itself.
 var system = Principal{Kind: "system"}
 
-func principalOf(ctx context.Context) Principal {
+// PrincipalOf returns who writes with a context.
+func PrincipalOf(ctx context.Context) Principal {
 	if p, ok := ctx.Value(principalKey{}).(Principal); ok {
 		return p
 	}

@@ -161,7 +161,7 @@ func (s *Store) BeginEpoch(ctx context.Context) error {
 		return err
 	}
 	return s.byWriter(ctx, func() error {
-		return s.guard(func() error { return s.beginEpoch(s.current.Load(), principalOf(ctx)) })
+		return s.guard(func() error { return s.beginEpoch(s.current.Load(), PrincipalOf(ctx)) })
 	})
 }
 

@@ -74,7 +74,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	if err != nil {
 		return err
 	}
-	c.by = principalOf(ctx)
+	c.by = PrincipalOf(ctx)
 	readers := 0
 	if len(c.pending.Steps) > 0 {
 		readers = maxPinned()

@@ -111,6 +111,8 @@ type Options struct {
 
 	// Log bounds the log.
 	Log LogLimits
+	// By is who the log says has converted content at the start; the zero Principal stands for the system.
+	By Principal
 
 	// Origin, if set, opens a replica: a store whose content comes from the log of another by ApplyEntries, and that refuses everything else
 	// with a *ReplicaError that names Origin. Open then converts nothing, and returns ErrOtherDefinitions if the content has other
@@ -370,7 +372,7 @@ func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 	if err := s.refused(); err != nil {
 		return err
 	}
-	req := &writeRequest{ctx: ctx, store: s, f: f, done: make(chan error, 1), trace: traceWrite(ctx), by: principalOf(ctx)}
+	req := &writeRequest{ctx: ctx, store: s, f: f, done: make(chan error, 1), trace: traceWrite(ctx), by: PrincipalOf(ctx)}
 	err := s.submit(req)
 	if err == nil {
 		err = <-req.done

@@ -43,6 +43,11 @@ type Project interface {
 	Uploads(ctx context.Context) (Uploads, error)
 	// Backup writes one file with a consistent copy of the store and of the uploads in the data directory.
 	Backup(ctx context.Context, w io.Writer) error
+	// Audit writes what happened as JSON Lines, one for each entry of the log that passes the filter.
+	Audit(ctx context.Context, filter AuditFilter, w io.Writer) error
+	// VerifyLog reads the whole log. It returns an error if an entry is missing or was changed, or if expect is not empty and no entry has
+	// that hash.
+	VerifyLog(ctx context.Context, expect string) (store.Chain, error)
 	// Compact gives the free pages of the store back to the disk. Requests are answered meanwhile. progress may be nil.
 	Compact(ctx context.Context, progress func(done, total int64)) (store.Compaction, error)
 	// Export writes all content as JSON Lines.

@@ -183,6 +183,9 @@ func (r *remote) do(ctx context.Context, method, path string, body io.Reader, re
 	if err != nil {
 		return err
 	}
+	if by := store.PrincipalOf(ctx); by.Kind == "command" {
+		req.Header.Set(commandHeader, by.Name)
+	}
 	res, err := r.http.Do(req)
 	if err != nil {
 		var op *url.Error

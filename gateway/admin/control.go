@@ -44,6 +44,8 @@ import (
 //	GET    /base            a backup without the uploads
 //	GET    /log?after=      backup.Updates: what the log has after a position, and what follows
 //	GET    /pin             keeps the uploaded files as they are, as long as the client reads the empty answer
+//	GET    /audit?…         JSON Lines: what happened, as the log has it (see AuditFilter)
+//	GET    /verify?expect=  store.Chain: whether the log is whole
 //	POST   /compact         → compactEvents, one a line
 //	GET    /export          JSON Lines
 //	GET    /downloads/{id}  why a backup or export failed: controlError
@@ -196,6 +198,13 @@ func (c *Control) routes() http.Handler {
 	mux.HandleFunc("GET /base", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.base) })
 	mux.HandleFunc("GET /log", c.sendLog)
 	mux.HandleFunc("GET /pin", c.pin)
+	mux.HandleFunc("GET /audit", func(w http.ResponseWriter, r *http.Request) {
+		filter := auditFilterOf(r.URL.Query())
+		c.download(w, r, func(ctx context.Context, w io.Writer) error { return p.Audit(ctx, filter, w) })
+	})
+	mux.Handle("GET /verify", answer(func(r *http.Request) (store.Chain, error) {
+		return p.VerifyLog(r.Context(), r.URL.Query().Get("expect"))
+	}))
 	mux.HandleFunc("POST /compact", c.compact)
 	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.Export) })
 	mux.HandleFunc("POST /export/strapi", c.exportStrapi)
@@ -211,9 +220,13 @@ func (c *Control) routes() http.Handler {
 	}))
 	mux.Handle("POST /migrate", answerJSON(maxJSON, c.Settle))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mux.ServeHTTP(w, r.WithContext(store.WithPrincipal(r.Context(), store.Principal{Kind: "command"})))
+		by := store.Principal{Kind: "command", Name: r.Header.Get(commandHeader)}
+		mux.ServeHTTP(w, r.WithContext(store.WithPrincipal(r.Context(), by)))
 	})
 }
+
+// commandHeader is the header with the name of the command that asks, for the log.
+const commandHeader = "Lectern-Command"
 
 // answer returns a handler that answers with the result of f as JSON, or with its error as a controlError.
 func answer[T any](f func(*http.Request) (T, error)) http.Handler {

@@ -27,7 +27,7 @@ func (d *Directory) Migrate(ms evolve.Migrations, progress func(what string, don
 	if err := d.requireStore(); err != nil {
 		return removed, err
 	}
-	ctx := context.Background() // a migration that has begun is completed
+	ctx := store.WithPrincipal(context.Background(), store.Principal{Kind: "command", Name: "migrate"}) // a migration that has begun is completed
 	err = d.maintain(ctx, Lock, func(m maintainer) error {
 		removed, err = m.migrate(ctx, ms, progress)
 		return err
@@ -39,7 +39,7 @@ func (d *Directory) Migrate(ms evolve.Migrations, progress func(what string, don
 }
 
 func (f files) migrate(_ context.Context, ms evolve.Migrations, progress func(what string, done, total int)) (evolve.Removed, error) {
-	path, o := f.data.Join(StoreName), store.Options{Progress: progress, Upgrading: f.Upgrading}
+	path, o := f.data.Join(StoreName), store.Options{Progress: progress, Upgrading: f.Upgrading, By: store.Principal{Kind: "command", Name: "migrate"}}
 	d, err := f.Load()
 	if err != nil {
 		// Other migrations, such as renames, do not depend on the definitions.
