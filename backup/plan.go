@@ -119,6 +119,9 @@ func (p *Plan) Entries(ctx context.Context) iter.Seq2[*store.Entry, error] {
 	return func(yield func(*store.Entry, error) bool) {
 		last, reached := p.Base.Position.Sequence, false
 		for i, listed := range p.segments {
+			if p.moment.Sequence > 0 && last >= p.moment.Sequence {
+				return
+			}
 			s, err := p.read(ctx, listed, last)
 			if err == nil && !s.closed && i < len(p.segments)-1 {
 				err = fmt.Errorf("%s: %w: it is cut off", listed.name, errDamaged)

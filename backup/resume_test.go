@@ -1,0 +1,213 @@
+package backup
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lectern/internal/objects"
+	"lectern/store"
+)
+
+// TestTornBackups cuts the last segment off at random, as the death of the machine may, and starts a Follower again. The backup that is torn
+// has a beginning of what was written, and the one that goes on has all.
+func TestTornBackups(t *testing.T) {
+	p := newProject(t)
+	dir := t.TempDir()
+	to, err := objects.NewDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write()
+	models := map[uint64]string{}
+	write := func() {
+		p.write()
+		models[p.store.Revision()] = content(t, p.store)
+	}
+	f := p.follow(to, time.Hour, time.Hour)
+	f.caughtUp()
+	for range 6 {
+		for range 3 {
+			write()
+		}
+		f.caughtUp()
+		f.stop()
+		c, err := list(t.Context(), to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := c.segments[len(c.segments)-1]
+		path := filepath.Join(dir, filepath.FromSlash(last.name))
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, raw[:segmentHeader+p.rnd.IntN(len(raw)-segmentHeader)], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if text, at, err := p.restore(to, Moment{}); err != nil || models[at] != "" && text != models[at] || at+1 < last.first {
+			t.Fatalf("torn: restored %d: %v", at, err)
+		}
+		f = p.follow(to, time.Hour, time.Hour)
+		f.caughtUp()
+	}
+	f.stop()
+	for n, want := range models {
+		if text, at, err := p.restore(to, Moment{Sequence: n}); err != nil || at != n || text != want {
+			t.Fatalf("entry %d: restored %d: %v", n, at, err)
+		}
+	}
+}
+
+// TestBackupsWithFaults removes and changes segments, and asks for moments that the backup does not have.
+func TestBackupsWithFaults(t *testing.T) {
+	p := newProject(t)
+	dir := t.TempDir()
+	to, err := objects.NewDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now().Add(-time.Minute)
+	p.write()
+	for range 3 {
+		f := p.follow(to, time.Hour, time.Hour)
+		f.caughtUp()
+		p.write()
+		p.write()
+		f.caughtUp()
+		f.stop()
+	}
+	c, err := list(t.Context(), to)
+	if err != nil || len(c.segments) != 3 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	last := p.store.Revision()
+	refused := func(what string, m Moment, want error, text string) {
+		t.Helper()
+		if _, _, err := p.restore(to, m); err == nil || want != nil && !errors.Is(err, want) || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refused("before the first base", Moment{Time: began}, nil, "begins later")
+	refused("after the last entry", Moment{Sequence: last + 1}, errMissing, "it ends with entry")
+	refused("another epoch", Moment{Sequence: last, Epoch: &store.Epoch{1}}, nil, "begins later")
+	middle := filepath.Join(dir, filepath.FromSlash(c.segments[1].name))
+	raw, err := os.ReadFile(middle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, changed := range map[string][]byte{"damaged": append(bytes.Clone(raw[:segmentHeader+20]), raw[segmentHeader+21:]...), "cut off": raw[:len(raw)-5]} {
+		if err := os.WriteFile(middle, changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		refused(what, Moment{Sequence: last}, errDamaged, c.segments[1].name)
+	}
+	if err := os.Remove(middle); err != nil {
+		t.Fatal(err)
+	}
+	refused("removed", Moment{Sequence: last}, errMissing, "the entries")
+	if _, at, err := p.restore(to, Moment{Sequence: c.segments[1].first - 1}); err != nil || at != c.segments[1].first-1 {
+		t.Errorf("the last state before: %d, %v", at, err)
+	}
+}
+
+// TestTrimmedLog follows a log that no longer has the entries after the backup. A new base is taken, and moments in between are refused.
+func TestTrimmedLog(t *testing.T) {
+	p, to := newProject(t), newDirectory(t)
+	p.write()
+	f := p.follow(to, time.Hour, time.Hour)
+	f.caughtUp()
+	f.stop()
+	p.write()
+	p.write()
+	missed := p.store.Revision() - 1
+	p.trimmed = true
+	f = p.follow(to, time.Hour, time.Hour)
+	f.caughtUp()
+	f.stop()
+	if _, _, err := p.restore(to, Moment{Sequence: missed}); !errors.Is(err, errMissing) || !strings.Contains(err.Error(), "the next one") {
+		t.Errorf("a moment that was missed: %v", err)
+	}
+	if text, _, err := p.restore(to, Moment{}); err != nil || text != content(t, p.store) {
+		t.Errorf("the last state: %v", err)
+	}
+}
+
+// TestUploads uploads, replaces and deletes files. Each moment has the contents of its time, until it is too old.
+func TestUploads(t *testing.T) {
+	p, to := newProject(t), newDirectory(t)
+	p.write()
+	f := p.follow(to, time.Hour, time.Hour)
+	f.caughtUp()
+	put := func(name, text string) uint64 {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(p.uploads, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.mu.Lock()
+		p.names[p.store.Revision()+1] = []string{name}
+		p.mu.Unlock()
+		p.write()
+		until(t, "the file is in the backup", func() bool {
+			u := p.uploadsAt(to, p.store.Revision())
+			var b bytes.Buffer
+			found, err := u.Copy(t.Context(), name, &b)
+			return err == nil && found && b.String() == text
+		})
+		return p.store.Revision()
+	}
+	first := put("a.txt", "one")
+	second := put("a.txt", "another")
+	put("b.txt", "one")
+	if err := os.Remove(filepath.Join(p.uploads, "a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	f.stop()
+	for n, want := range map[uint64]string{first: "one", second: "another"} {
+		var b bytes.Buffer
+		if found, err := p.uploadsAt(to, n).Copy(t.Context(), "a.txt", &b); err != nil || !found || b.String() != want {
+			t.Errorf("a.txt after entry %d: %q, %v, %v", n, b.String(), found, err)
+		}
+	}
+	if files, err := to.List(t.Context(), filesAt); err != nil || len(files) != 2 {
+		t.Errorf("the contents are stored as %v, %v", files, err)
+	}
+	p.write()
+	f = p.follow(to, time.Nanosecond, time.Nanosecond) // a new base, and nothing before it is kept
+	until(t, "the old base is removed", func() bool {
+		p.write()
+		c, err := list(t.Context(), to)
+		return err == nil && len(c.bases) == 1 && c.bases[0].Position.Sequence > second
+	})
+	f.caughtUp()
+	f.stop()
+	files, err := to.List(t.Context(), filesAt)
+	if err != nil || len(files) != 1 || !slices.ContainsFunc(files, func(o objects.Info) bool { return o.Size == 3 }) {
+		t.Errorf("after all but the last is too old: %v, %v", files, err)
+	}
+	if text, _, err := p.restore(to, Moment{}); err != nil || text != content(t, p.store) {
+		t.Errorf("the last state: %v", err)
+	}
+	if p.pinned != 0 {
+		t.Errorf("%d pins are left", p.pinned)
+	}
+}
+
+// uploadsAt returns the contents of files when an entry was the last one.
+func (p *project) uploadsAt(from objects.Store, sequence uint64) *Uploads {
+	p.t.Helper()
+	plan, err := PlanFor(p.t.Context(), from, Moment{Sequence: sequence})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	u, err := plan.Uploads(p.t.Context(), sequence)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return u
+}
