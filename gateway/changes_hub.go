@@ -96,10 +96,8 @@ func (h *changeHub) run(ctx context.Context, server *Server) {
 		var committed <-chan struct{}
 		if h.count() > 0 && serving.rt.feed != nil {
 			committed = serving.rt.feed.generation.store.NextCommit()
-			began := time.Now()
 			round.begin(serving.rt.feed)
-			h.serve(&round)
-			if betweenRounds(ctx, time.Since(began)) != nil {
+			if betweenRounds(ctx, h.serve(&round)) != nil {
 				return
 			}
 		}
@@ -114,9 +112,11 @@ func (h *changeHub) run(ctx context.Context, server *Server) {
 	}
 }
 
-// betweenRounds waits for a time, but no longer than a tenth of a second, so that commits that follow fast cost one round together.
-func betweenRounds(ctx context.Context, d time.Duration) error {
-	wait := time.NewTimer(min(max(d, 2*time.Millisecond), 100*time.Millisecond))
+// betweenRounds waits the longer, the more listeners were served, from 2 to 250 milliseconds. So commits that follow fast cost one round
+// together, and listeners leave most of the time to writers.
+func betweenRounds(ctx context.Context, served int) error {
+	const perListener = 200 * time.Microsecond
+	wait := time.NewTimer(min(max(time.Duration(served)*perListener, 2*time.Millisecond), 250*time.Millisecond))
 	defer wait.Stop()
 	select {
 	case <-ctx.Done():
@@ -181,8 +181,8 @@ func (r *hubRound) concerns(l *changeListener) bool {
 	return l.due || l.checkNow || !r.now.Before(l.beatAt)
 }
 
-// serve has the listeners served whom a round concerns.
-func (h *changeHub) serve(r *hubRound) {
+// serve has the listeners served whom a round concerns, and returns how many they are.
+func (h *changeHub) serve(r *hubRound) (served int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for l := range h.listeners {
@@ -190,9 +190,12 @@ func (h *changeHub) serve(r *hubRound) {
 			l.due = true
 		} else if r.concerns(l) {
 			l.busy, l.due, l.checkNow = true, false, false
-			h.serving.Go(func() { h.serveOne(r.feed, l) })
+			feed := r.feed
+			h.serving.Go(func() { h.serveOne(feed, l) })
+			served++
 		}
 	}
+	return served
 }
 
 // serveOne tells a listener what is new. An error ends the listener.

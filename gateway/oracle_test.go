@@ -199,6 +199,51 @@ func TestUnreadableRelations(t *testing.T) {
 	}
 }
 
+// TestChangesOracle reads the change feed of two servers whose contents differ in hidden values only, from the beginning and after a write that
+// changes nothing but them. The servers tell the same, the position and times aside.
+func TestChangesOracle(t *testing.T) {
+	a, b := secretive(t, 0, "ann", "bob"), secretive(t, 1, "ann", "bob")
+	positions := regexp.MustCompile(`"(seq|last_seq)":"[^"]+"`)
+	sinces := map[*api]map[string]string{a: {}, b: {}}
+	read := func(s *api, query, as string) string {
+		r := s.do("GET", "/api/_changes?"+query+"&since="+sinces[s][as], as, nil)
+		if r.status != 200 && r.status != 400 {
+			t.Fatalf("%s as %q: %d %s", query, as, r.status, r.text)
+		}
+		for _, values := range hiddenValues {
+			for _, v := range values {
+				if strings.Contains(r.text, v) {
+					t.Errorf("%s as %q shows %q: %s", query, as, v, r.text)
+				}
+			}
+		}
+		return fmt.Sprint(r.status, positions.ReplaceAllString(differing.ReplaceAllString(r.text, ""), ""))
+	}
+	answers := map[bool]int{}
+	for _, round := range []string{"at first", "after a write"} {
+		for _, as := range []string{"", "full", "readonly", "keeper", "reader"} {
+			for _, query := range []string{"limit=1", "", "include=document", "include=document&populate=*", "include=document&populate[author]=*",
+				"include=document&fields=hidden", "include=document&populate=hidden", "include=document&populate[parts][fields]=hidden", "filters[hidden]=alpha-one"} {
+				x, y := read(a, query, as), read(b, query, as)
+				if x != y {
+					t.Errorf("%s, %s as %q: the feed tells\n%s\nand, where the hidden values are others,\n%s", round, query, as, x, y)
+				}
+				answers[strings.HasPrefix(x, "200")]++
+			}
+			for s := range sinces {
+				sinces[s][as] = s.changes("", as).last
+			}
+		}
+		for i, s := range []*api{a, b} {
+			id := s.want(200, "GET", "/api/articles?sort=id", "full", nil).at("data").([]any)[0].(object)["documentId"]
+			s.want(200, "PUT", fmt.Sprint("/api/articles/", id), "full", object{"data": object{"hidden": hiddenValues[i][1], "code": hiddenValues[i][1]}})
+		}
+	}
+	if answers[true] == 0 || answers[false] == 0 {
+		t.Errorf("the questions were all answered alike: %v", answers)
+	}
+}
+
 // sameAnswer sends a query to both servers, expects equal answers and returns their status.
 func sameAnswer(t *rapid.T, a, b *api, path, as string) int {
 	x, y := a.do("GET", path, as, nil), b.do("GET", path, as, nil)
