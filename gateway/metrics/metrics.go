@@ -6,6 +6,7 @@
 package metrics
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"runtime"
@@ -32,6 +33,7 @@ type Metrics struct {
 	adding                  sync.Mutex                            // held while series is replaced
 
 	operations, operationRefusals *prometheus.CounterVec
+	usual                         map[operationKey]prometheus.Counter // those of operations by the usual types and outcomes
 
 	commitDurations, syncDurations, commitWrites prometheus.Histogram
 }
@@ -58,6 +60,7 @@ func New(version string, read func() Reading) *Metrics {
 			"status", "reason"),
 		operations: counters("lectern_graphql_operations_total",
 			"GraphQL operations, by type and outcome: ok, errors (some fields failed) or refused (nothing was run).", "type", "outcome"),
+		usual:             map[operationKey]prometheus.Counter{},
 		operationRefusals: counters("lectern_graphql_refusals_total", "Errors of GraphQL operations that exceed a limit or lack a permission, by reason.", "reason"),
 		commitDurations: histogram("lectern_store_commit_duration_seconds",
 			"Time of a transaction that committed writes, from its beginning until it was durable.", commitBuckets),
@@ -69,6 +72,11 @@ func New(version string, read func() Reading) *Metrics {
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "lectern_build_info", Help: "The version of Lectern and of Go; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()}})
 	build.Set(1)
+	for _, kind := range []string{"query", "mutation", "subscription", noOperation} {
+		for _, outcome := range []string{"ok", "errors", "refused"} {
+			m.usual[operationKey{kind, outcome}] = m.operations.WithLabelValues(kind, outcome)
+		}
+	}
 	m.registry.MustRegister(m.requests, m.responseBytes, m.durations, m.refusals, m.operations, m.operationRefusals,
 		m.commitDurations, m.syncDurations, m.commitWrites, build, readings{read},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -151,12 +159,19 @@ func statusText(status int) string {
 	return statusTexts[status]
 }
 
+type operationKey struct{ kind, outcome string }
+
+// noOperation is the type of the operation of a document that is not valid.
+const noOperation = "none"
+
 // Operation counts a GraphQL operation. kind is its type, "" if the document is not valid.
 func (m *Metrics) Operation(kind, outcome string) {
-	if kind == "" {
-		kind = "none"
+	kind = cmp.Or(kind, noOperation)
+	counter := m.usual[operationKey{kind, outcome}] // faster than WithLabelValues, which hashes and compares the labels
+	if counter == nil {
+		counter = m.operations.WithLabelValues(kind, outcome)
 	}
-	m.operations.WithLabelValues(kind, outcome).Inc()
+	counter.Inc()
 }
 
 // OperationRefused counts an error of a GraphQL operation by its reason.
