@@ -12,7 +12,7 @@ type schemaCommand struct {
 }
 
 func (c *schemaCommand) Run(s *session) error {
-	return s.inPreview(c.Dir, "this is the schema of its definitions", func(dir string, _ *preview) error {
+	return s.inPreview(c.Dir, "this is the schema of its definitions, converted to those of Lectern", func(dir string, _ *preview) error {
 		return printSchema(s, dir)
 	})
 }

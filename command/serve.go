@@ -54,7 +54,7 @@ func (c *serveCommand) Run(s *session) (err error) {
 		}
 	}
 	tuneMemory()
-	return s.inPreview(c.Dir, "its definitions are served on an empty store in a temporary directory, which is removed at exit",
+	return s.inPreview(c.Dir, "its definitions are converted and served on an empty store, which is removed at exit",
 		func(dir string, preview *preview) error {
 			if preview != nil {
 				if c.Data != "" {

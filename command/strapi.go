@@ -49,7 +49,7 @@ func (p *preview) remove() error { return os.RemoveAll(p.root) }
 // command does with the preview.
 func (p *preview) announce(s *session, what string) {
 	dir := shell.Path(display(p.source))
-	fmt.Fprintf(s.Stderr, "%s is a Strapi project: %s, converted from its files, which stay as they are\n", dir, what)
+	fmt.Fprintf(s.Stderr, "%s is a Strapi project: %s. Its files stay as they are\n", dir, what)
 	fmt.Fprintf(s.Stderr, "what has no exact counterpart in it: %s check %s\n", s.Name, dir)
 	fmt.Fprintf(s.Stderr, "to make a project of it, with its content: %s move-in %s NEW\n", s.Name, dir)
 }
