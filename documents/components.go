@@ -147,8 +147,8 @@ func (c *cloning) value(v store.Value) store.Value {
 }
 
 // sameItems reports whether two lists of components have equal values, and equal links: those of a in the link set setA, and those of b
-// in setB. It ignores the ids of the components.
-func (wr *writing) sameItems(a, b []*store.Item, setA, setB store.LinkSet) bool {
+// in setB. It ignores the ids of the components. For carry see sameLinks.
+func (wr *writing) sameItems(a, b []*store.Item, setA, setB store.LinkSet, carry func(store.Ref) (store.Ref, bool)) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -164,14 +164,14 @@ func (wr *writing) sameItems(a, b []*store.Item, setA, setB store.LinkSet) bool 
 			switch {
 			case at.Type == contenttypes.ID:
 			case at.IsRelation():
-				if !at.Mapped && !wr.sameLinks(end{at, false, setA, itemRef(a[i])}, end{at, false, setB, itemRef(b[i])}) {
+				if !at.Mapped && !wr.sameLinks(end{at, false, setA, itemRef(a[i])}, end{at, false, setB, itemRef(b[i])}, carry) {
 					return false
 				}
 			case at.IsScalar():
 				if !sameJSON(va, vb) {
 					return false
 				}
-			case !wr.sameItems(va.Items, vb.Items, setA, setB):
+			case !wr.sameItems(va.Items, vb.Items, setA, setB, carry):
 				return false
 			}
 		}
@@ -179,9 +179,14 @@ func (wr *writing) sameItems(a, b []*store.Item, setA, setB store.LinkSet) bool 
 	return true
 }
 
-// sameLinks reports whether two ends are linked to the same documents in the same order, ignoring locales.
-func (wr *writing) sameLinks(a, b end) bool {
-	return slices.EqualFunc(wr.links.refs(a), wr.links.refs(b), func(x, y store.Ref) bool {
+// sameLinks reports whether two ends are linked to the same documents in the same order, ignoring locales. carry, if set, returns what a
+// target of a is for b, or false if b should not have it.
+func (wr *writing) sameLinks(a, b end, carry func(store.Ref) (store.Ref, bool)) bool {
+	refs := wr.links.refs(a)
+	if carry != nil {
+		refs = slices.DeleteFunc(refs, func(r store.Ref) bool { _, ok := carry(r); return !ok })
+	}
+	return slices.EqualFunc(refs, wr.links.refs(b), func(x, y store.Ref) bool {
 		return x.Type == y.Type && x.Doc == y.Doc
 	})
 }

@@ -200,8 +200,3 @@ func ownerOf(snap *store.Snapshot, l *importLine, a *contenttypes.Attribute, val
 	})
 	return other
 }
-
-// hasLocalization reports whether a document has a version in this locale.
-func hasLocalization(snap *store.Snapshot, t *contenttypes.ContentType, doc uint64, locale string) bool {
-	return snap.Version(t, doc, store.Published, locale).Exists() || t.DraftAndPublish && snap.Version(t, doc, store.Draft, locale).Exists()
-}

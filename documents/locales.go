@@ -99,18 +99,17 @@ func (wr *writing) sameShared(a *contenttypes.Attribute, x, y *store.Row) bool {
 	case a.IsScalar():
 		return sameJSON(x.Values[a.Index], y.Values[a.Index])
 	case a.IsStored():
-		return wr.sameItems(x.Values[a.Index].Items, y.Values[a.Index].Items, x.Status.Links(), y.Status.Links())
+		return wr.sameItems(x.Values[a.Index].Items, y.Values[a.Index].Items, x.Status.Links(), y.Status.Links(), wr.carryTo(y.Locale))
 	}
 	for _, set := range wr.linkSets(a, x.Status) {
-		if !wr.sameLinks(endOf(a, set, wr.ref(x.Locale)), endOf(a, set, wr.ref(y.Locale))) {
+		if !wr.sameLinks(endOf(a, set, wr.ref(x.Locale)), endOf(a, set, wr.ref(y.Locale)), nil) {
 			return false
 		}
 	}
 	return true
 }
 
-// copyShared copies an attribute from one localization to another of the same status. A link inside a component to a localized
-// document becomes a link to that document's localization in the other's locale.
+// copyShared copies an attribute from one localization to another of the same status. For links inside components see carryTo.
 func (wr *writing) copyShared(a *contenttypes.Attribute, from, to *store.Row) {
 	switch {
 	case a.IsScalar():
@@ -120,16 +119,29 @@ func (wr *writing) copyShared(a *contenttypes.Attribute, from, to *store.Row) {
 			wr.forget(item)
 		}
 		sets := linkSetsOf(wr.t, from.Status)
-		c := cloning{wr: wr, from: sets, to: sets, carry: func(r store.Ref) (store.Ref, bool) {
-			if r.Locale != "" {
-				r.Locale = to.Locale
-			}
-			return r, true
-		}}
+		c := cloning{wr: wr, from: sets, to: sets, carry: wr.carryTo(to.Locale)}
 		to.Values[a.Index] = c.value(from.Values[a.Index])
 	default:
 		for _, set := range wr.linkSets(a, from.Status) {
 			wr.links.copy(endOf(a, set, wr.ref(from.Locale)), endOf(a, set, wr.ref(to.Locale)), copying{})
 		}
 	}
+}
+
+// carryTo returns a function that tells where a link leads when a component is copied to another localization: a link to a localized
+// document becomes one to its localization in that locale, and is left out if there is none.
+func (wr *writing) carryTo(locale string) func(store.Ref) (store.Ref, bool) {
+	return func(r store.Ref) (store.Ref, bool) {
+		if r.Locale == "" {
+			return r, true
+		}
+		r.Locale = locale
+		self := r.Type == wr.t.UID && r.Doc == wr.doc
+		return r, self || hasLocalization(wr.tx.Snapshot, wr.s.model.Type(r.Type), r.Doc, locale)
+	}
+}
+
+// hasLocalization reports whether a document has a version in this locale.
+func hasLocalization(snap *store.Snapshot, t *contenttypes.ContentType, doc uint64, locale string) bool {
+	return snap.Version(t, doc, store.Published, locale).Exists() || t.DraftAndPublish && snap.Version(t, doc, store.Draft, locale).Exists()
 }

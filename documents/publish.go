@@ -63,14 +63,14 @@ func (wr *writing) sameContent(draft, published *store.Row) bool {
 		switch {
 		case a.System:
 		case a.IsRelation():
-			if a.HasDraftLinks() && !wr.sameLinks(endOf(a, store.DraftLinks, wr.ref(draft.Locale)), endOf(a, store.PublishedLinks, wr.ref(draft.Locale))) {
+			if a.HasDraftLinks() && !wr.sameLinks(endOf(a, store.DraftLinks, wr.ref(draft.Locale)), endOf(a, store.PublishedLinks, wr.ref(draft.Locale)), nil) {
 				return false
 			}
 		case a.IsScalar():
 			if !sameJSON(x, y) {
 				return false
 			}
-		case !wr.sameItems(x.Items, y.Items, store.DraftLinks, store.PublishedLinks):
+		case !wr.sameItems(x.Items, y.Items, store.DraftLinks, store.PublishedLinks, nil):
 			return false
 		}
 	}

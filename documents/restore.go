@@ -207,5 +207,5 @@ func (f *former) target(a *contenttypes.Attribute, r store.Ref) *jsontree.Object
 // present reports whether a document has a version in a locale now.
 func (f *former) present(t *contenttypes.ContentType, documentID, locale string) bool {
 	doc, ok := f.now.Document(t, documentID)
-	return ok && slices.ContainsFunc(statusesOf(t), func(st store.Status) bool { return f.now.Version(t, doc, st, locale).Exists() })
+	return ok && hasLocalization(f.now, t, doc, locale)
 }
