@@ -36,7 +36,7 @@ func TestLogOfRequests(t *testing.T) {
 		}
 		for _, c := range s.Changes(e) {
 			if c.DocumentID == id {
-				got = append(got, fmt.Sprintf("%s %s: %d", e.By.Kind, e.By.Name, c.Action))
+				got = append(got, fmt.Sprintf("%s %s: %s", e.By.Kind, e.By.Name, c.Action))
 			}
 		}
 	})
