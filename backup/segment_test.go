@@ -3,6 +3,7 @@ package backup
 import (
 	"bytes"
 	"errors"
+	"io"
 	"slices"
 	"testing"
 
@@ -28,6 +29,22 @@ func someEntries(t testing.TB) (list []*store.Entry) {
 		t.Fatal(len(u.Entries), err)
 	}
 	return u.Entries
+}
+
+// smallEntries returns entries without changes, of a few bytes each. Fuzz targets begin with them: go test spends its time on making each new
+// input shorter, and gets nothing done with those that hold the definitions of a store.
+func smallEntries(t testing.TB) (list []*store.Entry) {
+	t.Helper()
+	for sequence := range uint64(3) {
+		raw := append([]byte{1, byte(store.BatchEntry)}, "epoch123"...)
+		raw = append(raw, 7, 0, 0, 0, 0, 0, 0) // the time; no principal, numbers of rows, locales, or changes
+		e, err := store.ParseEntry(sequence+5, raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	return list
 }
 
 // encode returns a segment with entries, and where each frame ends.
@@ -107,7 +124,7 @@ func TestSegmentsDamaged(t *testing.T) {
 
 // FuzzSegment parses any bytes. What is parsed is what was written: the same entries make the same bytes.
 func FuzzSegment(f *testing.F) {
-	entries := someEntries(f)
+	entries := smallEntries(f)
 	for _, closed := range []bool{false, true} {
 		raw, _ := encode(entries, closed)
 		f.Add(raw)
@@ -136,7 +153,7 @@ func FuzzSegment(f *testing.F) {
 
 // FuzzUpdates reads any stream of updates to its end.
 func FuzzUpdates(f *testing.F) {
-	entries := someEntries(f)
+	entries := smallEntries(f)
 	var raw []byte
 	for _, e := range entries {
 		raw = AppendEntry(raw, e)
@@ -176,6 +193,43 @@ func TestUpdates(t *testing.T) {
 	}
 	if _, err := r.Next(); err == nil {
 		t.Error("there is another update")
+	}
+}
+
+// TestUpdatesCutOff cuts a stream off after each of its bytes. Only behind a whole update is that the end of the stream.
+func TestUpdatesCutOff(t *testing.T) {
+	var stream []byte
+	ends := []int{0}
+	for i, e := range smallEntries(t) {
+		var err error
+		if stream, err = AppendEnd(AppendEntry(stream, e), map[string]uint64{"a.txt": uint64(i)}, Heartbeat{Position: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, len(stream))
+	}
+	for n := range stream {
+		r := NewUpdateReader(bytes.NewReader(stream[:n]))
+		updates, err := 0, error(nil)
+		for {
+			if _, err = r.Next(); err != nil {
+				break
+			}
+			updates++
+		}
+		whole, want := 0, io.ErrUnexpectedEOF
+		for ends[whole+1] <= n {
+			whole++
+		}
+		if ends[whole] == n {
+			want = io.EOF
+		}
+		if updates != whole || err != want {
+			t.Fatalf("%d of %d bytes: %d updates and %v, want %d and %v", n, len(stream), updates, err, whole, want)
+		}
+	}
+	long := appendFrame(nil, entryFrame, make([]byte, 3*allocatedAhead))
+	if f, err := NewUpdateReader(bytes.NewReader(long)).frame(); err != nil || f.size != len(long) {
+		t.Errorf("a frame of %d bytes: %d, %v", len(long), f.size, err)
 	}
 }
 

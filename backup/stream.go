@@ -2,6 +2,7 @@ package backup
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,6 +80,10 @@ func (u *UpdateReader) Next() (up Update, err error) {
 	}
 }
 
+// allocatedAhead bounds the memory that a frame gets because of the length in its head. A longer frame gets more as it is read, since the length
+// may be wrong.
+const allocatedAhead = 1 << 20
+
 // frame reads one frame, whose memory is its own.
 func (u *UpdateReader) frame() (frame, error) {
 	head, err := u.r.Peek(frameHead)
@@ -92,9 +97,14 @@ func (u *UpdateReader) frame() (frame, error) {
 	if n > maxFrame {
 		return frame{}, errFrame
 	}
-	raw := make([]byte, frameHead+int(n))
-	if _, err := io.ReadFull(u.r, raw); err != nil {
+	size := frameHead + int(n)
+	var raw bytes.Buffer
+	raw.Grow(min(size, allocatedAhead) + bytes.MinRead)
+	if _, err := io.CopyN(&raw, u.r, int64(size)); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
 		return frame{}, err
 	}
-	return parseFrame(raw)
+	return parseFrame(raw.Bytes())
 }
