@@ -17,6 +17,8 @@ type entry struct {
 	documentID string // "" until the creation is acknowledged
 	acked      int    // number of the last acknowledged write
 	tried      int    // number of the last write sent
+	writes     []ack  // by number, from 1; received is zero if the write was not acknowledged
+	restored   int    // number of the last write that a backup has
 }
 
 // An ack is a write that the server has acknowledged.
@@ -85,6 +87,7 @@ func (l *load) save(e *entry) bool {
 		data["key"], data["board"] = e.key, l.board
 	}
 	sent := time.Now()
+	e.writes = append(e.writes, ack{sent: sent})
 	status, answer, err := l.server.Do(method, path, map[string]any{"data": data})
 	received := time.Now()
 	l.mu.Lock()
@@ -97,7 +100,7 @@ func (l *load) save(e *entry) bool {
 		return false
 	}
 	e.documentID = answer.(map[string]any)["data"].(map[string]any)["documentId"].(string)
-	e.acked = e.tried
+	e.acked, e.writes[e.tried-1].received = e.tried, received
 	l.acks = append(l.acks, ack{sent, received})
 	if l.onAck != nil {
 		l.onAck(len(l.acks))
