@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"time"
 
 	"lectern/contenttypes"
@@ -70,7 +70,7 @@ func (s *Store) ApplyEntries(ctx context.Context, list []*Entry) (redefined bool
 			return errNoReplica
 		}
 		current := s.current.Load()
-		if current.pinned.Load() == nil && containsConversion(list) {
+		if current.pinned.Load() == nil && slices.ContainsFunc(list, func(e *Entry) bool { return e.Kind == ConversionEntry }) {
 			if _, err := current.pin(maxPinned()); err != nil {
 				return err
 			}
@@ -86,15 +86,6 @@ func (s *Store) ApplyEntries(ctx context.Context, list []*Entry) (redefined bool
 }
 
 var errNoReplica = errors.New("the store is no replica")
-
-func containsConversion(list []*Entry) bool {
-	for _, e := range list {
-		if e.Kind == ConversionEntry {
-			return true
-		}
-	}
-	return false
-}
 
 // Adopt returns the Store of a replica for the definitions that its content has by now. It returns ErrOtherDefinitions if they are not
 // those of the model, and nothing has changed then. Afterwards this Store returns ErrRedefined.
@@ -126,26 +117,6 @@ func (s *Store) Adopt(ctx context.Context, model *contenttypes.Model) (made *Sto
 		return nil
 	})
 	return made, err
-}
-
-// Promote makes a replica a store that takes writes. It begins a new epoch, so that no entries of the former origin can follow. It returns
-// ErrOtherDefinitions while the content has definitions that were not adopted.
-func (s *Store) Promote(ctx context.Context) error {
-	return s.byWriter(ctx, func() error {
-		switch {
-		case s.follower == nil:
-			return errNoReplica
-		case s.current.Load().pinned.Load() != nil:
-			return ErrOtherDefinitions
-		}
-		err := s.guard(func() error { return s.beginEpoch(s.current.Load(), PrincipalOf(ctx)) })
-		if err != nil {
-			return fmt.Errorf("promote: %w", err)
-		}
-		s.follower = nil
-		s.origin.Store(nil)
-		return nil
-	})
 }
 
 // Abandon makes the Store return ErrRedefined from now on, because another file takes the place of this one. The caller must still Close

@@ -8,8 +8,8 @@ import (
 )
 
 // A note is a small JSON value that a part of the server keeps beside the content, such as how far webhooks have been delivered. Notes are
-// durable like content and part of backups, but they are no content: a note has no entry in the log and no sequence, and replicas and
-// exports do not have it.
+// durable like content and part of backups, but they are no content: a note has no entry in the log and no sequence, and exports do not have
+// it. A replica has the notes of the copy that it began with, and does not follow their changes.
 //
 // Notes are in the bucket meta, under the prefix note/.
 
