@@ -61,6 +61,9 @@ type follower struct {
 
 // newFollower returns the follower of a project, nil if it is no replica.
 func newFollower(p *Project) (*follower, error) {
+	if p.options.Ephemeral {
+		return nil, nil // it has a data directory of its own
+	}
 	d := replicaDir{p.directory.Dir, p.directory.DataPath()}
 	origin, err := d.origin()
 	if err != nil || origin == "" {

@@ -158,6 +158,9 @@ func newProject(dir string, o Options) (*Project, *Definition, error) {
 	if p.follower, err = newFollower(p); err != nil {
 		return nil, nil, err
 	}
+	if p.follower != nil && o.Follow == nil {
+		p.Refused = p.directory.RefuseReplica()
+	}
 	if p.watches() { // before they are read, so that later changes are noticed
 		p.loaded, _ = digestFiles(os.DirFS(dir))
 	}

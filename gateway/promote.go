@@ -39,7 +39,7 @@ func Promote(dir string, o Options) (err error) {
 	if err := errors.Join(r.BeginEpoch(), r.Close()); err != nil { // before the mark goes: a write without a new epoch could never be told apart
 		return err
 	}
-	if err := os.Remove(d.path(originFile)); err != nil {
+	if err := os.Remove(d.path(admin.ReplicaMarkName)); err != nil {
 		return err
 	}
 	return durable.SyncDir(d.path(""))

@@ -32,45 +32,27 @@ type replicaDir struct {
 }
 
 const (
-	replicaName = "replica"
-	originFile  = "origin.json"
-	servedFile  = "served.json"
-	nextFile    = "next.json"
-	inStepFile  = "in-step"
+	servedFile = "served.json"
+	nextFile   = "next.json"
+	inStepFile = "in-step"
 )
 
-func (d replicaDir) path(name string) string { return filepath.Join(d.data, replicaName, name) }
+func (d replicaDir) path(name string) string { return filepath.Join(d.data, admin.ReplicaName, name) }
 
 func (d replicaDir) store() string { return filepath.Join(d.data, admin.StoreName) }
 
-// replicaMark is the content of origin.json.
-type replicaMark struct {
-	Origin string `json:"origin"`
-}
-
 // origin returns the address of the origin, "" if the data directory is not that of a replica.
 func (d replicaDir) origin() (string, error) {
-	text, err := os.ReadFile(d.path(originFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	var mark replicaMark
-	if err == nil {
-		err = json.Unmarshal(text, &mark)
-	}
-	if err != nil {
-		return "", fmt.Errorf("read which server the replica follows: %w", err)
-	}
-	return mark.Origin, nil
+	return (&admin.Directory{Dir: d.project, Data: d.data}).Origin()
 }
 
 // mark makes the data directory that of a replica of the server at an address.
 func (d replicaDir) mark(origin string) error {
-	text, err := json.Marshal(replicaMark{origin})
+	text, err := json.Marshal(admin.ReplicaMark{Origin: origin})
 	if err != nil {
 		return err
 	}
-	return replication.WriteFile(d.path(originFile), text)
+	return replication.WriteFile(d.path(admin.ReplicaMarkName), text)
 }
 
 // inStep returns when the content was last that of the origin; the zero Time if that was never noted.

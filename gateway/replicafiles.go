@@ -126,7 +126,7 @@ const listEvery = time.Second
 const filesEvery = 10 * time.Minute
 
 func newFileFollower(data string) *fileFollower {
-	return &fileFollower{uploads: filepath.Join(data, admin.UploadsName), incoming: filepath.Join(data, replicaName, "incoming"),
+	return &fileFollower{uploads: filepath.Join(data, admin.UploadsName), incoming: filepath.Join(data, admin.ReplicaName, "incoming"),
 		woken: make(chan struct{}, 1), fetches: map[string]chan struct{}{}}
 }
 

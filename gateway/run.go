@@ -38,9 +38,8 @@ func Serve(ctx context.Context, dir string, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if f := p.follower; f != nil && f.follow == nil {
-		return fmt.Errorf("%s is a replica of %s; serve it by `%s --token KEY`, or make it an origin by `%s`",
-			dir, f.address(), p.directory.Command("follow "+f.address()), p.directory.Command("promote"))
+	if p.Refused != nil {
+		return p.Refused
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	if err := p.prepare(ctx, d); err != nil {
@@ -52,6 +51,9 @@ func Serve(ctx context.Context, dir string, o Options) (err error) {
 // Run serves the project until ctx ends. It then answers requests for timeouts.drain while /_ready tells orchestrators to send no more,
 // lets requests under way finish for timeouts.shutdown, and returns; the caller closes the project.
 func (p *Project) Run(ctx context.Context) error {
+	if p.Refused != nil {
+		return p.Refused
+	}
 	return p.serve(ctx, func() error { return nil })
 }
 

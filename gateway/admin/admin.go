@@ -92,6 +92,8 @@ type Local struct {
 	Version string
 	// Data is the project's data directory, which this process has locked.
 	Data *DataDir
+	// Refused is the error of all that would change the project or send its webhooks; nil: none.
+	Refused error
 	// Hooks runs the webhooks.
 	Hooks *webhooks.Dispatcher
 	// Current returns the content that is served.
@@ -120,6 +122,9 @@ func (l *Local) View(ctx context.Context, f func(Content) error) error {
 
 // Update calls f with the current content and keeps the definitions from changing until f returns. f must pass its context to writes.
 func (l *Local) Update(ctx context.Context, f func(context.Context, Content) error) error {
+	if l.Refused != nil {
+		return l.Refused
+	}
 	return l.View(ctx, func(c Content) error {
 		locked, release, err := c.Store.LockSchema(ctx)
 		if err != nil {
@@ -222,16 +227,25 @@ func (l *Local) WebhookLog(ctx context.Context, name string) (webhooks.Log, erro
 
 // TestWebhook implements Project.
 func (l *Local) TestWebhook(ctx context.Context, name string) (webhooks.Test, error) {
+	if l.Refused != nil {
+		return webhooks.Test{}, l.Refused
+	}
 	return l.Hooks.Test(ctx, name)
 }
 
 // ReplayWebhook implements Project.
 func (l *Local) ReplayWebhook(ctx context.Context, name string, since time.Time) (webhooks.Replayed, error) {
+	if l.Refused != nil {
+		return webhooks.Replayed{}, l.Refused
+	}
 	return l.Hooks.Replay(ctx, name, since)
 }
 
 // Compact implements Project.
 func (l *Local) Compact(ctx context.Context, progress func(done, total int64)) (result store.Compaction, err error) {
+	if l.Refused != nil {
+		return result, l.Refused
+	}
 	err = l.View(ctx, func(c Content) error {
 		result, err = c.Store.Compact(ctx, progress)
 		return err

@@ -39,6 +39,9 @@ func (d *Directory) Migrate(ms evolve.Migrations, progress func(what string, don
 }
 
 func (f files) migrate(_ context.Context, ms evolve.Migrations, progress func(what string, done, total int)) (evolve.Removed, error) {
+	if err := f.RefuseReplica(); err != nil {
+		return evolve.Removed{}, err
+	}
 	path, o := f.data.Join(StoreName), store.Options{Progress: progress, Upgrading: f.Upgrading, By: store.Principal{Kind: "command", Name: "migrate"}}
 	d, err := f.Load()
 	if err != nil {

@@ -58,6 +58,9 @@ func (d *Directory) replace(restore func(dir string, def *config.Definition) err
 		return "", err
 	}
 	defer data.Release()
+	if err := d.RefuseReplica(); err != nil {
+		return "", err
+	}
 
 	restoring := data.Join(restoringName)
 	if err := os.RemoveAll(restoring); err != nil {

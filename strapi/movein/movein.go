@@ -101,10 +101,12 @@ func Move(ctx context.Context, o Options) (report *Report, err error) {
 
 // build makes the project in the staging directory and puts it in place.
 func (m *move) build() error {
-	if !m.o.Into {
-		if err := checkVacant(m.o.Dir); err != nil {
-			return err
-		}
+	fits := checkVacant
+	if m.o.Into {
+		fits = func(string) error { return m.directory().RefuseReplica() }
+	}
+	if err := fits(m.o.Dir); err != nil {
+		return err
 	}
 	identity, err := m.source.identify(fmt.Sprint(m.o.Project.Version, m.o.Into))
 	if err != nil {
