@@ -15,10 +15,12 @@ func (c *salvageCommand) Run(s *session) error {
 		return inCommand("salvage", err)
 	}
 	var saved store.Salvage
+	p := newProgress(s.Stderr)
 	err = s.output(file, func(w io.Writer) (err error) {
-		saved, err = c.directory(s, dir).Salvage(s.ctx, w)
+		saved, err = c.directory(s, dir).Salvage(s.ctx, p.countLines(w))
 		return err
 	})
+	p.clear()
 	for _, problem := range saved.Damage {
 		fmt.Fprintln(s.Stderr, "damaged:", problem)
 	}
@@ -26,7 +28,7 @@ func (c *salvageCommand) Run(s *session) error {
 		return inCommand("salvage", err)
 	}
 	s.reportLost(saved.Lost)
-	fmt.Fprintf(s.Stderr, "saved %s and %s\n", count(saved.Rows, "version"), count(saved.Links, "link"))
+	p.done("read %s and %s, saved %s: an export has no roles, tokens and locales", count(saved.Rows, "version"), count(saved.Links, "link"), count(max(0, p.lines-1), "version"))
 	return nil
 }
 
