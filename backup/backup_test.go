@@ -4,21 +4,19 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
 	"lectern/internal/objects"
 	"lectern/internal/storetest"
-	"lectern/jsontree"
 	"lectern/store"
 )
 
@@ -33,12 +31,15 @@ func timeOf(t *testing.T, text string) time.Time {
 
 // A project is a store with a service that writes, and a Source of backups.
 type project struct {
-	t       testing.TB
-	store   *store.Store
-	service *documents.Service
-	uploads string
-	rnd     *rand.Rand
-	ids     []string // of articles that were created
+	t         testing.TB
+	store     *store.Store
+	service   *documents.Service
+	uploads   string
+	rnd       *rand.Rand
+	ids       []string                       // of articles that were created
+	redefined bool                           // whether the rank of articles is a text
+	defined   map[uint64]*contenttypes.Model // after an entry, if a test has set it; otherwise the last one
+	others    map[string][]string            // documentIds of two documents of each other type that articles refer to
 
 	mu      sync.Mutex
 	names   map[uint64][]string // the files that entries name
@@ -50,24 +51,26 @@ type project struct {
 func newProject(t testing.TB) *project {
 	t.Helper()
 	model := storetest.Model(t, storetest.Archive(t, "../documents/testdata/model.txtar"))
-	st := storetest.Open(t, model)
-	return &project{
-		t: t, store: st, service: documents.NewService(st, model, "en"), uploads: t.TempDir(),
-		rnd: rand.New(rand.NewPCG(1, 2)), names: map[uint64][]string{},
+	st, err := store.Open(filepath.Join(t.TempDir(), "content.db"), model, store.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
+	p := &project{
+		t: t, store: st, service: documents.NewService(st, model, "en"), uploads: t.TempDir(),
+		rnd: rand.New(rand.NewPCG(1, 2)), names: map[uint64][]string{}, others: map[string][]string{},
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(p.store.Check(), p.store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
 }
 
 // write creates, changes, publishes or deletes an article.
 func (p *project) write() {
 	p.t.Helper()
 	article := p.store.Model().Type("api::article.article")
-	body := func() *jsontree.Object {
-		v, err := jsontree.Parse(fmt.Appendf(nil, `{"title":"Number %d","rank":%d}`, p.rnd.Int(), p.rnd.IntN(100)), jsontree.MaxDepth)
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		return v.(*jsontree.Object)
-	}
 	w := documents.Write{Type: article, Access: permission.FullAccess}
 	i := -1
 	if len(p.ids) > 0 {
@@ -77,15 +80,16 @@ func (p *project) write() {
 	var err error
 	switch n := p.rnd.IntN(10); {
 	case i < 0 || n < 5:
-		w.DocumentID, w.Data = "", body()
+		w.DocumentID, w.Data = "", p.body("en")
 		w.Status = []store.Status{store.Draft, store.Published}[p.rnd.IntN(2)]
 		w.After = func(_ *store.Snapshot, r store.Record) error {
-			p.ids = append(p.ids, strings.Trim(string(r.JSON(article.Attribute("documentId"))), `"`))
+			p.ids = append(p.ids, documentID(r, article))
 			return nil
 		}
 		err = p.service.Create(p.t.Context(), w)
 	case n < 8:
-		w.Data = body()
+		w.Locale = []string{"en", "fr"}[p.rnd.IntN(2)]
+		w.Data = p.body(w.Locale)
 		err = p.service.Update(p.t.Context(), w)
 	default:
 		p.ids = append(p.ids[:i], p.ids[i+1:]...)
@@ -287,11 +291,25 @@ func (p *project) restore(from objects.Store, m Moment) (text string, last uint6
 	if err := errors.Join(err, replica.Close()); err != nil {
 		return "", 0, err
 	}
-	st, err := store.Open(path, p.store.Model(), store.Options{})
+	model := p.store.Model()
+	if at, ok := p.defined[replica.Position().Sequence]; ok {
+		model = at
+	}
+	text, last, err = contentAt(p.t, path, model)
+	if err == nil && model != p.store.Model() { // as a restore opens it: what it has is converted
+		_, _, err = contentAt(p.t, path, p.store.Model())
+	}
+	return text, last, err
+}
+
+// contentAt opens and checks the store at path, and returns its content and the sequence of its last entry.
+func contentAt(t testing.TB, path string, model *contenttypes.Model) (text string, last uint64, err error) {
+	t.Helper()
+	st, err := store.Open(path, model, store.Options{})
 	if err != nil {
 		return "", 0, err
 	}
-	text, last = content(p.t, st), st.Revision()
+	text, last = content(t, st), st.Revision()
 	return text, last, errors.Join(st.Check(), st.Close())
 }
 
@@ -304,12 +322,13 @@ func newDirectory(t testing.TB) *objects.Directory {
 	return to
 }
 
-// TestMoments writes at random while a Follower runs, which is stopped and started now and then and takes many bases. Each moment that is
-// restored has the content that the store had.
+// TestMoments writes at random while a Follower runs, which is stopped and started now and then and takes many bases. Each moment
+// that is restored has the content that the store had.
 func TestMoments(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	const writes = 60
 	models := map[uint64]string{}
+	p.writeOthers()
 	p.write()
 	var f *running
 	for n := range writes {
@@ -352,6 +371,42 @@ func TestMoments(t *testing.T) {
 	}
 	if got, at, err := p.restore(to, Moment{}); err != nil || at != last || got != models[last] {
 		t.Errorf("the last state: %d: %v\n%s", at, err, got)
+	}
+}
+
+// TestMomentsAcrossDefinitions changes the definitions between writes, so that content is converted. Each moment before and after can be
+// restored from the one base, and those before can be opened with the new definitions.
+func TestMomentsAcrossDefinitions(t *testing.T) {
+	p, to := newProject(t), newDirectory(t)
+	p.writeOthers()
+	models := map[uint64]string{}
+	p.defined = map[uint64]*contenttypes.Model{}
+	write := func() {
+		p.write()
+		n := p.store.Revision()
+		models[n], p.defined[n] = content(t, p.store), p.store.Model()
+	}
+	write()
+	for half := range 2 {
+		f := p.follow(to, time.Hour, time.Hour)
+		f.caughtUp()
+		for range 10 {
+			write()
+		}
+		f.caughtUp()
+		f.stop()
+		if half == 0 {
+			p.redefine()
+		}
+	}
+	c, err := list(t.Context(), to)
+	if err != nil || len(c.bases) != 1 {
+		t.Fatalf("%d bases, %v", len(c.bases), err)
+	}
+	for n, want := range models {
+		if got, at, err := p.restore(to, Moment{Sequence: n}); err != nil || at != n || got != want {
+			t.Errorf("entry %d: restored %d: %v\n%s\nwant\n%s", n, at, err, got, want)
+		}
 	}
 }
 
