@@ -62,7 +62,7 @@ func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.A
 		br.issues = append(br.issues, issue{message: message, value: br.normalised(in), hasValue: true})
 	}
 	if len(br.issues) > 0 {
-		return nil, issuesError(br.issues)
+		return nil, br.wr.refuse(br.issues)
 	}
 	return in, castDates(in)
 }
@@ -104,6 +104,10 @@ func never(*contenttypes.Attribute) bool  { return false }
 func (br *bodyReader) scalar(g *inputValue, a *contenttypes.Attribute, path []string, v any, ok bool) {
 	if !ok {
 		v, ok = defaultValue(a)
+	}
+	if br.wr.former && a.Type == contenttypes.Password && v != nil {
+		g.set, g.value = true, v // a hash cannot be checked
+		return
 	}
 	cast, issues := castScalar(a, path, v, ok, br.stage)
 	if ok {

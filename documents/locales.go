@@ -54,7 +54,7 @@ func (wr *writing) takeOver(row, source *store.Row, in *input) error {
 			continue
 		}
 		if wr.taken(a, store.Published, wr.locale, raw) {
-			return issuesError([]issue{{path: []string{a.Name}, message: notUnique, value: decode(raw), hasValue: true}})
+			return wr.refuse([]issue{{path: []string{a.Name}, message: notUnique, value: decode(raw), hasValue: true}})
 		}
 	}
 	return nil

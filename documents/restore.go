@@ -19,7 +19,7 @@ type Former struct {
 
 // Restore writes a former version of a document as its draft, or as the only version of a type without drafts. A document that was deleted
 // gets its documentId back. w.Data and w.Status have no effect; w.Locale names the localization. The version is checked as a body is:
-// w.Access does not limit it.
+// w.Access does not limit it. The error for a value that is not valid any more does not show the value.
 //
 // Links to documents that are gone, or have no version in the locale, are left out. Attributes that were added to the type since keep their
 // values. A missing version is an Error 404, and what the log does not know is an error of store.Snapshot.ViewAt or SequenceOf.
@@ -55,6 +55,7 @@ func (s *Service) Restore(ctx context.Context, w Write, of Former) error {
 
 // restore saves the data of a former version. The document may be gone, or be made again meanwhile.
 func (wr *writing) restore() error {
+	wr.former = true
 	find := wr.named
 	if wr.t.Kind == contenttypes.SingleType {
 		find = func() (uint64, string, error) { return single(wr.tx.Snapshot, wr.t) }

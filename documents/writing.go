@@ -21,6 +21,7 @@ type writing struct {
 	t      *contenttypes.ContentType
 	locale string            // "" if the type is not localized
 	hashes map[string]string // of the passwords in the body
+	former bool              // the data is a former version, which the caller may not be allowed to see
 
 	doc      uint64
 	id       string                   // documentId
@@ -33,6 +34,14 @@ type writing struct {
 	batch    store.Batch
 	written  version // version that is passed to After
 	removed  bool    // whether a delete found anything to delete
+}
+
+// refuse returns the error for values that are not valid. It shows the values only if the caller sent them.
+func (wr *writing) refuse(issues []issue) *apierror.Error {
+	for i := range issues {
+		issues[i].hasValue = issues[i].hasValue && !wr.former
+	}
+	return issuesError(issues)
 }
 
 // A version identifies a row of a document.

@@ -18,9 +18,12 @@ import (
 // hiddenValues are the hidden values of each server. They have the same length and letter case, but sort in opposite order.
 var hiddenValues = [2][2]string{{"alpha-one", "beta-two!"}, {"omega-two", "beta-one?"}}
 
-// secretive starts a server with two users of these names and an article of each. Their hidden values are hiddenValues[i].
-func secretive(t *testing.T, i int, names ...string) *api {
-	a := serve(t, map[string]string{"config/plugins.yaml": peopleFiles["config/plugins.yaml"] + "graphql: {config: {subscriptions: true}}\n"})
+// subscribable are a project with subscriptions.
+var subscribable = map[string]string{"config/plugins.yaml": peopleFiles["config/plugins.yaml"] + "graphql: {config: {subscriptions: true}}\n"}
+
+// secretive starts a server of files with two users of these names and an article of each. Their hidden values are hiddenValues[i].
+func secretive(t *testing.T, i int, files map[string]string, names ...string) *api {
+	a := serve(t, files)
 	for n, name := range names {
 		value := hiddenValues[i][n]
 		_, id := a.register(name)
@@ -158,7 +161,7 @@ func brackets(parts []string) string {
 var differing = regexp.MustCompile(`"documentId":"[a-z0-9]{24}"|"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
 
 func TestOracle(t *testing.T) {
-	a, b := secretive(t, 0, "ann", "bob"), secretive(t, 1, "ann", "bob")
+	a, b := secretive(t, 0, subscribable, "ann", "bob"), secretive(t, 1, subscribable, "ann", "bob")
 	answers := map[int]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
@@ -174,7 +177,7 @@ func TestOracle(t *testing.T) {
 // TestUnreadableRelations queries two servers as callers who may not find users. The users of the two servers differ in names, addresses,
 // roles and number.
 func TestUnreadableRelations(t *testing.T) {
-	a, b := secretive(t, 0, "ann", "bob"), secretive(t, 1, "zoe", "abe")
+	a, b := secretive(t, 0, subscribable, "ann", "bob"), secretive(t, 1, subscribable, "zoe", "abe")
 	b.register("another")
 	b.want(200, "PUT", userPath(1), "full", object{"role": b.roleID("public"), "blocked": true, "confirmed": false})
 	answers := map[int]int{}
@@ -202,7 +205,7 @@ func TestUnreadableRelations(t *testing.T) {
 // TestChangesOracle reads the change feed of two servers whose contents differ in hidden values only, from the beginning and after a write that
 // changes nothing but them. The servers tell the same, the position and times aside.
 func TestChangesOracle(t *testing.T) {
-	a, b := secretive(t, 0, "ann", "bob"), secretive(t, 1, "ann", "bob")
+	a, b := secretive(t, 0, subscribable, "ann", "bob"), secretive(t, 1, subscribable, "ann", "bob")
 	positions := regexp.MustCompile(`"(seq|last_seq)":"[^"]+"`)
 	sinces := map[*api]map[string]string{a: {}, b: {}}
 	read := func(s *api, query, as string) string {
@@ -246,18 +249,22 @@ func TestChangesOracle(t *testing.T) {
 
 // sameAnswer sends a query to both servers, expects equal answers and returns their status.
 func sameAnswer(t *rapid.T, a, b *api, path, as string) int {
-	x, y := a.do("GET", path, as, nil), b.do("GET", path, as, nil)
+	return equalReplies(t, "GET "+path, as, a.do("GET", path, as, nil), b.do("GET", path, as, nil))
+}
+
+// equalReplies expects that the answers of two servers to a request are equal and show nothing hidden, and returns their status.
+func equalReplies(t rapid.TB, request, as string, x, y reply) int {
 	left, right := differing.ReplaceAllString(x.text, ""), differing.ReplaceAllString(y.text, "")
 	if x.status != y.status || left != right {
-		t.Fatalf("GET %s as %q answers\n%d %s\nand, where the hidden values are others,\n%d %s", path, as, x.status, left, y.status, right)
+		t.Fatalf("%s as %q answers\n%d %s\nand, where the hidden values are others,\n%d %s", request, as, x.status, left, y.status, right)
 	}
 	if x.status >= 500 {
-		t.Fatalf("GET %s as %q: %d", path, as, x.status)
+		t.Fatalf("%s as %q: %d", request, as, x.status)
 	}
 	for _, values := range hiddenValues {
 		for _, v := range values {
-			if strings.Contains(x.text, v) && !strings.Contains(path, v) {
-				t.Fatalf("GET %s as %q shows %q: %s", path, as, v, x.text)
+			if strings.Contains(x.text, v) && !strings.Contains(request, v) {
+				t.Fatalf("%s as %q shows %q: %s", request, as, v, x.text)
 			}
 		}
 	}
@@ -266,7 +273,7 @@ func sameAnswer(t *rapid.T, a, b *api, path, as string) int {
 
 // TestHiddenFields uses each hidden field in each parameter once, so that the coverage does not depend on chance.
 func TestHiddenFields(t *testing.T) {
-	a := secretive(t, 0, "ann", "bob")
+	a := secretive(t, 0, subscribable, "ann", "bob")
 	for _, as := range []string{"full", "readonly", "keeper"} {
 		for path, hidden := range map[string][]string{
 			"/api/users":    {"password", "resetPasswordToken", "confirmationToken"},
@@ -306,7 +313,7 @@ func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m
 // TestSubscriptionOracle subscribes to the articles of two servers whose contents differ in hidden values only, and expects equal events
 // for equal writes.
 func TestSubscriptionOracle(t *testing.T) {
-	a, b := secretive(t, 0, "ann", "bob"), secretive(t, 1, "ann", "bob")
+	a, b := secretive(t, 0, subscribable, "ann", "bob"), secretive(t, 1, subscribable, "ann", "bob")
 	seq := regexp.MustCompile(`"seq":"[^"]*"`)
 	same := func(t *testing.T, x, y *stream) event {
 		t.Helper()

@@ -67,11 +67,13 @@ func (rt *Route) everThere(s *store.Snapshot, q store.HistoryQuery) bool {
 	return total > 0
 }
 
-// shownTo returns a function that reports whether a caller may see an attribute.
+// shownTo returns a function that reports whether a caller may see that an attribute has changed. A relation to several types is shown only to
+// callers who may find all types, because the targets are not told apart.
 func shownTo(access *permission.Access) func(*contenttypes.Attribute) bool {
 	return func(a *contenttypes.Attribute) bool {
 		if a.IsRelation() {
-			return access.Follows(a)
+			anyType := a.Target == nil && a.Type != contenttypes.Media
+			return access.Follows(a) && (!anyType || access == permission.FullAccess)
 		}
 		return access.Sees(a)
 	}
