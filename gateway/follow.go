@@ -265,6 +265,7 @@ func (f *follower) beginAnew(ctx context.Context) error {
 	}
 	err = f.project.replace(ctx, f.server, func(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
 		e = f.project.newGeneration(d)
+		e.copied = true
 		e.store, err = f.project.openStore(d)
 		return e, err
 	})

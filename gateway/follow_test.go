@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,14 +32,16 @@ type replica struct {
 }
 
 // follow serves a replica of the server at base until stop is called or the test ends.
-func follow(t *testing.T, dir, base, key string) *replica {
+func follow(t *testing.T, dir, base, key string) *replica { return followWith(t, dir, base, key, nil) }
+
+func followWith(t *testing.T, dir, base, key string, x *gateway.Extensions) *replica {
 	t.Helper()
 	r := &replica{T: t, dir: dir}
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan gateway.Ready, 1), make(chan error, 1)
 	go func() {
 		done <- gateway.Serve(ctx, dir, gateway.Options{
-			Addr: "127.0.0.1:0", Follow: &gateway.Follow{URL: base, Token: key},
+			Addr: "127.0.0.1:0", Follow: &gateway.Follow{URL: base, Token: key}, Extensions: x,
 			Log: slog.New(slog.NewTextHandler(&r.log, nil)), Ready: func(r gateway.Ready) { ready <- r },
 		})
 	}()
@@ -280,4 +283,81 @@ func awaitFile(t *testing.T, name string, there bool) {
 			t.Fatalf("%s: there is a file, or there is none", name)
 		}
 	}
+}
+
+// TestReplicaHalfConverted starts a replica whose definition files do not fit its content, as if it had been killed during a conversion. It
+// must say that it needs its origin, and serve once it has a copy.
+func TestReplicaHalfConverted(t *testing.T) {
+	e := newEditing(t)
+	dir := t.TempDir()
+	r := follow(t, dir, e.base, e.key)
+	r.equals(e.base, e.key, "/api/notes")
+	r.stop()
+	served := filepath.Join(dir, "data", "replica", "served.json")
+	text, err := os.ReadFile(served)
+	e.must(err)
+	e.must(os.WriteFile(served, bytes.ReplaceAll(text, []byte("rank:"), []byte("other:")), 0o600))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	log := logTrigger{text: "the origin cannot be copied yet", found: cancel}
+	err = gateway.Serve(ctx, dir, gateway.Options{
+		Addr: "127.0.0.1:0", Follow: &gateway.Follow{URL: "http://127.0.0.1:1", Token: e.key}, LogTo: &log,
+	})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(log.String(), "stopped while its content was converted") {
+		t.Errorf("without the origin: %v; %s", err, log.String())
+	}
+	if p, err := gateway.Open(dir, gateway.Options{LogTo: io.Discard}); err == nil || !strings.Contains(err.Error(), "lectern promote") {
+		if err == nil {
+			p.Close()
+		}
+		t.Errorf("opened: %v", err)
+	}
+	r = follow(t, dir, e.base, e.key)
+	r.equals(e.base, e.key, "/api/notes")
+}
+
+// A logTrigger is a log that calls found when a text is in it.
+type logTrigger struct {
+	logged
+	text  string
+	found func()
+}
+
+func (l *logTrigger) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), l.text) {
+		l.found()
+	}
+	return l.logged.Write(line)
+}
+
+// TestReplicaCannotServeCopy has the routes of a replica fail once when it begins anew with a copy. It must serve the former content meanwhile
+// and try again.
+func TestReplicaCannotServeCopy(t *testing.T) {
+	e := newEditing(t)
+	dir := t.TempDir()
+	var fails atomic.Bool
+	var x gateway.Extensions
+	x.Middleware("fails", func(any) (gateway.Middleware, error) {
+		if fails.CompareAndSwap(true, false) {
+			return nil, errors.New("out of order")
+		}
+		return func(next http.Handler) http.Handler { return next }, nil
+	})
+	x.Route("api::note.note.find", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Name: "fails"}}})
+	r := followWith(t, dir, e.base, e.key, &x)
+	r.equals(e.base, e.key, "/api/notes")
+	fails.Store(true)
+	e.must(e.project.Store().BeginEpoch(t.Context()))
+	for late := time.Now().Add(20 * time.Second); !strings.Contains(r.log.String(), "out of order"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatal("the replica did not begin anew: ", r.log.String())
+		}
+	}
+	if status, answer := get(t, r.base+"/api/notes", e.key); status != 200 {
+		t.Errorf("meanwhile: %d %s", status, answer)
+	}
+	if status, answer := send(t, http.MethodPost, e.base+"/api/notes", e.key, `{"data":{"title":"later"}}`); status != 201 {
+		t.Fatal(status, answer)
+	}
+	r.equals(e.base, e.key, "/api/notes?status=draft")
 }

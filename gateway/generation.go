@@ -28,6 +28,7 @@ type generation struct {
 	teller   func() *teller // made when a webhook is sent
 	answers  *rest.Limits   // shared by all generations
 	replaced chan struct{}  // closed when the next generation serves
+	copied   bool           // the store is a new copy of the origin's, in a file of its own
 
 	positions *positions // set when the runtime is built
 }

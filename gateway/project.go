@@ -219,7 +219,7 @@ func (p *Project) openStore(d *Definition) (*store.Store, error) {
 	if p.follower != nil {
 		origin = p.follower.address()
 	}
-	return p.directory.OpenStore(p.Data.Join(admin.StoreName), d.Definition, store.Options{
+	st, err := p.directory.OpenStore(p.Data.Join(admin.StoreName), d.Definition, store.Options{
 		Origin: origin,
 		Progress: func(what string, done, total int) {
 			p.unready.Store(&converting)
@@ -231,6 +231,11 @@ func (p *Project) openStore(d *Definition) (*store.Store, error) {
 			p.log.Warn(u.String())
 		},
 	})
+	if errors.Is(err, store.ErrOtherDefinitions) {
+		err = fmt.Errorf("%w: it was stopped while its content was converted to them; serve it by `%s --token KEY` while its origin can be reached, or make it an origin by `%s`",
+			err, p.directory.Command("follow "+origin), p.directory.Command("promote"))
+	}
+	return st, err
 }
 
 // lockDataDir locks the data directory. It waits for another process as long as the options say: one that was killed may still be

@@ -51,7 +51,7 @@ func (p *Project) replace(ctx context.Context, server *Server, redefine func(con
 		return p.directory.WithCommand(err)
 	}
 	if err := e.serve(server, former); err != nil {
-		return errors.Join(err, p.goBack(ctx, server, e, former.Definition))
+		return errors.Join(err, p.goBack(ctx, server, e, former))
 	}
 	p.serves(e)
 	p.observed.reloads.Add(1)
@@ -97,15 +97,25 @@ func (e *generation) serve(server *Server, former *generation) error {
 	return nil
 }
 
-// goBack serves the former definitions again after new ones failed although the store had accepted them.
-func (p *Project) goBack(ctx context.Context, server *Server, failed *generation, d *Definition) error {
-	e, err := p.redefine(ctx, failed, d)
+// goBack serves the former definitions again after new ones failed although the store had accepted them. If the failed generation has a store
+// of its own, goBack serves the former store, and closes the other one.
+func (p *Project) goBack(ctx context.Context, server *Server, failed, former *generation) (err error) {
+	var e *generation
+	if failed.copied {
+		defer func() { err = errors.Join(err, failed.store.Abandon(ctx), failed.store.Close()) }()
+		e = p.newGeneration(former.Definition)
+		e.store = former.store
+	} else {
+		e, err = p.redefine(ctx, failed, former.Definition)
+	}
 	if err == nil {
 		err = e.serve(server, failed)
 	}
 	if err != nil {
 		return fmt.Errorf("go back to the former definitions: %w", err)
 	}
+	close(former.replaced)
+	former.retire()
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lectern/gateway/admin"
+	"lectern/gateway/config"
 	"lectern/gateway/internal/replication"
 	"lectern/internal/durable"
 	"lectern/store"
@@ -159,6 +160,13 @@ func prepareReplica(ctx context.Context, dir string, o Options) error {
 	if err != nil {
 		return err
 	}
+	if o.Log == nil { // the settings of the log are not known before there is a project
+		to := o.LogTo
+		if to == nil {
+			to = os.Stderr
+		}
+		o.Log = newLogger(to, config.Log{}, o.Production)
+	}
 	err = d.prepare(ctx, o)
 	return errors.Join(err, lock.Release())
 }
@@ -177,6 +185,8 @@ func (d replicaDir) prepare(ctx context.Context, o Options) error {
 		if err := d.restore(load); !errors.Is(err, store.ErrOtherDefinitions) {
 			return err
 		}
+		o.Log.Warn("the replica was stopped while its content was converted to changed definitions; it begins anew with a copy, and serves when the origin has sent it",
+			"origin", o.Follow.URL)
 	}
 	if err := d.mark(o.Follow.URL); err != nil {
 		return err
@@ -205,9 +215,7 @@ func (d replicaDir) copyOrigin(ctx context.Context, o Options) error {
 		if ctx.Err() != nil || errors.As(err, &refused) {
 			return fmt.Errorf("copy %s: %w", o.Follow.URL, err)
 		}
-		if o.Log != nil {
-			o.Log.Warn("the origin cannot be copied yet", "origin", o.Follow.URL, "error", err)
-		}
+		o.Log.Warn("the origin cannot be copied yet", "origin", o.Follow.URL, "error", err)
 		if err := retry.wait(ctx); err != nil {
 			return err
 		}
