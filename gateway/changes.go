@@ -90,21 +90,21 @@ func (f *changeFeed) answer(w http.ResponseWriter, r *http.Request, who auth.Pri
 	return f.answerPage(w, r, q, nil)
 }
 
-// answerIf answers with the changes behind a listener's position, if there are any or it is late.
-func (f *changeFeed) answerIf(w http.ResponseWriter, r *http.Request, who auth.Principal, l *changeListener, late bool) (answered bool, err error) {
+// answerIf answers with the changes after a position, if there are any or it is late. Otherwise it moves the position forward.
+func (f *changeFeed) answerIf(w http.ResponseWriter, r *http.Request, who auth.Principal, p *changesParams, since *changes.Position, late bool) (answered bool, err error) {
 	codec := f.codecs.Get().(*changes.Codec)
 	defer f.codecs.Put(codec)
-	q, err := f.query(l.params, who, codec)
+	q, err := f.query(p, who, codec)
 	if err != nil {
 		return false, err
 	}
-	if q.Since = l.since; !q.Sees(f.generation.Model) && !q.Since.HasTypes() {
+	if q.Since = *since; !q.Sees(f.generation.Model) && !q.Since.HasTypes() {
 		return false, apierror.Forbidden()
 	}
 	answered = true
 	err = f.answerPage(w, r, q, func(page *changes.Page) bool {
 		answered = late || len(page.Changes) > 0 || page.Reset || page.Pending > 0
-		l.since = page.Next
+		*since = page.Next
 		return answered
 	})
 	return answered, err

@@ -3,14 +3,13 @@ package gateway
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"runtime"
 	"sync"
 	"time"
 
-	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/documents/changes"
 	"lectern/gateway/internal/paced"
@@ -34,10 +33,10 @@ type changeHub struct {
 
 // A changeListener is a client that listens to changes.
 type changeListener struct {
-	conn   net.Conn
-	share  *admission.Share
-	as     *http.Request // carries the credential
-	params *changesParams
+	conn      net.Conn // nil if the connection belongs to net/http
+	share     *admission.Share
+	delivery  delivery
+	heartbeat time.Duration
 
 	// Used by the goroutine that serves the listener, or by the hub while there is none:
 	since    changes.Position
@@ -46,6 +45,18 @@ type changeListener struct {
 	busy     bool             // a goroutine serves the listener
 	due      bool             // there may be more for the client
 	checkNow bool             // its permissions may have changed
+}
+
+// A delivery sends changes in the form that a client asked for.
+type delivery interface {
+	// deliver authenticates the client, sends it the next page of changes after l.since, and sets l.since to the position behind them and
+	// l.told to the id that was sent last. It may send nothing. more reports whether there is another page. At the end of a stream, the error
+	// is io.EOF.
+	deliver(ctx context.Context, feed *changeFeed, l *changeListener, send func([]byte) error) (more bool, err error)
+}
+
+func newChangeListener(share *admission.Share, d delivery, since changes.Position, heartbeat time.Duration) *changeListener {
+	return &changeListener{share: share, delivery: d, since: since, told: since, heartbeat: heartbeat, beatAt: time.Now().Add(heartbeat)}
 }
 
 func newChangeHub(log *slog.Logger) *changeHub {
@@ -77,12 +88,26 @@ func (h *changeHub) awake() {
 }
 
 func (l *changeListener) close() {
-	_ = l.conn.Close() // the client sees that the stream has ended
+	if l.conn != nil {
+		_ = l.conn.Close() // the client sees that the stream has ended
+	}
 	l.share.Release()
 	l.share.Close()
 }
 
-// hubTick is how often the hub looks for listeners who need a heartbeat.
+// dropGone drops the listeners who have closed their connections, so that others can have their shares.
+func (h *changeHub) dropGone() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.listeners {
+		if !l.busy && hungUp(socketOf(l.conn)) {
+			delete(h.listeners, l)
+			l.close()
+		}
+	}
+}
+
+// hubTick is how often the hub looks for listeners who need a heartbeat or are gone.
 const hubTick = time.Second
 
 // run serves listeners until ctx ends, and then closes their connections.
@@ -108,6 +133,7 @@ func (h *changeHub) run(ctx context.Context, server *Server) {
 		case <-serving.replaced:
 		case <-h.wake:
 		case <-tick.C:
+			h.dropGone()
 		}
 	}
 }
@@ -207,75 +233,69 @@ func (h *changeHub) serveOne(feed *changeFeed, l *changeListener) {
 	if l.due = l.due || more; l.due {
 		defer h.awake()
 	}
-	if err == nil && !h.ended {
+	if (err == nil || errors.Is(err, store.ErrRedefined)) && !h.ended { // the first round of the next generation concerns all listeners
 		return
 	}
 	delete(h.listeners, l)
 	l.close()
-	var told *apierror.Error
-	var broken net.Error
-	if err != nil && !errors.As(err, &told) && !errors.As(err, &broken) && !errors.Is(err, net.ErrClosed) && !errors.Is(err, store.ErrRedefined) {
-		h.log.Error("a listener's changes cannot be read", "error", err)
-	}
+	h.logFailure(err)
 }
 
-// pagesAtOnce is how many pages one listener gets before others have their turn.
-const pagesAtOnce = 16
+// logFailure logs the error that ended a listener, unless a client or the end of the server explains it.
+func (h *changeHub) logFailure(err error) {
+	var told *apierror.Error
+	var broken net.Error
+	if err == nil || errors.As(err, &told) || errors.As(err, &broken) {
+		return
+	}
+	for _, expected := range []error{io.EOF, net.ErrClosed, store.ErrRedefined, context.Canceled} {
+		if errors.Is(err, expected) {
+			return
+		}
+	}
+	h.log.Error("a listener's changes cannot be read", "error", err)
+}
 
 // tell sends a listener what is new, or a heartbeat. more reports whether there is more for it.
 func (h *changeHub) tell(feed *changeFeed, l *changeListener) (more bool, err error) {
 	h.working <- struct{}{}
 	defer func() { <-h.working }()
-	who, err := feed.authenticate(l.as)
-	if err != nil {
-		return false, err
-	}
-	send := func(text []byte) error {
+	to := paced.NewWriter(l.conn, l.conn, feed.limits.AnswerRate)
+	return l.tell(context.Background(), feed, func(text []byte) error {
 		<-h.working // the client may be slow
 		defer func() { h.working <- struct{}{} }()
-		_, err := paced.NewWriter(l.conn, l.conn, feed.limits.AnswerRate).Write(text)
+		_, err := to.Write(text)
 		return err
-	}
-	return feed.events(context.Background(), who, l, send)
+	})
 }
 
-// events sends what is new to a listener, up to a number of pages. If there is nothing and the time has come, it sends a heartbeat.
-func (f *changeFeed) events(ctx context.Context, who auth.Principal, l *changeListener, send func([]byte) error) (more bool, err error) {
-	codec := f.codecs.Get().(*changes.Codec)
-	defer f.codecs.Put(codec)
-	q, err := f.query(l.params, who, codec)
-	if err != nil {
-		return false, err
+// pagesAtOnce is how many pages one listener gets before others have their turn.
+const pagesAtOnce = 16
+
+// tell sends what is new, up to a number of pages. If there is nothing and the time has come, it sends a heartbeat.
+func (l *changeListener) tell(ctx context.Context, feed *changeFeed, send func([]byte) error) (more bool, err error) {
+	sendNow := func(text []byte) error {
+		l.beatAt = time.Now().Add(l.heartbeat)
+		return send(text)
 	}
 	more = true
 	for n := 0; n < pagesAtOnce && more; n++ {
-		if q.Since = l.since; !q.Sees(f.generation.Model) && !q.Since.HasTypes() {
-			return false, apierror.Forbidden()
-		}
-		err := f.rest.Changes(ctx, *q, f.generation.answers, func(page changes.Page, text []byte) error {
-			l.since, more = page.Next, page.Pending > 0
-			if len(text) == 0 {
-				return nil
-			}
-			l.told, l.beatAt = l.since, time.Now().Add(l.params.heartbeat)
-			return send(text)
-		})
-		if err != nil {
+		if more, err = l.delivery.deliver(ctx, feed, l, sendNow); err != nil {
 			return false, err
 		}
 	}
-	if now := time.Now(); !more && !now.Before(l.beatAt) {
-		l.beatAt = now.Add(l.params.heartbeat)
-		return false, send(l.heartbeat(codec))
+	if !more && !time.Now().Before(l.beatAt) {
+		return false, sendNow(l.heartbeatText(feed.positions))
 	}
 	return more, nil
 }
 
-// heartbeat returns what a client gets that has nothing to be told: a comment, or the position where it is now.
-func (l *changeListener) heartbeat(codec *changes.Codec) []byte {
+// heartbeatText returns what a client gets that has nothing to be told: a comment, or the position where it is now, since the log may lose
+// the one that it knows.
+func (l *changeListener) heartbeatText(p *positions) []byte {
 	if l.since == l.told {
-		return []byte(":\n\n")
+		return emptyComment
 	}
 	l.told = l.since
-	return append(codec.Append([]byte("id: "), l.since), "\n\n"...)
+	return []byte("id: " + p.text(l.since) + "\n\n")
 }

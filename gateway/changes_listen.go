@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -9,6 +12,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/documents/changes"
+	"lectern/gateway/internal/paced"
 	"lectern/internal/admission"
 	"lectern/store"
 )
@@ -19,26 +23,26 @@ func (f *changeFeed) listen(w http.ResponseWriter, r *http.Request, who auth.Pri
 	if err != nil {
 		return err
 	}
-	release := func() { share.Release(); share.Close() }
-	as := &http.Request{Header: http.Header{"Authorization": r.Header["Authorization"]}}
-	l := &changeListener{share: share, as: as, params: p, since: since, told: since, beatAt: time.Now().Add(p.heartbeat)}
+	d := &feedDelivery{as: &http.Request{Header: http.Header{"Authorization": r.Header["Authorization"]}}, params: p}
 	if p.feed == longFeed {
-		defer release()
-		return f.poll(w, r, who, l)
+		defer func() { share.Release(); share.Close() }()
+		return f.poll(w, r, who, d, since)
 	}
-	h := w.Header()
-	h["Content-Type"] = []string{"text/event-stream; charset=utf-8"}
-	h["Cache-Control"] = []string{"no-store"}
-	h["X-Accel-Buffering"] = []string{"no"} // nginx passes events on at once
+	return f.generation.project.serveListener(w, r, newChangeListener(share, d, since, p.heartbeat))
+}
+
+// serveListener answers a request with a stream of events, for as long as the client listens. In the end it gives back the listener's share.
+func (p *Project) serveListener(w http.ResponseWriter, r *http.Request, l *changeListener) error {
+	setEventHeaders(w.Header())
 	if r.ProtoMajor == 1 {
-		if conn, err := takeConn(w); err == nil {
+		if conn, err := takeConn(w, r); err == nil {
 			l.conn = conn
-			f.generation.project.hub.add(l)
+			p.hub.add(l)
 			return nil
 		}
 	}
-	defer release()
-	return f.stream(w, r, l)
+	defer l.close()
+	return p.stream(w, r, l)
 }
 
 // newListener counts a client that will wait for changes, or returns an error if too many do. The caller releases and closes the share when
@@ -56,10 +60,13 @@ func (p *Project) newListener(w http.ResponseWriter, r *http.Request) (*admissio
 }
 
 // takeConn takes the connection of a request from net/http, after it has begun an answer that lasts as long as the connection.
-func takeConn(w http.ResponseWriter) (net.Conn, error) {
+func takeConn(w http.ResponseWriter, r *http.Request) (net.Conn, error) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return nil, err
+	}
+	if c := connOf(r); c != nil {
+		c.delays = false
 	}
 	if o := observationOf(w); o != nil {
 		o.hijacked, o.status = false, http.StatusOK
@@ -83,13 +90,14 @@ func (h *listenerHead) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// wait waits for a commit, without the place of the request. It returns an error when the listener must end.
+// wait waits for a commit, without the place of the request. It returns an error when the listener must end, and store.ErrRedefined when
+// other definitions are served.
 func (f *changeFeed) wait(r *http.Request, committed <-chan struct{}, until time.Time) (late bool, err error) {
 	c := connOf(r)
 	if c != nil && c.waitForClient() {
 		defer func() {
-			if err == nil {
-				err = c.workAgain(r.Context())
+			if err == nil || errors.Is(err, store.ErrRedefined) {
+				err = cmp.Or(c.workAgain(r.Context()), err)
 			}
 		}()
 	}
@@ -110,16 +118,16 @@ func (f *changeFeed) wait(r *http.Request, committed <-chan struct{}, until time
 }
 
 // poll answers with the changes that there are, or waits until there are some.
-func (f *changeFeed) poll(w http.ResponseWriter, r *http.Request, who auth.Principal, l *changeListener) error {
-	until := time.Now().Add(l.params.timeout)
+func (f *changeFeed) poll(w http.ResponseWriter, r *http.Request, who auth.Principal, d *feedDelivery, since changes.Position) error {
+	until := time.Now().Add(d.params.timeout)
 	for late := false; ; {
 		committed := f.generation.store.NextCommit()
-		answered, err := f.answerIf(w, r, who, l, late)
+		answered, err := f.answerIf(w, r, who, d.params, &since, late)
 		if answered || err != nil {
 			return err
 		}
 		if late, err = f.wait(r, committed, until); err == nil {
-			who, err = f.authenticate(l.as)
+			who, err = f.authenticate(d.as)
 		}
 		if err != nil {
 			return err
@@ -127,31 +135,81 @@ func (f *changeFeed) poll(w http.ResponseWriter, r *http.Request, who auth.Princ
 	}
 }
 
-// stream sends events over a connection that belongs to net/http, as one of HTTP/2 always does.
-func (f *changeFeed) stream(w http.ResponseWriter, r *http.Request, l *changeListener) error {
+// A feedDelivery delivers events of the change feed.
+type feedDelivery struct {
+	as     *http.Request // carries the credential
+	params *changesParams
+}
+
+// deliver implements delivery.
+func (d *feedDelivery) deliver(ctx context.Context, f *changeFeed, l *changeListener, send func([]byte) error) (more bool, err error) {
+	who, err := f.authenticate(d.as)
+	if err != nil {
+		return false, err
+	}
+	codec := f.codecs.Get().(*changes.Codec)
+	defer f.codecs.Put(codec)
+	q, err := f.query(d.params, who, codec)
+	if err != nil {
+		return false, err
+	}
+	if q.Since = l.since; !q.Sees(f.generation.Model) && !q.Since.HasTypes() {
+		return false, apierror.Forbidden()
+	}
+	err = f.rest.Changes(ctx, *q, f.generation.answers, func(page changes.Page, text []byte) error {
+		l.since, more = page.Next, page.Pending > 0
+		if len(text) == 0 {
+			return nil
+		}
+		l.told = l.since
+		return send(text)
+	})
+	return more, err
+}
+
+// recheckAfter is how long after a commit a stream authenticates its client once more: tokens and roles are read anew a moment after the
+// commit that changes them.
+const recheckAfter = time.Second
+
+// stream serves a listener over a connection that belongs to net/http, as one of HTTP/2 always does.
+func (p *Project) stream(w http.ResponseWriter, r *http.Request, l *changeListener) error {
+	feed := p.servingFeed()
 	control := controlOf(r.Context(), w)
+	_ = control.SetReadDeadline(time.Time{}) // net/http reads on, to notice that the client is gone
+	to := paced.NewWriter(w, control, feed.limits.AnswerRate)
 	send := func(text []byte) error {
-		if err := f.limits.send(r.Context(), w, text); err != nil {
-			return err
-		}
-		return control.Flush()
-	}
-	if err := send([]byte(":\n\n")); err != nil {
-		return nil // the client is gone
-	}
-	for {
-		committed := f.generation.store.NextCommit()
-		who, err := f.authenticate(l.as)
-		more := err == nil
-		for more && err == nil {
-			more, err = f.events(r.Context(), who, l, send)
-		}
+		_, err := to.Write(text)
 		if err == nil {
-			_ = control.SetWriteDeadline(time.Time{}) // nothing is written for a while
-			_, err = f.wait(r, committed, l.beatAt)
+			err = control.Flush()
 		}
 		if err != nil {
+			return fmt.Errorf("%w: %w", net.ErrClosed, err)
+		}
+		return nil
+	}
+	if err := send(emptyComment); err != nil {
+		return nil // the client is gone
+	}
+	for late := true; ; feed = p.servingFeed() {
+		committed := feed.generation.store.NextCommit()
+		var err error
+		for more := true; more && err == nil; {
+			more, err = l.tell(r.Context(), feed, send)
+		}
+		if err == nil || errors.Is(err, store.ErrRedefined) {
+			_ = control.SetWriteDeadline(time.Time{}) // nothing is written for a while
+			until := l.beatAt
+			if soon := time.Now().Add(recheckAfter); !late && soon.Before(until) {
+				until = soon
+			}
+			late, err = feed.wait(r, committed, until)
+		}
+		if err != nil && !errors.Is(err, store.ErrRedefined) {
+			p.hub.logFailure(err)
 			return nil // the answer has begun: it ends, and the client comes again
 		}
 	}
 }
+
+// servingFeed returns the change feed of the generation that serves now.
+func (p *Project) servingFeed() *changeFeed { return p.server.Load().serving.Load().rt.feed }

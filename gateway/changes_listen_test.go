@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -202,4 +204,36 @@ func TestListenersAreBounded(t *testing.T) {
 	stop()
 	one.ends()
 	two.ends()
+}
+
+// TestListenersThatAreGone listens again and again with as many clients as may, long before a heartbeat could find out that the former are gone.
+func TestListenersThatAreGone(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems do not tell before a heartbeat")
+	}
+	files := maps.Clone(noteFiles)
+	files["config/server.yaml"] = "limits: {listeners: 1}"
+	a := serve(t, files)
+	feed := func() int {
+		req, _ := http.NewRequest("GET", a.Base+"/api/_changes?feed=eventsource&since=now", nil)
+		req.Header.Set("Authorization", "Bearer "+a.Tokens["full"])
+		res, err := a.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode
+	}
+	subscription := func() int {
+		s := a.subscribe("subscription{noteChanged{seq}}", "")
+		s.stop()
+		return s.status
+	}
+	for i, listen := range []func() int{feed, subscription, feed} {
+		for began := time.Now(); listen() != 200; time.Sleep(10 * time.Millisecond) {
+			if time.Since(began) > 8*time.Second {
+				t.Fatalf("listener %d has no place after %v", i, time.Since(began))
+			}
+		}
+	}
 }

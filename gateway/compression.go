@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/klauspost/compress/gzhttp"
 
@@ -24,14 +25,14 @@ const compressorBytes = 1 << 20
 // compressing returns a handler that calls h and compresses answers for clients that accept that. If there is no memory for a compressor,
 // the answer is not compressed.
 func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error) {
-	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed))
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.ContentTypeFilter(isCompressible))
 	if err != nil {
 		return nil, fmt.Errorf("compression of answers: %w", err)
 	}
 	plain := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(&varyingWriter{ResponseWriter: w}, r) })
 	compressed := wrap(plain)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header["Accept-Encoding"] == nil || acceptsEvents(r) { // a stream of events would keep its compressor for hours
+		if r.Header["Accept-Encoding"] == nil || prefersEvents(r) { // a stream of events would keep its compressor for hours
 			plain(w, r)
 			return
 		}
@@ -103,6 +104,10 @@ func mayBeCompressed(h http.Header) bool {
 			return false
 		}
 	}
-	kind := h.Get("Content-Type")
-	return kind == typeJSON[0] || gzhttp.DefaultContentTypeFilter(kind)
+	return isCompressible(h.Get("Content-Type"))
+}
+
+// isCompressible reports whether answers with this header Content-Type are compressed. Events are not: each must arrive at once.
+func isCompressible(kind string) bool {
+	return kind == typeJSON[0] || !strings.HasPrefix(kind, eventStreamType) && gzhttp.DefaultContentTypeFilter(kind)
 }

@@ -138,6 +138,17 @@ func withConn(ctx context.Context, accepted net.Conn) context.Context {
 	return ctx
 }
 
+// socketOf returns the connection of the system below a connection that net/http has accepted.
+func socketOf(c net.Conn) net.Conn {
+	if over, ok := c.(*tls.Conn); ok {
+		c = over.NetConn()
+	}
+	if counted, ok := c.(*conn); ok {
+		c = counted.Conn
+	}
+	return c
+}
+
 // connOf returns the connection of a request; nil for a request that did not come through Serve, as in tests.
 func connOf(r *http.Request) *conn {
 	c, _ := r.Context().Value(connKey{}).(*conn)
@@ -158,7 +169,7 @@ func delayWrites(r *http.Request) *conn {
 
 // sendDelayed sends the rest of the answer that was written to w, and ends the effect of delayWrites.
 func (c *conn) sendDelayed(w http.ResponseWriter) {
-	if c == nil {
+	if c == nil || !c.delays {
 		return
 	}
 	if c.delayed != nil {

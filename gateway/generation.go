@@ -30,7 +30,9 @@ type generation struct {
 	replaced chan struct{}  // closed when the next generation serves
 	copied   bool           // the store is a new copy of the origin's, in a file of its own
 
-	positions *positions // set when the runtime is built
+	// Set when the runtime is built:
+	positions      *positions
+	graphqlHandler *graphqlHandler // nil if GraphQL is switched off
 }
 
 func (p *Project) newGeneration(d *Definition) *generation {

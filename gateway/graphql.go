@@ -26,7 +26,6 @@ var graphqlMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, h
 func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]Route, error) {
 	g := e.Settings.GraphQL
 	if !g.Enabled {
-		e.project.graphql.Store(nil)
 		e.project.observed.engine.Store(nil)
 		e.project.observed.persisted.Store(nil)
 		return nil, nil
@@ -64,7 +63,7 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	if g.Subscriptions {
 		h.positions = e.positions
 	}
-	e.project.graphql.Store(h)
+	e.graphqlHandler = h
 	routes := pageRoutes
 	for _, method := range graphqlMethods {
 		routes = append(routes, Route{Method: method, Path: g.Endpoint, Handle: h.serve, Open: true, Streams: true, Whole: true})
@@ -185,9 +184,15 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 
 // request returns the request of an operation to the engine.
 func (h *graphqlHandler) request(w http.ResponseWriter, r *http.Request, op *operationRequest, who auth.Principal) *execution.Request {
+	request := h.requestAs(w.Header().Get(requestIDHeader), r, op, who)
+	request.Limit = func(name string) error { return h.allow(w, r, name) }
+	return request
+}
+
+// requestAs returns the request of an operation to the engine, without rate limits: these are for mutations.
+func (h *graphqlHandler) requestAs(id string, r *http.Request, op *operationRequest, who auth.Principal) *execution.Request {
 	return &execution.Request{
-		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User, By: recordedAs(who), HTTP: r, ID: w.Header().Get(requestIDHeader),
-		Limit:       func(name string) error { return h.allow(w, r, name) },
+		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User, By: recordedAs(who), HTTP: r, ID: id,
 		QueriesOnly: r.Method == http.MethodGet, Time: h.limits.Handle,
 	}
 }

@@ -16,9 +16,11 @@ func (h *graphqlHandler) mediaType(accept []string) string {
 	return mediaType(accept)
 }
 
-// acceptsEvents reports whether a client may want a stream of events.
-func acceptsEvents(r *http.Request) bool {
-	return slices.ContainsFunc(r.Header["Accept"], func(value string) bool { return strings.Contains(value, eventStreamType) })
+// prefersEvents reports whether a client prefers a stream of events to other answers.
+func prefersEvents(r *http.Request) bool {
+	accept := r.Header["Accept"]
+	return slices.ContainsFunc(accept, func(value string) bool { return strings.Contains(value, eventStreamType) }) &&
+		choose(accept, jsonType, graphqlType, eventStreamType) == eventStreamType
 }
 
 // mediaType returns the media type of a GraphQL answer: application/json, or application/graphql-response+json if the client prefers that.

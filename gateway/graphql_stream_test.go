@@ -236,6 +236,31 @@ func TestGraphQLStreams(t *testing.T) {
 	}
 }
 
+// TestCompressionBesideStreams checks that answers are compressed unless they are streams of events, whatever else the client accepts.
+func TestCompressionBesideStreams(t *testing.T) {
+	a := serveNotes(t)
+	for range 20 {
+		a.note(object{"title": strings.Repeat("a long title ", 10)})
+	}
+	for accept, want := range map[string]string{
+		"application/json":                          "gzip",
+		"application/json, text/event-stream":       "gzip",
+		"text/event-stream;q=0.5, application/json": "gzip",
+		"text/event-stream":                         "",
+		"text/event-stream, application/json;q=0.9": "",
+		"application/json;q=0.9, text/event-stream": "",
+	} {
+		s := a.stream("POST", "/graphql", "", []byte(`{"query":"{notes(pagination:{limit:20}){title}}"}`), "Accept", accept, "Accept-Encoding", "gzip")
+		if got := s.header.Get("Content-Encoding"); s.status != 200 || got != want {
+			t.Errorf("accept %s: %d %q, want %q", accept, s.status, got, want)
+		}
+		stream := s.header.Get("Content-Type") == "text/event-stream; charset=utf-8"
+		if stream != (want == "") {
+			t.Errorf("accept %s: %s", accept, s.header.Get("Content-Type"))
+		}
+	}
+}
+
 // TestSubscriptionsAreOff checks that a server without the setting has no subscriptions and no streams.
 func TestSubscriptionsAreOff(t *testing.T) {
 	a := serve(t, nil)

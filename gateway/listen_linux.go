@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/binary"
 	"net"
 	"syscall"
 
@@ -26,4 +27,32 @@ func boundUnsent(c net.Conn) {
 	_ = raw.Control(func(fd uintptr) {
 		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpNotSentLowat, paced.Part)
 	})
+}
+
+// States of a connection whose client has closed it, as the first byte of Linux' struct tcp_info tells them.
+const (
+	tcpClose     = 7
+	tcpCloseWait = 8
+)
+
+// hungUp reports whether the client has closed a connection. It reads nothing from the connection, and finds that out behind unread data, too.
+func hungUp(c net.Conn) (gone bool) {
+	socket, ok := c.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return true // it is closed already
+	}
+	err = raw.Control(func(fd uintptr) {
+		info, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_INFO)
+		if err != nil {
+			return // not a connection of TCP
+		}
+		var state [4]byte
+		binary.NativeEndian.PutUint32(state[:], uint32(info))
+		gone = state[0] == tcpClose || state[0] == tcpCloseWait
+	})
+	return gone || err != nil
 }

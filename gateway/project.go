@@ -119,7 +119,6 @@ type Project struct {
 	answers *rest.Limits
 
 	observed observed
-	graphql  atomic.Pointer[graphqlHandler] // of the present generation; nil if GraphQL is switched off
 
 	replacing sync.Mutex       // held while a generation is replaced
 	served    chan *generation // the generation to report on: see reportServed

@@ -58,5 +58,10 @@ func (w *streamWriter) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(w.ResponseWriter, r)
 }
 
+// Flush implements http.Flusher, since compression flushes nothing else. It has no effect if the stream cannot flush.
+func (w *streamWriter) Flush() {
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // an error means that the stream cannot flush
+}
+
 // Unwrap lets http.ResponseController reach the stream.
 func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -36,6 +36,30 @@ func tlsProject(t *testing.T, server string) (dir string, certificate *x509.Cert
 	return dir, servertest.WriteCertificate(t, dir, 1)
 }
 
+// TestStreamsOverTLS listens to changes by both versions of HTTP.
+func TestStreamsOverTLS(t *testing.T) {
+	dir, certificate := tlsProject(t, "")
+	if err := os.WriteFile(filepath.Join(dir, "config/plugins.yaml"), []byte("graphql: {config: {subscriptions: true}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ready := servertest.Serve(t, dir, nil)
+	for _, version := range []struct {
+		name  string
+		http2 bool
+	}{{"HTTP/1.1", false}, {"HTTP/2", true}} {
+		t.Run(version.name, func(t *testing.T) {
+			a := &api{t: t, Ready: ready, client: *tlsClient(t, certificate, version.http2)}
+			feed := a.listenTo("since=now", "full")
+			subscription := a.subscribe("subscription{noteChanged{change documentId}}", "full")
+			for range 3 {
+				id := a.create("notes", "one")
+				feed.tells("create note.note " + id)
+				subscription.want(`{"data":{"noteChanged":{"change":"CREATE","documentId":"` + id + `"}}}`)
+			}
+		})
+	}
+}
+
 // TestTLS sends requests over TLS by both versions of HTTP.
 func TestTLS(t *testing.T) {
 	dir, certificate := tlsProject(t, "")
