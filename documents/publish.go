@@ -182,7 +182,7 @@ func (br *bodyReader) row(s *contenttypes.Schema, values []store.Value, path []s
 	}
 }
 
-// stored checks one value of a draft.
+// stored checks one value of a draft. No error shows the value of a private attribute: the caller has not sent it, and may not see it.
 func (br *bodyReader) stored(a *contenttypes.Attribute, path []string, raw []byte) {
 	if a.Type == contenttypes.Password && raw != nil {
 		return // a hash cannot be checked
@@ -191,6 +191,9 @@ func (br *bodyReader) stored(a *contenttypes.Attribute, path []string, raw []byt
 	cast, issues := castScalar(a, path, v, true, br.stage)
 	if len(issues) == 0 {
 		issues = br.free(a, path, cast)
+	}
+	for i := range issues {
+		issues[i].hasValue = issues[i].hasValue && !a.Private
 	}
 	br.issues = append(br.issues, issues...)
 }
@@ -210,7 +213,7 @@ func decode(raw []byte) any {
 	return v
 }
 
-// shownStored returns stored components as messages show them: with their ids, and relations as {set: [{id}]}.
+// shownStored returns stored components as messages show them: with their ids, relations as {set: [{id}]}, and without what is private.
 func (br *bodyReader) shownStored(a *contenttypes.Attribute, items []*store.Item) any {
 	shown := make([]any, len(items))
 	for i, item := range items {
@@ -222,7 +225,7 @@ func (br *bodyReader) shownStored(a *contenttypes.Attribute, items []*store.Item
 		for _, at := range item.Component.Attributes {
 			v := item.Values[at.Index]
 			switch {
-			case at.Type == contenttypes.ID || at.Type == contenttypes.Password:
+			case at.Type == contenttypes.ID || at.Type == contenttypes.Password || at.Private:
 			case at.IsRelation():
 				o.Set(at.Name, br.shownLinks(at, itemRef(item)))
 			case at.IsScalar():
