@@ -216,8 +216,11 @@ func (p *Project) announce(ready Ready) {
 	if types == 0 {
 		p.log.Warn("the project has no content-types yet; each is a file in content-types/")
 	}
+	if p.options.Ephemeral || p.follower != nil { // nobody makes tokens there
+		return
+	}
 	for _, d := range e.Settings.Tokens {
-		if !p.options.Ephemeral && !e.tokens.Has(d.Name) {
+		if !e.tokens.Has(d.Name) {
 			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", p.directory.Command("token create")+" "+shell.Path(d.Name))
 		}
 	}
