@@ -422,6 +422,7 @@ func FuzzPosition(f *testing.F) {
 	for _, at := range []changes.Position{{}, page.Next, page.Changes[0].Position, changes.At(page.Next.Position)} {
 		f.Add(string(codec.Append(nil, at)))
 	}
+	f.Add("0000000000000000-0")
 	f.Fuzz(func(t *testing.T, text string) {
 		at, err := codec.Parse(text)
 		if err != nil {

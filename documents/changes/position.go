@@ -218,11 +218,14 @@ func (c *Codec) Parse(text string) (Position, error) {
 	sequence, rest, signed := strings.Cut(rest, "-")
 	logged := epoch + "-" + sequence
 	at, err := store.ParsePosition(logged)
-	if err != nil || !signed {
+	bad := fmt.Errorf("%q: %w", text, store.ErrOtherEpoch)
+	switch {
+	case err == nil && at == store.Position{}: // no log has it: it would be taken for the zero Position
+		return Position{}, bad
+	case err != nil || !signed:
 		return Position{Position: at}, err
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(rest)
-	bad := fmt.Errorf("%q: %w", text, store.ErrOtherEpoch)
 	if n := len(raw) - macLen; err != nil || n < 0 || !hmac.Equal(c.sign(nil, []byte(logged), raw[:n]), raw[n:]) {
 		return Position{}, bad
 	}
