@@ -22,6 +22,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/js"
@@ -41,6 +42,9 @@ type Unread struct {
 func Read(name string, source []byte) (_ *yamlfile.Node, unread []Unread, err error) {
 	if len(source) > yamlfile.MaxFileBytes {
 		return nil, nil, errors.New("the file is larger than 512 KiB")
+	}
+	if !utf8.Valid(source) {
+		return nil, nil, errors.New("the file is not in UTF-8")
 	}
 	source = append([]byte(nil), source...) // the parser writes behind its input
 	if ext := path.Ext(name); ext == ".ts" || ext == ".mts" || ext == ".cts" {

@@ -117,6 +117,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("module.exports = ({ env }) => ({a: env('A', 1), b: [`x${1}`, ...c], d() {}});")
 	f.Add("import type { A } from 'b';\nconst c = ({ env }: A): B<C[]> => ({ d: e as F, g: h! });\nexport default c;")
 	f.Add("const a: { b: (c) => d } | typeof e = /[/]/, f = <g>h; type i = j\nexport default a satisfies k")
+	f.Add("module.exports=({0:[`\xdc`]})")
 	f.Fuzz(func(t *testing.T, source string) {
 		for _, file := range []string{"a.js", "a.ts"} {
 			n, _, err := staticjs.Read(file, []byte(source))
