@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// attemptTimeout bounds an attempt, from the look-up of the name to the end of the answer.
+	// attemptTimeout is the deadline of an attempt, unless Dispatcher.AttemptTimeout is set.
 	attemptTimeout = 20 * time.Second
 	// maxAnswer is how much of an answer is read, and maxExcerpt how much of that a reason shows.
 	maxAnswer, maxExcerpt = 64 << 10, 200
@@ -43,13 +43,14 @@ func (a *attempt) throttles() bool {
 
 // A client sends requests to a hook.
 type client struct {
-	hook *Hook
-	http *http.Client
+	hook    *Hook
+	http    *http.Client
+	timeout time.Duration // of an attempt
 }
 
 // newClient returns a client that connects only to allowed addresses, follows no redirect, and uses no proxy: a proxy would resolve names by
 // itself.
-func newClient(h *Hook) *client {
+func newClient(h *Hook, timeout time.Duration) *client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: guard(h.AllowPrivate)}
 	return &client{h, &http.Client{
 		Transport: &http.Transport{
@@ -57,14 +58,14 @@ func newClient(h *Hook) *client {
 			MaxResponseHeaderBytes: maxAnswer, ForceAttemptHTTP2: true, DisableCompression: true,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	}, timeout}
 }
 
 func (c *client) close() { c.http.CloseIdleConnections() }
 
 // send sends a payload. now is the time of the attempt.
 func (c *client) send(ctx context.Context, p payload, now time.Time) (a attempt) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	began := time.Now()
 	defer func() { a.took = time.Since(began) }()
@@ -80,7 +81,7 @@ func (c *client) send(ctx context.Context, p payload, now time.Time) (a attempt)
 			err = op.Err // without the URL, which may hold a credential
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("no answer within %s", attemptTimeout)
+			err = fmt.Errorf("no answer within %s", c.timeout)
 		}
 		return attempt{err: err, receiver: true}
 	}

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -18,6 +19,10 @@ import (
 // A Dispatcher runs the senders of hooks. Its methods may be called whether it runs or not: without Run nothing is sent, but what the store
 // has about the hooks can be read, and replays take effect once it runs.
 type Dispatcher struct {
+	// AttemptTimeout is how long an attempt may take, from the look-up of the name to the end of the answer; 0: 20 seconds. It must be set
+	// before Run.
+	AttemptTimeout time.Duration
+
 	clock   Clock
 	log     *slog.Logger
 	content func() Content
@@ -39,6 +44,8 @@ type running struct {
 func New(clock Clock, log *slog.Logger, content func() Content) *Dispatcher {
 	return &Dispatcher{clock: clock, log: log, content: content, changed: make(chan struct{}, 1)}
 }
+
+func (d *Dispatcher) attemptTimeout() time.Duration { return cmp.Or(d.AttemptTimeout, attemptTimeout) }
 
 // Use replaces the hooks.
 func (d *Dispatcher) Use(hooks []Hook) {
@@ -105,7 +112,7 @@ func (d *Dispatcher) arrange(ctx context.Context) (ok bool) {
 			continue
 		}
 		hook := *h
-		s, err := newSender(&hook, d.clock, d.log, d.content)
+		s, err := d.newSender(&hook)
 		if err != nil {
 			d.log.Error("a webhook could not be started", "webhook", name, "error", err)
 			ok = false
@@ -168,7 +175,7 @@ func (d *Dispatcher) with(ctx context.Context, hook *Hook, f func(*sender) error
 
 // offline calls f with a sender that does not run, and stores what f changes.
 func (d *Dispatcher) offline(ctx context.Context, hook *Hook, f func(*sender) error) error {
-	s, err := newSender(hook, d.clock, d.log, d.content)
+	s, err := d.newSender(hook)
 	if err != nil {
 		return err
 	}
@@ -252,7 +259,7 @@ func (d *Dispatcher) Test(ctx context.Context, name string) (t Test, err error) 
 	if err != nil {
 		return t, err
 	}
-	c := newClient(h)
+	c := newClient(h, d.attemptTimeout())
 	defer c.close()
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails

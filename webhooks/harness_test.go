@@ -104,6 +104,7 @@ type site struct {
 	clock      *fakeClock
 	log        bytes.Buffer
 	hooks      []webhooks.Hook
+	timeout    time.Duration // of an attempt; 0: the default
 	dispatcher *webhooks.Dispatcher
 	stop       func() // nil: the dispatcher does not run
 }
@@ -127,6 +128,7 @@ func (s *site) start() {
 			},
 		}
 	})
+	s.dispatcher.AttemptTimeout = s.timeout
 	s.dispatcher.Use(s.hooks)
 	ctx, cancel := context.WithCancel(s.t.Context())
 	done := make(chan struct{})
@@ -177,6 +179,7 @@ type request struct {
 	raw    []byte
 	body   map[string]any
 	at     time.Time
+	gone   <-chan struct{} // closed when the sender no longer waits for the answer
 }
 
 func (r *request) data(key string) string {
@@ -218,7 +221,7 @@ func newReceiver(t *testing.T) *receiver {
 	r := &receiver{}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		raw, _ := io.ReadAll(req.Body)
-		q := &request{header: req.Header, raw: raw, at: time.Now()}
+		q := &request{header: req.Header, raw: raw, at: time.Now(), gone: req.Context().Done()}
 		if err := json.Unmarshal(raw, &q.body); err != nil {
 			t.Error(err)
 		}

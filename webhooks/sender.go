@@ -65,13 +65,13 @@ type outcome struct {
 }
 
 // newSender returns the sender of a hook as the store has it. A hook that the store does not know begins with what is written from now on.
-func newSender(h *Hook, clock Clock, log *slog.Logger, content func() Content) (*sender, error) {
+func (d *Dispatcher) newSender(h *Hook) (*sender, error) {
 	s := &sender{
-		hook: h, client: newClient(h), clock: clock, log: log.With("webhook", h.Name), content: content, queue: newQueue(),
+		hook: h, client: newClient(h, d.attemptTimeout()), clock: d.clock, log: d.log.With("webhook", h.Name), content: d.content, queue: newQueue(),
 		outcome: make(chan outcome, maxSending), calls: make(chan func()),
 	}
 	s.ledger = ledger{h.Name, map[string]string{}}
-	c := content()
+	c := s.content()
 	err := c.Store.View(func(snap *store.Snapshot) (err error) {
 		if s.memory, err = load(snap, h.Name); err != nil {
 			return err
