@@ -25,6 +25,7 @@ var (
 	singleActions      = []string{"find", "update", "delete"}
 	publicationActions = []string{"publish", "unpublish", "discardDraft"}
 	historyActions     = []string{"history", "restore"}
+	streamActions      = []string{"stream"} // of collections
 )
 
 // pluginActions lists the actions of routes that are not generated, with their uid and the built-in type that they need.
@@ -48,7 +49,7 @@ func ActionsOfOutline(o contenttypes.Outline) *Actions {
 	a.partial = !o.Complete
 	for _, t := range o.Model.Types {
 		if uid := t.UID; o.HasProblem(uid) && !t.BuiltIn {
-			a.names[uid] = slices.Concat(collectionActions, publicationActions, historyActions)
+			a.names[uid] = slices.Concat(collectionActions, publicationActions, historyActions, streamActions)
 		}
 	}
 	return a
@@ -61,14 +62,14 @@ func ActionsOf(model *contenttypes.Model) *Actions {
 		if t.BuiltIn || t.Internal {
 			continue
 		}
-		names := collectionActions
+		names, more := collectionActions, streamActions
 		if t.Kind == contenttypes.SingleType {
-			names = singleActions
+			names, more = singleActions, nil
 		}
 		if t.DraftAndPublish {
 			names = slices.Concat(names, publicationActions)
 		}
-		a.names[t.UID] = slices.Concat(names, historyActions)
+		a.names[t.UID] = slices.Concat(names, historyActions, more)
 	}
 	for _, p := range pluginActions {
 		if model.Type(p.needs) != nil {

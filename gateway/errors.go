@@ -36,7 +36,18 @@ func errTooLong(most time.Duration) *apierror.Error {
 // fail answers a request with an error. An error that is not meant for clients is logged and answered with 500; its log line has the id of
 // the request.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var told *apierror.Error
+	told := s.told(w, r, err)
+	if told == nil {
+		return
+	}
+	if told.Status == http.StatusTooManyRequests && w.Header()["Retry-After"] == nil {
+		w.Header()["Retry-After"] = retrySoon
+	}
+	writeError(w, told)
+}
+
+// told returns what a client is told of an error, and logs an error that is not meant for clients. It returns nil if the client is gone.
+func (s *Server) told(w http.ResponseWriter, r *http.Request, err error) (told *apierror.Error) {
 	switch {
 	case errors.As(err, &told):
 	case documents.Unavailable(err) != nil:
@@ -55,15 +66,12 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header()["Retry-After"] = retrySoon
 	case isReaderGone(r, err):
 		s.log.LogAttrs(r.Context(), slog.LevelDebug, "the client closed the connection before it had the answer", requestAttrs(w, r, slog.Any("error", err))...)
-		return
+		return nil
 	default:
 		told = errInternal
 		s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", requestAttrs(w, r, slog.Any("error", err))...)
 	}
-	if told.Status == http.StatusTooManyRequests && w.Header()["Retry-After"] == nil {
-		w.Header()["Retry-After"] = retrySoon
-	}
-	writeError(w, told)
+	return told
 }
 
 // retrySoon is the header Retry-After of errors whose cause may end within a second.
@@ -92,7 +100,12 @@ func writeError(w http.ResponseWriter, e *apierror.Error) {
 
 // appendError appends the envelope of an error.
 func appendError(dst []byte, e *apierror.Error) []byte {
-	dst = append(dst, `{"data":null,"error":{"status":`...)
+	return append(appendErrorMember(append(dst, `{"data":null,`...), e), '}')
+}
+
+// appendErrorMember appends an error as the member of an object.
+func appendErrorMember(dst []byte, e *apierror.Error) []byte {
+	dst = append(dst, `"error":{"status":`...)
 	dst = strconv.AppendInt(dst, int64(e.Status), 10)
 	dst = append(dst, `,"name":`...)
 	dst = jsontree.AppendString(dst, e.Name)
@@ -106,7 +119,7 @@ func appendError(dst []byte, e *apierror.Error) []byte {
 		dst = append(dst, `,"details":`...)
 		dst = jsontree.Append(dst, e.Details)
 	}
-	return append(dst, "}}"...)
+	return append(dst, '}')
 }
 
 // notAllowed answers a request whose method the path does not have.

@@ -190,7 +190,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		ctx = store.WithPrincipal(ctx, recordedAs(who))
 	}
-	if !g.streams {
+	if !g.streams && !(g.generated && prefersLines(r)) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.limits.Handle)
 		defer cancel()

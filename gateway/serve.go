@@ -148,7 +148,11 @@ func (h *handlers) addGenerated(t *routeTable, route *rest.Route) error {
 	}
 	readBody, answers := h.server.limits.readBody, h.server.answers
 	g.answer = func(w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error {
-		return route.Serve(w, r, rest.Call{Access: who.Access, By: recordedAs(who), DocumentID: documentID, ReadBody: readBody, Limits: answers})
+		call := rest.Call{Access: who.Access, By: recordedAs(who), DocumentID: documentID, ReadBody: readBody, Limits: answers}
+		if prefersLines(r) {
+			call.Lines = h.server.lines(w, r)
+		}
+		return route.Serve(w, r, call)
 	}
 	g.generated, g.whole = true, true
 	g.extended = configured || route.Writes() && len(x.hooks) > 0

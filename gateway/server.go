@@ -76,6 +76,7 @@ type Server struct {
 	bodies  *budget.Budget // of the bodies that are in memory
 
 	places, connections *admission.Semaphore
+	streams             *admission.Semaphore // of lists in JSON Lines
 	counters            struct{ refusedConnections, acceptErrors atomic.Int64 }
 }
 
@@ -105,6 +106,7 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 		headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies, age: c.ReplicaAge,
 		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),
 		connections: admission.New(admission.Limits{Places: l.Connections, Share: l.ConnectionsPerAddress}),
+		streams:     admission.New(admission.Limits{Places: l.Streams}),
 	}
 	if s.log == nil {
 		s.log = slog.Default()

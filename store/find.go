@@ -113,7 +113,8 @@ type finder struct {
 	sources []*source
 	records []Record // rows that were read, for hit.loaded
 	planned bool
-	rows    int // how many the slot has; negative: not counted yet
+	rows    int         // how many the slot has; negative: not counted yet
+	memory  *sortMemory // for Each; nil: sorting takes what it needs
 
 	conjunction // of the query's filter
 }
@@ -213,9 +214,18 @@ func (f *finder) order() (indexOrder, bool) {
 
 // fromOneSource answers a query whose whole filter is one range of an index in the requested order; ok is false for other queries.
 func (f *finder) fromOneSource(order indexOrder) (Page, bool) {
+	order, ok := f.oneRange(order)
+	if !ok {
+		return Page{}, false
+	}
+	return Page{Rows: f.walk(order, f.query.Offset, f.query.Limit, nil), Total: f.best().cost}, true
+}
+
+// oneRange narrows an order to the entries that match the filter; ok is false if they are not one range of the index.
+func (f *finder) oneRange(order indexOrder) (narrowed indexOrder, ok bool) {
 	src := f.best()
 	if src == nil || len(f.conds) != 1 || !src.exact || src.test != nil || len(src.ranges) != 1 {
-		return Page{}, false
+		return order, false
 	}
 	sameIndex := bytes.HasPrefix(src.ranges[0].low, order.space)
 	byID := order.attr.Type == contenttypes.ID && !order.desc && src.sorted
@@ -225,9 +235,9 @@ func (f *finder) fromOneSource(order indexOrder) (Page, bool) {
 	case byID:
 		order = indexOrder{attr: order.attr, space: src.ranges[0].low[:spaceLen], keyRange: src.ranges[0]}
 	default:
-		return Page{}, false
+		return order, false
 	}
-	return Page{Rows: f.walk(order, f.query.Offset, f.query.Limit, nil), Total: src.cost}, true
+	return order, true
 }
 
 // stopsEarly reports whether it is cheaper to read rows in the requested order until the page is full than to find all that match.

@@ -56,6 +56,9 @@ func compareWithTwin(t *testing.T, rnd *rand.Rand, writes, questions int) {
 			if want.Total != got.Total && q.Count || !slices.Equal(want.Docs, got.Docs) {
 				t.Fatalf("%s\n got %v of %d\nwant %v of %d", describe(q), got.Docs, got.Total, want.Docs, want.Total)
 			}
+			if each := each(t, s, q); !slices.Equal(want.Docs, each) {
+				t.Fatalf("Each: %s\n got %v\nwant %v", describe(q), each, want.Docs)
+			}
 		}
 		if err := s.Check(); err != nil {
 			t.Fatal(err)

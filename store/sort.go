@@ -19,6 +19,9 @@ func (f *finder) sortHits(hits []hit) {
 	for i, h := range hits {
 		r := f.record(h)
 		keyed[i] = keyedHit{f.load(h, r), keys.of(r)}
+		if f.memory != nil && !f.memory.take(f.snap, keyed[i].keys) {
+			return
+		}
 	}
 	slices.SortFunc(keyed, func(x, y keyedHit) int {
 		if c := compareKeys(x.keys, y.keys, q.Sort); c != 0 {

@@ -18,6 +18,7 @@ type Limits struct {
 	Handle     time.Duration // the context of a request ends after this time
 	Drain      time.Duration // requests are answered so long after the server was told to stop, while it is not ready
 	Shutdown   time.Duration // requests may continue this long after that
+	Stream     time.Duration // a list in JSON Lines may take this long, and keep its snapshot
 
 	HeaderBytes int64 // bytes of the header of a request
 	JSONBytes   int64 // bytes of a JSON body, decompressed
@@ -40,6 +41,8 @@ type Limits struct {
 	// Listeners is how many clients may wait for changes at a time, and ListenersPerAddress how many of them may come from one address; the
 	// defaults are half of Connections, and a quarter of that. Further ones are answered 503. Each has a connection.
 	Listeners, ListenersPerAddress int
+	// Streams is how many lists in JSON Lines are sent at a time. Further ones are answered 503.
+	Streams int
 }
 
 // DefaultLimits holds the limits of a project that sets none. Limits whose default depends on other limits or on the machine are zero.
@@ -50,12 +53,14 @@ var DefaultLimits = Limits{
 	Idle:        120 * time.Second,
 	Handle:      30 * time.Second,
 	Shutdown:    20 * time.Second,
+	Stream:      10 * time.Minute,
 	HeaderBytes: 64 << 10,
 	JSONBytes:   1 << 20,
 	FormBytes:   56 << 10,
 	BodyRate:    1 << 10,
 	Concurrent:  1024,
 	Connections: 8192,
+	Streams:     16,
 	Links:       10_000,
 	Components:  5_000,
 	AnswerBytes: rest.DefaultAnswerBytes,
@@ -74,6 +79,7 @@ func (l Limits) WithDefaults() Limits {
 	l.Idle = cmp.Or(l.Idle, d.Idle)
 	l.Handle = cmp.Or(l.Handle, d.Handle)
 	l.Shutdown = cmp.Or(l.Shutdown, d.Shutdown)
+	l.Stream = cmp.Or(l.Stream, d.Stream)
 	l.HeaderBytes = cmp.Or(l.HeaderBytes, d.HeaderBytes)
 	l.JSONBytes = cmp.Or(l.JSONBytes, d.JSONBytes)
 	l.FormBytes = cmp.Or(l.FormBytes, d.FormBytes)
@@ -84,6 +90,7 @@ func (l Limits) WithDefaults() Limits {
 	l.Components = cmp.Or(l.Components, d.Components)
 	l.Concurrent = cmp.Or(l.Concurrent, d.Concurrent)
 	l.Connections = min(cmp.Or(l.Connections, d.Connections), maxConnections())
+	l.Streams = cmp.Or(l.Streams, d.Streams)
 	l.ConcurrentPerAddress = cmp.Or(l.ConcurrentPerAddress, shareOf(l.Concurrent))
 	l.ConnectionsPerAddress = cmp.Or(l.ConnectionsPerAddress, shareOf(l.Connections))
 	l.Listeners = cmp.Or(l.Listeners, max(1, l.Connections/2))

@@ -79,6 +79,8 @@ type limitsFile struct {
 	// clients of one address that wait for changes; more are answered 503
 	// Default: a quarter of them, at least 64
 	ListenersPerAddress *int `yaml:"listenersPerAddress"`
+	// [streams](streams.md) at one time; more are answered 503
+	Streams *int
 	// memory of all requests together: answers until they are sent, images while they are decoded; see [operations](operations.md#memory)
 	// Default: a quarter of the memory that the process may have
 	Memory *ByteSize
@@ -110,6 +112,8 @@ type timeoutsFile struct {
 	Drain *time.Duration
 	// how long requests may go on after that
 	Shutdown *time.Duration
+	// one [stream](streams.md); the data file cannot use pages again that a stream still needs
+	Stream *time.Duration
 }
 
 type logFile struct {
@@ -166,9 +170,9 @@ func (s *Server) file() serverFile {
 			BodyRate: (*ByteSize)(&l.BodyRate), Links: &l.Links, Components: &l.Components,
 			Concurrent: &l.Concurrent, ConcurrentPerAddress: &l.ConcurrentPerAddress,
 			Connections: &l.Connections, ConnectionsPerAddress: &l.ConnectionsPerAddress,
-			Listeners: &l.Listeners, ListenersPerAddress: &l.ListenersPerAddress,
+			Listeners: &l.Listeners, ListenersPerAddress: &l.ListenersPerAddress, Streams: &l.Streams,
 		},
-		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Drain, &l.Shutdown},
+		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Drain, &l.Shutdown, &l.Stream},
 		Log: logFile{Level: "info", Format: &s.Log.Format, Requests: &s.Log.Requests, Sample: &s.Log.Sample,
 			Keep: (*days)(&s.Log.Keep), MaxSize: (*ByteSize)(&s.Log.MaxSize)},
 		Metrics: metricsFile{&s.Metrics.Listen, &s.Metrics.Token},
@@ -280,6 +284,7 @@ func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 		{"components", l.Components, "of them one write may have"},
 		{"concurrent", l.Concurrent, "requests are answered at a time"},
 		{"connections", l.Connections, "connections there may be at a time"},
+		{"streams", l.Streams, "streams are sent at a time"},
 		{"bodyRate", int(l.BodyRate), "bytes of a body must come each second"},
 	} {
 		if c.count < 1 {
@@ -302,7 +307,7 @@ func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 		problems.Add(n.At("limits", "listeners"), "listeners must be 1 or more: it is how many clients may wait for changes at a time")
 	}
 	for key, d := range map[string]time.Duration{"header": l.ReadHeader, "read": l.Read, "write": l.Write, "idle": l.Idle,
-		"request": l.Handle, "shutdown": l.Shutdown} {
+		"request": l.Handle, "shutdown": l.Shutdown, "stream": l.Stream} {
 		if d <= 0 {
 			problems.Add(n.At("timeouts", key), "%s must be longer than 0, such as 30s", key)
 		}

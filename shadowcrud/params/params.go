@@ -162,6 +162,20 @@ func (p *Parser) List(t *contenttypes.ContentType, q *jsontree.Object, a *permis
 	return r.list(l)
 }
 
+// Stream reads the parameters of a list that is sent whole: without a limit, unless the request has one, which may be of any size.
+func (p *Parser) Stream(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*List, error) {
+	whole := *p
+	whole.limits.MaxLimit, whole.limits.WithCount = 0, false
+	if o, ok := q.Value("pagination").(*jsontree.Object); !ok || o.Value("page") == nil {
+		whole.limits.DefaultLimit = -1
+	}
+	l, err := whole.List(t, q, a)
+	if err == nil {
+		l.Query.Count = false
+	}
+	return l, err
+}
+
 // PlainList reads the parameters of a list without envelope, as users and files have it: start and limit are top-level parameters, and
 // the answer has no total.
 func (p *Parser) PlainList(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*List, error) {

@@ -15,9 +15,9 @@
 // caller may use it, and calls Route.Serve. An error that Serve returns has not been answered yet.
 //
 // An answer is printed within one snapshot of the store, from stored bytes into a pooled buffer, and sent after the snapshot has ended: a
-// slow client keeps no snapshot open.
+// slow client keeps no snapshot open. Only lists in JSON Lines are sent while they are printed (lines.go).
 //
-// The routes and their handlers are in read.go, write.go and history.go.
+// The routes and their handlers are in read.go, lines.go, write.go and history.go.
 package rest
 
 import (
@@ -88,6 +88,7 @@ type Call struct {
 	// ReadBody returns the body of the request as a jsontree value; nil if there is none.
 	ReadBody func(http.ResponseWriter, *http.Request) (any, error)
 	Limits   *Limits // nil: the default ones
+	Lines    *Lines  // how to send a list as JSON Lines; nil unless the client asks for that
 }
 
 func (c *Call) limits() *Limits {

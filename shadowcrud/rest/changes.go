@@ -123,14 +123,20 @@ func (p *printer) event(q *ChangesQuery, c *changes.Change) {
 	p.buf = append(q.Codec.Append(append(p.buf, "id: "...), c.Position), "\ndata: "...)
 	begin := len(p.buf)
 	p.change(q, c)
-	if text := p.buf[begin:]; bytes.ContainsAny(text, "\r\n") { // between JSON values; in texts they are escaped
-		for i, b := range text {
-			if b == '\n' || b == '\r' {
-				text[i] = ' '
-			}
+	joinLines(p.buf[begin:])
+	p.buf = append(p.buf, "\n\n"...)
+}
+
+// joinLines replaces line breaks in a JSON text. They are between values, since texts have them escaped.
+func joinLines(text []byte) {
+	if !bytes.ContainsAny(text, "\r\n") {
+		return
+	}
+	for i, b := range text {
+		if b == '\n' || b == '\r' {
+			text[i] = ' '
 		}
 	}
-	p.buf = append(p.buf, "\n\n"...)
 }
 
 // changeLen is about the length of a change without its documentId and document.

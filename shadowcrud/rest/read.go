@@ -27,6 +27,9 @@ func (a *API) addReads(t *contenttypes.ContentType) {
 
 // GET /api/{plural}: a list of documents.
 func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
+	if c.Lines != nil {
+		return rt.lines(w, r, c)
+	}
 	var list *params.List
 	err := span.Timed(r.Context(), "plan", func() error {
 		query, err := parseQuery(r)

@@ -1,0 +1,185 @@
+package store
+
+import "slices"
+
+const (
+	// blockRows is how many rows Each hands over at a time.
+	blockRows = 256
+	// maxGathered is how many rows Each finds by a source and sorts, where it could also read all rows in the requested order.
+	maxGathered = 1 << 14
+	// sortedHitBytes is about the memory of a hit while it is sorted, without the bytes of its keys.
+	sortedHitBytes = 128
+)
+
+// Each calls yield with the rows that match q, in blocks: those from q.Offset on, at most q.Limit of them unless it is negative. A block is
+// valid until yield returns. After an error of yield, Each ends and returns it.
+//
+// If an index has the order of q, the memory that Each takes does not depend on the number of rows. Otherwise the rows are found first and
+// sorted, and Each calls reserve with the memory that this takes, in total so far. Without a sort, the rows come by locale in the order of
+// q.Locales, and by id.
+func (s *Snapshot) Each(q *Query, reserve func(bytes int64) error, yield func([]Record) error) error {
+	if !s.bound.has(q.Type) {
+		return ErrRedefined
+	}
+	e := eachRow{snap: s, query: q, yield: yield, skip: max(0, q.Offset), left: q.Limit, memory: sortMemory{reserve: reserve}}
+	slots := s.querySlots(q)
+	if len(slots) > 1 && len(q.Sort) > 0 {
+		e.sorted(slots)
+	} else {
+		for _, sl := range slots {
+			if !e.slot(sl) {
+				break
+			}
+		}
+	}
+	e.flush()
+	if e.err != nil {
+		return e.err
+	}
+	return s.failed
+}
+
+// An eachRow is the state of Each.
+type eachRow struct {
+	snap   *Snapshot
+	query  *Query
+	yield  func([]Record) error
+	block  []Record
+	skip   int // rows to leave out
+	left   int // rows to hand over; negative: all
+	memory sortMemory
+	err    error // of yield
+}
+
+// row hands over a row that matches, and reports whether to continue.
+func (e *eachRow) row(r Record) bool {
+	if e.left == 0 {
+		return false
+	}
+	if e.skip > 0 {
+		e.skip--
+		return true
+	}
+	if e.left > 0 {
+		e.left--
+	}
+	if e.block = append(e.block, r); len(e.block) == blockRows {
+		e.flush()
+	}
+	return e.err == nil && e.left != 0
+}
+
+// flush hands over the rows of the last block.
+func (e *eachRow) flush() {
+	if len(e.block) > 0 && e.err == nil && e.snap.failed == nil {
+		e.err = e.yield(e.block)
+		clear(e.block)
+		e.block = e.block[:0]
+	}
+}
+
+// slot hands over the rows of a slot, and reports whether to continue.
+func (e *eachRow) slot(sl slot) bool {
+	f := e.finder(sl)
+	f.plan()
+	order, inOrder := f.order()
+	if !inOrder {
+		return e.sorted([]slot{sl})
+	}
+	matches := f.conds
+	if len(matches) > 0 {
+		if narrowed, ok := f.oneRange(order); ok {
+			order, matches = narrowed, nil
+		} else if src := f.best(); src != nil && src.cost <= maxGathered && src.cost*rowCost < f.size() {
+			return e.sorted([]slot{sl})
+		}
+	}
+	skip := 0
+	if len(matches) == 0 {
+		f.took(RangeInOrder)
+		if rows := f.snap.entriesIn(order); e.skip >= rows {
+			e.skip -= rows
+			return true
+		}
+		skip, e.skip = e.skip, 0
+	} else {
+		f.took(IndexWalk)
+	}
+	f.eachInOrder(order, skip, func(doc uint64) bool {
+		r := f.snap.row(f.bound, f.slot, doc)
+		return !matches.holds(f.snap, r) || e.row(r)
+	})
+	return e.err == nil && e.left != 0 && e.snap.failed == nil
+}
+
+// entriesIn returns how many entries the range of an order has.
+func (s *Snapshot) entriesIn(o indexOrder) int { return s.rank(o.high) - s.rank(o.low) }
+
+// sorted finds the rows of some slots, sorts them together and hands them over. It reports whether to continue.
+func (e *eachRow) sorted(slots []slot) bool {
+	var hits []hit
+	var f *finder
+	for _, sl := range slots {
+		f = e.finder(sl)
+		f.plan()
+		most := f.size()
+		if src := f.best(); src != nil {
+			most = min(most, src.cost)
+		}
+		if !e.memory.takeBytes(e.snap, int64(most)*sortedHitBytes) {
+			return false
+		}
+		found := f.gather()
+		for i := range found {
+			found[i].loaded = 0 // it is a position in the rows of this finder
+		}
+		hits = append(hits, found...)
+	}
+	if f == nil {
+		return false
+	}
+	f.records = nil
+	f.sortHits(hits)
+	for hits = slices.Clip(hits); len(hits) > 0 && e.snap.step(); hits = hits[1:] {
+		if !e.row(f.record(hits[0])) {
+			return false
+		}
+	}
+	return e.snap.failed == nil
+}
+
+func (e *eachRow) finder(sl slot) *finder {
+	f := e.snap.finder(e.query, sl)
+	f.memory = &e.memory
+	return f
+}
+
+// A sortMemory reserves the memory that sorting takes.
+type sortMemory struct {
+	reserve         func(bytes int64) error
+	taken, reserved int64
+}
+
+// reserveStep is how many bytes a sortMemory reserves at a time.
+const reserveStep = 1 << 20
+
+// take takes memory for the keys of a row. It reports whether there is enough; otherwise it ends the work of the snapshot.
+func (m *sortMemory) take(s *Snapshot, keys [][]byte) bool {
+	size := 0
+	for _, k := range keys {
+		size += len(k)
+	}
+	return m.takeBytes(s, int64(size))
+}
+
+func (m *sortMemory) takeBytes(s *Snapshot, bytes int64) bool {
+	if m.taken += bytes; m.taken <= m.reserved {
+		return true
+	}
+	m.reserved = m.taken + reserveStep
+	if err := m.reserve(m.reserved); err != nil {
+		s.work.end(s, err)
+		return false
+	}
+	return true
+}
