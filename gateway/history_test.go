@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"reflect"
 	"slices"
@@ -104,6 +105,32 @@ func TestHistory(t *testing.T) {
 	a.want(404, "GET", "/api/pages/nobody/_history", "full", nil)
 	a.want(400, "GET", page+"/_history?status=old", "full", nil)
 	a.want(400, "GET", page+"/_history?filters[by]=x", "full", nil)
+}
+
+// TestHistoryHidesUsers has a user write, and reads who it was with and without the permission to find users.
+func TestHistoryHidesUsers(t *testing.T) {
+	files := maps.Clone(historyFiles)
+	files["config/permissions.yaml"] += `
+  editor:
+    api::page.page: [find, history]
+    plugin::users-permissions.user: [find]
+`
+	a := serve(t, files)
+	writer, _ := a.register("writer")
+	editor, id := a.register("editor")
+	a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID("editor")})
+	page := "/api/pages/" + a.want(201, "POST", "/api/pages?status=draft", "full", object{"data": object{"title": "one"}}).at("data.documentId").(string)
+	last := func(as, key string) any {
+		return a.want(200, "GET", page+"/_history", as, nil).at("data").([]any)[0].(object)[key]
+	}
+	created := last("full", "seq")
+	a.want(200, "PUT", page+"?status=draft", "full", object{"data": object{"title": "two"}})
+	a.want(200, "POST", page+"/actions/restore", writer, object{"data": object{"seq": created}})
+	for as, want := range map[string]string{"full": "writer", editor: "writer", writer: ""} {
+		if got := last(as, "by"); !reflect.DeepEqual(got, object{"kind": "user", "name": want}) {
+			t.Errorf("the last version is by %v, want the name %q", got, want)
+		}
+	}
 }
 
 // without returns a document without the values that a restored version has of its own, on every level.

@@ -89,7 +89,7 @@ func (p *printer) history(items []store.HistoryItem) {
 		item := &items[i]
 		o, by := jsontree.NewObject(), jsontree.NewObject()
 		by.Set("kind", item.By.Kind)
-		by.Set("name", item.By.Name)
+		by.Set("name", nameShownTo(p.access, item.By))
 		o.Set("seq", item.Position.String())
 		o.Set("at", item.Time.UTC().Format("2006-01-02T15:04:05.000Z"))
 		o.Set("by", by)
@@ -107,6 +107,14 @@ func (p *printer) history(items []store.HistoryItem) {
 		p.buf = jsontree.Append(p.buf, o)
 	}
 	p.buf = append(p.buf, ']')
+}
+
+// nameShownTo returns the name of a principal as a caller sees it: "" for a user unless the caller may find users.
+func nameShownTo(access *permission.Access, by store.Principal) string {
+	if by.Kind == "user" && !access.AllowsAction(contenttypes.UserUID+".find") {
+		return ""
+	}
+	return by.Name
 }
 
 // asOf returns a function that calls answer with a snapshot of the past, the one that a request asks for. The caller needs the permission
