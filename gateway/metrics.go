@@ -66,6 +66,7 @@ func (p *Project) reading() metrics.Reading {
 		Store: e.store.Stats(), State: e.store.Health().State,
 		Places: map[string]metrics.Places{
 			"passwords": {Stats: documents.Hashing(), Limit: documents.HashingLimits().Places},
+			"listeners": {Stats: p.listeners.Stats(), Limit: p.listeners.Limits().Places},
 		},
 		Budgets:         map[string]budget.Stats{"requests": p.memory.Stats()},
 		Caches:          map[string]lru.Stats{},

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	dto "github.com/prometheus/client_model/go"
@@ -181,6 +182,28 @@ func TestMetricsValues(t *testing.T) {
 	} {
 		if after.value(test.name, test.labels...) <= 0 {
 			t.Errorf("%s%v is %v", test.name, test.labels, after.value(test.name, test.labels...))
+		}
+	}
+}
+
+// TestMetricsOfListeners listens to changes and to a subscription, up to the limit, and then closes one of both.
+func TestMetricsOfListeners(t *testing.T) {
+	files := maps.Clone(noteFiles)
+	files["config/server.yaml"] = "metrics: {token: " + metricsToken + "}\nlimits: {listeners: 3, listenersPerAddress: 2}\n"
+	a := serve(t, files)
+	feed := a.listenTo("since=now", "full")
+	a.subscribe("subscription{noteChanged{seq}}", "")
+	a.want(503, "GET", "/api/_changes?feed=longpoll", "full", nil)
+	s := a.scrape()
+	for name, want := range map[string]float64{"lectern_places": 2, "lectern_places_limit": 3, "lectern_places_refused_total": 1} {
+		if got := s.value(name, "of", "listeners"); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	feed.close()
+	for late := time.Now().Add(20 * time.Second); a.scrape().value("lectern_places", "of", "listeners") != 1; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatal("a listener that is gone is still counted")
 		}
 	}
 }
