@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func (h *graphqlHandler) stream(w http.ResponseWriter, r *http.Request, op *oper
 		}
 		defer answer.Release()
 	}
-	if answer != nil {
+	if answer != nil && !h.hasLost(r, s) {
 		h.done(op, answer)
 		if answer.NotByGet {
 			h.send(w, r, jsonType, answer)
@@ -58,6 +59,16 @@ func (h *graphqlHandler) stream(w http.ResponseWriter, r *http.Request, op *oper
 	}
 	h.done(op, &execution.Response{Status: http.StatusOK, Operation: "subscription"})
 	return h.project.serveListener(w, r, newChangeListener(share, newSubscription(w, r, op), at, aliveEvery))
+}
+
+// hasLost reports whether the client of a subscription goes on from a position at which it had documents. s is nil if it cannot be told which
+// of them it has lost.
+func (h *graphqlHandler) hasLost(r *http.Request, s *execution.Subscription) bool {
+	if s == nil || h.noLog {
+		return false
+	}
+	at, err := h.positions.parse(r.Header.Get("Last-Event-ID"))
+	return err == nil && at.HasTypes()
 }
 
 // since returns the position after which the client of a subscription wants changes.
@@ -165,7 +176,7 @@ func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, l *ch
 	}
 	ctx = store.WithPrincipal(h.withCaller(r, who).Context(), recordedAs(who))
 	checked, refusal := h.engine.Subscribe(ctx, h.requestAs(s.id, r, s.op, who))
-	if refusal != nil {
+	if checked == nil {
 		events.lastResult(refusal)
 		return false, io.EOF
 	}
@@ -180,7 +191,7 @@ func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, l *ch
 	case err != nil:
 		return false, err
 	case page.Reset:
-		events.lastResult(errorResponse(lostChanges))
+		events.lastResult(cmp.Or(refusal, errorResponse(lostChanges)))
 		return false, io.EOF
 	}
 	for i := range page.Changes {
@@ -189,6 +200,10 @@ func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, l *ch
 		}
 	}
 	l.since = page.Next
+	if refusal != nil && !l.since.HasTypes() { // the client knows what it has lost
+		events.lastResult(refusal)
+		return false, io.EOF
+	}
 	return page.Pending > 0, nil
 }
 

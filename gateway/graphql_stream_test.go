@@ -385,9 +385,10 @@ func TestSubscriptionsEnd(t *testing.T) {
 		name    string
 		end     func(as string, id int) // as is the caller; id that of the user
 		token   string
+		deleted int // how many documents are told to be deleted
 		message string
 	}{
-		{name: "another role", message: "Forbidden access", end: func(_ string, id int) {
+		{name: "another role", deleted: 1, message: "Forbidden access", end: func(_ string, id int) {
 			a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID("keeper")})
 		}},
 		{name: "no user", message: "nvalid credentials", end: func(_ string, id int) { a.want(200, "DELETE", userPath(id), "full", nil) }},
@@ -405,6 +406,9 @@ func TestSubscriptionsEnd(t *testing.T) {
 		a.note(object{"title": "one"})
 		s.want(`{"data":{"noteChanged":{"change":"PUBLISH"}}}`)
 		c.end(as, id)
+		for range c.deleted {
+			s.want(`{"data":{"noteChanged":{"change":"DELETE"}}}`)
+		}
 		s.wantEnd(c.message)
 	}
 
@@ -412,6 +416,40 @@ func TestSubscriptionsEnd(t *testing.T) {
 	stop() // fails the test if the stream keeps the server from stopping
 	if e, ok := s.next(); ok {
 		t.Errorf("event %q when the server stopped", e.name)
+	}
+}
+
+// TestSubscriptionsTellWhatIsLost takes the permission from clients while they listen, and while they are away. Each is told of the documents
+// that it asked for and could find, as deleted, and nothing else.
+func TestSubscriptionsTellWhatIsLost(t *testing.T) {
+	a := serveNotes(t)
+	as, id := a.register("listener")
+	const fields = "{change documentId document{title}}"
+	first := a.note(object{"title": "first"})
+	second := a.note(object{"title": "second"})
+	a.note(object{"title": "a draft"}, "?status=draft")
+	all := a.subscribe("subscription{noteChanged"+fields+"}", as)
+	one := a.subscribe(`subscription{noteChanged(documentId:"`+second+`", filters:{title:{eq:"x"}})`+fields+"}", as)
+	third := a.note(object{"title": "third"})
+	before := all.want(changeEvent("PUBLISH", third, `{"title":"third"}`))
+	a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID("keeper")})
+	lost := all.want(changeEvent("DELETE", first, "null"))
+	all.want(changeEvent("DELETE", second, "null"))
+	last := all.want(changeEvent("DELETE", third, "null"))
+	all.wantEnd("Forbidden access")
+	one.want(changeEvent("DELETE", second, "null"))
+	one.wantEnd("Forbidden access")
+
+	a.note(object{"title": "later"})
+	for _, c := range []struct {
+		after event
+		told  []string
+	}{{before, []string{first, second, third}}, {lost, []string{second, third}}, {last, nil}, {event{id: "0"}, nil}, {event{}, nil}} {
+		s := a.subscribe("subscription{noteChanged"+fields+"}", as, "Last-Event-ID", c.after.id)
+		for _, id := range c.told {
+			s.want(changeEvent("DELETE", id, "null"))
+		}
+		s.wantEnd("Forbidden access")
 	}
 }
 

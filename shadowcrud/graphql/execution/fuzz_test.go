@@ -64,6 +64,15 @@ func FuzzExecute(f *testing.F) {
 			sub, a := engine.Subscribe(context.Background(), r)
 			var err error
 			switch {
+			case sub != nil && a != nil: // the caller lacks the permission, and may be told of deletions
+				lost, err := sub.Answer(context.Background(), change)
+				if err != nil {
+					t.Fatalf("%q with %s: %v", query, variables, err)
+				}
+				if strings.Contains(string(lost.Body), `"UPDATE"`) && !strings.Contains(query+variables, "UPDATE") {
+					t.Errorf("%q with %s tells a caller without permission %s", query, variables, lost.Body)
+				}
+				lost.Release()
 			case sub != nil:
 				a, err = sub.Answer(context.Background(), change)
 			case a == nil:

@@ -22,11 +22,12 @@ type Subscription struct {
 	Filter changes.Filter
 	Access *permission.Access
 
-	only    any // the documentId that the operation asks for; nil if it asks for all documents
-	engine  *Engine
-	request *Request
-	plan    *plan
-	vars    language.Variables
+	only      any // the documentId that the operation asks for; nil if it asks for all documents
+	engine    *Engine
+	request   *Request
+	plan      *plan
+	vars      language.Variables
+	deletions bool // each change is reported as a deletion
 }
 
 // A Change is a change that a Subscription reports.
@@ -37,6 +38,9 @@ type Change struct {
 
 // Subscribe checks a subscription for the caller of a request, as Execute does with other operations. The Response is the answer if the
 // operation cannot run. Both results are nil if the operation is a query or mutation.
+//
+// Both results are set if the operation cannot run because the caller may not find the documents. The Subscription then reports the deletions
+// that tell a caller which documents it has lost, if it had the permission before.
 func (e *Engine) Subscribe(ctx context.Context, r *Request) (*Subscription, *Response) {
 	p, errs := e.prepare(r.Query, r.Operation)
 	switch {
@@ -54,7 +58,7 @@ func (e *Engine) Subscribe(ctx context.Context, r *Request) (*Subscription, *Res
 	if wrong := x.authorizeSubscription(); wrong != nil {
 		refusal := refuse([]*language.Error{wrong})
 		refusal.Operation = ast.Subscription
-		return nil, refusal
+		return e.deletions(ctx, r, x.plan.root.fields[0]), refusal
 	}
 	f := x.plan.root.fields[0]
 	b := &x.bindings[f.slot]
@@ -69,6 +73,21 @@ func (e *Engine) Subscribe(ctx context.Context, r *Request) (*Subscription, *Res
 		s.Access = permission.FullAccess
 	}
 	return s, nil
+}
+
+// deletions returns a Subscription to a field that reports deletions alone, which show nothing of the documents. It returns nil if the caller
+// may find the documents, or if an extension decides who may see their changes.
+func (e *Engine) deletions(ctx context.Context, r *Request, f *field) *Subscription {
+	if f.hooked || f.spec.Auth.IsSet() || r.Access.Allows(f.spec.Type, "find") {
+		return nil
+	}
+	permitted := *r
+	permitted.Access = permission.FullAccess
+	s, _ := e.Subscribe(ctx, &permitted)
+	if s != nil {
+		s.Access, s.deletions = r.Access, true
+	}
+	return s
 }
 
 // Concerns reports whether the operation asks for the changes of a document.
@@ -98,6 +117,11 @@ func (x *execution) authorizeSubscription() *language.Error {
 func (s *Subscription) Answer(ctx context.Context, change *Change) (*Response, error) {
 	x := newExecution(ctx, s.engine, s.plan, s.request)
 	x.change = change
+	if s.deletions {
+		lost := *change
+		lost.Action = store.Deleted
+		x.change = &lost
+	}
 	if wrong := x.bind(s.vars); wrong != nil {
 		x.release()
 		return refuse([]*language.Error{wrong}), nil

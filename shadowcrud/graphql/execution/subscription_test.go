@@ -111,15 +111,26 @@ func TestSubscribe(t *testing.T) {
 	if sub, refusal := s.engine.Subscribe(t.Context(), &execution.Request{Query: "{__typename}"}); sub != nil || refusal != nil {
 		t.Errorf("a query: %v, %v", sub, refusal)
 	}
-	for _, c := range []struct{ name, query, want string }{
-		{"invalid", "subscription{x}", `Cannot query field \"x\" on type \"Subscription\".`},
-		{"no permission", "subscription{menuChanged{seq}}", `Forbidden access`},
-		{"a filter on what is hidden", `subscription{restaurantChanged(filters:{owner:{firstName:{eq:"P1"}}}){seq}}`, `Invalid key`},
+	for _, c := range []struct {
+		name, query, want string
+		deletions         bool // whether the caller may be told of those
+	}{
+		{"invalid", "subscription{x}", `Cannot query field \"x\" on type \"Subscription\".`, false},
+		{"no permission", "subscription{menuChanged{seq}}", `Forbidden access`, true},
+		{"a filter on what is hidden", `subscription{restaurantChanged(filters:{owner:{firstName:{eq:"P1"}}}){seq}}`, `Invalid key`, false},
 	} {
 		sub, refusal := s.engine.Subscribe(t.Context(), &execution.Request{Query: c.query, Access: permission.NewAccess([]string{"api::restaurant.restaurant.find"})})
-		if sub != nil || refusal == nil || !strings.Contains(string(refusal.Body), c.want) || strings.Contains(string(refusal.Body), `"data"`) {
+		if (sub != nil) != c.deletions || refusal == nil || !strings.Contains(string(refusal.Body), c.want) || strings.Contains(string(refusal.Body), `"data"`) {
 			t.Errorf("%s: %v, %+v", c.name, sub, refusal)
 		}
+	}
+	limited := permission.NewAccess(nil)
+	lost, _ := s.engine.Subscribe(t.Context(), &execution.Request{Query: `subscription{restaurantChanged{change document{name}}}`, Access: limited})
+	if lost == nil || lost.Access != limited {
+		t.Fatalf("without permission: %+v", lost)
+	}
+	if got := s.event(lost, changeOf(store.Updated, s.fill(1), "en")); got != `{"data":{"restaurantChanged":{"change":"DELETE","document":null}}}` {
+		t.Errorf("without permission, a change is reported as %s", got)
 	}
 	answer, err := s.engine.Execute(t.Context(), &execution.Request{Query: "subscription{menuChanged{seq}}", Access: permission.FullAccess})
 	if err != nil || answer.Status != 406 || !strings.Contains(string(answer.Body), "text/event-stream") {
