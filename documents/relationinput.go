@@ -17,6 +17,7 @@ type linkInput struct {
 	connect    []linkItem
 	disconnect []linkItem
 	lenient    bool // options.strict is false
+	several    bool // a to-one relation may link several localizations, as a former version did
 	raw        any  // the normalised value, for messages
 }
 
@@ -38,7 +39,7 @@ func (in *linkInput) order(list []store.Ref, set store.LinkSet, lenient bool) ([
 			connect = append(connect, item.connection)
 		}
 	}
-	one := !in.attr.ToMany()
+	one := !in.attr.ToMany() && !in.several
 	switch {
 	case one && len(connect) > 0:
 		return []store.Ref{connect[len(connect)-1].ref}, nil
@@ -81,7 +82,7 @@ type absentIDs struct {
 
 // relation parses the value of one attribute.
 func (lr *linkReader) relation(a *contenttypes.Attribute, v any) *linkInput {
-	in := &linkInput{attr: a, raw: v}
+	in := &linkInput{attr: a, raw: v, several: lr.wr.former}
 	switch v := v.(type) {
 	case nil:
 		in.replace = true

@@ -45,6 +45,16 @@ func NewCoverage(quirk Quirks) *Coverage {
 	return c.requiring()
 }
 
+// NewPastCoverage returns a Coverage of what runs that remember must reach, with some more counters.
+func NewPastCoverage(more ...string) *Coverage {
+	c := &Coverage{Hits: map[string]int{}}
+	for _, cell := range append(more, "200 of a seq", "200 of a time", "404 of a seq", "410 of a seq", "410 of a time", "restore 200", "restore 404",
+		"attribute added", "attribute converted") {
+		c.Hits["past: "+cell] = 0
+	}
+	return c.requiring()
+}
+
 // requiring makes all counters present required.
 func (c *Coverage) requiring() *Coverage {
 	for cell := range c.Hits {

@@ -19,6 +19,9 @@
 // compare, coverage, run, shrink. GraphQL: request, request_text and request_input (an operation and its text), answer
 // (its response), graphql_* and match.
 //
+// A Run that is Remembering also keeps a copy of the World behind each write (past_test.go). It asks for documents as they were, for their
+// histories, restores former versions, and changes definitions (past_*).
+//
 // TestSameReads puts random reads to two servers that hold the same content, such as the reference and a project that was moved in
 // from it. The scripts in reference/ start the reference on a Strapi project (reference/workshop is one) and fill it.
 //

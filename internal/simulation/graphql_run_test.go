@@ -105,7 +105,10 @@ func (r *Run) mutate(op *Operation, o *operationGenerator) error {
 			return err
 		}
 	}
-	return r.settle()
+	if err := r.settle(); err != nil {
+		return err
+	}
+	return r.remember(len(outcomes))
 }
 
 // learn reads the ids of new documents that no response has shown. A mutation shows nothing of a draft without a required

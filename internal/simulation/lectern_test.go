@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"lectern/auth"
 	"lectern/gateway"
@@ -18,6 +19,7 @@ import (
 var (
 	firstSeed     = flag.Uint64("seed", 1, "first seed")
 	seeds         = flag.Uint64("seeds", 4, "models that the server is asked about")
+	pasts         = flag.Uint64("pasts", 1, "models that the server is asked about as they were")
 	operations    = flag.Int("operations", 200, "operations a seed")
 	tolerate      = flag.Int("tolerate", 0, "answers that may differ before a run ends")
 	shrink        = flag.Int("shrink", 400, "how often a run is repeated with fewer operations to find what a difference takes")
@@ -107,6 +109,38 @@ func (l *lectern) Restart() error {
 	return l.start()
 }
 
+// Redefine implements LoggedHost.
+func (l *lectern) Redefine(m *Model) error {
+	if err := l.end(); err != nil {
+		return err
+	}
+	if err := WriteProject(l.dir, m); err != nil {
+		return err
+	}
+	return l.start()
+}
+
+// LogEnd implements LoggedHost.
+func (l *lectern) LogEnd() (end store.Position, at time.Time, err error) {
+	err = l.project.Store().View(func(s *store.Snapshot) error {
+		if end, err = s.Position(); err != nil {
+			return err
+		}
+		entries, err := s.Entries(store.Position{Epoch: end.Epoch, Sequence: end.Sequence - 1})
+		if err != nil {
+			return err
+		}
+		for e, err := range entries {
+			if err != nil {
+				return err
+			}
+			at = e.Time
+		}
+		return nil
+	})
+	return end, at, err
+}
+
 // checkStore opens the store of a data directory and verifies rows, indexes, counts and links.
 func checkStore(dir, data string) error {
 	d, err := gateway.Load(dir, nil)
@@ -122,13 +156,11 @@ func checkStore(dir, data string) error {
 }
 
 // simulate runs one seed and reports the first difference, with the operations that reproduce it.
-func simulate(t *testing.T, seed uint64, n int, cover *Coverage, graphql bool) {
+func simulate(t *testing.T, seed uint64, n int, cover *Coverage, prepare func(*Run)) {
 	model := ModelOf(seed, Quirks{})
 	server := serveLectern(t, model)
 	run := NewRun(seed, Quirks{}, model, server)
-	if graphql {
-		run.InGraphQL()
-	}
+	prepare(run)
 	run.Tolerate = *tolerate
 	err := run.Random(n)
 	cover.Add(run.Cover)
@@ -145,19 +177,18 @@ func simulate(t *testing.T, seed uint64, n int, cover *Coverage, graphql bool) {
 	}
 	t.Error(err)
 	if d, ok := err.(*Difference); ok && *shrink > 0 {
-		t.Logf("what it takes:\n%s", shrunk(t, run, d))
+		t.Logf("what it takes:\n%s", shrunk(t, run, d, prepare))
 	}
 }
 
 // shrunk describes the operations that are needed to reproduce a difference.
-func shrunk(t *testing.T, run *Run, d *Difference) string {
+func shrunk(t *testing.T, run *Run, d *Difference, prepare func(*Run)) string {
 	replay := func(ops []*Operation) (*Run, error) {
+		run.Model.reset()
 		server := serveLectern(t, run.Model)
 		defer server.end()
 		again := NewRun(run.Seed, run.Quirk, run.Model, server)
-		if run.graphql {
-			again.InGraphQL()
-		}
+		prepare(again)
 		return again, again.Replay(ops)
 	}
 	ops := Shrink(run.Done, d, *shrink, func(ops []*Operation) error {
@@ -170,14 +201,27 @@ func shrunk(t *testing.T, run *Run, d *Difference) string {
 
 // TestLectern compares the server with the evaluator. The default run is short; a long one is go test ./internal/simulation
 // -run TestLectern -seeds 10 -operations 1000 -least 20 -coverage.
-func TestLectern(t *testing.T) { compareAll(t, NewCoverage(Quirks{}), false) }
+func TestLectern(t *testing.T) { compareAll(t, NewCoverage(Quirks{}), *seeds, func(*Run) {}) }
 
 // TestGraphQL does what TestLectern does, with queries and mutations.
-func TestGraphQL(t *testing.T) { compareAll(t, NewGraphQLCoverage(Quirks{}), true) }
+func TestGraphQL(t *testing.T) {
+	compareAll(t, NewGraphQLCoverage(Quirks{}), *seeds, func(r *Run) { r.InGraphQL() })
+}
 
-func compareAll(t *testing.T, cover *Coverage, graphql bool) {
-	for seed := *firstSeed; seed < *firstSeed+*seeds && (*tolerate > 0 || !t.Failed()); seed++ {
-		simulate(t, seed, *operations, cover, graphql)
+// TestPast compares documents as they were, histories and restored versions with what the evaluator remembers. Definitions change in
+// between. A long run is go test ./internal/simulation -run TestPast -pasts 50 -operations 600.
+func TestPast(t *testing.T) {
+	t.Run("REST", func(t *testing.T) {
+		compareAll(t, NewPastCoverage("history 200"), *pasts, func(r *Run) { r.Remembering() })
+	})
+	t.Run("GraphQL", func(t *testing.T) {
+		compareAll(t, NewPastCoverage(), *pasts, func(r *Run) { r.InGraphQL().Remembering() })
+	})
+}
+
+func compareAll(t *testing.T, cover *Coverage, n uint64, prepare func(*Run)) {
+	for seed := *firstSeed; seed < *firstSeed+n && (*tolerate > 0 || !t.Failed()); seed++ {
+		simulate(t, seed, *operations, cover, prepare)
 	}
 	if *printCoverage {
 		cover.Print(os.Stdout)

@@ -14,6 +14,8 @@ type Model struct {
 
 	DefaultLimit, MaxLimit int      // limits of lists in GraphQL
 	Permitted              []string // actions (uid.action) that the limited principal may perform
+
+	undo []func() // of redefinitions
 }
 
 // A Schema is a named list of attributes.

@@ -8,13 +8,17 @@ import (
 // An operationGenerator makes random operations on a World.
 type operationGenerator struct {
 	generator
-	restarts  bool // whether the server can be restarted
-	documents int  // how many document numbers are in use
+	restarts  bool  // whether the server can be restarted
+	past      *Past // what the run remembers; nil: nothing
+	documents int   // how many document numbers are in use
 	items     int
 }
 
 // Operation returns a random operation. There are about two questions for each write.
 func (o *operationGenerator) Operation() *Operation {
+	if o.past != nil && len(o.past.Moments) > 3 && o.chance(.5) {
+		return o.remembered()
+	}
 	x := o.rng.Float64()
 	switch {
 	case x < .003 && o.restarts:

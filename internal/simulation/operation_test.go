@@ -5,7 +5,7 @@ import "fmt"
 // An Operation is a request that is sent to the server and applied to the World. It names documents and components by number,
 // and so is still valid when earlier operations are removed.
 type Operation struct {
-	Kind   string // create, update, delete, publish, unpublish, discard-draft, restart, ask; in GraphQL query and mutate
+	Kind   string // create, update, delete, publish, unpublish, discard-draft, restart, ask, asOf, history, restore, redefine; in GraphQL query and mutate
 	Type   *Type
 	Number int    // number of the document
 	Locale string // as sent; "" means the default locale
@@ -13,6 +13,10 @@ type Operation struct {
 	Data   []Field
 	Ask    *Question
 	Graph  *Request // the request of a query or mutation
+
+	Moment       int  // of asOf and restore: which of the moments of the Past
+	ByTime       bool // of asOf: name the moment by its time
+	Redefinition *Redefinition
 }
 
 // A Field is one key of a body. Value is nil (null), a Literal, []*NewItem, *NewItem, *Edit or *Attached.
@@ -60,6 +64,9 @@ func (op *Operation) path(w *World) string {
 	switch op.Kind {
 	case "publish", "unpublish", "discard-draft":
 		p += "/actions/" + op.Kind
+	}
+	if op.Kind == "history" || op.Kind == "restore" {
+		return p
 	}
 	sep := "?"
 	for _, kv := range [][2]string{{"locale", op.Locale}, {"status", op.Status}} {
@@ -227,6 +234,14 @@ func (op *Operation) describe(w *World) string {
 		return "restart"
 	case "ask":
 		return "GET " + op.Ask.Path(w)
+	case "asOf":
+		return fmt.Sprintf("GET %s as of moment %d", op.Ask.Path(w), op.Moment)
+	case "history":
+		return "GET " + op.path(w) + "/_history"
+	case "redefine":
+		return op.Redefinition.describe()
+	case "restore":
+		return fmt.Sprintf("POST %s/actions/restore?locale=%s, %s, of moment %d  (document %d)", op.path(w), op.Locale, op.Status, op.Moment, op.Number)
 	case "query", "mutate":
 		return op.Graph.describe(w)
 	}

@@ -23,6 +23,7 @@ type Run struct {
 	server  Host
 	world   *World
 	graphql bool
+	past    *Past // nil: the run remembers nothing
 }
 
 // A Host is a server that serves a model's project. A Run restarts it now and then if it is also a Restarter.
@@ -67,6 +68,7 @@ func NewRun(seed uint64, quirk Quirks, model *Model, server Host) *Run {
 // Random does n random operations. It returns a *Difference, or an error when the server cannot be reached.
 func (r *Run) Random(n int) error {
 	o := &operationGenerator{generator: generator{rng: rand.New(rand.NewPCG(r.Seed, 2)), world: r.world, quirk: r.Quirk, cover: r.Cover, graphql: r.graphql}}
+	o.past = r.past
 	_, o.restarts = r.server.(Restarter)
 	if err := r.begin(); err != nil {
 		return err
@@ -133,6 +135,14 @@ func (r *Run) do(op *Operation, o *operationGenerator) error {
 		return r.tolerated(err)
 	case "mutate":
 		return r.mutate(op, o)
+	case "asOf":
+		return r.askThen(op)
+	case "history":
+		return r.askHistory(op)
+	case "restore":
+		return r.restore(op)
+	case "redefine":
+		return r.redefine(op)
 	}
 	r.Writes++
 	return r.write(op, o)
@@ -235,7 +245,10 @@ func (r *Run) write(op *Operation, o *operationGenerator) error {
 	if err != nil {
 		return err
 	}
-	return r.settle()
+	if err := r.settle(); err != nil {
+		return err
+	}
+	return r.remember(1)
 }
 
 func (r *Run) there(op *Operation) bool {

@@ -88,7 +88,7 @@ func (s *shrinking) simplifyMutation(i int) {
 func withoutQuestions(ops []*Operation) []*Operation {
 	var kept []*Operation
 	for i, op := range ops {
-		if op.Kind != "ask" && op.Kind != "query" || i == len(ops)-1 {
+		if indexOf([]string{"ask", "query", "asOf", "history"}, op.Kind) < 0 || i == len(ops)-1 {
 			kept = append(kept, op)
 		}
 	}

@@ -23,6 +23,8 @@ type World struct {
 	Links []*Link
 	Files []*File
 
+	Added []*Attribute // attributes that a Run has added to the Model, in order
+
 	Samples map[*Attribute][]any // values that documents have, for questions about a content that no Run has made
 
 	UnknownPositions []UnknownPosition // positions that became unknown in the last write

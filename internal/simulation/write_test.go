@@ -64,7 +64,9 @@ func (w *World) save(op *Operation, doc *Document, locale string) Outcome {
 		if !op.Type.Single {
 			status = 201
 		}
-		doc = &Document{Number: op.Number, Type: op.Type, ID: &Generated{Kind: "documentId"}}
+		if doc = w.made(op); doc == nil { // a document that is restored gets its id back
+			doc = &Document{Number: op.Number, Type: op.Type, ID: &Generated{Kind: "documentId"}}
+		}
 	}
 	if locale == "*" {
 		return refused("locale *")
@@ -99,7 +101,7 @@ func (w *World) save(op *Operation, doc *Document, locale string) Outcome {
 	if version == published {
 		row.Published = &Generated{Kind: "time"}
 	}
-	if isNew {
+	if indexOf(w.Docs, doc) < 0 {
 		w.Docs = append(w.Docs, doc)
 	}
 	doc.put(row)

@@ -1,0 +1,147 @@
+package simulation
+
+import (
+	"reflect"
+	"slices"
+)
+
+// A PastItem says what a write did to one version of a document.
+type PastItem struct {
+	Action         string
+	Locale, Status string
+	Changed        []string // names of the attributes that the write changed, sorted
+	Moment         *Moment  // behind the write
+}
+
+// record adds what has changed between two moments to the histories of the documents. If there were several writes in between, it
+// cannot say what each of them did.
+func (p *Past) record(former, m *Moment, several bool) {
+	for _, d := range m.World.Docs {
+		before := former.World.numbered(d.Number)
+		items := itemsBetween(former, m, before, d)
+		if several && len(items) > 0 {
+			p.Unclear[d.Number] = true
+		}
+		p.Items[d.Number] = append(p.Items[d.Number], items...)
+	}
+}
+
+// numbered returns the document with a number, without versions if it is gone or not there yet.
+func (w *World) numbered(number int) *Document {
+	for _, d := range w.Docs {
+		if d.Number == number {
+			return d
+		}
+	}
+	return &Document{Number: number}
+}
+
+// itemsBetween compares the versions of a document at two moments.
+func itemsBetween(former, m *Moment, before, after *Document) (items []*PastItem) {
+	for _, row := range after.Rows {
+		was := before.version(row.Locale, row.Status)
+		changed := changedBetween(former.World, m.World, [2]*Document{before, after}, was, row)
+		if was != nil && was.ID == row.ID && (was.Updated == row.Updated || was.Updated.text() == row.Updated.text() && len(changed) == 0) {
+			continue
+		}
+		action := "update"
+		switch {
+		case row.Status == published && after.Type.Drafts && (was == nil || was.ID != row.ID): // a publication makes a new row
+			action = "publish"
+		case was == nil:
+			action = "create"
+		}
+		items = append(items, &PastItem{action, row.Locale, row.Status, changed, m})
+	}
+	for _, was := range before.Rows {
+		if after.version(was.Locale, was.Status) != nil {
+			continue
+		}
+		action := "delete"
+		if was.Status == published && after.version(was.Locale, draft) != nil {
+			action = "unpublish"
+		}
+		items = append(items, &PastItem{action, was.Locale, was.Status, changedBetween(former.World, m.World, [2]*Document{before, after}, was, nil), m})
+	}
+	return items
+}
+
+// version returns the version in a locale with a status, or nil.
+func (d *Document) version(locale, status string) *Row {
+	for _, r := range d.Rows {
+		if r.Locale == locale && r.Status == status {
+			return r
+		}
+	}
+	return nil
+}
+
+// changedBetween returns the names of the attributes whose values differ between two versions at two moments. Either may be nil for one
+// that is not there, which has no values but keeps its links until its document is deleted.
+func changedBetween(before, after *World, doc [2]*Document, was, is *Row) []string {
+	names := []string{}
+	row := is
+	if is == nil {
+		row = was
+	}
+	for _, a := range row.Doc.Type.Attributes {
+		if a.System || a.Private || a.Type == "password" {
+			continue
+		}
+		if a.Type == "relation" {
+			set := linkSetOf(a, row.Status)
+			if !slices.Equal(endsContent(before.Ends(a, End{doc[0], row.Locale}, set)), endsContent(after.Ends(a, End{doc[1], row.Locale}, set))) {
+				names = append(names, a.Name)
+			}
+		} else if !reflect.DeepEqual(before.contentOf(was, a), after.contentOf(is, a)) {
+			names = append(names, a.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// contentOf returns the value of an attribute that is no relation, without the ids of components.
+func (w *World) contentOf(r *Row, a *Attribute) any {
+	switch {
+	case a.isNested() && r == nil:
+		return []any{}
+	case a.isNested():
+		return itemsContent(r.Items[a.Name])
+	case a.Type == "media" && r == nil:
+		return []*File{}
+	case a.Type == "media":
+		return append([]*File{}, w.files(r, a)...)
+	case r == nil:
+		return nil
+	}
+	return r.Fields[a.Name]
+}
+
+func endsContent(ends []End) [][2]any {
+	list := [][2]any{}
+	for _, e := range ends {
+		list = append(list, [2]any{e.Doc.Number, e.Locale})
+	}
+	return list
+}
+
+func itemsContent(items []*Item) []any {
+	list := []any{}
+	for _, it := range items {
+		content := []any{it.Component.UID}
+		for _, a := range it.Component.Attributes {
+			switch {
+			case a.System || a.Private || a.Type == "password":
+			case a.Type == "relation":
+				content = append(content, endsContent(it.Ends[a.Name]))
+			case a.isNested():
+				content = append(content, itemsContent(it.Items[a.Name]))
+			default:
+				content = append(content, it.Fields[a.Name])
+			}
+		}
+		list = append(list, content)
+	}
+	return list
+}
