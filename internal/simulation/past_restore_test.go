@@ -27,7 +27,7 @@ func (w *World) Restore(op *Operation, then *World) (Outcome, *Operation) {
 		return missing, write
 	}
 	ends := w.formerEnds(then, row)
-	write.Data = w.formerFields(then, op.Type.Attributes, row.Fields, row.Items, nil)
+	write.Data = w.formerFields(row.Added, op.Type.Attributes, row.Fields, row.Items, nil)
 	out := w.save(write, doc, locale)
 	if out.Row == nil {
 		return out, write
@@ -53,7 +53,7 @@ func (w *World) formerEnds(then *World, row *Row) (lists []formerList) {
 		version = draft
 	}
 	for _, a := range row.Doc.Type.Attributes {
-		if a.Type != "relation" || !w.knewThen(then, a) {
+		if a.Type != "relation" {
 			continue
 		}
 		for _, set := range linkSetsOf(a, row.Doc.Type, version) {
@@ -77,13 +77,12 @@ func (w *World) present(former []End) (ends []End) {
 	return ends
 }
 
-// knewThen reports whether an attribute was defined at an earlier time.
-func (w *World) knewThen(then *World, a *Attribute) bool {
-	return indexOf(w.Added, a) < len(then.Added)
-}
+// known reports whether an attribute was defined when so many had been added.
+func (w *World) known(added int, a *Attribute) bool { return indexOf(w.Added, a) < added }
 
-// formerFields returns the values of a former version or component as a body. The relations of a version itself are left out.
-func (w *World) formerFields(then *World, attrs []*Attribute, fields map[string]any, items map[string][]*Item, ends map[string][]End) (data []Field) {
+// formerFields returns the values of a former version or component as a body. Left out are the relations of a version itself, and
+// attributes that were added after the version was written.
+func (w *World) formerFields(added int, attrs []*Attribute, fields map[string]any, items map[string][]*Item, ends map[string][]End) (data []Field) {
 	for _, a := range attrs {
 		f := Field{Attr: a}
 		switch v := fields[a.Name].(type) {
@@ -94,7 +93,7 @@ func (w *World) formerFields(then *World, attrs []*Attribute, fields map[string]
 			f.Value = Literal{Keep: v}
 		}
 		switch {
-		case a.System || !w.knewThen(then, a):
+		case a.System || !w.known(added, a):
 			continue
 		case a.Type == "relation" && ends == nil:
 			continue
@@ -105,7 +104,7 @@ func (w *World) formerFields(then *World, attrs []*Attribute, fields map[string]
 			}
 			f.Value = edit
 		case a.isNested():
-			f.Value = w.formerItems(then, a, items[a.Name])
+			f.Value = w.formerItems(added, a, items[a.Name])
 		}
 		data = append(data, f)
 	}
@@ -113,11 +112,11 @@ func (w *World) formerFields(then *World, attrs []*Attribute, fields map[string]
 }
 
 // formerItems returns the components of a former version as new ones.
-func (w *World) formerItems(then *World, a *Attribute, items []*Item) any {
+func (w *World) formerItems(added int, a *Attribute, items []*Item) any {
 	list := []*NewItem{}
 	for _, it := range items {
 		list = append(list, &NewItem{Component: it.Component, Zone: a.Type == "dynamiczone",
-			Fields: w.formerFields(then, it.Component.Attributes, it.Fields, it.Items, it.Ends)})
+			Fields: w.formerFields(added, it.Component.Attributes, it.Fields, it.Items, it.Ends)})
 	}
 	switch {
 	case a.Repeatable || a.Type == "dynamiczone":

@@ -58,6 +58,7 @@ type Row struct {
 	Published *Generated // nil in a draft
 	Fields    map[string]any
 	Items     map[string][]*Item // components and zones
+	Added     int                // how many attributes the Model had been given when the version was written
 }
 
 // An Item is a component in a row. Operations name it by Number.

@@ -97,7 +97,7 @@ func (w *World) save(op *Operation, doc *Document, locale string) Outcome {
 	if problem != "" {
 		return refused(problem)
 	}
-	row.Updated = &Generated{Kind: "time"}
+	row.Updated, row.Added = &Generated{Kind: "time"}, len(w.Added)
 	if version == published {
 		row.Published = &Generated{Kind: "time"}
 	}
@@ -181,7 +181,7 @@ func (w *World) share(row *Row) {
 				r.Items[a.Name] = copyItems(row.Items[a.Name], false)
 			}
 		}
-		r.Updated = &Generated{Kind: "time"}
+		r.Updated, r.Added = &Generated{Kind: "time"}, len(w.Added)
 		if r.Published != nil {
 			r.Published = &Generated{Kind: "time"}
 		}
@@ -192,6 +192,7 @@ func (w *World) share(row *Row) {
 func (w *World) publish(row *Row) *Row {
 	pub := row.copy(false)
 	pub.Status, pub.ID, pub.Published = published, &Generated{Kind: "id"}, &Generated{Kind: "time"}
+	pub.Added = len(w.Added)
 	appears := row.Doc.Row(row.Locale, published) == nil
 	row.Doc.put(pub)
 	for _, a := range row.Doc.Type.Attributes {
@@ -220,6 +221,7 @@ func (w *World) discard(doc *Document, locale string) Outcome {
 	}
 	row := pub.copy(false)
 	row.Status, row.ID, row.Published = draft, &Generated{Kind: "id"}, nil
+	row.Added = len(w.Added)
 	doc.put(row)
 	for _, a := range doc.Type.Attributes {
 		if a.Type == "relation" && linkSetOf(a, draft) == draft {
