@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -205,16 +206,20 @@ func TestLinesCut(t *testing.T) {
 
 // TestLinesBound expects no more streams than limits.streams, and those whose clients are gone to be counted no more.
 func TestLinesBound(t *testing.T) {
-	files := map[string]string{"config/server.yaml": "limits: {streams: 1}\n"}
+	files := map[string]string{"config/server.yaml": "limits: {streams: 1}\nmetrics: {token: " + metricsToken + "}\n"}
 	for name, text := range linesFiles {
 		files[name] = text
 	}
 	a := serve(t, files)
 	long := strings.Repeat("x", 900_000)
-	for range 16 { // more than the buffers of a connection take
-		a.want(201, "POST", "/api/notes", "full", object{"data": object{"data": long}})
+	const notes = 7
+	for range notes { // more than the buffers of a connection take
+		a.want(201, "POST", "/api/notes?fields[0]=title", "full", object{"data": object{"data": long}})
 	}
 	slow := dialFrom(t, "127.0.0.1", a.Base)
+	if err := slow.Conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
 	slow.send("GET /api/notes HTTP/1.1\r\nHost: a\r\nAccept: application/x-ndjson\r\n\r\n")
 	if line, err := slow.answers.ReadString('\n'); err != nil || !strings.Contains(line, "200") {
 		t.Fatal(line, err)
@@ -222,11 +227,14 @@ func TestLinesBound(t *testing.T) {
 	if got := a.lines("/api/notes", "full"); got.status != 503 || !strings.Contains(got.lines[0], "limits.streams: 1") {
 		t.Errorf("a second stream: %d %.300q", got.status, got.lines)
 	}
+	if s := a.scrape(); s.value("lectern_places", "of", "streams") != 1 || s.value("lectern_places_refused_total", "of", "streams") != 1 {
+		t.Error("the metrics do not count the streams")
+	}
 	a.want(200, "GET", "/api/notes?pagination[limit]=1", "full", nil)
 	slow.Close()
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		got := a.lines("/api/notes", "full")
-		if got.status == 200 && got.err == nil && len(got.lines) == 16 {
+		if got.status == 200 && got.err == nil && len(got.lines) == notes {
 			return
 		}
 		if time.Now().After(deadline) {

@@ -81,6 +81,7 @@ func (p *Project) reading() metrics.Reading {
 	if s := p.server.Load(); s != nil {
 		stats := s.Stats()
 		r.Places["requests"] = metrics.Places{Stats: stats.Requests, Limit: s.places.Limits().Places}
+		r.Places["streams"] = metrics.Places{Stats: stats.Streams, Limit: s.streams.Limits().Places}
 		r.Places["connections"] = metrics.Places{Stats: stats.Connections, Limit: s.connections.Limits().Places}
 		r.RefusedConnections, r.AcceptErrors, r.Budgets["bodies"] = stats.RefusedConnections, stats.AcceptErrors, stats.Bodies
 	}

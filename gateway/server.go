@@ -84,15 +84,16 @@ type Server struct {
 type Stats struct {
 	Requests           admission.Stats // at work
 	Connections        admission.Stats
-	RefusedConnections int64 // connections that were closed at once because there were too many
-	AcceptErrors       int64 // connections that the system did not accept, for example for lack of file descriptors
+	Streams            admission.Stats // of lists in JSON Lines
+	RefusedConnections int64           // connections that were closed at once because there were too many
+	AcceptErrors       int64           // connections that the system did not accept, for example for lack of file descriptors
 	Bodies             budget.Stats
 }
 
 // Stats returns the counters.
 func (s *Server) Stats() Stats {
 	return Stats{
-		Requests: s.places.Stats(), Connections: s.connections.Stats(),
+		Requests: s.places.Stats(), Connections: s.connections.Stats(), Streams: s.streams.Stats(),
 		RefusedConnections: s.counters.refusedConnections.Load(), AcceptErrors: s.counters.acceptErrors.Load(),
 		Bodies: s.bodies.Stats(),
 	}

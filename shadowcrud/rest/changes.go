@@ -129,7 +129,7 @@ func (p *printer) event(q *ChangesQuery, c *changes.Change) {
 
 // joinLines replaces line breaks in a JSON text. They are between values, since texts have them escaped.
 func joinLines(text []byte) {
-	if !bytes.ContainsAny(text, "\r\n") {
+	if bytes.IndexByte(text, '\n') < 0 && bytes.IndexByte(text, '\r') < 0 {
 		return
 	}
 	for i, b := range text {
