@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 
 	"lectern/internal/budget"
+	"lectern/shadowcrud/rest"
 )
 
 // leastCompressed is the length from which answers are compressed. Shorter ones fit into one packet.
@@ -19,17 +20,39 @@ const leastCompressed = 1024
 
 var varyByEncoding = []string{"Origin, Accept-Encoding"}
 
+// compressedSuffixes end the ETags of compressed answers, inside their quotes, because a strong ETag identifies the bytes that are sent.
+var compressedSuffixes = [...]string{"-gzip", "-zstd"}
+
+// plainConditions changes the conditions of a request to those on answers that are not compressed, since both change together. It returns
+// the header If-None-Match as it was sent if that names a compressed answer.
+func plainConditions(h http.Header) (sent string) {
+	for _, name := range [...]string{"If-None-Match", "If-Match"} {
+		for i, tags := range h[name] {
+			plain := tags
+			for _, suffix := range compressedSuffixes {
+				plain = strings.ReplaceAll(plain, suffix+`"`, `"`)
+			}
+			if h[name][i] = plain; plain != tags && name == "If-None-Match" {
+				sent += tags
+			}
+		}
+	}
+	return sent
+}
+
 // compressorBytes is the memory of a compressor. An answer uses one until the client has read it.
 const compressorBytes = 1 << 20
 
 // compressing returns a handler that calls h and compresses answers for clients that accept that. If there is no memory for a compressor,
 // the answer is not compressed.
 func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error) {
-	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.ContentTypeFilter(isCompressible))
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.ContentTypeFilter(isCompressible), gzhttp.SuffixETag(compressedSuffixes[0]))
 	if err != nil {
 		return nil, fmt.Errorf("compression of answers: %w", err)
 	}
-	plain := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(&varyingWriter{ResponseWriter: w}, r) })
+	plain := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h(&varyingWriter{ResponseWriter: w, known: plainConditions(r.Header)}, r)
+	})
 	compressed := wrap(plain)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header["Accept-Encoding"] == nil || prefersEvents(r) { // a stream of events would keep its compressor for hours
@@ -50,6 +73,7 @@ func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error
 // replaces it.
 type varyingWriter struct {
 	http.ResponseWriter
+	known string // see plainConditions
 	begun bool
 }
 
@@ -83,13 +107,33 @@ func (w *varyingWriter) begin(status int) {
 	}
 	w.begun = true
 	h := w.Header()
-	if status == http.StatusNoContent || status == http.StatusNotModified || !mayBeCompressed(h) {
+	if status == http.StatusNotModified {
+		w.nameCompressed(h)
 		return
 	}
-	if slices.Equal(h["Vary"], varyByOrigin) {
+	if status == http.StatusNoContent || !mayBeCompressed(h) {
+		return
+	}
+	switch vary := h["Vary"]; {
+	case slices.Equal(vary, varyByOrigin):
 		h["Vary"] = varyByEncoding
-	} else {
+	case slices.Equal(vary, rest.VaryTagged):
+		h["Vary"] = rest.VaryTaggedEncoding
+	default:
 		h.Add("Vary", "Accept-Encoding")
+	}
+}
+
+// nameCompressed gives an answer 304 the ETag of the compressed answer if that is the one that the client has.
+func (w *varyingWriter) nameCompressed(h http.Header) {
+	if w.known == "" {
+		return
+	}
+	for _, suffix := range compressedSuffixes {
+		if tag := strings.TrimSuffix(h.Get("Etag"), `"`) + suffix + `"`; strings.Contains(w.known, tag) {
+			h["Etag"] = []string{tag}
+			return
+		}
 	}
 }
 

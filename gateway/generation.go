@@ -130,6 +130,7 @@ func (e *generation) runtime() (Runtime, error) {
 		DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
 	}).WithDefaults(e.Populate)
 	api := rest.New(e.Model, e.store, e.docs, parser)
+	api.SetVersion(e.version())
 	limiter := e.project.shared.limiterOf(e.Settings.Users.RateLimit)
 	var err error
 	if e.positions, err = e.newPositions(); err != nil {

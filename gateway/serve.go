@@ -148,7 +148,8 @@ func (h *handlers) addGenerated(t *routeTable, route *rest.Route) error {
 	}
 	readBody, answers := h.server.limits.readBody, h.server.answers
 	g.answer = func(w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error {
-		call := rest.Call{Access: who.Access, By: recordedAs(who), DocumentID: documentID, ReadBody: readBody, Limits: answers}
+		call := rest.Call{Access: who.Access, By: recordedAs(who), DocumentID: documentID, ReadBody: readBody, Limits: answers,
+			Untagged: g.extended}
 		if prefersLines(r) {
 			call.Lines = h.server.lines(w, r)
 		}

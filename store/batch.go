@@ -81,6 +81,7 @@ func (tx *Tx) apply(b *Batch) error {
 	tx.adds = tx.adds || len(b.putRows) > 0 || len(b.putLinks) > len(b.cutLinks)
 	tx.sequence++
 	for _, l := range b.cutLinks {
+		tx.reviseLink(tx.number(l.From), tx.number(l.To))
 		if err := tx.deleteLink(l); err != nil {
 			return fmt.Errorf("delete link %s.%s: %w", l.Attr.Owner.UID, l.Attr.Name, err)
 		}
@@ -96,6 +97,7 @@ func (tx *Tx) apply(b *Batch) error {
 		}
 	}
 	for _, l := range b.putLinks {
+		tx.reviseLink(tx.number(l.From), tx.number(l.To))
 		if err := tx.putLink(l); err != nil {
 			return fmt.Errorf("put link %s.%s: %w", l.Attr.Owner.UID, l.Attr.Name, err)
 		}
@@ -147,7 +149,7 @@ func (tx *Tx) putRecord(r Record) error {
 	}
 	tx.rowIDs[b.number] = max(tx.lastRowID(b.number), r.ID())
 	tx.docs = max(tx.docs, r.doc)
-	tx.revisions[b.number] = tx.sequence
+	tx.revise(b.number)
 	return tx.bucket(rows).Put(appendRowKey(nil, b.number, r.slot, r.doc), freshValue{r.data})
 }
 
@@ -182,7 +184,7 @@ func (tx *Tx) removeRow(r Record) error {
 	if err := tx.removeVersion(b, id, r.slot); err != nil {
 		return err
 	}
-	tx.revisions[b.number] = tx.sequence
+	tx.revise(b.number)
 	return tx.bucket(rows).Delete(appendRowKey(nil, b.number, r.slot, r.doc))
 }
 

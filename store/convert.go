@@ -166,6 +166,7 @@ func (c *conversion) entry(s *evolve.Step) (e conversionEntry, err error) {
 
 // log stores the entry, given what is left of the conversion.
 func (c *conversion) log(tx *Tx, e conversionEntry, left pending) (err error) {
+	tx.revise(everyType)
 	if c.dirty {
 		if e.catalog, err = json.Marshal(c.catalog); err != nil {
 			return fmt.Errorf("print catalog: %w", err)

@@ -149,9 +149,9 @@ func (s *Snapshot) Changes(e *Entry) []Change {
 // Sequence returns the number of the last entry of the log, or of the last batch if no log is kept.
 func (s *Snapshot) Sequence() uint64 { return getNumber(s.bucket(metas), keySequence) }
 
-// Revision returns the number of the last batch that changed a row of a type.
+// Revision returns the number of the last batch that changed a row of a type, or a link from one.
 func (s *Snapshot) Revision(t *contenttypes.ContentType) uint64 {
-	return getNumber(s.bucket(metas), schemaKey(prefixRev, s.bound.of(&t.Schema).number))
+	return s.revision(s.bound.of(&t.Schema).number)
 }
 
 // BeginEpoch begins a new epoch, by an entry of its own. It is for a store whose content was put back: positions of the history that was

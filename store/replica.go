@@ -149,11 +149,18 @@ func (r *applier) applyEntry(tx *Tx, e *Entry) error {
 			return err
 		}
 	}
-	if err := e.eachOp(tx.repeat); err != nil {
+	err := e.eachOp(func(o op) error {
+		if e.Kind == BatchEntry && !o.kind.ofRow() {
+			tx.reviseLink(o.link.from, o.link.to)
+		}
+		return tx.repeat(o)
+	})
+	if err != nil {
 		return err
 	}
 	tx.docs, tx.items = max(tx.docs, e.docs), max(tx.items, e.items)
 	if e.Kind == ConversionEntry {
+		tx.revise(everyType)
 		if err := storeConversion(tx.bucket(metas), &e.conversion); err != nil {
 			return err
 		}

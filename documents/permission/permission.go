@@ -11,6 +11,7 @@ import (
 type Access struct {
 	all     bool
 	actions map[grant]bool
+	print   fingerprint
 }
 
 // A grant is an action on a subject: a content-type, or the routes of a plugin, which have a uid too.

@@ -41,6 +41,7 @@ type API struct {
 	uses      []*contenttypes.Attribute // the media attributes
 	schedule  *documents.Selection      // of a schedule, in the meta of an answer; nil if the model has none
 	users     []fileUser                // the types that have media attributes
+	version   string                    // see SetVersion
 }
 
 // New returns the API of a model.
@@ -58,6 +59,10 @@ func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *para
 	}
 	return a
 }
+
+// SetVersion has the answers to reads carry ETags. The version identifies everything besides the content, the request and its caller
+// that decides the bytes of an answer: the program, the definitions and the settings. It must be called before the first request.
+func (a *API) SetVersion(version string) { a.version = version }
 
 // List returns a route that lists the documents of a built-in type, which has no routes of its own. Its user chooses the path and the
 // permission.
@@ -89,6 +94,8 @@ type Call struct {
 	ReadBody func(http.ResponseWriter, *http.Request) (any, error)
 	Limits   *Limits // nil: the default ones
 	Lines    *Lines  // how to send a list as JSON Lines; nil unless the client asks for that
+	// Untagged is set if code of a program may change the answer, which then has no ETag.
+	Untagged bool
 }
 
 func (c *Call) limits() *Limits {

@@ -29,7 +29,8 @@ type printer struct {
 	bound    bound
 	beside   int64         // memory that is reserved besides buf
 	memory   budget.Answer // the memory of bound, unless the caller provides it
-	err      error         // the reason why the answer has ended; nothing more is printed then
+	tagger   tagger
+	err      error // the reason why the answer has ended; nothing more is printed then
 }
 
 // maxPooled keeps the buffers of a few very large answers from staying in memory.
@@ -44,7 +45,8 @@ func (p *printer) release() {
 	if cap(p.buf) > maxPooled {
 		return
 	}
-	*p = printer{buf: p.buf[:0]}
+	clear(p.tagger.types)
+	*p = printer{buf: p.buf[:0], tagger: tagger{text: p.tagger.text[:0], types: p.tagger.types[:0]}}
 	printers.Put(p)
 }
 

@@ -43,7 +43,11 @@ func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 	}
 	p := rt.printer(r, c, list.Query.Status, list.Publication)
 	defer p.release()
+	p.tagging(rt, r, c, &list.Query, list.Selection)
 	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
+		if err := p.tagger.check(s); err != nil {
+			return err
+		}
 		s.Within(r.Context(), p.bound.limits.Time)
 		page, err := s.Find(&list.Query)
 		if err != nil {
@@ -54,11 +58,7 @@ func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 		p.pagination(&list.Paging, page.Total)
 		return p.err
 	})
-	if err != nil {
-		return err
-	}
-	p.send(w, http.StatusOK)
-	return nil
+	return p.sendRead(w, err)
 }
 
 // GET /api/{plural}/{documentId}: one document.
@@ -122,16 +122,17 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 		if answer, err = rt.asOf(c, one, answer); err != nil {
 			return err
 		}
+	} else {
+		p.tagging(rt, r, c, &one.Query, one.Selection)
 	}
 	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
+		if err := p.tagger.check(s); err != nil {
+			return err
+		}
 		s.Within(r.Context(), p.bound.limits.Time)
 		return answer(s)
 	})
-	if err != nil {
-		return err
-	}
-	p.send(w, http.StatusOK)
-	return nil
+	return p.sendRead(w, err)
 }
 
 // noQuery is the query of a request without a query string. It must not be changed.

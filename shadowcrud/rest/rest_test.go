@@ -84,8 +84,10 @@ func newProject(t testing.TB) (http.Handler, *contenttypes.Model, *documents.Ser
 		"Bearer arts": permission.NewAccess([]string{"api::article.article.find"}),
 	}
 	service := documents.NewService(st, m, "en")
+	api := rest.New(m, st, service, params.New(m, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true}))
+	api.SetVersion("of the tests")
 	s, err := gateway.NewServer(gateway.Config{}, gateway.Runtime{
-		REST: rest.New(m, st, service, params.New(m, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true})),
+		REST: api,
 		Authenticate: func(r *http.Request) (auth.Principal, error) {
 			return auth.Principal{Access: access[r.Header.Get("Authorization")]}, nil
 		},

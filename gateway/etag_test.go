@@ -1,0 +1,166 @@
+package gateway_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"lectern/gateway"
+)
+
+// tagged are the requests of TestETagsIdentifyAnswers. %s is the id of some document.
+var tagged = []string{
+	"/api/pages", "/api/pages?status=draft", "/api/pages?populate=*", "/api/pages?status=draft&populate[topics][populate]=pages",
+	"/api/pages?filters[topics][name][$contains]=1&status=draft", "/api/pages?sort=topics.name&status=draft", "/api/pages?populate[topics][count]=true",
+	"/api/pages?locale=fr", "/api/pages?populate=localizations", "/api/topics", "/api/topics?populate=pages", "/api/topics?populate[pages][sort]=title&status=draft",
+	"/api/topics?filters[pages][id][$null]=true", "/api/home", "/api/articles?populate=*", "/api/articles?populate[parts][populate]=reader",
+	"/api/pages/%s?status=draft", "/api/pages/%s?populate=*", "/api/pages/%s?publicationFilter=modified", "/api/pages/%s",
+}
+
+// TestETagsIdentifyAnswers makes random changes and compares, after each, answers with all earlier ones: the same ETag must stand for the
+// same bytes, whoever asks for whatever, and a request with If-None-Match is answered 304 only if it has the ETag of the full answer.
+func TestETagsIdentifyAnswers(t *testing.T) {
+	a := serve(t, historyFiles)
+	rnd := rand.New(rand.NewPCG(13, 1))
+	steps := 60
+	if os.Getenv("LECTERN_LONG") != "" {
+		steps = 3000
+	}
+	jwt, user := a.register("ada")
+	callers := []string{"", jwt, "full"}
+	changed := &changer{api: a, rnd: rnd, user: user}
+	bodies, before := map[string]string{}, []string{""}
+	matched := 0
+	for range steps {
+		changed.something()
+		for range 6 {
+			path, as := tagged[rnd.IntN(len(tagged))], callers[rnd.IntN(len(callers))]
+			if strings.Contains(path, "%s") {
+				path = fmt.Sprintf(path, changed.some(changed.pages))
+			}
+			full := a.do("GET", path, as, nil)
+			tag := full.header.Get("ETag")
+			if (full.status == http.StatusOK) != (tag != "") {
+				t.Fatalf("GET %s: %d with ETag %q", path, full.status, tag)
+			}
+			if tag == "" {
+				continue
+			}
+			if earlier, ok := bodies[tag]; ok && earlier != full.text {
+				t.Fatalf("GET %s: ETag %s stood for\n%s\nand stands for\n%s", path, tag, earlier, full.text)
+			}
+			for _, known := range []string{tag, before[rnd.IntN(len(before))], `"other", W/` + tag} {
+				r := a.do("GET", path, as, nil, "If-None-Match", known)
+				if got, want := r.status == http.StatusNotModified, strings.Contains(known, tag); got != want || got && (r.text != "" || r.header.Get("ETag") != tag) {
+					t.Fatalf("GET %s with If-None-Match %s: %d %q, ETag %q; the full answer has %s", path, known, r.status, r.text, r.header.Get("ETag"), tag)
+				}
+				if r.status == http.StatusNotModified {
+					matched++
+				}
+			}
+			if _, ok := bodies[tag]; !ok {
+				bodies[tag], before = full.text, append(before, tag)
+			}
+		}
+	}
+	if len(bodies) < steps || matched < steps {
+		t.Fatalf("%d ETags and %d matches: too few to compare", len(bodies), matched)
+	}
+}
+
+// A changer makes random changes of content.
+type changer struct {
+	*api
+	rnd           *rand.Rand
+	pages, topics []string
+	user          int
+	n             int
+}
+
+func (c *changer) some(ids []string) string {
+	if len(ids) == 0 {
+		return "none"
+	}
+	return ids[c.rnd.IntN(len(ids))]
+}
+
+func (c *changer) something() {
+	c.n++
+	topics, name := []any{}, fmt.Sprintf("text %d", c.n%7)
+	for range c.rnd.IntN(3) {
+		if len(c.topics) > 0 {
+			topics = append(topics, c.some(c.topics))
+		}
+	}
+	page := "/api/pages/" + c.some(c.pages)
+	if id, ok := c.do("POST", "/api/pages?status=draft", "full", object{"data": object{"title": name, "topics": topics}}).at("data.documentId").(string); ok && c.n%5 == 1 {
+		c.pages = append(c.pages, id)
+	}
+	switch c.rnd.IntN(12) {
+	case 0:
+		if id, ok := c.do("POST", "/api/topics", "full", object{"data": object{"name": fmt.Sprint("topic ", c.n)}}).at("data.documentId").(string); ok {
+			c.topics = append(c.topics, id)
+		}
+	case 1:
+		c.do("PUT", "/api/topics/"+c.some(c.topics), "full", object{"data": object{"pages": object{"connect": []any{c.some(c.pages)}}}})
+	case 2:
+		c.do("DELETE", "/api/topics/"+c.some(c.topics), "full", nil)
+	case 3:
+		c.do("PUT", page+"?status=draft", "full", object{"data": object{"topics": topics}})
+	case 4:
+		c.do("PUT", page+"?locale=fr", "full", object{"data": object{"title": name, "parts": []any{object{"label": name}}}})
+	case 5:
+		c.do("POST", page+"/actions/publish", "full", nil)
+	case 6:
+		c.do("POST", page+"/actions/unpublish", "full", nil)
+	case 7:
+		c.do("DELETE", page, "full", nil)
+	case 8:
+		c.do("PUT", "/api/home", "full", object{"data": object{"heading": name}})
+	case 9:
+		c.do("POST", "/api/articles", "full", object{"data": object{"title": name, "author": c.user, "parts": []any{object{"label": name, "reader": c.user}}}})
+	case 11:
+		actions := object{}
+		for _, action := range []string{"find", "findOne"} {
+			actions[action] = object{"enabled": c.rnd.IntN(3) > 0}
+		}
+		c.want(200, "PUT", fmt.Sprint("/api/users-permissions/roles/", c.roleID("authenticated")), "full", object{"permissions": object{
+			"api::topic": object{"controllers": object{"topic": actions}},
+			"api::page":  object{"controllers": object{"page": object{"find": object{"enabled": true}, "findOne": object{"enabled": true}}}},
+		}})
+	case 10:
+		c.do("PUT", userPath(c.user), "full", object{"username": name})
+	}
+}
+
+// TestNotModifiedReadsNoRows counts the rows that requests with the ETag of the answer read.
+func TestNotModifiedReadsNoRows(t *testing.T) {
+	var project *gateway.Project
+	ready, _ := run(t, writeProject(t, with(historyFiles)), gateway.Options{Ephemeral: true}, func(p *gateway.Project) { project = p })
+	a := newAPI(t, ready)
+	id := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)
+	for _, path := range []string{"/api/topics", "/api/topics/" + id, "/api/topics?populate=pages&sort=pages.title"} {
+		tag := a.want(200, "GET", path, "", nil).header.Get("ETag")
+		before := project.Store().Stats().Rows
+		for _, known := range []string{tag, strings.TrimSuffix(tag, `"`) + `-gzip"`} {
+			r := a.want(304, "GET", path, "", nil, "If-None-Match", known)
+			if got := r.header.Get("ETag"); got != known {
+				t.Errorf("GET %s with If-None-Match %s: ETag %s", path, known, got)
+			}
+			if got := r.header.Get("Vary"); got != "Origin, Authorization, Accept, Strapi-Response-Format, Accept-Encoding" {
+				t.Errorf("GET %s: Vary: %s", path, got)
+			}
+		}
+		if read := project.Store().Stats().Rows - before; read != 0 {
+			t.Errorf("GET %s: %d rows read for 304", path, read)
+		}
+		a.want(304, "GET", path, "", nil, "If-None-Match", "*")
+		a.want(200, "GET", path, "", nil, "If-None-Match", `"other"`)
+	}
+	if tag := a.want(404, "GET", "/api/topics/none", "", nil, "If-None-Match", "*").header.Get("ETag"); tag != "" {
+		t.Errorf("a 404 has the ETag %s", tag)
+	}
+}
