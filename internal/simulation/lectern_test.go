@@ -215,6 +215,9 @@ func TestPast(t *testing.T) {
 		compareAll(t, NewPastCoverage("history 200"), *pasts, func(r *Run) { r.Remembering() })
 	})
 	t.Run("GraphQL", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("takes long under the race detector")
+		}
 		compareAll(t, NewPastCoverage(), *pasts, func(r *Run) { r.InGraphQL().Remembering() })
 	})
 }
