@@ -13,6 +13,7 @@ type followCommand struct {
 	URL      string        `arg:"" help:"Address of the server to follow, such as https://cms.example.com."`
 	Dir      string        `arg:"" help:"Directory of the replica. It may have a config/server.yaml and a .env of its own." type:"path"`
 	Token    string        `help:"API token of that server with full access." env:"LECTERN_REPLICA_TOKEN" required:"" placeholder:"KEY"`
+	Forward  bool          `help:"Forward writes to that server instead of refusing them." name:"forward-writes"`
 	Addr     string        `help:"Address to listen on (default: the one in config/server.yaml)." placeholder:"HOST:PORT"`
 	LockWait time.Duration `help:"How long to wait until another process releases the data directory." default:"10s" placeholder:"DURATION"`
 	projectFlags
@@ -26,7 +27,7 @@ func (c *followCommand) Run(s *session) error {
 	}
 	o := c.options(s)
 	o.Addr, o.LockWait = c.Addr, c.LockWait
-	o.Follow = &gateway.Follow{URL: c.URL, Token: c.Token}
+	o.Follow = &gateway.Follow{URL: c.URL, Token: c.Token, Forward: c.Forward}
 	o.Ready = func(gateway.Ready) {
 		if err := notifyReady(os.Getenv("NOTIFY_SOCKET")); err != nil {
 			fmt.Fprintf(s.Stderr, "%s: warning: %v\n", s.Name, err)

@@ -2,15 +2,17 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"lectern/contenttypes"
+	"lectern/gateway/config"
 	"lectern/gateway/internal/replication"
 	"lectern/store"
 )
@@ -21,6 +23,8 @@ type Follow struct {
 	Token string // an API token of the origin with full access
 	// Silence is how long nothing may come from the origin before the replica connects anew; 0: 15 seconds.
 	Silence time.Duration
+	// Forward sends writes to the origin. Otherwise they are refused.
+	Forward bool
 }
 
 func (f *Follow) origin() (*replication.Origin, error) {
@@ -29,6 +33,24 @@ func (f *Follow) origin() (*replication.Origin, error) {
 		o.Silence = f.Silence
 	}
 	return o, err
+}
+
+// following returns the options of a server with what config/server.yaml says about a replica, unless Follow says that.
+func (o Options) following(dir string) (Options, error) {
+	if o.Ephemeral {
+		return o, nil
+	}
+	r, err := config.ReadReplica(dir)
+	if err != nil || r.URL == "" {
+		return o, err
+	}
+	if o.Follow == nil {
+		o.Follow = &Follow{URL: r.URL, Token: r.Token}
+	}
+	follow := *o.Follow
+	follow.Forward = follow.Forward || r.Forward
+	o.Follow = &follow
+	return o, nil
 }
 
 // replicaAgeHeader is the header of a replica's answers that says how many seconds old its content is.
@@ -49,6 +71,7 @@ type follower struct {
 	origin  *replication.Origin
 	server  *Server
 	files   *fileFollower
+	id      string // names the running server among replicas that forward writes to one another
 	changed uint64 // the revision of the documents of files when the files were last compared
 
 	behind bool                // the content has definitions that are not served yet
@@ -69,7 +92,7 @@ func newFollower(p *Project) (*follower, error) {
 	if err != nil || origin == "" {
 		return nil, err
 	}
-	f := &follower{project: p, follow: p.options.Follow, dir: d, files: newFileFollower(d.data)}
+	f := &follower{project: p, follow: p.options.Follow, dir: d, files: newFileFollower(d.data), id: rand.Text()}
 	f.kept = d.inStep().UnixMilli()
 	f.current.Store(f.kept)
 	return f, nil
@@ -286,7 +309,7 @@ func newBackoff() *backoff { return &backoff{firstBackoff} }
 
 // wait waits before the next attempt. It returns the error of ctx if that ends.
 func (b *backoff) wait(ctx context.Context) error {
-	timer := time.NewTimer(b.next/2 + rand.N(b.next))
+	timer := time.NewTimer(b.next/2 + mathrand.N(b.next))
 	defer timer.Stop()
 	b.next = min(2*b.next, lastBackoff)
 	select {

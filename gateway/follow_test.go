@@ -36,14 +36,18 @@ func follow(t *testing.T, dir, base, key string) *replica { return followWith(t,
 
 func followWith(t *testing.T, dir, base, key string, x *gateway.Extensions) *replica {
 	t.Helper()
+	return serveReplica(t, dir, gateway.Options{Follow: &gateway.Follow{URL: base, Token: key}, Extensions: x})
+}
+
+// serveReplica serves the replica in dir until stop is called or the test ends.
+func serveReplica(t *testing.T, dir string, o gateway.Options) *replica {
+	t.Helper()
 	r := &replica{T: t, dir: dir}
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan gateway.Ready, 1), make(chan error, 1)
 	go func() {
-		done <- gateway.Serve(ctx, dir, gateway.Options{
-			Addr: "127.0.0.1:0", Follow: &gateway.Follow{URL: base, Token: key}, Extensions: x,
-			Log: slog.New(slog.NewTextHandler(&r.log, nil)), Ready: func(r gateway.Ready) { ready <- r },
-		})
+		o.Addr, o.Log, o.Ready = "127.0.0.1:0", slog.New(slog.NewTextHandler(&r.log, nil)), func(r gateway.Ready) { ready <- r }
+		done <- gateway.Serve(ctx, dir, o)
 	}()
 	r.stop = sync.OnceFunc(func() {
 		cancel()

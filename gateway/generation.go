@@ -33,6 +33,7 @@ type generation struct {
 	// Set when the runtime is built:
 	positions      *positions
 	graphqlHandler *graphqlHandler // nil if GraphQL is switched off
+	forward        *forwarder      // nil unless the project is a replica that forwards writes
 }
 
 func (p *Project) newGeneration(d *Definition) *generation {
@@ -109,6 +110,9 @@ func (e *generation) retire() {
 	if e.tokens != nil {
 		e.tokens.Close()
 	}
+	if e.forward != nil {
+		e.forward.close()
+	}
 }
 
 // close closes the shared services.
@@ -136,6 +140,11 @@ func (e *generation) runtime() (Runtime, error) {
 	if e.positions, err = e.newPositions(); err != nil {
 		return Runtime{}, err
 	}
+	if f := e.project.follower; f != nil && f.follow != nil && f.follow.Forward {
+		if e.forward, err = newForwarder(e.project, s.Prefix, e.Settings.Server.Limits.WithDefaults().Handle); err != nil {
+			return Runtime{}, err
+		}
+	}
 	graphql, err := e.graphqlRoutes(authenticator, parser, limiter)
 	if err != nil {
 		return Runtime{}, err
@@ -151,6 +160,8 @@ func (e *generation) runtime() (Runtime, error) {
 		ready:        e.project.readiness,
 		Routes:       slices.Concat(e.routes(api, parser, limiter), graphql, []Route{feed.route()}),
 		feed:         feed,
+		forward:      e.forward,
+		graphql:      e.Settings.GraphQL.Endpoint,
 	}, nil
 }
 

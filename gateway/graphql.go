@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"bytes"
 	"crypto/sha256"
 	hexadecimal "encoding/hex"
+	"io"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -58,6 +60,7 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 		project: e.project, store: e.store, noLog: e.Settings.Server.Log.Limits().Off,
 		engine: engine, page: page, auth: a, limiter: limiter, proxies: e.Settings.Server.TrustedProxies,
 		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), persisted: persisted, metrics: e.project.observed.metrics, withCaller: e.withCaller,
+		forward:   e.forward,
 		anyOrigin: e.Settings.Server.CORS.AnyOrigin(),
 	}
 	if g.Subscriptions {
@@ -99,6 +102,7 @@ type graphqlHandler struct {
 	persisted  *persistedQueries
 	withCaller func(*http.Request, auth.Principal) *http.Request
 	metrics    *metrics.Metrics // nil if metrics are off
+	forward    *forwarder       // of mutations; nil: they are executed
 	anyOrigin  bool             // pages of all origins may read answers
 }
 
@@ -162,6 +166,9 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 		h.refuse(w, answers, wrong)
 		return nil
 	}
+	if h.forward != nil && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name) {
+		return h.sendOn(w, r, op)
+	}
 	if answers == eventStreamType {
 		return h.stream(w, r, op, who)
 	}
@@ -180,6 +187,23 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 	h.done(op, answer)
 	h.send(w, r, answers, answer)
 	return nil
+}
+
+// sendOn sends a mutation to the origin of the replica.
+func (h *graphqlHandler) sendOn(w http.ResponseWriter, r *http.Request, op *operationRequest) error {
+	body := jsontree.ObjectOf("query", op.query)
+	if op.name != nil {
+		body.Set("operationName", *op.name)
+	}
+	if op.variables != nil {
+		body.Set("variables", op.variables)
+	}
+	text := jsontree.Append(nil, body)
+	forwarded := r.Clone(r.Context())
+	forwarded.Header.Set("Content-Type", jsonType)
+	forwarded.Header.Del("Content-Encoding")
+	forwarded.Body, forwarded.ContentLength, forwarded.TransferEncoding = io.NopCloser(bytes.NewReader(text)), int64(len(text)), nil
+	return h.forward.serve(w, forwarded)
 }
 
 // request returns the request of an operation to the engine.

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"lectern/gateway/admin"
+	"lectern/gateway/config"
 	"lectern/internal/durable"
 	"lectern/store"
 )
@@ -22,6 +23,12 @@ func Promote(dir string, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
+	switch r, err := config.ReadReplica(dir); {
+	case err != nil:
+		return err
+	case r.URL != "":
+		return fmt.Errorf("config/server.yaml says that %s follows %s: remove replica there first", dir, r.URL)
+	}
 	switch origin, err := d.origin(); {
 	case err != nil:
 		return err

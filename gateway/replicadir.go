@@ -178,7 +178,7 @@ func (d replicaDir) prepare(ctx context.Context, o Options) error {
 	}
 	_, missing := os.Stat(d.store())
 	if missing == nil && former == "" {
-		return fmt.Errorf("%s has content of its own: take another directory for the replica", d.project)
+		return fmt.Errorf("%s has content of its own: take another directory for the replica, or remove replica from config/server.yaml if it has it", d.project)
 	}
 	load := func() (*Definition, error) { return Load(d.project, o.Extensions) }
 	if missing == nil {

@@ -14,6 +14,7 @@ import (
 	"lectern/documents/permission"
 	"lectern/gateway/internal/paced"
 	"lectern/gateway/internal/replication"
+	"lectern/jsontree"
 	"lectern/store"
 )
 
@@ -31,6 +32,7 @@ func (e *generation) replicationRoutes() []Route {
 		route("/copy", e.project.sendCopy),
 		route("/definitions", e.project.sendDefinitions),
 		route("/files", e.project.sendFiles),
+		route("/position", e.project.sendPosition),
 	}
 }
 
@@ -173,6 +175,15 @@ func (l *logSender) send(e *generation) (all bool, err error) {
 		return true, l.flush()
 	}
 	return false, nil
+}
+
+// GET /api/_replica/position: the position behind the last write.
+func (p *Project) sendPosition(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
+	at, err := positionOf(p.generation.Load().store)
+	if err != nil {
+		return err
+	}
+	return sendJSON(w, http.StatusOK, jsontree.AppendString(nil, at.String()))
 }
 
 // GET /api/_replica/definitions: the definition files.

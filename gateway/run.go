@@ -29,6 +29,9 @@ type Ready struct {
 // Serve opens the project in dir and serves it until ctx ends. It listens before it opens the store: while it converts content to changed
 // definitions, probes are answered, and all other requests get 503.
 func Serve(ctx context.Context, dir string, o Options) (err error) {
+	if o, err = o.following(dir); err != nil {
+		return err
+	}
 	if o.Follow != nil {
 		if err := prepareReplica(ctx, dir, o); err != nil {
 			return err

@@ -25,6 +25,8 @@ type Runtime struct {
 	Host       Host
 
 	health, ready func() *admin.Condition // what the probes answer: nil if there is no problem. If not set: never a problem
+	forward       *forwarder              // sends writes to the origin of a replica; nil: the server answers them
+	graphql       string                  // the path of the GraphQL endpoint
 	feed          *changeFeed             // what listeners read; nil: there are none
 	starting      bool                    // the project is not open yet: every path but those of probes is answered 503
 }

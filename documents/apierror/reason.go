@@ -11,6 +11,7 @@ const (
 	Permission  Reason = "permission"  // 403: the caller lacks a permission
 	Policy      Reason = "policy"      // 403: a policy of the program refused the request
 	Replica     Reason = "replica"     // 409: the server is a replica, which takes no writes
+	Origin      Reason = "origin"      // 503: the server is a replica, and cannot forward a write to its origin
 	BodySize    Reason = "body_size"   // 413: limits.json or limits.form
 	FileSize    Reason = "file_size"   // 413: the limits of uploads
 	Links       Reason = "links"       // 413: limits.links

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -16,12 +17,13 @@ var settingsFiles = []struct {
 	name string
 	read func(*Settings, *yamlfile.Node) yamlfile.Problems
 }{
-	{"server", func(s *Settings, n *yamlfile.Node) yamlfile.Problems { return s.Server.readServer(n) }},
+	{serverName, func(s *Settings, n *yamlfile.Node) yamlfile.Problems { return s.Server.readServer(n) }},
 	{"api", func(s *Settings, n *yamlfile.Node) yamlfile.Problems { return s.REST.readREST(n) }},
 	{"plugins", (*Settings).readPlugins},
 }
 
 const (
+	serverName      = "server"
 	permissionsName = "permissions"
 	webhooksName    = "webhooks"
 )
@@ -38,6 +40,22 @@ func readSettings(project fs.FS, lookup yamlfile.Lookup) (Settings, yamlfile.Pro
 		}
 	}
 	return s, append(problems, s.checkPaths()...)
+}
+
+// ReadReplica reads the settings replica of config/server.yaml in dir. A replica needs them before its origin has sent the other files of the
+// project. If there are none, problems of the file are left to Load.
+func ReadReplica(dir string) (Replica, error) {
+	lookup, problems := environment(dir)
+	n, found := readConfig(os.DirFS(dir), serverName, lookup)
+	problems = append(problems, found...)
+	s := Default().Server
+	if n != nil {
+		problems = append(problems, s.readServer(n)...)
+	}
+	if s.Replica.URL == "" {
+		return Replica{}, nil
+	}
+	return s.Replica, problems.Err()
 }
 
 // checkPaths reports paths of the REST API and GraphQL that overlap each other, /uploads or the paths for operators.

@@ -35,6 +35,18 @@ type serverFile struct {
 	Metrics  metricsFile
 	TLS      tlsFile `yaml:"tls"`
 	Tracing  tracingFile
+	Replica  replicaFile
+}
+
+type replicaFile struct {
+	// address of the server that this one is a [replica](replicas.md) of, such as `https://cms.example.com`
+	// Default: none
+	URL *string
+	// API token of that server with full access
+	// Default: none
+	Token *string
+	// what becomes of writes: `refuse` them, or `forward` them to that server
+	Writes string
 }
 
 type corsFile struct {
@@ -177,6 +189,7 @@ func (s *Server) file() serverFile {
 			Keep: (*days)(&s.Log.Keep), MaxSize: (*ByteSize)(&s.Log.MaxSize)},
 		Metrics: metricsFile{&s.Metrics.Listen, &s.Metrics.Token},
 		Tracing: tracingFile{&s.Tracing.Endpoint, &s.Tracing.Headers, &s.Tracing.Sample, &s.Tracing.TrustParent},
+		Replica: replicaFile{&s.Replica.URL, &s.Replica.Token, "refuse"},
 	}
 }
 
@@ -214,6 +227,7 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	}
 	problems = append(problems, s.Limits.check(n)...)
 	problems = append(problems, s.Tracing.check(n)...)
+	problems = append(problems, s.Replica.check(n, f.Replica.Writes)...)
 	problems = append(problems, s.Log.check(n, f.Log.Level)...)
 	problems = append(problems, s.Metrics.check(n)...)
 	problems = append(problems, s.TLS.check(n)...)
@@ -325,6 +339,23 @@ func (t *Tracing) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	}
 	if !(t.Sample >= 0 && t.Sample <= 1) {
 		problems.Add(n.At("tracing", "sample"), "sample must be from 0 to 1: it is the share of requests that is traced")
+	}
+	return problems
+}
+
+// check sets Forward, and reports settings of a replica that are incomplete.
+func (r *Replica) check(n *yamlfile.Node, writes string) (problems yamlfile.Problems) {
+	if writes != "refuse" && writes != "forward" {
+		problems.Add(n.At("replica", "writes"), "writes must be refuse or forward, not %q", writes)
+	}
+	r.Forward = writes == "forward"
+	switch {
+	case r.URL == "" && (r.Token != "" || r.Forward):
+		problems.Add(n.At("replica"), "replica needs url, the address of the server to follow")
+	case r.URL != "" && !isHTTP(r.URL):
+		problems.Add(n.At("replica", "url"), "url must be the address of a server, such as https://cms.example.com, without credentials")
+	case r.URL != "" && r.Token == "":
+		problems.Add(n.At("replica"), "replica needs token, an API token of the server at url with full access, such as ${LECTERN_REPLICA_TOKEN}")
 	}
 	return problems
 }

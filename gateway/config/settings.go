@@ -49,6 +49,7 @@ type Server struct {
 	Metrics        Metrics
 	TLS            TLS
 	Tracing        Tracing
+	Replica        Replica
 }
 
 // Metrics holds the settings metrics of config/server.yaml. Metrics are off if both are empty.
@@ -85,6 +86,13 @@ type Tracing struct {
 	Headers     map[string]string // sent to the collector; they may hold a credential
 	Sample      float64           // the share of requests that is traced; default 1
 	TrustParent bool              // whether a request continues the trace of its header traceparent
+}
+
+// Replica holds the settings replica of config/server.yaml.
+type Replica struct {
+	URL     string // the address of the server to follow; "": the server is no replica by its settings
+	Token   string // an API token of that server
+	Forward bool   // whether writes go to that server; default: they are refused
 }
 
 // REST holds the settings of config/api.yaml.

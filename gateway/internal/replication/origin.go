@@ -166,6 +166,20 @@ func (o *Origin) Log(ctx context.Context, since store.Position) (*Stream, error)
 	return s, err
 }
 
+// Position returns the position behind the last write of the origin.
+func (o *Origin) Position(ctx context.Context) (p store.Position, err error) {
+	s, answer, err := o.get(ctx, o.replica("position"), nil)
+	if err != nil {
+		return p, err
+	}
+	defer s.Close()
+	var text string
+	if err := json.NewDecoder(io.LimitReader(answer.Body, 1<<10)).Decode(&text); err != nil {
+		return p, fmt.Errorf("read the position of the origin: %w", err)
+	}
+	return store.ParsePosition(text)
+}
+
 // Definitions returns the definition files of the origin.
 func (o *Origin) Definitions(ctx context.Context) (*Definitions, error) {
 	s, _, err := o.get(ctx, o.replica("definitions"), nil)

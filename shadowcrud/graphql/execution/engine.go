@@ -188,6 +188,12 @@ func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 	return x.respond()
 }
 
+// IsMutation reports whether a Request with this query and name would run a mutation.
+func (e *Engine) IsMutation(query string, name *string) bool {
+	p, errs := e.prepare(query, name)
+	return errs == nil && p.op.Operation == ast.Mutation
+}
+
 // respond runs the plan and releases the execution, unless the Response does.
 func (x *execution) respond() (*Response, error) {
 	if err := x.run(); err != nil {

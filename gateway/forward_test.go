@@ -1,0 +1,146 @@
+package gateway_test
+
+import (
+	"bytes"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"lectern/gateway"
+)
+
+// A waypoint lies between a replica and its origin. What it does with writes can be changed.
+type waypoint struct {
+	*httptest.Server
+	writes atomic.Pointer[http.HandlerFunc] // nil: they pass
+}
+
+func newWaypoint(t *testing.T, origin string) *waypoint {
+	w := &waypoint{}
+	to, err := url.Parse(origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := httputil.NewSingleHostReverseProxy(to)
+	pass.FlushInterval = -1
+	w.Server = httptest.NewServer(http.HandlerFunc(func(a http.ResponseWriter, r *http.Request) {
+		if handle := w.writes.Load(); handle != nil && r.Method != http.MethodGet {
+			(*handle)(a, r)
+			return
+		}
+		pass.ServeHTTP(a, r)
+	}))
+	t.Cleanup(w.CloseClientConnections)
+	return w
+}
+
+// writing sends a request, and returns the answer with its text.
+func (r *replica) writing(method, path, key, kind string, body []byte) (*http.Response, string) {
+	r.Helper()
+	request, err := http.NewRequest(method, r.base+path, bytes.NewReader(body))
+	if err != nil {
+		r.Fatal(err)
+	}
+	request.Header.Set("Content-Type", kind)
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return answer, string(text)
+}
+
+// TestForwardedWrites sends writes to a replica that forwards them, and reads them there as soon as they are answered.
+func TestForwardedWrites(t *testing.T) {
+	e := newEditing(t)
+	between := newWaypoint(t, e.base)
+	dir := t.TempDir()
+	settings := filepath.Join(dir, "config", "server.yaml")
+	e.must(os.MkdirAll(filepath.Dir(settings), 0o700))
+	e.must(os.WriteFile(settings, []byte("replica: {url: "+between.URL+", token: '${KEY_OF_ORIGIN}', writes: forward}\n"), 0o600))
+	t.Setenv("KEY_OF_ORIGIN", e.key)
+	r := serveReplica(t, dir, gateway.Options{})
+
+	var upload bytes.Buffer
+	form := multipart.NewWriter(&upload)
+	part, err := form.CreateFormFile("files", "words.txt")
+	e.must(err)
+	_, err = part.Write(bytes.Repeat([]byte("words "), 100_000))
+	e.must(err)
+	e.must(form.Close())
+
+	for _, c := range []struct {
+		name, method, path, key, kind, body string
+		status                              int
+		answers                             string
+		read, shows                         string
+	}{
+		{"create", "POST", "/api/notes", e.key, "application/json", `{"data":{"title":"by rest","rank":41}}`, 201, `"rank":41`, "/api/notes?filters[rank]=41", "by rest"},
+		{"mutation", "POST", "/graphql", e.key, "application/json", `{"query":"mutation M($t:String!){createNote(data:{title:$t,rank:42}){rank}}","variables":{"t":"by graphql"}}`, 200, `"rank":42`, "/api/notes?filters[rank]=42", "by graphql"},
+		{"upload", "POST", "/api/upload", e.key, form.FormDataContentType(), upload.String(), 201, `"words.txt"`, "/api/upload/files", "words.txt"},
+		{"invalid", "POST", "/api/notes", e.key, "application/json", `{"data":{"rank":"many"}}`, 400, "ValidationError", "", ""},
+		{"forbidden", "POST", "/api/notes", "", "application/json", `{"data":{"title":"no"}}`, 403, "Forbidden", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			answer, text := r.writing(c.method, c.path, c.key, c.kind, []byte(c.body))
+			if answer.StatusCode != c.status || !strings.Contains(text, c.answers) || answer.Header.Get("Lectern-Forwarded") != "applied" {
+				t.Fatalf("%d %v %.300s", answer.StatusCode, answer.Header, text)
+			}
+			if got := answer.Header["X-Request-Id"]; len(got) != 1 {
+				t.Errorf("X-Request-Id: %q", got)
+			}
+			if c.read == "" {
+				return
+			}
+			if status, shown := get(t, r.base+c.read, c.key); status != 200 || !strings.Contains(shown, c.shows) {
+				t.Errorf("read at the replica: %d %.300s", status, shown)
+			}
+		})
+	}
+	if answer, text := r.writing("POST", "/graphql", e.key, "application/json", []byte(`{"query":"{notes{rank}}"}`)); answer.Header.Get("Lectern-Forwarded") != "" || answer.StatusCode != 200 {
+		t.Errorf("a query was forwarded: %d %s", answer.StatusCode, text)
+	}
+
+	const body = `{"data":{"title":"never","rank":43}}`
+	handle := func(f http.HandlerFunc) { between.writes.Store(&f) }
+	handle(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	if answer, text := r.writing("POST", "/api/notes", e.key, "application/json", []byte(body)); answer.StatusCode != 503 || !strings.Contains(text, `"outcome":"unknown"`) || answer.Header.Get("Retry-After") == "" {
+		t.Errorf("the origin hangs up: %d %s", answer.StatusCode, text)
+	}
+	handle(func(w http.ResponseWriter, q *http.Request) {
+		to, _ := url.Parse(r.base)
+		httputil.NewSingleHostReverseProxy(to).ServeHTTP(w, q)
+	})
+	if answer, text := r.writing("POST", "/api/notes", e.key, "application/json", []byte(body)); answer.StatusCode != 508 {
+		t.Errorf("a replica that forwards to itself: %d %s", answer.StatusCode, text)
+	}
+	between.CloseClientConnections()
+	e.must(between.Listener.Close())
+	r.writing("POST", "/api/notes", e.key, "application/json", []byte(body)) // over a connection whose end the replica may not have noticed yet
+	if answer, text := r.writing("POST", "/api/notes", e.key, "application/json", []byte(body)); answer.StatusCode != 503 || !strings.Contains(text, `"outcome":"refused"`) {
+		t.Errorf("the origin is gone: %d %s", answer.StatusCode, text)
+	}
+	if status, text := get(t, r.base+"/api/notes?filters[rank]=42", e.key); status != 200 || !strings.Contains(text, "by graphql") {
+		t.Errorf("a read without the origin: %d %s", status, text)
+	}
+
+	r.stop()
+	if err := gateway.Promote(dir, gateway.Options{}); err == nil || !strings.Contains(err.Error(), "remove replica") {
+		t.Errorf("promoted a replica whose settings follow a server: %v", err)
+	}
+}
