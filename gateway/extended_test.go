@@ -328,7 +328,7 @@ func TestExtensionProblems(t *testing.T) {
 			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok, Action: "feature"})
 		},
 		`extensions: action: "promote" is no permission`: func(x *gateway.Extensions) { x.Action("promote") },
-		`extensions: route api::article.article.find: api::article.article has no action "demote"; its actions are find, findOne, create, update, delete, history, restore, promote; a program adds actions of its own by Extensions.Action`: func(x *gateway.Extensions) {
+		`extensions: route api::article.article.find: api::article.article has no action "demote"; its actions are find, findOne, create, update, delete, history, restore, stream, promote; a program adds actions of its own by Extensions.Action`: func(x *gateway.Extensions) {
 			x.Action("api::article.article.promote")
 			x.Route("api::article.article.find", gateway.RouteConfig{Scopes: []string{"api::article.article.promote", "api::article.article.demote"}})
 		},

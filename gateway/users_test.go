@@ -329,7 +329,7 @@ func TestRoles(t *testing.T) {
 		{object{"name": "Other", "permissions": object{"api::article": object{"controllers": object{"article": object{"find": object{"enabled": 1}}}}}},
 			"permissions.api::article.controllers.article.find.enabled must be a `boolean` type, but the final value was: `1`."},
 		{object{"name": "Other", "permissions": object{"api::article": object{"controllers": object{"article": object{"fnd": object{"enabled": true}}}}}},
-			`api::article.article has no action "fnd"; its actions are find, findOne, create, update, delete, history, restore`},
+			`api::article.article has no action "fnd"; its actions are find, findOne, create, update, delete, history, restore, stream`},
 		{[]int{1}, "Request body cannot be empty"},
 		{object{}, "Request body cannot be empty"},
 	} {
