@@ -107,6 +107,41 @@ func TestHistory(t *testing.T) {
 	a.want(400, "GET", page+"/_history?filters[by]=x", "full", nil)
 }
 
+// TestHistoryOfKeptLinks publishes a document again that kept its links while it was not published: only links that differ from the kept ones
+// have changed.
+func TestHistoryOfKeptLinks(t *testing.T) {
+	a := serve(t, historyFiles)
+	one := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)
+	for _, c := range []struct {
+		name    string
+		topics  any // of the draft before it is published again; nil: as they were
+		changed string
+	}{
+		{"untouched", nil, "[title]"},
+		{"disconnected", object{"set": []any{}}, "[topics title]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			page := "/api/pages/" + a.want(201, "POST", "/api/pages", "full", object{"data": object{"title": "first", "topics": []any{one}}}).at("data.documentId").(string)
+			a.want(200, "POST", page+"/actions/unpublish", "full", nil)
+			if c.topics != nil {
+				a.want(200, "PUT", page+"?status=draft", "full", object{"data": object{"topics": c.topics}})
+			}
+			a.want(200, "POST", page+"/actions/publish", "full", nil)
+			got := items(a.want(200, "GET", page+"/_history?status=published", "full", nil), "action", "changed")
+			if len(got) != 3 || strings.Join(sortedWords(got[0]), " ") != strings.Join(sortedWords("publish "+c.changed), " ") {
+				t.Errorf("published again: %q, want publish %s", got, c.changed)
+			}
+		})
+	}
+}
+
+// sortedWords returns the words of a text in order, without brackets.
+func sortedWords(text string) []string {
+	words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(text))
+	slices.Sort(words)
+	return words
+}
+
 // TestHistoryHidesUsers has a user write, and reads who it was with and without the permission to find users.
 func TestHistoryHidesUsers(t *testing.T) {
 	files := maps.Clone(historyFiles)

@@ -16,7 +16,8 @@ type HistoryItem struct {
 	Position Position // behind the entry
 	Time     time.Time
 	By       Principal
-	// Changed are the attributes that have another value than before, system attributes left out. A version that is not there has no values.
+	// Changed are the attributes that have another value than before, system attributes left out. A version that is not there has no
+	// values, but it may have links, which an unpublication keeps.
 	Changed []*contenttypes.Attribute
 }
 
@@ -220,10 +221,13 @@ func (d *entryDiff) sameItem(before, after Record) bool {
 }
 
 // linksDiffer compares the links of a row or component. A component that has another id afterwards lost all links of the former one, and got
-// its own, in the entry.
+// its own, in the entry. A row that is not there may have links: an unpublished version keeps them until the document is published again.
 func (d *entryDiff) linksDiffer(a *contenttypes.Attribute, before, after Record) bool {
 	was, is := d.list(a, before), d.list(a, after)
-	if before.Exists() && after.Exists() && before.ref() == after.ref() {
+	switch {
+	case !before.Exists():
+		return !maps.Equal(is.before, is.after)
+	case !after.Exists() || before.ref() == after.ref():
 		return !maps.Equal(was.before, was.after)
 	}
 	return !slices.Equal(inOrder(was.before), inOrder(is.after))
