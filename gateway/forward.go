@@ -20,9 +20,13 @@ import (
 	"lectern/store"
 )
 
-// forwardedHeader is the header of an answer that a replica got from its origin: "applied" if reads of the replica show what was written,
-// "pending" if they do not yet.
-const forwardedHeader = "Lectern-Forwarded"
+// forwardedHeader is the header of an answer to a write that was forwarded and succeeded. It says whether reads of the replica show what was
+// written.
+const (
+	forwardedHeader = "Lectern-Forwarded"
+	applied         = "applied"
+	pending         = "pending" // not yet
+)
 
 const (
 	// maxCatchUp is how long the answer to a forwarded write waits until the replica has applied it.
@@ -144,12 +148,16 @@ func (f *forwarder) adopt(ctx context.Context, answer *http.Response, given http
 			answer.Header.Del(name)
 		}
 	}
+	behind := answer.Header.Get(forwardedHeader) == pending // the origin is a replica itself
 	answer.Header.Del(forwardedHeader)
-	state := "applied"
-	if answer.StatusCode < http.StatusBadRequest && f.catchUp(ctx) != nil {
-		state = "pending"
+	if answer.StatusCode >= http.StatusBadRequest {
+		return
 	}
-	answer.Header[forwardedHeader] = []string{state}
+	if behind || f.catchUp(ctx) != nil {
+		answer.Header[forwardedHeader] = []string{pending}
+	} else {
+		answer.Header[forwardedHeader] = []string{applied}
+	}
 }
 
 // catchUp waits until the replica has applied all that the origin has written so far.
