@@ -178,11 +178,14 @@ func TestVariantSettings(t *testing.T) {
 func TestVariantTurn(t *testing.T) {
 	const mb = 1 << 20
 	memory := budget.New(64 * mb)
-	l := &Library{files: &files{memory: memory, variants: &variants{limits: newImageLimits(1), wait: time.Millisecond}}}
+	const long, short = time.Minute, time.Millisecond // for turns that come, and for those that do not
+	turns := &variants{limits: newImageLimits(1), wait: long}
+	l := &Library{files: &files{memory: memory, variants: turns}}
 	done, err := l.reserveTurn(t.Context(), 10*mb)
 	if err != nil || memory.Stats().Reserved != 10*mb {
 		t.Fatalf("%v %+v", err, memory.Stats())
 	}
+	turns.wait = short
 	if _, err := l.reserveTurn(t.Context(), 1); !errors.Is(err, errBusy) {
 		t.Errorf("while another one is made: %v", err)
 	}
@@ -200,6 +203,7 @@ func TestVariantTurn(t *testing.T) {
 		t.Errorf("without memory: %v", err)
 	}
 	others.Release()
+	turns.wait = long
 	if _, err := l.reserveTurn(t.Context(), 100*mb); err == nil || errors.Is(err, errBusy) {
 		t.Errorf("more than there is: %v", err)
 	}

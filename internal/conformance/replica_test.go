@@ -155,8 +155,9 @@ func (c *replicated) compare() int {
 	return len(c.reads)
 }
 
-// ownHeaders differ between two answers of one server, or say that a server is a replica.
-var ownHeaders = []string{"Date", "Lectern-Replica-Age", "X-Request-Id", "X-Response-Time"}
+// ownHeaders differ between two answers of one server, or say that a server is a replica. Each server has ETags of its own because the
+// definition files take a value from the environment here.
+var ownHeaders = []string{"Date", "Etag", "Lectern-Replica-Age", "X-Request-Id", "X-Response-Time"}
 
 // A nonce is new in each answer with a page.
 var nonce = regexp.MustCompile(`nonce(-|=")[A-Z0-9]+`)
