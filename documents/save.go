@@ -36,7 +36,7 @@ func (wr *writing) save() error {
 	if created {
 		source = wr.sibling(v)
 	}
-	if source != nil {
+	if source != nil && !wr.former {
 		data = withoutSharedNulls(wr.t, data)
 	}
 	br := newBodyReader(wr, bodyStage(wr.t), wr.locales(v.status))

@@ -84,7 +84,7 @@ func (w *World) save(op *Operation, doc *Document, locale string) Outcome {
 	}
 	publishing := op.Status == "" || op.Status == published
 	data := op.Data
-	if old == nil && !isNew {
+	if old == nil && !isNew && op.Kind != "restore" {
 		data = sharedNullsOut(doc, data)
 	}
 	problem := w.assign(row.Fields, row.Items, data)
