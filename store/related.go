@@ -237,20 +237,45 @@ func (l *Related) clearSeen(n int) int {
 
 // tellApart fills targets with the different targets of the edges, and sets the row of each edge to the position of its target there.
 func (l *Related) tellApart() {
-	size := l.clearSeen(len(l.edges))
+	l.clearSeen(len(l.edges))
 	l.targets = l.targets[:0]
 	for i := range l.edges {
-		e := &l.edges[i]
-		at := int(e.target.doc*0x9e3779b97f4a7c15>>32) & (size - 1)
-		for l.seen[at] > 0 && l.targets[l.seen[at]-1] != e.target {
-			at = (at + 1) & (size - 1)
-		}
-		if l.seen[at] == 0 {
-			l.targets = append(l.targets, e.target)
-			l.seen[at] = int32(len(l.targets))
-		}
-		e.row = l.seen[at] - 1
+		l.edges[i].row = l.targetOf(l.edges[i].target)
 	}
+}
+
+// targetOf returns the position of a target in targets, and appends it if it is not there. The table seen must have room for it.
+func (l *Related) targetOf(target ref) int32 {
+	last := len(l.seen) - 1
+	at := int(target.doc*0x9e3779b97f4a7c15>>32) & last
+	for l.seen[at] > 0 && l.targets[l.seen[at]-1] != target {
+		at = (at + 1) & last
+	}
+	if l.seen[at] == 0 {
+		l.targets = append(l.targets, target)
+		l.seen[at] = int32(len(l.targets))
+	}
+	return l.seen[at] - 1
+}
+
+// rowOf returns the position of a target's row in Rows, and adds the row if it is not there.
+func (l *Related) rowOf(r Record) int32 {
+	if 2*len(l.targets) >= len(l.seen) {
+		l.clearSeen(2 * len(l.targets))
+		known := l.targets
+		l.targets = l.targets[:0]
+		for _, target := range known {
+			l.targetOf(target)
+		}
+	}
+	i := l.targetOf(r.ref())
+	if int(i) == len(l.shown) {
+		l.shown = append(l.shown, -1)
+	}
+	if l.shown[i] < 0 {
+		l.shown[i] = l.add(r)
+	}
+	return l.shown[i]
 }
 
 // inFileOrder returns the positions of all targets, sorted by where their rows lie in the file.
@@ -316,8 +341,7 @@ func (s *Snapshot) again(r Record, a *contenttypes.Attribute, status Status, mos
 	into.partial = into.partial || len(into.Items) > begin // the items dropped below leave unused rows
 	into.Items = into.Items[:begin]
 	s.Related(r, a, status, func(target Record) bool {
-		into.Items = append(into.Items, int32(len(into.Rows)))
-		into.Rows = append(into.Rows, target)
+		into.Items = append(into.Items, into.rowOf(target))
 		return len(into.Items)-begin < most
 	})
 }
