@@ -403,7 +403,7 @@ func (x *evaluation) permits(f *Filter, keys []SortKey) bool {
 
 // hidden returns the path to the first attribute in a filter that the principal may not use, or nil.
 func (x *evaluation) hidden(f *Filter, path []string) []string {
-	if f.Op == "into" {
+	if f.Op == "into" || f.Op == "nothing" && f.Attr != nil {
 		path = append(path[:len(path):len(path)], f.Attr.Name)
 		if f.Attr.Type == "relation" && !x.allows(f.Attr.Target, "find") {
 			return path

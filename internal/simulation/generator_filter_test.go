@@ -71,7 +71,7 @@ func (f *Filter) grouped() bool {
 			return true
 		}
 	}
-	return f.Attr == nil && !f.Implicit
+	return f.Op == "nothing" || f.Attr == nil && !f.Implicit
 }
 
 // key returns the key under which a filter is written.

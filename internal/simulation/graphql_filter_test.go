@@ -96,19 +96,19 @@ func (a *generator) several(s *Schema) *Filter {
 // nothing returns conditions that are always true, such as an empty object.
 func (a *generator) nothing(s *Schema, seen map[string]bool) []*Filter {
 	var list []*Filter
-	add := func(key string, value any) {
+	add := func(key string, x *Attribute, value any) {
 		if !seen[key] && a.chance(.5) {
-			list = append(list, &Filter{Op: "nothing", Operator: strings.TrimPrefix(key, "$"), Empty: value})
+			list = append(list, &Filter{Op: "nothing", Attr: x, Operator: strings.TrimPrefix(key, "$"), Empty: value})
 		}
 	}
-	add("$and", []any{})
-	add("$or", nil)
-	add("$not", pairs{})
+	add("$and", nil, []any{})
+	add("$or", nil, nil)
+	add("$not", nil, pairs{})
 	for _, x := range s.Attributes {
 		if x.Type == "relation" {
-			add(x.Name, nil)
+			add(x.Name, x, nil)
 		} else if x.isScalar() && x.shown() && len(a.operatorsOf(x)) > 0 {
-			add(x.Name, pairs{})
+			add(x.Name, x, pairs{})
 		}
 		if len(list) > 2 {
 			break
