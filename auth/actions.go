@@ -42,6 +42,13 @@ var pluginActions = []struct {
 	{contenttypes.UserUID, "plugin::users-permissions.permissions", []string{"getPermissions"}},
 }
 
+// FollowAction is the permission to make a replica of the server. It hands out all content and the hashes of all passwords and keys, so only
+// API tokens can have it, and no role.
+const FollowAction = "lectern::replica.follow"
+
+// tokenActions lists the permissions that only API tokens can have.
+var tokenActions = []string{FollowAction}
+
 // ActionsOfOutline returns the actions of definitions that have problems. It allows every action that may exist once the
 // problems are solved.
 func ActionsOfOutline(o contenttypes.Outline) *Actions {
@@ -127,11 +134,22 @@ func (a *Actions) Check(uid, action string) error {
 
 // CheckPermission does the work of Check for a permission, "uid.action".
 func (a *Actions) CheckPermission(permission string) error {
+	if slices.Contains(tokenActions, permission) {
+		return fmt.Errorf("%s is a permission of API tokens only", permission)
+	}
 	uid, action, ok := splitPermission(permission)
 	if !ok {
 		return fmt.Errorf("%q is no permission; write it as <uid>.<action>, for example %s", permission, a.example())
 	}
 	return a.Check(uid, action)
+}
+
+// CheckTokenPermission does the work of CheckPermission for a permission of an API token.
+func (a *Actions) CheckTokenPermission(permission string) error {
+	if slices.Contains(tokenActions, permission) {
+		return nil
+	}
+	return a.CheckPermission(permission)
 }
 
 // splitPermission splits "uid.action" at its last dot.

@@ -197,6 +197,8 @@ func TestDeclarationCheck(t *testing.T) {
 		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"api::article.article.remove"}}, "its actions are find, findOne, create, update, delete, publish"},
 		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"api::home.home.create"}}, "its actions are find, update, delete"},
 		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"lectern::api-token.find"}}, "nothing is called"},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{auth.FollowAction}}, ""},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"lectern::replica.copy"}}, "nothing is called"},
 		{auth.Declaration{Name: "x", Kind: auth.FullAccess, Lifespan: -1}, "cannot be negative"},
 	}
 	for _, c := range cases {
@@ -204,6 +206,9 @@ func TestDeclarationCheck(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want …%s…", c.d, err, c.want)
 		}
+	}
+	if err := actions.CheckPermission(auth.FollowAction); err == nil || !strings.Contains(err.Error(), "API tokens only") {
+		t.Errorf("a role that may follow: %v", err)
 	}
 }
 

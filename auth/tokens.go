@@ -55,7 +55,7 @@ func (d *Declaration) Check(actions *Actions) error {
 		return errors.New("a token's lifespan cannot be negative")
 	}
 	for _, p := range d.Permissions {
-		if err := actions.CheckPermission(p); err != nil {
+		if err := actions.CheckTokenPermission(p); err != nil {
 			return err
 		}
 	}

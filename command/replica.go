@@ -12,7 +12,7 @@ import (
 type followCommand struct {
 	URL      string        `arg:"" help:"Address of the server to follow, such as https://cms.example.com."`
 	Dir      string        `arg:"" help:"Directory of the replica. It may have a config/server.yaml and a .env of its own." type:"path"`
-	Token    string        `help:"API token of that server with full access." env:"LECTERN_REPLICA_TOKEN" required:"" placeholder:"KEY"`
+	Token    string        `help:"API token of that server with the permission lectern::replica.follow." env:"LECTERN_REPLICA_TOKEN" required:"" placeholder:"KEY"`
 	Forward  bool          `help:"Forward writes to that server instead of refusing them." name:"forward-writes"`
 	Addr     string        `help:"Address to listen on (default: the one in config/server.yaml)." placeholder:"HOST:PORT"`
 	LockWait time.Duration `help:"How long to wait until another process releases the data directory." default:"10s" placeholder:"DURATION"`

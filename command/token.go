@@ -24,7 +24,7 @@ type tokenCommand struct {
 type tokenCreateCommand struct {
 	Args        []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name of the token. A token that permissions.yaml declares needs no flags."`
 	Type        string   `help:"full-access, read-only or custom (default: custom with --permission, else read-only)." placeholder:"TYPE"`
-	Permission  []string `help:"A permission of a custom token, such as api::article.article.find. May be repeated." placeholder:"UID.ACTION"`
+	Permission  []string `help:"A permission of a custom token, such as api::article.article.find, or lectern::replica.follow for a replica. May be repeated." placeholder:"UID.ACTION"`
 	Lifespan    string   `help:"How long the token works, such as 30d or 12h (default: until it is revoked)." placeholder:"TIME"`
 	Description string   `help:"Purpose of the token." placeholder:"TEXT"`
 	projectFlags

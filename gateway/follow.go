@@ -20,7 +20,7 @@ import (
 // Follow says which server a replica follows.
 type Follow struct {
 	URL   string // the address of the origin, such as https://cms.example.com; with the path of its REST API, unless that is /api
-	Token string // an API token of the origin with full access
+	Token string // an API token of the origin with the permission lectern::replica.follow
 	// Silence is how long nothing may come from the origin before the replica connects anew; 0: 15 seconds.
 	Silence time.Duration
 	// Forward sends writes to the origin. Otherwise they are refused.

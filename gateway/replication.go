@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/gateway/internal/paced"
@@ -18,14 +19,11 @@ import (
 	"lectern/store"
 )
 
-// followAction is the permission to make a replica. It hands out all content and the hashes of all passwords and keys.
-const followAction = "lectern::replica.follow"
-
 // replicationRoutes returns the routes by which replicas follow the server.
 func (e *generation) replicationRoutes() []Route {
 	prefix := e.Settings.REST.Prefix + "/_replica"
 	route := func(path string, handle func(http.ResponseWriter, *http.Request, *permission.Access) error) Route {
-		return Route{Method: http.MethodGet, Path: prefix + path, Action: followAction, Handle: handle, Streams: true}
+		return Route{Method: http.MethodGet, Path: prefix + path, Action: auth.FollowAction, Handle: handle, Streams: true}
 	}
 	return []Route{
 		route("/log", e.project.sendLog),

@@ -5,7 +5,42 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"lectern/auth"
 )
+
+// TestFollowPermission follows a server with a token that may do only that, and expects the server to refuse the token everything else.
+func TestFollowPermission(t *testing.T) {
+	e := newEditing(t)
+	if status, answer := send(t, http.MethodPost, e.base+"/api/notes", e.key, `{"data":{"title":"one","rank":1}}`); status != 201 {
+		t.Fatal(status, answer)
+	}
+	_, follows, err := e.project.CreateToken(t.Context(), auth.Declaration{Name: "edge", Kind: auth.Custom, Permissions: []string{auth.FollowAction}})
+	e.must(err)
+	_, reads, err := e.project.CreateToken(t.Context(), auth.Declaration{Name: "reader", Kind: auth.Custom, Permissions: []string{"api::note.note.find"}})
+	e.must(err)
+	r := follow(t, t.TempDir(), e.base, follows)
+	r.equals(e.base, e.key, "/api/notes?status=draft")
+	for _, base := range []string{e.base, r.base} {
+		for path, want := range map[string]int{
+			"/api/notes": 403, "/api/notes/x": 403, "/api/_changes": 403, "/api/upload/files": 403, "/api/users-permissions/roles": 403, "/api/users": 403,
+			"/api/i18n/locales": 403, "/api/_schedules": 403, "/api/_replica/position": 200, "/api/_replica/files": 200,
+		} {
+			if status, answer := get(t, base+path, follows); status != want {
+				t.Errorf("GET %s: %d %.100s, want %d", path, status, answer, want)
+			}
+		}
+		if _, answer := send(t, http.MethodPost, base+"/graphql", follows, `{"query":"{notes{rank}}"}`); !strings.Contains(answer, "FORBIDDEN") {
+			t.Errorf("GraphQL: %s", answer)
+		}
+		if status, answer := get(t, base+"/api/_replica/position", reads); status != 403 {
+			t.Errorf("a token that may not follow: %d %.100s", status, answer)
+		}
+	}
+	if status, answer := send(t, http.MethodPost, e.base+"/api/notes", follows, `{"data":{"title":"two"}}`); status != 403 {
+		t.Errorf("a write: %d %.100s", status, answer)
+	}
+}
 
 // TestSecretsInDefinitions serves files that contain secrets. Replicas get neither them nor the content until the secrets are in the
 // environment.

@@ -24,7 +24,7 @@ type tokenFile struct {
 	Description string
 	// `full-access`, `read-only` or `custom`
 	Type string `yaml:",required"`
-	// actions of a `custom` token, as `uid.name`
+	// actions of a `custom` token, as `uid.name`; `lectern::replica.follow` allows [a replica](replicas.md) to follow
 	// Default: none
 	Permissions []string
 	// a time such as `90d`, after which the token ends
@@ -58,7 +58,7 @@ func (s *Settings) readPermissions(n *yamlfile.Node, actions *auth.Actions) yaml
 // checkToken reports permissions that do not exist. If all of them exist, it checks the rest of the declaration.
 func checkToken(d auth.Declaration, at *yamlfile.Node, actions *auth.Actions) (problems yamlfile.Problems) {
 	for i, p := range d.Permissions {
-		if err := actions.CheckPermission(p); err != nil {
+		if err := actions.CheckTokenPermission(p); err != nil {
 			problems.Add(at.At("permissions").Items[i], "%v", err)
 		}
 	}

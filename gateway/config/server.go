@@ -42,7 +42,7 @@ type replicaFile struct {
 	// address of the server that this one is a [replica](replicas.md) of, such as `https://cms.example.com`
 	// Default: none
 	URL *string
-	// API token of that server with full access
+	// API token of that server with the permission `lectern::replica.follow`
 	// Default: none
 	Token *string
 	// what becomes of writes: `refuse` them, or `forward` them to that server
