@@ -43,7 +43,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if told.Status == http.StatusTooManyRequests && w.Header()["Retry-After"] == nil {
 		w.Header()["Retry-After"] = retrySoon
 	}
-	writeError(w, told)
+	writeError(w, r, told)
 }
 
 // told returns what a client is told of an error, and logs an error that is not meant for clients. It returns nil if the client is gone.
@@ -92,10 +92,16 @@ func requestAttrs(w http.ResponseWriter, r *http.Request, more ...slog.Attr) []s
 	}, more...)
 }
 
-// writeError answers with an error.
-func writeError(w http.ResponseWriter, e *apierror.Error) {
+// writeError answers a request with an error: with problem details if the client prefers them, otherwise with the envelope. Writing fails
+// only if the client is gone.
+func writeError(w http.ResponseWriter, r *http.Request, e *apierror.Error) {
 	observationOf(w).refused(e)
-	_ = sendJSON(w, e.Status, appendError(nil, e)) // it fails only if the client is gone
+	varyByAccept(w.Header())
+	if prefersProblem(r) {
+		_ = sendBody(w, typeProblem, e.Status, appendProblem(nil, e, w.Header().Get(requestIDHeader)))
+		return
+	}
+	_ = sendJSON(w, e.Status, appendError(nil, e))
 }
 
 // appendError appends the envelope of an error.
@@ -123,7 +129,12 @@ func appendErrorMember(dst []byte, e *apierror.Error) []byte {
 }
 
 // notAllowed answers a request whose method the path does not have.
-func notAllowed(w http.ResponseWriter, allow []string) {
+func notAllowed(w http.ResponseWriter, r *http.Request, allow []string) {
 	w.Header()["Allow"] = allow
+	if prefersProblem(r) {
+		writeError(w, r, errNotAllowed)
+		return
+	}
+	varyByAccept(w.Header())
 	_ = sendBody(w, typeText, http.StatusMethodNotAllowed, []byte("Method Not Allowed")) // it fails only if the client is gone
 }

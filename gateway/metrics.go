@@ -27,7 +27,7 @@ func authorized(token string, h http.Handler) http.Handler {
 		got := sha256.Sum256([]byte(sent)) // of equal length, whatever was sent
 		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			w.Header()["Www-Authenticate"] = []string{"Bearer"}
-			writeError(w, refused)
+			writeError(w, r, refused)
 			return
 		}
 		w.Header()["Cache-Control"] = noStoreValue

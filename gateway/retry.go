@@ -36,10 +36,10 @@ func (h *handlers) retry(w http.ResponseWriter, r *http.Request, kept *replayabl
 	select {
 	case <-h.replaced:
 	case <-r.Context().Done():
-		writeError(w, errTooLong(s.limits.Handle))
+		writeError(w, r, errTooLong(s.limits.Handle))
 		return
 	case <-late.C:
-		writeError(w, errTooLong(s.limits.Handle))
+		writeError(w, r, errTooLong(s.limits.Handle))
 		return
 	}
 	again := r.WithContext(context.WithValue(r.Context(), retryKey{}, times+1))

@@ -246,20 +246,20 @@ func answerNotFound(w http.ResponseWriter, r *http.Request) { answerNoOperation(
 var readOnly = []string{"HEAD, GET"}
 
 // answerStarting answers a request that arrives before the project is open.
-func answerStarting(w http.ResponseWriter, _ *http.Request) {
+func answerStarting(w http.ResponseWriter, r *http.Request) {
 	w.Header()["Retry-After"] = retrySoon
-	writeError(w, errStarting)
+	writeError(w, r, errStarting)
 }
 
 // answerNoOperation answers a request whose method the path does not have. allow is the header Allow: the methods that it has.
 func answerNoOperation(w http.ResponseWriter, r *http.Request, allow []string) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-		writeError(w, apierror.NotFound())
+		writeError(w, r, apierror.NotFound())
 	case http.MethodOptions:
 		w.Header()["Allow"] = allow
 		w.WriteHeader(http.StatusOK)
 	default:
-		notAllowed(w, allow)
+		notAllowed(w, r, allow)
 	}
 }

@@ -55,12 +55,12 @@ func (s *Server) work(w http.ResponseWriter, r *http.Request, h *handlers, m *mu
 	switch path := r.URL.Path; {
 	case err != nil:
 		w.Header()["Retry-After"] = retrySoon
-		writeError(w, s.errNoPlace(err))
+		writeError(w, r, s.errNoPlace(err))
 	case s.headers.preflight(w, r): // is answered
 	case strings.IndexByte(path, 0) >= 0:
-		writeError(w, errMalicious)
+		writeError(w, r, errMalicious)
 	case !utf8.ValidString(path):
-		writeError(w, errDecode)
+		writeError(w, r, errDecode)
 	default:
 		h.answer(w, r, m)
 	}
@@ -77,7 +77,7 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelError, "request panicked", requestAttrs(w, r,
 		slog.String("fault", fmt.Sprint(fault)), slog.String("stack", string(debug.Stack())))...)
-	writeError(w, errInternal)
+	writeError(w, r, errInternal)
 }
 
 // handlers hold the routes that are made of a Runtime.

@@ -1,0 +1,134 @@
+package gateway_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
+	"lectern/gateway"
+)
+
+const problemJSON = "application/problem+json"
+
+// TestProblemDetails asks for errors of several parts of the server as problem details, and as envelopes.
+func TestProblemDetails(t *testing.T) {
+	a := serve(t, map[string]string{
+		"config/server.yaml": "limits: {json: 2kb}\n",
+		"content-types/post.yaml": `
+kind: collectionType
+info: {singularName: post, pluralName: posts, displayName: Post}
+attributes: {title: {type: string, required: true, minLength: 3}, size: {type: integer, max: 3}}
+`})
+	for _, c := range []struct {
+		method, path, as string
+		body             any
+		status           int
+		kind, detail     string
+	}{
+		{"GET", "/api/nope", "", nil, 404, "NotFoundError", "Not Found"},
+		{"PUT", "/api/posts", "full", nil, 405, "MethodNotAllowedError", "Method Not Allowed"},
+		{"GET", "/api/posts", "", nil, 403, "ForbiddenError", "Forbidden"},
+		{"GET", "/api/posts", "no-such-token", nil, 401, "UnauthorizedError", "Missing or invalid credentials"},
+		{"GET", "/api/posts?filters[nope]=1", "full", nil, 400, "ValidationError", "Invalid key nope"},
+		{"POST", "/api/posts", "full", "{", 400, "SyntaxError", ""},
+		{"POST", "/api/posts", "full", object{"data": object{"title": strings.Repeat("x", 4096)}}, 413, "PayloadTooLargeError", "request entity too large"},
+		{"POST", "/api/posts", "full", object{"data": object{"title": "x", "size": 4}}, 400, "ValidationError", "2 errors occurred"},
+		{"GET", "/api/posts/%FF", "full", nil, 400, "BadRequestError", "failed to decode"},
+		{"GET", "/api/_changes?limit=x", "full", nil, 400, "ValidationError", ""},
+		{"POST", "/api/upload", "full", "{}", 400, "ValidationError", "Files are empty"},
+	} {
+		r := a.want(c.status, c.method, c.path, c.as, c.body, "Accept", problemJSON, "X-Request-Id", "given-id")
+		kind, _ := apierror.KindOf(c.kind)
+		for key, want := range map[string]any{"type": "/docs/errors.md#" + c.kind, "title": kind.Title, "name": c.kind, "status": float64(c.status), "instance": "#given-id"} {
+			if r.at(key) != want {
+				t.Errorf("%s %s: %s is %v, want %v", c.method, c.path, key, r.at(key), want)
+			}
+		}
+		if detail := r.at("detail"); detail == "" || c.detail != "" && detail != c.detail {
+			t.Errorf("%s %s: detail %v", c.method, c.path, detail)
+		}
+		if r.header.Get("Content-Type") != problemJSON || !strings.Contains(strings.Join(r.header["Vary"], ","), "Accept") {
+			t.Errorf("%s %s: headers %v", c.method, c.path, r.header)
+		}
+		classic := a.want(c.status, c.method, c.path, c.as, c.body)
+		if c.status != 405 && (classic.message() != r.at("detail") || classic.at("error.name") != c.kind) {
+			t.Errorf("%s %s: %s\nbut without the header %s", c.method, c.path, r.text, classic.text)
+		}
+		if !strings.Contains(strings.Join(classic.header["Vary"], ","), "Accept") {
+			t.Errorf("%s %s: the envelope does not vary by Accept", c.method, c.path)
+		}
+	}
+}
+
+func TestProblemHasDetails(t *testing.T) {
+	a := serve(t, nil)
+	one := a.want(400, "GET", "/api/articles?filters[nope]=1", "full", nil, "Accept", problemJSON)
+	if one.at("details.key") != "nope" || one.at("errors") != nil {
+		t.Error(one.text)
+	}
+	several := a.want(400, "POST", "/api/articles", "full", object{"data": object{"title": 1, "parts": 2}}, "Accept", problemJSON)
+	if list, _ := several.at("errors").([]any); len(list) == 0 || list[0].(object)["path"] == nil {
+		t.Error(several.text)
+	}
+	head := a.want(404, "HEAD", "/api/nope", "", nil, "Accept", problemJSON)
+	if head.text != "" || head.header.Get("Content-Type") != problemJSON || head.header.Get("Content-Length") == "" {
+		t.Error(head)
+	}
+}
+
+// TestProblemIsNegotiated sends headers Accept, with which the same error comes as a problem or as an envelope.
+func TestProblemIsNegotiated(t *testing.T) {
+	s, _ := newServer(t, gateway.Config{})
+	for _, c := range []struct {
+		accept  []string
+		problem bool
+	}{
+		{nil, false}, {[]string{""}, false}, {[]string{"*/*"}, false}, {[]string{"application/*"}, false}, {[]string{"application/json"}, false},
+		{[]string{"text/html"}, false}, {[]string{"application/problem+xml"}, false},
+		{[]string{problemJSON}, true}, {[]string{"Application/Problem+JSON"}, true},
+		{[]string{"application/json, " + problemJSON}, true}, {[]string{"application/json", problemJSON}, true},
+		{[]string{problemJSON + ", */*"}, true}, {[]string{problemJSON + ";q=0.5, application/json"}, false},
+		{[]string{problemJSON + ";q=0.5, application/json;q=0.4"}, true}, {[]string{problemJSON + ";q=0.5, */*;q=0.6"}, false},
+		{[]string{problemJSON + ";q=0"}, false}, {[]string{problemJSON + ";q=0, text/html"}, false}, {[]string{problemJSON + ";q=x"}, false},
+	} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/api/broken", nil)
+		r.Header["Accept"] = c.accept
+		s.Handler().ServeHTTP(w, r)
+		if is := w.Header().Get("Content-Type") == problemJSON; is != c.problem || w.Code != 500 || strings.Contains(w.Body.String(), "secret") {
+			t.Errorf("%q: %v %d %s", c.accept, w.Header(), w.Code, w.Body)
+		}
+	}
+}
+
+// TestProblemOfProgram answers with an error whose name only a program knows, and which is long enough to be compressed.
+func TestProblemOfProgram(t *testing.T) {
+	long := strings.Repeat("no tea. ", 1000)
+	fail := func(http.ResponseWriter, *http.Request, *permission.Access) error {
+		return &apierror.Error{Status: 418, Name: "TeapotError", Message: long, Details: []any{"short", "stout"}}
+	}
+	s, err := gateway.NewServer(gateway.Config{Compress: true}, gateway.Runtime{Routes: []gateway.Route{{Method: "GET", Path: "/tea", Handle: fail, Open: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(headers ...string) *httptest.ResponseRecorder {
+		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/tea", nil)
+		r.Header.Set("Accept", problemJSON)
+		for pair := range slices.Chunk(headers, 2) {
+			r.Header.Set(pair[0], pair[1])
+		}
+		s.Handler().ServeHTTP(w, r)
+		return w
+	}
+	plain := ask("X-Request-Id", "7")
+	want := `{"type":"about:blank","title":"I'm a teapot","status":418,"detail":"` + long + `","instance":"#7","name":"TeapotError","details":["short","stout"]}`
+	if plain.Body.String() != want {
+		t.Errorf("got %s\nwant %s", plain.Body, want)
+	}
+	if w := ask("Accept-Encoding", "gzip"); w.Header().Get("Content-Encoding") != "gzip" || w.Header().Get("Content-Type") != problemJSON || w.Code != 418 {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}
