@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"net"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -25,12 +26,17 @@ type Follow struct {
 	Silence time.Duration
 	// Forward sends writes to the origin. Otherwise they are refused.
 	Forward bool
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // connects to the origin; nil: over TCP
 }
 
 func (f *Follow) origin() (*replication.Origin, error) {
 	o, err := replication.NewOrigin(f.URL, f.Token)
 	if err == nil {
 		o.Silence = f.Silence
+		if f.dial != nil {
+			o.DialWith(f.dial)
+		}
 	}
 	return o, err
 }

@@ -50,6 +50,11 @@ func NewOrigin(address, token string) (*Origin, error) {
 	}}}, nil
 }
 
+// DialWith makes all connections to the origin by dial.
+func (o *Origin) DialWith(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
+	o.client.Transport = &http.Transport{DialContext: dial, DisableCompression: true}
+}
+
 // Base returns the address of the origin, without the path of its REST API.
 func (o *Origin) Base() string { return o.URL.Scheme + "://" + o.URL.Host }
 

@@ -1,0 +1,297 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"lectern/auth"
+)
+
+// A network connects clients to a server through a proxy, which can fall silent. No time passes on it, so that a test has a clock of its own.
+type network struct {
+	accepted chan net.Conn
+	closed   chan struct{}
+	mu       sync.Mutex
+	silent   bool
+	links    []*link
+}
+
+// A link is one connection.
+type link struct {
+	client, toServer net.Conn // the two ends of the proxy
+	silent           chan struct{}
+}
+
+func newNetwork() *network {
+	return &network{accepted: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+// dial connects to the server.
+func (n *network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, near := net.Pipe()
+	far, server := net.Pipe()
+	l := &link{client: near, toServer: far, silent: make(chan struct{})}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.silent {
+		close(l.silent)
+	}
+	n.links = append(n.links, l)
+	select {
+	case n.accepted <- server:
+	case <-n.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	go l.forward(far, near)
+	go l.forward(near, far)
+	return client, nil
+}
+
+// forward copies from one end to the other. Once the link is silent it copies nothing, and neither end is told when the other one is closed.
+func (l *link) forward(to, from net.Conn) {
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := from.Read(buf)
+		select {
+		case <-l.silent:
+			return
+		default:
+		}
+		if err != nil {
+			to.Close()
+			return
+		}
+		if _, err := to.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// fallSilent makes all connections silent for ever, and those to come.
+func (n *network) fallSilent() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.silent = true
+	for _, l := range n.links {
+		close(l.silent)
+	}
+}
+
+// comeBack lets new connections carry bytes. Those that fell silent stay so.
+func (n *network) comeBack() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.silent, n.links = false, nil
+}
+
+// Accept implements net.Listener.
+func (n *network) Accept() (net.Conn, error) {
+	select {
+	case c := <-n.accepted:
+		return c, nil
+	case <-n.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (n *network) Close() error {
+	select {
+	case <-n.closed:
+	default:
+		close(n.closed)
+	}
+	return nil
+}
+
+// Addr implements net.Listener.
+func (n *network) Addr() net.Addr { return &net.TCPAddr{} }
+
+// A node is a project with a server.
+type node struct {
+	*testing.T
+	project *Project
+	server  *Server
+	key     string
+}
+
+// openNode opens a project with its server, which does not listen yet.
+func openNode(t *testing.T, dir string, o Options) *node {
+	t.Helper()
+	o.Production, o.Log = true, slog.New(slog.DiscardHandler)
+	n := &node{T: t}
+	if o.Follow != nil {
+		n.must(prepareReplica(t.Context(), dir, o))
+	}
+	var err error
+	n.project, err = Open(dir, o)
+	n.must(err)
+	t.Cleanup(func() { n.must(n.project.Close()) })
+	runtime, err := n.project.generation.Load().runtime()
+	n.must(err)
+	n.server, err = NewServer(n.project.serverConfig(), runtime)
+	n.must(err)
+	return n
+}
+
+func (n *node) must(err error) {
+	n.Helper()
+	if err != nil {
+		n.Fatal(err)
+	}
+}
+
+// background runs f until the test ends.
+func (n *node) background(f func(context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var ended sync.WaitGroup
+	ended.Go(func() { f(ctx) })
+	n.Cleanup(func() { cancel(); ended.Wait() })
+}
+
+// ask sends a request to the server without a network.
+func (n *node) ask(method, path, key, body string) (int, string) {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+key)
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	n.server.Handler().ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// write creates a document.
+func (n *node) write(title string) {
+	n.Helper()
+	if status, answer := n.ask("POST", "/api/notes", n.key, fmt.Sprintf(`{"data":{"title":%q}}`, title)); status != 201 {
+		n.Fatal(status, answer)
+	}
+}
+
+// newOrigin opens an origin with a few documents, and serves it on a network.
+func newOrigin(t *testing.T) (*node, *network) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"content-types/note.yaml": "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  title: {type: string}\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, over := openNode(t, dir, Options{}), newNetwork()
+	var err error
+	_, n.key, err = n.project.CreateToken(t.Context(), auth.Declaration{Name: "sync", Kind: auth.FullAccess})
+	n.must(err)
+	n.background(func(ctx context.Context) { n.must(n.server.Serve(ctx, over)) })
+	n.background(func(ctx context.Context) { n.project.hub.run(ctx, n.server) })
+	for i := range 5 {
+		n.write(fmt.Sprint("before ", i))
+	}
+	return n, over
+}
+
+// TestReplicaInSilence lets a network between a replica and its origin fall silent for an hour: no byte arrives and no connection ends,
+// neither then nor later. The replica must give its connections up by itself, serve what it has, and end with the content of its origin.
+func TestReplicaInSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		origin, over := newOrigin(t)
+		replica := openNode(t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, dial: over.dial}})
+		replica.background(func(ctx context.Context) { replica.project.follower.run(ctx, replica.server) })
+		same := func() bool {
+			const read = "/api/notes?sort=title&pagination[pageSize]=100"
+			_, want := origin.ask("GET", read, origin.key, "")
+			status, got := replica.ask("GET", read, origin.key, "")
+			return status == 200 && got == want && strings.Contains(got, "before 4")
+		}
+		time.Sleep(time.Minute)
+		if age := replica.project.follower.age(); !same() || age > 10*time.Second {
+			t.Fatalf("before the silence the replica is %v old, equal: %v", age, same())
+		}
+
+		over.fallSilent()
+		for i := range 60 {
+			origin.write(fmt.Sprint("meanwhile ", i))
+			time.Sleep(time.Minute)
+		}
+		if age := replica.project.follower.age(); same() || age < time.Hour {
+			t.Errorf("after an hour of silence the replica is %v old, equal: %v", age, same())
+		}
+		if held := origin.server.Stats().Connections.Held; held > 2 {
+			t.Errorf("the origin keeps %d connections after an hour of silence", held)
+		}
+		over.comeBack()
+		time.Sleep(2 * time.Minute)
+		if age := replica.project.follower.age(); !same() || age > 10*time.Second {
+			t.Errorf("two minutes after the silence the replica is %v old, equal: %v", age, same())
+		}
+	})
+}
+
+// TestListenerInSilence lets a network between a listener to changes and the server fall silent for an hour. The server must give up the
+// listener, who then goes on where it was.
+func TestListenerInSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		origin, over := newOrigin(t)
+		client := &http.Client{Transport: &http.Transport{DialContext: over.dial}}
+		listen := func(last string) *http.Response {
+			r, err := http.NewRequestWithContext(t.Context(), "GET", "http://origin.example/api/_changes?feed=eventsource&since=now", nil)
+			origin.must(err)
+			r.Header.Set("Authorization", "Bearer "+origin.key)
+			if last != "" {
+				r.Header.Set("Last-Event-ID", last)
+			}
+			answer, err := client.Do(r)
+			origin.must(err)
+			t.Cleanup(func() { answer.Body.Close() })
+			return answer
+		}
+		ids := func(stream io.Reader, n int) (last string) {
+			lines := bufio.NewScanner(stream)
+			for found := 0; found < n && lines.Scan(); {
+				id, ok := strings.CutPrefix(lines.Text(), "id: ")
+				if ok {
+					last = id
+				}
+				if strings.HasPrefix(lines.Text(), "data: ") {
+					found++
+				}
+			}
+			return last
+		}
+		stream := listen("")
+		time.Sleep(time.Minute)
+		origin.write("seen")
+		last := ids(stream.Body, 1)
+		if held := origin.project.listeners.Stats().Held; held != 1 || last == "" {
+			t.Fatalf("%d listeners before the silence, the last event is %q", held, last)
+		}
+		over.fallSilent()
+		for i := range 60 {
+			origin.write(fmt.Sprint("meanwhile ", i))
+			time.Sleep(time.Minute)
+		}
+		if held := origin.project.listeners.Stats().Held; held != 0 {
+			t.Errorf("the server has %d listeners after an hour of silence", held)
+		}
+		over.comeBack()
+		if last = ids(listen(last).Body, 60); last == "" {
+			t.Error("the changes of the hour are not told")
+		}
+	})
+}
