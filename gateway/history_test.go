@@ -274,3 +274,27 @@ func TestHistoryOfSingleTypes(t *testing.T) {
 		t.Errorf("after that: %v", got)
 	}
 }
+
+// TestHistoryOfMovedLinks publishes links in an order that the published version has already, though the draft has arranged them anew in
+// between, and in another order.
+func TestHistoryOfMovedLinks(t *testing.T) {
+	a := serve(t, historyFiles)
+	var topics []any
+	for _, name := range []string{"one", "two", "three"} {
+		topics = append(topics, a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": name}}).at("data.documentId"))
+	}
+	page := "/api/pages/" + a.want(201, "POST", "/api/pages", "full", object{"data": object{"title": "first", "topics": topics[:1]}}).at("data.documentId").(string)
+	arrange := func(status string, list ...any) {
+		a.want(200, "PUT", page+"?status="+status, "full", object{"data": object{"topics": list}})
+	}
+	arrange("draft", topics...)
+	arrange("draft", topics[1], topics[2], topics[0])
+	arrange("draft", topics[0])
+	a.want(200, "POST", page+"/actions/publish", "full", nil)
+	arrange("published", topics[0], topics[1], topics[2])
+	arrange("published", topics[2], topics[0], topics[1])
+	want := []string{"publish [topics]", "publish [topics]", "publish []", "publish [title topics]"}
+	if got := items(a.want(200, "GET", page+"/_history?status=published", "full", nil), "action", "changed"); !slices.Equal(got, want) {
+		t.Errorf("the history is %q, want %q", got, want)
+	}
+}

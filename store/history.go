@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -133,7 +134,7 @@ func (s *Snapshot) itemsOf(e *Entry, b *boundSchema, doc uint64, documentID stri
 
 // changedAttributes returns the attributes that an entry changed in a version.
 func (s *Snapshot) changedAttributes(e *Entry, b *boundSchema, doc uint64, v versionEdit, shows func(*contenttypes.Attribute) bool) (list []*contenttypes.Attribute) {
-	d := entryDiff{status: v.slot.status(), lists: listEdits(e), snap: s, shows: shows}
+	d := entryDiff{sequence: e.Sequence, status: v.slot.status(), lists: listEdits(e), snap: s, shows: shows}
 	before, after := s.loggedVersion(b, v.slot, doc, v.before), s.loggedVersion(b, v.slot, doc, v.after)
 	for _, a := range b.schema.Attributes {
 		if !a.System && a.Type != contenttypes.ID && d.differs(a, before, after) {
@@ -152,7 +153,10 @@ func (s *Snapshot) loggedVersion(b *boundSchema, sl slot, doc uint64, data []byt
 }
 
 // A listEdit is what an entry did to the list of links of one end: the links that it changed, as they were and as they are, by position.
-type listEdit struct{ before, after map[uint64]ref }
+type listEdit struct {
+	list          string // the prefix of their keys
+	before, after map[uint64]ref
+}
 
 // listEdits returns what an entry did to lists of links, by the prefix of their keys.
 func listEdits(e *Entry) map[string]listEdit {
@@ -161,7 +165,7 @@ func listEdits(e *Entry) map[string]listEdit {
 		key := string(be.AppendUint64(be.AppendUint16(linkPrefix(o.link.schema, o.link.field, byte(sd), byte(o.link.set)), of.locale), of.doc))
 		l, ok := lists[key]
 		if !ok {
-			l = listEdit{map[uint64]ref{}, map[uint64]ref{}}
+			l = listEdit{key, map[uint64]ref{}, map[uint64]ref{}}
 			lists[key] = l
 		}
 		if _, added := l.after[pos]; o.kind == opPutLink {
@@ -182,10 +186,11 @@ func listEdits(e *Entry) map[string]listEdit {
 
 // An entryDiff compares versions before and after an entry.
 type entryDiff struct {
-	status Status
-	lists  map[string]listEdit
-	snap   *Snapshot
-	shows  func(*contenttypes.Attribute) bool // see HistoryQuery
+	sequence uint64
+	status   Status
+	lists    map[string]listEdit
+	snap     *Snapshot
+	shows    func(*contenttypes.Attribute) bool // see HistoryQuery
 }
 
 // differs reports whether an attribute of a row or component has another value after the entry that the reader may see. The ids of components
@@ -226,9 +231,9 @@ func (d *entryDiff) linksDiffer(a *contenttypes.Attribute, before, after Record)
 	was, is := d.list(a, before), d.list(a, after)
 	switch {
 	case !before.Exists():
-		return !maps.Equal(is.before, is.after)
+		return d.listDiffers(is)
 	case !after.Exists() || before.ref() == after.ref():
-		return !maps.Equal(was.before, was.after)
+		return d.listDiffers(was)
 	}
 	return !slices.Equal(inOrder(was.before), inOrder(is.after))
 }
@@ -239,6 +244,44 @@ func (d *entryDiff) list(a *contenttypes.Attribute, of Record) listEdit {
 		return listEdit{}
 	}
 	return d.lists[string(d.snap.appendShownList(nil, a, d.status, of.ref()))]
+}
+
+// listDiffers reports whether a list leads to other ends after the entry, or to the same in another order. An entry may also give links other
+// positions that leave them in their order.
+func (d *entryDiff) listDiffers(l listEdit) bool {
+	if maps.Equal(l.before, l.after) {
+		return false
+	}
+	was, is := inOrder(l.before), inOrder(l.after)
+	slices.SortFunc(was, compareRefs)
+	slices.SortFunc(is, compareRefs)
+	return !slices.Equal(was, is) || d.reordered(l)
+}
+
+// reordered compares the order of a list before and after the entry, with the links that the entry did not change. It reports a change where
+// the list is not known any more.
+func (d *entryDiff) reordered(l listEdit) bool {
+	differs := true
+	err := d.snap.ViewAt(d.sequence, func(then *Snapshot) error {
+		before, after := maps.Clone(l.before), map[uint64]ref{}
+		for _, link := range then.pastLinks([]byte(l.list)) {
+			pos := be.Uint64(link.key[linkListLen:])
+			after[pos], _ = parseLinkEnd(link.value)
+			if _, changed := l.after[pos]; !changed {
+				before[pos] = after[pos]
+			}
+		}
+		differs = !slices.Equal(inOrder(before), inOrder(after))
+		return nil
+	})
+	if err != nil && !errors.Is(err, ErrConverted) {
+		d.snap.failed = cmp.Or(d.snap.failed, err)
+	}
+	return differs
+}
+
+func compareRefs(x, y ref) int {
+	return cmp.Or(cmp.Compare(x.schema, y.schema), cmp.Compare(x.locale, y.locale), cmp.Compare(x.doc, y.doc))
 }
 
 // inOrder returns links in order of position.

@@ -285,8 +285,7 @@ func (l *Related) inFileOrder() []int32 {
 		l.order = append(l.order, int32(i))
 	}
 	slices.SortFunc(l.order, func(i, j int32) int {
-		x, y := l.targets[i], l.targets[j]
-		return cmp.Or(cmp.Compare(x.schema, y.schema), cmp.Compare(x.locale, y.locale), cmp.Compare(x.doc, y.doc))
+		return compareRefs(l.targets[i], l.targets[j])
 	})
 	return l.order
 }

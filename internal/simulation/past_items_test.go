@@ -18,7 +18,7 @@ type PastItem struct {
 func (p *Past) record(former, m *Moment, several bool) {
 	for _, d := range m.World.Docs {
 		before := former.World.numbered(d.Number)
-		items := itemsBetween(former, m, before, d)
+		items := p.itemsBetween(former, m, before, d)
 		if several && len(items) > 0 {
 			p.Unclear[d.Number] = true
 		}
@@ -37,10 +37,10 @@ func (w *World) numbered(number int) *Document {
 }
 
 // itemsBetween compares the versions of a document at two moments.
-func itemsBetween(former, m *Moment, before, after *Document) (items []*PastItem) {
+func (p *Past) itemsBetween(former, m *Moment, before, after *Document) (items []*PastItem) {
 	for _, row := range after.Rows {
 		was := before.version(row.Locale, row.Status)
-		changed := changedBetween(former.World, m.World, [2]*Document{before, after}, was, row)
+		changed := p.changedBetween(former.World, m.World, [2]*Document{before, after}, was, row)
 		if was != nil && was.ID == row.ID && (was.Updated == row.Updated || was.Updated.text() == row.Updated.text() && len(changed) == 0) {
 			continue
 		}
@@ -61,7 +61,7 @@ func itemsBetween(former, m *Moment, before, after *Document) (items []*PastItem
 		if was.Status == published && after.version(was.Locale, draft) != nil {
 			action = "unpublish"
 		}
-		items = append(items, &PastItem{action, was.Locale, was.Status, changedBetween(former.World, m.World, [2]*Document{before, after}, was, nil), m})
+		items = append(items, &PastItem{action, was.Locale, was.Status, p.changedBetween(former.World, m.World, [2]*Document{before, after}, was, nil), m})
 	}
 	return items
 }
@@ -78,7 +78,7 @@ func (d *Document) version(locale, status string) *Row {
 
 // changedBetween returns the names of the attributes whose values differ between two versions at two moments. Either may be nil for one
 // that is not there, which has no values but keeps its links until its document is deleted.
-func changedBetween(before, after *World, doc [2]*Document, was, is *Row) []string {
+func (p *Past) changedBetween(before, after *World, doc [2]*Document, was, is *Row) []string {
 	names := []string{}
 	row := is
 	if is == nil {
@@ -88,12 +88,17 @@ func changedBetween(before, after *World, doc [2]*Document, was, is *Row) []stri
 		if a.System || a.Private || a.Type == "password" {
 			continue
 		}
-		if a.Type == "relation" {
+		switch {
+		case a.Type == "media":
+			if !slices.Equal(p.files(before, doc[0], row, a), p.files(after, doc[1], row, a)) {
+				names = append(names, a.Name)
+			}
+		case a.Type == "relation":
 			set := linkSetOf(a, row.Status)
 			if !slices.Equal(endsContent(before.Ends(a, End{doc[0], row.Locale}, set)), endsContent(after.Ends(a, End{doc[1], row.Locale}, set))) {
 				names = append(names, a.Name)
 			}
-		} else if !reflect.DeepEqual(before.contentOf(was, a), after.contentOf(is, a)) {
+		case !reflect.DeepEqual(valueOf(was, a), valueOf(is, a)):
 			names = append(names, a.Name)
 		}
 	}
@@ -101,17 +106,29 @@ func changedBetween(before, after *World, doc [2]*Document, was, is *Row) []stri
 	return names
 }
 
-// contentOf returns the value of an attribute that is no relation, without the ids of components.
-func (w *World) contentOf(r *Row, a *Attribute) any {
+// files returns the files of a version of a document, which is given by a row of it at any moment. A version that was unpublished keeps its
+// files until its localization is deleted.
+func (p *Past) files(w *World, doc *Document, version *Row, a *Attribute) []*File {
+	for {
+		if r := doc.version(version.Locale, version.Status); r != nil {
+			return w.files(r, a)
+		}
+		i := slices.IndexFunc(p.Moments, func(m *Moment) bool { return m.World == w })
+		if i < 1 || doc.version(version.Locale, draft) == nil {
+			return nil
+		}
+		w = p.Moments[i-1].World
+		doc = w.numbered(version.Doc.Number)
+	}
+}
+
+// valueOf returns the value of an attribute that is no relation and no file, without the ids of components.
+func valueOf(r *Row, a *Attribute) any {
 	switch {
 	case a.isNested() && r == nil:
 		return []any{}
 	case a.isNested():
 		return itemsContent(r.Items[a.Name])
-	case a.Type == "media" && r == nil:
-		return []*File{}
-	case a.Type == "media":
-		return append([]*File{}, w.files(r, a)...)
 	case r == nil:
 		return nil
 	}
