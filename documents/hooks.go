@@ -170,8 +170,10 @@ func (s *Service) before(ctx context.Context, h *hooksOf, w *Write, action Actio
 	if e.Locale, err = s.locale(w, !body); err != nil {
 		return nil, err
 	}
-	if there, err := e.locate(); !there || err != nil {
-		return nil, err
+	if !w.expected {
+		if there, err := e.locate(); !there || err != nil {
+			return nil, err
+		}
 	}
 	if body {
 		e.Data = clone(w.Data).(*jsontree.Object)

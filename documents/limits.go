@@ -21,6 +21,28 @@ func (l Limits) check(t *contenttypes.ContentType, data *jsontree.Object) *apier
 	}
 	var said Limits
 	said.count(&t.Schema, data)
+	return l.exceeded(said)
+}
+
+// checkAll returns an error if the bodies of several operations together exceed a limit.
+func (l Limits) checkAll(list []Operation) error {
+	if l == (Limits{}) {
+		return nil
+	}
+	var said Limits
+	for i := range list {
+		if list[i].Data != nil {
+			said.count(&list[i].Type.Schema, list[i].Data)
+		}
+	}
+	if err := l.exceeded(said); err != nil {
+		return err
+	}
+	return nil
+}
+
+// exceeded returns an error if there are more links or components than allowed.
+func (l Limits) exceeded(said Limits) *apierror.Error {
 	switch {
 	case l.Links > 0 && said.Links > l.Links:
 		return tooMuch(said.Links, "links to documents", "limits.links", l.Links, apierror.Links)

@@ -28,6 +28,20 @@ func (wr *writing) saveFound() error {
 	return wr.save()
 }
 
+// saveSingle updates the document of a single type, and creates it if there is none.
+func (wr *writing) saveSingle() error {
+	doc, id, err := single(wr.tx.Snapshot, wr.t)
+	if err != nil {
+		return err
+	}
+	if doc == 0 {
+		wr.create(wr.tx.NewDoc(), newDocumentID())
+	} else {
+		wr.begin(doc, id)
+	}
+	return wr.save()
+}
+
 // save creates or updates the draft (or the only version) from the body, and publishes it if the write demands that.
 func (wr *writing) save() error {
 	v := wr.draft()

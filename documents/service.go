@@ -8,7 +8,7 @@
 // Reading the source: service.go has the methods of a Service, writing.go the state of one write, save.go creates and updates,
 // publish.go publishes; schedule.go and due.go do that at a given time. input.go reads a body, relationinput.go the relations in
 // it; scalar.go, dates.go and blocks.go cast values; links.go and order.go edit the lists of links. transaction.go combines
-// several writes. export.go writes all content to a file and import.go reads it.
+// several writes, and together.go those of one call. export.go writes all content to a file and import.go reads it.
 package documents
 
 import (
@@ -71,7 +71,8 @@ type Write struct {
 	Access     *permission.Access
 	Timing     *Timing // for Publish and Unpublish: when; nil means now
 
-	hashes map[string]string // the hashes of the passwords in Data, if they are known
+	hashes   map[string]string // the hashes of the passwords in Data, if they are known
+	expected bool              // an earlier write of the same transaction creates the document
 
 	// After, if set, is called inside the transaction with the version that was written (the published one if Status is
 	// Published), to print it for the answer. It may be called again and must then start from the beginning.
@@ -98,18 +99,7 @@ func (s *Service) SaveSingle(ctx context.Context, w Write) error {
 			return err
 		}
 	}
-	return s.write(ctx, w, action, func(wr *writing) error {
-		doc, id, err := single(wr.tx.Snapshot, wr.t)
-		if err != nil {
-			return err
-		}
-		if doc == 0 {
-			wr.create(wr.tx.NewDoc(), newDocumentID())
-		} else {
-			wr.begin(doc, id)
-		}
-		return wr.save()
-	})
+	return s.write(ctx, w, action, (*writing).saveSingle)
 }
 
 // Delete deletes a localization, or all of them if w.Locale is "*", with draft and published version. If there is nothing to
@@ -133,12 +123,14 @@ func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) err
 		}
 	}
 	err = s.store.Write(ctx, func(tx *store.Tx) error {
-		for _, p := range list {
-			if err := s.run(tx, p, (*writing).removeFound); err != nil {
-				return err
+		return tx.Together(func() error {
+			for _, p := range list {
+				if err := s.run(tx, p, (*writing).removeFound); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 	return s.afterAll(ctx, list, err)
 }

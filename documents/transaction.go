@@ -12,6 +12,7 @@ import (
 // passwords are hashed.
 type Prepared struct {
 	write  Write
+	action Action
 	locale string
 	hashes map[string]string
 	event  *Event // nil if it has no hooks
@@ -35,7 +36,7 @@ func (s *Service) PrepareHooked(ctx context.Context, action Action, w Write) (*P
 
 // prepare prepares a write. before, if set, calls the hooks before the write after the keys are checked.
 func (s *Service) prepare(ctx context.Context, w Write, action Action, before func(*Write) (*Event, error)) (*Prepared, error) {
-	p := &Prepared{write: w}
+	p := &Prepared{write: w, action: action}
 	body := action == CreateAction || action == UpdateAction
 	if body {
 		if w.Data == nil {
@@ -67,22 +68,31 @@ func (s *Service) prepare(ctx context.Context, w Write, action Action, before fu
 
 // run computes a prepared write in a transaction and applies it.
 func (s *Service) run(tx *store.Tx, p *Prepared, compute func(*writing) error) error {
-	wr := &writing{s: s, tx: tx, w: &p.write, t: p.write.Type, locale: p.locale, hashes: p.hashes}
-	if p.event != nil {
-		if err := p.event.met(tx.Snapshot); err != nil {
-			return err
-		}
-	}
-	if err := compute(wr); err != nil {
+	wr, err := s.compute(tx, p, compute)
+	if err != nil {
 		return err
-	}
-	if p.event != nil {
-		p.event.record(wr)
 	}
 	return wr.apply()
 }
 
-// A Transaction carries out several writes together: either all or none become visible. Its Snapshot shows its own writes, so
+// compute computes a prepared write in a transaction. It changes nothing.
+func (s *Service) compute(tx *store.Tx, p *Prepared, compute func(*writing) error) (*writing, error) {
+	wr := &writing{s: s, tx: tx, w: &p.write, t: p.write.Type, locale: p.locale, hashes: p.hashes}
+	if p.event != nil {
+		if err := p.event.met(tx.Snapshot); err != nil {
+			return nil, err
+		}
+	}
+	if err := compute(wr); err != nil {
+		return nil, err
+	}
+	if p.event != nil {
+		p.event.record(wr)
+	}
+	return wr, nil
+}
+
+// A Transaction carries out several writes together: either all or none become visible, and the log has one entry for all of them. Its Snapshot shows its own writes, so
 // that a condition checked in it still holds for the writes that depend on it.
 type Transaction struct {
 	*store.Snapshot
@@ -97,7 +107,7 @@ func (s *Service) Transact(ctx context.Context, f func(*Transaction) error) erro
 	var done []*Prepared
 	err := s.store.Write(ctx, func(tx *store.Tx) error {
 		t := &Transaction{Snapshot: tx.Snapshot, service: s, tx: tx}
-		err := f(t)
+		err := tx.Together(func() error { return f(t) })
 		done = t.done
 		return err
 	})

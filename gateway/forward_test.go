@@ -93,6 +93,7 @@ func TestForwardedWrites(t *testing.T) {
 		{"create", "POST", "/api/notes", e.key, "application/json", `{"data":{"title":"by rest","rank":41}}`, 201, `"rank":41`, "/api/notes?filters[rank]=41", "by rest"},
 		{"mutation", "POST", "/graphql", e.key, "application/json", `{"query":"mutation M($t:String!){createNote(data:{title:$t,rank:42}){rank}}","variables":{"t":"by graphql"}}`, 200, `"rank":42`, "/api/notes?filters[rank]=42", "by graphql"},
 		{"upload", "POST", "/api/upload", e.key, form.FormDataContentType(), upload.String(), 201, `"words.txt"`, "/api/upload/files", "words.txt"},
+		{"batch", "POST", "/api/_batch", e.key, "application/json", `{"operations":[{"op":"create","type":"notes","data":{"title":"by batch","rank":44}}]}`, 200, `"rank":44`, "/api/notes?filters[rank]=44", "by batch"},
 		{"invalid", "POST", "/api/notes", e.key, "application/json", `{"data":{"rank":"many"}}`, 400, "ValidationError", "", ""},
 		{"forbidden", "POST", "/api/notes", "", "application/json", `{"data":{"title":"no"}}`, 403, "Forbidden", "", ""},
 	} {

@@ -165,7 +165,7 @@ func (e *generation) runtime() (Runtime, error) {
 	}, nil
 }
 
-// routes returns the routes of locales, schedules, files and users. If the generation is not open, they have names but cannot answer.
+// routes returns the routes of batches, locales, schedules, files and users. If the generation is not open, they have names but cannot answer.
 func (e *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []Route {
-	return slices.Concat(e.localeRoutes(), e.scheduleRoutes(api), e.uploadRoutes(api, parser), e.userRoutes(api, parser, limiter), e.replicationRoutes())
+	return slices.Concat(e.batchRoutes(api), e.localeRoutes(), e.scheduleRoutes(api), e.uploadRoutes(api, parser), e.userRoutes(api, parser, limiter), e.replicationRoutes())
 }

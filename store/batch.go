@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"lectern/contenttypes"
 )
@@ -79,7 +80,9 @@ func (tx *Tx) Apply(b *Batch) error {
 func (tx *Tx) apply(b *Batch) error {
 	tx.applied++
 	tx.adds = tx.adds || len(b.putRows) > 0 || len(b.putLinks) > len(b.cutLinks)
-	tx.sequence++
+	if tx.joint == nil || tx.joint.batches == 0 {
+		tx.sequence++
+	}
 	for _, l := range b.cutLinks {
 		tx.reviseLink(tx.number(l.From), tx.number(l.To))
 		if err := tx.deleteLink(l); err != nil {
@@ -104,6 +107,9 @@ func (tx *Tx) apply(b *Batch) error {
 	}
 	for _, c := range b.changes {
 		tx.log.changes = append(tx.log.changes, docChange{tx.bound.of(&c.typ.Schema).number, []byte(c.documentID), c.action})
+	}
+	if tx.joint != nil {
+		return tx.joint.join(b)
 	}
 	return tx.append(BatchEntry, conversionEntry{})
 }
@@ -130,6 +136,9 @@ func (tx *Tx) putRow(r *Row) error {
 		return err
 	}
 	tx.items = max(tx.items, lastItem(r.Values))
+	if tx.joint != nil {
+		tx.joint.size += len(data)
+	}
 	return tx.putRecord(Record{table: b.current, slot: makeSlot(locale, r.Status), doc: r.Doc, snap: tx.Snapshot, data: data})
 }
 
@@ -220,6 +229,7 @@ func indexKey(b *boundSchema, a *contenttypes.Attribute, r Record) []byte {
 	return be.AppendUint64(key, r.ID())
 }
 
+// addVersion adds a slot to the list of versions of a document. The list is in order, so that it does not tell in which order they were added.
 func (tx *Tx) addVersion(b *boundSchema, documentID []byte, doc uint64, sl slot) error {
 	v := bytes.Clone(tx.document(b, string(documentID)))
 	if v == nil {
@@ -227,7 +237,12 @@ func (tx *Tx) addVersion(b *boundSchema, documentID []byte, doc uint64, sl slot)
 	} else if number(v) != doc {
 		return fmt.Errorf("documentId %s belongs to another document", documentID)
 	}
-	tx.put(docs, appendDocKey(nil, b.number, string(documentID)), freshValue{be.AppendUint16(v, uint16(sl))})
+	at := 8
+	for at+2 <= len(v) && slot(be.Uint16(v[at:])) < sl {
+		at += 2
+	}
+	v = slices.Insert(v, at, byte(sl>>8), byte(sl))
+	tx.put(docs, appendDocKey(nil, b.number, string(documentID)), freshValue{v})
 	return nil
 }
 

@@ -28,10 +28,14 @@ const formerShift = 4
 
 // formerOf returns the formerRow of a change of old, which is nil if there was no row. The result refers to scratch, or to old.
 func formerOf(old []byte, o op, scratch []byte) formerRow {
+	return formerOfRow(withoutChecksum(rows, old), o, scratch)
+}
+
+// formerOfRow is formerOf for a row without a checksum.
+func formerOfRow(old []byte, o op, scratch []byte) formerRow {
 	if old == nil {
 		return formerRow{kind: formerNone}
 	}
-	old = withoutChecksum(rows, old)
 	if !o.kind.removesRow() && sameHeader(old, o.data) {
 		return formerRow{kind: formerFields, data: appendFormerFields(scratch, old, o.data)}
 	}
@@ -40,8 +44,11 @@ func formerOf(old []byte, o op, scratch []byte) formerRow {
 
 // sameHeader reports whether two rows have the same layout, number of fields and id.
 func sameHeader(x, y []byte) bool {
-	return be.Uint16(x) == be.Uint16(y) && fieldsOf(x) == fieldsOf(y) && bytes.Equal(x[4:recordHeader], y[4:recordHeader])
+	return be.Uint16(x) == be.Uint16(y) && fieldsOf(x) == fieldsOf(y) && bytes.Equal(idOf(x), idOf(y))
 }
+
+// idOf returns the id of an encoded row.
+func idOf(row []byte) []byte { return row[4:recordHeader] }
 
 // fieldsOf returns how many fields an encoded row has.
 func fieldsOf(row []byte) int { return int(be.Uint16(row[2:]) &^ summedFlag) }

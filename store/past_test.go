@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -86,8 +87,50 @@ func (r *remembered) note() {
 	}
 }
 
-// change creates, changes, publishes, unpublishes or deletes a document. What is refused changes nothing.
+// change does one operation, or several together. What is refused changes nothing.
 func (r *remembered) change() {
+	before := r.store.Revision()
+	if list := r.operations(); len(list) == 1 {
+		r.do(list[0])
+	} else {
+		commits := r.store.Stats().Commits
+		show := func(int, *store.Snapshot, store.Record, error) error { return nil }
+		if err := r.service.WriteAll(r.Context(), list, false, show); err != nil {
+			r.Fatal(err)
+		}
+		if made := r.store.Stats().Commits - commits; made > 1 || r.store.Revision()-before > 1 {
+			r.Fatalf("%d operations made %d transactions and %d entries", len(list), made, r.store.Revision()-before)
+		}
+	}
+	if r.store.Revision() > before {
+		r.note()
+	}
+}
+
+// operations returns one operation, or several that are carried out together. A history tells documents with one documentId apart only if no
+// entry deletes one and creates another.
+func (r *remembered) operations() []documents.Operation {
+	list := make([]documents.Operation, max(1, r.rnd.IntN(9)-3))
+	deleted := map[string]bool{}
+	for i := range list {
+		for list[i] = r.operation(); deleted[list[i].DocumentID] && list[i].Action == documents.CreateAction; {
+			list[i] = r.operation()
+		}
+		deleted[list[i].DocumentID] = deleted[list[i].DocumentID] || list[i].Action == documents.DeleteAction
+	}
+	return list
+}
+
+// do does one operation alone.
+func (r *remembered) do(o documents.Operation) {
+	_ = [...]func(context.Context, documents.Write) error{ // documents that are not there and what they lack is refused
+		documents.CreateAction: r.service.Create, documents.UpdateAction: r.service.Update, documents.DeleteAction: r.service.Delete,
+		documents.PublishAction: r.service.Publish, documents.UnpublishAction: r.service.Unpublish, documents.DiscardDraftAction: r.service.DiscardDraft,
+	}[o.Action](r.Context(), o.Write)
+}
+
+// operation creates, changes, publishes, unpublishes or deletes a document.
+func (r *remembered) operation() documents.Operation {
 	id := r.ids[r.rnd.IntN(len(r.ids))]
 	rt, typ := r.model.types[id[:1]], r.model.Type("api::"+id[:1]+"."+id[:1])
 	w := documents.Write{Type: typ, DocumentID: id, Access: permission.FullAccess, Status: store.Status(r.rnd.IntN(2)), Locale: pick("", "de")(r.rnd)}
@@ -106,16 +149,14 @@ func (r *remembered) change() {
 		data.Set("rel", []any{pick("a1", "a2")(r.rnd), pick("b0", "b3")(r.rnd)}[btoi(a.Target.UID == "api::b.b"):][:1])
 	}
 	w.Data = data
-	before := r.store.Revision()
-	_ = [...]func() error{ // documents that are not there and what they lack is refused
-		func() error { return r.service.Create(r.Context(), w) }, func() error { return r.service.Update(r.Context(), w) },
-		func() error { return r.service.Update(r.Context(), w) }, func() error { return r.service.Publish(r.Context(), w) },
-		func() error { return r.service.Unpublish(r.Context(), w) }, func() error { return r.service.DiscardDraft(r.Context(), w) },
-		func() error { w.Locale = pick("", "de", "*")(r.rnd); return r.service.Delete(r.Context(), w) },
-	}[r.rnd.IntN(7)]()
-	if r.store.Revision() > before {
-		r.note()
+	o := documents.Operation{Write: w, Action: documents.Action(r.rnd.IntN(6))}
+	if r.rnd.IntN(6) == 0 {
+		o.Action = documents.UpdateAction
 	}
+	if o.Action == documents.DeleteAction {
+		o.Locale = pick("", "de", "*")(r.rnd)
+	}
+	return o
 }
 
 // read returns all documents of a snapshot as text.

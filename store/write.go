@@ -238,10 +238,11 @@ type Tx struct {
 	docs, items uint64
 	rowIDs      map[uint16]uint64 // the greatest row id given out, by schema number
 	revisions   map[uint16]uint64
-	localesUsed int   // how many locale codes must be stored by this transaction
-	applied     int   // batches applied by the request that runs now
-	adds        bool  // an applied batch adds something
-	half        error // why a batch of the request was applied in part only; nothing is then kept
+	localesUsed int    // how many locale codes must be stored by this transaction
+	applied     int    // batches applied by the request that runs now
+	adds        bool   // an applied batch adds something
+	half        error  // why a batch of the request was applied in part only; nothing is then kept
+	joint       *joint // set while Together runs
 	log         loggedState
 }
 
@@ -285,12 +286,12 @@ func (tx *Tx) run(r *writeRequest) error {
 }
 
 // begin checks the context of the request before it applies a batch. After its first batch a request is completed, so begin ends the
-// bound on its work.
+// bound on its work, except within Together.
 func (tx *Tx) begin() error {
 	if tx.work.ctx != nil {
 		tx.checkBudget()
 	}
-	if !tx.work.over {
+	if !tx.work.over && tx.joint == nil {
 		tx.work = workBudget{}
 	}
 	return tx.failed

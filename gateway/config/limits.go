@@ -30,6 +30,7 @@ type Limits struct {
 
 	Links      int // documents in relations in the body of a write
 	Components int // components in the body of a write
+	Operations int // operations in a batch
 
 	// Concurrent is how many requests are handled at a time, and ConcurrentPerAddress how many of them may come from one address; its
 	// default is a quarter. Further requests are answered 503. A request that waits for its client is not counted.
@@ -63,6 +64,7 @@ var DefaultLimits = Limits{
 	Streams:     16,
 	Links:       10_000,
 	Components:  5_000,
+	Operations:  1_000,
 	AnswerBytes: rest.DefaultAnswerBytes,
 	AnswerRate:  32 << 10,
 }
@@ -88,6 +90,7 @@ func (l Limits) WithDefaults() Limits {
 	l.AnswerRate = cmp.Or(l.AnswerRate, d.AnswerRate)
 	l.Links = cmp.Or(l.Links, d.Links)
 	l.Components = cmp.Or(l.Components, d.Components)
+	l.Operations = cmp.Or(l.Operations, d.Operations)
 	l.Concurrent = cmp.Or(l.Concurrent, d.Concurrent)
 	l.Connections = min(cmp.Or(l.Connections, d.Connections), maxConnections())
 	l.Streams = cmp.Or(l.Streams, d.Streams)

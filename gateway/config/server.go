@@ -106,6 +106,8 @@ type limitsFile struct {
 	Links *int
 	// components in the body of one create or update, at any depth; more are answered 413
 	Components *int
+	// operations of one [batch](batch.md); more are answered 413
+	Operations *int
 }
 
 type timeoutsFile struct {
@@ -179,7 +181,7 @@ func (s *Server) file() serverFile {
 		Limits: limitsFile{
 			JSON: (*ByteSize)(&l.JSONBytes), Form: (*ByteSize)(&l.FormBytes), Headers: (*ByteSize)(&l.HeaderBytes),
 			Memory: (*ByteSize)(&l.Memory), Answer: (*ByteSize)(&l.AnswerBytes), AnswerRate: (*ByteSize)(&l.AnswerRate),
-			BodyRate: (*ByteSize)(&l.BodyRate), Links: &l.Links, Components: &l.Components,
+			BodyRate: (*ByteSize)(&l.BodyRate), Links: &l.Links, Components: &l.Components, Operations: &l.Operations,
 			Concurrent: &l.Concurrent, ConcurrentPerAddress: &l.ConcurrentPerAddress,
 			Connections: &l.Connections, ConnectionsPerAddress: &l.ConnectionsPerAddress,
 			Listeners: &l.Listeners, ListenersPerAddress: &l.ListenersPerAddress, Streams: &l.Streams,
@@ -296,6 +298,7 @@ func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	}{
 		{"links", l.Links, "of them one write may have"},
 		{"components", l.Components, "of them one write may have"},
+		{"operations", l.Operations, "of them one batch may have"},
 		{"concurrent", l.Concurrent, "requests are answered at a time"},
 		{"connections", l.Connections, "connections there may be at a time"},
 		{"streams", l.Streams, "streams are sent at a time"},

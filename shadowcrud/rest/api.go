@@ -17,11 +17,13 @@
 // An answer is printed within one snapshot of the store, from stored bytes into a pooled buffer, and sent after the snapshot has ended: a
 // slow client keeps no snapshot open. Only lists in JSON Lines are sent while they are printed (lines.go).
 //
-// The routes and their handlers are in read.go, lines.go, write.go and history.go.
+// The routes and their handlers are in read.go, lines.go, write.go and history.go. API.Batch, in batch.go, does what several routes do in one
+// transaction.
 package rest
 
 import (
 	"net/http"
+	"strings"
 
 	"lectern/contenttypes"
 	"lectern/documents"
@@ -38,15 +40,17 @@ type API struct {
 	documents *documents.Service
 	params    *params.Parser
 	routes    []*Route
-	uses      []*contenttypes.Attribute // the media attributes
-	schedule  *documents.Selection      // of a schedule, in the meta of an answer; nil if the model has none
-	users     []fileUser                // the types that have media attributes
-	version   string                    // see SetVersion
+	uses      []*contenttypes.Attribute            // the media attributes
+	schedule  *documents.Selection                 // of a schedule, in the meta of an answer; nil if the model has none
+	users     []fileUser                           // the types that have media attributes
+	version   string                               // see SetVersion
+	named     map[string]*contenttypes.ContentType // by uid, and by the name in paths, in lower case
+	writes    map[typeAction]*Route
 }
 
 // New returns the API of a model.
 func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *params.Parser) *API {
-	a := &API{model: m, store: st, documents: ds, params: ps, uses: levels.FileUses(m)}
+	a := &API{model: m, store: st, documents: ds, params: ps, uses: levels.FileUses(m), named: map[string]*contenttypes.ContentType{}, writes: map[typeAction]*Route{}}
 	a.users = fileUsers(a.uses)
 	if t := m.Type(contenttypes.ScheduleUID); t != nil {
 		a.schedule = documents.Scalars(&t.Schema)
@@ -55,9 +59,18 @@ func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *para
 		if !t.BuiltIn {
 			a.addReads(t)
 			a.addWrites(t)
+			a.named[strings.ToLower(t.UID)], a.named[strings.ToLower(nameInPaths(t))] = t, t
 		}
 	}
 	return a
+}
+
+// nameInPaths returns the name of a type in paths: "articles" in /api/articles.
+func nameInPaths(t *contenttypes.ContentType) string {
+	if t.Kind == contenttypes.SingleType {
+		return t.Singular
+	}
+	return t.Plural
 }
 
 // SetVersion has the answers to reads carry ETags. The version identifies everything besides the content, the request and its caller
@@ -118,5 +131,15 @@ type handler = func(*Route, http.ResponseWriter, *http.Request, Call) error
 
 // add adds a route. The route changes content unless its method is GET.
 func (a *API) add(method, path string, t *contenttypes.ContentType, action string, h handler) {
-	a.routes = append(a.routes, &Route{Method: method, Path: path, Type: t, Action: action, api: a, serve: h, writes: method != http.MethodGet})
+	rt := &Route{Method: method, Path: path, Type: t, Action: action, api: a, serve: h, writes: method != http.MethodGet}
+	a.routes = append(a.routes, rt)
+	if rt.writes {
+		a.writes[typeAction{t, action}] = rt
+	}
+}
+
+// A typeAction identifies a route that writes.
+type typeAction struct {
+	typ    *contenttypes.ContentType
+	action string
 }

@@ -1,0 +1,93 @@
+package gateway
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+
+	"lectern/auth"
+	"lectern/documents/apierror"
+	"lectern/shadowcrud/rest"
+)
+
+// batchPath is the path of batches below the prefix of the API.
+const batchPath = "/_batch"
+
+// A batchRoute carries out several operations in one request, in one generation. Each needs what the route needs that does it alone.
+type batchRoute struct {
+	generation *generation
+	rest       *rest.API
+	limits     requestLimits
+	most       int // operations of a request
+	rules      map[*rest.Route]batchRule
+}
+
+// A batchRule says who may use a generated route in a batch.
+type batchRule struct {
+	scopes []string
+	alone  bool // the program has changed what the route asks for or does, so that it is not part of batches
+}
+
+// batchRoutes returns the route of batches. If the generation is not open, it has a name but cannot answer.
+func (e *generation) batchRoutes(api *rest.API) []Route {
+	limits := e.Settings.Server.Limits.WithDefaults()
+	b := &batchRoute{generation: e, rest: api, limits: requestLimits(limits), most: limits.Operations, rules: map[*rest.Route]batchRule{}}
+	if api != nil {
+		for _, route := range api.Routes() {
+			b.rules[route] = e.batchRule(route)
+		}
+	}
+	return []Route{{Method: http.MethodPost, Path: e.Settings.REST.Prefix + batchPath, Whole: true, user: b.serve}}
+}
+
+// batchRule returns who may use a route in a batch. Its policies and middlewares judge requests to the route, which a batch is not. So a route
+// that has some, or that the program has replaced or opened, is not part of batches.
+func (e *generation) batchRule(route *rest.Route) batchRule {
+	name := nameOfGenerated(e.Settings.REST.Prefix, route)
+	config, _ := e.extensions.configured(name)
+	replaced := slices.ContainsFunc(e.extensions.routes, func(own Route) bool { return own.name().place == name.place })
+	rule := batchRule{scopes: config.Scopes, alone: replaced || config.Open || len(config.Policies)+len(config.Middlewares) > 0}
+	if len(rule.scopes) == 0 {
+		rule.scopes = []string{route.Type.UID + "." + route.Action}
+	}
+	return rule
+}
+
+// POST /api/_batch: several creates, updates, deletes and publications at once.
+func (b *batchRoute) serve(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	return b.rest.Batch(w, r, rest.BatchCall{
+		Call:   rest.Call{Access: who.Access, By: recordedAs(who), ReadBody: b.limits.readBody, Limits: b.generation.answers},
+		Most:   b.most,
+		Permit: func(route *rest.Route) error { return b.permit(route, who) },
+		AppendError: func(dst []byte, err error) ([]byte, int) {
+			told := b.told(w, r, err)
+			return appendErrorMember(dst, told), told.Status
+		},
+	})
+}
+
+// permit returns an error unless a caller may use a route in a batch.
+func (b *batchRoute) permit(route *rest.Route, who auth.Principal) error {
+	rule := b.rules[route]
+	for _, scope := range rule.scopes {
+		if !who.Access.AllowsAction(scope) {
+			return apierror.Forbidden()
+		}
+	}
+	if rule.alone {
+		return &apierror.Error{Status: http.StatusForbidden, Name: "ForbiddenError", Reason: apierror.Policy,
+			Message: route.Action + " of " + route.Type.UID + " has rules of its own on this server; send it to " + route.Method + " " +
+				b.generation.Settings.REST.Prefix + route.Path}
+	}
+	return nil
+}
+
+// told returns what the client is told of the error of an operation that has failed by itself, and logs an error that is not meant for clients.
+func (b *batchRoute) told(w http.ResponseWriter, r *http.Request, err error) (told *apierror.Error) {
+	if errors.As(err, &told) {
+		return told
+	}
+	b.generation.project.log.LogAttrs(r.Context(), slog.LevelError, "an operation of a batch failed", requestAttrs(w, r, slog.Any("error", err))...)
+	return errInternal
+}
