@@ -32,6 +32,7 @@ var kinds = slices.SortedFunc(slices.Values([]Kind{
 	{"BadRequestError", "400", "Malformed request", "The path or the body cannot be read."},
 	{"ConflictError", "409", "Conflict with the state of the server", "The server is a replica, which takes no writes, or the store was replaced during the request."},
 	{"Error", "400, 415", "Malformed request", "The reference gives no better name: a component in the body that does not exist, or a `Content-Encoding` that the server does not know."},
+	{"FailedDependencyError", "424", "Refers to something that failed", "An operation of a [batch](batch.md) refers to a document whose creation has failed."},
 	{"ForbiddenError", "403", "Permission missing", "The caller lacks a permission."},
 	{"GoneError", "410", "No longer available", "The server had this content and does not have it any more."},
 	{"InsufficientStorageError", "507", "Disk full", "The disk of the server is full. Reads and deletions go on."},
