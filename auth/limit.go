@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"math"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -12,8 +13,7 @@ import (
 	"lectern/internal/admission"
 )
 
-// A RateLimit limits the requests from one address to each route that checks a password or sends a mail: Max requests at once,
-// and Max more in each Interval.
+// A RateLimit limits the requests of each sender: Max requests at once, and Max more in each Interval.
 type RateLimit struct {
 	Enabled  bool
 	Interval time.Duration
@@ -23,7 +23,8 @@ type RateLimit struct {
 // ErrRate is the answer to a client that sends too many requests.
 var ErrRate = &apierror.Error{Status: http.StatusTooManyRequests, Name: "RateLimitError", Message: "Too many requests, please try again later.", Reason: apierror.Rate}
 
-// A Limiter counts requests by address and route. It ignores the contents of a request, which senders can vary to evade it.
+// A Limiter counts requests by address and name: that of a route or of a token. It ignores the contents of a request, which senders can vary
+// to evade it. Its memory is bounded: when there are too many counters, it drops those that were not used lately.
 type Limiter struct {
 	limit RateLimit
 	now   func() time.Time
@@ -34,8 +35,8 @@ type Limiter struct {
 
 // A limitKey identifies a counter.
 type limitKey struct {
-	from  admission.Client
-	route string
+	from admission.Client
+	name string
 }
 
 // maxKeys limits each generation of a Limiter's counters.
@@ -49,24 +50,47 @@ func NewLimiter(l RateLimit, now func() time.Time) *Limiter {
 	return &Limiter{limit: l, now: now}
 }
 
-// Allow counts a request and reports whether it is allowed; if not, retry is how long the client must wait.
-func (l *Limiter) Allow(from netip.Addr, route string) (ok bool, retry time.Duration) {
-	if !l.limit.Enabled {
-		return true, 0
-	}
-	now := l.now()
-	r := l.of(from, route).ReserveN(now, 1)
-	if delay := r.DelayFrom(now); delay > 0 {
-		r.CancelAt(now)
-		return false, delay
-	}
-	return true, 0
+// A Quota is what a Limiter leaves to a sender after it has counted a request.
+type Quota struct {
+	Allowed   bool
+	Remaining int           // requests that would be allowed now
+	Reset     time.Duration // until Max requests would be allowed
+	Retry     time.Duration // until a request is allowed; 0 if this one is
 }
 
-func (l *Limiter) of(from netip.Addr, route string) *rate.Limiter {
-	v := limitKey{admission.ClientAt(from), route}
+// Allow counts a request and reports whether it is allowed; if not, retry is how long the client must wait.
+func (l *Limiter) Allow(from netip.Addr, route string) (ok bool, retry time.Duration) {
+	q := l.Take(from, route)
+	return q.Allowed, q.Retry
+}
+
+// Take counts a request from an address under a name, such as that of a route or a token. A refused request does not count. For a sender
+// that is known by its name alone, the address is the zero Addr.
+func (l *Limiter) Take(from netip.Addr, name string) Quota {
+	if !l.limit.Enabled {
+		return Quota{Allowed: true}
+	}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	now := l.now() // in the mutex, since a Limiter of x/time gives time back to a request whose time is before the last one's
+	counter := l.of(limitKey{admission.ClientAt(from), name})
+	q := Quota{Allowed: counter.AllowN(now, 1)}
+	tokens := counter.TokensAt(now)
+	q.Remaining = int(tokens)
+	q.Reset = l.time(float64(l.limit.Max) - tokens)
+	if !q.Allowed {
+		q.Retry = l.time(1 - tokens)
+	}
+	return q
+}
+
+// time returns how long it takes until this many more requests are allowed.
+func (l *Limiter) time(requests float64) time.Duration {
+	return max(0, time.Duration(math.Ceil(requests*float64(l.limit.Interval)/float64(l.limit.Max))))
+}
+
+// of returns the counter of a key.
+func (l *Limiter) of(v limitKey) *rate.Limiter {
 	if known := l.young[v]; known != nil {
 		return known
 	}
@@ -75,7 +99,7 @@ func (l *Limiter) of(from netip.Addr, route string) *rate.Limiter {
 	}
 	known := l.old[v]
 	if known == nil {
-		known = rate.NewLimiter(rate.Every(l.limit.Interval/time.Duration(l.limit.Max)), l.limit.Max)
+		known = rate.NewLimiter(rate.Limit(float64(l.limit.Max)/l.limit.Interval.Seconds()), l.limit.Max)
 	}
 	l.young[v] = known
 	return known

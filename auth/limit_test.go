@@ -3,6 +3,8 @@ package auth_test
 import (
 	"encoding/binary"
 	"net/netip"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,6 +66,35 @@ func TestLimiterIsBounded(t *testing.T) {
 		if ok, _ := l.Allow(busy, "a"); ok {
 			t.Fatalf("forgotten after %d others", i)
 		}
+	}
+}
+
+// TestLimiterUnderLoad takes from one counter in several goroutines while the time passes: in no time more are allowed than the limit says.
+func TestLimiterUnderLoad(t *testing.T) {
+	const most, steps = 100, 5000
+	start := time.Unix(1e9, 0)
+	var passed, allowed atomic.Int64
+	l := auth.NewLimiter(auth.RateLimit{Enabled: true, Interval: time.Second, Max: most}, func() time.Time {
+		return start.Add(time.Duration(passed.Load()))
+	})
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range steps {
+				passed.Add(int64(10 * time.Microsecond))
+				q := l.Take(netip.Addr{}, "a token")
+				if q.Allowed {
+					allowed.Add(1)
+				}
+				if q.Allowed != (q.Retry == 0) || q.Remaining < 0 || q.Remaining >= most || q.Reset <= 0 || q.Reset > time.Second || q.Retry > time.Second/most {
+					t.Errorf("%+v", q)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if got, want := allowed.Load(), most+int64(most*time.Duration(passed.Load())/time.Second); got > want || got < want-1 {
+		t.Errorf("%d requests were allowed, want %d", got, want)
 	}
 }
 

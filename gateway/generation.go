@@ -31,6 +31,7 @@ type generation struct {
 	copied   bool           // the store is a new copy of the origin's, in a file of its own
 
 	// Set when the runtime is built:
+	quotas         *quotas // nil if there are none
 	positions      *positions
 	graphqlHandler *graphqlHandler // nil if GraphQL is switched off
 	forward        *forwarder      // nil unless the project is a replica that forwards writes
@@ -44,6 +45,7 @@ func (p *Project) newGeneration(d *Definition) *generation {
 type shared struct {
 	limiter   *auth.Limiter  // of logins
 	often     auth.RateLimit // the rate of limiter
+	quotas    *quotas        // nil if there are no limits
 	persisted *persistedQueries
 	library   *media.Library // of the last generation that had one; nil until upload is switched on
 	users     *auth.Users    // of the last generation; nil while users are switched off
@@ -145,6 +147,7 @@ func (e *generation) runtime() (Runtime, error) {
 			return Runtime{}, err
 		}
 	}
+	e.quotas = e.project.shared.quotasOf(s.RateLimits, e.Settings.Server.TrustedProxies, e.project.clock.Now)
 	graphql, err := e.graphqlRoutes(authenticator, parser, limiter)
 	if err != nil {
 		return Runtime{}, err
@@ -162,6 +165,7 @@ func (e *generation) runtime() (Runtime, error) {
 		feed:         feed,
 		forward:      e.forward,
 		graphql:      e.Settings.GraphQL.Endpoint,
+		quotas:       e.quotas,
 	}, nil
 }
 

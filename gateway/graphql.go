@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	hexadecimal "encoding/hex"
 	"io"
@@ -58,7 +59,7 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	page, pageRoutes := e.landing(limits.Document.Introspection)
 	h := &graphqlHandler{
 		project: e.project, store: e.store, noLog: e.Settings.Server.Log.Limits().Off,
-		engine: engine, page: page, auth: a, limiter: limiter, proxies: e.Settings.Server.TrustedProxies,
+		engine: engine, page: page, auth: a, limiter: limiter, quotas: e.quotas, proxies: e.Settings.Server.TrustedProxies,
 		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), persisted: persisted, metrics: e.project.observed.metrics, withCaller: e.withCaller,
 		forward:   e.forward,
 		anyOrigin: e.Settings.Server.CORS.AnyOrigin(),
@@ -97,6 +98,7 @@ type graphqlHandler struct {
 	page       http.Handler // for browsers
 	auth       *auth.Authenticator
 	limiter    *auth.Limiter // limits logins
+	quotas     *quotas       // nil if there are none
 	proxies    []netip.Prefix
 	limits     requestLimits
 	persisted  *persistedQueries
@@ -140,10 +142,12 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 		w.Header()["Access-Control-Allow-Origin"] = anyOrigin
 	}
 	who, err := h.auth.Identify(r)
-	if err != nil {
+	if err == nil {
+		observationOf(w).identified(who)
+	}
+	if err := cmp.Or(h.quotas.take(w, r, who), err); err != nil {
 		return err
 	}
-	observationOf(w).identified(who)
 	if prefersHTML(r) {
 		h.page.ServeHTTP(w, r)
 		return nil

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ type guard struct {
 	answer   answer
 	handler  http.Handler // the middlewares around answer, or the router of a mount; nil if there is neither
 
+	metered   bool // the rate limits of config/api.yaml apply
 	streams   bool // as in Route
 	whole     bool // as in Route, unless extended
 	generated bool // the route is one of a content-type
@@ -53,7 +55,7 @@ func allow(limiter *auth.Limiter, proxies []netip.Prefix, w http.ResponseWriter,
 
 // guard returns the guard of a route with this configuration, whose names of policies and middlewares it resolves.
 func (x *Extensions) guard(h *handlers, c *RouteConfig) (*guard, error) {
-	g := &guard{handlers: h, open: c.Open, scopes: c.Scopes}
+	g := &guard{handlers: h, open: c.Open, scopes: c.Scopes, metered: !c.Open}
 	var errs []error
 	for _, use := range c.Policies {
 		if use.Func == nil {
@@ -156,13 +158,17 @@ func (g *guard) identify(r *http.Request) (auth.Principal, error) {
 // withoutCredential is a request without a credential: its caller is the public.
 var withoutCredential = &http.Request{Header: http.Header{}}
 
-// admit authenticates a request. It returns an error if the caller lacks a permission, or if its address has sent too many requests. A retry
-// is not counted.
+// admit authenticates a request. It returns an error if the caller lacks a permission or has sent too many requests. A retry is not counted.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principal, err error) {
-	if who, err = g.identify(r); err != nil {
+	if who, err = g.identify(r); err == nil {
+		observationOf(w).identified(who)
+	}
+	if g.metered {
+		err = cmp.Or(g.handlers.rt.quotas.take(w, r, who), err)
+	}
+	if err != nil {
 		return who, err
 	}
-	observationOf(w).identified(who)
 	if !g.open {
 		for _, scope := range g.scopes {
 			if !who.Access.AllowsAction(scope) {

@@ -23,7 +23,7 @@ import (
 func (e *generation) replicationRoutes() []Route {
 	prefix := e.Settings.REST.Prefix + "/_replica"
 	route := func(path string, handle func(http.ResponseWriter, *http.Request, *permission.Access) error) Route {
-		return Route{Method: http.MethodGet, Path: prefix + path, Action: auth.FollowAction, Handle: handle, Streams: true}
+		return Route{Method: http.MethodGet, Path: prefix + path, Action: auth.FollowAction, Handle: handle, Streams: true, unmetered: true}
 	}
 	return []Route{
 		route("/log", e.project.sendLog),

@@ -28,6 +28,7 @@ type Runtime struct {
 	forward       *forwarder              // sends writes to the origin of a replica; nil: the server answers them
 	graphql       string                  // the path of the GraphQL endpoint
 	feed          *changeFeed             // what listeners read; nil: there are none
+	quotas        *quotas                 // rate limits; nil: there are none
 	starting      bool                    // the project is not open yet: every path but those of probes is answered 503
 }
 
@@ -60,6 +61,8 @@ type Route struct {
 	own   bool        // a program added the route
 	user  userHandler // in place of Handle, for handlers that need the user
 	limit rateLimit   // limits how often an address may use the route
+
+	unmetered bool // the rate limits of config/api.yaml do not apply
 }
 
 // config returns the configuration that the route has of itself.

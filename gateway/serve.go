@@ -172,6 +172,7 @@ func (h *handlers) addRoute(t *routeTable, route *Route) error {
 	if err != nil {
 		return err
 	}
+	g.metered = g.metered && !route.unmetered
 	g.streams, g.whole, g.limit, g.answer = route.Streams, route.Whole, route.limit, route.answers()
 	g.extended = configured || len(h.rt.Extensions.hooks) > 0 && !route.Open
 	g.wrapAnswer()

@@ -15,7 +15,8 @@ type apiFile struct {
 	REST restFile
 	// by content-type: what REST populates if the request has no `populate`
 	// Default: none
-	Populate **yamlfile.Node
+	Populate  **yamlfile.Node
+	RateLimit rateLimitsFile `yaml:"rateLimit"`
 }
 
 type restFile struct {
@@ -31,7 +32,7 @@ type restFile struct {
 
 // file returns an apiFile whose pointers lead to r.
 func (r *REST) file() apiFile {
-	return apiFile{REST: restFile{&r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount}, Populate: &r.Populate}
+	return apiFile{REST: restFile{&r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount}, Populate: &r.Populate, RateLimit: r.RateLimits.file()}
 }
 
 // readREST reads config/api.yaml.
@@ -50,6 +51,7 @@ func (r *REST) readREST(n *yamlfile.Node) yamlfile.Problems {
 	if r.MaxLimit == 0 || r.MaxLimit < -1 {
 		problems.Add(n.At("rest", "maxLimit"), "maxLimit must be 1 or more, or -1 for no limit")
 	}
+	problems = append(problems, r.RateLimits.check(n)...)
 	return together(unfit, problems)
 }
 

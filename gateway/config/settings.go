@@ -102,6 +102,8 @@ type REST struct {
 	MaxLimit     int    // the largest size of a page; -1: no limit; default 100
 	WithCount    bool   // whether lists come with their total if the request does not say; default true
 
+	RateLimits RateLimits // of the content API, GraphQL included
+
 	Populate *yamlfile.Node // the relations to populate by default, by content type; Load reads them into Definition.Populate
 }
 
@@ -139,7 +141,7 @@ type GraphQL struct {
 func Default() Settings {
 	return Settings{
 		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits, Log: Log{Level: slog.LevelInfo, Sample: 1, Keep: DefaultKeep, MaxSize: DefaultLogSize}, Tracing: Tracing{Sample: 1}},
-		REST:   REST{Prefix: "/api", DefaultLimit: 25, MaxLimit: 100, WithCount: true},
+		REST:   REST{Prefix: "/api", DefaultLimit: 25, MaxLimit: 100, WithCount: true, RateLimits: defaultRateLimits},
 		I18n:   I18n{Enabled: true, DefaultLocale: "en", Locales: []Locale{{"en", localeName("en")}}},
 		GraphQL: GraphQL{Enabled: true, Endpoint: "/graphql", ShadowCRUD: true, DepthLimit: 10, AmountLimit: 100,
 			DefaultLimit: 10, MaxLimit: -1},

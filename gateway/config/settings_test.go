@@ -85,7 +85,7 @@ tokens:
 		"0.0.0.0", 8080, "https://content.example.org", "10.0.0.0/8", "::1/128",
 		false, []string{"https://www.example.org"}, 600, int64(10 << 20), int64(2048),
 		90 * time.Second, config.DefaultLimits.Idle, slog.LevelDebug, "json", true, 0.25, store.LogLimits{Keep: 7 * 24 * time.Hour, MaxSize: 2 << 30},
-		config.REST{Prefix: "/content/v1", DefaultLimit: 25, MaxLimit: -1, WithCount: true},
+		config.REST{Prefix: "/content/v1", DefaultLimit: 25, MaxLimit: -1, WithCount: true, RateLimits: config.Default().REST.RateLimits},
 		config.I18n{Enabled: true, DefaultLocale: "de", Locales: []config.Locale{{Code: "de", Name: "de"}, {Code: "fr", Name: "fr"}, {Code: "pt-BR", Name: "Português"}}},
 		false, true,
 		map[string][]string{"public": {"api::article.article.find", "api::home.home.find"}, "editor": {}},

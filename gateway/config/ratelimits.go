@@ -1,0 +1,82 @@
+package config
+
+import (
+	"time"
+
+	"lectern/auth"
+	"lectern/internal/yamlfile"
+)
+
+// RateLimits are the limits of requests to the content API, for each sender of a kind. They are off by default.
+type RateLimits struct {
+	Anonymous auth.RateLimit // of the requests of an address without a valid credential
+	Token     auth.RateLimit // of the requests with an API token
+	User      auth.RateLimit // of the requests of a user
+}
+
+var defaultRateLimits = RateLimits{
+	Anonymous: auth.RateLimit{Interval: time.Minute},
+	Token:     auth.RateLimit{Interval: time.Minute},
+	User:      auth.RateLimit{Interval: time.Minute},
+}
+
+type rateLimitsFile struct {
+	Anonymous addressLimitFile
+	Token     tokenLimitFile
+	User      userLimitFile
+}
+
+type addressLimitFile struct {
+	// requests that an address may send at once, and again in each window, without a valid credential; more are answered 429: see
+	// [rate limits](rate-limits.md). The /64 network of an IPv6 address is one
+	// Default: no limit
+	Requests *int
+	// time in which as many requests are allowed again, from `1s` to `24h`
+	Window *time.Duration
+}
+
+type tokenLimitFile struct {
+	// requests that may be sent with each API token
+	// Default: no limit
+	Requests *int
+	// time in which as many requests are allowed again
+	Window *time.Duration
+}
+
+type userLimitFile struct {
+	// requests that each user may send
+	// Default: no limit
+	Requests *int
+	// time in which as many requests are allowed again
+	Window *time.Duration
+}
+
+// file returns a rateLimitsFile whose pointers lead to l.
+func (l *RateLimits) file() rateLimitsFile {
+	return rateLimitsFile{
+		Anonymous: addressLimitFile{&l.Anonymous.Max, &l.Anonymous.Interval},
+		Token:     tokenLimitFile{&l.Token.Max, &l.Token.Interval},
+		User:      userLimitFile{&l.User.Max, &l.User.Interval},
+	}
+}
+
+// maxRate is how many requests a window may allow.
+const maxRate = 1_000_000_000
+
+// check switches on the limits that are set, and reports those that cannot work. n is the Node of config/api.yaml.
+func (l *RateLimits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
+	for key, limit := range map[string]*auth.RateLimit{"anonymous": &l.Anonymous, "token": &l.Token, "user": &l.User} {
+		at := n.Get("rateLimit").Get(key)
+		if at.IsNull() {
+			continue
+		}
+		limit.Enabled = true
+		if limit.Max < 1 || limit.Max > maxRate {
+			problems.Add(at.At("requests"), "requests must be from 1 to %d; leave %s out for no limit", maxRate, key)
+		}
+		if limit.Interval < time.Second || limit.Interval > 24*time.Hour {
+			problems.Add(at.At("window"), "window must be from 1s to 24h")
+		}
+	}
+	return problems
+}
