@@ -58,6 +58,7 @@ type line struct {
 	Promote    promoteCommand    `cmd:"" help:"Make a replica an origin: it follows no more, and takes writes. Its server must be stopped."`
 	Check      checkCommand      `cmd:"" help:"Check definitions and configuration and print every problem."`
 	Schema     schemaCommand     `cmd:"" help:"Print the GraphQL schema."`
+	OpenAPI    openAPICommand    `cmd:"" name:"openapi" help:"Print the OpenAPI document of the REST API."`
 	Token      tokenCommand      `cmd:"" help:"Create, list, rotate and revoke API tokens."`
 	Webhooks   webhooksCommand   `cmd:"" help:"List webhooks and their deliveries, test them, and send events again."`
 	Health     healthCommand     `cmd:"" help:"Ask a running server whether it is ready for requests, and print one line. Exits with 1 if it is not."`

@@ -153,6 +153,8 @@ func (e *generation) runtime() (Runtime, error) {
 		return Runtime{}, err
 	}
 	feed := e.newChangeFeed(api, authenticator.Identify)
+	routes := append(e.routes(api, parser, limiter), feed.route())
+	routes = append(routes, e.openAPIRoute(e.openAPI(api, routes), authenticator.Identify))
 	return Runtime{
 		Prefix:       s.Prefix,
 		REST:         api,
@@ -161,7 +163,7 @@ func (e *generation) runtime() (Runtime, error) {
 		Host:         host{e},
 		health:       e.health,
 		ready:        e.project.readiness,
-		Routes:       slices.Concat(e.routes(api, parser, limiter), graphql, []Route{feed.route()}),
+		Routes:       slices.Concat(routes, graphql),
 		feed:         feed,
 		forward:      e.forward,
 		graphql:      e.Settings.GraphQL.Endpoint,

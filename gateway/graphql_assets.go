@@ -86,7 +86,7 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Acce
 	header["Cache-Control"] = forGood
 	header["Etag"] = []string{etag}
 	header["Vary"] = byEncoding
-	if slices.ContainsFunc(strings.Split(r.Header.Get("If-None-Match"), ","), func(s string) bool { return strings.TrimSpace(s) == etag }) {
+	if matches(r.Header.Get("If-None-Match"), etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -101,6 +101,12 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Acce
 	header["Content-Type"] = a.kind
 	_, err = io.Copy(w, unpacked)
 	return err
+}
+
+// matches reports whether a header If-None-Match lists an ETag.
+func matches(header, etag string) bool {
+	weak := strings.TrimPrefix(etag, "W/")
+	return slices.ContainsFunc(strings.Split(header, ","), func(s string) bool { return strings.TrimPrefix(strings.TrimSpace(s), "W/") == weak })
 }
 
 // acceptsGzip reports whether a header Accept-Encoding accepts gzip.

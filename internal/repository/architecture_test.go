@@ -23,6 +23,7 @@ var layers = [][]string{
 	{"auth", "media", "webhooks", "strapi/moveout"},
 	{"shadowcrud/qs"},
 	{"shadowcrud/params", "shadowcrud/levels"},
+	{"shadowcrud/openapi"},
 	{"shadowcrud/graphql/"},
 	{"shadowcrud/rest", "shadowcrud/graphql"},
 	{"gateway/config", "gateway/metrics", "gateway/tracing"},

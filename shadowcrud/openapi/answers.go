@@ -1,0 +1,191 @@
+package openapi
+
+import (
+	"strconv"
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+)
+
+// object returns the schema of an object that has all of these properties, which are given as names and schemas in turn.
+func object(pairs ...any) *jsontree.Object {
+	properties := jsontree.ObjectOf(pairs...)
+	return jsontree.ObjectOf("type", "object", "required", list(properties.Keys), "properties", properties)
+}
+
+// answer describes a response in JSON. example may be nil.
+func answer(description string, schema, example any) *jsontree.Object {
+	return jsontree.ObjectOf("description", description, "content", jsonContent(schema, example))
+}
+
+func jsonContent(schema, example any) *jsontree.Object {
+	media := jsontree.ObjectOf("schema", schema)
+	if example != nil {
+		media.Set("example", example)
+	}
+	return jsontree.ObjectOf("application/json", media)
+}
+
+// jsonBody describes a request body in JSON. example may be nil.
+func jsonBody(schema, example any) *jsontree.Object {
+	return jsontree.ObjectOf("required", true, "content", jsonContent(schema, example))
+}
+
+func statusText(status int) string { return strconv.Itoa(status) }
+
+// tagged returns the responses of a read that has an ETag.
+func tagged(ok *jsontree.Object) *jsontree.Object {
+	ok.Set("headers", jsontree.ObjectOf("ETag", jsontree.ObjectOf("description", "Identifies the answer, for `If-None-Match`.", "schema", typed("string"))))
+	return jsontree.ObjectOf("200", ok, "304", jsontree.ObjectOf("description", "You have this answer: its ETag is in `If-None-Match`."))
+}
+
+func (b *builder) paginationAnswer() *jsontree.Object {
+	return b.schema("Pagination", func() any {
+		return typed("object", "description", "`page`, `pageSize` and `pageCount`, or `start` and `limit`, as the request said.", "properties", jsontree.ObjectOf(
+			"page", typed("integer"), "pageSize", typed("integer"), "pageCount", typed("integer"),
+			"start", typed("integer"), "limit", typed("integer"), "total", typed("integer"),
+		))
+	})
+}
+
+func paginationExample() *jsontree.Object {
+	return jsontree.ObjectOf("pagination", jsontree.ObjectOf("page", 1, "pageSize", 25, "pageCount", 1, "total", 1))
+}
+
+// Statuses of the errors that several operations answer.
+var (
+	readErrors   = []int{400, 401, 403, 404, 500, 503}
+	writeErrors  = []int{400, 401, 403, 404, 409, 413, 415, 500, 503, 507}
+	pluginErrors = []int{400, 401, 403, 404, 413, 429, 500, 503, 507}
+)
+
+// A failure is what the server answers with a status of an error.
+type failure struct {
+	name        string // of the response in the document
+	description string
+	names       []any // of the error
+	message     string
+}
+
+// schema returns the name of the schema of the errors.
+func (f failure) schema() string { return strings.TrimSuffix(f.name, "Error") + "Error" }
+
+var failures = map[int]failure{
+	400: {"BadRequest", "A parameter or the body is not valid, or the present content does not allow the request.",
+		[]any{"ValidationError", "ApplicationError", "PaginationError", "BadRequestError", "Error"}, "Invalid key titel"},
+	401: {"Unauthorized", "The credential is not valid.", []any{"UnauthorizedError"}, "Missing or invalid credentials"},
+	403: {"Forbidden", "You lack a permission.", []any{"ForbiddenError", "PolicyError"}, "Forbidden"},
+	404: {"NotFound", "There is no such document or route.", []any{"NotFoundError"}, "Not Found"},
+	409: {"Conflict", "Another request has changed what this one depends on.", []any{"ConflictError"}, "Conflict"},
+	410: {"Gone", "The server does not know the past that far back any more.", []any{"GoneError"}, "The log does not reach back to this moment"},
+	413: {"PayloadTooLarge", "The request is too long.", []any{"PayloadTooLargeError"}, "PayloadTooLarge"},
+	415: {"UnsupportedMediaType", "The server cannot read a body of this type or encoding.", []any{"Error"}, "unsupported charset"},
+	429: {"TooManyRequests", "You have sent too many requests. The header Retry-After says when to try again.", []any{"RateLimitError"}, "Too many requests, please try again later."},
+	500: {"InternalServerError", "The server has failed. Its log has the cause, with the id of the request.", []any{"InternalServerError"}, "Internal Server Error"},
+	501: {"NotImplemented", "This server does not do that.", []any{"NotImplementedError"}, "Not Implemented"},
+	503: {"ServiceUnavailable", "The server is busy, or does not take writes. Try again.", []any{"ServiceUnavailableError"}, "the server is starting, try again"},
+	507: {"InsufficientStorage", "There is no space left on the disk of the server.", []any{"InsufficientStorageError"}, "no space is left on the disk"},
+}
+
+// failure adds the response of an error to the responses of an operation.
+func (b *builder) failure(responses *jsontree.Object, status int) {
+	f := failures[status]
+	if b.responses[f.name] == nil {
+		example := jsontree.ObjectOf("data", nil, "error", jsontree.ObjectOf("status", status, "name", f.names[0], "message", f.message, "details", jsontree.NewObject()))
+		schema := b.schema(f.schema(), func() any {
+			inner := object("status", jsontree.ObjectOf("const", status), "name", typed("string", "enum", f.names), "message", typed("string"))
+			inner.Value("properties").(*jsontree.Object).Set("details", jsontree.ObjectOf("type", []any{"object", "array"}, "additionalProperties", true,
+				"description", "What is wrong, in the form that the message calls for. For several problems: `errors`, a list of `{path, message, name}`."))
+			return object("data", typed("null"), "error", inner)
+		})
+		b.responses[f.name] = jsontree.ObjectOf("description", f.description, "content", jsonContent(schema, example))
+	}
+	responses.Set(statusText(status), reference("responses", f.name))
+}
+
+// example returns an example of a document or component in an answer.
+func (b *builder) example(s *contenttypes.Schema) *jsontree.Object {
+	o := jsontree.NewObject()
+	for _, a := range s.Attributes {
+		if a.IsScalar() && b.shows(a) {
+			o.Set(a.Name, exampleOf(a))
+		}
+	}
+	return o
+}
+
+// inputExample returns an example of the data of a write. It leaves out attributes whose values must match a pattern of the definition.
+func (b *builder) inputExample(s *contenttypes.Schema) *jsontree.Object {
+	o := jsontree.NewObject()
+	for _, a := range s.Attributes {
+		if _, pattern := a.Pattern(); a.IsScalar() && b.writes(a) && (pattern == "" || a.Type == contenttypes.UID) && a.Type != contenttypes.Password {
+			o.Set(a.Name, exampleOf(a))
+		}
+	}
+	return o
+}
+
+const exampleTime = "2030-01-01T09:00:00.000Z"
+
+// exampleOf returns an example of the value of a scalar.
+func exampleOf(a *contenttypes.Attribute) any {
+	switch {
+	case a.HasDefault:
+		return a.Default
+	case a.Type == contenttypes.DocumentID:
+		return "k2v8m4x1c7b9n3q5w6e0r2t4"
+	case a.Type == contenttypes.ID:
+		return 1
+	case a.Type == contenttypes.Locale:
+		return nil
+	case a.Type == contenttypes.Email:
+		return "ada@example.com"
+	case a.Type == contenttypes.UID:
+		return "an-example"
+	case a.Type == contenttypes.Blocks:
+		return []any{jsontree.ObjectOf("type", "paragraph", "children", []any{jsontree.ObjectOf("type", "text", "text", "Some text")})}
+	}
+	switch a.Type.Kind() {
+	case contenttypes.NumberValue:
+		return exampleNumber(a)
+	case contenttypes.BigIntegerValue:
+		return "9007199254740993"
+	case contenttypes.BooleanValue:
+		return true
+	case contenttypes.EnumValue:
+		return a.Enum[0]
+	case contenttypes.DateValue:
+		return exampleTime[:10]
+	case contenttypes.TimeValue:
+		return "18:30:00.000"
+	case contenttypes.DateTimeValue:
+		return exampleTime
+	case contenttypes.JSONValue:
+		return jsontree.ObjectOf("any", "JSON")
+	}
+	return exampleText(a)
+}
+
+func exampleNumber(a *contenttypes.Attribute) float64 {
+	n := 1.0
+	if a.Min != nil {
+		n = max(n, *a.Min)
+	}
+	if a.Max != nil {
+		n = min(n, *a.Max)
+	}
+	return n
+}
+
+// exampleText returns a text that is neither too short nor too long.
+func exampleText(a *contenttypes.Attribute) string {
+	text := "Text of " + a.Name
+	for a.MinLength != nil && len(text) < *a.MinLength && len(text) < 1<<10 {
+		text += " and more"
+	}
+	if most, ok := a.LengthLimit(); ok {
+		text = text[:min(len(text), most)]
+	}
+	return text
+}

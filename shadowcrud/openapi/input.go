@@ -1,0 +1,176 @@
+package openapi
+
+import (
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/jsontree"
+)
+
+// input returns a reference to the schema of the data of a document that is changed: no attribute is required.
+func (b *builder) input(s *contenttypes.Schema) *jsontree.Object {
+	return b.schema(b.names.of[s]+"Input", func() any { return b.inputObject(s) })
+}
+
+// create returns a reference to the schema of the data of a new document. A draft may lack required attributes, so these are required only
+// if the type has no drafts.
+func (b *builder) create(t *contenttypes.ContentType) *jsontree.Object {
+	required := b.required(&t.Schema)
+	if len(required) == 0 {
+		return b.input(&t.Schema)
+	}
+	return b.schema(b.names.of[&t.Schema]+"Create", func() any {
+		o := b.inputObject(&t.Schema)
+		if t.DraftAndPublish {
+			o.Set("description", "A published document needs "+strings.Join(required, ", ")+". A draft (`status=draft`) does not.")
+		} else {
+			o.Set("required", list(required))
+		}
+		return o
+	})
+}
+
+// required returns the attributes without which a new document is refused.
+func (b *builder) required(s *contenttypes.Schema) (names []string) {
+	for _, a := range s.Attributes {
+		if a.Required && !a.HasDefault && !a.System && b.writes(a) && !a.Generate {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// writes reports whether an attribute may be in the data of a write.
+func (b *builder) writes(a *contenttypes.Attribute) bool {
+	return !a.System && !a.Private && (a.Type == contenttypes.Password || b.shows(a))
+}
+
+// inputObject returns the schema of the data of a document or component.
+func (b *builder) inputObject(s *contenttypes.Schema) *jsontree.Object {
+	properties := jsontree.NewObject()
+	for _, a := range s.Attributes {
+		if a.Type == contenttypes.ID && b.isComponent(s) {
+			properties.Set("id", typed("integer", "description", "Of a component that is there already: it is changed, not replaced."))
+		} else if b.writes(a) {
+			properties.Set(a.Name, b.inputValue(a))
+		}
+	}
+	return jsontree.ObjectOf("type", "object", "properties", properties, "additionalProperties", false)
+}
+
+func (b *builder) isComponent(s *contenttypes.Schema) bool { return b.Model.Component(s.UID) != nil }
+
+// inputValue returns the schema of the value of an attribute in a write.
+func (b *builder) inputValue(a *contenttypes.Attribute) *jsontree.Object {
+	switch a.Type {
+	case contenttypes.ComponentType:
+		if !a.Repeatable {
+			return orNull(b.input(&a.Component.Schema))
+		}
+		return orNull(bounded(arrayOf(b.input(&a.Component.Schema)), a))
+	case contenttypes.DynamicZone:
+		return orNull(bounded(arrayOf(union(a.Components, b.entryInput)), a))
+	case contenttypes.Media, contenttypes.RelationType:
+		return b.relation()
+	case contenttypes.BigInteger:
+		return jsontree.ObjectOf("type", []any{"string", "integer", "null"})
+	case contenttypes.Time:
+		return nullable("string", "examples", []any{"18:30:00.000"})
+	}
+	schema := scalar(a)
+	switch a.Type.Kind() {
+	case contenttypes.NumberValue:
+		setNumber(schema, "minimum", a.Min)
+		setNumber(schema, "maximum", a.Max)
+	case contenttypes.TextValue, contenttypes.HashValue:
+		setText(schema, a)
+	}
+	if a.HasDefault {
+		schema.Set("default", a.Default)
+	}
+	if a.Type == contenttypes.Password {
+		schema.Set("writeOnly", true)
+	}
+	return schema
+}
+
+// entryInput returns a reference to the schema of an entry of a dynamic zone in a write.
+func (b *builder) entryInput(c *contenttypes.Component) *jsontree.Object {
+	return b.schema(b.names.of[&c.Schema]+"EntryInput", func() any {
+		o := withFirst(b.inputObject(&c.Schema), "__component", jsontree.ObjectOf("const", c.UID))
+		o.Set("additionalProperties", false)
+		return o
+	})
+}
+
+// bounded adds how many items a repeatable component or a zone may have.
+func bounded(array *jsontree.Object, a *contenttypes.Attribute) *jsontree.Object {
+	setNumber(array, "minItems", a.Min)
+	setNumber(array, "maxItems", a.Max)
+	return array
+}
+
+func setNumber(schema *jsontree.Object, key string, n *float64) {
+	if n != nil {
+		schema.Set(key, *n)
+	}
+}
+
+// setText adds the limits of a text. Lengths in definitions count UTF-16 units, of which a character has one or two: a text that is within
+// maxLength has at most as many characters. minLength is left out where it could refuse a valid text.
+func setText(schema *jsontree.Object, a *contenttypes.Attribute) {
+	if a.MinLength != nil && *a.MinLength == 1 {
+		schema.Set("minLength", 1)
+	}
+	if most, ok := a.LengthLimit(); ok {
+		schema.Set("maxLength", most)
+	}
+	if _, source := a.Pattern(); source != "" {
+		schema.Set("pattern", source)
+	}
+}
+
+// relation returns a reference to the schema of the value of a relation in a write: the new targets, or changes of the present ones.
+func (b *builder) relation() *jsontree.Object {
+	item := b.schema("RelationItem", func() any { return relationItem() })
+	items := b.schema("RelationItems", func() any { return anyOf(item, arrayOf(item)) })
+	return b.schema("Relation", func() any {
+		return jsontree.ObjectOf("description", "The targets of a relation or media: the new ones, or changes of the present ones.", "anyOf", []any{
+			items,
+			typed("null"),
+			jsontree.ObjectOf("type", "object", "additionalProperties", false, "minProperties", 1, "properties", jsontree.ObjectOf(
+				"set", anyOf(items, typed("null")),
+				"connect", items,
+				"disconnect", items,
+				"options", typed("object", "properties", jsontree.ObjectOf("strict", typed("boolean", "default", true))),
+			)),
+		})
+	})
+}
+
+// relationItem returns the schema of one target.
+func relationItem() *jsontree.Object {
+	place := jsontree.NewObject()
+	for _, name := range []string{"before", "after"} {
+		place.Set(name, jsontree.ObjectOf("type", []any{"string", "integer"}, "description", "The documentId or id of the target beside it."))
+	}
+	place.Set("start", typed("boolean"))
+	place.Set("end", typed("boolean"))
+	place.Set("locale", nullable("string"))
+	place.Set("status", typed("string", "enum", []any{"draft", "published"}))
+	identified := func(by, kind string) *jsontree.Object {
+		return jsontree.ObjectOf("type", "object", "required", []any{by}, "properties", jsontree.ObjectOf(
+			by, typed(kind),
+			"locale", nullable("string", "description", "Of the target, if it is localized and the document is not."),
+			"status", typed("string", "enum", []any{"draft", "published"}),
+			"__type", typed("string", "description", "The uid of the target's type, in a relation to several types."),
+			"position", typed("object", "description", "Where a connected target goes in the list. Without it: to the end.", "properties", place),
+		))
+	}
+	return anyOf(
+		typed("string", "description", "A documentId."),
+		typed("integer", "description", "An id."),
+		identified("documentId", "string"),
+		identified("id", "integer"),
+	)
+}

@@ -1,0 +1,150 @@
+package openapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"lectern/documents/permission"
+	"lectern/internal/storetest"
+	"lectern/shadowcrud/openapi"
+	"lectern/shadowcrud/rest"
+)
+
+// describe returns the API of the test files.
+func describe(t *testing.T) *openapi.API {
+	t.Helper()
+	model := storetest.Model(t, storetest.Archive(t, "testdata/model.txtar"))
+	api := &openapi.API{Title: "Test", Version: "1", Prefix: "/api", Model: model, Locales: []string{"en", "fr"}, DefaultLimit: 25, MaxLimit: 100,
+		Public: permission.NewAccess([]string{"api::tag.tag.find"})}
+	for _, r := range rest.New(model, nil, nil, nil).Routes() {
+		api.Routes = append(api.Routes, openapi.Route{Method: r.Method, Path: "/api" + r.Path, Scopes: []string{r.Type.UID + "." + r.Action}, Type: r.Type, Action: r.Action})
+	}
+	return api
+}
+
+// valid parses a document and checks it against the specification.
+func valid(t *testing.T, text []byte, options ...openapi3.ValidationOption) *openapi3.T {
+	t.Helper()
+	d, err := openapi3.NewLoader().LoadFromData(text)
+	if err == nil {
+		err = d.Validate(t.Context(), append(options, openapi3.DisableExamplesValidation())...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestDescribesWhatTheReaderMayDo checks which operations readers find, and that nothing in a document names what they may not see.
+func TestDescribesWhatTheReaderMayDo(t *testing.T) {
+	const article = "api::article.article."
+	api := describe(t)
+	everything := api.Describe(permission.FullAccess)
+	for _, tt := range []struct {
+		name       string
+		access     *permission.Access
+		operations []string
+		has, lacks []string
+	}{
+		{"nobody", permission.NewAccess(nil), nil, nil, []string{"Article", "Writer", "stars"}},
+		{"a reader", permission.NewAccess([]string{article + "find", "api::tag.tag.find"}), []string{"findArticles", "findTags"},
+			[]string{`"title"`, `"topics"`, `"word"`, `"parts"`}, []string{"riter", "secretNote", "phrase", "asOf", "ndjson", "createArticle"}},
+		{"one who may stream and look back", permission.NewAccess([]string{article + "find", article + "findOne", article + "stream", article + "history"}),
+			[]string{"findArticles", "findOneArticle", "historyArticle"}, []string{"asOf", "application/x-ndjson"}, []string{"riter", `"word"`, `"topics"`}},
+		{"a writer", permission.NewAccess([]string{article + "create", article + "publish"}), []string{"createArticle", "publishArticle"},
+			[]string{`"phrase"`, "publishAt"}, []string{"secretNote", "riter", `"topics"`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			text := api.Describe(tt.access)
+			var found []string
+			for _, item := range valid(t, text).Paths.Map() {
+				for _, op := range item.Operations() {
+					found = append(found, op.OperationID)
+				}
+			}
+			if slices.Sort(found); !slices.Equal(found, tt.operations) {
+				t.Errorf("operations %v", found)
+			}
+			for _, part := range tt.has {
+				if !bytes.Contains(text, []byte(part)) {
+					t.Errorf("%s is missing", part)
+				}
+			}
+			for _, part := range tt.lacks {
+				if bytes.Contains(text, []byte(part)) {
+					t.Errorf("%s appears", part)
+				}
+				if !bytes.Contains(everything, []byte(part)) && part != "secretNote" {
+					t.Errorf("%s does not appear in the document of everything either", part)
+				}
+			}
+		})
+	}
+}
+
+// TestNamesAreUniqueAndStable checks that a schema has the same name for all readers, and that types whose names would clash have different
+// ones.
+func TestNamesAreUniqueAndStable(t *testing.T) {
+	api := describe(t)
+	d := valid(t, api.Describe(permission.FullAccess))
+	list, article := d.Components.Schemas["ArticleList"], d.Components.Schemas["Article2"]
+	if list == nil || list.Value.Properties["word"] == nil || article == nil || article.Value.Properties["title"] == nil {
+		t.Errorf("schemas %v", slices.Sorted(maps.Keys(d.Components.Schemas)))
+	}
+	alone := valid(t, api.Describe(permission.NewAccess([]string{"api::article.article.find"})))
+	if alone.Components.Schemas["Article2"] == nil {
+		t.Errorf("another name for a reader who does not see the other type: %v", slices.Sorted(maps.Keys(alone.Components.Schemas)))
+	}
+	if again := describe(t).Describe(permission.FullAccess); !bytes.Equal(again, api.Describe(permission.FullAccess)) {
+		t.Error("the same definitions gave two documents")
+	}
+}
+
+// TestSchemas checks schemas of documents, inputs and parameters by values that they accept and refuse.
+func TestSchemas(t *testing.T) {
+	schemas := valid(t, describe(t).Describe(permission.FullAccess)).Components.Schemas
+	for _, tt := range []struct {
+		schema, value string
+		fits          bool
+	}{
+		{"Article2", `{"id": 1, "documentId": "a", "title": null, "level": "high", "writer": {"id": 2, "documentId": "b"}}`, true},
+		{"Article2", `{"id": 1, "title": "no documentId"}`, false},
+		{"Article2", `{"id": 1, "documentId": "a", "level": "middle"}`, false},
+		{"Article2", `{"id": 1, "documentId": "a", "parts": [{"__component": "page.quote", "id": 1, "text": "x"}]}`, true},
+		{"Article2", `{"id": 1, "documentId": "a", "parts": [{"__component": "page.other", "id": 1}]}`, false},
+		{"Article2Input", `{"title": "Ink", "topics": {"connect": ["a", {"documentId": "b", "position": {"after": "a"}}], "disconnect": [3]}}`, true},
+		{"Article2Input", `{"topics": {"connekt": ["a"]}}`, false},
+		{"Article2Input", `{"stars": 6}`, false},
+		{"Article2Input", `{"titel": "misspelled"}`, false},
+		{"Article2Input", `{"cover": 7, "phrase": "hidden", "parts": [{"__component": "page.credit", "writer": null}]}`, true},
+		{"WriterCreate", `{}`, false},
+		{"Article2Filters", `{"title": {"$containsi": "ink"}, "$or": [{"stars": {"$between": [1, 3]}}, {"writer": {"penName": {"$null": true}}}]}`, true},
+		{"Article2Filters", `{"title": {"$contians": "ink"}}`, false},
+		{"Article2Filters", `{"$and": [{"writer": {"name": "misspelled"}}]}`, false},
+		{"Article2Populate", `{"writer": {"fields": ["penName"]}, "parts": {"on": {"page.quote": true}}, "localizations": true}`, true},
+		{"Article2Populate", `{"writer": {"fields": ["password"]}}`, false},
+	} {
+		var value any
+		if err := json.Unmarshal([]byte(tt.value), &value); err != nil {
+			t.Fatal(err)
+		}
+		if err := schemas[tt.schema].Value.VisitJSON(value, openapi3.EnableJSONSchema2020()); (err == nil) != tt.fits {
+			t.Errorf("%s accepts %s: %v, %v", tt.schema, tt.value, !tt.fits, err)
+		}
+	}
+}
+
+// TestSecurity checks that an operation needs a token unless the public may use it.
+func TestSecurity(t *testing.T) {
+	d := valid(t, describe(t).Describe(permission.FullAccess))
+	for path, want := range map[string]int{"/api/tags": 2, "/api/writers": 1} {
+		if got := len(*d.Paths.Value(path).Get.Security); got != want {
+			t.Errorf("%s has %d ways to authenticate", path, got)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package openapi
+
+import (
+	"lectern/contenttypes"
+	"lectern/jsontree"
+	"lectern/shadowcrud/params"
+)
+
+// queryParameter describes a parameter in the query string, with further members.
+func queryParameter(name, description string, schema any, more ...any) *jsontree.Object {
+	return jsontree.ObjectOf(append([]any{"name", name, "in", "query", "description", description, "schema", schema}, more...)...)
+}
+
+// deep makes a parameter an object whose members are parameters of their own: filters[title][$eq]=a.
+func deep(name, description string, schema any) *jsontree.Object {
+	return queryParameter(name, description, schema, "style", "deepObject", "explode", true)
+}
+
+// commas makes a parameter a list that is written with commas: fields=title,body.
+func commas(name, description string, schema any) *jsontree.Object {
+	return queryParameter(name, description, schema, "style", "form", "explode", false)
+}
+
+// selecting returns the parameters that say which version of documents is shown, and what of it.
+func (b *builder) selecting(t *contenttypes.ContentType) []any {
+	list := []any{
+		commas("fields", "The fields to show; ids are always shown. Without it: all.", b.fields(&t.Schema)),
+		deep("populate", "The relations, media, components and zones to show, with options. Without it: none.", b.populate(&t.Schema)),
+	}
+	// Types without drafts have it too: it chooses the versions of what they lead to.
+	return append(list, b.status("published"))
+}
+
+// status returns the parameter status. otherwise is its default; "" if there is none.
+func (b *builder) status(otherwise string) *jsontree.Object {
+	schema := typed("string", "enum", []any{"draft", "published"})
+	if otherwise == "" {
+		return queryParameter("status", "Only what was done to these versions.", schema)
+	}
+	schema.Set("default", otherwise)
+	return b.parameter("status", func() *jsontree.Object {
+		return queryParameter("status", "Which version to read or write.", schema)
+	})
+}
+
+// locale returns the parameter locale. all says whether `*` stands for all locales.
+func (b *builder) locale(all bool) *jsontree.Object {
+	name, codes := "locale", list(b.Locales)
+	if all {
+		name, codes = "locales", append(codes, "*")
+	}
+	schema := typed("string", "enum", codes)
+	if len(b.Locales) > 0 {
+		schema.Set("default", b.Locales[0])
+	}
+	return b.parameter(name, func() *jsontree.Object {
+		return queryParameter("locale", "The locale to read or write; `*` for all, where it is one of the values.", schema)
+	})
+}
+
+func (b *builder) filtersParameter(t *contenttypes.ContentType) *jsontree.Object {
+	return deep("filters", "Conditions that documents must meet, such as `filters[id][$gt]=1`.", b.filters(&t.Schema))
+}
+
+func (b *builder) sortParameter() *jsontree.Object {
+	return b.parameter("sort", func() *jsontree.Object {
+		return commas("sort", "The fields to sort by, each with `:asc` or `:desc`; a dot leads through relations: `owner.name:desc`.",
+			arrayOf(typed("string", "pattern", `^\s*[A-Za-z0-9_.]+(:\s*([aA][sS][cC]|[dD][eE][sS][cC]))?\s*$`)))
+	})
+}
+
+func (b *builder) search() *jsontree.Object {
+	return b.parameter("search", func() *jsontree.Object {
+		return queryParameter("_q", "A text that some field of a document must contain.", typed("string"))
+	})
+}
+
+func (b *builder) pagination() *jsontree.Object {
+	return b.parameter("pagination", func() *jsontree.Object {
+		size := typed("integer", "minimum", 1, "default", b.DefaultLimit)
+		if b.MaxLimit > 0 {
+			size.Set("description", "More than the limit of the server counts as the limit.")
+		}
+		return deep("pagination", "The page: by `page` and `pageSize`, or by `start` and `limit`, but not by both.",
+			jsontree.ObjectOf("type", "object", "additionalProperties", false, "properties", jsontree.ObjectOf(
+				"page", typed("integer", "minimum", 1, "default", 1), "pageSize", size,
+				"start", typed("integer", "minimum", 0), "limit", size,
+				"withCount", typed("boolean", "description", "Whether the answer has the total."),
+			)))
+	})
+}
+
+// publicationFilters returns the parameters that choose documents by the state of their publication.
+func (b *builder) publicationFilters(*contenttypes.ContentType) []any {
+	return []any{
+		b.parameter("publicationFilter", func() *jsontree.Object {
+			return queryParameter("publicationFilter", "The state of publication that documents must have.", typed("string", "enum", list(params.PublicationFilters())))
+		}),
+		b.parameter("hasPublishedVersion", func() *jsontree.Object {
+			return queryParameter("hasPublishedVersion", "Whether documents must have a published version, in any locale.", typed("boolean"))
+		}),
+	}
+}
+
+func (b *builder) asOf() *jsontree.Object {
+	return b.parameter("asOf", func() *jsontree.Object {
+		return queryParameter("asOf", "A time, or a `seq` of the history: the document is shown as it was then.", typed("string"),
+			"examples", jsontree.ObjectOf("time", jsontree.ObjectOf("value", "2030-01-01T09:00:00Z")))
+	})
+}
+
+func (b *builder) ifNoneMatch() *jsontree.Object {
+	return b.parameter("ifNoneMatch", func() *jsontree.Object {
+		return jsontree.ObjectOf("name", "If-None-Match", "in", "header", "schema", typed("string"),
+			"description", "The ETag of an answer that you have. If it would be the same, the server answers 304 without a body.")
+	})
+}
