@@ -57,10 +57,25 @@ func NewPastCoverage(more ...string) *Coverage {
 
 // requiring makes all counters present required.
 func (c *Coverage) requiring() *Coverage {
+	c.required = nil
 	for cell := range c.Hits {
 		c.required = append(c.required, cell)
 	}
 	return c
+}
+
+// Batches makes counters required that a run reaches which sends batches.
+func (c *Coverage) Batches() *Coverage {
+	for _, atomic := range []bool{true, false} {
+		for _, fails := range []bool{true, false} {
+			c.Hits[batchCell(atomic, fails)] = 0
+		}
+	}
+	return c.requiring()
+}
+
+func batchCell(atomic, fails bool) string {
+	return fmt.Sprintf("batch: atomic %t, fails %t", atomic, fails)
 }
 
 var fixedCells = map[string][]string{

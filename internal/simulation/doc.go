@@ -7,6 +7,8 @@
 // documentIds, times) are taken from its first response. A Run in GraphQL sends random queries and mutations instead. It
 // compares their responses byte by byte, and reads back by REST what mutations have written.
 //
+// A Run that is Batching sends some writes several at a time (batch_test.go).
+//
 // A Coverage counts which operators, types, relations and versions were used. The generator prefers those with low counts.
 //
 // The reference server itself checks the evaluator (TestCommand with -reference): the evaluator must agree with it, apart

@@ -201,7 +201,9 @@ func shrunk(t *testing.T, run *Run, d *Difference, prepare func(*Run)) string {
 
 // TestLectern compares the server with the evaluator. The default run is short; a long one is go test ./internal/simulation
 // -run TestLectern -seeds 10 -operations 1000 -least 20 -coverage.
-func TestLectern(t *testing.T) { compareAll(t, NewCoverage(Quirks{}), *seeds, func(*Run) {}) }
+func TestLectern(t *testing.T) {
+	compareAll(t, NewCoverage(Quirks{}).Batches(), *seeds, func(r *Run) { r.Batching() })
+}
 
 // TestGraphQL does what TestLectern does, with queries and mutations.
 func TestGraphQL(t *testing.T) {
@@ -212,7 +214,7 @@ func TestGraphQL(t *testing.T) {
 // between. A long run is go test ./internal/simulation -run TestPast -pasts 50 -operations 600.
 func TestPast(t *testing.T) {
 	t.Run("REST", func(t *testing.T) {
-		compareAll(t, NewPastCoverage("history 200"), *pasts, func(r *Run) { r.Remembering() })
+		compareAll(t, NewPastCoverage("history 200"), *pasts, func(r *Run) { r.Batching().Remembering() })
 	})
 	t.Run("GraphQL", func(t *testing.T) {
 		if testing.Short() {

@@ -8,6 +8,7 @@ import (
 // An operationGenerator makes random operations on a World.
 type operationGenerator struct {
 	generator
+	batching  bool  // whether some writes are sent several at a time
 	restarts  bool  // whether the server can be restarted
 	past      *Past // what the run remembers; nil: nothing
 	documents int   // how many document numbers are in use
@@ -29,6 +30,9 @@ func (o *operationGenerator) Operation() *Operation {
 		return o.mutation()
 	case x < .66 && len(o.world.Docs) > 5:
 		return &Operation{Kind: "ask", Ask: o.Question()}
+	}
+	if o.batching && o.chance(.15) {
+		return o.batch()
 	}
 	return o.write()
 }
@@ -251,7 +255,7 @@ func (o *operationGenerator) newItem(c *Component, at writeContext, items []*Ite
 	n := &NewItem{Number: o.items, Component: c, Zone: zone}
 	var old *Item
 	for _, it := range items {
-		if it.Component == c && it.Number != 0 && o.chance(.5) {
+		if it.Component == c && it.Number != 0 && it.ID.Value != nil && o.chance(.5) {
 			old = it
 			break
 		}

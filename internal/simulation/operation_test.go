@@ -5,7 +5,7 @@ import "fmt"
 // An Operation is a request that is sent to the server and applied to the World. It names documents and components by number,
 // and so is still valid when earlier operations are removed.
 type Operation struct {
-	Kind   string // create, update, delete, publish, unpublish, discard-draft, restart, ask, asOf, history, restore, redefine; in GraphQL query and mutate
+	Kind   string // create, update, delete, publish, unpublish, discard-draft, restart, ask, asOf, history, restore, redefine, batch; in GraphQL query and mutate
 	Type   *Type
 	Number int    // number of the document
 	Locale string // as sent; "" means the default locale
@@ -13,6 +13,9 @@ type Operation struct {
 	Data   []Field
 	Ask    *Question
 	Graph  *Request // the request of a query or mutation
+
+	Batch  []*Operation // the writes of a batch
+	Atomic bool         // whether all of them are refused if one is
 
 	Moment       int  // of asOf and restore: which of the moments of the Past
 	ByTime       bool // of asOf: name the moment by its time
@@ -164,14 +167,14 @@ func (w *World) edit(e *Edit) any {
 
 // target returns a target in a body.
 func (w *World) target(t Target) any {
-	if d := w.Document(t.Number); t.ByID && d != nil {
+	if d := w.Document(t.Number); t.ByID && d != nil && d.Rows[0].ID.Value != nil {
 		id := d.Rows[0].ID.Value
 		if t.Wrapped {
 			return map[string]any{"id": id}
 		}
 		return id
 	}
-	id := w.documentID(t.Number)
+	id := w.reference(t.Number)
 	if !t.Wrapped && t.Locale == "" && t.Position == "" {
 		return id
 	}
@@ -183,7 +186,7 @@ func (w *World) target(t Target) any {
 	case "start", "end":
 		out["position"] = map[string]any{t.Position: true}
 	case "before", "after":
-		out["position"] = map[string]any{t.Position: w.documentID(t.Next)}
+		out["position"] = map[string]any{t.Position: w.reference(t.Next)}
 	}
 	return out
 }
@@ -232,6 +235,8 @@ func (op *Operation) describe(w *World) string {
 	switch op.Kind {
 	case "restart":
 		return "restart"
+	case "batch":
+		return op.describeBatch(w)
 	case "ask":
 		return "GET " + op.Ask.Path(w)
 	case "asOf":

@@ -41,7 +41,7 @@ func (p *Past) itemsBetween(former, m *Moment, before, after *Document) (items [
 	for _, row := range after.Rows {
 		was := before.version(row.Locale, row.Status)
 		changed := p.changedBetween(former.World, m.World, [2]*Document{before, after}, was, row)
-		if was != nil && was.ID == row.ID && (was.Updated == row.Updated || was.Updated.text() == row.Updated.text() && len(changed) == 0) {
+		if was != nil && was.ID == row.ID && (was.Updated == row.Updated || was.Updated.text() == row.Updated.text() && onlyRelations(after.Type, changed)) {
 			continue
 		}
 		action := "update"
@@ -64,6 +64,12 @@ func (p *Past) itemsBetween(former, m *Moment, before, after *Document) (items [
 		items = append(items, &PastItem{action, was.Locale, was.Status, p.changedBetween(former.World, m.World, [2]*Document{before, after}, was, nil), m})
 	}
 	return items
+}
+
+// onlyRelations reports whether all of these attributes are relations. Other documents of the same batch may have changed their links to a
+// version that was not written itself.
+func onlyRelations(t *Type, names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return t.Find(name).Type != "relation" })
 }
 
 // version returns the version in a locale with a status, or nil.

@@ -20,10 +20,11 @@ type Run struct {
 	Tolerate  int           // how many more differences do not end the run
 	Different []*Difference // differences that were tolerated
 
-	server  Host
-	world   *World
-	graphql bool
-	past    *Past // nil: the run remembers nothing
+	server   Host
+	world    *World
+	graphql  bool
+	batching bool
+	past     *Past // nil: the run remembers nothing
 }
 
 // A Host is a server that serves a model's project. A Run restarts it now and then if it is also a Restarter.
@@ -68,7 +69,7 @@ func NewRun(seed uint64, quirk Quirks, model *Model, server Host) *Run {
 // Random does n random operations. It returns a *Difference, or an error when the server cannot be reached.
 func (r *Run) Random(n int) error {
 	o := &operationGenerator{generator: generator{rng: rand.New(rand.NewPCG(r.Seed, 2)), world: r.world, quirk: r.Quirk, cover: r.Cover, graphql: r.graphql}}
-	o.past = r.past
+	o.past, o.batching = r.past, r.batching
 	_, o.restarts = r.server.(Restarter)
 	if err := r.begin(); err != nil {
 		return err
@@ -143,6 +144,9 @@ func (r *Run) do(op *Operation, o *operationGenerator) error {
 		return r.restore(op)
 	case "redefine":
 		return r.redefine(op)
+	case "batch":
+		r.Writes++
+		return r.doBatch(op, o)
 	}
 	r.Writes++
 	return r.write(op, o)

@@ -10,6 +10,7 @@ func Shrink(ops []*Operation, d *Difference, tries int, replay func(ops []*Opera
 	for before := -1; before != s.size(); {
 		before = s.size()
 		s.dropOperations()
+		s.dropFromBatches()
 		s.dropKeys()
 	}
 	return s.ops
@@ -38,7 +39,7 @@ func (s *shrinking) accept(fewer []*Operation) bool {
 func (s *shrinking) size() int {
 	n := len(s.ops)
 	for _, op := range s.ops {
-		n += len(op.Data)
+		n += len(op.Data) + len(op.Batch)
 		if op.Kind == "mutate" {
 			n += op.Graph.size()
 		}
