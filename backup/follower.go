@@ -214,7 +214,7 @@ func (f *Follower) ship(ctx context.Context, updates <-chan Update) error {
 				flush.Reset(flushEvery)
 			}
 			for _, e := range u.Entries {
-				entries, size = append(entries, e), size+len(e.Raw())
+				entries, size = append(entries, e), size+e.Size()
 			}
 			if size < flushAt && (len(entries) > 0 || !f.segment.old()) {
 				f.report(entries)

@@ -97,7 +97,7 @@ func (q *frameQueue) next(ctx context.Context) (entries []*store.Entry, status *
 			return entries, frame.status, nil
 		}
 		entries = append(entries, frame.entry)
-		size += len(frame.entry.Raw())
+		size += frame.entry.Size()
 	}
 	return entries, nil, nil
 }

@@ -32,6 +32,9 @@ type Entry struct {
 // Raw returns the entry as the log stores it. ParseEntry reads it in another process, whatever store that has.
 func (e *Entry) Raw() []byte { return e.raw }
 
+// Size returns how many bytes of memory an entry that was read takes, about.
+func (e *Entry) Size() int { return len(e.raw) + len(e.ops) }
+
 // ParseEntry returns the entry of which Raw returned raw, and checks all of it. The Entry refers to the memory of raw.
 func ParseEntry(sequence uint64, raw []byte) (*Entry, error) { return decodeEntry(sequence, raw) }
 
@@ -97,10 +100,12 @@ type conversionEntry struct {
 // entryVersion is the first byte of each entry. Readers refuse entries of versions that they do not know.
 //
 // In entries of version 1, opPutRow stands for opAddRow too, and opCutRow for opDeleteRow. They do not hold the rows that they replaced or
-// removed, and do not say whether they have converted content. Entries of version 2 do not hold the hash of the entry before them.
+// removed, and do not say whether they have converted content. Entries of version 2 do not hold the hash of the entry before them. Entries of
+// version 3 do not compress their changes.
 const (
-	entryVersion   = 3
+	entryVersion   = 4
 	chainedVersion = 3
+	packedVersion  = 4
 )
 
 // The encoding of an entry is
@@ -108,7 +113,7 @@ const (
 //	version u8 · kind u8 · epoch 8 bytes · time in ms · hash of the entry before it 32 bytes ·
 //	kind and name of the principal · docs · items ·
 //	number of locales · [number of the first · the codes] · number of changes · (schema · action u8 · documentId) … ·
-//	of a conversion: catalog · pending · step · rows · converted u8 · the changes of rows and links, up to the end
+//	of a conversion: catalog · pending · step · rows · converted u8 · the changes of rows and links, up to the end (see pack.go)
 //
 // Numbers are uvarints, and texts have their length before them. The sequence is in the key.
 func (e *Entry) append(b []byte) []byte {
@@ -143,6 +148,9 @@ func (e *Entry) append(b []byte) []byte {
 			}
 		}
 	}
+	if cmp.Or(e.version, entryVersion) >= packedVersion {
+		return appendPacked(b, e.ops)
+	}
 	return append(b, e.ops...)
 }
 
@@ -156,7 +164,7 @@ var (
 	errEntryVersion = errors.New("the entry of the log is of a newer version of Lectern")
 )
 
-// decodeEntry decodes an entry and checks all of it. The Entry refers to the memory of raw.
+// decodeEntry decodes an entry and checks all of it. The Entry may refer to the memory of raw.
 func decodeEntry(sequence uint64, raw []byte) (*Entry, error) {
 	if len(raw) > 0 && raw[0] > entryVersion {
 		return nil, errEntryVersion
@@ -188,7 +196,10 @@ func decodeEntry(sequence uint64, raw []byte) (*Entry, error) {
 			e.conversion.converted = d.byte() > 0
 		}
 	}
-	e.ops = d.raw
+	if e.ops = d.raw; e.version >= packedVersion && !d.failed {
+		ops, ok := unpack(d.raw)
+		e.ops, d.failed = ops, !ok
+	}
 	if d.failed || e.Kind >= entryKinds || e.eachOp(func(op) error { return nil }) != nil {
 		return nil, fmt.Errorf("entry %d: %w", sequence, errEntry)
 	}

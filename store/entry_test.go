@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/s2"
 )
 
 // someEntries are an entry of each kind.
@@ -30,6 +32,9 @@ func someEntries() []*Entry {
 		{Sequence: 3, version: 2, Kind: EpochEntry, Epoch: Epoch{4}, Time: at},
 		{Sequence: 4, version: 1, Kind: ConversionEntry, Time: at, By: system, conversion: conversionEntry{step: []byte("{}"), rows: 9}, ops: ofFormat4},
 		{Sequence: 5, version: 3, previous: EntryHash{1, 2, 3}, Time: at, By: Principal{"token", "a token"}, ops: ops},
+		{Sequence: 6, version: 4, previous: EntryHash{1, 2, 3}, Time: at, By: Principal{"token", "a token"}, ops: ops},
+		{Sequence: 7, version: 4, previous: EntryHash{4, 5, 6}, Time: at, By: system, ops: bytes.Repeat(ops, 8)},
+		{Sequence: 8, version: 4, previous: EntryHash{4, 5, 6}, Time: at, By: system, ops: bytes.Repeat(ops, 8000)},
 	}
 }
 
@@ -70,6 +75,9 @@ func TestEntriesCutOff(t *testing.T) {
 	for _, e := range someEntries() {
 		raw := e.append(nil)
 		head := len(raw) - len(e.ops)
+		if e.Sequence == 7 { // all of a compressed entry is needed
+			head = len(raw)
+		}
 		for n := range head {
 			if _, err := decodeEntry(e.Sequence, raw[:n]); err == nil {
 				t.Errorf("entry %d: the first %d bytes of %d are taken", e.Sequence, n, len(raw))
@@ -81,6 +89,33 @@ func TestEntriesCutOff(t *testing.T) {
 		raw[0] = entryVersion + 1
 		if _, err := decodeEntry(e.Sequence, raw); err == nil {
 			t.Errorf("entry %d: another version is taken", e.Sequence)
+		}
+	}
+}
+
+// TestPacked compresses changes, and reads blocks that take more memory than they may or are none.
+func TestPacked(t *testing.T) {
+	row := make([]byte, leastPacked-1)
+	for i := range row {
+		row[i] = byte(i * i >> 3)
+	}
+	for _, c := range []struct {
+		name   string
+		ops    []byte
+		packed bool
+	}{
+		{"nothing", nil, false}, {"little", row, false}, {"a row three times", bytes.Repeat(row, 3), true},
+		{"too much for so few bytes", make([]byte, 1<<20), false},
+	} {
+		b := appendPacked([]byte("head"), c.ops)
+		ops, ok := unpack(b[4:])
+		if is := b[4] == packed; !ok || !bytes.Equal(ops, c.ops) || is != c.packed || is && len(b) > len(c.ops)/2 {
+			t.Errorf("%s: %d bytes are stored as %d, compressed: %v, and read as %d (%v)", c.name, len(c.ops), len(b), b[4] == packed, len(ops), ok)
+		}
+	}
+	for _, b := range [][]byte{nil, {2}, {packed}, append([]byte{packed}, s2.Encode(nil, make([]byte, 1<<20))...), {packed, 0xff, 0xff, 0xff, 0xff, 0x0f, 0}} {
+		if ops, ok := unpack(b); ok {
+			t.Errorf("%x is read as %d bytes", b, len(ops))
 		}
 	}
 }

@@ -15,9 +15,10 @@ import (
 //	2 had no checksums; values get theirs when they are written (see checksum.go)
 //	3 had a log that named documents only, and no epoch
 //	4 had a log without the rows that it replaced, and no index of it
+//	5 had a log whose entries are not compressed
 //
 // Whoever changes Format changes firstReader with it, and adds a fixture of the new format (see internal/formats).
-const Format = uint64(5)
+const Format = uint64(6)
 
 // firstReader is the first release of Lectern that reads Format. Each file names the one for its format, so that an older Lectern, which
 // cannot read the file, can say what it needs.

@@ -56,8 +56,10 @@ func (f *file) upgrade(u Upgrade, kept bool, opts Options) error {
 				return err
 			}
 		}
-		if err := beginTouches(tx, meta); err != nil {
-			return err
+		if u.From < 5 {
+			if err := beginTouches(tx, meta); err != nil {
+				return err
+			}
 		}
 		return errors.Join(putNumber(meta, keyFormat, Format), putNumber(meta, keyReader, uint64(firstReader)))
 	})

@@ -86,7 +86,7 @@ func applyPlan(ctx context.Context, plan *backup.Plan, path string, def *config.
 		if err != nil {
 			return err
 		}
-		if list, size = append(list, e), size+len(e.Raw()); len(list) == appliedTogether || size >= appliedBytes {
+		if list, size = append(list, e), size+e.Size(); len(list) == appliedTogether || size >= appliedBytes {
 			if err := apply(); err != nil {
 				return err
 			}
