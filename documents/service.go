@@ -42,8 +42,9 @@ type Service struct {
 	store         *store.Store
 	model         *contenttypes.Model
 	defaultLocale string
-	owning        map[string][]*contenttypes.Attribute // by uid of a type: the attributes whose links may point at its documents
-	hooks         map[string]*hooksOf                  // by uid; nil if there are none at all
+	owning        map[string][]*contenttypes.Attribute   // by uid of a type: the attributes whose links may point at its documents
+	showing       map[string][]*contenttypes.ContentType // by uid: see showingTypes
+	hooks         map[string]*hooksOf                    // by uid; nil if there are none at all
 	schedules     schedules
 	importing     *semaphore.Weighted // held by the import that runs
 }
@@ -56,6 +57,7 @@ func NewService(st *store.Store, model *contenttypes.Model, defaultLocale string
 		model:         model,
 		defaultLocale: defaultLocale,
 		owning:        owningAttributes(model),
+		showing:       showingTypes(model),
 		schedules:     schedulesOf(model),
 		importing:     semaphore.NewWeighted(1),
 	}
@@ -69,7 +71,8 @@ type Write struct {
 	Status     store.Status     // Published writes the draft and publishes it; no effect on types without drafts
 	Locale     string           // "" means the default locale; "*" is for Delete only; no effect on types that are not localized
 	Access     *permission.Access
-	Timing     *Timing // for Publish and Unpublish: when; nil means now
+	Timing     *Timing       // for Publish and Unpublish: when; nil means now
+	If         *Precondition // an Error 412 unless it holds; nil: no demand
 
 	hashes   map[string]string // the hashes of the passwords in Data, if they are known
 	expected bool              // an earlier write of the same transaction creates the document
@@ -108,7 +111,7 @@ func (s *Service) Delete(ctx context.Context, w Write) error {
 	return s.write(ctx, w, DeleteAction, (*writing).removeFound)
 }
 
-// DeleteEach deletes several localizations at once. It ignores w.Locale.
+// DeleteEach deletes several localizations at once. It ignores w.Locale. w.If is demanded of all of them together.
 func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) error {
 	ctx, release, err := s.LockHooked(ctx, w.Type)
 	if err != nil {
@@ -117,12 +120,16 @@ func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) err
 	defer release()
 	list := make([]*Prepared, len(locales))
 	for i, locale := range locales {
-		w.Locale = locale
-		if list[i], err = s.PrepareHooked(ctx, DeleteAction, w); err != nil {
+		each := w
+		each.Locale, each.If = locale, nil
+		if list[i], err = s.PrepareHooked(ctx, DeleteAction, each); err != nil {
 			return err
 		}
 	}
 	err = s.store.Write(ctx, func(tx *store.Tx) error {
+		if _, err := s.checkPrecondition(tx, &w, locales...); err != nil {
+			return err
+		}
 		return tx.Together(func() error {
 			for _, p := range list {
 				if err := s.run(tx, p, (*writing).removeFound); err != nil {

@@ -2,8 +2,11 @@ package documents
 
 import (
 	"context"
+	"errors"
+	"net/http"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -82,6 +85,13 @@ func (s *Service) compute(tx *store.Tx, p *Prepared, compute func(*writing) erro
 		if err := p.event.met(tx.Snapshot); err != nil {
 			return nil, err
 		}
+	}
+	if missing, err := s.checkPrecondition(tx, &p.write, p.locale); err != nil {
+		var without *apierror.Error
+		if missing && p.write.DocumentID != "" && errors.As(compute(wr), &without) && without.Status == http.StatusNotFound {
+			return nil, without // a document that is missing for any request
+		}
+		return nil, err
 	}
 	if err := compute(wr); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,7 +44,7 @@ func newWaypoint(t *testing.T, origin string) *waypoint {
 }
 
 // writing sends a request, and returns the answer with its text.
-func (r *replica) writing(method, path, key, kind string, body []byte) (*http.Response, string) {
+func (r *replica) writing(method, path, key, kind string, body []byte, headers ...string) (*http.Response, string) {
 	r.Helper()
 	request, err := http.NewRequest(method, r.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -52,6 +53,9 @@ func (r *replica) writing(method, path, key, kind string, body []byte) (*http.Re
 	request.Header.Set("Content-Type", kind)
 	if key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -119,6 +123,15 @@ func TestForwardedWrites(t *testing.T) {
 	}
 	if answer, text := r.writing("POST", "/graphql", e.key, "application/json", []byte(`{"query":"{notes{rank}}"}`)); answer.Header.Get("Lectern-Forwarded") != "" || answer.StatusCode != 200 {
 		t.Errorf("a query was forwarded: %d %s", answer.StatusCode, text)
+	}
+
+	_, text := r.writing("POST", "/api/notes", e.key, "application/json", []byte(`{"data":{"title":"versioned"}}`))
+	note := "/api/notes/" + regexp.MustCompile(`"documentId":"(\w+)"`).FindStringSubmatch(text)[1]
+	read, _ := r.writing("GET", note, e.key, "", nil)
+	for _, want := range []int{200, 412} {
+		if answer, text := r.writing("PUT", note, e.key, "application/json", []byte(`{"data":{"title":"changed"}}`), "If-Match", read.Header.Get("ETag")); answer.StatusCode != want {
+			t.Errorf("PUT with If-Match %s: %d %s, want %d", read.Header.Get("ETag"), answer.StatusCode, text, want)
+		}
 	}
 
 	const body = `{"data":{"title":"never","rank":43}}`

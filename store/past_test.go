@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,7 @@ func TestPast(t *testing.T) {
 			}
 			r.compare(0)
 			r.compareHistories()
+			r.compareChanged()
 		})
 	}
 }
@@ -51,6 +53,7 @@ func TestPastAfterTrimming(t *testing.T) {
 	for range 200 {
 		r.change()
 	}
+	r.compareChanged()
 	oldest := r.compare(20)
 	if oldest < 5 {
 		t.Fatalf("the log begins with %d", oldest)
@@ -233,6 +236,47 @@ func (r *remembered) compare(least int) (oldest uint64) {
 		r.Fatalf("%d states compared (%v)", compared, err)
 	}
 	return oldest
+}
+
+// compareChanged asks for each remembered state which localizations have changed since. Those that differ must be among them. Some of the others must
+// not, unless the log is too short to tell.
+func (r *remembered) compareChanged() {
+	unchanged, last := 0, r.values[r.store.Revision()]
+	if err := r.store.Write(r.Context(), func(tx *store.Tx) error {
+		for sequence, then := range r.values {
+			for _, id := range r.ids {
+				typ := r.model.Type("api::" + id[:1] + "." + id[:1])
+				doc, ok := tx.Document(typ, id)
+				if !ok {
+					continue
+				}
+				for _, locale := range []string{"en", "de"} {
+					if !typ.Localized {
+						locale = ""
+					}
+					if !tx.Version(typ, doc, store.Draft, locale).Exists() && !tx.Version(typ, doc, store.Published, locale).Exists() {
+						continue
+					}
+					changed, err := tx.Changed(typ, doc, locale, sequence, r.model.Types)
+					if err != nil {
+						return err
+					}
+					differs := false
+					for _, status := range []store.Status{store.Draft, store.Published} {
+						version := fmt.Sprint(id, status, locale)
+						differs = differs || !maps.Equal(then[version], last[version])
+					}
+					if differs && !changed {
+						r.Errorf("%s %q differs from what it was behind %d, and has not changed", id, locale, sequence)
+					}
+					unchanged += btoi(!changed)
+				}
+			}
+		}
+		return nil
+	}); err != nil || unchanged == 0 {
+		r.Errorf("%d documents unchanged: %v", unchanged, err)
+	}
 }
 
 // valuesIn returns the values of all versions, as histories compare them.

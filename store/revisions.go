@@ -2,6 +2,7 @@ package store
 
 import (
 	"math"
+	"slices"
 
 	"lectern/contenttypes"
 )
@@ -23,22 +24,134 @@ func (tx *Tx) reviseLink(from, to ref) {
 	tx.revise(to.schema)
 }
 
+// A revisionCache holds the revisions that a snapshot has looked up. They stay the same as long as the snapshot lives.
+type revisionCache struct {
+	epoch    string // "": nothing was looked up
+	sequence uint64
+	all      uint64   // the last conversion
+	byType   []uint64 // by number of the schema; unknownRevision if it was not looked up
+}
+
+const unknownRevision = math.MaxUint64
+
+// cachedRevisions returns the cache of the snapshot, which must not belong to a write transaction.
+func (s *Snapshot) cachedRevisions() *revisionCache {
+	c := &s.revised
+	if c.epoch == "" {
+		meta := s.bucket(metas)
+		c.epoch = string(textOf(meta.Get(keyEpoch)))
+		c.sequence, c.all = getNumber(meta, keySequence), s.revision(everyType)
+	}
+	return c
+}
+
+// cachedRevision returns the revision of a type.
+func (s *Snapshot) cachedRevision(t *contenttypes.ContentType) uint64 {
+	c, n := s.cachedRevisions(), int(s.bound.of(&t.Schema).number)
+	for len(c.byType) <= n {
+		c.byType = append(c.byType, unknownRevision)
+	}
+	if c.byType[n] == unknownRevision {
+		c.byType[n] = s.revision(uint16(n))
+	}
+	return c.byType[n]
+}
+
 // AppendRevisions appends what identifies the content of some types: the epoch of the store, the last conversion, and the last change of
 // each type or of a link between them. Two snapshots of any stores that append the same, for the same types in the same order, show the same
 // rows of these types, with the same links between them. With nil for the types it identifies the whole content.
 //
-// It reads no rows.
+// It reads no rows. It must not be called in a write transaction.
 func (s *Snapshot) AppendRevisions(dst []byte, types []*contenttypes.ContentType) []byte {
-	meta := s.bucket(metas)
-	dst = append(dst, textOf(meta.Get(keyEpoch))...)
+	c := s.cachedRevisions()
+	dst = append(dst, c.epoch...)
 	if types == nil {
-		return be.AppendUint64(dst, s.Sequence())
+		return be.AppendUint64(dst, c.sequence)
 	}
-	dst = be.AppendUint64(dst, s.revision(everyType))
+	dst = be.AppendUint64(dst, c.all)
 	for _, t := range types {
-		dst = be.AppendUint64(dst, s.revision(s.bound.of(&t.Schema).number))
+		dst = be.AppendUint64(dst, s.cachedRevision(t))
 	}
 	return dst
+}
+
+// LastRevision returns the epoch of the store, and the sequence of the last entry that changed a row of one of the types or a link from one,
+// or converted the store. It must not be called in a write transaction.
+func (s *Snapshot) LastRevision(types []*contenttypes.ContentType) (epoch string, last uint64) {
+	c := s.cachedRevisions()
+	last = c.all
+	for _, t := range types {
+		last = max(last, s.cachedRevision(t))
+	}
+	return c.epoch, last
+}
+
+// EpochText returns the text of the epoch that the transaction writes in.
+func (tx *Tx) EpochText() string { return tx.store.log.epoch.String() }
+
+// Changed reports whether an entry after a sequence has changed a document of a type: its versions in a locale, the links from it, or those to it from
+// documents of the types in linking. The type itself must be one of these. Changed also returns true when the log cannot tell: because it does not
+// go back that far, because a conversion has changed content since, or because it is off.
+func (tx *Tx) Changed(t *contenttypes.ContentType, doc uint64, locale string, after uint64, linking []*contenttypes.ContentType) (bool, error) {
+	b := tx.bound.of(&t.Schema)
+	switch last := tx.lastRevision(linking); {
+	case after > tx.sequence:
+		return true, nil
+	case last <= after:
+		return false, nil
+	case tx.store.log.limits.Off, after < max(tx.log.before, tx.log.touchesBefore, tx.log.converted):
+		return true, nil
+	}
+	if err := tx.loadTouches(); err != nil {
+		return false, err
+	}
+	sl, _ := tx.slot(t, Published, locale)
+	for _, subject := range [...]uint64{rowsSubject | doc, linksSubject | doc} {
+		list := tx.touching(after, b.number, subject, nil)
+		for _, open := range tx.store.log.touches.list {
+			if open.schema == b.number && open.subject == subject && open.sequence > after {
+				list = append(list, open.sequence)
+			}
+		}
+		for _, sequence := range slices.Backward(list) {
+			if changed, err := tx.changes(sequence, ref{b.number, sl.locale(), doc}, linking); changed || err != nil {
+				return changed, err
+			}
+		}
+	}
+	return false, tx.Err()
+}
+
+// lastRevision is LastRevision within a write transaction.
+func (tx *Tx) lastRevision(types []*contenttypes.ContentType) uint64 {
+	last := tx.revision(everyType)
+	for _, t := range types {
+		n := tx.bound.of(&t.Schema).number
+		last = max(last, tx.revision(n), tx.revisions[n])
+	}
+	return last
+}
+
+// changes reports whether an entry has changed a localization of a document, a link from it, or one to it from a document of the types in linking.
+func (tx *Tx) changes(sequence uint64, of ref, linking []*contenttypes.ContentType) (found bool, err error) {
+	e, err := decodeEntry(sequence, tx.storedEntry(sequence))
+	if err != nil {
+		return false, err
+	}
+	err = e.eachOp(func(o op) error {
+		switch {
+		case found:
+		case o.kind.ofRow():
+			found = o.schema == of.schema && o.doc == of.doc && o.slot.locale() == of.locale
+		case o.link.from == of:
+			found = true
+		case o.link.to == of:
+			b := tx.bound.numbered(o.link.from.schema)
+			found = b != nil && slices.Contains(linking, b.typ)
+		}
+		return nil
+	})
+	return found, err
 }
 
 func (s *Snapshot) revision(schema uint16) uint64 {

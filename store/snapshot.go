@@ -29,7 +29,8 @@ type Snapshot struct {
 	indexer   *indexer                   // only in a write transaction
 	buffers   [bucketCount]*buffer       // only in a write transaction: the buffers of buckets that have one
 	past      *past                      // nil unless it is a snapshot of the past
-	failed    error                      // the error that ended the snapshot's work; look-ups find nothing after it
+	revised   revisionCache
+	failed    error // the error that ended the snapshot's work; look-ups find nothing after it
 	work      workBudget
 	stats     snapshotStats
 	span      span.Span    // of the view; nil unless the request is traced

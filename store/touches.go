@@ -121,14 +121,10 @@ type openTouches struct {
 
 // touch adds what an entry of this transaction changed to the open stretch, and stores a block if the stretch ends with the entry.
 func (tx *Tx) touch(e *Entry) error {
-	open := &tx.store.log.touches
-	if !open.loaded {
-		list, err := tx.unblocked(0)
-		if err != nil {
-			return err
-		}
-		*open = openTouches{list: list, kept: len(list), loaded: true}
+	if err := tx.loadTouches(); err != nil {
+		return err
 	}
+	open := &tx.store.log.touches
 	if e.version < 2 {
 		tx.log.touchesBefore = e.Sequence
 	}
@@ -145,6 +141,19 @@ func (tx *Tx) touch(e *Entry) error {
 	key := be.AppendUint64(nil, e.Sequence)
 	tx.log.bytes += uint64(len(key) + len(block.data) + checksumLen)
 	return tx.bucket(touches).Put(key, freshValue{block.data})
+}
+
+// loadTouches reads the open touches from the log, unless that was done. It must be called before the transaction appends its first entry.
+func (tx *Tx) loadTouches() error {
+	open := &tx.store.log.touches
+	if open.loaded {
+		return nil
+	}
+	list, err := tx.unblocked(0)
+	if err == nil {
+		*open = openTouches{list: list, kept: len(list), loaded: true}
+	}
+	return err
 }
 
 // keepTouches is called when a transaction was committed that has stored blocks of the first so many open touches.

@@ -44,6 +44,7 @@ var kinds = slices.SortedFunc(slices.Values([]Kind{
 	{"PaginationError", "400", "Invalid pagination", "The parameters of pagination contradict each other."},
 	{"PayloadTooLargeError", "413", "Too large", "The body, a file or a list in the body is longer than a limit. The message names the limit."},
 	{"PolicyError", "403", "Refused by a policy", "A policy of the program refuses the request."},
+	{"PreconditionFailedError", "412", "Precondition failed", "`If-Match` or `If-None-Match` does not hold: the document has changed since you read it, or exists, or does not. See [caching.md](caching.md#write-only-what-you-have-read)."},
 	{"RateLimitError", "429", "Too many requests", "Wait as long as `Retry-After` says."},
 	{"RequestTimeoutError", "408", "Body too slow", "The body arrived too slowly (`limits.bodyRate`)."},
 	{"ServiceUnavailableError", "503", "Not possible at the moment", "The server is busy, starting or stopping, or lacks something that it needs. Try again; `Retry-After` says when."},

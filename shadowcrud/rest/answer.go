@@ -41,10 +41,14 @@ var typeJSON = []string{"application/json; charset=utf-8"}
 
 // send sends the answer. It sets Content-Length, so that net/http does not send chunks.
 func (p *printer) send(w http.ResponseWriter, status int) {
+	w.Header()["Content-Length"] = []string{strconv.Itoa(len(p.buf))}
+	p.sendBody(w, status)
+}
+
+// sendBody is send for an answer whose Content-Length is set.
+func (p *printer) sendBody(w http.ResponseWriter, status int) {
 	p.releaseLoader()
-	h := w.Header()
-	h["Content-Type"] = typeJSON
-	h["Content-Length"] = []string{strconv.Itoa(len(p.buf))}
+	w.Header()["Content-Type"] = typeJSON
 	w.WriteHeader(status)
 	if send := p.bound.limits.Send; send != nil {
 		_ = send(p.bound.ctx, w, p.buf) // a failed write cannot be answered otherwise

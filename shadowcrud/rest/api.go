@@ -24,6 +24,7 @@ package rest
 import (
 	"net/http"
 	"strings"
+	"sync"
 
 	"lectern/contenttypes"
 	"lectern/documents"
@@ -80,7 +81,7 @@ func (a *API) SetVersion(version string) { a.version = version }
 // List returns a route that lists the documents of a built-in type, which has no routes of its own. Its user chooses the path and the
 // permission.
 func (a *API) List(t *contenttypes.ContentType) *Route {
-	return &Route{Method: http.MethodGet, Type: t, api: a, serve: (*Route).list}
+	return newRoute(Route{Method: http.MethodGet, Type: t, api: a, serve: (*Route).list})
 }
 
 // Routes returns the routes of the API.
@@ -93,9 +94,10 @@ type Route struct {
 	Type   *contenttypes.ContentType
 	Action string // the permission that the caller needs is the UID of Type with this action
 
-	api    *API
-	writes bool
-	serve  handler
+	api      *API
+	writes   bool
+	serve    handler
+	identity func() []byte // what ETags hold of the program, its settings and the route; nil: answers have no ETag
 }
 
 // A Call holds what Serve needs to know about a request besides the request itself.
@@ -129,9 +131,15 @@ func (rt *Route) Serve(w http.ResponseWriter, r *http.Request, c Call) error {
 // A handler answers requests to a route.
 type handler = func(*Route, http.ResponseWriter, *http.Request, Call) error
 
+// newRoute returns a route that knows its part of ETags.
+func newRoute(rt Route) *Route {
+	rt.identity = sync.OnceValue(rt.identify)
+	return &rt
+}
+
 // add adds a route. The route changes content unless its method is GET.
 func (a *API) add(method, path string, t *contenttypes.ContentType, action string, h handler) {
-	rt := &Route{Method: method, Path: path, Type: t, Action: action, api: a, serve: h, writes: method != http.MethodGet}
+	rt := newRoute(Route{Method: method, Path: path, Type: t, Action: action, api: a, serve: h, writes: method != http.MethodGet})
 	a.routes = append(a.routes, rt)
 	if rt.writes {
 		a.writes[typeAction{t, action}] = rt

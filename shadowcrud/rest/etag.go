@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"lectern/contenttypes"
@@ -17,6 +18,9 @@ import (
 // the caller may see, and the revisions of the types on which the answer depends. It is made without reading a row, so that a request with
 // If-None-Match costs little when nothing has changed. Every write to one of the types changes the ETag, also a write that leaves the
 // answer as it is.
+//
+// The ETag of a single document is a hash and a version, with a dot between them. The version alone counts in the header If-Match of a write,
+// so that any answer with the document will do. Other ETags have no version, and match no write.
 
 // errNotModified ends a read whose ETag the client has already.
 var errNotModified = errors.New("not modified")
@@ -27,36 +31,55 @@ type tagger struct {
 	text  []byte   // what the ETag is a hash of, without the revisions; empty: the answer has no ETag
 	types []*contenttypes.ContentType
 	all   bool   // the answer may depend on every type
-	tag   string // of the answer; "": none
+	tag   []byte // of the answer; empty: none
+
+	// Of an answer with one document:
+	one        *Route // nil: the answer is a list, or the document may be of several localizations
+	documentID string
+	locale     string
+}
+
+// identify returns what ETags hold of a route, which is all that the same route has in common for all requests.
+func (rt *Route) identify() []byte {
+	if rt.api.version == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(rt.api.version + " " + rt.Method + " " + rt.Path + " " + rt.Type.UID))
+	return sum[:16]
 }
 
 // tagging prepares the ETag of the answer to a read.
 func (p *printer) tagging(rt *Route, r *http.Request, c Call, q *store.Query, shown *documents.Selection) {
-	p.tagger.known = r.Header["If-None-Match"]
-	if p.tagger.begin(rt.api.version, r, c); len(p.tagger.text) == 0 {
+	t := &p.tagger
+	t.text, t.tag, t.one, t.known = t.text[:0], t.tag[:0], nil, r.Header["If-None-Match"]
+	identity := rt.identity()
+	if identity == nil || c.Untagged {
 		return
 	}
-	d := documents.DependenciesOf(q, shown, p.tagger.types)
-	if p.tagger.all = d.Types() == nil; !p.tagger.all {
-		p.tagger.types = d.Types()
-	}
-	if p.v4 {
-		p.tagger.text = append(p.tagger.text, "v4"...)
-	}
-}
-
-// begin begins the text of the ETag.
-func (t *tagger) begin(version string, r *http.Request, c Call) {
-	t.text, t.tag = t.text[:0], ""
-	if version == "" || c.Untagged {
-		return
-	}
-	t.text = append(t.text, version...)
-	for _, part := range [...]string{r.URL.Path, c.DocumentID, r.URL.RawQuery} {
+	t.text = c.Access.AppendFingerprint(append(t.text, identity...))
+	for _, part := range [...]string{c.DocumentID, r.URL.RawQuery} {
 		t.text = binary.AppendUvarint(t.text, uint64(len(part)))
 		t.text = append(t.text, part...)
 	}
-	t.text = c.Access.AppendFingerprint(t.text)
+	if p.v4 {
+		t.text = append(t.text, "v4"...)
+	}
+	d := documents.DependenciesOf(q, shown, t.types)
+	if t.all = d.Types() == nil; !t.all {
+		t.types = d.Types()
+	}
+}
+
+// taggingOne is tagging for an answer with one document.
+func (p *printer) taggingOne(rt *Route, r *http.Request, c Call, q *store.Query, shown *documents.Selection) {
+	p.tagging(rt, r, c, q, shown)
+	t := &p.tagger
+	switch {
+	case !rt.Type.Localized:
+		t.one, t.documentID, t.locale = rt, c.DocumentID, ""
+	case !q.Locales.All && len(q.Locales.Codes) == 1:
+		t.one, t.documentID, t.locale = rt, c.DocumentID, q.Locales.Codes[0]
+	}
 }
 
 // check makes the ETag of the answer in a snapshot. It returns errNotModified if the client has that answer.
@@ -72,25 +95,70 @@ func (t *tagger) check(s *store.Snapshot) error {
 	text := s.AppendRevisions(t.text, types)
 	t.text = text[:length]
 	sum := sha256.Sum256(text)
-	var tag [24]byte
-	tag[0], tag[23] = '"', '"'
-	base64.RawURLEncoding.Encode(tag[1:23], sum[:16])
-	if t.tag = string(tag[:]); len(t.known) > 0 && lists(t.known, t.tag) {
+	t.tag = base64.RawURLEncoding.AppendEncode(append(t.tag[:0], '"'), sum[:16])
+	if t.one != nil {
+		t.tag = t.one.api.documents.AppendVersion(append(t.tag, '.'), s, t.one.Type, t.documentID, t.locale)
+	}
+	if t.tag = append(t.tag, '"'); len(t.known) > 0 && lists(t.known, t.tag) {
 		return errNotModified
 	}
 	return nil
 }
 
-// lists reports whether a header If-None-Match has an ETag, compared weakly. The value * is left to a full answer.
-func lists(header []string, tag string) bool {
+// eachTag calls yield with the ETags that the lines of a header list, until yield returns false. Commas inside of ETags count as ends, because
+// no ETag of this package has one.
+func eachTag(header []string, yield func(tag string, weak bool) bool) {
 	for _, line := range header {
 		for listed := range strings.SplitSeq(line, ",") {
-			if strings.TrimPrefix(strings.TrimSpace(listed), "W/") == tag {
-				return true
+			tag := strings.TrimSpace(listed)
+			strong := strings.TrimPrefix(tag, "W/")
+			if !yield(strong, len(strong) < len(tag)) {
+				return
 			}
 		}
 	}
-	return false
+}
+
+// lists reports whether a header If-None-Match has an ETag, compared weakly. The value * is left to a full answer.
+func lists(header []string, tag []byte) (found bool) {
+	eachTag(header, func(listed string, _ bool) bool {
+		found = listed == string(tag)
+		return !found
+	})
+	return found
+}
+
+// precondition returns what the headers If-Match and If-None-Match of a write demand; nil if it has neither.
+func precondition(h http.Header) *documents.Precondition {
+	match, noneMatch := h["If-Match"], h["If-None-Match"]
+	if len(match)+len(noneMatch) == 0 {
+		return nil
+	}
+	p := &documents.Precondition{}
+	if len(match) > 0 {
+		p.Match = versions(match, true)
+	}
+	if len(noneMatch) > 0 {
+		p.NoneMatch = versions(noneMatch, false)
+	}
+	return p
+}
+
+// versions returns the versions in the ETags of a header. Weak ETags are left out of a strong comparison.
+func versions(header []string, strong bool) *documents.VersionSet {
+	set := &documents.VersionSet{}
+	eachTag(header, func(tag string, weak bool) bool {
+		if tag == "*" {
+			set.Any = true
+		}
+		text, quoted := strings.CutPrefix(tag, `"`)
+		text, closed := strings.CutSuffix(text, `"`)
+		if _, version, has := strings.Cut(text, "."); quoted && closed && has && !(weak && strong) {
+			set.Versions = append(set.Versions, version)
+		}
+		return true
+	})
+	return set
 }
 
 // VaryTagged is the header Vary of answers with an ETag, and VaryTaggedEncoding that of those which may be compressed.
@@ -99,27 +167,32 @@ var (
 	VaryTaggedEncoding = []string{VaryTagged[0] + ", Accept-Encoding"}
 )
 
-// setTag sets the headers that a cache needs.
-func (t *tagger) setTag(h http.Header) {
-	if t.tag != "" {
-		h["Etag"] = []string{t.tag}
-		h["Vary"] = VaryTagged
+// sendTagged sends the printed answer with its ETag.
+func (p *printer) sendTagged(w http.ResponseWriter) {
+	h, tag := w.Header(), p.tagger.tag
+	if len(tag) == 0 {
+		p.send(w, http.StatusOK)
+		return
 	}
+	h["Vary"] = VaryTagged
+	text := string(strconv.AppendInt(tag, int64(len(p.buf)), 10)) // one allocation for both
+	values := &[2]string{text[:len(tag)], text[len(tag):]}
+	h["Etag"], h["Content-Length"] = values[:1:1], values[1:]
+	p.sendBody(w, http.StatusOK)
 }
 
 // sendRead answers a read that has ended with err: with the printed text, with 304 if the client has it, or not at all after another error.
 func (p *printer) sendRead(w http.ResponseWriter, err error) error {
-	has := err == nil && len(p.tagger.known) == 1 && p.tagger.known[0] == "*" && p.tagger.tag != ""
+	has := err == nil && len(p.tagger.known) == 1 && p.tagger.known[0] == "*" && len(p.tagger.tag) > 0
 	switch {
 	case has || errors.Is(err, errNotModified):
-		p.tagger.setTag(w.Header())
-		w.Header()["Vary"] = VaryTaggedEncoding // as the answer may have been compressed
+		h := w.Header()
+		h["Etag"], h["Vary"] = []string{string(p.tagger.tag)}, VaryTaggedEncoding // as the answer may have been compressed
 		w.WriteHeader(http.StatusNotModified)
 	case err != nil:
 		return err
 	default:
-		p.tagger.setTag(w.Header())
-		p.send(w, http.StatusOK)
+		p.sendTagged(w)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (p *printer) release() {
 		return
 	}
 	clear(p.tagger.types)
-	*p = printer{buf: p.buf[:0], tagger: tagger{text: p.tagger.text[:0], types: p.tagger.types[:0]}}
+	*p = printer{buf: p.buf[:0], tagger: tagger{text: p.tagger.text[:0], tag: p.tagger.tag[:0], types: p.tagger.types[:0]}}
 	printers.Put(p)
 }
 

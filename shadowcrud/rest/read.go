@@ -123,7 +123,7 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 			return err
 		}
 	} else {
-		p.tagging(rt, r, c, &one.Query, one.Selection)
+		p.taggingOne(rt, r, c, &one.Query, one.Selection)
 	}
 	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
 		if err := p.tagger.check(s); err != nil {

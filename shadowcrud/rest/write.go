@@ -55,7 +55,7 @@ func (rt *Route) delete(w http.ResponseWriter, r *http.Request, c Call) error {
 	if err != nil {
 		return err
 	}
-	gone := documents.Write{Type: rt.Type, DocumentID: c.DocumentID, Access: c.Access}
+	gone := documents.Write{Type: rt.Type, DocumentID: c.DocumentID, Access: c.Access, If: precondition(r.Header)}
 	if err := rt.api.documents.DeleteEach(r.Context(), gone, locales); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (rt *Route) actTimed(w http.ResponseWriter, r *http.Request, c Call, shows 
 	timing.By = c.By
 	p := rt.printer(r, c, shows, nil)
 	err = do(r.Context(), documents.Write{
-		Type: rt.Type, DocumentID: c.DocumentID, Locale: written.Locale, Access: c.Access, Timing: timing,
+		Type: rt.Type, DocumentID: c.DocumentID, Locale: written.Locale, Access: c.Access, Timing: timing, If: precondition(r.Header),
 		After: func(s *store.Snapshot, row store.Record) error {
 			p.begin(s)
 			p.scheduled(row, written.Selection)
@@ -191,9 +191,11 @@ func (rt *Route) written(r *http.Request, c Call) (*params.Written, error) {
 	return rt.api.params.Write(rt.Type, query, c.Access)
 }
 
-// do carries out a write and answers with the written version. It prints the answer within the transaction.
+// do carries out a write under the precondition of the request, and answers with the written version. It prints the answer within the
+// transaction.
 func (rt *Route) do(w http.ResponseWriter, r *http.Request, c Call, code int, shown *documents.Selection, do operation, write documents.Write) error {
 	p := rt.printer(r, c, write.Status, nil)
+	write.If = precondition(r.Header)
 	write.After = func(s *store.Snapshot, row store.Record) error {
 		p.begin(s)
 		p.single(row, shown)

@@ -1,0 +1,165 @@
+package documents
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+	"strconv"
+
+	"lectern/contenttypes"
+	"lectern/documents/apierror"
+	"lectern/store"
+)
+
+// The version of a localization of a document is a text that names the state of its draft and published version, and of the relations that
+// its attributes show. It is made without reading a row, from the last change of the types concerned. A write with a Precondition compares it
+// in its transaction with the log, which tells whether the document itself has changed since. So a write is refused only if its document was
+// changed, and never let through if it was.
+
+// A Precondition is what a write demands of the localization that it writes: the headers If-Match and If-None-Match of RFC 9110, section 13.
+// A delete of several localizations demands it of them together.
+type Precondition struct {
+	Match     *VersionSet // one of these versions must be the present one; nil: no demand
+	NoneMatch *VersionSet // none of these versions may be the present one; nil: no demand
+}
+
+// A VersionSet is a set of versions, as AppendVersion makes them.
+type VersionSet struct {
+	Any      bool // any version: it is enough that the localization exists
+	Versions []string
+}
+
+// errPrecondition is the error of a write whose precondition does not hold.
+var errPrecondition = &apierror.Error{Status: 412, Name: "PreconditionFailedError", Message: "the document is not, or no longer, as the request expects it (If-Match, If-None-Match)"}
+
+// AppendVersion appends the version of a localization of a document. documentID has no effect on single types, and locale none on types that
+// are not localized. The version must not be made in a write transaction.
+func (s *Service) AppendVersion(dst []byte, snap *store.Snapshot, t *contenttypes.ContentType, documentID, locale string) []byte {
+	epoch, last := snap.LastRevision(s.showing[t.UID])
+	return strconv.AppendUint(appendSubject(dst, epoch, t, documentID, locale), last, 10)
+}
+
+// appendSubject appends the part of a version that says what it is a version of.
+func appendSubject(dst []byte, epoch string, t *contenttypes.ContentType, documentID, locale string) []byte {
+	if t.Kind == contenttypes.SingleType {
+		documentID = ""
+	}
+	if !t.Localized {
+		locale = ""
+	}
+	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
+	hash := uint64(offset)
+	for _, part := range [...]string{epoch, t.UID, documentID, locale} {
+		for i := range len(part) {
+			hash = (hash ^ uint64(part[i])) * prime
+		}
+		hash = (hash ^ 0xff) * prime
+	}
+	var sum [8]byte
+	binary.BigEndian.PutUint64(sum[:], hash)
+	return base64.RawURLEncoding.AppendEncode(dst, sum[:])
+}
+
+// subjectLen is the length of what appendSubject appends.
+var subjectLen = base64.RawURLEncoding.EncodedLen(8)
+
+// showingTypes returns, for each type, the types whose changes may change the relations that its documents show: the type itself, and those
+// that own a relation of which it has the other side.
+func showingTypes(model *contenttypes.Model) map[string][]*contenttypes.ContentType {
+	showing := map[string][]*contenttypes.ContentType{}
+	for _, t := range model.Types {
+		list := []*contenttypes.ContentType{t}
+		for _, a := range t.Attributes {
+			if a.IsRelation() && a.Mapped && a.Target != nil && !slices.Contains(list, a.Target) {
+				list = append(list, a.Target)
+			}
+		}
+		showing[t.UID] = list
+	}
+	return showing
+}
+
+// A preconditionCheck compares a Precondition with the present state.
+type preconditionCheck struct {
+	tx      *store.Tx
+	s       *Service
+	w       *Write
+	doc     uint64   // 0: there is no such document
+	locales []string // the localizations that are written and that exist
+}
+
+// checkPrecondition returns an Error 412 if the precondition of a write in some locales does not hold. missing reports whether the document
+// does not exist at all.
+func (s *Service) checkPrecondition(tx *store.Tx, w *Write, locales ...string) (missing bool, err error) {
+	if w.If == nil {
+		return false, nil
+	}
+	wr := &writing{s: s, tx: tx, w: w, t: w.Type}
+	c := preconditionCheck{tx: tx, s: s, w: w}
+	if c.doc, _, err = wr.named(); err != nil {
+		return false, err
+	}
+	if c.doc != 0 {
+		tx.Versions(w.Type, c.doc, func(r store.Record) bool {
+			locale := r.Locale()
+			if !slices.Contains(c.locales, locale) && (slices.Contains(locales, locale) || slices.Contains(locales, "*")) {
+				c.locales = append(c.locales, locale)
+			}
+			return true
+		})
+	}
+	holds := true
+	if set := w.If.Match; set != nil {
+		if holds, err = c.has(set); err != nil {
+			return false, err
+		}
+	}
+	if set := w.If.NoneMatch; set != nil && holds {
+		has, err := c.has(set)
+		if err != nil {
+			return false, err
+		}
+		holds = !has
+	}
+	if !holds {
+		return c.doc == 0, errPrecondition
+	}
+	return false, nil
+}
+
+// has reports whether the present state is one of a set of versions.
+func (c *preconditionCheck) has(set *VersionSet) (bool, error) {
+	if set.Any {
+		return len(c.locales) > 0, nil
+	}
+	for _, v := range set.Versions {
+		if is, err := c.is(v); is || err != nil {
+			return is, err
+		}
+	}
+	return false, nil
+}
+
+// is reports whether a version is of one of the localizations that are written, and none of them has changed since.
+func (c *preconditionCheck) is(version string) (bool, error) {
+	if len(version) <= subjectLen {
+		return false, nil
+	}
+	subject, text := version[:subjectLen], version[subjectLen:]
+	sequence, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || strconv.FormatUint(sequence, 10) != text {
+		return false, nil
+	}
+	epoch := c.tx.EpochText()
+	if !slices.ContainsFunc(c.locales, func(locale string) bool {
+		return string(appendSubject(nil, epoch, c.w.Type, c.w.DocumentID, locale)) == subject
+	}) {
+		return false, nil
+	}
+	for _, locale := range c.locales {
+		if changed, err := c.tx.Changed(c.w.Type, c.doc, locale, sequence, c.s.showing[c.w.Type.UID]); changed || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
