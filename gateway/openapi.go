@@ -58,7 +58,7 @@ func (e *generation) openAPI(generated *rest.API, routes []Route) *openapi.API {
 	for _, route := range routes {
 		api.Routes = append(api.Routes, openapi.Route{Method: route.Method, Path: route.Path, Scopes: route.config().Scopes})
 	}
-	api.Routes = append(api.Routes, openapi.Route{Method: http.MethodGet, Path: "/_health"})
+	api.Routes = append(api.Routes, openapi.Route{Method: http.MethodGet, Path: s.REST.Prefix + openAPIPath}, openapi.Route{Method: http.MethodGet, Path: "/_health"})
 	return api
 }
 

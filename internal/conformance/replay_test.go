@@ -11,7 +11,8 @@ const (
 	listedPart    = 50 // at most one step in so many may be listed in differences.yaml
 )
 
-// TestSuites checks that every step is answered as recorded, except those that differences.yaml lists.
+// TestSuites checks that every step is answered as recorded, except those that differences.yaml lists, and that every exchange over REST is as
+// the OpenAPI document says.
 func TestSuites(t *testing.T) {
 	suites, err := LoadSuites("../../testdata/conformance/suites")
 	if err != nil {
@@ -19,6 +20,7 @@ func TestSuites(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var results []Result
+	described := newContract()
 	t.Run("suite", func(t *testing.T) {
 		for _, s := range suites {
 			t.Run(s.Name, func(t *testing.T) {
@@ -26,7 +28,9 @@ func TestSuites(t *testing.T) {
 					t.Skip("hashing takes minutes under the race detector")
 				}
 				t.Parallel()
-				r := Replay(serve(t, s.ProjectDir(), nil), s)
+				target := serve(t, s.ProjectDir(), nil)
+				described.watch(t, target, s.ProjectDir())
+				r := Replay(target, s)
 				mu.Lock()
 				defer mu.Unlock()
 				results = append(results, r...)
@@ -34,6 +38,7 @@ func TestSuites(t *testing.T) {
 		}
 	})
 	judge(t, results, loadDifferences(t))
+	described.judge(t)
 }
 
 // hashesPasswords reports whether many steps of a suite hash passwords, which is slow.

@@ -1,10 +1,12 @@
 package openapi
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/jsontree"
 )
 
@@ -64,44 +66,67 @@ var (
 type failure struct {
 	name        string // of the response in the document
 	description string
-	names       []any // of the error
+	example     string // the name of an error
 	message     string
 }
 
-// schema returns the name of the schema of the errors.
-func (f failure) schema() string { return strings.TrimSuffix(f.name, "Error") + "Error" }
-
 var failures = map[int]failure{
-	400: {"BadRequest", "A parameter or the body is not valid, or the present content does not allow the request.",
-		[]any{"ValidationError", "ApplicationError", "PaginationError", "BadRequestError", "Error"}, "Invalid key titel"},
-	401: {"Unauthorized", "The credential is not valid.", []any{"UnauthorizedError"}, "Missing or invalid credentials"},
-	403: {"Forbidden", "You lack a permission.", []any{"ForbiddenError", "PolicyError"}, "Forbidden"},
-	404: {"NotFound", "There is no such document or route.", []any{"NotFoundError"}, "Not Found"},
-	409: {"Conflict", "Another request has changed what this one depends on.", []any{"ConflictError"}, "Conflict"},
-	410: {"Gone", "The server does not know the past that far back any more.", []any{"GoneError"}, "The log does not reach back to this moment"},
-	413: {"PayloadTooLarge", "The request is too long.", []any{"PayloadTooLargeError"}, "PayloadTooLarge"},
-	415: {"UnsupportedMediaType", "The server cannot read a body of this type or encoding.", []any{"Error"}, "unsupported charset"},
-	429: {"TooManyRequests", "You have sent too many requests. The header Retry-After says when to try again.", []any{"RateLimitError"}, "Too many requests, please try again later."},
-	500: {"InternalServerError", "The server has failed. Its log has the cause, with the id of the request.", []any{"InternalServerError"}, "Internal Server Error"},
-	501: {"NotImplemented", "This server does not do that.", []any{"NotImplementedError"}, "Not Implemented"},
-	503: {"ServiceUnavailable", "The server is busy, or does not take writes. Try again.", []any{"ServiceUnavailableError"}, "the server is starting, try again"},
-	507: {"InsufficientStorage", "There is no space left on the disk of the server.", []any{"InsufficientStorageError"}, "no space is left on the disk"},
+	400: {"BadRequest", "A parameter or the body is not valid, or the present content does not allow the request.", "ValidationError", "Invalid key titel"},
+	401: {"Unauthorized", "The credential is not valid.", "UnauthorizedError", "Missing or invalid credentials"},
+	403: {"Forbidden", "You lack a permission.", "ForbiddenError", "Forbidden"},
+	404: {"NotFound", "There is no such document or route.", "NotFoundError", "Not Found"},
+	409: {"Conflict", "The server is a replica, or another request has changed what this one depends on.", "ConflictError", "This server is a replica"},
+	410: {"Gone", "The server does not know the past that far back any more.", "GoneError", "The log does not reach back to this moment"},
+	413: {"PayloadTooLarge", "The request is too long.", "PayloadTooLargeError", "PayloadTooLarge"},
+	415: {"UnsupportedMediaType", "The server cannot read a body of this encoding.", "Error", "unsupported encoding"},
+	424: {"FailedDependency", "An operation refers to a document whose creation has failed.", "FailedDependencyError", "The document was not created"},
+	429: {"TooManyRequests", "You have sent too many requests. The header Retry-After says when to try again.", "RateLimitError", "Too many requests, please try again later."},
+	500: {"InternalServer", "The server has failed. Its log has the cause, with the id of the request.", "InternalServerError", "Internal Server Error"},
+	501: {"NotImplemented", "A setting of the server switches this off.", "NotImplementedError", "there is no change feed"},
+	503: {"ServiceUnavailable", "The server is busy, or does not take writes. Try again.", "ServiceUnavailableError", "the server is starting, try again"},
+	507: {"InsufficientStorage", "There is no space left on the disk of the server.", "InsufficientStorageError", "there is no space left on the disk"},
+}
+
+// schema returns the name of the schema of the errors.
+func (f failure) schema() string { return f.name + "Error" }
+
+// errorNames returns the names of the errors that come with a status.
+func errorNames(status int) (names []any) {
+	for _, kind := range apierror.Kinds() {
+		if slices.Contains(strings.Split(kind.Statuses, ", "), statusText(status)) {
+			names = append(names, kind.Name)
+		}
+	}
+	return names
 }
 
 // failure adds the response of an error to the responses of an operation.
 func (b *builder) failure(responses *jsontree.Object, status int) {
 	f := failures[status]
 	if b.responses[f.name] == nil {
-		example := jsontree.ObjectOf("data", nil, "error", jsontree.ObjectOf("status", status, "name", f.names[0], "message", f.message, "details", jsontree.NewObject()))
+		example := jsontree.ObjectOf("data", nil, "error", jsontree.ObjectOf("status", status, "name", f.example, "message", f.message, "details", jsontree.NewObject()))
 		schema := b.schema(f.schema(), func() any {
-			inner := object("status", jsontree.ObjectOf("const", status), "name", typed("string", "enum", f.names), "message", typed("string"))
+			inner := object("status", jsontree.ObjectOf("const", status), "name", typed("string", "enum", errorNames(status)), "message", typed("string"))
 			inner.Value("properties").(*jsontree.Object).Set("details", jsontree.ObjectOf("type", []any{"object", "array"}, "additionalProperties", true,
 				"description", "What is wrong, in the form that the message calls for. For several problems: `errors`, a list of `{path, message, name}`."))
 			return object("data", typed("null"), "error", inner)
 		})
-		b.responses[f.name] = jsontree.ObjectOf("description", f.description, "content", jsonContent(schema, example))
+		content := jsonContent(schema, example)
+		content.Set("application/problem+json", jsontree.ObjectOf("schema", b.problem()))
+		b.responses[f.name] = jsontree.ObjectOf("description", f.description, "content", content)
 	}
 	responses.Set(statusText(status), reference("responses", f.name))
+}
+
+// problem returns a reference to the schema of problem details (RFC 9457), which the server answers to clients that ask for them.
+func (b *builder) problem() *jsontree.Object {
+	return b.schema("Problem", func() any {
+		return typed("object", "required", []any{"type", "title", "status", "detail", "name"}, "properties", jsontree.ObjectOf(
+			"type", typed("string", "format", "uri-reference"), "title", typed("string"), "status", typed("integer"), "detail", typed("string"),
+			"instance", typed("string", "format", "uri-reference"), "name", typed("string"),
+			"errors", arrayOf(typed("object", "additionalProperties", true)), "details", typed("object", "additionalProperties", true),
+		))
+	})
 }
 
 // example returns an example of a document or component in an answer.

@@ -117,7 +117,7 @@ func (b *builder) populated(a *contenttypes.Attribute) *jsontree.Object {
 func (b *builder) populateOptions(s *contenttypes.Schema) *jsontree.Object {
 	return b.schema(b.names.of[s]+"PopulateOptions", func() any {
 		return jsontree.ObjectOf("type", "object", "properties", jsontree.ObjectOf(
-			"fields", b.fields(s),
+			"fields", anyOf(typed("string", "description", "Names with commas."), b.fields(s)),
 			"filters", b.filters(s),
 			"sort", anyOf(typed("string"), arrayOf(typed("string")), typed("object")),
 			"populate", b.populate(s),

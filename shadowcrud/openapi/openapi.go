@@ -28,7 +28,7 @@ type API struct {
 	Prefix  string // of the content API, such as /api
 	Model   *contenttypes.Model
 	Routes  []Route
-	Locales []string // the codes of the locales, the default one first
+	Locales []string // the codes of the locales, the default one first; at least one
 
 	// Public is what callers without a credential may do. Other operations need a token.
 	Public *permission.Access

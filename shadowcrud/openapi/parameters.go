@@ -1,6 +1,8 @@
 package openapi
 
 import (
+	"slices"
+
 	"lectern/contenttypes"
 	"lectern/jsontree"
 	"lectern/shadowcrud/params"
@@ -43,18 +45,18 @@ func (b *builder) status(otherwise string) *jsontree.Object {
 	})
 }
 
-// locale returns the parameter locale. all says whether `*` stands for all locales.
-func (b *builder) locale(all bool) *jsontree.Object {
-	name, codes := "locale", list(b.Locales)
-	if all {
-		name, codes = "locales", append(codes, "*")
+// locale returns the parameter locale. several says whether it may name several locales, and `*` all of them.
+func (b *builder) locale(several bool) *jsontree.Object {
+	codes := list(b.Locales)
+	if !several {
+		return b.parameter("locale", func() *jsontree.Object {
+			return queryParameter("locale", "The locale to read or write.", typed("string", "enum", codes, "default", b.Locales[0]))
+		})
 	}
-	schema := typed("string", "enum", codes)
-	if len(b.Locales) > 0 {
+	return b.parameter("locales", func() *jsontree.Object {
+		schema := anyOf(typed("string", "enum", append(slices.Clip(codes), "*")), arrayOf(typed("string", "enum", codes)))
 		schema.Set("default", b.Locales[0])
-	}
-	return b.parameter(name, func() *jsontree.Object {
-		return queryParameter("locale", "The locale to read or write; `*` for all, where it is one of the values.", schema)
+		return queryParameter("locale", "The locale, or several, or `*` for all.", schema)
 	})
 }
 

@@ -1,0 +1,78 @@
+package openapi
+
+import (
+	"lectern/contenttypes"
+	"lectern/jsontree"
+)
+
+const filesTag = "Files"
+
+// file returns a reference to the schema of a file.
+func (b *builder) file() *jsontree.Object { return b.read(&b.fileType().Schema) }
+
+func (b *builder) fileType() *contenttypes.ContentType { return b.Model.Type(contenttypes.FileUID) }
+
+// plainList returns the parameters of a list without envelope.
+func (b *builder) plainList(t *contenttypes.ContentType) []any {
+	return []any{
+		commas("fields", "The fields to show; ids are always shown. Without it: all.", b.fields(&t.Schema)),
+		deep("populate", "The relations to show, with options. Without it: none.", b.populate(&t.Schema)),
+		b.filtersParameter(t), b.sortParameter(), b.search(),
+		queryParameter("start", "How many to skip.", typed("integer", "minimum", 0)),
+		queryParameter("limit", "The most to list. Without it: all.", typed("integer", "minimum", 1)),
+	}
+}
+
+// POST /api/upload
+func (b *builder) upload() *operation {
+	op := b.operation(filesTag, "upload", "Upload files, or change one", "The changed file.", b.file())
+	op.description = "With `id` a file is changed: its content by `files`, or its name, alternative text and caption by `fileInfo`. With `ref`, `refId` and `field` the files are added to a document."
+	op.parameters = []any{queryParameter("id", "The file to change.", typed("integer"))}
+	op.responses.Set("201", answer("The files that were added.", arrayOf(b.file()), nil))
+	info := typed("object", "properties", jsontree.ObjectOf("name", nullable("string"), "alternativeText", nullable("string"), "caption", nullable("string"),
+		"focalPoint", nullable("object", "properties", jsontree.ObjectOf("x", typed("number"), "y", typed("number")))), "additionalProperties", true)
+	op.body = jsontree.ObjectOf("required", true, "content", jsontree.ObjectOf(
+		"multipart/form-data", jsontree.ObjectOf("schema", typed("object", "properties", jsontree.ObjectOf(
+			"files", arrayOf(typed("string", "contentMediaType", "application/octet-stream")),
+			"fileInfo", typed("string", "description", "A JSON object with `name`, `alternativeText` and `caption`; one for each file."),
+			"ref", typed("string", "description", "The uid of a type."), "refId", typed("string", "description", "The id of a document."), "field", typed("string"), "path", typed("string"),
+		))),
+		"application/json", jsontree.ObjectOf("schema", typed("object", "properties", jsontree.ObjectOf("fileInfo", info))),
+	))
+	return op
+}
+
+// GET /api/upload/files
+func (b *builder) listFiles() *operation {
+	op := b.operation(filesTag, "findFiles", "List files", "The files.", arrayOf(b.file()))
+	op.parameters = b.plainList(b.fileType())
+	op.errors = readErrors
+	return op
+}
+
+// GET /api/upload/files/{id}
+func (b *builder) oneFile() *operation {
+	op := b.operation(filesTag, "findFile", "Read a file's entry", "The entry.", b.file())
+	op.parameters = []any{deep("populate", "The relations to show.", b.populate(&b.fileType().Schema))}
+	op.errors = readErrors
+	return op
+}
+
+// DELETE /api/upload/files/{id}
+func (b *builder) deleteFile() *operation {
+	return b.operation(filesTag, "deleteFile", "Delete a file", "The entry as it was.", b.file())
+}
+
+// GET /uploads/{path}
+func (b *builder) fileContent() *operation {
+	op := b.operation(filesTag, "fileContent", "Read the content of a file", "", nil)
+	content := jsontree.ObjectOf("*/*", jsontree.NewObject())
+	op.responses = jsontree.ObjectOf(
+		"200", jsontree.ObjectOf("description", "The content.", "content", content),
+		"206", jsontree.ObjectOf("description", "The range of the content that the header Range asks for.", "content", content),
+		"304", jsontree.ObjectOf("description", "You have the content."),
+		"416", jsontree.ObjectOf("description", "The content has no such range."),
+	)
+	op.errors = []int{404, 500, 503}
+	return op
+}
