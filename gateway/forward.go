@@ -56,11 +56,15 @@ func newForwarder(p *Project, prefix string, answer time.Duration) (*forwarder, 
 	}
 	base := *origin.URL
 	base.Path = strings.TrimSuffix(base.Path, prefix)
+	dial := p.options.Follow.dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
+	}
 	return &forwarder{
 		origin: origin, project: p, base: &base, via: "1.1 lectern-" + p.follower.id,
 		transport: &http.Transport{
 			Proxy:                 http.ProxyFromEnvironment,
-			DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+			DialContext:           dial,
 			TLSHandshakeTimeout:   5 * time.Second,
 			ResponseHeaderTimeout: answer + maxOverhead,
 			IdleConnTimeout:       30 * time.Second,
@@ -79,12 +83,12 @@ func (f *forwarder) close() {
 // takes reports whether a request of a content route may write, so that it is for the origin. Logins write nothing; the GraphQL endpoint
 // itself forwards mutations.
 func (f *forwarder) takes(r *http.Request, rt *Runtime) bool {
-	path := strings.ToLower(strings.TrimSuffix(r.URL.Path, "/"))
+	path := strings.TrimSuffix(r.URL.Path, "/")
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		return path == rt.Prefix+"/auth/email-confirmation"
+		return strings.EqualFold(path, rt.Prefix+"/auth/email-confirmation")
 	}
-	return path != rt.Prefix+"/auth/local" && path != strings.ToLower(rt.graphql)
+	return !strings.EqualFold(path, rt.Prefix+"/auth/local") && !strings.EqualFold(path, rt.graphql)
 }
 
 // serve sends a request to the origin, and answers with what the origin answers.

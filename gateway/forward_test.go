@@ -88,6 +88,8 @@ func TestForwardedWrites(t *testing.T) {
 	e.must(err)
 	e.must(form.Close())
 
+	_, made := r.writing("POST", "/api/notes", e.key, "application/json", []byte(`{"data":{"title":"to be changed","rank":50}}`))
+	note := "/api/notes/" + regexp.MustCompile(`"documentId":"([a-z0-9]+)"`).FindStringSubmatch(made)[1]
 	for _, c := range []struct {
 		name, method, path, key, kind, body string
 		status                              int
@@ -95,6 +97,8 @@ func TestForwardedWrites(t *testing.T) {
 		read, shows                         string
 	}{
 		{"create", "POST", "/api/notes", e.key, "application/json", `{"data":{"title":"by rest","rank":41}}`, 201, `"rank":41`, "/api/notes?filters[rank]=41", "by rest"},
+		{"update", "PUT", note, e.key, "application/json", `{"data":{"title":"changed"}}`, 200, `"title":"changed"`, note, `"title":"changed"`},
+		{"delete", "DELETE", note, e.key, "", "", 204, "", "/api/notes?filters[rank]=50", `"data":[]`},
 		{"mutation", "POST", "/graphql", e.key, "application/json", `{"query":"mutation M($t:String!){createNote(data:{title:$t,rank:42}){rank}}","variables":{"t":"by graphql"}}`, 200, `"rank":42`, "/api/notes?filters[rank]=42", "by graphql"},
 		{"upload", "POST", "/api/upload", e.key, form.FormDataContentType(), upload.String(), 201, `"words.txt"`, "/api/upload/files", "words.txt"},
 		{"batch", "POST", "/api/_batch", e.key, "application/json", `{"operations":[{"op":"create","type":"notes","data":{"title":"by batch","rank":44}}]}`, 200, `"rank":44`, "/api/notes?filters[rank]=44", "by batch"},
@@ -172,5 +176,44 @@ func TestForwardedWrites(t *testing.T) {
 	r.stop()
 	if err := gateway.Promote(dir, gateway.Options{}); err == nil || !strings.Contains(err.Error(), "remove replica") {
 		t.Errorf("promoted a replica whose settings follow a server: %v", err)
+	}
+}
+
+// TestForwardedThroughReplicas writes to a replica of a replica. Both forward the write, and both show it when it is answered. The origin is told
+// by which addresses it came.
+func TestForwardedThroughReplicas(t *testing.T) {
+	e := newEditing(t)
+	between := newWaypoint(t, e.base)
+	forwards := func(to string) *replica {
+		return serveReplica(t, t.TempDir(), gateway.Options{Follow: &gateway.Follow{URL: to, Token: e.key, Forward: true}})
+	}
+	near := forwards(between.URL)
+	far := forwards(near.base)
+	var headers http.Header
+	record := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		headers = q.Header.Clone()
+		to, _ := url.Parse(e.base)
+		httputil.NewSingleHostReverseProxy(to).ServeHTTP(w, q)
+	})
+	between.writes.Store(&record)
+	request, err := http.NewRequest("POST", far.base+"/api/notes", strings.NewReader(`{"data":{"title":"from afar","rank":60}}`))
+	e.must(err)
+	request.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + e.key}, "X-Forwarded-For": {"203.0.113.9"}}
+	answer, err := http.DefaultClient.Do(request)
+	e.must(err)
+	answer.Body.Close()
+	if answer.StatusCode != 201 || answer.Header.Get("Lectern-Forwarded") != "applied" {
+		t.Errorf("%d %v", answer.StatusCode, answer.Header)
+	}
+	if got := headers.Get("X-Forwarded-For"); got != "203.0.113.9, 127.0.0.1, 127.0.0.1" {
+		t.Errorf("X-Forwarded-For: %q", got)
+	}
+	if got := headers["Via"]; len(got) != 2 {
+		t.Errorf("Via: %q", got)
+	}
+	for name, r := range map[string]*replica{"near": near, "far": far} {
+		if status, text := get(t, r.base+"/api/notes?filters[rank]=60", e.key); status != 200 || !strings.Contains(text, "from afar") {
+			t.Errorf("read at the %s replica: %d %s", name, status, text)
+		}
 	}
 }

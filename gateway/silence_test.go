@@ -25,6 +25,8 @@ import (
 type network struct {
 	accepted chan net.Conn
 	closed   chan struct{}
+	swallows bool // a silent connection takes bytes, as the buffers of a system do
+	most     int  // a connection falls silent when the server has sent so many bytes; 0: it does not
 	mu       sync.Mutex
 	silent   bool
 	links    []*link
@@ -32,8 +34,9 @@ type network struct {
 
 // A link is one connection.
 type link struct {
-	client, toServer net.Conn // the two ends of the proxy
-	silent           chan struct{}
+	silent   chan struct{} // closed when it falls silent
+	swallows bool
+	most     int
 }
 
 func newNetwork() *network {
@@ -44,7 +47,7 @@ func newNetwork() *network {
 func (n *network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, near := net.Pipe()
 	far, server := net.Pipe()
-	l := &link{client: near, toServer: far, silent: make(chan struct{})}
+	l := &link{silent: make(chan struct{}), swallows: n.swallows, most: n.most}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.silent {
@@ -58,18 +61,22 @@ func (n *network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	go l.forward(far, near)
-	go l.forward(near, far)
+	go l.forward(far, near, 0)
+	go l.forward(near, far, l.most)
 	return client, nil
 }
 
-// forward copies from one end to the other. Once the link is silent it copies nothing, and neither end is told when the other one is closed.
-func (l *link) forward(to, from net.Conn) {
+// forward copies from one end to the other, most bytes if that is not 0. Once the link is silent it copies nothing, and neither end is told when
+// the other one is closed.
+func (l *link) forward(to, from net.Conn, most int) {
 	buf := make([]byte, 4<<10)
-	for {
+	for sent := 0; most == 0 || sent < most; sent += len(buf) {
 		n, err := from.Read(buf)
 		select {
 		case <-l.silent:
+			if l.swallows {
+				_, _ = io.Copy(io.Discard, from) // until the end is closed
+			}
 			return
 		default:
 		}
@@ -187,7 +194,7 @@ func (n *node) write(title string) {
 func newOrigin(t *testing.T) (*node, *network) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"content-types/note.yaml": "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  title: {type: string}\n",
+		"content-types/note.yaml": "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  title: {type: string}\n  text: {type: text}\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {

@@ -3,6 +3,7 @@ package config_test
 import (
 	"log/slog"
 	"os"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -109,6 +110,25 @@ func TestLogOfChanges(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		} else if got := d.Settings.Server.Log.Limits(); got != want {
 			t.Errorf("%s is %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+// TestReplicaProblems reads settings of replicas, and expects the place of what is wrong.
+func TestReplicaProblems(t *testing.T) {
+	for text, want := range map[string]string{
+		"replica:\n  url: https://cms.example.com\n  token: key\n  writes: forward\n": "",
+		"replica:\n  url: https://cms.example.com\n":                                  "config/server.yaml:2: replica needs token",
+		"replica:\n  token: key\n":                                                    "config/server.yaml:2: replica needs url",
+		"replica:\n  writes: forward\n":                                               "config/server.yaml:2: replica needs url",
+		"replica:\n  url: cms.example.com\n  token: key\n":                            "config/server.yaml:2: url must be the address",
+		"replica:\n  token: key\n  url: https://me:secret@cms.example.com\n":          "config/server.yaml:3: url must be the address",
+		"replica:\n  url: https://cms.example.com\n  token: key\n  writes: both\n":    "config/server.yaml:4: writes must be refuse or forward",
+		"replica:\n  url: https://cms.example.com\n  token: key\n  write: forward\n":  "config/server.yaml:4: ",
+	} {
+		_, err := load(t, map[string]string{"config/server.yaml": text})
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }

@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// newForwarding opens a replica that forwards writes to an origin over a network, and follows it if follows is set.
+func newForwarding(t *testing.T, origin *node, over *network, follows bool) *node {
+	replica := openNode(t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, Forward: true, dial: over.dial}})
+	if follows {
+		replica.background(func(ctx context.Context) { replica.project.follower.run(ctx, replica.server) })
+		time.Sleep(time.Second)
+	}
+	return replica
+}
+
+// TestForwardLimits forwards writes to an origin that is slow in different ways, and expects the answer, its header Lectern-Forwarded, and
+// the time that it takes.
+func TestForwardLimits(t *testing.T) {
+	const document = `{"data":{"title":"new"}}`
+	for _, c := range []struct {
+		name             string
+		follows          bool // the replica follows the origin
+		silent, swallows bool // the network is silent; it takes what is sent nevertheless
+		method, body     string
+		status           int
+		forwarded        string
+		shows            string
+		took             time.Duration
+	}{
+		{name: "in step", follows: true, method: "POST", body: document, status: 201, forwarded: "applied", shows: `"title":"new"`},
+		{name: "not in step", method: "POST", body: document, status: 201, forwarded: "pending", shows: `"title":"new"`, took: maxCatchUp},
+		{name: "refused", method: "POST", body: `{"data":{"title":7}}`, status: 400, shows: "ValidationError"},
+		{name: "it takes no byte", silent: true, method: "POST", body: document, status: 503, shows: `"outcome":"unknown"`, took: maxStall},
+		{name: "it does not answer", silent: true, swallows: true, method: "DELETE", status: 503, shows: `"outcome":"unknown"`, took: 30*time.Second + maxOverhead},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				origin, over := newOrigin(t)
+				replica := newForwarding(t, origin, over, c.follows)
+				if over.swallows = c.swallows; c.silent {
+					over.fallSilent()
+				}
+				path := "/api/notes"
+				if c.method == "DELETE" {
+					path += "/some"
+				}
+				r := httptest.NewRequest(c.method, path, strings.NewReader(c.body))
+				if c.body == "" {
+					r.Body = nil
+				}
+				r.Header.Set("Authorization", "Bearer "+origin.key)
+				r.Header.Set("Content-Type", "application/json")
+				w, began := httptest.NewRecorder(), time.Now()
+				replica.server.Handler().ServeHTTP(w, r)
+				took := time.Since(began)
+				if w.Code != c.status || w.Header().Get(forwardedHeader) != c.forwarded || !strings.Contains(w.Body.String(), c.shows) {
+					t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+				}
+				if took < c.took || took > c.took+time.Second {
+					t.Errorf("the answer took %v, want %v", took, c.took)
+				}
+			})
+		})
+	}
+}
+
+// TestForwardStalledAnswer lets a connection fall silent when a part of an answer has arrived. The replica must break its own answer off.
+func TestForwardStalledAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		origin, over := newOrigin(t)
+		replica := newForwarding(t, origin, over, false)
+		over.most = 20_000
+		body := `{"data":{"text":"` + strings.Repeat("x", 100_000) + `"}}`
+		began := time.Now()
+		status, answer := replica.ask("POST", "/api/notes", origin.key, body)
+		if took := time.Since(began); status != 201 || took != maxCatchUp+maxStall || len(answer) == 0 || len(answer) >= 100_000 {
+			t.Errorf("%d with %d bytes after %v", status, len(answer), took)
+		}
+	})
+}
+
+// TestForwardTakes tells the requests that a replica forwards from those that it answers, for paths in upper and lower case.
+func TestForwardTakes(t *testing.T) {
+	rt := &Runtime{Prefix: "/Content/V1", graphql: "/GraphQL"}
+	for request, want := range map[string]bool{
+		"GET /Content/V1/notes": false, "HEAD /content/v1/notes": false, "POST /content/v1/notes": true, "PUT /Content/V1/notes/x": true, "DELETE /Content/V1/notes/x": true,
+		"POST /Content/V1/auth/local": false, "POST /content/v1/auth/local/": false, "POST /Content/V1/auth/local/register": true,
+		"GET /Content/V1/Auth/email-confirmation": true, "POST /graphql": false, "POST /GraphQL": false,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		if got := (*forwarder)(nil).takes(httptest.NewRequest(method, path, nil), rt); got != want {
+			t.Errorf("%s: %v", request, got)
+		}
+	}
+}
