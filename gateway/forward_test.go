@@ -88,8 +88,8 @@ func TestForwardedWrites(t *testing.T) {
 	e.must(err)
 	e.must(form.Close())
 
-	_, made := r.writing("POST", "/api/notes", e.key, "application/json", []byte(`{"data":{"title":"to be changed","rank":50}}`))
-	note := "/api/notes/" + regexp.MustCompile(`"documentId":"([a-z0-9]+)"`).FindStringSubmatch(made)[1]
+	_, created := r.writing("POST", "/api/notes", e.key, "application/json", []byte(`{"data":{"title":"to be changed","rank":50}}`))
+	note := "/api/notes/" + regexp.MustCompile(`"documentId":"([a-z0-9]+)"`).FindStringSubmatch(created)[1]
 	for _, c := range []struct {
 		name, method, path, key, kind, body string
 		status                              int
@@ -130,7 +130,7 @@ func TestForwardedWrites(t *testing.T) {
 	}
 
 	_, text := r.writing("POST", "/api/notes", e.key, "application/json", []byte(`{"data":{"title":"versioned"}}`))
-	note := "/api/notes/" + regexp.MustCompile(`"documentId":"(\w+)"`).FindStringSubmatch(text)[1]
+	note = "/api/notes/" + regexp.MustCompile(`"documentId":"(\w+)"`).FindStringSubmatch(text)[1]
 	read, _ := r.writing("GET", note, e.key, "", nil)
 	for _, want := range []int{200, 412} {
 		if answer, text := r.writing("PUT", note, e.key, "application/json", []byte(`{"data":{"title":"changed"}}`), "If-Match", read.Header.Get("ETag")); answer.StatusCode != want {
