@@ -256,7 +256,7 @@ func (s *Service) later(ctx context.Context, w Write, action Action, schedule fu
 	if err != nil {
 		return err
 	}
-	err = s.store.Write(ctx, func(tx *store.Tx) error {
+	err = s.store.WriteOnce(ctx, w.Once, func(tx *store.Tx) error {
 		return s.run(tx, p, inTransition(func(wr *writing) error {
 			if wr.written = (version{store.Draft, wr.locale}); wr.row(wr.written) == nil {
 				wr.written = wr.published()

@@ -73,6 +73,7 @@ type Write struct {
 	Access     *permission.Access
 	Timing     *Timing       // for Publish and Unpublish: when; nil means now
 	If         *Precondition // an Error 412 unless it holds; nil: no demand
+	Once       *store.Once   // keeps the answer, so that the write is not carried out twice; nil for writes without an idempotency key
 
 	hashes   map[string]string // the hashes of the passwords in Data, if they are known
 	expected bool              // an earlier write of the same transaction creates the document
@@ -126,7 +127,7 @@ func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) err
 			return err
 		}
 	}
-	err = s.store.Write(ctx, func(tx *store.Tx) error {
+	err = s.store.WriteOnce(ctx, w.Once, func(tx *store.Tx) error {
 		if _, err := s.checkPrecondition(tx, &w, locales...); err != nil {
 			return err
 		}
@@ -213,10 +214,12 @@ func (s *Service) write(ctx context.Context, w Write, action Action, compute fun
 	if err != nil {
 		return err
 	}
-	err = s.store.Write(ctx, func(tx *store.Tx) error { return s.run(tx, p, compute) })
+	err = s.store.WriteOnce(ctx, w.Once, func(tx *store.Tx) error { return s.run(tx, p, compute) })
 	switch {
 	case errors.Is(err, store.ErrTooManyLocales):
 		return localeError(w.Locale)
+	case errors.Is(err, store.ErrTooLarge):
+		return togetherError(err)
 	case err == nil && p.event != nil:
 		s.after(ctx, p.event)
 	}

@@ -98,6 +98,23 @@ func (l *requestLimits) readAll(r *http.Request, limit int64) ([]byte, error) {
 	return kept.text, nil
 }
 
+// readWhole reads the body of a request, whatever its type is, and keeps it so that readBody can read it again.
+func (l *requestLimits) readWhole(r *http.Request) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, nil
+	}
+	limit := l.JSONBytes
+	if kind, _, err := contentType(r.Header); err == nil && (kind == "application/x-www-form-urlencoded" || kind == "multipart/form-data" || strings.HasPrefix(kind, "text/")) {
+		limit = l.FormBytes
+	}
+	text, err := l.readAll(r, limit)
+	if err == nil && replayableBodyOf(r.Body) == nil { // a middleware has replaced the body
+		r.Body = io.NopCloser(bytes.NewReader(text))
+		r.Header.Del("Content-Encoding")
+	}
+	return text, err
+}
+
 func readFrom(r *http.Request, source io.Reader, limit int64, memory *budget.Reservation) ([]byte, error) {
 	body, err := inflate(source, r.Header.Get("Content-Encoding"))
 	if err != nil {

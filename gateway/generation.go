@@ -50,6 +50,7 @@ type shared struct {
 	library   *media.Library // of the last generation that had one; nil until upload is switched on
 	users     *auth.Users    // of the last generation; nil while users are switched off
 	uses      *auth.LastUses // when each API token was last used
+	keys      *keysAtWork
 }
 
 func (l *shared) lastUses() *auth.LastUses {
@@ -57,6 +58,13 @@ func (l *shared) lastUses() *auth.LastUses {
 		l.uses = auth.NewLastUses()
 	}
 	return l.uses
+}
+
+func (l *shared) keysAtWork() *keysAtWork {
+	if l.keys == nil {
+		l.keys = newKeysAtWork()
+	}
+	return l.keys
 }
 
 func (l *shared) limiterOf(often auth.RateLimit) *auth.Limiter {
@@ -105,6 +113,14 @@ func (e *generation) open() (err error) {
 // content returns the content of the generation for administration.
 func (e *generation) content() admin.Content {
 	return admin.Content{Definition: e.Definition.Definition, Store: e.store, Documents: e.docs, Tokens: e.tokens, Media: e.media, Replaced: e.replaced}
+}
+
+// idempotency returns what carries out requests with an Idempotency-Key.
+func (e *generation) idempotency() *idempotency {
+	s := &e.Settings.Server
+	return &idempotency{
+		store: e.store, settings: s.Idempotency, limits: requestLimits(s.Limits.WithDefaults()), now: e.project.clock.Now, atWork: e.project.shared.keysAtWork(),
+	}
 }
 
 // retire closes the services that the generation does not share.
@@ -163,9 +179,10 @@ func (e *generation) runtime() (Runtime, error) {
 		Host:         host{e},
 		health:       e.health,
 		ready:        e.project.readiness,
-		Routes:       slices.Concat(routes, graphql),
+		Routes:       slices.Concat(withoutKeys(routes), graphql),
 		feed:         feed,
 		forward:      e.forward,
+		idempotency:  e.idempotency(),
 		graphql:      e.Settings.GraphQL.Endpoint,
 		quotas:       e.quotas,
 	}, nil

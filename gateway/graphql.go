@@ -61,8 +61,9 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 		project: e.project, store: e.store, noLog: e.Settings.Server.Log.Limits().Off,
 		engine: engine, page: page, auth: a, limiter: limiter, quotas: e.quotas, proxies: e.Settings.Server.TrustedProxies,
 		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), persisted: persisted, metrics: e.project.observed.metrics, withCaller: e.withCaller,
-		forward:   e.forward,
-		anyOrigin: e.Settings.Server.CORS.AnyOrigin(),
+		forward:     e.forward,
+		idempotency: e.idempotency(),
+		anyOrigin:   e.Settings.Server.CORS.AnyOrigin(),
 	}
 	if g.Subscriptions {
 		h.positions = e.positions
@@ -90,22 +91,23 @@ func executionLimits(g *config.GraphQL) execution.Limits {
 
 // A graphqlHandler carries GraphQL requests over HTTP.
 type graphqlHandler struct {
-	project    *Project
-	store      *store.Store
-	noLog      bool       // the store keeps no log, so that there is nothing to subscribe to
-	positions  *positions // nil if subscriptions are off, and operations are not answered as streams of events
-	engine     *execution.Engine
-	page       http.Handler // for browsers
-	auth       *auth.Authenticator
-	limiter    *auth.Limiter // limits logins
-	quotas     *quotas       // nil if there are none
-	proxies    []netip.Prefix
-	limits     requestLimits
-	persisted  *persistedQueries
-	withCaller func(*http.Request, auth.Principal) *http.Request
-	metrics    *metrics.Metrics // nil if metrics are off
-	forward    *forwarder       // of mutations; nil: they are executed
-	anyOrigin  bool             // pages of all origins may read answers
+	project     *Project
+	store       *store.Store
+	noLog       bool       // the store keeps no log, so that there is nothing to subscribe to
+	positions   *positions // nil if subscriptions are off, and operations are not answered as streams of events
+	engine      *execution.Engine
+	page        http.Handler // for browsers
+	auth        *auth.Authenticator
+	limiter     *auth.Limiter // limits logins
+	quotas      *quotas       // nil if there are none
+	proxies     []netip.Prefix
+	limits      requestLimits
+	persisted   *persistedQueries
+	withCaller  func(*http.Request, auth.Principal) *http.Request
+	metrics     *metrics.Metrics // nil if metrics are off
+	forward     *forwarder       // of mutations; nil: they are executed
+	idempotency *idempotency
+	anyOrigin   bool // pages of all origins may read answers
 }
 
 // A graphqlError is the answer to a request without an operation that can be executed.
@@ -173,17 +175,26 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 	if h.forward != nil && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name) {
 		return h.sendOn(w, r, op)
 	}
-	if answers == eventStreamType {
+	keyed := r.Header[idempotencyKeyHeader] != nil && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name)
+	switch {
+	case keyed && answers == eventStreamType:
+		h.refuse(w, answers, badRequest("A mutation with an Idempotency-Key is not answered as a stream of events: send Accept: application/json."))
+		return nil
+	case keyed:
+		return h.executeOnce(w, r, answers, op, who)
+	case answers == eventStreamType:
 		return h.stream(w, r, op, who)
 	}
-	return h.execute(w, r, answers, op, who)
+	return h.execute(w, r, answers, op, who, nil)
 }
 
 var anyOrigin = []string{"*"}
 
-// execute executes an operation and answers with its result.
-func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal) error {
-	answer, err := h.engine.Execute(h.withCaller(r, who).Context(), h.request(w, r, op, who))
+// execute executes an operation and answers with its result. once is nil for a request without an idempotency key.
+func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal, once *store.Once) error {
+	request := h.request(w, r, op, who)
+	request.Once = once
+	answer, err := h.engine.Execute(h.withCaller(r, who).Context(), request)
 	if err != nil {
 		return err
 	}
@@ -195,6 +206,16 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 
 // sendOn sends a mutation to the origin of the replica.
 func (h *graphqlHandler) sendOn(w http.ResponseWriter, r *http.Request, op *operationRequest) error {
+	text := op.appendBody(nil)
+	forwarded := r.Clone(r.Context())
+	forwarded.Header.Set("Content-Type", jsonType)
+	forwarded.Header.Del("Content-Encoding")
+	forwarded.Body, forwarded.ContentLength, forwarded.TransferEncoding = io.NopCloser(bytes.NewReader(text)), int64(len(text)), nil
+	return h.forward.serve(w, forwarded)
+}
+
+// appendBody appends a JSON body that asks for the operation.
+func (op *operationRequest) appendBody(b []byte) []byte {
 	body := jsontree.ObjectOf("query", op.query)
 	if op.name != nil {
 		body.Set("operationName", *op.name)
@@ -202,12 +223,7 @@ func (h *graphqlHandler) sendOn(w http.ResponseWriter, r *http.Request, op *oper
 	if op.variables != nil {
 		body.Set("variables", op.variables)
 	}
-	text := jsontree.Append(nil, body)
-	forwarded := r.Clone(r.Context())
-	forwarded.Header.Set("Content-Type", jsonType)
-	forwarded.Header.Del("Content-Encoding")
-	forwarded.Body, forwarded.ContentLength, forwarded.TransferEncoding = io.NopCloser(bytes.NewReader(text)), int64(len(text)), nil
-	return h.forward.serve(w, forwarded)
+	return jsontree.Append(b, body)
 }
 
 // request returns the request of an operation to the engine.

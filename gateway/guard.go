@@ -32,6 +32,7 @@ type guard struct {
 	handler  http.Handler // the middlewares around answer, or the router of a mount; nil if there is neither
 
 	metered   bool // the rate limits of config/api.yaml apply
+	keyless   bool // as in Route
 	streams   bool // as in Route
 	whole     bool // as in Route, unless extended
 	generated bool // the route is one of a content-type
@@ -191,6 +192,9 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string)
 		if who, err = g.admit(w, r); err != nil {
 			return err
 		}
+	}
+	if g.keyless && r.Header[idempotencyKeyHeader] != nil {
+		return errKeyNotHere
 	}
 	s, ctx := g.handlers.server, r.Context()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -27,6 +27,7 @@ type Runtime struct {
 	health, ready func() *admin.Condition // what the probes answer: nil if there is no problem. If not set: never a problem
 	forward       *forwarder              // sends writes to the origin of a replica; nil: the server answers them
 	graphql       string                  // the path of the GraphQL endpoint
+	idempotency   *idempotency            // carries out requests with an Idempotency-Key; nil: the header is ignored
 	feed          *changeFeed             // what listeners read; nil: there are none
 	quotas        *quotas                 // rate limits; nil: there are none
 	starting      bool                    // the project is not open yet: every path but those of probes is answered 503
@@ -63,6 +64,7 @@ type Route struct {
 	limit rateLimit   // limits how often an address may use the route
 
 	unmetered bool // the rate limits of config/api.yaml do not apply
+	keyless   bool // requests with an Idempotency-Key are refused
 }
 
 // config returns the configuration that the route has of itself.

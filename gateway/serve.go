@@ -153,6 +153,9 @@ func (h *handlers) addGenerated(t *routeTable, route *rest.Route) error {
 		if prefersLines(r) {
 			call.Lines = h.server.lines(w, r)
 		}
+		if route.Writes() && h.rt.idempotency != nil && r.Header[idempotencyKeyHeader] != nil {
+			return h.serveOnce(w, r, who, route, call)
+		}
 		return route.Serve(w, r, call)
 	}
 	g.generated, g.whole = true, true
@@ -174,6 +177,7 @@ func (h *handlers) addRoute(t *routeTable, route *Route) error {
 	}
 	g.metered = g.metered && !route.unmetered
 	g.streams, g.whole, g.limit, g.answer = route.Streams, route.Whole, route.limit, route.answers()
+	g.keyless = route.keyless
 	g.extended = configured || len(h.rt.Extensions.hooks) > 0 && !route.Open
 	g.wrapAnswer()
 	return t.add(route.Method, route.Path, g)

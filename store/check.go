@@ -101,7 +101,7 @@ func bucketNamed(name []byte) (bucket, bool) {
 // disagreements lists where the buckets do not agree. err is that of reserve.
 func (s *Snapshot) disagreements(reserve func(bytes int64) error) (problems []error, err error) {
 	c := checker{snap: s, reserve: reserve, index: map[string]uint64{}, versions: map[string][]slot{}}
-	for _, check := range []func(){c.rows, c.indexes, c.counts, c.documents, c.links, c.log} {
+	for _, check := range []func(){c.rows, c.indexes, c.counts, c.documents, c.links, c.log, c.answers} {
 		if check(); c.unreserved != nil {
 			return nil, c.unreserved
 		}

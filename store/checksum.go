@@ -16,7 +16,7 @@ import (
 //	rows         4 bytes behind the row; the highest bit of its number of fields is set
 //	index        4 bytes behind the block; the highest bit of its number of entries is set
 //	meta         texts: a zero byte, which no text ends with, and 4 bytes behind it
-//	log, history 4 bytes behind the part of an entry or the block of touches
+//	log, history, answers: 4 bytes behind the part of an entry, the block of touches, the answer or its sequence
 //	all others   in the upper 16 bits of a number that never needs them: the document of a link or of a list of versions, the entries
 //	             of a group or span, a counter. They hold the lower half of the checksum, or 1 if that is 0
 //
@@ -67,7 +67,7 @@ func numberAt(n bucket) int {
 // checksum that is there already.
 func withChecksum(n bucket, key, value []byte) []byte {
 	switch {
-	case n == entries || n == touches:
+	case n == entries || n == touches || n == answers:
 		return be.AppendUint32(value, namedChecksum(n, key, value))
 	case n == rows || n == index:
 		value = withoutChecksum(n, value)
@@ -128,7 +128,7 @@ func (s *Snapshot) checkPage(n bucket) func(pages.Page) error {
 // checkValue compares a value with its checksum. If it has none, checkValue checks that it can be read.
 func (s *Snapshot) checkValue(n bucket, key, v []byte) error {
 	switch {
-	case n == entries || n == touches:
+	case n == entries || n == touches || n == answers:
 		if !hasNamedChecksum(n, key, v) && (n != entries || !json.Valid(textOf(v))) { // before format 4 the log was JSON
 			return errChecksum
 		}
@@ -179,7 +179,7 @@ var errMalformed = errors.New("it is malformed")
 
 // minKeyLen and minValueLen are the least lengths of keys and values, by bucket.
 var (
-	minKeyLen   = [bucketCount]int{rows: rowKeyLen, docs: 2, index: spaceLen, groups: spaceLen, spans: spaceLen, links: linkKeyLen, metas: 1, entries: 8, touches: 8}
+	minKeyLen   = [bucketCount]int{rows: rowKeyLen, docs: 2, index: spaceLen, groups: spaceLen, spans: spaceLen, links: linkKeyLen, metas: 1, entries: 8, touches: 8, answers: 9}
 	minValueLen = [bucketCount]int{rows: recordHeader, docs: 8, index: 2, groups: 12, spans: 12, links: linkLen - linkKeyLen, metas: 8}
 )
 

@@ -24,6 +24,7 @@ type Entry struct {
 	locales     []string
 	firstLocale uint64 // the number of the first of locales
 	changes     []docChange
+	answer      []byte // that is kept under an idempotency key, with the key (see answers.go); nil if there is none
 	conversion  conversionEntry
 	ops         []byte // see appendRowOp and appendLinkOp
 	raw         []byte // the whole entry as it was decoded
@@ -97,15 +98,17 @@ type conversionEntry struct {
 	converted bool
 }
 
-// entryVersion is the first byte of each entry. Readers refuse entries of versions that they do not know.
+// The version is the first byte of each entry. Readers refuse entries of versions that they do not know.
 //
 // In entries of version 1, opPutRow stands for opAddRow too, and opCutRow for opDeleteRow. They do not hold the rows that they replaced or
 // removed, and do not say whether they have converted content. Entries of version 2 do not hold the hash of the entry before them. Entries of
-// version 3 do not compress their changes.
+// version 3 do not compress their changes. Entries that hold an answer are of version 5, and all others of version 4.
 const (
 	entryVersion   = 4
 	chainedVersion = 3
 	packedVersion  = 4
+	answerVersion  = 5
+	lastVersion    = answerVersion
 )
 
 // The encoding of an entry is
@@ -113,6 +116,7 @@ const (
 //	version u8 · kind u8 · epoch 8 bytes · time in ms · hash of the entry before it 32 bytes ·
 //	kind and name of the principal · docs · items ·
 //	number of locales · [number of the first · the codes] · number of changes · (schema · action u8 · documentId) … ·
+//	from version 5 on: the answer ·
 //	of a conversion: catalog · pending · step · rows · converted u8 · the changes of rows and links, up to the end (see pack.go)
 //
 // Numbers are uvarints, and texts have their length before them. The sequence is in the key.
@@ -136,6 +140,9 @@ func (e *Entry) append(b []byte) []byte {
 	for _, c := range e.changes {
 		b = append(binary.AppendUvarint(b, uint64(c.schema)), byte(c.action))
 		b = appendCounted(b, c.documentID)
+	}
+	if e.version >= answerVersion {
+		b = appendCounted(b, e.answer)
 	}
 	if e.Kind == ConversionEntry {
 		c := &e.conversion
@@ -166,7 +173,7 @@ var (
 
 // decodeEntry decodes an entry and checks all of it. The Entry may refer to the memory of raw.
 func decodeEntry(sequence uint64, raw []byte) (*Entry, error) {
-	if len(raw) > 0 && raw[0] > entryVersion {
+	if len(raw) > 0 && raw[0] > lastVersion {
 		return nil, errEntryVersion
 	}
 	raw = raw[:len(raw):len(raw)] // so that append copies it
@@ -189,6 +196,9 @@ func decodeEntry(sequence uint64, raw []byte) (*Entry, error) {
 	for range d.fitting(d.number(numberMask)) {
 		e.changes = append(e.changes, docChange{schema: d.short(), action: Action(d.byte()), documentID: d.counted()})
 		d.failed = d.failed || e.changes[len(e.changes)-1].action >= actions
+	}
+	if e.version >= answerVersion {
+		e.answer = d.answer()
 	}
 	if e.Kind == ConversionEntry {
 		e.conversion = conversionEntry{catalog: d.counted(), pending: d.counted(), step: d.counted(), rows: d.number(1 << 20)}
@@ -256,6 +266,16 @@ func (d *entryDecoder) counted() []byte {
 		return d.take(n)
 	}
 	return nil
+}
+
+// answer reads an answer with its key, nil if there is none.
+func (d *entryDecoder) answer() []byte {
+	raw := d.counted()
+	if raw != nil {
+		_, _, err := decodeAnswer(raw)
+		d.failed = d.failed || err != nil
+	}
+	return raw
 }
 
 // fitting returns n, or fails if so many items cannot be in what is left.

@@ -24,6 +24,7 @@ func someEntries() []*Entry {
 	ops = appendLinkOp(appendLinkOp(ops, opPutLink, link), opDeleteLink, link)
 	ops = appendRowOp(ops, removed)
 	ofFormat4 := appendRowOp(appendRowOp(nil, op{kind: opPutRow, schema: 1, slot: 2, doc: 3, data: row}), op{kind: opCutRow, schema: 1, slot: 2, doc: 3})
+	answer := KeptAnswer{At: at, ContentType: "application/json", Answer: Answer{Status: 201, Body: []byte("{}")}}
 	return []*Entry{
 		{Sequence: 1, version: 2, Kind: ConversionEntry, Time: at, By: system,
 			conversion: conversionEntry{catalog: []byte("{}"), pending: []byte("{}"), step: []byte("{}"), rows: 9, converted: true}},
@@ -35,6 +36,7 @@ func someEntries() []*Entry {
 		{Sequence: 6, version: 4, previous: EntryHash{1, 2, 3}, Time: at, By: Principal{"token", "a token"}, ops: ops},
 		{Sequence: 7, version: 4, previous: EntryHash{4, 5, 6}, Time: at, By: system, ops: bytes.Repeat(ops, 8)},
 		{Sequence: 8, version: 4, previous: EntryHash{4, 5, 6}, Time: at, By: system, ops: bytes.Repeat(ops, 8000)},
+		{Sequence: 9, version: 5, Time: at, By: Principal{"token", "a token"}, answer: answer.append(make([]byte, 32)), ops: ops},
 	}
 }
 
@@ -86,7 +88,7 @@ func TestEntriesCutOff(t *testing.T) {
 		if got, err := decodeEntry(e.Sequence, raw); err != nil || !bytes.Equal(got.append(nil), raw) || got.By != e.By || !got.Time.Equal(e.Time) {
 			t.Errorf("entry %d is decoded as %+v (%v)", e.Sequence, got, err)
 		}
-		raw[0] = entryVersion + 1
+		raw[0] = lastVersion + 1
 		if _, err := decodeEntry(e.Sequence, raw); err == nil {
 			t.Errorf("entry %d: another version is taken", e.Sequence)
 		}

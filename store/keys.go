@@ -13,6 +13,7 @@ import "encoding/binary"
 //	links   schema u16 · field u16 · side u8 · link set u8 · ref · pos u64 → the other end (links.go)
 //	log     sequence u64 [· part u32]                             → an entry, or a part of one (entry.go, log.go)
 //	history sequence u64                                          → which entries changed which documents (touches.go)
+//	answers a · sequence u64, and k · key                         → answers that are kept under idempotency keys (answers.go)
 //
 // An index key is schema u16 · field u16 · slot u16 · value · id u64.
 //
@@ -27,8 +28,9 @@ var (
 	bucketLinks   = []byte("links")
 	bucketLog     = []byte("log")
 	bucketTouches = []byte("history")
+	bucketAnswers = []byte("answers")
 
-	allBuckets = [][]byte{bucketMeta, bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketSpans, bucketLinks, bucketLog, bucketTouches}
+	allBuckets = [][]byte{bucketMeta, bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketSpans, bucketLinks, bucketLog, bucketTouches, bucketAnswers}
 )
 
 // Keys of the bucket meta.
@@ -45,6 +47,8 @@ var (
 	keyLogBytes      = []byte("log/bytes")
 	keyTouchesBefore = []byte("history/before")
 	keyConverted     = []byte("history/converted")
+	keyAnswerCount   = []byte("answers/count")
+	keyAnswerBytes   = []byte("answers/bytes")
 	keyDocs          = []byte("docs")
 	keyItems         = []byte("items")
 	prefixRowID      = "id/"

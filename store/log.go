@@ -73,6 +73,7 @@ type loggedState struct {
 	copying       bool        // entries of another log are applied and stored as they are
 	last          []byte      // the last entry of the log as it is stored, if the transaction has added it
 	lastSequence  uint64
+	answer        []byte // to be kept, with its key, for the next entry; nil if there is none
 
 	blocked       int    // how many of the open touches are in blocks that the transaction has stored
 	touchesBefore uint64 // see touches.go
@@ -134,21 +135,24 @@ func (tx *Tx) logLinkKey(kind opKind, k, v []byte) {
 func (tx *Tx) append(kind EntryKind, conversion conversionEntry) error {
 	f := tx.store.file
 	if f.log.limits.Off {
-		tx.log.before = tx.sequence
+		tx.log.before, tx.log.answer = tx.sequence, nil
 		return nil
 	}
 	e := Entry{
 		Sequence: tx.sequence, Epoch: f.log.epoch, Time: time.Now(), By: tx.log.by, Kind: kind, version: entryVersion, previous: tx.previousHash(),
 		docs: tx.docs, items: tx.items, changes: tx.log.changes, conversion: conversion, ops: f.log.ops,
 	}
+	if tx.log.answer != nil {
+		e.version, e.answer = answerVersion, tx.log.answer
+	}
 	if tx.localesUsed > tx.log.locales {
 		e.firstLocale = uint64(tx.log.locales) + 1
 		e.locales = f.locales.current.Load().codes[e.firstLocale : tx.localesUsed+1]
 		tx.log.locales = tx.localesUsed
 	}
-	size := 160 + len(e.ops) + len(conversion.catalog) + len(conversion.pending) + len(conversion.step) + 48*len(e.changes)
+	size := 160 + len(e.ops) + len(conversion.catalog) + len(conversion.pending) + len(conversion.step) + 48*len(e.changes) + len(e.answer)
 	raw := e.append(make([]byte, 0, size))
-	tx.log.changes = nil
+	tx.log.changes, tx.log.answer = nil, nil
 	err := tx.storeEntry(&e, raw)
 	if f.log.ops, f.log.former = f.log.ops[:0], f.log.former[:0]; cap(f.log.ops)+cap(f.log.former) > maxKeptOps {
 		f.log.ops, f.log.former = nil, nil

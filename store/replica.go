@@ -20,7 +20,8 @@ var ErrGap = errors.New("the entries do not follow on the last one of the replic
 // use: see Options.Origin.
 type Replica struct{ applier }
 
-// OpenReplica opens the file at path to apply entries to it, and creates it if there is none. Of opts it uses Log and LockTimeout.
+// OpenReplica opens the file at path to apply entries to it, and creates it if there is none. Of opts it uses Log, Answers and
+// LockTimeout.
 func OpenReplica(path string, opts Options) (*Replica, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		if err := create(path); err != nil {
@@ -32,7 +33,7 @@ func OpenReplica(path string, opts Options) (*Replica, error) {
 		return nil, err
 	}
 	r := &Replica{applier{file: newFile(db, path)}}
-	r.file.log.limits = opts.Log.withDefaults()
+	r.file.log.limits, r.file.answers = opts.Log.withDefaults(), opts.Answers.withDefaults()
 	if r.conversion, err = r.file.loadConversion(opts); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -162,6 +163,11 @@ func (r *applier) applyEntry(tx *Tx, e *Entry) error {
 	if e.Kind == ConversionEntry {
 		tx.revise(everyType)
 		if err := storeConversion(tx.bucket(metas), &e.conversion); err != nil {
+			return err
+		}
+	}
+	if e.answer != nil {
+		if err := tx.putAnswer(e.Sequence, e.answer); err != nil {
 			return err
 		}
 	}

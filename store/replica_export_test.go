@@ -68,7 +68,7 @@ func (r *Replica) differences(want *Snapshot) (list []string, err error) {
 		if problems, err := got.disagreements(nil); !pending && (err != nil || len(problems) > 0) {
 			list = append(list, fmt.Sprint(problems, err))
 		}
-		for _, n := range []bucket{rows, docs, index, links, entries, touches, metas} {
+		for _, n := range []bucket{rows, docs, index, links, entries, touches, answers, metas} {
 			if line := firstDifference(n, valuesOf(want, n), valuesOf(got, n)); line != "" {
 				list = append(list, line)
 			}
@@ -97,6 +97,9 @@ func firstDifference(n bucket, want, got [][2][]byte) string {
 // valuesOf returns the keys and values of a bucket, those of the index entry by entry. It leaves out what a replica need not have: the
 // identity, and numbers that were given out for nothing.
 func valuesOf(s *Snapshot, n bucket) (list [][2][]byte) {
+	if !s.bucket(n).exists() {
+		return nil
+	}
 	c := s.bucket(n).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		switch {

@@ -52,10 +52,11 @@ const (
 	metas
 	entries
 	touches
+	answers
 	bucketCount
 )
 
-var bucketNames = [bucketCount][]byte{bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketSpans, bucketLinks, bucketMeta, bucketLog, bucketTouches}
+var bucketNames = [bucketCount][]byte{bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketSpans, bucketLinks, bucketMeta, bucketLog, bucketTouches, bucketAnswers}
 
 func newSnapshot(s *Store, tx *bolt.Tx) *Snapshot {
 	return &Snapshot{store: s, tx: tx, bound: s.bound}

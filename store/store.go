@@ -74,6 +74,7 @@ type file struct {
 
 	readers  readers
 	onCommit func(Commit) // nil if nothing observes commits
+	answers  AnswerLimits
 
 	// Used by the writer goroutine only:
 	committed int // the last transaction
@@ -111,6 +112,8 @@ type Options struct {
 
 	// Log bounds the log.
 	Log LogLimits
+	// Answers bounds the answers that are kept under idempotency keys.
+	Answers AnswerLimits
 	// By is who the log says has converted content at the start; the zero Principal stands for the system.
 	By Principal
 
@@ -141,7 +144,8 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 	if err := removeUnfinished(path); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), db.Close())
 	}
-	f.health.changed, f.onCommit, f.log.limits = opts.HealthChanged, opts.Committed, opts.Log.withDefaults()
+	f.health.changed, f.onCommit = opts.HealthChanged, opts.Committed
+	f.log.limits, f.answers = opts.Log.withDefaults(), opts.Answers.withDefaults()
 	var s *Store
 	if opts.Origin != "" {
 		s, err = f.loadReplica(model, opts)
@@ -170,7 +174,7 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 var maxIdle = 2 * runtime.GOMAXPROCS(0)
 
 func newFile(open *opened, path string) *file {
-	f := &file{path: path, log: eventLog{limits: LogLimits{}.withDefaults()}, requests: make(chan *writeRequest), closing: make(chan struct{})}
+	f := &file{path: path, log: eventLog{limits: LogLimits{}.withDefaults()}, answers: DefaultAnswerLimits, requests: make(chan *writeRequest), closing: make(chan struct{})}
 	f.snapshots.Size, f.snapshots.Close = maxIdle, (*Snapshot).close
 	f.readers.tick()
 	f.open.Store(open)
@@ -366,13 +370,20 @@ func (s *Store) view(snap *Snapshot, f func(*Snapshot) error) error {
 // When ctx ends before f applies its first batch, look-ups of f find nothing (see Snapshot.Within), Apply refuses the batch, and Write
 // returns the error of ctx. Once f has applied a batch, the write is completed.
 func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
+	return s.WriteOnce(ctx, nil, f)
+}
+
+// WriteOnce is Write for a write that must not be carried out twice. If a write was carried out under the key of once before, WriteOnce does
+// not call f, and returns a *CarriedOutError with its answer. Otherwise the store keeps the answer of once in the transaction of the write,
+// unless f applies no batch. once may be nil.
+func (s *Store) WriteOnce(ctx context.Context, once *Once, f func(*Tx) error) error {
 	if h := s.health.load(); h.State > Full {
 		return h.Err
 	}
 	if err := s.refused(); err != nil {
 		return err
 	}
-	req := &writeRequest{ctx: ctx, store: s, f: f, done: make(chan error, 1), trace: traceWrite(ctx), by: PrincipalOf(ctx)}
+	req := &writeRequest{ctx: ctx, store: s, f: f, once: once, done: make(chan error, 1), trace: traceWrite(ctx), by: PrincipalOf(ctx)}
 	err := s.submit(req)
 	if err == nil {
 		err = <-req.done

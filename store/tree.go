@@ -81,10 +81,17 @@ func (s *Snapshot) newTree(n bucket) *tree {
 		t.base = t.pages.Cursor()
 	}
 	if s.tx.Writable() {
-		t.bolt = s.tx.Bucket(bucketNames[n])
+		if t.bolt = s.tx.Bucket(bucketNames[n]); t.bolt == nil && n == answers {
+			if t.bolt, err = s.tx.CreateBucket(bucketNames[n]); err != nil {
+				s.fail(n, err)
+			}
+		}
 	}
 	return t
 }
+
+// exists reports whether the file has the bucket. A file that an older Lectern made may lack one.
+func (t *tree) exists() bool { return t.bolt != nil || t.pages != nil }
 
 // checkAround checks the pages that bbolt reads to find or change a key: the leaf of the key, the leaves beside it, and the pages above
 // them. It checks them once in a transaction.

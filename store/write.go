@@ -18,6 +18,7 @@ type writeRequest struct {
 	ctx   context.Context
 	store *Store // on which Write was called
 	f     func(*Tx) error
+	once  *Once // nil for a write without an idempotency key
 	err   error
 	done  chan error
 	trace writeTrace
@@ -277,7 +278,7 @@ func (tx *Tx) run(r *writeRequest) error {
 		r.trace.ran = time.Now()
 		defer func() { r.trace.applied = time.Now() }()
 	}
-	err := cmp.Or(tx.call(r.f), tx.half)
+	err := cmp.Or(tx.call(r), tx.half)
 	if tx.work.over {
 		err, tx.failed = tx.failed, nil
 	}
@@ -297,15 +298,20 @@ func (tx *Tx) begin() error {
 	return tx.failed
 }
 
-// call calls f and turns a panic in it into an error, so that the writer goroutine survives.
-func (tx *Tx) call(f func(*Tx) error) (err error) {
+// call calls the function of a request and turns a panic in it into an error, so that the writer goroutine survives.
+func (tx *Tx) call(r *writeRequest) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			stack := make([]byte, 4096)
 			err = fmt.Errorf("write panicked: %v\n%s", p, stack[:runtime.Stack(stack, false)])
 		}
 	}()
-	err = tx.store.guard(func() error { return f(tx) })
+	err = tx.store.guard(func() error {
+		if r.once != nil {
+			return r.once.carryOut(tx, r.f)
+		}
+		return r.f(tx)
+	})
 	if errors.Is(err, ErrCorrupt) {
 		tx.failed = err
 	}

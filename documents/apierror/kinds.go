@@ -30,7 +30,7 @@ func KindOf(name string) (Kind, bool) {
 var kinds = slices.SortedFunc(slices.Values([]Kind{
 	{"ApplicationError", "400", "Not possible now", "The present content does not allow the request."},
 	{"BadRequestError", "400", "Malformed request", "The path or the body cannot be read."},
-	{"ConflictError", "409", "Conflict with the state of the server", "The server is a replica, which takes no writes, or the store was replaced during the request."},
+	{"ConflictError", "409", "Conflict with the state of the server", "The server is a replica, which takes no writes; the store was replaced during the request; or a request with the same `Idempotency-Key` is at work."},
 	{"Error", "400, 415", "Malformed request", "The reference gives no better name: a component in the body that does not exist, or a `Content-Encoding` that the server does not know."},
 	{"FailedDependencyError", "424", "Refers to something that failed", "An operation of a [batch](batch.md) refers to a document whose creation has failed."},
 	{"ForbiddenError", "403", "Permission missing", "The caller lacks a permission."},
@@ -50,5 +50,6 @@ var kinds = slices.SortedFunc(slices.Values([]Kind{
 	{"ServiceUnavailableError", "503", "Not possible at the moment", "The server is busy, starting or stopping, or lacks something that it needs. Try again; `Retry-After` says when."},
 	{"SyntaxError", "400", "Invalid JSON", "The body is no JSON."},
 	{"UnauthorizedError", "401", "Not authenticated", "The credential is missing, wrong or expired."},
+	{"UnprocessableEntityError", "422", "Key of another request", "The `Idempotency-Key` was used for another request."},
 	{"ValidationError", "400", "Invalid request", "A parameter or a value of the body is not valid. `errors` lists the values, where there are several."},
 }), func(a, b Kind) int { return strings.Compare(a.Name, b.Name) })

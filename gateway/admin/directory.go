@@ -130,6 +130,7 @@ func (d *Directory) OpenStore(path string, def *config.Definition, o store.Optio
 		o.Upgrading = d.Upgrading
 	}
 	o.DefaultLocale, o.Log = def.Settings.I18n.DefaultLocale, def.Settings.Server.Log.Limits()
+	o.Answers = def.Settings.Server.Idempotency.Limits()
 	st, err := store.Open(path, def.Model, o)
 	var refused *evolve.DefinitionError
 	if errors.As(err, &refused) {

@@ -52,6 +52,7 @@ func (f files) migrate(_ context.Context, ms evolve.Migrations, progress func(wh
 		return store.Migrate(path, ms, nil, o)
 	}
 	o.DefaultLocale, o.Log = d.Settings.I18n.DefaultLocale, d.Settings.Server.Log.Limits()
+	o.Answers = d.Settings.Server.Idempotency.Limits()
 	return store.Migrate(path, ms, d.Model, o)
 }
 

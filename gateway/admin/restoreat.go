@@ -59,7 +59,8 @@ const (
 
 // applyPlan applies the entries of a plan to its base at path.
 func applyPlan(ctx context.Context, plan *backup.Plan, path string, def *config.Definition, done *Restored, progress func(int)) (err error) {
-	r, err := store.OpenReplica(path, store.Options{LockTimeout: fileLockWait, NoUpgradeCopy: true, Log: def.Settings.Server.Log.Limits()})
+	s := &def.Settings.Server
+	r, err := store.OpenReplica(path, store.Options{LockTimeout: fileLockWait, NoUpgradeCopy: true, Log: s.Log.Limits(), Answers: s.Idempotency.Limits()})
 	if err != nil {
 		return fmt.Errorf("open the base: %w", err)
 	}

@@ -27,15 +27,27 @@ type serverFile struct {
 	// Default: none
 	TrustedProxies []netPrefix `yaml:"trustedProxies"`
 	// compress answers of 1 KiB or more (zstd or gzip) for clients that accept it; uploaded files are sent as they are
-	Compress *bool
-	CORS     corsFile
-	Limits   limitsFile
-	Timeouts timeoutsFile
-	Log      logFile
-	Metrics  metricsFile
-	TLS      tlsFile `yaml:"tls"`
-	Tracing  tracingFile
-	Replica  replicaFile
+	Compress    *bool
+	CORS        corsFile
+	Limits      limitsFile
+	Timeouts    timeoutsFile
+	Log         logFile
+	Metrics     metricsFile
+	TLS         tlsFile `yaml:"tls"`
+	Tracing     tracingFile
+	Replica     replicaFile
+	Idempotency idempotencyFile
+}
+
+type idempotencyFile struct {
+	// how long the answers to requests with an [Idempotency-Key](idempotency.md) are kept; `0` refuses such requests
+	Keep *days
+	// answers that are kept; the oldest go first
+	MaxKeys *int `yaml:"maxKeys"`
+	// all answers that are kept; the oldest go first
+	MaxSize *ByteSize `yaml:"maxSize"`
+	// one answer; a write with a longer one is refused with 400, and nothing is written
+	MaxAnswer *ByteSize `yaml:"maxAnswer"`
 }
 
 type replicaFile struct {
@@ -189,9 +201,10 @@ func (s *Server) file() serverFile {
 		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Drain, &l.Shutdown, &l.Stream},
 		Log: logFile{Level: "info", Format: &s.Log.Format, Requests: &s.Log.Requests, Sample: &s.Log.Sample,
 			Keep: (*days)(&s.Log.Keep), MaxSize: (*ByteSize)(&s.Log.MaxSize)},
-		Metrics: metricsFile{&s.Metrics.Listen, &s.Metrics.Token},
-		Tracing: tracingFile{&s.Tracing.Endpoint, &s.Tracing.Headers, &s.Tracing.Sample, &s.Tracing.TrustParent},
-		Replica: replicaFile{&s.Replica.URL, &s.Replica.Token, "refuse"},
+		Metrics:     metricsFile{&s.Metrics.Listen, &s.Metrics.Token},
+		Tracing:     tracingFile{&s.Tracing.Endpoint, &s.Tracing.Headers, &s.Tracing.Sample, &s.Tracing.TrustParent},
+		Replica:     replicaFile{&s.Replica.URL, &s.Replica.Token, "refuse"},
+		Idempotency: idempotencyFile{(*days)(&s.Idempotency.Keep), &s.Idempotency.MaxKeys, (*ByteSize)(&s.Idempotency.MaxSize), (*ByteSize)(&s.Idempotency.MaxAnswer)},
 	}
 }
 
@@ -232,6 +245,7 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	problems = append(problems, s.Replica.check(n, f.Replica.Writes)...)
 	problems = append(problems, s.Log.check(n, f.Log.Level)...)
 	problems = append(problems, s.Metrics.check(n)...)
+	problems = append(problems, s.Idempotency.check(n)...)
 	problems = append(problems, s.TLS.check(n)...)
 	return together(unfit, problems)
 }
@@ -252,6 +266,23 @@ func (l *Log) check(n *yamlfile.Node, level string) (problems yamlfile.Problems)
 	}
 	if l.MaxSize < minLogSize {
 		problems.Add(n.At("log", "maxSize"), "maxSize must be 1mb or more, such as 1gb; keep: 0 switches the log of changes off")
+	}
+	return problems
+}
+
+// check reports settings of idempotency that are out of range.
+func (i *Idempotency) check(n *yamlfile.Node) (problems yamlfile.Problems) {
+	if i.Keep != 0 && i.Keep < time.Minute {
+		problems.Add(n.At("idempotency", "keep"), "keep must be a minute or longer, such as 24h; 0 refuses requests with an Idempotency-Key")
+	}
+	if i.MaxKeys < 1 {
+		problems.Add(n.At("idempotency", "maxKeys"), "maxKeys must be 1 or more: it is how many answers are kept")
+	}
+	if i.MaxAnswer < 1<<10 {
+		problems.Add(n.At("idempotency", "maxAnswer"), "maxAnswer must be 1kb or more")
+	}
+	if i.MaxSize < 2*i.MaxAnswer {
+		problems.Add(n.At("idempotency", "maxSize"), "maxSize must be at least twice maxAnswer (%s), such as 64mb", ByteSize(i.MaxAnswer))
 	}
 	return problems
 }

@@ -46,6 +46,7 @@ type Server struct {
 	CORS           CORS           // default: pages of any origin
 	Limits         Limits         // default DefaultLimits
 	Log            Log
+	Idempotency    Idempotency
 	Metrics        Metrics
 	TLS            TLS
 	Tracing        Tracing
@@ -78,6 +79,24 @@ const (
 // Limits returns the limits of the log of changes.
 func (l *Log) Limits() store.LogLimits {
 	return store.LogLimits{Keep: l.Keep, MaxSize: l.MaxSize, Off: l.Keep == 0}
+}
+
+// Idempotency holds the settings idempotency of config/server.yaml: how many answers to requests with an Idempotency-Key the store keeps.
+type Idempotency struct {
+	Keep      time.Duration // 0: requests with a key are refused; default 24 hours
+	MaxKeys   int           // default 100,000
+	MaxSize   int64         // bytes of all answers; default 64 MB
+	MaxAnswer int64         // bytes of one answer; default 1 MB
+}
+
+// defaultIdempotency are the settings of a project that says nothing about idempotency.
+var defaultIdempotency = Idempotency{
+	Keep: store.DefaultAnswerLimits.Keep, MaxKeys: store.DefaultAnswerLimits.Count, MaxSize: store.DefaultAnswerLimits.MaxSize, MaxAnswer: 1 << 20,
+}
+
+// Limits returns the limits of the answers that the store keeps.
+func (i *Idempotency) Limits() store.AnswerLimits {
+	return store.AnswerLimits{Keep: i.Keep, Count: i.MaxKeys, MaxSize: i.MaxSize}
 }
 
 // Tracing holds the settings tracing of config/server.yaml.
@@ -140,7 +159,7 @@ type GraphQL struct {
 // Default returns the settings of a project without config/.
 func Default() Settings {
 	return Settings{
-		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits, Log: Log{Level: slog.LevelInfo, Sample: 1, Keep: DefaultKeep, MaxSize: DefaultLogSize}, Tracing: Tracing{Sample: 1}},
+		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits, Log: Log{Level: slog.LevelInfo, Sample: 1, Keep: DefaultKeep, MaxSize: DefaultLogSize}, Tracing: Tracing{Sample: 1}, Idempotency: defaultIdempotency},
 		REST:   REST{Prefix: "/api", DefaultLimit: 25, MaxLimit: 100, WithCount: true, RateLimits: defaultRateLimits},
 		I18n:   I18n{Enabled: true, DefaultLocale: "en", Locales: []Locale{{"en", localeName("en")}}},
 		GraphQL: GraphQL{Enabled: true, Endpoint: "/graphql", ShadowCRUD: true, DepthLimit: 10, AmountLimit: 100,

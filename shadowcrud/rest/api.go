@@ -109,6 +109,8 @@ type Call struct {
 	ReadBody func(http.ResponseWriter, *http.Request) (any, error)
 	Limits   *Limits // nil: the default ones
 	Lines    *Lines  // how to send a list as JSON Lines; nil unless the client asks for that
+	// Once keeps the answer to a write, so that it is not carried out twice; nil for a request without an idempotency key.
+	Once *store.Once
 	// Untagged is set if code of a program may change the answer, which then has no ETag.
 	Untagged bool
 }

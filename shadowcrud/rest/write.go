@@ -55,7 +55,10 @@ func (rt *Route) delete(w http.ResponseWriter, r *http.Request, c Call) error {
 	if err != nil {
 		return err
 	}
-	gone := documents.Write{Type: rt.Type, DocumentID: c.DocumentID, Access: c.Access, If: precondition(r.Header)}
+	gone := documents.Write{Type: rt.Type, DocumentID: c.DocumentID, Access: c.Access, If: precondition(r.Header), Once: c.Once}
+	if c.Once != nil {
+		c.Once.Print = func() store.Answer { return store.Answer{Status: http.StatusNoContent} }
+	}
 	if err := rt.api.documents.DeleteEach(r.Context(), gone, locales); err != nil {
 		return err
 	}
@@ -135,6 +138,7 @@ func (rt *Route) actTimed(w http.ResponseWriter, r *http.Request, c Call, shows 
 	p := rt.printer(r, c, shows, nil)
 	err = do(r.Context(), documents.Write{
 		Type: rt.Type, DocumentID: c.DocumentID, Locale: written.Locale, Access: c.Access, Timing: timing, If: precondition(r.Header),
+		Once: p.keptBy(c, code),
 		After: func(s *store.Snapshot, row store.Record) error {
 			p.begin(s)
 			p.scheduled(row, written.Selection)
@@ -191,11 +195,22 @@ func (rt *Route) written(r *http.Request, c Call) (*params.Written, error) {
 	return rt.api.params.Write(rt.Type, query, c.Access)
 }
 
+// keptBy has what is printed kept as the answer to a write with an idempotency key. It returns nil if the request has none.
+func (p *printer) keptBy(c Call, code int) *store.Once {
+	if c.Once == nil {
+		return nil
+	}
+	c.Once.ContentType = typeJSON[0]
+	c.Once.Print = func() store.Answer { return store.Answer{Status: code, Body: p.buf} }
+	return c.Once
+}
+
 // do carries out a write under the precondition of the request, and answers with the written version. It prints the answer within the
 // transaction.
 func (rt *Route) do(w http.ResponseWriter, r *http.Request, c Call, code int, shown *documents.Selection, do operation, write documents.Write) error {
 	p := rt.printer(r, c, write.Status, nil)
 	write.If = precondition(r.Header)
+	write.Once = p.keptBy(c, code)
 	write.After = func(s *store.Snapshot, row store.Record) error {
 		p.begin(s)
 		p.single(row, shown)

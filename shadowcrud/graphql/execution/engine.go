@@ -147,6 +147,9 @@ type Request struct {
 	// QueriesOnly refuses mutations, for HTTP methods that must not change anything.
 	QueriesOnly bool
 	Time        time.Duration // how long it may take; 0 is unlimited
+	// Once keeps the answer to a mutation, so that it is not carried out twice; nil for a request without an idempotency key. An operation
+	// whose answer cannot be kept is refused.
+	Once *store.Once
 }
 
 // A Response is the answer to a Request.
@@ -256,6 +259,11 @@ func (e *Engine) bound(ctx context.Context, r *Request, p *prepared) (x *executi
 	pl, wrong := p.plan(e, vars)
 	if wrong != nil {
 		return nil, refuse([]*language.Error{wrong})
+	}
+	if r.Once != nil && p.op.Operation == ast.Mutation {
+		if wrong := pl.keptOnce(); wrong != nil {
+			return nil, refuse([]*language.Error{wrong})
+		}
 	}
 	x = newExecution(ctx, e, pl, r)
 	if wrong := x.bind(vars); wrong != nil {

@@ -200,7 +200,7 @@ func (m *mutation) cancelSchedule() error {
 func (m *mutation) target(status store.Status) documents.Write {
 	return documents.Write{
 		Type: m.field.spec.Type, DocumentID: m.args.text("documentId"), Locale: m.args.text("locale"),
-		Status: status, Access: m.access,
+		Status: status, Access: m.access, Once: m.keptBy(nil),
 		After: func(s *store.Snapshot, row store.Record) error {
 			m.takeBack()
 			m.loader.Snapshot, m.loader.Status = s, status
@@ -253,9 +253,13 @@ func (m *mutation) delete(single bool) error {
 		}
 		w.DocumentID = id
 	}
+	if id := w.DocumentID; m.once != nil {
+		w.Once = m.keptBy(func() { m.deleted(id) })
+	}
 	if err := m.engine.documents.Delete(m.ctx, w); err != nil {
 		return err
 	}
+	m.takeBack()
 	m.deleted(w.DocumentID)
 	return nil
 }

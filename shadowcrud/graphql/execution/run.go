@@ -31,6 +31,7 @@ type execution struct {
 	by        store.Principal
 	countCall func(name string) error // see Request.Limit
 	limit     time.Duration
+	once      *store.Once // see Request.Once
 	vars      language.Variables
 	http      *http.Request
 	id        string     // identifies the request in the log
@@ -72,6 +73,7 @@ func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *executio
 	x := executions.Get().(*execution)
 	x.engine, x.ctx, x.plan, x.access, x.limit = e, ctx, p, r.Access, r.Time
 	x.user, x.by, x.countCall, x.http, x.id = r.User, r.By, r.Limit, r.HTTP, r.ID
+	x.once = r.Once
 	x.code = http.StatusOK
 	x.loader.Settings = levels.Settings[*selection]{Source: x, Access: r.Access, FileUses: e.uses, Most: e.limits.Rows}
 	x.reserved = e.memory.Answer(e.limits.Bytes)
@@ -128,8 +130,7 @@ func (x *execution) run() error {
 // data prints the object of root fields. When a field is null but must not be, it prints null for the whole object, and the fields after
 // it are not run.
 func (x *execution) data(print func(*field) bool) {
-	x.buf = append(x.buf[:0], `{"data":`...)
-	begin := len(x.buf)
+	x.buf = append(x.buf[:0], beginOfData...)
 	x.buf = append(x.buf, '{')
 	for i, f := range x.plan.root.fields {
 		if i > 0 {
@@ -137,16 +138,28 @@ func (x *execution) data(print func(*field) bool) {
 		}
 		x.buf = append(x.buf, f.key...)
 		if !print(f) {
-			x.buf = append(x.buf[:begin], "null}\n"...)
+			x.endData(false)
 			return
 		}
 		if x.failed != nil {
 			return
 		}
 	}
-	x.buf = append(x.buf, "}}\n"...)
+	x.endData(true)
 	if len(x.errors) > 0 { // answer copies all of it to full
 		x.reserve(int64(len(x.buf) + errorBytes*len(x.errors)))
+	}
+}
+
+// beginOfData is what an answer without errors begins with.
+const beginOfData = `{"data":`
+
+// endData ends the object of root fields. If ok is false it prints null in its place.
+func (x *execution) endData(ok bool) {
+	if ok {
+		x.buf = append(x.buf, "}}\n"...)
+	} else {
+		x.buf = append(x.buf[:len(beginOfData)], "null}\n"...)
 	}
 }
 
@@ -165,8 +178,9 @@ func (x *execution) answer() []byte {
 
 // addError adds the error of the field called name at the current path.
 func (x *execution) addError(name string, err error) {
-	if errors.Is(err, store.ErrRedefined) {
-		x.fail(err) // the gateway runs the request again
+	var carriedOut *store.CarriedOutError
+	if errors.Is(err, store.ErrRedefined) || errors.As(err, &carriedOut) {
+		x.fail(err) // the gateway runs the request again, or answers with the answer that was kept
 		return
 	}
 	x.reserve(errorBytes)

@@ -1,0 +1,239 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"lectern/auth"
+	"lectern/documents/apierror"
+	"lectern/gateway/config"
+	"lectern/jsontree"
+	"lectern/shadowcrud/rest"
+	"lectern/store"
+)
+
+const (
+	idempotencyKeyHeader = "Idempotency-Key"
+	// replayedHeader is the header of an answer that was given before, to an earlier request with the same key.
+	replayedHeader = "Idempotency-Replayed"
+)
+
+var (
+	errKeyReused = &apierror.Error{Status: http.StatusUnprocessableEntity, Name: "UnprocessableEntityError",
+		Message: "the Idempotency-Key was used for another request: send a new key with each new request, and the same key only with the same method, path, query and body"}
+	errKeyAtWork = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Details: jsontree.ObjectOf("outcome", "pending"),
+		Message: "a request with this Idempotency-Key is still at work; try again"}
+	errKeyAccess = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Details: jsontree.ObjectOf("outcome", "applied"),
+		Message: "the request with this Idempotency-Key was carried out; its answer is not shown, because your permissions have changed since"}
+	errKeyNotHere = badBody("BadRequestError", "this route keeps no answers: send the request without an Idempotency-Key")
+	errKeysOff    = badBody("BadRequestError", "this server keeps no answers (idempotency.keep: 0): send the request without an Idempotency-Key")
+)
+
+// An idempotency carries out requests with an Idempotency-Key. A write is carried out once, and its answer is kept in the transaction of the
+// write; later requests with the same key get that answer.
+type idempotency struct {
+	store    *store.Store
+	settings config.Idempotency
+	limits   requestLimits
+	now      func() time.Time
+	atWork   *keysAtWork // shared by all generations
+}
+
+// carryOut answers a request with an Idempotency-Key. body is what the request says besides its method, path and query. do carries the request
+// out and answers it; it is not called if that was done before.
+func (k *idempotency) carryOut(w http.ResponseWriter, r *http.Request, who auth.Principal, body []byte, do func(*store.Once) error) error {
+	once, err := k.once(r, who, body)
+	if err != nil {
+		return err
+	}
+	if !k.atWork.begin(once.Key) {
+		w.Header()["Retry-After"] = retrySoon
+		return errKeyAtWork
+	}
+	defer k.atWork.end(once.Key)
+	kept, err := k.kept(once)
+	if err == nil && kept == nil {
+		err = do(once)
+		var before *store.CarriedOutError
+		if errors.As(err, &before) {
+			kept, err = before.Kept, nil
+		}
+	}
+	if kept == nil || err != nil {
+		return err
+	}
+	return k.replay(w, r, once, kept)
+}
+
+// once returns the Once of a request.
+func (k *idempotency) once(r *http.Request, who auth.Principal, body []byte) (*store.Once, error) {
+	key, err := parseIdempotencyKey(r.Header[idempotencyKeyHeader])
+	switch {
+	case err != nil:
+		return nil, err
+	case k.settings.Keep == 0:
+		return nil, errKeysOff
+	}
+	return &store.Once{
+		Key:     hashOf(callerName(who), key),
+		Request: hashOf(r.Method, r.URL.EscapedPath(), r.URL.RawQuery, string(body)),
+		Access:  store.Hash(who.Access.AppendFingerprint(nil)),
+		At:      k.now(),
+		MaxBody: k.settings.MaxAnswer,
+		TooLong: apierror.Validation(fmt.Sprintf("the answer to a request with an Idempotency-Key may have %s at most (idempotency.maxAnswer); nothing was written. "+
+			"Ask for fewer fields, or populate less", config.ByteSize(k.settings.MaxAnswer))),
+	}, nil
+}
+
+// callerName names a caller. No two callers have the same name.
+func callerName(who auth.Principal) string {
+	switch {
+	case who.User.ID != 0:
+		return "user " + strconv.FormatUint(who.User.ID, 10)
+	case who.Token != "":
+		return "token " + who.Token
+	}
+	return "public"
+}
+
+// hashOf returns a hash of texts and of where each of them ends.
+func hashOf(texts ...string) (sum store.Hash) {
+	h := sha256.New()
+	for _, text := range texts {
+		writeText(h, text)
+	}
+	h.Sum(sum[:0])
+	return sum
+}
+
+// writeText writes the length of a text and the text.
+func writeText(h hash.Hash, text string) {
+	var length [8]byte
+	binary.BigEndian.PutUint64(length[:], uint64(len(text)))
+	h.Write(length[:])
+	h.Write([]byte(text))
+}
+
+// kept returns the answer under the key of once, nil if there is none.
+func (k *idempotency) kept(once *store.Once) (kept *store.KeptAnswer, err error) {
+	err = k.store.View(func(s *store.Snapshot) error {
+		kept, err = s.KeptAnswer(once.Key, once.At)
+		return err
+	})
+	return kept, err
+}
+
+// replay answers a request with the answer to an earlier one, if that was the same request.
+func (k *idempotency) replay(w http.ResponseWriter, r *http.Request, once *store.Once, kept *store.KeptAnswer) error {
+	switch {
+	case kept.Request != once.Request:
+		return errKeyReused
+	case kept.Access != once.Access:
+		return errKeyAccess
+	}
+	w.Header()[replayedHeader] = replayed
+	if len(kept.Body) == 0 {
+		w.WriteHeader(kept.Status)
+		return nil
+	}
+	writeHead(w, []string{kept.ContentType}, kept.Status, kept.Body)
+	_ = k.limits.send(r.Context(), w, kept.Body) // a failed write cannot be answered otherwise
+	return nil
+}
+
+var replayed = []string{"true"}
+
+// maxIdempotencyKey is how many characters a key may have.
+const maxIdempotencyKey = 255
+
+// parseIdempotencyKey reads the values of the header Idempotency-Key: a string as structured fields have it (RFC 8941), in double quotes, or
+// the same key without the quotes.
+func parseIdempotencyKey(values []string) (string, error) {
+	malformed := badBody("BadRequestError", fmt.Sprintf(`Idempotency-Key must be one text of 1 to %d characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"`, maxIdempotencyKey))
+	if len(values) != 1 {
+		return "", malformed
+	}
+	text := values[0]
+	quoted := len(text) > 1 && text[0] == '"' && text[len(text)-1] == '"'
+	if quoted {
+		text = text[1 : len(text)-1]
+	}
+	key := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c < ' ' || c > '~', !quoted && (c == ' ' || c == ',' || c == ';'):
+			return "", malformed
+		case c == '"' || c == '\\':
+			if i++; c == '"' || !quoted || i == len(text) || text[i] != '"' && text[i] != '\\' {
+				return "", malformed
+			}
+			c = text[i]
+		}
+		key = append(key, c)
+	}
+	if len(key) == 0 || len(key) > maxIdempotencyKey {
+		return "", malformed
+	}
+	return string(key), nil
+}
+
+// keysAtWork are the keys of the requests that are at work.
+type keysAtWork struct {
+	mu   sync.Mutex
+	keys map[store.Hash]struct{}
+}
+
+func newKeysAtWork() *keysAtWork { return &keysAtWork{keys: map[store.Hash]struct{}{}} }
+
+// begin notes that a request with a key is at work. It returns false if another one is.
+func (k *keysAtWork) begin(key store.Hash) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, busy := k.keys[key]
+	k.keys[key] = struct{}{}
+	return !busy
+}
+
+func (k *keysAtWork) end(key store.Hash) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.keys, key)
+}
+
+// serveOnce answers a request with an Idempotency-Key to a generated route that writes.
+func (h *handlers) serveOnce(w http.ResponseWriter, r *http.Request, who auth.Principal, route *rest.Route, call rest.Call) error {
+	text, err := h.server.limits.readWhole(r)
+	if err != nil {
+		return err
+	}
+	return h.rt.idempotency.carryOut(w, r, who, text, func(once *store.Once) error {
+		call.Once = once
+		return route.Serve(w, r, call)
+	})
+}
+
+// withoutKeys has those of the routes that write refuse requests with an Idempotency-Key. Ignoring the key would let a client believe that it
+// may send the request again.
+func withoutKeys(routes []Route) []Route {
+	for i := range routes {
+		routes[i].keyless = routes[i].Method != http.MethodGet
+	}
+	return routes
+}
+
+// executeOnce executes a mutation with an Idempotency-Key. Requests are the same if their operation, its name and its variables are.
+func (h *graphqlHandler) executeOnce(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal) error {
+	w.Header()["Cache-Control"] = noStoreValue
+	return h.idempotency.carryOut(w, r, who, op.appendBody(nil), func(once *store.Once) error {
+		once.ContentType = typeOf(answers)[0]
+		return h.execute(w, r, answers, op, who, once)
+	})
+}

@@ -1,0 +1,293 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lectern/auth"
+	"lectern/documents"
+	"lectern/gateway"
+)
+
+// keyedFiles are the files of a project for requests with keys: articles with drafts, pages without, and users who write both.
+var keyedFiles = map[string]string{
+	"content-types/article.yaml": `
+kind: collectionType
+info: {singularName: article, pluralName: articles, displayName: Article}
+options: {draftAndPublish: true}
+attributes:
+  title: {type: string}
+  text: {type: text}
+`,
+	"content-types/home.yaml": `
+kind: singleType
+info: {singularName: home, pluralName: homes, displayName: Home}
+options: {draftAndPublish: false}
+attributes: {title: {type: string}}
+`,
+	"config/permissions.yaml": `
+roles:
+  public: {api::article.article: [find, create]}
+  authenticated: {api::article.article: [find, findOne, create, update]}
+`,
+	"config/plugins.yaml": `
+graphql: {config: {subscriptions: true, documentActions: true}}
+users-permissions:
+  config:
+    jwtSecret: ` + testSecret + `
+    ratelimit: {enabled: false}
+`,
+}
+
+// keyed runs a project of keyedFiles.
+func keyed(t *testing.T, settings string, o gateway.Options) *api {
+	t.Helper()
+	files := map[string]string{"config/server.yaml": settings}
+	for name, text := range keyedFiles {
+		files[name] = text
+	}
+	o.Ephemeral = true
+	ready, _ := run(t, writeProject(t, files), o, nil)
+	return newAPI(t, ready)
+}
+
+// articles returns how many articles there are.
+func (a *api) articles() int {
+	a.t.Helper()
+	list, _ := a.want(200, "GET", "/api/articles?status=draft&pagination[pageSize]=100", "full", nil).at("data").([]any)
+	return len(list)
+}
+
+// createArticle creates an article without a key, and returns its path.
+func (a *api) createArticle(title string) string {
+	a.t.Helper()
+	r := a.want(201, "POST", "/api/articles?status=draft", "full", object{"data": object{"title": title}})
+	return fmt.Sprint("/api/articles/", r.at("data.documentId"))
+}
+
+// TestIdempotentWrites sends each kind of write twice with the same key. The second time nothing is written, and the answer is the same.
+func TestIdempotentWrites(t *testing.T) {
+	a := keyed(t, "", gateway.Options{})
+	soup := a.createArticle("Soup")
+	id := strings.TrimPrefix(soup, "/api/articles/")
+	for i, c := range []struct {
+		method, path string
+		body         any
+		status       int
+	}{
+		{"POST", "/api/articles", object{"data": object{"title": "Bread"}}, 201},
+		{"POST", "/api/articles?status=draft&fields=title", object{"data": object{"title": "Cake"}}, 201},
+		{"PUT", soup, object{"data": object{"title": "Stew"}}, 200},
+		{"PUT", "/api/home", object{"data": object{"title": "Welcome"}}, 200},
+		{"POST", soup + "/actions/publish", nil, 200},
+		{"POST", soup + "/actions/unpublish", object{"data": object{"unpublishAt": "2999-01-01T00:00:00Z"}}, 202},
+		{"POST", soup + "/actions/unpublish", nil, 200},
+		{"POST", soup + "/actions/publish", object{"data": object{"publishAt": "2999-01-01T00:00:00Z"}}, 202},
+		{"DELETE", "/api/home", nil, 204},
+		{"POST", "/graphql", object{"query": `mutation {createArticle(data: {title: "Tart"}) {documentId title updatedAt}}`}, 200},
+		{"POST", "/graphql", object{"query": `mutation ($id: ID!) {updateArticle(documentId: $id, data: {title: "Pie"}) {title updatedAt}}`, "variables": object{"id": id}}, 200},
+		{"POST", "/graphql", object{"query": `mutation {publishArticle(documentId: "` + id + `") {publishedAt}}`}, 200},
+		{"POST", "/graphql", object{"query": `mutation {deleteArticle(documentId: "` + id + `") {id: documentId}}`}, 200},
+	} {
+		t.Run(fmt.Sprint(c.method, " ", c.path, " ", i), func(t *testing.T) {
+			a := *a
+			a.t = t
+			key := fmt.Sprintf("key %d", i)
+			first := a.want(c.status, c.method, c.path, "full", c.body, "Idempotency-Key", `"`+key+`"`)
+			if strings.Contains(first.text, `"errors"`) {
+				t.Fatal(first.text)
+			}
+			n := a.articles()
+			second := a.want(c.status, c.method, c.path, "full", c.body, "Idempotency-Key", `"`+key+`"`)
+			if second.text != first.text || second.header.Get("Content-Type") != first.header.Get("Content-Type") ||
+				second.header.Get("Cache-Control") != first.header.Get("Cache-Control") {
+				t.Errorf("answered %q %v\nand then %q %v", first.text, first.header, second.text, second.header)
+			}
+			if a, b := first.header.Get("Idempotency-Replayed"), second.header.Get("Idempotency-Replayed"); a != "" || b != "true" {
+				t.Errorf("Idempotency-Replayed is %q and then %q", a, b)
+			}
+			if a.articles() != n {
+				t.Errorf("there were %d articles, and are %d", n, a.articles())
+			}
+		})
+	}
+}
+
+// TestIdempotencyKeysOfOthers sends the same key with other requests and as other callers.
+func TestIdempotencyKeysOfOthers(t *testing.T) {
+	a := keyed(t, "", gateway.Options{})
+	ada, _ := a.register("ada")
+	bob, _ := a.register("bob")
+	const path = "/api/articles?status=draft"
+	body := object{"data": object{"title": "Soup"}}
+	first := a.want(201, "POST", path, ada, body, "Idempotency-Key", "one")
+	for _, c := range []struct {
+		name, method, path, as string
+		body                   any
+		key                    string
+		status                 int
+		replayed               bool
+		message                string
+	}{
+		{"the same", "POST", path, ada, body, "one", 201, true, ""},
+		{"quoted", "POST", path, ada, body, `"one"`, 201, true, ""},
+		{"another body", "POST", path, ada, object{"data": object{"title": "Stew"}}, "one", 422, false, "was used for another request"},
+		{"another query", "POST", "/api/articles", ada, body, "one", 422, false, "was used for another request"},
+		{"another method", "PUT", fmt.Sprint("/api/articles/", first.at("data.documentId")), ada, body, "one", 422, false, "was used for another request"},
+		{"a mutation", "POST", "/graphql", ada, object{"query": `mutation {createArticle(data: {title: "Soup"}) {title}}`}, "one", 422, false, "was used for another request"},
+		{"another user", "POST", path, bob, body, "one", 201, false, ""},
+		{"a token", "POST", path, "full", body, "one", 201, false, ""},
+		{"the public", "POST", path, "", body, "one", 201, false, ""},
+		{"the public again", "POST", path, "", body, "one", 201, true, ""},
+		{"another key", "POST", path, ada, body, "One", 201, false, ""},
+		{"not valid", "POST", path, ada, object{"data": object{"nope": 1}}, "invalid", 400, false, "Invalid key nope"},
+		{"valid now", "POST", path, ada, body, "invalid", 201, false, ""},
+		{"no permission", "DELETE", fmt.Sprint("/api/articles/", first.at("data.documentId")), ada, nil, "one", 403, false, "Forbidden"},
+		{"no key", "POST", path, ada, body, "", 400, false, "Idempotency-Key must be"},
+		{"a wrong key", "POST", path, ada, body, "a, b", 400, false, "Idempotency-Key must be"},
+		{"a read", "GET", path, ada, nil, "one", 200, false, ""},
+	} {
+		r := a.do(c.method, c.path, c.as, c.body, "Idempotency-Key", c.key)
+		if r.status != c.status || (r.header.Get("Idempotency-Replayed") != "") != c.replayed || !strings.Contains(r.message(), c.message) {
+			t.Errorf("%s: %d %s %v", c.name, r.status, r.text, r.header)
+		}
+		if c.replayed && c.as == ada && r.text != first.text {
+			t.Errorf("%s: %s\nwant %s", c.name, r.text, first.text)
+		}
+	}
+}
+
+// TestIdempotencyKeysRefused sends keys with requests whose answers cannot be kept. All of them are refused, and nothing is done.
+func TestIdempotencyKeysRefused(t *testing.T) {
+	a := keyed(t, "idempotency: {maxAnswer: 1kb, maxSize: 1mb}\n", gateway.Options{})
+	var form bytes.Buffer
+	file := multipart.NewWriter(&form)
+	if part, err := file.CreateFormFile("files", "a.txt"); err != nil {
+		t.Fatal(err)
+	} else if _, err := io.WriteString(part, "text"); err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	for _, c := range []struct {
+		name, path string
+		body       any
+		headers    []string
+		message    string
+	}{
+		{"upload", "/api/upload", form.String(), []string{"Content-Type", file.FormDataContentType()}, "keeps no answers"},
+		{"registration", "/api/auth/local/register", object{"username": "eve", "email": "eve@people.test", "password": "secret-eve"}, nil, "keeps no answers"},
+		{"login", "/api/auth/local", object{"identifier": "eve", "password": "secret-eve"}, nil, "keeps no answers"},
+		{"user", "/api/users", object{"username": "eve", "email": "eve@people.test", "password": "secret-eve", "role": 1}, nil, "keeps no answers"},
+		{"a long answer", "/api/articles", object{"data": object{"text": strings.Repeat("x", 1024)}}, nil, "idempotency.maxAnswer"},
+		{"a long answer of a mutation", "/graphql", object{"query": `mutation {createArticle(data: {text: "` + strings.Repeat("x", 1024) + `"}) {text}}`}, nil, "idempotency.maxAnswer"},
+		{"two mutations", "/graphql", object{"query": `mutation {a: createArticle(data: {title: "a"}) {title} b: createArticle(data: {title: "b"}) {title}}`}, nil, "must have one field"},
+		{"a login by GraphQL", "/graphql", object{"query": `mutation {login(input: {identifier: "eve", password: "secret-eve"}) {jwt}}`}, nil, "is for mutations that"},
+		{"__typename", "/graphql", object{"query": `mutation {__typename}`}, nil, "is for mutations that"},
+		{"a stream of events", "/graphql", object{"query": `mutation {createArticle(data: {title: "a"}) {title}}`}, []string{"Accept", "text/event-stream"}, "stream of events"},
+	} {
+		r := a.do("POST", c.path, "full", c.body, append(c.headers, "Idempotency-Key", "one")...)
+		if r.status != 400 && !strings.HasPrefix(c.name, "a long answer of") || !strings.Contains(r.text, c.message) {
+			t.Errorf("%s: %d %s", c.name, r.status, r.text)
+		}
+	}
+	if n := a.articles(); n != 0 {
+		t.Errorf("%d articles were written", n)
+	}
+	if users := a.want(200, "GET", "/api/users", "full", nil).text; users != "[]" {
+		t.Error(users)
+	}
+	if r := a.want(200, "POST", "/graphql", "full", object{"query": `{articles {title}}`}, "Idempotency-Key", "one"); r.header.Get("Idempotency-Replayed") != "" {
+		t.Error("a query was answered with a kept answer")
+	}
+	off := keyed(t, "idempotency: {keep: 0}\n", gateway.Options{})
+	if r := off.do("POST", "/api/articles", "full", object{"data": object{"title": "a"}}, "Idempotency-Key", "one"); r.status != 400 || !strings.Contains(r.message(), "idempotency.keep") || off.articles() != 0 {
+		t.Errorf("switched off: %d %s", r.status, r.text)
+	}
+}
+
+// TestIdempotencyKeysAtWork sends a request while another with the same key is at work, in a hook. It is answered 409, and later with the kept
+// answer.
+func TestIdempotencyKeysAtWork(t *testing.T) {
+	at, on := make(chan struct{}), make(chan struct{})
+	x := &gateway.Extensions{}
+	runs := 0
+	x.Hooks(documents.Hooks{BeforeCreate: func(context.Context, *documents.Event) error {
+		runs++
+		at <- struct{}{}
+		<-on
+		return nil
+	}}, "api::article.article")
+	a := keyed(t, "", gateway.Options{Extensions: x})
+	body := object{"data": object{"title": "Soup"}}
+	var first reply
+	var done sync.WaitGroup
+	done.Go(func() { first = a.do("POST", "/api/articles", "full", body, "Idempotency-Key", "one") })
+	<-at
+	r := a.want(409, "POST", "/api/articles", "full", body, "Idempotency-Key", "one")
+	if r.at("error.details.outcome") != "pending" || r.header.Get("Retry-After") == "" {
+		t.Errorf("%s %v", r.text, r.header)
+	}
+	on <- struct{}{}
+	done.Wait()
+	r = a.want(201, "POST", "/api/articles", "full", body, "Idempotency-Key", "one")
+	if r.text != first.text || first.status != 201 || runs != 1 || a.articles() != 1 {
+		t.Errorf("%d %s and then %s; %d hooks ran", first.status, first.text, r.text, runs)
+	}
+}
+
+// TestIdempotencyKeysExpire uses a key again after a day, and after the permissions of the caller have changed.
+func TestIdempotencyKeysExpire(t *testing.T) {
+	clock := newFakeClock()
+	keys := map[string]string{}
+	dir := writeProject(t, keyedFiles)
+	ready, _ := run(t, dir, gateway.Options{Clock: clock}, func(g *gateway.Project) {
+		for name, kind := range map[string]auth.Kind{"full": auth.FullAccess} {
+			_, key, err := g.CreateToken(t.Context(), auth.Declaration{Name: name, Kind: kind})
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys[name] = key
+		}
+	})
+	ready.Tokens = keys
+	a := newAPI(t, ready)
+	body := object{"data": object{"title": "Soup"}}
+	for _, c := range []struct {
+		after    time.Duration
+		replayed bool
+	}{{0, false}, {time.Hour, true}, {22*time.Hour + 59*time.Minute, true}, {time.Minute, false}, {time.Minute, true}} {
+		clock.pass(c.after)
+		if r := a.want(201, "POST", "/api/articles", "full", body, "Idempotency-Key", "one"); (r.header.Get("Idempotency-Replayed") != "") != c.replayed {
+			t.Errorf("after %s: %v", c.after, r.header)
+		}
+	}
+	if a.articles() != 2 {
+		t.Errorf("%d articles", a.articles())
+	}
+}
+
+// TestIdempotencyKeysAfterChangedPermissions does not show a kept answer to a caller whose permissions have changed.
+func TestIdempotencyKeysAfterChangedPermissions(t *testing.T) {
+	a := keyed(t, "", gateway.Options{})
+	jwt, id := a.register("ada")
+	body := object{"data": object{"title": "Soup"}}
+	a.want(201, "POST", "/api/articles", jwt, body, "Idempotency-Key", "one")
+	a.want(200, "POST", "/api/users-permissions/roles", "full", object{"name": "writer", "description": "writes", "type": "writer",
+		"permissions": object{"api::article": object{"controllers": object{"article": object{"create": object{"enabled": true}}}}}})
+	a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID("writer")})
+	r := a.do("POST", "/api/articles", jwt, body, "Idempotency-Key", "one")
+	if r.status != http.StatusConflict || r.at("error.details.outcome") != "applied" || strings.Contains(r.text, "Soup") {
+		t.Errorf("%d %s", r.status, r.text)
+	}
+	if a.articles() != 1 {
+		t.Errorf("%d articles", a.articles())
+	}
+}

@@ -1,0 +1,66 @@
+package execution
+
+import (
+	"bytes"
+
+	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/graphql/schema"
+	"lectern/store"
+)
+
+// A mutation with an idempotency key is carried out once: the answer to the whole operation is printed and kept in the transaction of its
+// only field. Each field of Mutation is a transaction of its own, so an operation with several fields would be carried out in part when the
+// server stops between two of them.
+
+// keptOnce returns why an operation with an idempotency key is refused, or nil.
+func (p *plan) keptOnce() *language.Error {
+	message := ""
+	switch {
+	case len(p.root.fields) != 1:
+		message = "A mutation with an Idempotency-Key must have one field: each field of Mutation is carried out by itself. Send several requests, each with its own key."
+	case p.custom:
+		message = "A mutation with an Idempotency-Key must not select fields that run code of this server's program."
+	case !p.root.fields[0].writesContent():
+		message = "An Idempotency-Key is for mutations that create, update, delete, publish, unpublish or discard content."
+	default:
+		return nil
+	}
+	return &language.Error{Message: message, Code: language.BadUserInput}
+}
+
+// writesContent reports whether f is a field of Mutation that writes documents of a content-type.
+func (f *field) writesContent() bool {
+	if f.spec == nil {
+		return false
+	}
+	switch f.spec.Kind {
+	case schema.Create, schema.Update, schema.Delete, schema.Publish, schema.Unpublish, schema.DiscardDraft:
+		return true
+	}
+	return false
+}
+
+// keptBy has the answer to the operation kept, if the request has an idempotency key. print prints the field within the transaction; nil if
+// it is printed already.
+func (m *mutation) keptBy(print func()) *store.Once {
+	if m.once == nil {
+		return nil
+	}
+	m.once.Print = func() store.Answer {
+		if print != nil {
+			m.takeBack()
+			print()
+		}
+		return store.Answer{Status: m.code, Body: m.whole()}
+	}
+	return m.once
+}
+
+// whole returns a copy of the complete answer, given that the field is the last of the operation and is printed.
+func (m *mutation) whole() []byte {
+	unfinished := m.buf
+	defer func() { m.buf = unfinished }()
+	m.buf = bytes.Clone(unfinished)
+	m.endData(m.printed || m.orNull(m.field, m.begin))
+	return bytes.Clone(m.answer())
+}
