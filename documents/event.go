@@ -12,7 +12,7 @@ import (
 type Event struct {
 	Action Action
 	Type   *contenttypes.ContentType
-	// DocumentID is "" before a create without a chosen documentId, and before writes that look up their user in the
+	// DocumentID is "" before a create without a chosen documentId that is carried out alone, and before writes that look up their user in the
 	// transaction.
 	DocumentID string
 	Locale     string           // "" if the type is not localized; "*" if a delete removes all localizations

@@ -46,7 +46,7 @@ type Show func(index int, s *store.Snapshot, r store.Record, failed error) error
 //
 // If atomic is set and an operation fails, none is carried out, and the error is an OperationError. Otherwise operations that fail are left out,
 // with those that refer to the documents they should have created, and the error concerns all operations. The limits of one write hold for all
-// operations together. It ignores Timing and After.
+// operations together. It compares the preconditions of all operations with the content before the first one, and ignores Timing and After.
 func (s *Service) WriteAll(ctx context.Context, list []Operation, atomic bool, show Show) error {
 	if err := s.Limits.checkAll(list); err != nil {
 		return err
@@ -111,6 +111,7 @@ type together struct {
 // An operation is an Operation on its way.
 type operation struct {
 	prepared []*Prepared // one for each locale of a delete, otherwise one
+	demands  *Write      // what the precondition is about; nil if there is none
 	creates  string      // the documentId of the document that it creates, "" for other actions and if it is refused
 	needs    []int       // the operations that create the documents to which it refers
 	unready  error       // why it could not be prepared
@@ -190,6 +191,10 @@ func (t *together) prepareWrites(ctx context.Context, op *operation, o *Operatio
 	if o.Action == DeleteAction && o.Locales != nil {
 		locales = o.Locales
 	}
+	if o.If != nil {
+		demands := o.Write
+		op.demands, o.If = &demands, nil
+	}
 	for _, locale := range locales {
 		o.Locale = locale
 		p, err := t.service.PrepareHooked(ctx, o.Action, o.Write)
@@ -205,7 +210,15 @@ func (t *together) prepareWrites(ctx context.Context, op *operation, o *Operatio
 func (t *together) run(ctx context.Context, tx *store.Tx) error {
 	for i := range t.list {
 		op := &t.list[i]
-		if op.failed = op.unready; op.failed == nil {
+		if op.failed = op.unready; op.failed == nil && op.demands != nil {
+			if err := t.compare(ctx, tx, op); err != nil {
+				return &OperationError{i, err}
+			}
+		}
+	}
+	for i := range t.list {
+		op := &t.list[i]
+		if op.failed == nil {
 			op.failed = t.missing(op)
 		}
 		var shown store.Record
@@ -222,6 +235,25 @@ func (t *together) run(ctx context.Context, tx *store.Tx) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// compare compares the precondition of an operation with the content. It sets op.failed if the precondition does not hold.
+func (t *together) compare(ctx context.Context, tx *store.Tx, op *operation) error {
+	locales := make([]string, len(op.prepared))
+	for i, p := range op.prepared {
+		locales[i] = p.locale
+	}
+	missing, err := t.service.checkPrecondition(tx, op.demands, locales...)
+	switch {
+	case tx.Err() != nil:
+		return tx.Err()
+	case err != nil && concernsAll(ctx, err):
+		return err
+	case missing && op.demands.DocumentID != "" && op.prepared[0].action != DeleteAction:
+		err = apierror.NotFound() // as for any request
+	}
+	op.failed = err
 	return nil
 }
 

@@ -194,6 +194,35 @@ func TestBatchPermissions(t *testing.T) {
 	a.want(401, "POST", "/api/_batch", "unknown", object{"operations": []object{}})
 }
 
+// TestBatchPreconditions changes documents together only if none of them has changed since it was read.
+func TestBatchPreconditions(t *testing.T) {
+	a := serve(t, batchFiles)
+	made := a.batch(200, "full", object{"op": "create", "type": "writers", "data": object{"name": "Ada"}}, object{"op": "create", "type": "writers", "data": object{"name": "Bob"}})
+	var ids, tags []string
+	for _, result := range made.at("data").([]any) {
+		id := result.(object)["data"].(object)["documentId"].(string)
+		ids, tags = append(ids, id), append(tags, a.want(200, "GET", "/api/writers/"+id, "full", nil).header.Get("Etag"))
+	}
+	rename := func(i int, name string) object {
+		return object{"op": "update", "type": "writers", "documentId": ids[i], "ifMatch": tags[i], "data": object{"name": name}}
+	}
+	a.batch(200, "full", rename(0, "Ada 2"), rename(0, "Ada 3"), rename(1, "Bob 2"))
+	before := a.state()
+	tags[0] = a.want(200, "GET", "/api/writers/"+ids[0], "full", nil).header.Get("Etag")
+	if r := a.batch(412, "full", rename(0, "Ada 4"), rename(1, "Bob 3")); r.at("error.details.operation") != 1.0 || a.state() != before {
+		t.Errorf("Bob has changed: %s", r.text)
+	}
+	list := []object{rename(0, "Ada 4"), rename(1, "Bob 3"), {"op": "delete", "type": "writers", "documentId": ids[1], "ifMatch": tags[1]},
+		{"op": "update", "type": "writers", "documentId": "nobody", "ifMatch": "*", "data": object{}},
+		{"op": "update", "type": "shop", "ifMatch": "*", "data": object{}}}
+	if r := a.want(200, "POST", "/api/_batch", "full", object{"atomic": false, "operations": list}); statuses(r) != "200 412 412 404 412" {
+		t.Errorf("each by itself: %s", r.text)
+	}
+	for _, wrong := range []object{{"op": "delete", "type": "writers", "documentId": "x", "ifMatch": 1}, {"op": "delete", "type": "writers", "documentId": ref("w"), "ifMatch": "*"}} {
+		a.batch(400, "full", object{"op": "create", "type": "writers", "as": "w", "data": object{}}, wrong)
+	}
+}
+
 // TestBatchNotAtomic carries out the operations that can be, and says why the others were not.
 func TestBatchNotAtomic(t *testing.T) {
 	a := serve(t, batchFiles)

@@ -189,11 +189,11 @@ var operationActions = map[string]documents.Action{
 // operationKeys are the keys that each operation may have beside "op" and "type".
 var operationKeys = map[documents.Action][]string{
 	documents.CreateAction:       {"as", "data", "locale", "status", "fields", "populate"},
-	documents.UpdateAction:       {"documentId", "data", "locale", "status", "fields", "populate"},
-	documents.DeleteAction:       {"documentId", "locale"},
-	documents.PublishAction:      {"documentId", "locale", "fields", "populate"},
-	documents.UnpublishAction:    {"documentId", "locale", "fields", "populate"},
-	documents.DiscardDraftAction: {"documentId", "locale", "fields", "populate"},
+	documents.UpdateAction:       {"documentId", "ifMatch", "data", "locale", "status", "fields", "populate"},
+	documents.DeleteAction:       {"documentId", "ifMatch", "locale"},
+	documents.PublishAction:      {"documentId", "ifMatch", "locale", "fields", "populate"},
+	documents.UnpublishAction:    {"documentId", "ifMatch", "locale", "fields", "populate"},
+	documents.DiscardDraftAction: {"documentId", "ifMatch", "locale", "fields", "populate"},
 }
 
 // An operationReader reads one operation of a batch.
@@ -229,6 +229,9 @@ func (r *operationReader) read(v any) error {
 	}
 	r.write.Type, r.write.Access = route.Type, r.call.Access
 	if err := r.document(); err != nil {
+		return err
+	}
+	if err := r.precondition(); err != nil {
 		return err
 	}
 	if r.write.Action == documents.DeleteAction {
@@ -283,6 +286,22 @@ func (r *operationReader) document() error {
 	default:
 		return apierror.Validation(`documentId must be one, or a reference such as {"$ref": "name"}`)
 	}
+	return nil
+}
+
+// precondition reads the ETag that the document must have before the batch.
+func (r *operationReader) precondition() error {
+	v, given := r.from.Get("ifMatch")
+	tag, isText := v.(string)
+	switch {
+	case !given:
+		return nil
+	case !isText:
+		return apierror.Validation("ifMatch must be the ETag of a document, or *")
+	case r.write.Of != "":
+		return apierror.Validation("ifMatch compares what was there before the batch, and the batch creates this document")
+	}
+	r.write.If = precondition(http.Header{"If-Match": {tag}})
 	return nil
 }
 
