@@ -33,7 +33,8 @@ const (
 	maxCatchUp = 2 * time.Second
 	// maxStall is how long the origin may take no byte of a request, or send none of an answer that has begun.
 	maxStall = 15 * time.Second
-	// maxOverhead is how much longer than timeouts.request a forwarded request may take until its answer begins.
+	// maxOverhead is how much longer than timeouts.request may take what waits for another request: a forwarded request until its answer
+	// begins, and a message of MCP.
 	maxOverhead = 5 * time.Second
 )
 
@@ -81,14 +82,14 @@ func (f *forwarder) close() {
 }
 
 // takes reports whether a request of a content route may write, so that it is for the origin. Logins write nothing; the GraphQL endpoint
-// itself forwards mutations.
+// itself forwards mutations, and the tools of MCP make requests of their own.
 func (f *forwarder) takes(r *http.Request, rt *Runtime) bool {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 		return strings.EqualFold(path, rt.Prefix+"/auth/email-confirmation")
 	}
-	return !strings.EqualFold(path, rt.Prefix+"/auth/local") && !strings.EqualFold(path, rt.graphql)
+	return !strings.EqualFold(path, rt.Prefix+"/auth/local") && !strings.EqualFold(path, rt.graphql) && !strings.EqualFold(path, mcpPath)
 }
 
 // serve sends a request to the origin, and answers with what the origin answers.

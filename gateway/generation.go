@@ -179,7 +179,7 @@ func (e *generation) runtime() (Runtime, error) {
 		Host:         host{e},
 		health:       e.health,
 		ready:        e.project.readiness,
-		Routes:       slices.Concat(withoutKeys(routes), graphql),
+		Routes:       slices.Concat(withoutKeys(append(routes, e.mcpRoutes(api)...)), graphql),
 		feed:         feed,
 		forward:      e.forward,
 		idempotency:  e.idempotency(),

@@ -52,11 +52,19 @@ func (s *Server) work(w http.ResponseWriter, r *http.Request, h *handlers, m *mu
 	r, place, err := s.takePlace(r)
 	defer place.end()
 	defer s.recover(w, r)
-	switch path := r.URL.Path; {
+	switch {
 	case err != nil:
 		w.Header()["Retry-After"] = retrySoon
 		writeError(w, r, s.errNoPlace(err))
 	case s.headers.preflight(w, r): // is answered
+	default:
+		s.dispatch(w, r, h, m)
+	}
+}
+
+// dispatch calls the handler of a request, unless its path cannot be that of a document.
+func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, h *handlers, m *mux.RouteMatch) {
+	switch path := r.URL.Path; {
 	case strings.IndexByte(path, 0) >= 0:
 		writeError(w, r, errMalicious)
 	case !utf8.ValidString(path):
@@ -184,10 +192,13 @@ func (h *handlers) addRoute(t *routeTable, route *Route) error {
 }
 
 // serve finds the route of a request and answers it.
-func (h *handlers) serve(w http.ResponseWriter, r *http.Request) {
-	var m mux.RouteMatch
-	h.router.Match(r, &m)
-	h.answer(w, r, &m)
+func (h *handlers) serve(w http.ResponseWriter, r *http.Request) { h.answer(w, r, h.match(r)) }
+
+// match finds the route of a request.
+func (h *handlers) match(r *http.Request) *mux.RouteMatch {
+	m := &mux.RouteMatch{}
+	h.router.Match(r, m)
+	return m
 }
 
 // answer calls the handler of a match. It calls handlers that use mux.Vars, and those of programs, through mux.Router, which puts the match

@@ -66,6 +66,12 @@ type pluginsFile struct {
 	Upload  plugin[uploadFile]
 	Users   plugin[usersFile] `yaml:"users-permissions"`
 	GraphQL plugin[graphqlFile]
+	MCP     mcpFile `yaml:"mcp"`
+}
+
+type mcpFile struct {
+	// whether assistants can use the content API by the [Model Context Protocol](mcp.md), at `/mcp`
+	Enabled *bool
 }
 
 // A plugin is a part of the server that config/plugins.yaml can switch off.
@@ -136,6 +142,7 @@ func (s *Settings) file() pluginsFile {
 		Upload:  plugin[uploadFile]{&s.Upload.Enabled, s.Upload.file()},
 		Users:   plugin[usersFile]{&s.Users.Enabled, s.Users.file()},
 		GraphQL: plugin[graphqlFile]{&s.GraphQL.Enabled, s.GraphQL.file()},
+		MCP:     mcpFile{&s.MCP},
 	}
 }
 

@@ -58,12 +58,16 @@ func ReadReplica(dir string) (Replica, error) {
 	return s.Replica, problems.Err()
 }
 
-// checkPaths reports paths of the REST API and GraphQL that overlap each other, /uploads or the paths for operators.
+// checkPaths reports paths of the REST API and GraphQL that overlap each other, /uploads, /mcp or the paths for operators.
 func (s *Settings) checkPaths() (problems yamlfile.Problems) {
 	wrong := func(file, format string, args ...any) {
 		problems = append(problems, yamlfile.Problem{File: file, Message: fmt.Sprintf(format, args...)})
 	}
-	for _, taken := range []string{"/uploads", "/_health", "/_ready", "/_metrics"} {
+	paths := []string{"/uploads", "/_health", "/_ready", "/_metrics"}
+	if s.MCP {
+		paths = append(paths, "/mcp")
+	}
+	for _, taken := range paths {
 		if within(s.REST.Prefix, taken) {
 			wrong("config/api.yaml", "the prefix of rest is in the way of %s; choose another", taken)
 		}

@@ -34,6 +34,7 @@ var tables = []struct {
 	{"plugins.yaml upload", "configuration.md", false},
 	{"plugins.yaml users-permissions", "configuration.md", false},
 	{"plugins.yaml graphql", "configuration.md", false},
+	{"plugins.yaml mcp", "configuration.md", false},
 	{"plugins.yaml graphql.config.limits", "graphql.md", true},
 	{"permissions.yaml", "permissions.md", false},
 	{"webhooks.yaml", "webhooks.md", false},

@@ -29,6 +29,7 @@ type Settings struct {
 	GraphQL GraphQL
 	Upload  Upload
 	Users   Users
+	MCP     bool // whether there is an endpoint of the Model Context Protocol; default false
 
 	Roles  map[string][]string // the actions that permissions.yaml grants to each role, as "uid.action"
 	Tokens []auth.Declaration  // the tokens that permissions.yaml declares

@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"shadowcrud/graphql/"},
 	{"shadowcrud/rest", "shadowcrud/graphql"},
 	{"gateway/config", "gateway/metrics", "gateway/tracing"},
-	{"gateway/internal/certificates", "gateway/internal/paced", "gateway/internal/replication"},
+	{"gateway/internal/certificates", "gateway/internal/paced", "gateway/internal/replication", "gateway/internal/mcp"},
 	{"gateway/admin"},
 	{"gateway"},
 	{"strapi/definitions"},
@@ -41,16 +41,17 @@ var layers = [][]string{
 
 // owners maps a dependency to the only package that may import it, so that the dependency can be replaced in one place.
 var owners = map[string]string{
-	"gopkg.in/yaml.v3":           "internal/yamlfile",
-	"go.etcd.io/bbolt":           "store",
-	"unsafe":                     "store/internal/pages",
-	"github.com/lestrrat-go/jwx": "auth",
-	"github.com/alecthomas/kong": "command",
-	"github.com/prometheus":      "gateway/metrics",
-	"go.opentelemetry.io/otel":   "gateway/tracing",
-	"github.com/tdewolff":        "strapi/staticjs",
-	"golang.org/x/crypto/scrypt": "strapi/archive",
-	"github.com/minio/minio-go":  "internal/objects",
+	"gopkg.in/yaml.v3":                "internal/yamlfile",
+	"go.etcd.io/bbolt":                "store",
+	"unsafe":                          "store/internal/pages",
+	"github.com/lestrrat-go/jwx":      "auth",
+	"github.com/alecthomas/kong":      "command",
+	"github.com/prometheus":           "gateway/metrics",
+	"go.opentelemetry.io/otel":        "gateway/tracing",
+	"github.com/tdewolff":             "strapi/staticjs",
+	"golang.org/x/crypto/scrypt":      "strapi/archive",
+	"github.com/minio/minio-go":       "internal/objects",
+	"github.com/modelcontextprotocol": "gateway/internal/mcp",
 }
 
 const module = "lectern"

@@ -1,0 +1,187 @@
+package mcp
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"lectern/documents/apierror"
+	"lectern/jsontree"
+)
+
+// MaxAnswer is how many bytes the result of a tool may have.
+const MaxAnswer = 1 << 20
+
+// handedOn are the headers of a message that its request to the REST API has too: who sends it, from where, and which replicas it has passed.
+var handedOn = []string{"Authorization", "X-Forwarded-For", "Via", "User-Agent"}
+
+// send sends the request of a call to the REST API and returns its answer.
+func (h *Handler) send(c *call) (string, error) {
+	query, err := c.query()
+	if err != nil {
+		return "", err
+	}
+	if data := c.arguments.Value("data"); data != nil {
+		c.kind, c.body = "application/json", append(jsontree.Append([]byte(`{"data":`), data), '}')
+	}
+	outer := c.caller.request
+	r, err := http.NewRequestWithContext(outer.Context(), c.method, h.options.Prefix+c.path+query, bytes.NewReader(c.body))
+	if err != nil {
+		return "", apierror.Validation("the arguments make no valid path")
+	}
+	if len(c.body) == 0 {
+		r.Body = http.NoBody
+	}
+	r.Host, r.RemoteAddr, r.TLS = outer.Host, outer.RemoteAddr, outer.TLS
+	for _, name := range handedOn {
+		if values := outer.Header[name]; values != nil {
+			r.Header[name] = values
+		}
+	}
+	if c.kind != "" {
+		r.Header["Content-Type"] = []string{c.kind}
+	}
+	a := &answer{header: http.Header{}}
+	h.options.Call(a, r)
+	return a.result()
+}
+
+// An answer is the answer to a request within the process, up to MaxAnswer bytes.
+type answer struct {
+	header  http.Header
+	status  int
+	body    []byte
+	tooLong bool
+}
+
+var errTooLong = &apierror.Error{Status: http.StatusBadRequest, Name: "PayloadTooLargeError",
+	Message: "the answer is longer than " + strconv.Itoa(MaxAnswer>>20) + " MB: ask for fewer documents, fields or relations"}
+
+// Header implements http.ResponseWriter.
+func (a *answer) Header() http.Header { return a.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 && status >= http.StatusOK {
+		a.status = status
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (a *answer) Write(p []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	if a.tooLong = a.tooLong || len(a.body)+len(p) > MaxAnswer; a.tooLong {
+		return 0, errTooLong
+	}
+	a.body = append(a.body, p...)
+	return len(p), nil
+}
+
+// result returns the body of the answer, or the error that it tells.
+func (a *answer) result() (string, error) {
+	switch {
+	case a.tooLong:
+		return "", errTooLong
+	case a.status < http.StatusBadRequest && len(a.body) == 0:
+		return `{"data":null}`, nil
+	case a.status < http.StatusBadRequest:
+		return string(a.body), nil
+	}
+	return "", &refusal{status: a.status, body: a.body}
+}
+
+// A refusal is an answer of the REST API with an error.
+type refusal struct {
+	status int
+	body   []byte
+}
+
+func (r *refusal) Error() string { return strconv.Itoa(r.status) + " " + string(r.body) }
+
+// errorText returns what a client is told of an error: the object that the envelope of REST has as its member error.
+func errorText(err error) string {
+	var refused *refusal
+	if errors.As(err, &refused) {
+		if v, err := jsontree.Parse(refused.body, jsontree.MaxDepth); err == nil {
+			if envelope, ok := v.(*jsontree.Object); ok && envelope.Value("error") != nil {
+				return string(jsontree.Append(nil, envelope.Value("error")))
+			}
+		}
+		name := "Error"
+		if refused.status == http.StatusMethodNotAllowed { // answered as a text
+			name = "MethodNotAllowedError"
+		}
+		return textOf(refused.status, name, http.StatusText(refused.status))
+	}
+	var told *apierror.Error
+	if errors.As(err, &told) {
+		return textOf(told.Status, told.Name, told.Message)
+	}
+	return textOf(http.StatusInternalServerError, "InternalServerError", "Internal Server Error")
+}
+
+func textOf(status int, name, message string) string {
+	return string(jsontree.Append(nil, jsontree.ObjectOf("status", jsontree.Number(strconv.Itoa(status)), "name", name, "message", message)))
+}
+
+// notParameters are the arguments that are not parameters of the query string.
+var notParameters = map[string]bool{"type": true, "documentId": true, "data": true, "fileName": true, "content": true, "alternativeText": true, "caption": true}
+
+// query returns the arguments that are parameters of REST as a query string.
+func (c *call) query() (string, error) {
+	var dst []byte
+	for _, name := range c.arguments.Keys {
+		if v := c.arguments.Value(name); !notParameters[name] && v != nil {
+			var err error
+			if dst, err = appendParameter(dst, name, v, name == "populate"); err != nil {
+				return "", err
+			}
+		}
+	}
+	if len(dst) > 0 {
+		dst[0] = '?'
+	}
+	return string(dst), nil
+}
+
+// appendParameter appends a value in the nested form of query strings, after a "&". Nothing of a value is left out silently, since a condition that is
+// missing would show documents that nobody asked for. Within populate, {} stands for true.
+func appendParameter(dst []byte, name string, v any, populates bool) (_ []byte, err error) {
+	switch v := v.(type) {
+	case *jsontree.Object:
+		if len(v.Keys) == 0 && populates {
+			return appendPair(dst, name, "true"), nil
+		}
+		for _, key := range v.Keys {
+			if dst, err = appendParameter(dst, name+"["+key+"]", v.Value(key), populates); err != nil {
+				return nil, err
+			}
+		}
+		if len(v.Keys) > 0 {
+			return dst, nil
+		}
+	case []any:
+		for i, item := range v {
+			if dst, err = appendParameter(dst, name+"["+strconv.Itoa(i)+"]", item, populates); err != nil {
+				return nil, err
+			}
+		}
+		if len(v) > 0 {
+			return dst, nil
+		}
+	case string:
+		return appendPair(dst, name, v), nil
+	case jsontree.Number:
+		return appendPair(dst, name, string(v)), nil
+	case bool:
+		return appendPair(dst, name, strconv.FormatBool(v)), nil
+	}
+	return nil, apierror.Validation("the value of " + name + " is empty: leave it out, or use an operator such as $null")
+}
+
+func appendPair(dst []byte, name, value string) []byte {
+	dst = append(append(dst, '&'), url.QueryEscape(name)...)
+	return append(append(dst, '='), url.QueryEscape(value)...)
+}

@@ -1,0 +1,152 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
+	"lectern/gateway/internal/mcp"
+	"lectern/shadowcrud/rest"
+)
+
+// mcpPath is the endpoint of the Model Context Protocol.
+const mcpPath = "/mcp"
+
+// mcpMemory is what a message of the protocol takes while it is answered: the answer of the REST API, and the message that it becomes.
+const mcpMemory = 4 * mcp.MaxAnswer
+
+// An mcpEndpoint carries messages of the Model Context Protocol over HTTP.
+type mcpEndpoint struct {
+	project *Project
+	handler *mcp.Handler
+	limits  requestLimits
+	host    string   // of the URL at which clients reach the server; "" if that is not set
+	origins []string // that cors.origin names
+}
+
+// mcpRoutes returns the routes of the protocol; none if it is switched off.
+func (e *generation) mcpRoutes(api *rest.API) []Route {
+	if !e.Settings.MCP {
+		return nil
+	}
+	m := &mcpEndpoint{project: e.project, limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), origins: e.Settings.Server.CORS.Origins}
+	if u, err := url.Parse(e.Settings.Server.URL); err == nil {
+		m.host = u.Hostname()
+	}
+	m.handler = mcp.New(mcp.Options{
+		Version: e.project.options.Version, Prefix: e.Settings.REST.Prefix, Types: mcpTypes(api), Call: e.project.answerInside,
+	})
+	routes := []Route{{Method: http.MethodPost, Path: mcpPath, Handle: m.serve, Streams: true}}
+	for _, method := range []string{http.MethodGet, http.MethodDelete} { // of streams and sessions, which there are none of
+		routes = append(routes, Route{Method: method, Path: mcpPath, Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+			notAllowed(w, r, postAlone)
+			return nil
+		}})
+	}
+	return routes
+}
+
+// mcpTypes returns the types that have routes, with the actions of these.
+func mcpTypes(api *rest.API) (types []mcp.Type) {
+	for _, route := range api.Routes() {
+		i := slices.IndexFunc(types, func(t mcp.Type) bool { return t.ContentType == route.Type })
+		if i < 0 {
+			i = len(types)
+			types = append(types, mcp.Type{ContentType: route.Type, Name: contentName(route.Type)})
+		}
+		types[i].Actions = append(types[i].Actions, route.Action)
+	}
+	return types
+}
+
+// POST /mcp: answers a message of the protocol.
+func (m *mcpEndpoint) serve(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
+	if err := m.check(r); err != nil {
+		return err
+	}
+	memory := m.project.memory.Reservation()
+	defer memory.Release()
+	if err := memory.Grow(mcpMemory); err != nil {
+		return err
+	}
+	body, err := m.limits.readAll(r, m.limits.JSONBytes)
+	if err != nil {
+		return err
+	}
+	if mcp.IsBatch(body) {
+		return badBody("BadRequestError", "send one message in each request")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), m.limits.Handle+maxOverhead) // a call itself has m.limits.Handle
+	defer cancel()
+	message := r.Clone(ctx)
+	message.Body, message.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	message.Header[requestIDHeader] = w.Header()[requestIDHeader]
+	w.Header()["Cache-Control"] = noStoreValue
+	m.handler.Serve(w, message, access)
+	return nil
+}
+
+// check refuses requests that a page in a browser may have sent without its user knowing: from a foreign origin, or to a name that the page's
+// owner has made to lead to this server (DNS rebinding). Nobody can do that with an address.
+func (m *mcpEndpoint) check(r *http.Request) error {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	if _, err := netip.ParseAddr(host); err != nil && !strings.EqualFold(host, "localhost") && (m.host == "" || !strings.EqualFold(host, m.host)) {
+		return refusedPage("the header Host must be an address, localhost, or the host of url in config/server.yaml")
+	}
+	origins := r.Header["Origin"]
+	if len(origins) == 0 {
+		return nil
+	}
+	if from, err := url.Parse(origins[0]); len(origins) > 1 || err != nil || !strings.EqualFold(from.Host, r.Host) && !slices.Contains(m.origins, origins[0]) {
+		return refusedPage("the header Origin must be an origin that cors.origin in config/server.yaml names")
+	}
+	return nil
+}
+
+func refusedPage(message string) error {
+	return &apierror.Error{Status: http.StatusForbidden, Name: "ForbiddenError", Message: message, Reason: apierror.Permission}
+}
+
+// answerInside answers a request that the server makes to itself, with authentication, permissions and retries like any other. The request
+// that it belongs to has a place and has been counted by the rate limits. It does not panic.
+func (p *Project) answerInside(w http.ResponseWriter, r *http.Request) {
+	s := p.server.Load()
+	w.Header()[requestIDHeader] = []string{s.ids.next(r)}
+	r = r.WithContext(insideContext{r.Context()})
+	defer func() { _ = recover() }() // of http.ErrAbortHandler, by which a handler ends its own answer
+	defer s.recover(w, r)
+	h := s.serving.Load()
+	s.dispatch(w, r, h, h.match(r))
+}
+
+// An insideContext is the context of a request that the server makes to itself. It hides what belongs to the connection and to the answer of
+// the request around it.
+type insideContext struct{ context.Context }
+
+// Value implements context.Context.
+func (c insideContext) Value(key any) any {
+	switch key.(type) {
+	case insideKey:
+		return true
+	case connKey, answerKey, retryKey, requestStateKey:
+		return nil
+	}
+	return c.Context.Value(key)
+}
+
+type insideKey struct{}
+
+// isInside reports whether the server makes a request to itself.
+func isInside(ctx context.Context) bool { return ctx.Value(insideKey{}) != nil }
