@@ -43,8 +43,8 @@ func TestForwardLimits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				origin, over := newOrigin(t)
 				replica := newForwarding(t, origin, over, c.follows)
-				if over.swallows = c.swallows; c.silent {
-					over.fallSilent()
+				if c.silent {
+					over.fallSilent(c.swallows)
 				}
 				path := "/api/notes"
 				if c.method == "DELETE" {
@@ -75,7 +75,7 @@ func TestForwardStalledAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
 		replica := newForwarding(t, origin, over, false)
-		over.most = 20_000
+		over.breakOff(20_000)
 		body := `{"data":{"text":"` + strings.Repeat("x", 100_000) + `"}}`
 		began := time.Now()
 		status, answer := replica.ask("POST", "/api/notes", origin.key, body)

@@ -25,9 +25,9 @@ import (
 type network struct {
 	accepted chan net.Conn
 	closed   chan struct{}
+	mu       sync.Mutex
 	swallows bool // a silent connection takes bytes, as the buffers of a system do
 	most     int  // a connection falls silent when the server has sent so many bytes; 0: it does not
-	mu       sync.Mutex
 	silent   bool
 	links    []*link
 }
@@ -47,9 +47,9 @@ func newNetwork() *network {
 func (n *network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, near := net.Pipe()
 	far, server := net.Pipe()
-	l := &link{silent: make(chan struct{}), swallows: n.swallows, most: n.most}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	l := &link{silent: make(chan struct{}), swallows: n.swallows, most: n.most}
 	if n.silent {
 		close(l.silent)
 	}
@@ -90,14 +90,21 @@ func (l *link) forward(to, from net.Conn, most int) {
 	}
 }
 
-// fallSilent makes all connections silent for ever, and those to come.
-func (n *network) fallSilent() {
+// fallSilent makes all connections silent for ever, and those to come. If swallows is set, these take bytes, as the buffers of a system do.
+func (n *network) fallSilent(swallows bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.silent = true
+	n.silent, n.swallows = true, swallows
 	for _, l := range n.links {
 		close(l.silent)
 	}
+}
+
+// breakOff makes connections to come fall silent when the server has sent so many bytes.
+func (n *network) breakOff(most int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.most = most
 }
 
 // comeBack lets new connections carry bytes. Those that fell silent stay so.
@@ -190,21 +197,30 @@ func (n *node) write(title string) {
 	}
 }
 
+// projectOfNotes returns the directory of a project with one type.
+func projectOfNotes(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "content-types", "note.yaml")
+	text := "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  title: {type: string}\n  text: {type: text}\n"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// makeKey makes a token with full access.
+func (n *node) makeKey() {
+	n.Helper()
+	_, key, err := n.project.CreateToken(n.Context(), auth.Declaration{Name: "sync", Kind: auth.FullAccess})
+	n.must(err)
+	n.key = key
+}
+
 // newOrigin opens an origin with a few documents, and serves it on a network.
 func newOrigin(t *testing.T) (*node, *network) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"content-types/note.yaml": "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  title: {type: string}\n  text: {type: text}\n",
-	} {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	n, over := openNode(t, dir, Options{}), newNetwork()
-	var err error
-	_, n.key, err = n.project.CreateToken(t.Context(), auth.Declaration{Name: "sync", Kind: auth.FullAccess})
-	n.must(err)
+	n, over := openNode(t, projectOfNotes(t), Options{}), newNetwork()
+	n.makeKey()
 	n.background(func(ctx context.Context) { n.must(n.server.Serve(ctx, over)) })
 	n.background(func(ctx context.Context) { n.project.hub.run(ctx, n.server) })
 	for i := range 5 {
@@ -231,7 +247,7 @@ func TestReplicaInSilence(t *testing.T) {
 			t.Fatalf("before the silence the replica is %v old, equal: %v", age, same())
 		}
 
-		over.fallSilent()
+		over.fallSilent(false)
 		for i := range 60 {
 			origin.write(fmt.Sprint("meanwhile ", i))
 			time.Sleep(time.Minute)
@@ -288,7 +304,7 @@ func TestListenerInSilence(t *testing.T) {
 		if held := origin.project.listeners.Stats().Held; held != 1 || last == "" {
 			t.Fatalf("%d listeners before the silence, the last event is %q", held, last)
 		}
-		over.fallSilent()
+		over.fallSilent(false)
 		for i := range 60 {
 			origin.write(fmt.Sprint("meanwhile ", i))
 			time.Sleep(time.Minute)
