@@ -19,13 +19,18 @@ const maxDependencies = 16
 // DependenciesOf returns the types on which the answer to a query depends that shows a selection. dst is reused for the list.
 func DependenciesOf(q *store.Query, shown *Selection, dst []*contenttypes.ContentType) Dependencies {
 	d := Dependencies{types: dst[:0]}
-	d.add(q.Type)
-	d.query(q)
+	d.Query(q)
 	d.selection(shown)
 	return d
 }
 
-// Types returns the types; nil if the answer may depend on all of them.
+// All reports whether the answer may depend on all types.
+func (d *Dependencies) All() bool { return d.all }
+
+// AddAll says that the answer may depend on all types.
+func (d *Dependencies) AddAll() { d.all = true }
+
+// Types returns the types; nil if the answer may depend on all of them, or depends on none.
 func (d *Dependencies) Types() []*contenttypes.ContentType {
 	if d.all {
 		return nil
@@ -42,22 +47,26 @@ func (d *Dependencies) add(t *contenttypes.ContentType) {
 	}
 }
 
-// follow adds the type that an attribute leads to. The targets of a morph relation may be of any type. The items of components lie in the
+// Follow adds the type that an attribute leads to. The targets of a morph relation may be of any type. The items of components lie in the
 // rows of their documents.
-func (d *Dependencies) follow(a *contenttypes.Attribute) {
+func (d *Dependencies) Follow(a *contenttypes.Attribute) {
 	if a.Type == contenttypes.Media || a.IsRelation() {
 		d.add(a.Target)
 	}
 }
 
-func (d *Dependencies) query(q *store.Query) {
+// Query adds the types whose content decides what a query finds. A query that has no type finds targets of an attribute that was followed.
+func (d *Dependencies) Query(q *store.Query) {
 	if q == nil {
 		return
+	}
+	if q.Type != nil {
+		d.add(q.Type)
 	}
 	d.filter(q.Filter)
 	for i := range q.Sort {
 		for _, a := range q.Sort[i].Path {
-			d.follow(a)
+			d.Follow(a)
 		}
 	}
 }
@@ -75,7 +84,7 @@ func (d *Dependencies) filter(f store.Filter) {
 	case store.Not:
 		d.filter(f.Filter)
 	case store.Through:
-		d.follow(f.Attr)
+		d.Follow(f.Attr)
 		d.filter(f.Filter)
 	}
 }
@@ -87,8 +96,8 @@ func (d *Dependencies) selection(s *Selection) {
 	for i := range s.Populate {
 		p := &s.Populate[i]
 		d.all = d.all || p.Related // the documents that use a file are of any type
-		d.follow(p.Attr)
-		d.query(p.Query)
+		d.Follow(p.Attr)
+		d.Query(p.Query)
 		d.selection(p.Of)
 		for _, v := range p.On {
 			d.filter(v.Filter)

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"lectern/gateway"
 )
@@ -18,12 +21,24 @@ var tagged = []string{
 	"/api/pages?locale=fr", "/api/pages?populate=localizations", "/api/topics", "/api/topics?populate=pages", "/api/topics?populate[pages][sort]=title&status=draft",
 	"/api/topics?filters[pages][id][$null]=true", "/api/home", "/api/articles?populate=*", "/api/articles?populate[parts][populate]=reader",
 	"/api/pages/%s?status=draft", "/api/pages/%s?populate=*", "/api/pages/%s?publicationFilter=modified", "/api/pages/%s",
+	byGET("{pages(status:DRAFT){documentId title topics{name pages{title}}}}"), byGET("{topics(sort:\"pages.title\"){name}home{heading}}"),
+	byGET("{pages_connection(filters:{topics:{name:{contains:\"1\"}}}){pageInfo{total}nodes{title localizations{title}}}}"),
+	byGET("{articles{title author{username} parts{label reader{username}}}}"), byGET("{page(documentId:\"%s\"){title parts{label}}}"),
+	byGET("query Q($n:Int!){topics(pagination:{limit:$n}){name}}") + "&variables=" + url.QueryEscape(`{"n":2}`),
 }
 
-// TestETagsIdentifyAnswers makes random changes and compares, after each, answers with all earlier ones: the same ETag must stand for the
-// same bytes, whoever asks for whatever, and a request with If-None-Match is answered 304 only if it has the ETag of the full answer.
+// byGET returns the path of a GraphQL query.
+func byGET(query string) string {
+	return "/graphql?query=" + strings.ReplaceAll(url.QueryEscape(query), "%25s", "%s")
+}
+
+// TestETagsIdentifyAnswers makes random changes of content, permissions and definitions, and compares, after each, answers with all earlier
+// ones: the same ETag must stand for the same bytes, whoever asks for whatever, and a request with If-None-Match is answered 304 only if it has
+// the ETag of the full answer.
 func TestETagsIdentifyAnswers(t *testing.T) {
-	a := serve(t, historyFiles)
+	dir, reloaded := writeProject(t, with(historyFiles)), make(chan error)
+	ready, _ := run(t, dir, gateway.Options{Ephemeral: true, Reloaded: func(err error) { reloaded <- err }}, nil)
+	a := newAPI(t, ready)
 	rnd := rand.New(rand.NewPCG(13, 1))
 	steps := 60
 	if os.Getenv("LECTERN_LONG") != "" {
@@ -31,20 +46,18 @@ func TestETagsIdentifyAnswers(t *testing.T) {
 	}
 	jwt, user := a.register("ada")
 	callers := []string{"", jwt, "full"}
-	changed := &changer{api: a, rnd: rnd, user: user}
+	changed := &changer{api: a, rnd: rnd, user: user, dir: dir, reloaded: reloaded}
 	bodies, before := map[string]string{}, []string{""}
 	matched := 0
 	for range steps {
 		changed.something()
 		for range 6 {
 			path, as := tagged[rnd.IntN(len(tagged))], callers[rnd.IntN(len(callers))]
-			if strings.Contains(path, "%s") {
-				path = fmt.Sprintf(path, changed.some(changed.pages))
-			}
-			full := a.do("GET", path, as, nil)
+			path = strings.Replace(path, "%s", changed.some(changed.pages), 1)
+			full := a.do("GET", path, as, nil, preflight...)
 			tag := full.header.Get("ETag")
-			if (full.status == http.StatusOK) != (tag != "") {
-				t.Fatalf("GET %s: %d with ETag %q", path, full.status, tag)
+			if ok := full.status == http.StatusOK && full.at("errors") == nil; ok != (tag != "") {
+				t.Fatalf("GET %s: %d with ETag %q: %s", path, full.status, tag, full.text)
 			}
 			if tag == "" {
 				continue
@@ -53,7 +66,7 @@ func TestETagsIdentifyAnswers(t *testing.T) {
 				t.Fatalf("GET %s: ETag %s stood for\n%s\nand stands for\n%s", path, tag, earlier, full.text)
 			}
 			for _, known := range []string{tag, before[rnd.IntN(len(before))], `"other", W/` + tag} {
-				r := a.do("GET", path, as, nil, "If-None-Match", known)
+				r := a.do("GET", path, as, nil, append(preflight, "If-None-Match", known)...)
 				if got, want := r.status == http.StatusNotModified, strings.Contains(known, tag); got != want || got && (r.text != "" || r.header.Get("ETag") != tag) {
 					t.Fatalf("GET %s with If-None-Match %s: %d %q, ETag %q; the full answer has %s", path, known, r.status, r.text, r.header.Get("ETag"), tag)
 				}
@@ -66,10 +79,13 @@ func TestETagsIdentifyAnswers(t *testing.T) {
 			}
 		}
 	}
-	if len(bodies) < steps || matched < steps {
-		t.Fatalf("%d ETags and %d matches: too few to compare", len(bodies), matched)
+	if len(bodies) < steps || matched < steps || changed.edits == 0 {
+		t.Fatalf("%d ETags, %d matches and %d edits: too few to compare", len(bodies), matched, changed.edits)
 	}
 }
+
+// preflight are the headers without which a GraphQL query by GET is refused. They have no effect on other requests.
+var preflight = []string{"Apollo-Require-Preflight", "yes"}
 
 // A changer makes random changes of content.
 type changer struct {
@@ -78,6 +94,28 @@ type changer struct {
 	pages, topics []string
 	user          int
 	n             int
+
+	dir      string
+	reloaded chan error
+	edits    int
+}
+
+// edit changes the definition of topics, and waits until the server serves it.
+func (c *changer) edit() {
+	c.edits++
+	text := strings.Replace(historyFiles["content-types/topic.yaml"], "  name: {type: string, unique: true}\n",
+		fmt.Sprintf("  name: {type: string, unique: true, private: %v}\n", c.edits%2 == 1)+strings.Repeat("  more: {type: string}\n", c.edits/2%2), 1)
+	if err := os.WriteFile(filepath.Join(c.dir, "content-types/topic.yaml"), []byte(text), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	select {
+	case err := <-c.reloaded:
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	case <-time.After(20 * time.Second):
+		c.t.Fatal("the server does not notice changed definitions")
+	}
 }
 
 func (c *changer) some(ids []string) string {
@@ -99,7 +137,7 @@ func (c *changer) something() {
 	if id, ok := c.do("POST", "/api/pages?status=draft", "full", object{"data": object{"title": name, "topics": topics}}).at("data.documentId").(string); ok && c.n%5 == 1 {
 		c.pages = append(c.pages, id)
 	}
-	switch c.rnd.IntN(12) {
+	switch c.rnd.IntN(13) {
 	case 0:
 		if id, ok := c.do("POST", "/api/topics", "full", object{"data": object{"name": fmt.Sprint("topic ", c.n)}}).at("data.documentId").(string); ok {
 			c.topics = append(c.topics, id)
@@ -131,6 +169,10 @@ func (c *changer) something() {
 			"api::topic": object{"controllers": object{"topic": actions}},
 			"api::page":  object{"controllers": object{"page": object{"find": object{"enabled": true}, "findOne": object{"enabled": true}}}},
 		}})
+	case 12:
+		if c.n%3 == 0 { // edits take longer than writes
+			c.edit()
+		}
 	case 10:
 		c.do("PUT", userPath(c.user), "full", object{"username": name})
 	}
@@ -162,5 +204,43 @@ func TestNotModifiedReadsNoRows(t *testing.T) {
 	}
 	if tag := a.want(404, "GET", "/api/topics/none", "", nil, "If-None-Match", "*").header.Get("ETag"); tag != "" {
 		t.Errorf("a 404 has the ETag %s", tag)
+	}
+}
+
+// TestETagsOfGraphQL asks which answers of GraphQL have an ETag.
+func TestETagsOfGraphQL(t *testing.T) {
+	a := serve(t, historyFiles)
+	jwt, _ := a.register("ada")
+	a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}})
+	for _, c := range []struct {
+		query, as string
+		tagged    bool
+	}{
+		{"{topics{name}}", "full", true},
+		{"{topics{name pages{title}}__typename}", "full", true},
+		{"{__typename}", "", true},
+		{"{me{username}}", jwt, false},
+		{"{topics{name}articles{title author{username}}}", "", false}, // an error: the public may not see users
+		{"{nope}", "full", false},
+	} {
+		r := a.do("GET", byGET(c.query), c.as, nil, preflight...)
+		tag := r.header.Get("ETag")
+		if (tag != "") != c.tagged {
+			t.Errorf("%s: %d %s with ETag %q", c.query, r.status, r.text, tag)
+		}
+		if tag == "" {
+			continue
+		}
+		if got := r.header.Get("Vary"); !strings.Contains(got, "Authorization") {
+			t.Errorf("%s: Vary %s", c.query, got)
+		}
+		for _, known := range []string{tag, "W/" + tag, "*"} {
+			if r := a.do("GET", byGET(c.query), c.as, nil, append(preflight, "If-None-Match", known)...); r.status != 304 || r.text != "" || r.header.Get("ETag") != tag {
+				t.Errorf("%s with If-None-Match %s: %d %s", c.query, known, r.status, r.text)
+			}
+		}
+		if r := a.do("POST", "/graphql", c.as, object{"query": c.query}, "If-None-Match", tag); r.status != 200 || r.header.Get("ETag") != "" {
+			t.Errorf("%s by POST: %d with ETag %q", c.query, r.status, r.header.Get("ETag"))
+		}
 	}
 }

@@ -15,10 +15,12 @@ import (
 	"lectern/documents/permission"
 	"lectern/gateway/config"
 	"lectern/gateway/metrics"
+	"lectern/internal/etag"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/language"
 	"lectern/shadowcrud/params"
+	"lectern/shadowcrud/rest"
 	"lectern/store"
 )
 
@@ -64,6 +66,7 @@ func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 		forward:     e.forward,
 		idempotency: e.idempotency(),
 		anyOrigin:   e.Settings.Server.CORS.AnyOrigin(),
+		version:     e.version(),
 	}
 	if g.Subscriptions {
 		h.positions = e.positions
@@ -107,7 +110,8 @@ type graphqlHandler struct {
 	metrics     *metrics.Metrics // nil if metrics are off
 	forward     *forwarder       // of mutations; nil: they are executed
 	idempotency *idempotency
-	anyOrigin   bool // pages of all origins may read answers
+	anyOrigin   bool   // pages of all origins may read answers
+	version     string // of the answers to queries, for their ETags
 }
 
 // A graphqlError is the answer to a request without an operation that can be executed.
@@ -230,6 +234,9 @@ func (op *operationRequest) appendBody(b []byte) []byte {
 func (h *graphqlHandler) request(w http.ResponseWriter, r *http.Request, op *operationRequest, who auth.Principal) *execution.Request {
 	request := h.requestAs(w.Header().Get(requestIDHeader), r, op, who)
 	request.Limit = func(name string) error { return h.allow(w, r, name) }
+	if r.Method == http.MethodGet {
+		request.Conditional = &execution.Conditional{Version: h.version, Known: r.Header["If-None-Match"]}
+	}
 	return request
 }
 
@@ -255,6 +262,14 @@ func (h *graphqlHandler) send(w http.ResponseWriter, r *http.Request, answers st
 	header["Cache-Control"] = noStoreValue
 	if answer.NotByGet {
 		header["Allow"] = postAlone
+	}
+	if answer.Tag != "" {
+		header["Etag"], header["Vary"] = []string{answer.Tag}, rest.VaryTagged
+		if answer.Status == http.StatusNotModified || etag.IsAny(r.Header["If-None-Match"]) {
+			header["Vary"] = rest.VaryTaggedEncoding // as the answer may have been compressed
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
 	}
 	writeHead(w, typeOf(answers), answer.Status, answer.Body)
 	_ = h.limits.send(r.Context(), w, answer.Body) // a failed write cannot be answered otherwise

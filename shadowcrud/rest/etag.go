@@ -2,7 +2,6 @@ package rest
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/internal/etag"
 	"lectern/store"
 )
 
@@ -94,38 +94,14 @@ func (t *tagger) check(s *store.Snapshot) error {
 	length := len(t.text)
 	text := s.AppendRevisions(t.text, types)
 	t.text = text[:length]
-	sum := sha256.Sum256(text)
-	t.tag = base64.RawURLEncoding.AppendEncode(append(t.tag[:0], '"'), sum[:16])
+	t.tag = etag.AppendHash(append(t.tag[:0], '"'), text)
 	if t.one != nil {
 		t.tag = t.one.api.documents.AppendVersion(append(t.tag, '.'), s, t.one.Type, t.documentID, t.locale)
 	}
-	if t.tag = append(t.tag, '"'); len(t.known) > 0 && lists(t.known, t.tag) {
+	if t.tag = append(t.tag, '"'); len(t.known) > 0 && etag.Lists(t.known, t.tag) {
 		return errNotModified
 	}
 	return nil
-}
-
-// eachTag calls yield with the ETags that the lines of a header list, until yield returns false. Commas inside of ETags count as ends, because
-// no ETag of this package has one.
-func eachTag(header []string, yield func(tag string, weak bool) bool) {
-	for _, line := range header {
-		for listed := range strings.SplitSeq(line, ",") {
-			tag := strings.TrimSpace(listed)
-			strong := strings.TrimPrefix(tag, "W/")
-			if !yield(strong, len(strong) < len(tag)) {
-				return
-			}
-		}
-	}
-}
-
-// lists reports whether a header If-None-Match has an ETag, compared weakly. The value * is left to a full answer.
-func lists(header []string, tag []byte) (found bool) {
-	eachTag(header, func(listed string, _ bool) bool {
-		found = listed == string(tag)
-		return !found
-	})
-	return found
 }
 
 // precondition returns what the headers If-Match and If-None-Match of a write demand; nil if it has neither.
@@ -147,7 +123,7 @@ func precondition(h http.Header) *documents.Precondition {
 // versions returns the versions in the ETags of a header. Weak ETags are left out of a strong comparison.
 func versions(header []string, strong bool) *documents.VersionSet {
 	set := &documents.VersionSet{}
-	eachTag(header, func(tag string, weak bool) bool {
+	etag.Each(header, func(tag string, weak bool) bool {
 		if tag == "*" {
 			set.Any = true
 		}
@@ -183,7 +159,7 @@ func (p *printer) sendTagged(w http.ResponseWriter) {
 
 // sendRead answers a read that has ended with err: with the printed text, with 304 if the client has it, or not at all after another error.
 func (p *printer) sendRead(w http.ResponseWriter, err error) error {
-	has := err == nil && len(p.tagger.known) == 1 && p.tagger.known[0] == "*" && len(p.tagger.tag) > 0
+	has := err == nil && etag.IsAny(p.tagger.known) && len(p.tagger.tag) > 0
 	switch {
 	case has || errors.Is(err, errNotModified):
 		h := w.Header()

@@ -149,7 +149,8 @@ type Request struct {
 	Time        time.Duration // how long it may take; 0 is unlimited
 	// Once keeps the answer to a mutation, so that it is not carried out twice; nil for a request without an idempotency key. An operation
 	// whose answer cannot be kept is refused.
-	Once *store.Once
+	Once        *store.Once
+	Conditional *Conditional // nil: the answer has no ETag
 }
 
 // A Response is the answer to a Request.
@@ -158,6 +159,8 @@ type Response struct {
 	Body   []byte // JSON, with a line feed at its end
 	// NotByGet says that QueriesOnly refused the operation.
 	NotByGet bool
+	// Tag is the ETag of the answer; "" if it has none. With the status 304 there is no Body.
+	Tag string
 	// Operation is the type of the operation; "" if the document is not valid.
 	Operation ast.Operation
 	Errors    []*language.Error // those in Body; valid until Release
@@ -200,8 +203,11 @@ func (e *Engine) IsMutation(query string, name *string) bool {
 // respond runs the plan and releases the execution, unless the Response does.
 func (x *execution) respond() (*Response, error) {
 	if err := x.run(); err != nil {
-		operation := x.plan.op.Operation
+		operation, tag := x.plan.op.Operation, string(x.tag)
 		x.release()
+		if errors.Is(err, errNotModified) {
+			return &Response{Status: http.StatusNotModified, Operation: operation, Tag: tag}, nil
+		}
 		if e, ok := clientError(err); ok {
 			response := withoutData(&language.Error{Message: e.Message, Code: codeOf(e.Name), Details: errorDetails(e), Refusal: e.Reason})
 			response.Operation = operation
@@ -209,7 +215,11 @@ func (x *execution) respond() (*Response, error) {
 		}
 		return nil, err
 	}
-	return &Response{Status: x.code, Body: x.answer(), Operation: x.plan.op.Operation, Errors: x.errors, from: x}, nil
+	response := &Response{Status: x.code, Body: x.answer(), Operation: x.plan.op.Operation, Errors: x.errors, from: x}
+	if len(x.errors) == 0 && x.code == http.StatusOK { // the cause of an error may be another than the content
+		response.Tag = string(x.tag)
+	}
+	return response, nil
 }
 
 // begin finds or makes the plan of an operation and binds it to the request. If the operation cannot run, refusal is the answer.

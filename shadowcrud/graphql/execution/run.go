@@ -34,7 +34,9 @@ type execution struct {
 	once      *store.Once // see Request.Once
 	vars      language.Variables
 	http      *http.Request
-	id        string     // identifies the request in the log
+	id        string // identifies the request in the log
+	request   *Request
+	tag       []byte     // the ETag of the answer; empty: none
 	custom    *customRun // set if the plan is custom
 
 	loader  levels.Loader[*selection]
@@ -74,7 +76,7 @@ func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *executio
 	x.engine, x.ctx, x.plan, x.access, x.limit = e, ctx, p, r.Access, r.Time
 	x.user, x.by, x.countCall, x.http, x.id = r.User, r.By, r.Limit, r.HTTP, r.ID
 	x.once = r.Once
-	x.code = http.StatusOK
+	x.request, x.code = r, http.StatusOK
 	x.loader.Settings = levels.Settings[*selection]{Source: x, Access: r.Access, FileUses: e.uses, Most: e.limits.Rows}
 	x.reserved = e.memory.Answer(e.limits.Bytes)
 	x.buf = x.reserved.Adopt(x.buf)
@@ -94,7 +96,7 @@ func (x *execution) release() {
 	x.loader.Settings = levels.Settings[*selection]{}
 	x.root.Clear()
 	clear(x.memory)
-	*x = execution{pooled: pooled, memory: x.memory[:0], root: x.root, loader: x.loader, buf: x.buf[:0], full: x.full[:0], path: x.path[:0]}
+	*x = execution{pooled: pooled, memory: x.memory[:0], root: x.root, loader: x.loader, buf: x.buf[:0], full: x.full[:0], path: x.path[:0], tag: x.tag[:0]}
 	executions.Put(x)
 }
 
@@ -113,6 +115,9 @@ func (x *execution) run() error {
 	}
 	for {
 		err := x.engine.store.View(func(s *store.Snapshot) error {
+			if err := x.identify(s); err != nil {
+				return err
+			}
 			s.Within(x.ctx, x.limit)
 			x.loader.Snapshot = s
 			x.data(func(f *field) bool { return x.rootField(f) })

@@ -1,0 +1,40 @@
+// Package etag reads the headers If-Match and If-None-Match, and makes entity tags from hashes.
+package etag
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+)
+
+// AppendHash appends a hash of text that is long enough to identify it, in letters that an entity tag may have.
+func AppendHash(dst, text []byte) []byte {
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.AppendEncode(dst, sum[:16])
+}
+
+// Each calls yield with the entity tags that the lines of a header list, until yield returns false. A tag is strong as it is listed, without W/.
+// Commas inside of tags count as ends, because no tag of this program has one.
+func Each(header []string, yield func(tag string, weak bool) bool) {
+	for _, line := range header {
+		for listed := range strings.SplitSeq(line, ",") {
+			tag := strings.TrimSpace(listed)
+			strong := strings.TrimPrefix(tag, "W/")
+			if !yield(strong, len(strong) < len(tag)) {
+				return
+			}
+		}
+	}
+}
+
+// Lists reports whether a header If-None-Match has an entity tag, compared weakly. The value * is no tag.
+func Lists(header []string, tag []byte) (found bool) {
+	Each(header, func(listed string, _ bool) bool {
+		found = listed == string(tag)
+		return !found
+	})
+	return found
+}
+
+// IsAny reports whether a header is the value *, which stands for any entity tag.
+func IsAny(header []string) bool { return len(header) == 1 && strings.TrimSpace(header[0]) == "*" }
