@@ -124,6 +124,9 @@ func (q *Query) find(ctx context.Context, f func(store.Page)) error {
 	}
 	return q.service.store.View(func(s *store.Snapshot) error {
 		s.Within(ctx, 0)
+		if err := s.Covers(&query); err != nil {
+			return err
+		}
 		page, err := s.Find(&query)
 		if err == nil {
 			f(page)

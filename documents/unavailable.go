@@ -16,12 +16,16 @@ var (
 )
 
 // Unavailable returns the answer to a client if the cause of err is a full disk, a store that cannot be written, or a
-// replica; otherwise nil.
+// replica
+// that takes no writes or does not have what was asked for; otherwise nil.
 func Unavailable(err error) *apierror.Error {
 	var replica *store.ReplicaError
+	var leftOut *store.LeftOutError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &leftOut):
+		return &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Message: leftOut.Error(), NoDetails: true, Reason: apierror.Replica}
 	case errors.As(err, &replica):
 		return &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Message: replica.Error(), NoDetails: true, Reason: apierror.Replica}
 	case errors.Is(err, store.ErrDamaged):

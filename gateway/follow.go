@@ -26,6 +26,8 @@ type Follow struct {
 	Silence time.Duration
 	// Forward sends writes to the origin. Otherwise they are refused.
 	Forward bool
+	// Part is the part of the content that the replica has.
+	Part store.Part
 
 	dial func(ctx context.Context, network, address string) (net.Conn, error) // connects to the origin; nil: over TCP
 }
@@ -33,7 +35,7 @@ type Follow struct {
 func (f *Follow) origin() (*replication.Origin, error) {
 	o, err := replication.NewOrigin(f.URL, f.Token)
 	if err == nil {
-		o.Silence = f.Silence
+		o.Silence, o.Part = f.Silence, f.Part
 		if f.dial != nil {
 			o.DialWith(f.dial)
 		}
@@ -55,6 +57,9 @@ func (o Options) following(dir string) (Options, error) {
 	}
 	follow := *o.Follow
 	follow.Forward = follow.Forward || r.Forward
+	if follow.Part.All() {
+		follow.Part = r.Part
+	}
 	o.Follow = &follow
 	return o, nil
 }
@@ -171,6 +176,9 @@ func (f *follower) run(ctx context.Context, server *Server) {
 func (f *follower) connect(ctx context.Context) (err error) {
 	if f.known, err = f.project.Store().Following(ctx); err != nil {
 		return err
+	}
+	if !f.project.Store().Part().Equal(f.follow.Part) {
+		return fmt.Errorf("%w: it has another part of the content than it is to have from now on", replication.ErrReset)
 	}
 	s, err := f.origin.Log(ctx, f.known)
 	if err != nil {

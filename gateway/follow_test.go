@@ -187,7 +187,7 @@ func TestPromote(t *testing.T) {
 	promoted, other := t.TempDir(), t.TempDir()
 	r := follow(t, promoted, e.base, e.key)
 	r.equals(e.base, e.key, reads)
-	if err := gateway.Promote(promoted, gateway.Options{}); err == nil {
+	if err := gateway.Promote(promoted, gateway.Options{}, false); err == nil {
 		t.Error("a replica was promoted while it was served")
 	}
 	second := follow(t, other, r.base, e.key) // a replica of a replica
@@ -197,10 +197,10 @@ func TestPromote(t *testing.T) {
 	r.stop()
 
 	write(e.base, "never replicated")
-	if err := gateway.Promote(promoted, gateway.Options{}); err != nil {
+	if err := gateway.Promote(promoted, gateway.Options{}, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := gateway.Promote(promoted, gateway.Options{}); err == nil {
+	if err := gateway.Promote(promoted, gateway.Options{}, false); err == nil {
 		t.Error("an origin was promoted")
 	}
 	made, _ := run(t, promoted, gateway.Options{}, nil)

@@ -174,7 +174,7 @@ func TestForwardedWrites(t *testing.T) {
 	}
 
 	r.stop()
-	if err := gateway.Promote(dir, gateway.Options{}); err == nil || !strings.Contains(err.Error(), "remove replica") {
+	if err := gateway.Promote(dir, gateway.Options{}, false); err == nil || !strings.Contains(err.Error(), "remove replica") {
 		t.Errorf("promoted a replica whose settings follow a server: %v", err)
 	}
 }

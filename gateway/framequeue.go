@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 
 	"lectern/gateway/internal/replication"
@@ -63,6 +64,10 @@ func (q *frameQueue) readFrame() (f logFrame, err error) {
 		return f, err
 	case kind == replication.EntryFrame:
 		f.entry, err = replication.ParseEntry(payload)
+	case kind == replication.PartFrame:
+		f.entry, err = replication.ParsePartEntry(payload)
+	case kind == replication.ResetFrame:
+		err = fmt.Errorf("%w: %s", replication.ErrReset, payload)
 	case kind == replication.StatusFrame:
 		f.status = &replication.Status{}
 		err = json.Unmarshal(payload, f.status)

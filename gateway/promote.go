@@ -12,8 +12,9 @@ import (
 )
 
 // Promote makes the replica in dir an origin: it no longer follows, and takes writes at the next start. Its content begins a new epoch, so
-// that replicas which have followed it, or its origin, begin anew with a copy. No server may run on the data directory.
-func Promote(dir string, o Options) (err error) {
+// that replicas which have followed it, or its origin, begin anew with a copy. partial allows that it is a partial replica, which then has all
+// that there is. No server may run on the data directory.
+func Promote(dir string, o Options, partial bool) (err error) {
 	d := replicaDir{dir, Directory(dir, o).DataPath()}
 	lock, err := admin.Lock(d.data)
 	if errors.Is(err, admin.ErrBusy) {
@@ -42,6 +43,9 @@ func Promote(dir string, o Options) (err error) {
 	r, err := store.OpenReplica(d.store(), store.Options{LockTimeout: lockRetry})
 	if err != nil {
 		return err
+	}
+	if !partial && !r.Part().All() {
+		return errors.Join(fmt.Errorf("%s has a part of the content of its origin: to make that part all that there is, promote it with --partial", dir), r.Close())
 	}
 	if err := errors.Join(r.BeginEpoch(), r.Close()); err != nil { // before the mark goes: a write without a new epoch could never be told apart
 		return err

@@ -62,7 +62,7 @@ func TestPromoteWebhooks(t *testing.T) {
 		t.Error("a replica has sent webhooks")
 	}
 
-	if err := gateway.Promote(dir, gateway.Options{}); err != nil {
+	if err := gateway.Promote(dir, gateway.Options{}, false); err != nil {
 		t.Fatal(err)
 	}
 	made, _ := run(t, dir, gateway.Options{}, nil)

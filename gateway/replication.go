@@ -22,8 +22,8 @@ import (
 // replicationRoutes returns the routes by which replicas follow the server.
 func (e *generation) replicationRoutes() []Route {
 	prefix := e.Settings.REST.Prefix + "/_replica"
-	route := func(path string, handle func(http.ResponseWriter, *http.Request, *permission.Access) error) Route {
-		return Route{Method: http.MethodGet, Path: prefix + path, Action: auth.FollowAction, Handle: handle, Streams: true, unmetered: true}
+	route := func(path string, handle replicationHandler) Route {
+		return Route{Method: http.MethodGet, Path: prefix + path, Action: auth.FollowAction, Handle: e.project.whole(handle), Streams: true, unmetered: true}
 	}
 	return []Route{
 		route("/log", e.project.sendLog),
@@ -51,17 +51,46 @@ func (p *Project) frames(w http.ResponseWriter, r *http.Request) (*replication.W
 	return replication.NewWriter(buffer), buffer
 }
 
+// partOf returns the part of the content that a replica asks for.
+func (p *Project) partOf(r *http.Request) (store.Part, error) {
+	part := replication.PartOf(r.URL.Query())
+	if err := part.Check(p.Definition().Model); err != nil {
+		return part, &apierror.Error{Status: http.StatusBadRequest, Name: "BadRequestError", NoDetails: true, Message: err.Error()}
+	}
+	return part, nil
+}
+
+// errPartial refuses replicas of a partial replica.
+var errPartial = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", NoDetails: true, Reason: apierror.Replica,
+	Message: "this server is a replica of a part of the content, which cannot be followed: follow its origin"}
+
+// whole wraps a handler of the routes of replicas, which a partial replica refuses.
+func (p *Project) whole(handle replicationHandler) replicationHandler {
+	return func(w http.ResponseWriter, r *http.Request, who *permission.Access) error {
+		if !p.Store().Part().All() {
+			return errPartial
+		}
+		return handle(w, r, who)
+	}
+}
+
+type replicationHandler = func(http.ResponseWriter, *http.Request, *permission.Access) error
+
 // GET /api/_replica/log: the entries after the position since, and those to come.
 func (p *Project) sendLog(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	since, err := store.ParsePosition(r.URL.Query().Get("since"))
 	if err != nil {
 		return errReset(err)
 	}
+	part, err := p.partOf(r)
+	if err != nil {
+		return err
+	}
 	if p.Definition().Settings.Server.Log.Keep == 0 {
 		return errNoLog
 	}
 	frames, buffer := p.frames(w, r)
-	l := &logSender{project: p, frames: frames, since: since, heartbeat: replication.HeartbeatOf(r.URL.Query().Get("heartbeat")), flush: func() error {
+	l := &logSender{project: p, frames: frames, part: part, since: since, heartbeat: replication.HeartbeatOf(r.URL.Query().Get("heartbeat")), flush: func() error {
 		if err := buffer.Flush(); err != nil {
 			return err
 		}
@@ -74,6 +103,7 @@ func (p *Project) sendLog(w http.ResponseWriter, r *http.Request, _ *permission.
 type logSender struct {
 	project *Project
 	frames  *replication.Writer
+	part    store.Part // what the replica gets
 	flush   func() error
 	since   store.Position // behind the last entry that was sent
 	begun   bool           // something was sent
@@ -122,7 +152,11 @@ func (l *logSender) run(ctx context.Context) error {
 // failed returns the error of a stream as it can be answered. Once a stream has begun, it can only be cut off.
 func (l *logSender) failed(ctx context.Context, err error) error {
 	switch {
-	case errors.Is(err, store.ErrOtherEpoch), errors.Is(err, store.ErrTrimmed):
+	case l.mustBeginAnew(err) && l.begun:
+		if errors.Join(l.frames.Frame(replication.ResetFrame, []byte(err.Error())), l.flush()) == nil {
+			return nil
+		}
+	case l.mustBeginAnew(err):
 		err = errReset(err)
 	case ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded):
 		return nil
@@ -131,6 +165,22 @@ func (l *logSender) failed(ctx context.Context, err error) error {
 		panic(http.ErrAbortHandler)
 	}
 	return err
+}
+
+// mustBeginAnew reports whether an error means that a replica cannot go on from where it is.
+func (*logSender) mustBeginAnew(err error) bool {
+	return errors.Is(err, store.ErrOtherEpoch) || errors.Is(err, store.ErrTrimmed) || errors.Is(err, store.ErrConverted)
+}
+
+// entry sends an entry of a snapshot's log, reduced to the part of the replica.
+func (l *logSender) entry(e *store.Entry, reduce func(*store.Entry) (*store.Entry, error)) (size int, err error) {
+	if reduce == nil {
+		return len(e.Raw()), l.frames.Entry(e)
+	}
+	if e, err = reduce(e); err != nil {
+		return 0, err
+	}
+	return len(e.Raw()), l.frames.PartEntry(e)
 }
 
 // send sends the entries that the store has after l.since, maxSent bytes of them at most, and a Status if these are all.
@@ -144,6 +194,10 @@ func (l *logSender) send(e *generation) (all bool, err error) {
 		if err != nil {
 			return err
 		}
+		var reduce func(*store.Entry) (*store.Entry, error)
+		if !l.part.All() {
+			reduce = s.PartEntries(l.part)
+		}
 		for entry, err := range found {
 			if err != nil {
 				return err
@@ -152,10 +206,12 @@ func (l *logSender) send(e *generation) (all bool, err error) {
 				all = false
 				break
 			}
-			if err := l.frames.Entry(entry); err != nil {
+			sent, err := l.entry(entry, reduce)
+			if err != nil {
 				return err
 			}
-			size += len(entry.Raw())
+			l.begun = true
+			size += sent
 			next.Sequence = entry.Sequence
 		}
 		l.begun = true
@@ -202,12 +258,16 @@ func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, _ *permission
 	if p.Definition().Settings.Server.Log.Keep == 0 {
 		return errNoLog
 	}
+	part, err := p.partOf(r)
+	if err != nil {
+		return err
+	}
 	begun := false
 	e := p.generation.Load()
 	if err := e.checkShared(); err != nil {
 		return err
 	}
-	err := e.store.View(func(s *store.Snapshot) error {
+	err = e.store.View(func(s *store.Snapshot) error {
 		if err := s.Verify(); err != nil {
 			return err
 		}
@@ -216,7 +276,12 @@ func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, _ *permission
 		if err := frames.JSON(replication.DefinitionsFrame, e.files); err != nil {
 			return err
 		}
-		if _, err := s.CopyTo(frames.Chunks()); err != nil {
+		if part.All() {
+			_, err = s.CopyTo(frames.Chunks())
+		} else {
+			err = s.CopyPart(part, frames.PartEntry)
+		}
+		if err != nil {
 			return err
 		}
 		if err := frames.Frame(replication.EndFrame); err != nil {

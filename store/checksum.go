@@ -39,7 +39,7 @@ func number(v []byte) uint64 { return be.Uint64(v) & numberMask }
 func holdsText(n bucket, key []byte) bool {
 	if n == metas {
 		switch string(key) {
-		case string(keyCatalog), string(keyLocales), string(keyPending), string(keyIdentity), string(keyEpoch):
+		case string(keyCatalog), string(keyLocales), string(keyPending), string(keyIdentity), string(keyEpoch), string(keyPart), string(keyPartHash):
 			return true
 		}
 		return bytes.HasPrefix(key, []byte(prefixNote))

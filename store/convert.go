@@ -25,6 +25,7 @@ type conversion struct {
 	hooks    *conversionHooks
 	goesOn   func() error // called before each transaction; may be nil
 	by       Principal
+	last     EntryHash // of the origin's entry that the content of a partial replica is behind
 }
 
 // conversionHooks let tests stop a conversion as a crash would.

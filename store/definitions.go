@@ -55,6 +55,9 @@ func (s *file) loadConversion(opts Options) (*conversion, error) {
 		if s.log.epoch, err = parseEpoch(string(textOf(meta.Get(keyEpoch)))); err != nil {
 			return err
 		}
+		if s.part, c.last, err = loadPart(meta); err != nil {
+			return err
+		}
 		c.pending, err = loadPending(meta)
 		return err
 	})

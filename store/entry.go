@@ -28,6 +28,9 @@ type Entry struct {
 	conversion  conversionEntry
 	ops         []byte // see appendRowOp and appendLinkOp
 	raw         []byte // the whole entry as it was decoded
+
+	partial bool      // the entry was reduced to a part: see Snapshot.PartEntries
+	whole   EntryHash // of the entry before it was reduced
 }
 
 // Raw returns the entry as the log stores it. ParseEntry reads it in another process, whatever store that has.

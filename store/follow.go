@@ -36,7 +36,7 @@ func (f *file) loadReplica(model *contenttypes.Model, opts Options) (*Store, err
 	if err != nil {
 		return nil, err
 	}
-	f.follower = &applier{f, c}
+	f.follower = &applier{file: f, conversion: c}
 	bound, err := f.follower.bindTo(model)
 	if err != nil {
 		return nil, err

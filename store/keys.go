@@ -51,6 +51,8 @@ var (
 	keyAnswerBytes   = []byte("answers/bytes")
 	keyDocs          = []byte("docs")
 	keyItems         = []byte("items")
+	keyPart          = []byte("part")      // of a partial replica (part.go)
+	keyPartHash      = []byte("part/hash") // the hash of the origin's last entry
 	prefixRowID      = "id/"
 	prefixRev        = "revision/"
 	prefixNote       = "note/"

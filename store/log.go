@@ -125,10 +125,15 @@ func (tx *Tx) logLinkKey(kind opKind, k, v []byte) {
 	if side(k[4]) != fromSide {
 		return
 	}
+	tx.logLink(kind, linkOpAt(k, v))
+}
+
+// linkOpAt returns a link that is given as it is stored for the end that has the attribute.
+func linkOpAt(k, v []byte) linkOp {
 	l := linkOp{schema: be.Uint16(k), field: be.Uint16(k[2:]), set: LinkSet(k[5])}
 	l.from, l.fromPos = ref{l.schema, be.Uint16(k[6:]), be.Uint64(k[8:])}, be.Uint64(k[linkListLen:])
 	l.to, l.toPos = parseLinkEnd(v)
-	tx.logLink(kind, l)
+	return l
 }
 
 // append stores an entry that has the changes recorded since the last one.

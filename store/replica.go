@@ -63,6 +63,7 @@ func (r *Replica) Apply(list ...*Entry) error { return r.applier.apply(list) }
 type applier struct {
 	file       *file
 	conversion *conversion
+	filling    bool // the entries are those of Snapshot.CopyPart
 }
 
 func (r *applier) apply(list []*Entry) error {
@@ -99,19 +100,22 @@ func (r *applier) applyTogether(list []*Entry) (n int, err error) {
 	defer tx.end()
 	tx.bound = c.bound
 	tx.log.copying = true
-	epoch := r.file.log.epoch
+	at := applied{r.file.log.epoch, c.last}
 	for n < len(list) && tx.buffered() < maxBuffered {
 		e := list[n]
-		if epoch, err = tx.follows(e, epoch); err == nil {
-			err = r.applyEntry(tx, e)
-		}
-		if err != nil {
+		if err := r.applyNext(tx, e, at); err != nil {
 			return 0, fmt.Errorf("apply entry %d: %w", e.Sequence, err)
 		}
+		at = applied{e.Epoch, e.whole}
 		n++
 	}
-	if err := putEpoch(tx.bucket(metas), epoch); err != nil {
+	if err := putEpoch(tx.bucket(metas), at.epoch); err != nil {
 		return 0, err
+	}
+	if r.file.part != nil {
+		if err := r.storePart(tx, at.last, at.epoch); err != nil {
+			return 0, err
+		}
 	}
 	if err := tx.finish(); err != nil {
 		return 0, err
@@ -119,23 +123,55 @@ func (r *applier) applyTogether(list []*Entry) (n int, err error) {
 	if err := tx.commit(false); err != nil {
 		return 0, err
 	}
-	r.file.log.epoch = epoch
+	r.file.log.epoch, c.last = at.epoch, at.last
 	return n, r.reload(list[n-1])
 }
 
-// follows moves on to an entry. It returns the epoch after it, given the one before it, or an error if the entry is not the next one.
-func (tx *Tx) follows(e *Entry, epoch Epoch) (Epoch, error) {
+// applied is what an applier knows about the last entry that it has applied.
+type applied struct {
+	epoch Epoch
+	last  EntryHash // of the entry in the origin's log, if it was reduced to a part
+}
+
+// applyNext applies an entry that follows on the last one.
+func (r *applier) applyNext(tx *Tx, e *Entry, at applied) error {
+	partial := r.file.part != nil
+	switch {
+	case e.partial != partial:
+		return fmt.Errorf("%w: it is for another part of the content than the replica has", errEntry)
+	case r.filling:
+		tx.fill(e)
+		return r.applyEntry(tx, e)
+	}
+	if err := tx.follows(e, at.epoch); err != nil {
+		return err
+	}
+	own := tx.previousHash()
+	if !partial {
+		at.last = own
+	}
+	if e.chained() && at.last != (EntryHash{}) && e.previous != at.last {
+		return fmt.Errorf("%w: %w", ErrOtherEpoch, errBroken)
+	}
+	if partial { // its log is a chain of its own
+		chained := *e
+		chained.previous = own
+		chained.raw = chained.append(nil)
+		e = &chained
+	}
+	return r.applyEntry(tx, e)
+}
+
+// follows moves on to an entry, or returns an error if it is not the next one. epoch is that of the last entry.
+func (tx *Tx) follows(e *Entry, epoch Epoch) error {
 	switch {
 	case e.Sequence != tx.sequence+1:
-		return epoch, fmt.Errorf("%w, %d", ErrGap, tx.sequence)
+		return fmt.Errorf("%w, %d", ErrGap, tx.sequence)
 	case e.Epoch != epoch && e.Kind != EpochEntry && tx.sequence > 0:
-		return epoch, ErrOtherEpoch
+		return ErrOtherEpoch
 	}
 	tx.sequence = e.Sequence
-	if last := tx.previousHash(); e.chained() && last != (EntryHash{}) && e.previous != last {
-		return epoch, fmt.Errorf("%w: %w", ErrOtherEpoch, errBroken)
-	}
-	return e.Epoch, nil
+	return nil
 }
 
 // applyEntry makes the changes of an entry and stores the entry in the log.
@@ -171,7 +207,7 @@ func (r *applier) applyEntry(tx *Tx, e *Entry) error {
 			return err
 		}
 	}
-	if tx.store.log.limits.Off {
+	if r.filling || tx.store.log.limits.Off {
 		tx.log.before = e.Sequence
 		return nil
 	}

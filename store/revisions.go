@@ -59,12 +59,16 @@ func (s *Snapshot) cachedRevision(t *contenttypes.ContentType) uint64 {
 
 // AppendRevisions appends what identifies the content of some types: the epoch of the store, the last conversion, and the last change of
 // each type or of a link between them. Two snapshots of any stores that append the same, for the same types in the same order, show the same
-// rows of these types, with the same links between them. With nil for the types it identifies the whole content.
+// rows of these types, with the same links between them. Replicas of different parts never append the same. With nil for the types it identifies
+// the whole content.
 //
 // It reads no rows. It must not be called in a write transaction.
 func (s *Snapshot) AppendRevisions(dst []byte, types []*contenttypes.ContentType) []byte {
 	c := s.cachedRevisions()
 	dst = append(dst, c.epoch...)
+	if s.store.part != nil {
+		dst = append(dst, textOf(s.bucket(metas).Get(keyPart))...)
+	}
 	if types == nil {
 		return be.AppendUint64(dst, c.sequence)
 	}

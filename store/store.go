@@ -66,6 +66,7 @@ type file struct {
 	closing  chan struct{}
 	closed   sync.Once
 	origin   atomic.Pointer[string] // see Options.Origin; nil if the store takes writes
+	part     *Part                  // that a partial replica has; nil if the store has all content
 	writer   sync.WaitGroup
 	senders  sync.RWMutex // held shared while a request is submitted, so that Close misses none
 

@@ -77,6 +77,13 @@ func checkReplica(t testing.TB, s *store.Store) {
 	if err != nil && !errors.Is(err, store.ErrFull) || len(differences) > 0 { // some tests pretend that the disk is full
 		t.Errorf("a replica, seed %d: %v %s", seed, err, strings.Join(differences, "\n"))
 	}
+	if seed%3 > 0 {
+		return
+	}
+	part, differences, err := store.ReplicatePart(s, dir, rand.New(rand.NewPCG(seed, 2)))
+	if err != nil && !errors.Is(err, store.ErrFull) || len(differences) > 0 {
+		t.Errorf("a partial replica %+v, seed %d: %v %s", part, seed, err, strings.Join(differences, "\n"))
+	}
 }
 
 func newStore(t testing.TB) *store.Store {

@@ -154,6 +154,9 @@ type reader struct {
 func newReader(s *store.Snapshot, q *Query) (*reader, error) {
 	r := &reader{snap: s, query: q, at: q.Since}
 	r.visible = r.visibleTypes()
+	if err := r.covers(); err != nil {
+		return r, err
+	}
 	head, err := s.Position()
 	if err != nil {
 		return r, err
@@ -174,6 +177,20 @@ func newReader(s *store.Snapshot, q *Query) (*reader, error) {
 	}
 	_, err = s.Entries(r.at.Position)
 	return r, err
+}
+
+// covers returns an error if the filter names what a partial replica does not have.
+func (r *reader) covers() error {
+	for _, t := range r.query.types(r.snap.Model()) {
+		if r.query.Types == nil && !r.snap.Part().HasType(t) {
+			continue
+		}
+		locales := store.LocaleSet{All: r.query.Locales == nil, Codes: r.query.Locales}
+		if err := r.snap.Covers(&store.Query{Type: t, Status: r.query.Status, Locales: locales}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *reader) visibleTypes() (set typeSet) {

@@ -59,6 +59,14 @@ type replicaFile struct {
 	Token *string
 	// what becomes of writes: `refuse` them, or `forward` them to that server
 	Writes string
+	// uids of the content-types that the replica has, one or a list: see [partial replicas](replicas.md#partial-replicas)
+	// Default: all
+	Types *wordList
+	// codes of the locales that it has, one or a list
+	// Default: all
+	Locales *wordList
+	// `true`: it has published versions only, and no drafts
+	Published *bool
 }
 
 type corsFile struct {
@@ -201,9 +209,10 @@ func (s *Server) file() serverFile {
 		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Drain, &l.Shutdown, &l.Stream},
 		Log: logFile{Level: "info", Format: &s.Log.Format, Requests: &s.Log.Requests, Sample: &s.Log.Sample,
 			Keep: (*days)(&s.Log.Keep), MaxSize: (*ByteSize)(&s.Log.MaxSize)},
-		Metrics:     metricsFile{&s.Metrics.Listen, &s.Metrics.Token},
-		Tracing:     tracingFile{&s.Tracing.Endpoint, &s.Tracing.Headers, &s.Tracing.Sample, &s.Tracing.TrustParent},
-		Replica:     replicaFile{&s.Replica.URL, &s.Replica.Token, "refuse"},
+		Metrics: metricsFile{&s.Metrics.Listen, &s.Metrics.Token},
+		Tracing: tracingFile{&s.Tracing.Endpoint, &s.Tracing.Headers, &s.Tracing.Sample, &s.Tracing.TrustParent},
+		Replica: replicaFile{&s.Replica.URL, &s.Replica.Token, "refuse",
+			(*wordList)(&s.Replica.Part.Types), (*wordList)(&s.Replica.Part.Locales), &s.Replica.Part.Published},
 		Idempotency: idempotencyFile{(*days)(&s.Idempotency.Keep), &s.Idempotency.MaxKeys, (*ByteSize)(&s.Idempotency.MaxSize), (*ByteSize)(&s.Idempotency.MaxAnswer)},
 	}
 }
@@ -384,12 +393,12 @@ func (r *Replica) check(n *yamlfile.Node, writes string) (problems yamlfile.Prob
 	}
 	r.Forward = writes == "forward"
 	switch {
-	case r.URL == "" && (r.Token != "" || r.Forward):
+	case r.URL == "" && (r.Token != "" || r.Forward || !r.Part.All()):
 		problems.Add(n.At("replica"), "replica needs url, the address of the server to follow")
 	case r.URL != "" && !isHTTP(r.URL):
 		problems.Add(n.At("replica", "url"), "url must be the address of a server, such as https://cms.example.com, without credentials")
 	case r.URL != "" && r.Token == "":
-		problems.Add(n.At("replica"), "replica needs token, an API token of the server at url with full access, such as ${LECTERN_REPLICA_TOKEN}")
+		problems.Add(n.At("replica"), "replica needs token, an API token of the server at url with the permission lectern::replica.follow, such as ${LECTERN_REPLICA_TOKEN}")
 	}
 	return problems
 }

@@ -110,9 +110,10 @@ type Tracing struct {
 
 // Replica holds the settings replica of config/server.yaml.
 type Replica struct {
-	URL     string // the address of the server to follow; "": the server is no replica by its settings
-	Token   string // an API token of that server
-	Forward bool   // whether writes go to that server; default: they are refused
+	URL     string     // the address of the server to follow; "": the server is no replica by its settings
+	Token   string     // an API token of that server
+	Forward bool       // whether writes go to that server; default: they are refused
+	Part    store.Part // of the content that the replica has; default: all
 }
 
 // REST holds the settings of config/api.yaml.

@@ -29,14 +29,14 @@ var (
 	seed   = flag.Uint64("seed", 0, "of the random choices; 0: a new one")
 )
 
-// replicaEnv makes the test program a replica: "URL KEY DIR ADDR".
+// replicaEnv makes the test program a replica: "URL KEY DIR ADDR", followed by the uids of types if it is to have only those, published.
 const replicaEnv = "LECTERN_TEST_REPLICA"
 
 func TestMain(m *testing.M) {
-	if arguments := strings.Fields(os.Getenv(replicaEnv)); len(arguments) == 4 {
+	if arguments := strings.Fields(os.Getenv(replicaEnv)); len(arguments) >= 4 {
 		err := gateway.Serve(context.Background(), arguments[2], gateway.Options{
 			Addr: arguments[3], LockWait: 10 * time.Second,
-			Follow: &gateway.Follow{URL: arguments[0], Token: arguments[1], Silence: time.Second},
+			Follow: &gateway.Follow{URL: arguments[0], Token: arguments[1], Silence: time.Second, Part: store.Part{Types: arguments[4:], Published: len(arguments) > 4}},
 		})
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -58,15 +58,18 @@ type world struct {
 	replicaAddr string
 	replica     *exec.Cmd
 	documents   []string
+	secret      string // the documentId of a secret
 	attributes  int
+	types       []string // that the replica has; nil: all
+	reads       []string // that are put to both servers
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, types []string, reads []string) *world {
 	if *seed == 0 {
 		*seed = rand.Uint64()
 	}
 	t.Logf("-seed %d", *seed)
-	w := &world{T: t, rnd: rand.New(rand.NewPCG(*seed, 1)), dir: t.TempDir(), replicaDir: t.TempDir(), reloaded: make(chan error, 100)}
+	w := &world{T: t, types: types, reads: reads, rnd: rand.New(rand.NewPCG(*seed, 1)), dir: t.TempDir(), replicaDir: t.TempDir(), reloaded: make(chan error, 100)}
 	w.define()
 	w.permit()
 	ready := make(chan gateway.Ready, 1)
@@ -86,6 +89,13 @@ func newWorld(t *testing.T) *world {
 		w.must(errors.Join(<-ended, p.Close()))
 	}
 	w.base = (<-ready).Base
+	status, answer, err := ask(http.MethodPost, w.base+"/api/secrets", w.key, `{"data":{"text":"hidden secret"}}`)
+	if _, id, ok := strings.Cut(answer, `"documentId":"`); ok {
+		w.secret, _, _ = strings.Cut(id, `"`)
+	}
+	if w.must(err); w.secret == "" {
+		t.Fatal(status, answer)
+	}
 	w.proxy = newProxy(t, strings.TrimPrefix(w.base, "http://"))
 	t.Cleanup(func() { w.kill() })
 	return w
@@ -114,7 +124,9 @@ func (w *world) define() {
 		text += fmt.Sprintf("  extra%d: {type: integer, default: %d, index: %v}\n", i, i, i%2 == 0)
 	}
 	w.attributes++
+	text += "  secret: {type: relation, relation: manyToMany, target: 'api::secret.secret'}\n"
 	w.write("content-types/note.yaml", text)
+	w.write("content-types/secret.yaml", "kind: collectionType\ninfo: {singularName: secret, pluralName: secrets, displayName: Secret}\nattributes: {text: {type: string}}\n")
 }
 
 // permit grants other permissions to the public than before.
@@ -157,20 +169,24 @@ func ask(method, url, key, body string) (int, string, error) {
 func (w *world) change(i int) {
 	w.Helper()
 	pick := func() string { return w.documents[w.rnd.IntN(len(w.documents))] }
-	method, path, body := http.MethodPost, "/api/notes", fmt.Sprintf(`{"data":{"title":"note %d"}}`, i)
+	method, path, body := http.MethodPost, "/api/notes", fmt.Sprintf(`{"data":{"title":"published note %d"}}`, i)
 	if w.rnd.IntN(2) == 0 {
-		path += "?status=draft"
+		path, body = path+"?status=draft", fmt.Sprintf(`{"data":{"title":"hidden draft %d"}}`, i)
 	}
 	if len(w.documents) > 5 {
-		switch w.rnd.IntN(8) {
+		switch w.rnd.IntN(10) {
 		case 0:
 			method, path, body = http.MethodDelete, "/api/notes/"+pick(), ""
 			w.documents = slices.DeleteFunc(w.documents, func(id string) bool { return strings.HasSuffix(path, id) })
 		case 1, 2, 3:
 			method, path = http.MethodPut, "/api/notes/"+pick()
-			body = fmt.Sprintf(`{"data":{"title":"changed %d","next":{"connect":["%s"],"disconnect":["%s"]}}}`, i, pick(), pick())
+			body = fmt.Sprintf(`{"data":{"title":"changed %d","next":{"connect":["%s"],"disconnect":["%s"]},"secret":["%s"]}}`, i, pick(), pick(), w.secret)
 		case 4:
 			method, path, body = http.MethodPost, "/api/notes/"+pick()+"/actions/unpublish", "{}"
+		case 5:
+			method, path, body = http.MethodPut, "/api/notes/"+pick()+"?status=draft", fmt.Sprintf(`{"data":{"title":"hidden draft %d"}}`, i)
+		case 6:
+			method, path, body = http.MethodPut, "/api/secrets/"+w.secret, fmt.Sprintf(`{"data":{"text":"hidden secret %d"}}`, i)
 		}
 	}
 	status, answer, err := ask(method, w.base+path, w.key, body)
@@ -190,7 +206,7 @@ func (w *world) start() {
 		w.replicaAddr = "127.0.0.1:" + freePort(w.T)
 	}
 	w.replica = exec.Command(os.Args[0])
-	w.replica.Env = append(os.Environ(), replicaEnv+"="+strings.Join([]string{"http://" + w.proxy.ln.Addr().String(), w.key, w.replicaDir, w.replicaAddr}, " "))
+	w.replica.Env = append(os.Environ(), replicaEnv+"="+strings.Join(append([]string{"http://" + w.proxy.ln.Addr().String(), w.key, w.replicaDir, w.replicaAddr}, w.types...), " "))
 	log, err := os.OpenFile(filepath.Join(w.replicaDir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	w.must(err)
 	defer log.Close()
@@ -207,9 +223,14 @@ func (w *world) kill() {
 	w.replica = nil
 }
 
-// reads are put to both servers at the end.
-var reads = []string{
+// allReads are put to both servers at the end if the replica has all content, noteReads if it has published notes.
+var allReads = append([]string{
 	"/api/notes?populate=*&sort=title&pagination[pageSize]=100", "/api/notes?status=draft&sort=id&pagination[pageSize]=100&pagination[page]=2",
+	"/api/secrets?sort=id&pagination[pageSize]=100",
+}, noteReads...)
+
+var noteReads = []string{
+	"/api/notes?populate[0]=next&populate[1]=before&sort=title&pagination[pageSize]=100", "/api/notes?sort=id&pagination[pageSize]=100&pagination[page]=2",
 	"/api/notes?filters[next][title][$contains]=1&fields[0]=title", "/api/notes?filters[extra0][$gte]=0&sort=title", "/api/i18n/locales",
 	"/api/users-permissions/roles", "/api/users-permissions/permissions", "/graphql?query={notes(sort:\"title\"){documentId,title,next{title},before{title}}}",
 }
@@ -224,7 +245,7 @@ func (w *world) equal() {
 	w.Helper()
 	for late := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		different := ""
-		for _, path := range reads {
+		for _, path := range w.reads {
 			path = strings.ReplaceAll(strings.ReplaceAll(path, `"`, "%22"), "$", "%24")
 			for _, key := range []string{w.key, ""} {
 				status, want, err := ask(http.MethodGet, w.base+path, key, "")
@@ -247,20 +268,46 @@ func (w *world) equal() {
 // TestKilledAndCutOff changes content, definitions and permissions of an origin, while its replica is killed and cut off, and expects the
 // replica to end equal.
 func TestKilledAndCutOff(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, nil, allReads)
+	written := w.run(*writes, *kills)
+	w.sameLogs(written)
+}
+
+// TestPartKilledAndCutOff does the same with a replica that has published notes only, and looks for other content in its files.
+func TestPartKilledAndCutOff(t *testing.T) {
+	w := newWorld(t, []string{"api::note.note"}, noteReads)
+	w.run((*writes+1)/2, (*kills+1)/2)
+	d, err := gateway.Load(w.replicaDir, nil)
+	w.must(err)
+	st, err := store.Open(filepath.Join(w.replicaDir, "data", "content.db"), d.Model, store.Options{Origin: w.base})
+	w.must(err)
+	w.must(st.Check())
+	w.must(st.Close())
+	raw, err := os.ReadFile(filepath.Join(w.replicaDir, "data", "content.db"))
+	w.must(err)
+	for text, there := range map[string]bool{"published note": true, "hidden draft": false, "hidden secret": false} {
+		if strings.Contains(string(raw), text) != there {
+			t.Errorf("%q is in the file of the replica: %v", text, !there)
+		}
+	}
+}
+
+// run changes the origin while its replica is killed and cut off, waits until the replica is equal, and stops both. It returns the revision at
+// which the replica was equal.
+func (w *world) run(writes, kills int) (written uint64) {
 	w.start()
-	for i := range *writes {
+	for i := range writes {
 		w.change(i)
-		switch turn := w.rnd.IntN(*writes); {
-		case turn < *kills:
+		switch turn := w.rnd.IntN(writes); {
+		case turn < kills:
 			w.kill()
 			w.start()
-		case turn < 4**kills:
+		case turn < 4*kills:
 			w.proxy.set(fault(w.rnd.IntN(int(faults))))
-		case turn < 5**kills && w.attributes < 100:
+		case turn < 5*kills && w.attributes < 100:
 			w.define()
 			w.awaitReload()
-		case turn < 6**kills:
+		case turn < 6*kills:
 			w.permit()
 			w.awaitReload()
 		}
@@ -269,11 +316,11 @@ func TestKilledAndCutOff(t *testing.T) {
 	w.equal()
 	w.kill() // at a moment that it did not choose
 	w.start()
-	written := w.project.Store().Revision()
+	written = w.project.Store().Revision()
 	w.equal()
 	w.kill()
 	w.stop() // which writes when the token was last used
-	w.sameLogs(written)
+	return written
 }
 
 // sameLogs compares the logs of both stores byte for byte, of which the replica must have all up to a sequence, and checks both stores.

@@ -33,6 +33,9 @@ func (rt *Route) history(w http.ResponseWriter, r *http.Request, c Call) error {
 	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
 		s.Within(r.Context(), p.bound.limits.Time)
 		q := store.HistoryQuery{Type: rt.Type, DocumentID: c.DocumentID, Match: asked.Match, Shows: shownTo(c.Access), Offset: asked.Paging.Start, Limit: asked.Paging.Limit}
+		if err := s.Covers(&store.Query{Type: rt.Type}); err != nil {
+			return err
+		}
 		if rt.Type.Kind == contenttypes.SingleType {
 			if q.DocumentID, err = s.LastOnly(rt.Type); err != nil {
 				return err

@@ -84,6 +84,9 @@ func (l *lineWriter) list(ctx context.Context, list *params.List) error {
 	err := l.api.store.View(func(s *store.Snapshot) error {
 		s.Within(ctx, l.lines.Time)
 		l.snapshot = s
+		if err := s.Covers(&list.Query); err != nil {
+			return err
+		}
 		return s.Each(&list.Query, sorting.Grow, func(rows []store.Record) error { return l.block(rows, list.Selection) })
 	})
 	if err == nil && !l.begun {

@@ -49,6 +49,9 @@ func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 			return err
 		}
 		s.Within(r.Context(), p.bound.limits.Time)
+		if err := s.Covers(&list.Query); err != nil {
+			return err
+		}
 		page, err := s.Find(&list.Query)
 		if err != nil {
 			return err
@@ -107,6 +110,9 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 	p := rt.printer(r, c, one.Query.Status, one.Publication)
 	defer p.release()
 	answer := func(s *store.Snapshot) error {
+		if err := s.Covers(&one.Query); err != nil {
+			return err
+		}
 		row, err := lookup(s, &one.Query)
 		if err != nil {
 			return err

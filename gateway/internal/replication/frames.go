@@ -6,6 +6,9 @@
 //	GET log?since=POSITION   the entries of the log after a position, and those to come, until either side ends the connection;
 //	                         heartbeat=DURATION asks for a Status more often than every Heartbeat
 //	GET copy                 the definition files, and a copy of the store that has their definitions
+//
+//	                         both take which part a partial replica wants: types=UID,…, locales=CODE,… and published=true
+//
 //	GET definitions          the definition files
 //	GET files                the names and checksums of the uploaded files, which are served below /uploads
 //
@@ -32,6 +35,8 @@ type Kind byte
 const (
 	StatusFrame      Kind = 'S' // a Status, as JSON
 	EntryFrame       Kind = 'E' // an entry of the log: its sequence u64, and the entry
+	PartFrame        Kind = 'P' // an entry that was reduced to a part: its sequence u64, the hash of the whole entry, and the entry
+	ResetFrame       Kind = 'R' // the replica has to begin anew with a copy; why, as a text
 	DefinitionsFrame Kind = 'D' // Definitions, as JSON
 	ChunkFrame       Kind = 'C' // the next bytes of a copy
 	FilesFrame       Kind = 'F' // a list of Files, as JSON
@@ -109,6 +114,12 @@ func (w *Writer) Entry(e *store.Entry) error {
 	return w.Frame(EntryFrame, binary.BigEndian.AppendUint64(nil, e.Sequence), e.Raw())
 }
 
+// PartEntry writes the frame of an entry that was reduced to a part.
+func (w *Writer) PartEntry(e *store.Entry) error {
+	whole := e.Whole()
+	return w.Frame(PartFrame, binary.BigEndian.AppendUint64(nil, e.Sequence), whole[:], e.Raw())
+}
+
 // Chunks returns an io.Writer that writes the bytes of a copy in frames.
 func (w *Writer) Chunks() io.Writer { return chunks{w} }
 
@@ -165,4 +176,13 @@ func ParseEntry(payload []byte) (*store.Entry, error) {
 		return nil, ErrDamaged
 	}
 	return store.ParseEntry(binary.BigEndian.Uint64(payload), payload[8:])
+}
+
+// ParsePartEntry returns the entry in the payload of a PartFrame.
+func ParsePartEntry(payload []byte) (*store.Entry, error) {
+	const head = 8 + len(store.EntryHash{})
+	if len(payload) < head {
+		return nil, ErrDamaged
+	}
+	return store.ParsePartEntry(binary.BigEndian.Uint64(payload), store.EntryHash(payload[8:head]), payload[head:])
 }

@@ -25,8 +25,9 @@ var ErrSilent = errors.New("the origin is silent")
 
 // An Origin is the server that a replica follows.
 type Origin struct {
-	URL   *url.URL // of its REST API
-	Token string   // an API token
+	URL   *url.URL   // of its REST API
+	Token string     // an API token
+	Part  store.Part // what is followed
 	// Silence is how long nothing may come from the origin before a connection is given up; 0: three times Heartbeat.
 	Silence time.Duration
 
@@ -166,8 +167,10 @@ type RefusedError struct{ error }
 
 // Log returns the stream of the entries after a position. The error wraps ErrReset if the origin cannot continue from there.
 func (o *Origin) Log(ctx context.Context, since store.Position) (*Stream, error) {
-	heartbeat := min(o.silence()/3, Heartbeat)
-	s, _, err := o.get(ctx, o.replica("log?since="+url.QueryEscape(since.String())+"&heartbeat="+heartbeat.String()), nil)
+	query := queryOf(o.Part)
+	query.Set("since", since.String())
+	query.Set("heartbeat", min(o.silence()/3, Heartbeat).String())
+	s, _, err := o.get(ctx, o.replica("log?"+query.Encode()), nil)
 	return s, err
 }
 
@@ -206,10 +209,10 @@ func (s *Stream) definitions() (*Definitions, error) {
 	return ParseDefinitions(payload)
 }
 
-// Copy writes a copy of the origin's store to a new file at path, durably, and returns the definition files that belong to it. progress is
+// Copy writes a copy of the origin's store, or of a part of it, to a new file at path, durably, and returns the definition files that belong to it. progress is
 // called with the bytes that have arrived.
 func (o *Origin) Copy(ctx context.Context, path string, progress func(int64)) (*Definitions, error) {
-	s, _, err := o.get(ctx, o.replica("copy"), nil)
+	s, _, err := o.get(ctx, o.replica("copy?"+queryOf(o.Part).Encode()), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -217,6 +220,9 @@ func (o *Origin) Copy(ctx context.Context, path string, progress func(int64)) (*
 	d, err := s.definitions()
 	if err != nil {
 		return nil, err
+	}
+	if !o.Part.All() {
+		return d, s.copyPart(o.Part, path, progress)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -58,6 +58,9 @@ func (x *execution) rootField(f *field) bool {
 
 // find reads the documents of a root field.
 func (x *execution) find(f *field, b *binding) (store.Page, error) {
+	if err := x.loader.Snapshot.Covers(&b.query); err != nil {
+		return store.Page{}, err
+	}
 	if f.as != asRootOne {
 		return x.loader.Snapshot.Find(&b.query)
 	}

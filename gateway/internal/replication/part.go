@@ -1,0 +1,93 @@
+package replication
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+
+	"lectern/store"
+)
+
+// Parameters that say which part of the content a replica wants.
+const (
+	typesParameter     = "types"
+	localesParameter   = "locales"
+	publishedParameter = "published"
+)
+
+// queryOf returns the parameters that ask for a part; none for all content.
+func queryOf(p store.Part) url.Values {
+	query := url.Values{}
+	if len(p.Types) > 0 {
+		query.Set(typesParameter, strings.Join(p.Types, ","))
+	}
+	if len(p.Locales) > 0 {
+		query.Set(localesParameter, strings.Join(p.Locales, ","))
+	}
+	if p.Published {
+		query.Set(publishedParameter, "true")
+	}
+	return query
+}
+
+// PartOf returns the part for which parameters ask.
+func PartOf(query url.Values) store.Part {
+	list := func(name string) (values []string) {
+		if text := query.Get(name); text != "" {
+			values = strings.Split(text, ",")
+		}
+		return values
+	}
+	return store.Part{Types: list(typesParameter), Locales: list(localesParameter), Published: query.Get(publishedParameter) == "true"}
+}
+
+// filledBytes is how many bytes of entries a partial copy applies together.
+const filledBytes = 4 << 20
+
+// copyPart makes the file of a partial replica at path from the entries of a copy, up to the EndFrame.
+func (s *Stream) copyPart(p store.Part, path string, progress func(int64)) error {
+	r, err := store.NewPartialReplica(path, p)
+	if err != nil {
+		return fmt.Errorf("copy a part of the store: %w", err)
+	}
+	err = s.fill(r, progress)
+	if err := errors.Join(err, r.Close()); err != nil {
+		return errors.Join(fmt.Errorf("copy a part of the store: %w", err), os.Remove(path))
+	}
+	return nil
+}
+
+func (s *Stream) fill(r *store.Replica, progress func(int64)) error {
+	var list []*store.Entry
+	arrived, gathered := int64(0), 0
+	for {
+		kind, payload, err := s.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return io.ErrUnexpectedEOF
+		case err != nil:
+			return err
+		case kind == EndFrame:
+			return r.Fill(list...)
+		case kind != PartFrame:
+			return fmt.Errorf("%w: an origin of an older version may not know partial replicas", ErrDamaged)
+		}
+		e, err := ParsePartEntry(payload)
+		if err != nil {
+			return err
+		}
+		list = append(list, e)
+		arrived, gathered = arrived+int64(len(payload)), gathered+len(payload)
+		if gathered < filledBytes {
+			continue
+		}
+		if err := r.Fill(list...); err != nil {
+			return err
+		}
+		progress(arrived)
+		list, gathered = nil, 0
+	}
+}

@@ -1,0 +1,294 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/store/evolve"
+)
+
+// A Part is the part of a store's content that a partial replica has. The zero Part is all content. Users, roles, tokens, locales, files and
+// all else that is built in are in every Part, and so are the definitions.
+type Part struct {
+	Types     []string `json:"types,omitempty"`     // uids of content-types; none: all
+	Locales   []string `json:"locales,omitempty"`   // codes of the locales of localized types; none: all
+	Published bool     `json:"published,omitempty"` // without drafts
+}
+
+// All reports whether the part is all content.
+func (p Part) All() bool { return len(p.Types) == 0 && len(p.Locales) == 0 && !p.Published }
+
+// Equal reports whether two parts have the same content.
+func (p Part) Equal(q Part) bool {
+	same := func(x, y []string) bool {
+		return slices.Equal(slices.Compact(slices.Sorted(slices.Values(x))), slices.Compact(slices.Sorted(slices.Values(y))))
+	}
+	return p.Published == q.Published && same(p.Types, q.Types) && same(p.Locales, q.Locales)
+}
+
+// Check returns an error if the part names types that the model does not have, or that are in every Part anyway.
+func (p Part) Check(model *contenttypes.Model) error {
+	for _, uid := range p.Types {
+		switch t := model.Type(uid); {
+		case t == nil:
+			return fmt.Errorf("there is no content-type %q to follow; there are %s", uid, strings.Join(ownTypes(model), ", "))
+		case t.BuiltIn:
+			return fmt.Errorf("%s is built in, and always followed; name content-types of the project: %s", uid, strings.Join(ownTypes(model), ", "))
+		}
+	}
+	return nil
+}
+
+// ownTypes returns the uids of the types of a model that are not built in.
+func ownTypes(model *contenttypes.Model) (uids []string) {
+	for _, t := range model.Types {
+		if !t.BuiltIn {
+			uids = append(uids, t.UID)
+		}
+	}
+	return uids
+}
+
+// HasType reports whether the part has documents of a type.
+func (p Part) HasType(t *contenttypes.ContentType) bool {
+	return t.BuiltIn || len(p.Types) == 0 || slices.Contains(p.Types, t.UID)
+}
+
+func (p Part) hasLocale(code string) bool {
+	return code == "" || len(p.Locales) == 0 || slices.Contains(p.Locales, code)
+}
+
+// A LeftOutError is the error of reading what a partial replica does not have.
+type LeftOutError struct {
+	What   string
+	Origin string // see Options.Origin
+}
+
+func (e *LeftOutError) Error() string {
+	return fmt.Sprintf("this replica has a part of the content, and not %s: ask %s", e.What, e.Origin)
+}
+
+// Part returns the part of the origin's content that the store has.
+func (s *Store) Part() Part { return s.file.partOrAll() }
+
+// Part returns the part of the origin's content that the store has.
+func (s *Snapshot) Part() Part { return s.store.partOrAll() }
+
+// Part returns the part of the origin's content that the replica has.
+func (r *Replica) Part() Part { return r.file.partOrAll() }
+
+func (f *file) partOrAll() Part {
+	if f.part == nil {
+		return Part{}
+	}
+	return *f.part
+}
+
+// Covers returns a *LeftOutError if a query asks for, or decides by, what the store does not have because it is a partial replica.
+func (s *Snapshot) Covers(q *Query) error {
+	p := s.store.part
+	if p == nil {
+		return nil
+	}
+	what := p.leftOut(q.Type)
+	if what == "" && p.Published && q.Status == Draft && !q.Type.BuiltIn {
+		what = "drafts"
+	}
+	if q.Type.Localized && !q.Locales.All {
+		for _, code := range q.Locales.Codes {
+			if what == "" && !p.hasLocale(code) {
+				what = "the locale " + code
+			}
+		}
+	}
+	if what == "" {
+		what = p.leftOutBy(q.Filter)
+	}
+	for _, key := range q.Sort {
+		for _, a := range key.Path {
+			if what == "" && a.Target != nil {
+				what = p.leftOut(a.Target)
+			}
+		}
+	}
+	if what == "" {
+		return nil
+	}
+	return &LeftOutError{What: what, Origin: s.store.originText()}
+}
+
+// leftOut returns the uid of a type that the part does not have, otherwise "".
+func (p Part) leftOut(t *contenttypes.ContentType) string {
+	if p.HasType(t) {
+		return ""
+	}
+	return t.UID
+}
+
+// leftOutBy returns what a filter needs and the part does not have, "" if it has everything.
+func (p Part) leftOutBy(f Filter) (what string) {
+	some := func(list []Filter) string {
+		for _, f := range list {
+			if what := p.leftOutBy(f); what != "" {
+				return what
+			}
+		}
+		return ""
+	}
+	switch f := f.(type) {
+	case And:
+		return some(f)
+	case Or:
+		return some(f)
+	case Not:
+		return p.leftOutBy(f.Filter)
+	case Through:
+		if f.Attr.Target != nil {
+			what = p.leftOut(f.Attr.Target)
+		}
+		if what == "" {
+			what = p.leftOutBy(f.Filter)
+		}
+		return what
+	case Publication:
+		if p.Published {
+			return "drafts"
+		}
+	}
+	return ""
+}
+
+// originText returns the address of the origin, for clients.
+func (f *file) originText() string {
+	if origin := f.origin.Load(); origin != nil {
+		return *origin
+	}
+	return "its origin"
+}
+
+// loadPart reads the part that the file has, and the hash of the origin's entry that the content is behind. The part is nil for all content.
+func loadPart(meta *tree) (p *Part, last EntryHash, err error) {
+	text := textOf(meta.Get(keyPart))
+	if text == nil {
+		return nil, last, nil
+	}
+	p = &Part{}
+	if err = json.Unmarshal(text, p); err == nil {
+		last, err = ParseEntryHash(string(textOf(meta.Get(keyPartHash))))
+	}
+	if err != nil {
+		return nil, last, fmt.Errorf("read which part the replica has: %w", err)
+	}
+	return p, last, nil
+}
+
+// A partFilter decides which rows and links a Part has, by the numbers of a snapshot's definitions.
+type partFilter struct {
+	part    Part
+	snap    *Snapshot
+	schemas []bool // by number: the types of the part, and the components that their documents can have
+	locales []bool // by number
+}
+
+func (s *Snapshot) partFilter(p Part) *partFilter {
+	f := &partFilter{part: p, snap: s, schemas: make([]bool, len(s.bound.byNum))}
+	for _, t := range s.bound.model.Types {
+		if !p.HasType(t) {
+			continue
+		}
+		f.schemas[s.bound.of(&t.Schema).number] = true
+		for _, c := range s.bound.model.Components {
+			if number := s.bound.of(&c.Schema).number; evolve.Holds(&t.Schema, &c.Schema) {
+				f.schemas[number] = true
+			}
+		}
+	}
+	for _, code := range s.store.locales.current.Load().codes {
+		f.locales = append(f.locales, p.hasLocale(code))
+	}
+	return f
+}
+
+func (f *partFilter) hasSchema(number uint16) bool {
+	return int(number) < len(f.schemas) && f.schemas[number]
+}
+
+func (f *partFilter) hasEnd(r ref) bool {
+	return f.hasSchema(r.schema) && int(r.locale) < len(f.locales) && f.locales[r.locale]
+}
+
+func (f *partFilter) hasRow(schema uint16, sl slot) bool {
+	return f.hasEnd(ref{schema: schema, locale: sl.locale()}) && !(f.part.Published && sl.status() == Draft)
+}
+
+// hasLink reports whether the part has both ends of a link. It does not know which document a component is in, so it has the links of all
+// components that its documents can have.
+func (f *partFilter) hasLink(l linkOp) bool {
+	return f.hasEnd(l.from) && f.hasEnd(l.to) && !(f.part.Published && l.set == DraftLinks)
+}
+
+func (f *partFilter) has(o op) bool {
+	if o.kind.ofRow() {
+		return f.hasRow(o.schema, o.slot)
+	}
+	return f.hasLink(o.link)
+}
+
+// PartEntries returns a function that reduces entries of the snapshot's log to a part. They lose the answers that are kept under idempotency
+// keys. An entry of which nothing is left is still an entry,
+// without changes. The error of the function is ErrConverted for the entry of a conversion, after which a partial replica begins anew, and
+// wraps ErrTrimmed for an entry that cannot be reduced.
+func (s *Snapshot) PartEntries(p Part) func(*Entry) (*Entry, error) { return s.partFilter(p).entry }
+
+func (f *partFilter) entry(e *Entry) (*Entry, error) {
+	if e.Kind == ConversionEntry {
+		return nil, ErrConverted
+	}
+	reduced := *e
+	reduced.partial, reduced.whole = true, e.Hash()
+	reduced.ops = nil
+	if reduced.answer = nil; e.version >= answerVersion { // an answer may hold anything
+		reduced.version = answerVersion - 1
+	}
+	allVersions := len(f.part.Locales) == 0 && !f.part.Published
+	documents := map[string]bool{} // of rows that are kept, unless all are
+	err := e.eachOp(func(o op) error {
+		switch {
+		case !f.has(o):
+			return nil
+		case !o.kind.ofRow():
+			reduced.ops = appendLinkOp(reduced.ops, o.kind, o.link)
+			return nil
+		}
+		reduced.ops = appendRowOp(reduced.ops, o)
+		if allVersions {
+			return nil
+		}
+		id, err := f.snap.loggedID(f.snap.bound.byNum[o.schema], o)
+		documents[string(appendDocKey(nil, o.schema, id))] = true
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reduce entry %d: %w", e.Sequence, err)
+	}
+	reduced.changes = slices.DeleteFunc(slices.Clone(e.changes), func(c docChange) bool {
+		return !f.hasSchema(c.schema) || !allVersions && !documents[string(appendDocKey(nil, c.schema, string(c.documentID)))]
+	})
+	reduced.raw = reduced.append(nil)
+	return &reduced, nil
+}
+
+// Whole returns the hash of the entry in the origin's log, if it was reduced to a part.
+func (e *Entry) Whole() EntryHash { return e.whole }
+
+// ParsePartEntry parses an entry that was reduced to a part, of which Raw returned raw and Whole returned whole.
+func ParsePartEntry(sequence uint64, whole EntryHash, raw []byte) (*Entry, error) {
+	e, err := decodeEntry(sequence, raw)
+	if err == nil {
+		e.partial, e.whole = true, whole
+	}
+	return e, err
+}
