@@ -66,13 +66,10 @@ const maxRate = 1_000_000_000
 // check switches on the limits that are set, and reports those that cannot work. n is the Node of config/api.yaml.
 func (l *RateLimits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	for key, limit := range map[string]*auth.RateLimit{"anonymous": &l.Anonymous, "token": &l.Token, "user": &l.User} {
-		at := n.Get("rateLimit").Get(key)
-		if at.IsNull() {
-			continue
-		}
-		limit.Enabled = true
-		if limit.Max < 1 || limit.Max > maxRate {
-			problems.Add(at.At("requests"), "requests must be from 1 to %d; leave %s out for no limit", maxRate, key)
+		at := n.At("rateLimit", key)
+		limit.Enabled = !n.Get("rateLimit").Get(key).Get("requests").IsNull()
+		if limit.Enabled && (limit.Max < 1 || limit.Max > maxRate) {
+			problems.Add(at.At("requests"), "requests must be from 1 to %d; leave them out for no limit", maxRate)
 		}
 		if limit.Interval < time.Second || limit.Interval > 24*time.Hour {
 			problems.Add(at.At("window"), "window must be from 1s to 24h")
