@@ -59,6 +59,7 @@ type line struct {
 	Check      checkCommand      `cmd:"" help:"Check definitions and configuration and print every problem."`
 	Schema     schemaCommand     `cmd:"" help:"Print the GraphQL schema."`
 	OpenAPI    openAPICommand    `cmd:"" name:"openapi" help:"Print the OpenAPI document of the REST API."`
+	Types      typesCommand      `cmd:"" help:"Write TypeScript types and a client of the REST API."`
 	Token      tokenCommand      `cmd:"" help:"Create, list, rotate and revoke API tokens."`
 	Webhooks   webhooksCommand   `cmd:"" help:"List webhooks and their deliveries, test them, and send events again."`
 	Health     healthCommand     `cmd:"" help:"Ask a running server whether it is ready for requests, and print one line. Exits with 1 if it is not."`

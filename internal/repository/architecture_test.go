@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"auth", "media", "webhooks", "strapi/moveout"},
 	{"shadowcrud/qs"},
 	{"shadowcrud/params", "shadowcrud/levels"},
-	{"shadowcrud/openapi"},
+	{"shadowcrud/openapi", "shadowcrud/typescript"},
 	{"shadowcrud/graphql/"},
 	{"shadowcrud/rest", "shadowcrud/graphql"},
 	{"gateway/config", "gateway/metrics", "gateway/tracing"},

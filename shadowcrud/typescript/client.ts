@@ -1,0 +1,313 @@
+// ---------------------------------------------------------------------------------------------------------------------
+// The client. It needs only fetch: browsers, Node 18 and later, Deno and Bun have it.
+
+/** How the client reaches the server. */
+export interface ClientOptions {
+  /** The address of the server, without the prefix of the API: "https://cms.example.com". */
+  url: string
+  /** An API token, or the JWT of a user. */
+  token?: string
+  /** The prefix of the API, if it is another than in the definitions. */
+  prefix?: string
+  /** Headers of every request. */
+  headers?: Record<string, string>
+  /** Used instead of the global fetch. */
+  fetch?: typeof fetch
+}
+
+/** Options of one request. */
+export interface RequestOptions {
+  signal?: AbortSignal
+  headers?: Record<string, string>
+}
+
+/** What the server answered instead of what was asked for. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly details: JSONValue | undefined
+  /** The id under which the log of the server has the request. */
+  readonly requestId: string | undefined
+
+  constructor(info: ErrorInfo, requestId?: string) {
+    super(info.message)
+    this.name = info.name
+    this.status = info.status
+    this.details = info.details
+    this.requestId = requestId
+  }
+
+  /** Whether the error has a name, such as 'NotFoundError'. */
+  is(name: ErrorName): boolean {
+    return this.name === name
+  }
+
+  /** The issues of a ValidationError; empty for other errors. */
+  get issues(): Issue[] {
+    const details = this.details as { errors?: Issue[] } | null | undefined
+    return details?.errors ?? []
+  }
+}
+
+/** Sends requests and reads answers. */
+export class Transport {
+  readonly base: string
+  readonly options: ClientOptions
+
+  constructor(options: ClientOptions) {
+    this.options = options
+    this.base = options.url.replace(/\/+$/, '') + (options.prefix ?? defaultPrefix)
+  }
+
+  async send(method: string, path: string, params?: object, body?: unknown, request: RequestOptions = {}): Promise<unknown> {
+    const headers: Record<string, string> = { Accept: 'application/json', ...this.options.headers, ...request.headers }
+    if (this.options.token) headers.Authorization = `Bearer ${this.options.token}`
+    const form = body instanceof FormData
+    if (body !== undefined && !form) headers['Content-Type'] = 'application/json'
+    const fetched = this.options.fetch ?? fetch
+    const response = await fetched(this.base + path + encodeParams(params), {
+      method,
+      headers,
+      body: form ? body : JSON.stringify(body),
+      signal: request.signal,
+    })
+    const text = await response.text()
+    if (!response.ok) throw apiError(response, text)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+}
+
+function apiError(response: Response, text: string): ApiError {
+  let info: ErrorInfo = { status: response.status, name: 'Error', message: response.statusText || `HTTP ${response.status}` }
+  try {
+    const answer = JSON.parse(text) as Partial<ErrorEnvelope> | null
+    if (answer?.error) info = answer.error
+  } catch {
+    // Not from the server itself, but from a proxy before it.
+  }
+  return new ApiError(info, response.headers.get('X-Request-Id') ?? undefined)
+}
+
+/** Encodes parameters as a query string with nested names, as in filters[name][$eq]=Ada. */
+export function encodeParams(params: object | undefined): string {
+  const pairs: string[] = []
+  if (params) encode(pairs, '', params)
+  return pairs.length > 0 ? '?' + pairs.join('&') : ''
+}
+
+function encode(pairs: string[], name: string, value: unknown): void {
+  if (value === undefined) return
+  if (value instanceof Date) {
+    encode(pairs, name, value.toISOString())
+  } else if (value !== null && typeof value === 'object') {
+    for (const [key, inner] of Object.entries(value)) {
+      encode(pairs, name === '' ? encodeURIComponent(key) : `${name}[${encodeURIComponent(key)}]`, inner)
+    }
+  } else {
+    pairs.push(value === null ? name : `${name}=${encodeURIComponent(String(value))}`)
+  }
+}
+
+function segment(documentId: string | number): string {
+  if (documentId === '') throw new TypeError('the documentId is empty')
+  return '/' + encodeURIComponent(documentId)
+}
+
+/** The documents of a collection type. */
+export class Collection<U extends TypeUID> {
+  readonly #transport: Transport
+  readonly #path: string
+
+  constructor(transport: Transport, path: string) {
+    this.#transport = transport
+    this.#path = path
+  }
+
+  /** A page of documents. */
+  find<const Q extends FindParams<U> = {}>(params?: Q & Exact<Q, FindParams<U>>, request?: RequestOptions): Promise<FindResult<U, Q>> {
+    return this.#transport.send('GET', this.#path, params, undefined, request) as Promise<FindResult<U, Q>>
+  }
+
+  /** The first document that `find` would show, or null. */
+  async findFirst<const Q extends Omit<FindParams<U>, 'pagination'> = {}>(
+    params?: Q & Exact<Q, Omit<FindParams<U>, 'pagination'>>,
+    request?: RequestOptions,
+  ): Promise<Result<U, Q> | null> {
+    const first = { ...params, pagination: { start: 0, limit: 1, withCount: false } }
+    const { data } = (await this.#transport.send('GET', this.#path, first, undefined, request)) as { data: Result<U, Q>[] }
+    return data[0] ?? null
+  }
+
+  /** How many documents there are. */
+  async count(
+    params?: Pick<FindParams<U>, 'filters' | 'status' | 'locale' | 'publicationFilter' | '_q'>,
+    request?: RequestOptions,
+  ): Promise<number> {
+    const one = { ...params, fields: ['documentId'], pagination: { start: 0, limit: 1, withCount: true } }
+    const { meta } = (await this.#transport.send('GET', this.#path, one, undefined, request)) as { meta: { pagination: { total: number } } }
+    return meta.pagination.total
+  }
+
+  /** One document. */
+  findOne<const Q extends OneParams<U> = {}>(
+    documentId: string,
+    params?: Q & Exact<Q, OneParams<U>>,
+    request?: RequestOptions,
+  ): Promise<OneResult<U, Q>> {
+    return this.#transport.send('GET', this.#path + segment(documentId), params, undefined, request) as Promise<OneResult<U, Q>>
+  }
+
+  create<const Q extends WriteParams<U> = {}>(
+    data: CreateInput<U, Q>,
+    params?: Q & Exact<Q, WriteParams<U>>,
+    request?: RequestOptions,
+  ): Promise<OneResult<U, Q>> {
+    return this.#transport.send('POST', this.#path, params, { data }, request) as Promise<OneResult<U, Q>>
+  }
+
+  /** Changes the attributes in data. */
+  update<const Q extends WriteParams<U> = {}>(
+    documentId: string,
+    data: UpdateInput<U>,
+    params?: Q & Exact<Q, WriteParams<U>>,
+    request?: RequestOptions,
+  ): Promise<OneResult<U, Q>> {
+    return this.#transport.send('PUT', this.#path + segment(documentId), params, { data }, request) as Promise<OneResult<U, Q>>
+  }
+
+  /** Deletes a document in one locale, or with '*' in all. */
+  async delete(documentId: string, params?: { locale?: Locale | '*' }, request?: RequestOptions): Promise<void> {
+    await this.#transport.send('DELETE', this.#path + segment(documentId), params, undefined, request)
+  }
+
+  /** Makes the published version a copy of the draft. */
+  publish<const Q extends ActionParams<U> = {}>(
+    documentId: string,
+    params?: Q & Exact<Q, ActionParams<U>>,
+    request?: RequestOptions,
+  ): Promise<OneResult<U, Q, false>> {
+    return this.#act(documentId, 'publish', params, request) as Promise<OneResult<U, Q, false>>
+  }
+
+  /** Removes the published version. The answer shows the draft. */
+  unpublish<const Q extends ActionParams<U> = {}>(
+    documentId: string,
+    params?: Q & Exact<Q, ActionParams<U>>,
+    request?: RequestOptions,
+  ): Promise<OneResult<U, Q, true>> {
+    return this.#act(documentId, 'unpublish', params, request) as Promise<OneResult<U, Q, true>>
+  }
+
+  /** Makes the draft a copy of the published version. The answer shows the draft. */
+  discardDraft<const Q extends ActionParams<U> = {}>(
+    documentId: string,
+    params?: Q & Exact<Q, ActionParams<U>>,
+    request?: RequestOptions,
+  ): Promise<OneResult<U, Q, true>> {
+    return this.#act(documentId, 'discard-draft', params, request) as Promise<OneResult<U, Q, true>>
+  }
+
+  #act(documentId: string, action: string, params: object | undefined, request?: RequestOptions): Promise<unknown> {
+    return this.#transport.send('POST', `${this.#path}${segment(documentId)}/actions/${action}`, params, undefined, request)
+  }
+}
+
+/** The parameters of publish, unpublish and discardDraft. */
+export type ActionParams<U extends UID> = Omit<WriteParams<U>, 'status'>
+
+/** The document of a single type. */
+export class Single<U extends TypeUID> {
+  readonly #transport: Transport
+  readonly #path: string
+
+  constructor(transport: Transport, path: string) {
+    this.#transport = transport
+    this.#path = path
+  }
+
+  find<const Q extends OneParams<U> = {}>(params?: Q & Exact<Q, OneParams<U>>, request?: RequestOptions): Promise<OneResult<U, Q>> {
+    return this.#transport.send('GET', this.#path, params, undefined, request) as Promise<OneResult<U, Q>>
+  }
+
+  /** Changes the attributes in data. It creates the document if there is none, which then needs all that is required. */
+  update<const Q extends WriteParams<U> = {}>(
+    data: UpdateInput<U>,
+    params?: Q & Exact<Q, WriteParams<U>>,
+    request?: RequestOptions,
+  ): Promise<OneResult<U, Q>> {
+    return this.#transport.send('PUT', this.#path, params, { data }, request) as Promise<OneResult<U, Q>>
+  }
+
+  async delete(params?: { locale?: Locale | '*' }, request?: RequestOptions): Promise<void> {
+    await this.#transport.send('DELETE', this.#path, params, undefined, request)
+  }
+
+  publish<const Q extends ActionParams<U> = {}>(
+    params?: Q & Exact<Q, ActionParams<U>>,
+    request?: RequestOptions,
+  ): Promise<OneResult<U, Q, false>> {
+    return this.#transport.send('POST', this.#path + '/actions/publish', params, undefined, request) as Promise<OneResult<U, Q, false>>
+  }
+
+  unpublish<const Q extends ActionParams<U> = {}>(
+    params?: Q & Exact<Q, ActionParams<U>>,
+    request?: RequestOptions,
+  ): Promise<OneResult<U, Q, true>> {
+    return this.#transport.send('POST', this.#path + '/actions/unpublish', params, undefined, request) as Promise<OneResult<U, Q, true>>
+  }
+
+  discardDraft<const Q extends ActionParams<U> = {}>(
+    params?: Q & Exact<Q, ActionParams<U>>,
+    request?: RequestOptions,
+  ): Promise<OneResult<U, Q, true>> {
+    return this.#transport.send('POST', this.#path + '/actions/discard-draft', params, undefined, request) as Promise<OneResult<U, Q, true>>
+  }
+}
+
+/** A change of a document, as the change feed tells it. */
+export interface Change {
+  seq: string
+  type: TypeUID
+  documentId: string
+  locale: Locale | null
+  change: 'create' | 'update' | 'publish' | 'unpublish' | 'delete'
+  at: DateTimeString
+}
+export interface ChangesPage {
+  results: Change[]
+  /** The position behind the page. Keep it, and go on from it. */
+  last_seq: string
+  pending: number
+  /** The server cannot go on from `since`: drop your copy, and go on. */
+  reset?: true
+}
+export interface ChangesParams {
+  /** Where to begin: a `last_seq`, '0' for all documents, or 'now'. */
+  since?: string
+  /** The most changes in a page. */
+  limit?: number
+  types?: readonly (keyof Collections | keyof Singles)[]
+  locale?: readonly Locale[]
+  status?: Status
+  /** Milliseconds that the server waits for changes before it answers. */
+  timeout?: number
+}
+
+/** The pages of the change feed, without end: it waits for the next one until `request.signal` is aborted. */
+async function* changes(transport: Transport, params: ChangesParams, request?: RequestOptions): AsyncGenerator<ChangesPage, void, void> {
+  let since = params.since ?? '0'
+  for (;;) {
+    const page = (await transport.send(
+      'GET',
+      '/_changes',
+      { ...params, types: params.types?.join(','), locale: params.locale?.join(','), feed: 'longpoll', since },
+      undefined,
+      request,
+    )) as ChangesPage
+    since = page.last_seq
+    yield page
+  }
+}
+
+/** The names of types in paths: those of collection types and those of single types. */
+type CollectionName = keyof Collections & string
+type SingleName = keyof Singles & string

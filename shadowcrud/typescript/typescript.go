@@ -1,0 +1,212 @@
+// Package typescript writes TypeScript for the programs that use the REST API of a project: types of its documents, of what requests send
+// and of what answers hold, and a client whose answers have exactly the fields and relations that the call asked for.
+//
+// The file has three parts. The first one is written from the Model (types.go, inputs.go, filters.go): interfaces for each content-type and
+// component, and the interface Schemas, in which the compiler looks up what belongs to a uid. The second part, prelude.ts, is the same for
+// every project: it has the types of parameters, and Result, which computes the type of an answer from the types of the parameters. It
+// descends only as deep as the parameters do, so that content-types that refer to each other cost nothing. The third part is the client,
+// client.ts, with client_files.ts and client_users.ts for the plugins that are on.
+//
+// The text depends only on the arguments of Write, so that equal definitions give equal bytes.
+package typescript
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"lectern/contenttypes"
+	"lectern/documents/apierror"
+)
+
+//go:embed prelude.ts
+var prelude string
+
+//go:embed client.ts
+var client string
+
+//go:embed client_files.ts
+var clientFiles string
+
+//go:embed client_users.ts
+var clientUsers string
+
+// Options say what Write writes besides the types of the Model.
+type Options struct {
+	Prefix  string   // of the REST API, such as "/api"
+	Locales []string // the codes of all locales; empty if there are none
+	Client  bool     // write the client too
+}
+
+// Write returns the TypeScript module of a model.
+func Write(m *contenttypes.Model, o Options) []byte {
+	w := &writer{model: m, names: newNames(m)}
+	w.line("// Written by `lectern types` from the definitions of the project. Do not edit: run it again when they change.")
+	w.line("")
+	w.section("Content-types: the fields of documents, what writes may send, and filters.")
+	for _, t := range w.types() {
+		w.contentType(t)
+	}
+	if len(m.Components) > 0 {
+		w.section("Components.")
+	}
+	for _, c := range m.Components {
+		w.component(c)
+	}
+	w.index()
+	w.localesAndErrors(o.Locales)
+	w.line("")
+	w.WriteString(prelude)
+	if o.Client {
+		w.client(o.Prefix)
+	}
+	return w.Bytes()
+}
+
+// A writer holds the text that is written so far.
+type writer struct {
+	bytes.Buffer
+	model *contenttypes.Model
+	names names
+}
+
+func (w *writer) line(format string, args ...any) {
+	if len(args) == 0 {
+		w.WriteString(format)
+	} else {
+		fmt.Fprintf(w, format, args...)
+	}
+	w.WriteByte('\n')
+}
+
+// section writes the heading of a part of the file.
+func (w *writer) section(title string) {
+	w.line("// %s", strings.Repeat("-", 117))
+	w.line("// %s", title)
+	w.line("")
+}
+
+// comment writes a doc comment. Sentences that are empty are left out; without any, it writes nothing.
+func (w *writer) comment(indent string, sentences ...string) {
+	text := strings.Join(nonEmpty(sentences), " ")
+	if text == "" {
+		return
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	w.line("%s/** %s */", indent, strings.ReplaceAll(text, "*/", "*\u200b/"))
+}
+
+func nonEmpty(list []string) (kept []string) {
+	for _, s := range list {
+		if s != "" {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// types returns the content-types that clients may meet.
+func (w *writer) types() (list []*contenttypes.ContentType) {
+	for _, t := range w.model.Types {
+		if !t.Internal {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// localesAndErrors writes the types Locale and ErrorName.
+func (w *writer) localesAndErrors(locales []string) {
+	w.comment("", "The code of a locale. Content may have other locales than those of the configuration.")
+	w.line("export type Locale = %s", strings.Join(append(quoted(locales), "(string & {})"), " | "))
+	w.line("")
+	w.comment("", "The name of an error. Programs that extend the server may have others.")
+	w.line("export type ErrorName =")
+	for _, k := range apierror.Kinds() {
+		w.line("  | %s", quote(k.Name))
+	}
+	w.line("  | (string & {})")
+}
+
+// client writes the client, with a member for each plugin that is on.
+func (w *writer) client(prefix string) {
+	w.line("")
+	w.WriteString(client)
+	files, users := w.model.Type(contenttypes.FileUID) != nil, w.model.Type(contenttypes.UserUID) != nil
+	if files {
+		w.WriteString(clientFiles)
+	}
+	if users {
+		w.WriteString(clientUsers)
+	}
+	w.paths("collectionPaths", "Collections", contenttypes.CollectionType)
+	w.paths("singlePaths", "Singles", contenttypes.SingleType)
+	w.line("")
+	w.line("const defaultPrefix = %s", quote(prefix))
+	w.line("")
+	w.comment("", "The content API of a server.")
+	w.line("export class Client {")
+	w.line("  readonly #transport: Transport")
+	if files {
+		w.line("  readonly files: Files")
+	}
+	if users {
+		w.line("  readonly auth: Auth")
+	}
+	w.line("")
+	w.line("  constructor(options: ClientOptions) {")
+	w.line("    this.#transport = new Transport(options)")
+	if files {
+		w.line("    this.files = new Files(this.#transport)")
+	}
+	if users {
+		w.line("    this.auth = new Auth(this.#transport)")
+	}
+	w.line("  }")
+	w.WriteString(clientMembers)
+}
+
+// clientMembers ends the class Client.
+const clientMembers = `
+  /** The documents of a collection type, by its name in paths. */
+  collection<N extends CollectionName>(name: N): Collection<Collections[N]> {
+    return new Collection(this.#transport, collectionPaths[name])
+  }
+
+  /** The document of a single type, by its name in paths. */
+  single<N extends SingleName>(name: N): Single<Singles[N]> {
+    return new Single(this.#transport, singlePaths[name])
+  }
+
+  /** The change feed: pages of changes, as they happen, until request.signal is aborted. */
+  changes(params: ChangesParams = {}, request?: RequestOptions): AsyncGenerator<ChangesPage, void, void> {
+    return changes(this.#transport, params, request)
+  }
+
+  /** A client with another credential; without one if token is undefined. */
+  withToken(token: string | undefined): Client {
+    return new Client({ ...this.#transport.options, token })
+  }
+}
+`
+
+// paths writes the paths of the types of a kind, by their names.
+func (w *writer) paths(constant, of string, kind contenttypes.Kind) {
+	w.line("")
+	w.line("const %s: { readonly [N in keyof %s]: string } = {", constant, of)
+	for _, t := range w.types() {
+		if !t.BuiltIn && t.Kind == kind {
+			w.line("  %s: %s,", key(nameInPaths(t)), quote("/"+nameInPaths(t)))
+		}
+	}
+	w.line("}")
+}
+
+// nameInPaths returns the name of a type in paths: "articles" in /api/articles.
+func nameInPaths(t *contenttypes.ContentType) string {
+	if t.Kind == contenttypes.SingleType {
+		return t.Singular
+	}
+	return t.Plural
+}
