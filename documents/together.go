@@ -48,6 +48,11 @@ type Show func(index int, s *store.Snapshot, r store.Record, failed error) error
 // with those that refer to the documents they should have created, and the error concerns all operations. The limits of one write hold for all
 // operations together. It compares the preconditions of all operations with the content before the first one, and ignores Timing and After.
 func (s *Service) WriteAll(ctx context.Context, list []Operation, atomic bool, show Show) error {
+	return s.WriteAllOnce(ctx, nil, list, atomic, show)
+}
+
+// WriteAllOnce is WriteAll for operations that must not be carried out twice, as store.WriteOnce is for one write. once may be nil.
+func (s *Service) WriteAllOnce(ctx context.Context, once *store.Once, list []Operation, atomic bool, show Show) error {
 	if err := s.Limits.checkAll(list); err != nil {
 		return err
 	}
@@ -62,7 +67,7 @@ func (s *Service) WriteAll(ctx context.Context, list []Operation, atomic bool, s
 			return err
 		}
 	}
-	err = s.store.Write(ctx, func(tx *store.Tx) error {
+	err = s.store.WriteOnce(ctx, once, func(tx *store.Tx) error {
 		return tx.Together(func() error { return t.run(ctx, tx) })
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/shadowcrud/rest"
+	"lectern/store"
 )
 
 // batchPath is the path of batches below the prefix of the API.
@@ -38,7 +39,7 @@ func (e *generation) batchRoutes(api *rest.API) []Route {
 			b.rules[route] = e.batchRule(route)
 		}
 	}
-	return []Route{{Method: http.MethodPost, Path: e.Settings.REST.Prefix + batchPath, Whole: true, user: b.serve}}
+	return []Route{{Method: http.MethodPost, Path: e.Settings.REST.Prefix + batchPath, Whole: true, user: b.serve, keyed: true}}
 }
 
 // batchRule returns who may use a route in a batch. Its policies and middlewares judge requests to the route, which a batch is not. So a route
@@ -56,8 +57,16 @@ func (e *generation) batchRule(route *rest.Route) batchRule {
 
 // POST /api/_batch: several creates, updates, deletes and publications at once.
 func (b *batchRoute) serve(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	if r.Header[idempotencyKeyHeader] == nil {
+		return b.carryOut(w, r, who, nil)
+	}
+	return b.generation.idempotency().serve(w, r, who, func(once *store.Once) error { return b.carryOut(w, r, who, once) })
+}
+
+// carryOut carries out a batch. once is nil for a request without an idempotency key.
+func (b *batchRoute) carryOut(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
 	return b.rest.Batch(w, r, rest.BatchCall{
-		Call:   rest.Call{Access: who.Access, By: recordedAs(who), ReadBody: b.limits.readBody, Limits: b.generation.answers},
+		Call:   rest.Call{Access: who.Access, By: recordedAs(who), ReadBody: b.limits.readBody, Limits: b.generation.answers, Once: once},
 		Most:   b.most,
 		Permit: func(route *rest.Route) error { return b.permit(route, who) },
 		AppendError: func(dst []byte, err error) ([]byte, int) {

@@ -46,6 +46,15 @@ type idempotency struct {
 	atWork   *keysAtWork // shared by all generations
 }
 
+// serve is carryOut for a request that says nothing but its method, path, query and body.
+func (k *idempotency) serve(w http.ResponseWriter, r *http.Request, who auth.Principal, do func(*store.Once) error) error {
+	body, err := k.limits.readWhole(r)
+	if err != nil {
+		return err
+	}
+	return k.carryOut(w, r, who, body, do)
+}
+
 // carryOut answers a request with an Idempotency-Key. body is what the request says besides its method, path and query. do carries the request
 // out and answers it; it is not called if that was done before.
 func (k *idempotency) carryOut(w http.ResponseWriter, r *http.Request, who auth.Principal, body []byte, do func(*store.Once) error) error {
@@ -210,11 +219,7 @@ func (k *keysAtWork) end(key store.Hash) {
 
 // serveOnce answers a request with an Idempotency-Key to a generated route that writes.
 func (h *handlers) serveOnce(w http.ResponseWriter, r *http.Request, who auth.Principal, route *rest.Route, call rest.Call) error {
-	text, err := h.server.limits.readWhole(r)
-	if err != nil {
-		return err
-	}
-	return h.rt.idempotency.carryOut(w, r, who, text, func(once *store.Once) error {
+	return h.rt.idempotency.serve(w, r, who, func(once *store.Once) error {
 		call.Once = once
 		return route.Serve(w, r, call)
 	})
@@ -224,7 +229,7 @@ func (h *handlers) serveOnce(w http.ResponseWriter, r *http.Request, who auth.Pr
 // may send the request again.
 func withoutKeys(routes []Route) []Route {
 	for i := range routes {
-		routes[i].keyless = routes[i].Method != http.MethodGet
+		routes[i].keyless = routes[i].Method != http.MethodGet && !routes[i].keyed
 	}
 	return routes
 }

@@ -64,6 +64,7 @@ type Route struct {
 	limit rateLimit   // limits how often an address may use the route
 
 	unmetered bool // the rate limits of config/api.yaml do not apply
+	keyed     bool // the handler takes requests with an Idempotency-Key
 	keyless   bool // requests with an Idempotency-Key are refused
 }
 

@@ -39,7 +39,7 @@ func (a *API) Batch(w http.ResponseWriter, r *http.Request, c BatchCall) error {
 		return err
 	}
 	b.printer = (&Route{api: a}).printer(r, c.Call, store.Draft, nil)
-	if err := a.documents.WriteAll(r.Context(), b.writes, b.atomic, b.show); err != nil {
+	if err := a.documents.WriteAllOnce(r.Context(), b.kept(), b.writes, b.atomic, b.show); err != nil {
 		b.printer.memory.Release()
 		return named(err) // the printer does not go back to the pool, as in Route.do
 	}
@@ -164,6 +164,24 @@ func (b *batch) showError(failed error) error {
 	p.buf = append(strconv.AppendInt(p.buf, int64(status), 10), ',')
 	p.buf = append(append(p.buf, text...), '}')
 	return nil
+}
+
+// kept has the answer kept, if the request has an idempotency key; otherwise it returns nil.
+func (b *batch) kept() *store.Once {
+	once := b.call.Once
+	if once == nil {
+		return nil
+	}
+	once.ContentType = typeJSON[0]
+	once.Print = func() store.Answer {
+		p := b.printer
+		printed := len(p.buf)
+		b.end()
+		body := p.buf
+		p.buf = p.buf[:printed]
+		return store.Answer{Status: http.StatusOK, Body: body}
+	}
+	return once
 }
 
 // end prints the end of the answer.
