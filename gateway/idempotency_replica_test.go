@@ -52,7 +52,7 @@ func TestIdempotencyKeysOfReplicas(t *testing.T) {
 	same("the origin", e.base)
 	r.equals(e.base, e.key, "/api/notes?status=draft")
 	r.stop()
-	if err := gateway.Promote(dir, gateway.Options{}); err != nil {
+	if err := gateway.Promote(dir, gateway.Options{}, false); err != nil {
 		t.Fatal(err)
 	}
 	made, _ := run(t, dir, gateway.Options{}, nil)
