@@ -296,22 +296,28 @@ func TestPartKilledAndCutOff(t *testing.T) {
 // which the replica was equal.
 func (w *world) run(writes, kills int) (written uint64) {
 	w.start()
+	done := map[string]int{}
 	for i := range writes {
 		w.change(i)
 		switch turn := w.rnd.IntN(writes); {
 		case turn < kills:
+			done["kills"]++
 			w.kill()
 			w.start()
 		case turn < 4*kills:
+			done["changes of the network"]++
 			w.proxy.set(fault(w.rnd.IntN(int(faults))))
 		case turn < 5*kills && w.attributes < 100:
+			done["changes of definitions"]++
 			w.define()
 			w.awaitReload()
 		case turn < 6*kills:
+			done["changes of permissions"]++
 			w.permit()
 			w.awaitReload()
 		}
 	}
+	w.Logf("%d writes, %v", writes, done)
 	w.proxy.set(none)
 	w.equal()
 	w.kill() // at a moment that it did not choose
