@@ -240,9 +240,7 @@ func send(t *testing.T, method, url, key, body string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
+	req.Header.Set("Content-Type", "application/json") // GraphQL refuses a GET without it
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}

@@ -81,6 +81,9 @@ func (r *replica) equals(origin, key string, paths ...string) {
 		for {
 			want, wanted := get(r.T, origin+path, key)
 			status, got := get(r.T, r.base+path, key)
+			if want == http.StatusBadRequest {
+				r.Fatalf("GET %s: the origin answers %d %s", path, want, wanted)
+			}
 			if status == want && got == wanted {
 				break
 			}
