@@ -244,3 +244,49 @@ func TestETagsOfGraphQL(t *testing.T) {
 		}
 	}
 }
+
+// TestCacheControl asks for answers as several callers, where config/api.yaml says how they may be cached.
+func TestCacheControl(t *testing.T) {
+	files := with(historyFiles)
+	files["config/api.yaml"] = "cache:\n  api::topic.topic: {public: \"public, max-age=60\", authenticated: \"private, max-age=5\"}\n"
+	a := serve(t, files)
+	jwt, _ := a.register("ada")
+	for _, c := range []struct{ path, as, want string }{
+		{"/api/topics", "", "public, max-age=60"}, {"/api/topics", jwt, "private, max-age=5"}, {"/api/topics", "full", ""},
+		{"/api/topics/none", "", ""}, {"/api/pages", "", ""},
+	} {
+		r := a.do("GET", c.path, c.as, nil)
+		if got := r.header.Get("Cache-Control"); got != c.want {
+			t.Errorf("GET %s as %.5q: Cache-Control %q, want %q", c.path, c.as, got, c.want)
+		}
+		if c.want != "" && !strings.Contains(r.header.Get("Vary"), "Authorization") {
+			t.Errorf("GET %s: Vary %s", c.path, r.header.Get("Vary"))
+		}
+		if r = a.do("GET", c.path, c.as, nil, "If-None-Match", r.header.Get("ETag")); r.header.Get("Cache-Control") != c.want {
+			t.Errorf("GET %s as %.5q: %d with Cache-Control %q, want %q", c.path, c.as, r.status, r.header.Get("Cache-Control"), c.want)
+		}
+	}
+	if got := a.want(200, "PUT", "/api/home", "full", object{"data": object{"heading": "h"}}).header.Get("Cache-Control"); got != "" {
+		t.Errorf("a write: Cache-Control %s", got)
+	}
+}
+
+// TestCacheProblems reads settings of cache that cannot work.
+func TestCacheProblems(t *testing.T) {
+	for text, want := range map[string]string{
+		"{api::nope.nope: {public: no-cache}}":                            `config/api.yaml:2: cache: there is no content-type "api::nope.nope"`,
+		"{plugin::users-permissions.user: {public: no-cache}}":            "is built in",
+		"{api::topic.topic: no-cache}":                                    "by role, a header Cache-Control",
+		"{api::topic.topic: {nobody: no-cache}}":                          "there is no role nobody",
+		"{api::topic.topic: {public: \"public, max-age=soon\"}}":          `"max-age=soon" is no directive`,
+		"{api::topic.topic: {public: \"publik\"}}":                        `"publik" is no directive`,
+		"{api::topic.topic: {public: \"no-cache\\r\\nSet-Cookie: a=b\"}}": "is no directive",
+		"no-cache": "cache says by content-type and role",
+	} {
+		files := with(historyFiles)
+		files["config/api.yaml"] = "cache:\n  " + text + "\n"
+		if _, err := gateway.Load(writeProject(t, files), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}

@@ -174,6 +174,7 @@ func (e *generation) runtime() (Runtime, error) {
 	return Runtime{
 		Prefix:       s.Prefix,
 		REST:         api,
+		Cache:        e.Cache,
 		Authenticate: authenticator.Identify,
 		Extensions:   e.extensions,
 		Host:         host{e},

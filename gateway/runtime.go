@@ -4,8 +4,10 @@ import (
 	"net/http"
 
 	"lectern/auth"
+	"lectern/contenttypes"
 	"lectern/documents/permission"
 	"lectern/gateway/admin"
+	"lectern/gateway/config"
 	"lectern/shadowcrud/rest"
 )
 
@@ -15,6 +17,8 @@ type Runtime struct {
 	Prefix string
 	// REST is the API generated from the Model.
 	REST *rest.API
+	// Cache holds, by type and role, the header Cache-Control of answers to reads over REST; nil: there is none.
+	Cache map[*contenttypes.ContentType]config.CacheControl
 	// Authenticate returns who sent a request and what they may do: the public if the request has no credential. An invalid credential is
 	// an *apierror.Error of status 401. It is called for each request to a route of REST or Routes.
 	Authenticate func(*http.Request) (auth.Principal, error)

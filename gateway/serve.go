@@ -154,10 +154,10 @@ func (h *handlers) addGenerated(t *routeTable, route *rest.Route) error {
 	if len(g.scopes) == 0 {
 		g.scopes = []string{route.Type.UID + "." + route.Action}
 	}
-	readBody, answers := h.server.limits.readBody, h.server.answers
+	readBody, answers, cached := h.server.limits.readBody, h.server.answers, h.rt.Cache[route.Type]
 	g.answer = func(w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error {
 		call := rest.Call{Access: who.Access, By: recordedAs(who), DocumentID: documentID, ReadBody: readBody, Limits: answers,
-			Untagged: g.extended}
+			Untagged: g.extended, CacheControl: cached[roleOf(who)]}
 		if prefersLines(r) {
 			call.Lines = h.server.lines(w, r)
 		}
@@ -171,6 +171,17 @@ func (h *handlers) addGenerated(t *routeTable, route *rest.Route) error {
 	g.streams = !route.Writes() && !g.extended // a read bounds its own time
 	g.wrapAnswer()
 	return t.add(route.Method, h.rt.Prefix+route.Path, g)
+}
+
+// roleOf returns the role of a caller: public for requests without a credential, and none for API tokens.
+func roleOf(who auth.Principal) string {
+	switch {
+	case who.User.ID != 0:
+		return who.User.Role
+	case who.Token != "":
+		return ""
+	}
+	return "public"
 }
 
 // addRoute adds a route of Runtime.Routes, or of a program.

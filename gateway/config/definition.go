@@ -23,8 +23,9 @@ type Definition struct {
 	Dir      string              // the project's directory
 	Model    *contenttypes.Model // nil if the content types have problems
 	Settings Settings
-	Actions  *auth.Actions   // the actions that permissions.yaml can grant to roles and tokens
-	Populate params.Defaults // the relations to populate by default
+	Actions  *auth.Actions                              // the actions that permissions.yaml can grant to roles and tokens
+	Populate params.Defaults                            // the relations to populate by default
+	Cache    map[*contenttypes.ContentType]CacheControl // nil: none is set
 }
 
 // Load reads and checks the files of the project in dir. It calls check when Model and Actions are set; check may add actions and returns
@@ -48,6 +49,7 @@ func Load(dir string, check func(*Definition) yamlfile.Problems) (*Definition, y
 	problems = append(problems, check(d)...)
 	if d.Model != nil {
 		problems = append(problems, d.readPopulate()...)
+		problems = append(problems, d.readCache()...)
 	}
 	if !outline.HasProblem(contenttypes.UserUID) {
 		problems = append(problems, d.Settings.Users.checkFields(outline.Model)...)

@@ -15,7 +15,10 @@ type apiFile struct {
 	REST restFile
 	// by content-type: what REST populates if the request has no `populate`
 	// Default: none
-	Populate  **yamlfile.Node
+	Populate **yamlfile.Node
+	// by content-type and role: the header `Cache-Control` of answers with its documents: [caching.md](caching.md#let-caches-keep-answers)
+	// Default: none
+	Cache     **yamlfile.Node
 	RateLimit rateLimitsFile `yaml:"rateLimit"`
 }
 
@@ -32,7 +35,7 @@ type restFile struct {
 
 // file returns an apiFile whose pointers lead to r.
 func (r *REST) file() apiFile {
-	return apiFile{REST: restFile{&r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount}, Populate: &r.Populate, RateLimit: r.RateLimits.file()}
+	return apiFile{REST: restFile{&r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount}, Populate: &r.Populate, Cache: &r.Cache, RateLimit: r.RateLimits.file()}
 }
 
 // readREST reads config/api.yaml.

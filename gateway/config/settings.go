@@ -125,6 +125,7 @@ type REST struct {
 
 	RateLimits RateLimits // of the content API, GraphQL included
 
+	Cache    *yamlfile.Node // how answers may be cached, by content type; Load reads them into Definition.Cache
 	Populate *yamlfile.Node // the relations to populate by default, by content type; Load reads them into Definition.Populate
 }
 

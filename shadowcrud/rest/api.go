@@ -113,6 +113,8 @@ type Call struct {
 	Once *store.Once
 	// Untagged is set if code of a program may change the answer, which then has no ETag.
 	Untagged bool
+	// CacheControl is the header of an answer with an ETag; nil: none.
+	CacheControl []string
 }
 
 func (c *Call) limits() *Limits {

@@ -30,8 +30,9 @@ type tagger struct {
 	known []string // header If-None-Match
 	text  []byte   // what the ETag is a hash of, without the revisions; empty: the answer has no ETag
 	types []*contenttypes.ContentType
-	all   bool   // the answer may depend on every type
-	tag   []byte // of the answer; empty: none
+	all   bool     // the answer may depend on every type
+	tag   []byte   // of the answer; empty: none
+	cache []string // header Cache-Control of the answer
 
 	// Of an answer with one document:
 	one        *Route // nil: the answer is a list, or the document may be of several localizations
@@ -52,6 +53,7 @@ func (rt *Route) identify() []byte {
 func (p *printer) tagging(rt *Route, r *http.Request, c Call, q *store.Query, shown *documents.Selection) {
 	t := &p.tagger
 	t.text, t.tag, t.one, t.known = t.text[:0], t.tag[:0], nil, r.Header["If-None-Match"]
+	t.cache = c.CacheControl
 	identity := rt.identity()
 	if identity == nil || c.Untagged {
 		return
@@ -151,6 +153,9 @@ func (p *printer) sendTagged(w http.ResponseWriter) {
 		return
 	}
 	h["Vary"] = VaryTagged
+	if p.tagger.cache != nil {
+		h["Cache-Control"] = p.tagger.cache
+	}
 	text := string(strconv.AppendInt(tag, int64(len(p.buf)), 10)) // one allocation for both
 	values := &[2]string{text[:len(tag)], text[len(tag):]}
 	h["Etag"], h["Content-Length"] = values[:1:1], values[1:]
@@ -164,6 +169,9 @@ func (p *printer) sendRead(w http.ResponseWriter, err error) error {
 	case has || errors.Is(err, errNotModified):
 		h := w.Header()
 		h["Etag"], h["Vary"] = []string{string(p.tagger.tag)}, VaryTaggedEncoding // as the answer may have been compressed
+		if p.tagger.cache != nil {
+			h["Cache-Control"] = p.tagger.cache
+		}
 		w.WriteHeader(http.StatusNotModified)
 	case err != nil:
 		return err
