@@ -180,7 +180,7 @@ func (e *generation) runtime() (Runtime, error) {
 		Host:         host{e},
 		health:       e.health,
 		ready:        e.project.readiness,
-		Routes:       slices.Concat(withoutKeys(append(routes, e.mcpRoutes(api)...)), graphql),
+		Routes:       slices.Concat(withoutKeys(append(routes, e.mcpRoutes(api)...)), e.docsRoutes(), graphql),
 		feed:         feed,
 		forward:      e.forward,
 		idempotency:  e.idempotency(),

@@ -1,10 +1,8 @@
 package gateway
 
 import (
-	"crypto/rand"
 	"html"
 	"net/http"
-	"path"
 	"strings"
 )
 
@@ -39,44 +37,49 @@ func (e *generation) landing(introspection bool) (http.Handler, []Route) {
 		return missingPage, nil
 	}
 	endpoint := e.Settings.GraphQL.Endpoint
-	return ide.page(endpoint, introspection), ide.routes(endpoint)
+	return ide.idePage(endpoint, introspection), ide.routes(endpoint)
 }
 
 // A staticPage is a page without scripts that loads no files.
 type staticPage string
 
-func newStaticPage(body string) staticPage {
-	return staticPage(pageHead + `<style>
+func newStaticPage(title, body string) staticPage {
+	return staticPage(pageHead(title) + `<style>
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 4rem auto; padding: 0 1rem; color: #222; background: #fff; }
 pre { background: #f4f4f4; padding: 1rem; overflow-x: auto; }
 </style>
 </head>
 <body>
-<h1>GraphQL</h1>
-<p>This address answers GraphQL operations. Send one by POST:</p>
-<pre>curl --json '{"query": "{ __typename }"}' THIS-ADDRESS</pre>
+<h1>` + title + `</h1>
 ` + body + `</body>
 </html>
 `)
 }
 
-// generateIDE is the command that builds the IDE. It also works in a program that has Lectern as a module.
+const postOperations = `<p>This address answers GraphQL operations. Send one by POST:</p>
+<pre>curl --json '{"query": "{ __typename }"}' THIS-ADDRESS</pre>
+`
+
+// generateIDE is the command that builds the pages for browsers. It also works in a program that has Lectern as a module.
 const generateIDE = `go -C "$(go list -m -f '{{.Dir}}' lectern)" generate ./gateway`
 
-const pageHead = `<!DOCTYPE html>
+// pageHead returns the beginning of a page with a title.
+func pageHead(title string) string {
+	return `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>GraphQL</title>
+<title>` + title + `</title>
 <link rel="icon" href="data:,">
 `
+}
 
 var (
-	plainPage   = newStaticPage("")
-	missingPage = newStaticPage(`<p>A page to work with belongs here, but this build of the server was made without it. With Node and npm,
+	plainPage   = newStaticPage("GraphQL", postOperations)
+	missingPage = newStaticPage("GraphQL", postOperations+`<p>A page to work with belongs here, but this build of the server was made without it. With Node and npm,
 where the program is built, Lectern itself or one that adds to it:</p>
-<pre>` + html.EscapeString(generateIDE) + `
+<pre>`+html.EscapeString(generateIDE)+`
 go build</pre>
 <p>Releases of Lectern hold it. <code>landingPage: false</code> under <code>graphql.config</code> in <code>config/plugins.yaml</code> takes
 this notice away.</p>
@@ -99,26 +102,15 @@ func sendPage(w http.ResponseWriter, policy []string, page string) {
 	_ = sendBody(w, typeHTML, http.StatusOK, []byte(page)) // it fails only if the client is gone
 }
 
-// page returns the page with the IDE. Its links are relative, so that a proxy may serve the endpoint at another path.
-func (i *ide) page(endpoint string, introspection bool) http.Handler {
+// idePage returns the page with the IDE.
+func (i *bundle) idePage(endpoint string, introspection bool) http.Handler {
 	allowed := "off"
 	if introspection {
 		allowed = "on"
 	}
-	below := path.Base(endpoint) + "/"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		from := below + assetsPath
-		if strings.HasSuffix(r.URL.Path, "/") {
-			from = assetsPath
-		}
-		nonce := rand.Text()
-		policy := "default-src 'none'; script-src 'nonce-" + nonce + "'; style-src 'self' 'nonce-" + nonce + "'; img-src data:; " +
-			"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-		sendPage(w, []string{policy}, pageHead+
-			`<link rel="stylesheet" href="`+from+i.style.name+`">
-<link rel="license" href="`+from+i.licences.name+`">
-<script type="module" nonce="`+nonce+`" src="`+from+i.script.name+`"></script>
-</head>
+		policy, nonce := i.policy()
+		sendPage(w, policy, pageHead("GraphQL")+i.links(below(endpoint, r), nonce)+`</head>
 <body>
 <div id="ide" data-introspection="`+allowed+`"></div>
 <noscript>This page wants JavaScript. Operations are answered without it: send them by POST, as JSON.</noscript>
@@ -126,4 +118,12 @@ func (i *ide) page(endpoint string, introspection bool) http.Handler {
 </html>
 `)
 	})
+}
+
+// below returns the path of a page as a request for it wrote it: with a slash at the end, or without.
+func below(page string, r *http.Request) string {
+	if strings.HasSuffix(r.URL.Path, "/") {
+		return page + "/"
+	}
+	return page
 }

@@ -12,7 +12,8 @@ import (
 
 // apiFile is config/api.yaml as written. Decoding it sets the settings that its pointers lead to.
 type apiFile struct {
-	REST restFile
+	REST    restFile
+	OpenAPI openAPIFile `yaml:"openapi"`
 	// by content-type: what REST populates if the request has no `populate`
 	// Default: none
 	Populate **yamlfile.Node
@@ -33,9 +34,16 @@ type restFile struct {
 	WithCount *bool `yaml:"withCount"`
 }
 
+type openAPIFile struct {
+	// whether browsers get a page that shows the OpenAPI document, at `_docs` below the prefix
+	// Default: in development only
+	Page **bool
+}
+
 // file returns an apiFile whose pointers lead to r.
 func (r *REST) file() apiFile {
-	return apiFile{REST: restFile{&r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount}, Populate: &r.Populate, Cache: &r.Cache, RateLimit: r.RateLimits.file()}
+	return apiFile{REST: restFile{&r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount}, OpenAPI: openAPIFile{&r.DocsPage}, Populate: &r.Populate,
+		Cache: &r.Cache, RateLimit: r.RateLimits.file()}
 }
 
 // readREST reads config/api.yaml.

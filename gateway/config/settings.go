@@ -125,6 +125,8 @@ type REST struct {
 
 	RateLimits RateLimits // of the content API, GraphQL included
 
+	DocsPage *bool // whether browsers get a page that shows the OpenAPI document; nil: in development only
+
 	Cache    *yamlfile.Node // how answers may be cached, by content type; Load reads them into Definition.Cache
 	Populate *yamlfile.Node // the relations to populate by default, by content type; Load reads them into Definition.Populate
 }

@@ -1,5 +1,6 @@
-// Builds dist/assets: one script, one style sheet and the licences of what is in them, each compressed by gzip, which is how
-// the server embeds and sends them.
+// Builds the pages for browsers: the GraphQL IDE in dist/assets, and in the mode reader the reader of the OpenAPI document in dist/reader.
+// Each has one script, one style sheet and the licences of what is in them, compressed by gzip, which is how the server embeds and sends
+// them.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -33,7 +34,7 @@ const licensedAs = {
 };
 
 const describe = (dir) => JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'));
-const licenceFiles = (dir) => readdirSync(dir).filter((name) => /^(licen[cs]e|copying|notice)([.-].*)?$/i.test(name)).sort();
+const licenceFiles = (dir) => readdirSync(dir).filter((name) => /^(licen[cs]e|copying|notice)([.-].*)?$|^swagger-ui-es-bundle\.js\.license\.txt$/i.test(name)).sort();
 
 // licenceOf is what the licence files of a package say.
 function licenceOf(dir) {
@@ -77,22 +78,27 @@ const compressed = {
   },
 };
 
-export default defineConfig({
+const pages = {
+  production: { input: 'main.js', outDir: 'dist/assets', script: 'ide' },
+  reader: { input: 'reader.js', outDir: 'dist/reader', script: 'reader' },
+};
+
+export default defineConfig(({ mode }) => ({
   plugins: [fontless, licensed, compressed],
   build: {
-    outDir: 'dist/assets',
+    outDir: pages[mode].outDir,
     emptyOutDir: true,
     cssCodeSplit: false,
     modulePreload: false,
     reportCompressedSize: false,
     target: 'es2022',
     rolldownOptions: {
-      input: 'main.js',
+      input: pages[mode].input,
       output: {
         codeSplitting: false,
-        entryFileNames: 'ide-[hash].js',
+        entryFileNames: `${pages[mode].script}-[hash].js`,
         assetFileNames: '[name]-[hash][extname]',
       },
     },
   },
-});
+}));

@@ -13,7 +13,8 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestSandbox opens the GraphQL IDE of a release build in a headless browser without access to any other host. It needs
+// TestSandbox opens the GraphQL IDE and the page with the OpenAPI document of a release build in a headless browser without access to any other
+// host. It needs
 // Chromium (in the path, or named by CHROMIUM) and the files that go generate makes. Without them it is skipped, but fails if
 // the environment variable CI is set.
 func TestSandbox(t *testing.T) {
@@ -31,17 +32,22 @@ func TestSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	lectern := buildRelease(t)
-	runNode(t, "browser/sandbox.test.js", map[string]gateway.Ready{
-		"development": startRelease(t, lectern, "development", ""),
-		"production":  startRelease(t, lectern, "production", ""),
-		"elsewhere": startRelease(t, lectern, "production", `
+	servers := map[string]gateway.Ready{
+		"development": startRelease(t, lectern, "development", nil),
+		"production":  startRelease(t, lectern, "production", nil),
+		"elsewhere": startRelease(t, lectern, "production", map[string]string{
+			"api.yaml": "openapi: {page: true}\n",
+			"plugins.yaml": `
 graphql:
   config:
     endpoint: /content/query
     landingPage: true
     apolloServer: {introspection: false}
-`),
-	}, "CHROMIUM="+chromium)
+`}),
+	}
+	for _, file := range []string{"browser/sandbox.test.js", "browser/reader.test.js"} {
+		runNode(t, file, servers, "CHROMIUM="+chromium)
+	}
 }
 
 // lack skips a test that lacks a tool; in CI the test fails.
@@ -78,17 +84,16 @@ func buildRelease(t *testing.T) string {
 	return lectern
 }
 
-// startRelease serves project/ on an empty store until the test ends. A plugins text that is not empty replaces
-// config/plugins.yaml.
-func startRelease(t *testing.T, lectern, environment, plugins string) (ready gateway.Ready) {
+// startRelease serves project/ on an empty store until the test ends. config holds the texts of files that it has in config/ instead of its own.
+func startRelease(t *testing.T, lectern, environment string, config map[string]string) (ready gateway.Ready) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("project")); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "config", "server.yaml"), "log: {level: error}\n")
-	if plugins != "" {
-		write(t, filepath.Join(dir, "config", "plugins.yaml"), plugins)
+	for name, text := range config {
+		write(t, filepath.Join(dir, "config", name), text)
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 3*time.Minute)
 	serve := exec.CommandContext(ctx, lectern, "serve", dir, "--ephemeral", "--addr", "127.0.0.1:0", "--env", environment)

@@ -83,12 +83,14 @@ func (b *builder) pagination() *jsontree.Object {
 		if b.MaxLimit > 0 {
 			size.Set("description", "More than the limit of the server counts as the limit.")
 		}
-		return deep("pagination", "The page: by `page` and `pageSize`, or by `start` and `limit`, but not by both.",
+		parameter := deep("pagination", "The page: by `page` and `pageSize`, or by `start` and `limit`, but not by both.",
 			jsontree.ObjectOf("type", "object", "additionalProperties", false, "properties", jsontree.ObjectOf(
 				"page", typed("integer", "minimum", 1, "default", 1), "pageSize", size,
 				"start", typed("integer", "minimum", 0), "limit", size,
 				"withCount", typed("boolean", "description", "Whether the answer has the total."),
 			)))
+		parameter.Set("example", jsontree.ObjectOf("page", 1, "pageSize", b.DefaultLimit))
+		return parameter
 	})
 }
 

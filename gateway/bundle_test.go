@@ -27,22 +27,22 @@ func files(names ...string) fstest.MapFS {
 	return all
 }
 
-// TestReadIDE expects a build that lacks files of the IDE, or has several of a kind, to count as a build without the IDE.
-func TestReadIDE(t *testing.T) {
+// TestReadBundle expects a build that lacks files of a page, or has several of a kind, to count as a build without the page.
+func TestReadBundle(t *testing.T) {
 	for _, names := range [][]string{{}, {"ide-1.js"}, {"ide-1.js", "style-2.css"}, {"ide-1.js", "ide-2.js", "style-2.css", "licences-3.txt"}} {
-		if readIDE(files(names...), "dist/assets") != nil {
+		if readBundle(files(names...), "dist/assets") != nil {
 			t.Errorf("%v are an IDE", names)
 		}
 	}
 }
 
 func TestIDE(t *testing.T) {
-	i := readIDE(files("ide-Ab1.js", "style-Cd2.css", "licences-Ef3.txt"), "dist/assets")
+	i := readBundle(files("ide-Ab1.js", "style-Cd2.css", "licences-Ef3.txt"), "dist/assets")
 	if i == nil {
 		t.Fatal("the files are no IDE")
 	}
 	const endpoint = "/api/query"
-	page := i.page(endpoint, false)
+	page := i.idePage(endpoint, false)
 	routes := append(i.routes(endpoint), Route{Method: "GET", Path: endpoint, Open: true,
 		Handle: func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 			page.ServeHTTP(w, r)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/rand"
 	"embed"
 	"io"
 	"io/fs"
@@ -18,32 +19,36 @@ import (
 //go:generate npm --prefix sandbox ci --ignore-scripts --no-audit --no-fund
 //go:generate npm --prefix sandbox run --silent build
 
-// sandbox holds the files that go generate built from the directory sandbox. Without go generate it has no usable file.
+// sandbox holds the files of the pages for browsers that go generate built from the directory sandbox. Without go generate it has no usable
+// file.
 //
 //go:embed all:sandbox/dist
 var sandbox embed.FS
 
-// assetsPath is the path of the files of the IDE below the GraphQL endpoint.
+// assetsPath is the path of the files of a page below the page.
 const assetsPath = "assets/"
 
-// An ide is the GraphQL IDE in a build of the program.
-type ide struct {
+// A bundle holds the files of a page for browsers in a build of the program.
+type bundle struct {
 	script, style, licences *asset
 }
 
-// An asset is a file of the IDE. Its name changes with its content.
+// An asset is a file of a bundle. Its name changes with its content.
 type asset struct {
 	name   string
 	kind   []string // header Content-Type
 	packed []byte   // the content, compressed by gzip
 }
 
-// builtIDE returns the IDE of this build; nil if it has none.
-var builtIDE = sync.OnceValue(func() *ide { return readIDE(sandbox, "sandbox/dist/assets") })
+// builtIDE returns the GraphQL IDE of this build, builtReader the page that shows the OpenAPI document; nil if it has none.
+var (
+	builtIDE    = sync.OnceValue(func() *bundle { return readBundle(sandbox, "sandbox/dist/assets") })
+	builtReader = sync.OnceValue(func() *bundle { return readBundle(sandbox, "sandbox/dist/reader") })
+)
 
-// readIDE reads the IDE from a directory; nil if a file is missing.
-func readIDE(files fs.FS, dir string) *ide {
-	i := &ide{}
+// readBundle reads a bundle from a directory; nil if a file is missing.
+func readBundle(files fs.FS, dir string) *bundle {
+	i := &bundle{}
 	for suffix, is := range map[string]struct {
 		asset **asset
 		kind  string
@@ -66,9 +71,9 @@ func readIDE(files fs.FS, dir string) *ide {
 }
 
 // routes returns the routes of the files.
-func (i *ide) routes(endpoint string) (routes []Route) {
+func (i *bundle) routes(page string) (routes []Route) {
 	for _, a := range []*asset{i.script, i.style, i.licences} {
-		routes = append(routes, Route{Method: http.MethodGet, Path: endpoint + "/" + assetsPath + a.name, Handle: a.serve, Open: true})
+		routes = append(routes, Route{Method: http.MethodGet, Path: page + "/" + assetsPath + a.name, Handle: a.serve, Open: true})
 	}
 	return routes
 }
@@ -79,7 +84,7 @@ var (
 	byEncoding   = []string{"Origin, Accept-Encoding"}
 )
 
-// GET /graphql/assets/{name}: the compressed file, decompressed for clients that do not accept gzip.
+// GET /graphql/assets/{name}, GET /api/_docs/assets/{name}: the compressed file, decompressed for clients that do not accept gzip.
 func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	header := w.Header()
 	etag := `W/"` + a.name + `"`
@@ -107,6 +112,26 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Acce
 func matches(header, etag string) bool {
 	weak := strings.TrimPrefix(etag, "W/")
 	return slices.ContainsFunc(strings.Split(header, ","), func(s string) bool { return strings.TrimPrefix(strings.TrimSpace(s), "W/") == weak })
+}
+
+// policy returns the content security policy of a page that loads a bundle from the address of the page, and a nonce for its script.
+func (i *bundle) policy() (policy []string, nonce string) {
+	nonce = rand.Text()
+	return []string{"default-src 'none'; script-src 'nonce-" + nonce + "'; style-src 'self' 'nonce-" + nonce + "'; img-src data:; " +
+		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}, nonce
+}
+
+// links returns the elements of the head of a page at a path that load the bundle. The links are relative, so that a proxy may serve the page at
+// another path.
+func (i *bundle) links(at, nonce string) string {
+	from := path.Base(at) + "/" + assetsPath
+	if strings.HasSuffix(at, "/") {
+		from = assetsPath
+	}
+	return `<link rel="stylesheet" href="` + from + i.style.name + `">
+<link rel="license" href="` + from + i.licences.name + `">
+<script type="module" nonce="` + nonce + `" src="` + from + i.script.name + `"></script>
+`
 }
 
 // acceptsGzip reports whether a header Accept-Encoding accepts gzip.
