@@ -41,7 +41,7 @@ func (p *Past) itemsBetween(former, m *Moment, before, after *Document) (items [
 	for _, row := range after.Rows {
 		was := before.version(row.Locale, row.Status)
 		changed := p.changedBetween(former.World, m.World, [2]*Document{before, after}, was, row)
-		if was != nil && was.ID == row.ID && (was.Updated == row.Updated || was.Updated.text() == row.Updated.text() && onlyRelations(after.Type, changed)) {
+		if was != nil && was.ID == row.ID && (was.Updated == row.Updated || was.Updated.text() == row.Updated.text() && onlyLinks(was, row, changed)) {
 			continue
 		}
 		action := "update"
@@ -66,10 +66,16 @@ func (p *Past) itemsBetween(former, m *Moment, before, after *Document) (items [
 	return items
 }
 
-// onlyRelations reports whether all of these attributes are relations. Other documents of the same batch may have changed their links to a
-// version that was not written itself.
-func onlyRelations(t *Type, names []string) bool {
-	return !slices.ContainsFunc(names, func(name string) bool { return t.Find(name).Type != "relation" })
+// onlyLinks reports whether two rows of a version differ in nothing but relations, their own and those in their components. Other documents
+// of the same batch may have changed their links to a version that was not written itself.
+func onlyLinks(was, is *Row, changed []string) bool {
+	return !slices.ContainsFunc(changed, func(name string) bool {
+		a := is.Doc.Type.Find(name)
+		if a.isNested() {
+			return !reflect.DeepEqual(itemsContent(was.Items[name], false), itemsContent(is.Items[name], false))
+		}
+		return a.Type != "relation"
+	})
 }
 
 // version returns the version in a locale with a status, or nil.
@@ -134,7 +140,7 @@ func valueOf(r *Row, a *Attribute) any {
 	case a.isNested() && r == nil:
 		return []any{}
 	case a.isNested():
-		return itemsContent(r.Items[a.Name])
+		return itemsContent(r.Items[a.Name], true)
 	case r == nil:
 		return nil
 	}
@@ -149,7 +155,8 @@ func endsContent(ends []End) [][2]any {
 	return list
 }
 
-func itemsContent(items []*Item) []any {
+// itemsContent returns what components hold, with their relations or without.
+func itemsContent(items []*Item, links bool) []any {
 	list := []any{}
 	for _, it := range items {
 		content := []any{it.Component.UID}
@@ -157,9 +164,11 @@ func itemsContent(items []*Item) []any {
 			switch {
 			case a.System || a.Private || a.Type == "password":
 			case a.Type == "relation":
-				content = append(content, endsContent(it.Ends[a.Name]))
+				if links {
+					content = append(content, endsContent(it.Ends[a.Name]))
+				}
 			case a.isNested():
-				content = append(content, itemsContent(it.Items[a.Name]))
+				content = append(content, itemsContent(it.Items[a.Name], links))
 			default:
 				content = append(content, it.Fields[a.Name])
 			}
