@@ -189,7 +189,7 @@ func loadPart(meta *tree) (p *Part, last EntryHash, err error) {
 type partFilter struct {
 	part    Part
 	snap    *Snapshot
-	schemas []bool // by number: the types of the part, and the components that their documents can have
+	schemas []bool // by number: the types of the part, with those that are switched off, and the components that their documents can have
 	locales []bool // by number
 }
 
@@ -205,6 +205,12 @@ func (s *Snapshot) partFilter(p Part) *partFilter {
 				f.schemas[number] = true
 			}
 		}
+	}
+	for uid, number := range s.bound.absent { // switched off; its content comes back with it
+		if n := int(number) + 1 - len(f.schemas); n > 0 {
+			f.schemas = append(f.schemas, make([]bool, n)...)
+		}
+		f.schemas[number] = !strings.HasPrefix(uid, "api::") || len(p.Types) == 0 || slices.Contains(p.Types, uid)
 	}
 	for _, code := range s.store.locales.current.Load().codes {
 		f.locales = append(f.locales, p.hasLocale(code))
@@ -238,8 +244,7 @@ func (f *partFilter) has(o op) bool {
 }
 
 // PartEntries returns a function that reduces entries of the snapshot's log to a part. They lose the answers that are kept under idempotency
-// keys. An entry of which nothing is left is still an entry,
-// without changes. The error of the function is ErrConverted for the entry of a conversion, after which a partial replica begins anew, and
+// keys. An entry of which nothing is left is still an entry, without changes. The error of the function is ErrConverted for the entry of a conversion, after which a partial replica begins anew, and
 // wraps ErrTrimmed for an entry that cannot be reduced.
 func (s *Snapshot) PartEntries(p Part) func(*Entry) (*Entry, error) { return s.partFilter(p).entry }
 
@@ -264,10 +269,11 @@ func (f *partFilter) entry(e *Entry) (*Entry, error) {
 			return nil
 		}
 		reduced.ops = appendRowOp(reduced.ops, o)
-		if allVersions {
+		b := f.snap.bound.numbered(o.schema)
+		if allVersions || b == nil {
 			return nil
 		}
-		id, err := f.snap.loggedID(f.snap.bound.byNum[o.schema], o)
+		id, err := f.snap.loggedID(b, o)
 		documents[string(appendDocKey(nil, o.schema, id))] = true
 		return err
 	})
@@ -275,7 +281,8 @@ func (f *partFilter) entry(e *Entry) (*Entry, error) {
 		return nil, fmt.Errorf("reduce entry %d: %w", e.Sequence, err)
 	}
 	reduced.changes = slices.DeleteFunc(slices.Clone(e.changes), func(c docChange) bool {
-		return !f.hasSchema(c.schema) || !allVersions && !documents[string(appendDocKey(nil, c.schema, string(c.documentID)))]
+		known := f.snap.bound.numbered(c.schema) != nil
+		return !f.hasSchema(c.schema) || !allVersions && known && !documents[string(appendDocKey(nil, c.schema, string(c.documentID)))]
 	})
 	reduced.raw = reduced.append(nil)
 	return &reduced, nil
