@@ -57,9 +57,12 @@ func paginationExample() *jsontree.Object {
 
 // Statuses of the errors that several operations answer.
 var (
-	readErrors   = []int{400, 401, 403, 404, 500, 503}
-	writeErrors  = []int{400, 401, 403, 404, 409, 413, 415, 500, 503, 507}
-	pluginErrors = []int{400, 401, 403, 404, 413, 429, 500, 503, 507}
+	readErrors    = []int{400, 401, 403, 404, 429, 500, 503}
+	pastErrors    = []int{400, 401, 403, 404, 410, 429, 500, 503}
+	writeErrors   = []int{400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 500, 503, 507}
+	restoreErrors = []int{400, 401, 403, 404, 409, 410, 412, 413, 415, 422, 429, 500, 503, 507}
+	batchErrors   = []int{400, 401, 403, 404, 409, 412, 413, 415, 422, 424, 429, 500, 503, 507}
+	pluginErrors  = []int{400, 401, 403, 404, 413, 429, 500, 503, 507}
 )
 
 // A failure is what the server answers with a status of an error.
@@ -75,10 +78,12 @@ var failures = map[int]failure{
 	401: {"Unauthorized", "The credential is not valid.", "UnauthorizedError", "Missing or invalid credentials"},
 	403: {"Forbidden", "You lack a permission.", "ForbiddenError", "Forbidden"},
 	404: {"NotFound", "There is no such document or route.", "NotFoundError", "Not Found"},
-	409: {"Conflict", "The server is a replica, or another request has changed what this one depends on.", "ConflictError", "This server is a replica"},
+	409: {"Conflict", "The server is a replica, another request has changed what this one depends on, or one with the same `Idempotency-Key` is at work.", "ConflictError", "This server is a replica"},
 	410: {"Gone", "The server does not know the past that far back any more.", "GoneError", "The log does not reach back to this moment"},
+	412: {"PreconditionFailed", "The document is not as `If-Match` or `If-None-Match` demands. Nothing was written.", "PreconditionFailedError", "Precondition Failed"},
 	413: {"PayloadTooLarge", "The request is too long.", "PayloadTooLargeError", "PayloadTooLarge"},
 	415: {"UnsupportedMediaType", "The server cannot read a body of this encoding.", "Error", "unsupported encoding"},
+	422: {"UnprocessableEntity", "The `Idempotency-Key` was used for another request.", "UnprocessableEntityError", "the Idempotency-Key was used for another request"},
 	424: {"FailedDependency", "An operation refers to a document whose creation has failed.", "FailedDependencyError", "The document was not created"},
 	429: {"TooManyRequests", "You have sent too many requests. The header Retry-After says when to try again.", "RateLimitError", "Too many requests, please try again later."},
 	500: {"InternalServer", "The server has failed. Its log has the cause, with the id of the request.", "InternalServerError", "Internal Server Error"},

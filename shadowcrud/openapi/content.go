@@ -59,7 +59,7 @@ func (b *builder) find(op *operation, t *contenttypes.ContentType, id string) {
 	if b.access.Allows(t, "stream") {
 		op.description = "With `Accept: application/x-ndjson` the answer has all documents that match, one on each line, without a limit."
 		ok.Value("content").(*jsontree.Object).Set("application/x-ndjson", jsontree.ObjectOf("schema", typed("string",
-			"description", "A document on each line, and a last line that says whether it is all: `{\"done\": …}` or `{\"error\": …}`.")))
+			"description", "A document on each line. If the server breaks the stream off, the last line says why: `{\"error\": …}`.")))
 	}
 	op.responses = tagged(ok)
 	op.errors = readErrors
@@ -73,10 +73,11 @@ func (b *builder) findOne(op *operation, t *contenttypes.ContentType, id string)
 		op.parameters = append(op.parameters, b.locale(false))
 	}
 	op.parameters = append(append(op.parameters, b.filtersParameter(t), b.sortParameter(), b.search()), b.publicationFilters(t)...)
-	op.errors = append([]int{}, readErrors...)
 	if b.access.Allows(t, "history") {
 		op.parameters = append(op.parameters, b.asOf())
-		op.errors = append(op.errors, http.StatusGone)
+		op.errors = pastErrors
+	} else {
+		op.errors = readErrors
 	}
 	op.parameters = append(op.parameters, b.ifNoneMatch())
 	op.responses = tagged(b.oneAnswer(t))
@@ -114,13 +115,13 @@ func (b *builder) save(op *operation, t *contenttypes.ContentType, id string, st
 	op.errors = writeErrors
 }
 
-// written returns the query parameters of a write that answers with a document.
+// written returns the parameters of a write that answers with a document.
 func (b *builder) written(t *contenttypes.ContentType) []any {
 	list := b.selecting(t)
 	if t.Localized {
 		list = append(list, b.locale(false))
 	}
-	return list
+	return append(list, b.onCondition()...)
 }
 
 // delete describes the removal of a document.
@@ -130,6 +131,7 @@ func (b *builder) delete(op *operation, t *contenttypes.ContentType, id string) 
 		op.description = "Without `locale`, the version in the default locale is deleted; with `locale=*` all versions are."
 		op.parameters = []any{b.locale(true)}
 	}
+	op.parameters = append(op.parameters, b.onCondition()...)
 	op.responses = jsontree.ObjectOf("204", jsontree.ObjectOf("description", "The document is deleted."))
 	op.errors = writeErrors
 }
@@ -189,5 +191,5 @@ func (b *builder) restore(op *operation, t *contenttypes.ContentType, id string)
 	op.body = jsonBody(object("data", jsontree.ObjectOf("type", "object", "required", []any{"seq"}, "additionalProperties", false,
 		"properties", jsontree.ObjectOf("seq", typed("string", "description", "From the history of the document."), "status", typed("string", "enum", []any{"draft", "published"})))), nil)
 	op.responses = jsontree.ObjectOf("200", b.oneAnswer(t))
-	op.errors = append([]int{http.StatusGone}, writeErrors...)
+	op.errors = restoreErrors
 }

@@ -119,3 +119,25 @@ func (b *builder) ifNoneMatch() *jsontree.Object {
 			"description", "The ETag of an answer that you have. If it would be the same, the server answers 304 without a body.")
 	})
 }
+
+// onCondition returns the headers that say when a write of one document is carried out.
+func (b *builder) onCondition() []any {
+	return []any{
+		b.parameter("ifMatch", func() *jsontree.Object {
+			return jsontree.ObjectOf("name", "If-Match", "in", "header", "schema", typed("string"),
+				"description", "The ETag of the document as you read it, or `*`. If the document has changed since, or is not there, the server answers 412.")
+		}),
+		b.parameter("ifNone", func() *jsontree.Object {
+			return jsontree.ObjectOf("name", "If-None-Match", "in", "header", "schema", typed("string"),
+				"description", "With `*`: if there is such a document, the server answers 412.")
+		}),
+		b.idempotencyKey(),
+	}
+}
+
+func (b *builder) idempotencyKey() *jsontree.Object {
+	return b.parameter("idempotencyKey", func() *jsontree.Object {
+		return jsontree.ObjectOf("name", "Idempotency-Key", "in", "header", "schema", typed("string", "minLength", 1),
+			"description", "A text of your own for this request. The write is carried out once, however often you send it with this key.")
+	})
+}

@@ -147,7 +147,7 @@ func (b *builder) batch() *operation {
 	body := object("operations", arrayOf(one))
 	body.Value("properties").(*jsontree.Object).Set("atomic", typed("boolean", "default", true, "description", "Whether all operations are carried out or none."))
 	op.body = jsonBody(body, jsontree.ObjectOf("operations", []any{jsontree.ObjectOf("op", "create", "type", "articles", "as", "first", "data", jsontree.ObjectOf("title", "Ink"))}))
-	op.errors = []int{400, 401, 403, 404, 409, 413, 415, 424, 500, 503, 507}
+	op.parameters, op.errors = []any{b.idempotencyKey()}, batchErrors
 	return op
 }
 
@@ -171,7 +171,7 @@ func (b *builder) cancelSchedule() *operation {
 	}
 	op := b.operation(serverTag, "cancelSchedule", "Cancel a schedule", "", nil)
 	op.responses = jsontree.ObjectOf("204", jsontree.ObjectOf("description", "The schedule is cancelled."))
-	op.errors = writeErrors
+	op.errors = []int{400, 401, 403, 404, 409, 429, 500, 503, 507}
 	return op
 }
 
