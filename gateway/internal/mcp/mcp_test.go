@@ -189,7 +189,7 @@ func TestTools(t *testing.T) {
 	}
 	ada := a.do("create", object{"type": "authors", "data": object{"name": "Ada"}}).(object)
 	made := a.do("create", object{"type": "api::article.article", "status": "draft", "populate": []string{"author", "cover"},
-		"data": object{"title": "One & two", "rank": 9007199254740993, "author": ada["documentId"], "cover": file["id"], "secret": "x", "parts": []any{object{"label": "a", "hidden": "y"}}}}).(object)
+		"data": object{"title": "One & two", "rank": int64(9007199254740993), "author": ada["documentId"], "cover": file["id"], "secret": "x", "parts": []any{object{"label": "a", "hidden": "y"}}}}).(object)
 	if made["author"].(object)["name"] != "Ada" || made["cover"].(object)["name"] != "dot.png" || made["secret"] != nil || made["publishedAt"] != nil {
 		t.Errorf("created %v", made)
 	}
