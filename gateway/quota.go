@@ -58,8 +58,8 @@ func (l *shared) quotasOf(limits config.RateLimits, proxies []netip.Prefix, now 
 }
 
 // take counts a request, sets the headers that say what is left to its sender, and returns auth.ErrRate if there were too many. who is zero
-// for a request whose credential is not valid: it counts as one of its address. A retry is not counted, nor
-// a request that the server makes to itself.
+// for a request whose credential is not valid: it counts as one of its address. A retry is not counted, nor a request that the server makes
+// to itself.
 func (q *quotas) take(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	if q == nil || isRetry(r.Context()) || isInside(r.Context()) {
 		return nil
