@@ -131,6 +131,15 @@ func (s *site) delivered(r *receiver, documents, times int) {
 	}
 }
 
+// settled waits until the dispatcher of the one hook has had all answers and has nothing left to send.
+func (s *site) settled() {
+	s.t.Helper()
+	until(s.t, "nothing is left", func() bool {
+		list, err := s.dispatcher.List(s.t.Context())
+		return err == nil && len(list) == 1 && list[0].Dead == 0 && list[0].Waiting == 0 && list[0].Unread == 0
+	})
+}
+
 // TestFailingReceivers sends events to receivers that fail in different ways. Nothing may be lost, and the order of each document is kept.
 func TestFailingReceivers(t *testing.T) {
 	const documents, times = 12, 10
@@ -213,6 +222,7 @@ func TestRestarts(t *testing.T) {
 	s.start()
 	s.writeTags(4, 3)
 	s.delivered(r, 4, 3)
+	s.settled() // the receiver knows of its last answer before the dispatcher does
 	s.clock.pass(time.Minute)
 	s.stop()
 	before := len(r.requests())
@@ -300,10 +310,7 @@ func TestDeadLetters(t *testing.T) {
 			return q.title() == "000" && q.header.Get("webhook-id") == r.requests()[0].header.Get("webhook-id")
 		})
 	})
-	until(t, "nothing is left", func() bool {
-		list, err := s.dispatcher.List(t.Context())
-		return err == nil && len(list) == 1 && list[0].Dead == 0 && list[0].Waiting == 0 && list[0].Unread == 0
-	})
+	s.settled()
 }
 
 // TestReplaySince sends the events since a time again.
