@@ -26,7 +26,7 @@ const tsconfig = `{
 
 // TestTypeScript compiles what `lectern types` writes for the projects of this repository, together with programs that use it:
 //
-//   - typescript/types.ts says what the compiler must accept and what it must refuse;
+//   - typescript/types.ts and batch-use.ts say what the compiler must accept and what it must refuse;
 //   - recorded.ts holds the answers of the reference to the requests of the conformance suites, as constants of the types that the client
 //     would return;
 //   - the programs of docs/typescript.md, with the example project of `lectern init`;
@@ -37,7 +37,7 @@ func TestTypeScript(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles many programs")
 	}
-	if err := install(t.Context()); err != nil {
+	if err := install(t.Context(), "."); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -58,7 +58,7 @@ func TestTypeScript(t *testing.T) {
 			write(t, filepath.Join(dir, "only-types.ts"), string(d.TypeScript(false)))
 		}
 	}
-	for _, name := range []string{"types.ts", "cyclic-use.ts", "names-use.ts"} {
+	for _, name := range []string{"types.ts", "batch-use.ts", "cyclic-use.ts", "names-use.ts"} {
 		if err := copyFile(filepath.Join(dir, name), filepath.Join("typescript", name)); err != nil {
 			t.Fatal(err)
 		}

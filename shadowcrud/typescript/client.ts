@@ -21,6 +21,20 @@ export interface RequestOptions {
   headers?: Record<string, string>
 }
 
+/** Options of a request that the server carries out once, however often it is sent. */
+export interface OnceOptions extends RequestOptions {
+  /** A text of your own for this request, such as `crypto.randomUUID()`. Sent again with it, the request gets the first answer. */
+  idempotencyKey?: string
+}
+
+/** Options of a write of one document. If the document is not as they say, the server answers 412 and writes nothing. */
+export interface WriteOptions extends OnceOptions {
+  /** The `etag` with which you have read the document, or '*' for any: write only if it has not changed since. */
+  ifMatch?: string
+  /** '*': write only if there is no such document. */
+  ifNoneMatch?: '*'
+}
+
 /** What the server answered instead of what was asked for. */
 export class ApiError extends Error {
   readonly status: number
@@ -58,9 +72,26 @@ export class Transport {
     this.base = options.url.replace(/\/+$/, '') + (options.prefix ?? defaultPrefix)
   }
 
-  async send(method: string, path: string, params?: object, body?: unknown, request: RequestOptions = {}): Promise<unknown> {
+  /** Sends a request, and returns the JSON of the answer. */
+  async send(method: string, path: string, params?: object, body?: unknown, request?: WriteOptions): Promise<unknown> {
+    const text = await (await this.fetch(method, path, params, body, request)).text()
+    return text === '' ? undefined : JSON.parse(text)
+  }
+
+  /** Reads one document, with the ETag of the answer. */
+  async one(path: string, params?: object, request?: RequestOptions): Promise<unknown> {
+    const response = await this.fetch('GET', path, params, undefined, request)
+    const etag = response.headers.get('ETag')
+    return { ...((await response.json()) as object), ...(etag === null ? {} : { etag }) }
+  }
+
+  /** Sends a request, and returns an answer that is no error. */
+  async fetch(method: string, path: string, params?: object, body?: unknown, request: WriteOptions = {}): Promise<Response> {
     const headers: Record<string, string> = { Accept: 'application/json', ...this.options.headers, ...request.headers }
     if (this.options.token) headers.Authorization = `Bearer ${this.options.token}`
+    if (request.ifMatch) headers['If-Match'] = request.ifMatch
+    if (request.ifNoneMatch) headers['If-None-Match'] = request.ifNoneMatch
+    if (request.idempotencyKey) headers['Idempotency-Key'] = request.idempotencyKey
     const form = body instanceof FormData
     if (body !== undefined && !form) headers['Content-Type'] = 'application/json'
     const fetched = this.options.fetch ?? fetch
@@ -70,9 +101,8 @@ export class Transport {
       body: form ? body : JSON.stringify(body),
       signal: request.signal,
     })
-    const text = await response.text()
-    if (!response.ok) throw apiError(response, text)
-    return text === '' ? undefined : JSON.parse(text)
+    if (!response.ok) throw apiError(response, await response.text())
+    return response
   }
 }
 
@@ -116,10 +146,13 @@ function segment(documentId: string | number): string {
 export class Collection<U extends TypeUID> {
   readonly #transport: Transport
   readonly #path: string
+  /** Operations for `Client.batch`. */
+  readonly batch: BatchCollection<U>
 
   constructor(transport: Transport, path: string) {
     this.#transport = transport
     this.#path = path
+    this.batch = new BatchCollection(path.slice(1))
   }
 
   /** A page of documents. */
@@ -137,6 +170,14 @@ export class Collection<U extends TypeUID> {
     return data[0] ?? null
   }
 
+  /** Every document that matches, without a page's limit, as they were when the stream began. It takes the permission to stream. */
+  stream<const Q extends StreamParams<U> = {}>(
+    params?: Q & Exact<Q, StreamParams<U>>,
+    request?: RequestOptions,
+  ): AsyncGenerator<Result<U, Q>, void, void> {
+    return stream(this.#transport, this.#path, params, request) as AsyncGenerator<Result<U, Q>, void, void>
+  }
+
   /** How many documents there are. */
   async count(
     params?: Pick<FindParams<U>, 'filters' | 'status' | 'locale' | 'publicationFilter' | '_q'>,
@@ -152,14 +193,14 @@ export class Collection<U extends TypeUID> {
     documentId: string,
     params?: Q & Exact<Q, OneParams<U>>,
     request?: RequestOptions,
-  ): Promise<OneResult<U, Q>> {
-    return this.#transport.send('GET', this.#path + segment(documentId), params, undefined, request) as Promise<OneResult<U, Q>>
+  ): Promise<OneResult<U, Q> & Tagged> {
+    return this.#transport.one(this.#path + segment(documentId), params, request) as Promise<OneResult<U, Q> & Tagged>
   }
 
   create<const Q extends WriteParams<U> = {}>(
     data: CreateInput<U, Q>,
     params?: Q & Exact<Q, WriteParams<U>>,
-    request?: RequestOptions,
+    request?: OnceOptions,
   ): Promise<OneResult<U, Q>> {
     return this.#transport.send('POST', this.#path, params, { data }, request) as Promise<OneResult<U, Q>>
   }
@@ -169,13 +210,13 @@ export class Collection<U extends TypeUID> {
     documentId: string,
     data: UpdateInput<U>,
     params?: Q & Exact<Q, WriteParams<U>>,
-    request?: RequestOptions,
+    request?: WriteOptions,
   ): Promise<OneResult<U, Q>> {
     return this.#transport.send('PUT', this.#path + segment(documentId), params, { data }, request) as Promise<OneResult<U, Q>>
   }
 
   /** Deletes a document in one locale, or with '*' in all. */
-  async delete(documentId: string, params?: { locale?: Locale | '*' }, request?: RequestOptions): Promise<void> {
+  async delete(documentId: string, params?: { locale?: Locale | '*' }, request?: WriteOptions): Promise<void> {
     await this.#transport.send('DELETE', this.#path + segment(documentId), params, undefined, request)
   }
 
@@ -183,7 +224,7 @@ export class Collection<U extends TypeUID> {
   publish<const Q extends ActionParams<U> = {}>(
     documentId: string,
     params?: Q & Exact<Q, ActionParams<U>>,
-    request?: RequestOptions,
+    request?: WriteOptions,
   ): Promise<OneResult<U, Q, false>> {
     return this.#act(documentId, 'publish', params, request) as Promise<OneResult<U, Q, false>>
   }
@@ -192,7 +233,7 @@ export class Collection<U extends TypeUID> {
   unpublish<const Q extends ActionParams<U> = {}>(
     documentId: string,
     params?: Q & Exact<Q, ActionParams<U>>,
-    request?: RequestOptions,
+    request?: WriteOptions,
   ): Promise<OneResult<U, Q, true>> {
     return this.#act(documentId, 'unpublish', params, request) as Promise<OneResult<U, Q, true>>
   }
@@ -201,13 +242,28 @@ export class Collection<U extends TypeUID> {
   discardDraft<const Q extends ActionParams<U> = {}>(
     documentId: string,
     params?: Q & Exact<Q, ActionParams<U>>,
-    request?: RequestOptions,
+    request?: WriteOptions,
   ): Promise<OneResult<U, Q, true>> {
     return this.#act(documentId, 'discard-draft', params, request) as Promise<OneResult<U, Q, true>>
   }
 
-  #act(documentId: string, action: string, params: object | undefined, request?: RequestOptions): Promise<unknown> {
-    return this.#transport.send('POST', `${this.#path}${segment(documentId)}/actions/${action}`, params, undefined, request)
+  /** What was done to a document, the newest first. */
+  history(documentId: string, params?: HistoryParams, request?: RequestOptions): Promise<HistoryResult<U>> {
+    return this.#transport.send('GET', `${this.#path}${segment(documentId)}/_history`, params, undefined, request) as Promise<HistoryResult<U>>
+  }
+
+  /** Writes a former version as the draft, which the answer shows. A deleted document comes back. */
+  restore<const Q extends ActionParams<U> = {}>(
+    documentId: string,
+    version: FormerVersion,
+    params?: Q & Exact<Q, ActionParams<U>>,
+    request?: WriteOptions,
+  ): Promise<OneResult<U, Q, true>> {
+    return this.#act(documentId, 'restore', params, request, version) as Promise<OneResult<U, Q, true>>
+  }
+
+  #act(documentId: string, action: string, params: object | undefined, request?: WriteOptions, data?: object): Promise<unknown> {
+    return this.#transport.send('POST', `${this.#path}${segment(documentId)}/actions/${action}`, params, data && { data }, request)
   }
 }
 
@@ -218,93 +274,65 @@ export type ActionParams<U extends UID> = Omit<WriteParams<U>, 'status'>
 export class Single<U extends TypeUID> {
   readonly #transport: Transport
   readonly #path: string
+  /** Operations for `Client.batch`. */
+  readonly batch: BatchSingle<U>
 
   constructor(transport: Transport, path: string) {
     this.#transport = transport
     this.#path = path
+    this.batch = new BatchSingle(path.slice(1))
   }
 
-  find<const Q extends OneParams<U> = {}>(params?: Q & Exact<Q, OneParams<U>>, request?: RequestOptions): Promise<OneResult<U, Q>> {
-    return this.#transport.send('GET', this.#path, params, undefined, request) as Promise<OneResult<U, Q>>
+  find<const Q extends OneParams<U> = {}>(params?: Q & Exact<Q, OneParams<U>>, request?: RequestOptions): Promise<OneResult<U, Q> & Tagged> {
+    return this.#transport.one(this.#path, params, request) as Promise<OneResult<U, Q> & Tagged>
   }
 
   /** Changes the attributes in data. It creates the document if there is none, which then needs all that is required. */
   update<const Q extends WriteParams<U> = {}>(
     data: UpdateInput<U>,
     params?: Q & Exact<Q, WriteParams<U>>,
-    request?: RequestOptions,
+    request?: WriteOptions,
   ): Promise<OneResult<U, Q>> {
     return this.#transport.send('PUT', this.#path, params, { data }, request) as Promise<OneResult<U, Q>>
   }
 
-  async delete(params?: { locale?: Locale | '*' }, request?: RequestOptions): Promise<void> {
+  async delete(params?: { locale?: Locale | '*' }, request?: WriteOptions): Promise<void> {
     await this.#transport.send('DELETE', this.#path, params, undefined, request)
   }
 
   publish<const Q extends ActionParams<U> = {}>(
     params?: Q & Exact<Q, ActionParams<U>>,
-    request?: RequestOptions,
+    request?: WriteOptions,
   ): Promise<OneResult<U, Q, false>> {
     return this.#transport.send('POST', this.#path + '/actions/publish', params, undefined, request) as Promise<OneResult<U, Q, false>>
   }
 
   unpublish<const Q extends ActionParams<U> = {}>(
     params?: Q & Exact<Q, ActionParams<U>>,
-    request?: RequestOptions,
+    request?: WriteOptions,
   ): Promise<OneResult<U, Q, true>> {
     return this.#transport.send('POST', this.#path + '/actions/unpublish', params, undefined, request) as Promise<OneResult<U, Q, true>>
   }
 
   discardDraft<const Q extends ActionParams<U> = {}>(
     params?: Q & Exact<Q, ActionParams<U>>,
-    request?: RequestOptions,
+    request?: WriteOptions,
   ): Promise<OneResult<U, Q, true>> {
     return this.#transport.send('POST', this.#path + '/actions/discard-draft', params, undefined, request) as Promise<OneResult<U, Q, true>>
   }
-}
 
-/** A change of a document, as the change feed tells it. */
-export interface Change {
-  seq: string
-  type: TypeUID
-  documentId: string
-  locale: Locale | null
-  change: 'create' | 'update' | 'publish' | 'unpublish' | 'delete'
-  at: DateTimeString
-}
-export interface ChangesPage {
-  results: Change[]
-  /** The position behind the page. Keep it, and go on from it. */
-  last_seq: string
-  pending: number
-  /** The server cannot go on from `since`: drop your copy, and go on. */
-  reset?: true
-}
-export interface ChangesParams {
-  /** Where to begin: a `last_seq`, '0' for all documents, or 'now'. */
-  since?: string
-  /** The most changes in a page. */
-  limit?: number
-  types?: readonly (keyof Collections | keyof Singles)[]
-  locale?: readonly Locale[]
-  status?: Status
-  /** Milliseconds that the server waits for changes before it answers. */
-  timeout?: number
-}
+  /** What was done to the document, the newest first. */
+  history(params?: HistoryParams, request?: RequestOptions): Promise<HistoryResult<U>> {
+    return this.#transport.send('GET', this.#path + '/_history', params, undefined, request) as Promise<HistoryResult<U>>
+  }
 
-/** The pages of the change feed, without end: it waits for the next one until `request.signal` is aborted. */
-async function* changes(transport: Transport, params: ChangesParams, request?: RequestOptions): AsyncGenerator<ChangesPage, void, void> {
-  let since = params.since ?? '0'
-  for (;;) {
-    const page = (await transport.send(
-      'GET',
-      '/_changes',
-      { ...params, types: params.types?.join(','), locale: params.locale?.join(','), feed: 'longpoll', since },
-      undefined,
-      request,
-    )) as ChangesPage
-    since = page.last_seq
-    yield page
+  /** Writes a former version as the draft, which the answer shows. */
+  restore<const Q extends ActionParams<U> = {}>(
+    version: FormerVersion,
+    params?: Q & Exact<Q, ActionParams<U>>,
+    request?: WriteOptions,
+  ): Promise<OneResult<U, Q, true>> {
+    return this.#transport.send('POST', this.#path + '/actions/restore', params, { data: version }, request) as Promise<OneResult<U, Q, true>>
   }
 }
 

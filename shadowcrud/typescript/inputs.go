@@ -12,7 +12,7 @@ import (
 func (w *writer) input(s *contenttypes.Schema, name string) {
 	w.line("export interface %s {", name+inputSuffix)
 	for _, a := range s.Attributes {
-		if !isWritten(a) {
+		if !a.IsInput() {
 			continue
 		}
 		w.comment("  ", rules(a))
@@ -24,14 +24,6 @@ func (w *writer) input(s *contenttypes.Schema, name string) {
 	}
 	w.line("}")
 	w.line("")
-}
-
-// isWritten reports whether clients may write an attribute.
-func isWritten(a *contenttypes.Attribute) bool {
-	if a.System {
-		return false
-	}
-	return !a.Private || a.Type == contenttypes.Password || a.Owner.UID != contenttypes.UserUID
 }
 
 // written returns the type of the values that a write may send for an attribute.

@@ -402,15 +402,20 @@ type Counts<G, C> = G extends { withCount: false } ? {} : C
 // ---------------------------------------------------------------------------------------------------------------------
 // Bodies of writes.
 
+/** In a batch: the document that an earlier operation creates. */
+export interface BatchRef {
+  readonly $ref: string
+}
+
 /** A document that a relation leads to: its documentId, the numeric id of a version, or an object with one of them. */
-export type Ref = string | number | RefObject
-export type RefObject = { documentId: string; locale?: Locale | null; status?: Status } | { id: number | string }
+export type Ref = string | number | BatchRef | RefObject
+export type RefObject = { documentId: string | BatchRef; locale?: Locale | null; status?: Status } | { id: number | string }
 
 /** A document, and its place in the list. */
 export type PositionedRef = Ref | (RefObject & { position?: Position })
 export type Position =
-  | { before: string | number; locale?: Locale; status?: Status }
-  | { after: string | number; locale?: Locale; status?: Status }
+  | { before: string | number | BatchRef; locale?: Locale; status?: Status }
+  | { after: string | number | BatchRef; locale?: Locale; status?: Status }
   | { start: true }
   | { end: true }
 

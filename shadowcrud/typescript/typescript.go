@@ -5,7 +5,8 @@
 // component, and the interface Schemas, in which the compiler looks up what belongs to a uid. The second part, prelude.ts, is the same for
 // every project: it has the types of parameters, and Result, which computes the type of an answer from the types of the parameters. It
 // descends only as deep as the parameters do, so that content-types that refer to each other cost nothing. The third part is the client,
-// client.ts, with client_files.ts and client_users.ts for the plugins that are on.
+// client.ts, with client_batch.ts for batches, client_following.ts for what goes on in time (histories, streams, the change feed), and
+// client_files.ts and client_users.ts for the plugins that are on.
 //
 // The text depends only on the arguments of Write, so that equal definitions give equal bytes.
 package typescript
@@ -25,6 +26,12 @@ var prelude string
 
 //go:embed client.ts
 var client string
+
+//go:embed client_batch.ts
+var clientBatch string
+
+//go:embed client_following.ts
+var clientFollowing string
 
 //go:embed client_files.ts
 var clientFiles string
@@ -133,6 +140,8 @@ func (w *writer) localesAndErrors(locales []string) {
 func (w *writer) client(prefix string) {
 	w.line("")
 	w.WriteString(client)
+	w.WriteString(clientBatch)
+	w.WriteString(clientFollowing)
 	files, users := w.model.Type(contenttypes.FileUID) != nil, w.model.Type(contenttypes.UserUID) != nil
 	if files {
 		w.WriteString(clientFiles)
@@ -177,6 +186,15 @@ const clientMembers = `
   /** The document of a single type, by its name in paths. */
   single<N extends SingleName>(name: N): Single<Singles[N]> {
     return new Single(this.#transport, singlePaths[name])
+  }
+
+  /** Carries out operations in one transaction, in their order: all of them, or none. */
+  batch<const O extends readonly Operation<unknown>[]>(operations: O, options?: OnceOptions & { atomic?: true }): Promise<BatchResult<O>>
+  /** Carries out operations in one transaction, but for those that fail. */
+  batch<const O extends readonly Operation<unknown>[]>(operations: O, options: OnceOptions & { atomic: false }): Promise<PartialBatchResult<O>>
+  batch(operations: readonly Operation<unknown>[], options: OnceOptions & { atomic?: boolean } = {}): Promise<unknown> {
+    const { atomic, ...request } = options
+    return this.#transport.send('POST', '/_batch', undefined, { operations: numbered(operations), atomic }, request)
   }
 
   /** The change feed: pages of changes, as they happen, until request.signal is aborted. */

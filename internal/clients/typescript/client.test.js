@@ -182,6 +182,161 @@ test('users', async () => {
   await refused(visitor.auth.me(), 403, 'ForbiddenError');
 });
 
+describe('conditional writes', () => {
+  test('of one document', async () => {
+    const { data } = await articles.create({ title: 'Conditional' });
+    const read = await articles.findOne(data.documentId, { fields: ['title'] });
+    assert.match(read.etag, /^"/);
+    assert.deepEqual(Object.keys(read), ['data', 'meta', 'etag']);
+    const changed = await articles.update(data.documentId, { rating: 5 }, {}, { ifMatch: read.etag });
+    assert.deepEqual([changed.data.rating, changed.etag], [5, undefined]);
+    await refused(articles.update(data.documentId, { rating: 1 }, {}, { ifMatch: read.etag }), 412, 'PreconditionFailedError');
+    await refused(articles.unpublish(data.documentId, {}, { ifMatch: read.etag }), 412, 'PreconditionFailedError');
+    await refused(articles.delete(data.documentId, {}, { ifMatch: read.etag }), 412, 'PreconditionFailedError');
+    assert.equal((await articles.findOne(data.documentId)).data.rating, 5);
+    await articles.delete(data.documentId, {}, { ifMatch: (await articles.findOne(data.documentId)).etag });
+    assert.equal(await articles.count({ filters: { documentId: data.documentId } }), 0);
+  });
+
+  test('of a single type', async () => {
+    const homepage = full.single('homepage');
+    const made = await homepage.update({ title: 'Once' }, {}, { ifNoneMatch: '*' });
+    await refused(homepage.update({ title: 'Twice' }, {}, { ifNoneMatch: '*' }), 412, 'PreconditionFailedError');
+    const { etag } = await homepage.find();
+    await homepage.update({ title: 'Next' }, {}, { ifMatch: etag });
+    await refused(homepage.discardDraft({}, { ifMatch: etag }), 412, 'PreconditionFailedError');
+    assert.equal((await homepage.find()).data.documentId, made.data.documentId);
+    await homepage.delete();
+  });
+});
+
+test('a write that is sent twice with a key is carried out once', async () => {
+  const request = { idempotencyKey: crypto.randomUUID() };
+  const first = await articles.create({ title: 'With a key' }, {}, request);
+  const second = await articles.create({ title: 'With a key' }, {}, request);
+  assert.equal(second.data.documentId, first.data.documentId);
+  assert.equal(await articles.count({ filters: { title: 'With a key' } }), 1);
+  await refused(articles.create({ title: 'Another' }, {}, request), 422, 'UnprocessableEntityError');
+  const batch = { idempotencyKey: crypto.randomUUID() };
+  const ids = [];
+  for (let i = 0; i < 2; i++) ids.push((await full.batch([articles.batch.create({ title: 'Batch with a key' })], batch)).data[0].data.documentId);
+  assert.equal(ids[0], ids[1]); // although the operations were made anew
+  await full.batch([articles.batch.delete(first.data.documentId), articles.batch.delete(ids[0])]);
+});
+
+describe('batches', () => {
+  const categories = full.collection('categories');
+
+  test('of operations that refer to each other', async () => {
+    const category = categories.batch.create({ name: 'batched', rank: 9 });
+    const article = articles.batch.create({ title: 'Batched', categories: { connect: [category.ref] } }, { status: 'draft', fields: ['title'], populate: 'categories' });
+    const homepage = full.single('homepage').batch;
+    const { data, meta } = await full.batch([
+      category,
+      article,
+      articles.batch.update(article.ref, { rating: 3 }, { status: 'draft', fields: ['rating'] }),
+      articles.batch.publish(article.ref, { fields: ['title', 'rating'] }),
+      homepage.update({ title: 'In a batch' }, { status: 'draft', fields: ['title'] }),
+      homepage.publish({ fields: ['title'] }),
+    ]);
+    assert.deepEqual(data.map(({ status }) => status), [201, 201, 200, 200, 200, 200]);
+    assert.deepEqual(meta, {});
+    const [made, drafted, changed, published, , home] = data.map((result) => result.data);
+    assert.deepEqual(drafted.categories.map(({ documentId }) => documentId), [made.documentId]);
+    assert.deepEqual([changed.rating, published.rating, published.title, home.title], [3, 3, 'Batched', 'In a batch']);
+
+    const { etag } = await articles.findOne(published.documentId);
+    const rest = await full.batch([
+      articles.batch.discardDraft(published.documentId, { ifMatch: etag }),
+      articles.batch.unpublish(published.documentId, { fields: ['publishedAt'] }),
+      articles.batch.delete(published.documentId),
+      categories.batch.delete(made.documentId),
+      homepage.discardDraft(),
+      homepage.unpublish(),
+      homepage.delete(),
+    ]);
+    assert.deepEqual(rest.data.map(({ status, data }) => [status, data?.publishedAt]), [
+      [200, rest.data[0].data.publishedAt], [200, null], [204, undefined], [204, undefined], [200, rest.data[4].data.publishedAt], [200, null], [204, undefined],
+    ]);
+  });
+
+  test('of operations that fail', async () => {
+    const good = categories.batch.create({ name: 'good' });
+    const bad = articles.batch.update('nobody', { title: 'x' });
+    await assert.rejects(full.batch([good, bad]), (error) => {
+      assert.deepEqual([error.name, error.status, error.details.operation], ['NotFoundError', 404, 1]);
+      return true;
+    });
+    assert.equal(await categories.count({ filters: { name: 'good' } }), 0);
+    const { data, meta } = await full.batch([good, bad], { atomic: false });
+    assert.deepEqual([data[0].data.name, data[0].error, data[1].data, data[1].status, data[1].error.name, meta.failed], ['good', undefined, undefined, 404, 'NotFoundError', 1]);
+    await categories.delete(data[0].data.documentId);
+    const lost = articles.batch.create({ title: 'x', categories: good.ref }); // no operation of this batch
+    await assert.rejects(full.batch([lost]), (error) => error.status === 400 && /a document of another batch/.test(error.message));
+  });
+});
+
+test('histories', async () => {
+  const { data } = await articles.create({ title: 'First' }, { status: 'draft' });
+  await articles.update(data.documentId, { title: 'Second', rating: 2 }, { status: 'draft' });
+  const history = await articles.history(data.documentId, { status: 'draft', locale: 'en', pagination: { pageSize: 10 } });
+  assert.deepEqual(history.data.map(({ action, changed, by }) => [action, changed, by.kind]), [['update', ['title', 'rating'], 'token'], ['create', history.data[1].changed, 'token']]);
+  assert.equal(history.meta.pagination.total, 2);
+  const { seq } = history.data[1];
+  const then = await articles.findOne(data.documentId, { asOf: seq, status: 'draft', fields: ['title'] });
+  assert.deepEqual([then.data.title, then.etag], ['First', undefined]);
+  await articles.delete(data.documentId);
+  const back = await articles.restore(data.documentId, { seq }, { fields: ['title'] }, { idempotencyKey: crypto.randomUUID() });
+  assert.deepEqual([back.data.title, back.data.documentId], ['First', data.documentId]);
+  await articles.delete(data.documentId);
+
+  const homepage = full.single('homepage');
+  await homepage.update({ title: 'Old' }, { status: 'draft' });
+  await homepage.update({ title: 'New' }, { status: 'draft' });
+  const [, old] = (await homepage.history({ pagination: { limit: 2 } })).data;
+  assert.equal((await homepage.restore({ seq: old.seq })).data.title, 'Old');
+  await homepage.delete();
+});
+
+describe('streams', () => {
+  const comments = full.collection('comments');
+  const all = async (stream) => {
+    const list = [];
+    for await (const document of stream) list.push(document);
+    return list;
+  };
+
+  test('have every document that matches', async () => {
+    const made = [];
+    for (let i = 0; i < 3; i++) made.push(comments.batch.create({ text: `streamed ${i} ${'ü'.repeat(40_000)}` }));
+    for (let i = 3; i < 150; i++) made.push(comments.batch.create({ text: `streamed ${i}` }));
+    const { data } = await full.batch(made);
+    const wanted = { fields: ['text'], sort: 'id:desc', filters: { text: { $startsWith: 'streamed' } } };
+    const found = await all(comments.stream(wanted));
+    assert.equal(found.length, 150);
+    assert.deepEqual(found.map(({ documentId }) => documentId), data.map((result) => result.data.documentId).reverse());
+    assert.deepEqual(Object.keys(found[0]), ['id', 'documentId', 'text']);
+    assert.equal(found.at(-1).text, `streamed 0 ${'ü'.repeat(40_000)}`);
+    assert.equal((await all(comments.stream({ ...wanted, pagination: { start: 100, limit: 20 } }))).length, 20);
+    for await (const first of comments.stream(wanted)) {
+      assert.equal(first.text, 'streamed 149');
+      break;
+    }
+    await full.batch(data.map((result) => comments.batch.delete(result.data.documentId)));
+    assert.deepEqual(await all(comments.stream(wanted)), []);
+  });
+
+  test('that are refused or break off', async () => {
+    await refused(all(visitor.collection('articles').stream()), 403, 'ForbiddenError');
+    await refused(all(comments.stream({ filters: { nope: 1 } })), 400, 'ValidationError');
+    const answers = (text) => new Client({ url: base, fetch: async () => new Response(text) }).collection('comments').stream();
+    const broken = answers('{"id":1,"documentId":"a","error":"of a document"}\n{"error":{"status":503,"name":"ServiceUnavailableError","message":"too long"}}\n');
+    assert.equal((await broken.next()).value.error, 'of a document');
+    await assert.rejects(broken.next(), { name: 'ServiceUnavailableError', status: 503 });
+    await assert.rejects(all(answers('{"id":1,"documentId":"a"}\n{"id":')), /ended within a line/);
+  });
+});
+
 test('changes', async () => {
   const comments = full.collection('comments');
   const { data: first } = await comments.create({ text: 'first' });

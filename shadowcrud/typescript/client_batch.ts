@@ -1,0 +1,156 @@
+
+declare const resultOf: unique symbol
+
+/** One operation of a batch. R is what its result shows. */
+export interface Operation<R> {
+  /** What is sent. */
+  readonly sent: { readonly op: string; readonly type: string; readonly [key: string]: unknown }
+  /** Never set: the compiler knows the type of the result by it. */
+  readonly [resultOf]?: R
+}
+
+/** The creation of a document, to which later operations of the batch may refer. */
+export interface CreateOperation<R> extends Operation<R> {
+  /** Stands for the documentId in later operations: as documentId, and in relations. */
+  readonly ref: BatchRef
+}
+
+/** Options of an operation on a document that is there. */
+export interface OperationOptions {
+  /** The `etag` with which you have read the document: the operation fails if it has changed since. */
+  ifMatch?: string
+}
+
+/** The parameters of a deletion in a batch. */
+export interface DeleteParams extends OperationOptions {
+  locale?: Locale | '*'
+}
+
+/** Makes operations on a collection type. They are carried out by `Client.batch`. */
+export class BatchCollection<U extends TypeUID> {
+  readonly #type: string
+
+  constructor(type: string) {
+    this.#type = type
+  }
+
+  create<const Q extends WriteParams<U> = {}>(data: CreateInput<U, Q>, params?: Q & Exact<Q, WriteParams<U>>): CreateOperation<Result<U, Q>> {
+    return { sent: { op: 'create', type: this.#type, data, ...params }, ref: { $ref: 'a document of another batch' } }
+  }
+
+  update<const Q extends WriteParams<U> & OperationOptions = {}>(
+    documentId: string | BatchRef,
+    data: UpdateInput<U>,
+    params?: Q & Exact<Q, WriteParams<U> & OperationOptions>,
+  ): Operation<Result<U, Q>> {
+    return { sent: { op: 'update', type: this.#type, documentId, data, ...params } }
+  }
+
+  delete(documentId: string | BatchRef, params?: DeleteParams): Operation<null> {
+    return { sent: { op: 'delete', type: this.#type, documentId, ...params } }
+  }
+
+  publish<const Q extends ActionParams<U> & OperationOptions = {}>(
+    documentId: string | BatchRef,
+    params?: Q & Exact<Q, ActionParams<U> & OperationOptions>,
+  ): Operation<Result<U, Q, false>> {
+    return { sent: { op: 'publish', type: this.#type, documentId, ...params } }
+  }
+
+  unpublish<const Q extends ActionParams<U> & OperationOptions = {}>(
+    documentId: string | BatchRef,
+    params?: Q & Exact<Q, ActionParams<U> & OperationOptions>,
+  ): Operation<Result<U, Q, true>> {
+    return { sent: { op: 'unpublish', type: this.#type, documentId, ...params } }
+  }
+
+  discardDraft<const Q extends ActionParams<U> & OperationOptions = {}>(
+    documentId: string | BatchRef,
+    params?: Q & Exact<Q, ActionParams<U> & OperationOptions>,
+  ): Operation<Result<U, Q, true>> {
+    return { sent: { op: 'discardDraft', type: this.#type, documentId, ...params } }
+  }
+}
+
+/** Makes operations on a single type. They are carried out by `Client.batch`. */
+export class BatchSingle<U extends TypeUID> {
+  readonly #type: string
+
+  constructor(type: string) {
+    this.#type = type
+  }
+
+  /** Changes the attributes in data. It creates the document if there is none. */
+  update<const Q extends WriteParams<U> & OperationOptions = {}>(
+    data: UpdateInput<U>,
+    params?: Q & Exact<Q, WriteParams<U> & OperationOptions>,
+  ): Operation<Result<U, Q>> {
+    return { sent: { op: 'update', type: this.#type, data, ...params } }
+  }
+
+  delete(params?: DeleteParams): Operation<null> {
+    return { sent: { op: 'delete', type: this.#type, ...params } }
+  }
+
+  publish<const Q extends ActionParams<U> & OperationOptions = {}>(
+    params?: Q & Exact<Q, ActionParams<U> & OperationOptions>,
+  ): Operation<Result<U, Q, false>> {
+    return { sent: { op: 'publish', type: this.#type, ...params } }
+  }
+
+  unpublish<const Q extends ActionParams<U> & OperationOptions = {}>(
+    params?: Q & Exact<Q, ActionParams<U> & OperationOptions>,
+  ): Operation<Result<U, Q, true>> {
+    return { sent: { op: 'unpublish', type: this.#type, ...params } }
+  }
+
+  discardDraft<const Q extends ActionParams<U> & OperationOptions = {}>(
+    params?: Q & Exact<Q, ActionParams<U> & OperationOptions>,
+  ): Operation<Result<U, Q, true>> {
+    return { sent: { op: 'discardDraft', type: this.#type, ...params } }
+  }
+}
+
+/**
+ * The operations as the server takes them: creations are named by their places, and references have these names. Equal operations give equal
+ * bodies, so a batch may be made anew and sent again with the same idempotencyKey.
+ */
+function numbered(operations: readonly Operation<unknown>[]): unknown {
+  const names = new Map<unknown, string>()
+  const list = operations.map((operation, i) => {
+    if (!('ref' in operation)) return operation.sent
+    const as = `document${i + 1}`
+    names.set(operation.ref, as)
+    return { ...operation.sent, as }
+  })
+  const rename = (_key: string, value: unknown) => (names.has(value) ? { $ref: names.get(value) } : value)
+  return JSON.parse(JSON.stringify(list, rename))
+}
+
+/** The result of an operation that was carried out. */
+export interface Done<R> {
+  status: number
+  data: R
+  error?: undefined
+}
+
+/** The result of an operation that failed. */
+export interface Failed {
+  status: number
+  error: ErrorInfo
+  data?: undefined
+}
+
+type ResultOf<O> = O extends Operation<infer R> ? R : never
+
+/** The answer to a batch that is carried out as a whole or not at all: a result for each operation, in order. */
+export interface BatchResult<O extends readonly Operation<unknown>[]> {
+  data: { -readonly [I in keyof O]: Done<ResultOf<O[I]>> }
+  meta: {}
+}
+
+/** The answer to a batch whose operations may fail one by one. */
+export interface PartialBatchResult<O extends readonly Operation<unknown>[]> {
+  data: { -readonly [I in keyof O]: Done<ResultOf<O[I]>> | Failed }
+  meta: { failed: number }
+}
