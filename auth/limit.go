@@ -1,19 +1,16 @@
 package auth
 
 import (
-	"math"
 	"net/http"
 	"net/netip"
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"lectern/documents/apierror"
 	"lectern/internal/admission"
 )
 
-// A RateLimit limits the requests of each sender: Max requests at once, and Max more in each Interval.
+// A RateLimit limits the requests of each sender: in no time of length Interval are more than Max allowed.
 type RateLimit struct {
 	Enabled  bool
 	Interval time.Duration
@@ -28,9 +25,10 @@ var ErrRate = &apierror.Error{Status: http.StatusTooManyRequests, Name: "RateLim
 type Limiter struct {
 	limit RateLimit
 	now   func() time.Time
+	start time.Time // of the times of counters
 
 	mutex      sync.Mutex
-	young, old map[limitKey]*rate.Limiter // two generations: counters that are not used are dropped with the older one
+	young, old map[limitKey]*slidingWindow // two generations: counters that are not used are dropped with the older one
 }
 
 // A limitKey identifies a counter.
@@ -47,14 +45,14 @@ func NewLimiter(l RateLimit, now func() time.Time) *Limiter {
 	if now == nil {
 		now = time.Now
 	}
-	return &Limiter{limit: l, now: now}
+	return &Limiter{limit: l, now: now, start: now()}
 }
 
 // A Quota is what a Limiter leaves to a sender after it has counted a request.
 type Quota struct {
 	Allowed   bool
 	Remaining int           // requests that would be allowed now
-	Reset     time.Duration // until Max requests would be allowed
+	Reset     time.Duration // until Max requests would be allowed, if none are sent before
 	Retry     time.Duration // until a request is allowed; 0 if this one is
 }
 
@@ -72,34 +70,21 @@ func (l *Limiter) Take(from netip.Addr, name string) Quota {
 	}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	now := l.now() // in the mutex, since a Limiter of x/time gives time back to a request whose time is before the last one's
-	counter := l.of(limitKey{admission.ClientAt(from), name})
-	q := Quota{Allowed: counter.AllowN(now, 1)}
-	tokens := counter.TokensAt(now)
-	q.Remaining = int(tokens)
-	q.Reset = l.time(float64(l.limit.Max) - tokens)
-	if !q.Allowed {
-		q.Retry = l.time(1 - tokens)
-	}
-	return q
-}
-
-// time returns how long it takes until this many more requests are allowed.
-func (l *Limiter) time(requests float64) time.Duration {
-	return max(0, time.Duration(math.Ceil(requests*float64(l.limit.Interval)/float64(l.limit.Max))))
+	now := l.now().Sub(l.start) // in the mutex, so that the requests of a counter are in the order of their times
+	return l.of(limitKey{admission.ClientAt(from), name}).take(now, l.limit.Interval, l.limit.Max)
 }
 
 // of returns the counter of a key.
-func (l *Limiter) of(v limitKey) *rate.Limiter {
+func (l *Limiter) of(v limitKey) *slidingWindow {
 	if known := l.young[v]; known != nil {
 		return known
 	}
 	if l.young == nil || len(l.young) >= maxKeys {
-		l.young, l.old = make(map[limitKey]*rate.Limiter), l.young
+		l.young, l.old = make(map[limitKey]*slidingWindow), l.young
 	}
 	known := l.old[v]
 	if known == nil {
-		known = rate.NewLimiter(rate.Limit(float64(l.limit.Max)/l.limit.Interval.Seconds()), l.limit.Max)
+		known = new(slidingWindow)
 	}
 	l.young[v] = known
 	return known

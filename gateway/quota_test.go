@@ -57,34 +57,35 @@ func TestRateLimits(t *testing.T) {
 		status           int
 		left, retry      string
 	}{
-		{0, "GET", "/api/articles", "", v4, 200, `"anonymous";r=1;t=5`, ""},
-		{0, "GET", "/api/articles/nope", "", v4, 404, `"anonymous";r=0;t=10`, ""},
-		{0, "GET", "/api/articles", "", v4, 429, `"anonymous";r=0;t=10`, "5"},
-		{0, "HEAD", "/api/articles", "", v4, 429, `"anonymous";r=0;t=10`, "5"},
-		{0, "GET", "/graphql?query={__typename}", "", v4, 429, `"anonymous";r=0;t=10`, "5"},
-		{0, "GET", "/api/articles", "not-a-token", v4, 429, `"anonymous";r=0;t=10`, "5"},
+		{0, "GET", "/api/articles", "", v4, 200, `"anonymous";r=1;t=10`, ""},
+		{3 * time.Second, "GET", "/api/articles/nope", "", v4, 404, `"anonymous";r=0;t=10`, ""},
+		{0, "GET", "/api/articles", "", v4, 429, `"anonymous";r=0;t=10`, "7"},
+		{0, "HEAD", "/api/articles", "", v4, 429, `"anonymous";r=0;t=10`, "7"},
+		{0, "GET", "/graphql?query={__typename}", "", v4, 429, `"anonymous";r=0;t=10`, "7"},
+		{0, "GET", "/api/articles", "not-a-token", v4, 429, `"anonymous";r=0;t=10`, "7"},
 		{0, "GET", "/_health", "", v4, 204, "", ""},
-		{4500 * time.Millisecond, "GET", "/api/articles", "", v4, 429, `"anonymous";r=0;t=6`, "1"},
+		{6500 * time.Millisecond, "GET", "/api/articles", "", v4, 429, `"anonymous";r=0;t=4`, "1"},
 		{500 * time.Millisecond, "GET", "/api/articles", "", v4, 200, `"anonymous";r=0;t=10`, ""},
-		{0, "GET", "/api/articles", "not-a-token", "192.0.2.2", 401, `"anonymous";r=1;t=5`, ""},
+		{0, "GET", "/api/articles", "", v4, 429, `"anonymous";r=0;t=10`, "3"},
+		{0, "GET", "/api/articles", "not-a-token", "192.0.2.2", 401, `"anonymous";r=1;t=10`, ""},
 		{0, "POST", "/api/articles", "", "192.0.2.2", 403, `"anonymous";r=0;t=10`, ""},
-		{0, "POST", "/api/articles", "", "192.0.2.2", 429, `"anonymous";r=0;t=10`, "5"},
-		{0, "GET", "/api/articles", "", v6, 200, `"anonymous";r=1;t=5`, ""},
+		{0, "POST", "/api/articles", "", "192.0.2.2", 429, `"anonymous";r=0;t=10`, "10"},
+		{0, "GET", "/api/articles", "", v6, 200, `"anonymous";r=1;t=10`, ""},
 		{0, "GET", "/api/articles", "", "2001:db8::ffff:2", 200, `"anonymous";r=0;t=10`, ""},
-		{0, "GET", "/api/articles", "", "2001:db8::3", 429, `"anonymous";r=0;t=10`, "5"},
-		{0, "GET", "/api/articles", "", "2001:db8:0:1::1", 200, `"anonymous";r=1;t=5`, ""},
+		{0, "GET", "/api/articles", "", "2001:db8::3", 429, `"anonymous";r=0;t=10`, "10"},
+		{0, "GET", "/api/articles", "", "2001:db8:0:1::1", 200, `"anonymous";r=1;t=10`, ""},
 
-		{0, "GET", "/api/articles", "full", v4, 200, `"token";r=2;t=20`, ""},
-		{0, "GET", "/graphql?query={__typename}", "full", v6, 200, `"token";r=1;t=40`, ""},
+		{0, "GET", "/api/articles", "full", v4, 200, `"token";r=2;t=60`, ""},
+		{0, "GET", "/graphql?query={__typename}", "full", v6, 200, `"token";r=1;t=60`, ""},
 		{0, "GET", "/api/_changes", "full", v4, 200, `"token";r=0;t=60`, ""},
-		{0, "GET", "/api/articles", "full", v6, 429, `"token";r=0;t=60`, "20"},
-		{0, "GET", "/api/articles", "other", v4, 200, `"token";r=2;t=20`, ""},
+		{0, "GET", "/api/articles", "full", v6, 429, `"token";r=0;t=60`, "60"},
+		{0, "GET", "/api/articles", "other", v4, 200, `"token";r=2;t=60`, ""},
 		{0, "GET", "/api/_replication/position", "full", v4, 0, "", ""},
-		{20 * time.Second, "GET", "/api/articles", "full", v4, 200, `"token";r=0;t=60`, ""},
+		{60 * time.Second, "GET", "/api/articles", "full", v4, 200, `"token";r=2;t=60`, ""},
 
-		{0, "GET", "/api/articles", "ann", v4, 200, `"user";r=1;t=30`, ""},
+		{0, "GET", "/api/articles", "ann", v4, 200, `"user";r=1;t=60`, ""},
 		{0, "GET", "/api/articles", "ann", v6, 200, `"user";r=0;t=60`, ""},
-		{0, "GET", "/api/articles", "ann", v6, 429, `"user";r=0;t=60`, "30"},
+		{0, "GET", "/api/articles", "ann", v6, 429, `"user";r=0;t=60`, "60"},
 	} {
 		clock.pass(c.after)
 		r := a.do(c.method, c.path, c.as, nil, "X-Forwarded-For", c.from, "Apollo-Require-Preflight", "1")
@@ -97,7 +98,7 @@ func TestRateLimits(t *testing.T) {
 		}
 	}
 	clock.pass(time.Hour)
-	if r := a.do("GET", "/api/articles", "full", nil); r.header.Get("RateLimit-Policy") != `"token";q=3;w=60` || r.header.Get("RateLimit") != `"token";r=2;t=20` {
+	if r := a.do("GET", "/api/articles", "full", nil); r.header.Get("RateLimit-Policy") != `"token";q=3;w=60` || r.header.Get("RateLimit") != `"token";r=2;t=60` {
 		t.Error(r.header)
 	}
 }
@@ -106,7 +107,7 @@ func TestRateLimits(t *testing.T) {
 func TestRateLimitHolds(t *testing.T) {
 	const most = 20
 	a, clock := limited(t, fmt.Sprintf("  token: {requests: %d, window: 10s}\n", most))
-	for _, want := range []int{most, most / 2} { // at first, and half a window later
+	for _, want := range []int{most, 0, most} { // at first, half a window later, and a window later
 		var group sync.WaitGroup
 		statuses := make([][]int, 8)
 		for i := range statuses {

@@ -27,11 +27,11 @@ type rateLimitsFile struct {
 }
 
 type addressLimitFile struct {
-	// requests that an address may send at once, and again in each window, without a valid credential; more are answered 429: see
+	// requests that one address may send without a valid credential during any period as long as the window; more are answered 429: see
 	// [rate limits](rate-limits.md). The /64 network of an IPv6 address is one
 	// Default: no limit
 	Requests *int
-	// time in which as many requests are allowed again, from `1s` to `24h`
+	// length of the window, from `1s` to `24h`
 	Window *time.Duration
 }
 
@@ -39,7 +39,7 @@ type tokenLimitFile struct {
 	// requests that may be sent with each API token
 	// Default: no limit
 	Requests *int
-	// time in which as many requests are allowed again
+	// length of the window
 	Window *time.Duration
 }
 
@@ -47,7 +47,7 @@ type userLimitFile struct {
 	// requests that each user may send
 	// Default: no limit
 	Requests *int
-	// time in which as many requests are allowed again
+	// length of the window
 	Window *time.Duration
 }
 
