@@ -163,9 +163,24 @@ func (a *assistant) fails(tool string, arguments any, name, message string) {
 	}
 }
 
-// TestTools calls every tool with full access.
-func TestTools(t *testing.T) {
-	a := connect(t, serve(t, nil), "full")
+// TestEndpoint runs tests against one server. Their order matters: the earlier ones see no content of the later ones.
+func TestEndpoint(t *testing.T) {
+	server := serve(t, nil)
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, gateway.Ready)
+	}{
+		{"permissions", testPermissions}, {"definitions", testDefinitions}, {"errors", testErrors}, {"transport", testTransport},
+		{"no subscriptions", testNoSubscriptions}, {"cancellation", testCancellation}, {"idempotency key", testIdempotencyKey},
+		{"tools", testTools}, {"find", testFind}, {"long answer", testLongAnswer},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, server) })
+	}
+}
+
+// testTools calls every tool with full access.
+func testTools(t *testing.T, server gateway.Ready) {
+	a := connect(t, server, "full")
 	list, err := a.session.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -220,9 +235,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestFind compares what the tool finds with what REST finds.
-func TestFind(t *testing.T) {
-	server := serve(t, nil)
+// testFind compares what the tool finds with what REST finds.
+func testFind(t *testing.T, server gateway.Ready) {
 	a := connect(t, server, "full")
 	for i := range 5 {
 		author := a.do("create", object{"type": "authors", "data": object{"name": fmt.Sprint("A", i)}}).(object)["documentId"]
@@ -263,9 +277,9 @@ func get(t *testing.T, server gateway.Ready, path string) (body object) {
 	return body
 }
 
-// TestErrors calls tools with arguments that are wrong: the result is the error of REST, or names the argument.
-func TestErrors(t *testing.T) {
-	a := connect(t, serve(t, nil), "full")
+// testErrors calls tools with arguments that are wrong: the result is the error of REST, or names the argument.
+func testErrors(t *testing.T, server gateway.Ready) {
+	a := connect(t, server, "full")
 	for _, c := range []struct {
 		tool          string
 		arguments     any
@@ -301,9 +315,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestPermissions looks at content as callers who may see a part of it.
-func TestPermissions(t *testing.T) {
-	server := serve(t, nil)
+// testPermissions looks at content as callers who may see a part of it.
+func testPermissions(t *testing.T, server gateway.Ready) {
 	full, reader, public, readonly := connect(t, server, "full"), connect(t, server, "reader"), connect(t, server, ""), connect(t, server, "readonly")
 	note := full.do("create", object{"type": "notes", "data": object{"text": "hush"}}).(object)["documentId"]
 	article := full.do("create", object{"type": "articles", "data": object{"title": "T", "secret": "hush", "code": "hush", "note": note}}).(object)["documentId"]
@@ -335,9 +348,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestDefinitions reads the resources of callers with different permissions.
-func TestDefinitions(t *testing.T) {
-	server := serve(t, nil)
+// testDefinitions reads the resources of callers with different permissions.
+func testDefinitions(t *testing.T, server gateway.Ready) {
 	for _, c := range []struct{ token, types string }{{"full", "articles authors home notes"}, {"reader", "articles authors"}, {"", "authors"}} {
 		a := connect(t, server, c.token)
 		list, err := a.session.ListResources(t.Context(), nil)
@@ -463,9 +475,8 @@ func send(t *testing.T, server gateway.Ready, method, host, origin, token, body 
 	return answer.StatusCode, string(all)
 }
 
-// TestNoSubscriptions asks for a stream of notifications, which would hold a place among the requests at work as long as the client likes.
-func TestNoSubscriptions(t *testing.T) {
-	server := serve(t, nil)
+// testNoSubscriptions asks for a stream of notifications, which would hold a place among the requests at work as long as the client likes.
+func testNoSubscriptions(t *testing.T, server gateway.Ready) {
 	const listen = `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` +
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	_, text := send(t, server, "POST", "", "", "full", listen, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
@@ -485,9 +496,9 @@ func TestOffByDefault(t *testing.T) {
 	}
 }
 
-// TestLongAnswer reads more than a tool may answer with.
-func TestLongAnswer(t *testing.T) {
-	a := connect(t, serve(t, nil), "full")
+// testLongAnswer reads more than a tool may answer with.
+func testLongAnswer(t *testing.T, server gateway.Ready) {
+	a := connect(t, server, "full")
 	for range 3 {
 		a.do("create", object{"type": "notes", "data": object{"text": strings.Repeat("x", 400_000)}})
 	}
