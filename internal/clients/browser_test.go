@@ -28,7 +28,7 @@ func TestSandbox(t *testing.T) {
 	if files, _ := filepath.Glob("../../gateway/sandbox/dist/assets/*.gz"); len(files) == 0 {
 		lack(t, "the build would hold no IDE: run go generate ./gateway")
 	}
-	if err := install(t.Context()); err != nil {
+	if err := install(t.Context(), "."); err != nil {
 		t.Fatal(err)
 	}
 	lectern := buildRelease(t)

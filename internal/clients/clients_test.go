@@ -34,7 +34,7 @@ func TestAudits(t *testing.T) { runFiles(t, "audits/*.test.js") }
 
 // runFiles runs the test files that match a pattern, each as a subtest.
 func runFiles(t *testing.T, pattern string) {
-	if err := install(t.Context()); err != nil {
+	if err := install(t.Context(), "."); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(pattern)
@@ -72,10 +72,10 @@ const (
 	lockFile = "package-lock.json"
 )
 
-// install installs the modules of the lock file unless they are there. It renames the finished directory into place, so that
+// install installs the modules of the lock file of a folder unless they are there. It renames the finished directory into place, so that
 // an interrupted install is not used.
-func install(ctx context.Context) error {
-	if installed() {
+func install(ctx context.Context, folder string) error {
+	if installed(folder) {
 		return nil
 	}
 	if err := os.MkdirAll("../../.cache", 0o755); err != nil {
@@ -87,7 +87,7 @@ func install(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	for _, name := range []string{"package.json", lockFile} {
-		if err := copyFile(filepath.Join(dir, name), name); err != nil {
+		if err := copyFile(filepath.Join(dir, name), filepath.Join(folder, name)); err != nil {
 			return err
 		}
 	}
@@ -96,25 +96,25 @@ func install(ctx context.Context) error {
 	if output, err := npm.CombinedOutput(); err != nil {
 		return fmt.Errorf("npm ci: %w; these tests want Node with npm, and the network to install\n%s", err, output)
 	}
-	if err := copyFile(filepath.Join(dir, modules, lockFile), lockFile); err != nil {
+	if err := copyFile(filepath.Join(dir, modules, lockFile), filepath.Join(folder, lockFile)); err != nil {
 		return err
 	}
-	if installed() { // another run installed them meanwhile
+	if installed(folder) { // another run installed them meanwhile
 		return nil
 	}
-	if err := os.RemoveAll(modules); err != nil {
+	if err := os.RemoveAll(filepath.Join(folder, modules)); err != nil {
 		return err
 	}
-	return os.Rename(filepath.Join(dir, modules), modules)
+	return os.Rename(filepath.Join(dir, modules), filepath.Join(folder, modules))
 }
 
-// installed reports whether the modules are those of the lock file. An install leaves a copy of the lock file beside them.
-func installed() bool {
-	wanted, err := os.ReadFile(lockFile)
+// installed reports whether the modules of a folder are those of its lock file. An install leaves a copy of the lock file beside them.
+func installed(folder string) bool {
+	wanted, err := os.ReadFile(filepath.Join(folder, lockFile))
 	if err != nil {
 		return false
 	}
-	got, err := os.ReadFile(filepath.Join(modules, lockFile))
+	got, err := os.ReadFile(filepath.Join(folder, modules, lockFile))
 	return err == nil && bytes.Equal(got, wanted)
 }
 

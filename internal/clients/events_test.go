@@ -26,7 +26,7 @@ func TestEventSource(t *testing.T) {
 	if chromium == "" {
 		lack(t, "no Chromium: install one (apt-get install chromium), or name it by CHROMIUM")
 	}
-	if err := install(t.Context()); err != nil {
+	if err := install(t.Context(), "."); err != nil {
 		t.Fatal(err)
 	}
 	s := &restarted{T: t, dir: t.TempDir(), addr: "127.0.0.1:0"}

@@ -165,7 +165,8 @@ func (b *builder) publication(op *operation, t *contenttypes.ContentType, action
 func (b *builder) history(op *operation, t *contenttypes.ContentType, id string) {
 	op.id, op.summary = id, "List what was done to a document of "+called(t)
 	if t.Localized {
-		op.parameters = append(op.parameters, b.locale(true))
+		op.parameters = append(op.parameters, queryParameter("locale", "Only what was done in this locale; `*`: in any, as without it.",
+			typed("string", "enum", append(list(b.Locales), "*"))))
 	}
 	op.parameters = append(op.parameters, b.status(""), b.pagination())
 	item := b.schema("HistoryItem", func() any {

@@ -40,9 +40,12 @@ func (b *builder) required(s *contenttypes.Schema) (names []string) {
 	return names
 }
 
-// writes reports whether an attribute may be in the data of a write.
+// writes reports whether the reader may send an attribute in the data of a write. Private attributes may be sent, although no answer shows them.
 func (b *builder) writes(a *contenttypes.Attribute) bool {
-	return !a.System && !a.Private && (a.Type == contenttypes.Password || b.shows(a))
+	if !a.IsInput() || a.Target != nil && a.Target.Internal {
+		return false
+	}
+	return a.Type != contenttypes.RelationType || a.Target == nil || b.access.Allows(a.Target, "find")
 }
 
 // inputObject returns the schema of the data of a document or component.
@@ -60,8 +63,36 @@ func (b *builder) inputObject(s *contenttypes.Schema) *jsontree.Object {
 
 func (b *builder) isComponent(s *contenttypes.Schema) bool { return b.Model.Component(s.UID) != nil }
 
-// inputValue returns the schema of the value of an attribute in a write.
+// inputValue returns the schema of an attribute in a write. One that no answer shows is marked as writeOnly. A default is told in words: the
+// keyword default would tell generators that an update sets it, too, and some then demand a value for the attribute in each request.
 func (b *builder) inputValue(a *contenttypes.Attribute) *jsontree.Object {
+	schema := b.writtenValue(a)
+	var notes []string
+	if a.HasDefault {
+		notes = append(notes, "A new document without it has "+string(jsontree.Append(nil, a.Default))+".")
+	}
+	hidden := a.Private || a.Type == contenttypes.Password
+	if hidden {
+		notes = append(notes, "It is never shown.")
+	}
+	if len(notes) == 0 {
+		return schema
+	}
+	if text := schema.Text("description"); text != "" {
+		notes = append([]string{text}, notes...)
+	}
+	if schema.Value("$ref") != nil { // a shared schema stays as it is
+		schema = jsontree.ObjectOf("allOf", []any{schema})
+	}
+	schema.Set("description", strings.Join(notes, " "))
+	if hidden {
+		schema.Set("writeOnly", true)
+	}
+	return schema
+}
+
+// writtenValue returns the schema of the values that a write may send for an attribute.
+func (b *builder) writtenValue(a *contenttypes.Attribute) *jsontree.Object {
 	switch a.Type {
 	case contenttypes.ComponentType:
 		if !a.Repeatable {
@@ -84,12 +115,6 @@ func (b *builder) inputValue(a *contenttypes.Attribute) *jsontree.Object {
 		setNumber(schema, "maximum", a.Max)
 	case contenttypes.TextValue, contenttypes.HashValue:
 		setText(schema, a)
-	}
-	if a.HasDefault {
-		schema.Set("default", a.Default)
-	}
-	if a.Type == contenttypes.Password {
-		schema.Set("writeOnly", true)
 	}
 	return schema
 }
@@ -148,7 +173,7 @@ func (b *builder) relation() *jsontree.Object {
 	})
 }
 
-// relationItem returns the schema of one target.
+// relationItem returns the schema of one target. It allows further properties, so that clients may send a document as they have read it.
 func relationItem() *jsontree.Object {
 	place := jsontree.NewObject()
 	for _, name := range []string{"before", "after"} {
@@ -159,7 +184,7 @@ func relationItem() *jsontree.Object {
 	place.Set("locale", nullable("string"))
 	place.Set("status", typed("string", "enum", []any{"draft", "published"}))
 	identified := func(by, kind string) *jsontree.Object {
-		return jsontree.ObjectOf("type", "object", "required", []any{by}, "properties", jsontree.ObjectOf(
+		return jsontree.ObjectOf("type", "object", "required", []any{by}, "additionalProperties", true, "properties", jsontree.ObjectOf(
 			by, typed(kind),
 			"locale", nullable("string", "description", "Of the target, if it is localized and the document is not."),
 			"status", typed("string", "enum", []any{"draft", "published"}),

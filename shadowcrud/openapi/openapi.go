@@ -1,6 +1,6 @@
 // Package openapi describes the REST API of a server as an OpenAPI 3.1 document. The document is made from the Model and the routes of the
 // server, and from what its reader may do: it has only the operations that the reader may use, and of documents only what the reader may
-// see. A private attribute, or a relation to a type that the reader may not find, appears nowhere in it.
+// see or write. A private attribute appears in bodies of requests alone, and a relation to a type that the reader may not find appears nowhere.
 //
 //	api := &openapi.API{Model: model, Prefix: "/api", Routes: routes, Locales: []string{"en"}}
 //	text := api.Describe(access)

@@ -57,7 +57,9 @@ func TestDescribesWhatTheReaderMayDo(t *testing.T) {
 		{"one who may stream and look back", permission.NewAccess([]string{article + "find", article + "findOne", article + "stream", article + "history"}),
 			[]string{"findArticles", "findOneArticle", "historyArticle"}, []string{"asOf", "application/x-ndjson"}, []string{"riter", `"word"`, `"topics"`}},
 		{"a writer", permission.NewAccess([]string{article + "create", article + "publish"}), []string{"createArticle", "publishArticle"},
-			[]string{`"phrase"`, "publishAt"}, []string{"secretNote", "riter", `"topics"`}},
+			[]string{`"phrase"`, `"secretNote"`, "publishAt"}, []string{"secretFriend", "riter", `"topics"`}},
+		{"a writer who may find the targets of a private relation", permission.NewAccess([]string{article + "create", article + "findOne", "api::tag.tag.find"}),
+			[]string{"createArticle", "findOneArticle", "findTags"}, []string{`"secretTags"`, `"topics"`}, []string{"secretFriend", "riter"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := api.Describe(tt.access)
@@ -79,7 +81,7 @@ func TestDescribesWhatTheReaderMayDo(t *testing.T) {
 				if bytes.Contains(text, []byte(part)) {
 					t.Errorf("%s appears", part)
 				}
-				if !bytes.Contains(everything, []byte(part)) && part != "secretNote" {
+				if !bytes.Contains(everything, []byte(part)) {
 					t.Errorf("%s does not appear in the document of everything either", part)
 				}
 			}
@@ -121,6 +123,12 @@ func TestSchemas(t *testing.T) {
 		{"Article2Input", `{"topics": {"connekt": ["a"]}}`, false},
 		{"Article2Input", `{"stars": 6}`, false},
 		{"Article2Input", `{"titel": "misspelled"}`, false},
+		{"Article2Input", `{"cover": {"id": 7, "name": "as it was read"}}`, true},
+		{"Article2Filters", `{"secretNote": "x"}`, false},
+		{"Article2Populate", `{"secretTags": true}`, false},
+		{"Article2Input", `{"secretNote": "x", "secretTags": ["a"]}`, true},
+		{"Article2Input", `{"secretNote": 3}`, false},
+		{"Article2Input", `{"secretTags": {"add": ["a"]}}`, false},
 		{"Article2Input", `{"cover": 7, "phrase": "hidden", "parts": [{"__component": "page.credit", "writer": null}]}`, true},
 		{"WriterCreate", `{}`, false},
 		{"Article2Filters", `{"title": {"$containsi": "ink"}, "$or": [{"stars": {"$between": [1, 3]}}, {"writer": {"penName": {"$null": true}}}]}`, true},
@@ -136,6 +144,22 @@ func TestSchemas(t *testing.T) {
 		if err := schemas[tt.schema].Value.VisitJSON(value, openapi3.EnableJSONSchema2020()); (err == nil) != tt.fits {
 			t.Errorf("%s accepts %s: %v, %v", tt.schema, tt.value, !tt.fits, err)
 		}
+	}
+}
+
+// TestPrivateAttributes checks that attributes that no answer shows are in the schemas of inputs alone, and are marked there.
+func TestPrivateAttributes(t *testing.T) {
+	schemas := valid(t, describe(t).Describe(permission.FullAccess)).Components.Schemas
+	for _, name := range []string{"secretNote", "secretTags", "secretFriend", "phrase"} {
+		if schemas["Article2"].Value.Properties[name] != nil {
+			t.Errorf("answers have %s", name)
+		}
+		if in := schemas["Article2Input"].Value.Properties[name]; in == nil || !in.Value.WriteOnly {
+			t.Errorf("inputs have %s as %v", name, in)
+		}
+	}
+	if schemas["Article2Input"].Value.Properties["title"].Value.WriteOnly {
+		t.Error("title is marked as if no answer showed it")
 	}
 }
 
