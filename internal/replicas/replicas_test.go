@@ -9,9 +9,9 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +20,7 @@ import (
 
 	"lectern/auth"
 	"lectern/gateway"
+	"lectern/internal/servertest"
 	"lectern/store"
 )
 
@@ -53,10 +54,11 @@ type world struct {
 	project     *gateway.Project
 	reloaded    chan error
 	stop        func()
-	proxy       *proxy
+	link        *servertest.Link
+	proxy       *servertest.Proxy
 	replicaDir  string
 	replicaAddr string
-	replica     *exec.Cmd
+	replica     *servertest.Process
 	documents   []string
 	secret      string // the documentId of a secret
 	attributes  int
@@ -96,8 +98,10 @@ func newWorld(t *testing.T, types []string, reads []string) *world {
 	if w.must(err); w.secret == "" {
 		t.Fatal(status, answer)
 	}
-	w.proxy = newProxy(t, strings.TrimPrefix(w.base, "http://"))
-	t.Cleanup(func() { w.kill() })
+	w.link = &servertest.Link{}
+	w.proxy = servertest.NewProxy(t, strings.TrimPrefix(w.base, "http://"), func(net.Conn) (forth, back *servertest.Link) { return w.link, w.link })
+	w.replicaAddr = "127.0.0.1:" + servertest.FreePort(t)
+	w.replica = servertest.NewProcess(t, replicaEnv+"="+strings.Join(append([]string{"http://" + w.proxy.Addr(), w.key, w.replicaDir, w.replicaAddr}, types...), " "), w.replicaDir)
 	return w
 }
 
@@ -199,30 +203,6 @@ func (w *world) change(i int) {
 	}
 }
 
-// start starts the replica and waits until it answers, unless the fault of the proxy may keep it from that.
-func (w *world) start() {
-	w.Helper()
-	if w.replicaAddr == "" {
-		w.replicaAddr = "127.0.0.1:" + freePort(w.T)
-	}
-	w.replica = exec.Command(os.Args[0])
-	w.replica.Env = append(os.Environ(), replicaEnv+"="+strings.Join(append([]string{"http://" + w.proxy.ln.Addr().String(), w.key, w.replicaDir, w.replicaAddr}, w.types...), " "))
-	log, err := os.OpenFile(filepath.Join(w.replicaDir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	w.must(err)
-	defer log.Close()
-	w.replica.Stdout, w.replica.Stderr = log, log
-	w.must(w.replica.Start())
-}
-
-func (w *world) kill() {
-	if w.replica == nil {
-		return
-	}
-	_ = w.replica.Process.Kill() // it may have ended
-	_ = w.replica.Wait()
-	w.replica = nil
-}
-
 // allReads are put to both servers at the end if the replica has all content, noteReads if it has published notes.
 var allReads = append([]string{
 	"/api/notes?populate=*&sort=title&pagination[pageSize]=100", "/api/notes?status=draft&sort=id&pagination[pageSize]=100&pagination[page]=2",
@@ -233,11 +213,6 @@ var noteReads = []string{
 	"/api/notes?populate[0]=next&populate[1]=before&sort=title&pagination[pageSize]=100", "/api/notes?sort=id&pagination[pageSize]=100&pagination[page]=2",
 	"/api/notes?filters[next][title][$contains]=1&fields[0]=title", "/api/notes?filters[extra0][$gte]=0&sort=title", "/api/i18n/locales",
 	"/api/users-permissions/roles", "/api/users-permissions/permissions", "/graphql?query={notes(sort:\"title\"){documentId,title,next{title},before{title}}}",
-}
-
-func (w *world) log() string {
-	text, _ := os.ReadFile(filepath.Join(w.replicaDir, "log"))
-	return string(text[max(0, len(text)-4000):])
 }
 
 // equal waits until the replica answers all reads as the origin does.
@@ -260,7 +235,7 @@ func (w *world) equal() {
 			return
 		}
 		if time.Now().After(late) {
-			w.Fatalf("%s\n%s", different, w.log())
+			w.Fatalf("%s\n%s", different, w.replica.Log())
 		}
 	}
 }
@@ -295,18 +270,18 @@ func TestPartKilledAndCutOff(t *testing.T) {
 // run changes the origin while its replica is killed and cut off, waits until the replica is equal, and stops both. It returns the revision at
 // which the replica was equal.
 func (w *world) run(writes, kills int) (written uint64) {
-	w.start()
+	w.replica.Start()
 	done := map[string]int{}
 	for i := range writes {
 		w.change(i)
 		switch turn := w.rnd.IntN(writes); {
 		case turn < kills:
 			done["kills"]++
-			w.kill()
-			w.start()
+			w.replica.Kill()
+			w.replica.Start()
 		case turn < 4*kills:
 			done["changes of the network"]++
-			w.proxy.set(fault(w.rnd.IntN(int(faults))))
+			w.link.Set(servertest.Fault(w.rnd.IntN(int(servertest.Faults))))
 		case turn < 5*kills && w.attributes < 100:
 			done["changes of definitions"]++
 			w.define()
@@ -318,13 +293,13 @@ func (w *world) run(writes, kills int) (written uint64) {
 		}
 	}
 	w.Logf("%d writes, %v", writes, done)
-	w.proxy.set(none)
+	w.link.Set(servertest.None)
 	w.equal()
-	w.kill() // at a moment that it did not choose
-	w.start()
+	w.replica.Kill() // at a moment that it did not choose
+	w.replica.Start()
 	written = w.project.Store().Revision()
 	w.equal()
-	w.kill()
+	w.replica.Kill()
 	w.stop() // which writes when the token was last used
 	return written
 }
@@ -342,42 +317,5 @@ func (w *world) sameLogs(written uint64) {
 		return st
 	}
 	origin, replica := open(w.dir, store.Options{}), open(w.replicaDir, store.Options{Origin: w.base})
-	w.must(origin.View(func(want *store.Snapshot) error {
-		return replica.View(func(got *store.Snapshot) error {
-			oldest, err := got.OldestPosition()
-			if err != nil {
-				return err
-			}
-			wanted, err := want.Entries(oldest)
-			if err != nil {
-				return err
-			}
-			logs := map[uint64]string{}
-			for e, err := range wanted {
-				if err != nil {
-					return err
-				}
-				logs[e.Sequence] = string(e.Raw())
-			}
-			entries, err := got.Entries(oldest)
-			if err != nil {
-				return err
-			}
-			for e, err := range entries {
-				if err != nil {
-					return err
-				}
-				if logs[e.Sequence] != string(e.Raw()) {
-					w.Errorf("entry %d differs", e.Sequence)
-				}
-				delete(logs, e.Sequence)
-			}
-			for sequence := range logs {
-				if sequence <= written {
-					w.Errorf("the replica lacks entry %d", sequence)
-				}
-			}
-			return nil
-		})
-	}))
+	servertest.SameLogs(w, origin, replica, written)
 }
